@@ -10,6 +10,7 @@ use std::io::{self, Write};
 
 use anyhow::{Context, Result};
 
+use crate::bar;
 use crate::front::{Output, VerdictTo};
 
 /// Nobody reads any more what we print: whoever did has closed the pipe.
@@ -38,7 +39,7 @@ pub(crate) fn say(line: impl Display) -> Result<(), Unread> {
 /// Nobody reads it.
 pub(crate) fn put(text: &str) -> Result<(), Unread> {
     // In one piece, so that lines of two programs in one file stay whole.
-    match io::stderr().lock().write_all(text.as_bytes()) {
+    match bar::out_of_the_way(|| io::stderr().lock().write_all(text.as_bytes())) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Unread),
         Ok(()) | Err(_) => Ok(()),
     }

@@ -31,6 +31,8 @@ pub(crate) enum End {
     Regressed,
     /// It never came to a first reply. memtier_benchmark exits with 2 then, as for a wrong command line.
     Unanswered,
+    /// Complete, and nothing can be concluded from it.
+    Inconclusive,
 }
 
 /// Prints text that was asked for.

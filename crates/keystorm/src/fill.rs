@@ -3,13 +3,13 @@
 //! Stands behind [`Rig::run`], so that every experiment has it, and fills a server once with the same,
 //! however many plans read it.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Result, bail};
 use measure::Ending;
-use report::{Persona, Run};
-use workload::{Plan, PlanParts, quantity};
+use report::{Persona, Run, Summary};
+use workload::{CommandSpec, Plan, PlanParts, quantity};
 
 use crate::aside::say;
 use crate::live::Live;
@@ -17,23 +17,65 @@ use crate::rig::{Rig, With};
 
 /// What a server was filled with.
 #[derive(Debug, Default)]
-pub(crate) struct Filled(Mutex<HashSet<String>>);
+pub(crate) struct Filled(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    /// For each form of keys, what was written there last.
+    written: HashMap<String, String>,
+    /// What has been told.
+    told: HashSet<String>,
+}
+
+/// How a server is to be filled: which keys, and with what.
+struct Content {
+    keys: String,
+    all: String,
+}
+
+impl Content {
+    fn of(parts: &PlanParts) -> Result<Self> {
+        let PlanParts { sequence, keys, values, seed, shard, .. } = parts;
+        let names: Vec<_> = sequence.iter().map(|command| command.args.get(1)).collect();
+        Ok(Self {
+            keys: serde_json::to_string(&(names, keys, shard))?,
+            all: serde_json::to_string(&(sequence, keys, values, seed, shard))?,
+        })
+    }
+}
 
 impl Filled {
-    fn lock(&self) -> MutexGuard<'_, HashSet<String>> {
+    fn lock(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The server is another.
     pub(crate) fn forget(&self) {
-        self.lock().clear();
+        self.lock().written.clear();
+    }
+
+    /// After a run that may have used up what it read: fills anew before the next.
+    pub(crate) fn forget_used(&self, run: &Run) {
+        let plan = &run.plan;
+        let removes =
+            |command: &CommandSpec| !command.reads(plan.protocol) && !plan.writes(command);
+        let used = plan.fill_lifetime.is_some()
+            || Summary::of(run).lookups.misses > 0
+            || plan.sequence.iter().any(removes);
+        if plan.fill.is_some() && used {
+            self.forget();
+        }
     }
 
     /// Whether a server is yet to be filled so.
-    fn is_new(&self, parts: &PlanParts) -> Result<bool> {
-        let PlanParts { sequence, keys, values, seed, shard, .. } = parts;
-        let what = serde_json::to_string(&(sequence, keys, values, seed, shard))?;
-        Ok(self.lock().insert(what))
+    fn is_new(&self, content: &Content) -> bool {
+        let Content { keys, all } = content;
+        self.lock().written.insert(keys.clone(), all.clone()).as_ref() != Some(all)
+    }
+
+    /// Whether it is yet to be told.
+    fn is_untold(&self, content: &Content) -> bool {
+        self.lock().told.insert(content.all.clone())
     }
 }
 
@@ -43,12 +85,13 @@ impl Filled {
 /// A key could not be written. Whoever interrupts it interrupts what comes after it too.
 pub(crate) fn fill(rig: &Rig<'_>, plan: &Plan) -> Result<()> {
     for parts in plan.filled_by().parts {
-        if !rig.filled.is_new(&parts)? {
+        let content = Content::of(&parts)?;
+        if !rig.filled.is_new(&content) {
             continue;
         }
         let fill = parts.build()?;
         let Some(run) = written(rig, &fill, "--fill")? else { return Ok(()) };
-        if rig.tells {
+        if rig.tells && rig.filled.is_untold(&content) {
             let measured = &run.measurement;
             let (mb, s) = (
                 measured.total.connections.bytes_out as f64 / 1e6,

@@ -8,6 +8,7 @@ use report::{Persona, Progress, Run, cleared, progress_line};
 use runner::{Observer, Snapshot};
 use workload::{Plan, Stop};
 
+use crate::bar;
 use crate::front::Companion;
 
 /// Our line moves once a second, a multiple of the interval: a figure that changes more often
@@ -41,7 +42,8 @@ impl<'p> Live<'p> {
         let wording = wanted.unwrap_or(Persona::Ours);
         // Of several shares one may show it: under a launcher they all write to one terminal.
         let first = plan.shard.index == 1;
-        let shown = (wanted.is_some() && first && io::stdout().is_terminal()).then_some(0);
+        let shown = (wanted.is_some() && first && io::stdout().is_terminal() && !bar::is_shown())
+            .then_some(0);
         // Two digits: nobody reads a third off a moving line.
         let recent = Latency::new(2);
         Self {

@@ -6,6 +6,7 @@
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 
 mod aside;
+mod bar;
 mod calibrate;
 mod checkup;
 mod compare;
@@ -49,6 +50,8 @@ const FAILED: u8 = 1;
 const USAGE: u8 = 2;
 /// A comparison that found the second to be worse than allowed.
 const REGRESSED: u8 = 3;
+/// Complete, without a conclusion: the machine was too busy, or the figures too unsteady.
+const INCONCLUSIVE: u8 = 4;
 /// Ended by Ctrl-C, as shells report it.
 const INTERRUPTED: u8 = 130;
 
@@ -89,6 +92,7 @@ fn main() -> ExitCode {
         Ok(execute::End::Failed) => ExitCode::from(FAILED),
         Ok(execute::End::Regressed) => ExitCode::from(REGRESSED),
         Ok(execute::End::Unanswered) => ExitCode::from(USAGE),
+        Ok(execute::End::Inconclusive) => ExitCode::from(INCONCLUSIVE),
         Err(error) if error.is::<Unread>() => signals::end_of_pipe(),
         Err(error) => {
             let usage = error.is::<Unfit>() || error.is::<UsageError>();

@@ -7,7 +7,7 @@ use report::{Metric, write_row};
 use crate::figures::Figures;
 
 /// What every row of a run ends in.
-const FIGURES: [&str; 10] = [
+const FIGURES: [&str; 11] = [
     "throughput_rps",
     "p50_ms",
     "p99_ms",
@@ -18,6 +18,7 @@ const FIGURES: [&str; 10] = [
     "requests",
     "errors",
     "limited_by",
+    "disturbed_by",
 ];
 
 /// A table, row by row.
@@ -44,6 +45,7 @@ impl Csv {
             run.requests.to_string(),
             run.errors.to_string(),
             run.limited_by.name().to_owned(),
+            run.disturbance.as_ref().map_or("", |found| found.cause.name()).to_owned(),
         ];
         self.write(cells.into_iter().map(report::escape).chain(figures).collect());
     }

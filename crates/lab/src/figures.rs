@@ -1,6 +1,6 @@
 //! What a run says in one row of a table.
 
-use report::{LimitedBy, Run, Summary};
+use report::{Cause, Disturbance, Finding, LimitedBy, Run, Summary};
 use serde::{Deserialize, Serialize};
 
 /// The figures of one run.
@@ -28,9 +28,15 @@ pub struct Figures {
     pub limited_by: LimitedBy,
     /// The same in a sentence, with the evidence.
     pub verdict: String,
-    /// That sentence without the limit before it.
+    /// The reason in a word, where one is known.
     #[serde(default)]
-    pub reason: String,
+    pub finding: Option<Finding>,
+    /// The evidence in words, without the limit and without advice.
+    #[serde(default)]
+    pub statement: String,
+    /// Why the run says nothing of the server: the client or the machine decided it.
+    #[serde(default)]
+    pub disturbance: Option<Disturbance>,
     /// Why it is not what was planned; safe for a terminal.
     pub shortfall: Option<String>,
 }
@@ -38,7 +44,7 @@ pub struct Figures {
 /// What limited a run, behind these words; in other words where that is not known.
 pub(crate) fn limited_by(run: &Figures, words: &str) -> String {
     match run.limited_by {
-        LimitedBy::Unknown => format!("What limited it is unknown: {}", run.reason),
+        LimitedBy::Unknown => format!("What limited it is unknown: {}", run.statement),
         _ => format!("{words}{}", run.verdict),
     }
 }
@@ -61,9 +67,18 @@ impl Figures {
             bytes_per_s: payload.map_or(0.0, |evidence| evidence.value),
             limited_by: run.verdict.limited_by,
             verdict: run.verdict.text.clone(),
-            reason: run.verdict.reason(),
+            finding: run.verdict.finding,
+            statement: run.verdict.statement.clone(),
+            disturbance: Disturbance::of(run),
             shortfall: summary.shortfall(),
         }
+    }
+
+    /// What other programs or the hypervisor did to the run, if they decided it. What the client did is
+    /// told as its limit.
+    #[must_use]
+    pub fn disturbed(&self) -> Option<Cause> {
+        self.disturbance.as_ref().map(|found| found.cause).filter(|cause| cause.by_others())
     }
 
     /// Whether the run measured what was planned.
@@ -73,10 +88,21 @@ impl Figures {
     }
 }
 
+/// What others did to most of these runs, and to how many any of it; `None` if to none.
+pub(crate) fn disturbed<'f>(runs: impl Iterator<Item = &'f Figures>) -> Option<(Cause, usize)> {
+    let causes: Vec<Cause> = runs.filter_map(Figures::disturbed).collect();
+    let count = |cause: &Cause| causes.iter().filter(|other| *other == cause).count();
+    let most = causes.iter().copied().max_by_key(count)?;
+    Some((most, causes.len()))
+}
+
 /// The run in the middle by throughput, and the least and greatest throughput; the lower of two
-/// middles. `None` of none.
+/// middles. Of those that others disturbed only if they disturbed all. `None` of none.
 pub(crate) fn middle(runs: &[Figures]) -> Option<(&Figures, (f64, f64))> {
-    let mut sorted: Vec<&Figures> = runs.iter().collect();
+    let mut sorted: Vec<&Figures> = runs.iter().filter(|run| run.disturbed().is_none()).collect();
+    if sorted.is_empty() {
+        sorted = runs.iter().collect();
+    }
     sorted.sort_by(|a, b| a.throughput_rps.total_cmp(&b.throughput_rps));
     let (first, last) = (sorted.first()?, sorted.last()?);
     let span = (first.throughput_rps, last.throughput_rps);
@@ -101,7 +127,9 @@ pub(crate) mod tests {
             bytes_per_s: throughput_rps * 60.0,
             limited_by: LimitedBy::Server,
             verdict: "server: busy".into(),
-            reason: "busy".into(),
+            finding: Some(Finding::Server),
+            statement: "busy".into(),
+            disturbance: None,
             shortfall: None,
         }
     }
@@ -112,5 +140,16 @@ pub(crate) mod tests {
         let (found, span) = middle(&runs).unwrap();
         assert_eq!((found.throughput_rps, span), (2.0, (1.0, 9.0)));
         assert_eq!(middle(&[]), None);
+        // What others did to a run is in no conclusion, unless there is nothing else.
+        let held = Disturbance {
+            cause: Cause::CpuHeld,
+            evidence: Vec::new(),
+            text: "the client waited".to_owned(),
+        };
+        let disturbed = |rps| Figures { disturbance: Some(held.clone()), ..figures(rps, 1) };
+        let runs = [disturbed(1.0), figures(5.0, 1), disturbed(2.0), figures(6.0, 1)];
+        assert_eq!(middle(&runs).unwrap().1, (5.0, 6.0));
+        assert_eq!(super::disturbed(runs.iter()), Some((Cause::CpuHeld, 2)));
+        assert_eq!(middle(&[disturbed(1.0)]).unwrap().0.throughput_rps, 1.0);
     }
 }

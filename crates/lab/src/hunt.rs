@@ -1,13 +1,16 @@
-//! The results of a search: every trial, what was found, and the curve around it.
+//! The results of a search: every trial, what is known of each rate, and the curve around what was
+//! found.
 
-use report::{LimitedBy, RecordError, Run, Summary};
+use report::{Cause, Finding, LimitedBy, RecordError, Run, Summary};
 use serde::{Deserialize, Serialize};
 
+use crate::conclusion::Conclusion;
 use crate::csv::Csv;
-use crate::figures::{Figures, limited_by};
+use crate::figures::Figures;
+use crate::judgement::{Judgement, Miss, Observation, Outcome};
 use crate::runs::Runs;
-use crate::search::{Bracket, Settings};
-use crate::slo::{Judgement, Slo};
+use crate::search::{Answer, Bracket, Settings};
+use crate::slo::Slo;
 
 /// The name of the document's layout.
 pub const SCHEMA: &str = "keystorm.search/1";
@@ -26,12 +29,21 @@ pub struct Hunt {
     pub slo: Slo,
     /// How it was searched.
     pub settings: Settings,
-    /// What was found.
-    pub found: Bracket,
+    /// What was found, by the rates that were tried.
+    found: Bracket,
+    /// What that says.
+    #[serde(default)]
+    conclusion: Conclusion,
+    /// What all trials of a rate say together, in the order in which the rates were first tried.
+    #[serde(default)]
+    pub rates: Vec<Rate>,
     /// Every run in order.
     pub trials: Vec<Trial>,
     /// Every run, as `keystorm.run/1`, in the order of the trials.
     run: Runs,
+    /// What each trial showed, in the same order.
+    #[serde(skip)]
+    observed: Vec<Observation>,
 }
 
 /// Why a run was made.
@@ -53,7 +65,7 @@ pub struct Trial {
     pub phase: Phase,
     /// The rate asked for; what was reached in a closed loop.
     pub rate_per_s: f64,
-    /// Whether the target was kept, and why not.
+    /// What it says of the target by itself.
     pub judgement: Judgement,
     /// The latency that the target bounds, in nanoseconds; the 99th percentile if it bounds none.
     pub bounded_ns: f64,
@@ -61,15 +73,17 @@ pub struct Trial {
     pub figures: Figures,
 }
 
-/// What kept the rate from being higher, in words.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Conclusion {
-    /// The result in a few words.
-    pub headline: String,
-    /// What happens above it and who was the limit.
-    pub text: String,
-    /// Whether the client or the schedule, and not the server, set the limit.
-    pub not_the_server: bool,
+/// A rate that was tried to find the highest.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Rate {
+    /// The rate.
+    pub rate_per_s: f64,
+    /// Its trials, by number among all.
+    pub trials: Vec<usize>,
+    /// How many of them are void.
+    pub void: usize,
+    /// What the others say together.
+    pub judgement: Judgement,
 }
 
 impl Hunt {
@@ -83,36 +97,87 @@ impl Hunt {
             slo,
             settings,
             found: Bracket::default(),
+            conclusion: Conclusion::default(),
+            rates: Vec::new(),
             trials: Vec::new(),
             run: Runs::default(),
+            observed: Vec::new(),
         }
     }
 
-    /// Adds a run and judges it.
+    /// Adds a run, judges it, and says what is known of its rate now.
     ///
     /// # Errors
     /// A count is too large to be written.
-    pub fn add(&mut self, phase: Phase, run: &Run) -> Result<&Judgement, RecordError> {
+    pub fn add(&mut self, phase: Phase, run: &Run) -> Result<Answer, RecordError> {
         self.run.put(run)?;
         let summary = Summary::of(run);
         let bounded = self.slo.latency();
-        let trial = Trial {
+        let observation = Observation::of(&self.slo, run);
+        let judgement = self.slo.judge(&[&observation]);
+        let rate_per_s = summary.target_rps().unwrap_or(summary.counted_rps());
+        self.trials.push(Trial {
             phase,
-            rate_per_s: summary.target_rps().unwrap_or(summary.counted_rps()),
-            judgement: self.slo.judge(&summary),
+            rate_per_s,
+            judgement: judgement.clone(),
             bounded_ns: bounded
                 .map_or(summary.response.p99_ns as f64, |clause| clause.measure.of(&summary)),
             figures: Figures::of(run),
+        });
+        self.observed.push(observation);
+        let known = match phase {
+            Phase::Search => self.known(rate_per_s),
+            Phase::Closed | Phase::Curve => judgement.outcome,
         };
-        let at = self.trials.len();
-        self.trials.push(trial);
-        Ok(&self.trials[at].judgement)
+        Ok(match (judgement.disturbance, known) {
+            (Some(disturbance), _) if disturbance.cause.by_others() => Answer::Disturbed,
+            (Some(_), _) => Answer::ClientLimit,
+            (None, Outcome::Kept) => Answer::Kept,
+            (None, Outcome::Missed) => Answer::Missed,
+            (None, Outcome::Undecided | Outcome::Void) => Answer::Undecided,
+        })
+    }
+
+    /// Adds the last trial to those of its rate, and says what they say together.
+    fn known(&mut self, rate_per_s: f64) -> Outcome {
+        let at = self.rates.iter().position(|rate| same(rate.rate_per_s, rate_per_s));
+        let at = at.unwrap_or_else(|| {
+            let judgement = self.slo.judge(&[]);
+            self.rates.push(Rate { rate_per_s, trials: Vec::new(), void: 0, judgement });
+            self.rates.len() - 1
+        });
+        let rate = &mut self.rates[at];
+        rate.trials.push(self.observed.len() - 1);
+        let observed: Vec<&Observation> =
+            rate.trials.iter().map(|number| &self.observed[*number]).collect();
+        rate.void = observed.iter().filter(|trial| trial.is_void()).count();
+        rate.judgement = self.slo.judge(&observed);
+        rate.judgement.outcome
+    }
+
+    /// Notes what the search has found, at its end or so far.
+    pub fn settle(&mut self, found: Bracket) {
+        self.found = found;
+        self.conclusion = self.concluded();
+    }
+
+    /// What was found, by the rates that were tried.
+    #[must_use]
+    pub fn found(&self) -> &Bracket {
+        &self.found
+    }
+
+    /// What was found, in words.
+    #[must_use]
+    pub fn conclusion(&self) -> &Conclusion {
+        &self.conclusion
     }
 
     /// Notes that nothing is left to do.
     pub fn set_complete(&mut self) {
         self.run.set_complete();
         self.complete = true;
+        self.conclusion = self.concluded();
     }
 
     /// Every run in full, in the order of the trials.
@@ -139,11 +204,12 @@ impl Hunt {
         self.complete
     }
 
-    /// The rates of the curve.
+    /// The rates of the curve: none above the highest that may be tried.
     #[must_use]
     pub fn curve_rates(&self) -> Vec<f64> {
-        let knee = self.found.passes_per_s;
-        knee.map_or(vec![], |knee| CURVE.iter().map(|share| share * knee).collect())
+        let Some(knee) = self.found.passes_per_s else { return Vec::new() };
+        let rates = CURVE.iter().map(|share| share * knee);
+        rates.filter(|rate| *rate <= self.settings.most_per_s).collect()
     }
 
     /// The trials of a phase.
@@ -164,53 +230,60 @@ impl Hunt {
     pub fn to_csv(&self) -> String {
         let mut table = Csv::new(["phase", "rate_per_s", "kept", "why"]);
         for Trial { phase, rate_per_s, judgement, figures, .. } in &self.trials {
-            // A closed loop is no trial of a rate.
-            let judged = *phase != Phase::Closed;
-            let kept = if judged { judgement.kept.to_string() } else { String::new() };
-            let why = if judged { judgement.why.clone() } else { String::new() };
+            let kept = match judgement.outcome {
+                // A closed loop is no trial of a rate.
+                _ if *phase == Phase::Closed => "",
+                Outcome::Kept => "true",
+                Outcome::Missed => "false",
+                Outcome::Undecided => "undecided",
+                Outcome::Void => "void",
+            };
+            let why = if kept.is_empty() { String::new() } else { judgement.why.clone() };
             let phase = match phase {
                 Phase::Closed => "closed",
                 Phase::Search => "search",
                 Phase::Curve => "curve",
             };
-            table.row([phase.to_owned(), format!("{rate_per_s:.2}"), kept, why], figures);
+            table
+                .row([phase.to_owned(), format!("{rate_per_s:.2}"), kept.to_owned(), why], figures);
         }
         table.text()
     }
 
-    /// The trial that failed at the lowest rate above what was found: what stood in the way.
+    /// The rate that is missed just above what was found, and its last trial that counts: what stood in
+    /// the way.
     #[must_use]
-    pub fn obstacle(&self) -> Option<&Trial> {
+    pub fn obstacle(&self) -> Option<(&Rate, &Trial)> {
         let above = self.found.fails_per_s?;
-        let failed = |t: &&Trial| t.phase == Phase::Search && !t.judgement.kept;
-        let off = |trial: &Trial| (trial.rate_per_s / above - 1.0).abs();
-        // Of several repeats at that rate the last.
-        self.trials.iter().filter(failed).rev().min_by(|a, b| off(a).total_cmp(&off(b)))
+        let rate = self.rates.iter().find(|rate| same(rate.rate_per_s, above))?;
+        let trials = rate.trials.iter().rev().filter_map(|number| self.trials.get(*number));
+        let mut valid = trials.filter(|trial| trial.judgement.outcome != Outcome::Void);
+        let last = valid.clone().next()?;
+        let missed = valid.find(|trial| trial.judgement.outcome == Outcome::Missed);
+        Some((rate, missed.unwrap_or(last)))
     }
 
-    /// What was found, in words.
+    /// How many trials of the search there are, how many of them are void, and by what most.
     #[must_use]
-    pub fn conclusion(&self) -> Conclusion {
-        let slo = &self.slo.text;
-        let per_s = |rate: f64| format!("{}/s", page::chart::grouped(rate));
-        let headline = match self.found {
-            Bracket { passes_per_s: Some(rate), fails_per_s: Some(_) } => {
-                format!("{} keep {slo}", per_s(rate))
+    pub fn void(&self) -> (usize, usize, Option<Cause>) {
+        let mut by_cause: Vec<(Cause, usize)> = Vec::new();
+        let disturbances =
+            self.of(Phase::Search).filter_map(|trial| trial.judgement.disturbance.as_ref());
+        for disturbance in disturbances {
+            match by_cause.iter_mut().find(|(cause, _)| *cause == disturbance.cause) {
+                Some((_, count)) => *count += 1,
+                None => by_cause.push((disturbance.cause, 1)),
             }
-            Bracket { passes_per_s: Some(rate), fails_per_s: None } => {
-                format!("{} keep {slo}; higher rates were not tried", per_s(rate))
-            }
-            Bracket { passes_per_s: None, fails_per_s: Some(rate) } => {
-                format!("not even {} keep {slo}", per_s(rate))
-            }
-            _ => format!("no rate has been tried for {slo}"),
-        };
-        let Some(trial) = self.obstacle() else {
-            return Conclusion { headline, text: String::new(), not_the_server: false };
-        };
-        let Trial { rate_per_s, judgement, figures, .. } = trial;
-        let who = match figures.limited_by {
-            _ if judgement.own_fault => Some("The client was late, not the server"),
+        }
+        let void = by_cause.iter().map(|(_, count)| count).sum();
+        let most = by_cause.iter().max_by_key(|(_, count)| *count).map(|(cause, _)| *cause);
+        (self.of(Phase::Search).count(), void, most)
+    }
+
+    /// Who, and not the server's CPU, set the limit of a trial; `None` where it did.
+    pub(crate) fn other_limit(Trial { judgement, figures, .. }: &Trial) -> Option<&'static str> {
+        let scheduled = [Miss::NoRoom, Miss::NeverSent];
+        match figures.limited_by {
             LimitedBy::Client => Some("The client was the limit, not the server"),
             LimitedBy::Network => Some("The network was the limit, not the server"),
             LimitedBy::Concurrency => {
@@ -219,153 +292,26 @@ impl Hunt {
             LimitedBy::Errors => Some("Errors were the limit"),
             LimitedBy::Outage => Some("An outage was the limit"),
             LimitedBy::Contention => Some("CPU contention was the limit, not the server"),
-            LimitedBy::Schedule if judgement.why.contains("schedule missed") => {
+            LimitedBy::Schedule if judgement.misses.iter().any(|miss| scheduled.contains(miss)) => {
                 Some("The schedule was the limit, not the server's CPU")
             }
             LimitedBy::Schedule | LimitedBy::Server | LimitedBy::Unknown => None,
-        };
-        let mut text = format!("At {}: {}. ", per_s(*rate_per_s), judgement.why);
-        if let Some(who) = who {
-            text += &format!("{who}, so the server may be able to do more. ");
         }
-        text += &match done(trial) {
-            Some(done) => format!("At this rate, {done}"),
-            None => limited_by(figures, "At this rate, limited by: "),
-        };
-        let doubt = self.doubt();
-        let not_the_server = who.is_some() || doubt.is_some();
-        Conclusion { headline, text: doubt.unwrap_or_default() + &text, not_the_server }
     }
 
-    /// What is to be said if lower rates miss the target too, so that more than the rate decides.
-    fn doubt(&self) -> Option<String> {
-        const ROUNDING: f64 = 1.001;
-        let found = self.found.passes_per_s?;
-        let below = self.of(Phase::Curve).filter(|trial| trial.rate_per_s <= found * ROUNDING);
-        let (kept, missed): (Vec<&Trial>, Vec<&Trial>) =
-            below.partition(|trial| trial.judgement.kept);
-        let (missed, all) = (missed.len(), kept.len() + missed.len());
-        (missed * 3 > all).then(|| {
-            format!(
-                "Do not rely on it: {missed} of {all} points of the curve at or below this rate \
-                 missed the target, so something other than the rate decides. "
-            )
-        })
+    /// What was done of a schedule that was kept, without the advice of its verdict: a higher rate,
+    /// which is what has just failed.
+    pub(crate) fn done(Trial { judgement, figures, .. }: &Trial) -> Option<&str> {
+        (figures.finding == Some(Finding::ScheduleKept) && judgement.misses.is_empty())
+            .then_some(&figures.statement)
     }
 }
 
-/// What was done of a schedule that was kept, without the advice of its verdict: a higher rate, which is
-/// what has just failed.
-fn done(Trial { judgement, figures, .. }: &Trial) -> Option<&str> {
-    let missed = ["schedule missed", "fell behind"].iter().any(|why| judgement.why.contains(why));
-    let verdict = figures.verdict.strip_prefix("schedule: ")?;
-    let (done, _) = verdict.rsplit_once("; ")?;
-    (figures.limited_by == LimitedBy::Schedule && !missed).then_some(done)
+/// Whether two rates are one: what a plan keeps is rounded.
+pub(crate) fn same(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 1e-4 * a.max(b)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::figures::tests::figures;
-
-    fn trial(rate_per_s: f64, why: &str, limited_by: LimitedBy) -> Trial {
-        let judgement = Judgement { kept: why.is_empty(), why: why.to_owned(), own_fault: false };
-        let figures = Figures { limited_by, ..figures(rate_per_s, 2_000_000) };
-        Trial { phase: Phase::Search, rate_per_s, judgement, bounded_ns: 2e6, figures }
-    }
-
-    fn hunt(trials: Vec<Trial>) -> Hunt {
-        let slo = Slo::parse("p99<1ms").unwrap();
-        let mut hunt = Hunt::new("GET".into(), slo, Settings::default());
-        hunt.found = Bracket { passes_per_s: Some(50_000.0), fails_per_s: Some(51_000.0) };
-        hunt.trials = trials;
-        hunt
-    }
-
-    #[test]
-    fn the_obstacle_is_the_failure_just_above() {
-        let hunt = hunt(vec![
-            trial(100_000.0, "p99 90ms", LimitedBy::Server),
-            trial(51_000.0, "p99 1.2ms", LimitedBy::Schedule),
-            trial(50_000.0, "", LimitedBy::Schedule),
-            trial(50_000.0, "p99 1.1ms", LimitedBy::Schedule),
-        ]);
-        assert_eq!(hunt.obstacle().unwrap().rate_per_s, 51_000.0);
-        let conclusion = hunt.conclusion();
-        assert_eq!(conclusion.headline, "50,000/s keep p99<1ms");
-        assert!(conclusion.text.starts_with("At 51,000/s: p99 1.2ms. "), "{}", conclusion.text);
-        assert!(!conclusion.not_the_server);
-    }
-
-    #[test]
-    fn nobody_is_told_to_raise_a_rate_that_fails() {
-        let mut missed = trial(51_000.0, "p99 1.2 ms", LimitedBy::Schedule);
-        missed.figures.verdict = "schedule: the requested 51,000/s were sent and answered; main \
-            thread 5 % busy; use a higher rate to find the limit"
-            .to_owned();
-        let text = hunt(vec![missed.clone()]).conclusion().text;
-        let told = "At 51,000/s: p99 1.2 ms. At this rate, the requested 51,000/s were sent and answered; \
-                    main thread 5 % busy";
-        assert_eq!(text, told);
-        missed.judgement.why =
-            "schedule missed: every connection was waiting for replies".to_owned();
-        missed.figures.verdict = "schedule: 9 % left late; see why".to_owned();
-        let text = hunt(vec![missed]).conclusion().text;
-        assert!(text.ends_with("limited by: schedule: 9 % left late; see why"), "{text}");
-    }
-
-    #[test]
-    fn a_page_has_no_empty_chart() {
-        let headings = |hunt: &Hunt| -> Vec<String> {
-            let page = hunt.page("keystorm search");
-            assert!(page.title.starts_with("GET: the rate that keeps p99<1ms"), "{}", page.title);
-            page.sections.iter().map(|section| section.heading.clone()).collect()
-        };
-        let mut hunt = hunt(vec![trial(51_000.0, "p99 2 ms", LimitedBy::Schedule)]);
-        assert_eq!(headings(&hunt)[0], "Every trial");
-        assert!(hunt.page("").charts().is_empty());
-        hunt.trials.push(Trial { phase: Phase::Curve, ..hunt.trials[0].clone() });
-        assert_eq!(headings(&hunt)[..2], ["Around the rate found", "Every trial"]);
-        assert!(hunt.page("").charts()[0].1.of.starts_with("GET: "));
-    }
-
-    #[test]
-    fn whoever_else_was_the_limit_is_named() {
-        for (limit, why, named) in [
-            (LimitedBy::Client, "p99 2ms", "The client was the limit"),
-            (LimitedBy::Network, "p99 2ms", "The network"),
-            (LimitedBy::Concurrency, "p99 2ms", "Too few requests in flight"),
-            (LimitedBy::Schedule, "schedule missed: every connection waited", "The schedule"),
-        ] {
-            let conclusion = hunt(vec![trial(51_000.0, why, limit)]).conclusion();
-            assert!(conclusion.not_the_server && conclusion.text.contains(named), "{conclusion:?}");
-        }
-        let mut late = trial(51_000.0, "schedule missed", LimitedBy::Schedule);
-        late.judgement.own_fault = true;
-        assert!(hunt(vec![late]).conclusion().text.contains("The client was late"));
-    }
-
-    #[test]
-    fn a_rate_is_in_doubt_if_lower_ones_miss_the_target() {
-        let mut hunt = hunt(vec![trial(51_000.0, "p99 1.2ms", LimitedBy::Schedule)]);
-        for (rate, why) in [(25_000.0, "p99 2ms"), (40_000.0, ""), (50_000.0, "p99 2ms")] {
-            let curve = trial(rate, why, LimitedBy::Schedule);
-            hunt.trials.push(Trial { phase: Phase::Curve, ..curve });
-        }
-        let conclusion = hunt.conclusion();
-        assert!(conclusion.text.starts_with("Do not rely on it: "), "{conclusion:?}");
-        hunt.trials.truncate(3);
-        hunt.trials[1].judgement = hunt.trials[2].judgement.clone();
-        assert!(!hunt.conclusion().text.contains("rely"));
-    }
-
-    #[test]
-    fn the_curve_goes_around_what_was_found() {
-        let rates = hunt(vec![]).curve_rates();
-        assert_eq!((rates[0], rates[6], rates.len()), (25_000.0, 50_000.0, 9));
-        let mut nothing = hunt(vec![]);
-        nothing.found = Bracket { passes_per_s: None, fails_per_s: Some(1.0) };
-        assert!(nothing.curve_rates().is_empty());
-        assert_eq!(nothing.conclusion().headline, "not even 1/s keep p99<1ms");
-    }
-}
+#[path = "hunt_tests.rs"]
+mod tests;

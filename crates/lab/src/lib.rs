@@ -5,10 +5,12 @@
 //! ([`Sweep`], [`Hunt`], [`Survey`]) and, with `page`, tables, charts and pages. Everything here is
 //! pure: no run is carried out, no file or terminal touched; that is left to the binary.
 
+pub mod conclusion;
 mod csv;
 pub mod figures;
 pub mod grid;
 pub mod hunt;
+pub mod judgement;
 mod runs;
 pub mod search;
 pub mod slo;
@@ -19,10 +21,12 @@ pub mod values;
 mod view;
 pub mod words;
 
+pub use conclusion::{Answered, Conclusion};
 pub use figures::Figures;
 pub use grid::{Axis, Grid, Point};
 pub use hunt::{Hunt, Phase};
-pub use search::Search;
+pub use judgement::{Judgement, Observation, Outcome};
+pub use search::{Answer, Search};
 pub use slo::Slo;
 pub use survey::Survey;
 pub use sweep::Sweep;

@@ -1,8 +1,9 @@
 //! The search for the highest rate that is kept: doubling, bisection, and a second look at both
 //! ends.
 //!
-//! Owns which rate is tried next and when to stop. What a trial is, and whether it keeps the
-//! target, is the caller's: trials are noisy, so a rate passes when most of its repeats do.
+//! Owns which rate is tried next, how often, and when to stop. What a trial is, and what all trials of a
+//! rate say together, is the caller's. A rate that is undecided is neither kept nor missed: what is found
+//! is the highest rate that is kept and the lowest that is missed, with whatever lies between.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,11 +12,11 @@ use serde::{Deserialize, Serialize};
 pub struct Settings {
     /// The rate to begin with, per second.
     pub start_per_s: f64,
-    /// How close the answer is to a rate that fails, as a share: 0.02 for 2 %.
+    /// How close the answer is to a rate that is not kept, as a share: 0.02 for 2 %.
     pub within: f64,
-    /// How often a rate is tried at most; as soon as most have one outcome, no more.
+    /// How often a rate is tried at most, void trials not counted; as soon as it is clear, no more.
     pub repeats: u32,
-    /// No lower rate is tried.
+    /// No lower rate is tried, unless `most_per_s` is.
     pub least_per_s: f64,
     /// No higher rate is tried.
     pub most_per_s: f64,
@@ -23,21 +24,52 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { start_per_s: 1000.0, within: 0.02, repeats: 3, least_per_s: 1.0, most_per_s: 1e9 }
+        Self { start_per_s: 1000.0, within: 0.02, repeats: 5, least_per_s: 1.0, most_per_s: 1e9 }
     }
+}
+
+/// What all trials of a rate so far say, the last included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// The rate is kept.
+    Kept,
+    /// It is missed.
+    Missed,
+    /// Both can be.
+    Undecided,
+    /// The trial is void: the machine decided it.
+    Disturbed,
+    /// The trial is void: the client was the limit.
+    ClientLimit,
 }
 
 /// What was found, or is known so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Bracket {
-    /// The highest rate that passed.
+    /// The highest rate that is kept.
     pub passes_per_s: Option<f64>,
-    /// The lowest rate above it that failed; `None` if none did.
+    /// The lowest rate above it that is missed; `None` if none is.
     pub fails_per_s: Option<f64>,
+    /// The lowest rate above it that is undecided, if there is one below that which is missed.
+    #[serde(default)]
+    pub undecided_per_s: Option<f64>,
+    /// The lowest rate above it of which every trial was void, likewise.
+    #[serde(default)]
+    pub unjudged_per_s: Option<f64>,
+    /// Most trials were void, and the search was given up.
+    #[serde(default)]
+    pub given_up: bool,
 }
 
 /// How often an end of the bracket is believed to have been a mistake, and the search goes on.
 const DOUBTS_MAX: u32 = 4;
+/// So many void trials of a rate, and it is left unjudged.
+const VOID_MAX: u32 = 4;
+/// With so many void trials, and most of all trials, the search is given up.
+const GIVEN_UP_AT: u32 = 10;
+
+/// So far above what is undecided a rate that is missed is looked for, in steps that double.
+const STEPS_ABOVE_MAX: u32 = 6;
 
 /// A search as it goes.
 #[derive(Debug, Clone)]
@@ -45,50 +77,72 @@ pub struct Search {
     settings: Settings,
     /// What is known so far; holds also when a trial has put an end to the search.
     pub bracket: Bracket,
+    /// What the rates that were tried are, each once.
+    known: Vec<(f64, Answer)>,
+    counted: u32,
+    disturbed: u32,
+    client_limit: u32,
 }
+
+/// A rate that is kept, and one above it that is not.
+type Ends = Option<(f64, f64)>;
 
 impl Search {
     /// A search that has tried nothing.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
-        Self { settings, bracket: Bracket::default() }
+        let bracket = Bracket::default();
+        let known = Vec::new();
+        Self { settings, bracket, known, counted: 0, disturbed: 0, client_limit: 0 }
     }
 
-    /// Searches. `trial` puts on a rate, per second, and says whether it was kept.
+    /// Searches. `trial` puts on a rate, per second, and says what is known of it then.
     ///
-    /// First the rate is doubled until it fails (or halved until it passes), then the gap is halved
-    /// by ratio until it is as narrow as asked. Then both ends are tried anew: if the upper one
-    /// passes now or the lower one fails, a hiccup had decided, and the search goes on from there.
+    /// First the rate is doubled until it is no longer kept (or halved until it is), then the gap is
+    /// halved by ratio until it is as narrow as asked. Then both ends are tried anew: if the upper one is
+    /// kept now or the lower one is not, a hiccup had decided, and the search goes on from there. If the
+    /// upper end is undecided, the lowest rate that is missed is looked for above it.
     ///
     /// # Errors
     /// What a trial fails with.
-    pub fn run<E>(&mut self, mut trial: impl FnMut(f64) -> Result<bool, E>) -> Result<Bracket, E> {
-        let Settings { start_per_s, within, least_per_s, most_per_s, .. } = self.settings;
-        let start = start_per_s.clamp(least_per_s, most_per_s);
-        let narrow = 1.0 + within;
-        let found = if self.passes(start, &mut trial)? {
-            self.rise(start, 2.0, &mut trial)?
-        } else {
-            self.fall(start, 2.0, &mut trial)?
+    pub fn run<E>(
+        &mut self,
+        mut trial: impl FnMut(f64) -> Result<Answer, E>,
+    ) -> Result<Bracket, E> {
+        let narrow = 1.0 + self.settings.within;
+        let start = self.rate(self.settings.start_per_s);
+        let (mut first, mut answer) = (start, self.decide(start, &mut trial)?);
+        // A lower rate has fewer requests still, which say less.
+        for _ in 0..STEPS_ABOVE_MAX {
+            if answer != Answer::Undecided || first >= self.settings.most_per_s {
+                break;
+            }
+            first = self.rate(first * 2.0);
+            answer = self.decide(first, &mut trial)?;
+        }
+        let found = match answer {
+            Answer::Kept => self.rise(first, 2.0, &mut trial)?,
+            _ => self.fall(start, 2.0, &mut trial)?,
         };
         let Some((mut low, mut high)) = found else { return Ok(self.bracket) };
         for doubts in 0..=DOUBTS_MAX {
-            while high / low > narrow {
-                let middle = (low * high).sqrt();
-                if self.passes(middle, &mut trial)? {
-                    low = middle
-                } else {
-                    high = middle
+            while let Some(middle) = self.between(low, high) {
+                match self.decide(middle, &mut trial)? {
+                    Answer::Kept => low = middle,
+                    _ => high = middle,
                 }
-                self.note(low, high);
+                self.note(Some(low));
+                if self.bracket.given_up {
+                    return Ok(self.bracket);
+                }
             }
             if doubts == DOUBTS_MAX {
                 break;
             }
             let step = narrow * narrow;
-            let moved = if self.passes(high, &mut trial)? {
+            let moved = if self.decide(high, &mut trial)? == Answer::Kept {
                 self.rise(high, step, &mut trial)?
-            } else if !self.passes(low, &mut trial)? {
+            } else if matches!(self.decide(low, &mut trial)?, Answer::Missed | Answer::Undecided) {
                 self.fall(low, step, &mut trial)?
             } else {
                 break;
@@ -96,74 +150,202 @@ impl Search {
             let Some(ends) = moved else { return Ok(self.bracket) };
             (low, high) = ends;
         }
+        self.note(Some(low));
+        self.miss_above(low, high, &mut trial)?;
         Ok(self.bracket)
     }
 
-    /// Goes up from a rate that passes, by `step` at first and then faster, to one that fails.
+    /// Looks for the lowest rate that is missed, from one on that is not kept. Where the client is the
+    /// limit there is none.
+    fn miss_above<E>(
+        &mut self,
+        kept: f64,
+        from: f64,
+        trial: &mut impl FnMut(f64) -> Result<Answer, E>,
+    ) -> Result<(), E> {
+        let (mut low, mut step) = (from, 1.0 + self.settings.within);
+        if self.of(low) != Some(Answer::Undecided) {
+            return Ok(());
+        }
+        let missed = |search: &Self| search.lowest(from, &[Answer::Missed]);
+        for _ in 0..STEPS_ABOVE_MAX {
+            if missed(self).is_some() || low >= self.settings.most_per_s || self.bracket.given_up {
+                break;
+            }
+            step = faster(step);
+            let high = self.rate(low * step);
+            match self.decide(high, trial)? {
+                Answer::Disturbed | Answer::ClientLimit => break,
+                _ => low = high,
+            }
+        }
+        let Some(mut high) = missed(self) else {
+            self.note(Some(kept));
+            return Ok(());
+        };
+        low = self.known.iter().map(|(rate, _)| *rate).filter(|r| *r < high).fold(from, f64::max);
+        while let Some(middle) = self.between(low, high) {
+            match self.decide(middle, trial)? {
+                Answer::Missed => high = middle,
+                _ => low = middle,
+            }
+            if self.bracket.given_up {
+                break;
+            }
+        }
+        self.note(Some(kept));
+        Ok(())
+    }
+
+    /// Goes up from a rate that is kept, by `step` at first and then faster, to one that is not.
     fn rise<E>(
         &mut self,
         from: f64,
         step: f64,
-        trial: &mut impl FnMut(f64) -> Result<bool, E>,
-    ) -> Result<Option<(f64, f64)>, E> {
+        trial: &mut impl FnMut(f64) -> Result<Answer, E>,
+    ) -> Result<Ends, E> {
         let (mut low, mut step) = (from, step);
         loop {
-            self.bracket = Bracket { passes_per_s: Some(low), fails_per_s: None };
-            if low >= self.settings.most_per_s {
+            self.note(Some(low));
+            if low >= self.settings.most_per_s || self.bracket.given_up {
                 return Ok(None);
             }
-            let high = (low * step).min(self.settings.most_per_s);
-            if !self.passes(high, trial)? {
-                self.note(low, high);
-                return Ok(Some((low, high)));
+            let high = self.rate(low * step);
+            if self.decide(high, trial)? != Answer::Kept {
+                self.note(Some(low));
+                return Ok((!self.bracket.given_up).then_some((low, high)));
             }
             (low, step) = (high, faster(step));
         }
     }
 
-    /// Goes down from a rate that fails to one that passes.
+    /// Goes down from a rate that is not kept to one that is.
     fn fall<E>(
         &mut self,
         from: f64,
         step: f64,
-        trial: &mut impl FnMut(f64) -> Result<bool, E>,
-    ) -> Result<Option<(f64, f64)>, E> {
+        trial: &mut impl FnMut(f64) -> Result<Answer, E>,
+    ) -> Result<Ends, E> {
         let (mut high, mut step) = (from, step);
         loop {
-            self.bracket = Bracket { passes_per_s: None, fails_per_s: Some(high) };
-            if high <= self.settings.least_per_s {
+            self.note(None);
+            if high <= self.least() || self.bracket.given_up {
                 return Ok(None);
             }
-            let low = (high / step).max(self.settings.least_per_s);
-            if self.passes(low, trial)? {
-                self.note(low, high);
+            let low = self.rate(high / step);
+            if self.decide(low, trial)? == Answer::Kept {
+                self.note(Some(low));
                 return Ok(Some((low, high)));
             }
             (high, step) = (low, faster(step));
         }
     }
 
-    fn note(&mut self, low: f64, high: f64) {
-        self.bracket = Bracket { passes_per_s: Some(low), fails_per_s: Some(high) };
+    /// Tries a rate until it is clear, and says what it is. A miss is confirmed by a second trial: one
+    /// bad moment is no rate's fault.
+    fn decide<E>(
+        &mut self,
+        rate: f64,
+        trial: &mut impl FnMut(f64) -> Result<Answer, E>,
+    ) -> Result<Answer, E> {
+        let repeats = self.settings.repeats.max(1);
+        let (mut counted, mut void) = (0, 0);
+        let answer = loop {
+            let answer = trial(rate)?;
+            match answer {
+                Answer::Disturbed => self.disturbed += 1,
+                Answer::ClientLimit => self.client_limit += 1,
+                _ => self.counted += 1,
+            }
+            if matches!(answer, Answer::Disturbed | Answer::ClientLimit) {
+                void += 1;
+                self.give_up();
+                if self.bracket.given_up || void == VOID_MAX {
+                    break if counted > 0 { Answer::Undecided } else { answer };
+                }
+                continue;
+            }
+            counted += 1;
+            let clear = answer == Answer::Kept || answer == Answer::Missed && counted > 1;
+            if clear || counted >= repeats {
+                break answer;
+            }
+        };
+        // What is void now says nothing against what is known.
+        let void = matches!(answer, Answer::Disturbed | Answer::ClientLimit);
+        let answer = self.of(rate).filter(|_| void).unwrap_or(answer);
+        self.learn(rate, answer);
+        Ok(answer)
     }
 
-    /// Whether most repeats of a rate pass.
-    fn passes<E>(
-        &self,
-        rate: f64,
-        trial: &mut impl FnMut(f64) -> Result<bool, E>,
-    ) -> Result<bool, E> {
-        let most = self.settings.repeats / 2 + 1;
-        let (mut kept, mut failed) = (0, 0);
-        loop {
-            if trial(rate)? {
-                kept += 1
-            } else {
-                failed += 1
-            }
-            if kept == most || failed == most {
-                return Ok(kept == most);
-            }
+    /// Gives up if most trials are void: those of the machine always, those of the client as long as no
+    /// rate is within its reach.
+    fn give_up(&mut self) {
+        let own = if self.bracket.passes_per_s.is_none() { self.client_limit } else { 0 };
+        let void = self.disturbed + own;
+        self.bracket.given_up = void >= GIVEN_UP_AT && void > self.counted;
+        if self.bracket.given_up {
+            self.bracket = Bracket { given_up: true, ..Bracket::default() };
+        }
+    }
+
+    fn learn(&mut self, rate: f64, answer: Answer) {
+        match self.known.iter_mut().find(|(known, _)| *known == rate) {
+            Some((_, known)) => *known = answer,
+            None => self.known.push((rate, answer)),
+        }
+    }
+
+    fn of(&self, rate: f64) -> Option<Answer> {
+        self.known.iter().find(|(known, _)| *known == rate).map(|(_, answer)| *answer)
+    }
+
+    /// The lowest rate from one on that is one of these.
+    fn lowest(&self, from: f64, answers: &[Answer]) -> Option<f64> {
+        let above = self.known.iter().filter(|(rate, a)| *rate >= from && answers.contains(a));
+        above.map(|(rate, _)| *rate).min_by(f64::total_cmp)
+    }
+
+    /// Says what is known if this is the highest rate that is kept.
+    fn note(&mut self, low: Option<f64>) {
+        if self.bracket.given_up {
+            return;
+        }
+        let from = low.unwrap_or(0.0);
+        let fails = self.lowest(from, &[Answer::Missed]);
+        let below = |rate: &f64| fails.is_none_or(|fails| *rate < fails);
+        self.bracket = Bracket {
+            passes_per_s: low,
+            fails_per_s: fails,
+            undecided_per_s: self.lowest(from, &[Answer::Undecided]).filter(below),
+            unjudged_per_s: self
+                .lowest(from, &[Answer::Disturbed, Answer::ClientLimit])
+                .filter(below),
+            given_up: false,
+        };
+    }
+
+    /// The rate in the middle of two by ratio, if they are not as close as asked.
+    fn between(&self, low: f64, high: f64) -> Option<f64> {
+        let middle = self.rate((low * high).sqrt());
+        let apart = high / low > 1.0 + self.settings.within;
+        (apart && low < middle && middle < high).then_some(middle)
+    }
+
+    fn least(&self) -> f64 {
+        self.settings.least_per_s.min(self.settings.most_per_s)
+    }
+
+    /// A rate that may be tried, with the digits that the search carries: a tenth of what it comes
+    /// within.
+    fn rate(&self, rate: f64) -> f64 {
+        let (least, most) = (self.least(), self.settings.most_per_s);
+        let digits = if self.settings.within >= 0.01 { 2 } else { 3 };
+        let round = format!("{rate:.digits$e}").parse().unwrap_or(rate);
+        match rate {
+            rate if rate >= most => most,
+            rate if rate <= least => least,
+            _ => f64::clamp(round, least, most),
         }
     }
 }
@@ -177,23 +359,11 @@ fn faster(step: f64) -> f64 {
 mod tests {
     use std::convert::Infallible;
 
+    use statistics::Noise;
+
     use super::*;
 
-    /// Numbers that look random, from a seed (SplitMix64).
-    struct Noise(u64);
-
-    impl Noise {
-        /// Between 0 and 1.
-        fn unit(&mut self) -> f64 {
-            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut z = self.0;
-            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
-        }
-    }
-
-    fn search(settings: Settings, trial: impl Fn(f64) -> bool) -> (Bracket, Vec<f64>) {
+    fn search(settings: Settings, trial: impl Fn(f64) -> Answer) -> (Bracket, Vec<f64>) {
         let mut tried = Vec::new();
         let found = Search::new(settings).run(|rate| {
             tried.push(rate);
@@ -203,38 +373,57 @@ mod tests {
         (found, tried)
     }
 
+    fn kept(kept: bool) -> Answer {
+        if kept { Answer::Kept } else { Answer::Missed }
+    }
+
     #[test]
     fn a_sharp_edge_is_found_from_above_and_below() {
         for start_per_s in [1.0, 900.0, 50_000.0, 1e8] {
             let settings = Settings { start_per_s, ..Settings::default() };
-            let (found, tried) = search(settings, |rate| rate <= 51_234.5);
+            let (found, tried) = search(settings, |rate| kept(rate <= 51_234.5));
             let (passes, fails) = (found.passes_per_s.unwrap(), found.fails_per_s.unwrap());
             assert!(passes <= 51_234.5 && fails > 51_234.5, "{found:?}");
             assert!(fails / passes <= 1.02 + 1e-9, "{found:?}");
             assert!(tried.len() < 80, "{}", tried.len());
+            assert!(tried.iter().all(|rate| format!("{rate:.2e}").parse() == Ok(*rate)));
         }
     }
 
     #[test]
     fn there_may_be_no_edge() {
-        let (found, _) = search(Settings { most_per_s: 5e4, ..Settings::default() }, |_| true);
-        assert_eq!(found, Bracket { passes_per_s: Some(5e4), fails_per_s: None });
-        let (found, tried) = search(Settings::default(), |_| false);
-        assert_eq!(found, Bracket { passes_per_s: None, fails_per_s: Some(1.0) });
+        let all = |_| Answer::Kept;
+        let (found, _) = search(Settings { most_per_s: 5e4, ..Settings::default() }, all);
+        let most = Bracket { passes_per_s: Some(5e4), ..Bracket::default() };
+        assert_eq!(found, most);
+        let (found, tried) = search(Settings::default(), |_| Answer::Missed);
+        assert_eq!((found.passes_per_s, found.fails_per_s), (None, Some(1.0)));
         assert!(tried.iter().all(|rate| *rate >= 1.0));
     }
 
     #[test]
+    fn no_rate_above_the_highest_is_tried_whatever_the_lowest_is() {
+        for most_per_s in [50.0, 99.0, 123_456.0] {
+            let settings = Settings { most_per_s, least_per_s: 100.0, ..Settings::default() };
+            let (found, tried) = search(settings.clone(), |_| Answer::Kept);
+            assert_eq!(found.passes_per_s, Some(most_per_s));
+            assert!(tried.iter().all(|rate| *rate <= most_per_s), "{tried:?}");
+            let (found, _) = search(settings, |_| Answer::Missed);
+            assert_eq!(found.fails_per_s, Some(f64::min(100.0, most_per_s)));
+        }
+    }
+
+    #[test]
     fn noise_and_hiccups_do_not_lead_astray() {
-        // A trial is off by up to 1.5 % of the edge, and one in twenty fails whatever the rate.
+        // A trial is off by up to 1.5 % of the edge, and one in twenty is missed whatever the rate.
         let edge = 83_000.0;
         let close = (0..500).filter(|seed| {
-            let noise = std::cell::RefCell::new(Noise(*seed));
+            let noise = std::cell::RefCell::new(Noise::new(*seed));
             let settings = Settings { start_per_s: 20_000.0, ..Settings::default() };
             let (found, _) = search(settings, |rate| {
                 let mut noise = noise.borrow_mut();
-                let off = 1.0 + 0.03 * (noise.unit() - 0.5);
-                noise.unit() > 0.05 && rate < edge * off
+                let off = 1.0 + 0.03 * (noise.uniform() - 0.5);
+                kept(noise.uniform() > 0.05 && rate < edge * off)
             });
             (found.passes_per_s.unwrap() / edge - 1.0).abs() < 0.03
         });
@@ -243,12 +432,72 @@ mod tests {
     }
 
     #[test]
+    fn what_is_undecided_lies_between_what_is_kept_and_what_is_missed() {
+        let (found, _) = search(Settings::default(), |rate| match rate {
+            rate if rate < 50_000.0 => Answer::Kept,
+            rate if rate < 60_000.0 => Answer::Undecided,
+            _ => Answer::Missed,
+        });
+        let close = |rate: Option<f64>, to: f64| (rate.unwrap() / to - 1.0).abs() < 0.025;
+        assert!(close(found.passes_per_s, 50_000.0) && close(found.fails_per_s, 60_000.0));
+        assert!(close(found.undecided_per_s, 50_000.0), "{found:?}");
+    }
+
+    #[test]
+    fn a_rate_with_too_few_requests_to_tell_is_left_upwards() {
+        let settings = Settings { start_per_s: 300.0, ..Settings::default() };
+        let (found, _) = search(settings, |rate| match rate {
+            rate if rate < 1000.0 => Answer::Undecided,
+            rate => kept(rate <= 51_234.5),
+        });
+        assert!((found.passes_per_s.unwrap() / 51_234.5 - 1.0).abs() < 0.025, "{found:?}");
+    }
+
+    #[test]
+    fn void_trials_are_repeated_and_decide_nothing() {
+        // Two of five are void, whatever the rate.
+        let at = std::cell::Cell::new(0);
+        let (found, tried) = search(Settings::default(), |rate| {
+            at.set(at.get() + 1);
+            if at.get() % 5 < 2 { Answer::Disturbed } else { kept(rate <= 51_234.5) }
+        });
+        assert!((found.passes_per_s.unwrap() / 51_234.5 - 1.0).abs() < 0.025, "{found:?}");
+        assert!(!found.given_up && tried.len() < 120, "{}", tried.len());
+    }
+
+    #[test]
+    fn a_search_of_mostly_void_trials_is_given_up_without_a_rate() {
+        let (found, tried) = search(Settings::default(), |_| Answer::Disturbed);
+        assert_eq!(found, Bracket { given_up: true, ..Bracket::default() });
+        assert_eq!(tried.len(), 10);
+        // Also if a few were kept.
+        let at = std::cell::Cell::new(0);
+        let (found, _) = search(Settings::default(), |_| {
+            at.set(at.get() + 1);
+            if at.get() % 4 == 0 { Answer::Kept } else { Answer::Disturbed }
+        });
+        assert!(found.given_up && found.passes_per_s.is_none(), "{found:?}");
+    }
+
+    #[test]
+    fn above_the_reach_of_the_client_nothing_is_judged() {
+        let (found, _) = search(Settings::default(), |rate| {
+            if rate < 70_000.0 { Answer::Kept } else { Answer::ClientLimit }
+        });
+        assert!((found.passes_per_s.unwrap() / 70_000.0 - 1.0).abs() < 0.025, "{found:?}");
+        assert_eq!((found.fails_per_s, found.given_up), (None, false));
+        assert!(found.unjudged_per_s.unwrap() >= 70_000.0, "{found:?}");
+        let (found, _) = search(Settings::default(), |_| Answer::ClientLimit);
+        assert!(found.given_up, "{found:?}");
+    }
+
+    #[test]
     fn a_trial_that_breaks_off_leaves_what_is_known() {
         let mut search = Search::new(Settings { repeats: 1, ..Settings::default() });
         let mut left = 4;
         let ended = search.run(|rate| {
             left -= 1;
-            if left == 0 { Err("stop") } else { Ok(rate < 3000.0) }
+            if left == 0 { Err("stop") } else { Ok(kept(rate < 3000.0)) }
         });
         assert_eq!(ended, Err("stop"));
         assert_eq!(search.bracket.passes_per_s, Some(2000.0));
@@ -256,8 +505,8 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_passes_when_most_of_its_repeats_do() {
-        let outcomes = [true, false, true];
+    fn one_bad_trial_misses_no_rate() {
+        let outcomes = [Answer::Missed, Answer::Undecided, Answer::Kept];
         let at = std::cell::Cell::new(0);
         let trial = |_| {
             at.set(at.get() + 1);

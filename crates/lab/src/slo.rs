@@ -1,11 +1,8 @@
 //! A target that latencies must keep: `p99<1ms`, `p50<200us & p99.9<5ms`, `errors<0.1%`.
 
-use report::{Fault, LatencyFigures, Summary};
+use report::{LatencyFigures, Summary};
 use serde::{Deserialize, Serialize};
 use workload::quantity::{self, Plain};
-
-/// The share of the requests that were due that may lack a reply.
-const UNANSWERED_SHARE: f64 = 0.01;
 
 /// A target: every clause must hold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -37,17 +34,6 @@ pub enum Measure {
     Max,
     /// Error replies and requests that were never answered, as a share of all.
     Errors,
-}
-
-/// What became of a run under a target.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Judgement {
-    /// Whether the rate was kept, on schedule, within the target.
-    pub kept: bool,
-    /// Why not; empty if it was.
-    pub why: String,
-    /// Whether keystorm itself was late, so that the server is not to blame.
-    pub own_fault: bool,
 }
 
 impl Slo {
@@ -84,38 +70,6 @@ impl Slo {
             Measure::Mean | Measure::Max => BEYOND,
         });
         needed.fold(0.0, f64::max).ceil().min(1e9) as u64
-    }
-
-    /// Judges a run of an open loop.
-    #[must_use]
-    pub fn judge(&self, summary: &Summary<'_>) -> Judgement {
-        let mut why: Vec<String> = self.clauses.iter().filter_map(|c| c.missed(summary)).collect();
-        let mut own_fault = false;
-        if let Some(shortfall) = summary.shortfall() {
-            why.insert(0, shortfall);
-        } else if summary.requests == 0 {
-            why.insert(0, "no request was answered".to_owned());
-        }
-        if let Some(schedule) = &summary.schedule {
-            let missed = !schedule.kept();
-            own_fault = missed && schedule.fault == Some(Fault::Client);
-            let short = (1.0 - UNANSWERED_SHARE) * schedule.due as f64;
-            if own_fault {
-                why.push("schedule missed: connections had room, but keystorm was late".to_owned());
-            } else if missed && schedule.late == 0 {
-                let (unsent, due) = (schedule.unsent, schedule.due);
-                why.push(format!("schedule missed: {unsent} of {due} requests were never sent"));
-            } else if missed {
-                why.push("schedule missed: every connection was waiting for replies".to_owned());
-            } else if schedule.behind_ns.is_some() {
-                why.push(schedule.behind());
-            } else if (summary.counted() as f64) < short {
-                let (answered, due) = (summary.counted(), schedule.due);
-                let noun = summary.counted_noun();
-                why.push(format!("only {answered} of {due} {noun} were answered"));
-            }
-        }
-        Judgement { kept: why.is_empty(), why: why.join("; "), own_fault }
     }
 }
 
@@ -155,7 +109,7 @@ impl Measure {
     }
 
     /// What was measured, for people.
-    fn told(self, value: f64) -> String {
+    pub(crate) fn told(self, value: f64) -> String {
         let (number, unit) = self.in_unit(value);
         format!("{number} {}", if unit == "us" { "µs" } else { unit })
     }
@@ -182,14 +136,6 @@ impl std::fmt::Display for Measure {
 impl std::fmt::Display for Clause {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}<{}", self.measure, self.measure.typed(self.below))
-    }
-}
-
-impl Clause {
-    /// The value that missed the bound, in words.
-    fn missed(&self, summary: &Summary<'_>) -> Option<String> {
-        let value = self.measure.of(summary);
-        (value >= self.below).then(|| format!("{} {}", self.measure, self.measure.told(value)))
     }
 }
 

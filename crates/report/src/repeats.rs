@@ -8,7 +8,7 @@ use measure::Ending;
 use serde::{Deserialize, Serialize};
 use statistics::{Interval, Mean};
 
-use crate::{Figures, Metric, Run, Summary, escape};
+use crate::{Cause, Disturbance, Figures, Metric, Run, Summary, escape};
 
 /// Which of several runs of one plan a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,6 +30,8 @@ pub struct Repeats {
     pub planned: u32,
     /// The figures of those that ended as planned. The others are left out of every mean.
     pub figures: Vec<Figures>,
+    /// What other programs or the hypervisor did to runs among them that they decided.
+    pub disturbed: Vec<Cause>,
     /// The number of the latest run.
     last: u32,
 }
@@ -78,6 +80,14 @@ impl Repeats {
     /// Why nothing can be concluded, and what to do, in a sentence; `None` if one can.
     #[must_use]
     pub fn too_wide(&self) -> Option<String> {
+        if let Some(cause) = self.disturbed.first() {
+            return Some(format!(
+                "do not draw conclusions: {} in {} of {} repeats",
+                cause.told(),
+                self.disturbed.len(),
+                self.count()
+            ));
+        }
         if self.count() < 2 {
             return Some(format!(
                 "too few to draw conclusions: {} has no spread",
@@ -105,6 +115,17 @@ pub(crate) fn plus_minus(mean: &Mean) -> String {
     }
 }
 
+/// The figures of a run that ended as planned, and what others did to it, if they decided it.
+pub(crate) type Counted = (Figures, Option<Cause>);
+
+/// What counts of a run.
+pub(crate) fn counted(run: &Run) -> Option<Counted> {
+    let by_others = |found: &Disturbance| found.cause.by_others();
+    let cause = || Disturbance::of(run).filter(by_others).map(|found| found.cause);
+    let complete = run.measurement.ending == Ending::Complete;
+    complete.then(|| (Figures::of(&Summary::of(run)), cause()))
+}
+
 /// Collects runs as they come, and hands out each group when its last one is there. The runs of
 /// several groups may take turns.
 #[derive(Debug, Default)]
@@ -115,9 +136,7 @@ pub struct Gathering {
 impl Gathering {
     /// Takes a run, and gives the group that is whole by it, if one is.
     pub fn add(&mut self, run: &Run) -> Option<Repeats> {
-        let complete = run.measurement.ending == Ending::Complete;
-        let figures = complete.then(|| Figures::of(&Summary::of(run)));
-        self.add_figures(&run.plan.name, run.repeat, figures)
+        self.add_figures(&run.plan.name, run.repeat, counted(run))
     }
 
     /// The same of a run of which only this is known; no figures if it did not end as planned.
@@ -125,7 +144,7 @@ impl Gathering {
         &mut self,
         name: &str,
         repeat: Option<Repeat>,
-        figures: Option<Figures>,
+        counted: Option<Counted>,
     ) -> Option<Repeats> {
         let Repeat { number, of } = repeat?;
         let goes_on = |open: &Repeats| {
@@ -136,13 +155,17 @@ impl Gathering {
                 name: name.to_owned(),
                 planned: of,
                 figures: Vec::new(),
+                disturbed: Vec::new(),
                 last: number,
             });
             self.open.len() - 1
         });
         let group = &mut self.open[at];
         group.last = number;
-        group.figures.extend(figures);
+        if let Some((figures, disturbed)) = counted {
+            group.figures.push(figures);
+            group.disturbed.extend(disturbed);
+        }
         (number == of).then(|| self.open.remove(at))
     }
 

@@ -1,7 +1,7 @@
 //! What repeated measurements say: means, ratios, and how sure of them one can be.
 //!
 //! Pure arithmetic on numbers that somebody else has measured. [`Mean`] is of one sample, [`Ratio`]
-//! of two. What the numbers are of, and what follows from the answer, is left to others.
+//! of two, [`Share`] of what was counted. What the numbers are of, and what follows from the answer, is left to others.
 //!
 //! Student's distribution comes from `statrs`. It is right for the mean of a handful of runs, each
 //! of which is itself an average of thousands of requests: Georges, Buytaert, Eeckhout,
@@ -12,11 +12,13 @@
 mod mean;
 mod noise;
 mod ratio;
+mod share;
 mod student;
 
 pub use mean::{Interval, Mean, SPREAD_MAX};
 pub use noise::Noise;
 pub use ratio::{Conclusion, Ratio, holm};
+pub use share::Share;
 
 /// How often an interval misses the truth: one time in twenty.
 pub const ERROR_RATE: f64 = 0.05;

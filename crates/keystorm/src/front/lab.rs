@@ -7,6 +7,7 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::{Arg, ArgAction, Args, Command, Parser};
 use lab::words::{Given, words_of};
@@ -108,12 +109,61 @@ pub(super) fn split<O: Parser>(
             given.name = format!("-{short}");
         }
     }
+    misplaced(&line, &own)?;
     let again = again(own.get_bin_name().unwrap_or("keystorm"), &line);
     let ours = line.take(|given: &Given| named(&own, &given.name).is_some());
     if let Some((name, why)) = REFUSED.iter().find(|(name, _)| line.has(name)) {
         return Err(UsageError(format!("{name} {why}")));
     }
     Ok(options::<O>(words_of(&ours))?.map(|options| (options, line, again)))
+}
+
+/// Refuses a word where a command for the server stands that surely is none: a program or an address of
+/// a server, or one with options of the experiment behind it.
+fn misplaced(line: &Line, own: &Command) -> Result<(), UsageError> {
+    let Some(first) = line.rest.first().filter(|word| *word != "--") else { return Ok(()) };
+    let (word, name) = (first.to_string_lossy(), own.get_bin_name().unwrap_or("keystorm"));
+    let quoted = shell_words::quote(&word);
+    if SERVERS.contains(&word.rsplit('/').next().unwrap_or_default()) {
+        return Err(UsageError(format!(
+            "unexpected word {quoted}: {name} takes one server, as --spawn={quoted} to start it, or \
+             with -h and -p, or -s"
+        )));
+    }
+    if let Some((host, port)) = word.rsplit_once(':')
+        && port.parse::<u16>().is_ok()
+        && !host.is_empty()
+    {
+        return Err(UsageError(format!(
+            "unexpected word {quoted}: {name} takes one server, as -h {host} -p {port}"
+        )));
+    }
+    let is_own = |word: &&OsString| {
+        let word = word.to_string_lossy();
+        let option = word.split('=').next().unwrap_or_default();
+        option.starts_with("--") && option.len() > 2 && named(own, option).is_some()
+    };
+    match line.rest.iter().skip(1).find(is_own) {
+        Some(option) => Err(UsageError(format!(
+            "unexpected word {quoted} before {}: what stands behind it would go to the server; put \
+             the options of {name} first, or -- before a command",
+            option.to_string_lossy()
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Programs that are servers, and no server's commands.
+const SERVERS: [&str; 6] =
+    ["redis-server", "valkey-server", "keydb-server", "memcached", "dragonfly", "garnet"];
+
+/// Gives all runs of an experiment that fills its server the same values to write: then one fill is
+/// enough for all.
+pub(super) fn one_seed(line: &mut Line) {
+    if line.has("--fill") && !line.has("--seed") {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        line.options.push(Given::new("--seed", now.as_micros().to_string()));
+    }
 }
 
 /// See [`LabOutput::settled`].

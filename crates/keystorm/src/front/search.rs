@@ -9,7 +9,7 @@ use lab::slo::Measure;
 use lab::words::Given;
 use lab::{Line, Slo};
 
-use super::lab::{LabOutput, job, names_test, settled, split, with_those_of_a_run};
+use super::lab::{LabOutput, job, names_test, one_seed, settled, split, with_those_of_a_run};
 use super::redis_benchmark::{count, count_in, percent, seconds, seconds_in};
 use super::{FrontEnd, Intent, Job, UsageError};
 use crate::execute;
@@ -69,8 +69,9 @@ const LONGER_MAX: f64 = 10.0;
 /// Finds the highest rate that keeps a latency target such as p99<1ms. Sends requests on a schedule
 /// that slow replies do not delay, doubles the rate until the target is missed, then halves the gap
 /// until it is small enough. Latency here is response time, counted from when each request was due.
-/// A rate passes if most of its trials keep both target and schedule and answer 99 % of the rate.
-/// Finally, search measures latency at 50 to 110 % of the rate found. Takes every option of a run
+/// A rate is kept or missed where that is 95 % certain from all requests of its trials; otherwise it
+/// is undecided. Trials that other programs, the hypervisor or the client spoiled count for nothing;
+/// if most are, search names no rate. Finally, search measures latency at 50 to 110 % of the rate found. Takes every option of a run
 /// (see keystorm --help) except -n and --rps, for a single test.
 #[derive(Debug, Parser)]
 #[command(
@@ -98,8 +99,9 @@ struct Options {
     #[arg(long, value_name = "PERCENT", help_heading = "Target", default_value = "2",
           value_parser = percent)]
     within: f64,
-    /// Maximum number of trials per rate; the majority decides
-    #[arg(long, value_name = "TIMES", help_heading = "Target", default_value = "3",
+    /// Maximum number of trials per rate; as soon as it is clear, no more. Trials that other programs
+    /// or the client itself spoiled are repeated and not counted
+    #[arg(long, value_name = "TIMES", help_heading = "Target", default_value = "5",
           value_parser = count_in(1..=99))]
     repeat: u32,
     /// How long each trial lasts; up to ten times longer at rates too low for the target's
@@ -116,7 +118,8 @@ struct Options {
 
 /// What stands below the options.
 const EXAMPLE: &str = "\
-Ctrl-C prints what was found so far and exits with code 130.
+Ctrl-C prints what was found so far and exits with code 130. Exit code 1: not even the lowest rate
+keeps the target. Exit code 4: this machine was too busy, or the latency too unsteady, to tell.
 
 Examples:
   What rate of SETs can I promise within a millisecond?
@@ -165,6 +168,7 @@ impl FrontEnd for SearchFront {
         if !names_test(&line) {
             line.options.push(Given::new("-t", TEST));
         }
+        one_seed(&mut line);
         // A target for errors is one for a run that goes on in spite of them.
         let tolerant = slo.clauses.iter().any(|clause| clause.measure == Measure::Errors);
         if tolerant && !line.has("--on-error") {
@@ -174,7 +178,10 @@ impl FrontEnd for SearchFront {
         // Below that the longest trial has too few requests to tell.
         let least_per_s = slo.requests_min() as f64 / (duration * LONGER_MAX);
         let settings = Settings {
-            least_per_s: start.map_or(least_per_s, |start| least_per_s.min(start as f64)).max(1.0),
+            least_per_s: start
+                .map_or(least_per_s, |start| least_per_s.min(start as f64))
+                .max(1.0)
+                .min(most as f64),
             start_per_s: start.map_or(default.start_per_s, |start| start as f64),
             within: within / 100.0,
             repeats: repeat,

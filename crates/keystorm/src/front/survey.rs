@@ -169,7 +169,10 @@ impl FrontEnd for SurveyFront {
         }
         if let Some(word) = line.rest.first() {
             let word = word.to_string_lossy();
-            return Err(UsageError(format!("{word}: survey has its own commands")));
+            return Err(UsageError(format!(
+                "unexpected word {}: a survey has its own commands",
+                shell_words::quote(&word)
+            )));
         }
         let within = |time| seconds_in("--seconds", time, 0.01..=SECONDS_MAX);
         let seconds = seconds.map(within).transpose().map_err(UsageError)?;

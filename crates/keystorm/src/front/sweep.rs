@@ -6,7 +6,9 @@ use clap::{Command, CommandFactory, Parser};
 use lab::words::Given;
 use lab::{Axis, Grid};
 
-use super::lab::{LabOutput, job, names_length, names_test, settled, split, with_those_of_a_run};
+use super::lab::{
+    LabOutput, job, names_length, names_test, one_seed, settled, split, with_those_of_a_run,
+};
 use super::redis_benchmark::count_in;
 use super::{FrontEnd, Intent, Job, UsageError};
 use crate::execute;
@@ -34,9 +36,9 @@ pub(crate) struct SweepJob {
 /// and ranges: -c -P -d -r -n -k --threads --duration --warmup --rps --engine --window --arrivals
 /// --precision.
 ///
-/// 1,10,100 is a list. 10..100k runs from 10 to 100,000 in powers of ten; ranges of less than a
-/// hundredfold, such as 1..16, take the steps 1, 2, 5, 10, 16. 1..64/4 is four values at equal
-/// ratios. -t names the tests, each with its own rows. By default, the tests are set and get, and
+/// 1,10,100 is a list. 1..100 is a range in steps of 1, 2 and 5: 1, 2, 5, 10, 20, 50, 100. Both ends
+/// are always included: 3..16 is 3, 5, 10, 16. 1..64/4 is four values at equal ratios: 1, 4, 16, 64.
+/// Where -d varies, what a test reads is written first in that size (as with --fill). -t names the tests, each with its own rows. By default, the tests are set and get, and
 /// each run lasts one second.
 #[derive(Debug, Parser)]
 #[command(
@@ -74,6 +76,12 @@ const TESTS: &str = "set,get";
 /// Seconds of each run unless the command line says.
 const SECONDS: &str = "1";
 
+/// The points of a grid with their tests.
+fn jobs(grid: &Grid) -> Result<Vec<(Vec<String>, Job)>, UsageError> {
+    let point = |point: lab::Point| Ok((point.settings, job("keystorm sweep", point.args)?));
+    grid.points().into_iter().map(point).collect()
+}
+
 impl FrontEnd for SweepFront {
     fn names(&self) -> &'static [&'static str] {
         &["sweep"]
@@ -95,13 +103,18 @@ impl FrontEnd for SweepFront {
         if !names_length(&line) {
             line.options.push(Given::new("--duration", SECONDS));
         }
-        let grid = Grid::of(line).map_err(UsageError)?;
-        let points: Result<Vec<_>, _> = grid
-            .points()
-            .into_iter()
-            .map(|p| Ok((p.settings, job("keystorm sweep", p.args)?)))
-            .collect();
-        let points = points?;
+        one_seed(&mut line);
+        let grid = Grid::of(line.clone()).map_err(UsageError)?;
+        let mut points = jobs(&grid)?;
+        // Whoever varies the size of values wants to read values of that size.
+        if grid.axes.iter().any(|axis| axis.option == "-d") && !line.has("--fill") {
+            line.options.push(Given { name: "--fill".to_owned(), value: None });
+            one_seed(&mut line);
+            // Tests that read nothing that can be written so are as they were.
+            if let Ok(filled) = jobs(&Grid::of(line).map_err(UsageError)?) {
+                points = filled;
+            }
+        }
         if output.print_plan {
             let plans: Vec<_> = points.into_iter().flat_map(|(_, job)| job.plans).collect();
             let text = execute::printed_plans(&plans);

@@ -2,9 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
 use runner::{Observer, Snapshot};
 use workload::{Plan, Stop};
+
+use crate::bar::{self, Bar};
 
 /// Steps of the bar.
 const STEPS: u64 = 1000;
@@ -14,7 +15,7 @@ const OVERHEAD: f64 = 1.1;
 /// A bar with the time left. A run that ends by count weighs as much as a second would, which the
 /// first of them corrects.
 pub(crate) struct Progress {
-    bar: ProgressBar,
+    bar: Bar,
     what: String,
     /// Planned seconds of what is done, of the run that goes on, and of what comes after.
     done_s: f64,
@@ -35,12 +36,8 @@ pub(crate) fn planned_s(plan: &Plan) -> f64 {
 
 impl Progress {
     pub(crate) fn new() -> Self {
-        let bar = ProgressBar::new(STEPS);
-        if let Ok(style) = ProgressStyle::with_template("{bar:20} {wide_msg}") {
-            bar.set_style(style);
-        }
         Self {
-            bar,
+            bar: Bar::new(STEPS),
             what: String::new(),
             done_s: 0.0,
             this_s: 0.0,
@@ -66,12 +63,12 @@ impl Progress {
 
     /// Prints something while the bar is out of the way.
     pub(crate) fn aside<R>(&self, print: impl FnOnce() -> R) -> R {
-        self.bar.suspend(print)
+        bar::out_of_the_way(print)
     }
 
     /// Leaves a clean line for what is printed next.
     pub(crate) fn clear(&self) {
-        self.bar.finish_and_clear();
+        self.bar.clear();
     }
 
     fn show(&self, share_of_this: f64) {
@@ -82,10 +79,9 @@ impl Progress {
         let left_s = (left_s * factor).ceil() as u64;
         let share =
             if all_s > 0.0 { (self.done_s + self.this_s * share_of_this) / all_s } else { 0.0 };
-        self.bar.set_position((share * STEPS as f64) as u64);
         let (minutes, seconds) = (left_s / 60, left_s % 60);
-        self.bar.set_message(format!("{minutes}:{seconds:02} left  {}", self.what));
-        self.bar.tick();
+        let words = format!("{minutes}:{seconds:02} left  {}", self.what);
+        self.bar.show((share * STEPS as f64) as u64, words);
     }
 }
 

@@ -1,8 +1,7 @@
 //! Carrying out a search.
 
 use anyhow::{Context, Error, Result, anyhow, bail};
-use lab::search::Bracket;
-use lab::{Hunt, Phase, Search};
+use lab::{Answer, Answered, Hunt, Phase, Search};
 use measure::Ending;
 use page::Verdict;
 
@@ -17,6 +16,8 @@ use crate::signals;
 
 /// Trials that a search takes, as a guess for the time left.
 const TRIALS_EXPECTED: u32 = 22;
+/// How often a point of the curve is measured at most.
+const CURVE_TRIES_MAX: u32 = 3;
 
 /// Searches, measures the curve and prints both.
 ///
@@ -54,8 +55,11 @@ pub(crate) fn search(job: &SearchJob) -> Result<End> {
     let shown = hunting.show();
     let end = end?;
     shown?;
-    let found = hunting.hunt.found.passes_per_s.is_some();
-    Ok(if end == End::Complete && !found { End::Failed } else { end })
+    Ok(match (end, hunting.hunt.conclusion().answered) {
+        (End::Complete, Answered::NotEven | Answered::Nothing) => End::Failed,
+        (End::Complete, Answered::Undecided | Answered::NotHere) => End::Inconclusive,
+        (end, _) => end,
+    })
 }
 
 /// Why a search ends early.
@@ -99,31 +103,38 @@ impl Hunting<'_> {
         }
         let mut search = Search::new(settings);
         let found = search.run(|rate| self.trial(Phase::Search, rate));
-        self.hunt.found = search.bracket;
+        self.hunt.settle(search.bracket);
         found?;
         if self.job.curve {
             let rates = self.hunt.curve_rates();
             for (at, rate) in rates.iter().enumerate() {
                 self.expected = (rates.len() - at) as u32;
-                self.trial(Phase::Curve, *rate)?;
+                // A point that the machine decided is measured again, and in the end marked.
+                for _ in 0..CURVE_TRIES_MAX {
+                    let answer = self.trial(Phase::Curve, *rate)?;
+                    if !matches!(answer, Answer::Disturbed | Answer::ClientLimit) {
+                        break;
+                    }
+                }
             }
         }
         Ok(())
     }
 
-    /// Puts on a rate and says whether it was kept.
-    fn trial(&mut self, phase: Phase, rate: f64) -> Result<bool, Stop> {
+    /// Puts on a rate and says what is known of it then.
+    fn trial(&mut self, phase: Phase, rate: f64) -> Result<Answer, Stop> {
         let job = self.job.trial(rate).map_err(said)?;
+        let number = self.hunt.of(phase).count() + 1;
         let rate = page::chart::grouped(rate);
         let what = match phase {
-            Phase::Curve => format!("the curve: {rate}/s"),
-            _ => format!("trying {rate}/s"),
+            Phase::Curve => format!("curve, trial {number}: {rate}/s"),
+            _ => format!("trial {number}: {rate}/s"),
         };
         self.run(phase, &job, &what)
     }
 
-    fn run(&mut self, phase: Phase, job: &Job, what: &str) -> Result<bool, Stop> {
-        let Some(plan) = job.plans.first() else { return Ok(false) };
+    fn run(&mut self, phase: Phase, job: &Job, what: &str) -> Result<Answer, Stop> {
+        let Some(plan) = job.plans.first() else { return Ok(Answer::Undecided) };
         let this_s = planned_s(plan);
         self.expected = self.expected.saturating_sub(1).max(1);
         self.progress.begin(what.to_owned(), this_s, this_s * f64::from(self.expected));
@@ -138,10 +149,11 @@ impl Hunting<'_> {
             }
             Ending::Complete => {}
         }
-        let kept = self.hunt.add(phase, &run)?.kept;
+        self.rig.filled.forget_used(&run);
+        let answer = self.hunt.add(phase, &run)?;
         let hunt = &self.hunt;
         self.files.keep(|| hunt.to_json())?;
-        Ok(kept)
+        Ok(answer)
     }
 
     fn show(&self) -> Result<()> {
@@ -156,9 +168,12 @@ impl Hunting<'_> {
                 let terminal = Terminal::of_stdout();
                 let conclusion = hunt.conclusion();
                 let headline = format!("{}: {}", hunt.test, conclusion.headline);
-                let (Bracket { passes_per_s, .. }, curve) = (hunt.found, hunt.curve_table());
-                let ended = if hunt.complete() || passes_per_s.is_none() { "" } else { ", so far" };
-                terminal.verdict(&Verdict::new(headline + ended, conclusion.text))?;
+                let curve = hunt.curve_table();
+                let ended = match conclusion.rate_per_s {
+                    Some(_) if !hunt.complete() => ", so far",
+                    _ => "",
+                };
+                terminal.verdict(&Verdict::new(headline + ended, conclusion.text.clone()))?;
                 if !curve.rows.is_empty() {
                     say("\n").map(drop)?;
                     terminal.table(&curve)?;

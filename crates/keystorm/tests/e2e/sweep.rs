@@ -44,6 +44,21 @@ fn values_of_a_range_reach_the_server() {
 }
 
 #[test]
+fn each_point_reads_values_of_its_own_size() {
+    let server = Server::redis();
+    let line = format!("sweep -p {} -t get -r 20 -d 100,1k,10k -n 40 --repeat 2 -q", server.port());
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("s.json");
+    Keystorm::new(&format!("{line} --json {}", file.display())).run().ok();
+    let sweep: lab::Sweep = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    let read = |run: &report::Run| run.measurement.total.connections.bytes_in / 40;
+    let sizes: Vec<u64> = sweep.load().unwrap().iter().map(read).collect();
+    for (size, least) in sizes.iter().zip([100, 1_000, 10_000, 100, 1_000, 10_000]) {
+        assert!((least..least + 20).contains(size), "{sizes:?}");
+    }
+}
+
+#[test]
 fn each_round_on_a_server_of_our_own_has_a_start_of_its_own() {
     let dir = tempfile::tempdir().unwrap();
     let counted = Counted::new(dir.path(), "server");
@@ -132,6 +147,8 @@ fn what_makes_no_sense_is_a_usage_error() {
         ("--json - --csv", "only one format"),
         ("-c 1..999999/999 -n 1..999999/999", "points"),
         ("--bogus", "--bogus"),
+        ("redis-server -c 1,2", "unexpected word redis-server"),
+        ("get k --repeat 2", "unexpected word get before --repeat"),
     ] {
         Keystorm::new(&format!("sweep {line}")).run().exits(2).says(says);
     }

@@ -3,8 +3,20 @@
 use page::{Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Unit, Verdict};
 
 use super::{FIGURES, figure_cells, incomplete, limited};
-use crate::hunt::{Hunt, Phase, Trial};
+use crate::conclusion::Answered;
+use crate::hunt::{Hunt, Phase, Rate, Trial};
+use crate::judgement::{Judgement, Outcome};
 use crate::slo::Measure;
+
+/// Whether a target was kept, and why not.
+fn kept(Judgement { outcome, why, .. }: &Judgement) -> String {
+    match outcome {
+        Outcome::Kept => "yes".to_owned(),
+        Outcome::Missed => format!("no: {why}"),
+        Outcome::Undecided => format!("undecided: {why}"),
+        Outcome::Void => format!("void: {why}"),
+    }
+}
 
 impl Hunt {
     /// The curve around the rate that was found, as a table.
@@ -16,7 +28,7 @@ impl Hunt {
     /// Every trial of a phase, as a table.
     fn trial_table(&self, phase: Phase) -> Table {
         let mut columns = vec!["rate"];
-        let knee = self.found.passes_per_s.filter(|_| phase == Phase::Curve);
+        let knee = self.found().passes_per_s.filter(|_| phase == Phase::Curve);
         columns.extend(knee.map(|_| "of found rate"));
         columns.extend(FIGURES);
         columns.push("kept");
@@ -26,10 +38,24 @@ impl Hunt {
             let mut cells = vec![page::chart::grouped(*rate_per_s)];
             cells.extend(knee.map(|knee| format!("{:.0} %", rate_per_s / knee * 100.0)));
             cells.extend(figure_cells(figures.throughput_rps, figures));
-            let kept =
-                if judgement.kept { "yes".to_owned() } else { format!("no: {}", judgement.why) };
-            cells.push(kept);
+            cells.push(kept(judgement));
             table.row(cells);
+        }
+        table
+    }
+
+    /// What is known of every rate that was tried, from the lowest.
+    fn rate_table(&self) -> Table {
+        let mut table = Table::new(["rate", "trials", "void", "kept"]);
+        let mut rates: Vec<&Rate> = self.rates.iter().collect();
+        rates.sort_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s));
+        for Rate { rate_per_s, trials, void, judgement } in rates {
+            table.row([
+                page::chart::grouped(*rate_per_s),
+                trials.len().to_string(),
+                void.to_string(),
+                kept(judgement),
+            ]);
         }
         table
     }
@@ -39,7 +65,11 @@ impl Hunt {
     pub fn chart(&self) -> Chart {
         let line = |name: &str, value: fn(&Trial) -> f64| {
             let point = |trial: &Trial| {
-                DataPoint::at(trial.rate_per_s, value(trial)).noted(limited(&trial.figures))
+                let note = match trial.judgement.outcome {
+                    Outcome::Void => format!("void: {}", trial.judgement.why),
+                    _ => limited(&trial.figures),
+                };
+                DataPoint::at(trial.rate_per_s, value(trial)).noted(note)
             };
             let mut points: Vec<DataPoint> = self.of(Phase::Curve).map(point).collect();
             points.sort_by(|a, b| a.x.total_cmp(&b.x));
@@ -58,41 +88,51 @@ impl Hunt {
             }
         }
         let slo = bounded.map(|clause| (clause.below, clause.to_string()));
-        let knee = self.found.passes_per_s.map(|rate| (rate, "found".to_owned()));
+        let knee = self.found().passes_per_s.map(|rate| (rate, "found".to_owned()));
         Chart::rate_curve("Response time against rate", series, slo, knee)
     }
 
     /// The page.
     #[must_use]
     pub fn page(&self, again: &str) -> Page {
-        let conclusion = self.conclusion();
-        let tone = match (self.found.passes_per_s, conclusion.not_the_server) {
-            (None, _) => Tone::Bad,
-            (_, true) => Tone::Warning,
-            _ => Tone::Good,
+        let conclusion = self.conclusion().clone();
+        let tone = match (conclusion.answered, conclusion.not_the_server) {
+            (Answered::NotEven, _) => Tone::Bad,
+            (Answered::Found | Answered::AtLeast, false) => Tone::Good,
+            _ => Tone::Warning,
         };
         let mut lede = Vec::new();
         incomplete(&mut lede, self.complete());
-        let figures =
-            self.found.passes_per_s.map(|rate| ("rate".to_owned(), Unit::PerSecond.show(rate)));
+        let shown = |rate: f64| Unit::PerSecond.show(rate);
+        let mut figures: Vec<(String, String)> = conclusion
+            .rate_per_s
+            .map(|rate| ("rate".to_owned(), shown(rate)))
+            .into_iter()
+            .collect();
+        if let (Some(low), Some(high)) = (conclusion.low_per_s, conclusion.high_per_s) {
+            let interval = format!("{} – {}", shown(low), shown(high));
+            figures.push(("95 % interval".to_owned(), interval));
+        }
         lede.push(Verdict {
             headline: format!("{}: {}", self.test, conclusion.headline),
             text: conclusion.text,
             tone,
-            figures: figures.into_iter().collect(),
+            figures,
             ..Verdict::default()
         });
         let text = "Latencies are response times, counted from when a request was due. The load \
-            is an open loop: slow replies do not delay it.";
+            is an open loop: slow replies do not delay it. A trial is void where other programs, \
+            the hypervisor or the client itself decided it; it counts for nothing.";
         let text = Block::Text(text.to_owned());
+        let rates = Section::new("Every rate", [Block::Table(self.rate_table())]);
         let trials = Block::Table(self.trial_table(Phase::Search));
         let around = |text| {
             let blocks = [text, Block::Chart(self.chart()), Block::Table(self.curve_table())];
             Section::new("Around the rate found", blocks)
         };
         let sections = match self.of(Phase::Curve).next() {
-            Some(_) => vec![around(text), Section::new("Every trial", [trials])],
-            None => vec![Section::new("Every trial", [text, trials])],
+            Some(_) => vec![around(text), rates, Section::new("Every trial", [trials])],
+            None => vec![rates, Section::new("Every trial", [text, trials])],
         };
         let title = format!("{}: the rate that keeps {}", self.test, self.slo.text);
         super::page(&title, self.runs(), lede, sections, again)

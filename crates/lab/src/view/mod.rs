@@ -16,9 +16,10 @@ const FIGURES: [&str; 5] =
 /// Their cells; `rps` is that of the row.
 fn figure_cells(rps: f64, run: &Figures) -> [String; 5] {
     let limit = run.limited_by.name();
-    let limit = match run.complete() {
-        true => limit.to_owned(),
-        false => format!("{limit} (incomplete)"),
+    let limit = match (run.complete(), run.disturbed()) {
+        (false, _) => format!("{limit} (incomplete)"),
+        (true, Some(_)) => format!("{limit} (disturbed)"),
+        (true, None) => limit.to_owned(),
     };
     [
         page::chart::grouped(rps),
@@ -31,7 +32,8 @@ fn figure_cells(rps: f64, run: &Figures) -> [String; 5] {
 
 /// What limited a point, for whoever points at it.
 fn limited(run: &Figures) -> String {
-    format!("limited by: {}", run.verdict)
+    let others = run.disturbed().map_or(String::new(), |cause| format!("; {}", cause.told()));
+    format!("limited by: {}{others}", run.verdict)
 }
 
 /// A page with the runs' common facts at its end, and how to do it again.

@@ -3,6 +3,7 @@
 use page::{Axis, Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Unit, Verdict};
 
 use super::{FIGURES, figure_cells, incomplete, limited};
+use crate::figures::{Figures, disturbed};
 use crate::survey::{Answer, Measured, Survey};
 
 /// While the request is what costs, its rate is the same for all sizes of values. Where it holds no
@@ -129,6 +130,14 @@ impl Answer {
     /// What follows from the figures, in a sentence or two.
     #[must_use]
     pub fn remarks(&self) -> Vec<String> {
+        let runs = || self.points.iter().filter_map(Measured::slowest);
+        if let Some((cause, count)) = disturbed(runs()) {
+            let all = runs().count();
+            return vec![format!(
+                "Nothing is concluded here: {} in {count} of {all} points, marked (disturbed).",
+                cause.told()
+            )];
+        }
         match self.key.as_str() {
             "payload" => ["SET", "GET"].iter().filter_map(|test| self.bandwidth(test)).collect(),
             "transport" => self.ratio("unix socket", "TCP"),
@@ -256,20 +265,26 @@ impl Survey {
         }
         let limit = figure("pipeline", "-P 1", "GET").and_then(Measured::slowest);
         let text = limit.map_or("Nothing was measured yet.".to_owned(), |run| {
-            format!("GET without a pipeline was limited by {}.", run.verdict)
+            let others = run.disturbed().map_or(String::new(), |cause| {
+                format!(" The figure says little: {}.", cause.told())
+            });
+            format!("GET without a pipeline was limited by {}.{others}", run.verdict)
         });
+        let tone = match limit.and_then(Figures::disturbed) {
+            Some(_) => Tone::Warning,
+            None => Tone::Plain,
+        };
         let headline = match figures.iter().find(|(name, _)| name == "GET") {
             Some((_, rate)) => format!("{} GET without a pipeline", rate),
             None => "A survey".to_owned(),
         };
-        Verdict { headline, text, tone: Tone::Plain, figures, ..Verdict::default() }
+        Verdict { headline, text, tone, figures, ..Verdict::default() }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figures::Figures;
     use crate::figures::tests::figures;
 
     fn point(label: &str, series: &str, x: Option<f64>, rps: f64, bytes_per_s: f64) -> Measured {

@@ -1,9 +1,11 @@
 //! A sweep as a table, charts and a page.
 
-use page::{Axis as Scale, Block, Chart, DataPoint, Page, Section, Series, Table, Unit, Verdict};
+use page::{
+    Axis as Scale, Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Unit, Verdict,
+};
 
 use super::{FIGURES, figure_cells, incomplete, limited};
-use crate::figures::limited_by;
+use crate::figures::{disturbed, limited_by};
 use crate::grid::Axis;
 use crate::sweep::{Row, Sweep};
 
@@ -161,18 +163,33 @@ impl Sweep {
     #[must_use]
     pub fn best(&self) -> Vec<Verdict> {
         let best = self.tests().into_iter().filter_map(|test| {
-            let rows = self.points.iter().filter(|row| row.test == test);
-            let rows = rows.filter_map(|row| Some((row, row.middle()?.0)));
-            let rows = rows.filter(|(_, run)| run.complete());
-            let (row, run) =
-                rows.max_by(|(_, a), (_, b)| a.throughput_rps.total_cmp(&b.throughput_rps))?;
+            let rows = || {
+                let rows = self.points.iter().filter(|row| row.test == test);
+                let rows = rows.filter_map(|row| Some((row, row.middle()?.0)));
+                rows.filter(|(_, run)| run.complete())
+            };
+            let (all, others) = (rows().count(), disturbed(rows().map(|(_, run)| run)));
+            let counted = rows().filter(|(_, run)| run.disturbed().is_none());
+            let best =
+                counted.max_by(|(_, a), (_, b)| a.throughput_rps.total_cmp(&b.throughput_rps));
+            let left_out =
+                others.map(|(cause, count)| format!("{} in {count} of {all} points", cause.told()));
+            let Some((row, run)) = best else {
+                let headline = format!("{test}: cannot be judged here: {}", left_out?);
+                let text = "Every point is marked (disturbed). Stop other programs, and repeat.";
+                return Some(Verdict { tone: Tone::Warning, ..Verdict::new(headline, text) });
+            };
             let settings = self.axes.iter().zip(&row.settings);
             let settings = settings.map(|(axis, value)| format!(" {} {value}", axis.option));
             let rps = page::chart::grouped(run.throughput_rps);
             let headline = format!("{test}: {rps} requests/s with{}", settings.collect::<String>());
             let headline =
                 if self.axes.is_empty() { format!("{test}: {rps} requests/s") } else { headline };
-            Some(Verdict::new(headline, limited_by(run, "Limited by ") + "."))
+            let mut text = limited_by(run, "Limited by ") + ".";
+            if let Some(left_out) = left_out {
+                text += &format!(" Points marked (disturbed) are left out: {left_out}.");
+            }
+            Some(Verdict::new(headline, text))
         });
         best.collect()
     }
@@ -287,8 +304,31 @@ mod tests {
         let mut unknown = sweep();
         let runs = unknown.points.iter_mut().flat_map(|row| &mut row.figures);
         runs.for_each(|run| {
-            (run.limited_by, run.reason) = (LimitedBy::Unknown, "too short".to_owned());
+            (run.limited_by, run.statement) = (LimitedBy::Unknown, "too short".to_owned());
         });
         assert_eq!(unknown.best()[0].text, "What limited it is unknown: too short.");
+    }
+
+    #[test]
+    fn what_others_disturbed_is_marked_and_in_no_conclusion() {
+        use report::{Cause, Disturbance};
+        let disturb = |row: &mut Row| {
+            let text = "the server waited for a CPU".to_owned();
+            let evidence = Vec::new();
+            row.figures[0].disturbance =
+                Some(Disturbance { cause: Cause::CpuHeld, evidence, text });
+        };
+        let mut sweep = sweep();
+        sweep.points.iter_mut().filter(|row| row.settings[1] == "100").for_each(disturb);
+        assert_eq!(sweep.table().rows[5][6], "server (disturbed)");
+        let best = &sweep.best()[0];
+        assert!(best.headline.contains("20,000 requests/s"), "{best:?}");
+        assert!(best.text.contains("other programs held the CPU in 2 of 6 points"), "{best:?}");
+        sweep.points.iter_mut().for_each(disturb);
+        let headline = &sweep.best()[0].headline;
+        assert_eq!(
+            headline,
+            "SET: cannot be judged here: other programs held the CPU in 6 of 6 points"
+        );
     }
 }

@@ -26,7 +26,8 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use workload::Plan;
 
-use crate::{Figures, Repeat, Run, Summary};
+use crate::repeats::{Counted, counted};
+use crate::{Repeat, Run};
 pub use growth::Growth;
 use repeats::RepeatsRecord;
 use test::{TestRecord, WorkerRecord};
@@ -81,7 +82,7 @@ pub struct Record {
     repeats: Vec<RepeatsRecord>,
     /// What the blocks follow from, in the order of the tests.
     #[serde(skip)]
-    figures: Vec<(Option<Repeat>, Option<Figures>)>,
+    figures: Vec<(Option<Repeat>, Option<Counted>)>,
 }
 
 /// The program that put on the load.
@@ -140,7 +141,7 @@ impl Record {
     pub fn put(&mut self, at: usize, run: &Run) -> Result<(), RecordError> {
         let (plan, test) = (run.plan.clone(), TestRecord::of(run)?);
         let complete = run.measurement.ending == measure::Ending::Complete;
-        let figures = (run.repeat, complete.then(|| Figures::of(&Summary::of(run))));
+        let figures = (run.repeat, counted(run));
         if at < self.tests.len() {
             (self.plan[at], self.tests[at], self.figures[at]) = (plan, test, figures);
         } else {

@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 use statistics::Mean;
 use workload::Plan;
 
-use crate::repeats::Gathering;
-use crate::{Figures, Metric, Repeat, Repeats};
+use crate::repeats::{Counted, Gathering};
+use crate::{Metric, Repeat, Repeats};
 
 /// One block: the repeats of one test.
 #[derive(Debug, Clone, Serialize)]
@@ -30,7 +30,7 @@ pub(super) struct RepeatsRecord {
 /// The blocks of tests, whose plans and figures these are.
 pub(super) fn blocks(
     plans: &[Plan],
-    figures: &[(Option<Repeat>, Option<Figures>)],
+    figures: &[(Option<Repeat>, Option<Counted>)],
 ) -> Vec<RepeatsRecord> {
     let mut gathering = Gathering::default();
     let mut blocks: Vec<RepeatsRecord> = Vec::new();

@@ -20,6 +20,8 @@ const WAIT_OF_WANTED: f64 = 0.25;
 const WAIT_MIN: f64 = 0.002;
 /// A client that is late by this share of a bound on response times decides whether it is kept.
 const LATE_OF_BOUND: f64 = 0.5;
+/// An idle machine stays below that.
+const LATE_MIN_NS: f64 = 100_000.0;
 
 /// What made a run say nothing of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -40,6 +42,25 @@ pub enum Cause {
 }
 
 impl Cause {
+    /// Whether others than client and server were at work: other programs, or the hypervisor.
+    #[must_use]
+    pub fn by_others(self) -> bool {
+        matches!(self, Self::CpuHeld | Self::CpuStolen)
+    }
+
+    /// Its name, as documents spell it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::CpuHeld => "cpu-held",
+            Self::CpuShared => "cpu-shared",
+            Self::CpuStolen => "cpu-stolen",
+            Self::ClientBusy => "client-busy",
+            Self::ClientQuota => "client-quota",
+            Self::ClientLate => "client-late",
+        }
+    }
+
     /// What happened, in a few words behind which `in 3 of 10 runs` fits.
     #[must_use]
     pub fn told(self) -> &'static str {
@@ -79,12 +100,16 @@ impl Disturbance {
         Self::of(run).or_else(|| {
             let lateness = run.measurement.total.lateness.as_ref()?;
             let late_ns = lateness.own.quantile_ns(quantile)? as f64;
-            (late_ns >= LATE_OF_BOUND * below_ns).then(|| {
-                let percent = percent(1.0 - quantile);
-                let text = format!(
-                    "{percent} of requests were sent {} late or more, although connections had room",
-                    time(late_ns / 1e9)
-                );
+            (late_ns >= f64::max(LATE_OF_BOUND * below_ns, LATE_MIN_NS)).then(|| {
+                let late = time(late_ns / 1e9);
+                let who = match quantile {
+                    all if all >= 1.0 => format!("requests were sent up to {late} late"),
+                    _ => format!(
+                        "{} of requests were sent {late} late or more",
+                        percent(1.0 - quantile)
+                    ),
+                };
+                let text = format!("{who}, although connections had room");
                 let evidence = vec![figure("client_late", late_ns / 1e9, "seconds")];
                 Self { cause: Cause::ClientLate, evidence, text }
             })

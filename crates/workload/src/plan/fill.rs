@@ -212,8 +212,9 @@ impl PlanParts {
         self.setup.iter().map(of).collect()
     }
 
-    /// Whether a command needs nothing to be there.
-    fn writes(&self, command: &CommandSpec) -> bool {
+    /// Whether a command of the plan needs nothing to be there.
+    #[must_use]
+    pub fn writes(&self, command: &CommandSpec) -> bool {
         let name = command.name();
         match self.protocol.is_memcache() {
             true => ITEMS_WRITTEN.contains(&name.as_str()),

@@ -151,7 +151,8 @@ fn holds(path: &str) {
             let why = format!("{path}:{}: {why}", block.line);
             assert!(why.contains("keystorm search "), "{why}");
             // Whether any rate keeps a target is a matter of speed, which no test asserts.
-            if why.contains("not even ") {
+            let unjudged = ["not even ", "cannot be judged here", "undecided whether "];
+            if unjudged.iter().any(|part| why.contains(part)) {
                 skip(path, why);
             } else {
                 holds_when_quiet(path, false, why);

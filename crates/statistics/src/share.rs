@@ -1,0 +1,113 @@
+//! A share of many, counted in groups whose members are alike: whether it is below or above a bound.
+//!
+//! Requests that meet one hiccup are no independent witnesses. So the spread between groups (spans of
+//! time) says how many independent ones they are worth, which is the effective sample size of cluster
+//! samples: Kish, "Survey Sampling" (1965), 5.4 and 8.2. The interval is that of the score test:
+//! Wilson, "Probable Inference, the Law of Succession, and Statistical Inference", JASA 1927.
+
+use std::cmp::Ordering;
+
+use crate::{ERROR_RATE, student};
+
+/// What exceeds the normal distribution to either side with the crate's error rate.
+const NORMAL: f64 = 1.959_964;
+/// Few groups say little of their spread, and Student's t says how little. Of fewer than four the t of
+/// four is taken: less would call almost everything unclear.
+const GROUPS_MIN: usize = 4;
+
+/// A share.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Share {
+    /// The share that was seen, 0 to 1.
+    pub share: f64,
+    /// How many independent ones those that were counted are worth.
+    pub effective: f64,
+}
+
+impl Share {
+    /// Of groups, each with how many of it were hit and how many there were; `None` of nothing.
+    #[must_use]
+    pub fn of(groups: &[(u64, u64)]) -> Option<Self> {
+        let groups: Vec<(f64, f64)> = groups
+            .iter()
+            .filter(|(_, of)| *of > 0)
+            .map(|(hits, of)| (*hits as f64, *of as f64))
+            .collect();
+        let (hits, of) = groups.iter().fold((0.0, 0.0), |(h, n), (hits, of)| (h + hits, n + of));
+        if of == 0.0 {
+            return None;
+        }
+        let share = hits / of;
+        let count = groups.len() as f64;
+        let independent = share * (1.0 - share) / of;
+        let mut effect = 1.0;
+        if groups.len() > 1 && independent > 0.0 {
+            let off = |(hits, n): &(f64, f64)| (hits - share * n).powi(2);
+            let squares: f64 = groups.iter().map(off).sum();
+            let seen = count * squares / (count - 1.0) / (of * of);
+            let freedom = groups.len().max(GROUPS_MIN) as f64 - 1.0;
+            let wider = student::two_sided(ERROR_RATE, freedom).unwrap_or(NORMAL) / NORMAL;
+            effect = (seen / independent * wider * wider).max(1.0);
+        }
+        Some(Self { share, effective: of / effect })
+    }
+
+    /// By how much a share may be off a true one of `bound`, 19 times in 20.
+    #[must_use]
+    pub fn margin(&self, bound: f64) -> f64 {
+        NORMAL * (bound * (1.0 - bound) / self.effective).sqrt()
+    }
+
+    /// Whether the true share is below or above a bound; `None` where both can be.
+    #[must_use]
+    pub fn against(&self, bound: f64) -> Option<Ordering> {
+        let margin = self.margin(bound);
+        match self.share {
+            share if share < bound - margin => Some(Ordering::Less),
+            share if share > bound + margin => Some(Ordering::Greater),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Noise;
+
+    fn against(groups: &[(u64, u64)], bound: f64) -> Option<Ordering> {
+        Share::of(groups).unwrap().against(bound)
+    }
+
+    #[test]
+    fn a_share_of_few_is_neither_below_nor_above() {
+        assert_eq!(against(&[(0, 100)], 0.01), None, "a hundred do not show a hundredth");
+        assert_eq!(against(&[(0, 1000)], 0.01), Some(Ordering::Less));
+        assert_eq!(against(&[(9, 1000)], 0.01), None);
+        assert_eq!(against(&[(30, 1000)], 0.01), Some(Ordering::Greater));
+        assert_eq!(Share::of(&[(0, 0)]), None);
+    }
+
+    #[test]
+    fn one_hiccup_counts_once_however_many_meet_it() {
+        let spread: Vec<_> = (0..8).map(|_| (50, 10_000)).collect();
+        assert_eq!(against(&spread, 0.01), Some(Ordering::Less));
+        let one: Vec<_> = (0..8).map(|n| (if n == 3 { 400 } else { 0 }, 10_000)).collect();
+        assert_eq!(against(&one, 0.01), None, "of one hiccup nobody knows how often it comes");
+        let much: Vec<_> = (0..8).map(|n| (400 + n, 10_000)).collect();
+        assert_eq!(against(&much, 0.01), Some(Ordering::Greater));
+    }
+
+    #[test]
+    fn a_share_at_its_bound_is_misjudged_one_time_in_twenty() {
+        let mut noise = Noise::new(7);
+        let wrong = (0..2000).filter(|_| {
+            let groups: Vec<(u64, u64)> = (0..12)
+                .map(|_| ((0..500).filter(|_| noise.uniform() < 0.05).count() as u64, 500))
+                .collect();
+            against(&groups, 0.05).is_some()
+        });
+        let wrong = wrong.count();
+        assert!(wrong < 120, "{wrong} of 2000");
+    }
+}
