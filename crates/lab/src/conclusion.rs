@@ -54,7 +54,12 @@ impl Hunt {
             Some(cause) => format!("{} in {void} of {all} trials", cause.told()),
             None => String::new(),
         };
-        if found.given_up || (found.passes_per_s.is_none() && void * 2 > all) {
+        let mostly_void = found.passes_per_s.is_none() && void * 2 > all;
+        if mostly_void && !found.given_up && !self.complete() {
+            let headline = format!("no rate is known yet for {slo}; {}", in_trials(void));
+            return Conclusion { headline, ..Conclusion::default() };
+        }
+        if found.given_up || mostly_void {
             let headline = format!("cannot be judged here: {}", in_trials(void));
             let text = "No rate is given. Stop other programs, or give client and server CPUs of \
                 their own (--cpus, --server-cpus), and search again.";
