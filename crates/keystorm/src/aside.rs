@@ -12,6 +12,7 @@ use anyhow::{Context, Result};
 
 use crate::bar;
 use crate::front::{Output, VerdictTo};
+use crate::wrap;
 
 /// Nobody reads any more what we print: whoever did has closed the pipe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +39,7 @@ pub(crate) fn say(line: impl Display) -> Result<(), Unread> {
 /// # Errors
 /// Nobody reads it.
 pub(crate) fn put(text: &str) -> Result<(), Unread> {
+    let text = wrap::wrapped(text, wrap::of_stderr());
     // In one piece, so that lines of two programs in one file stay whole.
     match bar::out_of_the_way(|| io::stderr().lock().write_all(text.as_bytes())) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Unread),

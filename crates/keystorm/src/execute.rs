@@ -89,6 +89,8 @@ fn carry_out(job: &Job) -> Result<End> {
     let widest = job.plans.iter().max_by_key(|plan| plan.own_connections()).unwrap_or(first);
     let mut rig = reach(job, first, widest.own_connections(), &interrupted)?;
     rig.sample = job.output.sample;
+    // By a peer's name nothing is asked that the peer does not ask.
+    rig.journal = !job.output.options.persona.is_peer();
     rig.tells = !job.output.options.persona.is_peer();
     (rig.server_clock, rig.probe) = (job.server_clock, job.probe);
     tell_about(&rig.server, widest, &asides.remarks, persona)?;
@@ -267,7 +269,10 @@ fn run_rounds(
             round = number;
             let mut beside: Box<dyn Companion> = match &job.output.reports {
                 Some(reports) => reports.companion(plan, number, rig.interrupted()),
-                None => Box::new(Live::new(plan, at as u32 + 1, count as u32, job.output.live)),
+                None => {
+                    let line = Live::new(plan, at as u32 + 1, count as u32, job.output.live);
+                    Box::new(line.with_rows(job.output.progress))
+                }
             };
             let mut watch = metrics.map(|metrics| metrics.watch(plan));
             beside.begin()?;

@@ -1,15 +1,19 @@
-//! The live line: what runs, how fast, how far it is. Only where somebody watches.
+//! What is said while a test runs: a line that moves where somebody watches, rows where a log is kept, and
+//! lines that stay for silences and spikes.
 
 use std::io::{self, IsTerminal, Write};
+use std::time::{Duration, SystemTime};
 
 use anyhow::Result;
 use measure::Latency;
-use report::{Persona, Progress, Run, cleared, progress_line};
+use report::{Persona, Progress, Run, cleared, progress_line, progress_row, wall_clock_s};
 use runner::{Observer, Snapshot};
 use workload::{Plan, Stop};
 
+use crate::aside;
 use crate::bar;
 use crate::front::Companion;
+use crate::spikes::{Seen, Spikes};
 
 /// Our line moves once a second, a multiple of the interval: a figure that changes more often
 /// cannot be read.
@@ -28,6 +32,24 @@ pub(crate) struct Live<'p> {
     requests: u64,
     recent: Latency,
     warming_up: bool,
+    /// How often a row is said on standard error, and what came since the last one.
+    rows: Option<Rows>,
+    spikes: Spikes,
+}
+
+/// Rows for a log.
+struct Rows {
+    every_ns: u64,
+    since_ns: u64,
+    requests: u64,
+    recent: Latency,
+}
+
+impl Rows {
+    fn new(every: Duration) -> Self {
+        let every_ns = u64::try_from(every.as_nanos()).unwrap_or(u64::MAX);
+        Self { every_ns, since_ns: 0, requests: 0, recent: Latency::new(2) }
+    }
 }
 
 impl<'p> Live<'p> {
@@ -56,7 +78,16 @@ impl<'p> Live<'p> {
             requests: 0,
             recent,
             warming_up: false,
+            rows: None,
+            spikes: Spikes::default(),
         }
+    }
+
+    /// The same, which also says a row on standard error each time so much has passed.
+    pub(crate) fn with_rows(self, every: Option<Duration>) -> Self {
+        // Of several shares one says them.
+        let rows = every.filter(|_| self.plan.shard.index == 1).map(Rows::new);
+        Self { rows, ..self }
     }
 
     /// Leaves a clean line for what is printed next.
@@ -73,7 +104,62 @@ impl<'p> Live<'p> {
         self.shown = Some(len);
     }
 
-    fn progress(&self, snapshot: &Snapshot<'_>) -> Progress {
+    /// A line that stays: above the one that moves, or where the rows are.
+    fn stay(&mut self, text: &str) {
+        let line = format!("{} {text}", wall_clock_s(SystemTime::now(), 0));
+        match self.shown {
+            Some(shown) if self.rows.is_none() => {
+                self.print(&format!("{line:<shown$}\n"), 0);
+            }
+            _ => {
+                self.clear();
+                // Nobody who reads it is noticed by what prints the results.
+                let _ = aside::say(line);
+            }
+        }
+    }
+
+    /// What an interval is worth saying of, beside the line that moves.
+    fn events(&mut self, snapshot: &Snapshot<'_>) {
+        if self.wording != Persona::Ours || (self.shown.is_none() && self.rows.is_none()) {
+            return;
+        }
+        if !snapshot.warming_up {
+            let gauges = snapshot.gauges;
+            let seen = Seen {
+                span_ns: snapshot.span_ns,
+                replies: snapshot.point.requests,
+                asked: gauges.iter().any(|g| g.in_flight > 0 || g.backlog.unwrap_or(0) > 0),
+                p99_ns: snapshot.point.p99_ns,
+                max_ns: snapshot.point.max_ns,
+            };
+            if let Some(text) = self.spikes.interval(&seen) {
+                self.stay(&text);
+            }
+        }
+        let Some(rows) = &mut self.rows else { return };
+        rows.since_ns += snapshot.span_ns;
+        rows.requests += snapshot.point.requests;
+        rows.recent.merge(&snapshot.tally.response());
+        if rows.since_ns < rows.every_ns {
+            return;
+        }
+        let (since_ns, requests) = (rows.since_ns, rows.requests);
+        let recent = std::mem::replace(&mut rows.recent, Latency::new(2));
+        (rows.since_ns, rows.requests) = (0, 0);
+        let progress = self.progress(snapshot, since_ns, requests, &recent);
+        let row = progress_row(&progress, &wall_clock_s(SystemTime::now(), 0));
+        self.clear();
+        let _ = aside::say(row);
+    }
+
+    fn progress(
+        &self,
+        snapshot: &Snapshot<'_>,
+        since_ns: u64,
+        recent_requests: u64,
+        recent: &Latency,
+    ) -> Progress {
         let elapsed_s = snapshot.elapsed_ns as f64 / 1e9;
         let requests = snapshot.total.requests();
         let share_done = match (self.plan.stop, self.plan.own_requests()) {
@@ -84,16 +170,26 @@ impl<'p> Live<'p> {
             }
         };
         let msec = |ns: Option<f64>| ns.map(|ns| ns / 1e6);
-        let quantile = |q| msec(self.recent.quantile_ns(q).map(|ns| ns as f64));
+        let quantile = |q| msec(recent.quantile_ns(q).map(|ns| ns as f64));
+        let schedule = self.plan.pace.schedule().filter(|schedule| schedule.is_limited());
+        let wanted_rps = schedule.filter(|_| !snapshot.warming_up).map(|schedule| {
+            let due = |ns| self.plan.own_rate_per_s(schedule.due_by(ns));
+            let from_ns = snapshot.elapsed_ns.saturating_sub(since_ns);
+            let span_s = (snapshot.elapsed_ns - from_ns) as f64 / 1e9;
+            (due(snapshot.elapsed_ns) - due(from_ns)) / span_s
+        });
         Progress {
             title: self.plan.name.clone(),
             warming_up: snapshot.warming_up,
-            interval_rps: Some(self.requests as f64 / (self.since_ns as f64 / 1e9)),
+            interval_rps: Some(recent_requests as f64 / (since_ns as f64 / 1e9)),
             overall_rps: Some(requests as f64 / elapsed_s),
-            interval_avg_msec: msec(self.recent.mean_ns()),
+            interval_avg_msec: msec(recent.mean_ns()),
             overall_avg_msec: msec(snapshot.total.response().mean_ns()),
             interval_p50_msec: quantile(0.5),
             interval_p99_msec: quantile(0.99),
+            interval_max_msec: msec(recent.max_ns().map(|ns| ns as f64)),
+            wanted_rps,
+            behind: snapshot.gauges.iter().map(|gauge| gauge.backlog).sum::<Option<u64>>(),
             errors: snapshot.total.errors.total(),
             timed: matches!(self.plan.stop, Stop::AfterNs(_)),
             requests,
@@ -145,6 +241,7 @@ impl Companion for Live<'_> {
 
 impl Observer for Live<'_> {
     fn interval(&mut self, snapshot: &Snapshot<'_>) {
+        self.events(snapshot);
         let Some(shown) = self.shown else { return };
         if self.warming_up != snapshot.warming_up {
             self.warming_up = snapshot.warming_up;
@@ -159,7 +256,8 @@ impl Observer for Live<'_> {
         // A terminal that does not know its size, such as one in a pipe, takes everything.
         let size = rustix::termios::tcgetwinsize(io::stdout());
         let columns = size.ok().map(|size| usize::from(size.ws_col)).filter(|n| *n > 1);
-        let line = progress_line(&self.progress(snapshot), self.wording, columns);
+        let progress = self.progress(snapshot, self.since_ns, self.requests, &self.recent);
+        let line = progress_line(&progress, self.wording, columns);
         let len = line.chars().count();
         let text = if len < shown { cleared(shown) } else { String::new() };
         self.print(&format!("{text}{line}\r"), len);

@@ -36,7 +36,9 @@ mod serve;
 mod server;
 mod server_clock;
 mod signals;
+mod spikes;
 mod tls;
+mod wrap;
 
 use std::process::ExitCode;
 
@@ -64,7 +66,11 @@ fn main() -> ExitCode {
         return guard(args);
     }
     let mut reports = None;
-    let outcome = match front::parse(&called_as, args) {
+    let intent = front::parse(&called_as, args);
+    if intent.as_ref().is_ok_and(Intent::is_ours) {
+        wrap::allow();
+    }
+    let outcome = match intent {
         Ok(Intent::Say(text)) => execute::say(&text),
         Ok(Intent::Read(page)) => handbook::read(&page),
         Ok(Intent::Write(dir, files)) => handbook::write(&dir, &files),

@@ -15,6 +15,7 @@ use workload::{ReadFrom, Target};
 use crate::aside::{self, Asides, Unread};
 use crate::front::{Output, OwnReports, in_its_words};
 use crate::report_file;
+use crate::wrap::{self, WrappedStdout};
 
 /// Prints one job.
 pub(crate) struct Printer<'a> {
@@ -40,6 +41,7 @@ impl<'a> Printer<'a> {
         let format = output.format();
         let out: Box<dyn Write> =
             match &output.to {
+                None if for_people(output) => Box::new(WrappedStdout::new()),
                 None => Box::new(io::stdout()),
                 Some(path) => Box::new(File::create(path).with_context(|| {
                     format!("the report: {}: cannot be written", path.display())
@@ -187,6 +189,11 @@ pub(crate) fn cluster_nodes(
     text + "\n"
 }
 
+/// Whether a person reads the report, by our own name.
+fn for_people(output: &Output) -> bool {
+    !output.options.persona.is_peer() && matches!(output.format, "text" | "classic" | "quiet")
+}
+
 /// Whether a layout is for people, so that the nodes of a cluster may stand before it.
 pub(crate) fn is_for_people(format: &str) -> bool {
     ["text", "redis", "quiet", "classic"].contains(&format)
@@ -194,6 +201,7 @@ pub(crate) fn is_for_people(format: &str) -> bool {
 
 /// Prints text.
 pub(crate) fn text(text: &str) -> Result<()> {
+    let text = wrap::wrapped(text, wrap::of_stdout());
     let mut out = io::stdout().lock();
     written(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }

@@ -38,6 +38,8 @@ pub(crate) struct Rig<'r> {
     fleet: Option<Arc<Mutex<Fleet>>>,
     /// Whether the server is looked at once a second while load runs.
     pub(crate) sample: bool,
+    /// Whether the server is asked what it remembers of its slow moments.
+    pub(crate) journal: bool,
     /// What the server was filled with, and whether that is told.
     pub(crate) filled: Filled,
     pub(crate) tells: bool,
@@ -118,6 +120,7 @@ impl<'r> Rig<'r> {
             interrupted,
             fleet,
             sample: false,
+            journal: false,
             filled: Filled::default(),
             tells: true,
             server_clock: false,
@@ -249,7 +252,7 @@ impl<'r> Rig<'r> {
         observer: &mut dyn Observer,
     ) -> Result<Run> {
         let With { start_at, probe, rate } = with;
-        let watch = self.server.watch(&plan.target, self.sample);
+        let watch = self.server.watch(&plan.target, self.sample).with_journal(self.journal);
         let begun = watch.begin();
         let Some(fleet) = &self.fleet else {
             let clock = self.server_clock.then(|| self.ask_clock(plan)).transpose()?;

@@ -70,13 +70,21 @@ pub struct Section {
     pub heading: String,
     /// What is below it, in order.
     pub blocks: Vec<Block>,
+    /// Whether only the heading is seen until somebody opens it.
+    pub folded: bool,
 }
 
 impl Section {
     /// A section of these blocks.
     #[must_use]
     pub fn new(heading: impl Into<String>, blocks: impl IntoIterator<Item = Block>) -> Self {
-        Self { heading: heading.into(), blocks: blocks.into_iter().collect() }
+        Self { heading: heading.into(), blocks: blocks.into_iter().collect(), folded: false }
+    }
+
+    /// The same, of which only the heading is seen until somebody opens it.
+    #[must_use]
+    pub fn folded(self) -> Self {
+        Self { folded: true, ..self }
     }
 }
 

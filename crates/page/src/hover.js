@@ -15,12 +15,13 @@
       const text = title ? title.textContent : '';
       if (title) title.remove();
       mark.setAttribute('aria-label', text);
-      const bar = mark.tagName === 'rect';
+      const cell = 'cell' in mark.dataset;
+      const bar = mark.tagName === 'rect' && !cell;
       const number = function (name) { return Number(mark.getAttribute(name)); };
       return {
-        mark: mark, text: text, bar: bar,
-        x: bar ? number('x') + number('width') : number('cx'),
-        y: bar ? number('y') + number('height') / 2 : number('cy'),
+        mark: mark, text: text, bar: bar, cell: cell,
+        x: bar ? number('x') + number('width') : cell ? number('x') + number('width') / 2 : number('cx'),
+        y: bar || cell ? number('y') + number('height') / 2 : number('cy'),
       };
     });
     if (marks.length === 0) return;
@@ -30,11 +31,11 @@
       const x = (event.clientX - box.left) * scale;
       const y = (event.clientY - box.top) * scale;
       const far = function (m) {
-        return m.bar ? Math.abs(m.y - y) : Math.abs(m.x - x) * 1000 + Math.abs(m.y - y);
+        return m.cell ? Math.hypot(m.x - x, m.y - y) : m.bar ? Math.abs(m.y - y) : Math.abs(m.x - x) * 1000 + Math.abs(m.y - y);
       };
       const nearest = marks.reduce(function (a, b) { return far(b) < far(a) ? b : a; });
       const close = marks.filter(function (m) {
-        return nearest.bar ? m === nearest : Math.abs(m.x - nearest.x) < 0.06;
+        return nearest.bar || nearest.cell ? m === nearest : Math.abs(m.x - nearest.x) < 0.06;
       });
       clear();
       // The first line of each says where; it is said once.

@@ -7,6 +7,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use report::escape;
 
 use crate::chart::{self, Chart};
+use crate::definitions::definition;
 use crate::{Block, Page, Section, Table, Tone, Verdict};
 
 const STYLE: &str = include_str!("style.css");
@@ -54,8 +55,15 @@ impl Page {
                         }
                         @for (section, id) in self.sections.iter().zip(&ids) {
                             section id=(id) {
-                                h2 { (escape(&section.heading)) }
-                                (blocks(&section.blocks))
+                                @if section.folded {
+                                    details {
+                                        summary { h2 { (escape(&section.heading)) } }
+                                        (blocks(&section.blocks))
+                                    }
+                                } @else {
+                                    h2 { (escape(&section.heading)) }
+                                    (blocks(&section.blocks))
+                                }
                             }
                         }
                         footer { "Made by keystorm. This file needs no network." }
@@ -188,13 +196,23 @@ fn verdict(found: &Verdict) -> Markup {
             @if !found.figures.is_empty() {
                 ul.figures {
                     @for (name, value) in &found.figures {
-                        li { span.value { (escape(value)) } " " span.name { (escape(name)) } }
+                        li { span.value { (escape(value)) } " " span.name { (defined(name)) } }
                     }
                 }
             }
             @if !found.events.is_empty() {
                 ul.events { @for event in &found.events { li { (escape(event)) } } }
             }
+        }
+    }
+}
+
+/// The name of a figure, with what it means behind it.
+fn defined(name: &str) -> Markup {
+    html! {
+        @match definition(name) {
+            Some((meaning, chapter)) => a.def href=(chapter) title=(meaning) { (escape(name)) },
+            None => (escape(name)),
         }
     }
 }
@@ -209,7 +227,7 @@ fn table(table: &Table) -> Markup {
                 thead {
                     tr {
                         @for (column, title) in table.columns.iter().enumerate() {
-                            th scope="col" class=(side(column)) { (escape(title)) }
+                            th scope="col" class=(side(column)) { (defined(title)) }
                         }
                     }
                 }

@@ -31,6 +31,7 @@
 
 pub mod chart;
 pub mod comparison;
+mod definitions;
 mod document;
 mod html;
 pub mod runs;

@@ -25,8 +25,14 @@ pub struct Progress {
     pub interval_p50_msec: Option<f64>,
     /// Their 99th percentile.
     pub interval_p99_msec: Option<f64>,
+    /// The longest response time since the last line, in milliseconds.
+    pub interval_max_msec: Option<f64>,
     /// Error replies since the start.
     pub errors: u64,
+    /// Requests per second that the schedule asks for now; `None` without one.
+    pub wanted_rps: Option<f64>,
+    /// Requests that are due and not sent; `None` without a schedule.
+    pub behind: Option<u64>,
     /// Whether the run is planned by time: then `elapsed_s` is shown, else `requests`.
     pub timed: bool,
     /// Requests answered since the start.
@@ -69,13 +75,24 @@ pub fn progress_line(progress: &Progress, whose: Persona, columns: Option<usize>
         Persona::Redis | Persona::Memtier | Persona::Ycsb | Persona::RpcPerf => title + &means,
         Persona::Valkey => format!("{title}{means} {done}"),
         Persona::Ours => {
-            let more = more(progress);
-            let whole = format!("{title}{means} {done} {more}");
+            // Figures have room to grow, so that none moves while it is read.
+            let (now, more) = (now(progress), more(progress));
+            let means = format!(
+                "(overall: {:>8.0}) avg_msec={:>7.3} (overall: {:>7.3})",
+                figure(progress.overall_rps),
+                figure(progress.interval_avg_msec),
+                figure(progress.overall_avg_msec),
+            );
+            let whole = format!("{title}{now} {means} {done} {more}");
             if whole.chars().count() <= room {
                 return whole;
             }
-            // The figures count for more than the whole of a command.
-            let rest = format!(": rps={:.1} {more}", figure(progress.interval_rps));
+            // The figures count for more than the whole of a command, and what is behind for more
+            // than the median.
+            let all = format!("{now} {more}");
+            let title_min = title.chars().count().min(TITLE_MIN);
+            let fits = all.chars().count() + title_min <= room || progress.behind.is_none();
+            let rest = if fits { all } else { format!("{now} {}", least(progress)) };
             let left = room.saturating_sub(rest.chars().count()).max(TITLE_MIN);
             title.chars().take(left).collect::<String>() + &rest
         }
@@ -86,14 +103,51 @@ pub fn progress_line(progress: &Progress, whose: Persona, columns: Option<usize>
 /// Characters of a title that are shown however narrow a terminal is.
 const TITLE_MIN: usize = 8;
 
-/// `p50=0.391 p99=1.203 msec errors=0 [3/24, 45 %, 12 s left]`.
+/// `: rps=    9998 of 10000`: what is achieved of what is wanted.
+fn now(progress: &Progress) -> String {
+    let of = finite(progress.wanted_rps).map_or(String::new(), |rps| format!(" of {rps:.0}"));
+    format!(": rps={:>8.0}{of}", figure(progress.interval_rps))
+}
+
+/// `p50=  0.391 p99=   1.203 msec behind=0 errors=0 [3/24, 45 %, 12 s left]`.
 fn more(progress: &Progress) -> String {
+    let behind = progress.behind.map_or(String::new(), |count| format!(" behind={count}"));
     format!(
-        "p50={:.3} p99={:.3} msec errors={}{}",
+        "p50={:>7.3} p99={:>8.3} msec{behind} errors={}{}",
         figure(progress.interval_p50_msec),
         figure(progress.interval_p99_msec),
         progress.errors,
         outlook(progress),
+    )
+}
+
+/// `p99=   1.203 msec behind=0 errors=0 [45 %]`.
+fn least(progress: &Progress) -> String {
+    format!(
+        "p99={:>8.3} msec behind={} errors={}{}",
+        figure(progress.interval_p99_msec),
+        progress.behind.unwrap_or_default(),
+        progress.errors,
+        outlook(&Progress { time_left_s: None, ..progress.clone() }),
+    )
+}
+
+/// A line for a log, of which each is one of many: the same figures, and when.
+#[must_use]
+pub fn progress_row(progress: &Progress, at: &str) -> String {
+    let warming = if progress.warming_up { " (warming up)" } else { "" };
+    let behind = progress.behind.map_or(String::new(), |count| format!(", behind {count}"));
+    let wanted = finite(progress.wanted_rps).map_or(String::new(), |rps| format!(" of {rps:.0}"));
+    format!(
+        "{at} {}{warming}: {:.0} s, {:.0}{wanted} requests/s, p50 {:.3} ms, p99 {:.3} ms, max {:.3} \
+         ms, errors {}{behind}",
+        escape(&progress.title),
+        figure(Some(progress.elapsed_s)),
+        figure(progress.interval_rps),
+        figure(progress.interval_p50_msec),
+        figure(progress.interval_p99_msec),
+        figure(progress.interval_max_msec),
+        progress.errors,
     )
 }
 
@@ -155,7 +209,9 @@ mod tests {
 
     const PEER: &str = "SET: rps=41579.4 (overall: 41579.4) avg_msec=0.791 (overall: 0.791)";
 
-    const MORE: &str = "p50=0.700 p99=1.203 msec errors=0";
+    const OURS: &str = "SET: rps=   41579 (overall:    41579) avg_msec=  0.791 (overall:   0.791)";
+
+    const MORE: &str = "p50=  0.700 p99=   1.203 msec errors=0";
 
     fn ours(progress: &Progress) -> String {
         progress_line(progress, Persona::Ours, None)
@@ -172,10 +228,10 @@ mod tests {
     }
 
     #[test]
-    fn ours_begins_like_theirs() {
-        assert_eq!(ours(&progress()), format!("{PEER} 12345 requests {MORE}"));
+    fn ours_has_more_to_say() {
+        assert_eq!(ours(&progress()), format!("{OURS} 12345 requests {MORE}"));
         let timed = Progress { timed: true, errors: 7, ..progress() };
-        assert_eq!(ours(&timed), format!("{PEER} 1.3 seconds {}7", MORE.trim_end_matches('0')));
+        assert_eq!(ours(&timed), format!("{OURS} 1.3 seconds {}7", MORE.trim_end_matches('0')));
     }
 
     #[test]
@@ -195,16 +251,51 @@ mod tests {
     }
 
     #[test]
+    fn what_is_wanted_and_what_is_behind_stand_beside_what_is_achieved() {
+        let open = Progress { wanted_rps: Some(50_000.0), behind: Some(8_421), ..progress() };
+        let line = progress_line(&open, Persona::Ours, Some(80));
+        assert_eq!(
+            line,
+            "SET: rps=   41579 of 50000 p50=  0.700 p99=   1.203 msec behind=8421 errors=0"
+        );
+        let share_done = Some(0.5);
+        let narrow = Progress { share_done, time_left_s: Some(9.0), ..open.clone() };
+        let line = progress_line(&narrow, Persona::Ours, Some(80));
+        let told = "SET: rps=   41579 of 50000 p99=   1.203 msec behind=8421 errors=0 [50 %]";
+        assert_eq!(line, told);
+        let row = progress_row(&Progress { interval_max_msec: Some(9.5), ..open }, "14:03:22");
+        let told = "14:03:22 SET: 1 s, 41579 of 50000 requests/s, p50 0.700 ms, p99 1.203 ms, max \
+            9.500 ms, errors 0, behind 8421";
+        assert_eq!(row, told);
+    }
+
+    #[test]
+    fn ours_keeps_its_width_while_figures_grow() {
+        let width = |rps: f64, ms: f64| {
+            let grown = Progress {
+                interval_rps: Some(rps),
+                overall_rps: Some(rps),
+                interval_avg_msec: Some(ms),
+                interval_p50_msec: Some(ms),
+                interval_p99_msec: Some(ms),
+                ..progress()
+            };
+            ours(&grown).chars().count()
+        };
+        assert_eq!(width(9.0, 0.1), width(9_999_999.0, 999.0));
+    }
+
+    #[test]
     fn a_narrow_terminal_gets_the_figures() {
         let share_done = Some(0.5);
         let title = "set user:__rand_int__ ".repeat(9);
         let long = Progress { title, share_done, ..progress() };
         let line = progress_line(&long, Persona::Ours, Some(80));
         assert_eq!(line.chars().count(), 79, "{line}");
-        assert!(line.starts_with("set user:__rand_int_"), "{line}");
-        assert!(line.ends_with(&format!(": rps=41579.4 {MORE} [50 %]")), "{line}");
+        assert!(line.starts_with("set user:__rand_int: "), "{line}");
+        assert!(line.ends_with(&format!(": rps=   41579 {MORE} [50 %]")), "{line}");
         let short = progress_line(&progress(), Persona::Ours, Some(80));
-        assert_eq!(short, format!("SET: rps=41579.4 {MORE}"));
+        assert_eq!(short, format!("SET: rps=   41579 {MORE}"));
         assert_eq!(progress_line(&long, Persona::Ours, Some(12)), "set user: r");
     }
 
@@ -224,8 +315,8 @@ mod tests {
         };
         assert_eq!(
             ours(&first),
-            "SET: rps=0.0 (overall: 0.0) avg_msec=0.000 (overall: 0.000) 0 requests p50=0.000 \
-             p99=0.000 msec errors=0"
+            "SET: rps=       0 (overall:        0) avg_msec=  0.000 (overall:   0.000) 0 requests \
+             p50=  0.000 p99=   0.000 msec errors=0"
         );
     }
 

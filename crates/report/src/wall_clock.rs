@@ -10,7 +10,7 @@ const YEAR_9999_S: u64 = 253_402_300_799;
 /// `14:03:22.150`.
 #[must_use]
 pub fn wall_clock(start: SystemTime, after_ns: u64) -> String {
-    let written = humantime::format_rfc3339_millis(moment(start, after_ns)).to_string();
+    let written = wall_clock_rfc3339(start, after_ns);
     let time = written.split_once('T').map_or(written.as_str(), |(_, time)| time);
     time.trim_end_matches('Z').to_owned()
 }
@@ -20,6 +20,12 @@ pub fn wall_clock(start: SystemTime, after_ns: u64) -> String {
 pub fn wall_clock_s(start: SystemTime, after_ns: u64) -> String {
     let time = wall_clock(start, after_ns);
     time.split_once('.').map_or(time.clone(), |(whole, _)| whole.to_owned())
+}
+
+/// Date and time: `2026-11-23T14:03:22.150Z`.
+#[must_use]
+pub fn wall_clock_rfc3339(start: SystemTime, after_ns: u64) -> String {
+    humantime::format_rfc3339_millis(moment(start, after_ns)).to_string()
 }
 
 /// Times that no calendar has are those of a broken clock, or of a file that somebody wrote.

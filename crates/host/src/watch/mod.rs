@@ -5,6 +5,7 @@
 //! the figures mean is left to `report`.
 
 mod info;
+mod journal;
 mod link;
 mod local;
 mod quota;
@@ -27,6 +28,7 @@ use link::Link;
 use sample::Sampler;
 use server_use::Snapshot;
 
+pub use journal::{Journal, JournalEntry, JournalKind};
 pub use link::LinkUse;
 pub use sample::{SAMPLES_MAX, ServerSample};
 pub use server_use::{BusyPart, CommandUse, Polling, ServerBusy, ServerUse, Setting};
@@ -66,6 +68,8 @@ pub struct Watch<'a> {
     unseen: Option<String>,
     /// Whether to look once a second too.
     sample: bool,
+    /// Whether to ask for what the server remembers of its slow moments.
+    journal: bool,
 }
 
 /// A look that waits for its second.
@@ -105,7 +109,14 @@ impl<'a> Watch<'a> {
         connect: impl Fn(&Address) -> Result<Subject, ProbeError> + 'a,
     ) -> Self {
         let link_to = addresses.first().cloned();
-        Self { addresses, connect: Box::new(connect), link_to, unseen: None, sample }
+        Self {
+            addresses,
+            connect: Box::new(connect),
+            link_to,
+            unseen: None,
+            sample,
+            journal: false,
+        }
     }
 
     /// Will look at this machine and its link to a server only: others look at that, or nobody, for
@@ -114,7 +125,20 @@ impl<'a> Watch<'a> {
     pub fn of_this_machine(server: Address, unseen: Option<String>) -> Self {
         let nobody = |_: &Address| unreachable!("no server was watched");
         let link_to = Some(server);
-        Self { addresses: Vec::new(), connect: Box::new(nobody), link_to, unseen, sample: false }
+        Self {
+            addresses: Vec::new(),
+            connect: Box::new(nobody),
+            link_to,
+            unseen,
+            sample: false,
+            journal: false,
+        }
+    }
+
+    /// The same, which with `wanted` also asks what the server remembers of its slow moments.
+    #[must_use]
+    pub fn with_journal(self, wanted: bool) -> Self {
+        Self { journal: wanted, ..self }
     }
 
     /// The first look. Takes some milliseconds a server, and as long as [`crate::probe`] at most
@@ -131,12 +155,14 @@ impl<'a> Watch<'a> {
         for address in &self.addresses {
             let mut server = BegunServer { before: Err(String::new()), pid: None, sampler: None };
             server.before = self.client(address).and_then(|mut client| {
-                let before = look(&mut client, None);
+                let mut before = look(&mut client, None);
                 if begun.servers.is_empty() {
                     begun.idle_round_trip_ns = round_trip_ns(&mut client, before.is_ok());
                 }
-                if let Ok(before) = &before {
+                if let Ok(before) = &mut before {
                     server.pid = local::find(&before.info);
+                    // Last: a server that does not know it may end the connection.
+                    before.journal = self.journal.then(|| client.journal_mark()).flatten();
                 }
                 before
             });
@@ -179,8 +205,16 @@ impl<'a> Watch<'a> {
             self.addresses.iter().zip(ended)
         {
             let used = before.and_then(|before| {
-                let after = look(&mut self.client(address)?, local)?;
-                ServerUse::between(&before, &after)
+                let mut client = self.client(address)?;
+                let after = look(&mut client, local)?;
+                let mut used = ServerUse::between(&before, &after)?;
+                used.journal = before
+                    .journal
+                    .and_then(|mark| client.journal(&mark, &before.info, &after.info));
+                if let Some(journal) = &mut used.journal {
+                    journal.add_samples(&samples);
+                }
+                Ok(used)
             });
             match used {
                 Ok(used) => {
@@ -212,18 +246,23 @@ fn look(subject: &mut Subject, local: Option<local::LocalUse>) -> Result<Snapsho
     let info = subject.info(true)?;
     let settings = subject.settings();
     let monitors = subject.monitors(&info);
-    Ok(Snapshot { info, settings, monitors, local })
+    Ok(Snapshot { info, settings, monitors, local, journal: None })
 }
 
 /// Those of [`SETTINGS`] that the server knows and shows.
 fn settings(client: &mut Client<Transport>) -> Vec<(String, String)> {
+    shown_settings(client, &SETTINGS)
+}
+
+/// Those of these settings that the server knows and shows.
+fn shown_settings(client: &mut Client<Transport>, names: &[&str]) -> Vec<(String, String)> {
     let mut words: Vec<&[u8]> = vec![b"CONFIG", b"GET"];
-    words.extend(SETTINGS.iter().map(|name| name.as_bytes()));
+    words.extend(names.iter().map(|name| name.as_bytes()));
     // Before Redis 7 it took one name at a time.
     let whole = client.ask(&words).ok().and_then(|reply| pairs(&reply));
     whole.unwrap_or_else(|| {
         let one = |name: &&str| client.ask(&[b"CONFIG", b"GET", name.as_bytes()]).ok();
-        SETTINGS.iter().filter_map(one).filter_map(|reply| pairs(&reply)).flatten().collect()
+        names.iter().filter_map(one).filter_map(|reply| pairs(&reply)).flatten().collect()
     })
 }
 

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use super::info::Info;
+use super::journal::now_s;
 use super::subject::Subject;
 
 /// Most samples kept of one test: a day.
@@ -22,6 +23,8 @@ const EVERY: Duration = Duration::from_secs(1);
 pub struct ServerSample {
     /// Seconds since the sampling began, when the answer was there.
     pub t_s: f64,
+    /// The same by this machine's clock, in seconds since 1970; 0 in files of earlier versions.
+    pub unix_s: f64,
     /// CPU seconds of the thread that executes commands.
     pub cpu_main_s: Option<f64>,
     /// CPU seconds of the process.
@@ -38,6 +41,16 @@ pub struct ServerSample {
     pub net_out_bytes: Option<u64>,
     /// Keys removed to stay below the limit of memory.
     pub evicted_keys: Option<u64>,
+    /// Keys whose time was over.
+    pub expired_keys: Option<u64>,
+    /// Processes forked.
+    pub forks: Option<u64>,
+    /// How long the latest of them stopped the server, in microseconds.
+    pub fork_usec: Option<u64>,
+    /// Connections taken.
+    pub connections: Option<u64>,
+    /// Replicas that were given the whole data set.
+    pub full_syncs: Option<u64>,
     /// Whether the data set was being saved or the append-only file rewritten.
     pub saving: bool,
 }
@@ -46,6 +59,7 @@ impl ServerSample {
     fn of(info: &Info, t_s: f64) -> Self {
         Self {
             t_s,
+            unix_s: now_s(),
             cpu_main_s: info.cpu_main_s(),
             cpu_process_s: info.cpu_process_s(),
             memory_bytes: info.number("used_memory"),
@@ -54,6 +68,11 @@ impl ServerSample {
             net_in_bytes: info.number("total_net_input_bytes"),
             net_out_bytes: info.number("total_net_output_bytes"),
             evicted_keys: info.number("evicted_keys"),
+            expired_keys: info.number("expired_keys"),
+            forks: info.number("total_forks"),
+            fork_usec: info.number("latest_fork_usec"),
+            connections: info.number("total_connections_received"),
+            full_syncs: info.number("sync_full"),
             saving: info.saving() || info.rewriting(),
         }
     }

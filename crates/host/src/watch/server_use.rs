@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::info::{Calls, Info};
+use super::journal::{Journal, JournalMark};
 use super::local::LocalUse;
 use super::sample::ServerSample;
 use super::workers;
@@ -20,6 +21,8 @@ pub(super) struct Snapshot {
     pub(super) monitors: Option<u64>,
     /// The process, if it runs here.
     pub(super) local: Option<LocalUse>,
+    /// Where its lists of slow moments stood, where they are asked for.
+    pub(super) journal: Option<JournalMark>,
 }
 
 /// What a server used and did while load ran.
@@ -105,6 +108,9 @@ pub struct ServerUse {
     pub samples: Vec<ServerSample>,
     /// Samples beyond the bound, which were not kept.
     pub samples_dropped: u64,
+    /// What the server remembers of its slow moments, where it was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub journal: Option<Journal>,
 }
 
 /// What was executed of one command.
@@ -299,6 +305,7 @@ impl ServerUse {
             settings: settings(before, after),
             samples: Vec::new(),
             samples_dropped: 0,
+            journal: None,
         })
     }
 }

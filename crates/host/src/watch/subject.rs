@@ -5,6 +5,7 @@
 use wire::resp::Value;
 
 use super::info::Info;
+use super::journal::{self, Journal, JournalMark};
 use super::stats;
 use super::{monitors, settings};
 use crate::memcache::MemcacheClient;
@@ -55,6 +56,28 @@ impl Subject {
         match self {
             Self::Resp(client) => monitors(client, info),
             // Its watchers are no clients that it lists.
+            Self::Memcache(_) => None,
+        }
+    }
+
+    /// Where its lists of slow moments stand.
+    pub(super) fn journal_mark(&mut self) -> Option<JournalMark> {
+        match self {
+            Self::Resp(client) => journal::mark(client),
+            // It has none.
+            Self::Memcache(_) => None,
+        }
+    }
+
+    /// What came to them since.
+    pub(super) fn journal(
+        &mut self,
+        mark: &JournalMark,
+        before: &Info,
+        after: &Info,
+    ) -> Option<Journal> {
+        match self {
+            Self::Resp(client) => journal::read(client, mark, before, after),
             Self::Memcache(_) => None,
         }
     }

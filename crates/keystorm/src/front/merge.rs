@@ -23,7 +23,7 @@ pub(crate) struct MergeJob {
     pub(crate) missing: Vec<u32>,
     /// Save the merged run to this file; nothing is printed then unless --format is given
     pub(crate) output: Option<PathBuf>,
-    /// Output format: text, quiet, csv, redis, classic or json [default: text]
+    /// Output format: text, quiet, csv, redis, classic, json, timeline or samples [default: text]
     pub(crate) format: Option<&'static str>,
     /// A page and charts of the merged run.
     pub(crate) pages: PageOptions,
@@ -53,7 +53,7 @@ struct Options {
     /// Keep the merged run in this file; without --format nothing is printed then
     #[arg(short = 'o', long, value_name = "FILE", help_heading = "Results")]
     output: Option<PathBuf>,
-    /// Layout of what is printed: text, quiet, csv, redis, classic or json [default: text]
+    /// Layout of what is printed: text, quiet, csv, redis, classic, json, timeline or samples [default: text]
     #[arg(long, value_name = "NAME", help_heading = "Results", value_parser = format_name)]
     format: Option<&'static str>,
     #[command(flatten)]

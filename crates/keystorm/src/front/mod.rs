@@ -141,6 +141,21 @@ pub(crate) enum Intent {
     Tell(Told),
 }
 
+impl Intent {
+    /// Whether what it prints is keystorm's to lay out: sentences that are ours, and no text that
+    /// somebody else has written or another tool would print.
+    pub(crate) fn is_ours(&self) -> bool {
+        match self {
+            Self::Run(job) => !job.output.options.persona.is_peer(),
+            Self::Say(_) | Self::Read(_) | Self::Write(..) | Self::Tell(_) => false,
+            Self::Sink(_) | Self::Hold => false,
+            Self::Show(_) | Self::Merge(_) | Self::Report(_) | Self::Calibrate(_) => true,
+            Self::Compare(_) | Self::Doctor(_) | Self::Sweep(_) | Self::Search(_) => true,
+            Self::Survey(_) => true,
+        }
+    }
+}
+
 /// What is said in the place of a run, and with which exit code.
 #[derive(Debug)]
 pub(crate) struct Told {
@@ -326,6 +341,8 @@ pub(crate) struct Output {
     pub(crate) verdict: VerdictTo,
     /// The live line that is wanted, if any.
     pub(crate) live: Option<Persona>,
+    /// How often a row of progress is said on standard error, if that is wanted.
+    pub(crate) progress: Option<Duration>,
     /// Where figures are served while tests run.
     pub(crate) metrics: Option<MetricsAt>,
     /// Where results are kept.
@@ -359,6 +376,7 @@ impl Output {
             to: None,
             verdict: VerdictTo::default(),
             live: None,
+            progress: None,
             metrics: None,
             json: None,
             pages: PageOptions::default(),

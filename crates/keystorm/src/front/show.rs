@@ -17,7 +17,7 @@ pub(crate) struct ShowFront;
 pub(crate) struct ShowJob {
     /// A file written by --json or `keystorm merge`; `-` for standard input
     pub(crate) file: PathBuf,
-    /// Output format: text, quiet, csv, redis (as redis-benchmark), classic or json
+    /// Output format: text, quiet, csv, redis (as redis-benchmark), classic, json, timeline or samples
     pub(crate) format: &'static str,
     /// Latency distribution: `short`, or `full` for every step [default: short]
     pub(crate) distribution: Spread,
@@ -40,7 +40,7 @@ struct Options {
     /// A file that --json or `keystorm merge` has written; `-` for standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Layout: text, quiet, csv, redis (the peers' report), classic or json
+    /// Layout: text, quiet, csv, redis (the peers' report), classic, json, timeline or samples
     #[arg(long, value_name = "NAME", help_heading = "Results", default_value = "text",
           value_parser = format_name)]
     format: &'static str,

@@ -47,7 +47,7 @@ fn the_help_has_every_option_in_its_group() {
                    --seed --num-functions --num-keys-in-fcall --dataset --maxdocs --mptcp --help \
                    -v --version --spawn --spawn-args --spawn-unix --print-plan --window \
                    --first-byte --on-error --format --json --hdr --repeat --html --svg --png \
-                   --metrics --sample --arrivals --shard --start-at --cluster --rfr --rfr-without \
+                   --metrics --progress --sample --arrivals --shard --start-at --cluster --rfr --rfr-without \
                    --rfr-replicas --rfr-connections --replicas --no-touch --tls --sni \
                    --cacert --cacertdir \
                    --insecure --cert --key --tls-ciphers --tls-ciphersuites --tls-groups --tls-protocols --tls-resume \

@@ -53,6 +53,7 @@ mod memtier_retries;
 mod metrics;
 mod misses;
 mod mix;
+mod moments;
 mod output;
 mod pace;
 mod pages;

@@ -24,6 +24,7 @@ pub(crate) fn masked(text: &str) -> String {
 fn judgement(line: &str) -> String {
     match line.split_once(": ") {
         Some(("  schedule", _)) => "  schedule: ...\n".to_owned(),
+        Some(("  CPU", _)) => "  CPU: ...\n".to_owned(),
         Some(("  limited by", _)) => "  limited by: ...\n".to_owned(),
         // Whether there is one at all depends on the machine too.
         Some(("  warning", _)) => String::new(),

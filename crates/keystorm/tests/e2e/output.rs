@@ -12,15 +12,15 @@ fn layout(server: &Server, line: &str) -> String {
 fn the_quiet_layout() {
     let server = Server::redis();
     insta::assert_snapshot!(layout(&server, "-q -n 1000 -t ping,lrange_100"), @"
-    [PING_INLINE: # requests per second, p50=# msec, limited by ...
-    PING_MBULK: # requests per second, p50=# msec, limited by ...
-    LPUSH (needed to benchmark LRANGE): # requests per second, p50=# msec, limited by ...
-    LRANGE_100 (first # elements): # requests per second, p50=# msec, limited by ...
+    [PING_INLINE: # requests per second, p50=# msec, p99=# msec, limited by ...
+    PING_MBULK: # requests per second, p50=# msec, p99=# msec, limited by ...
+    LPUSH (needed to benchmark LRANGE): # requests per second, p50=# msec, p99=# msec, limited by ...
+    LRANGE_100 (first # elements): # requests per second, p50=# msec, p99=# msec, limited by ...
 
     ]
     ");
     insta::assert_snapshot!(layout(&server, "-q -n 1000 set k v"), @"
-    [set k v: # requests per second, p50=# msec, limited by ...
+    [set k v: # requests per second, p50=# msec, p99=# msec, limited by ...
     ]
     ");
 }
@@ -33,9 +33,10 @@ fn the_csv_layout() {
     assert_eq!(
         lines.next().unwrap(),
         "\"test\",\"rps\",\"avg_latency_ms\",\"min_latency_ms\",\"p50_latency_ms\",\
-         \"p95_latency_ms\",\"p99_latency_ms\",\"max_latency_ms\",\"hits\",\"misses\""
+         \"p95_latency_ms\",\"p99_latency_ms\",\"max_latency_ms\",\"hits\",\"misses\",\
+         \"server_cpu_us_per_request\",\"client_cpu_us_per_request\""
     );
-    let figures = ",\"#\"".repeat(9);
+    let figures = ",\"#\"".repeat(11);
     let titles = ["SET", "LPUSH (needed to benchmark LRANGE)", "LRANGE_100 (first # elements)"];
     let rows: Vec<String> = lines.map(masked).collect();
     assert_eq!(rows, titles.map(|title| format!("\"{title}\"{figures}")));
@@ -56,6 +57,7 @@ fn the_text_layout() {
       throughput: # requests/s
                                avg       min       p50       p95       p99       max
       latency (ms) # # # # # #
+      CPU: ...
       limited by: ...
 
     Latency by percentile:
@@ -74,6 +76,7 @@ fn the_text_layout() {
       throughput: # requests/s
                                avg       min       p50       p95       p99       max
       latency (ms) # # # # # #
+      CPU: ...
       # hits, # misses
       hit ratio: # %, # % as counted by the server
       limited by: ...
@@ -146,6 +149,7 @@ fn the_text_layout_of_a_paced_run() {
       service time (ms) # # # # # #
       rate (requests/s) # # # # # #
       schedule: ...
+      CPU: ...
       # hits, # misses
       hit ratio: # %, # % as counted by the server
       limited by: ...
@@ -197,8 +201,9 @@ fn the_first_byte_adds_its_figures() {
     assert!(ran.out.find("  latency (ms) ").unwrap() < at);
     let quiet = server.run("--first-byte -q -n 1000 get k").ok();
     assert!(
-        masked(&quiet.out)
-            .ends_with("p50=# msec, first byte p50=# msec, # hits, # misses, limited by ...\n"),
+        masked(&quiet.out).ends_with(
+            "p50=# msec, p99=# msec, first byte p50=# msec, # hits, # misses, limited by ...\n"
+        ),
         "{}",
         quiet.out
     );

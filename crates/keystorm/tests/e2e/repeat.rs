@@ -45,7 +45,7 @@ fn lines_of_the_runs_stay_as_they_are() {
     let server = Server::redis();
     let ran = server.run("-q --repeat 2 -n 500 -t set").ok();
     let lines: Vec<String> = ran.out.lines().map(masked).collect();
-    let run = "SET: # requests per second, p50=# msec, limited by ";
+    let run = "SET: # requests per second, p50=# msec, p99=# msec, limited by ";
     assert!(lines[..2].iter().all(|line| line.starts_with(run)), "{lines:?}");
     assert!(lines[2].starts_with("SET, mean of # repeats: # requests per second (± "), "{lines:?}");
     assert_eq!((lines.len(), lines[3].as_str()), (4, ""), "a suite ends in a blank line");
@@ -53,7 +53,7 @@ fn lines_of_the_runs_stay_as_they_are() {
     let (tests, means) = ran.out.split_once("\n\n").unwrap();
     let names: Vec<_> = tests.lines().map(|l| l.split(',').next().unwrap()).collect();
     assert_eq!(names, ["\"test\"", "\"SET\"", "\"SET\""]);
-    assert!(tests.lines().all(|line| line.split(',').count() == 10), "{}", ran.out);
+    assert!(tests.lines().all(|line| line.split(',').count() == 12), "{}", ran.out);
     let mut means = means.lines();
     let head = "\"test\",\"figure\",\"repeats\",\"mean\",\"low\",\"high\"";
     assert_eq!(means.next(), Some(head));

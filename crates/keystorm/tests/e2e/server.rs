@@ -236,8 +236,11 @@ impl Server {
     /// the server.
     pub(crate) fn counts(&self) -> BTreeMap<String, u64> {
         let mut counts = self.all_counts();
-        let looks =
-            |name: &str| ["info", "client|list"].contains(&name) || name.starts_with("config");
+        let looks = |name: &str| {
+            let lists = ["config", "slowlog", "latency", "commandlog"];
+            let named = ["info", "client|list", "time"].contains(&name);
+            named || lists.contains(&name.split('|').next().unwrap_or_default())
+        };
         counts.retain(|name, _| !looks(name));
         counts
     }

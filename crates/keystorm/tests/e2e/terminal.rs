@@ -107,3 +107,35 @@ fn a_pipe_gets_only_lines() {
         assert_eq!(ran.err_but_verdicts(), "", "{line}");
     }
 }
+
+#[test]
+fn a_log_gets_rows_and_what_stood_out() {
+    let server = Server::redis();
+    let line = "-q --rps 1000 --duration 3.2 --progress 1s get k";
+    let ran = server.run(line).ok();
+    let rows: Vec<&str> =
+        ran.err.lines().filter(|line| line.contains(" of 1000 requests/s, p50 ")).collect();
+    assert!((2..=4).contains(&rows.len()), "{}", ran.err);
+    assert!(rows.iter().all(|row| row.contains(" get k: ") && row.contains(", behind ")));
+    assert!(!ran.out.contains("requests/s, p50"), "{}", ran.out);
+    // A stopped server is silent, and answers again.
+    let running = server.keystorm("-q --rps 1000 --duration 6 --progress 1s get k").start();
+    running.until("load runs", |_| server.calls("get") > 3500);
+    let pid = rustix::process::Pid::from_raw(i32::try_from(server.pid()).unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();
+    running.until("the silence is told", |running| running.err().contains("nothing answered for "));
+    rustix::process::kill_process(pid, rustix::process::Signal::CONT).unwrap();
+    let ran = running.wait();
+    assert!(ran.err.contains("answers again, after "), "{}", ran.err);
+}
+
+#[test]
+fn sentences_keep_to_the_width_of_the_terminal() {
+    let server = Server::redis();
+    let line = "--rps 500 --duration 0.6 get k";
+    let command = format!("sh -c 'stty cols 60 && {KEYSTORM} -p {} {line}'", server.port());
+    let ran = Keystorm::of("script", ["-qec", &command, "/dev/null"]).run().ok();
+    let told = ran.out.split(['\r', '\n']).skip_while(|line| !line.contains("limited by: "));
+    let told: Vec<&str> = told.take(3).collect();
+    assert!(told.iter().all(|line| line.chars().count() <= 60), "{told:?}");
+}

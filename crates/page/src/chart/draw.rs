@@ -114,7 +114,9 @@ fn body(chart: &Chart, width: u32, top: u32) -> Result<(String, u32), ChartError
     let frame = Frame { width, top };
     let height = match &chart.kind {
         Kind::Bars(categories) => bars::draw(chart, categories, frame, &mut out)?,
-        Kind::Lines | Kind::Steps | Kind::Scatter => plot::draw(chart, frame, &mut out)?,
+        Kind::Lines | Kind::Steps | Kind::Scatter | Kind::HeatMap(_) => {
+            plot::draw(chart, frame, &mut out)?
+        }
     };
     Ok((out, height))
 }

@@ -7,6 +7,7 @@
 
 mod bars;
 mod draw;
+mod heat;
 mod plot;
 mod png;
 mod scale;
@@ -69,7 +70,7 @@ pub struct Chart {
 }
 
 /// How points are shown.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Kind {
     /// Lines through points in order of x.
     Lines,
@@ -77,6 +78,9 @@ pub enum Kind {
     Steps,
     /// Points without a line, where neither neighbour follows from the other.
     Scatter,
+    /// Cells of so much of the x axis, each as high as its point's interval and the darker the more
+    /// its point weighs.
+    HeatMap(f64),
     /// Horizontal bars, one for each category and series; a point's x is the number of its
     /// category, from 0.
     Bars(Vec<String>),
@@ -167,6 +171,8 @@ pub struct DataPoint {
     /// From where to where the true value may lie, drawn as a whisker: a confidence interval or a
     /// range of repeats.
     pub interval: Option<(f64, f64)>,
+    /// Of a heat map: how many it stands for.
+    pub weight: f64,
     /// Whether it is not sure enough to be drawn like the others: a bar is then an outline.
     pub hollow: bool,
     /// More to say of it when somebody points at it, such as what limited it; empty for nothing.
@@ -263,6 +269,12 @@ impl Chart {
     #[must_use]
     pub fn scatter(title: impl Into<String>, x: Axis, y: Axis) -> Self {
         Self { kind: Kind::Scatter, ..Self::lines(title, x, y) }
+    }
+
+    /// A chart of cells that are `width` of the x axis wide, without any yet.
+    #[must_use]
+    pub fn heat_map(title: impl Into<String>, x: Axis, y: Axis, width: f64) -> Self {
+        Self { kind: Kind::HeatMap(width), ..Self::lines(title, x, y) }
     }
 
     /// A chart of horizontal bars, without any yet: one group for each category. Points say by

@@ -7,6 +7,7 @@ use plotters::style::Color;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::draw::{self, Frame, LABEL, Mark, NARROW};
+use super::heat;
 use super::scale::{Span, span, told};
 use super::surface::{FINE, Surface, px, shortened, text_width, xml};
 use super::theme::Role;
@@ -45,6 +46,8 @@ pub(super) fn draw(chart: &Chart, frame: Frame, out: &mut String) -> Result<u32,
     let (mut below, mut mesh, mut shapes) = (String::new(), String::new(), String::new());
     names(chart, frame, height, out);
     let mut steps: Vec<(usize, Vec<(i32, i32)>)> = Vec::new();
+    let weights = chart.series.iter().flat_map(|series| &series.points).map(|p| p.weight);
+    let most = weights.fold(0.0, f64::max);
     {
         let fine = FINE.unsigned_abs();
         let root = Surface { out: &mut mesh, size: (width, height) }.into_drawing_area();
@@ -102,6 +105,15 @@ pub(super) fn draw(chart: &Chart, frame: Frame, out: &mut String) -> Result<u32,
                         continue;
                     };
                     let here = at(x, y);
+                    if let (Kind::HeatMap(width), Some((low, high))) = (&chart.kind, point.interval)
+                    {
+                        let place = |y| chart.y.scale.place(y).unwrap_or(y_span.from);
+                        let corner = |x: f64, y| at(x.clamp(x_span.from, x_span.to), place(y));
+                        let (from, to) = (point.x - width / 2.0, point.x + width / 2.0);
+                        let corners = (corner(from, high), corner(to, low));
+                        marks.push(heat::cell(chart, (n, point, most), corners));
+                        continue;
+                    }
                     if chart.kind == Kind::Steps
                         && let Some((_, before)) = path.last()
                     {
@@ -123,7 +135,7 @@ pub(super) fn draw(chart: &Chart, frame: Frame, out: &mut String) -> Result<u32,
     *out += &below;
     *out += &mesh;
     *out += &shapes;
-    steps.retain(|_| chart.kind != Kind::Scatter);
+    steps.retain(|_| !matches!(chart.kind, Kind::Scatter | Kind::HeatMap(_)));
     for (n, path) in steps {
         let points: Vec<String> =
             path.iter().map(|(x, y)| format!("{},{}", px(*x), px(*y))).collect();

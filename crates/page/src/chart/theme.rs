@@ -22,7 +22,20 @@ pub(crate) enum Role {
     Band,
     /// A series, by its number.
     Series(usize),
+    /// A cell of a heat map, from 0 for few to [`HEATS`] - 1 for many.
+    Heat(usize),
 }
+
+/// Steps from few to many. They differ in lightness alone, so that nobody needs colours for them.
+pub(crate) const HEATS: usize = 6;
+const HEAT: [(Hex, Hex); HEATS] = [
+    (0xd3e3fd, 0x1d2f4d),
+    (0xa6c8fa, 0x234577),
+    (0x74a6f2, 0x2f62a8),
+    (0x4380df, 0x4a86d8),
+    (0x1f59b5, 0x86b5f5),
+    (0x0c3577, 0xd0e3ff),
+];
 
 /// Series told apart by colour. More of them begin again, in dashes.
 pub(crate) const SERIES: usize = 8;
@@ -56,6 +69,10 @@ impl Role {
             Self::Series(n) => {
                 let (light, dark) = COLOURS[n % SERIES];
                 (format!("c{}", n % SERIES + 1), light, dark)
+            }
+            Self::Heat(n) => {
+                let n = n.min(HEATS - 1);
+                (format!("h{n}"), HEAT[n].0, HEAT[n].1)
             }
             fixed => {
                 let found = FIXED.iter().find(|(role, ..)| *role == fixed).unwrap_or(&FIXED[0]);
@@ -92,6 +109,7 @@ impl Role {
 /// The style sheet that colours charts on dark paper.
 pub(crate) fn dark_css() -> String {
     let all = FIXED.iter().map(|(role, ..)| *role).chain((0..SERIES).map(Role::Series));
+    let all = all.chain((0..HEATS).map(Role::Heat));
     let rules = all.map(|role| {
         let (name, _, dark) = role.entry();
         format!(".f-{name}{{fill:#{dark:06x}}}.s-{name}{{stroke:#{dark:06x}}}")

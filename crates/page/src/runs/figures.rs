@@ -1,7 +1,7 @@
 //! What tests yielded, in sentences and tables.
 
 use measure::{Ending, Latency};
-use report::{LimitedBy, Lookups, Run, Summary};
+use report::{CpuFigures, LimitedBy, Lookups, Run, Summary};
 
 use super::{Source, Test, outages, spectrum};
 use crate::chart::grouped;
@@ -42,8 +42,32 @@ pub(super) fn verdict(test: &Test<'_>) -> Verdict {
     if summary.errors > 0 {
         figures.push(("errors".to_owned(), grouped(summary.errors as f64)));
     }
+    figures.extend(targets(summary));
+    figures.extend(cpu(summary));
     let events = outages::lines(summary);
     Verdict { headline, text, tone: tone(summary), figures, events }
+}
+
+/// What was demanded of the test, and whether it held.
+fn targets(summary: &Summary<'_>) -> Vec<(String, String)> {
+    let word = |kept: bool| if kept { "kept" } else { "missed" }.to_owned();
+    let schedule = summary.schedule.as_ref().map(|s| ("schedule".to_owned(), word(s.kept())));
+    let misses = summary.run.plan.fail_on_miss;
+    let misses =
+        misses.then(|| ("misses allowed: none".to_owned(), word(summary.lookups.misses == 0)));
+    schedule.into_iter().chain(misses).collect()
+}
+
+/// What a request cost at both ends, as far as that is known.
+fn cpu(summary: &Summary<'_>) -> Vec<(String, String)> {
+    let CpuFigures { server_us, client_us, server_cores, .. } = CpuFigures::of(summary);
+    let cost = |name: &str, us: Option<f64>| {
+        us.map(|us| (name.to_owned(), Unit::Nanoseconds.show_even(us * 1e3)))
+    };
+    let share = server_cores.map(|cores| ("server CPU".to_owned(), Unit::Share.show(cores)));
+    let known =
+        [cost("server CPU/request", server_us), share, cost("client CPU/request", client_us)];
+    known.into_iter().flatten().collect()
 }
 
 fn tone(summary: &Summary<'_>) -> Tone {
@@ -159,18 +183,22 @@ fn shared<'t>(tests: &'t [Test<'_>]) -> Vec<&'t String> {
 /// All tests in one table, and in charts where a picture says more.
 pub(super) fn side_by_side(sources: &[Source<'_>], tests: &[Test<'_>]) -> Section {
     let columns = ["test", "requests/s"].into_iter().chain(LATENCIES);
-    let mut table = Table::new(columns.chain(["requests", "errors", "limited by"]));
+    let cpu = ["server CPU/request", "client CPU/request"];
+    let columns = columns.chain(["requests", "errors"]).chain(cpu);
+    let mut table = Table::new(columns.chain(["limited by"]));
     for Test { name, summary, .. } in tests {
         let mut row = vec![name.clone(), grouped(summary.throughput_rps)];
         row.extend(latencies(&summary.response_times));
         row.extend([grouped(summary.requests as f64), grouped(summary.errors as f64)]);
+        let CpuFigures { server_us, client_us, .. } = CpuFigures::of(summary);
+        let cost = |us: Option<f64>| us.map(|us| Unit::Nanoseconds.show_even(us * 1e3));
+        row.extend([server_us, client_us].map(|us| cost(us).unwrap_or("–".to_owned())));
         row.push(limit(summary.run.verdict.limited_by).unwrap_or("unknown").to_owned());
         table.row(row);
     }
     let warnings = shared(tests).into_iter();
     let mut blocks: Vec<Block> =
         warnings.map(|line| Block::Note(Tone::Warning, line.clone())).collect();
-    blocks.push(Block::Table(table));
     blocks.push(Block::Chart(bars("Requests per second", sources, tests, Unit::PerSecond, |s| {
         Some(s.throughput_rps)
     })));
@@ -186,6 +214,7 @@ pub(super) fn side_by_side(sources: &[Source<'_>], tests: &[Test<'_>]) -> Sectio
             tests.iter().map(|t| (t.name.as_str(), t.summary.run)).collect();
         blocks.push(Block::Chart(spectrum("Response time by percentile", &runs)));
     }
+    blocks.push(Block::Table(table));
     Section::new("Side by side", blocks)
 }
 

@@ -9,8 +9,11 @@ mod command_line;
 mod command_words;
 mod facts;
 mod figures;
+mod heat;
+mod moments;
 mod outages;
 mod over_time;
+mod server_course;
 mod server_words;
 mod spectrum;
 mod unsaid;
@@ -19,7 +22,9 @@ mod words;
 use std::collections::{HashMap, HashSet};
 
 use report::{Run, Summary};
+use workload::quantity::counted;
 
+use crate::chart::grouped;
 use crate::{Block, Page, Section};
 
 pub use command_line::{command_line_beside, command_line_of};
@@ -72,7 +77,7 @@ pub fn page(sources: &[Source<'_>]) -> Page {
     for test in &tests {
         page.sections.push(section(test, &tests, !few));
     }
-    page.sections.push(facts::section(sources));
+    page.sections.push(facts::section(sources).folded());
     page.sections.push(again::section(sources));
     page
 }
@@ -142,9 +147,23 @@ fn title(sources: &[Source<'_>], tests: &[Test<'_>]) -> String {
     let server = sources.iter().flat_map(|s| s.runs).next().map(|run| facts::product(&run.server));
     let server = server.unwrap_or_else(|| "the server".to_owned());
     match (sources, tests) {
-        (_, [only]) => format!("{} on {server}", only.name),
+        (_, [only]) => format!("{} on {server}, {}", only.name, asked(only.summary.run)),
         ([_], tests) => format!("{} tests on {server}", tests.len()),
         (sources, _) => format!("{} saved runs", sources.len()),
+    }
+}
+
+/// How much load was asked for, in a few words.
+fn asked(run: &Run) -> String {
+    let connections = run.plan.own_connections();
+    let over = counted(connections.into(), "connection");
+    match run.plan.pace.schedule().filter(|schedule| schedule.is_limited()) {
+        Some(schedule) => {
+            let rate = run.plan.own_rate_per_s(schedule.peak_per_s());
+            let upto = if schedule.rate_per_s().is_some() { "" } else { "up to " };
+            format!("{upto}{} requests/s over {over}", grouped(rate))
+        }
+        None => format!("{over}, unlimited rate"),
     }
 }
 
@@ -163,7 +182,10 @@ fn section(test: &Test<'_>, tests: &[Test<'_>], verdict: bool) -> Section {
     ];
     let course = course.into_iter().map(|chart| over_time::in_course(chart, run));
     blocks.extend(course.map(Block::Chart));
+    blocks.extend(server_course::charts(run).into_iter().map(Block::Chart));
+    blocks.extend(heat::latency_heat("All response times over time", run).map(Block::Chart));
     blocks.extend(outages::table(&test.summary));
+    blocks.extend(moments::blocks(&test.summary));
     blocks.push(Block::Chart(spectrum("Response time by percentile", &[("", run)])));
     blocks.extend(figures::tables(&test.summary));
     Section::new(test.name.clone(), blocks)

@@ -20,14 +20,14 @@ pub(super) fn in_course(chart: Chart, run: &Run) -> Chart {
 }
 
 /// Neighbouring intervals of a timeline put together, silent ones included.
-struct Group {
+pub(super) struct Group {
     /// The middle of it in seconds from the start of the measured part.
-    middle_s: f64,
-    from_s: f64,
-    to_s: f64,
+    pub(super) middle_s: f64,
+    pub(super) from_s: f64,
+    pub(super) to_s: f64,
     requests: u64,
     errors: u64,
-    response: Option<Latency>,
+    pub(super) response: Option<Latency>,
 }
 
 /// Requests per second over time, with what the schedule asked for and with errors, if there were
@@ -99,11 +99,16 @@ fn note(groups: &[Group]) -> String {
 }
 
 fn groups(run: &Run) -> Vec<Group> {
+    groups_at_most(run, POINTS_MAX)
+}
+
+/// No more than so many, each of as many intervals.
+pub(super) fn groups_at_most(run: &Run, most: u64) -> Vec<Group> {
     let timeline = &run.measurement.timeline;
     let (interval_ns, elapsed_ns) = (timeline.interval_ns, run.measurement.elapsed_ns);
     let Some(last) = timeline.points.last() else { return Vec::new() };
     let intervals = u64::from(last.index) + 1;
-    let each = intervals.div_ceil(POINTS_MAX).max(1);
+    let each = intervals.div_ceil(most).max(1);
     let seconds = |index: u64| (index.saturating_mul(interval_ns)) as f64 / 1e9;
     let mut points = timeline.points.iter().peekable();
     let mut groups = Vec::new();

@@ -150,7 +150,7 @@ fn only_a_suite_ends_in_a_line_of_its_own() {
             build(FormatOptions::default()).finish(suite, &mut out).unwrap();
             out
         };
-        let ours = ["csv", "memtier", "text", "ycsb"].contains(format);
+        let ours = ["csv", "memtier", "samples", "text", "timeline", "ycsb"].contains(format);
         assert_eq!(end(true), if ours { &b""[..] } else { b"\n" });
         assert_eq!(end(false), b"");
     }

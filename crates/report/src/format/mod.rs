@@ -10,12 +10,14 @@ mod closing;
 #[cfg(test)]
 mod golden;
 mod json;
+mod moments;
 mod outages;
 mod redis_csv;
 mod redis_quiet;
 mod redis_text;
 mod repeats;
 mod text;
+mod timeline_csv;
 
 use std::io::{self, Write};
 
@@ -101,6 +103,8 @@ pub const FORMATS: &[(&str, Build)] = &[
     ("memtier", |_| Box::new(MemtierText::default())),
     ("json", |options| Box::new(json::Json::new(options))),
     ("ycsb", |_| Box::new(Ycsb::default())),
+    ("timeline", |_| Box::new(timeline_csv::TimelineCsv)),
+    ("samples", |_| Box::new(timeline_csv::SamplesCsv)),
 ];
 
 /// The format of that name, if there is one.

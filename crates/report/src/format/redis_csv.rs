@@ -6,7 +6,10 @@
 use std::io::{self, Write};
 
 use crate::quantity::{COLUMNS, msec_at_most, msec_columns, msec_columns_or};
-use crate::{Format, FormatOptions, LatencyFigures, Persona, Repeats, Summary};
+use crate::{CpuFigures, Format, FormatOptions, LatencyFigures, Persona, Repeats, Summary};
+
+/// Columns of ours for what a request cost, in microseconds.
+const CPU: [&str; 2] = ["server_cpu_us_per_request", "client_cpu_us_per_request"];
 
 /// See the file's head.
 pub(super) struct RedisCsv {
@@ -42,6 +45,7 @@ impl Format for RedisCsv {
         }
         if !self.persona.is_peer() {
             header.extend(["hits", "misses"].map(str::to_owned));
+            header.extend(CPU.map(str::to_owned));
         }
         write_row(&header, out)
     }
@@ -58,6 +62,9 @@ impl Format for RedisCsv {
             row.extend(
                 [summary.lookups.hits, summary.lookups.misses].map(|count| count.to_string()),
             );
+            let CpuFigures { server_us, client_us, .. } = CpuFigures::of(summary);
+            let us = |us: Option<f64>| us.map(|us| format!("{us:.2}")).unwrap_or_default();
+            row.extend([server_us, client_us].map(us));
         }
         write_row(&row, out)?;
         if let Some(probe) = summary.run.probe.as_ref().filter(|_| ours) {
@@ -65,7 +72,7 @@ impl Format for RedisCsv {
             let mut row = vec![name, format!("{:.2}", probe.rate_per_s)];
             row.extend(msec_columns(&LatencyFigures::of(&probe.response)));
             // Neither is told of a probe.
-            let unknown = if self.first_byte { 4 } else { 2 };
+            let unknown = CPU.len() + if self.first_byte { 4 } else { 2 };
             row.extend(std::iter::repeat_n(String::new(), unknown));
             write_row(&row, out)?;
         }
@@ -79,6 +86,8 @@ impl Format for RedisCsv {
             }
             if ours {
                 row.extend([operation.hits, operation.misses].map(|count| count.to_string()));
+                // It is of all operations together.
+                row.extend(CPU.map(|_| String::new()));
             }
             write_row(&row, out)?;
         }
@@ -142,7 +151,7 @@ mod tests {
     fn every_row_has_the_columns_of_the_header() {
         let (ours, peer) = (Persona::Ours, Persona::Valkey);
         for (first_byte, persona, columns) in
-            [(false, ours, 10), (true, ours, 12), (false, peer, 8), (true, peer, 10)]
+            [(false, ours, 12), (true, ours, 14), (false, peer, 8), (true, peer, 10)]
         {
             let rows = table(first_byte, persona);
             let operations = |(_, run): &(_, _)| Summary::of(run).operations.len();
@@ -155,14 +164,16 @@ mod tests {
     }
 
     #[test]
-    fn what_replies_found_stands_at_the_end() {
+    fn what_replies_found_and_cost_stands_at_the_end() {
         let rows = table(false, Persona::Ours);
-        assert!(rows[0].ends_with(",\"max_latency_ms\",\"hits\",\"misses\""), "{}", rows[0]);
+        let cost = CPU.map(|column| format!(",\"{column}\"")).concat();
+        let end = format!(",\"max_latency_ms\",\"hits\",\"misses\"{cost}");
+        assert!(rows[0].ends_with(&end), "{}", rows[0]);
         for (row, (name, run)) in rows[1..].iter().zip(fixture::all()) {
             let summary = Summary::of(&run);
             let Lookups { hits, misses } = summary.lookups;
-            let end = format!(",\"{hits}\",\"{misses}\"");
-            assert!(row.ends_with(&end), "{name}: {row}");
+            let middle = format!(",\"{hits}\",\"{misses}\",");
+            assert!(row.contains(&middle), "{name}: {row}");
         }
     }
 

@@ -14,8 +14,8 @@ use super::redis_text;
 use crate::distribution::{self, Step};
 use crate::quantity::{COLUMNS, msec_at_most, msec_columns_or};
 use crate::{
-    CommandFigures, Format, FormatOptions, LatencyFigures, Lookups, Repeats, Summary, connections,
-    escape,
+    CommandFigures, CpuFigures, Format, FormatOptions, LatencyFigures, Lookups, Repeats, Summary,
+    connections, escape,
 };
 
 /// See the file's head.
@@ -37,6 +37,10 @@ impl Format for Text {
         }
         write_setup(summary, out)?;
         write_figures(summary, out)?;
+        let cpu = CpuFigures::of(summary);
+        if !cpu.is_unknown() {
+            writeln!(out, "  CPU: {cpu}")?;
+        }
         super::clients::write_clients(summary, out)?;
         if let Some(text) = summary.hits_and_misses() {
             writeln!(out, "  {text}")?;
@@ -57,7 +61,8 @@ impl Format for Text {
                 writeln!(out, "  warning: {}", escape(warning))?;
             }
         }
-        write_distributions(summary, self.options.full_distribution, out)
+        write_distributions(summary, self.options.full_distribution, out)?;
+        super::moments::write(summary, out)
     }
 
     fn repeats(&mut self, repeats: &Repeats, out: &mut dyn Write) -> io::Result<()> {

@@ -19,7 +19,7 @@ use super::outages::OutageRecord;
 use super::probe::ProbeRecord;
 use super::timeline::{self, PointRecord};
 use super::{Common, RecordError};
-use crate::{Clients, Clock, Lookups, Repeat, Run, Summary, Verdict};
+use crate::{Clients, Clock, Lookups, Repeat, Run, Summary, Verdict, WorstMoments};
 
 /// One test.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -53,6 +53,9 @@ pub(super) struct TestRecord {
     /// Response times of the requests of a schedule that were due in outages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     delayed_ms: Option<LatencyRecord>,
+    /// Follows from the rest, and so is written and never read.
+    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    worst_moments: Option<WorstMoments>,
     timeline_interval_s: f64,
     timeline: Vec<PointRecord>,
     verdict: Verdict,
@@ -276,6 +279,7 @@ impl TestRecord {
             lateness_ms: lateness.as_ref().map(LatenessRecord::of).transpose()?,
             outages: outages.iter().map(OutageRecord::of).collect(),
             delayed_ms: delayed.as_ref().map(LatencyRecord::of).transpose()?,
+            worst_moments: WorstMoments::of(run),
             timeline_interval_s: *interval_ns as f64 / 1e9,
             timeline: timeline::record(timeline),
             verdict: verdict.clone(),

@@ -70,9 +70,24 @@ const RESIDENT_MIN_BYTES: u64 = 64 << 20;
 const VALUE_DEFAULT_BYTES: u64 = 3;
 
 /// Commands that our own connections, monitoring and replication send beside any load.
-const HOUSEKEEPING: [&str; 13] = [
-    "asking", "auth", "client", "cluster", "command", "config", "hello", "info", "psync", "quit",
-    "readonly", "replconf", "select",
+const HOUSEKEEPING: [&str; 17] = [
+    "asking",
+    "auth",
+    "client",
+    "cluster",
+    "command",
+    "commandlog",
+    "config",
+    "hello",
+    "info",
+    "latency",
+    "psync",
+    "quit",
+    "readonly",
+    "replconf",
+    "select",
+    "slowlog",
+    "time",
 ];
 
 /// Everything that spoiled a run.

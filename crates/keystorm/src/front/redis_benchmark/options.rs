@@ -467,6 +467,9 @@ pub(super) struct ResultOptions {
     /// overrides this
     #[arg(long)]
     pub(super) no_verdict: bool,
+    /// Print a row of progress to standard error each time so much has passed, for logs
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = seconds)]
+    pub(super) progress: Option<Duration>,
     /// Also sample the server (INFO) every second during a test, not only before and after
     #[arg(long)]
     pub(super) sample: bool,

@@ -1,0 +1,456 @@
+//! What a server remembers of its own slow moments: `SLOWLOG`, `COMMANDLOG`, `LATENCY`, forks and saves,
+//! with their times.
+//!
+//! Asked before and after load runs, over the connections of the other looks. Only reads: no setting of
+//! the server is changed, and what it does not record is told as such.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+use wire::resp::Value;
+
+use super::info::Info;
+use super::sample::ServerSample;
+use crate::{Client, Transport, printable};
+
+/// What a server remembers of the time of a run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Journal {
+    /// What happened, in order of time.
+    pub entries: Vec<JournalEntry>,
+    /// What could not be looked at, in words for a person: monitors that are off, or refused.
+    pub unseen: Vec<String>,
+    /// By how many seconds the server's clock was ahead of this machine's. Times of entries are the
+    /// server's.
+    pub ahead_s: f64,
+}
+
+/// Something that happened in a server.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct JournalEntry {
+    /// What.
+    pub kind: JournalKind,
+    /// When it began at the earliest, in seconds since 1970 by the server's clock.
+    pub from_s: f64,
+    /// When it was over at the latest.
+    pub to_s: f64,
+    /// How long the server says that it took, in microseconds.
+    pub usec: Option<u64>,
+    /// How many (keys, clients), or how large (bytes).
+    pub count: Option<u64>,
+    /// The command with its first argument, or the event's name.
+    pub what: String,
+    /// Which client asked for it: its address, and its name if it has one.
+    pub client: String,
+}
+
+/// A kind of [`JournalEntry`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JournalKind {
+    /// A command that `SLOWLOG` holds.
+    #[default]
+    SlowCommand,
+    /// A command whose request was large (`COMMANDLOG`); `count` has its bytes.
+    LargeRequest,
+    /// A command whose reply was large (`COMMANDLOG`); `count` has its bytes.
+    LargeReply,
+    /// An event of the latency monitor.
+    Latency,
+    /// A process was forked.
+    Fork,
+    /// The data set was being saved.
+    Save,
+    /// The append-only file was being rewritten.
+    Rewrite,
+    /// Keys were evicted.
+    Eviction,
+    /// Keys expired.
+    Expiry,
+    /// Connections were opened.
+    Connections,
+    /// A replica was given the whole data set.
+    FullSync,
+}
+
+/// Where the lists stood before the load.
+#[derive(Debug, Clone, Default)]
+pub(super) struct JournalMark {
+    /// The number of the latest entry of `SLOWLOG`; `None` if it was empty or refused.
+    slow: Option<i64>,
+    /// When, by this machine's clock.
+    at_s: f64,
+}
+
+/// Entries asked of each list.
+const ASKED: &[u8] = b"256";
+/// Entries kept of each kind: those that lasted longest.
+const KEPT_MAX: usize = 256;
+/// Characters shown of a command's first argument.
+const ARGUMENT_MAX: usize = 40;
+/// Settings that say whether a monitor is on.
+const MONITORS: [&str; 3] =
+    ["slowlog-log-slower-than", "slowlog-max-len", "latency-monitor-threshold"];
+/// Fewer connections opened between two looks are no event.
+const CONNECTIONS_MIN: u64 = 10;
+
+type Server = Client<Transport>;
+
+/// Where the lists stand; `None` of a server that ends the connection, or says nothing, when it is asked.
+pub(super) fn mark(client: &mut Server) -> Option<JournalMark> {
+    let latest = client.ask(&[b"SLOWLOG", b"GET", b"1"]).ok()?;
+    let slow = items(&latest).and_then(|all| all.first().and_then(first_number));
+    Some(JournalMark { slow, at_s: now_s() })
+}
+
+/// What came since; `None` as of [`mark`].
+pub(super) fn read(
+    client: &mut Server,
+    mark: &JournalMark,
+    before: &Info,
+    after: &Info,
+) -> Option<Journal> {
+    let mut journal = Journal { ahead_s: ahead_s(client)?, ..Journal::default() };
+    let since_s = mark.at_s + journal.ahead_s;
+    let settings = monitors(client);
+    let setting = |name: &str| -> Option<i64> {
+        settings.iter().find(|(known, _)| known == name)?.1.parse().ok()
+    };
+    let mut entries = Vec::new();
+    match (setting(MONITORS[0]), setting(MONITORS[1])) {
+        (Some(usec), _) if usec < 0 => {
+            journal.unseen.push("SLOWLOG is off (slowlog-log-slower-than -1)".to_owned());
+        }
+        (_, Some(0)) => journal.unseen.push("SLOWLOG is off (slowlog-max-len 0)".to_owned()),
+        _ => match client.ask(&[b"SLOWLOG", b"GET", ASKED]) {
+            Ok(reply) if items(&reply).is_some() => {
+                let known = mark.slow.unwrap_or(-1);
+                let all = items(&reply).unwrap_or_default();
+                // Numbers of before a reset are no bound.
+                let later = |item: &&Value| first_number(item).is_some_and(|id| id > known);
+                entries.extend(
+                    all.iter()
+                        .filter(later)
+                        .filter_map(|item| command(item, JournalKind::SlowCommand))
+                        .filter(|entry| entry.to_s >= since_s),
+                );
+            }
+            _ => journal.unseen.push("SLOWLOG was refused".to_owned()),
+        },
+    }
+    match setting(MONITORS[2]) {
+        Some(0) => journal
+            .unseen
+            .push("the latency monitor is off (latency-monitor-threshold 0)".to_owned()),
+        _ => match latency_events(client, since_s) {
+            Some(events) => entries.extend(events),
+            None => journal.unseen.push("LATENCY was refused".to_owned()),
+        },
+    }
+    if after.is_valkey() && after.text("valkey_version").is_some_and(|v| at_least(v, (8, 1))) {
+        for (which, kind) in [
+            (&b"large-request"[..], JournalKind::LargeRequest),
+            (b"large-reply", JournalKind::LargeReply),
+        ] {
+            let reply = client.ask(&[b"COMMANDLOG", b"GET", ASKED, which]).ok();
+            let all = reply.as_ref().and_then(items).unwrap_or_default();
+            let found = all.iter().filter_map(|item| command(item, kind));
+            entries.extend(found.filter(|entry| entry.to_s > since_s));
+        }
+    }
+    entries.extend(children(before, after, since_s));
+    journal.entries = longest(entries);
+    Some(journal)
+}
+
+/// What changed from one sample to the next, each within the second between them.
+pub(super) fn between_samples(samples: &[ServerSample], ahead_s: f64) -> Vec<JournalEntry> {
+    let mut entries = Vec::new();
+    for pair in samples.windows(2) {
+        let [old, new] = pair else { continue };
+        let grown = |of: fn(&ServerSample) -> Option<u64>| {
+            Some(of(new)?.saturating_sub(of(old)?)).filter(|n| *n > 0)
+        };
+        let entry = |kind, count| JournalEntry {
+            kind,
+            from_s: old.unix_s + ahead_s,
+            to_s: new.unix_s + ahead_s,
+            count: Some(count),
+            ..JournalEntry::default()
+        };
+        if let Some(forks) = grown(|s| s.forks) {
+            entries.push(JournalEntry { usec: new.fork_usec, ..entry(JournalKind::Fork, forks) });
+        }
+        for (kind, count, least) in [
+            (JournalKind::Eviction, grown(|s| s.evicted_keys), 1),
+            (JournalKind::Expiry, grown(|s| s.expired_keys), 1),
+            (JournalKind::Connections, grown(|s| s.connections), CONNECTIONS_MIN),
+            (JournalKind::FullSync, grown(|s| s.full_syncs), 1),
+        ] {
+            entries.extend(count.filter(|n| *n >= least).map(|n| entry(kind, n)));
+        }
+    }
+    entries
+}
+
+impl Journal {
+    /// Adds what samples tell. Forks that they tell of need no other mention.
+    pub(super) fn add_samples(&mut self, samples: &[ServerSample]) {
+        let found = between_samples(samples, self.ahead_s);
+        if found.iter().any(|entry| entry.kind == JournalKind::Fork) {
+            self.entries.retain(|entry| entry.kind != JournalKind::Fork);
+        }
+        self.entries.extend(found);
+        self.entries = longest(std::mem::take(&mut self.entries));
+    }
+}
+
+/// Those of each kind that lasted longest or were most, in order of time.
+fn longest(mut entries: Vec<JournalEntry>) -> Vec<JournalEntry> {
+    entries.sort_by_key(|entry| std::cmp::Reverse((entry.usec, entry.count)));
+    let mut kept: Vec<JournalEntry> = Vec::new();
+    for entry in entries {
+        if kept.iter().filter(|other| other.kind == entry.kind).count() < KEPT_MAX {
+            kept.push(entry);
+        }
+    }
+    kept.sort_by(|a, b| a.from_s.total_cmp(&b.from_s));
+    kept
+}
+
+/// Forks and what their children did, as far as the last of each tells when that was.
+fn children(before: &Info, after: &Info, since_s: f64) -> Vec<JournalEntry> {
+    let grown = |name: &str| after.number(name) > before.number(name);
+    let mut entries = Vec::new();
+    let length = |name: &str| after.signed(name).filter(|s| *s >= 0).map(|s| s as f64);
+    let ended = after.number("rdb_last_save_time").map(|s| s as f64);
+    let current = length("rdb_current_bgsave_time_sec").filter(|_| after.saving());
+    let now = now_s();
+    let save = match (current, ended, length("rdb_last_bgsave_time_sec")) {
+        (Some(s), ..) => Some((now - s - 1.0, now)),
+        (None, Some(ended), Some(s)) if grown("rdb_last_save_time") && ended >= since_s - 1.0 => {
+            Some((ended - s - 1.0, ended + 1.0))
+        }
+        _ => None,
+    };
+    if let Some((from_s, to_s)) = save {
+        let usec = Some(((to_s - from_s - 1.0).max(0.0) * 1e6) as u64);
+        entries.push(JournalEntry {
+            kind: JournalKind::Save,
+            from_s,
+            to_s,
+            usec,
+            ..JournalEntry::default()
+        });
+        if grown("total_forks") || before.number("total_forks").is_none() {
+            entries.push(JournalEntry {
+                kind: JournalKind::Fork,
+                from_s,
+                to_s: (from_s + 2.0).min(to_s),
+                usec: after.number("latest_fork_usec"),
+                count: Some(1),
+                what: "BGSAVE".to_owned(),
+                ..JournalEntry::default()
+            });
+        }
+    }
+    let rewriting = length("aof_current_rewrite_time_sec").filter(|_| after.rewriting());
+    if let Some(s) = rewriting {
+        entries.push(JournalEntry {
+            kind: JournalKind::Rewrite,
+            from_s: now - s - 1.0,
+            to_s: now,
+            usec: Some((s * 1e6) as u64),
+            ..JournalEntry::default()
+        });
+    }
+    entries
+}
+
+/// An entry of `SLOWLOG` or `COMMANDLOG`: number, second, amount, arguments, address, name.
+fn command(item: &Value, kind: JournalKind) -> Option<JournalEntry> {
+    let fields = items(item)?;
+    let number = |at: usize| match fields.get(at) {
+        Some(Value::Integer(n)) => u64::try_from(*n).ok(),
+        _ => None,
+    };
+    let text = |at: usize| fields.get(at).and_then(Value::text).unwrap_or_default();
+    let (second, amount) = (number(1)? as f64, number(2)?);
+    let slow = kind == JournalKind::SlowCommand;
+    let words: Vec<String> = items(fields.get(3)?)?.iter().filter_map(Value::text).collect();
+    // It is entered when it has ended, in this second.
+    let lasted_s = if slow { amount as f64 / 1e6 } else { 0.0 };
+    let (address, name) = (text(4), text(5));
+    let client = match name.is_empty() {
+        true => printable(&address),
+        false => printable(&format!("{address} ({name})")),
+    };
+    Some(JournalEntry {
+        kind,
+        from_s: second - lasted_s,
+        to_s: second + 1.0,
+        usec: slow.then_some(amount),
+        count: (!slow).then_some(amount),
+        what: shown(&words),
+        client,
+    })
+}
+
+/// A command without what may be secret or long: its name and first argument.
+fn shown(words: &[String]) -> String {
+    let name = words.first().map(|word| word.to_uppercase()).unwrap_or_default();
+    let first = words.get(1).filter(|_| !["AUTH", "HELLO"].contains(&name.as_str()));
+    let Some(first) = first else { return printable(&name) };
+    let mut argument: String = first.chars().take(ARGUMENT_MAX).collect();
+    if argument.len() < first.len() {
+        argument.push('…');
+    }
+    printable(&format!("{name} {argument}"))
+}
+
+/// What the latency monitor has kept since; `None` where it is refused.
+fn latency_events(client: &mut Server, since_s: f64) -> Option<Vec<JournalEntry>> {
+    let latest = client.ask(&[b"LATENCY", b"LATEST"]).ok()?;
+    let mut entries = Vec::new();
+    for event in items(&latest)? {
+        let Some([name, Value::Integer(last), ..]) = items(event) else { continue };
+        if (*last as f64) + 1.0 < since_s {
+            continue;
+        }
+        let name = name.text().unwrap_or_default();
+        let history = client.ask(&[b"LATENCY", b"HISTORY", name.as_bytes()]).ok()?;
+        for one in items(&history).unwrap_or_default() {
+            let Some([Value::Integer(second), Value::Integer(ms)]) = items(one) else { continue };
+            let (second, ms) = (*second as f64, u64::try_from(*ms).unwrap_or_default());
+            if second + 1.0 > since_s {
+                entries.push(JournalEntry {
+                    kind: JournalKind::Latency,
+                    from_s: second - ms as f64 / 1e3,
+                    to_s: second + 1.0,
+                    usec: Some(ms * 1000),
+                    what: printable(&name),
+                    ..JournalEntry::default()
+                });
+            }
+        }
+    }
+    Some(entries)
+}
+
+/// The settings that say whether a monitor is on, as far as they are shown.
+fn monitors(client: &mut Server) -> Vec<(String, String)> {
+    super::shown_settings(client, &MONITORS)
+}
+
+/// By how much the server's clock is ahead of ours; 0 where it does not tell.
+fn ahead_s(client: &mut Server) -> Option<f64> {
+    let asked = now_s();
+    let reply = client.ask(&[b"TIME"]).ok()?;
+    let answered = now_s();
+    let parts: Option<Vec<f64>> =
+        items(&reply).map(|parts| parts.iter().filter_map(|p| p.text()?.parse().ok()).collect());
+    Some(match parts.as_deref() {
+        Some([s, us]) => {
+            let ahead = s + us / 1e6 - (asked + answered) / 2.0;
+            // Less than the question took is nothing.
+            if ahead.abs() <= (answered - asked) / 2.0 { 0.0 } else { ahead }
+        }
+        _ => 0.0,
+    })
+}
+
+/// Now, in seconds since 1970.
+pub(super) fn now_s() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs_f64()
+}
+
+fn at_least(version: &str, least: (u64, u64)) -> bool {
+    let mut parts = version.split('.').map(|part| part.parse::<u64>().unwrap_or_default());
+    (parts.next().unwrap_or_default(), parts.next().unwrap_or_default()) >= least
+}
+
+fn items(value: &Value) -> Option<&[Value]> {
+    match value {
+        Value::Array(items) | Value::Set(items) => Some(items),
+        _ => None,
+    }
+}
+
+fn first_number(item: &Value) -> Option<i64> {
+    match items(item)?.first()? {
+        Value::Integer(number) => Some(*number),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bulk(text: &str) -> Value {
+        Value::Bulk(text.as_bytes().to_vec())
+    }
+
+    #[test]
+    fn an_entry_of_slowlog_is_read_without_what_may_be_secret() {
+        let item = |words: &[&str]| {
+            Value::Array(vec![
+                Value::Integer(7),
+                Value::Integer(1_000),
+                Value::Integer(78_500),
+                Value::Array(words.iter().map(|word| bulk(word)).collect()),
+                bulk("127.0.0.1:9"),
+                bulk("job"),
+            ])
+        };
+        let entry = command(&item(&["keys", "*"]), JournalKind::SlowCommand).unwrap();
+        assert_eq!((entry.what.as_str(), entry.usec), ("KEYS *", Some(78_500)));
+        assert_eq!((entry.from_s, entry.to_s), (1_000.0 - 0.0785, 1_001.0));
+        assert_eq!(entry.client, "127.0.0.1:9 (job)");
+        let what = |words| command(&item(words), JournalKind::SlowCommand).unwrap().what;
+        assert_eq!(what(&["auth", "hunter2"]), "AUTH");
+        assert_eq!(what(&["config", "set", "requirepass", "hunter2"]), "CONFIG set");
+        assert_eq!(what(&["set", &"k".repeat(99)]), format!("SET {}…", "k".repeat(40)));
+    }
+
+    #[test]
+    fn a_save_tells_when_it_forked() {
+        let before = Info::parse("rdb_last_save_time:100\ntotal_forks:0\nrdb_bgsave_in_progress:0");
+        let after = "rdb_last_save_time:205\nrdb_last_bgsave_time_sec:3\ntotal_forks:1\n\
+                     latest_fork_usec:8708\nrdb_bgsave_in_progress:0";
+        let found = children(&before, &Info::parse(after), 150.0);
+        let [save, fork] = &found[..] else { panic!("{found:?}") };
+        assert_eq!((save.kind, save.from_s, save.to_s), (JournalKind::Save, 201.0, 206.0));
+        assert_eq!((fork.kind, fork.usec, fork.from_s), (JournalKind::Fork, Some(8708), 201.0));
+        assert_eq!(children(&before, &before, 150.0), []);
+    }
+
+    #[test]
+    fn samples_tell_what_changed_within_their_second() {
+        let sample = |unix_s, forks, evicted| ServerSample {
+            unix_s,
+            forks: Some(forks),
+            fork_usec: Some(900),
+            evicted_keys: Some(evicted),
+            ..ServerSample::default()
+        };
+        let samples = [sample(1.0, 0, 5), sample(2.0, 1, 5), sample(3.0, 1, 9)];
+        let found = between_samples(&samples, 0.5);
+        let told: Vec<_> = found.iter().map(|e| (e.kind, e.from_s, e.usec, e.count)).collect();
+        assert_eq!(
+            told,
+            [
+                (JournalKind::Fork, 1.5, Some(900), Some(1)),
+                (JournalKind::Eviction, 2.5, None, Some(4)),
+            ]
+        );
+    }
+
+    #[test]
+    fn versions_are_compared_by_their_numbers() {
+        assert!(at_least("8.1.0", (8, 1)) && at_least("9.0", (8, 1)) && at_least("10.0", (8, 1)));
+        assert!(!at_least("8.0.9", (8, 1)) && !at_least("", (8, 1)));
+    }
+}

@@ -1,0 +1,153 @@
+//! What is worth a line that stays while a test runs: silences, and intervals far worse than usual.
+//!
+//! Owns when that is so. Fed with each interval; clocks and terminals are the caller's.
+
+use std::collections::VecDeque;
+
+/// Intervals that tell what is usual.
+const USUAL: usize = 40;
+/// Fewer tell nothing.
+const USUAL_MIN: usize = 8;
+/// A spike is so many times the usual 99th percentile, and so much above it.
+const TIMES_USUAL: u64 = 5;
+const ABOVE_USUAL_NS: u64 = 5_000_000;
+/// A silence is told once it has lasted so long.
+const SILENCE_NS: u64 = 1_000_000_000;
+/// Intervals after a spike or a silence that belong to it.
+const AFTERMATH: u32 = 4;
+/// Lines of one test.
+const LINES_MAX: u32 = 30;
+
+/// An interval.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Seen {
+    /// How long it was.
+    pub(crate) span_ns: u64,
+    /// Replies in it.
+    pub(crate) replies: u64,
+    /// Whether anything was asked: sent, or due.
+    pub(crate) asked: bool,
+    /// The 99th percentile of its response times.
+    pub(crate) p99_ns: Option<u64>,
+    /// The longest.
+    pub(crate) max_ns: Option<u64>,
+}
+
+/// See the file's head.
+#[derive(Debug, Default)]
+pub(crate) struct Spikes {
+    usual: VecDeque<u64>,
+    silent_ns: u64,
+    silence_told: bool,
+    aftermath: u32,
+    told: u32,
+}
+
+impl Spikes {
+    /// Takes an interval, and gives what is to be said of it.
+    pub(crate) fn interval(&mut self, seen: &Seen) -> Option<String> {
+        let line = self.line(seen)?;
+        self.told += 1;
+        match self.told {
+            n if n < LINES_MAX => Some(line),
+            LINES_MAX => Some(format!("{line}; more of them are not shown")),
+            _ => None,
+        }
+    }
+
+    fn line(&mut self, seen: &Seen) -> Option<String> {
+        if seen.replies == 0 {
+            if seen.asked {
+                self.silent_ns = self.silent_ns.saturating_add(seen.span_ns);
+            }
+            let begins = self.silent_ns >= SILENCE_NS && !self.silence_told;
+            self.silence_told |= begins;
+            return begins.then(|| format!("nothing answered for {}", seconds(self.silent_ns)));
+        }
+        let silent_ns = std::mem::take(&mut self.silent_ns);
+        if std::mem::take(&mut self.silence_told) {
+            self.aftermath = AFTERMATH;
+            return Some(format!("answers again, after {} of silence", seconds(silent_ns)));
+        }
+        let p99_ns = seen.p99_ns?;
+        let usual_ns = self.usual_ns();
+        if self.aftermath > 0 {
+            self.aftermath -= 1;
+            return None;
+        }
+        self.usual.push_back(p99_ns);
+        if self.usual.len() > USUAL {
+            self.usual.pop_front();
+        }
+        let usual_ns = usual_ns?;
+        let spike = p99_ns >= usual_ns.saturating_mul(TIMES_USUAL)
+            && p99_ns >= usual_ns.saturating_add(ABOVE_USUAL_NS);
+        spike.then(|| {
+            self.aftermath = AFTERMATH;
+            let [p99, max, usual] = [p99_ns, seen.max_ns.unwrap_or(p99_ns), usual_ns].map(ms);
+            format!("spike: p99 {p99} ms, max {max} ms (p99 is usually {usual} ms)")
+        })
+    }
+
+    fn usual_ns(&self) -> Option<u64> {
+        let mut sorted: Vec<u64> = self.usual.iter().copied().collect();
+        sorted.sort_unstable();
+        (sorted.len() >= USUAL_MIN).then(|| sorted[sorted.len() / 2])
+    }
+}
+
+fn seconds(ns: u64) -> String {
+    format!("{:.1} s", ns as f64 / 1e9)
+}
+
+fn ms(ns: u64) -> String {
+    format!("{:.1}", ns as f64 / 1e6)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answered(ms: f64) -> Seen {
+        let ns = Some((ms * 1e6) as u64);
+        Seen { span_ns: 250_000_000, replies: 9, asked: true, p99_ns: ns, max_ns: ns }
+    }
+
+    fn silent(asked: bool) -> Seen {
+        Seen { span_ns: 250_000_000, asked, ..Seen::default() }
+    }
+
+    fn said(intervals: impl IntoIterator<Item = Seen>) -> Vec<String> {
+        let mut spikes = Spikes::default();
+        intervals.into_iter().filter_map(|seen| spikes.interval(&seen)).collect()
+    }
+
+    #[test]
+    fn a_spike_is_told_once_and_no_calm_run_has_one() {
+        let calm = || vec![answered(0.4); 20];
+        assert_eq!(said(calm()), [""; 0]);
+        let slow = [answered(78.2), answered(60.0), answered(50.0)];
+        let told = said(calm().into_iter().chain(slow).chain(calm()));
+        assert_eq!(told, ["spike: p99 78.2 ms, max 78.2 ms (p99 is usually 0.4 ms)"]);
+        assert_eq!(said(calm().into_iter().chain([answered(4.0)])), [""; 0]);
+        assert_eq!(said([answered(0.4), answered(99.0)]), [""; 0], "nothing is usual yet");
+    }
+
+    #[test]
+    fn a_silence_is_told_when_it_lasts_and_when_it_ends() {
+        let before = vec![answered(0.4); 20];
+        let silence = vec![silent(true); 6];
+        let told = said(before.clone().into_iter().chain(silence).chain([answered(1_500.0)]));
+        assert_eq!(told, ["nothing answered for 1.0 s", "answers again, after 1.5 s of silence"]);
+        let unasked = before.into_iter().chain(vec![silent(false); 20]);
+        assert_eq!(said(unasked), [""; 0], "nobody asked");
+    }
+
+    #[test]
+    fn no_test_fills_the_screen() {
+        let storm = (0..400).map(|n| answered(if n % 10 == 9 { 90.0 } else { 0.4 }));
+        let told = said(storm);
+        assert_eq!(told.len(), LINES_MAX as usize);
+        assert!(told.last().unwrap().ends_with("; more of them are not shown"));
+    }
+}

@@ -1,0 +1,67 @@
+//! What the worst moments of a run say of a real server: a snapshot, a slow command of somebody else, and
+//! a server that is stopped, each with its time.
+
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::program::{Keystorm, Running};
+use crate::record::{json, place};
+use crate::server::{Server, called};
+
+/// Waits until so many requests have been answered.
+fn answered(running: &Running, server: &Server, calls: u64) {
+    running.until("load runs", |_| server.calls("get") >= calls);
+}
+
+#[test]
+fn a_snapshot_a_slow_command_and_a_stopped_server_are_named_with_their_times() {
+    let server = Server::redis();
+    server.ask(&["DEBUG", "POPULATE", "200000", "key", "100"]);
+    let before = server.ask(&["CONFIG", "GET", "*"]);
+    let (_dir, file) = place();
+    let line = format!("--json {} --rps 1000 --duration 9 --sample get k", file.display());
+    let running = server.keystorm(&line).start();
+    answered(&running, &server, 2500);
+    server.ask(&["DEBUG", "SLEEP", "0.3"]);
+    answered(&running, &server, 4500);
+    let pid = Pid::from_raw(i32::try_from(server.pid()).unwrap()).unwrap();
+    kill_process(pid, Signal::STOP).unwrap();
+    thread::sleep(Duration::from_millis(900));
+    kill_process(pid, Signal::CONT).unwrap();
+    answered(&running, &server, 7000);
+    server.ask(&["BGSAVE"]);
+    let ran = running.wait().ok();
+    let found = json(&file)["tests"][0]["worst_moments"].clone();
+    let causes = found["moments"].to_string();
+    assert!(causes.contains("DEBUG SLEEP") && causes.contains(" ran for 30"), "{found:#}");
+    assert!(causes.contains("answered nothing for "), "{found:#}");
+    assert!(ran.out.contains("\nWorst moments (UTC; "), "{}", ran.out);
+    // A fork is quick, so that its moment may be as good as others; but it is dated.
+    let journal = &json(&file)["tests"][0]["watched"]["servers"][0]["journal"];
+    let fork = journal["entries"].as_array().unwrap().iter().find(|e| e["kind"] == "fork");
+    let fork = fork.unwrap_or_else(|| panic!("no fork in {journal:#}"));
+    assert!(fork["usec"].as_u64().unwrap() > 0 && fork["from_s"].as_f64().unwrap() > 1e9);
+    assert!(found["unseen"].to_string().contains("the latency monitor is off"), "{found:#}");
+    assert_eq!(server.ask(&["CONFIG", "GET", "*"]), before, "no setting is changed");
+    let shown = Keystorm::new(&format!("show {}", file.display())).run().ok();
+    assert_eq!(shown.out, ran.out);
+    let rows = |format: &str| {
+        let shown = Keystorm::new(&format!("show {} --format {format}", file.display())).run().ok();
+        shown.out.lines().count()
+    };
+    assert!(rows("timeline") > 30 && rows("samples") > 4);
+}
+
+#[test]
+fn by_a_peers_name_nothing_of_this_is_asked() {
+    let server = Server::redis();
+    let (_link_dir, peer) = called("redis-benchmark");
+    server.keystorm("-n 1000 -t get -q").called(&peer).run().ok();
+    for command in ["slowlog|get", "latency|latest", "time"] {
+        assert_eq!(server.all_counts().get(command), None, "{command}");
+    }
+    server.run("-n 1000 -t get -q").ok();
+    assert!(server.all_counts()["slowlog|get"] > 0);
+}

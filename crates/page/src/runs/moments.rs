@@ -1,0 +1,36 @@
+//! The worst moments of a test as a table.
+
+use report::{Summary, WorstMoments, msec_at_most};
+
+use crate::{Block, Table, Tone};
+
+/// The table with what could not be looked at, where there is something for it.
+pub(super) fn blocks(summary: &Summary<'_>) -> Vec<Block> {
+    let Some(found) = WorstMoments::of(summary.run) else { return Vec::new() };
+    let WorstMoments { interval_s, usual_p99_ms, moments, besides, unseen } = found;
+    let mut blocks = Vec::new();
+    let ms = |ms: f64| msec_at_most((ms * 1e6).round() as u64);
+    let mut table = Table::new(["from (UTC)", "p99 (ms)", "max (ms)", "what went on"]);
+    table.caption = format!(
+        "Worst moments: intervals of {interval_s} s whose p99 was far above the usual {} ms",
+        ms(usual_p99_ms)
+    );
+    for moment in moments {
+        let causes = match moment.causes.is_empty() {
+            true => "no cause was seen in the server or in keystorm".to_owned(),
+            false => moment.causes.join("; "),
+        };
+        table.row([moment.at, ms(moment.p99_ms), ms(moment.max_ms), causes]);
+    }
+    if !table.rows.is_empty() {
+        blocks.push(Block::Table(table));
+    }
+    if !besides.is_empty() {
+        let text = format!("Besides: {}.", besides.join("; "));
+        blocks.push(Block::Note(Tone::Plain, text));
+    }
+    if !unseen.is_empty() {
+        blocks.push(Block::Note(Tone::Plain, format!("Not looked at: {}.", unseen.join("; "))));
+    }
+    blocks
+}

@@ -1,0 +1,87 @@
+//! What a request cost in CPU time, at the server and at the client.
+
+use std::fmt;
+
+use crate::{Figures, Metric, Summary};
+
+/// CPU time for each request.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct CpuFigures {
+    /// Microseconds of the servers' processes; `None` where they do not tell.
+    pub server_us: Option<f64>,
+    /// Microseconds of keystorm's workers; `None` where the system does not tell.
+    pub client_us: Option<f64>,
+    /// How many cores the servers used: 0.59 is 59 % of one.
+    pub server_cores: Option<f64>,
+    /// The same of keystorm's workers.
+    pub client_cores: Option<f64>,
+}
+
+impl CpuFigures {
+    /// Those of a run, by the definitions of [`Metric`].
+    #[must_use]
+    pub fn of(summary: &Summary<'_>) -> Self {
+        let figures = Figures::of(summary);
+        let [server_us, client_us] = [Metric::ServerCpu, Metric::ClientCpu].map(|m| figures.get(m));
+        let cores = |us: Option<f64>| {
+            let per_s = summary.requests as f64 / summary.elapsed_s;
+            us.map(|us| us * per_s / 1e6).filter(|cores| cores.is_finite())
+        };
+        let [server_cores, client_cores] = [cores(server_us), cores(client_us)];
+        Self { server_us, client_us, server_cores, client_cores }
+    }
+
+    /// Whether neither is known.
+    #[must_use]
+    pub fn is_unknown(&self) -> bool {
+        self.server_us.is_none() && self.client_us.is_none()
+    }
+}
+
+/// `server 19.8 µs/request (59 % of one core), client 16.4`.
+impl fmt::Display for CpuFigures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let us = |us: f64| if us < 99.95 { format!("{us:.1}") } else { format!("{us:.0}") };
+        let share = |cores: Option<f64>| {
+            cores.map_or(String::new(), |cores| format!(" ({:.0} % of one core)", cores * 100.0))
+        };
+        match (self.server_us, self.client_us) {
+            (Some(server), Some(client)) => {
+                let of = share(self.server_cores);
+                write!(f, "server {} µs/request{of}, client {}", us(server), us(client))
+            }
+            (Some(server), None) => {
+                write!(f, "server {} µs/request{}", us(server), share(self.server_cores))
+            }
+            (None, Some(client)) => {
+                let of = share(self.client_cores);
+                write!(f, "client {} µs/request{of}, server unknown", us(client))
+            }
+            (None, None) => write!(f, "unknown"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use host::ServerUse;
+    use measure::WorkerUse;
+
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn a_request_has_its_cost_at_both_ends() {
+        let mut run = fixture::complete();
+        assert!(CpuFigures::of(&Summary::of(&run)).is_unknown());
+        let (cpu_ns, wall_ns) = (13_000_000, 26_000_000);
+        run.measurement.workers = vec![WorkerUse { cpu_ns, wall_ns, ..WorkerUse::default() }];
+        let told = |run: &crate::Run| CpuFigures::of(&Summary::of(run)).to_string();
+        assert_eq!(told(&run), "client 6.5 µs/request (50 % of one core), server unknown");
+        run.watched.servers =
+            vec![ServerUse { cpu_process_s: Some(0.0195), ..ServerUse::default() }];
+        assert_eq!(told(&run), "server 9.8 µs/request (75 % of one core), client 6.5");
+        run.measurement.workers.clear();
+        assert!(!told(&run).contains("inf"));
+    }
+}

@@ -1,0 +1,28 @@
+//! The worst moments of a run, for reports that people read. Nothing of it is printed of a run without.
+
+use std::io::{self, Write};
+
+use crate::{Moment, Summary, WorstMoments};
+
+/// The section, after a blank line.
+pub(super) fn write(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let Some(found) = WorstMoments::of(summary.run) else { return Ok(()) };
+    let WorstMoments { interval_s, usual_p99_ms, moments, besides, unseen } = &found;
+    writeln!(out, "\nWorst moments (UTC; p99 of {interval_s} s, usually {usual_p99_ms:.3} ms):")?;
+    for Moment { at, p99_ms, max_ms, causes, .. } in moments {
+        writeln!(out, "  {at}  p99={p99_ms:.3} ms, max={max_ms:.3} ms")?;
+        for cause in causes {
+            writeln!(out, "    {cause}")?;
+        }
+        if causes.is_empty() {
+            writeln!(out, "    no cause was seen in the server or in keystorm")?;
+        }
+    }
+    for text in besides {
+        writeln!(out, "  besides: {text}")?;
+    }
+    for text in unseen {
+        writeln!(out, "  not looked at: {text}")?;
+    }
+    Ok(())
+}
