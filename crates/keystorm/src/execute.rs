@@ -293,14 +293,15 @@ fn run_rounds(
                 }
                 Ending::Complete => {}
                 // Whoever ends a run ends the job: the word to stop stays said.
-                Ending::Interrupted => {
+                Ending::Interrupted | Ending::Failed(_) => {
+                    let interrupted = run.measurement.ending == Ending::Interrupted;
                     return Ok(match beside.end_of_its_own() {
-                        Some(End::Complete) if failed => End::Failed,
-                        Some(end) => end,
-                        None => End::Interrupted,
+                        Some(End::Unanswered) => End::Unanswered,
+                        Some(end) if interrupted && !failed => end,
+                        None if interrupted => End::Interrupted,
+                        Some(_) | None => End::Failed,
                     });
                 }
-                Ending::Failed(_) => return Ok(End::Failed),
             }
         }
         printer.finish()?;

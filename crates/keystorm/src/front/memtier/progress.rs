@@ -65,7 +65,7 @@ pub(super) struct Progress<'p> {
     watched: Watched,
     /// Set to end the run.
     interrupted: &'p AtomicBool,
-    /// It was ended because nothing was answered.
+    /// It was ended because nothing was answered, or nothing that makes sense.
     unheard: bool,
     seconds: Option<Seconds>,
     ended: Arc<Mutex<Vec<OverTime>>>,
@@ -426,6 +426,18 @@ impl Companion for Progress<'_> {
             told.push("error: the run ended with unrecovered connection errors\n".to_owned());
         }
         told.extend(self.failed_keys.as_ref().and_then(FailedKeys::end));
+        // The server speaks something else, or refuses the set-up.
+        if matches!(measurement.ending, Ending::Failed(_))
+            && total.requests() == 0
+            && total.connections.dropped == 0
+        {
+            self.unheard = true;
+            told.push(
+                "memtier_benchmark: aborting after the first try: the connection could not be set up. \
+                 See --connection-stage-timeout.\n"
+                    .to_owned(),
+            );
+        }
         told.iter().for_each(|line| self.say(line));
         let errors = &measurement.total.errors;
         let (count, all) = (errors.total(), measurement.total.requests());
