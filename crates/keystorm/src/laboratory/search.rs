@@ -95,7 +95,7 @@ impl Hunting<'_> {
         if self.job.closed_first {
             let closed = self.job.closed().map_err(said)?;
             self.run(Phase::Closed, &closed, "closed loop, to find the first rate")?;
-            let reached = self.hunt.trials.last().map_or(0.0, |trial| trial.figures.throughput_rps);
+            let reached = self.hunt.trials.last().map_or(0.0, |trial| trial.rate_per_s);
             // A rate that surely is within reach, as a round number.
             let start = format!("{:.1e}", reached / 2.0).parse().unwrap_or(0.0);
             settings.start_per_s = if start > 0.0 { start } else { settings.start_per_s };

@@ -168,6 +168,43 @@ fn a_closed_loop_says_where_to_begin() {
 }
 
 #[test]
+fn the_first_rate_is_half_of_what_a_schedule_counts() {
+    let server = Server::redis();
+    let command = Keystorm::of(
+        crate::server::KEYSTORM,
+        [
+            "search",
+            "-p",
+            &server.port().to_string(),
+            "--slo",
+            "p50<500ms",
+            "--repeat",
+            "1",
+            "--duration",
+            "0.2",
+            "--no-curve",
+            "--csv",
+            "get",
+            "a",
+            ";",
+            "get",
+            "b",
+            ";",
+            "get",
+            "c",
+        ],
+    );
+    let out = command.run().out;
+    let of = |phase: &str| -> f64 {
+        let row = out.lines().find(|line| line.starts_with(&format!("\"{phase}\""))).unwrap();
+        row.split(',').nth(1).unwrap().trim_matches('"').parse().unwrap()
+    };
+    // Operations, of three requests each.
+    let off = of("search") / (of("closed") / 2.0);
+    assert!((0.9..1.1).contains(&off), "{out}");
+}
+
+#[test]
 fn what_makes_no_sense_is_a_usage_error() {
     for (line, says) in [
         ("-t get", "--slo"),
