@@ -12,6 +12,7 @@ use report::{Persona, Repeat};
 use workload::{ClusterOptions, Plan, ReadFrom, WithoutReplica};
 
 use crate::aside::{self, Aside, Asides, Unread};
+use crate::closed;
 use crate::front::{self, Action, Companion, Job, UsageError};
 use crate::keep::Keep;
 use crate::live::Live;
@@ -82,6 +83,9 @@ fn carry_out(job: &Job) -> Result<End> {
     let keep = Keep::open(&job.output)?;
     let asides = Asides::open(&job.output)?;
     job.remarks.iter().try_for_each(|remark| asides.remarks.say(remark))?;
+    if job.output.to.is_none() && closed::has_no_output() {
+        asides.remarks.say("standard output is closed, so the report goes nowhere")?;
+    }
     let serve = |at| Metrics::serve(at, &asides.remarks);
     let metrics = job.output.metrics.as_ref().map(serve).transpose()?;
     let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;

@@ -9,6 +9,7 @@ mod aside;
 mod bar;
 mod calibrate;
 mod checkup;
+mod closed;
 mod compare;
 mod cpus;
 mod defect;

@@ -330,3 +330,18 @@ fn the_size_of_values_is_that_of_those_that_came_back() {
     assert!(ran.out.contains("values of 108 bytes") && !ran.out.contains("were read have"));
     server.run("-n 50 -d 500 set m __data__").ok().prints("values of 500 bytes");
 }
+
+#[test]
+fn a_report_that_goes_nowhere_is_told() {
+    let server = Server::redis();
+    let line = |to: &str| {
+        let words = format!("exec \"$0\" -p {} -q -n 10 ping {to}", server.port());
+        let mut shell = std::process::Command::new("sh");
+        let said = shell.args(["-c", &words, KEYSTORM]).output().unwrap();
+        assert!(said.status.success(), "{said:?}");
+        String::from_utf8(said.stderr).unwrap()
+    };
+    let told = "standard output is closed, so the report goes nowhere";
+    assert!(line(">&-").contains(told));
+    assert!(!line(">/dev/null").contains(told) && !line("").contains(told));
+}
