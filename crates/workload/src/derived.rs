@@ -12,7 +12,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-pub use drawn::DrawnNumber;
+pub use drawn::{DrawnNumber, Skew};
 pub use key_text::KeyText;
 pub use random_bytes::RandomBytes;
 

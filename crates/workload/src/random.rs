@@ -87,6 +87,24 @@ pub(crate) fn place(fraction: f64, fine: u64, range: u64) -> u64 {
 /// 2^53: a float counts up to this one by one.
 const BELOW_ONE: f64 = (1u64 << 53) as f64;
 
+/// How far draws of `0..ranks` are from being as likely as these weights say: Pearson's statistic, with one
+/// degree of freedom less than there are ranks.
+#[cfg(test)]
+pub(crate) fn chi_square(
+    draws: impl Iterator<Item = u64>,
+    ranks: u64,
+    weight: impl Fn(u64) -> f64,
+) -> f64 {
+    let mut counts = vec![0u64; ranks as usize];
+    draws.for_each(|rank| counts[rank as usize] += 1);
+    let (drawn, all) = (counts.iter().sum::<u64>() as f64, (0..ranks).map(&weight).sum::<f64>());
+    let apart = counts.iter().zip(0..).map(|(count, rank)| {
+        let expected = drawn * weight(rank) / all;
+        (*count as f64 - expected).powi(2) / expected
+    });
+    apart.sum()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::key_text::{Digits, LETTERS};
-use crate::keys::Zipfian;
+use crate::keys::{self, Zipfian};
 use crate::random;
 
 /// A number from `least` to `most`, both included.
@@ -14,12 +14,24 @@ pub struct DrawnNumber {
     pub least: u32,
     /// The greatest.
     pub most: u32,
-    /// Whether small ones are likelier, as YCSB draws the lengths of scans; otherwise all are as likely.
-    pub zipf: bool,
+    /// Which numbers are likelier.
+    pub skew: Skew,
     /// Draws of one stream are the same throughout a request.
     pub stream: u8,
     /// Digits and letters that it is written in, at least; 0 for decimal digits, as many as it has.
     pub letters: u8,
+}
+
+/// Which numbers of a range are likelier than others.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Skew {
+    /// None.
+    #[default]
+    None,
+    /// Small ones, by Zipf's law with exponent 0.99.
+    Zipf,
+    /// Small ones, by YCSB's approximation of it.
+    Ycsb,
 }
 
 /// Where the streams of these begin, after those of keys, sizes, values and lifetimes.
@@ -31,11 +43,13 @@ impl DrawnNumber {
     #[must_use]
     pub fn of(self, seed: u64, request: u64) -> u64 {
         let stream = STREAM.wrapping_add(u64::from(self.stream) << 48);
-        let bits = random::draw(seed.wrapping_add(stream), request);
+        let seed = seed.wrapping_add(stream);
+        let bits = random::draw(seed, request);
         let span = u64::from(self.most - self.least);
-        let above = match self.zipf {
-            true => Zipfian::of_ycsb(span + 1).rank(1.0 - random::unit(bits)).min(span),
-            false => random::within(bits, span + 1),
+        let above = match self.skew {
+            Skew::None => random::within(bits, span + 1),
+            Skew::Zipf => keys::zipf_rank(seed.into(), request, span + 1),
+            Skew::Ycsb => Zipfian::of_ycsb(span + 1).rank(1.0 - random::unit(bits)).min(span),
         };
         u64::from(self.least) + above
     }
@@ -54,14 +68,16 @@ impl DrawnNumber {
 
 impl fmt::Display for DrawnNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { least, most, zipf, stream, letters } = self;
+        let Self { least, most, skew, stream, letters } = self;
         write!(f, "{least}..{most}")?;
         if *letters > 0 {
             write!(f, ",{LETTERS}{letters}")?;
         }
-        if *zipf {
-            f.write_str(",zipf")?;
-        }
+        f.write_str(match skew {
+            Skew::None => "",
+            Skew::Zipf => ",zipf",
+            Skew::Ycsb => ",ycsb",
+        })?;
         if *stream > 0 {
             write!(f, ",{stream}")?;
         }
@@ -84,12 +100,13 @@ impl FromStr for DrawnNumber {
             words.next().and_then(|range| range.split_once("..")).ok_or_else(fault)?;
         let number = |word: &str| word.parse::<u32>().map_err(|_| fault());
         let (least, most) = (number(least)?, number(most)?);
-        let mut drawn = Self { least, most, zipf: false, stream: 0, letters: 0 };
+        let mut drawn = Self { least, most, skew: Skew::None, stream: 0, letters: 0 };
         for word in words {
             match (word.parse(), word.strip_prefix(LETTERS)) {
                 (Ok(stream), _) => drawn.stream = stream,
                 (Err(_), Some(width)) => drawn.letters = width.parse().map_err(|_| fault())?,
-                (Err(_), None) if word == "zipf" => drawn.zipf = true,
+                (Err(_), None) if word == "zipf" => drawn.skew = Skew::Zipf,
+                (Err(_), None) if word == "ycsb" => drawn.skew = Skew::Ycsb,
                 (Err(_), None) => return Err(fault()),
             }
         }
@@ -111,11 +128,23 @@ mod tests {
         let (first, second) = (drawn("0..9"), drawn("0..9,1"));
         assert_ne!(first, second);
         assert_eq!((first.iter().min(), first.iter().max()), (Some(&0), Some(&9)));
-        let zipf = drawn("1..100,zipf");
-        let ones = zipf.iter().filter(|n| **n == 1).count();
+        let ycsb = drawn("1..100,ycsb");
+        let ones = ycsb.iter().filter(|n| **n == 1).count();
         // A share of 0.191.
         assert!((150..235).contains(&ones), "{ones}");
-        assert!(zipf.iter().all(|n| (1..=100).contains(n)));
+        assert!(ycsb.iter().all(|n| (1..=100).contains(n)));
         assert!(drawn("7..7").iter().all(|n| *n == 7));
+    }
+
+    #[test]
+    fn what_is_called_zipf_is_zipfs_law_and_what_is_called_ycsb_is_not() {
+        let chi = |text: &str| {
+            let drawn: DrawnNumber = text.parse().unwrap();
+            let numbers = (0..200_000).map(|request| drawn.of(5, request) - 1);
+            random::chi_square(numbers, 100, |rank| (rank as f64 + 1.0).powf(-0.99))
+        };
+        // Of 99 degrees of freedom 99.9 % of samples are below.
+        assert!(chi("1..100,zipf") < 148.2, "{}", chi("1..100,zipf"));
+        assert!(chi("1..100,ycsb") > 300.0, "{}", chi("1..100,ycsb"));
     }
 }

@@ -34,6 +34,7 @@ pub use numbered::{DrawnBy, Numbered, slice_of};
 pub use space::{KeyDist, KeySpace};
 pub use uniform::Uniform;
 pub(crate) use ycsb::Zipfian;
+pub(crate) use zipf::rank as zipf_rank;
 
 use crate::parameters::{Row, row};
 use crate::random::Stream;

@@ -6,6 +6,8 @@
 //! near `S = 1`, as those of Apache Commons RNG do. Where the range stays, [`super::zipf_cells`] draws
 //! the same at less cost; from a later rank than 1 on, [`super::zipf_tail`] draws.
 
+use std::sync::LazyLock;
+
 use super::KeyDraw;
 use super::zipf_cells::Cells;
 use super::zipf_tail::ZipfTail;
@@ -140,6 +142,12 @@ impl Shape {
             bits = random::draw(bits, attempt);
         }
     }
+}
+
+/// A rank from 0 of as many as there are, by Zipf's law with the exponent that is used where none is given.
+pub(crate) fn rank(stream: Stream, index: u64, ranks: u64) -> u64 {
+    static SHAPE: LazyLock<Shape> = LazyLock::new(|| Shape::new(EXPONENT));
+    SHAPE.rank_of(stream, index, ranks)
 }
 
 impl Zipf {

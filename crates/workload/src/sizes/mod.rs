@@ -13,6 +13,7 @@ mod normal;
 mod pareto;
 mod table;
 mod uniform;
+mod ycsb;
 mod zipf;
 
 use std::borrow::Cow;
@@ -49,6 +50,7 @@ pub const SIZE_DRAWS: &[Row<Make>] = &[
     row("lognormal", "lognormal:MEDIAN,SIGMA[,MIN..MAX]", "lognormal:1k,1.2", lognormal::read),
     row("pareto", "pareto:SCALE,SHAPE[,MIN..MAX]", "pareto:214,0.35,1..100k", pareto::read),
     row("zipf", "zipf:MIN..MAX", "zipf:1..100", zipf::read),
+    row("ycsb", "ycsb:MIN..MAX", "ycsb:1..100", ycsb::read),
     row("normal", "normal:MEAN,SD[,MIN..MAX]", "normal:4k,500", normal::read),
 ];
 

@@ -278,7 +278,8 @@ pub(super) fn between((least, most): (u32, u32), stream: u8) -> Arg {
     if least == most {
         return Arg::literal(least.to_string().as_bytes());
     }
-    let drawn = DrawnNumber { least, most, zipf: false, stream, letters: 0 };
+    let drawn =
+        DrawnNumber { least, most, skew: workload::derived::Skew::None, stream, letters: 0 };
     Arg { pieces: vec![Piece::Derived(Derived::Drawn(drawn))] }
 }
 

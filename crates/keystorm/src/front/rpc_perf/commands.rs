@@ -167,8 +167,13 @@ impl Writer<'_> {
         let bound = |at: u32| (u64::from(all) * u64::from(at) / u64::from(count)) as u32;
         let (least, end) =
             if count > all { (0, all) } else { (bound(n.into()), bound(u32::from(n) + 1)) };
-        let number =
-            DrawnNumber { least, most: end - 1, zipf: false, stream: n, letters: width as u8 };
+        let number = DrawnNumber {
+            least,
+            most: end - 1,
+            skew: workload::derived::Skew::None,
+            stream: n,
+            letters: width as u8,
+        };
         named(len, width, Derived::Drawn(number))
     }
 
@@ -209,7 +214,8 @@ fn named(len: u32, width: u32, derived: Derived) -> Arg {
 }
 
 fn drawn(least: u32, most: u32, stream: u8) -> Arg {
-    let number = DrawnNumber { least, most, zipf: false, stream, letters: 0 };
+    let number =
+        DrawnNumber { least, most, skew: workload::derived::Skew::None, stream, letters: 0 };
     Arg { pieces: vec![Piece::Derived(Derived::Drawn(number))] }
 }
 

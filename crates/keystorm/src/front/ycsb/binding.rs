@@ -40,7 +40,13 @@ impl Field {
 
     /// The field that a read asks for.
     pub(super) fn read(workload: &CoreWorkload) -> DrawnNumber {
-        DrawnNumber { least: 0, most: workload.fields - 1, zipf: false, stream: 0, letters: 0 }
+        DrawnNumber {
+            least: 0,
+            most: workload.fields - 1,
+            skew: workload::derived::Skew::None,
+            stream: 0,
+            letters: 0,
+        }
     }
 
     /// The field that an update writes: drawn apart from that of a read.

@@ -27,7 +27,7 @@ pub(super) fn of(properties: &Properties) -> Result<Sizes, String> {
     let text = match properties.text("fieldlengthdistribution", "constant") {
         "constant" => most.to_string(),
         "uniform" => format!("uniform:{least}..{most}"),
-        "zipfian" => format!("zipf:{least}..{most}"),
+        "zipfian" => format!("ycsb:{least}..{most}"),
         "histogram" => {
             let path = properties.text("fieldlengthhistogram", "hist.txt");
             let fault = |why: String| format!("fieldlengthhistogram={path}: {why}");
@@ -111,7 +111,7 @@ mod tests {
         let of = |lines: &str| of(&Properties::read(lines.as_bytes())).map(|s| s.to_string());
         assert_eq!(of("").unwrap(), "100");
         assert_eq!(of("fieldlengthdistribution=uniform\nfieldlength=9").unwrap(), "uniform:1..9");
-        assert_eq!(of("fieldlengthdistribution=zipfian\nminfieldlength=2").unwrap(), "zipf:2..100");
+        assert_eq!(of("fieldlengthdistribution=zipfian\nminfieldlength=2").unwrap(), "ycsb:2..100");
         assert!(of("fieldlengthdistribution=Uniform").unwrap_err().contains("expected constant"));
         let missing = "fieldlengthdistribution=histogram\nfieldlengthhistogram=/no/such";
         assert!(of(missing).unwrap_err().contains("/no/such"));

@@ -174,14 +174,14 @@ fn scan_length(properties: &Properties, scans: bool) -> Result<DrawnNumber, Stri
     if scans && (least > most || most == 0) {
         return Err(format!("minscanlength={least} is above maxscanlength={most}"));
     }
-    let zipf = match properties.text("scanlengthdistribution", "uniform") {
-        "uniform" => false,
-        "zipfian" => true,
+    let skew = match properties.text("scanlengthdistribution", "uniform") {
+        "uniform" => workload::derived::Skew::None,
+        "zipfian" => workload::derived::Skew::Ycsb,
         other => {
             return Err(format!("scanlengthdistribution={other}: expected uniform or zipfian"));
         }
     };
-    Ok(DrawnNumber { least: least.min(most), most, zipf, stream: 2, letters: 0 })
+    Ok(DrawnNumber { least: least.min(most), most, skew, stream: 2, letters: 0 })
 }
 
 /// A part, as 0 where it is none, which is told with its name.
