@@ -41,6 +41,7 @@ fn paged(text: &str) -> bool {
         return false;
     };
     let mut command = Command::new(program);
+    workload::secret::without_passwords(&mut command);
     if env::var_os("LESS").is_none() {
         // Colours as they are, and no waiting where one screen is enough.
         command.env("LESS", "FRX");

@@ -39,10 +39,15 @@ impl ServerClock {
             let sent_ns = epoch.elapsed().as_nanos() as u64;
             let answer = client.ask(&[b"TIME"]).context("--clock server")?;
             let received_ns = epoch.elapsed().as_nanos() as u64;
-            let told_ns = unix_ns(&answer).map_or_else(
-                || bail!("--clock server: the server did not return the time: {answer:?}"),
-                Ok,
-            )?;
+            let told_ns = match (unix_ns(&answer), &answer) {
+                (Some(told_ns), _) => told_ns,
+                (None, Value::Error(text)) => bail!(
+                    "--clock server: the server refused TIME: {}; allow it with ACL SETUSER … +time, \
+                     or leave --clock out",
+                    report::escape(text)
+                ),
+                (None, _) => bail!("--clock server: the server's reply to TIME is not a time"),
+            };
             // A day before, so that differences are small and none is below 0.
             let base_ns = *base_ns.get_or_insert(told_ns.saturating_sub(DAY_NS));
             let theirs_ns = (told_ns + CUT_NS).saturating_sub(base_ns);

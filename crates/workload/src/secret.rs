@@ -5,6 +5,7 @@
 //! of these, such as in a script, is not known to be one.
 
 use std::fmt;
+use std::process::Command;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -12,6 +13,21 @@ use crate::in_full::is_in_full;
 
 /// What is shown instead.
 pub const HIDDEN: &str = "***";
+
+/// Variables of the environment that hold a password of ours. What we start does not get them: whoever may
+/// look at a process reads its environment.
+pub const SECRET_VARIABLES: [&str; 2] = [PASSWORD_VARIABLE, KEY_PASSWORD_VARIABLE];
+
+/// The password for the server, as `redis-cli` takes it.
+pub const PASSWORD_VARIABLE: &str = "REDISCLI_AUTH";
+
+/// What the private key of TLS is encrypted with.
+pub const KEY_PASSWORD_VARIABLE: &str = "KEYSTORM_KEY_PASSWORD";
+
+/// Takes the passwords out of the environment of a program that is about to be started.
+pub fn without_passwords(command: &mut Command) -> &mut Command {
+    SECRET_VARIABLES.iter().fold(command, |command, name| command.env_remove(name))
+}
 
 /// Text that is used but never shown: it prints and is saved as `***`, and is loaded as that. Only
 /// [`in_full`](crate::in_full()) it is written as it is.

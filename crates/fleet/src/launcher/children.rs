@@ -12,6 +12,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use workload::secret::without_passwords;
+
 use crate::line::LINE_BYTES_MAX;
 
 /// How long a child may take to end once its input has.
@@ -54,7 +56,8 @@ impl Talking {
         ended: impl FnOnce(Ended) + Send + 'static,
     ) -> io::Result<Self> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.process_group(0).spawn()?;
+        // What a client needs of them stands in its plan.
+        let mut child = without_passwords(&mut command).process_group(0).spawn()?;
         let (stdin, stdout, stderr) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let child = Arc::new(Mutex::new(child));

@@ -117,7 +117,7 @@ impl Spawn {
             return Err(SpawnError::SocketPath { path: path.clone() });
         }
         let log = File::create(home.log()).map_err(start)?;
-        let child = Command::new(&self.guard)
+        let child = secret::without_passwords(&mut Command::new(&self.guard))
             .arg(GUARD_ARG)
             .arg(std::process::id().to_string())
             .arg(program)

@@ -195,3 +195,20 @@ fn other_tools_take_no_password_from_the_environment_and_advise_in_their_words()
     let with = format!("ycsb load redis {ycsb} -p redis.port={port} -p redis.password=x");
     Keystorm::new(&with).run().exits(1).says("Remove redis.password");
 }
+
+#[test]
+fn a_password_in_the_environment_is_not_for_a_server_of_our_own() {
+    let line = Keystorm::new("--spawn -n 10 get k").env("REDISCLI_AUTH", "hunter2");
+    line.run().ok();
+    let with = "--spawn --spawn-args '--requirepass hunter2' -n 10 get k";
+    Keystorm::new(with).env("REDISCLI_AUTH", "hunter2").run().ok();
+}
+
+#[test]
+fn by_a_peers_name_a_user_without_a_password_is_not_sent() {
+    let server = Server::redis();
+    let (_dir, program) = crate::server::called("redis-benchmark");
+    server.keystorm("--user default -n 10 -q get k").called(program).run().ok();
+    assert_eq!(server.calls("get"), 10);
+    server.run("--user default -n 10 get k").exits(2).says("--user requires a password");
+}

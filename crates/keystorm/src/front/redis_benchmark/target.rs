@@ -5,6 +5,7 @@
 //! worse than a line to be typed again, so by our own name two that differ are refused.
 
 use clap::ArgMatches;
+use workload::secret::PASSWORD_VARIABLE;
 use workload::{Credentials, Endpoint, ProtocolKind, Secret, Target, TlsOptions};
 
 use super::options::ServerOptions;
@@ -275,8 +276,10 @@ fn credentials(
     let password =
         rule.choose(own_password, password, |at| at.password, differ("-a", "password"))?;
     let from_environment = || {
-        let password = std::env::var("REDISCLI_AUTH").ok();
-        password.filter(|password| !password.is_empty() && !server.login_by_words)
+        let password = std::env::var(PASSWORD_VARIABLE).ok();
+        password.filter(|password| {
+            !password.is_empty() && !server.login_by_words && !is_open_and_ours(server)
+        })
     };
     if protocol.is_memcache() {
         return match (user, password) {
@@ -289,9 +292,18 @@ fn credentials(
     }
     match (user, password.or_else(from_environment)) {
         (user, Some(password)) => Ok(Some(Credentials { user, password: Secret::new(password) })),
+        // The peers send no login without a password.
+        (Some(_), None) if matches!(rule, Rule::Last(_)) => Ok(None),
         (Some(_), None) => Err("--user requires a password: -a or REDISCLI_AUTH".into()),
         (None, None) => Ok(None),
     }
+}
+
+/// Whether the server is one that is started for the run and given no password: the password in the
+/// environment is then another's.
+fn is_open_and_ours(server: &ServerOptions) -> bool {
+    let args = server.spawn_args.as_deref().unwrap_or_default();
+    server.spawn.is_some() && !["requirepass", "aclfile", "user"].iter().any(|a| args.contains(a))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use workload::{Endpoint, Secret, Target, TlsOptions, Verify};
 use super::options::{Options, TlsArgs};
 
 /// The environment variable that has the password of the private key.
-const KEY_PASSWORD: &str = "KEYSTORM_KEY_PASSWORD";
+const KEY_PASSWORD: &str = workload::secret::KEY_PASSWORD_VARIABLE;
 
 /// How TLS is spoken with a target, if it is.
 ///
