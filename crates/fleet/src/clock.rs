@@ -42,9 +42,16 @@ impl Offset {
     /// several answered.
     #[must_use]
     pub fn agrees(pings: &[Ping]) -> bool {
+        Self::contradiction_ns(pings) <= 0
+    }
+
+    /// By how many nanoseconds the offset that one of these needs at least is above what another allows at
+    /// most; 0 or below where all can be of one clock that ran on.
+    #[must_use]
+    pub fn contradiction_ns(pings: &[Ping]) -> i128 {
         let least = pings.iter().map(|p| i128::from(p.theirs_ns) - i128::from(p.received_ns)).max();
         let most = pings.iter().map(|p| i128::from(p.theirs_ns) - i128::from(p.sent_ns)).min();
-        least <= most
+        least.zip(most).map_or(0, |(least, most)| least - most)
     }
 
     /// Our time as the other clock shows it; 0 of what was before it began.
@@ -107,6 +114,8 @@ mod tests {
     fn of_a_clock_that_was_set_the_quickest_answer_counts() {
         let pings = [ping(0, 1050, 100), ping(200, 9210, 220)];
         assert!(!Offset::agrees(&pings));
+        assert_eq!(Offset::contradiction_ns(&pings), 8990 - 1050);
+        assert_eq!(Offset::contradiction_ns(&[]), 0);
         let offset = Offset::of(&pings).unwrap();
         assert_eq!((offset.ahead_ns, offset.bound_ns), (9000.0, 10.0));
     }

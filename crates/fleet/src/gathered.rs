@@ -77,6 +77,17 @@ impl Gathered {
         let Some(Run { plan, measurement, .. }) = merged.runs.into_iter().next() else {
             return Err(Broken("no client sent a result".to_owned()));
         };
+        let (took_part, all) = (rows.len(), fleet.clients.len());
+        if took_part < all {
+            let connections = whole.fleet.connections;
+            let for_each = match connections as usize == took_part {
+                true => "connection",
+                false => "request",
+            };
+            warnings.push(format!(
+                "{took_part} of {all} clients generated the load: there is one {for_each} for each of them"
+            ));
+        }
         if lost && fleet.on_loss == OnLoss::GoOn {
             warnings.push(left(&whole, &rows));
         }
@@ -144,6 +155,9 @@ fn run_of(part: &mut Part, share: Plan) -> Run {
     if let Some(mut run) = told {
         // Ours has what a saved one lacks, and is what was asked for.
         run.plan = share;
+        if let Some(why) = &part.lost {
+            run.measurement.ending = Ending::Failed(format!("lost {why}"));
+        }
         return run;
     }
     let why = part.lost.clone().unwrap_or_default();

@@ -62,6 +62,9 @@ pub enum Said {
     Run(Box<Record>),
     /// The share could not be carried out, and why.
     Failed(String),
+    /// Somebody else than the coordinator stops it, by this signal. What there is of a share follows, and
+    /// then its end.
+    Stopped(String),
 }
 
 /// Who a client is.
@@ -163,6 +166,7 @@ mod tests {
         let said = |said: Said| said.to_line().unwrap();
         assert_eq!(said(Said::Alive(3)), "{\"alive\":3}\n");
         assert_eq!(said(Said::Ready { connections: 5 }), "{\"ready\":{\"connections\":5}}\n");
+        assert_eq!(said(Said::Stopped("SIGTERM".into())), "{\"stopped\":\"SIGTERM\"}\n");
         let clock = said(Said::Clock { number: 7, monotonic_ns: 8 });
         assert_eq!(clock, "{\"clock\":{\"number\":7,\"monotonic_ns\":8}}\n");
     }

@@ -30,6 +30,13 @@ const LEAD_MIN: Duration = Duration::from_millis(60);
 const LEAD_MAX: Duration = Duration::from_secs(5);
 /// How long a client that was told to stop may take to tell what there is.
 const STOPPING: Duration = Duration::from_secs(20);
+/// How long a client may say nothing but that it is alive, once load has begun: while load runs it tells
+/// what it saw once a second, and at its end the result.
+const RESULT: Duration = Duration::from_secs(30);
+/// By how much answers of one clock may contradict each other: clocks that are slewed do a little.
+const CLOCK_NS: i128 = 10_000_000;
+/// By how much a client's run may have been longer on its clock than on ours.
+const LONGER: Duration = Duration::from_secs(10);
 /// How often it is looked whether somebody asks for the end.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -50,6 +57,10 @@ pub(crate) struct Part {
     failed: Option<String>,
     /// Why it was lost, and when after the start.
     pub(crate) lost: Option<String>,
+    /// The signal by which somebody else stops it.
+    stopped: Option<String>,
+    /// For how long it has said nothing of its load.
+    quiet: Duration,
 }
 
 impl Part {
@@ -73,6 +84,8 @@ pub(crate) struct Round<'f> {
     /// Since when clients have been told to stop.
     stopping: Option<Instant>,
     pinged: u64,
+    /// When it was listened last.
+    listened: Instant,
 }
 
 impl<'f> Round<'f> {
@@ -91,8 +104,8 @@ impl<'f> Round<'f> {
                 client.called
             )));
         }
-        // Of an experiment, a plan may have fewer connections than there are clients.
-        let of = fleet.count().min(plan.fleet.connections);
+        // A plan may have fewer connections or requests than there are clients.
+        let of = fleet.count().min(plan.shares_max());
         let share = |client: usize| {
             share_of(plan, Shard { index: client as u32 + 1, of }, fleet.is_here(client))
         };
@@ -114,6 +127,7 @@ impl<'f> Round<'f> {
             interrupted,
             stopping: None,
             pinged: 0,
+            listened: Instant::now(),
         })
     }
 
@@ -165,6 +179,7 @@ impl<'f> Round<'f> {
         {
             self.take(client, at, *said);
         }
+        self.count_the_quiet();
         self.count_the_lost();
         if self.stopping.is_some_and(|since| since.elapsed() > STOPPING) {
             for client in 0..self.parts.len() {
@@ -176,27 +191,61 @@ impl<'f> Round<'f> {
         }
     }
 
+    /// Gives up clients that are alive and tell nothing of a load that has begun.
+    fn count_the_quiet(&mut self) {
+        let now = Instant::now();
+        // As with silence: a time in which we were stopped is not theirs.
+        let passed = now.saturating_duration_since(self.listened).min(2 * LOOK);
+        self.listened = now;
+        let now_ns = self.fleet.on_clock(now);
+        if self.start.is_none_or(|(start_ns, _)| now_ns < start_ns) {
+            return;
+        }
+        for client in 0..self.parts.len() {
+            let part = &mut self.parts[client];
+            part.quiet += passed;
+            if part.quiet >= RESULT && !part.is_over() && self.fleet.clients[client].lost.is_none()
+            {
+                let why = format!(
+                    "alive, but it sent neither figures nor a result for {} s",
+                    RESULT.as_secs()
+                );
+                self.fleet.lose(client, why);
+            }
+        }
+    }
+
     fn count_the_lost(&mut self) {
         for client in 0..self.parts.len() {
-            let Some(why) = &self.fleet.clients[client].lost else { continue };
-            if self.parts[client].is_over() {
-                continue;
+            let Some(why) = self.fleet.clients[client].lost.clone() else { continue };
+            if !self.parts[client].is_over() {
+                self.count_as_lost(client, &why);
             }
-            let now_ns = self.fleet.on_clock(Instant::now());
-            let after = self.start.and_then(|(start_ns, _)| now_ns.checked_sub(start_ns));
-            let told =
-                after.map_or(why.clone(), |ns| format!("after {:.1} s: {why}", ns as f64 / 1e9));
-            self.parts[client].lost = Some(told);
-            self.seconds.ended(client);
-            if self.start.is_none() || self.fleet.on_loss == OnLoss::Stop {
-                let called = self.fleet.clients[client].called.clone();
-                self.stop(&format!("{called} was lost"));
-            }
+        }
+    }
+
+    /// A client is lost to this run.
+    fn count_as_lost(&mut self, client: usize, why: &str) {
+        let now_ns = self.fleet.on_clock(Instant::now());
+        let after = self.start.and_then(|(start_ns, _)| now_ns.checked_sub(start_ns));
+        let why = match &self.parts[client].stopped {
+            Some(signal) => format!("stopped by {signal}"),
+            None => why.to_owned(),
+        };
+        let told = after.map_or(why.clone(), |ns| format!("after {:.1} s: {why}", ns as f64 / 1e9));
+        self.parts[client].lost = Some(told);
+        self.seconds.ended(client);
+        if self.start.is_none() || self.fleet.on_loss == OnLoss::Stop {
+            let called = self.fleet.clients[client].called.clone();
+            self.stop(&format!("{called} was lost"));
         }
     }
 
     fn take(&mut self, client: usize, at: Instant, said: Said) {
         let part = &mut self.parts[client];
+        if matches!(said, Said::Tick(_) | Said::Begun { .. }) {
+            part.quiet = Duration::ZERO;
+        }
         match said {
             Said::Ready { .. } => part.ready = true,
             Said::Clock { number, monotonic_ns } => {
@@ -206,6 +255,11 @@ impl<'f> Round<'f> {
                 }
             }
             Said::Begun { monotonic_ns } => part.begun_ns = Some(monotonic_ns),
+            // Told to stop by us as well, as all are at the end of a job, it is not lost.
+            Said::Stopped(signal) => {
+                let ours = self.stopping.is_some() || self.interrupted.load(Ordering::Relaxed);
+                part.stopped = Some(signal).filter(|_| !ours);
+            }
             Said::Tick(tick) => match part.partial.add(&self.shares[client], &tick) {
                 Ok(tally) => self.seconds.add(client, &tick, tally, self.observer),
                 Err(error) => self.fleet.lose(
@@ -218,14 +272,28 @@ impl<'f> Round<'f> {
             },
             Said::Run(record) => match record.load() {
                 Ok(loaded) if loaded.runs.len() == 1 => {
-                    let ending = loaded.runs[0].measurement.ending.clone();
+                    let measurement = &loaded.runs[0].measurement;
+                    let (ending, elapsed_ns) = (measurement.ending.clone(), measurement.elapsed_ns);
+                    let stopped = part.stopped.is_some();
+                    if let Some(why) = self.longer_than_here(at, elapsed_ns) {
+                        return self.fleet.lose(client, why);
+                    }
+                    let part = &mut self.parts[client];
                     part.result = Some(loaded);
                     // Which says all of it again.
                     part.partial = Partial::default();
                     self.seconds.ended(client);
-                    if matches!(ending, Ending::Failed(_)) {
-                        let called = self.fleet.clients[client].called.clone();
-                        self.stop(&format!("{called} failed"));
+                    match ending {
+                        Ending::Failed(_) => {
+                            let called = self.fleet.clients[client].called.clone();
+                            self.stop(&format!("{called} failed"));
+                        }
+                        Ending::Interrupted if stopped => {
+                            self.count_as_lost(client, "");
+                            let why = self.parts[client].lost.clone().unwrap_or_default();
+                            self.fleet.lose(client, why);
+                        }
+                        Ending::Complete | Ending::Interrupted => {}
                     }
                 }
                 Ok(_) => {
@@ -246,6 +314,20 @@ impl<'f> Round<'f> {
             }
             Said::Hello(_) | Said::Alive(_) => {}
         }
+    }
+
+    /// What is wrong with a run that took so long on the client's clock, if it cannot have.
+    fn longer_than_here(&self, at: Instant, elapsed_ns: u64) -> Option<String> {
+        let (start_ns, _) = self.start?;
+        let here = Duration::from_nanos(self.fleet.on_clock(at).saturating_sub(start_ns));
+        let theirs = Duration::from_nanos(elapsed_ns);
+        (theirs > here + LONGER).then(|| {
+            format!(
+                "its clock is wrong: a run of {:.1} s took {:.1} s there",
+                here.as_secs_f64(),
+                theirs.as_secs_f64()
+            )
+        })
     }
 
     /// Tells all that still work to stop.
@@ -279,6 +361,16 @@ impl<'f> Round<'f> {
                 self.fleet.lose(client, "it did not report the time".to_owned());
                 continue;
             };
+            let apart_ns = Offset::contradiction_ns(&part.pings);
+            if apart_ns > CLOCK_NS {
+                let seconds = apart_ns as f64 / 1e9;
+                let why = format!(
+                    "its clock is wrong: the times that it reported contradict each other by \
+                     {seconds:.2} s"
+                );
+                self.fleet.lose(client, why);
+                continue;
+            }
             let monotonic_ns = offset.theirs_ns(start_ns);
             self.fleet.tell(client, &Told::Start { monotonic_ns });
         }

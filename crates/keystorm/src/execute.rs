@@ -119,7 +119,7 @@ fn reach<'r>(
     loop {
         let several = job.several.as_ref();
         let questions = job.questions();
-        let reached = Rig::reach_for(
+        let reached = Rig::reach_asking(
             questions,
             &first.target,
             first.protocol,

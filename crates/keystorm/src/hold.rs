@@ -6,8 +6,8 @@
 
 use std::io::{self, BufRead, Read, Write};
 use std::process;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -25,6 +25,8 @@ use crate::signals;
 
 /// How often it says that it is alive, and what it saw.
 const EVERY_NS: u64 = 1_000_000_000;
+/// How often it is looked whether a signal has come while there is nothing to do.
+const LOOK: Duration = Duration::from_millis(100);
 /// How long what is under way may take to end once the input has.
 const FAREWELL: Duration = Duration::from_secs(3);
 
@@ -34,6 +36,7 @@ const FAREWELL: Duration = Duration::from_secs(3);
 /// The contract was broken.
 pub(crate) fn hold() -> Result<End> {
     let epoch = Instant::now();
+    let signal = signals::number().context("installing the Ctrl-C handler")?;
     let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
     let out = Out::default();
     out.say(&Said::Hello(Box::new(Hello::of_this_process(env!("CARGO_PKG_VERSION")))));
@@ -45,9 +48,9 @@ pub(crate) fn hold() -> Result<End> {
         }
     })?;
     let (shares, to_do) = channel();
-    let stop = Arc::clone(&interrupted);
+    let (stop, asked) = (Arc::clone(&interrupted), Arc::clone(&signal));
     thread::Builder::new().name("listen".into()).spawn(move || {
-        let fault = listen(epoch, &listening, &shares, &stop);
+        let fault = listen(epoch, &listening, &shares, (&stop, &asked));
         stop.store(true, Ordering::Relaxed);
         if let Err(error) = fault {
             listening.say(&Said::Failed(error.to_string()));
@@ -58,7 +61,7 @@ pub(crate) fn hold() -> Result<End> {
         // Whatever holds it up, the load has been stopped; what is left is of no use to anybody.
         process::exit(1);
     })?;
-    carry_out_all(&to_do, &out, &interrupted);
+    carry_out_all(&to_do, &out, &interrupted, &signal);
     Ok(End::Complete)
 }
 
@@ -90,7 +93,7 @@ fn listen(
     epoch: Instant,
     out: &Out,
     shares: &Sender<Share>,
-    interrupted: &AtomicBool,
+    (interrupted, signal): (&AtomicBool, &AtomicUsize),
 ) -> Result<()> {
     let mut input = io::stdin().lock();
     let mut barrier: Option<Arc<Barrier>> = None;
@@ -108,6 +111,10 @@ fn listen(
             }
             Told::Plan(plan) => {
                 interrupted.store(false, Ordering::Relaxed);
+                // A signal that came since is still to be heeded.
+                if signal.load(Ordering::Relaxed) != 0 {
+                    interrupted.store(true, Ordering::Relaxed);
+                }
                 let (ready, connections) = (out.clone(), plan.own_connections());
                 let opens = Arc::new(Barrier::new(move || ready.say(&Said::Ready { connections })));
                 barrier = Some(Arc::clone(&opens));
@@ -127,14 +134,38 @@ fn listen(
     }
 }
 
-fn carry_out_all(to_do: &Receiver<Share>, out: &Out, interrupted: &AtomicBool) {
+/// Carries out shares until there are no more, or somebody else than the coordinator ends this process.
+fn carry_out_all(
+    to_do: &Receiver<Share>,
+    out: &Out,
+    interrupted: &AtomicBool,
+    signal: &AtomicUsize,
+) {
     let mut rig: Option<(Target, Rig<'_>)> = None;
-    for share in to_do {
+    let stopped = || match signal.load(Ordering::Relaxed) {
+        0 => false,
+        number => {
+            out.say(&Said::Stopped(signals::name(number)));
+            true
+        }
+    };
+    loop {
+        let share = match to_do.recv_timeout(LOOK) {
+            Ok(share) => share,
+            Err(RecvTimeoutError::Timeout) if stopped() => return,
+            Err(RecvTimeoutError::Timeout) => continue,
+            Err(RecvTimeoutError::Disconnected) => return,
+        };
         let said = match carry_out(&share, &mut rig, out, interrupted) {
             Ok(record) => Said::Run(Box::new(record)),
             Err(error) => Said::Failed(report::escape(format!("{error:#}"))),
         };
+        // Before the result, which it explains.
+        let stopped = stopped();
         out.say(&said);
+        if stopped {
+            return;
+        }
     }
 }
 

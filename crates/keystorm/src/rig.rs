@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Instant, SystemTime};
 
 use anyhow::{Context, Result};
-use fleet::{Fleet, Gathered, Unfit};
+use fleet::{Fleet, Gathered};
 use host::{HostFacts, Questions, Watched};
 use measure::Measurement;
 use report::{Run, Verdict, WarningKind};
@@ -79,7 +79,7 @@ impl<'r> Rig<'r> {
         Self::reach_asking(Questions::All, target, protocol, connections, several, interrupted)
     }
 
-    fn reach_asking(
+    pub(crate) fn reach_asking(
         questions: Questions,
         target: &Target,
         protocol: ProtocolKind,
@@ -129,26 +129,6 @@ impl<'r> Rig<'r> {
         })
     }
 
-    /// The same, for plans of which the widest has `connections`, and every client gets one. The
-    /// server is asked these questions.
-    ///
-    /// # Errors
-    /// As above, or there are more clients.
-    pub(crate) fn reach_for(
-        questions: Questions,
-        target: &Target,
-        protocol: ProtocolKind,
-        connections: u32,
-        several: Option<&Several>,
-        interrupted: &'r AtomicBool,
-    ) -> Result<Self> {
-        share(several.and_then(|several| several.on.count()), connections)?;
-        let rig =
-            Self::reach_asking(questions, target, protocol, connections, several, interrupted)?;
-        share(rig.clients(), connections)?;
-        Ok(rig)
-    }
-
     /// The same of another server, with the clients of this one. The two are used in turn.
     ///
     /// # Errors
@@ -159,15 +139,8 @@ impl<'r> Rig<'r> {
         protocol: ProtocolKind,
         connections: u32,
     ) -> Result<Self> {
-        share(self.clients(), connections)?;
         let (fleet, questions) = (self.fleet.clone(), self.server.questions());
         Self::over(fleet, questions, target, protocol, connections, self.interrupted)
-    }
-
-    /// How many clients put on the load, if they are several.
-    fn clients(&self) -> Option<u32> {
-        let fleet = self.fleet.as_ref()?;
-        Some(fleet.lock().unwrap_or_else(PoisonError::into_inner).count())
     }
 
     /// Makes sure that this process may open so many.
@@ -436,17 +409,6 @@ impl<'r> Rig<'r> {
         found.retain(|finding| finding.level == doctor::Level::Bad);
         let told = |f: &doctor::Finding| format!("{}: {}; see keystorm doctor", f.name, f.seen);
         found.iter().map(told).collect()
-    }
-}
-
-/// Refuses connections that are too few for each client to have one.
-fn share(clients: Option<u32>, connections: u32) -> Result<(), Unfit> {
-    match clients.filter(|count| *count > connections) {
-        Some(count) => Err(Unfit(format!(
-            "--on: {count} clients cannot share -c {connections} connections; raise -c to \
-             {count}, or use fewer clients"
-        ))),
-        None => Ok(()),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGPIPE, SIGTERM};
 use signal_hook::{flag, low_level};
@@ -22,6 +22,29 @@ pub(crate) fn interrupted() -> io::Result<Arc<AtomicBool>> {
         flag::register(signal, Arc::clone(&again))?;
     }
     Ok(asked)
+}
+
+/// The number of the signal that asked last; 0 while none has. To be asked for before [`interrupted`], so that
+/// it is known when that flag is seen.
+///
+/// # Errors
+/// As there.
+pub(crate) fn number() -> io::Result<Arc<AtomicUsize>> {
+    let number = Arc::new(AtomicUsize::new(0));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        flag::register_usize(signal, Arc::clone(&number), signal as usize)?;
+    }
+    Ok(number)
+}
+
+/// What people call it.
+pub(crate) fn name(number: usize) -> String {
+    match i32::try_from(number) {
+        Ok(SIGINT) => "SIGINT".to_owned(),
+        Ok(SIGTERM) => "SIGTERM".to_owned(),
+        Ok(SIGHUP) => "SIGHUP".to_owned(),
+        _ => format!("signal {number}"),
+    }
 }
 
 /// Ends the program as a closed pipe ends others: by SIGPIPE, which shells report as 141. Everything

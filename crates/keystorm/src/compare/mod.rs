@@ -101,7 +101,7 @@ fn reach<'r>(
         let mut rig = match beside.and_then(Rigs::first) {
             None => {
                 let several = job.several.as_ref();
-                Rig::reach_for(
+                Rig::reach_asking(
                     host::Questions::All,
                     target,
                     protocol,

@@ -97,7 +97,7 @@ impl Going<'_, '_> {
             let connections = connections.saturating_mul(shares as u32);
             let protocol = self.sides.wish.sides[side].protocol;
             Rigs::reach(&table.servers[side], |target: &Target| {
-                let reached = Rig::reach_for(
+                let reached = Rig::reach_asking(
                     host::Questions::All,
                     target,
                     protocol,

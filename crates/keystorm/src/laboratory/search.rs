@@ -29,7 +29,7 @@ pub(crate) fn search(job: &SearchJob) -> Result<End> {
     probe.notes.iter().try_for_each(aside::say)?;
     let files = Files::open(job.output.json_place()?, &job.output.pages)?;
     let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
-    let mut rig = Rig::reach_for(
+    let mut rig = Rig::reach_asking(
         host::Questions::All,
         &plan.target,
         plan.protocol,

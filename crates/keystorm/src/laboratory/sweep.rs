@@ -34,7 +34,7 @@ pub(crate) fn sweep(job: &SweepJob) -> Result<End> {
     notes.iter().try_for_each(aside::say)?;
     let mut files = Files::open(job.output.json_place()?, &job.output.pages)?;
     let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
-    let mut rig = Rig::reach_for(
+    let mut rig = Rig::reach_asking(
         host::Questions::All,
         &widest.target,
         widest.protocol,

@@ -174,6 +174,32 @@ fn a_page_tells_of_probe_and_clients_as_the_text_does() {
     assert!(again.contains(words) && again.contains(" --threads 2 "), "{again}");
 }
 
+#[test]
+fn requests_over_elapsed_time_are_the_throughput_of_a_ramp_and_of_a_count() {
+    let (server, (_dir, file)) = (Server::redis(), place());
+    for line in
+        ["--rps 500..2000/2s --duration 2", "-n 5000", "--mix -n 3000 -- 3 get a ';' 1 set b c"]
+    {
+        let ran = server.run(&format!("--json {} --on local:2 {line}", file.display())).ok();
+        let test = &json(&file)["tests"][0];
+        let number = |field: &str| test[field].as_f64().unwrap();
+        let rate = number("requests") / number("elapsed_s");
+        assert!((rate / number("throughput_rps") - 1.0).abs() < 1e-9, "{line}: {rate}");
+        let operations = test["operations"].as_array().into_iter().flatten();
+        let sum: f64 = operations.filter_map(|o| o["rate_per_s"].as_f64()).sum();
+        assert!(sum == 0.0 || (sum / rate - 1.0).abs() < 1e-6, "{line}: {sum} of {rate}");
+        if line.starts_with("--rps") {
+            let told = ran.out.lines().find(|line| line.contains("throughput: ")).unwrap();
+            let asked = told.split(" of ").nth(1).and_then(|rest| rest.split(' ').next());
+            let asked: f64 = asked.unwrap().parse().unwrap();
+            // A busy machine may lie between two starts.
+            assert!((1200.0..=1250.0).contains(&asked), "{told}");
+            let due = test["lateness_ms"]["due"].as_u64().unwrap();
+            assert!((2490..=2502).contains(&due), "{due}");
+        }
+    }
+}
+
 /// The processes that another has started.
 pub(crate) fn children(of: u32) -> Vec<u32> {
     let parent = |pid: u32| {

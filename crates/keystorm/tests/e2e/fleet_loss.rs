@@ -85,6 +85,24 @@ fn a_client_that_is_stopped_is_lost_once_it_was_silent_for_long() {
 }
 
 #[test]
+fn a_client_that_is_asked_to_end_is_lost_and_what_it_did_counts() {
+    for (sent, name) in [(Signal::TERM, "SIGTERM"), (Signal::INT, "SIGINT")] {
+        let (server, (_dir, file)) = (Server::redis(), place());
+        let running = running(&server, &format!("--rps 300 --json {}", file.display()));
+        signal(children(running.pid())[1], sent);
+        let ran = running.wait().exits(1).says("client 2 of 3: lost after ");
+        ran.says(&format!("stopped by {name}"));
+        let document = json(&file);
+        assert_eq!(document["complete"], false);
+        let rows = rows(&document["tests"][0]);
+        assert!(rows[1]["lost"].as_str().unwrap().contains(name), "{rows:?}");
+        assert!(rows[1]["requests"].as_u64().unwrap() > 0);
+        let all = document["tests"][0]["requests"].as_u64().unwrap();
+        assert!((server.calls("set") - 6..=server.calls("set")).contains(&all));
+    }
+}
+
+#[test]
 fn ctrl_c_stops_all_and_keeps_the_results() {
     let (server, (_dir, file)) = (Server::redis(), place());
     let running = running(&server, &format!("--json {}", file.display()));

@@ -86,6 +86,89 @@ fn two_servers_are_compared_by_the_same_clients() {
     assert_eq!(fs::read_to_string(placed).unwrap(), "x\n".repeat(2));
 }
 
+#[test]
+fn fewer_connections_or_requests_than_clients_are_as_many_clients() {
+    let (server, (_dir, file)) = (Server::redis(), place());
+    for (line, took_part, what) in [("-n 300 -c 3", 3, "connection"), ("-n 2 -c 50", 2, "request")]
+    {
+        server.reset();
+        let ran = server.run(&format!("-t set {line} --on local:5 --json {}", file.display())).ok();
+        let told = format!(
+            "{took_part} of 5 clients generated the load: there is one {what} for each of them"
+        );
+        ran.prints(&told);
+        assert_eq!(rows(&json(&file)["tests"][0]).len(), took_part);
+        assert_eq!(server.calls("set"), if took_part == 3 { 300 } else { 2 });
+    }
+}
+
+/// A launcher of one client that says what a script has it say: `ready` and the `time` on request, and what
+/// else a test is about.
+fn scripted(time: &str, begun: &str) -> Stand {
+    let line = hello(env!("CARGO_PKG_VERSION")).replace('"', "\\\"");
+    let script = format!(
+        r#"
+say() {{ printf '{{"from":0,"line":"%s"}}\n' "$1"; }}
+echo '{{"placed":["odd"]}}'
+say '{line}'
+( while sleep 0.5; do say '{{\"alive\":1}}'; done ) &
+while read -r told; do
+  case "$told" in
+  *'{{\"plan\"'*) say '{{\"ready\":{{\"connections\":4}}}}';;
+  *'{{\"clock\"'*) n=${{told##*:}}; n=${{n%%\}}*}}; {time}
+    say '{{\"clock\":{{\"number\":'$n',\"monotonic_ns\":'$t'}}}}';;
+  *'{{\"start\"'*) {begun};;
+  *cut*) break;;
+  esac
+done
+kill $!
+"#
+    );
+    Stand::in_for("keystorm-on-odd", &script)
+}
+
+const NOW: &str = "t=$(date +%s%N)";
+
+#[test]
+fn a_client_that_lives_and_has_no_result_is_given_up() {
+    let server = Server::redis();
+    let stand = scripted(NOW, "true");
+    let ran = stand.before(server.keystorm("-t set -n 100 -c 4 --on odd")).run().exits(1);
+    ran.says("client 1 of 1 (odd): lost after ")
+        .says("alive, but it sent neither figures nor a result for 30 s");
+}
+
+#[test]
+fn a_client_whose_clock_makes_no_sense_is_given_up() {
+    let server = Server::redis();
+    let stand = scripted("t=$((n % 2 * 5000000000))", "true");
+    let ran = stand.before(server.keystorm("-t set -n 100 -c 4 --on odd")).run().exits(1);
+    ran.says("(odd)").says("its clock is wrong: the times that it reported contradict each other");
+}
+
+#[test]
+fn launchers_and_clients_get_no_passwords_in_their_environment() {
+    let (server, dir) =
+        (Server::redis_with(&["--requirepass", "hunter2"]), tempfile::tempdir().unwrap());
+    let seen = dir.path().join("seen");
+    let ssh = Stand::in_for("ssh", &format!("env >>{}\n{SSH}", seen.display()));
+    let line = format!("-t set -n 100 -c 4 --on ssh:a,b,program={KEYSTORM}");
+    let keystorm = server.keystorm(&line).env("REDISCLI_AUTH", "hunter2");
+    ssh.before(keystorm.env("KEYSTORM_KEY_PASSWORD", "hunter3")).run().ok();
+    let seen = fs::read_to_string(seen).unwrap();
+    assert!(seen.contains("PATH=") && !seen.contains("hunter"), "{seen}");
+    assert_eq!(server.calls("set"), 100);
+}
+
+#[test]
+fn a_server_that_does_not_tell_the_time_is_told_in_words() {
+    let server = Server::redis();
+    server.ask(&["ACL", "SETUSER", "default", "-time"]);
+    let ran = server.run("-t set -n 10 --clock server").exits(1);
+    let ran = ran.says("--clock server: the server refused TIME: NOPERM").says("+time");
+    assert!(!ran.err.contains("78,"), "{}", ran.err);
+}
+
 /// What stands in for ssh to a host whose clocks began an hour before those of this machine.
 const LATE: &str = r#"
 while [ $# -gt 2 ]; do shift; done
@@ -121,7 +204,6 @@ fn what_cannot_be_placed_is_told_and_nothing_starts() {
             "client 2 of 2 (down): ssh: connect to host down port 22",
         ),
         ("ssh:bare".to_owned(), "client 1 of 1 (bare): keystorm was not found there"),
-        ("local:5".to_owned(), "5 clients cannot share -c 4 connections; raise -c to 5"),
         ("local:0".to_owned(), "name the number of clients"),
         ("ssh:".to_owned(), "name the hosts"),
         ("nosuch:1".to_owned(), "keystorm-on-nosuch is not on the PATH"),

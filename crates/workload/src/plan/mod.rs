@@ -329,6 +329,16 @@ impl Plan {
         self.shard.count(self.fleet.connections)
     }
 
+    /// Shares that the plan can be cut into, each with a connection and a request, at least 1.
+    #[must_use]
+    pub fn shares_max(&self) -> u32 {
+        let requests = match self.stop {
+            Stop::Requests(n) => n.div_ceil(self.requests_per_number() as u64),
+            Stop::AfterNs(_) => u64::MAX,
+        };
+        u32::try_from(requests).unwrap_or(u32::MAX).min(self.fleet.connections).max(1)
+    }
+
     /// Requests that this share of the plan sends; `None` when it ends by time.
     #[must_use]
     pub fn own_requests(&self) -> Option<u64> {
