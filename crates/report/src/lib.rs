@@ -32,6 +32,7 @@ mod probe;
 mod quantity;
 pub mod record;
 mod repeats;
+pub mod resting;
 pub mod rpc_perf;
 mod run;
 mod schedule;

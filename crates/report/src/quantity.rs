@@ -4,7 +4,7 @@
 //! greatest value says that latencies are *at most* that long, so it is rounded up to the
 //! microsecond and stays true; a mean or a least value is rounded to the nearest.
 
-use crate::LatencyFigures;
+use crate::{LatencyFigures, resting};
 
 /// `ns` rounded up to the microsecond. Whole numbers throughout, so exact also for days.
 #[must_use]
@@ -28,6 +28,17 @@ pub(crate) fn msec_columns_or(none: &str, figures: &LatencyFigures) -> [String; 
         0 => COLUMNS.map(|_| none.to_owned()),
         _ => msec_columns(figures),
     }
+}
+
+/// The quantiles among [`COLUMNS`].
+pub(crate) const QUANTILES: [f64; 3] = [0.5, 0.95, 0.99];
+
+/// As [`msec_columns_or`], with a mark at each percentile that rests on too few samples.
+pub(crate) fn marked_columns_or(none: &str, figures: &LatencyFigures) -> [String; 6] {
+    let [avg, min, p50, p95, p99, max] = msec_columns_or(none, figures);
+    let marked = |text, quantile| resting::marked(text, quantile, figures.count);
+    let [median, high, tail] = QUANTILES;
+    [avg, min, marked(p50, median), marked(p95, high), marked(p99, tail), max]
 }
 
 /// A latency in milliseconds, by [`COLUMNS`].

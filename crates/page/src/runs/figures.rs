@@ -1,7 +1,7 @@
 //! What tests yielded, in sentences and tables.
 
 use measure::{Ending, Latency};
-use report::{CpuFigures, LimitedBy, Lookups, Run, Summary};
+use report::{CpuFigures, LimitedBy, Lookups, Run, Summary, resting};
 
 use super::{Source, Test, outages, spectrum};
 use crate::chart::grouped;
@@ -96,13 +96,15 @@ fn limit(limit: LimitedBy) -> Option<&'static str> {
 
 fn figure(latency: &Latency, quantile: f64) -> String {
     let ns = if quantile >= 1.0 { latency.max_ns() } else { latency.quantile_ns(quantile) };
-    ns.map_or("–".to_owned(), |ns| Unit::Nanoseconds.show_even(ns as f64))
+    let told = |ns| Unit::Nanoseconds.show_even(ns as f64);
+    ns.map_or("–".to_owned(), |ns| resting::marked(told(ns), quantile, latency.count()))
 }
 
 /// The same of a table, whose columns say the unit.
 fn cell(latency: &Latency, quantile: f64) -> String {
     let ns = if quantile >= 1.0 { latency.max_ns() } else { latency.quantile_ns(quantile) };
-    ns.map_or("–".to_owned(), report::msec_at_most)
+    let told = |ns| resting::marked(report::msec_at_most(ns), quantile, latency.count());
+    ns.map_or("–".to_owned(), told)
 }
 
 fn mean(latency: &Latency) -> String {
@@ -112,6 +114,9 @@ fn mean(latency: &Latency) -> String {
 /// The columns of a distribution in every table of runs, and its cells.
 pub(super) const LATENCIES: [&str; 6] =
     ["avg (ms)", "p50 (ms)", "p95 (ms)", "p99 (ms)", "p99.9 (ms)", "max (ms)"];
+
+/// The quantiles among them.
+const QUANTILES: [f64; 4] = [0.5, 0.95, 0.99, 0.999];
 
 pub(super) fn latencies(latency: &Latency) -> [String; 6] {
     let at = |quantile| cell(latency, quantile);
@@ -264,6 +269,11 @@ pub(super) fn notes(Test { summary, .. }: &Test<'_>, tests: &[Test<'_>]) -> Vec<
     {
         let tone = if schedule.kept() { Tone::Plain } else { Tone::Warning };
         note(tone, format!("Schedule: {schedule}."));
+    }
+    let parts = summary.operations.iter().map(|operation| operation.response.count);
+    let counts = parts.chain([summary.response_times.count()]).filter(|count| *count > 0);
+    if let Some(text) = resting::note(&QUANTILES, counts.min().unwrap_or_default()) {
+        note(Tone::Plain, text);
     }
     if let Some(engine) = &summary.run.measurement.engine_note {
         note(Tone::Plain, engine.clone());

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use crate::quantity::msec_at_most;
-use crate::{LimitedBy, Metric, Repeats, Summary, Warned, escape};
+use crate::{LimitedBy, Metric, Repeats, Summary, Warned, escape, resting};
 
 /// What is kept of each test until then.
 #[derive(Default)]
@@ -28,7 +28,8 @@ impl Closing {
         self.rows.push(Row {
             title: summary.title.clone(),
             throughput: Metric::Throughput.written(summary.throughput_rps),
-            latencies: [figures.p50_ns, figures.p99_ns, figures.max_ns].map(msec_at_most),
+            latencies: [(figures.p50_ns, 0.5), (figures.p99_ns, 0.99), (figures.max_ns, 1.0)]
+                .map(|(ns, q)| resting::marked(msec_at_most(ns), q, figures.count)),
             limited_by: summary.run.verdict.limited_by,
             complete: summary.shortfall().is_none(),
         });

@@ -12,10 +12,10 @@ use workload::quantity::counted;
 use super::closing::Closing;
 use super::redis_text;
 use crate::distribution::{self, Step};
-use crate::quantity::{COLUMNS, msec_at_most, msec_columns_or};
+use crate::quantity::{COLUMNS, QUANTILES, marked_columns_or, msec_at_most};
 use crate::{
     CommandFigures, CpuFigures, Format, FormatOptions, LatencyFigures, Lookups, Repeats, Summary,
-    connections, escape,
+    connections, escape, resting,
 };
 
 /// See the file's head.
@@ -206,7 +206,7 @@ fn write_figures(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     }
     write_row("", COLUMNS, out)?;
     let mut latency = |label: &str, figures: &LatencyFigures| {
-        let cells = msec_columns_or("-", figures);
+        let cells = marked_columns_or("-", figures);
         write_row(label, cells.each_ref().map(String::as_str), out)
     };
     if let Some(probe) = &summary.run.probe {
@@ -225,6 +225,7 @@ fn write_figures(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     if let Some(handshake) = super::handshake(summary) {
         latency("TLS handshake (ms)", handshake)?;
     }
+    write_note(&[summary.response.count], out)?;
     if let Some(rates) = summary.rates {
         let rates = [
             rates.mean_rps,
@@ -246,6 +247,15 @@ fn write_figures(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     }
 }
 
+/// What the marks at percentiles mean, where the least of these numbers of replies leads to one.
+fn write_note(counts: &[u64], out: &mut dyn Write) -> io::Result<()> {
+    let least = counts.iter().copied().filter(|count| *count > 0).min().unwrap_or_default();
+    match resting::note(&QUANTILES, least) {
+        Some(note) => writeln!(out, "  {note}"),
+        None => Ok(()),
+    }
+}
+
 /// A line for each operation of a mix, or each different command of a sequence, where there is more to
 /// tell than the figures above do.
 fn write_operations(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
@@ -258,11 +268,25 @@ fn write_operations(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()
         return Ok(());
     }
     write_row("command (ms)", ["hits", "misses", "avg", "p50", "p99", "max"], out)?;
-    commands.iter().try_for_each(|command| write_command(&command.name, command, out))
+    commands.iter().try_for_each(|command| write_command(&command.name, command, out))?;
+    let counts: Vec<u64> = commands.iter().map(|command| command.response.count).collect();
+    write_further_note(summary, &counts, out)
+}
+
+/// The same of parts, where the whole has no such line.
+fn write_further_note(
+    summary: &Summary<'_>,
+    counts: &[u64],
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    match resting::note(&QUANTILES, summary.response.count) {
+        Some(_) => Ok(()),
+        None => write_note(counts, out),
+    }
 }
 
 fn write_command(label: &str, command: &CommandFigures, out: &mut dyn Write) -> io::Result<()> {
-    let [avg, _, p50, _, p99, max] = msec_columns_or("-", &command.response);
+    let [avg, _, p50, _, p99, max] = marked_columns_or("-", &command.response);
     let cell = |count: fn(Lookups) -> u64| match command.lookups {
         Some(lookups) => count(lookups).to_string(),
         None => "-".to_owned(),
@@ -277,7 +301,7 @@ fn write_mix(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
         |count: u64| format!("{:.1} %", 100.0 * count as f64 / summary.counted().max(1) as f64);
     write_row("operation (ms)", ["share", "per s", "misses", "p50", "p99", "max"], out)?;
     for operation in &summary.operations {
-        let [_, _, p50, _, p99, max] = msec_columns_or("-", &operation.response);
+        let [_, _, p50, _, p99, max] = marked_columns_or("-", &operation.response);
         let cells = [share(operation.count), format!("{:.0}", operation.rate_per_s)];
         let [share, rate] = cells.each_ref().map(String::as_str);
         let misses = operation.misses.to_string();
@@ -287,17 +311,19 @@ fn write_mix(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
         }
     }
     let several = summary.operations.iter().any(|operation| !operation.commands.is_empty());
+    let mut counts: Vec<u64> = summary.operations.iter().map(|o| o.response.count).collect();
     if !several {
-        return Ok(());
+        return write_further_note(summary, &counts, out);
     }
     write_row("command (ms)", ["hits", "misses", "avg", "p50", "p99", "max"], out)?;
     for operation in &summary.operations {
         for command in &operation.commands {
             let label = format!("{}: {}", operation.name, command.name);
             write_command(&label, command, out)?;
+            counts.push(command.response.count);
         }
     }
-    Ok(())
+    write_further_note(summary, &counts, out)
 }
 
 fn write_distributions(summary: &Summary<'_>, full: bool, out: &mut dyn Write) -> io::Result<()> {
@@ -310,14 +336,16 @@ fn write_distributions(summary: &Summary<'_>, full: bool, out: &mut dyn Write) -
         let text = format!("{percent:.6}");
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
     };
-    write_steps("Latency by percentile", &by_percentile, level, out)?;
-    write_steps("Replies within a latency", &by_bound, |percent| format!("{percent:.3}"), out)
+    let thin = |percent: f64| resting::is_thin(percent / 100.0, latency.count());
+    write_steps("Latency by percentile", &by_percentile, (level, thin), out)?;
+    let share = |percent| format!("{percent:.3}");
+    write_steps("Replies within a latency", &by_bound, (share, |_| false), out)
 }
 
 fn write_steps(
     heading: &str,
     steps: &[Step],
-    share: impl Fn(f64) -> String,
+    (share, thin): (impl Fn(f64) -> String, impl Fn(f64) -> bool),
     out: &mut dyn Write,
 ) -> io::Result<()> {
     if steps.is_empty() {
@@ -325,10 +353,14 @@ fn write_steps(
     }
     writeln!(out, "\n{heading}:")?;
     for Step { percent, at_most_ns, cumulative } in steps {
+        let mark = if thin(*percent) { " *" } else { "" };
         let (share, bound) = (share(*percent), msec_at_most(*at_most_ns));
-        writeln!(out, "{share:>11} % <= {bound:>12} ms {cumulative:>13}")?;
+        writeln!(out, "{share:>11} % <= {bound:>12} ms {cumulative:>13}{mark}")?;
     }
-    Ok(())
+    match steps.iter().any(|step| thin(step.percent)) {
+        true => writeln!(out, "  * fewer than {} replies are beyond it", resting::BEYOND_MIN),
+        false => Ok(()),
+    }
 }
 
 #[cfg(test)]

@@ -283,6 +283,32 @@ fn must_share(plan: &Plan, workers: usize, watched: &Watched) -> bool {
     meet && !ours.is_empty() && all.len() < threads
 }
 
+/// What it means that client and server were pinned to CPUs that they must share, or that there is only one;
+/// `None` if neither is so.
+pub(super) fn shared_cpus(
+    plan: &Plan,
+    measurement: &Measurement,
+    watched: &Watched,
+) -> Option<String> {
+    let pinned = &plan.fleet.cpus;
+    let ours = if pinned.is_empty() { &watched.cpus } else { pinned };
+    if !must_share(plan, measurement.workers.len(), watched) || pinned.is_empty() && ours.len() > 1
+    {
+        return None;
+    }
+    let which = match &ours[..] {
+        [one] => format!("CPU {one}"),
+        several => {
+            let several: Vec<String> = several.iter().map(usize::to_string).collect();
+            format!("CPUs {}", several.join(", "))
+        }
+    };
+    Some(format!(
+        "client and server share {which}: while one runs the other waits, which is part of every \
+         latency; give each its own with --cpus and --server-cpus or taskset"
+    ))
+}
+
 /// CPUs that the workers and the servers here used together, on average.
 fn ours(measurement: &Measurement, watched: &Watched, load_s: f64) -> f64 {
     let here = watched.servers.iter().filter(|server| !server.cpus.is_empty());

@@ -3,11 +3,12 @@
 //! Owns the words for it. The evidence is gathered by `host` and `measure`; which figures count is
 //! in [`evidence`] and [`threads`], how they are weighed in [`rules`], how it reads in [`wording`]. What
 //! spoils a measurement is in [`warnings`], and whether a run says anything of the server at all in
-//! [`disturbance`]. What no two lines of a report may say at once is in
+//! [`disturbance`], whether it is of one state in [`drift`]. What no two lines of a report may say at once is in
 //! [`contradictions`].
 
 mod contradictions;
 mod disturbance;
+mod drift;
 mod evidence;
 mod memcache;
 mod misses;

@@ -11,6 +11,7 @@ use workload::{Arg, CommandSpec, Plan};
 use super::memcache::{self, Bounds};
 use super::misses::misses;
 use super::wording::{count, percent};
+use super::{drift, evidence};
 use crate::{connections, escape};
 
 /// A kind of thing that spoils a measurement.
@@ -45,6 +46,10 @@ pub enum WarningKind {
     PipelineCut,
     /// The server writes each reply of a pipeline by itself.
     RepliesApart,
+    /// Client and server must share a CPU.
+    SharedCpu,
+    /// The first half of the run and the second are of different states.
+    Drift,
 }
 
 /// One thing that spoiled a measurement.
@@ -107,6 +112,9 @@ pub fn warnings(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Ve
             format!("the hypervisor gave {} of this machine's CPU time to others", percent(share));
         found.push(warning(WarningKind::Stolen, text));
     }
+    let cpus = evidence::shared_cpus(plan, measurement, watched);
+    found.extend(cpus.map(|text| warning(WarningKind::SharedCpu, text)));
+    found.extend(drift::drift(plan, measurement).map(|text| warning(WarningKind::Drift, text)));
     found.extend(misses(plan, measurement).map(|text| warning(WarningKind::Misses, text)));
     found.extend(value_size(plan, measurement).map(|text| warning(WarningKind::ValueSize, text)));
     found.extend(option_sent(plan, measurement).map(|text| warning(WarningKind::OptionSent, text)));

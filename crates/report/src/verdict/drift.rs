@@ -1,0 +1,194 @@
+//! Whether a run is of one state: a neighbour that arrives at half time, a cache that fills, a disk that falls
+//! behind leave two, and one mean over both describes neither.
+//!
+//! Each half is cut into blocks of intervals, and the ranks of all blocks are compared (Mann and Whitney,
+//! 1947). A difference is told if it is neither chance nor small. In a closed loop it is of the throughput,
+//! in an open one, whose throughput is given, of the mean response time.
+
+use measure::{Ending, Measurement, Point};
+use workload::{Pace, Plan};
+
+use super::wording::{count, time};
+
+/// Blocks of each half, at most and at least.
+const BLOCKS_MAX: u64 = 10;
+const BLOCKS_MIN: u64 = 6;
+/// How many standard deviations the sum of ranks is from that of one state: by chance one run in a thousand
+/// is further.
+const SURE: f64 = 3.0;
+/// By how much the halves differ at least: throughput, and response times, which vary more.
+const RATE_MIN: f64 = 0.1;
+const TIME_MIN: f64 = 0.5;
+
+/// How the two halves of a run differ, for a person; `None` if they do not, or nobody can say.
+pub(super) fn drift(plan: &Plan, measurement: &Measurement) -> Option<String> {
+    let open = match &plan.pace {
+        Pace::Closed => false,
+        Pace::Open(schedule) if schedule.is_limited() => {
+            // What is asked for may differ.
+            schedule.rate_per_s()?;
+            true
+        }
+        Pace::Open(_) => false,
+    };
+    // Connections that join are a change on purpose, and an outage has lines of its own.
+    let whole = measurement.ending == Ending::Complete && measurement.outages.is_empty();
+    if !whole || plan.fleet.joining.is_some() {
+        return None;
+    }
+    let value = if open { mean_s } else { rate_per_s };
+    let [first, second] = halves(measurement, value)?;
+    let (before, after) = (mean(&first), mean(&second));
+    let (low, high) = (before.min(after), before.max(after));
+    let least = if open { TIME_MIN } else { RATE_MIN };
+    if low <= 0.0 || high / low < 1.0 + least || deviations(&first, &second).abs() < SURE {
+        return None;
+    }
+    let told = |value: f64| match open {
+        true => time(value),
+        false => format!("{} requests/s", count(value)),
+    };
+    let what = if open { "a mean response time of " } else { "" };
+    Some(format!(
+        "the two halves of the run differ: {what}{}, then {}; figures of the whole run describe \
+         neither. Look for what changed, or run again",
+        told(before),
+        told(after)
+    ))
+}
+
+/// A figure of some neighbouring intervals, of this length each in seconds.
+type Value = fn(&[&Point], f64, u64) -> Option<f64>;
+
+fn rate_per_s(points: &[&Point], interval_s: f64, intervals: u64) -> Option<f64> {
+    let requests: u64 = points.iter().map(|point| point.requests).sum();
+    Some(requests as f64 / (interval_s * intervals as f64))
+}
+
+fn mean_s(points: &[&Point], _interval_s: f64, _intervals: u64) -> Option<f64> {
+    let replied =
+        || points.iter().filter_map(|point| Some((point.mean_ns?, point.requests as f64)));
+    let (sum, n) =
+        replied().fold((0.0, 0.0), |(sum, n), (mean, count)| (sum + mean * count, n + count));
+    (n > 0.0).then(|| sum / n / 1e9)
+}
+
+/// The values of the blocks of both halves. `None` if there are too few.
+fn halves(measurement: &Measurement, value: Value) -> Option<[Vec<f64>; 2]> {
+    let timeline = &measurement.timeline;
+    let full = timeline.full_intervals(measurement.elapsed_ns);
+    let all = full.end - full.start;
+    let blocks = (all / 2).min(BLOCKS_MAX);
+    if blocks < BLOCKS_MIN {
+        return None;
+    }
+    let interval_s = timeline.interval_ns as f64 / 1e9;
+    let each = all / (2 * blocks);
+    let block = |number: u64| {
+        let from = full.start + number * each;
+        let first = timeline.points.partition_point(|point| u64::from(point.index) < from);
+        let last = timeline.points.partition_point(|point| u64::from(point.index) < from + each);
+        let points: Vec<&Point> = timeline.points[first..last].iter().collect();
+        value(&points, interval_s, each)
+    };
+    let first = (0..blocks).map(block).collect::<Option<Vec<f64>>>()?;
+    // The second half begins in the middle, whatever is left over by whole blocks.
+    let rest = (all - each * blocks) / each;
+    let second = (rest..rest + blocks).map(block).collect::<Option<Vec<f64>>>()?;
+    Some([first, second])
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// How far the number of pairs in which the second value is above the first is from half of them, in
+/// standard deviations.
+fn deviations(first: &[f64], second: &[f64]) -> f64 {
+    let pairs = first.iter().flat_map(|a| second.iter().map(move |b| (a, b)));
+    let above: f64 = pairs
+        .map(|(a, b)| match a.total_cmp(b) {
+            std::cmp::Ordering::Less => 1.0,
+            std::cmp::Ordering::Equal => 0.5,
+            std::cmp::Ordering::Greater => 0.0,
+        })
+        .sum();
+    let (n, m) = (first.len() as f64, second.len() as f64);
+    (above - n * m / 2.0) / (n * m * (n + m + 1.0) / 12.0).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use measure::Timeline;
+    use statistics::Noise;
+
+    use super::*;
+    use crate::{Run, fixture};
+
+    /// A run of intervals that have so many requests, and a mean response time of so many microseconds.
+    fn run(open: bool, intervals: impl Iterator<Item = (f64, f64)>) -> Run {
+        let mut run = if open { fixture::open_loop() } else { fixture::complete() };
+        run.measurement.ending = Ending::Complete;
+        let points: Vec<Point> = (0..)
+            .zip(intervals)
+            .map(|(index, (requests, mean_us))| Point {
+                mean_ns: Some(mean_us * 1e3),
+                ..fixture::point(index, requests as u64)
+            })
+            .collect();
+        run.measurement.elapsed_ns = points.len() as u64 * 250_000_000;
+        run.measurement.timeline = Timeline::of(250_000_000, points);
+        run
+    }
+
+    fn told(run: &Run) -> Option<String> {
+        drift(&run.plan, &run.measurement)
+    }
+
+    #[test]
+    fn a_neighbour_that_arrives_at_half_time_is_told() {
+        for arrives in [18, 20, 22] {
+            let mut noise = Noise::new(arrives);
+            let intervals = (0..40).map(|at| {
+                let slowed = at >= arrives;
+                let wavers = (0.05 * noise.normal()).exp();
+                (
+                    if slowed { 5_000.0 } else { 7_500.0 } * wavers,
+                    if slowed { 400.0 } else { 100.0 } * wavers,
+                )
+            });
+            let intervals: Vec<(f64, f64)> = intervals.collect();
+            let closed = told(&run(false, intervals.iter().copied()));
+            assert!(closed.is_some_and(|text| text.contains("requests/s, then ")), "{arrives}");
+            let open = told(&run(true, intervals.iter().copied()));
+            assert!(open.is_some_and(|text| text.contains("mean response time of ")), "{arrives}");
+        }
+    }
+
+    #[test]
+    fn noise_is_no_drift_and_neither_is_little_or_too_short() {
+        let mut found = 0;
+        for seed in 0..1000 {
+            let mut noise = Noise::new(seed);
+            let intervals = (0..40).map(|_| {
+                let wavers = (0.3 * noise.normal()).exp();
+                (5_000.0 * wavers, 100.0 * wavers)
+            });
+            found += u32::from(told(&run(seed % 2 == 0, intervals)).is_some());
+        }
+        assert!(found <= 5, "{found} of 1000");
+        let little = (0..40).map(|at| (if at < 20 { 5_000.0 } else { 5_300.0 }, 100.0));
+        assert_eq!(told(&run(false, little)), None, "6 % more is not two states");
+        let short = (0..11).map(|at| (if at < 5 { 5_000.0 } else { 1_000.0 }, 100.0));
+        assert_eq!(told(&run(false, short)), None);
+    }
+
+    #[test]
+    fn what_changes_on_purpose_is_no_drift() {
+        let halves = || (0..40).map(|at| (if at < 20 { 5_000.0 } else { 1_000.0 }, 100.0));
+        assert!(told(&run(false, halves())).is_some());
+        let mut cut = run(false, halves());
+        cut.measurement.ending = Ending::Interrupted;
+        assert_eq!(told(&cut), None);
+    }
+}
