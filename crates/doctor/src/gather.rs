@@ -101,11 +101,9 @@ fn ask<T: Read + Write>(client: &mut Client<T>, words: &[&[u8]]) -> Result<Value
         shown.collect::<Vec<_>>().join(" ")
     };
     match client.ask(words) {
-        Ok(Value::Error(text)) => Err(format!(
-            "the server refused {}: {}",
-            name(),
-            printable(&String::from_utf8_lossy(&text))
-        )),
+        Ok(Value::Error(text)) => {
+            Err(format!("the server refused {}: {}", name(), printable(&text)))
+        }
         Ok(value) => Ok(value),
         Err(error) => Err(error.to_string()),
     }
@@ -335,7 +333,7 @@ fn forbidden<T: Read + Write>(
             // A command that is not there is the business of another check.
             Ok(Value::Error(text)) if text.windows(9).any(|w| w == b"not found") => {}
             Ok(Value::Error(text)) => {
-                let text = printable(&String::from_utf8_lossy(&text));
+                let text = printable(&text);
                 return (Err(format!("the server refused ACL DRYRUN: {text}")), at);
             }
             Ok(_) => return (Err("the reply to ACL DRYRUN is not text".to_owned()), at),

@@ -3,7 +3,8 @@
 /// The text with every control character escaped, so that no server can colour, clear or
 /// otherwise steer a terminal.
 #[must_use]
-pub fn printable(text: &str) -> String {
+pub fn printable(text: impl AsRef<[u8]>) -> String {
+    let text = wire::spelled(text.as_ref());
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
         if c.is_control() {

@@ -12,11 +12,13 @@ const TEXT_MAX: usize = 300;
 
 /// An error reply as text of bounded length. Not escaped: that is up to who shows it.
 pub(crate) fn text(bytes: &[u8]) -> String {
-    let mut text = String::from_utf8_lossy(&bytes[..bytes.len().min(TEXT_MAX)]).into_owned();
-    if bytes.len() > TEXT_MAX {
-        text.push('…');
+    if bytes.len() <= TEXT_MAX {
+        return wire::spelled(bytes);
     }
-    text
+    // Not in the middle of a character.
+    let begins = |at: &usize| bytes[*at] & 0xc0 != 0x80;
+    let end = (TEXT_MAX - 3..=TEXT_MAX).rev().find(begins).unwrap_or(TEXT_MAX);
+    wire::spelled(&bytes[..end]) + "…"
 }
 
 /// What servers tell errors apart by: the first word of an error reply. memcached's says only whose
@@ -29,7 +31,7 @@ pub(crate) fn kind(text: &str) -> &str {
 /// Why an error reply ends the run.
 pub(crate) fn error_reply(text: &str) -> String {
     match hint(text) {
-        Some(hint) => format!("Error from server: {} ({hint})", text.trim_end()),
+        Some(hint) => format!("Error from server: {text} ({hint})"),
         None => format!("Error from server: {text}"),
     }
 }
@@ -150,3 +152,18 @@ pub(crate) fn connect_failed(address: &Address, reason: &Reason) -> String {
 
 const EMFILE: i32 = rustix::io::Errno::MFILE.raw_os_error();
 const ENFILE: i32 = rustix::io::Errno::NFILE.raw_os_error();
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_server_said_is_quoted_as_it_was_said() {
+        assert_eq!(text(b"ERR   two  spaces \\ \"q\" "), "ERR   two  spaces \\ \"q\" ");
+        assert_eq!(text(b"ERR \xff\xc3\xa9\xc3"), "ERR \\xffé\\xc3");
+        let long = |before: usize| format!("{}éé", "x".repeat(before)).into_bytes();
+        assert_eq!(text(&long(298)), format!("{}é…", "x".repeat(298)));
+        assert_eq!(text(&long(299)), format!("{}…", "x".repeat(299)));
+        assert_eq!(text(&long(296)), format!("{}éé", "x".repeat(296)));
+    }
+}

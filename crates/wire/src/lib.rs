@@ -23,6 +23,7 @@ mod payload;
 mod pieces;
 mod protocol;
 pub mod resp;
+mod spelled;
 mod template;
 mod varying;
 
@@ -34,4 +35,5 @@ pub use keys::{Keys, Split};
 pub use kind::{check, encoded_len};
 pub use payload::ValueAt;
 pub use protocol::{Decode, Decoded, Look, Protocol, ProtocolError, Reply, Silence};
+pub use spelled::spelled;
 pub use template::{Hole, Insert, LengthForm, NumberAt, Template};

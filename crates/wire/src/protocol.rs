@@ -82,6 +82,12 @@ pub trait Protocol {
     fn is_last_words(_command: &CommandSpec, _error: &[u8], _alone: bool) -> bool {
         false
     }
+
+    /// Whether a server says this to a client that it has no room for, before it hangs up. It has read
+    /// nothing of what that client asks.
+    fn is_refusal(_error: &[u8]) -> bool {
+        false
+    }
 }
 
 /// What it means that a command has no reply.

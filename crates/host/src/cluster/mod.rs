@@ -142,7 +142,7 @@ fn discover_within(
 }
 
 fn refused(address: &Address, command: &str, text: &[u8]) -> ClusterError {
-    let reply = printable(String::from_utf8_lossy(text).trim_end_matches('.'));
+    let reply = printable(text.strip_suffix(b".").unwrap_or(text));
     let address = address.clone();
     if reply.contains("cluster support disabled") || reply.contains("unknown command") {
         return ClusterError::NoCluster { address, reply };

@@ -121,7 +121,7 @@ fn answered<P: Protocol>(bytes: &[u8]) -> Result<Option<(Outcome, usize)>, Proto
     let step = decoder.decode(bytes)?;
     let result = match step.reply {
         None => return Ok(None),
-        Some(Reply::Error(text)) => Err(printable(&String::from_utf8_lossy(text))),
+        Some(Reply::Error(text)) => Err(printable(text)),
         Some(_) => Ok(()),
     };
     Ok(Some((result, step.consumed)))

@@ -29,7 +29,7 @@ impl Subject {
                 let words: &[&[u8]] = if all { &[b"INFO", b"all"] } else { &[b"INFO"] };
                 match client.ask(words) {
                     Ok(Value::Error(text)) => {
-                        let text = printable(&String::from_utf8_lossy(&text));
+                        let text = printable(&text);
                         Err(format!("the server refused INFO: {text}"))
                     }
                     Ok(reply) => Ok(Info::parse(&reply.text().unwrap_or_default())),

@@ -29,7 +29,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         let by_command = self.steps.operations.is_some();
         let queues = self.answers.has_queues();
         let looks = self.verifier.is_some() || self.keeps || self.by_place || queues;
-        let (mut turned_away, mut uncertain) = (false, false);
+        let (mut turned_away, mut uncertain, mut refused) = (false, false, false);
         let outcome = loop {
             let decoded = match (looks, connection.requests.oldest_mut()) {
                 (true, Some(oldest)) => {
@@ -142,6 +142,8 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
                     let command = &self.context.plan.sequence[request.command as usize];
                     uncertain = P::QUIET && self.answers.may_be_missing()
                         || P::is_last_words(command, text, alone);
+                    // Nothing more is sent to a server that is about to hang up.
+                    refused = P::is_refusal(text);
                     let text = self.handshake.masked(explain::text(text));
                     let times = (now_ns, self.stop_ns);
                     if !uncertain
@@ -204,7 +206,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
             if let Some(text) = refusal {
                 break Err(Fatal(explain::error_reply(&text)));
             }
-            if uncertain {
+            if uncertain || refused {
                 break Ok(());
             }
         };
@@ -217,7 +219,8 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         self.in_flight -= u64::from(settled);
         // After such an error replies cannot be told apart any more, so that connection ends here; the
         // run goes on with another in its place.
-        let gone = turned_away && self.reconnects() || uncertain && outcome.is_ok();
+        let gone = outcome.is_ok() && (uncertain || refused && self.reconnects())
+            || turned_away && self.reconnects();
         if gone {
             self.hang_up(conn, 0);
         } else {

@@ -20,6 +20,9 @@ const ERROR_KEPT: usize = 1024;
 /// allows, low enough that no sum overflows.
 const COUNT_MAX: u64 = 1 << 48;
 
+/// What a line and a string end in.
+const LINE_END: &[u8] = b"\r\n";
+
 /// The state of one connection between pieces of input.
 #[derive(Debug, Default)]
 pub struct RespDecoder {
@@ -89,10 +92,13 @@ impl RespDecoder {
         loop {
             if self.skip > 0 {
                 let step = self.skip.min((input.len() - at) as u64);
+                // The line end after the text is no part of it.
+                let text = step.min(self.skip.saturating_sub(2)) as usize;
+                let (text, end) = input[at..at + step as usize].split_at(text);
+                if !LINE_END[LINE_END.len() - self.skip.min(2) as usize..].starts_with(end) {
+                    return Err(fault("a string that does not end in CR LF", &input[at..]));
+                }
                 if L::SEES || self.ending == Ending::Error {
-                    // The line end after the text is no part of it.
-                    let text = step.min(self.skip.saturating_sub(2));
-                    let text = &input[at..at + text as usize];
                     match self.ending {
                         Ending::Error => self.keep(text),
                         Ending::Done | Ending::Values(_) => look.bytes(text),
@@ -299,7 +305,7 @@ impl RespDecoder {
         };
         let stride = 4 + usize::from(digit - b'0') + 2;
         let most = (input.len() / stride).min(self.elements.saturating_sub(1) as usize);
-        let same = |e: &&[u8]| e[..4] == [b'$', digit, b'\r', b'\n'];
+        let same = |e: &&[u8]| e[..4] == [b'$', digit, b'\r', b'\n'] && e.ends_with(LINE_END);
         let skipped = input.chunks_exact(stride).take(most).take_while(same).count();
         self.elements -= skipped as u64;
         skipped * stride

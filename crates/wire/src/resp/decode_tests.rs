@@ -82,6 +82,25 @@ fn what_is_not_resp_is_a_fault_at_once() {
     assert_eq!(whole(&[b':'; LINE_MAX + 2]), [Said::Fault]);
 }
 
+/// Else the length is wrong, and whatever is read after it is not what it seems.
+#[test]
+fn a_string_that_does_not_end_where_it_says_is_a_fault() {
+    let cases: &[&[u8]] = &[
+        b"$3\r\nabcXY",
+        b"$3\r\nabc\nY",
+        b"$3\r\nabc\rY",
+        b"$3\r\nabcd\r\n",
+        b"$0\r\n+OK\r\n",
+        b"!5\r\nERR x+OK\r\n",
+        b"=7\r\ntxt:abcd\r\n",
+        b"*3\r\n$1\r\na\r\n$1\r\nbXY$1\r\nc\r\n",
+    ];
+    for input in cases {
+        assert_eq!(whole(input), [Said::Fault], "{}", input.escape_ascii());
+        assert_eq!(decode_pieces(input.chunks(1)), [Said::Fault], "{}", input.escape_ascii());
+    }
+}
+
 /// A line of `len` bytes of text, its end included in no count.
 fn long_line(kind: u8, len: usize) -> Vec<u8> {
     let text = b"ERR ".iter().copied().chain(std::iter::repeat(b'x')).take(len);
@@ -136,7 +155,9 @@ fn a_huge_bulk_is_skipped_in_pieces_without_being_held() {
         assert_eq!((step.consumed, step.reply), (chunk.len(), None));
         left -= chunk.len() as u64;
     }
-    let last = decoder.decode(&chunk[..left as usize]).unwrap();
+    let text = left as usize - 2;
+    assert_eq!(decoder.decode(&chunk[..text]).unwrap().reply, None);
+    let last = decoder.decode(b"\r\n").unwrap();
     assert_eq!(last.reply, Some(Reply::Done));
 }
 

@@ -42,6 +42,11 @@ impl Protocol for Resp {
     fn keys_asked(command: &CommandSpec) -> u32 {
         command.several_asked().map_or(0, |(_, asked)| u32::try_from(asked).unwrap_or(u32::MAX))
     }
+
+    /// Beyond `maxclients`, or from another machine while the server is in protected mode.
+    fn is_refusal(error: &[u8]) -> bool {
+        error.starts_with(b"ERR max number of clients") || error.starts_with(b"DENIED ")
+    }
 }
 
 /// What errors call the protocol.

@@ -54,6 +54,10 @@ impl Protocol for Text {
     /// A server that refuses the line of a storage command reads its data as commands, and one that
     /// refuses a key of a retrieval drops replies that it owes. A value that is too large or finds no
     /// memory is swallowed, and all is well after it.
+    fn is_refusal(error: &[u8]) -> bool {
+        error.starts_with(b"ERROR Too many open connections")
+    }
+
     fn is_last_words(command: &CommandSpec, error: &[u8], alone: bool) -> bool {
         let name = words::name(command);
         if error.starts_with(b"SERVER_ERROR") {

@@ -1,0 +1,23 @@
+//! What a server says, as text.
+
+/// The text in these bytes. Those that are no UTF-8 stand there as `\xff`, and all else as it is.
+#[must_use]
+pub fn spelled(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        text.extend(chunk.invalid().escape_ascii().map(char::from));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::spelled;
+
+    #[test]
+    fn nothing_is_replaced_by_something_else() {
+        assert_eq!(spelled("ERR  é\\ \n".as_bytes()), "ERR  é\\ \n");
+        assert_eq!(spelled(b"a\xff\x80b\xc3"), "a\\xff\\x80b\\xc3");
+    }
+}
