@@ -18,6 +18,11 @@ pub trait Script {
 
     /// Bytes were sent. What to deliver when; each time is at or after `now_ns`.
     fn received(&mut self, conn: ConnId, bytes: &[u8], now_ns: u64) -> Vec<(u64, Delivery)>;
+
+    /// When the client goes on that would wake up at `now_ns`: later if somebody has stopped it.
+    fn resumes_ns(&mut self, now_ns: u64) -> u64 {
+        now_ns
+    }
 }
 
 /// Something that reaches the client.
@@ -169,7 +174,7 @@ impl<S: Script> Engine for Scripted<S> {
         if self.idle_waits > IDLE_WAITS_MAX {
             return Err(io::Error::other("time stands still: it waits for what has come already"));
         }
-        self.now_ns = self.now_ns.max(wake_ns);
+        self.now_ns = self.script.resumes_ns(self.now_ns.max(wake_ns));
         self.take_due();
         Ok(())
     }

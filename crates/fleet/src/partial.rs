@@ -57,6 +57,7 @@ impl Partial {
             total: self.total.unwrap_or(empty),
             timeline,
             outages: Vec::new(),
+            absences: Vec::new(),
             delayed: open.then(|| Latency::new(plan.precision)),
             started_at: SystemTime::UNIX_EPOCH,
             elapsed_ns: self.elapsed_ns,

@@ -150,7 +150,7 @@ fn misses(summary: &Summary<'_>) -> Vec<(Miss, String)> {
     let Some(schedule) = &summary.schedule else { return misses };
     let missed = !schedule.kept();
     let short = (1.0 - UNANSWERED_SHARE) * schedule.due as f64;
-    if missed && schedule.fault == Some(Fault::Client) {
+    if missed && schedule.fault.is_some_and(Fault::is_own) {
         let text = "schedule missed: connections had room, but keystorm was late";
         misses.push((Miss::Late, text.to_owned()));
     } else if missed && schedule.late == 0 {

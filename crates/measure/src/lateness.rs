@@ -13,7 +13,10 @@ pub struct Lateness {
     pub total: Latency,
     /// The part of it for which a connection had room.
     pub own: Latency,
-    /// Requests that were due: as many as were sent, and those that were never sent.
+    /// Requests that were given up as lost before they could be sent, because their server was gone.
+    pub given_up: u64,
+    /// Requests that were due: as many as were sent, those that were given up, and those that were never
+    /// sent.
     pub due: u64,
 }
 
@@ -22,7 +25,7 @@ const PRECISION: u8 = 2;
 
 impl Default for Lateness {
     fn default() -> Self {
-        Self { total: Latency::new(PRECISION), own: Latency::new(PRECISION), due: 0 }
+        Self { total: Latency::new(PRECISION), own: Latency::new(PRECISION), given_up: 0, due: 0 }
     }
 }
 
@@ -36,17 +39,18 @@ impl Lateness {
     }
 
     pub(crate) fn merge(&mut self, other: &Self) {
-        let Self { total, own, due } = other;
+        let Self { total, own, given_up, due } = other;
         self.total.merge(total);
         self.own.merge(own);
+        self.given_up = self.given_up.saturating_add(*given_up);
         self.due = self.due.saturating_add(*due);
     }
 
     pub(crate) fn clear(&mut self) {
-        let Self { total, own, due } = self;
+        let Self { total, own, given_up, due } = self;
         total.clear();
         own.clear();
-        *due = 0;
+        (*given_up, *due) = (0, 0);
     }
 }
 

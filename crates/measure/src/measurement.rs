@@ -40,6 +40,24 @@ impl WorkerUse {
     }
 }
 
+/// A span in which no worker ran, as when the client is stopped or its machine suspended. Nanoseconds from
+/// the start of the measured part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Absence {
+    /// When a worker was last seen to run.
+    pub from_ns: u64,
+    /// When one ran again.
+    pub to_ns: u64,
+}
+
+impl Absence {
+    /// For how long.
+    #[must_use]
+    pub fn length_ns(&self) -> u64 {
+        self.to_ns.saturating_sub(self.from_ns)
+    }
+}
+
 /// How a run came to its end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -97,6 +115,8 @@ pub struct Measurement {
     pub timeline: Timeline,
     /// Spans in which nothing succeeded.
     pub outages: Vec<Outage>,
+    /// Spans in which the client itself did not run, in order.
+    pub absences: Vec<Absence>,
     /// Response times of the requests of a schedule that were due while nothing succeeded;
     /// `None` without a schedule.
     pub delayed: Option<Latency>,

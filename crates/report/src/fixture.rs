@@ -4,8 +4,8 @@ use std::time::SystemTime;
 
 use host::{NodeFacts, ServerConfig, ServerFacts};
 use measure::{
-    Ended, Ending, Failures, Latency, Measurement, NodeTally, Outage, Outcome, Point, Sample,
-    Tally, TallyShape, Timeline,
+    Absence, Ended, Ending, Failures, Latency, Measurement, NodeTally, Outage, Outcome, Point,
+    Sample, Tally, TallyShape, Timeline,
 };
 use workload::{
     CommandSpec, EngineKind, Fleet, KeySpace, Mix, OnError, Operation, Pace, Pick, PlanParts,
@@ -88,6 +88,7 @@ pub(crate) fn cluster() -> Run {
         from_ns: 2_000_000,
         to_ns: 5_000_000,
         to_the_end: false,
+        of_all: false,
         first_failure_ns: Some(2_000_000),
         failures: Failures { errors: 0, lost: 4, timed_out: 0 },
         rate_before_per_s: None,
@@ -177,6 +178,7 @@ pub(crate) fn outages() -> Run {
         from_ns: 2 * SECOND,
         to_ns: 4 * SECOND + 130_000_000,
         to_the_end: false,
+        of_all: false,
         first_failure_ns: Some(2 * SECOND),
         failures: Failures { errors: 7, lost: 50, timed_out: 3 },
         rate_before_per_s: Some(8000.0),
@@ -186,6 +188,7 @@ pub(crate) fn outages() -> Run {
         from_ns: 8 * SECOND,
         to_ns: 9 * SECOND,
         to_the_end: true,
+        of_all: true,
         first_failure_ns: None,
         failures: Failures::default(),
         recovered_ns: None,
@@ -193,6 +196,7 @@ pub(crate) fn outages() -> Run {
     };
     let measurement = &mut run.measurement;
     measurement.outages = vec![outage, last];
+    measurement.absences = vec![Absence { from_ns: 5 * SECOND, to_ns: 6 * SECOND }];
     let mut delayed = Latency::new(3);
     (0..2000).for_each(|n| delayed.record_n(n * 1_000_000, 8));
     measurement.delayed = Some(delayed);
@@ -408,6 +412,7 @@ pub(crate) fn run(parts: PlanParts, service_ns: &[u64]) -> Run {
         total,
         timeline: Timeline::new(QUARTER_NS),
         outages: Vec::new(),
+        absences: Vec::new(),
         delayed: None,
         started_at: SystemTime::UNIX_EPOCH,
         elapsed_ns: 26_000_000,

@@ -63,6 +63,7 @@ pub use metric::{Better, Figures, Metric};
 pub use moments::{Moment, WorstMoments};
 pub use openmetrics::{OPENMETRICS_TYPE, Seen, TestState, openmetrics};
 pub use operations::{CommandFigures, OperationFigures};
+pub use outages::server_name;
 pub use persona::Persona;
 pub use probe::Probe;
 pub use quantity::{msec, msec_at_most};

@@ -72,6 +72,7 @@ fn an_outage_is_the_cause_of_what_waited_for_its_end() {
         from_ns: 3_700_000_000,
         to_ns: 5_000_000_000,
         to_the_end: false,
+        of_all: false,
         first_failure_ns: None,
         failures: Failures::default(),
         rate_before_per_s: None,

@@ -3,7 +3,19 @@
 //! A client knows only that nothing succeeded for itself. Where that is so for every client at
 //! once, nothing succeeded for all of them together.
 
-use measure::Outage;
+use measure::{Measurement, Outage};
+use workload::{Endpoint, Plan};
+
+/// What people call the server that an outage is of; `None` where there is only one.
+#[must_use]
+pub fn server_name(plan: &Plan, measurement: &Measurement, outage: &Outage) -> Option<String> {
+    let at = usize::from(outage.node);
+    match (&plan.target.endpoint, measurement.nodes.get(at)) {
+        (_, Some(node)) => Some(node.name.clone()),
+        (Endpoint::Pool { servers }, None) => servers.get(at).map(ToString::to_string),
+        _ => None,
+    }
+}
 
 /// What one client saw: by how many nanoseconds it started after the first, and its outages.
 pub(crate) type Seen<'o> = (u64, &'o [Outage]);
@@ -42,6 +54,7 @@ fn both(a: &Outage, b: &Outage) -> Option<Outage> {
         from_ns,
         to_ns,
         to_the_end: a.to_the_end && b.to_the_end,
+        of_all: a.of_all && b.of_all,
         first_failure_ns: a.first_failure_ns.into_iter().chain(b.first_failure_ns).min(),
         failures,
         rate_before_per_s: a.rate_before_per_s.zip(b.rate_before_per_s).map(|(a, b)| a + b),
@@ -61,6 +74,7 @@ mod tests {
             from_ns,
             to_ns,
             to_the_end: false,
+            of_all: false,
             first_failure_ns: Some(from_ns),
             failures: Failures { errors: 0, lost: 5, timed_out: 0 },
             rate_before_per_s: Some(100.0),

@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use measure::{Measurement, Point};
+use measure::{Absence, Measurement, Point};
 use workload::Plan;
 
 use crate::verdict::{count, requests, time};
@@ -34,10 +34,12 @@ pub struct ScheduleFigures {
     pub due_rps: f64,
     /// For how long requests were due, in nanoseconds; not the wait for the last replies.
     pub span_ns: u64,
-    /// Requests that were due: `sent` and `unsent` together.
+    /// Requests that were due: `sent`, `given_up` and `unsent` together.
     pub due: u64,
     /// Requests that were sent, on time or late.
     pub sent: u64,
+    /// Requests that were lost before they could be sent, because their server was gone.
+    pub given_up: u64,
     /// Requests that left more than [`MISSED_NS`] late.
     pub late: u64,
     /// Requests that were due and had not been sent when the run ended.
@@ -79,8 +81,20 @@ pub enum Fault {
     NoRoom,
     /// Nothing succeeded any more, and no connection was left to wait for a reply.
     Outage,
+    /// A server that they were for was out to the end, while others answered.
+    ServerOut,
     /// Connections had room, and keystorm was late.
     Client,
+    /// Keystorm did not run.
+    Absence,
+}
+
+impl Fault {
+    /// Whether it is keystorm's own.
+    #[must_use]
+    pub fn is_own(self) -> bool {
+        matches!(self, Self::Client | Self::Absence)
+    }
 }
 
 impl ScheduleFigures {
@@ -92,7 +106,8 @@ impl ScheduleFigures {
         let (total, own) = (&lateness.total, &lateness.own);
         let sent = total.count();
         // Files of earlier versions do not say what was due.
-        let due = lateness.due.max(sent);
+        let given_up = lateness.given_up;
+        let due = lateness.due.max(sent.saturating_add(given_up));
         if due == 0 {
             return None;
         }
@@ -100,7 +115,7 @@ impl ScheduleFigures {
             let late = latency.recorded().filter(|(ns, _)| *ns > MISSED_NS);
             late.map(|(_, n)| n).fold(0, u64::saturating_add)
         };
-        let (late, unsent) = (beyond(total), due - sent);
+        let (late, unsent) = (beyond(total), due - sent - given_up);
         let span_ns = plan.scheduled_ns(measurement.elapsed_ns)?;
         let quantile = |q| total.quantile_ns(q).unwrap_or_default();
         Some(Self {
@@ -112,6 +127,7 @@ impl ScheduleFigures {
             span_ns,
             due,
             sent,
+            given_up,
             late,
             unsent,
             late_p50_ns: quantile(0.5),
@@ -119,7 +135,10 @@ impl ScheduleFigures {
             late_max_ns: total.max_ns().unwrap_or_default(),
             own_late_max_ns: own.max_ns().unwrap_or_default(),
             missed_share: late.saturating_add(unsent) as f64 / due as f64,
-            fault: fault(late, beyond(own), unsent, gone(plan, measurement)),
+            fault: match late > 0 && late <= due_while_away(plan, measurement) {
+                true => Some(Fault::Absence),
+                false => fault(late, beyond(own), unsent, gone(plan, measurement)),
+            },
             missed: spans(&measurement.timeline.points, measurement.timeline.interval_ns),
             behind_ns: behind_ns(span_ns, measurement),
         })
@@ -152,19 +171,29 @@ fn fault(late: u64, own_late: u64, unsent: u64, gone: Option<Fault>) -> Option<F
     }
 }
 
-/// What kept the last requests of a schedule from leaving: as many went without a reply as there are
-/// connections, or nothing succeeded to the end.
+/// Requests that were due while keystorm did not run, and while it made up for that: twice as many, and
+/// those of a moment.
+fn due_while_away(plan: &Plan, measurement: &Measurement) -> u64 {
+    let Some(schedule) = plan.pace.schedule() else { return 0 };
+    let away_ns = measurement.absences.iter().map(Absence::length_ns).fold(0, u64::saturating_add);
+    if away_ns == 0 || !schedule.is_limited() {
+        return 0;
+    }
+    let per_s = plan.own_rate_per_s(schedule.mean_per_s(measurement.elapsed_ns));
+    (per_s * (2 * away_ns) as f64 / 1e9) as u64 + 1
+}
+
+/// What kept the last requests of a schedule from leaving: as many waited for a reply as there are
+/// connections, or a server was out to the end.
 fn gone(plan: &Plan, measurement: &Measurement) -> Option<Fault> {
     let connections = &measurement.total.connections;
-    let gone = [connections.lost, connections.timed_out, connections.unanswered];
-    let hung = gone.into_iter().fold(0, u64::saturating_add)
-        >= crate::connections::count(plan, measurement);
-    let out = measurement.outages.iter().any(|outage| outage.to_the_end);
-    match (hung, out) {
-        (true, _) => Some(Fault::NoRoom),
-        (false, true) => Some(Fault::Outage),
-        (false, false) => None,
+    let hung = connections.timed_out.saturating_add(connections.unanswered);
+    if hung >= crate::connections::count(plan, measurement) {
+        return Some(Fault::NoRoom);
     }
+    let mut out = measurement.outages.iter().filter(|outage| outage.to_the_end).peekable();
+    out.peek()?;
+    Some(if out.any(|outage| outage.of_all) { Fault::Outage } else { Fault::ServerOut })
 }
 
 /// See [`ScheduleFigures::behind_ns`].
@@ -245,13 +274,7 @@ impl ScheduleFigures {
         } else {
             f.write_str("MISSED")?;
         }
-        if self.unsent > 0 {
-            let (unsent, were) = (number(self.unsent), self.were_unsent());
-            match self.late {
-                0 => write!(f, "; {unsent} of {} {were} due and never sent", requests(self.due))?,
-                _ => write!(f, ", and {unsent} {were} due and never sent")?,
-            }
-        }
+        // When it was missed is known of what left.
         let seconds = |ns: u64| ns as f64 / 1e9;
         if let (Some(first), Some(last)) = (self.missed.first(), self.missed.last()) {
             write!(f, ", from {:.2} s to {:.2} s", seconds(first.from_ns), seconds(last.to_ns))?;
@@ -259,9 +282,18 @@ impl ScheduleFigures {
                 write!(f, " in {} spans", self.missed.len())?;
             }
         }
+        if self.unsent > 0 {
+            let (unsent, were) = (number(self.unsent), self.were_unsent());
+            match self.late {
+                0 => write!(f, "; {unsent} of {} {were} due and never sent", requests(self.due))?,
+                _ => write!(f, ", and {unsent} {were} due and never sent")?,
+            }
+        }
         f.write_str(match self.fault {
             Some(Fault::NoRoom) => ": every connection was waiting for replies",
             Some(Fault::Outage) => ": nothing succeeded anymore",
+            Some(Fault::ServerOut) => ": a server that was out was waited for",
+            Some(Fault::Absence) => ": keystorm itself did not run for a while",
             Some(Fault::Client) => ": connections had room, but keystorm was late",
             None => "",
         })

@@ -4,6 +4,7 @@
 //! total and, once all workers have reported one, to the timeline.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::mpsc::{Receiver, Sender};
 
 use measure::{
@@ -72,6 +73,8 @@ pub(crate) struct Collector {
     pub(crate) span: Option<(u64, u64)>,
     /// What succeeded when.
     pub(crate) successes: SuccessLine,
+    /// When none of the workers ran, once one has ended.
+    pub(crate) away: Option<Vec<Range<u64>>>,
     /// What users of a schedule waited who came while nothing succeeded.
     pub(crate) delayed: Option<Latency>,
     /// The nodes of a cluster.
@@ -107,6 +110,7 @@ impl Collector {
             workers: vec![WorkerUse::default(); workers],
             span: None,
             successes: SuccessLine::default(),
+            away: None,
             delayed: None,
             nodes: Vec::new(),
             by_connection: vec![None; workers],
@@ -139,7 +143,7 @@ impl Collector {
                     self.close_reported(observer);
                 }
                 Message::Done { worker, spent, finished, nodes } => {
-                    let Finished { span, delayed, by_connection, log } = finished;
+                    let Finished { span, away, delayed, by_connection, log } = finished;
                     measure::merge_nodes(&mut self.nodes, nodes);
                     let worker = usize::from(worker);
                     self.workers[worker] = spent;
@@ -149,6 +153,12 @@ impl Collector {
                     self.ended.push((worker, Gauges { cpu_ns, ..Gauges::default() }));
                     self.reported[worker] = u32::MAX;
                     self.span = join(self.span, span);
+                    if span.is_some() {
+                        self.away = Some(match self.away.take() {
+                            Some(others) => overlaps(&others, &away),
+                            None => away,
+                        });
+                    }
                     match (&mut self.delayed, delayed) {
                         (Some(all), Some(one)) => all.merge(&one),
                         (all, one) => *all = all.take().or(one),
@@ -225,6 +235,13 @@ impl Collector {
         }
         self.give_back(worker, tally);
     }
+}
+
+/// Where spans of both overlap, each of which are in order.
+fn overlaps(a: &[Range<u64>], b: &[Range<u64>]) -> Vec<Range<u64>> {
+    let pairs =
+        a.iter().flat_map(|a| b.iter().map(move |b| a.start.max(b.start)..a.end.min(b.end)));
+    pairs.filter(|span| !span.is_empty()).collect()
 }
 
 fn join(a: Option<(u64, u64)>, b: Option<(u64, u64)>) -> Option<(u64, u64)> {

@@ -137,6 +137,7 @@ pub(crate) fn work<E: Engine, P: Protocol, R: Route>(
         Ok(true) => {
             let clocks = ThreadClocks::read();
             if let Err(fatal) = worker.load() {
+                worker.broken_off();
                 gate.fail(fatal);
             }
             spent = clocks.used_since(worker.spun_ns());

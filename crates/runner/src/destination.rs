@@ -119,6 +119,15 @@ impl Destination {
     }
 }
 
+/// Ends the following of a destination when dropped, whatever happens to the run.
+pub(crate) struct EndOfFollowing<'d>(pub(crate) &'d Destination);
+
+impl Drop for EndOfFollowing<'_> {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::AtomicU16;
@@ -155,5 +164,18 @@ mod tests {
             assert_ne!(destination.address(), at(1));
             destination.end();
         });
+    }
+
+    /// As when another thread of a run cannot start.
+    #[test]
+    fn a_scope_that_is_left_early_ends_the_following() {
+        let destination = Destination::new(&at(1), true);
+        let moving = Moving(AtomicU16::new(7));
+        let failed = thread::scope(|scope| -> Result<(), &str> {
+            let _end = EndOfFollowing(&destination);
+            scope.spawn(|| destination.follow(&moving));
+            Err("no thread")
+        });
+        assert_eq!(failed, Err("no thread"));
     }
 }

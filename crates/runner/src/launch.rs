@@ -14,7 +14,7 @@ use workload::Plan;
 
 use crate::collect::{Collector, Observer};
 use crate::concrete;
-use crate::destination::{Destination, Resolver};
+use crate::destination::{Destination, EndOfFollowing, Resolver};
 use crate::engines::{self, Choice};
 use crate::gate::{Gate, Opens};
 use crate::measurement::{measurement, tally_shape};
@@ -172,11 +172,13 @@ fn carry_out(
     };
     let destination = Destination::new(job.address, job.resolver.is_some());
     thread::scope(|scope| -> io::Result<()> {
+        // However this ends: the scope waits for every thread that began.
+        let _end = EndOfFollowing(&destination);
+        let _stop = watch.as_ref().map(StopWatch);
         if let Some(resolver) = job.resolver {
             let follow = || destination.follow(resolver);
             thread::Builder::new().name("resolver".to_owned()).spawn_scoped(scope, follow)?;
         }
-        let _stop = watch.as_ref().map(StopWatch);
         if let (Some(cluster), Some(watch)) = (cluster, &watch) {
             let look = move || watch.run(cluster.refresh);
             thread::Builder::new().name("cluster-watch".to_owned()).spawn_scoped(scope, look)?;
@@ -219,17 +221,17 @@ fn carry_out(
             );
             if let Err(error) = started {
                 gate.fail(Fatal(format!("starting a thread: {error}")));
-                destination.end();
                 return Err(error);
             }
         }
         drop(full);
         collector.collect(&messages, observer);
-        destination.end();
         Ok(())
     })?;
     let kept = job.rate.map(LiveRate::plan);
-    let mut measurement = measurement(kept.as_ref().unwrap_or(plan), collector, &gate, origin);
+    let tenures = watch.as_ref().map(TopologyWatch::tenures).unwrap_or_default();
+    let kept = kept.as_ref().unwrap_or(plan);
+    let mut measurement = measurement(kept, collector, &gate, origin, &tenures);
     if let Some(watch) = watch {
         let index = |name: &String| measurement.nodes.iter().position(|node| node.name == *name);
         for outage in &mut measurement.outages {

@@ -1,12 +1,16 @@
 //! What a run leaves: the tallies of its workers put together, when it ran and how it ended.
 
+use std::ops::Range;
 use std::time::{Duration, Instant, SystemTime};
 
-use measure::{Ending, Measurement, TallyShape, Usual};
+use measure::{Absence, Ending, Measurement, TallyShape, Tenure, Usual};
 use workload::{Pace, Plan, Stop};
 
 use crate::collect::Collector;
 use crate::gate::Gate;
+
+/// Shortest time without the client that is told: a busy machine may hold it up for less.
+const ABSENCE_MIN_NS: u64 = 500_000_000;
 
 /// Which histograms a tally of this plan keeps.
 #[must_use]
@@ -28,15 +32,18 @@ fn most_places(plan: &Plan) -> usize {
     placed.filter_map(|command| Some(command.several_asked()?.1)).max().unwrap_or(0)
 }
 
-/// What was measured of this plan from `origin` on.
+/// What was measured of this plan from `origin` on. Who had to answer when is said in `tenures`, of servers
+/// between which that changes.
 pub(crate) fn measurement(
     plan: &Plan,
     collector: Collector,
     gate: &Gate<'_>,
     origin: Instant,
+    tenures: &[Tenure],
 ) -> Measurement {
     let Collector { mut total, mut timeline, workers, span, successes, delayed, nodes, .. } =
         collector;
+    let away = collector.away.unwrap_or_default();
     let by_connection = collector.by_connection.into_iter().flatten().collect();
     let logs = collector.logs.into_iter().flatten().collect();
     timeline.settle();
@@ -60,10 +67,17 @@ pub(crate) fn measurement(
     timeline.end_at(elapsed_ns);
     let service_ns = total.service().quantile_ns(0.5).unwrap_or_default();
     let usual = Usual { due_every_ns: plan.due_every_ns(), service_ns };
-    let mut outages = successes.outages(elapsed_ns, &usual);
+    let tenures: Vec<Tenure> = tenures.iter().filter_map(|t| t.since(from_ns)).collect();
+    let since = |ns: u64| ns.saturating_sub(from_ns).min(elapsed_ns);
+    let away = away.iter().map(|span| since(span.start)..since(span.end));
+    let away: Vec<_> = away.filter(|span| !span.is_empty()).collect();
+    let mut outages = successes.outages(elapsed_ns, &usual, &tenures, &away);
     // A schedule may pause, and nothing can succeed while nothing is due.
     outages.retain(|o| o.failures.total() > 0 || plan.is_due_within(o.from_ns, o.to_ns));
+    let absences = away.iter().filter(|span| span.end - span.start >= ABSENCE_MIN_NS);
+    let absence = |span: &Range<u64>| Absence { from_ns: span.start, to_ns: span.end };
     Measurement {
+        absences: absences.map(absence).collect(),
         outages,
         delayed,
         total,

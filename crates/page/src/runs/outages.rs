@@ -80,8 +80,7 @@ fn lasted(outage: &Outage) -> String {
 
 /// The server that was out, where there are several.
 fn server(run: &Run, outage: &Outage) -> String {
-    let node = run.measurement.nodes.get(usize::from(outage.node));
-    node.map_or("–".to_owned(), |node| node.name.clone())
+    report::server_name(&run.plan, &run.measurement, outage).unwrap_or_else(|| "–".to_owned())
 }
 
 fn failed(outage: &Outage) -> String {

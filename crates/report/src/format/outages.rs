@@ -4,9 +4,10 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use measure::{Ending, Failures, Outage};
+use measure::{Absence, Ending, Failures, Outage};
 use workload::quantity::counted;
 
+use crate::outages::server_name;
 use crate::quantity::msec_at_most;
 use crate::{Summary, escape};
 
@@ -34,7 +35,7 @@ pub(super) fn write(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()
         let retried = counted(connections.retried, "request");
         writeln!(out, "  retried: {retried}, {} in all", counted(connections.retries, "time"))?;
     }
-    if connections.dropped > 0 && (connections.reconnects > 0 || lost > 0) {
+    if connections.dropped > 0 {
         let (dropped, back) = (connections.dropped, connections.reconnects);
         writeln!(out, "  connections lost: {dropped}, reopened: {back}")?;
     }
@@ -51,18 +52,26 @@ pub(super) fn write_pushes(summary: &Summary<'_>, out: &mut dyn Write) -> io::Re
 
 /// The outages, after everything else that is told of the whole run.
 pub(super) fn write_outages(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let outages = summary.outages();
-    if outages.is_empty() {
+    let (outages, run) = (summary.outages(), summary.run);
+    let absences = &run.measurement.absences;
+    if outages.is_empty() && absences.is_empty() {
         return Ok(());
     }
     writeln!(out, "\nOutages (seconds from the start, to within 0.02 s):")?;
-    let nodes = &summary.run.measurement.nodes;
     for outage in outages.iter().take(SHOWN_MAX) {
-        let node = nodes.get(usize::from(outage.node)).map(|node| escape(&node.name));
+        let node = server_name(&run.plan, &run.measurement, outage).map(escape);
         write_outage(outage, node.as_deref(), summary.connections().unanswered, out)?;
     }
     if outages.len() > SHOWN_MAX {
         writeln!(out, "  and {} more", outages.len() - SHOWN_MAX)?;
+    }
+    for absence in absences.iter().take(SHOWN_MAX) {
+        let length = seconds(absence.length_ns());
+        let (from, to) = (seconds(absence.from_ns), seconds(absence.to_ns));
+        writeln!(out, "  keystorm itself did not run for {length} s, from {from} to {to}")?;
+    }
+    if absences.len() > SHOWN_MAX {
+        writeln!(out, "  and {} more times", absences.len() - SHOWN_MAX)?;
     }
     if let Some(delayed) = summary.delayed.filter(|delayed| delayed.count > 0) {
         let [p50, p99, max] = [delayed.p50_ns, delayed.p99_ns, delayed.max_ns].map(msec_at_most);
@@ -128,6 +137,11 @@ pub(super) fn in_a_line(summary: &Summary<'_>) -> String {
             let outages = counted(n as u64, "outage");
             let _ = write!(line, ", {outages} of {} s{in_all}", seconds(length_ns));
         }
+    }
+    let absences = summary.run.measurement.absences.iter();
+    let away_ns = absences.map(Absence::length_ns).fold(0, u64::saturating_add);
+    if away_ns > 0 {
+        let _ = write!(line, ", keystorm did not run for {} s", seconds(away_ns));
     }
     line
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::time::{Duration, SystemTime};
 
-use measure::{Ending, Measurement, Outage, Timeline};
+use measure::{Absence, Ending, Measurement, Outage, Timeline};
 
 use super::remarks::joined;
 use crate::RecordError;
@@ -22,6 +22,7 @@ pub(super) fn measurement(
     let end_ns = |share: &Measurement| offset_ns(share).saturating_add(share.elapsed_ns);
     let elapsed_ns = shares.iter().map(end_ns).max().unwrap_or_default();
     let outages = outages(&shares, offset_ns);
+    let absences = absences(&shares, offset_ns);
     let timelines: Vec<_> = shares.iter().map(|s| (offset_ns(s), &s.timeline)).collect();
     let mut timeline = Timeline::merged(&timelines)?;
     if shares.len() > 1 {
@@ -49,6 +50,7 @@ pub(super) fn measurement(
         total,
         timeline,
         outages,
+        absences,
         delayed,
         started_at: start,
         elapsed_ns,
@@ -94,6 +96,27 @@ fn outages(shares: &[Measurement], offset_ns: impl Fn(&Measurement) -> u64) -> V
         .collect();
     let seen: Vec<_> = seen.iter().map(|(offset_ns, seen)| (*offset_ns, &seen[..])).collect();
     crate::outages::common(&seen)
+}
+
+/// When any client did not run, in order.
+fn absences(shares: &[Measurement], offset_ns: impl Fn(&Measurement) -> u64) -> Vec<Absence> {
+    let later = |share: &Measurement| {
+        let by_ns = offset_ns(share);
+        let shift = move |a: &Absence| Absence {
+            from_ns: a.from_ns.saturating_add(by_ns),
+            to_ns: a.to_ns.saturating_add(by_ns),
+        };
+        share.absences.iter().map(shift).collect::<Vec<_>>()
+    };
+    let mut all: Vec<Absence> = shares.iter().flat_map(later).collect();
+    all.sort_by_key(|absence| absence.from_ns);
+    // What several were away for is one span.
+    all.dedup_by(|next, last| {
+        let meet = next.from_ns <= last.to_ns;
+        last.to_ns = if meet { last.to_ns.max(next.to_ns) } else { last.to_ns };
+        meet
+    });
+    all
 }
 
 /// Complete if all were; else what kept one from it, a failure before an interruption.

@@ -15,7 +15,7 @@ use super::counts::{ErrorRecord, KeyRecord, LookupRecord};
 use super::latency::LatencyRecord;
 use super::node::NodeRecord;
 use super::operation::OperationRecord;
-use super::outages::OutageRecord;
+use super::outages::{AbsenceRecord, OutageRecord};
 use super::probe::ProbeRecord;
 use super::timeline::{self, PointRecord};
 use super::{Common, RecordError};
@@ -50,6 +50,8 @@ pub(super) struct TestRecord {
     lateness_ms: Option<LatenessRecord>,
     #[serde(default)]
     outages: Vec<OutageRecord>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    absences: Vec<AbsenceRecord>,
     /// Response times of the requests of a schedule that were due in outages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     delayed_ms: Option<LatencyRecord>,
@@ -148,6 +150,9 @@ pub(super) struct LatenessRecord {
     total: LatencyRecord,
     /// The part of it for which a connection had room.
     own: LatencyRecord,
+    /// Requests that were lost before they could be sent.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    given_up: u64,
     /// Requests that were due. Files of earlier versions do not say; then those that were sent.
     #[serde(default)]
     due: Option<u64>,
@@ -155,14 +160,15 @@ pub(super) struct LatenessRecord {
 
 impl LatenessRecord {
     pub(super) fn of(lateness: &Lateness) -> Result<Self, RecordError> {
-        let Lateness { total, own, due } = lateness;
-        Ok(Self { total: LatencyRecord::of(total)?, own: LatencyRecord::of(own)?, due: Some(*due) })
+        let Lateness { total, own, given_up, due } = lateness;
+        let (total, own) = (LatencyRecord::of(total)?, LatencyRecord::of(own)?);
+        Ok(Self { total, own, given_up: *given_up, due: Some(*due) })
     }
 
     pub(super) fn lateness(&self) -> Result<Lateness, RecordError> {
         let total = self.total.latency()?;
         let due = self.due.unwrap_or(total.count());
-        Ok(Lateness { total, own: self.own.latency()?, due })
+        Ok(Lateness { total, own: self.own.latency()?, given_up: self.given_up, due })
     }
 }
 
@@ -227,6 +233,7 @@ impl TestRecord {
             total,
             timeline,
             outages,
+            absences,
             delayed,
             started_at,
             elapsed_ns,
@@ -278,6 +285,7 @@ impl TestRecord {
             nodes: nodes.iter().map(NodeRecord::of).collect::<Result<_, _>>()?,
             lateness_ms: lateness.as_ref().map(LatenessRecord::of).transpose()?,
             outages: outages.iter().map(OutageRecord::of).collect(),
+            absences: absences.iter().map(AbsenceRecord::of).collect(),
             delayed_ms: delayed.as_ref().map(LatencyRecord::of).transpose()?,
             worst_moments: WorstMoments::of(run),
             timeline_interval_s: *interval_ns as f64 / 1e9,
@@ -340,6 +348,7 @@ impl TestRecord {
         let measurement = Measurement {
             total,
             outages: self.outages.iter().map(OutageRecord::outage).collect::<Result<_, _>>()?,
+            absences: self.absences.iter().map(AbsenceRecord::absence).collect::<Result<_, _>>()?,
             delayed: self.delayed_ms.as_ref().map(LatencyRecord::latency).transpose()?,
             timeline,
             started_at,

@@ -125,11 +125,16 @@ impl<'s> Report<'s> {
         never(kept && says_missed, "the schedule was kept, and is said to be missed");
         never(!kept && says_kept, "the schedule was missed, and is said to be kept");
         let all_sent = self.says("/s were sent") && !self.says("all but");
-        never(all_sent && figures.unsent > 0, "some were never sent, and all were");
+        never(
+            all_sent && figures.unsent + figures.given_up > 0,
+            "some were never sent, and all were",
+        );
         let connections = self.summary.connections();
         let unanswered = connections.lost + connections.timed_out + connections.unanswered;
+        let unanswered = unanswered.saturating_sub(figures.given_up);
         never(self.says(" and answered;") && unanswered > 0, "some had no reply, and all had one");
-        never(figures.due != figures.sent + figures.unsent, "due is not sent and never sent");
+        let all = figures.sent + figures.given_up + figures.unsent;
+        never(figures.due != all, "due is not sent, given up and never sent");
         never(figures.late > figures.sent, "more were late than sent");
         let held_up = self.schedule.contains("fell behind");
         never(held_up && self.says("and answered;"), "replies fell behind, and are said to be in");
@@ -174,7 +179,11 @@ impl<'s> Report<'s> {
             LimitedBy::Client => {
                 let quota = self.known("client_stopped_by_quota") * 2.0 > client_held;
                 let left = !no_time_left(self.client());
-                never(left && !(quota && client_held >= HELD), "the client had time left");
+                let absent = self.known("client_absent") > 0.0;
+                never(
+                    left && !absent && !(quota && client_held >= HELD),
+                    "the client had time left",
+                );
             }
             LimitedBy::Contention => {
                 never(!short && self.known("cpu_stolen") < HELD, "nobody was kept from a CPU");

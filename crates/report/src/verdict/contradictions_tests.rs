@@ -191,6 +191,7 @@ impl Story {
             from_ns: at(from),
             to_ns: at(from + length),
             to_the_end: from + length >= 1.0,
+            of_all: from + length >= 1.0,
             first_failure_ns: Some(at(from)).filter(|_| failures.total() > 0),
             failures,
             rate_before_per_s: None,

@@ -39,6 +39,8 @@ pub enum Cause {
     ClientQuota,
     /// The client sent requests late although connections had room.
     ClientLate,
+    /// The client itself did not run for a while.
+    ClientAbsent,
 }
 
 impl Cause {
@@ -58,6 +60,7 @@ impl Cause {
             Self::ClientBusy => "client-busy",
             Self::ClientQuota => "client-quota",
             Self::ClientLate => "client-late",
+            Self::ClientAbsent => "client-absent",
         }
     }
 
@@ -71,6 +74,7 @@ impl Cause {
             Self::ClientBusy => "the client had no CPU left",
             Self::ClientQuota => "the client was stopped by its CPU quota",
             Self::ClientLate => "the client sent requests late",
+            Self::ClientAbsent => "the client itself did not run",
         }
     }
 }
@@ -125,6 +129,12 @@ impl Disturbance {
             Finding::EachOther => return Some(Self::held(Cause::CpuShared, ends)),
             Finding::ServerQuota | Finding::ServerBlocked => return None,
             _ => {}
+        }
+        if evidence.absent_s > 0.0 {
+            let length = time(evidence.absent_s);
+            let text = format!("the client itself did not run for {length}, as if stopped");
+            let evidence = vec![figure("client_absent", evidence.absent_s, "seconds")];
+            return Some(Self { cause: Cause::ClientAbsent, evidence, text });
         }
         if evidence.stolen >= HELD {
             let text = format!(

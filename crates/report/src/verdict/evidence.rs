@@ -5,11 +5,12 @@
 use std::collections::BTreeMap;
 
 use host::{BusyPart, ServerBusy, ServerUse, Watched};
-use measure::{CORRUPT, Ending, MISSING, Measurement, WorkerUse};
+use measure::{Absence, CORRUPT, Ending, MISSING, Measurement, WorkerUse};
 use workload::Plan;
 
 use super::threads::ThreadUse;
 use crate::Failures;
+use crate::outages::server_name;
 use crate::schedule::ScheduleFigures;
 
 /// Everything that the rules look at, and nothing else.
@@ -27,6 +28,8 @@ pub(super) struct Evidence {
     pub(super) unanswered: u64,
     /// Spans in which nothing succeeded.
     pub(super) outages: Option<Outages>,
+    /// For how long the client itself did not run.
+    pub(super) absent_s: f64,
     /// Whether an error ended the run.
     pub(super) broken_off: bool,
     /// Length of the measured part.
@@ -103,10 +106,12 @@ pub(super) struct Outages {
     pub(super) failed: u64,
     /// Whether one lasted to the end.
     pub(super) to_the_end: bool,
+    /// For how long at the end nothing succeeded on any server.
+    pub(super) all_s: Option<f64>,
 }
 
 impl Outages {
-    fn of(measurement: &Measurement) -> Option<Self> {
+    fn of(plan: &Plan, measurement: &Measurement) -> Option<Self> {
         let mut by_node: BTreeMap<u16, (usize, u64, u64, bool)> = BTreeMap::new();
         for outage in &measurement.outages {
             let (count, total_ns, failed, to_the_end) = by_node.entry(outage.node).or_default();
@@ -117,8 +122,11 @@ impl Outages {
         }
         let (node, (count, total_ns, failed, to_the_end)) =
             by_node.into_iter().max_by_key(|(_, (_, ns, ..))| *ns)?;
-        let node = measurement.nodes.get(usize::from(node)).map(|node| node.name.clone());
-        Some(Self { count, total_s: total_ns as f64 / 1e9, node, failed, to_the_end })
+        let mut outages = measurement.outages.iter();
+        let longest = outages.clone().find(|outage| outage.node == node)?;
+        let node = server_name(plan, measurement, longest);
+        let all_s = outages.find(|o| o.of_all).map(|o| o.length_ns() as f64 / 1e9);
+        Some(Self { count, total_s: total_ns as f64 / 1e9, node, failed, to_the_end, all_s })
     }
 }
 
@@ -182,6 +190,8 @@ impl Evidence {
         let connections = &total.connections;
         let failures = Failures::of(measurement);
         let given_up = connections.lost.saturating_add(connections.timed_out);
+        let absences = measurement.absences.iter();
+        let absent_ns = absences.map(Absence::length_ns).fold(0, u64::saturating_add);
         let blocking = plan.sequence.iter().map(workload::CommandSpec::name);
         Self {
             requests,
@@ -189,7 +199,8 @@ impl Evidence {
             missing: total.errors.of_kind(MISSING),
             corrupt: total.errors.of_kind(CORRUPT),
             unanswered: given_up.saturating_add(connections.unanswered),
-            outages: Outages::of(measurement),
+            outages: Outages::of(plan, measurement),
+            absent_s: absent_ns as f64 / 1e9,
             broken_off: matches!(measurement.ending, Ending::Failed(_)),
             span_s,
             load_s,

@@ -41,6 +41,8 @@ pub enum Finding {
     Errors,
     /// Nothing succeeded for a while.
     Outage,
+    /// The client itself did not run for a while.
+    Absence,
     /// Nothing was answered.
     Nothing,
     /// It was too short to say.
@@ -100,7 +102,7 @@ impl Finding {
             Self::Outage => LimitedBy::Outage,
             Self::ScheduleKept | Self::ScheduleMissed | Self::ScheduleBehind => LimitedBy::Schedule,
             Self::Server | Self::ServerQuota | Self::ServerBlocked => LimitedBy::Server,
-            Self::Client | Self::ClientQuota => LimitedBy::Client,
+            Self::Client | Self::ClientQuota | Self::Absence => LimitedBy::Client,
             Self::EachOther | Self::ServerStarved | Self::ClientStarved | Self::Stolen => {
                 LimitedBy::Contention
             }
@@ -136,7 +138,7 @@ pub(super) fn find(evidence: &Evidence) -> Finding {
     }
     if let Some(Schedule { figures, .. }) = schedule {
         let room = evidence.in_flight() < FULL * evidence.slots as f64;
-        if !figures.kept() && (room || figures.fault == Some(Fault::Client)) {
+        if !figures.kept() && (room || figures.fault.is_some_and(Fault::is_own)) {
             return Finding::ScheduleMissed;
         }
         if figures.kept() {
@@ -166,6 +168,11 @@ fn spoiled(evidence: &Evidence) -> Option<Finding> {
     if evidence.failed as f64 > ERRORS_SHARE * evidence.asked() as f64 {
         return Some(Finding::Errors);
     }
+    let kept = |s: &Schedule| s.figures.kept() && s.figures.behind_ns.is_none();
+    let harmless = evidence.schedule.as_ref().is_some_and(kept);
+    if evidence.absent_s > OUTAGE_SHARE * evidence.span_s && !harmless {
+        return Some(Finding::Absence);
+    }
     if evidence.requests == 0 {
         return Some(Finding::Nothing);
     }
@@ -174,7 +181,8 @@ fn spoiled(evidence: &Evidence) -> Option<Finding> {
 
 /// Whether somebody's CPU was the limit: at work, or kept from it.
 fn cpu(evidence: &Evidence) -> Option<Finding> {
-    let late_client = |s: &Schedule| !s.figures.kept() && s.figures.fault == Some(Fault::Client);
+    let late_client =
+        |s: &Schedule| !s.figures.kept() && s.figures.fault.is_some_and(Fault::is_own);
     let ours = evidence.schedule.as_ref().is_some_and(late_client);
     let client = evidence.client;
     let server = evidence.server.map(|server| server.time);

@@ -51,6 +51,7 @@ fn figures(late: u64, unsent: u64, fault: Option<Fault>) -> ScheduleFigures {
         span_ns: 1_000_000_000,
         due: 10_000,
         sent: 10_000 - unsent,
+        given_up: 0,
         late,
         unsent,
         late_p50_ns: 20_000,
@@ -78,7 +79,7 @@ fn behind() -> Option<Schedule> {
 }
 
 fn out(count: usize, total_s: f64) -> Option<Outages> {
-    Some(Outages { count, total_s, node: None, failed: 0, to_the_end: false })
+    Some(Outages { count, total_s, node: None, failed: 0, to_the_end: false, all_s: None })
 }
 
 fn out_on(node: &str, count: usize, total_s: f64) -> Option<Outages> {
@@ -175,6 +176,37 @@ fn cases() -> Vec<Case> {
             F::Outage,
             L::Outage,
             "nothing succeeded on n:1 for 0.50 s of 1.00 s, in 2 outages",
+        ),
+        (
+            "outages of every node",
+            Evidence {
+                outages: out_on("n:1", 2, 0.5).map(|o| Outages { all_s: Some(0.2), ..o }),
+                ..idle()
+            },
+            F::Outage,
+            L::Outage,
+            "nothing succeeded on n:1 for 0.50 s of 1.00 s, in 2 outages, and on no server for the last 0.20 s;",
+        ),
+        (
+            "a client that was stopped",
+            Evidence { absent_s: 0.5, ..idle() },
+            F::Absence,
+            L::Client,
+            "client: keystorm itself did not run for 0.50 s of 1.00 s",
+        ),
+        (
+            "a client that was stopped and late for it",
+            Evidence { absent_s: 0.5, schedule: missed(Fault::Absence), ..idle() },
+            F::Absence,
+            L::Client,
+            "had been stopped, so ",
+        ),
+        (
+            "a client that was stopped without missing anything",
+            Evidence { absent_s: 0.5, schedule: asked(), ..idle() },
+            F::ScheduleKept,
+            L::Schedule,
+            "were sent and answered",
         ),
         (
             "an outage of no weight",

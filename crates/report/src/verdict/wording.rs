@@ -35,6 +35,13 @@ fn what(finding: Finding, evidence: &Evidence) -> String {
             }
         }
         Finding::Outage => outage(evidence),
+        Finding::Absence => format!(
+            "keystorm itself did not run for {:.2} s of {:.2} s, as if it or its machine had \
+             been stopped{}; {server}",
+            evidence.absent_s,
+            evidence.span_s.max(evidence.absent_s),
+            so(evidence)
+        ),
         Finding::Nothing => "nothing was measured".to_owned(),
         Finding::Short => format!("the load lasted {}", time(evidence.load_s)),
         Finding::ScheduleKept => format!("{}; {server}", kept(evidence)),
@@ -130,7 +137,7 @@ fn how_it_failed(evidence: &Evidence) -> &'static str {
 fn kept(evidence: &Evidence) -> String {
     let Some(Schedule { figures, .. }) = &evidence.schedule else { return String::new() };
     let rate = rate(figures.due_rps);
-    let but = match figures.unsent {
+    let but = match figures.unsent + figures.given_up {
         0 => String::new(),
         unsent => format!("all but {} of ", requests(unsent)),
     };
@@ -138,7 +145,7 @@ fn kept(evidence: &Evidence) -> String {
         0 => String::new(),
         _ => format!(" ({} of them over 10 ms late)", figures.late_percent()),
     };
-    let answered = match evidence.unanswered {
+    let answered = match evidence.unanswered.saturating_sub(figures.given_up) {
         0 => " and answered".to_owned(),
         // Only an end before its time leaves so many that are no errors.
         waiting if waiting as f64 > ERRORS_SHARE * figures.due as f64 => {
@@ -151,7 +158,7 @@ fn kept(evidence: &Evidence) -> String {
 
 fn outage(evidence: &Evidence) -> String {
     let Some(outages) = &evidence.outages else { return String::new() };
-    let Outages { count, total_s, node, failed, to_the_end } = outages;
+    let Outages { count, total_s, node, failed, to_the_end, all_s } = outages;
     let on = node.as_ref().map_or(String::new(), |name| format!(" on {name}"));
     let of = if *count == 1 { String::new() } else { format!(", in {count} outages") };
     let span_s = evidence.span_s.max(*total_s);
@@ -160,7 +167,11 @@ fn outage(evidence: &Evidence) -> String {
         (0, _) => "no request failed, requests only waited".to_owned(),
         (n, _) => format!("{} failed during it", requests(*n)),
     };
-    format!("nothing succeeded{on} for {total_s:.2} s of {span_s:.2} s{of}; {cost}")
+    let all = match (all_s, node) {
+        (Some(all_s), Some(_)) => format!(", and on no server for the last {all_s:.2} s"),
+        _ => String::new(),
+    };
+    format!("nothing succeeded{on} for {total_s:.2} s of {span_s:.2} s{of}{all}; {cost}")
 }
 
 fn advice(finding: Finding, evidence: &Evidence) -> String {
@@ -172,6 +183,7 @@ fn advice(finding: Finding, evidence: &Evidence) -> String {
         Finding::Outage => {
             "judge by the outages: rates and latencies over the whole test mix two states"
         }
+        Finding::Absence => "repeat the test: this says nothing of the server",
         Finding::Nothing => "see the error above",
         Finding::Short => "to find out, run longer (-n or --duration)",
         Finding::ScheduleKept => "use a higher rate to find the limit",
@@ -333,6 +345,8 @@ fn room(evidence: &Evidence) -> &'static str {
     match evidence.schedule.as_ref().and_then(|schedule| schedule.figures.fault) {
         Some(Fault::Client) => ", although connections had room",
         Some(Fault::Outage) => ", since nothing succeeded anymore",
+        Some(Fault::ServerOut) => ", since a server that was out was waited for",
+        Some(Fault::Absence) => ", since keystorm itself did not run for a while",
         Some(Fault::NoRoom) => ", since every connection was waiting for replies",
         None => "",
     }
@@ -386,6 +400,7 @@ fn figures(evidence: &Evidence) -> Vec<EvidenceFigure> {
         of("sent_too_late", schedule.map(|s| s.late as f64 / s.due as f64), "share"),
         of("failed", (asked > 0.0).then(|| evidence.failed as f64 / asked), "share"),
         of("outages", evidence.outages.as_ref().map(|o| o.total_s), "seconds"),
+        of("client_absent", Some(evidence.absent_s).filter(|s| *s > 0.0), "seconds"),
         of("load", Some(evidence.load_s), "seconds"),
     ]
     .into_iter()

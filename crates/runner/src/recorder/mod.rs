@@ -9,6 +9,7 @@ mod beside;
 mod outbox;
 mod silence;
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::Duration;
@@ -25,6 +26,9 @@ use self::silence::Silence;
 use crate::collect::Message;
 use crate::request::{Abandoned, Answer, Answered, Progress, Request};
 use crate::{FailedRequest, FailedRequests, Gauges, INTERVAL_NS};
+
+/// Absences of a worker that are kept.
+const ABSENCES_MAX: usize = 1000;
 
 pub(crate) struct Recorder {
     worker: u16,
@@ -48,6 +52,8 @@ pub(crate) struct Recorder {
     beside: Beside,
     /// Of each node.
     silences: Vec<Silence>,
+    /// When this worker did not run.
+    away: Vec<Range<u64>>,
     /// Shortest silence that the schedule does not explain.
     usual_ns: u64,
     /// What users of a schedule waited who came while nothing succeeded.
@@ -98,6 +104,7 @@ impl Recorder {
             node: 0,
             beside: Beside::default(),
             silences: vec![Silence::since(0)],
+            away: Vec::new(),
             usual_ns: 0,
             delayed: shape.scheduled.then(|| Latency::new(shape.precision)),
             fresh: 0,
@@ -382,9 +389,30 @@ impl Recorder {
         }
     }
 
+    /// CPU time that this thread, which calls, has used since it last handed over an interval.
+    pub(crate) fn cpu_since_turn_ns(&self) -> u64 {
+        let cpu_ns = (thread_cpu() - self.cpu_from).as_nanos() as u64;
+        cpu_ns.saturating_sub(self.gauges.cpu_ns)
+    }
+
+    /// This worker did not run in this span.
+    pub(crate) fn was_away(&mut self, span: Range<u64>) {
+        self.silences.iter_mut().for_each(|silence| silence.begin(span.end));
+        if self.away.len() < ABSENCES_MAX {
+            self.away.push(span);
+        }
+    }
+
     /// The run was stopped from outside at `now_ns`: it ends then, not with its last reply.
     pub(crate) fn stopped(&mut self, now_ns: u64) {
         self.last_end_ns = self.last_end_ns.max(now_ns);
+    }
+
+    /// Adds `count` measured requests of a schedule that are lost without being sent.
+    pub(crate) fn given_up(&mut self, count: u64) {
+        if let Some(lateness) = &mut self.tally.lateness {
+            lateness.given_up += count;
+        }
     }
 
     /// Adds requests of the schedule that were due, sent or not; to be said once, at the end.
@@ -461,8 +489,9 @@ impl Recorder {
         let slices = std::mem::take(&mut self.slices);
         let (by_connection, log) = self.beside.take();
         let delayed = self.delayed.take();
+        let away = std::mem::take(&mut self.away);
         let last = self.message(tally, slices);
-        (self.full.end_with(last), Finished { span, delayed, by_connection, log })
+        (self.full.end_with(last), Finished { span, away, delayed, by_connection, log })
     }
 }
 
@@ -471,6 +500,8 @@ impl Recorder {
 pub(crate) struct Finished {
     /// From where measuring began to the end of the last request that counted.
     pub(crate) span: Option<(u64, u64)>,
+    /// When this worker did not run.
+    pub(crate) away: Vec<Range<u64>>,
     /// What users of a schedule waited who came while nothing succeeded.
     pub(crate) delayed: Option<Latency>,
     /// What each connection saw, where that was asked for.

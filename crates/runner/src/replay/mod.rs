@@ -4,6 +4,7 @@
 mod clients;
 mod cluster;
 mod compare;
+mod endings;
 mod faults;
 mod inserts;
 mod live_rate;
@@ -18,16 +19,19 @@ mod schedules;
 mod search;
 mod seeds;
 mod server;
+mod shards;
 mod slow_collector;
+mod stopped;
 mod time;
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, mpsc};
 use std::time::Instant;
 
-use engine::{Address, Scripted};
-use measure::Measurement;
+use engine::{Address, Script, Scripted};
+use measure::{Measurement, Tenure};
 use wire::cluster::Topology;
 use wire::resp::Resp;
 use workload::{
@@ -35,6 +39,7 @@ use workload::{
     Shard, Stop, Target, Window,
 };
 
+use crate::LiveRate;
 use crate::collect::{Collector, Message, Observer, Snapshot};
 use crate::concrete::work;
 use crate::destination::Destination;
@@ -46,7 +51,7 @@ use crate::recorder::Recorder;
 use crate::route::cluster::{ClusterJob, TopologyWatch};
 use crate::route::{Cluster, Direct};
 use crate::worker::{Worker, WorkerContext};
-use server::{Log, Server};
+use server::{Collects, Log, Server};
 
 pub(crate) const MS: u64 = 1_000_000;
 pub(crate) const SECOND: u64 = 1_000 * MS;
@@ -125,20 +130,52 @@ pub(crate) fn replay_on(
     server: Server,
     cluster: Option<&Topology>,
 ) -> (Measurement, Log) {
-    replay_by(parts, server, |engine, context, recorder| match cluster {
-        None => {
+    let Some(topology) = cluster else {
+        return replay_by(parts, server, |engine, context, recorder| {
             let route = Direct::new(&context, &[]);
             work(Worker::<_, Resp, _>::new(engine, context, recorder, route))
+        });
+    };
+    let watch = TopologyWatch::new(topology);
+    let (log, shared) = (Rc::new(RefCell::new(Log::default())), Shared::of(&server));
+    let script = server.logging_to(Rc::clone(&log));
+    let measured = replay_cluster(parts, script, &shared, (&watch, topology));
+    (measured, log.take())
+}
+
+/// Runs the plan against a script that plays the nodes of a cluster.
+fn replay_cluster<S: Script>(
+    parts: PlanParts,
+    script: S,
+    shared: &Shared,
+    (watch, topology): (&TopologyWatch, &Topology),
+) -> Measurement {
+    let run = |engine: Scripted<S>, context: WorkerContext<'_>, recorder| {
+        let known = |spec: &CommandSpec| wire::cluster::known(&spec.name(), None).unwrap();
+        let routings: Vec<_> = context.plan.sequence.iter().map(known).collect();
+        let job = ClusterJob { topology, routings: &routings, refresh: &|_| None };
+        let route = Cluster::new::<Resp>(&context, &job, watch);
+        work(Worker::<_, Resp, _>::new(engine, context, recorder, route))
+    };
+    replay_script(parts, script, shared, run, || watch.tenures())
+}
+
+/// What others have of a script and a run.
+#[derive(Default)]
+struct Shared {
+    interrupted: Arc<AtomicBool>,
+    rate: Option<Arc<LiveRate>>,
+    collects: Option<Rc<RefCell<Collects>>>,
+}
+
+impl Shared {
+    fn of(server: &Server) -> Self {
+        Self {
+            interrupted: Arc::clone(&server.interrupted),
+            rate: server.rate.clone(),
+            collects: server.collects.clone(),
         }
-        Some(topology) => {
-            let watch = TopologyWatch::new(topology);
-            let known = |spec: &CommandSpec| wire::cluster::known(&spec.name(), None).unwrap();
-            let routings: Vec<_> = context.plan.sequence.iter().map(known).collect();
-            let job = ClusterJob { topology, routings: &routings, refresh: &|_| None };
-            let route = Cluster::new::<Resp>(&context, &job, &watch);
-            work(Worker::<_, Resp, _>::new(engine, context, recorder, route))
-        }
-    })
+    }
 }
 
 /// Runs the plan by the route that `run` makes a worker for.
@@ -147,12 +184,23 @@ fn replay_by(
     server: Server,
     run: impl FnOnce(Scripted<Server>, WorkerContext<'_>, Recorder) -> Vec<Message>,
 ) -> (Measurement, Log) {
+    let (log, shared) = (Rc::new(RefCell::new(Log::default())), Shared::of(&server));
+    let script = server.logging_to(Rc::clone(&log));
+    let measured = replay_script(parts, script, &shared, run, Vec::new);
+    (measured, log.take())
+}
+
+/// Runs the plan against a script. Who had to answer when is asked for at the end.
+fn replay_script<S: Script>(
+    parts: PlanParts,
+    script: S,
+    shared: &Shared,
+    run: impl FnOnce(Scripted<S>, WorkerContext<'_>, Recorder) -> Vec<Message>,
+    tenures: impl FnOnce() -> Vec<Tenure>,
+) -> Measurement {
     let plan = parts.build().unwrap();
-    let log = Rc::new(RefCell::new(Log::default()));
-    let collects = server.collects.clone();
-    let interrupted = Arc::clone(&server.interrupted);
-    let rate = server.rate.clone();
-    let engine = Scripted::new(server.logging_to(Rc::clone(&log)));
+    let Shared { interrupted, rate, collects } = shared;
+    let engine = Scripted::new(script);
     let shape = tally_shape(&plan);
     // Nobody takes messages before the worker has ended, and room for many costs more than a run. A slow
     // collector has room for a few, and takes them when the server says so.
@@ -169,7 +217,7 @@ fn replay_by(
     }
     let (empty, ready) = mpsc::channel();
     let mut collector = Collector::new(shape, vec![empty], "scripted");
-    let gate = Gate::new(1, Opens::AtOnce, &interrupted);
+    let gate = Gate::new(1, Opens::AtOnce, interrupted);
     let budget = plan.budget();
     let warmup = budget.for_warmup();
     let destination = Destination::new(&Address::Unix("/nowhere".into()), false);
@@ -203,7 +251,6 @@ fn replay_by(
     }
     drop(late);
     collector.collect(&messages, &mut Nobody);
-    let kept = rate.map_or(plan.clone(), |rate| rate.plan());
-    let measured = measurement(&kept, collector, &gate, Instant::now());
-    (measured, log.take())
+    let kept = rate.as_ref().map_or(plan.clone(), |rate| rate.plan());
+    measurement(&kept, collector, &gate, Instant::now(), &tenures())
 }

@@ -25,7 +25,13 @@ fn known_as(servers: u16) -> Vec<(String, u16)> {
 }
 
 /// A plan of these commands on so many servers.
-fn on_ring(servers: u16, lines: &[&str], connections: u32, depth: u32, stop: Stop) -> PlanParts {
+pub(super) fn on_ring(
+    servers: u16,
+    lines: &[&str],
+    connections: u32,
+    depth: u32,
+    stop: Stop,
+) -> PlanParts {
     let mut parts = parts(connections, depth, stop);
     let tcp = |(host, port)| Endpoint::Tcp { host, port };
     let servers = known_as(servers).into_iter().map(tcp).collect();
@@ -36,7 +42,7 @@ fn on_ring(servers: u16, lines: &[&str], connections: u32, depth: u32, stop: Sto
     parts
 }
 
-fn replay(parts: PlanParts, server: Server) -> (Measurement, Log) {
+pub(super) fn replay(parts: PlanParts, server: Server) -> (Measurement, Log) {
     let count = parts.target.ring().unwrap().0.len() as u16;
     let server_of = |(host, port): (String, u16)| RingServer {
         known_as: (host, port),
@@ -51,7 +57,7 @@ fn replay(parts: PlanParts, server: Server) -> (Measurement, Log) {
 }
 
 /// One key in two is there.
-fn half_there(words: &[String], _: usize) -> Vec<u8> {
+pub(super) fn half_there(words: &[String], _: usize) -> Vec<u8> {
     let there = |key: &&String| key.ends_with(['1', '3', '5', '7', '9']);
     match words[0].as_str() {
         "get" => {
@@ -261,4 +267,33 @@ fn steps_go_to_the_servers_of_their_keys() {
         assert_eq!((both.missed, both.ok), (pair.miss, pair.ok));
         assert_eq!(pair.keys.asked, 10_000);
     }
+}
+
+#[test]
+fn the_last_server_to_go_is_out_to_the_end_as_the_others_are() {
+    for pace in [Pace::Closed, Pace::constant(800.0)] {
+        let mut plan = on_ring(2, &["get k:__rand_int__"], 4, 1, Stop::AfterNs(5 * SECOND));
+        (plan.reconnect, plan.on_error, plan.pace) = (true, OnError::Count, pace);
+        let server = Server::taking(MS / 10).in_lines(half_there).down(2 * SECOND..u64::MAX);
+        let (got, _) = replay(plan, server);
+        assert_eq!(got.outages.len(), 2, "{:?}", got.outages);
+        assert!(
+            got.outages.iter().all(|o| o.to_the_end && o.from_ns.abs_diff(2 * SECOND) < 50 * MS)
+        );
+        assert!(got.outages.iter().any(|o| o.of_all));
+    }
+}
+
+/// One server of three dies at a rate: what was for it is lost, and nothing else is.
+#[test]
+fn what_is_lost_at_a_rate_was_not_left_unsent_too() {
+    let mut plan = on_ring(3, &["get k:__rand_int__"], 6, 1, Stop::AfterNs(4 * SECOND));
+    (plan.reconnect, plan.on_error, plan.pace) = (true, OnError::Count, Pace::constant(1000.0));
+    let server = Server::taking(MS / 10).in_lines(half_there).at_node(7001);
+    let (got, _) = replay(plan, server.down(SECOND..u64::MAX));
+    let lateness = got.total.lateness.clone().unwrap();
+    let lost = got.total.connections.lost;
+    assert!((700..=1300).contains(&lost) && lateness.given_up + 10 > lost, "{lost}");
+    assert_eq!((all(&got), lateness.due), (4000, 4000));
+    assert_eq!(lateness.total.count() + lateness.given_up, 4000, "none was never sent");
 }

@@ -24,9 +24,13 @@ const FIRST_PORT: u16 = 7000;
 const TRANSACTION: [&[&str]; 3] = [&["MULTI"], &["SET", "key:__rand_int__", "v"], &["EXEC"]];
 
 /// Draws of one seed: splitmix64.
-struct Draws(u64);
+pub(super) struct Draws(u64);
 
 impl Draws {
+    pub(super) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
@@ -35,11 +39,11 @@ impl Draws {
         z ^ (z >> 31)
     }
 
-    fn below(&mut self, n: u64) -> u64 {
+    pub(super) fn below(&mut self, n: u64) -> u64 {
         self.next() % n
     }
 
-    fn one_in(&mut self, n: u64) -> bool {
+    pub(super) fn one_in(&mut self, n: u64) -> bool {
         self.below(n) == 0
     }
 
@@ -48,7 +52,12 @@ impl Draws {
     }
 }
 
-fn plan(draws: &mut Draws) -> PlanParts {
+/// A number from the environment.
+pub(super) fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().and_then(|number| number.parse().ok())
+}
+
+pub(super) fn plan(draws: &mut Draws) -> PlanParts {
     let stop = match draws.one_in(3) {
         true => Stop::Requests(1 + draws.below(2000)),
         false => Stop::AfterNs(MS * (300 + draws.below(2500))),
@@ -229,6 +238,7 @@ fn adds_up(parts: &PlanParts, got: &Measurement, log: &Log) {
     let Some(lateness) = &got.total.lateness else { return };
     let sent = lateness.total.count();
     assert!(sent == ended, "{sent} of {ended} sent");
+    assert_eq!(lateness.given_up, 0, "nothing is given up that may be sent yet");
     let mut pacer = plan.pacer(0, 0, 1).unwrap();
     let mut drawn_by = |end_ns: u64| {
         let drawn = std::iter::from_fn(|| pacer.take(end_ns.checked_sub(1)?)).count();
@@ -304,7 +314,7 @@ fn sent_adds_up(parts: &PlanParts, got: &Measurement, log: &Log, ended: u64) {
 }
 
 fn hold(seed: u64) {
-    let mut draws = Draws(seed);
+    let mut draws = Draws::new(seed);
     let mut parts = plan(&mut draws);
     let mut server = server(&mut draws, &parts);
     let masters_of = cluster(&mut draws, &mut parts);
@@ -324,7 +334,6 @@ fn hold(seed: u64) {
 
 #[test]
 fn whatever_goes_wrong_counts_add_up_and_no_two_lines_contradict() {
-    let number = |name| std::env::var(name).ok().and_then(|number| number.parse::<u64>().ok());
     let from = number("KEYSTORM_SEEDS_FROM").unwrap_or_default();
     for seed in from..from + number("KEYSTORM_SEEDS").unwrap_or(SEEDS) {
         let held = std::panic::catch_unwind(|| hold(seed));

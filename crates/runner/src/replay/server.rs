@@ -54,6 +54,8 @@ pub(crate) struct Server {
     free_ns: u64,
     freezes: Vec<Range<u64>>,
     downs: Vec<Range<u64>>,
+    /// Spans in which the client is stopped.
+    stops: Vec<Range<u64>>,
     /// The node of a cluster that freezes or goes down alone, by its port.
     node: Option<u16>,
     /// The connections to that node.
@@ -79,7 +81,7 @@ pub(crate) struct Server {
 }
 
 /// The words of the request at the start of some bytes, and its length, if it is whole.
-type Framed = (Vec<String>, usize);
+pub(super) type Framed = (Vec<String>, usize);
 
 /// What goes wrong, and after how many requests.
 #[derive(Debug, Clone, Copy)]
@@ -103,6 +105,7 @@ impl Server {
             free_ns: 0,
             freezes: vec![],
             downs: vec![],
+            stops: vec![],
             node: None,
             of_node: BTreeSet::new(),
             frame: resp,
@@ -136,6 +139,12 @@ impl Server {
     /// Is not there in this span: connections end when it begins, and new ones are refused.
     pub(crate) fn down(mut self, span: Range<u64>) -> Self {
         self.downs.push(span);
+        self
+    }
+
+    /// The client does nothing in this span, and does not know it.
+    pub(crate) fn stopping_the_client(mut self, span: Range<u64>) -> Self {
+        self.stops.push(span);
         self
     }
 
@@ -292,9 +301,14 @@ impl Script for Server {
         self.held.insert(conn, held);
         deliveries
     }
+
+    fn resumes_ns(&mut self, now_ns: u64) -> u64 {
+        self.stops.iter().find(|span| span.contains(&now_ns)).map_or(now_ns, |span| span.end)
+    }
 }
 
-fn resp(bytes: &[u8]) -> Option<Framed> {
+/// The words of the request of RESP at the start of some bytes, and its length, if it is whole.
+pub(super) fn resp(bytes: &[u8]) -> Option<Framed> {
     let (request, len) = Value::parse(bytes).unwrap()?;
     let Value::Array(words) = request else { panic!("requests are arrays") };
     Some((words.iter().map(|w| w.text().unwrap()).collect(), len))

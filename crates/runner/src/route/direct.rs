@@ -13,6 +13,7 @@ use workload::Turn;
 use super::Route;
 use crate::connection::State;
 use crate::destination::Destination;
+use crate::recorder::Recorder;
 use crate::request::{Progress, Request};
 use crate::worker::operations::Steps;
 use crate::worker::{Worker, WorkerContext, operations};
@@ -72,6 +73,19 @@ impl Route for Direct<'_> {
 
     fn address(&self, place: &u16) -> Cow<'_, Address> {
         Cow::Borrowed(&self.addresses[usize::from(*place)])
+    }
+
+    /// One that is alone has the number that everything has.
+    #[inline]
+    fn record_of(&self, place: &u16, recorder: &mut Recorder) {
+        if self.addresses.len() > 1 {
+            recorder.of_node(*place);
+        }
+    }
+
+    fn prepare<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
+        let now_ns = worker.engine.now_ns();
+        worker.recorder.know_nodes(worker.route.addresses.len(), now_ns);
     }
 
     fn start<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
@@ -141,6 +155,20 @@ impl Route for Direct<'_> {
         }
         let now_ns = worker.engine.now_ns();
         worker.recovery.reopening.hurry(now_ns);
+    }
+
+    /// A server of a pool is asked by its own connections only, as long as these have something to send.
+    fn note_asked<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
+        if worker.route.addresses.len() == 1 {
+            return;
+        }
+        let Worker { connections, recorder, context, .. } = worker;
+        recorder.asks(|server| {
+            (0..).zip(&*connections).any(|(conn, connection)| {
+                connection.place == server
+                    && (!connection.is_idle() || context.stream.left(conn, 1) > 0)
+            })
+        });
     }
 
     fn absent_server<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> Option<String> {

@@ -23,6 +23,7 @@ mod retry;
 pub(crate) mod verify;
 pub(crate) mod walk;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use engine::{ConnId, Engine};
@@ -49,6 +50,8 @@ use verify::Verifier;
 
 /// How long the replies to the last requests of a run by time are waited for.
 pub(crate) const DRAIN_MAX_NS: u64 = 10_000_000_000;
+/// Where the clock has moved so much further than a wait was to last, or a turn takes, the thread did not run.
+const ABSENT_MIN_NS: u64 = 100_000_000;
 
 /// What a worker needs of the run that it belongs to.
 pub(crate) struct WorkerContext<'r> {
@@ -170,10 +173,19 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
     /// Runs the load to its end.
     pub(crate) fn load(&mut self) -> Result<(), Fatal> {
         self.start();
+        let mut woke_ns = self.engine.now_ns();
         loop {
             let due_ns = self.due_ns();
-            let until_ns = self.spin.until_ns(self.engine.now_ns(), self.wake_ns(due_ns), due_ns);
+            let before_ns = self.engine.now_ns();
+            if before_ns > woke_ns + ABSENT_MIN_NS {
+                self.was_away(woke_ns..before_ns);
+            }
+            let until_ns = self.spin.until_ns(before_ns, self.wake_ns(due_ns), due_ns);
             self.wait(Some(until_ns))?;
+            woke_ns = self.engine.now_ns();
+            if woke_ns > until_ns.max(before_ns).saturating_add(ABSENT_MIN_NS) {
+                self.was_away(before_ns..woke_ns);
+            }
             self.follow_rate();
             let mut quiet = self.engine.now_ns() < due_ns;
             while let Some(event) = self.engine.next() {
@@ -210,6 +222,19 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
                 return Ok(());
             }
         }
+    }
+
+    /// The clock has jumped over this span. Unless the thread was at work, it did not run, and what it did
+    /// not see then says nothing of a server.
+    #[cold]
+    fn was_away(&mut self, span: Range<u64>) {
+        if span.end - span.start < self.recorder.cpu_since_turn_ns() + ABSENT_MIN_NS {
+            return;
+        }
+        R::note_asked(self);
+        // What is read from now on belongs to an interval of its own.
+        self.turn();
+        self.recorder.was_away(span);
     }
 
     fn start(&mut self) {
@@ -324,6 +349,11 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
         }
     }
 
+    /// Whether no connection is there to any server, while load runs.
+    pub(crate) fn is_cut_off(&self) -> bool {
+        self.started && self.ready == 0
+    }
+
     /// Whether no new request is sent any more.
     #[inline]
     pub(crate) fn is_over(&self) -> bool {
@@ -383,6 +413,11 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
     /// Time in which it only waited, without sleeping.
     pub(crate) fn spun_ns(&self) -> u64 {
         self.spin.spun_ns()
+    }
+
+    /// The load ends here, before its time.
+    pub(crate) fn broken_off(&mut self) {
+        self.recorder.stopped(self.engine.now_ns().min(self.stop_ns));
     }
 
     /// Ends: what is still in flight was never answered. What was seen, in all and by node.

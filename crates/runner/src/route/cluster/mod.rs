@@ -7,6 +7,7 @@
 mod balance;
 mod job;
 mod nearest;
+mod ownership;
 mod recovery;
 mod redirect;
 mod send;
@@ -24,6 +25,7 @@ use super::by_node::{Lane, Shared};
 use crate::request::{Answer, Request};
 use crate::worker::{Worker, WorkerContext};
 pub use job::{ClusterJob, Refresh};
+use ownership::Known;
 use slot_map::SlotMap;
 pub(crate) use topology_watch::{StopWatch, TopologyWatch};
 
@@ -217,10 +219,30 @@ impl<'r> Cluster<'r> {
         }
     }
 
-    /// The number that all workers know a node by: its own, or that of the one whose place it took.
+    /// The number that all workers know a node by.
     #[inline]
     fn number(&self, node: u16) -> u16 {
-        self.numbers[usize::from(self.map.node(node).stands_for)]
+        self.numbers[usize::from(node)]
+    }
+
+    /// Tells whoever keeps the history of it what the map has become.
+    fn tell_owners(&self, now_ns: u64) {
+        let nodes = 0..self.map.nodes().len() as u16;
+        let readers = nodes.filter(|node| self.map.answers_reads(*node));
+        let known = Known {
+            version: self.version,
+            owners: self.map.owners().map(|owner| owner.map(|owner| self.number(owner))).collect(),
+            readers: readers.map(|node| self.number(node)).collect(),
+            masters_used: self.map.uses_masters(),
+        };
+        self.watch.know(&known, now_ns);
+    }
+
+    /// Whether a node has to answer, and was asked for anything before.
+    fn is_known_to_be_asked(&self, node: u16) -> bool {
+        let tally = &self.tallies[usize::from(node)];
+        let used = self.map.is_used(node) || self.map.answers_reads(node);
+        used && tally.requests() + tally.unanswered + tally.redirects() > 0
     }
 
     #[inline]
@@ -247,10 +269,14 @@ fn note_asked<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '_, E, P>) 
     let route = &worker.route;
     let mut asked = vec![false; route.numbers.len()];
     let busy = worker.connections.iter().filter(|c| c.requests.commands() > 0);
-    let waiting = (0..route.numbers.len() as u16).filter(|n| route.shared.queues.is_awaited(*n));
-    let resent = route.later.iter().filter_map(|(_, request)| route.map.owner(request.mark.slot));
-    for node in busy.map(|c| c.place.node).chain(waiting).chain(resent) {
-        asked[usize::from(route.map.node(node).stands_for)] = true;
+    let nodes = || 0..route.numbers.len() as u16;
+    let waiting = nodes().filter(|n| route.shared.queues.is_awaited(*n));
+    let resent =
+        route.later.iter().filter_map(|(_, request)| route.map.last_owner(request.mark.slot));
+    // With no connection nothing is drawn that could wait: whoever had to answer is missed.
+    let missed = nodes().filter(|n| worker.is_cut_off() && route.is_known_to_be_asked(*n));
+    for node in busy.map(|c| c.place.node).chain(waiting).chain(resent).chain(missed) {
+        asked[usize::from(node)] = true;
     }
     let numbers = &route.numbers;
     worker

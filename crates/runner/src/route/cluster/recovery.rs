@@ -17,6 +17,7 @@ pub(super) fn take_news<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '
     if let Some(topology) = route.watch.news(&mut route.version) {
         route.map.apply(&topology);
         know_nodes(worker);
+        worker.route.tell_owners(worker.engine.now_ns());
         balance::reroute(worker);
         balance::rebalance(worker);
     }

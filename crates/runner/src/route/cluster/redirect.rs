@@ -64,6 +64,7 @@ fn redirect_one<E: Engine, P: Protocol>(
             let target = worker.route.map.find(host, port, from);
             if let Some(target) = target {
                 know_nodes(worker);
+                worker.route.watch.moved(slot, worker.route.number(target), now_ns);
                 if worker.route.map.moved(slot, target) {
                     balance::rebalance(worker);
                 }

@@ -18,6 +18,8 @@ const NOBODY: u16 = u16::MAX;
 pub(crate) struct SlotMap {
     nodes: Vec<Known>,
     owner: Vec<u16>,
+    /// Who owned each slot last, also where nobody does now.
+    last_owner: Vec<u16>,
     /// Nodes that own slots.
     masters: Vec<u16>,
     turn: usize,
@@ -35,8 +37,6 @@ pub(crate) struct Known {
     pub(crate) address: SocketAddr,
     /// Slots that it owns.
     pub(crate) slots: u32,
-    /// The node whose outages it ends: itself, or the master whose place it took.
-    pub(crate) stands_for: u16,
     /// The master that it copies.
     copies: Option<u16>,
     /// Replicas that may be read from.
@@ -53,6 +53,7 @@ impl SlotMap {
         let mut map = Self {
             nodes: Vec::new(),
             owner: vec![NOBODY; usize::from(SLOTS)],
+            last_owner: vec![NOBODY; usize::from(SLOTS)],
             masters: Vec::new(),
             turn: 0,
             options,
@@ -66,9 +67,6 @@ impl SlotMap {
     pub(crate) fn apply(&mut self, topology: &Topology) {
         let numbers: Vec<Option<u16>> =
             topology.nodes.iter().map(|node| Some(self.number(node, node.address?))).collect();
-        let before: Vec<(Option<u16>, u32)> =
-            self.nodes.iter().map(|known| (known.copies, known.slots)).collect();
-        let owner_before = self.owner.clone();
         self.owner.fill(NOBODY);
         for known in &mut self.nodes {
             known.slots = 0;
@@ -101,22 +99,10 @@ impl SlotMap {
         for owner in self.owner.iter().filter(|owner| **owner != NOBODY) {
             self.nodes[usize::from(*owner)].slots += 1;
         }
-        for (number, (copied, slots)) in (0..).zip(before) {
-            if slots == 0 && self.nodes[usize::from(number)].slots > 0 {
-                let first = self.owner.iter().position(|owner| *owner == number);
-                let before = first.map(|slot| owner_before[slot]).filter(|n| *n != NOBODY);
-                self.succeed(number, copied.or(before));
-            }
+        for (last, owner) in self.last_owner.iter_mut().zip(&self.owner) {
+            *last = if *owner == NOBODY { *last } else { *owner };
         }
         self.list_masters();
-    }
-
-    /// A node has slots for the first time: if they are all that another one had, it stands in
-    /// that one's place.
-    fn succeed(&mut self, number: u16, before: Option<u16>) {
-        if let Some(before) = before.filter(|before| self.node(*before).slots == 0) {
-            self.nodes[usize::from(number)].stands_for = self.node(before).stands_for;
-        }
     }
 
     fn list_masters(&mut self) {
@@ -138,7 +124,6 @@ impl SlotMap {
             host,
             address,
             slots: 0,
-            stands_for: self.nodes.len() as u16,
             copies: None,
             replicas: Vec::new(),
             last_replica: None,
@@ -198,6 +183,20 @@ impl SlotMap {
         }
     }
 
+    /// Whether a node has to answer reads, of its own slots or of a master's.
+    pub(crate) fn answers_reads(&self, number: u16) -> bool {
+        let masters_too = match self.options.read_from {
+            ReadFrom::Masters => return false,
+            ReadFrom::Nearest | ReadFrom::All => true,
+            ReadFrom::Replicas => false,
+        };
+        let reads = |master: &u16| match &self.node(*master).replicas[..] {
+            [] => self.reader_without_replica(*master) == number,
+            replicas => replicas.contains(&number) || masters_too && *master == number,
+        };
+        self.uses.1 && self.masters.iter().any(reads)
+    }
+
     /// Whether it matters how soon nodes answer.
     #[inline]
     pub(crate) fn compares_answers(&self) -> bool {
@@ -220,9 +219,19 @@ impl SlotMap {
         }
     }
 
-    /// Who owns a slot, as far as is known.
-    pub(crate) fn owner(&self, slot: Option<u16>) -> Option<u16> {
-        Some(self.owner[usize::from(slot?)]).filter(|owner| *owner != NOBODY)
+    /// Who owned a slot last, as far as is known.
+    pub(crate) fn last_owner(&self, slot: Option<u16>) -> Option<u16> {
+        Some(self.last_owner[usize::from(slot?)]).filter(|owner| *owner != NOBODY)
+    }
+
+    /// The owner of each slot.
+    pub(crate) fn owners(&self) -> impl Iterator<Item = Option<u16>> {
+        self.owner.iter().map(|owner| Some(*owner).filter(|owner| *owner != NOBODY))
+    }
+
+    /// Whether masters get any of the load for being masters.
+    pub(crate) fn uses_masters(&self) -> bool {
+        self.uses.0
     }
 
     /// The node that a command with this slot goes to. One without a key goes to the masters in
@@ -288,6 +297,7 @@ impl SlotMap {
     /// A slot has another owner from now on. Whether that changes which nodes get load.
     pub(crate) fn moved(&mut self, slot: u16, to: u16) -> bool {
         let before = std::mem::replace(&mut self.owner[usize::from(slot)], to);
+        self.last_owner[usize::from(slot)] = to;
         if before == to {
             return false;
         }
@@ -300,9 +310,9 @@ impl SlotMap {
         }
         let node = &mut self.nodes[usize::from(to)];
         node.slots += 1;
-        if before != NOBODY && node.copies.take() == Some(before) {
+        if before != NOBODY && node.copies == Some(before) {
             // A replica that answers for its master has been promoted.
-            self.nodes[usize::from(to)].stands_for = self.node(before).stands_for;
+            node.copies = None;
         }
         let node = self.node(to);
         changed |= node.slots == 1;
@@ -428,8 +438,6 @@ mod tests {
         assert_eq!(map.route(Some(5), false), 2);
         assert!(!map.is_used(0) && map.is_used(1) && map.is_used(2));
         assert_eq!(map.role(3), (false, 8192));
-        assert_eq!(map.node(2).stands_for, 0, "a promoted replica ends its master's outage");
-        assert_eq!(map.node(1).stands_for, 1);
     }
 
     #[test]

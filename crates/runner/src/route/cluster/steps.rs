@@ -53,6 +53,7 @@ impl Route for Cluster<'_> {
 
     fn prepare<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
         super::know_nodes(worker);
+        worker.route.tell_owners(worker.engine.now_ns());
         for connection in &worker.connections {
             worker.route.shared.queues.count_connection(connection.place.lane(), true);
         }

@@ -8,9 +8,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
+use measure::Tenure;
 use wire::cluster::Topology;
 
 use super::Refresh;
+use super::ownership::{Known, Ownership};
 
 /// Least time between two looks, and between two while a node is gone.
 const EVERY: Duration = Duration::from_millis(100);
@@ -25,6 +27,7 @@ pub(crate) struct TopologyWatch {
     asked: AtomicBool,
     /// The names of all nodes that any worker has heard of, in the order in which that was.
     names: Mutex<Vec<String>>,
+    ownership: Mutex<Ownership>,
 }
 
 #[derive(Debug, Default)]
@@ -56,6 +59,7 @@ impl TopologyWatch {
             latest: Mutex::new(Arc::new(topology.clone())),
             asked: AtomicBool::new(false),
             names: Mutex::default(),
+            ownership: Mutex::default(),
         }
     }
 
@@ -72,6 +76,21 @@ impl TopologyWatch {
     /// The name of a node by that number.
     pub(crate) fn name(&self, number: u16) -> Option<String> {
         lock(&self.names).get(usize::from(number)).cloned()
+    }
+
+    /// A worker has taken up a topology at this time.
+    pub(crate) fn know(&self, known: &Known, now_ns: u64) {
+        lock(&self.ownership).know(known, now_ns);
+    }
+
+    /// A worker was told at this time that a slot has another owner.
+    pub(crate) fn moved(&self, slot: u16, to: u16, now_ns: u64) {
+        lock(&self.ownership).moved(slot, to, now_ns);
+    }
+
+    /// Who had to answer when.
+    pub(crate) fn tenures(&self) -> Vec<Tenure> {
+        lock(&self.ownership).tenures().to_vec()
     }
 
     /// Something has changed: the cluster should be looked at. Cheap if that was said already.
@@ -99,6 +118,12 @@ impl TopologyWatch {
         Some(Arc::clone(&lock(&self.latest)))
     }
 
+    /// Makes known what the cluster has become.
+    pub(crate) fn publish(&self, topology: Topology) {
+        *lock(&self.latest) = Arc::new(topology);
+        self.version.fetch_add(1, Ordering::AcqRel);
+    }
+
     /// Looks whenever it is asked to, until it is stopped. The body of a thread.
     pub(crate) fn run(&self, refresh: Refresh<'_>) {
         let mut first = 0;
@@ -121,8 +146,7 @@ impl TopologyWatch {
             nodes.rotate_left(first % count);
             first += 1;
             if let Some(topology) = refresh(&nodes) {
-                *lock(&self.latest) = Arc::new(topology);
-                self.version.fetch_add(1, Ordering::AcqRel);
+                self.publish(topology);
             }
             let wanted = lock(&self.wanted);
             let stopped = |wanted: &mut Wanted| !wanted.stop;

@@ -9,6 +9,7 @@ use wire::Protocol;
 
 use super::{RingRequest, RingWorker};
 use crate::request::Abandoned;
+use crate::route::by_node::ByNode;
 use crate::route::{Forsaken, Route};
 
 /// How long requests wait for a server to come back.
@@ -118,6 +119,9 @@ pub(super) fn lose<E: Engine, P: Protocol>(
 ) {
     let now_ns = worker.engine.now_ns();
     let route = &mut worker.route;
+    // Of a request in parts the first one counts, as when it is sent.
+    let is_new = request.progress.step == 0 && request.progress.retries == 0;
+    let begins = route.begins(request) && is_new;
     let Forsaken { commands, is_last } = route.forsake(request);
     if is_last {
         worker.steps.forget(request.progress);
@@ -126,6 +130,10 @@ pub(super) fn lose<E: Engine, P: Protocol>(
         route.tallies[usize::from(server)].unanswered += commands;
         worker.recorder.of_node(server);
         worker.recorder.abandoned(Abandoned { timed_out: 0, lost: commands }, now_ns);
+        if begins {
+            let by_operation = worker.steps.operations.is_some();
+            worker.recorder.given_up(if by_operation { 1 } else { request.left.into() });
+        }
     }
 }
 

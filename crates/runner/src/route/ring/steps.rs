@@ -190,9 +190,15 @@ impl Route for Ring<'_> {
     }
 
     fn note_asked<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
+        let cut_off = worker.is_cut_off();
         let Worker { connections, route, recorder, .. } = worker;
         recorder.asks(|server| {
             let busy = |place: &Place| place.0 == server;
+            let NodeTally { unanswered, .. } = route.tallies[usize::from(server)];
+            // With no connection nothing is drawn that could wait: whoever was asked is missed.
+            if cut_off && route.tallies[usize::from(server)].requests() + unanswered > 0 {
+                return true;
+            }
             route.shared.queues.peek(server).is_some()
                 || route.absence.is_gone(server)
                 || connections.iter().any(|c| busy(&c.place) && c.requests.commands() > 0)

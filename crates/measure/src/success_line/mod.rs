@@ -1,0 +1,140 @@
+//! What succeeded and what failed, when, of each server.
+//!
+//! Workers count what ended in [`Slices`] of 10 ms. They add up over workers and intervals to one line for
+//! each server. What that says of outages is found in [`outages`], exact to a slice at either end.
+
+mod outages;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use crate::slices::{Failures, SLICE_NS, Slices};
+
+/// Slices between two looks at whether anything is asked of a server: an interval.
+const LOOK: usize = 25;
+/// Slices kept for each server: a day. What ends later is in no outage.
+const KEPT_MAX: usize = 8_640_000;
+
+/// What succeeded and what failed on each server over a whole run.
+#[derive(Debug, Clone, Default)]
+pub struct SuccessLine {
+    nodes: Vec<NodeLine>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct NodeLine {
+    /// Successes of each slice, as far as the line is long.
+    ok: Vec<u32>,
+    failures: BTreeMap<usize, Failures>,
+    /// What was known at the end of each interval.
+    looks: Vec<Look>,
+}
+
+/// Whether anything was asked of a server when an interval ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Look {
+    /// Nobody said.
+    #[default]
+    Unknown,
+    /// No worker asked for anything.
+    Unasked,
+    /// One did.
+    Asked,
+}
+
+impl SuccessLine {
+    /// Adds what a worker saw in the interval that begins at `from_ns`, on each server.
+    pub fn add(&mut self, from_ns: u64, slices: &[Slices]) {
+        if self.nodes.len() < slices.len() {
+            self.nodes.resize_with(slices.len(), NodeLine::default);
+        }
+        let first = (from_ns / SLICE_NS) as usize;
+        for (line, slices) in self.nodes.iter_mut().zip(slices) {
+            line.add(first, slices);
+        }
+    }
+}
+
+impl NodeLine {
+    fn add(&mut self, first: usize, slices: &Slices) {
+        self.look(first / LOOK, slices.unasked);
+        for (index, (ok, failures)) in (first..).zip(slices.ok.iter().zip(&slices.failures)) {
+            if index >= KEPT_MAX {
+                return;
+            }
+            if *ok > 0 {
+                if self.ok.len() <= index {
+                    self.ok.resize(index + 1, 0);
+                }
+                self.ok[index] = self.ok[index].saturating_add(*ok);
+            }
+            if failures.total() > 0 {
+                self.failures.entry(index).or_default().merge(failures);
+            }
+        }
+    }
+
+    fn look(&mut self, interval: usize, unasked: bool) {
+        if interval >= KEPT_MAX / LOOK {
+            return;
+        }
+        if self.looks.len() <= interval {
+            self.looks.resize(interval + 1, Look::Unknown);
+        }
+        self.looks[interval] = match (self.looks[interval], unasked) {
+            (Look::Asked, _) | (_, false) => Look::Asked,
+            (Look::Unknown | Look::Unasked, true) => Look::Unasked,
+        };
+    }
+
+    /// The parts of these slices in which something was asked of the server, as far as that was noted.
+    fn asked(&self, span: Range<usize>) -> Vec<Range<usize>> {
+        let mut parts = Vec::new();
+        let mut from = Some(span.start);
+        for interval in span.start / LOOK..(span.end / LOOK).min(self.looks.len()) {
+            let (begins, ends) = ((interval * LOOK).max(span.start), (interval + 1) * LOOK);
+            if self.looks[interval] != Look::Unasked {
+                from.get_or_insert(begins);
+            } else if ends > span.start
+                && let Some(from) = from.take()
+            {
+                parts.push(from..ends.min(span.end));
+            }
+        }
+        // Nobody has looked at the end yet.
+        let last = (span.end / LOOK * LOOK).max(span.start);
+        parts.push(from.unwrap_or(last)..span.end);
+        parts
+    }
+
+    /// Slices with a success from `from` on, before `to`.
+    fn successes(&self, from: usize, to: usize) -> impl Iterator<Item = usize> {
+        (from..to.min(self.ok.len())).filter(|index| self.ok[*index] > 0)
+    }
+
+    fn sum(&self, from: usize, to: usize) -> u64 {
+        let to = to.min(self.ok.len());
+        self.ok[from.min(to)..to].iter().map(|n| u64::from(*n)).sum()
+    }
+
+    /// Empty slices that usually lie between two with a success: the median.
+    fn usual_distance(&self) -> usize {
+        let mut distances: BTreeMap<usize, usize> = BTreeMap::new();
+        let mut last = None;
+        for index in self.successes(0, usize::MAX) {
+            if let Some(last) = last.replace(index) {
+                *distances.entry(index - last - 1).or_default() += 1;
+            }
+        }
+        let half = distances.values().sum::<usize>().div_ceil(2);
+        let mut seen = 0;
+        let median = distances.iter().find(|(_, count)| {
+            seen += **count;
+            seen >= half
+        });
+        median.map_or(0, |(distance, _)| *distance)
+    }
+}
+
+#[cfg(test)]
+mod tests;

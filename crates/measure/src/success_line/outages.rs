@@ -1,0 +1,267 @@
+//! The outages in what succeeded and failed: one description for every kind of deployment.
+//!
+//! An outage is of whoever has to answer something: the owner of slots, a server of a pool or of several
+//! that share out keys, or the only one. It lasts from the last success there, while requests were due, to
+//! the first one of whoever has to answer then, or to the end of the run, and has the name of who had to
+//! answer when it began. Where this changes on the way, [`Tenure`]s say who had to, and when.
+
+use std::ops::Range;
+
+use super::{KEPT_MAX, Look, NodeLine, SuccessLine};
+use crate::slices::{Failures, SLICE_NS};
+use crate::{Outage, Tenure, Usual};
+
+/// Outages kept for each server.
+const OUTAGES_MAX: usize = 1000;
+
+/// Shortest outage if something failed in it.
+const FAILING_MIN: usize = 10;
+/// Shortest outage if nothing did, so that it can only be silence: half a second. A busy machine
+/// can hold a client up for less.
+const SILENT_MIN: usize = 50;
+/// An outage is so many times as long as what usually lies between two successes.
+const TIMES_USUAL: usize = 20;
+/// Silence is so many times as long as a reply usually takes: a server with many clients may read
+/// the requests of all before it answers any.
+const TIMES_SERVICE: usize = 4;
+/// Slices before an outage whose rate is the rate before, at most and at least.
+const BEFORE_MAX: usize = 100;
+const BEFORE_MIN: usize = 10;
+/// Slices that together must be back to so much of that rate.
+const BACK_OVER: usize = 10;
+const BACK_SHARE: f64 = 0.95;
+
+impl SuccessLine {
+    /// The outages of a run that took `elapsed_ns`, in the order in which they began. Without tenures every
+    /// server had to answer all the time. In the spans `away`, which are in order, the client itself did not
+    /// run: what it did not see then says nothing of a server.
+    #[must_use]
+    pub fn outages(
+        &self,
+        elapsed_ns: u64,
+        usual: &Usual,
+        tenures: &[Tenure],
+        away: &[Range<u64>],
+    ) -> Vec<Outage> {
+        let always: Vec<Tenure>;
+        let tenures = match tenures {
+            [] => {
+                always = (0..self.nodes.len() as u16).map(|node| Tenure::new(node, 0)).collect();
+                &always
+            }
+            tenures => tenures,
+        };
+        // Nobody waits for what has not come when the run ends.
+        let ends = self.nodes.iter().map(|line| {
+            let failed = line.failures.last_key_value().map_or(0, |(index, _)| index + 1);
+            failed.max(line.ok.len())
+        });
+        let end = ends.max().unwrap_or(0).max(elapsed_ns.div_ceil(SLICE_NS) as usize);
+        let away = away
+            .iter()
+            .map(|span| (span.start / SLICE_NS) as usize..span.end.div_ceil(SLICE_NS) as usize);
+        // Servers share a schedule.
+        let sharing = self.nodes.iter().filter(|line| !line.ok.is_empty()).count().max(1) as u64;
+        let usual = Usual { due_every_ns: usual.due_every_ns.saturating_mul(sharing), ..*usual };
+        let search = Search {
+            lines: &self.nodes,
+            tenures,
+            away: away.collect(),
+            end: end.min(KEPT_MAX),
+            usual,
+        };
+        let mut outages: Vec<Outage> = tenures.iter().flat_map(|t| search.of(t)).collect();
+        outages.sort_by_key(|outage| outage.from_ns);
+        let last = self.nodes.iter().map(|line| line.ok.len()).max().unwrap_or(0);
+        let since_ns = outages.iter().filter(|o| o.to_the_end).map(|o| o.from_ns).max();
+        if since_ns.is_some_and(|ns| ns / SLICE_NS >= last as u64) {
+            let of_all = |o: &&mut Outage| o.to_the_end && Some(o.from_ns) == since_ns;
+            outages.iter_mut().filter(of_all).for_each(|outage| outage.of_all = true);
+        }
+        outages
+    }
+}
+
+struct Search<'l> {
+    lines: &'l [NodeLine],
+    tenures: &'l [Tenure],
+    /// Slices in which the client did not run.
+    away: Vec<Range<usize>>,
+    end: usize,
+    usual: Usual,
+}
+
+/// How a silence ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Ending {
+    at: usize,
+    to_the_end: bool,
+}
+
+impl Search<'_> {
+    /// The outages that began in a tenure.
+    fn of(&self, tenure: &Tenure) -> Vec<Outage> {
+        let Some(line) = self.lines.get(usize::from(tenure.node)) else { return Vec::new() };
+        let unanswered = line.failures.values().any(|f| f.lost + f.timed_out > 0);
+        let looked = !line.looks.contains(&Look::Unknown);
+        let silent = line.failures.is_empty() && looked && line.looks.contains(&Look::Asked);
+        if line.ok.is_empty() && !unanswered && !silent {
+            return Vec::new(); // Every reply was an error: there is no success to come back to.
+        }
+        let Usual { due_every_ns, service_ns } = self.usual;
+        let due_every = due_every_ns.div_ceil(SLICE_NS) as usize - usize::from(due_every_ns > 0);
+        let usual = line.usual_distance().max(due_every).saturating_mul(TIMES_USUAL);
+        let silent = SILENT_MIN.max((service_ns / SLICE_NS) as usize * TIMES_SERVICE);
+        let mut outages: Vec<Outage> = Vec::new();
+        let mut begun = (tenure.from_ns / SLICE_NS) as usize;
+        let to = tenure.to_ns.map_or(self.end, |ns| (ns.div_ceil(SLICE_NS) as usize).min(self.end));
+        if tenure.inherits {
+            // Until its first success, the outage is of whoever had to answer before.
+            let Some(first) = line.successes(begun, to).next() else { return outages };
+            begun = first + 1;
+        }
+        let (mut calm_from, own) = (begun, [line]);
+        let endings = line.successes(begun, to).map(|at| Ending { at, to_the_end: false });
+        for ending in endings.chain([self.ending(tenure)]) {
+            let from = std::mem::replace(&mut begun, ending.at + 1);
+            if ending.at < from + FAILING_MIN.max(usual) || outages.len() == OUTAGES_MAX {
+                continue;
+            }
+            let after;
+            let lines: &[&NodeLine] = if ending.at >= to && tenure.to_ns.is_some() {
+                after = self.with_heirs(tenure);
+                &after
+            } else {
+                &own
+            };
+            let before = rate(lines, calm_from, from.saturating_sub(1));
+            // Only while something is asked: else nothing is due.
+            let mut parts = line.asked(from..ending.at.min(to));
+            if let Some(last) = parts.last_mut() {
+                last.end = ending.at;
+            }
+            for part in parts {
+                let goes_on = part.end == ending.at;
+                let span = self.trimmed(part);
+                let mut outage = outage(tenure.node, lines, span.clone());
+                let least = if outage.first_failure_ns.is_some() { FAILING_MIN } else { silent };
+                if self.seen(span) < least.max(usual) {
+                    continue;
+                }
+                outage.to_the_end = ending.to_the_end && goes_on;
+                outage.rate_before_per_s =
+                    before.or_else(|| outages.last().and_then(|last| last.rate_before_per_s));
+                let back = |rate| recovery(lines, ending.at, self.end, rate);
+                let recovered = outage.rate_before_per_s.and_then(back);
+                outage.recovered_ns = recovered.map(|index| index as u64 * SLICE_NS);
+                calm_from = recovered.unwrap_or(self.end);
+                outages.push(outage);
+            }
+        }
+        outages
+    }
+
+    /// How the last silence of a tenure ends: with the first success of an heir, with the tenure where
+    /// there is none, or with the run.
+    fn ending(&self, tenure: &Tenure) -> Ending {
+        let Some(to_ns) = tenure.to_ns.filter(|ns| ns / SLICE_NS < self.end as u64) else {
+            return Ending { at: self.end, to_the_end: true };
+        };
+        if tenure.heirs.is_empty() {
+            return Ending { at: to_ns.div_ceil(SLICE_NS) as usize, to_the_end: false };
+        }
+        let endings = tenure.heirs.iter().filter_map(|heir| {
+            let of_heir = self.tenure_at(*heir, to_ns)?;
+            let until = of_heir.to_ns.map_or(self.end, |ns| ns.div_ceil(SLICE_NS) as usize);
+            let line = self.lines.get(usize::from(*heir))?;
+            let first = line.successes((to_ns / SLICE_NS) as usize, until).next();
+            Some(first.map_or_else(|| self.ending(of_heir), |at| Ending { at, to_the_end: false }))
+        });
+        let end = Ending { at: self.end, to_the_end: true };
+        endings.min_by_key(|ending| ending.at).unwrap_or(end)
+    }
+
+    /// The tenure of a server that goes on at this time, or begins.
+    fn tenure_at(&self, node: u16, at_ns: u64) -> Option<&Tenure> {
+        let goes_on = |t: &&Tenure| {
+            t.node == node && t.from_ns <= at_ns && t.to_ns.is_none_or(|to_ns| to_ns > at_ns)
+        };
+        self.tenures.iter().find(goes_on)
+    }
+
+    /// The lines of a server whose tenure ended, of its heirs, and of theirs.
+    fn with_heirs(&self, tenure: &Tenure) -> Vec<&NodeLine> {
+        let (mut nodes, mut of) = (vec![tenure.node], vec![tenure]);
+        while let Some(tenure) = of.pop() {
+            for heir in &tenure.heirs {
+                if !nodes.contains(heir) {
+                    nodes.push(*heir);
+                    of.extend(tenure.to_ns.and_then(|ns| self.tenure_at(*heir, ns)));
+                }
+            }
+        }
+        nodes.into_iter().filter_map(|node| self.lines.get(usize::from(node))).collect()
+    }
+
+    /// A silence without what of it, at either end, was the client's own.
+    fn trimmed(&self, mut span: Range<usize>) -> Range<usize> {
+        for away in &self.away {
+            if away.start <= span.start && away.end > span.start {
+                span.start = away.end.min(span.end);
+            }
+        }
+        for away in self.away.iter().rev() {
+            if away.end >= span.end && away.start < span.end {
+                span.end = away.start.max(span.start);
+            }
+        }
+        span
+    }
+
+    /// Slices of a silence in which the client ran.
+    fn seen(&self, span: Range<usize>) -> usize {
+        let of =
+            |away: &Range<usize>| away.end.min(span.end).saturating_sub(away.start.max(span.start));
+        span.len() - self.away.iter().map(of).sum::<usize>().min(span.len())
+    }
+}
+
+/// The silence in these slices, and what failed in it.
+fn outage(node: u16, lines: &[&NodeLine], span: Range<usize>) -> Outage {
+    let within = span.start.saturating_sub(1)..=span.end;
+    let mut failures = Failures::default();
+    let mut first: Option<usize> = None;
+    for (index, more) in lines.iter().flat_map(|line| line.failures.range(within.clone())) {
+        first = Some(first.map_or(*index, |first| first.min(*index)));
+        failures.merge(more);
+    }
+    Outage {
+        node,
+        from_ns: span.start as u64 * SLICE_NS,
+        to_ns: span.end as u64 * SLICE_NS,
+        to_the_end: false,
+        of_all: false,
+        first_failure_ns: first.map(|index| index as u64 * SLICE_NS),
+        failures,
+        rate_before_per_s: None,
+        recovered_ns: None,
+    }
+}
+
+fn sum(lines: &[&NodeLine], from: usize, to: usize) -> u64 {
+    lines.iter().map(|line| line.sum(from, to)).sum()
+}
+
+/// Successes per second in the second before slice `to`, but not before `calm_from`.
+fn rate(lines: &[&NodeLine], calm_from: usize, to: usize) -> Option<f64> {
+    let from = to.saturating_sub(BEFORE_MAX).max(calm_from);
+    let slices = to.checked_sub(from).filter(|slices| *slices >= BEFORE_MIN)?;
+    Some(sum(lines, from, to) as f64 * 1e9 / (slices as u64 * SLICE_NS) as f64)
+}
+
+/// The first slice from `at` on where the rate is back.
+fn recovery(lines: &[&NodeLine], at: usize, end: usize, rate_per_s: f64) -> Option<usize> {
+    let wanted = rate_per_s * (BACK_OVER as u64 * SLICE_NS) as f64 / 1e9 * BACK_SHARE;
+    let last = end.checked_sub(BACK_OVER)?;
+    (at..=last).find(|from| sum(lines, *from, from + BACK_OVER) as f64 >= wanted)
+}

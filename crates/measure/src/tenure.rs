@@ -1,0 +1,38 @@
+//! Who had to answer, and when.
+
+/// A span in which a server had to answer requests: those of the slots that it owned then, or reads of
+/// another one's. Times are nanoseconds on the clock of whoever holds it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tenure {
+    /// The server, by its number.
+    pub node: u16,
+    /// From when on.
+    pub from_ns: u64,
+    /// Until when; `None` while it goes on.
+    pub to_ns: Option<u64>,
+    /// Whether all that it had to answer at first was another one's until then, which had nothing left.
+    pub inherits: bool,
+    /// Who had to answer after it what it had at the end; none if nobody was asked for that any more.
+    pub heirs: Vec<u16>,
+}
+
+impl Tenure {
+    /// One that goes on.
+    #[must_use]
+    pub fn new(node: u16, from_ns: u64) -> Self {
+        Self { node, from_ns, to_ns: None, inherits: false, heirs: Vec::new() }
+    }
+
+    /// The same on a clock that began at `origin_ns`; `None` if it was over before that.
+    #[must_use]
+    pub fn since(&self, origin_ns: u64) -> Option<Self> {
+        let to_ns = match self.to_ns {
+            Some(to_ns) => Some(to_ns.checked_sub(origin_ns).filter(|ns| *ns > 0)?),
+            None => None,
+        };
+        // Whoever it took over from was not asked in that time.
+        let inherits = self.inherits && self.from_ns > origin_ns;
+        let from_ns = self.from_ns.saturating_sub(origin_ns);
+        Some(Self { from_ns, to_ns, inherits, ..self.clone() })
+    }
+}
