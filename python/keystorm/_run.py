@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import base64
-import functools
 import json
 import math
 import os
-import re
 import shlex
 import struct
 import subprocess
@@ -97,7 +95,7 @@ _TAKEN = {
 
 def _refuse(words: Sequence[str]) -> None:
     """Refuses words after which there is no run to return."""
-    if words and not words[0].startswith("-") and words[0] in _subcommands():
+    if words and words[0] in _SUBCOMMANDS:
         raise ValueError(
             f"{words[0]}: a subcommand, and run() takes the options and the command of a run; for the "
             f"subcommand use subprocess.run([keystorm.program(), {words[0]!r}, …])"
@@ -110,14 +108,11 @@ def _refuse(words: Sequence[str]) -> None:
             raise ValueError(f"{name}: {_TAKEN[name]}")
 
 
-@functools.cache
-def _subcommands() -> frozenset[str]:
-    """The subcommands of the program, and the tools whose command lines it takes by their names."""
-    told = subprocess.run([program(), "--help"], capture_output=True, text=True, check=True)
-    return frozenset(re.findall(r"^  keystorm ([a-z][\w-]*)  ", told.stdout, re.MULTILINE)) | {
-        "memtier_benchmark",
-        "ycsb.sh",
-    }
+# The first words that make the program something else than a run: its subcommands, and other tools.
+_SUBCOMMANDS = frozenset(
+    "calibrate compare completions doctor help man memtier memtier_benchmark merge presets report rpc-perf search "
+    "show sink survey sweep ycsb ycsb.sh".split()
+)
 
 
 def on_option(on: str, settings: Mapping[str, object]) -> str:
