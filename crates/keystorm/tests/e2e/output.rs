@@ -209,7 +209,7 @@ fn the_first_byte_adds_its_figures() {
     );
     let csv = server.run("--first-byte --csv -n 1000 get k").ok();
     let columns: Vec<usize> = csv.out.lines().map(|line| line.split(',').count()).collect();
-    assert_eq!(columns, [12, 12], "{}", csv.out);
+    assert_eq!(columns, [14, 14], "{}", csv.out);
     server.run("--first-byte --format classic -n 1000 get k").ok().prints("latency to first byte");
 }
 
