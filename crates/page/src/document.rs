@@ -119,6 +119,8 @@ pub struct Table {
     pub columns: Vec<String>,
     /// The rows. Cells that a row lacks are empty; cells beyond the columns are not shown.
     pub rows: Vec<Vec<String>>,
+    /// Rows, by number, whose figures are not to be relied on: they are greyed.
+    pub faint: Vec<usize>,
 }
 
 impl Table {

@@ -233,7 +233,7 @@ fn table(table: &Table) -> Markup {
                 }
                 tbody {
                     @for row in 0..table.rows.len() {
-                        tr {
+                        tr class=[table.faint.contains(&row).then_some("faint")] {
                             @for column in 0..table.columns.len() {
                                 td class=(side(column)) { (escape(table.cell(row, column))) }
                             }

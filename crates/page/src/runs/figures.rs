@@ -132,6 +132,7 @@ pub(super) fn incomplete(source: &Source<'_>) -> Verdict {
 
 /// Many tests in a sentence.
 pub(super) fn overview(tests: &[Test<'_>]) -> Verdict {
+    let several = are_single(tests);
     let by_rate = |a: &&Test<'_>, b: &&Test<'_>| {
         a.summary.throughput_rps.total_cmp(&b.summary.throughput_rps)
     };
@@ -145,6 +146,7 @@ pub(super) fn overview(tests: &[Test<'_>]) -> Verdict {
         }
         _ => String::new(),
     };
+    let text = if several { SINGLE.to_owned() } else { text };
     let text = format!("{} {text}", limits(tests)).trim().to_owned();
     let bad = |tone_of: Tone| tests.iter().any(|test| tone(&test.summary) == tone_of);
     let tone = match (bad(Tone::Bad), bad(Tone::Warning)) {
@@ -153,6 +155,24 @@ pub(super) fn overview(tests: &[Test<'_>]) -> Verdict {
         _ => Tone::Plain,
     };
     Verdict { tone, ..Verdict::new(format!("{} tests", tests.len()), text) }
+}
+
+/// Of runs that are to be compared: why nobody may call one of them the faster.
+pub(super) const SINGLE: &str = "Single runs are not ranked: without a confidence interval any \
+    difference may be chance. Use --repeat, or keystorm compare.";
+
+/// Whether a test stands here that several sources have, each with a single run.
+pub(super) fn are_single(tests: &[Test<'_>]) -> bool {
+    let single = |test: &&Test<'_>| test.summary.run.repeat.is_none_or(|repeat| repeat.of < 2);
+    let singles: Vec<&Test<'_>> = tests.iter().filter(single).collect();
+    let other =
+        |a: &Test<'_>, b: &Test<'_>| a.source != b.source && a.summary.title == b.summary.title;
+    singles.iter().any(|a| singles.iter().any(|b| other(a, b)))
+}
+
+/// Whether the figures of a run are those of a disturbance rather than of the server.
+fn is_disturbed(run: &Run) -> bool {
+    run.verdict.limited_by == LimitedBy::Contention
 }
 
 /// What limited how many tests, the most frequent first.
@@ -199,11 +219,23 @@ pub(super) fn side_by_side(sources: &[Source<'_>], tests: &[Test<'_>]) -> Sectio
         let cost = |us: Option<f64>| us.map(|us| Unit::Nanoseconds.show_even(us * 1e3));
         row.extend([server_us, client_us].map(|us| cost(us).unwrap_or("–".to_owned())));
         row.push(limit(summary.run.verdict.limited_by).unwrap_or("unknown").to_owned());
+        if is_disturbed(summary.run) {
+            table.faint.push(table.rows.len());
+        }
         table.row(row);
     }
     let warnings = shared(tests).into_iter();
     let mut blocks: Vec<Block> =
         warnings.map(|line| Block::Note(Tone::Warning, line.clone())).collect();
+    if are_single(tests) {
+        blocks.insert(0, Block::Note(Tone::Warning, SINGLE.to_owned()));
+    }
+    if !table.faint.is_empty() {
+        table.caption =
+            "Grey figures and hollow bars are of runs that other programs limited: do not \
+             compare them."
+                .to_owned();
+    }
     blocks.push(Block::Chart(bars("Requests per second", sources, tests, Unit::PerSecond, |s| {
         Some(s.throughput_rps)
     })));
@@ -250,7 +282,11 @@ fn bars(
             let (Some(category), Some(y)) = (category, value(&test.summary)) else { continue };
             let limit = limit(test.summary.run.verdict.limited_by);
             let note = limit.map_or(String::new(), |limit| format!("limited by {limit}"));
-            series.points.push(DataPoint::at(category as f64, y).noted(note));
+            let point = DataPoint::at(category as f64, y).noted(note);
+            series.points.push(match is_disturbed(test.summary.run) {
+                true => point.hollow(),
+                false => point,
+            });
         }
         chart.series.push(series);
     }

@@ -25,7 +25,7 @@ use report::{Run, Summary};
 use workload::quantity::counted;
 
 use crate::chart::grouped;
-use crate::{Block, Page, Section};
+use crate::{Block, Page, Section, Tone, Verdict};
 
 pub use command_line::{command_line_beside, command_line_of};
 pub use command_words::words_of;
@@ -66,6 +66,11 @@ pub fn page(sources: &[Source<'_>]) -> Page {
         page.lede.push(figures::incomplete(source));
     }
     let few = tests.len() <= LEDE_MAX;
+    if few && figures::are_single(&tests) {
+        let text = figures::SINGLE;
+        let headline = format!("{} single runs, which cannot be ranked", tests.len());
+        page.lede.push(Verdict { tone: Tone::Warning, ..Verdict::new(headline, text) });
+    }
     if few {
         page.lede.extend(tests.iter().map(figures::verdict));
     } else {
