@@ -8,7 +8,7 @@ use report::Persona;
 use workload::command_line::{TypedOperation, TypedStep, split_operations};
 use workload::{
     Arg, CacheCommand, CommandSpec, Credentials, Dataset, KeyDist, KeySpace, Mix, Operation, Pick,
-    PlanParts, ProtocolKind, Step, limits, secret,
+    Piece, PlanParts, ProtocolKind, Step, limits, secret,
 };
 
 use super::options::Options;
@@ -158,6 +158,21 @@ pub(super) fn given(base: PlanParts, options: &Options, given: Given) -> Result<
     })
 }
 
+/// Whether a command is one of Redis's where memcached has none of that form: `set KEY VALUE`, with or
+/// without `ex SECONDS`, and `mget`. It means the same in a run as in a comparison.
+fn in_redis_words(command: &CommandSpec) -> bool {
+    let is_ex = |arg: &Arg| match arg.pieces.as_slice() {
+        [Piece::Bytes(bytes)] => bytes.eq_ignore_ascii_case(b"EX"),
+        _ => false,
+    };
+    match (command.name().as_str(), command.args.as_slice()) {
+        ("SET", [_, _, _]) => true,
+        ("SET", [_, _, _, option, _]) => is_ex(option),
+        ("MGET", _) => true,
+        _ => false,
+    }
+}
+
 /// Turns words into commands.
 pub(super) struct Reading<'o> {
     options: &'o Options,
@@ -202,7 +217,9 @@ impl<'o> Reading<'o> {
     pub(super) fn command(&mut self, words: &[Vec<u8>]) -> Result<CommandSpec, String> {
         let args: Result<Vec<Arg>, String> = words.iter().map(|word| self.arg(word)).collect();
         let command = CommandSpec { args: args?, inline: false };
-        let translated = self.translated && self.protocol.is_memcache();
+        let by_redis = self.translated || in_redis_words(&command);
+        let translated = by_redis && self.protocol.is_memcache();
+        self.has_lifetime |= translated;
         let command = match self.options.data.ttl {
             // memcached's commands have a word for it.
             Some(_) if self.protocol.is_memcache() && !translated => command,
