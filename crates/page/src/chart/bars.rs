@@ -136,30 +136,44 @@ pub(super) fn draw(
                 if !point.note.is_empty() {
                     title += &format!("\n{}", point.note);
                 }
+                let alone = series.points.iter().filter(|of| of.x == point.x).count() == 1;
+                let label = if alone { chart.y.unit.show(point.y) } else { String::new() };
                 let _ = writeln!(
                     over,
                     "<text {} x=\"{}\" y=\"{}\" font-size=\"{LABEL}\">{}</text>",
                     Role::Ink.fill(),
                     px(text_at + 5 * FINE),
                     px(middle + 4 * FINE),
-                    chart.y.unit.show(point.y)
+                    label
                 );
+                let colour = Role::Series(point.colour.unwrap_or(n));
                 let paint = match point.hollow {
                     // All of it answers to the pointer, as a full one does.
                     true => format!(
                         "{} fill=\"none\" stroke-width=\"1.5\" pointer-events=\"all\"",
-                        Role::Series(n).stroke()
+                        colour.stroke()
                     ),
-                    false => Role::Series(n).fill(),
+                    false => colour.fill(),
                 };
                 let fill = paint.replace("class=\"", "class=\"m ");
-                let shape = format!(
-                    "<rect {fill} data-s=\"{n}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"1.5\"",
-                    px(begin),
-                    px(y + FINE),
-                    px((end - begin).max(FINE)),
-                    px((BAR as i32 - 2) * FINE)
-                );
+                let dot = || {
+                    format!(
+                        "<circle {fill} data-s=\"{n}\" cx=\"{}\" cy=\"{}\" r=\"5\"",
+                        px(b),
+                        px(middle)
+                    )
+                };
+                let bar = || {
+                    format!(
+                        "<rect {fill} data-s=\"{n}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"1.5\"",
+                        px(begin),
+                        px(y + FINE),
+                        px((end - begin).max(FINE)),
+                        px((BAR as i32 - 2) * FINE)
+                    )
+                };
+                // On a logarithmic axis a length says nothing.
+                let shape = if chart.y.scale == Scale::Log { dot() } else { bar() };
                 marks.push(Mark { shape, title });
             }
         }
@@ -212,6 +226,20 @@ pub(super) fn draw(
 mod tests {
     use super::super::{Axis, DataPoint, Series, Unit};
     use super::*;
+
+    #[test]
+    fn on_a_logarithmic_axis_values_are_dots() {
+        let mut chart = Chart::bars("Ratios", ["p50"], Axis::log("ratio", Unit::Ratio));
+        let points =
+            [DataPoint::at(0.0, 1.2).within(0.9, 1.6).coloured(2), DataPoint::at(0.0, 3.0)];
+        chart.series.push(Series::of("ratio", points));
+        let svg = chart.svg().unwrap();
+        assert_eq!(
+            (svg.matches("<circle class=\"m ").count(), svg.matches("<rect class=\"m ").count()),
+            (2, 0)
+        );
+        assert!(svg.contains("m s-c3") || svg.contains("m f-c3") || svg.contains("c3"), "{svg}");
+    }
 
     #[test]
     fn what_is_not_sure_is_an_outline() {

@@ -82,7 +82,8 @@ pub enum Kind {
     /// its point weighs.
     HeatMap(f64),
     /// Horizontal bars, one for each category and series; a point's x is the number of its
-    /// category, from 0.
+    /// category, from 0. On a logarithmic axis, where a bar begins nowhere, dots; a category may have
+    /// several of them.
     Bars(Vec<String>),
 }
 
@@ -175,6 +176,8 @@ pub struct DataPoint {
     pub weight: f64,
     /// Whether it is not sure enough to be drawn like the others: a bar is then an outline.
     pub hollow: bool,
+    /// The number of its colour, where that is not its series': for better, worse and undecided.
+    pub colour: Option<usize>,
     /// More to say of it when somebody points at it, such as what limited it; empty for nothing.
     pub note: String,
 }
@@ -190,6 +193,12 @@ impl DataPoint {
     #[must_use]
     pub fn within(self, low: f64, high: f64) -> Self {
         Self { interval: Some((low, high)), ..self }
+    }
+
+    /// The same, in the colour of the series of that number.
+    #[must_use]
+    pub fn coloured(self, series: usize) -> Self {
+        Self { colour: Some(series), ..self }
     }
 
     /// The same, as an outline.
