@@ -22,6 +22,7 @@ const OURS_EVERY_NS: u64 = 1_000_000_000;
 /// Rewrites one line of the terminal.
 pub(crate) struct Live<'p> {
     plan: &'p Plan,
+    title: String,
     test_index: u32,
     test_count: u32,
     wording: Persona,
@@ -70,6 +71,7 @@ impl<'p> Live<'p> {
         let recent = Latency::new(2);
         Self {
             plan,
+            title: plan.name.clone(),
             test_index,
             test_count,
             wording,
@@ -88,6 +90,11 @@ impl<'p> Live<'p> {
         // Of several shares one says them.
         let rows = every.filter(|_| self.plan.shard.index == 1).map(Rows::new);
         Self { rows, ..self }
+    }
+
+    /// The same, by another title than the plan's name.
+    pub(crate) fn titled(self, title: String) -> Self {
+        Self { title, ..self }
     }
 
     /// Leaves a clean line for what is printed next.
@@ -179,7 +186,7 @@ impl<'p> Live<'p> {
             (due(snapshot.elapsed_ns) - due(from_ns)) / span_s
         });
         Progress {
-            title: self.plan.name.clone(),
+            title: self.title.clone(),
             warming_up: snapshot.warming_up,
             interval_rps: Some(recent_requests as f64 / (since_ns as f64 / 1e9)),
             overall_rps: Some(requests as f64 / elapsed_s),

@@ -175,6 +175,11 @@ impl Server {
         self.spawned.is_some()
     }
 
+    /// Bytes of memory that its process holds now, if it was started for the run.
+    pub(crate) fn resident_bytes(&self) -> Option<u64> {
+        self.spawned.as_ref()?.resident_bytes()
+    }
+
     /// How it was started, if it was started for the run, without passwords.
     pub(crate) fn command_line(&self) -> Option<String> {
         Some(shell_words::join(self.spawned.as_ref()?.command_line()))
@@ -244,6 +249,12 @@ impl Server {
         target: &Target,
     ) -> Result<host::memcache::MemcacheClient> {
         Ok(host::memcache::log_in(&self.address, login(target, self.tls.as_ref()), self.protocol)?)
+    }
+
+    /// Every setting that it shows, passwords left out; of several servers the first one's.
+    pub(crate) fn settings(&self, target: &Target) -> Vec<(String, String)> {
+        let subject = self.subject(&self.address_now(), target);
+        subject.map(|mut subject| subject.every_setting()).unwrap_or_default()
     }
 
     /// The least limit that a memcached has for an item, and which one has it; `None` where none tells.

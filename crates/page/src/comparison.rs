@@ -3,7 +3,7 @@
 //! Ratios and what follows from them are [`report::compare`]'s; none is computed here.
 
 use report::compare::{
-    self, Comparison, Conclusion, Row, TestComparison, limited, verdict, warning,
+    self, Comparison, GateState, Row, TestComparison, limited, verdict, warning,
 };
 use report::{Metric, Run};
 
@@ -16,7 +16,7 @@ use crate::{Verdict, sentence};
 pub fn page(comparison: &Comparison, again: &str) -> Page {
     let [a, b] = &comparison.subjects;
     let mut page = Page {
-        title: format!("{} compared with {}", b.server, a.server),
+        title: format!("{} compared with {}", b.name, a.name),
         byline: vec![comparison.how.clone()],
         ..Page::default()
     };
@@ -34,8 +34,9 @@ pub fn page(comparison: &Comparison, again: &str) -> Page {
             ..Verdict::new("Some tests were not compared", text)
         });
     }
+    page.lede.extend(gate(comparison));
     page.lede.extend(comparison.tests.iter().map(|test| lede(test, comparison)));
-    page.sections.push(Section::new("A and B", subjects(comparison)));
+    page.lede.extend(differing(comparison));
     match &comparison.terms {
         None => {
             let alone = comparison.tests.iter().map(|test| Section::new(&test.name, blocks(test)));
@@ -52,11 +53,51 @@ pub fn page(comparison: &Comparison, again: &str) -> Page {
             }
         }
     }
+    page.sections.push(Section::new("The servers", subjects(comparison)));
     if let Some(run) = first {
         page.sections.push(runs::about(std::slice::from_ref(&**run)).1);
     }
     page.sections.push(Section::new("Compare again", [Block::Code(again.to_owned())]));
     page
+}
+
+/// In which settings the servers differ, if they do.
+fn differing(comparison: &Comparison) -> Option<Verdict> {
+    const TOLD: usize = 8;
+    let differences = comparison.differing_settings();
+    let value = |value: &Option<String>| match value.as_deref() {
+        Some("") => "\"\"".to_owned(),
+        Some(value) => value.to_owned(),
+        None => "unknown".to_owned(),
+    };
+    let told = differences.iter().take(TOLD).map(|difference| {
+        let values = difference.values.iter().map(value).collect::<Vec<_>>();
+        format!("{}: {}", difference.name, values.join(" and "))
+    });
+    let told = told.collect::<Vec<_>>().join("; ");
+    let [first, second] = comparison.names();
+    let more = match differences.len() {
+        0 => return None,
+        n if n > TOLD => format!("; and {} more, below", n - TOLD),
+        _ => String::new(),
+    };
+    let text = format!("{told}{more} (on {first} and {second}).");
+    Some(Verdict::new("The servers differ in their settings", text))
+}
+
+/// What came of the gate, before everything else.
+fn gate(comparison: &Comparison) -> Option<Verdict> {
+    let gate = comparison.gate()?;
+    let notes = compare::notes(comparison);
+    let (headline, tone) = match gate.state {
+        GateState::Passed => ("Gate passed", Tone::Good),
+        GateState::Failed => ("Gate failed", Tone::Bad),
+        GateState::Undecided => ("Gate undecided", Tone::Warning),
+    };
+    let text = notes.iter().map(|line| {
+        sentence(line.strip_prefix(headline).map_or(line, |rest| rest.trim_start_matches(": ")))
+    });
+    Some(Verdict { tone, ..Verdict::new(headline, text.collect::<Vec<_>>().join(" ")) })
 }
 
 /// What there is to know of a test if nothing else.
@@ -66,16 +107,6 @@ fn lede(test: &TestComparison, comparison: &Comparison) -> Verdict {
         let headline = format!("{name}: no ratio");
         return Verdict { tone: Tone::Warning, ..Verdict::new(headline, sentence(&why.text)) };
     }
-    let tables = comparison.terms.as_ref().map(|terms| &terms.tables);
-    let table = tables.zip(test.table).and_then(|(tables, at)| tables.get(at));
-    let [a, b] = table.map_or(&comparison.subjects, |table| &table.subjects);
-    // Where a schedule sets the throughput, how long requests take is what there is to know; where a get
-    // may be several requests, how many keys.
-    let (first, called) = match table.map(|table| table.kind) {
-        Some("latency") => (Metric::P99, "p99"),
-        Some("mget") => (Metric::Keys, "number of keys per second"),
-        _ => (Metric::Throughput, "throughput"),
-    };
     let told = |metric: Metric, name: &str| {
         let row = test.row(metric)?;
         let interval = match (row.interval(), row.ratio.interval) {
@@ -83,58 +114,70 @@ fn lede(test: &TestComparison, comparison: &Comparison) -> Verdict {
             (None, Some(_)) => "interval too wide".to_owned(),
             (None, None) => "no interval".to_owned(),
         };
-        Some((format!("{name}, B / A ({interval})"), format!("{:.3}", row.ratio.ratio)))
+        Some((format!("{name}, ratio ({interval})"), format!("{:.3}", row.ratio.ratio)))
     };
     let figures =
         [(Metric::Keys, "keys/s"), (Metric::Throughput, "requests/s"), (Metric::P99, "p99")];
-    let figures: Vec<_> = figures.iter().filter_map(|(m, name)| told(*m, name)).collect();
-    let headline = match test.row(first) {
-        Some(row) => format!("{name}: B's {called} {}", in_words(row)),
-        None => name,
-    };
+    let mut figures: Vec<_> = figures.iter().filter_map(|(m, name)| told(*m, name)).collect();
+    if test.setup.open_loop {
+        // The latency is what was asked for.
+        figures.reverse();
+    }
+    let [first, second] = &test.setup.names;
     let [limits_a, limits_b] = test.limits.each_ref().map(limited);
-    let text = format!(
-        "A is {}, B is {}. A was limited by {limits_a}; B by {limits_b}.",
-        a.line(),
-        b.line()
-    );
+    let limits = format!("{first} was limited by {limits_a}; {second} by {limits_b}.");
+    let text = match test.resolution(comparison.threshold) {
+        Some(resolution) => format!("{} {limits}", sentence(&resolution)),
+        None => limits,
+    };
     let tone = if test.warnings.is_empty() { Tone::Plain } else { Tone::Warning };
+    let headline = format!("{name}: {}", test.headline());
     Verdict { headline, text, tone, figures, ..Verdict::default() }
 }
 
-/// The end of a sentence about a figure of B.
-fn in_words(row: &Row) -> String {
-    match row.ratio.conclusion() {
-        Conclusion::Alike => "is like A's".to_owned(),
-        Conclusion::TooWide => {
-            "cannot be distinguished from A's: the interval is too wide".to_owned()
-        }
-        Conclusion::Single => "is not judged: one run per side has no interval".to_owned(),
-        Conclusion::Differ => format!("is {}", verdict(row)),
-    }
-}
-
 fn subjects(comparison: &Comparison) -> Vec<Block> {
-    let pairs = ["A", "B"].iter().zip(&comparison.subjects);
-    let pairs = pairs.map(|(name, subject)| ((*name).to_owned(), subject.line())).collect();
+    let pairs = comparison.subjects.iter();
+    let pairs = pairs.map(|subject| (subject.name.clone(), subject.line())).collect();
     let spoiled = comparison.spoiled();
-    let spoiled = spoiled.iter().map(|spoiled| warning(spoiled, comparison.runs()));
+    let spoiled =
+        spoiled.iter().map(|spoiled| warning(spoiled, &comparison.names(), comparison.runs()));
     let notes = comparison.warnings.iter().cloned().chain(spoiled);
     let notes = notes.map(|text| Block::Note(Tone::Warning, sentence(&text)));
-    let regressions = compare::notes(comparison).into_iter();
-    let regressions = regressions.map(|text| Block::Note(Tone::Plain, text));
-    std::iter::once(Block::KeyValues(pairs)).chain(notes).chain(regressions).collect()
+    let differing = differences(&comparison.names(), &comparison.differing_settings());
+    std::iter::once(Block::KeyValues(pairs)).chain(differing).chain(notes).collect()
+}
+
+/// The settings in which the servers differ.
+pub(crate) fn differences(
+    names: &[String],
+    differences: &[compare::SettingDifference],
+) -> Option<Block> {
+    let columns = std::iter::once("setting that differs").chain(names.iter().map(String::as_str));
+    let mut table = Table::new(columns);
+    for difference in differences {
+        let value = |value: &Option<String>| match value.as_deref() {
+            Some("") => "\"\"".to_owned(),
+            Some(value) => value.to_owned(),
+            None => "unknown to it".to_owned(),
+        };
+        let values = difference.values.iter().map(value);
+        table.row(std::iter::once(difference.name.clone()).chain(values));
+    }
+    (!differences.is_empty()).then_some(Block::Table(table))
 }
 
 /// One of several tables: what it is, who its A and B are, its figures side by side, then each test.
 fn table_section(table: &compare::Table, tests: &[&TestComparison]) -> Section {
     let mut section = Section::new(&table.title, [Block::Text(table.text.clone())]);
-    for (name, subject) in ["A", "B"].into_iter().zip(&table.subjects) {
-        section.blocks.push(Block::KeyValues(vec![(name.to_owned(), subject.line())]));
+    for subject in &table.subjects {
+        section.blocks.push(Block::KeyValues(vec![(subject.name.clone(), subject.line())]));
         section.blocks.extend(subject.command_line.clone().map(Block::Code));
         if !subject.settings.is_empty() {
             section.blocks.push(Block::KeyValues(subject.settings.clone()));
         }
+    }
+    if table.kind == "latency" && tests.len() > 1 {
+        section.blocks.push(Block::Chart(rate_curve(table, tests)));
     }
     if !tests.is_empty() {
         section.blocks.push(Block::Table(side_by_side(table, tests)));
@@ -146,6 +189,29 @@ fn table_section(table: &compare::Table, tests: &[&TestComparison]) -> Section {
     section
 }
 
+/// Response time against throughput of both servers, a point for each rate of a load.
+fn rate_curve(table: &compare::Table, tests: &[&TestComparison]) -> Chart {
+    let mut series: Vec<Series> = Vec::new();
+    for (side, subject) in table.subjects.iter().enumerate() {
+        let mut loads: Vec<&str> = Vec::new();
+        for test in tests {
+            let load = test.name.split(" at ").next().unwrap_or(&test.name);
+            if !loads.contains(&load) {
+                loads.push(load);
+            }
+        }
+        for load in loads {
+            let of_it = tests.iter().filter(|test| test.name.starts_with(&format!("{load} at ")));
+            let points = of_it.filter_map(|test| {
+                let figure = |metric| test.row(metric).map(|row| row.means[side]);
+                Some((figure(Metric::Throughput)?, figure(Metric::P99)? * 1e6))
+            });
+            series.push(Series::new(format!("{load}, {}", subject.name), points));
+        }
+    }
+    Chart::rate_curve("99th percentile against throughput", series, None, None)
+}
+
 /// What the table is about, a line for each test and figure.
 fn side_by_side(table: &compare::Table, tests: &[&TestComparison]) -> Table {
     let metrics = match table.kind {
@@ -153,7 +219,9 @@ fn side_by_side(table: &compare::Table, tests: &[&TestComparison]) -> Table {
         "mget" => &[Metric::Keys, Metric::Throughput, Metric::ServerCpu],
         _ => &[Metric::Throughput, Metric::ServerCpu],
     };
-    let mut rows = Table::new(["test", "figure", "A", "B", "B / A", "95 % interval", "keys found"]);
+    let [a, b] = table.subjects.each_ref().map(|subject| subject.name.clone());
+    let columns = ["test", "figure", &a, &b, "ratio", "95 % interval", "keys found"];
+    let mut rows = Table::new(columns);
     for test in tests {
         for row in metrics.iter().filter_map(|metric| test.row(*metric)) {
             let [a, b] = row.means.map(|mean| row.metric.written(mean));
@@ -178,19 +246,37 @@ fn ratio_cells(test: &TestComparison, row: &Row) -> [String; 2] {
 }
 
 /// All of a test.
-fn blocks(test: &TestComparison) -> Vec<Block> {
+pub(crate) fn blocks(test: &TestComparison) -> Vec<Block> {
     let refused = test.refused.iter().map(|refused| refused.text.clone());
-    let notes = refused.chain(test.warnings.iter().map(ToString::to_string));
+    let notes = refused.chain(test.cautions()).chain(test.void_told());
     let mut blocks: Vec<Block> =
         notes.map(|text| Block::Note(Tone::Warning, sentence(&text))).collect();
     if test.refused.is_none() {
         blocks.push(Block::Chart(ratios(test)));
     }
+    let strips = [
+        (
+            Metric::Throughput,
+            "Throughput of every run",
+            Axis::log("requests per second", Unit::PerSecond),
+            1.0,
+        ),
+        (
+            Metric::P99,
+            "99th percentile of every run",
+            Axis::log("response time", Unit::Nanoseconds),
+            1e6,
+        ),
+    ];
+    for (metric, title, axis, factor) in strips {
+        let row = test.row(metric).filter(|row| row.values.iter().any(|side| side.len() > 1));
+        blocks.extend(row.map(|row| Block::Chart(strip(test, row, title, axis, factor))));
+    }
     blocks.push(Block::Table(table(test, "figure", &test.rows)));
     let operations = test.operations.iter();
     blocks.extend(operations.map(|of| Block::Table(table(test, &of.name, &of.rows))));
-    let limits = ["A was limited by", "B was limited by"].into_iter().zip(&test.limits);
-    let limits = limits.map(|(name, limits)| (name.to_owned(), limited(limits)));
+    let limits = test.setup.names.iter().zip(&test.limits);
+    let limits = limits.map(|(name, limits)| (format!("{name} was limited by"), limited(limits)));
     blocks.push(Block::KeyValues(limits.collect()));
     let by_run = [
         (Metric::Throughput, Axis::linear("requests per second", Unit::PerSecond), 1.0),
@@ -198,10 +284,11 @@ fn blocks(test: &TestComparison) -> Vec<Block> {
     ];
     for (metric, axis, factor) in by_run {
         let row = test.row(metric).filter(|row| row.values.iter().any(|side| side.len() > 1));
-        blocks.extend(row.map(|row| Block::Chart(over_runs(row, axis, factor))));
+        blocks.extend(row.map(|row| Block::Chart(over_runs(test, row, axis, factor))));
     }
     if let [Some(a), Some(b)] = &test.middle {
-        let sides: [(&str, &Run); 2] = [("A", a), ("B", b)];
+        let [first, second] = &test.setup.names;
+        let sides: [(&str, &Run); 2] = [(first, a), (second, b)];
         let charts = [
             overlaid(
                 "Throughput over time",
@@ -224,51 +311,79 @@ fn blocks(test: &TestComparison) -> Vec<Block> {
     blocks
 }
 
-/// A bar for each figure, with the interval of its ratio.
+/// Colours of what is better, worse and undecided, by the numbers of series.
+const BETTER: usize = 2;
+const WORSE: usize = 1;
+const UNDECIDED: usize = 6;
+
+/// A dot for each figure, with the interval of its ratio as a whisker.
 fn ratios(test: &TestComparison) -> Chart {
+    let [first, second] = &test.setup.names;
     let mut chart = Chart::bars(
-        "B / A with its 95 % interval",
+        format!("{second} / {first} with its 95 % interval"),
         test.rows.iter().map(|row| row.metric.label()),
-        Axis::linear("B / A", Unit::Ratio),
+        Axis::log("ratio", Unit::Ratio),
     );
     let point = |(at, row): (u32, &Row)| {
-        let point = DataPoint::at(f64::from(at), row.ratio.ratio).noted(verdict(row));
+        let colour = match test.better(row) {
+            Some(true) => BETTER,
+            Some(false) => WORSE,
+            None => UNDECIDED,
+        };
+        let point = DataPoint::at(f64::from(at), row.ratio.ratio);
+        let point = point.noted(verdict(row)).coloured(colour);
         match row.interval() {
             Some(interval) => point.within(interval.low, interval.high),
             None => point.hollow(),
         }
     };
+    chart.note =
+        format!("Green: {second} is better. Orange: it is worse. Grey: no difference was found.");
     if test.rows.iter().any(|row| row.interval().is_none()) {
-        chart.note =
-            "A hollow bar has no interval, or one too wide to show: its distance from 1 means \
-             nothing."
-                .to_owned();
+        chart.note += " A hollow dot has no interval, or one too wide to show.";
     }
-    chart.series.push(Series::of("B / A", (0..).zip(&test.rows).map(point)));
+    chart.series.push(Series::of("ratio", (0..).zip(&test.rows).map(point)));
     chart.guides.push(Guide::Y(1.0, "alike".into()));
+    chart
+}
+
+/// Every run of each side as a dot: whether they overlap can be seen.
+fn strip(test: &TestComparison, row: &Row, title: &str, y: Axis, factor: f64) -> Chart {
+    let mut chart = Chart::bars(title, test.setup.names.iter().map(String::as_str), y);
+    let points = row.values.iter().enumerate().flat_map(|(side, values)| {
+        let run = (1..).zip(values);
+        run.map(move |(run, value)| {
+            let point = DataPoint::at(side as f64, value * factor);
+            point.coloured(side).noted(format!("run {run}"))
+        })
+    });
+    chart.series.push(Series::of("run", points));
     chart
 }
 
 /// `rows` of a test, under that name.
 fn table(test: &TestComparison, name: &str, rows: &[Row]) -> Table {
-    let mut table = Table::new([name, "A", "B", "B / A", "95 % interval", "B is"]);
+    let [a, b] = &test.setup.names;
+    let verdict_of = format!("{b} is");
+    // On a phone the conclusion is what is seen beside the figure's name.
+    let mut table = Table::new([name, &verdict_of, "ratio", "95 % interval", a, b]);
     for row in rows {
         let [a, b] = row.means.map(|mean| row.metric.written(mean));
         let [ratio, interval] = ratio_cells(test, row);
         let told = if test.refused.is_some() { "not available".to_owned() } else { verdict(row) };
-        table.row([row.metric.label().to_owned(), a, b, ratio, interval, told]);
+        table.row([row.metric.label().to_owned(), told, ratio, interval, a, b]);
     }
     table
 }
 
 /// A figure of both sides, run by run: what changed while the comparison went on.
-fn over_runs(row: &Row, y: Axis, factor: f64) -> Chart {
+fn over_runs(test: &TestComparison, row: &Row, y: Axis, factor: f64) -> Chart {
     let title = match row.metric {
         Metric::Throughput => "Throughput run by run",
         _ => "99th percentile run by run",
     };
     let mut chart = Chart::lines(title, Axis::linear("run of its side", Unit::Count), y);
-    for (name, values) in ["A", "B"].into_iter().zip(&row.values) {
+    for (name, values) in test.setup.names.iter().zip(&row.values) {
         let points = (1..).zip(values).map(|(at, value)| (f64::from(at), value * factor));
         chart.series.push(Series::new(name, points));
     }

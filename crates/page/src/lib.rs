@@ -31,6 +31,7 @@
 
 pub mod chart;
 pub mod comparison;
+pub mod decision;
 mod definitions;
 mod document;
 mod html;

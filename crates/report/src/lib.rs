@@ -11,6 +11,7 @@ mod clients;
 pub mod compare;
 mod connections;
 mod cpu;
+pub mod decision;
 mod differ;
 pub mod distribution;
 pub mod escape;

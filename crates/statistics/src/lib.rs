@@ -17,7 +17,7 @@ mod student;
 
 pub use mean::{Interval, Mean, SPREAD_MAX};
 pub use noise::Noise;
-pub use ratio::{Conclusion, Ratio, holm};
+pub use ratio::{COUNT_MAX, Conclusion, Ratio, holm};
 pub use share::Share;
 
 /// How often an interval misses the truth: one time in twenty.

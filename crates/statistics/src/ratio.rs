@@ -23,6 +23,8 @@ pub struct Ratio {
 struct StandardError {
     error: f64,
     freedom: f64,
+    /// How many blocks, or values of the smaller side, it is of.
+    count: usize,
     /// What the instrument cannot tell apart, to be added on either side.
     resolution: f64,
 }
@@ -41,6 +43,25 @@ pub enum Conclusion {
     Single,
 }
 
+/// More blocks than that are no advice.
+pub const COUNT_MAX: usize = 1000;
+/// A difference is called visible where it is found at least so often.
+const POWER: f64 = 0.8;
+
+impl StandardError {
+    /// The difference of logarithms that `count` blocks of this spread find in [`POWER`] of all cases.
+    fn visible(&self, count: usize) -> Option<f64> {
+        let freedom = self.freedom * (count as f64 - 1.0) / (self.count as f64 - 1.0);
+        if freedom < 1.0 {
+            return None;
+        }
+        let error = self.error * (self.count as f64 / count as f64).sqrt();
+        let found = student::two_sided(ERROR_RATE, freedom)?;
+        let often = student::two_sided(2.0 * (1.0 - POWER), freedom)?;
+        Some((found + often) * error + self.resolution.max(0.0))
+    }
+}
+
 impl Ratio {
     /// Of measurements that belong together: each block has a value of A and one of B, taken side
     /// by side, so that what slows the machine for a while slows both. `resolution` is the relative
@@ -57,6 +78,7 @@ impl Ratio {
         let error = variance.map(|variance| StandardError {
             error: (variance / count as f64).sqrt(),
             freedom: count as f64 - 1.0,
+            count,
             resolution,
         });
         Some(Self::from(mean, error))
@@ -76,13 +98,18 @@ impl Ratio {
             // Without any spread the degrees are 0 / 0; every choice gives the same interval.
             let freedom =
                 if freedom.is_finite() { freedom } else { (a.count + b.count - 2) as f64 };
-            StandardError { error: (va + vb).sqrt(), freedom, resolution }
+            StandardError {
+                error: (va + vb).sqrt(),
+                freedom,
+                count: a.count.min(b.count),
+                resolution,
+            }
         });
         Some(Self::from(b.mean - a.mean, error))
     }
 
     fn from(difference: f64, error: Option<StandardError>) -> Self {
-        let interval = error.and_then(|StandardError { error, freedom, resolution }| {
+        let interval = error.and_then(|StandardError { error, freedom, resolution, .. }| {
             let half = student::two_sided(ERROR_RATE, freedom)? * error + resolution.max(0.0);
             Some(Interval { low: (difference - half).exp(), high: (difference + half).exp() })
         });
@@ -103,6 +130,32 @@ impl Ratio {
         }
     }
 
+    /// The smallest difference that so many blocks, or values a side, of this spread find four times in
+    /// five, as a share of the figure. `None` without an interval.
+    #[must_use]
+    pub fn smallest_visible(&self) -> Option<f64> {
+        let error = self.error?;
+        Some(error.visible(error.count)?.exp() - 1.0)
+    }
+
+    /// How many blocks, or values a side, of this spread find a difference of `share` four times in five.
+    /// `None` without an interval, or where even [`COUNT_MAX`] are too few.
+    #[must_use]
+    pub fn count_for(&self, share: f64) -> Option<usize> {
+        let (error, wanted) = (self.error?, share.ln_1p());
+        let enough = |count: usize| error.visible(count).is_some_and(|visible| visible <= wanted);
+        // What is visible shrinks with every further block.
+        let (mut few, mut many) = (1, COUNT_MAX);
+        if !enough(many) {
+            return None;
+        }
+        while many - few > 1 {
+            let middle = few.midpoint(many);
+            if enough(middle) { many = middle } else { few = middle }
+        }
+        Some(many)
+    }
+
     /// The probability of a ratio at least so far above `bound` if the true one were the bound: small
     /// says that it is above. `None` without an interval.
     #[must_use]
@@ -117,7 +170,7 @@ impl Ratio {
     }
 
     fn p_beyond(&self, beyond: f64) -> Option<f64> {
-        let StandardError { error, freedom, resolution } = self.error?;
+        let StandardError { error, freedom, resolution, .. } = self.error?;
         let beyond = beyond - resolution.max(0.0);
         if error == 0.0 {
             return Some(if beyond > 0.0 { 0.0 } else { 1.0 });
@@ -134,14 +187,16 @@ fn logarithms(values: &[f64]) -> Option<Vec<f64>> {
 
 /// Which of several probabilities are small enough to act on, so that the chance of acting on any
 /// of them wrongly is at most [`ERROR_RATE`] in all (Holm, "A Simple Sequentially Rejective Multiple
-/// Test Procedure", Scandinavian Journal of Statistics 1979).
+/// Test Procedure", Scandinavian Journal of Statistics 1979), over so many looks at growing data
+/// (Bonferroni).
 #[must_use]
-pub fn holm(probabilities: &[f64]) -> Vec<bool> {
+pub fn holm(probabilities: &[f64], looks: u32) -> Vec<bool> {
+    let rate = ERROR_RATE / f64::from(looks.max(1));
     let mut order: Vec<usize> = (0..probabilities.len()).collect();
     order.sort_by(|a, b| probabilities[*a].total_cmp(&probabilities[*b]));
     let mut small = vec![false; probabilities.len()];
     for (rank, at) in order.iter().enumerate() {
-        if probabilities[*at] > ERROR_RATE / (probabilities.len() - rank) as f64 {
+        if probabilities[*at] > rate / (probabilities.len() - rank) as f64 {
             break;
         }
         small[*at] = true;
@@ -279,15 +334,40 @@ mod tests {
     }
 
     #[test]
+    fn the_smallest_visible_difference_is_found_four_times_in_five() {
+        for (paired, count) in [(true, 5), (true, 10), (false, 5)] {
+            // The spread of `found`: half a per cent a side.
+            let error = 0.005 * (2.0 / count as f64).sqrt();
+            let freedom = if paired { count - 1 } else { 2 * count - 2 } as f64;
+            let known = StandardError { error, freedom, count, resolution: 0.0 };
+            let difference = known.visible(count).unwrap().exp() - 1.0;
+            let found = found(paired, count, difference);
+            assert!((1_500..=1_760).contains(&found), "{found} of 2000, {count}, {paired}");
+        }
+    }
+
+    #[test]
+    fn more_blocks_see_smaller_differences() {
+        let ratio = Ratio::paired(&[1.0; 5], &[1.1, 0.9, 1.05, 0.95, 1.0], 0.0).unwrap();
+        let seen = ratio.smallest_visible().unwrap();
+        assert!((0.1..0.2).contains(&seen), "{seen}");
+        assert_eq!(ratio.count_for(seen + 0.001), Some(5));
+        let more = ratio.count_for(seen / 2.0).unwrap();
+        assert!((10..=20).contains(&more), "{more}");
+        assert_eq!(ratio.count_for(0.0001), None);
+        assert_eq!(Ratio::paired(&[1.0], &[1.1], 0.0).unwrap().smallest_visible(), None);
+    }
+
+    #[test]
     fn of_many_at_once_only_what_is_surely_small_counts() {
-        assert_eq!(holm(&[0.04]), [true]);
-        assert_eq!(holm(&[0.04, 0.04]), [false, false]);
-        assert_eq!(holm(&[0.04, 0.02]), [true, true]);
-        assert_eq!(holm(&[0.5, 0.001, 0.02, 0.9]), [false, true, false, false]);
-        assert!(holm(&[]).is_empty());
+        assert_eq!(holm(&[0.04], 1), [true]);
+        assert_eq!(holm(&[0.04, 0.04], 1), [false, false]);
+        assert_eq!(holm(&[0.04, 0.02], 1), [true, true]);
+        assert_eq!(holm(&[0.5, 0.001, 0.02, 0.9], 1), [false, true, false, false]);
+        assert!(holm(&[], 1).is_empty());
         let wrong = (0..2_000).filter(|seed| {
             let mut noise = Noise::new(*seed);
-            holm(&[(); 8].map(|()| noise.uniform())).contains(&true)
+            holm(&[(); 8].map(|()| noise.uniform()), 1).contains(&true)
         });
         let wrong = wrong.count();
         assert!((60..=140).contains(&wrong), "{wrong} of 2000");

@@ -282,6 +282,14 @@ impl SpawnedServer {
         self.child.0.id()
     }
 
+    /// Bytes of memory that it holds now; `None` where the kernel does not say.
+    #[must_use]
+    pub fn resident_bytes(&self) -> Option<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+        Some(line.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
+    }
+
     /// Its program and arguments, with `***` for the passwords among them.
     #[must_use]
     pub fn command_line(&self) -> &[String] {

@@ -7,7 +7,7 @@ use wire::resp::Value;
 use super::info::Info;
 use super::journal::{self, Journal, JournalMark};
 use super::stats;
-use super::{monitors, settings};
+use super::{monitors, pairs, settings};
 use crate::memcache::MemcacheClient;
 use crate::{Client, Transport, printable};
 
@@ -49,6 +49,22 @@ impl Subject {
                 said.map(stats::settings).unwrap_or_default()
             }
         }
+    }
+
+    /// Every setting that it shows, in order of their names, but for passwords. Empty where it shows none.
+    pub fn every_setting(&mut self) -> Vec<(String, String)> {
+        let mut all: Vec<(String, String)> = match self {
+            Self::Resp(client) => {
+                let reply = client.ask(&[b"CONFIG", b"GET", b"*"]).ok();
+                reply.and_then(|reply| pairs(&reply)).unwrap_or_default()
+            }
+            Self::Memcache(client) => {
+                client.stats(Some("settings")).map(Vec::from_iter).unwrap_or_default()
+            }
+        };
+        all.retain(|(name, _)| !is_secret(name));
+        all.sort();
+        all
     }
 
     /// How many clients watch every command.
@@ -94,4 +110,9 @@ impl Subject {
             Self::Memcache(client) => client.nothing().ok(),
         }
     }
+}
+
+/// Whether a setting holds a password: `requirepass`, `masterauth`, `tls-key-file-pass`.
+fn is_secret(name: &str) -> bool {
+    name.contains("pass") || name.ends_with("auth")
 }

@@ -1,120 +1,248 @@
-//! Blocks of A B B A, every other one B A A B: the order of the runs, restarts between blocks, and what
-//! counts.
+//! Blocks of runs: each side in turn and then the other way round, restarts between blocks, and which
+//! blocks count.
 
 use anyhow::Result;
-use lab::terms::PairedLoad;
 use measure::Ending;
 use report::compare::Glance;
-use report::{Persona, Run};
+use report::{Cause, Disturbance, Persona, Run};
+use workload::Plan;
 
 use super::rigs::Rigs;
 use crate::aside;
 use crate::execute::End;
 use crate::live::Live;
 
-/// The order of a block, as indices of the sides. What changes steadily meanwhile hits both alike.
-pub(super) const BLOCK: [usize; 4] = [0, 1, 1, 0];
+/// One load, for each side a plan, or one for each share of its keys.
+pub(super) struct Load {
+    pub(super) name: String,
+    pub(super) sides: Vec<Vec<Plan>>,
+}
 
-/// Who takes the part of a side in a block: in every other one they are changed, since being first costs or
-/// saves a few tenths of a per cent.
-fn in_part_of(side: usize, block: u32) -> usize {
-    side ^ usize::from(block % 2 == 1)
+/// How blocks are taken.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Course {
+    /// Blocks that are to count.
+    pub(super) blocks: u32,
+    /// How often the blocks are judged, at most: while that says nothing, there are twice as many.
+    pub(super) looks: u32,
+    /// Whether a block that the machine or the client spoiled is taken again.
+    pub(super) repeats_void: bool,
+    pub(super) live: Option<Persona>,
 }
 
 /// What came of blocks.
 pub(super) enum Told<'t> {
     /// The first run of each side, before all else.
-    First(&'t Run, &'t Run),
+    First(&'t [Run]),
     /// All runs of a load, by its number.
-    PairedLoad(usize, [Vec<Glance>; 2]),
+    Load(usize, Taken),
 }
 
-/// Puts each load on both in turn, as often as there are blocks.
-///
-/// # Errors
-/// A run could not be started, or what came of it not be told.
-pub(super) fn carry_out(
-    both: &mut [Rigs<'_>; 2],
-    paired_loads: &[PairedLoad],
-    blocks: u32,
-    live: Option<Persona>,
-    tell: &mut dyn FnMut(Told<'_>) -> Result<()>,
-) -> Result<End> {
-    let restarts = both.iter().any(Rigs::is_own);
-    let steps = order(paired_loads.len(), blocks, restarts);
-    let mut glances = vec![[Vec::new(), Vec::new()]; paired_loads.len()];
-    let count = steps.len() * BLOCK.len();
-    let (mut done, mut block_before) = (0, 0);
-    let mut end = End::Complete;
-    for Step { paired, block } in steps {
-        let sides = &paired_loads[paired].sides;
-        if block != block_before && restarts {
-            for side in [0, 1] {
-                both[in_part_of(side, block)].restart()?;
+/// The runs of a load.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Taken {
+    /// Those that count, for each side.
+    pub(super) runs: Vec<Vec<Glance>>,
+    /// Blocks that do not.
+    pub(super) void: Vec<Cause>,
+}
+
+impl Taken {
+    fn of(sides: usize) -> Self {
+        Self { runs: vec![Vec::new(); sides], void: Vec::new() }
+    }
+
+    /// Blocks that count.
+    fn blocks(&self) -> usize {
+        self.runs.first().map_or(0, Vec::len) / RUNS_OF_SIDE
+    }
+}
+
+/// Runs of a side in a block.
+pub(super) const RUNS_OF_SIDE: usize = 2;
+
+/// The sides in the order in which a block runs them: there and back, so that what changes steadily
+/// meanwhile hits all alike. Every other block begins at the other end, since being first costs or saves
+/// a few tenths of a per cent.
+pub(super) fn order_of(sides: usize, block: u32) -> Vec<usize> {
+    let there = 0..sides;
+    let back = (0..sides).rev();
+    match block % 2 {
+        0 => there.chain(back).collect(),
+        _ => back.chain(there).collect(),
+    }
+}
+
+/// Who takes part, and what was taken so far.
+pub(super) struct Blocks<'b, 'r> {
+    sides: &'b mut [Rigs<'r>],
+    names: &'b [String],
+    loads: &'b [Load],
+    course: Course,
+    taken: Vec<Taken>,
+    /// Blocks that were begun, whether they count or not.
+    begun: u32,
+    /// The block that the servers were last started for.
+    started_for: u32,
+    /// Blocks of each load that are to count by now.
+    wanted: u32,
+}
+
+impl<'b, 'r> Blocks<'b, 'r> {
+    pub(super) fn new(
+        sides: &'b mut [Rigs<'r>],
+        names: &'b [String],
+        loads: &'b [Load],
+        course: Course,
+    ) -> Self {
+        let taken = vec![Taken::of(sides.len()); loads.len()];
+        let wanted = course.blocks;
+        Self { sides, names, loads, course, taken, begun: 0, started_for: 0, wanted }
+    }
+
+    /// Puts each load on all sides in turn, as often as there are blocks, and tells of each as soon as it
+    /// is known. Where they may be judged more than once, `is_open` says whether more blocks are needed.
+    ///
+    /// # Errors
+    /// A run could not be started, or what came of it not be told.
+    pub(super) fn carry_out(
+        &mut self,
+        is_open: &mut dyn FnMut(&[Taken]) -> bool,
+        tell: &mut dyn FnMut(Told<'_>) -> Result<()>,
+    ) -> Result<End> {
+        let mut end = self.take(tell)?;
+        for _ in 1..self.course.looks {
+            if end != End::Complete || !is_open(&self.taken) {
+                break;
+            }
+            self.wanted *= 2;
+            end = self.take(tell)?;
+        }
+        // A block that is not whole has no ratio, so its runs are not counted.
+        for at in 0..self.loads.len() {
+            let taken = std::mem::take(&mut self.taken[at]);
+            if taken.blocks() > 0 || !taken.void.is_empty() {
+                tell(Told::Load(at, taken))?;
             }
         }
-        block_before = block;
-        let mut runs: [Vec<Run>; 2] = [Vec::new(), Vec::new()];
-        for side in BLOCK.map(|side| in_part_of(side, block)) {
-            done += 1;
-            let Some(first) = sides[side].first() else { continue };
-            let mut line = Live::new(first, done, count as u32, live);
-            let run = both[side].run(&sides[side], &mut line)?;
-            line.clear();
-            if let Some(why) = report::Summary::of(&run).shortfall() {
-                let test = report::escape(&paired_loads[paired].name);
-                aside::say(format_args!("{test} of {}: {why}", ["A", "B"][side]))?;
+        Ok(end)
+    }
+
+    /// Takes blocks until as many of each load count as are wanted, or as many again were void.
+    fn take(&mut self, tell: &mut dyn FnMut(Told<'_>) -> Result<()>) -> Result<End> {
+        let restarts = self.sides.iter().any(Rigs::is_own);
+        let all: Vec<usize> = (0..self.loads.len()).collect();
+        // Where each block has servers of its own, all loads of a block and then those of the next: a test
+        // finds what those before it wrote. Else all blocks of a load, so that it is told when they are done.
+        let rounds: Vec<Vec<usize>> =
+            if restarts { vec![all] } else { all.into_iter().map(|load| vec![load]).collect() };
+        for round in rounds {
+            while let Some(open) = self.open(&round) {
+                for load in open {
+                    let end = self.block(load, restarts, tell)?;
+                    if end != End::Complete {
+                        return Ok(end);
+                    }
+                }
+                self.begun += 1;
             }
-            end = match run.measurement.ending {
+            if !restarts && self.course.looks == 1 {
+                for load in round {
+                    tell(Told::Load(load, std::mem::take(&mut self.taken[load])))?;
+                }
+            }
+        }
+        Ok(End::Complete)
+    }
+
+    /// The loads that need further blocks.
+    fn open(&self, loads: &[usize]) -> Option<Vec<usize>> {
+        let blocks = self.wanted as usize;
+        let needs = |load: &&usize| {
+            let taken = &self.taken[**load];
+            taken.blocks() < blocks && taken.void.len() < blocks
+        };
+        let open: Vec<usize> = loads.iter().filter(needs).copied().collect();
+        (!open.is_empty()).then_some(open)
+    }
+
+    /// A block of one load.
+    fn block(
+        &mut self,
+        load: usize,
+        restarts: bool,
+        tell: &mut dyn FnMut(Told<'_>) -> Result<()>,
+    ) -> Result<End> {
+        let Load { name, sides: plans } = &self.loads[load];
+        let order = order_of(self.sides.len(), self.begun);
+        if self.begun != self.started_for && restarts {
+            for side in &order[..self.sides.len()] {
+                self.sides[*side].restart()?;
+            }
+            self.started_for = self.begun;
+        }
+        let mut runs: Vec<Vec<Run>> = self.sides.iter().map(|_| Vec::new()).collect();
+        for side in order {
+            let Some(first) = plans[side].first() else { continue };
+            let title = self.title(load, side);
+            let count = (self.loads.len() as u32).max(1);
+            let mut line = Live::new(first, load as u32 + 1, count, self.course.live).titled(title);
+            let ran = self.sides[side].run(&plans[side], &mut line);
+            // Nothing of it is left behind, also where the run could not be started.
+            line.clear();
+            let run = ran?;
+            if let Some(why) = report::Summary::of(&run).shortfall() {
+                let test = report::escape(name);
+                let server = report::escape(&self.names[side]);
+                aside::say(format_args!("{test} on {server}: {why}"))?;
+            }
+            let end = match run.measurement.ending {
                 Ending::Complete => End::Complete,
                 Ending::Interrupted => End::Interrupted,
                 Ending::Failed(_) => End::Failed,
             };
             if end != End::Complete {
-                break;
+                return Ok(end);
             }
             runs[side].push(run);
         }
-        if let ([a, ..], [b, ..]) = (&runs[0][..], &runs[1][..])
-            && (paired, block) == (0, 0)
-        {
-            tell(Told::First(a, b))?;
+        if (load, self.begun) == (0, 0) {
+            let first: Vec<Run> = runs.iter().filter_map(|runs| runs.first().cloned()).collect();
+            tell(Told::First(&first))?;
         }
-        if end != End::Complete {
-            break;
+        let taken = &mut self.taken[load];
+        match runs.iter().flatten().find_map(spoiled).filter(|_| self.course.repeats_void) {
+            Some(cause) => taken.void.push(cause),
+            None => {
+                for (glances, runs) in taken.runs.iter_mut().zip(&runs) {
+                    glances.extend(runs.iter().filter_map(Glance::of));
+                }
+            }
         }
-        for (glances, runs) in glances[paired].iter_mut().zip(&runs) {
-            glances.extend(runs.iter().filter_map(Glance::of));
-        }
-        if block + 1 == blocks {
-            tell(Told::PairedLoad(paired, std::mem::take(&mut glances[paired])))?;
-        }
+        Ok(End::Complete)
     }
-    // A block that is not whole has no ratio, so its runs are not counted.
-    for (paired, glances) in glances.into_iter().enumerate() {
-        if !glances[0].is_empty() {
-            tell(Told::PairedLoad(paired, glances))?;
-        }
+
+    /// What the live line calls a run.
+    fn title(&self, load: usize, side: usize) -> String {
+        let (name, taken) = (&self.loads[load].name, &self.taken[load]);
+        let block = (taken.blocks() + 1).min(self.wanted as usize);
+        let again = match taken.void.len() {
+            0 => String::new(),
+            void => format!(" ({void} void)"),
+        };
+        let blocks = self.wanted;
+        format!("{name}, block {block} of {blocks}{again}, {}", self.names[side])
     }
-    Ok(end)
 }
 
-/// A block of one load.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Step {
-    paired: usize,
-    block: u32,
-}
-
-/// All blocks of a load and then those of the next, so that each is told as soon as it is known. Where
-/// each block has servers of its own, all loads of a block and then those of the next: a test finds
-/// what those before it wrote.
-fn order(paired_loads: usize, blocks: u32, restarts: bool) -> Vec<Step> {
-    let step = |paired, block| Step { paired, block };
-    if restarts {
-        return (0..blocks).flat_map(|b| (0..paired_loads).map(move |t| step(t, b))).collect();
+/// Why a run says nothing of its server: something that comes and goes. A client that is full, or a CPU
+/// that both share, is so in every run, and told by what limited them.
+fn spoiled(run: &Run) -> Option<Cause> {
+    let cause = Disturbance::of(run)?.cause;
+    match cause {
+        Cause::CpuHeld | Cause::CpuStolen | Cause::ClientLate | Cause::ClientQuota => Some(cause),
+        Cause::ClientBusy | Cause::CpuShared => None,
     }
-    (0..paired_loads).flat_map(|t| (0..blocks).map(move |b| step(t, b))).collect()
 }
 
 #[cfg(test)]
@@ -123,16 +251,9 @@ mod tests {
 
     #[test]
     fn sides_take_turns_at_being_first() {
-        let of = |block| BLOCK.map(|side| in_part_of(side, block));
-        assert_eq!([of(0), of(1), of(2)], [[0, 1, 1, 0], [1, 0, 0, 1], [0, 1, 1, 0]]);
-    }
-
-    #[test]
-    fn servers_of_our_own_get_every_test_before_they_are_started_again() {
-        let told = |restarts| -> Vec<(usize, u32)> {
-            order(2, 3, restarts).iter().map(|step| (step.paired, step.block)).collect()
-        };
-        assert_eq!(told(false), [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]);
-        assert_eq!(told(true), [(0, 0), (1, 0), (0, 1), (1, 1), (0, 2), (1, 2)]);
+        let two = [0, 1, 2].map(|block| order_of(2, block));
+        assert_eq!(two, [[0, 1, 1, 0], [1, 0, 0, 1], [0, 1, 1, 0]]);
+        assert_eq!(order_of(3, 0), [0, 1, 2, 2, 1, 0]);
+        assert_eq!(order_of(3, 1), [2, 1, 0, 0, 1, 2]);
     }
 }

@@ -5,6 +5,7 @@
 //! [`terms`]'s. What the runs say is [`report::compare`]'s business.
 
 mod blocks;
+mod decision;
 mod rigs;
 mod terms;
 mod writer;
@@ -12,19 +13,21 @@ mod writer;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Error, Result, anyhow, bail};
-use lab::terms::PairedLoad;
-use report::compare::{self, Comparison, Pairing, RefusalKind, Setup, TestComparison};
+use lab::survey::Machine;
+use lab::terms::{Pins, pinned};
+use report::compare::{self, Comparison, GateState, Pairing, RefusalKind, Setup, TestComparison};
 use workload::{Plan, Stop, quantity};
 
 use crate::aside::{self, Aside};
+use crate::calibrate::place::siblings;
 use crate::execute::{End, tell_about};
-use crate::front::{CompareJob, LiveSides, Sides};
+use crate::front::{CompareJob, Inconclusive, LiveSides, Sides};
 use crate::keep::Place;
 use crate::reported::Pages;
-use crate::rig::Rig;
+use crate::rig::{Rig, machine};
 use crate::saved;
 use crate::signals;
-use blocks::Told;
+use blocks::{Blocks, Course, Load, Taken, Told};
 use rigs::Rigs;
 use writer::Writer;
 
@@ -45,8 +48,15 @@ pub(crate) fn compare(job: &CompareJob) -> Result<End> {
             let names = [a, b].map(|path| path.display().to_string());
             let (a, b) = (saved::read(a)?, saved::read(b)?);
             let names = [names[0].as_str(), names[1].as_str()];
-            let comparison =
-                compare::of_saved(names, &a, &b, job.fail_on_regression, job.errors_allowed)?;
+            let comparison = compare::of_saved(
+                names,
+                &a,
+                &b,
+                &job.names,
+                &job.again,
+                job.fail_on_regression,
+                job.errors_allowed,
+            )?;
             writer.head(&comparison)?;
             writer.warn(&comparison.warnings)?;
             for test in &comparison.tests {
@@ -56,36 +66,35 @@ pub(crate) fn compare(job: &CompareJob) -> Result<End> {
         }
         Sides::Live(live) => run_live(live, job, &interrupted, &mut writer)?,
         Sides::Terms(sides) => terms::run(sides, job, &interrupted, &mut writer)?,
+        Sides::Decision(sides) => {
+            return decision::run(sides, job, &interrupted, writer.place.as_ref(), &pages);
+        }
     };
     writer.foot(&comparison)?;
     if job.output.pages.any() {
         pages.write(&page::comparison::page(&comparison, &job.again))?;
     }
-    judge(&comparison, job, end)
+    Ok(judge(&comparison, job, end))
 }
 
-/// Exit code 3 is for what was surely found. That nothing could be found must not look like that
-/// nothing was.
-fn judge(comparison: &Comparison, job: &CompareJob, end: End) -> Result<End> {
+/// Exit code 3 is for a gate that failed, 4 for one of which the runs do not say whether it is passed: that
+/// nothing could be found must not look like that nothing was.
+fn judge(comparison: &Comparison, job: &CompareJob, end: End) -> End {
     // Whoever asks for a judgement of a server gets none that a broken one passes.
-    let broken = comparison.tests.iter().filter_map(|test| test.refused.as_ref());
-    let broken = broken.filter(|refused| refused.kind == RefusalKind::Failures).count() > 0;
-    if end == End::Complete && broken && job.is_gate {
-        return Ok(End::Regressed);
+    let refused = comparison.tests.iter().filter_map(|test| test.refused.as_ref());
+    let broken = refused.filter(|refused| refused.kind == RefusalKind::Failures).count() > 0;
+    if end != End::Complete {
+        return end;
     }
-    let Some(percent) = comparison.threshold else { return Ok(end) };
-    let regressions = comparison.regressions(percent);
-    let refused = comparison.tests.iter().find(|test| test.refused.is_some());
-    match (end, refused) {
-        (End::Complete, _) if !regressions.found.is_empty() => Ok(End::Regressed),
-        (End::Complete, Some(test)) => {
-            bail!("--fail-on-regression: there is no ratio for {}", comparison.name_of(test))
-        }
-        (End::Complete, None) if !regressions.unknown.is_empty() => bail!(
-            "--fail-on-regression: a single run per side has no confidence interval; use \
-             --repeat"
-        ),
-        (end, _) => Ok(end),
+    match comparison.gate().map(|gate| gate.state) {
+        Some(GateState::Failed) => End::Regressed,
+        None if broken && job.is_gate => End::Regressed,
+        Some(GateState::Undecided) => match job.inconclusive {
+            Some(Inconclusive::Pass) => End::Complete,
+            Some(Inconclusive::Fail) => End::Regressed,
+            Some(Inconclusive::Repeat) | None => End::Inconclusive,
+        },
+        Some(GateState::Passed) | None => End::Complete,
     }
 }
 
@@ -125,53 +134,102 @@ fn run_live(
     interrupted: &AtomicBool,
     writer: &mut Writer<'_>,
 ) -> Result<(Comparison, End)> {
-    let Some([first_a, first_b]) = live.plans.first() else { bail!("there is no test to compare") };
-    apples(first_a, first_b)?;
-    let rigs_a = reach(first_a, None, job, interrupted).context("A")?;
-    let rigs_b = reach(first_b, Some(&rigs_a), job, interrupted).context("B")?;
+    let pins = pins(live.places);
+    let placed = |plan: &Plan| pinned(plan, pins.as_ref()).map_err(|why| anyhow!(why));
+    let plans: Vec<[Plan; 2]> =
+        live.plans.iter().map(|[a, b]| Ok([placed(a)?, placed(b)?])).collect::<Result<_>>()?;
+    let Some([first_a, first_b]) = plans.first() else { bail!("there is no test to compare") };
+    apples(job, first_a, first_b)?;
+    let rigs_a = reach(first_a, None, job, interrupted).with_context(|| job.word(0))?;
+    let rigs_b = reach(first_b, Some(&rigs_a), job, interrupted).with_context(|| job.word(1))?;
     let mut both = [rigs_a, rigs_b];
+    // One of our own is told by where it is: its options are those of the command line.
+    let mut subjects =
+        both.each_ref().map(|rigs| compare::Subject { command_line: None, ..rigs.subject() });
+    compare::name(&mut subjects, &job.names);
+    let names = subjects.each_ref().map(|subject| subject.name.clone());
     let mut comparison = Comparison {
-        // One of our own is told by where it is: its options are those of the command line.
-        subjects: both
-            .each_ref()
-            .map(|rigs| compare::Subject { command_line: None, ..rigs.subject() }),
-        how: how(first_a, live.blocks, both.each_ref().map(Rigs::is_own)),
+        how: how(first_a, live.blocks, &names, both.each_ref().map(Rigs::is_own), pins.as_ref()),
+        subjects,
+        command_line: job.again.clone(),
         complete: false,
         tests: Vec::new(),
         warnings: Vec::new(),
         threshold: job.fail_on_regression,
+        looks: job.looks(),
         errors_allowed: job.errors_allowed,
         terms: None,
     };
     writer.head(&comparison)?;
-    let paired = |[a, b]: &[Plan; 2]| PairedLoad {
+    let load = |[a, b]: &[Plan; 2]| Load {
         name: a.name.clone(),
-        sides: [vec![a.clone()], vec![b.clone()]],
+        sides: vec![vec![a.clone()], vec![b.clone()]],
     };
-    let paired_loads: Vec<PairedLoad> = live.plans.iter().map(paired).collect();
+    let loads: Vec<Load> = plans.iter().map(load).collect();
+    let compared = |at: usize, taken: &Taken| {
+        let plan = &plans[at][0];
+        let setup = Setup::of(plan, names.clone(), Pairing::Blocks, job.errors_allowed);
+        TestComparison::of(&plan.name, &setup, &taken.runs[0], &taken.runs[1])
+            .with_void(&taken.void)
+    };
+    let so_far = Comparison { complete: true, ..comparison.clone() };
+    let mut is_open = |taken: &[Taken]| {
+        let tests = taken.iter().enumerate().map(|(at, taken)| compared(at, taken)).collect();
+        let gate = Comparison { tests, ..so_far.clone() }.gate();
+        gate.is_some_and(|gate| gate.state == GateState::Undecided)
+    };
     let mut tell = |told: Told<'_>| match told {
-        Told::First(a, b) => {
-            comparison.warnings = compare::beside(a, b);
+        Told::First(runs) => {
+            if let [a, b] = runs {
+                comparison.warnings = compare::beside(&names, a, b);
+            }
             writer.warn(&comparison.warnings)
         }
-        Told::PairedLoad(at, [a, b]) => {
-            let plan = &live.plans[at][0];
-            let names = ["A", "B"].map(str::to_owned);
-            let setup = Setup::of(plan, names, Pairing::Blocks, job.errors_allowed);
-            let test = TestComparison::of(&plan.name, &setup, &a, &b);
+        Told::Load(at, taken) => {
+            let test = compared(at, &taken);
             writer.test(&test, &test.name)?;
             comparison.tests.push(test);
             writer.keep(&comparison)
         }
     };
-    let end = blocks::carry_out(&mut both, &paired_loads, live.blocks, job.output.live, &mut tell)?;
+    let course = job.course(live.blocks);
+    let mut blocks = Blocks::new(&mut both, &names, &loads, course);
+    let end = blocks.carry_out(&mut is_open, &mut tell)?;
     comparison.complete = end == End::Complete;
     Ok((comparison, end))
 }
 
+impl CompareJob {
+    /// A server as it was typed.
+    fn word(&self, side: usize) -> String {
+        self.words.get(side).cloned().unwrap_or_default()
+    }
+
+    /// At how many moments the runs are judged, at most.
+    fn looks(&self) -> u32 {
+        match self.inconclusive {
+            Some(Inconclusive::Repeat) if self.fail_on_regression.is_some() => LOOKS,
+            _ => 1,
+        }
+    }
+
+    fn course(&self, blocks: u32) -> Course {
+        Course {
+            blocks,
+            looks: self.looks(),
+            repeats_void: self.repeats_void,
+            live: self.output.live,
+        }
+    }
+}
+
+/// `--inconclusive repeat` doubles the blocks twice.
+const LOOKS: u32 = 3;
+
 /// The same plan gives the same load only if the client does the same work for both, TLS included.
-fn apples(a: &Plan, b: &Plan) -> Result<()> {
-    let found = compare::unlike(["A", "B"], a, b)?;
+fn apples(job: &CompareJob, a: &Plan, b: &Plan) -> Result<()> {
+    let words = [job.word(0), job.word(1)];
+    let found = compare::unlike([&words[0], &words[1]], a, b)?;
     if found.is_empty() { Ok(()) } else { Err(unlike_error(&found)) }
 }
 
@@ -179,22 +237,44 @@ fn unlike_error(found: &[String]) -> Error {
     anyhow!("the runs would differ in more than the server: {}", found.join("; "))
 }
 
-/// How the runs are taken, in a sentence, and what is in no interval.
-fn how(plan: &Plan, blocks: u32, own: [bool; 2]) -> String {
+/// How the runs are taken, and what is in no interval.
+fn how(
+    plan: &Plan,
+    blocks: u32,
+    names: &[String; 2],
+    own: [bool; 2],
+    pins: Option<&Pins>,
+) -> String {
     let each = match plan.stop {
         Stop::Requests(n) => quantity::counted(n, "request"),
         Stop::AfterNs(ns) => format!("{} s", ns as f64 / 1e9),
     };
-    let blocks = blocks_told(blocks);
-    let given: Vec<&str> =
-        ["A", "B"].into_iter().zip(own).filter(|(_, own)| !own).map(|(name, _)| name).collect();
-    let starts = match given.is_empty() {
-        true => String::new(),
-        false => format!("; intervals do not cover how starts of {} differ", given.join(" and ")),
+    let [first, second] = names;
+    let text = format!("{}; {each} a run; ratios are {second} / {first}", blocks_told(blocks));
+    let starts = match own {
+        [true, true] => {
+            return pins.map_or(text.clone(), |pins| format!("{text}. {}", pins.told));
+        }
+        [false, false] => "the servers were not restarted, so the intervals leave out how much \
+            starts differ"
+            .to_owned(),
+        [given, _] => {
+            let name = if given { second } else { first };
+            format!(
+                "{name} was not restarted, so the intervals leave out how much its starts differ"
+            )
+        }
     };
-    format!("{blocks} of A B B A for each test, {each} a run; ratios are B / A{starts}")
+    format!("{text}; {starts}")
 }
 
+/// CPUs of their own for servers and client, where they are to have them and there are enough.
+fn pins(places: bool) -> Option<Pins> {
+    places.then(|| Pins::of(&Machine::of(machine(), siblings))).flatten()
+}
+
+/// The order of the runs.
 fn blocks_told(blocks: u32) -> String {
-    quantity::counted(blocks.into(), "block")
+    let blocks = quantity::counted(blocks.into(), "block");
+    format!("{blocks} for each test, in which each server runs twice, there and back")
 }

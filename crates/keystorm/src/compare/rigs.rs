@@ -56,6 +56,11 @@ impl<'r> Rigs<'r> {
         self.rigs.iter_mut().zip(&self.targets).try_for_each(|(rig, target)| rig.restart(target))
     }
 
+    /// Bytes of memory that its servers hold now, where they were started here.
+    pub(super) fn resident_bytes(&self) -> Option<u64> {
+        self.rigs.iter().map(|rig| rig.server.resident_bytes()).sum()
+    }
+
     /// As it is told: a server of our own has another address in each block.
     pub(super) fn subject(&self) -> Subject {
         let (rig, target) = (&self.rigs[0], &self.targets[0]);
@@ -73,6 +78,7 @@ impl<'r> Rigs<'r> {
             subject.server = format!("{} processes of {}", self.rigs.len(), subject.server);
         }
         subject.command_line = rig.server.command_line();
+        subject.settings = rig.server.settings(target);
         subject
     }
 

@@ -9,7 +9,7 @@ use report::compare::{self, Comparison, Pairing, Setup, Subject, Terms, TestComp
 use report::{Metric, Run};
 use workload::{Endpoint, Stop, Target};
 
-use super::blocks::{self, BLOCK, Told};
+use super::blocks::{Blocks, Course, Load, RUNS_OF_SIDE, Taken, Told};
 use super::rigs::Rigs;
 use super::writer::Writer;
 use super::{blocks_told, unlike_error};
@@ -31,10 +31,10 @@ pub(super) fn run(
 ) -> Result<(Comparison, End)> {
     let machine = Machine::of(machine(), siblings);
     let wish = &sides.wish;
-    alike(&wish.sides)?;
+    alike(job, &wish.sides)?;
     let (tables, left_out) = wish.tables(&machine).map_err(|why| anyhow!(why))?;
     let paired_loads = tables.iter().flat_map(|table| &table.paired_loads);
-    same_load(paired_loads.clone())?;
+    same_load(job, paired_loads.clone())?;
     // Latencies are compared at two rates for each test of the first table.
     let after = match wish.kinds.contains(&Kind::Latency) {
         true => tables.first().map_or(0, |table| 2 * table.paired_loads.len()),
@@ -43,14 +43,13 @@ pub(super) fn run(
     announce(paired_loads, after, sides.blocks)?;
     let mut comparison = Comparison {
         subjects: wish.sides.each_ref().map(named),
-        how: format!(
-            "{} of A B B A for each test of each table; ratios are B / A",
-            blocks_told(sides.blocks)
-        ),
+        how: format!("{} of each table", blocks_told(sides.blocks)),
+        command_line: job.again.clone(),
         complete: false,
         tests: Vec::new(),
         warnings: Vec::new(),
         threshold: job.fail_on_regression,
+        looks: 1,
         errors_allowed: job.errors_allowed,
         terms: Some(Terms { equal: wish.equal(), left_out, tables: Vec::new() }),
     };
@@ -105,7 +104,7 @@ impl Going<'_, '_> {
                     None,
                     self.interrupted,
                 );
-                let mut rig = reached.with_context(|| ["A", "B"][side])?;
+                let mut rig = reached.with_context(|| self.job.word(side))?;
                 (rig.sample, rig.tells) = (self.job.output.sample, false);
                 Ok(rig)
             })
@@ -120,19 +119,27 @@ impl Going<'_, '_> {
         if !self.headed {
             comparison.subjects =
                 told.subjects.clone().map(|subject| Subject { command_line: None, ..subject });
+            compare::name(&mut comparison.subjects, &self.job.names);
+            let [a, b] = comparison.names();
+            comparison.how += &format!("; ratios are {b} / {a}");
             self.writer.head(comparison)?;
             self.headed = true;
         }
+        let names = comparison.names();
+        for (subject, name) in told.subjects.iter_mut().zip(&names) {
+            subject.name.clone_from(name);
+        }
         let number = comparison.terms.as_ref().map_or(0, |terms| terms.tables.len());
-        let (live, errors_allowed) = (self.job.output.live, self.job.errors_allowed);
+        let errors_allowed = self.job.errors_allowed;
         let writer = &mut *self.writer;
         let mut tell = |what: Told<'_>| -> Result<()> {
             match what {
-                Told::First(a, b) => {
+                Told::First(runs) => {
+                    let [a, b] = runs else { return Ok(()) };
                     for (subject, run) in told.subjects.iter_mut().zip([a, b]) {
                         subject.settings = settings(run);
                     }
-                    let found = compare::beside(a, b).into_iter();
+                    let found = compare::beside(&names, a, b).into_iter();
                     let apart = |run: &Run| report::gets_apart(&run.plan, &run.watched);
                     let found = found.chain([a, b].into_iter().filter_map(apart));
                     let known = &comparison.warnings;
@@ -145,13 +152,13 @@ impl Going<'_, '_> {
                     }
                     Ok(())
                 }
-                Told::PairedLoad(at, [a, b]) => {
+                Told::Load(at, Taken { runs, void }) => {
+                    let [a, b] = &*runs else { return Ok(()) };
                     let paired = &table.paired_loads[at];
                     let Some(plan) = paired.sides[0].first() else { return Ok(()) };
-                    let names = ["A", "B"].map(str::to_owned);
-                    let setup = Setup::of(plan, names, Pairing::Blocks, errors_allowed);
-                    let test = TestComparison::of(&paired.name, &setup, &a, &b);
-                    let test = test.on_equal_terms(number, &a, &b);
+                    let setup = Setup::of(plan, names.clone(), Pairing::Blocks, errors_allowed);
+                    let test = TestComparison::of(&paired.name, &setup, a, b).with_void(&void);
+                    let test = test.on_equal_terms(number, a, b);
                     let name = comparison.name_of(&test);
                     writer.test(&test, &name)?;
                     comparison.tests.push(test);
@@ -159,7 +166,11 @@ impl Going<'_, '_> {
                 }
             }
         };
-        blocks::carry_out(&mut both, &table.paired_loads, self.sides.blocks, live, &mut tell)
+        let load =
+            |paired: &PairedLoad| Load { name: paired.name.clone(), sides: paired.sides.to_vec() };
+        let loads: Vec<Load> = table.paired_loads.iter().map(load).collect();
+        let course = Course { looks: 1, ..self.job.course(self.sides.blocks) };
+        Blocks::new(&mut both, &names, &loads, course).carry_out(&mut |_| false, &mut tell)
     }
 }
 
@@ -202,7 +213,7 @@ fn announce<'b>(
         }
     };
     let all: Option<f64> = paired_loads.iter().map(seconds).sum();
-    if let Some(all) = all.map(|s| s * f64::from(blocks) * BLOCK.len() as f64)
+    if let Some(all) = all.map(|s| s * f64::from(blocks) * (2 * RUNS_OF_SIDE) as f64)
         && all >= 60.0
     {
         aside::say(format_args!("note: this takes about {:.0} minutes", (all / 60.0).ceil()))?;
@@ -211,24 +222,31 @@ fn announce<'b>(
 }
 
 /// Whether both are reached in the same way.
-fn alike(sides: &[Side; 2]) -> Result<()> {
+fn alike(job: &CompareJob, sides: &[Side; 2]) -> Result<()> {
     let is_unix = |side: &Side| {
         matches!(side.target.endpoint, Endpoint::Unix(_) | Endpoint::Spawned { unix: true, .. })
     };
     let way = |side: &Side| if is_unix(side) { "a unix socket" } else { "TCP" };
     let [a, b] = sides.each_ref().map(way);
     if a != b {
-        return Err(unlike_error(&[format!("A is reached over {a}, B over {b}")]));
+        return Err(unlike_error(&[format!(
+            "{} is reached over {a}, {} over {b}",
+            job.word(0),
+            job.word(1)
+        )]));
     }
     Ok(())
 }
 
 /// The loads of both sides differ in their words, and in how a get is divided.
-fn same_load<'b>(paired_loads: impl Iterator<Item = &'b PairedLoad>) -> Result<()> {
+fn same_load<'b>(
+    job: &CompareJob,
+    paired_loads: impl Iterator<Item = &'b PairedLoad>,
+) -> Result<()> {
     for paired in paired_loads {
         let [a, b] = &paired.sides;
         for (a, b) in a.iter().zip(b) {
-            let found = compare::unlike_beside_words(["A", "B"], a, b)?;
+            let found = compare::unlike_beside_words([&job.word(0), &job.word(1)], a, b)?;
             if !found.is_empty() {
                 return Err(unlike_error(&found));
             }

@@ -53,7 +53,9 @@ use workload::Plan;
 use crate::execute::End;
 
 pub(crate) use calibrate::Calibration;
-pub(crate) use compare::{CompareJob, Live as LiveSides, Sides, TermsSides};
+pub(crate) use compare::{
+    CompareJob, DecisionLoad, DecisionSides, Inconclusive, Live as LiveSides, Sides, TermsSides,
+};
 pub(crate) use doctor::Checkup;
 pub(crate) use merge::MergeJob;
 pub(crate) use metrics_at::MetricsAt;

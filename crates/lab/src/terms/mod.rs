@@ -49,6 +49,51 @@ impl Kind {
     }
 }
 
+/// The CPUs that servers which are started, and the client, get where nobody says otherwise.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pins {
+    place: Place,
+    /// In a sentence.
+    pub told: String,
+}
+
+impl Pins {
+    /// Those of a machine: one core for the server, the others for the client. `None` where it has one.
+    #[must_use]
+    pub fn of(machine: &Machine) -> Option<Self> {
+        let place = Place::of(machine, 1);
+        let told = place.told();
+        (!place.servers.is_empty()).then_some(Self { place, told })
+    }
+}
+
+/// The plan with server and client on CPUs of their own, as far as it names none.
+///
+/// # Errors
+/// The plan cannot be made, in words for a person.
+pub fn pinned(plan: &Plan, pins: Option<&Pins>) -> Result<Plan, String> {
+    let Some(Pins { place, .. }) = pins else { return Ok(plan.clone()) };
+    let mut parts: PlanParts = (**plan).clone();
+    if let Endpoint::Spawned { cpus, .. } = &mut parts.target.endpoint
+        && cpus.is_empty()
+    {
+        cpus.clone_from(&place.servers);
+    }
+    if parts.fleet.cpus.is_empty() {
+        let turns = place.client.iter().copied().cycle();
+        parts.fleet.cpus = turns.take(usize::from(parts.fleet.workers)).collect();
+    }
+    parts.build().map_err(|error| error.to_string())
+}
+
+/// A server as all are started that are compared on equal terms: one thread for requests, the same memory,
+/// nothing on disk. One that was given is itself.
+#[must_use]
+pub fn started_alike(side: &Side, load: &PlanParts) -> Target {
+    let depth = u64::from(load.fleet.pipeline_depth).saturating_mul(load.sequence.len() as u64);
+    Start::Core.targets(side, &[], depth).swap_remove(0)
+}
+
 /// One of the two servers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Side {

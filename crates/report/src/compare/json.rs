@@ -1,6 +1,9 @@
 //! The comparison as the document `keystorm.compare/1`, fixed by
 //! `docs/schema/keystorm.compare.1.json`.
 
+use std::sync::Arc;
+use std::time::SystemTime;
+
 use serde_json::{Map, Value, json};
 use statistics::Conclusion;
 
@@ -8,52 +11,64 @@ use super::csv::conclusion;
 use super::text::warning;
 use super::{
     Comparison, Limits, OperationComparison, Regression, Row, SCHEMA, Subject, Table, Terms,
-    TestComparison,
+    TestComparison, notes,
 };
-use crate::RecordError;
 use crate::record::steady;
+use crate::{RecordError, Run, Summary};
 
 /// The text of the document, with a line end behind it.
 ///
 /// # Errors
 /// A figure has no JSON.
 pub fn to_json(comparison: &Comparison) -> Result<String, RecordError> {
+    let text = serde_json::to_string_pretty(&document(comparison));
+    Ok(steady(&text.map_err(|e| RecordError::wrong(e.to_string()))?) + "\n")
+}
+
+/// The document.
+#[must_use]
+pub fn document(comparison: &Comparison) -> Value {
     let Comparison {
         subjects: [a, b],
         how,
+        command_line,
         complete,
         tests,
         warnings,
         threshold,
         errors_allowed,
+        looks: _,
         terms,
     } = comparison;
     let mut document = json!({
         "schema": SCHEMA,
         "keystorm": env!("CARGO_PKG_VERSION"),
         "complete": complete,
-        "a": a,
-        "b": b,
+        "a": subject_value(a),
+        "b": subject_value(b),
+        "differing_settings": comparison.differing_settings(),
         "how": how,
+        "command_line": command_line,
+        "host": host(tests),
         "tests": tests.iter().map(test).collect::<Vec<_>>(),
         "warnings": warnings,
         "errors_allowed_percent": errors_allowed,
-        "regression": threshold.map(|percent| {
-            let regressions = comparison.regressions(percent);
+        "regression": threshold.zip(comparison.gate()).map(|(percent, gate)| {
             let list = |of: &[Regression]| of.iter().map(regression).collect::<Vec<_>>();
             json!({
                 "allowed_percent": percent,
-                "found": list(&regressions.found),
-                "not_excluded": list(&regressions.possible),
-                "not_known": list(&regressions.unknown),
+                "state": gate.state,
+                "told": notes(comparison),
+                "found": list(&gate.found),
+                "not_excluded": list(&gate.possible),
+                "not_known": list(&gate.unknown),
             })
         }),
     });
     if let (Some(terms), Value::Object(document)) = (terms, &mut document) {
         document.insert("terms".to_owned(), terms_of(terms));
     }
-    let text = serde_json::to_string_pretty(&document);
-    Ok(steady(&text.map_err(|e| RecordError::wrong(e.to_string()))?) + "\n")
+    document
 }
 
 fn terms_of(terms: &Terms) -> Value {
@@ -61,14 +76,15 @@ fn terms_of(terms: &Terms) -> Value {
         terms.equal.iter().map(|(name, text)| (name.clone(), text.clone().into())).collect();
     let table = |table: &Table| {
         let Table { kind, title, text, subjects: [a, b] } = table;
-        json!({ "kind": kind, "title": title, "text": text, "a": subject(a), "b": subject(b) })
+        json!({ "kind": kind, "title": title, "text": text, "a": subject_value(a), "b": subject_value(b) })
     };
     let tables: Vec<Value> = terms.tables.iter().map(table).collect();
     json!({ "equal": equal, "left_out": terms.left_out, "tables": tables })
 }
 
 /// Settings are an object, by name.
-fn subject(subject: &Subject) -> Value {
+#[must_use]
+pub fn subject_value(subject: &Subject) -> Value {
     let mut value = json!(subject);
     if let Value::Object(fields) = &mut value {
         let settings = subject.settings.iter();
@@ -80,23 +96,31 @@ fn subject(subject: &Subject) -> Value {
 }
 
 fn test(test: &TestComparison) -> Value {
-    let TestComparison { name, setup, runs, rows, limits: [a, b], warnings, spoiled, .. } = test;
+    let TestComparison { name, setup, runs, rows, limits: [a, b], spoiled, .. } = test;
     let told = test.refused.is_none();
     let [failed_a, failed_b] = &test.failures;
-    let warnings: Vec<String> = warnings
-        .iter()
-        .map(ToString::to_string)
-        .chain(spoiled.iter().map(|s| warning(s, *runs)))
+    let warnings: Vec<String> = test
+        .cautions()
+        .into_iter()
+        .chain(spoiled.iter().map(|s| warning(s, &setup.names, *runs)))
         .collect();
     let figures = |rows: &[Row]| -> Map<String, Value> {
         rows.iter().map(|row| (row.metric.name().to_owned(), figure(row, told))).collect()
     };
     let mut document = json!({
         "name": name,
+        "headline": test.headline(),
+        "asked": test.asked().name(),
         "pairing": setup.pairing,
         "runs": { "a": runs[0], "b": runs[1] },
         "figures": figures(rows),
         "limited_by": { "a": limited(a), "b": limited(b) },
+        "plan": test.counted.iter().flatten().next().map(|run| json!(run.plan)),
+        "each_run": { "a": each_run(&test.counted[0]), "b": each_run(&test.counted[1]) },
+        "void_blocks": test.void.iter().map(|(cause, blocks)| json!({
+            "cause": cause,
+            "blocks": blocks,
+        })).collect::<Vec<_>>(),
         "failed_percent": { "a": failed_a.percent(), "b": failed_b.percent() },
         "not_told_because": test.refused.as_ref().map(|refused| &refused.text),
         "warnings": warnings,
@@ -115,6 +139,35 @@ fn test(test: &TestComparison) -> Value {
     document
 }
 
+/// The machine that put on the load, as the first run knows it.
+fn host(tests: &[TestComparison]) -> Value {
+    let first = tests.iter().flat_map(|test| test.counted.iter().flatten()).next();
+    json!(first.and_then(|run| run.host.as_ref()))
+}
+
+/// When each run was, and what came of it.
+fn each_run(runs: &[Arc<Run>]) -> Vec<Value> {
+    let seconds = |run: &Run| {
+        let since = run.measurement.started_at.duration_since(SystemTime::UNIX_EPOCH);
+        since.map_or(0.0, |since| since.as_secs_f64())
+    };
+    let value = |run: &Arc<Run>| {
+        let summary = Summary::of(run);
+        json!({
+            "started_at_unix_s": seconds(run),
+            "elapsed_s": summary.elapsed_s,
+            "requests": summary.requests,
+            "errors": summary.errors,
+            "throughput_rps": summary.throughput_rps,
+            "p99_ms": summary.response.p99_ns as f64 / 1e6,
+            "limited_by": run.verdict.limited_by,
+            "verdict": run.verdict.text,
+            "warnings": run.warnings,
+        })
+    };
+    runs.iter().map(value).collect()
+}
+
 fn figure(row: &Row, told: bool) -> Value {
     let Row { values: [of_a, of_b], means: [a, b], ratio, .. } = row;
     let interval = row.interval().filter(|_| told);
@@ -126,6 +179,7 @@ fn figure(row: &Row, told: bool) -> Value {
         "ratio": told.then_some(ratio.ratio),
         "low": interval.map(|interval| interval.low),
         "high": interval.map(|interval| interval.high),
+        "smallest_visible_percent": row.ratio.smallest_visible().map(|share| share * 100.0),
         "significant": told && ratio.conclusion() == Conclusion::Differ,
         "conclusion": conclusion(row, told),
         "b_is_better": row.b_is_better().filter(|_| told),
@@ -138,6 +192,13 @@ fn limited(limits: &Limits) -> Value {
 }
 
 fn regression(regression: &Regression) -> Value {
-    let Regression { test, metric, ratio } = regression;
-    json!({ "test": test, "figure": metric.name(), "ratio": ratio })
+    let Regression { test, metric, ratio, interval: _, blocks_for_it, smallest_visible } =
+        regression;
+    json!({
+        "test": test,
+        "figure": metric.name(),
+        "ratio": ratio,
+        "smallest_visible_percent": smallest_visible.map(|share| share * 100.0),
+        "blocks_for_it": blocks_for_it,
+    })
 }

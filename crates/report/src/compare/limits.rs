@@ -1,7 +1,5 @@
 //! What limited the runs of each side, and what that says against their ratio.
 
-use std::fmt;
-
 use super::Glance;
 use crate::LimitedBy;
 
@@ -27,12 +25,10 @@ pub(super) fn mostly(limits: &Limits, runs: usize) -> Option<LimitedBy> {
 }
 
 /// What to know before believing a ratio, from what limited its sides.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Caution {
-    /// The client limited both sides.
-    ByClient,
-    /// The client limited the side of this name.
-    OneByClient(String),
+    /// The client limited the first, the second or both.
+    ByClient([bool; 2]),
     /// Other programs took CPU time.
     Disturbed,
     /// The network limited both.
@@ -43,53 +39,57 @@ pub enum Caution {
     RateSet,
 }
 
-impl fmt::Display for Caution {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::ByClient => f.write_str(
-                "the client limited both sides: the ratio says nothing about the servers; give the \
-                 client more --threads or its own CPUs",
-            ),
-            Self::OneByClient(side) => write!(
-                f,
-                "the client limited {side}, which may be faster than shown; give the client more \
+impl Caution {
+    /// In a sentence without a full stop, of sides that are called so.
+    #[must_use]
+    pub fn told(self, [first, second]: &[String; 2]) -> String {
+        let limited = |name: &str| {
+            format!(
+                "the client limited {name}, which may be faster than shown; give the client more \
                  --threads or its own CPUs"
-            ),
-            Self::Disturbed => {
-                f.write_str("other processes took CPU time: the ratio may reflect this disturbance")
+            )
+        };
+        match self {
+            Self::ByClient([true, true]) => {
+                "the client limited both sides: the ratio says nothing \
+                about the servers; give the client more --threads or its own CPUs"
+                    .to_owned()
             }
-            Self::ByNetwork => f.write_str(
-                "the network limited both sides: the ratio is that of the network paths",
-            ),
-            Self::FewInFlight => f.write_str(
-                "too few requests were in flight to saturate either server: the throughput only \
-                 mirrors the latency; raise -c or -P",
-            ),
-            Self::RateSet => f.write_str("--rps set the throughput of both: compare the latencies"),
+            Self::ByClient([true, false]) => limited(first),
+            Self::ByClient([false, _]) => limited(second),
+            Self::Disturbed => {
+                "other processes took CPU time: the ratio may reflect this disturbance".to_owned()
+            }
+            Self::ByNetwork => {
+                "the network limited both sides: the ratio is that of the network paths".to_owned()
+            }
+            Self::FewInFlight => "too few requests were in flight to saturate either server: the \
+                throughput only mirrors the latency; raise -c or -P"
+                .to_owned(),
+            Self::RateSet => "--rps set the throughput of both: compare the latencies".to_owned(),
         }
     }
 }
 
 /// What to know before believing a ratio of sides that were limited so.
-pub(super) fn warnings(
-    names: &[String; 2],
-    limits: &[Limits; 2],
-    runs: [usize; 2],
-    open_loop: bool,
-) -> Vec<Caution> {
-    use LimitedBy::{Client, Concurrency, Contention, Network, Schedule};
+pub(super) fn warnings(limits: &[Limits; 2], runs: [usize; 2], open_loop: bool) -> Vec<Caution> {
     let [a, b] = [mostly(&limits[0], runs[0]), mostly(&limits[1], runs[1])];
     let mut warnings = Vec::new();
-    warnings.extend(match (a, b) {
-        (Some(Client), Some(Client)) => Some(Caution::ByClient),
-        (Some(Client), _) => Some(Caution::OneByClient(names[0].clone())),
-        (_, Some(Client)) => Some(Caution::OneByClient(names[1].clone())),
-        (Some(Contention), _) | (_, Some(Contention)) => Some(Caution::Disturbed),
-        (Some(Network), Some(Network)) => Some(Caution::ByNetwork),
-        (Some(Concurrency), Some(Concurrency)) if !open_loop => Some(Caution::FewInFlight),
-        _ => None,
-    });
-    if open_loop && a == Some(Schedule) && b == Some(Schedule) {
+    match (a, b) {
+        (Some(LimitedBy::Client), _) | (_, Some(LimitedBy::Client)) => {
+            let by_client = [a, b].map(|limit| limit == Some(LimitedBy::Client));
+            warnings.push(Caution::ByClient(by_client));
+        }
+        (Some(LimitedBy::Contention), _) | (_, Some(LimitedBy::Contention)) => {
+            warnings.push(Caution::Disturbed);
+        }
+        (Some(LimitedBy::Network), Some(LimitedBy::Network)) => warnings.push(Caution::ByNetwork),
+        (Some(LimitedBy::Concurrency), Some(LimitedBy::Concurrency)) if !open_loop => {
+            warnings.push(Caution::FewInFlight);
+        }
+        _ => {}
+    }
+    if open_loop && a == Some(LimitedBy::Schedule) && b == Some(LimitedBy::Schedule) {
         warnings.push(Caution::RateSet);
     }
     warnings

@@ -6,11 +6,13 @@
 //! the caller, layouts to the files beside this.
 
 mod csv;
+mod gate;
+mod headline;
 mod json;
 mod limits;
+mod names;
 mod operations;
 mod refusal;
-mod regressions;
 mod rows;
 mod saved;
 mod terms;
@@ -22,23 +24,26 @@ use std::sync::Arc;
 
 use measure::Ending;
 use serde::Serialize;
-use workload::{Endpoint, Plan};
+use workload::{Endpoint, Plan, quantity};
 
 use crate::warned::alike;
-use crate::{Failures, Figures, LimitedBy, Metric, Run, Summary, escape};
+use crate::{Cause, Failures, Figures, LimitedBy, Metric, Run, Summary, escape};
 
 pub use csv::{write_head as write_csv_head, write_test as write_csv_test};
-pub use json::to_json;
+pub use gate::{Gate, GateState, Regression, WATCHED, notes};
+pub use headline::{called, change};
+pub use json::{document, subject_value, to_json};
 pub use limits::{Caution, Limits, limited};
+pub use names::{SettingDifference, differing_settings, name};
 pub use operations::OperationComparison;
 pub use refusal::{Refusal, RefusalKind};
-pub use regressions::{Regression, Regressions, WATCHED};
 pub use rows::{Row, verdict};
 pub use saved::{beside, of_saved, unlike, unlike_beside_words};
 pub use statistics::Conclusion;
 pub use terms::{HITS_APART_MAX, Table, Terms};
 pub use text::{
-    notes, warning, write_foot, write_head, write_table, write_terms, write_test, write_warnings,
+    warning, write_differences, write_foot, write_head, write_table, write_terms, write_test,
+    write_warnings, write_words,
 };
 
 /// The name of the JSON document's layout.
@@ -69,8 +74,10 @@ pub enum Pairing {
 }
 
 /// One of the two.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Subject {
+    /// What sentences and charts call it.
+    pub name: String,
     /// Product and version, as the server says.
     pub server: String,
     /// Where it was, or what was started.
@@ -82,7 +89,7 @@ pub struct Subject {
     /// first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command_line: Option<String>,
-    /// Its settings that bear on speed, as it told them after the first run.
+    /// Its settings, as far as it shows them, but for secrets.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<(String, String)>,
 }
@@ -92,7 +99,7 @@ impl Subject {
     #[must_use]
     pub fn of(facts: &host::ServerFacts, address: String, file: Option<String>) -> Self {
         let server = facts.name().unwrap_or_else(|| "unknown server".to_owned());
-        Self { server, address, file, command_line: None, settings: Vec::new() }
+        Self { name: server.clone(), server, address, file, ..Self::default() }
     }
 
     /// The same of a run that was kept.
@@ -102,15 +109,28 @@ impl Subject {
             Endpoint::Spawned { program: Some(program), .. } => format!("started as {program}"),
             endpoint => endpoint.to_string(),
         };
-        Self::of(&run.server, address, Some(file))
+        let mut subject = Self::of(&run.server, address, Some(file));
+        let watched = run.watched.servers.first();
+        let settings = watched.map_or(&[][..], |server| &server.settings);
+        subject.settings = settings.iter().map(|of| (of.name.clone(), of.value.clone())).collect();
+        if let (true, Some(config)) = (subject.settings.is_empty(), &run.server.config) {
+            let known = [("appendonly", &config.appendonly), ("save", &config.save)];
+            subject.settings = known.map(|(name, value)| (name.to_owned(), value.clone())).to_vec();
+        }
+        subject
     }
 
     /// In a line, safe for a terminal.
     #[must_use]
     pub fn line(&self) -> String {
-        let Self { server, address, file, .. } = self;
+        let Self { name, server, address, file, .. } = self;
         let file = file.as_ref().map_or(String::new(), |file| format!(" ({file})"));
-        escape(format!("{server} on {address}{file}"))
+        escape(match name.strip_prefix(server.as_str()) {
+            Some("") => format!("{server} on {address}{file}"),
+            Some(_) if name.ends_with(address.as_str()) => format!("{name}{file}"),
+            Some(_) => format!("{name}: on {address}{file}"),
+            None => format!("{name}: {server} on {address}{file}"),
+        })
     }
 }
 
@@ -171,6 +191,18 @@ impl Glance {
         };
         complete.then(glance)
     }
+
+    /// A figure of the run; `None` where it was not measured.
+    #[must_use]
+    pub fn figure(&self, metric: Metric) -> Option<f64> {
+        self.figures.get(metric)
+    }
+
+    /// The run.
+    #[must_use]
+    pub fn run(&self) -> &Run {
+        &self.run
+    }
 }
 
 /// One test of both sides.
@@ -200,6 +232,10 @@ pub struct TestComparison {
     pub refused: Option<Refusal>,
     /// The requests of A and of B.
     pub failures: [Failures; 2],
+    /// All runs that count, of each side.
+    pub counted: [Vec<Arc<Run>>; 2],
+    /// Blocks that do not count, and what spoiled them, the most frequent first.
+    pub void: Vec<(Cause, usize)>,
     /// Of each side the run in the middle by throughput, to look at in full.
     pub middle: [Option<Arc<Run>>; 2],
 }
@@ -223,7 +259,7 @@ impl TestComparison {
         let rows =
             rows.filter_map(|metric| rows::row(metric, pairing, precision, figures.each_ref()));
         let limits = [limits::limits(a), limits::limits(b)];
-        let warnings = limits::warnings(&setup.names, &limits, [a.len(), b.len()], open_loop);
+        let warnings = limits::warnings(&limits, [a.len(), b.len()], open_loop);
         let mut spoiled = Vec::new();
         for (side, glances) in [a, b].iter().enumerate() {
             for text in glances.iter().flat_map(|glance| &glance.warnings) {
@@ -245,8 +281,44 @@ impl TestComparison {
             hit_ratios: [None; 2],
             refused: refusal::of_runs(setup, [a, b]),
             failures: [refusal::failures(a), refusal::failures(b)],
+            void: Vec::new(),
+            counted: [a, b].map(|side| side.iter().map(|glance| glance.run.clone()).collect()),
             middle: [middle(a), middle(b)],
         }
+    }
+
+    /// The same, beside blocks that the client or the machine spoiled, each by this.
+    #[must_use]
+    pub fn with_void(mut self, causes: &[Cause]) -> Self {
+        for cause in causes {
+            match self.void.iter_mut().find(|(known, _)| known == cause) {
+                Some((_, blocks)) => *blocks += 1,
+                None => self.void.push((*cause, 1)),
+            }
+        }
+        self.void.sort_by_key(|(_, blocks)| std::cmp::Reverse(*blocks));
+        let of_void = refusal::of_void(self.counted().0, &self.void);
+        self.refused = of_void.or(self.refused);
+        self
+    }
+
+    /// What to know before believing a ratio, a sentence each without a full stop.
+    #[must_use]
+    pub fn cautions(&self) -> Vec<String> {
+        self.warnings.iter().map(|caution| caution.told(&self.setup.names)).collect()
+    }
+
+    /// What is to be known of blocks that do not count, in a sentence without a full stop.
+    #[must_use]
+    pub fn void_told(&self) -> Option<String> {
+        let blocks: u64 = self.void.iter().map(|(_, blocks)| *blocks as u64).sum();
+        let causes: Vec<&str> = self.void.iter().map(|(cause, _)| cause.told()).collect();
+        let were = if blocks == 1 { "was" } else { "were" };
+        let text = || {
+            let blocks = quantity::counted(blocks, "block");
+            format!("{blocks} {were} void and taken again: {}", causes.join("; "))
+        };
+        (blocks > 0 && self.refused.is_none()).then(text)
     }
 
     /// The same as a part of that table, whose ratios are told only if the runs allow it.
@@ -260,7 +332,7 @@ impl TestComparison {
         // The refusal says the one, the table the other.
         let refused = self.refused.is_some();
         self.warnings.retain(|caution| match caution {
-            Caution::ByClient | Caution::OneByClient(_) => !refused,
+            Caution::ByClient(_) => !refused,
             Caution::RateSet => false,
             Caution::Disturbed | Caution::ByNetwork | Caution::FewInFlight => true,
         });
@@ -302,6 +374,8 @@ pub struct Comparison {
     pub subjects: [Subject; 2],
     /// How the runs were taken, in a sentence.
     pub how: String,
+    /// The command line that compares anew, without passwords.
+    pub command_line: String,
     /// Whether every test was compared as planned.
     pub complete: bool,
     /// The tests.
@@ -310,6 +384,8 @@ pub struct Comparison {
     pub warnings: Vec<String>,
     /// The per cent that `--fail-on-regression` allows.
     pub threshold: Option<f64>,
+    /// At how many moments, at most, the runs are judged: more are more chances to be wrong.
+    pub looks: u32,
     /// The per cent of a side's requests that may fail.
     pub errors_allowed: f64,
     /// On which terms servers of different protocols are compared, if they are.
@@ -317,6 +393,18 @@ pub struct Comparison {
 }
 
 impl Comparison {
+    /// What the two are called.
+    #[must_use]
+    pub fn names(&self) -> [String; 2] {
+        self.subjects.each_ref().map(|subject| subject.name.clone())
+    }
+
+    /// The settings in which the two differ.
+    #[must_use]
+    pub fn differing_settings(&self) -> Vec<SettingDifference> {
+        differing_settings(&self.subjects)
+    }
+
     /// A test's name, behind that of its table.
     #[must_use]
     pub fn name_of(&self, test: &TestComparison) -> String {

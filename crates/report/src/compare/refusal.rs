@@ -3,7 +3,7 @@
 use super::limits::mostly;
 use super::terms::HITS_APART_MAX;
 use super::{Glance, Limits, Setup};
-use crate::{Failures, LimitedBy, Metric};
+use crate::{Cause, Failures, LimitedBy, Metric};
 
 /// What stands against telling a ratio.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub enum RefusalKind {
     Hits,
     /// The client limited a side.
     Client,
+    /// Most blocks were spoiled by the machine or the client.
+    Disturbed,
 }
 
 /// Why the ratios of a test are not told.
@@ -78,6 +80,22 @@ fn unmeasured(sides: [&[Glance]; 2]) -> Option<Refusal> {
     let all = runs().count();
     let text = format!("no ratio: nothing was measured in {empty} of {all} runs; make them longer");
     Refusal::new(RefusalKind::Unmeasured, text)
+}
+
+/// Why nothing is told where most blocks are void; `counted` are those that are not.
+pub(super) fn of_void(counted: usize, void: &[(Cause, usize)]) -> Option<Refusal> {
+    let blocks: usize = void.iter().map(|(_, blocks)| blocks).sum();
+    let (cause, _) = void.iter().max_by_key(|(_, blocks)| blocks)?;
+    if blocks <= counted {
+        return None;
+    }
+    let text = format!(
+        "cannot be judged here: {} in {blocks} of {} blocks; use a quieter machine, or CPUs of \
+         their own for client and servers",
+        cause.told(),
+        blocks + counted
+    );
+    Refusal::new(RefusalKind::Disturbed, text)
 }
 
 /// What else forbids one between servers of different protocols.

@@ -4,7 +4,7 @@ use measure::Ending;
 use workload::Plan;
 use workload::quantity::counted;
 
-use super::{Comparison, Glance, Pairing, Setup, Subject, TestComparison};
+use super::{Comparison, Glance, Pairing, Setup, Subject, TestComparison, name};
 use crate::differ::{Difference, differences};
 use crate::{Loaded, RecordError, Run};
 
@@ -61,13 +61,14 @@ fn unlike_but(
 
 /// What differs beside the plans of two runs, and is to be known.
 #[must_use]
-pub fn beside(a: &Run, b: &Run) -> Vec<String> {
+pub fn beside(names: &[String; 2], a: &Run, b: &Run) -> Vec<String> {
     let mut found = Vec::new();
     let mut differ = |what: &str, a: Option<String>, b: Option<String>| {
         if let (Some(a), Some(b)) = (a, b)
             && a != b
         {
-            found.push(format!("{what} differs: {a} on A, {b} on B"));
+            let [first, second] = names;
+            found.push(format!("{what} differs: {a} on {first}, {b} on {second}"));
         }
     };
     let host = |run: &Run| run.host.as_ref().and_then(|host| host.hostname.clone());
@@ -76,14 +77,6 @@ pub fn beside(a: &Run, b: &Run) -> Vec<String> {
     let engine = |run: &Run| Some(run.measurement.engine.clone());
     differ("the I/O engine", engine(a), engine(b));
     differ("the connection type", way(a), way(b));
-    for (what, pick) in [("the server's setting save", 0), ("the server's setting appendonly", 1)] {
-        let setting = |run: &Run| {
-            let config = run.server.config.as_ref()?;
-            let value = if pick == 0 { &config.save } else { &config.appendonly };
-            Some(format!("{value:?}"))
-        };
-        differ(what, setting(a), setting(b));
-    }
     found
 }
 
@@ -110,6 +103,8 @@ pub fn of_saved(
     names: [&str; 2],
     a: &Loaded,
     b: &Loaded,
+    chosen: &[Option<String>],
+    again: &str,
     threshold: Option<f64>,
     errors_allowed: f64,
 ) -> Result<Comparison, RecordError> {
@@ -138,7 +133,13 @@ pub fn of_saved(
         return wrong(format!("{} has no tests", names[0]));
     };
     let (first_a, first_b) = (first_a[0], first_b[0]);
-    let mut warnings = beside(first_a, first_b);
+    let mut subjects = [
+        Subject::of_run(first_a, names[0].to_owned()),
+        Subject::of_run(first_b, names[1].to_owned()),
+    ];
+    name(&mut subjects, chosen);
+    let called = subjects.each_ref().map(|subject| subject.name.clone());
+    let mut warnings = beside(&called, first_a, first_b);
     let mut compared = Vec::new();
     for (a, b) in a.iter().zip(b) {
         let glances = |runs: &[&Run]| runs.iter().filter_map(|run| Glance::of(run)).collect();
@@ -163,15 +164,14 @@ pub fn of_saved(
         compared.push(TestComparison::of(&plan.name, &setup, a, b));
     }
     Ok(Comparison {
-        subjects: [
-            Subject::of_run(first_a, names[0].to_owned()),
-            Subject::of_run(first_b, names[1].to_owned()),
-        ],
-        how: "Saved runs with the same plans; ratios are B / A".to_owned(),
+        how: format!("Saved runs with the same plans; ratios are {} / {}", called[1], called[0]),
+        subjects,
+        command_line: again.to_owned(),
         complete: true,
         tests: compared,
         warnings,
         threshold,
+        looks: 1,
         errors_allowed,
         terms: None,
     })

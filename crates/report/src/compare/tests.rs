@@ -24,7 +24,7 @@ fn compared(pairing: Pairing, a: &[Glance], b: &[Glance]) -> TestComparison {
 
 fn setup(pairing: Pairing) -> Setup {
     Setup {
-        names: ["A", "B"].map(str::to_owned),
+        names: ["first", "second"].map(str::to_owned),
         pairing,
         precision: 3,
         open_loop: false,
@@ -38,14 +38,19 @@ fn comparison(tests: Vec<TestComparison>, threshold: Option<f64>) -> Comparison 
         version: Some("7.0.15".into()),
         ..host::ServerFacts::default()
     };
-    let subject = |name: &str| Subject::of(&redis, name.into(), None);
+    let subject = |name: &str, address: &str| Subject {
+        name: name.into(),
+        ..Subject::of(&redis, address.into(), None)
+    };
     Comparison {
-        subjects: [subject("127.0.0.1:1"), subject("\x1b[2J/tmp/s")],
-        how: "5 blocks of A B B A".into(),
+        subjects: [subject("first", "127.0.0.1:1"), subject("second", "\x1b[2J/tmp/s")],
+        how: "5 blocks".into(),
+        command_line: "keystorm compare".into(),
         complete: true,
         tests,
         warnings: vec!["the keystorm version differs: 1 of A and 2 of B".into()],
         threshold,
+        looks: 1,
         errors_allowed: ERRORS_DEFAULT,
         terms: None,
     }
@@ -127,22 +132,90 @@ fn a_steady_drift_cancels_out_in_blocks() {
     assert!((ratio.ratio - 1.0).abs() < 0.001, "{ratio:?}");
 }
 
+fn gated(percent: f64, allowed: f64) -> Comparison {
+    Comparison { threshold: Some(allowed), ..of(Pairing::Blocks, 10, percent) }
+}
+
 #[test]
-fn a_regression_is_one_that_is_surely_worse_than_allowed() {
-    let found = |percent, allowed| of(Pairing::Blocks, 10, percent).regressions(allowed);
-    let surely = found(-12.0, 5.0);
-    assert_eq!(surely.found.len(), 1, "{surely:?}");
+fn a_gate_fails_where_the_second_is_surely_worse_than_allowed() {
+    let surely = gated(-12.0, 5.0).gate().unwrap();
+    assert_eq!((surely.state, surely.found.len()), (GateState::Failed, 1), "{surely:?}");
     assert_eq!(
         (surely.found[0].metric, surely.found[0].test.as_str()),
         (Metric::Throughput, "SET")
     );
     // Worse, but not surely by more than that.
-    let perhaps = found(-12.0, 12.0);
+    let perhaps = gated(-12.0, 12.0).gate().unwrap();
+    assert_eq!(perhaps.state, GateState::Undecided);
     assert_eq!((perhaps.found.len(), perhaps.possible.len()), (0, 1), "{perhaps:?}");
-    assert_eq!(found(-2.0, 5.0), Regressions::default());
-    assert_eq!(found(12.0, 5.0), Regressions::default(), "better is no regression");
-    let unknown = of(Pairing::None, 1, -50.0).regressions(5.0);
-    assert_eq!((unknown.found.len(), unknown.unknown.len()), (0, 2));
+    for passed in [gated(-2.0, 5.0), gated(12.0, 5.0)] {
+        assert_eq!(passed.gate().unwrap().state, GateState::Passed);
+    }
+    let single = Comparison { threshold: Some(5.0), ..of(Pairing::None, 1, -50.0) };
+    let single = single.gate().unwrap();
+    assert_eq!((single.state, single.unknown.len()), (GateState::Undecided, 2));
+    let cut = Comparison { complete: false, ..gated(-2.0, 5.0) };
+    assert_eq!(cut.gate().unwrap().state, GateState::Undecided);
+}
+
+#[test]
+fn a_gate_is_told_in_one_sentence_with_one_meaning() {
+    let failed = notes(&gated(-12.0, 5.0));
+    assert_eq!(failed.len(), 1, "{failed:?}");
+    let said = "Gate failed: second is worse than first by more than 5 % in throughput of SET (";
+    assert!(failed[0].starts_with(said), "{failed:?}");
+    let undecided = notes(&gated(-12.0, 12.0));
+    assert_eq!(undecided.len(), 1, "{undecided:?}");
+    assert!(undecided[0].starts_with("Gate undecided: the runs do not say"), "{undecided:?}");
+    assert!(undecided[0].contains("to see 12 % use --repeat "), "{undecided:?}");
+    let passed = notes(&gated(-2.0, 5.0));
+    assert_eq!(passed.len(), 1, "{passed:?}");
+    assert!(passed[0].starts_with("Gate passed: second is worse than first by 5 % at most"));
+    assert_eq!(notes(&of(Pairing::Blocks, 10, -2.0)), passed, "the same threshold");
+}
+
+#[test]
+fn the_headline_is_about_what_was_asked_for() {
+    let slow = |mut glance: Glance| {
+        glance.figures = Figures::default();
+        glance
+    };
+    let a = glances(10, 100_000.0, 0.004, 1);
+    let b = glances(10, 88_000.0, 0.004, 2);
+    let closed = TestComparison::of("SET", &setup(Pairing::Blocks), &a, &b);
+    assert_eq!(closed.asked(), Metric::Throughput);
+    let headline = closed.headline();
+    assert!(headline.starts_with("second is worse: its throughput is 11.9 % lower"), "{headline}");
+    let open = Setup { open_loop: true, ..setup(Pairing::Blocks) };
+    let open_test = TestComparison::of("SET", &open, &a, &b);
+    assert_eq!(open_test.asked(), Metric::P99);
+    assert!(open_test.headline().contains(" p99 "), "{}", open_test.headline());
+    let seen = closed.resolution(None).unwrap();
+    assert!(seen.starts_with("5 blocks can see a change of "), "{seen}");
+    let empty: Vec<Glance> = a.clone().into_iter().map(slow).collect();
+    let refused = TestComparison::of("SET", &open, &empty, &b);
+    assert!(refused.headline().starts_with("no ratio: nothing was measured"));
+    assert_eq!(refused.resolution(None), None);
+}
+
+#[test]
+fn void_blocks_never_count_and_most_of_them_forbid_a_judgement() {
+    use crate::Cause;
+    let (a, b) = (glances(10, 1e5, 0.004, 1), glances(10, 1e5, 0.004, 2));
+    let test = compared(Pairing::Blocks, &a, &b).with_void(&[Cause::CpuHeld; 2]);
+    assert_eq!(test.refused, None);
+    let text = text(&comparison(vec![test], None));
+    assert!(text.contains("2 blocks were void and taken again: other programs held the CPU"));
+    let causes = [&[Cause::CpuHeld; 5][..], &[Cause::ClientLate]].concat();
+    let test = compared(Pairing::Blocks, &a, &b).with_void(&causes);
+    let refused = test.refused.clone().unwrap();
+    assert_eq!(refused.kind, RefusalKind::Disturbed);
+    let said = "cannot be judged here: other programs held the CPU in 6 of 11 blocks";
+    assert!(refused.text.starts_with(said), "{refused:?}");
+    let gate = comparison(vec![test], Some(5.0)).gate().unwrap();
+    assert_eq!(gate.state, GateState::Undecided);
+    let nothing = compared(Pairing::Blocks, &[], &[]).with_void(&[Cause::CpuStolen; 5]);
+    assert_eq!(nothing.refused.map(|refused| refused.kind), Some(RefusalKind::Disturbed));
 }
 
 #[test]
@@ -151,7 +224,7 @@ fn equals_seldom_look_like_a_regression() {
         let a = glances(10, 100_000.0, 0.01, 2 * seed);
         let b = glances(10, 100_000.0, 0.01, 2 * seed + 1);
         let tests = (0..4).map(|_| compared(Pairing::Blocks, &a, &b)).collect();
-        !comparison(tests, None).regressions(0.0).found.is_empty()
+        !comparison(tests, None).gate_of(0.0).found.is_empty()
     });
     let wrong = wrong.count();
     assert!(wrong <= 35, "{wrong} of 400");
@@ -169,16 +242,11 @@ fn limits_of_ours_are_warned_of() {
     };
     use LimitedBy::{Client, Concurrency, Server};
     let says = |a: &[LimitedBy], b: &[LimitedBy]| {
-        compared(Pairing::None, &limited(a), &limited(b))
-            .warnings
-            .iter()
-            .map(ToString::to_string)
-            .collect::<Vec<_>>()
-            .join("; ")
+        compared(Pairing::None, &limited(a), &limited(b)).cautions().join("; ")
     };
     assert!(says(&[Client, Client], &[Client, Server]).contains("nothing about the servers"));
-    assert!(says(&[Client; 2], &[Server; 2]).contains("limited A, which may be faster"));
-    assert!(says(&[Server; 2], &[Client; 2]).contains("limited B"));
+    assert!(says(&[Client; 2], &[Server; 2]).contains("limited first, which may be faster"));
+    assert!(says(&[Server; 2], &[Client; 2]).contains("limited second"));
     assert!(says(&[Concurrency; 2], &[Concurrency; 2]).contains("-c or -P"));
     assert_eq!(says(&[Server, Server, Client], &[Server; 3]), "");
     let mut spoiled = limited(&[Server; 3]);
@@ -186,11 +254,11 @@ fn limits_of_ours_are_warned_of() {
     spoiled[2].warnings = vec!["17 keys were evicted".into(), "\x1b[2J".into()];
     let test = compared(Pairing::None, &spoiled, &limited(&[Server]));
     let json = to_json(&comparison(vec![test.clone()], None)).unwrap();
-    assert!(json.contains("A, 2 of 3 runs: 5 keys were evicted"), "{json}");
+    assert!(json.contains("first, 2 of 3 runs: 5 keys were evicted"), "{json}");
     let said = text(&comparison(vec![test.clone(), test], None));
     assert!(!said.contains('\x1b'));
     assert_eq!(said.matches("keys were evicted").count(), 1, "once for all tests: {said}");
-    assert!(said.contains("warning: A, 4 of 6 runs: 5 keys were evicted"), "{said}");
+    assert!(said.contains("warning: first, 4 of 6 runs: 5 keys were evicted"), "{said}");
     let test = compared(Pairing::None, &limited(&[Server, Client, Server]), &limited(&[Server]));
     assert!(text(&comparison(vec![test], None)).contains("server (2 of 3 runs), client (1)"));
 }
@@ -243,8 +311,8 @@ fn a_ratio_of_different_work_or_of_the_client_is_told_nowhere() {
     use LimitedBy::{Client, Server};
     let full = finding(100_000, 0, Server);
     for (other, said) in [
-        (finding(99_890, 110, Server), "A found 100.00 % of its keys and B 99.89 %"),
-        (finding(100_000, 0, Client), "the client limited B"),
+        (finding(99_890, 110, Server), "first found 100.00 % of its keys and second 99.89 %"),
+        (finding(100_000, 0, Client), "the client limited second"),
     ] {
         let test = on_equal_terms(&full, &other);
         assert!(test.refused.as_ref().unwrap().text.contains(said), "{test:?}");
@@ -260,8 +328,8 @@ fn a_ratio_of_different_work_or_of_the_client_is_told_nowhere() {
         let row = text.lines().find(|line| line.trim_start().starts_with("requests/s")).unwrap();
         assert!(row.ends_with("none") && !row.contains(&ratio), "{row}");
         assert!(csv.contains("not-told") && json.contains("\"ratio\": null"), "{csv}{json}");
-        let found = comparison.regressions(0.0);
-        assert_eq!(found, Regressions::default(), "what is not told is judged by nobody");
+        let gate = comparison.gate_of(0.0);
+        assert_eq!(gate.state, GateState::Undecided, "what is not told is judged by nobody");
         assert!(notes(&comparison)[0].contains("Per core: SET: no ratio"));
     }
 }
@@ -305,7 +373,7 @@ fn saved_runs_compare_by_their_repeats() {
         parts.seed = 9;
     };
     let (a, b) = (loaded(repeats(3, |_| ())), loaded(repeats(4, elsewhere)));
-    let comparison = of_saved(["a.json", "b.json"], &a, &b, None, ERRORS_DEFAULT).unwrap();
+    let comparison = of_saved(["a.json", "b.json"], &a, &b, &[], "", None, ERRORS_DEFAULT).unwrap();
     assert_eq!((comparison.tests.len(), comparison.tests[0].runs), (1, [3, 4]));
     assert!(comparison.warnings.iter().any(|w| w.contains("the connection type differs")));
     let throughput = comparison.tests[0].row(Metric::Throughput).unwrap();
@@ -313,7 +381,7 @@ fn saved_runs_compare_by_their_repeats() {
     let mut broken = repeats(3, |_| ());
     broken[2].measurement.ending = Ending::Interrupted;
     let comparison =
-        of_saved(["a.json", "b.json"], &loaded(broken), &b, None, ERRORS_DEFAULT).unwrap();
+        of_saved(["a.json", "b.json"], &loaded(broken), &b, &[], "", None, ERRORS_DEFAULT).unwrap();
     assert_eq!(comparison.tests[0].runs, [2, 4]);
     assert!(
         comparison
@@ -327,7 +395,7 @@ fn saved_runs_compare_by_their_repeats() {
 fn apples_and_pears_are_refused_and_every_difference_is_named() {
     let said = |b: Vec<crate::Run>| {
         let a = loaded(repeats(3, |_| ()));
-        of_saved(["a.json", "b.json"], &a, &loaded(b), None, ERRORS_DEFAULT)
+        of_saved(["a.json", "b.json"], &a, &loaded(b), &[], "", None, ERRORS_DEFAULT)
             .map(|_| ())
             .unwrap_err()
             .to_string()
@@ -403,7 +471,7 @@ fn a_side_whose_requests_fail_has_no_ratio_and_passes_no_gate() {
     for (failed, told) in [(2000, "100.0 %"), (1000, "50.0 %"), (3, "0.150 %")] {
         for sides in [[failing(0), failing(failed)], [failing(failed), failing(0)]] {
             let test = compared(Pairing::Blocks, &sides[0], &sides[1]);
-            let name = if test.failures[0].failed > 0 { "A" } else { "B" };
+            let name = if test.failures[0].failed > 0 { "first" } else { "second" };
             let comparison = comparison(vec![test.clone()], Some(5.0));
             let refused = test.refused.as_ref().unwrap();
             assert_eq!(refused.kind, RefusalKind::Failures);
@@ -411,14 +479,14 @@ fn a_side_whose_requests_fail_has_no_ratio_and_passes_no_gate() {
                 format!("no ratio: {told} of the requests to {name} failed, and at most 0.1 %");
             assert!(refused.text.starts_with(&said), "{refused:?}");
             let notes = notes(&comparison);
-            assert_eq!(notes, [format!("Failed: SET: {}", refused.text)]);
+            assert_eq!(notes, [format!("Gate failed: SET: {}.", refused.text)]);
             let text = text(&comparison);
-            assert!(!text.contains("No regression") && !text.contains("better"), "{text}");
+            assert!(!text.contains("Gate passed") && !text.contains("better"), "{text}");
             let json: serde_json::Value =
                 serde_json::from_str(&to_json(&comparison).unwrap()).unwrap();
             let test = &json["tests"][0];
             assert!(test["not_told_because"].as_str().unwrap().contains(told), "{test}");
-            let side = if name == "A" { "a" } else { "b" };
+            let side = if name == "first" { "a" } else { "b" };
             let percent = failed as f64 / 20.0;
             assert_eq!(test["failed_percent"][side].as_f64(), Some(percent), "{test}");
         }
@@ -430,7 +498,7 @@ fn failures_within_what_is_allowed_are_told_and_nothing_is_refused() {
     let test = compared(Pairing::Blocks, &failing(0), &failing(1));
     assert_eq!(test.refused, None);
     let text = text(&comparison(vec![test], Some(5.0)));
-    assert!(text.contains("failed requests: 0.0 % to A, 0.050 % to B"), "{text}");
+    assert!(text.contains("failed requests: 0.0 % to first, 0.050 % to second"), "{text}");
     let allowed = Setup { errors_allowed: 50.0, ..setup(Pairing::Blocks) };
     let test = TestComparison::of("SET", &allowed, &failing(0), &failing(1000));
     assert_eq!(test.refused, None);
@@ -444,5 +512,5 @@ fn no_ratio_is_told_where_a_run_measured_nothing() {
     let why = test.refused.clone().unwrap().text;
     assert!(why.contains("nothing was measured in 1 of 8 runs"), "{why}");
     let notes = notes(&comparison(vec![test], Some(5.0)));
-    assert!(notes.iter().all(|line| line.starts_with("Unknown: ")), "{notes:?}");
+    assert!(notes.iter().all(|line| line.starts_with("Gate undecided: ")), "{notes:?}");
 }

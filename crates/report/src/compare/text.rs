@@ -3,10 +3,7 @@
 use std::io::{self, Write};
 
 use super::refusal::share;
-use super::{
-    Comparison, Metric, RefusalKind, Regression, Row, Spoiled, Table, Terms, TestComparison,
-    limited, verdict,
-};
+use super::{Comparison, Row, Spoiled, Table, Terms, TestComparison, limited, notes, verdict};
 use crate::{Failures, escape};
 
 /// Columns of a line that is made of words.
@@ -17,10 +14,51 @@ const WIDTH: usize = 80;
 /// # Errors
 /// What the writer fails with; likewise below.
 pub fn write_head(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
-    for (name, subject) in ["A", "B"].iter().zip(&comparison.subjects) {
-        write_words(&format!("{name}  {}", subject.line()), 3, out)?;
+    for (number, subject) in (1..).zip(&comparison.subjects) {
+        write_words(&format!("{number}  {}", subject.line()), 3, out)?;
     }
-    write_words(&comparison.how, 0, out)
+    write_differences(comparison, out)?;
+    write_words(&escape(&comparison.how), 0, out)
+}
+
+/// Differing settings that are listed; the others are counted.
+const SETTINGS_MAX: usize = 16;
+/// Columns of a setting's name, and of a value.
+const SETTING: usize = 26;
+
+/// The settings in which the servers differ.
+///
+/// # Errors
+/// As above.
+pub fn write_differences(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    let differences = comparison.differing_settings();
+    if differences.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "Settings that differ:")?;
+    let cell = |text: &str| -> String {
+        let text = escape(text);
+        let long = text.chars().count() > SETTING - 1;
+        let kept: String = text.chars().take(if long { SETTING - 2 } else { SETTING }).collect();
+        if long { kept + "…" } else { kept }
+    };
+    let mut line = |name: &str, values: &[String]| {
+        let cells: String = values.iter().map(|v| format!("{:<SETTING$}", cell(v))).collect();
+        writeln!(out, "{}", format!("  {:<SETTING$}{cells}", cell(name)).trim_end())
+    };
+    line("", &comparison.names())?;
+    for difference in differences.iter().take(SETTINGS_MAX) {
+        let value = |value: &Option<String>| match value.as_deref() {
+            Some("") => "\"\"".to_owned(),
+            Some(value) => value.to_owned(),
+            None => "unknown to it".to_owned(),
+        };
+        line(&difference.name, &difference.values.iter().map(value).collect::<Vec<_>>())?;
+    }
+    match differences.len().checked_sub(SETTINGS_MAX + 1) {
+        Some(more) => writeln!(out, "  and {} more, which the JSON has", more + 1),
+        None => Ok(()),
+    }
 }
 
 /// What to know before believing any of it. Of servers it is known after the first runs.
@@ -49,8 +87,8 @@ pub fn write_terms(terms: &Terms, out: &mut dyn Write) -> io::Result<()> {
 pub fn write_table(table: &Table, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "\n###### {} ######", escape(&table.title))?;
     write_words(&escape(&table.text), 0, out)?;
-    for (name, subject) in ["A", "B"].iter().zip(&table.subjects) {
-        write_words(&format!("{name}  {}", subject.line()), 3, out)?;
+    for (number, subject) in (1..).zip(&table.subjects) {
+        write_words(&format!("{number}  {}", subject.line()), 3, out)?;
         if let Some(started) = &subject.command_line {
             write_words(&format!("   {}", escape(started)), 5, out)?;
         }
@@ -69,8 +107,10 @@ pub fn write_table(table: &Table, out: &mut dyn Write) -> io::Result<()> {
 /// As above.
 pub fn write_test(test: &TestComparison, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "\n====== {} ======", escape(&test.name))?;
-    let head = ["", "A", "B", "B / A", "95 % interval", "B is"];
-    write_line(&head.map(str::to_owned), out)?;
+    write_words(&escape(test.headline()), 0, out)?;
+    if !test.rows.is_empty() {
+        write_columns(&test.setup.names, out)?;
+    }
     let told = test.refused.is_none();
     for row in &test.rows {
         write_line(&cells(row, told), out)?;
@@ -80,9 +120,6 @@ pub fn write_test(test: &TestComparison, out: &mut dyn Write) -> io::Result<()> 
         for row in &operation.rows {
             write_line(&cells(row, told), out)?;
         }
-    }
-    if let Some(why) = &test.refused {
-        write_words(&format!("  {}", escape(&why.text)), 4, out)?;
     }
     if let [Some(a), Some(b)] = test.hit_ratios {
         write_words(
@@ -98,11 +135,18 @@ pub fn write_test(test: &TestComparison, out: &mut dyn Write) -> io::Result<()> 
         let of: Vec<String> = test.setup.names.iter().zip(&test.failures).map(of).collect();
         write_words(&format!("  failed requests: {}", escape(of.join(", "))), 4, out)?;
     }
-    for (name, limits) in ["A", "B"].iter().zip(&test.limits) {
-        write_words(&format!("  {name} limited by: {}", limited(limits)), 4, out)?;
+    let limits = test.setup.names.iter().zip(&test.limits);
+    for (name, limits) in limits.filter(|(_, limits)| !limits.is_empty()) {
+        write_words(&format!("  {} limited by: {}", escape(name), limited(limits)), 4, out)?;
     }
-    let mut warnings = test.warnings.iter();
-    warnings.try_for_each(|caution| write_words(&format!("  warning: {caution}"), 4, out))
+    if let Some(text) = test.resolution(None) {
+        write_words(&format!("  {}", escape(text)), 4, out)?;
+    }
+    if let Some(text) = test.void_told() {
+        write_words(&format!("  {text}"), 4, out)?;
+    }
+    let mut warnings = test.cautions().into_iter();
+    warnings.try_for_each(|caution| write_words(&escape(format!("  warning: {caution}")), 4, out))
 }
 
 /// What all tests together say.
@@ -115,8 +159,9 @@ pub fn write_foot(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()
     let with: Vec<_> = rows().filter(|row| row.interval().is_some()).collect();
     let without: Vec<_> = rows().filter(|row| row.ratio.interval.is_none()).collect();
     writeln!(out)?;
+    notes(comparison).iter().try_for_each(|line| write_words(&escape(line), 2, out))?;
     for spoiled in comparison.spoiled() {
-        let text = escape(warning(&spoiled, comparison.runs()));
+        let text = escape(warning(&spoiled, &comparison.names(), comparison.runs()));
         write_words(&format!("warning: {text}"), 2, out)?;
     }
     if !with.is_empty() {
@@ -132,55 +177,15 @@ pub fn write_foot(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()
             chance; use --repeat.";
         write_words(text, 0, out)?;
     }
-    notes(comparison).iter().try_for_each(|line| write_words(&escape(line), 2, out))
+    Ok(())
 }
 
 /// What spoiled runs, of so many of A and of B.
 #[must_use]
-pub fn warning(Spoiled { text, runs }: &Spoiled, of: [usize; 2]) -> String {
-    let sides = ["A", "B"].into_iter().zip(runs.iter().zip(of)).filter(|(_, (runs, _))| **runs > 0);
+pub fn warning(Spoiled { text, runs }: &Spoiled, names: &[String; 2], of: [usize; 2]) -> String {
+    let sides = names.iter().zip(runs.iter().zip(of)).filter(|(_, (runs, _))| **runs > 0);
     let sides = sides.map(|(side, (runs, of))| format!("{side}, {runs} of {of} runs"));
     format!("{}: {text}", sides.collect::<Vec<_>>().join("; "))
-}
-
-/// What came of `--fail-on-regression`, a line each.
-#[must_use]
-pub fn notes(comparison: &Comparison) -> Vec<String> {
-    let Some(percent) = comparison.threshold else { return Vec::new() };
-    let regressions = comparison.regressions(percent);
-    let mut lines = Vec::new();
-    for (what, found) in [
-        ("Regression", &regressions.found),
-        ("Not excluded", &regressions.possible),
-        ("Unknown", &regressions.unknown),
-    ] {
-        lines.extend(found.iter().map(|r| format!("{what}: {}", told(r, percent))));
-    }
-    let refused = comparison.tests.iter().filter_map(|test| Some((test, test.refused.as_ref()?)));
-    let refused = refused.map(|(test, refused)| {
-        let name = comparison.name_of(test);
-        match refused.kind {
-            RefusalKind::Failures => format!("Failed: {name}: {}", refused.text),
-            _ => format!("Unknown: {name}: no ratio"),
-        }
-    });
-    let refused: Vec<String> = refused.collect();
-    lines.extend(refused.iter().cloned());
-    let judged = comparison.complete && !comparison.tests.is_empty() && refused.is_empty();
-    if judged && regressions.found.is_empty() && regressions.unknown.is_empty() {
-        lines.push(format!("No regression of more than {percent} % was found."));
-    }
-    lines
-}
-
-fn told(regression: &Regression, percent: f64) -> String {
-    let Regression { test, metric, ratio } = regression;
-    let name = match metric {
-        Metric::Throughput => "throughput",
-        Metric::Keys => "keys/s",
-        _ => "p99",
-    };
-    format!("{test} {name} worse by more than {percent} % (B / A {ratio:.3})")
 }
 
 fn cells(row: &Row, told: bool) -> [String; 6] {
@@ -201,9 +206,61 @@ fn write_line(
     writeln!(out, "{}", line.trim_end())
 }
 
+/// Columns of a server's figures.
+const FIGURE: usize = 9;
+/// Columns of what is concluded.
+const VERDICT: usize = 14;
+
+/// The heads of the columns: names are broken into as many lines as they need.
+fn write_columns(names: &[String; 2], out: &mut dyn Write) -> io::Result<()> {
+    let [a, b] = names.each_ref().map(|name| broken(&escape(name), FIGURE));
+    let verdict = broken(&format!("{} is", escape(&names[1])), VERDICT);
+    let lines = a.len().max(b.len()).max(verdict.len());
+    let cell = |column: &[String], line: usize| -> String {
+        let above = lines - column.len();
+        line.checked_sub(above).map_or(String::new(), |line| column[line].clone())
+    };
+    for line in 0..lines {
+        let last = line + 1 == lines;
+        let ratio = |text: &str| if last { text.to_owned() } else { String::new() };
+        let cells = [
+            String::new(),
+            cell(&a, line),
+            cell(&b, line),
+            ratio("ratio"),
+            ratio("95 % interval"),
+            cell(&verdict, line),
+        ];
+        write_line(&cells, out)?;
+    }
+    Ok(())
+}
+
+/// A name in lines of at most so many columns.
+fn broken(name: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in name.split_whitespace() {
+        let letters: Vec<char> = word.chars().collect();
+        for part in letters.chunks(width) {
+            let part: String = part.iter().collect();
+            match lines.last_mut() {
+                Some(line) if line.chars().count() + 1 + part.chars().count() <= width => {
+                    *line += " ";
+                    *line += &part;
+                }
+                _ => lines.push(part),
+            }
+        }
+    }
+    lines
+}
+
 /// A text in lines of at most [`WIDTH`], those after the first with `indent` spaces before them. A
 /// word that is longer has a line of its own.
-fn write_words(text: &str, indent: usize, out: &mut dyn Write) -> io::Result<()> {
+///
+/// # Errors
+/// What the writer fails with.
+pub fn write_words(text: &str, indent: usize, out: &mut dyn Write) -> io::Result<()> {
     let (mut line, mut width) = (String::new(), 0);
     for word in text.split_inclusive(' ') {
         let long = word.trim_end().chars().count();

@@ -29,13 +29,12 @@ const BYTES_DEFAULT: u32 = 100;
 const KEY: &str = "key:__rand_int__";
 
 /// Options that have no place here, and why.
-const REFUSED: [(&str, &str); 15] = [
+const REFUSED: [(&str, &str); 14] = [
     (
         "spawn_args",
         "would apply to servers of different kinds; write the arguments after each program, as \
          one word: 'memcached -m 4096'",
     ),
-    ("rps", "cannot be set: the latency table chooses its own rates"),
     ("fill", "is not needed: every key is stored before it is read"),
     ("fill_with", "is not needed: every key is stored before it is read"),
     ("verify", "works with one protocol only"),
@@ -61,6 +60,43 @@ pub(super) fn sides(
     words: &[Word; 2],
     asked: Option<ProtocolArg>,
 ) -> Result<(Sides, Job), UsageError> {
+    refuse(
+        typed,
+        &["rps"],
+        "needs no tables: the latency table chooses its own rates; add --slo for a decision at one rate",
+    )?;
+    let Equal { sides, tests, job } = equal(typed, words, asked, TESTS_DEFAULT)?;
+    let sides: [Side; 2] = sides
+        .try_into()
+        .map_err(|_| UsageError("the tables of equal terms are of two servers".to_owned()))?;
+    let kinds = typed.matches().get_many::<Kind>(TABLES);
+    let given = |options: &[&str]| typed.typed().any(|id| options.contains(&id));
+    let wish = Wish {
+        sides,
+        tests,
+        kinds: kinds.map_or_else(|| Kind::ALL.to_vec(), |kinds| kinds.copied().collect()),
+        cores: typed.matches().get_one::<u32>(CORES).map(|cores| *cores as usize),
+        threads_given: given(&["threads"]),
+        cpus_given: given(&["cpus", "server_cpus"]),
+    };
+    Ok((Sides::Terms(Box::new(TermsSides { wish, blocks: blocks(typed) })), job))
+}
+
+/// One load in the words of every server.
+pub(super) struct Equal {
+    pub(super) sides: Vec<Side>,
+    pub(super) tests: Vec<Test>,
+    /// All else that was typed.
+    pub(super) job: Job,
+}
+
+/// The tests of a command line, or these, for servers of different protocols.
+pub(super) fn equal(
+    typed: &Typed,
+    words: &[Word],
+    asked: Option<ProtocolArg>,
+    tests_default: &str,
+) -> Result<Equal, UsageError> {
     refuse(typed, &OF_SERVERS, NAMED)?;
     for (option, why) in REFUSED {
         refuse(typed, &[option], why)?;
@@ -85,13 +121,13 @@ pub(super) fn sides(
         let plan = first(job(at, any(), false)?)?;
         Ok(Side { target: plan.target.clone(), protocol: plan.protocol })
     };
-    let sides = [side(0)?, side(1)?];
-    let of_redis = usize::from(words[0].is_memcache(asked));
+    let sides: Vec<Side> = (0..words.len()).map(side).collect::<Result<_, _>>()?;
+    let of_redis = words.iter().position(|word| !word.is_memcache(asked)).unwrap_or(0);
     let set = ["set", KEY, "__data__"].map(OsString::from).to_vec();
     let stored = first(job(of_redis, set.clone(), false)?)?;
     let stored = stored.sequence[0].args[2].clone();
     let (mut tests, mut seed) = (Vec::new(), None);
-    for (name, words) in named_tests(typed)? {
+    for (name, words) in named_tests(typed, tests_default)? {
         let plan = first(job(of_redis, words.clone(), words != set)?)?;
         let name = name.unwrap_or_else(|| plan.name.clone());
         let value = own_value(&plan).unwrap_or_else(|| stored.clone());
@@ -106,18 +142,7 @@ pub(super) fn sides(
         }
         tests.push(test);
     }
-    let kinds = typed.matches().get_many::<Kind>(TABLES);
-    let given = |options: &[&str]| typed.typed().any(|id| options.contains(&id));
-    let wish = Wish {
-        sides,
-        tests,
-        kinds: kinds.map_or_else(|| Kind::ALL.to_vec(), |kinds| kinds.copied().collect()),
-        cores: typed.matches().get_one::<u32>(CORES).map(|cores| *cores as usize),
-        threads_given: given(&["threads"]),
-        cpus_given: given(&["cpus", "server_cpus"]),
-    };
-    let of_all = job(of_redis, any(), false)?;
-    Ok((Sides::Terms(Box::new(TermsSides { wish, blocks: blocks(typed) })), of_all))
+    Ok(Equal { sides, tests, job: job(of_redis, any(), false)? })
 }
 
 /// The one plan of a job.
@@ -136,14 +161,14 @@ fn own_value(plan: &Plan) -> Option<Arg> {
 type Named = (Option<String>, Vec<OsString>);
 
 /// The tests that `-t` names, or the command that was typed.
-fn named_tests(typed: &Typed) -> Result<Vec<Named>, UsageError> {
+fn named_tests(typed: &Typed, tests_default: &str) -> Result<Vec<Named>, UsageError> {
     let matches = typed.matches();
     let command: Vec<OsString> =
         matches.get_many::<OsString>("command").unwrap_or_default().cloned().collect();
     if !command.is_empty() {
         return Ok(vec![(None, command)]);
     }
-    let asked = matches.get_one::<String>("tests").map_or(TESTS_DEFAULT, String::as_str);
+    let asked = matches.get_one::<String>("tests").map_or(tests_default, String::as_str);
     let asked = asked.to_lowercase();
     let names: Vec<&str> =
         asked.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();

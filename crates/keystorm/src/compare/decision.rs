@@ -1,0 +1,339 @@
+//! Carrying out a decision between several servers: the load at the rate that was asked for, then as fast as
+//! it goes.
+
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context, Result, anyhow};
+use lab::Slo;
+use lab::judgement::{Bound, Observation, Outcome};
+use lab::terms::pinned;
+use report::Run;
+use report::compare::{self, Comparison, Glance, Pairing, Setup, Subject, TestComparison};
+use report::decision::{self, Candidate, ClauseValue, Decision, Kept, Question};
+use workload::Plan;
+
+use super::blocks::{Blocks, Load, RUNS_OF_SIDE, Taken, Told};
+use super::rigs::Rigs;
+use super::{blocks_told, pins, unlike_error};
+use crate::aside::{self, Aside};
+use crate::execute::{End, say, tell_about};
+use crate::front::{CompareJob, DecisionLoad, DecisionSides};
+use crate::keep::Place;
+use crate::reported::Pages;
+use crate::rig::Rig;
+
+/// Blocks of a load as fast as it goes: how far a server is from its limit needs no interval.
+const LIMIT_BLOCKS: u32 = 1;
+
+/// Decides, and prints the answer before what it rests on.
+///
+/// # Errors
+/// What kept it from being done, in words for a person.
+pub(super) fn run(
+    sides: &DecisionSides,
+    job: &CompareJob,
+    interrupted: &AtomicBool,
+    place: Option<&Place>,
+    pages: &Pages,
+) -> Result<End> {
+    let pins = pins(sides.places);
+    let placed = |plan: &Plan| pinned(plan, pins.as_ref()).map_err(|why| anyhow!(why));
+    let all = |plans: &[Plan]| plans.iter().map(placed).collect::<Result<Vec<Plan>>>();
+    let loads: Vec<DecisionLoad> = sides
+        .loads
+        .iter()
+        .map(|load| {
+            let (plans, limits) = (all(&load.plans)?, all(&load.limits)?);
+            Ok(DecisionLoad { name: load.name.clone(), plans, limits })
+        })
+        .collect::<Result<_>>()?;
+    for load in &loads {
+        alike(job, sides.mixed, &load.plans)?;
+    }
+    let mut rigs = reach(&loads, job, interrupted)?;
+    let mut subjects: Vec<Subject> = rigs.iter().map(Rigs::subject).collect();
+    compare::name(&mut subjects, &job.names);
+    let names: Vec<String> = subjects.iter().map(|subject| subject.name.clone()).collect();
+    let mut how = blocks_told(sides.blocks);
+    if let Some(pins) = &pins {
+        how = format!("{how}. {}", pins.told);
+    }
+    let mut decision = Decision {
+        target: sides.slo.as_ref().map(|slo| slo.text.clone()),
+        subjects,
+        how,
+        complete: false,
+        questions: Vec::new(),
+        pairs: Vec::new(),
+        warnings: Vec::new(),
+    };
+    let (taken, at_rate) = at_rate(&mut rigs, &names, &loads, job, sides.blocks, &mut decision)?;
+    let memory: Vec<Option<u64>> = rigs.iter().map(Rigs::resident_bytes).collect();
+    let (limits, end) = match at_rate {
+        End::Complete => limits(&mut rigs, &names, &loads, job)?,
+        end => (vec![Taken::default(); loads.len()], end),
+    };
+    decision.complete = end == End::Complete;
+    for ((load, taken), limit) in loads.iter().zip(&taken).zip(&limits) {
+        let mut question = question(load, &names, taken, limit, sides.slo.as_ref());
+        for (candidate, bytes) in question.candidates.iter_mut().zip(&memory) {
+            // What a process holds is comparable; what a server counts is not.
+            candidate.memory_bytes = bytes.or(candidate.memory_bytes);
+        }
+        decision.questions.push(question);
+    }
+    decision.pairs = pairs(&decision, job, &loads, &taken);
+    print(&decision, job)?;
+    if let Some(place) = place {
+        place.write(decision::to_json(&decision)?.as_bytes())?;
+    }
+    if job.output.pages.any() {
+        pages.write(&page::decision::page(&decision, &job.again))?;
+    }
+    Ok(end)
+}
+
+/// The servers of all sides; they run all the time, and one of them has load.
+fn reach<'r>(
+    loads: &[DecisionLoad],
+    job: &CompareJob,
+    interrupted: &'r AtomicBool,
+) -> Result<Vec<Rigs<'r>>> {
+    let mut rigs: Vec<Rigs<'r>> = Vec::new();
+    let first = loads.first().map_or(&[][..], |load| &load.plans);
+    for (side, plan) in first.iter().enumerate() {
+        let plans = loads.iter().map(|load| load.plans[side].own_connections());
+        let connections = plans.max().unwrap_or(1);
+        let reached = Rigs::reach(std::slice::from_ref(&plan.target), |target| {
+            let mut rig = match rigs.first().and_then(Rigs::first) {
+                None => {
+                    let several = job.several.as_ref();
+                    let questions = host::Questions::All;
+                    Rig::reach_for(
+                        questions,
+                        target,
+                        plan.protocol,
+                        connections,
+                        several,
+                        interrupted,
+                    )?
+                }
+                Some(first) => first.reach_beside(target, plan.protocol, connections)?,
+            };
+            (rig.sample, rig.tells) = (job.output.sample, side == 0);
+            tell_about(&rig.server, plan, &Aside::Stderr, report::Persona::Ours)?;
+            Ok(rig)
+        });
+        rigs.push(reached.with_context(|| job.word(side))?);
+    }
+    Ok(rigs)
+}
+
+/// The same load on every server, whatever words it is said in.
+fn alike(job: &CompareJob, mixed: bool, plans: &[Plan]) -> Result<()> {
+    let Some((first, others)) = plans.split_first() else { return Ok(()) };
+    for (at, other) in (1..).zip(others) {
+        let words = [job.word(0), job.word(at)];
+        let names = [words[0].as_str(), words[1].as_str()];
+        let found = match mixed {
+            true => compare::unlike_beside_words(names, first, other)?,
+            false => compare::unlike(names, first, other)?,
+        };
+        if !found.is_empty() {
+            return Err(unlike_error(&found));
+        }
+    }
+    Ok(())
+}
+
+/// The runs of each load at the rate that was asked for.
+fn at_rate(
+    rigs: &mut [Rigs<'_>],
+    names: &[String],
+    loads: &[DecisionLoad],
+    job: &CompareJob,
+    blocks: u32,
+    decision: &mut Decision,
+) -> Result<(Vec<Taken>, End)> {
+    let plans: Vec<Load> = loads
+        .iter()
+        .map(|load| Load {
+            name: load.name.clone(),
+            sides: load.plans.iter().map(|plan| vec![plan.clone()]).collect(),
+        })
+        .collect();
+    let mut all = vec![Taken::default(); loads.len()];
+    let mut tell = |told: Told<'_>| {
+        match told {
+            Told::First(runs) => decision.warnings = beside(names, runs),
+            Told::Load(at, taken) => all[at] = taken,
+        }
+        Ok(())
+    };
+    let end = Blocks::new(rigs, names, &plans, job.course(blocks))
+        .carry_out(&mut |_| false, &mut tell)?;
+    Ok((all, end))
+}
+
+/// The same as fast as it goes.
+fn limits(
+    rigs: &mut [Rigs<'_>],
+    names: &[String],
+    loads: &[DecisionLoad],
+    job: &CompareJob,
+) -> Result<(Vec<Taken>, End)> {
+    let mut all = vec![Taken::default(); loads.len()];
+    let limits: Vec<(usize, Load)> = loads
+        .iter()
+        .enumerate()
+        .filter(|(_, load)| !load.limits.is_empty())
+        .map(|(at, load)| {
+            let name = format!("{} as fast as it goes", load.name);
+            (at, Load { name, sides: load.limits.iter().map(|p| vec![p.clone()]).collect() })
+        })
+        .collect();
+    let (places, plans): (Vec<usize>, Vec<Load>) = limits.into_iter().unzip();
+    if plans.is_empty() {
+        return Ok((all, End::Complete));
+    }
+    let mut tell = |told: Told<'_>| {
+        if let Told::Load(at, taken) = told {
+            all[places[at]] = taken;
+        }
+        Ok(())
+    };
+    let end = Blocks::new(rigs, names, &plans, job.course(LIMIT_BLOCKS))
+        .carry_out(&mut |_| false, &mut tell)?;
+    Ok((all, end))
+}
+
+/// What differs beside the servers, between the first and each other.
+fn beside(names: &[String], runs: &[Run]) -> Vec<String> {
+    let Some((first, others)) = runs.split_first() else { return Vec::new() };
+    let mut found: Vec<String> = Vec::new();
+    for (other, name) in others.iter().zip(&names[1..]) {
+        found.extend(compare::beside(&[names[0].clone(), name.clone()], first, other));
+    }
+    found.dedup();
+    found
+}
+
+fn question(
+    load: &DecisionLoad,
+    names: &[String],
+    taken: &Taken,
+    limit: &Taken,
+    slo: Option<&Slo>,
+) -> Question {
+    let none: &[Glance] = &[];
+    let of = |taken: &Taken, side: usize| taken.runs.get(side).map_or(none, Vec::as_slice).to_vec();
+    let blocks = taken.runs.first().map_or(0, Vec::len) / RUNS_OF_SIDE;
+    let candidate = |(side, name): (usize, &String)| {
+        let runs = of(taken, side);
+        let mut candidate = Candidate::of(name, &runs, &of(limit, side));
+        if let Some(slo) = slo {
+            judge(&mut candidate, slo, &runs);
+            if let Some(cause) = taken.void.first().filter(|_| taken.void.len() > blocks) {
+                candidate.kept = Some(Kept::Void);
+                candidate.why = format!(
+                    "cannot be judged here: {} in {} of {} blocks",
+                    cause.told(),
+                    taken.void.len(),
+                    taken.void.len() + blocks
+                );
+            }
+        }
+        candidate
+    };
+    let plan = &load.plans[0];
+    let rate_rps = plan.pace.schedule().and_then(|schedule| schedule.rate_per_s());
+    Question {
+        name: load.name.clone(),
+        rate_rps: rate_rps.map(|rate| plan.own_rate_per_s(rate)),
+        candidates: names.iter().enumerate().map(candidate).collect(),
+    }
+}
+
+/// Whether a server keeps the target, over all of its runs.
+fn judge(candidate: &mut Candidate, slo: &Slo, runs: &[Glance]) {
+    let trials: Vec<Observation> =
+        runs.iter().map(|glance| Observation::of(slo, glance.run())).collect();
+    let judgement = slo.judge(&trials.iter().collect::<Vec<_>>());
+    let clause = |bound: &Bound| ClauseValue {
+        clause: bound.clause.to_string(),
+        mean: bound.value,
+        interval: bound.low.zip(bound.high).map(|(low, high)| [low, high]),
+        below: bound.clause.below,
+    };
+    candidate.clauses = judgement.bounds.iter().map(clause).collect();
+    candidate.kept = Some(match judgement.outcome {
+        Outcome::Kept => Kept::Yes,
+        Outcome::Missed => Kept::No,
+        Outcome::Undecided => Kept::Undecided,
+        Outcome::Void => Kept::Void,
+    });
+    candidate.why = judgement.why;
+}
+
+/// How each other server compares with the first.
+fn pairs(
+    decision: &Decision,
+    job: &CompareJob,
+    loads: &[DecisionLoad],
+    taken: &[Taken],
+) -> Vec<Comparison> {
+    let Some((first, others)) = decision.subjects.split_first() else { return Vec::new() };
+    let pair = |(side, other): (usize, &Subject)| {
+        let names = [first.name.clone(), other.name.clone()];
+        let tests = loads.iter().zip(taken).filter_map(|(load, taken)| {
+            let (a, b) = (taken.runs.first()?, taken.runs.get(side)?);
+            let plan = &load.plans[0];
+            let setup = Setup::of(plan, names.clone(), Pairing::Blocks, job.errors_allowed);
+            Some(TestComparison::of(&load.name, &setup, a, b).with_void(&taken.void))
+        });
+        Comparison {
+            subjects: [first.clone(), other.clone()],
+            how: decision.how.clone(),
+            command_line: job.again.clone(),
+            complete: decision.complete,
+            tests: tests.collect(),
+            warnings: Vec::new(),
+            threshold: job.fail_on_regression,
+            looks: 1,
+            errors_allowed: job.errors_allowed,
+            terms: None,
+        }
+    };
+    (1..).zip(others).map(pair).collect()
+}
+
+fn print(decision: &Decision, job: &CompareJob) -> Result<()> {
+    match job.output.format {
+        "json" => say(&decision::to_json(decision)?).map(drop),
+        "csv" => {
+            let mut out = Vec::new();
+            compare::write_csv_head(&mut out)?;
+            for pair in &decision.pairs {
+                let [first, second] = pair.names();
+                for test in &pair.tests {
+                    let name = format!("{}: {second} / {first}", test.name);
+                    compare::write_csv_test(test, &name, &mut out)?;
+                }
+            }
+            for question in &decision.questions {
+                let answer = question.answer(decision.target.as_deref());
+                aside::say(report::escape(answer))?;
+            }
+            say(&String::from_utf8_lossy(&out)).map(drop)
+        }
+        _ => {
+            let mut out = Vec::new();
+            decision::write_answer(decision, &mut out)?;
+            out.push(b'\n');
+            decision::write_head(decision, &mut out)?;
+            decision::write_details(decision, &mut out)?;
+            let text = String::from_utf8_lossy(&out).into_owned();
+            say(text.trim_start_matches('\n')).map(drop)
+        }
+    }
+}

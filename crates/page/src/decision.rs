@@ -1,0 +1,186 @@
+//! A page of a decision between several servers: the answer, what it rests on, then how each differs from the
+//! first.
+
+use report::Metric;
+use report::decision::{Candidate, Decision, Kept, Question};
+
+use crate::chart::grouped;
+use crate::comparison;
+use crate::{
+    Axis, Block, Chart, DataPoint, Guide, Page, Section, Series, Table, Tone, Unit, Verdict,
+};
+
+/// The page; `again` is the command line that decides anew.
+#[must_use]
+pub fn page(decision: &Decision, again: &str) -> Page {
+    let names: Vec<&str> = decision.subjects.iter().map(|subject| subject.name.as_str()).collect();
+    let title = match decision.target.as_deref() {
+        Some(target) => format!("Which keeps {target}: {}", names.join(", ")),
+        None => names.join(", "),
+    };
+    let mut page = Page { title, byline: vec![decision.how.clone()], ..Page::default() };
+    page.versions = decision.subjects.iter().map(|subject| subject.server.clone()).collect();
+    page.versions.dedup();
+    if !decision.complete {
+        let text = "This shows what was measured before it ended.";
+        page.lede.push(Verdict { tone: Tone::Warning, ..Verdict::new("Interrupted", text) });
+    }
+    let target = decision.target.as_deref();
+    page.lede.extend(decision.questions.iter().map(|question| lede(question, target)));
+    for question in &decision.questions {
+        page.sections.push(section(question, decision));
+    }
+    for pair in &decision.pairs {
+        let [first, second] = pair.names();
+        let mut blocks = Vec::new();
+        for test in &pair.tests {
+            blocks.push(Block::Heading(test.name.clone()));
+            blocks.extend(comparison::blocks(test));
+        }
+        page.sections.push(Section::new(format!("{second} beside {first}"), blocks));
+    }
+    page.sections.push(Section::new("The servers", servers(decision)));
+    page.sections.push(Section::new("Decide again", [Block::Code(again.to_owned())]));
+    page
+}
+
+fn lede(question: &Question, target: Option<&str>) -> Verdict {
+    let states: Vec<Option<Kept>> = question.candidates.iter().map(|of| of.kept).collect();
+    let all = |wanted| states.iter().all(|kept| *kept == Some(wanted));
+    let tone = match () {
+        () if target.is_none() => Tone::Plain,
+        () if states.contains(&Some(Kept::Yes)) => Tone::Good,
+        () if all(Kept::No) => Tone::Bad,
+        () => Tone::Warning,
+    };
+    let figures = question.candidates.iter().map(|of| {
+        let p99 = of.p99_ms.map_or("–".to_owned(), |ms| Unit::Nanoseconds.show_even(ms * 1e6));
+        (format!("p99 of {}", of.name), p99)
+    });
+    Verdict {
+        tone,
+        figures: figures.collect(),
+        ..Verdict::new(question.answer(target), question.worth().join(" "))
+    }
+}
+
+fn section(question: &Question, decision: &Decision) -> Section {
+    let mut blocks = Vec::new();
+    for candidate in question.candidates.iter().filter(|of| !of.why.is_empty()) {
+        let text = format!("{}: {}.", candidate.name, candidate.why);
+        blocks.push(Block::Note(Tone::Warning, text));
+    }
+    blocks.push(Block::Table(table(question)));
+    blocks.push(Block::Chart(latencies(question, decision)));
+    blocks.push(bars(question, "Server CPU per request", Unit::Nanoseconds, |of| {
+        Some(of.server_cpu_us? * 1e3)
+    }));
+    blocks.push(bars(question, "Requests per second as fast as it goes", Unit::PerSecond, |of| {
+        Some(of.limit?.0)
+    }));
+    Section::new(&question.name, blocks)
+}
+
+fn table(question: &Question) -> Table {
+    let mut table = Table::new([
+        "server",
+        "keeps the target",
+        "requests/s",
+        "p99 (ms)",
+        "server µs/request",
+        "of one core",
+        "client µs/request",
+        "memory (MB)",
+        "limit (requests/s)",
+        "of it used",
+        "limited by",
+    ]);
+    let dash = || "–".to_owned();
+    let percent = |share: Option<f64>| share.map_or_else(dash, |s| format!("{:.0} %", s * 100.0));
+    for of in &question.candidates {
+        let kept = match of.kept {
+            None => "–",
+            Some(Kept::Yes) => "yes",
+            Some(Kept::No) => "no",
+            Some(Kept::Undecided) => "the runs do not say",
+            Some(Kept::Void) => "cannot be judged here",
+        };
+        let micros = |us: Option<f64>| us.map_or_else(dash, |us| format!("{us:.1}"));
+        table.row([
+            of.name.clone(),
+            kept.to_owned(),
+            of.throughput_rps.map_or_else(dash, grouped),
+            of.p99_ms.map_or_else(dash, |ms| Metric::P99.written(ms)),
+            micros(of.server_cpu_us),
+            percent(of.cores()),
+            micros(of.client_cpu_us),
+            of.memory_bytes.map_or_else(dash, |bytes| format!("{:.1}", bytes as f64 / 1e6)),
+            of.limit.map_or_else(dash, |(limit, _)| grouped(limit)),
+            percent(of.share_of_limit()),
+            of.limit.map_or_else(dash, |(_, by)| by.name().to_owned()),
+        ]);
+    }
+    table
+}
+
+/// The latency that the target bounds, with its interval and the bound.
+fn latencies(question: &Question, decision: &Decision) -> Chart {
+    let names = question.candidates.iter().map(|of| of.name.as_str());
+    let clause = |of: &Candidate| of.clauses.iter().find(|of| of.below > 1.0).cloned();
+    let title = match question.candidates.iter().find_map(clause) {
+        Some(clause) => format!("Response time against {}", clause.clause),
+        None => "99th percentile of response time".to_owned(),
+    };
+    let axis = Axis::linear("response time", Unit::Nanoseconds);
+    let mut chart = Chart::bars(title, names, axis);
+    let point = |(at, of): (usize, &Candidate)| {
+        let at = at as f64;
+        match clause(of) {
+            Some(clause) => {
+                let point = DataPoint::at(at, clause.mean);
+                let point = match clause.interval {
+                    Some([low, high]) => point.within(low, high),
+                    None => point.hollow(),
+                };
+                Some(if of.kept == Some(Kept::Void) { point.hollow() } else { point })
+            }
+            None => of.p99_ms.map(|ms| DataPoint::at(at, ms * 1e6)),
+        }
+    };
+    let points = question.candidates.iter().enumerate().filter_map(point);
+    chart.series.push(Series::of("response time", points));
+    if let (Some(clause), Some(target)) =
+        (question.candidates.iter().find_map(clause), &decision.target)
+    {
+        chart.guides.push(Guide::Y(clause.below, target.clone()));
+    }
+    chart
+}
+
+fn bars(
+    question: &Question,
+    title: &str,
+    unit: Unit,
+    figure: impl Fn(&Candidate) -> Option<f64>,
+) -> Block {
+    let names = question.candidates.iter().map(|of| of.name.as_str());
+    let mut chart = Chart::bars(title, names, Axis::linear(title.to_lowercase(), unit));
+    let point = |(at, of): (usize, &Candidate)| Some(DataPoint::at(at as f64, figure(of)?));
+    let points = question.candidates.iter().enumerate().filter_map(point);
+    chart.series.push(Series::of(title, points));
+    Block::Chart(chart)
+}
+
+fn servers(decision: &Decision) -> Vec<Block> {
+    let pairs = decision.subjects.iter();
+    let pairs = pairs.map(|subject| (subject.name.clone(), subject.line())).collect();
+    let mut blocks = vec![Block::KeyValues(pairs)];
+    let names = decision.subjects.iter().map(|subject| subject.name.clone()).collect::<Vec<_>>();
+    let differences = report::compare::differing_settings(&decision.subjects);
+    blocks.extend(comparison::differences(&names, &differences));
+    let started = decision.subjects.iter().filter_map(|subject| subject.command_line.clone());
+    blocks.extend(started.map(Block::Code));
+    let warnings = decision.warnings.iter();
+    blocks.extend(warnings.map(|text| Block::Note(Tone::Warning, crate::sentence(text))));
+    blocks
+}

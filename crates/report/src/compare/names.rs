@@ -1,0 +1,196 @@
+//! What servers are called, and in which settings they differ.
+
+use serde::Serialize;
+
+use super::Subject;
+
+/// A setting that differs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SettingDifference {
+    /// Its name.
+    pub name: String,
+    /// Its value on each server; `None` where a server does not know it.
+    pub values: Vec<Option<String>>,
+}
+
+/// What always differs between two servers, and no request notices.
+const PASSED_OVER: [&str; 29] = [
+    "appenddirname",
+    "appendfilename",
+    "availability-zone",
+    "bind",
+    "bind-source-addr",
+    "cluster-announce-bus-port",
+    "cluster-announce-hostname",
+    "cluster-announce-human-nodename",
+    "cluster-announce-ip",
+    "cluster-announce-port",
+    "cluster-announce-tls-port",
+    "cluster-config-file",
+    "cluster-port",
+    "dbfilename",
+    "dir",
+    "domain_socket",
+    "inter",
+    "logfile",
+    "pidfile",
+    "port",
+    "proc-title-template",
+    "replica-announce-ip",
+    "replica-announce-port",
+    "slave-announce-ip",
+    "slave-announce-port",
+    "syslog-ident",
+    "tcpport",
+    "tls-port",
+    "unixsocket",
+];
+
+/// What bears on speed, the most first; the others follow by name.
+const NOTABLE: [&str; 14] = [
+    "io-threads",
+    "num_threads",
+    "appendonly",
+    "appendfsync",
+    "save",
+    "maxmemory",
+    "maxbytes",
+    "maxmemory-policy",
+    "io-threads-do-reads",
+    "databases",
+    "hz",
+    "maxclients",
+    "activedefrag",
+    "lazyfree-lazy-user-del",
+];
+
+/// Settings named in what a server is called.
+const NAMED_MAX: usize = 2;
+
+/// The settings in which servers differ, those that bear on speed first. Of different products, those
+/// that all of them know.
+#[must_use]
+pub fn differing_settings(subjects: &[Subject]) -> Vec<SettingDifference> {
+    let known: Vec<&Subject> = subjects.iter().filter(|of| !of.settings.is_empty()).collect();
+    if known.len() < subjects.len() {
+        return Vec::new();
+    }
+    let one_product = subjects.windows(2).all(|pair| pair[0].server == pair[1].server);
+    let mut names: Vec<&String> =
+        subjects.iter().flat_map(|of| of.settings.iter().map(|(name, _)| name)).collect();
+    let rank =
+        |name: &str| NOTABLE.iter().position(|known| *known == name).unwrap_or(NOTABLE.len());
+    names.sort_by_key(|name| (rank(name), *name));
+    names.dedup();
+    let value = |of: &Subject, name: &str| {
+        of.settings.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
+    };
+    let difference = |name: &String| {
+        let values: Vec<Option<String>> = subjects.iter().map(|of| value(of, name)).collect();
+        let differs = values.windows(2).any(|pair| pair[0] != pair[1]);
+        let counts = one_product || values.iter().all(Option::is_some);
+        let passed_over = PASSED_OVER.contains(&name.as_str());
+        (differs && counts && !passed_over)
+            .then(|| SettingDifference { name: name.clone(), values })
+    };
+    names.into_iter().filter_map(difference).collect()
+}
+
+/// Gives servers names: those that somebody chose, product and version, and where these are alike, what
+/// differs.
+pub fn name(subjects: &mut [Subject], chosen: &[Option<String>]) {
+    let differences = differing_settings(subjects);
+    let servers: Vec<String> = subjects.iter().map(|of| of.server.clone()).collect();
+    let mut names: Vec<String> = servers.clone();
+    let is_shared = |names: &[String], at: usize| {
+        names.iter().enumerate().any(|(other, name)| other != at && *name == names[at])
+    };
+    let apart: [&dyn Fn(usize) -> String; 3] = [
+        &|at| with_settings(&servers[at], &differences, at),
+        &|at| match &subjects[at].file {
+            Some(file) => file.clone(),
+            None => format!("{} on {}", servers[at], subjects[at].address),
+        },
+        &|at| format!("{} (server {})", servers[at], at + 1),
+    ];
+    for name_of in apart {
+        let shared: Vec<usize> = (0..names.len()).filter(|at| is_shared(&names, *at)).collect();
+        let renamed: Vec<(usize, String)> =
+            shared.into_iter().map(|at| (at, name_of(at))).collect();
+        for (at, name) in renamed {
+            names[at] = name;
+        }
+    }
+    for (at, (subject, name)) in subjects.iter_mut().zip(names).enumerate() {
+        subject.name = chosen.get(at).cloned().flatten().unwrap_or(name);
+    }
+}
+
+fn with_settings(server: &str, differences: &[SettingDifference], at: usize) -> String {
+    let told = differences.iter().take(NAMED_MAX).map(|SettingDifference { name, values }| {
+        match values[at].as_deref() {
+            Some("") => format!("{name} \"\""),
+            Some(value) => format!("{name} {value}"),
+            None => format!("no {name}"),
+        }
+    });
+    let told = told.collect::<Vec<_>>().join(", ");
+    if told.is_empty() { server.to_owned() } else { format!("{server}, {told}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn subject(server: &str, address: &str, settings: &[(&str, &str)]) -> Subject {
+        let settings = settings.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
+        let (server, address) = (server.to_owned(), address.to_owned());
+        Subject { server, address, settings, ..Subject::default() }
+    }
+
+    fn named(mut subjects: Vec<Subject>, chosen: &[Option<String>]) -> Vec<String> {
+        name(&mut subjects, chosen);
+        subjects.into_iter().map(|subject| subject.name).collect()
+    }
+
+    #[test]
+    fn servers_are_named_by_what_tells_them_apart() {
+        let redis = |at, settings| subject("redis 7.0.15", at, settings);
+        let valkey = subject("valkey 8.1.1", "x", &[]);
+        assert_eq!(named(vec![redis("x", &[]), valkey], &[]), ["redis 7.0.15", "valkey 8.1.1"]);
+        let one = [("io-threads", "1"), ("port", "1"), ("save", "")];
+        let four = [("io-threads", "4"), ("port", "2"), ("save", "")];
+        let both = || vec![redis("x", &one), redis("x", &four)];
+        assert_eq!(
+            named(both(), &[]),
+            ["redis 7.0.15, io-threads 1", "redis 7.0.15, io-threads 4"]
+        );
+        let chosen = [None, Some("four".to_owned())];
+        assert_eq!(named(both(), &chosen), ["redis 7.0.15, io-threads 1", "four"]);
+        let apart = vec![redis("h:1", &[]), redis("h:2", &[])];
+        assert_eq!(named(apart, &[]), ["redis 7.0.15 on h:1", "redis 7.0.15 on h:2"]);
+        let alike = vec![redis("h", &[]), redis("h", &[])];
+        assert_eq!(named(alike, &[]), ["redis 7.0.15 (server 1)", "redis 7.0.15 (server 2)"]);
+    }
+
+    #[test]
+    fn every_setting_is_compared_but_what_always_differs() {
+        let of = |server: &str, settings: &[(&str, &str)]| subject(server, "x", settings);
+        let a = of(
+            "redis 7",
+            &[("zz", "1"), ("save", "60 1"), ("port", "1"), ("dir", "/a"), ("hz", "1")],
+        );
+        let b =
+            of("redis 7", &[("zz", "2"), ("save", ""), ("port", "2"), ("dir", "/b"), ("hz", "1")]);
+        let found = differing_settings(&[a.clone(), b]);
+        let names: Vec<&str> = found.iter().map(|of| of.name.as_str()).collect();
+        assert_eq!(names, ["save", "zz"]);
+        assert_eq!(found[0].values, [Some("60 1".to_owned()), Some(String::new())]);
+        // What only one of two products knows is no difference in how they were started.
+        let other = of("valkey 8", &[("zz", "1"), ("save", "60 1"), ("new", "1"), ("hz", "2")]);
+        let names: Vec<String> =
+            differing_settings(&[a.clone(), other]).into_iter().map(|of| of.name).collect();
+        assert_eq!(names, ["hz"]);
+        assert!(differing_settings(&[a, of("redis 7", &[])]).is_empty(), "one does not tell");
+    }
+}

@@ -1,0 +1,294 @@
+//! Which of several servers keeps a target at a rate, and what each costs there.
+//!
+//! Owns the answer: who keeps it, who needs least, and how far each is from its limit. Carrying out the
+//! runs, and what a target says of one, is left to the caller; how two of the servers differ is
+//! [`compare`](crate::compare)'s.
+
+mod json;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use serde::Serialize;
+use statistics::{Interval, Mean};
+
+use crate::compare::{Comparison, Glance, Subject};
+use crate::{Failures, LimitedBy, Metric};
+
+pub use json::to_json;
+pub use text::{write_answer, write_details, write_head};
+
+/// The name of the JSON document's layout.
+pub const SCHEMA: &str = "keystorm.decision/1";
+
+/// What became of a target on one server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kept {
+    /// It was kept, and the interval leaves no room for missing it.
+    Yes,
+    /// It was missed, likewise.
+    No,
+    /// The runs do not say.
+    Undecided,
+    /// Most runs were spoiled by the machine or the client, so that nothing is said.
+    Void,
+}
+
+/// A clause of the target over the runs of a server.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ClauseValue {
+    /// The clause, such as `p99<2ms`.
+    pub clause: String,
+    /// What all runs together show, in the unit of the bound: nanoseconds, or a share of errors.
+    pub mean: f64,
+    /// From where to where the true one lies 95 times in 100.
+    pub interval: Option<[f64; 2]>,
+    /// What it must stay below.
+    pub below: f64,
+}
+
+/// A server on one load.
+#[derive(Debug, Clone)]
+pub struct Candidate {
+    /// What it is called.
+    pub name: String,
+    /// Whether it keeps the target; `None` without one.
+    pub kept: Option<Kept>,
+    /// Why it does not, or why that is not known; empty if it does.
+    pub why: String,
+    /// The clauses of the target.
+    pub clauses: Vec<ClauseValue>,
+    /// Runs that count.
+    pub runs: usize,
+    /// Requests answered per second, and the response times in milliseconds, means over the runs.
+    pub throughput_rps: Option<f64>,
+    /// See above.
+    pub p50_ms: Option<f64>,
+    /// See above.
+    pub p99_ms: Option<f64>,
+    /// Microseconds of the server's CPU for each request.
+    pub server_cpu_us: Option<f64>,
+    /// From where to where the true one lies 95 times in 100.
+    pub server_cpu_interval: Option<Interval>,
+    /// Microseconds of the client's.
+    pub client_cpu_us: Option<f64>,
+    /// Bytes of memory that its process held, or that it says it uses, after the last run.
+    pub memory_bytes: Option<u64>,
+    /// Requests per second as fast as it went, and what limited that.
+    pub limit: Option<(f64, LimitedBy)>,
+    /// The share of its requests that failed.
+    pub failures: Failures,
+}
+
+impl Candidate {
+    /// The figures of runs that count, and of those as fast as it went.
+    #[must_use]
+    pub fn of(name: &str, runs: &[Glance], fastest: &[Glance]) -> Self {
+        let spread = |of: &[Glance], metric| {
+            let values: Option<Vec<f64>> = of.iter().map(|glance| glance.figure(metric)).collect();
+            Mean::of(&values?)
+        };
+        let mean = |of: &[Glance], metric| spread(of, metric).map(|mean| mean.mean);
+        let last = runs.last().and_then(|glance| glance.run().watched.servers.first());
+        let limited_by = || {
+            let middle = fastest.get(fastest.len() / 2)?;
+            Some(middle.run().verdict.limited_by)
+        };
+        let mut failures = Failures::default();
+        runs.iter().for_each(|glance| failures += Failures::of(&glance.run().measurement));
+        Self {
+            name: name.to_owned(),
+            kept: None,
+            why: String::new(),
+            clauses: Vec::new(),
+            runs: runs.len(),
+            throughput_rps: mean(runs, Metric::Throughput),
+            p50_ms: mean(runs, Metric::P50),
+            p99_ms: mean(runs, Metric::P99),
+            server_cpu_us: mean(runs, Metric::ServerCpu),
+            server_cpu_interval: spread(runs, Metric::ServerCpu).and_then(|mean| mean.interval),
+            client_cpu_us: mean(runs, Metric::ClientCpu),
+            memory_bytes: last.and_then(|of| of.memory_rss_bytes.or(of.memory_after_bytes)),
+            limit: mean(fastest, Metric::Throughput).zip(limited_by()),
+            failures,
+        }
+    }
+
+    /// Which share of one core its requests take at what they came to, 0 to 1 and above.
+    #[must_use]
+    pub fn cores(&self) -> Option<f64> {
+        Some(self.server_cpu_us? * self.throughput_rps? / 1e6)
+    }
+
+    /// Which share of its limit was asked of it.
+    #[must_use]
+    pub fn share_of_limit(&self) -> Option<f64> {
+        let (limit, _) = self.limit?;
+        Some(self.throughput_rps? / limit)
+    }
+}
+
+/// One load, on every server.
+#[derive(Debug, Clone)]
+pub struct Question {
+    /// What it is called.
+    pub name: String,
+    /// Requests per second that were asked for; `None` for as fast as it goes.
+    pub rate_rps: Option<f64>,
+    /// The servers in the order in which they were named.
+    pub candidates: Vec<Candidate>,
+}
+
+/// All of it.
+#[derive(Debug, Clone)]
+pub struct Decision {
+    /// The target as it was typed.
+    pub target: Option<String>,
+    /// The servers.
+    pub subjects: Vec<Subject>,
+    /// How the runs were taken.
+    pub how: String,
+    /// Whether every load was carried out as planned.
+    pub complete: bool,
+    /// The loads.
+    pub questions: Vec<Question>,
+    /// How each other server compares with the first.
+    pub pairs: Vec<Comparison>,
+    /// What else there is to know.
+    pub warnings: Vec<String>,
+}
+
+/// Two figures nearer to each other than this are not worth a sentence.
+const WORTH: f64 = 0.03;
+
+impl Question {
+    /// Who keeps the target, in a sentence.
+    #[must_use]
+    pub fn answer(&self, target: Option<&str>) -> String {
+        let at = self.rate_rps.map_or("as fast as they go".to_owned(), |rate| {
+            format!("at {} requests/s", grouped(rate))
+        });
+        let Some(target) = target else { return format!("{}, {at}", self.name) };
+        let of = |kept: Kept| -> Vec<&str> {
+            let found = self.candidates.iter().filter(|of| of.kept == Some(kept));
+            found.map(|of| of.name.as_str()).collect()
+        };
+        let [yes, no, undecided, void] = [Kept::Yes, Kept::No, Kept::Undecided, Kept::Void].map(of);
+        let all = self.candidates.len();
+        let keeps = match yes.len() {
+            0 => format!("no server was shown to keep {target}"),
+            n if n == all => format!("all {all} servers keep {target}"),
+            1 => format!("{} keeps {target}", yes[0]),
+            _ => format!("{} keep {target}", listed(&yes)),
+        };
+        let mut parts = vec![format!("{at}, {keeps}")];
+        if !no.is_empty() {
+            let does = if no.len() == 1 { "does not" } else { "do not" };
+            parts.push(format!("{} {does}", listed(&no)));
+        }
+        if !undecided.is_empty() {
+            parts.push(format!("the runs do not say for {}", listed(&undecided)));
+        }
+        if !void.is_empty() {
+            parts.push(format!("{} cannot be judged here", listed(&void)));
+        }
+        format!("{}: {}", self.name, parts.join("; "))
+    }
+
+    /// Those among whom one chooses: who keeps the target, or all where nobody is known to, or there is
+    /// none.
+    fn eligible(&self) -> Vec<&Candidate> {
+        let keep: Vec<&Candidate> =
+            self.candidates.iter().filter(|of| of.kept == Some(Kept::Yes)).collect();
+        if keep.is_empty() { self.candidates.iter().collect() } else { keep }
+    }
+
+    /// What the difference is worth, a sentence each.
+    #[must_use]
+    pub fn worth(&self) -> Vec<String> {
+        let eligible = self.eligible();
+        if eligible.len() < 2 {
+            return Vec::new();
+        }
+        let ends = |figure: &dyn Fn(&Candidate) -> Option<f64>| {
+            let mut known: Vec<(&str, f64)> = eligible
+                .iter()
+                .map(|of| Some((of.name.as_str(), figure(of)?)))
+                .collect::<Option<_>>()?;
+            known.sort_by(|a, b| a.1.total_cmp(&b.1));
+            let (least, most) = (*known.first()?, *known.last()?);
+            (least.1 > 0.0 && most.1 / least.1 >= 1.0 + WORTH).then_some((least, most))
+        };
+        let mut told = Vec::new();
+        let interval =
+            |name: &str| self.candidates.iter().find(|of| of.name == name)?.server_cpu_interval;
+        // Means whose intervals overlap are not told apart.
+        let apart = |name: &str, other: &str| {
+            interval(name).zip(interval(other)).is_some_and(|(less, more)| less.high < more.low)
+        };
+        if let Some(((name, least), (other, most))) =
+            ends(&|of| of.server_cpu_us).filter(|((name, _), (other, _))| apart(name, other))
+        {
+            let percent = (1.0 - least / most) * 100.0;
+            let saved = self
+                .candidates
+                .iter()
+                .find(|of| of.name == other)
+                .and_then(|most| Some(most.cores()? * percent / 100.0));
+            let saved = saved.filter(|cores| *cores >= 0.01).map_or(String::new(), |cores| {
+                format!(", which is {cores:.2} of a core at this load")
+            });
+            told.push(format!(
+                "{name} needs the least server CPU: {least:.1} µs per request, {percent:.0} % less \
+                 than {other} with {most:.1} µs{saved}."
+            ));
+        }
+        if let Some(((name, least), (other, most))) = ends(&|of| of.memory_bytes.map(|n| n as f64))
+        {
+            let saved = megabytes(most - least);
+            told.push(format!(
+                "{name} holds the least memory: {}, {saved} less than {other}.",
+                megabytes(least)
+            ));
+        }
+        if let Some(((other, least), (name, most))) = ends(&|of| Some(of.limit?.0)) {
+            let by_client = self.candidates.iter().any(|of| {
+                of.name == name && of.limit.is_some_and(|(_, by)| by == LimitedBy::Client)
+            });
+            let at_least = if by_client { "at least " } else { "about " };
+            told.push(format!(
+                "{name} has the most room: {at_least}{} requests/s as fast as it goes, {:.1} times \
+                 {other}.",
+                grouped(most),
+                most / least
+            ));
+        }
+        let known = |of: &&&Candidate| of.server_cpu_us.is_some();
+        if told.is_empty() && eligible.iter().filter(known).count() == eligible.len() {
+            told.push(
+                "No difference in server CPU, memory or limit was found that is worth a choice."
+                    .to_owned(),
+            );
+        }
+        told
+    }
+}
+
+/// Names in a sentence.
+fn listed(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [others @ .., last] => format!("{} and {last}", others.join(", ")),
+    }
+}
+
+/// A number with a comma between thousands.
+pub(crate) fn grouped(value: f64) -> String {
+    crate::verdict::count(value)
+}
+
+pub(crate) fn megabytes(bytes: f64) -> String {
+    format!("{:.1} MB", bytes / 1e6)
+}

@@ -1,0 +1,86 @@
+//! Decisions: who keeps a target, and what is said of it.
+
+use super::*;
+
+fn candidate(name: &str, kept: Kept, cpu_us: f64, limit: f64) -> Candidate {
+    Candidate {
+        kept: Some(kept),
+        throughput_rps: Some(30_000.0),
+        p99_ms: Some(0.5),
+        server_cpu_us: Some(cpu_us),
+        server_cpu_interval: Some(Interval { low: cpu_us - 1.0, high: cpu_us + 1.0 }),
+        memory_bytes: Some(10_000_000),
+        limit: Some((limit, LimitedBy::Server)),
+        ..Candidate::of(name, &[], &[])
+    }
+}
+
+fn question(candidates: Vec<Candidate>) -> Question {
+    Question { name: "GET".into(), rate_rps: Some(30_000.0), candidates }
+}
+
+#[test]
+fn the_answer_names_everybody_once() {
+    use Kept::{No, Undecided, Void, Yes};
+    let of = |kept: [Kept; 3]| {
+        let names = ["redis", "valkey", "memcached"];
+        let all = names.iter().zip(kept).map(|(n, kept)| candidate(n, kept, 10.0, 1e5));
+        question(all.collect()).answer(Some("p99<2ms"))
+    };
+    assert_eq!(of([Yes; 3]), "GET: at 30,000 requests/s, all 3 servers keep p99<2ms");
+    assert_eq!(
+        of([Yes, No, Yes]),
+        "GET: at 30,000 requests/s, redis and memcached keep p99<2ms; valkey does not"
+    );
+    assert_eq!(
+        of([No, Undecided, Void]),
+        "GET: at 30,000 requests/s, no server was shown to keep p99<2ms; redis does not; the runs \
+         do not say for valkey; memcached cannot be judged here"
+    );
+}
+
+#[test]
+fn what_a_difference_is_worth_is_told_of_those_that_keep_the_target() {
+    use Kept::{No, Yes};
+    let all = vec![
+        candidate("redis", Yes, 20.0, 100_000.0),
+        candidate("valkey", Yes, 15.0, 150_000.0),
+        candidate("other", No, 1.0, 900_000.0),
+    ];
+    let worth = question(all).worth();
+    assert!(worth[0].starts_with("valkey needs the least server CPU: 15.0 µs per request, 25 %"));
+    assert!(worth[0].contains("which is 0.15 of a core"), "{worth:?}");
+    assert!(
+        worth[1].starts_with("valkey has the most room: about 150,000 requests/s"),
+        "{worth:?}"
+    );
+    assert_eq!(worth.len(), 2, "memory is the same: {worth:?}");
+    let alike = vec![candidate("a", Yes, 20.0, 1e5), candidate("b", Yes, 20.1, 1e5)];
+    assert!(question(alike).worth()[0].starts_with("No difference in server CPU"));
+}
+
+#[test]
+fn the_answer_stands_before_its_figures_in_80_columns() {
+    let all = vec![
+        candidate("redis 7.0.15, io-threads 1, and more", Kept::Yes, 20.0, 100_000.0),
+        Candidate { why: "p99<2ms: 3 ms".into(), ..candidate("b", Kept::Yes, 15.0, 150_000.0) },
+    ];
+    let decision = Decision {
+        target: Some("p99<2ms".into()),
+        subjects: Vec::new(),
+        how: "5 blocks".into(),
+        complete: true,
+        questions: vec![question(all)],
+        pairs: Vec::new(),
+        warnings: Vec::new(),
+    };
+    let mut out = Vec::new();
+    write_answer(&decision, &mut out).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part}: {text}"));
+    assert!(at("keep p99<2ms") < at("has the most room") && at("has the most room") < at("kept"));
+    assert!(text.contains("  b: p99<2ms: 3 ms"), "{text}");
+    let json: serde_json::Value = serde_json::from_str(&to_json(&decision).unwrap()).unwrap();
+    assert_eq!(json["answers"][0]["servers"][1]["kept"], "yes");
+}
