@@ -162,8 +162,8 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
     let mut lines: Vec<String> = failed.chain(undecided).collect();
     match gate.state {
         GateState::Passed => lines.push(format!(
-            "Gate passed: {second} is worse than {first} by {percent} % at most, in throughput and \
-             p99 of every test."
+            "Gate passed: {second} is not worse than {first} by more than {percent} % in throughput \
+             or p99 of any test."
         )),
         GateState::Undecided if lines.is_empty() => {
             lines.push("Gate undecided: not every test was compared.".to_owned());

@@ -170,7 +170,7 @@ fn a_gate_is_told_in_one_sentence_with_one_meaning() {
     assert!(undecided[0].contains("to see 12 % use --repeat "), "{undecided:?}");
     let passed = notes(&gated(-2.0, 5.0));
     assert_eq!(passed.len(), 1, "{passed:?}");
-    assert!(passed[0].starts_with("Gate passed: second is worse than first by 5 % at most"));
+    assert!(passed[0].starts_with("Gate passed: second is not worse than first by more than 5 %"));
     assert_eq!(notes(&of(Pairing::Blocks, 10, -2.0)), passed, "the same threshold");
 }
 
