@@ -240,7 +240,11 @@ impl<'b, 'r> Blocks<'b, 'r> {
 fn spoiled(run: &Run) -> Option<Cause> {
     let cause = Disturbance::of(run)?.cause;
     match cause {
-        Cause::CpuHeld | Cause::CpuStolen | Cause::ClientLate | Cause::ClientQuota => Some(cause),
+        Cause::CpuHeld
+        | Cause::CpuStolen
+        | Cause::ClientLate
+        | Cause::ClientAbsent
+        | Cause::ClientQuota => Some(cause),
         Cause::ClientBusy | Cause::CpuShared => None,
     }
 }

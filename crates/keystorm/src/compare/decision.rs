@@ -108,15 +108,7 @@ fn reach<'r>(
             let mut rig = match rigs.first().and_then(Rigs::first) {
                 None => {
                     let several = job.several.as_ref();
-                    let questions = host::Questions::All;
-                    Rig::reach_for(
-                        questions,
-                        target,
-                        plan.protocol,
-                        connections,
-                        several,
-                        interrupted,
-                    )?
+                    Rig::reach(target, plan.protocol, connections, several, interrupted)?
                 }
                 Some(first) => first.reach_beside(target, plan.protocol, connections)?,
             };
