@@ -149,8 +149,8 @@ fn moment(run: &Run, span: &Span, dated: &mut Vec<JournalEntry>) -> Moment {
     let started = measurement.started_at;
     for outage in &measurement.outages {
         if outage.from_ns < to_ns && outage.to_ns > due_ns {
-            let node = measurement.nodes.get(usize::from(outage.node));
-            let of = node.map_or("the server".to_owned(), |node| escape(&node.name));
+            let name = crate::server_name(&run.plan, measurement, outage);
+            let of = name.map_or("the server".to_owned(), escape);
             let (at, s) = (wall_clock(started, outage.from_ns), outage.length_ns() as f64 / 1e9);
             causes.push(format!("{of} answered nothing for {s:.2} s from {at} (outage)"));
         }

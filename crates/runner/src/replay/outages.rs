@@ -262,5 +262,7 @@ fn a_server_that_is_full_is_asked_again() {
     let gone = &got.total.connections;
     assert_eq!((gone.dropped, gone.reconnects), (4, 4));
     assert_eq!(got.ending, Ending::Complete);
+    // A refusal is the end of one request, and what was in flight when the connection was reset of another.
+    assert_eq!((got.total.errors.total(), gone.lost), (3, 1));
     adds_up(&got, &log);
 }
