@@ -305,7 +305,7 @@ impl<'a> Asking<'a> {
         let text = String::from_utf8_lossy(text);
         let text = text.trim_end_matches(['.', '?', '!', ' ']);
         match self.login.password {
-            Some(password) if !password.is_empty() => printable(&text.replace(password, "***")),
+            Some(password) if !password.is_empty() => printable(text.replace(password, "***")),
             _ => printable(text),
         }
     }

@@ -157,7 +157,7 @@ fn lines(subject: &str, findings: &[Finding]) -> String {
         let Finding { name, level, seen, why, mend, .. } = finding;
         let style = colour(*level);
         let label = label(*level);
-        let [seen, why, mend] = [seen, why, mend].map(|text| host::printable(text));
+        let [seen, why, mend] = [seen, why, mend].map(host::printable);
         let _ = writeln!(out, "\n{style}{label:<4}{style:#}  {bold}{name}{bold:#}: {seen}");
         let _ = writeln!(out, "      why   {why}\n      fix   {mend}");
     }

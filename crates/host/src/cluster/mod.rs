@@ -157,8 +157,7 @@ fn refused(address: &Address, command: &str, text: &[u8]) -> ClusterError {
 
 /// Where a node is. Of several addresses, one of the family that the first node was reached by.
 fn resolve(node: &Node, asked: &Address) -> Result<SocketAddr, ClusterError> {
-    let fault =
-        |reason: String| ClusterError::UnknownHost { name: printable(&node.name()), reason };
+    let fault = |reason: String| ClusterError::UnknownHost { name: printable(node.name()), reason };
     let found: Vec<SocketAddr> = (node.host.as_str(), node.port)
         .to_socket_addrs()
         .map_err(|error| fault(error.to_string()))?

@@ -285,7 +285,7 @@ fn command(item: &Value, kind: JournalKind) -> Option<JournalEntry> {
     let (address, name) = (text(4), text(5));
     let client = match name.is_empty() {
         true => printable(&address),
-        false => printable(&format!("{address} ({name})")),
+        false => printable(format!("{address} ({name})")),
     };
     Some(JournalEntry {
         kind,
@@ -307,7 +307,7 @@ fn shown(words: &[String]) -> String {
     if argument.len() < first.len() {
         argument.push('…');
     }
-    printable(&format!("{name} {argument}"))
+    printable(format!("{name} {argument}"))
 }
 
 /// What the latency monitor has kept since; `None` where it is refused.
