@@ -149,7 +149,7 @@ fn few_requests_leave_a_rate_undecided() {
 #[test]
 fn what_the_machine_did_counts_neither_for_nor_against() {
     // Every third trial is void, and what it shows is worse than the truth.
-    let machine = |trial: u32| if trial % 3 == 0 { Machine::Busy } else { Machine::Quiet };
+    let machine = |trial: u32| if trial.is_multiple_of(3) { Machine::Busy } else { Machine::Quiet };
     let server = |trial: u32| match trial % 3 {
         0 => Server::taking(5 * MS),
         _ => Server::taking(MS / 2),
@@ -179,7 +179,7 @@ fn a_busy_machine_gets_no_rate_and_is_named() {
     );
     assert_eq!(trials, 10);
     // Mostly is enough.
-    let machine = |trial: u32| if trial % 4 == 0 { Machine::Quiet } else { Machine::Busy };
+    let machine = |trial: u32| if trial.is_multiple_of(4) { Machine::Quiet } else { Machine::Busy };
     let (found, conclusion, _) = search("p99<2ms", settings, |_| Server::taking(MS / 2), machine);
     assert!(found.passes_per_s.is_none(), "{found:?}");
     assert_eq!(conclusion.answered, Answered::NotHere, "{conclusion:?}");
