@@ -204,9 +204,13 @@ pub(crate) const NO_KEY: &str = "keystorm-probe";
 /// Whether a server that does not tell about itself answers what load consists of.
 fn answers_anything(address: &Address, login: Login<'_>) -> Result<bool, ProbeError> {
     for question in [&["PING"][..], &["GET", NO_KEY]] {
-        match Asking::begin(address, login, SECOND_PATIENCE)?.ask(question) {
+        let answer = Asking::begin(address, login, SECOND_PATIENCE)
+            .and_then(|mut asking| asking.ask(question).map(drop));
+        match answer {
+            // One that is gone by now has answered nothing either; the first silence says more.
             Err(ProbeError::Broken(why)) if why.is_silence() => {}
-            answered => return answered.map(|_| true),
+            Err(ProbeError::Unreachable(_)) => return Ok(false),
+            answered => return answered.map(|()| true),
         }
     }
     Ok(false)

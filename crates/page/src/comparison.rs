@@ -28,7 +28,7 @@ pub fn page(comparison: &Comparison, again: &str) -> Page {
         page.versions.dedup();
     }
     if !comparison.complete {
-        let text = "This shows what was compared before it ended.";
+        let text = "The run ended before them; the figures cover what was compared until then.";
         page.lede.push(Verdict {
             tone: Tone::Warning,
             ..Verdict::new("Some tests were not compared", text)

@@ -22,7 +22,7 @@ pub fn page(decision: &Decision, again: &str) -> Page {
     page.versions = decision.subjects.iter().map(|subject| subject.server.clone()).collect();
     page.versions.dedup();
     if !decision.complete {
-        let text = "This shows what was measured before it ended.";
+        let text = "The figures cover what was measured until then.";
         page.lede.push(Verdict { tone: Tone::Warning, ..Verdict::new("Interrupted", text) });
     }
     let target = decision.target.as_deref();

@@ -18,7 +18,7 @@ impl Aside {
     pub fn add(&mut self, summary: &Summary<'_>) {
         let Self { verdicts, warnings, titles: [of_verdicts, of_warnings] } = self;
         let title = || summary.title.clone();
-        of_verdicts.extend(verdicts.add(&summary.run.verdict.text).then(title));
+        of_verdicts.extend(verdicts.add(&summary.run.verdict.line()).then(title));
         for text in &summary.run.warnings {
             of_warnings.extend(warnings.add(text).then(title));
         }
@@ -34,11 +34,11 @@ impl Aside {
                     1 => " (similar in 1 more test)".to_owned(),
                     more => format!(" (similar in {more} more tests)"),
                 };
-                format!("{title}: {what}: {}{like}", escape(text))
+                format!("{title}: {what}{}{like}", escape(text))
             }
         };
-        let limited = of_verdicts.into_iter().zip(verdicts.told()).map(line("limited by"));
-        limited.chain(of_warnings.into_iter().zip(warnings.told()).map(line("warning"))).collect()
+        let limited = of_verdicts.into_iter().zip(verdicts.told()).map(line(""));
+        limited.chain(of_warnings.into_iter().zip(warnings.told()).map(line("warning: "))).collect()
     }
 }
 

@@ -5,8 +5,9 @@
 //! latencies spread to [`distribution`](crate::distribution).
 
 use measure::{ConnectionTally, Ending, ErrorCounts, Latency, Outage};
-use workload::Pace;
+use workload::{Pace, Stop};
 
+use crate::verdict::time;
 use crate::{
     LatencyFigures, Lookups, NodeFigures, OperationFigures, RateFigures, Run, ScheduleFigures,
     TlsFigures, Together, escape,
@@ -249,7 +250,14 @@ impl<'r> Summary<'r> {
                 "no request was answered".to_owned()
             }
             Ending::Complete => return None,
-            Ending::Interrupted => "interrupted".to_owned(),
+            Ending::Interrupted => match self.run.plan.stop {
+                Stop::AfterNs(planned) => format!(
+                    "interrupted after {} of {}",
+                    time(self.run.measurement.elapsed_ns as f64 / 1e9),
+                    time(planned as f64 / 1e9)
+                ),
+                Stop::Requests(_) => "interrupted".to_owned(),
+            },
             Ending::Failed(why) => escape(why),
         };
         let of = self.requests_planned().map_or(String::new(), |n| format!(" of {n}"));

@@ -44,16 +44,17 @@ pub(super) fn load(evidence: &Evidence) -> Verdict {
     let average = evidence.host.load.average.map_or(String::new(), |[minute, five, fifteen]| {
         format!("; load averages {minute:.2} {five:.2} {fifteen:.2}")
     });
-    let seen = format!("{running:.1} tasks were running beside keystorm on {cpus} CPUs{average}");
+    let tasks = format!("{running:.1} runnable tasks on {cpus} CPUs{average}");
+    let competing = format!("other programs compete for the CPU: {tasks}");
     let why = "other programs take CPU time from client and server";
     let mend = "find them with `top` and stop them";
     let share = running / f64::from(cpus.max(1));
     Ok(if share >= LOAD_BAD {
-        Outcome::bad(seen, why, mend)
+        Outcome::bad(competing, why, mend)
     } else if share >= LOAD_WARN {
-        Outcome::warn(seen, why, mend)
+        Outcome::warn(competing, why, mend)
     } else {
-        Outcome::ok(seen)
+        Outcome::ok(format!("other programs: {tasks}"))
     })
 }
 

@@ -184,7 +184,7 @@ fn other_tools_take_no_password_from_the_environment_and_advise_in_their_words()
         Keystorm::new(&line).env("REDISCLI_AUTH", SECRET).run().ok();
     }
     let memtier = |words: &str| {
-        Keystorm::new(&format!("memtier -p {port} -t 1 -c 1 -n 1 {words}")).run().exits(1)
+        Keystorm::new(&format!("memtier -p {port} -t 1 -c 1 -n 1 {words}")).run().exits(2)
     };
     memtier("-a x").says("Remove --authenticate");
     memtier("--select-db 99").says("--select-db must be below");

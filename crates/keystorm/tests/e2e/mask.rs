@@ -25,9 +25,12 @@ fn judgement(line: &str) -> String {
     match line.split_once(": ") {
         Some(("  schedule", _)) => "  schedule: ...\n".to_owned(),
         Some(("  CPU", _)) => "  CPU: ...\n".to_owned(),
-        Some(("  limited by", _)) => "  limited by: ...\n".to_owned(),
+        Some(("  limited by" | "  not saturated", _)) => "  limited by: ...\n".to_owned(),
         // Whether there is one at all depends on the machine too.
         Some(("  warning", _)) => String::new(),
+        _ if line.ends_with(", not saturated\n") => {
+            line.replace(", not saturated\n", ", limited by ...\n")
+        }
         _ => match line.split_once(", limited by ") {
             // Of a line of `-q`.
             Some((before, word)) if word.trim_end().chars().all(char::is_alphabetic) => {

@@ -231,7 +231,8 @@ impl Ran {
 
     /// Standard error without the lines that judge each test.
     pub(crate) fn err_but_verdicts(&self) -> String {
-        let judges = |line: &&str| line.contains(": limited by: ") || line.contains(": warning: ");
+        let of_verdicts = [": limited by: ", ": not saturated: ", ": warning: "];
+        let judges = |line: &&str| of_verdicts.iter().any(|part| line.contains(part));
         self.err.lines().filter(|line| !judges(line)).collect()
     }
 

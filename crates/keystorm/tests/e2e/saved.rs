@@ -46,7 +46,8 @@ fn a_run_that_was_interrupted_is_shown_as_it_was() {
     running.until("load runs", |_| server.calls("get") > 200);
     running.interrupt();
     let ran = running.wait().exits(130);
-    let shown = keystorm(&["show", path]).run().ok().says("interrupted; ");
+    let shown =
+        keystorm(&["show", path]).run().ok().says("interrupted after ").says(" of 30.0 s; ");
     assert_eq!(shown.out, ran.out);
 }
 

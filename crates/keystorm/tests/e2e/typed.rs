@@ -147,7 +147,7 @@ fn a_subcommand_explains_itself() {
         ("sweep --spawn -p 1", "Usage: keystorm sweep "),
         ("survey --bogus", "Usage: keystorm survey "),
         ("survey --spawn -p 1", "Usage: keystorm survey "),
-        ("compare a b --bogus", "Usage: keystorm compare A B"),
+        ("compare a b --bogus", "Usage: keystorm compare SERVER SERVER"),
         ("merge --bogus", "Usage: keystorm merge "),
         ("show --bogus", "Usage: keystorm show "),
         ("report --bogus", "Usage: keystorm report "),

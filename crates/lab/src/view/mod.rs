@@ -15,7 +15,7 @@ const FIGURES: [&str; 5] =
 
 /// Their cells; `rps` is that of the row.
 fn figure_cells(rps: f64, run: &Figures) -> [String; 5] {
-    let limit = run.limited_by.name();
+    let limit = report::class(run.limited_by, run.finding);
     let limit = match (run.complete(), run.disturbed()) {
         (false, _) => format!("{limit} (incomplete)"),
         (true, Some(_)) => format!("{limit} (disturbed)"),
@@ -33,7 +33,10 @@ fn figure_cells(rps: f64, run: &Figures) -> [String; 5] {
 /// What limited a point, for whoever points at it.
 fn limited(run: &Figures) -> String {
     let others = run.disturbed().map_or(String::new(), |cause| format!("; {}", cause.told()));
-    format!("limited by: {}{others}", run.verdict)
+    match run.finding {
+        Some(report::Finding::ScheduleKept) => format!("{}{others}", run.verdict),
+        _ => format!("limited by: {}{others}", run.verdict),
+    }
 }
 
 /// A page with the runs' common facts at its end, and how to do it again.

@@ -1,7 +1,7 @@
 //! What tests yielded, in sentences and tables.
 
 use measure::{Ending, Latency};
-use report::{CpuFigures, LimitedBy, Lookups, Run, Summary, resting};
+use report::{CpuFigures, Finding, LimitedBy, Lookups, Run, Summary, resting};
 
 use super::{Source, Test, outages, spectrum};
 use crate::chart::grouped;
@@ -15,6 +15,9 @@ pub(super) fn verdict(test: &Test<'_>) -> Verdict {
     let Test { name, summary, .. } = test;
     let run = summary.run;
     let headline = match limit(run.verdict.limited_by) {
+        Some(_) if run.verdict.finding == Some(Finding::ScheduleKept) => {
+            format!("{name}: not saturated at {} requests/s", grouped(summary.throughput_rps))
+        }
         Some(limit) => format!("{name}: limited by {limit}"),
         None => format!("{name}: {} requests/s", grouped(summary.throughput_rps)),
     };
@@ -126,7 +129,7 @@ pub(super) fn latencies(latency: &Latency) -> [String; 6] {
 /// That tests are missing.
 pub(super) fn incomplete(source: &Source<'_>) -> Verdict {
     let of = if source.name.is_empty() { String::new() } else { format!(" of {}", source.name) };
-    let text = "This shows what was measured before it ended.";
+    let text = "The run ended before them; the figures cover what was measured until then.";
     Verdict { tone: Tone::Warning, ..Verdict::new(format!("Some tests{of} were not run"), text) }
 }
 

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use crate::quantity::msec_at_most;
-use crate::{LimitedBy, Metric, Repeats, Summary, Warned, escape, resting};
+use crate::{Metric, Repeats, Summary, Warned, escape, resting};
 
 /// What is kept of each test until then.
 #[derive(Default)]
@@ -17,7 +17,8 @@ struct Row {
     throughput: String,
     /// p50, p99 and the greatest latency.
     latencies: [String; 3],
-    limited_by: LimitedBy,
+    /// What limited it, in a word or two.
+    limit: &'static str,
     complete: bool,
 }
 
@@ -30,7 +31,7 @@ impl Closing {
             throughput: Metric::Throughput.written(summary.throughput_rps),
             latencies: [(figures.p50_ns, 0.5), (figures.p99_ns, 0.99), (figures.max_ns, 1.0)]
                 .map(|(ns, q)| resting::marked(msec_at_most(ns), q, figures.count)),
-            limited_by: summary.run.verdict.limited_by,
+            limit: summary.run.verdict.class(),
             complete: summary.shortfall().is_none(),
         });
         let warnings = summary.run.warnings.iter().map(String::as_str);
@@ -44,8 +45,8 @@ impl Closing {
         let Some(last) = runs.last() else { return };
         let most = runs
             .iter()
-            .map(|row| row.limited_by)
-            .max_by_key(|limit| runs.iter().filter(|row| row.limited_by == *limit).count());
+            .map(|row| row.limit)
+            .max_by_key(|limit| runs.iter().filter(|row| row.limit == *limit).count());
         let written = |metric: Metric| {
             repeats.mean(metric).map_or("-".to_owned(), |mean| metric.written(mean.mean))
         };
@@ -53,7 +54,7 @@ impl Closing {
             title: format!("{}, mean of {}", repeats.title(), repeats.count()),
             throughput: written(Metric::Throughput),
             latencies: [Metric::P50, Metric::P99, Metric::Max].map(written),
-            limited_by: most.unwrap_or(last.limited_by),
+            limit: most.unwrap_or(last.limit),
             complete: repeats.count() == repeats.carried_out(),
         });
     }
@@ -80,7 +81,7 @@ impl Closing {
         for row in &rows {
             let [p50, p99, max] = row.latencies.each_ref().map(String::as_str);
             let cut = if row.complete { "" } else { " (incomplete)" };
-            let limit = format!("{}{cut}", row.limited_by.name());
+            let limit = format!("{}{cut}", row.limit);
             line(&row.title, [&row.throughput, p50, p99, max], &limit)?;
         }
         for (text, tests) in warned.told().filter(|(_, tests)| warnings && *tests > 1) {

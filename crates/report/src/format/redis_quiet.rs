@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use workload::quantity::counted;
 
 use crate::quantity::msec_at_most;
-use crate::{Format, FormatOptions, LatencyFigures, Lookups, Persona, Repeats, Summary};
+use crate::{Finding, Format, FormatOptions, LatencyFigures, Lookups, Persona, Repeats, Summary};
 
 /// See the file's head.
 #[derive(Default)]
@@ -62,7 +62,11 @@ impl Format for RedisQuiet {
             write!(out, " (incomplete: {shortfall})")?;
         }
         if self.verdict {
-            write!(out, ", limited by {}", summary.run.verdict.limited_by.name())?;
+            let limited = match summary.run.verdict.finding {
+                Some(Finding::ScheduleKept) => "",
+                _ => "limited by ",
+            };
+            write!(out, ", {limited}{}", summary.run.verdict.class())?;
         }
         writeln!(out)?;
         for operation in &summary.operations {

@@ -56,7 +56,7 @@ impl Format for Text {
         super::write_outages(summary, out)?;
         let news = self.closing.add(summary);
         if self.options.verdict {
-            writeln!(out, "  limited by: {}", escape(&summary.run.verdict.text))?;
+            writeln!(out, "  {}", escape(summary.run.verdict.line()))?;
             for warning in news {
                 writeln!(out, "  warning: {}", escape(warning))?;
             }

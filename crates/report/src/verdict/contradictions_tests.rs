@@ -252,10 +252,10 @@ fn what_contradicts_is_found() {
         ),
         (
             LimitedBy::Schedule,
-            "schedule: the requested 5/s were sent (3.00 % of them over 10 ms late)",
+            "schedule: the server kept up with 5 requests/s (3.00 % sent more than 10 ms late)",
         ),
         (LimitedBy::Server, "server: main thread 50 % busy; this is what it can do"),
-        (LimitedBy::Schedule, "kept: the requested 5/s were sent and answered"),
+        (LimitedBy::Schedule, "kept: the server kept up with 5 requests/s"),
         (LimitedBy::Errors, "errors: 9 % of 2000 requests were refused or lost; look at them"),
         (LimitedBy::Client, "client: worker 20 % busy; add --threads"),
         (

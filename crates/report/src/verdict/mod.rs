@@ -135,6 +135,22 @@ impl Verdict {
         Self::new(LimitedBy::Unknown, None, why.to_owned(), String::new(), vec![])
     }
 
+    /// What limited the run in a word or two, for tables: a server that kept up with its schedule limited
+    /// nothing.
+    #[must_use]
+    pub fn class(&self) -> &'static str {
+        class(self.limited_by, self.finding)
+    }
+
+    /// The line of a report.
+    #[must_use]
+    pub fn line(&self) -> String {
+        match self.finding {
+            Some(Finding::ScheduleKept) => self.text.clone(),
+            _ => format!("limited by: {}", self.text),
+        }
+    }
+
     /// The evidence and the advice, where the limit is told elsewhere.
     #[must_use]
     pub fn reason(&self) -> String {
@@ -154,8 +170,17 @@ impl Verdict {
     ) -> Self {
         let mut verdict =
             Self { limited_by, finding, text: String::new(), statement, advice, evidence };
-        verdict.text = format!("{}: {}", limited_by.name(), verdict.reason());
+        verdict.text = format!("{}: {}", verdict.class(), verdict.reason());
         verdict
+    }
+}
+
+/// What a table says of a limit that was found for this reason.
+#[must_use]
+pub fn class(limited_by: LimitedBy, finding: Option<Finding>) -> &'static str {
+    match finding {
+        Some(Finding::ScheduleKept) => "not saturated",
+        _ => limited_by.name(),
     }
 }
 

@@ -206,7 +206,7 @@ fn cases() -> Vec<Case> {
             Evidence { absent_s: 0.5, schedule: asked(), ..idle() },
             F::ScheduleKept,
             L::Schedule,
-            "were sent and answered",
+            "kept up with 10,000 requests/s",
         ),
         (
             "an outage of no weight",
@@ -263,7 +263,7 @@ fn cases() -> Vec<Case> {
             Evidence { server: server(0.5, 0.48), ..idle() },
             F::ServerStarved,
             L::Contention,
-            "48 % of the time waiting for a CPU, which something else used",
+            "waited 48 % for a CPU that other programs used",
         ),
         (
             "a server that sleeps in commands",
@@ -277,7 +277,7 @@ fn cases() -> Vec<Case> {
             Evidence { client: client(0.99, 0.0), server: server(0.62, 0.0), ..idle() },
             F::Client,
             L::Client,
-            "worker 99 % busy while main thread 62 % busy; add --threads",
+            "worker 99 % busy while server main thread 62 % busy; add --threads",
         ),
         (
             "a busy client without a server's word",
@@ -298,7 +298,7 @@ fn cases() -> Vec<Case> {
             Evidence { client: client(0.5, 0.45), ..idle() },
             F::ClientStarved,
             L::Contention,
-            "which something else used",
+            "that other programs used",
         ),
         (
             "both on one CPU",
@@ -311,7 +311,7 @@ fn cases() -> Vec<Case> {
             },
             F::EachOther,
             L::Contention,
-            "client and server took each other's CPU; main thread 50 % busy and 40 %",
+            "client and server took each other's CPU; server main thread ran 50 % of the time and waited 40 %",
         ),
         (
             "both on few CPUs, which busy loops had",
@@ -326,7 +326,7 @@ fn cases() -> Vec<Case> {
             },
             F::ServerStarved,
             L::Contention,
-            "main thread 11 % busy and 49 % of the time waiting for a CPU, which something else used",
+            "server main thread ran 11 % of the time and waited 49 % for a CPU that other programs used",
         ),
         (
             "a client that waited for a busy loop, beside a server that did not wait for long",
@@ -340,7 +340,7 @@ fn cases() -> Vec<Case> {
             },
             F::ClientStarved,
             L::Contention,
-            "worker 20 % busy and 60 % of the time waiting for a CPU, which something else used",
+            "client worker ran 20 % of the time and waited 60 % for a CPU that other programs used",
         ),
         (
             "more workers than CPUs, which together have them all",
@@ -362,7 +362,7 @@ fn cases() -> Vec<Case> {
             Evidence { server: server(0.25, 0.65), ..idle() },
             F::ServerStarved,
             L::Contention,
-            "25 % busy and 65 % of the time waiting for a CPU, which something else used; worker",
+            "ran 25 % of the time and waited 65 % for a CPU that other programs used; client worker",
         ),
         (
             "a worker that waits at times, with every slot full",
@@ -389,7 +389,7 @@ fn cases() -> Vec<Case> {
             Evidence { server: stopped(0.25, 0.7, 0.72), ..idle() },
             F::ServerQuota,
             L::Server,
-            "72 % of the time stopped by its CPU quota; worker 20 % busy; this is the server",
+            "was stopped 72 % of it by its CPU quota; client worker 20 % busy; this is the server",
         ),
         (
             "a client in a quota, on a kernel that does not count that as waiting",
@@ -400,7 +400,7 @@ fn cases() -> Vec<Case> {
             },
             F::ClientQuota,
             L::Client,
-            "50 % of the time stopped by its CPU quota",
+            "was stopped 50 % of it by its CPU quota",
         ),
         (
             "a hypervisor that gives time to others",
@@ -421,7 +421,7 @@ fn cases() -> Vec<Case> {
             Evidence { server: polling(0.99, 0.0), client: client(0.97, 0.0), ..idle() },
             F::Client,
             L::Client,
-            "worker 97 % busy while main thread 99 % of the time on a CPU",
+            "worker 97 % busy while server main thread ran 99 % of the time",
         ),
         (
             "a full link",
@@ -493,14 +493,14 @@ fn cases() -> Vec<Case> {
             Evidence { schedule: asked(), ..idle() },
             F::ScheduleKept,
             L::Schedule,
-            "the requested 10,000/s were sent and answered; main thread 20 % busy",
+            "kept up with 10,000 requests/s; server main thread 20 % busy",
         ),
         (
             "a schedule of slow replies, and a long wait for the last of them",
             Evidence { schedule: asked(), achieved_rps: 4760.0, load_s: 2.1, ..idle() },
             F::ScheduleKept,
             L::Schedule,
-            "/s were sent and answered; main thread 20 % busy; use a higher rate",
+            "requests/s; server main thread 20 % busy; raise --rps",
         ),
         (
             "one in nine hundred late",
@@ -513,7 +513,7 @@ fn cases() -> Vec<Case> {
             },
             F::ScheduleKept,
             L::Schedule,
-            "were sent (0.11 % of them over 10 ms late) and answered",
+            "kept up with 10,000 requests/s (0.11 % sent more than 10 ms late)",
         ),
         (
             "a schedule whose last requests never left, and some without a reply",
@@ -524,7 +524,7 @@ fn cases() -> Vec<Case> {
             },
             F::ScheduleKept,
             L::Schedule,
-            "schedule: all but 8 requests of the requested 10,000/s were sent, and all but 2 answered;",
+            "not saturated: the server kept up with 10,000 requests/s (8 of ",
         ),
         (
             "a schedule that somebody interrupted, with many in flight",
@@ -585,7 +585,7 @@ fn cases() -> Vec<Case> {
             },
             F::ClientStarved,
             L::Contention,
-            "46 % of the time waiting for a CPU, which something else used, so 80.00 %",
+            "waited 46 % for a CPU that other programs used, so 80.00 %",
         ),
         (
             "a schedule beyond the connections",
@@ -631,6 +631,7 @@ fn a_text_is_one_line_that_begins_with_its_limit() {
     for (name, evidence, finding, limit, _) in cases() {
         let text = wording::verdict(finding, &evidence).text;
         let word = match limit {
+            LimitedBy::Schedule if finding == Finding::ScheduleKept => "not saturated: ",
             LimitedBy::Server => "server: ",
             LimitedBy::Client => "client: ",
             LimitedBy::Network => "network: ",

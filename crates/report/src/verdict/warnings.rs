@@ -10,7 +10,7 @@ use workload::{Arg, CommandSpec, Plan};
 
 use super::memcache::{self, Bounds};
 use super::misses::misses;
-use super::wording::{count, percent};
+use super::wording::{count, percent, time};
 use super::{drift, evidence};
 use crate::{connections, escape};
 
@@ -177,12 +177,12 @@ const BOUNDS: Bounds = Bounds { memory: "maxmemory", clients: "maxclients, or pr
 fn of_server(server: &ServerUse, bounds: &Bounds) -> Vec<Warning> {
     let some = |figure: Option<u64>| figure.filter(|n| *n > 0);
     let fork = some(server.fork_usec).map_or(String::new(), |usec| {
-        format!(", which stopped it for {} µs to fork", count(usec as f64))
+        format!("; the fork paused it for {}", time(usec as f64 / 1e6))
     });
     let mut found = Vec::new();
     let mut say = |kind, text: String| found.push(warning(kind, text));
     if server.saved == Some(true) {
-        say(WarningKind::Saved, format!("the server saved its data set during the test{fork}"));
+        say(WarningKind::Saved, format!("the server took a snapshot during the test{fork}"));
     }
     if server.rewrote == Some(true) {
         let text = format!("the server rewrote its append-only file during the test{fork}");

@@ -21,7 +21,7 @@ pub(super) fn verdict(finding: Finding, evidence: &Evidence) -> Verdict {
 
 /// The evidence of a finding, without the limit that it names.
 fn what(finding: Finding, evidence: &Evidence) -> String {
-    let (server, client) = (server(evidence), client(evidence));
+    let (server, client) = (server(evidence, "server "), client(evidence, "client "));
     match finding {
         Finding::Errors if evidence.broken_off => {
             format!("an error ended the test after {}", requests(evidence.requests))
@@ -55,10 +55,10 @@ fn what(finding: Finding, evidence: &Evidence) -> String {
             format!("client and server took each other's CPU{}; {server}, {client}", so(evidence))
         }
         Finding::ServerStarved => {
-            format!("{server}, which {} used{}; {client}", others(evidence), so(evidence))
+            format!("{server} that {} used{}; {client}", others(evidence), so(evidence))
         }
         Finding::ClientStarved => {
-            format!("{client}, which {} used{}; {server}", others(evidence), so(evidence))
+            format!("{client} that {} used{}; {server}", others(evidence), so(evidence))
         }
         Finding::Stolen => format!(
             "the hypervisor gave {} of this machine's CPU time to others{}; {server}, \
@@ -66,8 +66,13 @@ fn what(finding: Finding, evidence: &Evidence) -> String {
             percent(evidence.stolen),
             so(evidence)
         ),
-        Finding::Server => format!("{server}{}, {}", so(evidence), spare(evidence)),
-        Finding::ServerQuota => format!("{server}{}; {client}", so(evidence)),
+        Finding::Server => {
+            // The class before it names whose thread it is.
+            format!("{}{}, {}", self::server(evidence, ""), so(evidence), spare(evidence))
+        }
+        Finding::ServerQuota => {
+            format!("{}{}; {client}", self::server(evidence, ""), so(evidence))
+        }
         Finding::ServerBlocked => {
             let executing = percent(evidence.executing.unwrap_or(0.0));
             format!("it spent {executing} of the time in commands, with {server}{}", so(evidence))
@@ -77,8 +82,12 @@ fn what(finding: Finding, evidence: &Evidence) -> String {
              work; {client}{}",
             so(evidence)
         ),
-        Finding::Client => format!("{client}{} while {server}", so(evidence)),
-        Finding::ClientQuota => format!("{client}{}; {server}", so(evidence)),
+        Finding::Client => {
+            format!("{}{} while {server}", self::client(evidence, ""), so(evidence))
+        }
+        Finding::ClientQuota => {
+            format!("{}{}; {server}", self::client(evidence, ""), so(evidence))
+        }
         Finding::LinkFull => {
             let (share, device) = evidence.link.clone().unwrap_or_default();
             format!("{device} is {} full{}", percent(share), so(evidence))
@@ -137,23 +146,28 @@ fn how_it_failed(evidence: &Evidence) -> &'static str {
 fn kept(evidence: &Evidence) -> String {
     let Some(Schedule { figures, .. }) = &evidence.schedule else { return String::new() };
     let rate = rate(figures.due_rps);
-    let but = match figures.unsent + figures.given_up {
-        0 => String::new(),
-        unsent => format!("all but {} of ", requests(unsent)),
-    };
-    let late = match figures.late {
-        0 => String::new(),
-        _ => format!(" ({} of them over 10 ms late)", figures.late_percent()),
-    };
-    let answered = match evidence.unanswered.saturating_sub(figures.given_up) {
-        0 => " and answered".to_owned(),
+    let mut except = Vec::new();
+    let unsent = figures.unsent + figures.given_up;
+    if unsent > 0 {
+        let (unsent, due) = (count(unsent as f64), count(figures.due as f64));
+        except.push(format!("{unsent} of {due} unsent at the end"));
+    }
+    if figures.late > 0 {
+        except.push(format!("{} sent more than 10 ms late", figures.late_percent()));
+    }
+    match evidence.unanswered.saturating_sub(figures.given_up) {
+        0 => {}
         // Only an end before its time leaves so many that are no errors.
         waiting if waiting as f64 > ERRORS_SHARE * figures.due as f64 => {
-            format!("; {} had no reply yet", count(waiting as f64))
+            except.push(format!("{} had no reply yet", count(waiting as f64)));
         }
-        waiting => format!(", and all but {} answered", count(waiting as f64)),
+        waiting => except.push(format!("{} unanswered", count(waiting as f64))),
+    }
+    let except = match except.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", except.join(", ")),
     };
-    format!("{but}the requested {rate}/s were sent{late}{answered}")
+    format!("the server kept up with {rate} requests/s{except}")
 }
 
 fn outage(evidence: &Evidence) -> String {
@@ -186,7 +200,7 @@ fn advice(finding: Finding, evidence: &Evidence) -> String {
         Finding::Absence => "repeat the test: this says nothing of the server",
         Finding::Nothing => "see the error above",
         Finding::Short => "to find out, run longer (-n or --duration)",
-        Finding::ScheduleKept => "use a higher rate to find the limit",
+        Finding::ScheduleKept => "raise --rps to find its limit",
         Finding::ScheduleMissed => {
             "check whether something stops this client or the server at \
             times"
@@ -235,7 +249,7 @@ fn advice(finding: Finding, evidence: &Evidence) -> String {
 
 /// Who else uses a CPU that was waited for.
 fn others(evidence: &Evidence) -> &'static str {
-    if evidence.stolen >= HELD { "the hypervisor" } else { "something else" }
+    if evidence.stolen >= HELD { "the hypervisor" } else { "other programs" }
 }
 
 /// How to get more out of the client.
@@ -252,58 +266,56 @@ fn more_client(evidence: &Evidence) -> String {
     }
 }
 
-/// How busy the server was.
-fn server(evidence: &Evidence) -> String {
+/// How busy the server was, whose thread is named behind `owner`.
+fn server(evidence: &Evidence, owner: &str) -> String {
     let Some(ServerSide { time, part, polls }) = evidence.server else {
         return match &evidence.unseen {
             Some(why) => format!("the server's CPU is unknown ({why})"),
             None => "the server's CPU is unknown (its INFO does not report it)".to_owned(),
         };
     };
-    let of = if evidence.servers > 1 { "busiest server's " } else { "" };
+    let of = if evidence.servers > 1 { "busiest server's " } else { owner };
     let part = match part {
         BusyPart::MainThread => "main thread",
         BusyPart::IoThread => "I/O thread",
         BusyPart::Worker => "busiest worker thread",
-        BusyPart::Process => "server process",
-        BusyPart::Threads => "server threads",
+        BusyPart::Process => "process",
+        BusyPart::Threads => "threads",
     };
-    // Busy is never said of what polls.
-    let (cpu, held) = (percent(time.cpu), held(time));
-    match polls {
-        true => format!("{of}{part} {cpu} of the time on a CPU{held}"),
-        false => format!("{of}{part} {cpu} busy{held}"),
-    }
+    in_use(&format!("{of}{part}"), time, polls)
 }
 
-/// How busy the client was.
-fn client(evidence: &Evidence) -> String {
+/// How busy the client was, whose worker is named behind `owner`.
+fn client(evidence: &Evidence, owner: &str) -> String {
     let Some(time) = evidence.client else {
         return "the client's CPU is unknown".to_owned();
     };
     let who = match &evidence.client_name {
-        Some(name) => name.as_str(),
-        None if evidence.workers > 1 => "busiest worker",
-        None => "worker",
+        Some(name) => name.clone(),
+        None if evidence.workers > 1 => format!("busiest {owner}worker"),
+        None => format!("{owner}worker"),
     };
-    format!("{who} {} busy{}", percent(time.cpu), held(time))
+    in_use(&who, time, false)
 }
 
-/// What kept a thread from a CPU. Below a hundredth, that is not worth a word.
-fn held(time: ThreadUse) -> String {
+/// How long a thread ran, and what kept it from a CPU, which below a hundredth is not worth a word. Busy is
+/// never said of one that `polls`.
+fn in_use(who: &str, time: ThreadUse, polls: bool) -> String {
+    let (ran, held) = (percent(time.cpu), percent(time.held()));
     match time.held() {
-        share if share < 0.01 => String::new(),
-        share if time.by_quota() => {
-            format!(" and {} of the time stopped by its CPU quota", percent(share))
+        share if share < 0.01 && !polls => format!("{who} {ran} busy"),
+        share if share < 0.01 => format!("{who} ran {ran} of the time"),
+        _ if time.by_quota() => {
+            format!("{who} ran {ran} of the time and was stopped {held} of it by its CPU quota")
         }
-        share => format!(" and {} of the time waiting for a CPU", percent(share)),
+        _ => format!("{who} ran {ran} of the time and waited {held} for a CPU"),
     }
 }
 
 fn spare(evidence: &Evidence) -> String {
     match evidence.client {
         Some(time) => format!("client had {} to spare", percent(1.0 - time.taken())),
-        None => client(evidence),
+        None => client(evidence, "client "),
     }
 }
 

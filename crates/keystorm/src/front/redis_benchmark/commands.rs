@@ -2,6 +2,7 @@
 
 use std::io::Read;
 use std::os::unix::ffi::OsStringExt;
+use std::path::Path;
 use std::sync::Arc;
 
 use report::Persona;
@@ -392,7 +393,8 @@ fn check_command(words: &[Vec<u8>]) -> Result<(), String> {
              keystorm compare compares several"
         ));
     }
-    if first.contains('/') || PROGRAMS.contains(&&*first) {
+    let name = first.rsplit('/').next().unwrap_or_default();
+    if PROGRAMS.contains(&name) || first.contains('/') && Path::new(&*first).is_file() {
         return Err(format!(
             "{first} is a program and no command; --spawn={first} starts a server for the run, and \
              keystorm compare compares several"

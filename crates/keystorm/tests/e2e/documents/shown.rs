@@ -57,7 +57,7 @@ fn plain(text: &str) -> Vec<String> {
         let line = line.replace("#,#,#", "#").replace("#,#", "#").replace("-#", "#");
         let line = line.replace("#k", "#").replace("#M", "#");
         outages = line.starts_with("Outages (") || outages && !line.is_empty();
-        let depends = [": warning: ", ": limited by: ", "warning: "];
+        let depends = [": warning: ", ": limited by: ", ": not saturated: ", "warning: "];
         let depends =
             depends.iter().any(|part| line.contains(part)) || line.starts_with("schedule: ");
         if line.is_empty() || outages || depends {
