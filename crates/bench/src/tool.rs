@@ -254,7 +254,7 @@ fn last_words(output: &str) -> String {
     let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
     match &lines[lines.len().saturating_sub(LINES_MAX)..] {
         [] => "nothing".to_owned(),
-        last => host::printable(&last.join(" | ")),
+        last => host::printable(last.join(" | ")),
     }
 }
 
