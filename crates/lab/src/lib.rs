@@ -27,7 +27,7 @@ pub use grid::{Axis, Grid, Point};
 pub use hunt::{Hunt, Phase};
 pub use judgement::{Judgement, Observation, Outcome};
 pub use search::{Answer, Search};
-pub use slo::Slo;
+pub use slo::{Measure, Slo};
 pub use survey::Survey;
 pub use sweep::Sweep;
 pub use words::{Line, Takes};

@@ -4,9 +4,9 @@
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, anyhow};
-use lab::Slo;
 use lab::judgement::{Bound, Observation, Outcome};
 use lab::terms::pinned;
+use lab::{Measure, Slo};
 use report::Run;
 use report::compare::{self, Comparison, Glance, Pairing, Setup, Subject, TestComparison};
 use report::decision::{self, Candidate, ClauseValue, Decision, Kept, Question};
@@ -258,6 +258,11 @@ fn judge(candidate: &mut Candidate, slo: &Slo, runs: &[Glance]) {
         below: bound.clause.below,
     };
     candidate.clauses = judgement.bounds.iter().map(clause).collect();
+    // Of runs that count, as the target is judged: one figure has one value in a report.
+    let p99 = |bound: &&Bound| bound.clause.measure == Measure::Quantile(0.99);
+    if let Some(bound) = judgement.bounds.iter().find(p99) {
+        candidate.p99_ms = Some(bound.value / 1e6);
+    }
     candidate.kept = Some(match judgement.outcome {
         Outcome::Kept => Kept::Yes,
         Outcome::Missed => Kept::No,

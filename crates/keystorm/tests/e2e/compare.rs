@@ -264,7 +264,10 @@ fn a_decision_between_three_servers_is_made_by_one_command() {
         valid_by("keystorm.compare.1.json", pair);
     }
     let page = std::fs::read_to_string(page).unwrap();
-    assert!(page.contains("at 500 requests/s, ") && page.contains("Response time against p99"));
+    assert!(page.contains("at 500 requests/s, "), "{page}");
+    // Of runs that the machine spoiled, all of which count here, no clause is judged.
+    let titles = ["Response time against p99", "99th percentile of response time"];
+    assert!(titles.iter().any(|title| page.contains(title)), "{page}");
     // A target that nobody can keep.
     let line = "--rps 500 --slo 'p99<1us' --duration 0.2 --repeat 2 -t get -r 50";
     let ran = compare("redis-server", "memcached", line).run().ok();

@@ -62,6 +62,9 @@ fn the_text_layout() {
 
     Latency by percentile:
       # % <= # ms #
+      # % <= # ms # *
+      # % <= # ms #
+      * fewer than # replies are beyond it
 
     Replies within a latency:
       # % <= # ms #
@@ -83,6 +86,9 @@ fn the_text_layout() {
 
     Latency by percentile:
       # % <= # ms #
+      # % <= # ms # *
+      # % <= # ms #
+      * fewer than # replies are beyond it
 
     Replies within a latency:
       # % <= # ms #
@@ -156,6 +162,9 @@ fn the_text_layout_of_a_paced_run() {
 
     Latency by percentile:
       # % <= # ms #
+      # % <= # ms # *
+      # % <= # ms #
+      * fewer than # replies are beyond it
 
     Replies within a latency:
       # % <= # ms #

@@ -193,12 +193,15 @@ fn a_rate_of_many_millions_is_told_as_it_is() {
     assert_eq!(outage.recovered_ns, Some(3 * SECOND));
 }
 
-/// Ten successes in each slice of these spans, in milliseconds, of each server, which is asked all the time
-/// that the spans behind them say.
-fn lines(nodes: &[(&[(u64, u64)], &[(u64, u64)])]) -> SuccessLine {
+/// From when until when, in milliseconds.
+type Spans<'s> = &'s [(u64, u64)];
+
+/// Ten successes in each slice of these spans of each server, which is asked all the time that the spans behind
+/// them say.
+fn lines(nodes: &[(Spans<'_>, Spans<'_>)]) -> SuccessLine {
     let mut line = SuccessLine::default();
     for interval in (0..10_000).step_by(250) {
-        let of = |(ok, asked): &(&[(u64, u64)], &[(u64, u64)])| {
+        let of = |(ok, asked): &(Spans<'_>, Spans<'_>)| {
             let within =
                 |spans: &[(u64, u64)], at: u64| spans.iter().any(|(a, b)| (*a..*b).contains(&at));
             let mut slices = Slices::default();
@@ -303,18 +306,19 @@ fn with_nobody_left_that_is_said_of_the_last() {
 #[test]
 fn silence_while_the_client_did_not_run_is_not_the_servers() {
     let line = line(&[(0, 2000), (3000, 6000), (8000, 10_000)]);
-    let told = |away: &[Range<u64>]| -> Vec<(u64, u64)> {
-        let outages = line.outages(10 * SECOND, &Usual::default(), &[], away);
+    let found = |away: &[[u64; 2]]| -> Vec<(u64, u64)> {
+        let away: Vec<Range<u64>> = away.iter().map(|[from, to]| from * MS..to * MS).collect();
+        let outages = line.outages(10 * SECOND, &Usual::default(), &[], &away);
         outages.iter().map(|o| (o.from_ns / MS, o.to_ns / MS)).collect()
     };
-    assert_eq!(told(&[]), [(2000, 3000), (6000, 8000)]);
-    assert_eq!(told(&[1990 * MS..2995 * MS]), [(6000, 8000)]);
-    assert_eq!(told(&[2200 * MS..3000 * MS]), [(6000, 8000)], "too little is left");
+    assert_eq!(found(&[]), [(2000, 3000), (6000, 8000)]);
+    assert_eq!(found(&[[1990, 2995]]), [(6000, 8000)]);
+    assert_eq!(found(&[[2200, 3000]]), [(6000, 8000)], "too little is left");
     // A part of an outage at either end, and one within it.
-    assert_eq!(told(&[5990 * MS..7000 * MS]), [(2000, 3000), (7000, 8000)]);
-    assert_eq!(told(&[7200 * MS..8000 * MS]), [(2000, 3000), (6000, 7200)]);
-    assert_eq!(told(&[6500 * MS..7500 * MS]), [(2000, 3000), (6000, 8000)]);
-    assert_eq!(told(&[6200 * MS..7900 * MS]), [(2000, 3000)]);
+    assert_eq!(found(&[[5990, 7000]]), [(2000, 3000), (7000, 8000)]);
+    assert_eq!(found(&[[7200, 8000]]), [(2000, 3000), (6000, 7200)]);
+    assert_eq!(found(&[[6500, 7500]]), [(2000, 3000), (6000, 8000)]);
+    assert_eq!(found(&[[6200, 7900]]), [(2000, 3000)]);
 }
 
 #[test]

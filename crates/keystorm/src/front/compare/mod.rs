@@ -115,8 +115,8 @@ mget. With --rps, there is one table at that rate.
 
 Without -n or --duration each run takes 1 second after 0.2 of warm-up; without -t or a command the
 tests are set and get; --repeat is the number of blocks, in each of which every server
-runs twice [default: 5]. Programs that are started, and the client, get CPUs of their own where there
-are enough.
+runs twice [default: 5]. Programs that are started, and the client, get CPUs of their own
+where there are enough.
 
 Exit code 3: --fail-on-regression found the second server to be worse than allowed, or more requests
 failed than --errors allows. Exit code 4: the runs do not say (see --inconclusive).

@@ -147,7 +147,10 @@ mod tests {
         Known { version, owners, readers: readers.to_vec(), masters_used: true }
     }
 
-    fn told(ownership: &Ownership) -> Vec<(u16, u64, Option<u64>, bool, Vec<u16>)> {
+    /// Node, from when, until when, whether it inherits, and who inherits from it.
+    type Row = (u16, u64, Option<u64>, bool, Vec<u16>);
+
+    fn rows(ownership: &Ownership) -> Vec<Row> {
         let of = |t: &Tenure| (t.node, t.from_ns, t.to_ns, t.inherits, t.heirs.clone());
         ownership.tenures().iter().map(of).collect()
     }
@@ -164,7 +167,7 @@ mod tests {
         ownership.know(&known(0, &[(0, HALF), (1, HALF)], &[]), 12);
         ownership.know(&known(2, &[(0, HALF), (1, HALF)], &[]), 20);
         assert_eq!(
-            told(&ownership),
+            rows(&ownership),
             [
                 (0, 0, Some(10), false, vec![2]),
                 (1, 0, None, false, vec![]),
@@ -182,12 +185,12 @@ mod tests {
         ownership.moved(1, 1, 6);
         ownership.moved(2, 1, 7);
         assert_eq!(
-            told(&ownership),
+            rows(&ownership),
             [(0, 0, Some(7), false, vec![1]), (1, 5, None, false, vec![])]
         );
         // One that joins gets some of each.
         ownership.know(&known(1, &[(1, 2), (2, 1)], &[]), 9);
-        assert_eq!(told(&ownership)[2], (2, 9, None, false, vec![]));
+        assert_eq!(rows(&ownership)[2], (2, 9, None, false, vec![]));
     }
 
     #[test]
@@ -197,9 +200,9 @@ mod tests {
         let mut gone = known(1, &[(0, HALF), (1, HALF)], &[]);
         gone.owners[..HALF].fill(None);
         ownership.know(&gone, 5);
-        assert_eq!(told(&ownership).len(), 2, "nobody took its place");
+        assert_eq!(rows(&ownership).len(), 2, "nobody took its place");
         ownership.know(&known(2, &[(1, SLOT_COUNT)], &[]), 9);
-        assert_eq!(told(&ownership)[0], (0, 0, Some(9), false, vec![1]));
+        assert_eq!(rows(&ownership)[0], (0, 0, Some(9), false, vec![1]));
     }
 
     #[test]
@@ -210,7 +213,7 @@ mod tests {
         ownership.know(&known(1, &[(1, HALF)], &[]), 5);
         ownership.know(&known(2, &[(1, HALF)], &[0]), 9);
         assert_eq!(
-            told(&ownership),
+            rows(&ownership),
             [
                 (0, 0, Some(5), false, vec![1]),
                 (1, 0, None, false, vec![]),
