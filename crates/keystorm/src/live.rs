@@ -1,4 +1,4 @@
-//! What is said while a test runs: a line that moves where somebody watches, rows where a log is kept, and
+//! Progress of a test while it runs: a line that moves where somebody watches, rows where a log is kept, and
 //! lines that stay for silences and spikes.
 
 use std::io::{self, IsTerminal, Write};
@@ -13,7 +13,7 @@ use workload::{Plan, Stop};
 use crate::aside;
 use crate::bar;
 use crate::front::Companion;
-use crate::spikes::{Seen, Spikes};
+use crate::spikes::{IntervalFigures, Spikes};
 
 /// Our line moves once a second, a multiple of the interval: a figure that changes more often
 /// cannot be read.
@@ -133,7 +133,7 @@ impl<'p> Live<'p> {
         }
         if !snapshot.warming_up {
             let gauges = snapshot.gauges;
-            let seen = Seen {
+            let seen = IntervalFigures {
                 span_ns: snapshot.span_ns,
                 replies: snapshot.point.requests,
                 asked: gauges.iter().any(|g| g.in_flight > 0 || g.backlog.unwrap_or(0) > 0),

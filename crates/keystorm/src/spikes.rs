@@ -11,7 +11,7 @@ const USUAL_MIN: usize = 8;
 /// A spike is so many times the usual 99th percentile, and so much above it.
 const TIMES_USUAL: u64 = 5;
 const ABOVE_USUAL_NS: u64 = 5_000_000;
-/// A silence is told once it has lasted so long.
+/// A silence gets a line once it has lasted so long.
 const SILENCE_NS: u64 = 1_000_000_000;
 /// Intervals after a spike or a silence that belong to it.
 const AFTERMATH: u32 = 4;
@@ -20,7 +20,7 @@ const LINES_MAX: u32 = 30;
 
 /// An interval.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Seen {
+pub(crate) struct IntervalFigures {
     /// How long it was.
     pub(crate) span_ns: u64,
     /// Replies in it.
@@ -33,7 +33,7 @@ pub(crate) struct Seen {
     pub(crate) max_ns: Option<u64>,
 }
 
-/// See the file's head.
+/// The usual p99 of recent intervals, and how long nothing has been answered.
 #[derive(Debug, Default)]
 pub(crate) struct Spikes {
     usual: VecDeque<u64>,
@@ -45,7 +45,7 @@ pub(crate) struct Spikes {
 
 impl Spikes {
     /// Takes an interval, and gives what is to be said of it.
-    pub(crate) fn interval(&mut self, seen: &Seen) -> Option<String> {
+    pub(crate) fn interval(&mut self, seen: &IntervalFigures) -> Option<String> {
         let line = self.line(seen)?;
         self.told += 1;
         match self.told {
@@ -55,7 +55,7 @@ impl Spikes {
         }
     }
 
-    fn line(&mut self, seen: &Seen) -> Option<String> {
+    fn line(&mut self, seen: &IntervalFigures) -> Option<String> {
         if seen.replies == 0 {
             if seen.asked {
                 self.silent_ns = self.silent_ns.saturating_add(seen.span_ns);
@@ -108,16 +108,16 @@ fn ms(ns: u64) -> String {
 mod tests {
     use super::*;
 
-    fn answered(ms: f64) -> Seen {
+    fn answered(ms: f64) -> IntervalFigures {
         let ns = Some((ms * 1e6) as u64);
-        Seen { span_ns: 250_000_000, replies: 9, asked: true, p99_ns: ns, max_ns: ns }
+        IntervalFigures { span_ns: 250_000_000, replies: 9, asked: true, p99_ns: ns, max_ns: ns }
     }
 
-    fn silent(asked: bool) -> Seen {
-        Seen { span_ns: 250_000_000, asked, ..Seen::default() }
+    fn silent(asked: bool) -> IntervalFigures {
+        IntervalFigures { span_ns: 250_000_000, asked, ..IntervalFigures::default() }
     }
 
-    fn said(intervals: impl IntoIterator<Item = Seen>) -> Vec<String> {
+    fn said(intervals: impl IntoIterator<Item = IntervalFigures>) -> Vec<String> {
         let mut spikes = Spikes::default();
         intervals.into_iter().filter_map(|seen| spikes.interval(&seen)).collect()
     }

@@ -6,7 +6,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether what is said is ours to lay out.
+/// Whether keystorm lays out the text; a peer's output keeps that tool's lines.
 static ALLOWED: AtomicBool = AtomicBool::new(false);
 
 /// A terminal that is narrower is taken for one of this width.

@@ -90,13 +90,13 @@ pub struct Observation {
     disturbance: Option<Disturbance>,
     misses: Vec<(Miss, String)>,
     /// For each clause of the target.
-    seen: Vec<Seen>,
+    seen: Vec<ClauseEvidence>,
     response: Latency,
 }
 
 /// What one trial showed of a clause, by spans of time where these may differ.
 #[derive(Debug, Clone)]
-enum Seen {
+enum ClauseEvidence {
     /// How many were beyond the bound, and how many there were.
     Beyond(Vec<(u64, u64)>),
     /// The mean of each span.
@@ -131,9 +131,9 @@ impl Observation {
 
     /// Whether it missed what has no interval: the schedule, or a maximum.
     fn missed_outright(&self, slo: &Slo) -> bool {
-        let beyond = |(clause, seen): (&Clause, &Seen)| match seen {
-            Seen::Greatest(ns) => *ns as f64 >= clause.below,
-            Seen::Beyond(_) | Seen::Means(_) => false,
+        let beyond = |(clause, seen): (&Clause, &ClauseEvidence)| match seen {
+            ClauseEvidence::Greatest(ns) => *ns as f64 >= clause.below,
+            ClauseEvidence::Beyond(_) | ClauseEvidence::Means(_) => false,
         };
         !self.misses.is_empty() || slo.clauses.iter().zip(&self.seen).any(beyond)
     }
@@ -170,27 +170,31 @@ fn misses(summary: &Summary<'_>) -> Vec<(Miss, String)> {
     misses
 }
 
-fn seen(clause: &Clause, run: &Run, summary: &Summary<'_>) -> Seen {
+fn seen(clause: &Clause, run: &Run, summary: &Summary<'_>) -> ClauseEvidence {
     let points = &run.measurement.timeline.points;
     let beyond = |response: &Latency| {
         let over = response.recorded().filter(|(ns, _)| *ns as f64 >= clause.below);
         (over.map(|(_, n)| n).sum::<u64>(), response.count())
     };
     match clause.measure {
-        Measure::Max => Seen::Greatest(summary.response.max_ns),
+        Measure::Max => ClauseEvidence::Greatest(summary.response.max_ns),
         Measure::Quantile(_) => {
             let decoded = points.iter().filter_map(|point| point.response.as_ref()?.decode().ok());
             let groups: Vec<(u64, u64)> = decoded.map(|response| beyond(&response)).collect();
             let all: u64 = groups.iter().map(|(_, of)| of).sum();
             // Of a run without all of its timeline the whole is one span.
             match all == summary.response_times.count() {
-                true => Seen::Beyond(groups),
-                false => Seen::Beyond(vec![beyond(&summary.response_times)]),
+                true => ClauseEvidence::Beyond(groups),
+                false => ClauseEvidence::Beyond(vec![beyond(&summary.response_times)]),
             }
         }
         Measure::Mean => {
             let means: Vec<f64> = points.iter().filter_map(|point| point.mean_ns).collect();
-            Seen::Means(if means.is_empty() { vec![summary.response.mean_ns] } else { means })
+            ClauseEvidence::Means(if means.is_empty() {
+                vec![summary.response.mean_ns]
+            } else {
+                means
+            })
         }
         Measure::Errors => {
             let unanswered = run.measurement.total.connections.unanswered;
@@ -203,7 +207,7 @@ fn seen(clause: &Clause, run: &Run, summary: &Summary<'_>) -> Seen {
             if unanswered > 0 {
                 groups.push((unanswered, unanswered));
             }
-            Seen::Beyond(groups)
+            ClauseEvidence::Beyond(groups)
         }
     }
 }
@@ -253,31 +257,37 @@ impl Slo {
 
 impl Clause {
     /// Whether one trial by itself lies beyond the bound, however surely.
-    fn is_beyond(&self, seen: &Seen) -> bool {
+    fn is_beyond(&self, seen: &ClauseEvidence) -> bool {
         match (seen, self.measure) {
-            (Seen::Beyond(groups), measure) => {
+            (ClauseEvidence::Beyond(groups), measure) => {
                 let bound = match measure {
                     Measure::Quantile(q) => 1.0 - q,
                     _ => self.below,
                 };
                 Share::of(groups).is_some_and(|share| share.share >= bound)
             }
-            (Seen::Means(means), _) => Mean::of(means).is_some_and(|mean| mean.mean >= self.below),
-            (Seen::Greatest(ns), _) => *ns as f64 >= self.below,
+            (ClauseEvidence::Means(means), _) => {
+                Mean::of(means).is_some_and(|mean| mean.mean >= self.below)
+            }
+            (ClauseEvidence::Greatest(ns), _) => *ns as f64 >= self.below,
         }
     }
 
     /// The value over trials that showed this, whose response times are all of `response`.
-    fn bound<'s>(&self, seen: impl Iterator<Item = &'s Seen>, response: &Latency) -> Bound {
+    fn bound<'s>(
+        &self,
+        seen: impl Iterator<Item = &'s ClauseEvidence>,
+        response: &Latency,
+    ) -> Bound {
         let (mut groups, mut means, mut greatest) = (Vec::new(), Vec::new(), Vec::new());
         let (mut trials, mut beyond) = (0, 0);
         for seen in seen {
             trials += 1;
             beyond += usize::from(self.is_beyond(seen));
             match seen {
-                Seen::Beyond(of) => groups.extend_from_slice(of),
-                Seen::Means(of) => means.extend_from_slice(of),
-                Seen::Greatest(ns) => greatest.push(*ns as f64),
+                ClauseEvidence::Beyond(of) => groups.extend_from_slice(of),
+                ClauseEvidence::Means(of) => means.extend_from_slice(of),
+                ClauseEvidence::Greatest(ns) => greatest.push(*ns as f64),
             }
         }
         // Spans of one trial are no independent witnesses of a backlog: what a single trial shows is not

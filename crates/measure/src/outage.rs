@@ -1,4 +1,4 @@
-//! Spans in which nothing succeeded, as they are told.
+//! Spans in which nothing succeeded, as reports list them.
 
 use serde::Serialize;
 

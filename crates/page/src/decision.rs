@@ -2,7 +2,7 @@
 //! first.
 
 use report::Metric;
-use report::decision::{Candidate, Decision, Kept, Question};
+use report::decision::{Candidate, Decision, Question, TargetState};
 
 use crate::chart::grouped;
 use crate::comparison;
@@ -45,12 +45,12 @@ pub fn page(decision: &Decision, again: &str) -> Page {
 }
 
 fn lede(question: &Question, target: Option<&str>) -> Verdict {
-    let states: Vec<Option<Kept>> = question.candidates.iter().map(|of| of.kept).collect();
+    let states: Vec<Option<TargetState>> = question.candidates.iter().map(|of| of.kept).collect();
     let all = |wanted| states.iter().all(|kept| *kept == Some(wanted));
     let tone = match () {
         () if target.is_none() => Tone::Plain,
-        () if states.contains(&Some(Kept::Yes)) => Tone::Good,
-        () if all(Kept::No) => Tone::Bad,
+        () if states.contains(&Some(TargetState::Yes)) => Tone::Good,
+        () if all(TargetState::No) => Tone::Bad,
         () => Tone::Warning,
     };
     let figures = question.candidates.iter().map(|of| {
@@ -100,10 +100,10 @@ fn table(question: &Question) -> Table {
     for of in &question.candidates {
         let kept = match of.kept {
             None => "–",
-            Some(Kept::Yes) => "yes",
-            Some(Kept::No) => "no",
-            Some(Kept::Undecided) => "the runs do not say",
-            Some(Kept::Void) => "cannot be judged here",
+            Some(TargetState::Yes) => "yes",
+            Some(TargetState::No) => "no",
+            Some(TargetState::Undecided) => "the runs do not say",
+            Some(TargetState::Void) => "cannot be judged here",
         };
         let micros = |us: Option<f64>| us.map_or_else(dash, |us| format!("{us:.1}"));
         table.row([
@@ -142,7 +142,7 @@ fn latencies(question: &Question, decision: &Decision) -> Chart {
                     Some([low, high]) => point.within(low, high),
                     None => point.hollow(),
                 };
-                Some(if of.kept == Some(Kept::Void) { point.hollow() } else { point })
+                Some(if of.kept == Some(TargetState::Void) { point.hollow() } else { point })
             }
             None => of.p99_ms.map(|ms| DataPoint::at(at, ms * 1e6)),
         }

@@ -30,7 +30,7 @@ const WORSE_BY: f64 = 2.0;
 const WORSE_BY_NS: u64 = 1_000_000;
 /// Lateness of our own that is worth telling.
 const OWN_LATE_SHARE: f64 = 0.5;
-/// A call of another client's command is told from this length on.
+/// A call of another client's command is listed from this length on.
 const CALL_MIN_US: u64 = 1_000;
 /// Commands that ask a server about itself.
 const LOOKS: [&str; 9] =
@@ -264,7 +264,7 @@ fn duration(usec: f64) -> String {
     }
 }
 
-/// What held a server up beside the moments that were told: entries of its journal, and long calls of
+/// What held a server up beside the moments that are listed: entries of its journal, and long calls of
 /// commands that the load does not send and that no list holds.
 fn besides(run: &Run, server: &ServerUse, told: &[JournalEntry]) -> Vec<String> {
     let mut besides = Vec::new();

@@ -9,7 +9,7 @@ use workload::{Pace, Plan, Stop};
 use crate::collect::Collector;
 use crate::gate::Gate;
 
-/// Shortest time without the client that is told: a busy machine may hold it up for less.
+/// Shortest time without the client that is reported: a busy machine may hold it up for less.
 const ABSENCE_MIN_NS: u64 = 500_000_000;
 
 /// Which histograms a tally of this plan keeps.
@@ -32,7 +32,7 @@ fn most_places(plan: &Plan) -> usize {
     placed.filter_map(|command| Some(command.several_asked()?.1)).max().unwrap_or(0)
 }
 
-/// What was measured of this plan from `origin` on. Who had to answer when is said in `tenures`, of servers
+/// What was measured of this plan from `origin` on. `tenures` says who had to answer when, of servers
 /// between which that changes.
 pub(crate) fn measurement(
     plan: &Plan,

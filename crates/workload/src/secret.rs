@@ -14,7 +14,7 @@ use crate::in_full::is_in_full;
 /// What is shown instead.
 pub const HIDDEN: &str = "***";
 
-/// Variables of the environment that hold a password of ours. What we start does not get them: whoever may
+/// Variables of the environment that hold a password. Programs that keystorm starts do not get them: whoever may
 /// look at a process reads its environment.
 pub const SECRET_VARIABLES: [&str; 2] = [PASSWORD_VARIABLE, KEY_PASSWORD_VARIABLE];
 

@@ -2,7 +2,7 @@
 //! with their times.
 //!
 //! Asked before and after load runs, over the connections of the other looks. Only reads: no setting of
-//! the server is changed, and what it does not record is told as such.
+//! the server is changed, and what it does not record is named.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -344,7 +344,7 @@ fn monitors(client: &mut Server) -> Vec<(String, String)> {
     super::shown_settings(client, &MONITORS)
 }
 
-/// By how much the server's clock is ahead of ours; 0 where it does not tell.
+/// By how much the server's clock is ahead of this machine's; 0 where it is unknown.
 fn ahead_s(client: &mut Server) -> Option<f64> {
     let asked = now_s();
     let reply = client.ask(&[b"TIME"]).ok()?;

@@ -9,7 +9,7 @@ use lab::terms::pinned;
 use lab::{Measure, Slo};
 use report::Run;
 use report::compare::{self, Comparison, Glance, Pairing, Setup, Subject, TestComparison};
-use report::decision::{self, Candidate, ClauseValue, Decision, Kept, Question};
+use report::decision::{self, Candidate, ClauseValue, Decision, Question, TargetState};
 use workload::Plan;
 
 use super::blocks::{Blocks, Load, RUNS_OF_SIDE, Taken, Told};
@@ -121,7 +121,7 @@ fn reach<'r>(
     Ok(rigs)
 }
 
-/// The same load on every server, whatever words it is said in.
+/// The same load on every server, in the commands of each one's protocol.
 fn alike(job: &CompareJob, mixed: bool, plans: &[Plan]) -> Result<()> {
     let Some((first, others)) = plans.split_first() else { return Ok(()) };
     for (at, other) in (1..).zip(others) {
@@ -226,7 +226,7 @@ fn question(
         if let Some(slo) = slo {
             judge(&mut candidate, slo, &runs);
             if let Some(cause) = taken.void.first().filter(|_| taken.void.len() > blocks) {
-                candidate.kept = Some(Kept::Void);
+                candidate.kept = Some(TargetState::Void);
                 candidate.why = format!(
                     "cannot be judged here: {} in {} of {} blocks",
                     cause.told(),
@@ -264,10 +264,10 @@ fn judge(candidate: &mut Candidate, slo: &Slo, runs: &[Glance]) {
         candidate.p99_ms = Some(bound.value / 1e6);
     }
     candidate.kept = Some(match judgement.outcome {
-        Outcome::Kept => Kept::Yes,
-        Outcome::Missed => Kept::No,
-        Outcome::Undecided => Kept::Undecided,
-        Outcome::Void => Kept::Void,
+        Outcome::Kept => TargetState::Yes,
+        Outcome::Missed => TargetState::No,
+        Outcome::Undecided => TargetState::Undecided,
+        Outcome::Void => TargetState::Void,
     });
     candidate.why = judgement.why;
 }

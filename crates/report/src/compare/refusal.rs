@@ -82,7 +82,7 @@ fn unmeasured(sides: [&[Glance]; 2]) -> Option<Refusal> {
     Refusal::new(RefusalKind::Unmeasured, text)
 }
 
-/// Why nothing is told where most blocks are void; `counted` are those that are not.
+/// Why nothing is concluded where most blocks are void; `counted` are those that are not.
 pub(super) fn of_void(counted: usize, void: &[(Cause, usize)]) -> Option<Refusal> {
     let blocks: usize = void.iter().map(|(_, blocks)| blocks).sum();
     let (cause, _) = void.iter().max_by_key(|(_, blocks)| blocks)?;

@@ -29,7 +29,7 @@ const SETTING: usize = 26;
 /// The settings in which the servers differ.
 ///
 /// # Errors
-/// As above.
+/// `out` cannot be written.
 pub fn write_differences(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     let differences = comparison.differing_settings();
     if differences.is_empty() {
@@ -64,7 +64,7 @@ pub fn write_differences(comparison: &Comparison, out: &mut dyn Write) -> io::Re
 /// What to know before believing any of it. Of servers it is known after the first runs.
 ///
 /// # Errors
-/// As above.
+/// `out` cannot be written.
 pub fn write_warnings(warnings: &[String], out: &mut dyn Write) -> io::Result<()> {
     warnings.iter().try_for_each(|text| write_words(&format!("warning: {}", escape(text)), 2, out))
 }
@@ -72,7 +72,7 @@ pub fn write_warnings(warnings: &[String], out: &mut dyn Write) -> io::Result<()
 /// What is equal, and what is left out.
 ///
 /// # Errors
-/// As above.
+/// `out` cannot be written.
 pub fn write_terms(terms: &Terms, out: &mut dyn Write) -> io::Result<()> {
     for (name, text) in &terms.equal {
         write_words(&format!("{name:<12} {}", escape(text)), 13, out)?;
@@ -83,7 +83,7 @@ pub fn write_terms(terms: &Terms, out: &mut dyn Write) -> io::Result<()> {
 /// What one of several tables is, and who its A and B are.
 ///
 /// # Errors
-/// As above.
+/// `out` cannot be written.
 pub fn write_table(table: &Table, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "\n###### {} ######", escape(&table.title))?;
     write_words(&escape(&table.text), 0, out)?;
@@ -104,7 +104,7 @@ pub fn write_table(table: &Table, out: &mut dyn Write) -> io::Result<()> {
 /// The table of one test.
 ///
 /// # Errors
-/// As above.
+/// `out` cannot be written.
 pub fn write_test(test: &TestComparison, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "\n====== {} ======", escape(&test.name))?;
     write_words(&escape(test.headline()), 0, out)?;
@@ -152,7 +152,7 @@ pub fn write_test(test: &TestComparison, out: &mut dyn Write) -> io::Result<()> 
 /// What all tests together say.
 ///
 /// # Errors
-/// As above.
+/// `out` cannot be written.
 pub fn write_foot(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     let told = comparison.tests.iter().filter(|test| test.refused.is_none());
     let rows = || told.clone().flat_map(TestComparison::all_rows);

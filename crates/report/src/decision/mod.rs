@@ -24,7 +24,7 @@ pub const SCHEMA: &str = "keystorm.decision/1";
 /// What became of a target on one server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kept {
+pub enum TargetState {
     /// It was kept, and the interval leaves no room for missing it.
     Yes,
     /// It was missed, likewise.
@@ -54,7 +54,7 @@ pub struct Candidate {
     /// What it is called.
     pub name: String,
     /// Whether it keeps the target; `None` without one.
-    pub kept: Option<Kept>,
+    pub kept: Option<TargetState>,
     /// Why it does not, or why that is not known; empty if it does.
     pub why: String,
     /// The clauses of the target.
@@ -177,11 +177,12 @@ impl Question {
             format!("at {} requests/s", grouped(rate))
         });
         let Some(target) = target else { return format!("{}, {at}", self.name) };
-        let of = |kept: Kept| -> Vec<&str> {
+        let of = |kept: TargetState| -> Vec<&str> {
             let found = self.candidates.iter().filter(|of| of.kept == Some(kept));
             found.map(|of| of.name.as_str()).collect()
         };
-        let [yes, no, undecided, void] = [Kept::Yes, Kept::No, Kept::Undecided, Kept::Void].map(of);
+        let [yes, no, undecided, void] =
+            [TargetState::Yes, TargetState::No, TargetState::Undecided, TargetState::Void].map(of);
         let all = self.candidates.len();
         let keeps = match yes.len() {
             0 => format!("no server was shown to keep {target}"),
@@ -207,7 +208,7 @@ impl Question {
     /// none.
     fn eligible(&self) -> Vec<&Candidate> {
         let keep: Vec<&Candidate> =
-            self.candidates.iter().filter(|of| of.kept == Some(Kept::Yes)).collect();
+            self.candidates.iter().filter(|of| of.kept == Some(TargetState::Yes)).collect();
         if keep.is_empty() { self.candidates.iter().collect() } else { keep }
     }
 

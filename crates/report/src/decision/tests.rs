@@ -1,8 +1,8 @@
-//! Decisions: who keeps a target, and what is said of it.
+//! Decisions: who keeps a target, and the sentences about it.
 
 use super::*;
 
-fn candidate(name: &str, kept: Kept, cpu_us: f64, limit: f64) -> Candidate {
+fn candidate(name: &str, kept: TargetState, cpu_us: f64, limit: f64) -> Candidate {
     Candidate {
         kept: Some(kept),
         throughput_rps: Some(30_000.0),
@@ -21,8 +21,8 @@ fn question(candidates: Vec<Candidate>) -> Question {
 
 #[test]
 fn the_answer_names_everybody_once() {
-    use Kept::{No, Undecided, Void, Yes};
-    let of = |kept: [Kept; 3]| {
+    use TargetState::{No, Undecided, Void, Yes};
+    let of = |kept: [TargetState; 3]| {
         let names = ["redis", "valkey", "memcached"];
         let all = names.iter().zip(kept).map(|(n, kept)| candidate(n, kept, 10.0, 1e5));
         question(all.collect()).answer(Some("p99<2ms"))
@@ -41,7 +41,7 @@ fn the_answer_names_everybody_once() {
 
 #[test]
 fn what_a_difference_is_worth_is_told_of_those_that_keep_the_target() {
-    use Kept::{No, Yes};
+    use TargetState::{No, Yes};
     let all = vec![
         candidate("redis", Yes, 20.0, 100_000.0),
         candidate("valkey", Yes, 15.0, 150_000.0),
@@ -62,8 +62,11 @@ fn what_a_difference_is_worth_is_told_of_those_that_keep_the_target() {
 #[test]
 fn the_answer_stands_before_its_figures_in_80_columns() {
     let all = vec![
-        candidate("redis 7.0.15, io-threads 1, and more", Kept::Yes, 20.0, 100_000.0),
-        Candidate { why: "p99<2ms: 3 ms".into(), ..candidate("b", Kept::Yes, 15.0, 150_000.0) },
+        candidate("redis 7.0.15, io-threads 1, and more", TargetState::Yes, 20.0, 100_000.0),
+        Candidate {
+            why: "p99<2ms: 3 ms".into(),
+            ..candidate("b", TargetState::Yes, 15.0, 150_000.0)
+        },
     ];
     let decision = Decision {
         target: Some("p99<2ms".into()),

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{Candidate, Decision, Kept, Question, grouped};
+use super::{Candidate, Decision, Question, TargetState, grouped};
 use crate::compare::{notes, write_test, write_words};
 use crate::escape;
 
@@ -12,7 +12,7 @@ const NAME: usize = 26;
 /// Who is asked, and how.
 ///
 /// # Errors
-/// What the writer fails with; likewise below.
+/// `out` cannot be written.
 pub fn write_head(decision: &Decision, out: &mut dyn Write) -> io::Result<()> {
     for (number, subject) in (1..).zip(&decision.subjects) {
         write_words(&format!("{number}  {}", subject.line()), 3, out)?;
@@ -25,7 +25,7 @@ pub fn write_head(decision: &Decision, out: &mut dyn Write) -> io::Result<()> {
 /// The answer of each load.
 ///
 /// # Errors
-/// As above.
+/// `out` cannot be written.
 pub fn write_answer(decision: &Decision, out: &mut dyn Write) -> io::Result<()> {
     for question in &decision.questions {
         writeln!(out)?;
@@ -69,13 +69,13 @@ fn cells(candidate: &Candidate) -> [String; 7] {
 }
 
 /// Whether a target was kept, in a word.
-pub(crate) fn kept(kept: Option<Kept>) -> &'static str {
+pub(crate) fn kept(kept: Option<TargetState>) -> &'static str {
     match kept {
         None => "-",
-        Some(Kept::Yes) => "yes",
-        Some(Kept::No) => "NO",
-        Some(Kept::Undecided) => "unsure",
-        Some(Kept::Void) => "void",
+        Some(TargetState::Yes) => "yes",
+        Some(TargetState::No) => "NO",
+        Some(TargetState::Undecided) => "unsure",
+        Some(TargetState::Void) => "void",
     }
 }
 
@@ -93,7 +93,7 @@ fn write_row(name: &str, cells: &[String; 7], out: &mut dyn Write) -> io::Result
 /// How each other server compares with the first.
 ///
 /// # Errors
-/// As above.
+/// `out` cannot be written.
 pub fn write_details(decision: &Decision, out: &mut dyn Write) -> io::Result<()> {
     for pair in &decision.pairs {
         let [first, second] = pair.names();

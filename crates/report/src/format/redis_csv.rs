@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use crate::quantity::{COLUMNS, msec_at_most, msec_columns, msec_columns_or};
 use crate::{CpuFigures, Format, FormatOptions, LatencyFigures, Persona, Repeats, Summary};
 
-/// Columns of ours for what a request cost, in microseconds.
+/// Keystorm's own columns: what a request cost, in microseconds.
 const CPU: [&str; 2] = ["server_cpu_us_per_request", "client_cpu_us_per_request"];
 
 /// See the file's head.

@@ -2,7 +2,7 @@
 //! behind leave two, and one mean over both describes neither.
 //!
 //! Each half is cut into blocks of intervals, and the ranks of all blocks are compared (Mann and Whitney,
-//! 1947). A difference is told if it is neither chance nor small. In a closed loop it is of the throughput,
+//! 1947). A difference is reported if it is neither chance nor small. In a closed loop it is of the throughput,
 //! in an open one, whose throughput is given, of the mean response time.
 
 use measure::{Ending, Measurement, Point};

@@ -128,7 +128,7 @@ pub fn warnings(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Ve
 }
 
 /// Values of another size than was asked for. The size of a plan that names none is that of its own values,
-/// and nothing is said of what others wrote.
+/// so values that others wrote cause no warning.
 fn value_size(plan: &Plan, measurement: &Measurement) -> Option<String> {
     let read = crate::other_value_size(plan, measurement);
     let read = read.filter(|_| plan.payload_bytes != VALUE_DEFAULT_BYTES)?;

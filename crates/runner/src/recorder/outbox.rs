@@ -19,7 +19,7 @@ const TALLIES_MIN: u64 = 4;
 /// Most intervals that wait: a day of them. What a later one had in its slices is in no outage.
 const INTERVALS_MAX: usize = 4 * 86_400;
 
-/// See the module.
+/// What the collector has had no room for, in the order in which it was recorded.
 pub(super) struct Outbox {
     full: SyncSender<Message>,
     waiting: VecDeque<Message>,

@@ -1,4 +1,4 @@
-//! A cluster whose primaries die, are replaced, come back and give slots away: which outages are told of it,
+//! A cluster whose primaries die, are replaced, come back and give slots away: which outages are reported,
 //! held against what is known to have happened. `KEYSTORM_SEEDS=N` runs N random histories, and
 //! `KEYSTORM_SEEDS_FROM=K` begins with the Kth.
 
@@ -273,7 +273,7 @@ fn measured(parts: PlanParts, history: &History) -> Measurement {
     replay_cluster(parts, nodes, &Shared::default(), (&watch, &topology))
 }
 
-/// Whatever was told is what happened, and all of it. An outage may begin so much early.
+/// The reported outages are what happened, and all of it. An outage may begin so much early.
 fn told_as_it_was(events: &[(Event, u64)], parts: PlanParts, early_ns: u64) {
     let mut history = History::new();
     for (event, at_ns) in events {
@@ -399,7 +399,7 @@ fn whatever_happens_to_a_cluster_is_told_as_it_was() {
     }
 }
 
-/// A node that joins is known from its first slot on, and no name of one that nothing is asked of is told.
+/// A node that joins is known from its first slot on, and one that nothing is asked of is named nowhere.
 #[test]
 fn names_are_of_nodes_that_had_to_answer() {
     let mut history = History::new();

@@ -52,7 +52,7 @@ pub(super) fn is_of_one_slot(text: &str, prefix: &str) -> bool {
     tags.all(|tag| tag.is_some() && tag == first)
 }
 
-/// What a command is told with that has several `__key__` in one argument: others than the first are text.
+/// The remark for a command with several `__key__` in one argument: those behind the first are text.
 pub(super) fn keys_as_text(text: &str) -> Option<String> {
     let several = |word: &Vec<u8>| {
         find(word, KEY).is_some_and(|at| find(&word[at + KEY.len()..], KEY).is_some())

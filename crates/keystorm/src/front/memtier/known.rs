@@ -265,7 +265,7 @@ pub(super) const OURS: &[Known] = &[
     value("as", "keystorm", "print the keystorm command line that does the same, and stop"),
 ];
 
-/// Lines of ours that stand for more than an option.
+/// Lines of this help that stand for several options.
 const OURS_BEHIND_KS: [(&str, &str); 2] = [
     ("--ks-OPTION", "any option of keystorm, such as --ks-json FILE"),
     ("--ks-verdict", "say on standard error what limited the run"),
@@ -281,7 +281,7 @@ const USAGE: &str = "Usage: memtier_benchmark [options]\n";
 const COLUMN: usize = 38;
 const WIDTH: usize = 100;
 
-/// What is said of a command line that makes no sense.
+/// The error for a command line that makes no sense.
 pub(super) fn short_usage() -> String {
     format!(
         "{USAGE}See memtier_benchmark --help for the options (-h is --host), docs/memtier.md for what differs.\n"

@@ -116,7 +116,7 @@ const OURS: [&str; 13] = [
 ];
 
 /// Makes sure that every property that is set is carried out, or belongs to another binding. What has no effect
-/// is told, unless it is as keystorm does it anyway.
+/// gets a remark, unless keystorm does the same by default.
 pub(super) fn check(properties: &Properties) -> Result<Vec<String>, String> {
     let mut told = Vec::new();
     for name in properties.names() {

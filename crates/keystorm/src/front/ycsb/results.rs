@@ -78,10 +78,10 @@ impl OwnReports for Reports {
 /// Percentiles of the report where none are given, and those of 0.17.
 const PERCENTILES: &str = "50,95,99";
 const PERCENTILES_017: &str = "95,99";
-/// Milliseconds of latency that have buckets of their own where nothing is said.
+/// Milliseconds of latency that have buckets of their own by default.
 const BUCKETS: usize = 1000;
 
-/// Completes a job. `warning` is what YCSB says of threads, `remarks` what is said of properties.
+/// Completes a job. `warning` is YCSB's about threads, `remarks` are about properties.
 pub(super) fn complete(
     job: &mut Job,
     arguments: &Arguments,
@@ -192,7 +192,7 @@ pub(super) fn kind(properties: &Properties) -> Result<Kind, String> {
     })
 }
 
-/// Those of the report. What holds in the place of words that YCSB does not know is added to `notes`.
+/// Those of the report. Values that YCSB does not know fall back to its defaults, with a line in `notes`.
 fn options(
     properties: &Properties,
     release: bool,

@@ -184,7 +184,7 @@ fn scan_length(properties: &Properties, scans: bool) -> Result<DrawnNumber, Stri
     Ok(DrawnNumber { least: least.min(most), most, skew, stream: 2, letters: 0 })
 }
 
-/// A part, as 0 where it is none, which is told with its name.
+/// A share; a value that is no share counts as 0, with a remark that names it.
 fn fraction(
     properties: &Properties,
     name: &str,

@@ -2,7 +2,7 @@
 //! connections of that node take them from there, up to a pipeline at once.
 //!
 //! So `-c` connections carry the load in all, as to one server, and a pipeline never mixes nodes. Where
-//! clients are told apart, each has a connection of its own to every node and a queue for it, so that what
+//! clients are distinguished, each has a connection of its own to every node and a queue for it, so that what
 //! it sends to a node keeps its order. Which node a request belongs to, and how it is written, is the
 //! route's own business.
 

@@ -9,7 +9,7 @@ use engine::ConnId;
 
 use crate::request::Request;
 
-/// What waits in one queue: requests for a node, and where clients are told apart those of one client.
+/// What waits in one queue: requests for a node, or for one client where clients are distinguished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Lane {
     pub(crate) node: u16,

@@ -1,6 +1,6 @@
 //! Who had to answer what over a whole run, as its workers learnt it.
 //!
-//! Owns the history from which outages are told of slots and not of addresses: each span in which a node
+//! Owns the history that outages of slots, not of addresses, are made from: each span in which a node
 //! had slots, or answered reads of another one's, and who had them after it. Shared by all workers: the first
 //! that learns of a change makes it.
 
@@ -10,7 +10,7 @@ use wire::cluster::SLOTS;
 /// A slot that nobody was ever known to own.
 const NOBODY: u16 = u16::MAX;
 
-/// See the module. Nodes have the numbers that all workers know them by.
+/// Who owned which slots when. Nodes have the numbers that all workers know them by.
 #[derive(Debug)]
 pub(crate) struct Ownership {
     /// The last known owner of each slot: one that nobody owns at present is still missed at its last.
