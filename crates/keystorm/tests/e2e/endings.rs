@@ -78,9 +78,9 @@ fn ctrl_c_prints_the_results_so_far() {
         let ran = running.wait().exits(130);
         assert!(asked.elapsed() < SOON, "{options}");
         match options.contains("-q") {
-            true => drop(ran.prints("get k: ").prints("(incomplete: interrupted; ")),
+            true => drop(ran.prints("get k: ").prints("(incomplete: interrupted after ")),
             false if options.contains("--csv") => drop(ran.prints("\"get k\"")),
-            false => drop(ran.prints("INCOMPLETE: interrupted; ")),
+            false => drop(ran.prints("INCOMPLETE: interrupted after ")),
         }
     }
 }
@@ -97,7 +97,7 @@ fn an_interrupted_run_tells_of_the_silence_before() {
         kill_process(pid, Signal::STOP).unwrap();
         std::thread::sleep(Duration::from_millis(1500));
         running.interrupt();
-        let ran = running.wait().exits(130).prints("INCOMPLETE: interrupted; ");
+        let ran = running.wait().exits(130).prints("INCOMPLETE: interrupted after ");
         kill_process(pid, Signal::CONT).unwrap();
         assert!(ran.out.contains("Outages"), "{options}: {}", ran.out);
         assert!(ran.out.contains("nothing succeeded for 1."), "{options}: {}", ran.out);

@@ -108,7 +108,7 @@ fn ctrl_c_stops_all_and_keeps_the_results() {
     let running = running(&server, &format!("--json {}", file.display()));
     let clients = children(running.pid());
     running.interrupt();
-    running.wait().exits(130).prints("INCOMPLETE: interrupted; ");
+    running.wait().exits(130).prints("INCOMPLETE: interrupted after ");
     let test = &json(&file)["tests"][0];
     // What was in flight was executed, and its replies were not waited for.
     let executed = server.calls("set");
