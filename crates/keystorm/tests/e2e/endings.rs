@@ -78,9 +78,9 @@ fn ctrl_c_prints_the_results_so_far() {
         let ran = running.wait().exits(130);
         assert!(asked.elapsed() < SOON, "{options}");
         match options.contains("-q") {
-            true => drop(ran.prints("get k: ").prints("(incomplete: interrupted after ")),
+            true => drop(ran.prints("get k: ").prints("(incomplete: interrupted; ")),
             false if options.contains("--csv") => drop(ran.prints("\"get k\"")),
-            false => drop(ran.prints("INCOMPLETE: interrupted after ")),
+            false => drop(ran.prints("INCOMPLETE: interrupted")),
         }
     }
 }
