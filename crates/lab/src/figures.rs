@@ -45,7 +45,9 @@ pub struct Figures {
 pub(crate) fn limited_by(run: &Figures, words: &str) -> String {
     match run.limited_by {
         LimitedBy::Unknown => format!("What limited it is unknown: {}", run.statement),
-        _ if run.finding == Some(Finding::ScheduleKept) => run.statement.clone(),
+        _ if run.finding == Some(Finding::ScheduleKept) => {
+            format!("Not saturated: {}", run.statement)
+        }
         _ => format!("{words}{}", run.verdict),
     }
 }

@@ -86,15 +86,13 @@ fn the_obstacle_is_the_failure_just_above() {
 fn nobody_is_told_to_raise_a_rate_that_fails() {
     let mut missed = trial(51_000.0, "p99 1.2 ms", LimitedBy::Schedule);
     missed.figures.finding = Some(Finding::ScheduleKept);
-    missed.figures.statement = "the requested 51,000/s were sent and answered".to_owned();
+    missed.figures.statement = "the server kept up with 51,000 requests/s".to_owned();
     missed.figures.verdict =
-        "schedule: the requested 51,000/s were sent and answered; use a higher rate".to_owned();
+        "not saturated: the server kept up with 51,000 requests/s; raise --rps".to_owned();
     let text = hunt(vec![missed.clone()]).conclusion().text.clone();
-    assert!(
-        text.ends_with("At this rate, the requested 51,000/s were sent and answered"),
-        "{text}"
-    );
+    assert!(text.ends_with("At this rate, the server kept up with 51,000 requests/s"), "{text}");
     missed.judgement.misses = vec![Miss::NoRoom];
+    missed.figures.finding = Some(Finding::ScheduleMissed);
     missed.figures.verdict = "schedule: 9 % left late; see why".to_owned();
     let text = hunt(vec![missed]).conclusion().text.clone();
     assert!(text.ends_with("limited by: schedule: 9 % left late; see why"), "{text}");

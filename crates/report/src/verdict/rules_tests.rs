@@ -414,7 +414,7 @@ fn cases() -> Vec<Case> {
             Evidence { server: polling(0.98, 0.0), ..idle() },
             F::ServerPolls,
             L::Unknown,
-            "main thread 98 % of the time on a CPU, but its threads poll",
+            "main thread ran 98 % of the time, but its threads poll",
         ),
         (
             "a client that is full beside a server that polls",
@@ -531,7 +531,7 @@ fn cases() -> Vec<Case> {
             Evidence { schedule: asked(), unanswered: 800, ..idle() },
             F::ScheduleKept,
             L::Schedule,
-            "/s were sent; 800 had no reply yet",
+            "/s (800 had no reply yet)",
         ),
         (
             "a schedule that was kept by a busy server",
