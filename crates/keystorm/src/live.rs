@@ -33,7 +33,7 @@ pub(crate) struct Live<'p> {
     requests: u64,
     recent: Latency,
     warming_up: bool,
-    /// How often a row is said on standard error, and what came since the last one.
+    /// Time between rows on standard error, and what came since the last one.
     rows: Option<Rows>,
     spikes: Spikes,
 }

@@ -51,7 +51,7 @@ impl Subject {
         }
     }
 
-    /// Every setting that it shows, in order of their names, but for passwords. Empty where it shows none.
+    /// Every setting that the server shows except passwords, by name. Empty where it shows none.
     pub fn every_setting(&mut self) -> Vec<(String, String)> {
         let mut all: Vec<(String, String)> = match self {
             Self::Resp(client) => {

@@ -133,7 +133,8 @@ impl<'b, 'r> Blocks<'b, 'r> {
         let restarts = self.sides.iter().any(Rigs::is_own);
         let all: Vec<usize> = (0..self.loads.len()).collect();
         // Where each block has servers of its own, all loads of a block and then those of the next: a test
-        // finds what those before it wrote. Else all blocks of a load, so that it is told when they are done.
+        // finds what those before it wrote. Otherwise all blocks of a load come first, so that its result is
+        // printed early.
         let rounds: Vec<Vec<usize>> =
             if restarts { vec![all] } else { all.into_iter().map(|load| vec![load]).collect() };
         for round in rounds {

@@ -143,7 +143,7 @@ fn run_live(
     let rigs_a = reach(first_a, None, job, interrupted).with_context(|| job.word(0))?;
     let rigs_b = reach(first_b, Some(&rigs_a), job, interrupted).with_context(|| job.word(1))?;
     let mut both = [rigs_a, rigs_b];
-    // One of our own is told by where it is: its options are those of the command line.
+    // A server that keystorm started is named by its address: its options stand in the command line.
     let mut subjects =
         both.each_ref().map(|rigs| compare::Subject { command_line: None, ..rigs.subject() });
     compare::name(&mut subjects, &job.names);

@@ -343,7 +343,7 @@ pub(crate) struct Output {
     pub(crate) verdict: VerdictTo,
     /// The live line that is wanted, if any.
     pub(crate) live: Option<Persona>,
-    /// How often a row of progress is said on standard error, if that is wanted.
+    /// Time between rows of progress on standard error; `None` without them.
     pub(crate) progress: Option<Duration>,
     /// Where figures are served while tests run.
     pub(crate) metrics: Option<MetricsAt>,

@@ -50,7 +50,7 @@ impl Statsd {
         Some(Client { socket, prefix, label, events })
     }
 
-    /// What is said before runs begin: where figures go, or why they go nowhere.
+    /// The line before the first run: where figures go, or why they go nowhere.
     pub(super) fn announcement(&self) -> Option<String> {
         let host = self.host.as_deref()?;
         let shown = report::escape(host);

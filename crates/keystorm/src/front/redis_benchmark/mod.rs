@@ -192,8 +192,7 @@ impl Options {
         (data.verify, data.fail_on_miss) = (false, false);
     }
 
-    /// Counts error replies where nobody says what becomes of them: of two servers that are compared, the
-    /// share of each is told.
+    /// Counts error replies unless an option says otherwise: a comparison prints each server's share of them.
     pub(super) fn count_errors(&mut self) {
         self.results.on_error.get_or_insert(OnErrorArg::Count);
     }

@@ -33,7 +33,7 @@ pub(super) struct CoreWorkload {
     pub(super) keys: KeySpace,
     /// Each kind of operation that is drawn, and its weight.
     pub(super) operations: Vec<(Kind, u32)>,
-    /// What holds in the place of values that make no sense, in YCSB's words.
+    /// Defaults that replace values that make no sense, in YCSB's words.
     pub(super) remarks: Vec<String>,
 }
 
