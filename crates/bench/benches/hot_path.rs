@@ -205,6 +205,7 @@ fn set_plan(depth: u32) -> Plan {
         loaded_by: None,
         verify: false,
         fail_on_miss: false,
+        named: false,
         payload_bytes: 3,
         on_error: OnError::Stop,
         reconnect: false,

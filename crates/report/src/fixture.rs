@@ -292,6 +292,7 @@ pub(crate) fn parts() -> PlanParts {
         loaded_by: None,
         verify: false,
         fail_on_miss: false,
+        named: false,
         payload_bytes: 3,
         on_error: OnError::Count,
         reconnect: false,

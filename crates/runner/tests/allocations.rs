@@ -124,6 +124,7 @@ fn plan(requests: u64, depth: u32, engine: EngineKind, pace: Pace) -> Plan {
         loaded_by: None,
         verify: false,
         fail_on_miss: false,
+        named: false,
         payload_bytes: 3,
         on_error: OnError::Stop,
         reconnect: false,

@@ -45,6 +45,7 @@ pub(crate) fn plan(line: &str, keys: KeySpace, depth: u32, dataset: Option<Datas
         loaded_by: None,
         verify: false,
         fail_on_miss: false,
+        named: false,
         payload_bytes: 3,
         on_error: OnError::Stop,
         reconnect: false,

@@ -25,6 +25,38 @@ fn a_mix_is_drawn_by_weight_whatever_carries_it() {
 }
 
 #[test]
+fn a_test_has_the_name_that_it_was_given_or_the_shares_of_its_mix() {
+    let server = Server::redis();
+    let (_dir, file) = place();
+    let path = file.display();
+    let mix = "-- 95 get k:__key__ ';' 5 set k:__key__ __data__";
+    let title = |line: &str| {
+        let ran = server.run(&format!("-n 500 -r 10 --json {path} {line}")).ok();
+        let name = json(&file)["tests"][0]["name"].as_str().unwrap().to_owned();
+        assert!(ran.out.contains(&name), "{}", ran.out);
+        name
+    };
+    assert_eq!(title(&format!("--mix {mix}")), "95 % get, 5 % set");
+    assert_eq!(
+        title("--mix -- 2 get a:__key__ ';' get b:__key__"),
+        "66.7 % get a:__key__, 33.3 % get b:__key__"
+    );
+    assert_eq!(title("--mix --order turns -- 3 get k ';' incr n"), "3 get, incr in turns");
+    assert_eq!(title(&format!("--name shop --mix {mix}")), "shop");
+    assert_eq!(title("--name 'cold reads' -t get"), "cold reads");
+    // What was done can be done again, and by what name is said.
+    let plan = server.run("--name 'cold reads' --seed 1 -t get --print-plan").ok().out;
+    assert!(plan.contains("\"named\": true"), "{plan}");
+    server
+        .run("--name shop -t get,set")
+        .exits(2)
+        .says("--name works with a single test only, and these are 2");
+    server.run("--name '' -t get").exits(2).says("--name").says("expected a name of one line");
+    let by_peer = server.run(&format!("--as redis-benchmark -n 100 -r 10 --mix {mix}")).ok();
+    assert!(by_peer.out.contains("95 get k:__key__ ; 5 set k:__key__"), "{}", by_peer.out);
+}
+
+#[test]
 fn a_cache_is_filled_on_its_misses_and_both_sides_count_them_alike() {
     let server = Server::valkey();
     let (_dir, file) = place();

@@ -85,6 +85,9 @@ pub(super) fn command_line(
         words.option("--precision", &plan.precision);
     }
     words.flags(&[(plan.first_byte, "--first-byte")]);
+    if plan.named {
+        words.option("--name", &plan.name);
+    }
     if let Operations::InFile(file) = operations {
         order(plan, &mut words);
         words.option("--workload", &file);
@@ -93,7 +96,7 @@ pub(super) fn command_line(
     if plan.mix.as_ref().is_some_and(|mix| mix.pick == Pick::Row) {
         return (words.0, None);
     }
-    let test = SUITE.iter().find(|test| test.title == plan.name);
+    let test = SUITE.iter().find(|test| test.title == plan.name && !plan.named);
     if test.is_none() {
         if is_mixed(plan) {
             words.word("--mix");

@@ -91,6 +91,7 @@ pub(crate) fn parts(connections: u32, depth: u32, stop: Stop) -> PlanParts {
         loaded_by: None,
         verify: false,
         fail_on_miss: false,
+        named: false,
         payload_bytes: 3,
         on_error: OnError::Stop,
         reconnect: false,

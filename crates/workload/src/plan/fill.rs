@@ -310,6 +310,7 @@ impl PlanParts {
             loaded_by: None,
             verify: false,
             fail_on_miss: false,
+            named: false,
             on_error: OnError::Stop,
             first_byte: false,
             apart: false,

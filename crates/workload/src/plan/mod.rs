@@ -122,6 +122,9 @@ pub struct ValueSpec {
 pub struct PlanParts {
     /// The title that reports print.
     pub name: String,
+    /// Whether somebody chose that title, so that it says nothing of what is sent.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub named: bool,
     /// Where to connect and as whom.
     pub target: Target,
     /// What is spoken there.

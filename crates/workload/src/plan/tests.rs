@@ -39,6 +39,7 @@ pub(crate) fn parts() -> PlanParts {
         loaded_by: None,
         verify: false,
         fail_on_miss: false,
+        named: false,
         checks: None,
         payload_bytes: 3,
         on_error: OnError::Stop,

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use lab::terms::{Kind, Side, Test, Wish};
 use workload::{Arg, Piece, Plan, PlanParts};
 
-use super::super::redis_benchmark::{ProtocolArg, Typed};
+use super::super::redis_benchmark::{self, ProtocolArg, Typed};
 use super::super::{Job, UsageError};
 use super::{
     CORES, NAMED, OF_SERVERS, SECONDS_DEFAULT, Sides, TABLES, WARMUP_DEFAULT, Word, blocks, refuse,
@@ -127,9 +127,13 @@ pub(super) fn equal(
     let stored = first(job(of_redis, set.clone(), false)?)?;
     let stored = stored.sequence[0].args[2].clone();
     let (mut tests, mut seed) = (Vec::new(), None);
-    for (name, words) in named_tests(typed, tests_default)? {
+    let tests_named = named_tests(typed, tests_default)?;
+    if typed.typed().any(|id| id == "name") {
+        redis_benchmark::single(redis_benchmark::NAME, tests_named.len()).map_err(UsageError)?;
+    }
+    for (name, words) in tests_named {
         let plan = first(job(of_redis, words.clone(), words != set)?)?;
-        let name = name.unwrap_or_else(|| plan.name.clone());
+        let name = name.filter(|_| !plan.named).unwrap_or_else(|| plan.name.clone());
         let value = own_value(&plan).unwrap_or_else(|| stored.clone());
         // Of one seed, so that what one test has stored another finds.
         let seed = *seed.get_or_insert(plan.seed);

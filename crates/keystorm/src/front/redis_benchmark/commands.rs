@@ -8,12 +8,12 @@ use std::sync::Arc;
 use report::Persona;
 use workload::command_line::{TypedOperation, TypedStep, split_operations};
 use workload::{
-    Arg, CacheCommand, CommandSpec, Credentials, Dataset, KeyDist, KeySpace, Mix, Operation, Pick,
-    Piece, PlanParts, ProtocolKind, Step, limits, secret,
+    Arg, CacheCommand, CommandSpec, Dataset, KeyDist, KeySpace, Mix, Operation, Pick, Piece,
+    PlanParts, ProtocolKind, Step, limits, secret,
 };
 
 use super::options::Options;
-use super::{dataset, memcache};
+use super::{dataset, memcache, title};
 
 /// Why a dataset that nothing uses is refused.
 pub(super) const FIELDS_WANTED: &str = "--dataset: Dataset mode requires a command with field placeholders, \
@@ -84,15 +84,20 @@ pub(super) fn parts(
     options: &Options,
     persona: Persona,
 ) -> Result<PlanParts, String> {
-    let name = title(&typed_words(options), base.target.credentials.as_ref());
+    let name = title::of_words(&typed_words(options), base.target.credentials.as_ref());
     if !persona.is_peer() {
         check_command(&typed_words(options))?;
     }
     let alone = |typed| GivenOperation { typed, name: None, keys: None, places: Vec::new() };
     let operations = typed(options, persona)?.into_iter().map(alone).collect();
     let (mixed, stepped) = (options.data.mix, may_have_steps(options, persona));
+    let login = base.target.credentials.clone();
     let given = Given { name, mixed, stepped, translated: false, loaded_by: None, operations };
-    self::given(base, options, given)
+    let parts = self::given(base, options, given)?;
+    Ok(match title::of_mix(&parts, login.as_ref()).filter(|_| !persona.is_peer()) {
+        Some(name) => PlanParts { name, ..parts },
+        None => parts,
+    })
 }
 
 /// The plan of what is given.
@@ -413,17 +418,6 @@ const PROGRAMS: [&str; 7] = [
     "kvrocks",
     "garnet-server",
 ];
-
-/// A command line without passwords, as its results are titled.
-fn title(words: &[Vec<u8>], login: Option<&Credentials>) -> String {
-    let mut shown = secret::shown_sequence(words);
-    let known = login.map(|login| login.password.reveal()).filter(|known| !known.is_empty());
-    for word in shown.iter_mut().skip(1).filter(|word| Some(&word[..]) == known.map(str::as_bytes))
-    {
-        *word = secret::HIDDEN.into();
-    }
-    shown.iter().map(|word| String::from_utf8_lossy(word)).collect::<Vec<_>>().join(" ")
-}
 
 fn dataset_of(options: &Options) -> Result<Option<Dataset>, String> {
     let row = options.data.xml_root_element.as_deref();

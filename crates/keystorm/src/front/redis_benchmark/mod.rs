@@ -22,6 +22,7 @@ mod replay;
 mod replicas;
 mod retrying;
 mod target;
+mod title;
 mod tls;
 mod uri;
 mod values;
@@ -45,6 +46,7 @@ use values::OnErrorArg;
 pub(super) use dataset::dump;
 // What other front ends ask of a server and of numbers is asked in these words too.
 pub(super) use options::ServerOptions;
+pub(super) use plans::{NAME, single};
 pub(super) use replicas::Address;
 pub(super) use target::{Rule, protocol, target};
 pub(super) use values::{

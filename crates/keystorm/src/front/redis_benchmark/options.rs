@@ -25,7 +25,7 @@ use super::replicas::ReplicaOptions;
 use super::retrying::Retrying;
 use super::values::{
     ArrivalsArg, EngineArg, OnErrorArg, ProtocolArg, Threads, WindowArg, YesNo, count, count_in,
-    ip, milliseconds, port, seconds, signed, small_count, start_at, threads,
+    ip, milliseconds, port, seconds, signed, small_count, start_at, test_name, threads,
 };
 
 /// Load generator and benchmark for Redis, Valkey and memcached. Runs redis-benchmark and
@@ -441,6 +441,10 @@ pub(super) struct ResultOptions {
         hide_possible_values = true
     )]
     pub(super) distribution: Spread,
+    /// Call the test so in all results [default: its command; of a mix, its shares]
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = test_name,
+          conflicts_with = "idle")]
+    pub(super) name: Option<String>,
     /// Save the results to this file, after each test, for `keystorm show` and `keystorm merge`;
     /// `-` prints JSON instead of a report
     #[arg(long, value_name = "FILE", allow_hyphen_values = true)]

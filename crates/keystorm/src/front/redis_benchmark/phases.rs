@@ -55,7 +55,12 @@ pub(super) fn job(
         }
     }
     let job = job.ok_or_else(|| UsageError("--phase: no phase named".to_owned()))?;
-    plans::start_of_one(job.start_at, &job.plans).map_err(UsageError)?;
+    let named = job.plans.iter().any(|plan| plan.named);
+    for (option, given) in [(plans::START_AT, job.start_at.is_some()), (plans::NAME, named)] {
+        if given {
+            plans::single(option, job.plans.len()).map_err(UsageError)?;
+        }
+    }
     Ok(job)
 }
 

@@ -23,6 +23,9 @@ use crate::front::{Action, Job, Output, Spread, VerdictTo};
 /// A probe of more is a load.
 const PROBE_MAX: f64 = 100_000.0;
 const REQUESTS_DEFAULT: u64 = 100_000;
+/// Options of a single test.
+pub(super) const START_AT: &str = "--start-at";
+pub(in crate::front) const NAME: &str = "--name";
 
 /// Turns options into a job, by that name. `after` tells which options stand after `-u`, `given` what
 /// a file says is sent.
@@ -113,6 +116,12 @@ pub(super) fn job(
         parts.iter_mut().try_for_each(|parts| memcache::complete(parts, given))?;
     }
     reads::prepare(&mut parts, &options, suite, (varies, value_len))?;
+    if let Some(name) = &options.results.name {
+        single(NAME, parts.len())?;
+        for parts in &mut parts {
+            (parts.name, parts.named) = (name.clone(), true);
+        }
+    }
     notes.extend(ineffective::notes(&options, persona, &parts));
     if let Some(retry) = options.load.retrying.plan(parts.first().map_or(1, depth)) {
         parts = parts.into_iter().map(|parts| parts.retrying(retry.clone())).collect();
@@ -122,7 +131,9 @@ pub(super) fn job(
     plans.iter().try_for_each(|plan| memcache::check_ring(plan, options.load.idle))?;
     plans.iter().try_for_each(runner::check_memory)?;
     let start_at = options.load.start_at;
-    start_of_one(start_at, &plans)?;
+    if start_at.is_some() {
+        single(START_AT, plans.len())?;
+    }
     let repeats = options.load.repeats.unwrap_or(1);
     let probe = options.clients.probe.map(|rate| rate as f64);
     if probe.is_some_and(|rate| !(1.0..=PROBE_MAX).contains(&rate)) {
@@ -151,15 +162,14 @@ fn depth(parts: &PlanParts) -> u32 {
     parts.fleet.pipeline_depth
 }
 
-/// Refuses a start that was agreed on for several tests.
-pub(super) fn start_of_one(start_at: Option<SystemTime>, plans: &[Plan]) -> Result<(), String> {
-    if start_at.is_none() || plans.len() <= 1 {
+/// Refuses what is of a single test where there are so many.
+pub(in crate::front) fn single(option: &str, tests: usize) -> Result<(), String> {
+    if tests <= 1 {
         return Ok(());
     }
     Err(format!(
-        "--start-at works with a single test only, and these are {}; name one with -t, or one \
-         phase of a workload with --phase",
-        plans.len()
+        "{option} works with a single test only, and these are {tests}; name one with -t, or one \
+         phase of a workload with --phase"
     ))
 }
 
@@ -306,6 +316,7 @@ fn base(
     };
     Ok(PlanParts {
         name: String::new(),
+        named: false,
         target,
         protocol: protocol(&options.server)?,
         engine: load.engine.into(),

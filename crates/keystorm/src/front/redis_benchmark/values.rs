@@ -42,6 +42,15 @@ impl From<ArrivalsArg> for workload::Arrivals {
     }
 }
 
+/// What a test is called: something that can be read.
+pub(super) fn test_name(text: &str) -> Result<String, String> {
+    let name = text.trim();
+    match name.is_empty() || name.chars().any(char::is_control) {
+        true => Err("expected a name of one line".to_owned()),
+        false => Ok(name.to_owned()),
+    }
+}
+
 /// An instant to come: RFC 3339, Unix seconds, or `+` and a time from now.
 pub(super) fn start_at(text: &str) -> Result<std::time::SystemTime, String> {
     let now = std::time::SystemTime::now();
