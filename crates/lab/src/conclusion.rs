@@ -96,6 +96,7 @@ impl Hunt {
             });
             let (who, text) = self.above();
             let text = if text.is_empty() { why.trim_end().to_owned() } else { text };
+            let text = format!("{} {text}", self.time_up()).trim().to_owned();
             return Conclusion {
                 answered,
                 headline,
@@ -144,11 +145,25 @@ impl Hunt {
             }
             None => headline += "; higher rates were not tried",
         }
+        if high.is_none_or(|high| high > rate * (1.0 + 2.0 * self.settings.within)) {
+            before += &self.time_up();
+        }
         let doubt = self.doubt();
         not_the_server |= doubt.is_some();
         let text = (doubt.unwrap_or_default() + &before + &text).trim_end().to_owned();
         let (rate_per_s, low_per_s, high_per_s) = (Some(rate), Some(rate), high);
         Conclusion { answered, rate_per_s, low_per_s, high_per_s, headline, text, not_the_server }
+    }
+
+    /// What is to be said of a search that had no more time.
+    fn time_up(&self) -> String {
+        if !self.out_of_time() {
+            return String::new();
+        }
+        let budget = self.settings.budget_s;
+        format!(
+            "The search ended after its budget of {budget} s; a longer --budget narrows the answer. "
+        )
     }
 
     /// What happened just above, and whether somebody else than the server was the limit there.

@@ -31,6 +31,9 @@ pub struct Hunt {
     pub settings: Settings,
     /// What was found, by the rates that were tried.
     found: Bracket,
+    /// Whether the search ended because its time was up.
+    #[serde(default)]
+    out_of_time: bool,
     /// What that says.
     #[serde(default)]
     conclusion: Conclusion,
@@ -97,6 +100,7 @@ impl Hunt {
             slo,
             settings,
             found: Bracket::default(),
+            out_of_time: false,
             conclusion: Conclusion::default(),
             rates: Vec::new(),
             trials: Vec::new(),
@@ -159,6 +163,17 @@ impl Hunt {
     pub fn settle(&mut self, found: Bracket) {
         self.found = found;
         self.conclusion = self.concluded();
+    }
+
+    /// Notes that the time of the search is up: what is found is what is known by then.
+    pub fn set_out_of_time(&mut self) {
+        self.out_of_time = true;
+    }
+
+    /// Whether the search ended because its time was up.
+    #[must_use]
+    pub fn out_of_time(&self) -> bool {
+        self.out_of_time
     }
 
     /// What was found, by the rates that were tried.

@@ -20,11 +20,29 @@ pub struct Settings {
     pub least_per_s: f64,
     /// No higher rate is tried.
     pub most_per_s: f64,
+    /// Seconds that the trials may take together; then the answer is what is known by then. Whoever
+    /// makes the trials keeps it: the search has no clock.
+    #[serde(default = "Settings::budget_s")]
+    pub budget_s: f64,
+}
+
+impl Settings {
+    /// Long enough for an edge that is sharp, and short enough to wait for.
+    fn budget_s() -> f64 {
+        60.0
+    }
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { start_per_s: 1000.0, within: 0.02, repeats: 5, least_per_s: 1.0, most_per_s: 1e9 }
+        Self {
+            start_per_s: 1000.0,
+            within: 0.02,
+            repeats: 5,
+            least_per_s: 1.0,
+            most_per_s: 1e9,
+            budget_s: Self::budget_s(),
+        }
     }
 }
 
@@ -70,6 +88,13 @@ const GIVEN_UP_AT: u32 = 10;
 
 /// So far above what is undecided a rate that is missed is looked for, in steps that double.
 const STEPS_ABOVE_MAX: u32 = 6;
+/// How often a rate is tried while the bracket is wide. One that stays undecided then is not worth more:
+/// the rates between decide, and both ends are tried anew.
+const WIDE_REPEATS: u32 = 3;
+/// A step of this factor or more makes a bracket wide.
+const WIDE: f64 = 1.25;
+/// How close the edge of what is undecided is looked for, as a share: it has no sharper one.
+const UNDECIDED_WITHIN: f64 = 0.05;
 
 /// A search as it goes.
 #[derive(Debug, Clone)]
@@ -99,7 +124,7 @@ impl Search {
     /// Searches. `trial` puts on a rate, per second, and says what is known of it then.
     ///
     /// First the rate is doubled until it is no longer kept (or halved until it is), then the gap is
-    /// halved by ratio until it is as narrow as asked. Then both ends are tried anew: if the upper one is
+    /// halved by ratio until it is as narrow as asked, or as what is undecided allows. Then both ends are tried anew: if the upper one is
     /// kept now or the lower one is not, a hiccup had decided, and the search goes on from there. If the
     /// upper end is undecided, the lowest rate that is missed is looked for above it.
     ///
@@ -111,14 +136,14 @@ impl Search {
     ) -> Result<Bracket, E> {
         let narrow = 1.0 + self.settings.within;
         let start = self.rate(self.settings.start_per_s);
-        let (mut first, mut answer) = (start, self.decide(start, &mut trial)?);
+        let (mut first, mut answer) = (start, self.decide(start, WIDE_REPEATS, &mut trial)?);
         // A lower rate has fewer requests still, which say less.
         for _ in 0..STEPS_ABOVE_MAX {
             if answer != Answer::Undecided || first >= self.settings.most_per_s {
                 break;
             }
             first = self.rate(first * 2.0);
-            answer = self.decide(first, &mut trial)?;
+            answer = self.decide(first, WIDE_REPEATS, &mut trial)?;
         }
         let found = match answer {
             Answer::Kept => self.rise(first, 2.0, &mut trial)?,
@@ -127,7 +152,8 @@ impl Search {
         let Some((mut low, mut high)) = found else { return Ok(self.bracket) };
         for doubts in 0..=DOUBTS_MAX {
             while let Some(middle) = self.between(low, high) {
-                match self.decide(middle, &mut trial)? {
+                let repeats = self.repeats(high / low);
+                match self.decide(middle, repeats, &mut trial)? {
                     Answer::Kept => low = middle,
                     _ => high = middle,
                 }
@@ -140,9 +166,13 @@ impl Search {
                 break;
             }
             let step = narrow * narrow;
-            let moved = if self.decide(high, &mut trial)? == Answer::Kept {
+            let repeats = self.settings.repeats;
+            let moved = if self.decide(high, repeats, &mut trial)? == Answer::Kept {
                 self.rise(high, step, &mut trial)?
-            } else if matches!(self.decide(low, &mut trial)?, Answer::Missed | Answer::Undecided) {
+            } else if matches!(
+                self.decide(low, repeats, &mut trial)?,
+                Answer::Missed | Answer::Undecided
+            ) {
                 self.fall(low, step, &mut trial)?
             } else {
                 break;
@@ -174,7 +204,7 @@ impl Search {
             }
             step = faster(step);
             let high = self.rate(low * step);
-            match self.decide(high, trial)? {
+            match self.decide(high, self.repeats(step), trial)? {
                 Answer::Disturbed | Answer::ClientLimit => break,
                 _ => low = high,
             }
@@ -185,7 +215,7 @@ impl Search {
         };
         low = self.known.iter().map(|(rate, _)| *rate).filter(|r| *r < high).fold(from, f64::max);
         while let Some(middle) = self.between(low, high) {
-            match self.decide(middle, trial)? {
+            match self.decide(middle, self.settings.repeats, trial)? {
                 Answer::Missed => high = middle,
                 _ => low = middle,
             }
@@ -211,7 +241,7 @@ impl Search {
                 return Ok(None);
             }
             let high = self.rate(low * step);
-            if self.decide(high, trial)? != Answer::Kept {
+            if self.decide(high, self.repeats(step), trial)? != Answer::Kept {
                 self.note(Some(low));
                 return Ok((!self.bracket.given_up).then_some((low, high)));
             }
@@ -233,7 +263,7 @@ impl Search {
                 return Ok(None);
             }
             let low = self.rate(high / step);
-            if self.decide(low, trial)? == Answer::Kept {
+            if self.decide(low, self.repeats(step), trial)? == Answer::Kept {
                 self.note(Some(low));
                 return Ok(Some((low, high)));
             }
@@ -241,14 +271,20 @@ impl Search {
         }
     }
 
-    /// Tries a rate until it is clear, and says what it is. A miss is confirmed by a second trial: one
-    /// bad moment is no rate's fault.
+    /// How often a rate is tried at most that is so many times another.
+    fn repeats(&self, apart: f64) -> u32 {
+        let most = if apart >= WIDE { WIDE_REPEATS } else { u32::MAX };
+        self.settings.repeats.min(most)
+    }
+
+    /// Tries a rate until it is clear, at most `repeats` times, and says what it is. A miss is confirmed by
+    /// a second trial: one bad moment is no rate's fault.
     fn decide<E>(
         &mut self,
         rate: f64,
+        repeats: u32,
         trial: &mut impl FnMut(f64) -> Result<Answer, E>,
     ) -> Result<Answer, E> {
-        let repeats = self.settings.repeats.max(1);
         let (mut counted, mut void) = (0, 0);
         let answer = loop {
             let answer = trial(rate)?;
@@ -325,10 +361,13 @@ impl Search {
         };
     }
 
-    /// The rate in the middle of two by ratio, if they are not as close as asked.
+    /// The rate in the middle of two by ratio, if they are not as close as asked, or as what is undecided
+    /// allows.
     fn between(&self, low: f64, high: f64) -> Option<f64> {
         let middle = self.rate((low * high).sqrt());
-        let apart = high / low > 1.0 + self.settings.within;
+        let undecided = [low, high].iter().any(|rate| self.of(*rate) == Some(Answer::Undecided));
+        let least = if undecided { UNDECIDED_WITHIN } else { 0.0 };
+        let apart = high / low > 1.0 + self.settings.within.max(least);
         (apart && low < middle && middle < high).then_some(middle)
     }
 
@@ -438,7 +477,7 @@ mod tests {
             rate if rate < 60_000.0 => Answer::Undecided,
             _ => Answer::Missed,
         });
-        let close = |rate: Option<f64>, to: f64| (rate.unwrap() / to - 1.0).abs() < 0.025;
+        let close = |rate: Option<f64>, to: f64| (rate.unwrap() / to - 1.0).abs() < 0.055;
         assert!(close(found.passes_per_s, 50_000.0) && close(found.fails_per_s, 60_000.0));
         assert!(close(found.undecided_per_s, 50_000.0), "{found:?}");
     }

@@ -104,6 +104,10 @@ struct Options {
     #[arg(long, value_name = "TIMES", help_heading = "Target", default_value = "5",
           value_parser = count_in(1..=99))]
     repeat: u32,
+    /// Time that the search may take, without the latency curve; then it answers with what it knows
+    #[arg(long, value_name = "TIME", help_heading = "Target", default_value = "1m",
+          value_parser = seconds)]
+    budget: Duration,
     /// How long each trial lasts; up to ten times longer at rates too low for the target's
     /// percentiles
     #[arg(long, value_name = "TIME", help_heading = "Target", default_value = "1s",
@@ -146,7 +150,8 @@ impl FrontEnd for SearchFront {
             Ok(split) => split,
             Err(intent) => return Ok(intent),
         };
-        let Options { slo, start, most, within, repeat, duration, no_curve, output } = options;
+        let Options { slo, start, most, within, repeat, budget, duration, no_curve, output } =
+            options;
         let output = settled(output)?;
         for (option, why) in [
             ("-n", "trials run for a time; see --duration"),
@@ -158,6 +163,7 @@ impl FrontEnd for SearchFront {
         }
         let duration = seconds_in("--duration", duration, 0.01..=SECONDS_MAX);
         let duration = duration.map_err(UsageError)?;
+        let budget_s = seconds_in("--budget", budget, 1.0..=SECONDS_MAX).map_err(UsageError)?;
         if !(0.1..=50.0).contains(&within) {
             return Err(UsageError(format!("--within {within}: must be between 0.1 and 50 %")));
         }
@@ -186,6 +192,7 @@ impl FrontEnd for SearchFront {
             within: within / 100.0,
             repeats: repeat,
             most_per_s: (most as f64).min(default.most_per_s),
+            budget_s,
         };
         let job = SearchJob {
             slo,

@@ -1,5 +1,7 @@
 //! Carrying out a search.
 
+use std::time::{Duration, Instant};
+
 use anyhow::{Context, Error, Result, anyhow, bail};
 use lab::{Answer, Answered, Hunt, Phase, Search};
 use measure::Ending;
@@ -49,7 +51,7 @@ pub(crate) fn search(job: &SearchJob) -> Result<End> {
             hunting.hunt.set_complete();
             Ok(End::Complete)
         }
-        Err(Stop::Interrupted) => Ok(End::Interrupted),
+        Err(Stop::Interrupted | Stop::OutOfTime) => Ok(End::Interrupted),
         Err(Stop::Fault(error)) => Err(error),
     };
     let shown = hunting.show();
@@ -65,6 +67,8 @@ pub(crate) fn search(job: &SearchJob) -> Result<End> {
 /// Why a search ends early.
 enum Stop {
     Interrupted,
+    /// The budget of the search leaves no time for another trial.
+    OutOfTime,
     Fault(Error),
 }
 
@@ -101,17 +105,28 @@ impl Hunting<'_> {
             settings.start_per_s = if start > 0.0 { start } else { settings.start_per_s };
             self.hunt.settings = settings.clone();
         }
+        let budget = Duration::from_secs_f64(settings.budget_s);
+        let began = Instant::now();
         let mut search = Search::new(settings);
-        let found = search.run(|rate| self.trial(Phase::Search, rate));
+        let found = search.run(|rate| {
+            let left = budget.saturating_sub(began.elapsed());
+            self.trial(Phase::Search, rate, left)
+        });
+        if matches!(found, Err(Stop::OutOfTime)) {
+            self.hunt.set_out_of_time();
+        }
         self.hunt.settle(search.bracket);
-        found?;
+        match found {
+            Ok(_) | Err(Stop::OutOfTime) => {}
+            Err(stop) => return Err(stop),
+        }
         if self.job.curve {
             let rates = self.hunt.curve_rates();
             for (at, rate) in rates.iter().enumerate() {
                 self.expected = (rates.len() - at) as u32;
                 // A point that the machine decided is measured again, and in the end marked.
                 for _ in 0..CURVE_TRIES_MAX {
-                    let answer = self.trial(Phase::Curve, *rate)?;
+                    let answer = self.trial(Phase::Curve, *rate, Duration::MAX)?;
                     if !matches!(answer, Answer::Disturbed | Answer::ClientLimit) {
                         break;
                     }
@@ -121,9 +136,15 @@ impl Hunting<'_> {
         Ok(())
     }
 
-    /// Puts on a rate and says what is known of it then.
-    fn trial(&mut self, phase: Phase, rate: f64) -> Result<Answer, Stop> {
+    /// Puts on a rate and says what is known of it then. A trial that takes longer than is left is not
+    /// begun, unless it is the first.
+    fn trial(&mut self, phase: Phase, rate: f64, left: Duration) -> Result<Answer, Stop> {
         let job = self.job.trial(rate).map_err(said)?;
+        let first = self.hunt.of(phase).next().is_none();
+        let takes_s = job.plans.first().map_or(0.0, planned_s);
+        if !first && takes_s > left.as_secs_f64() {
+            return Err(Stop::OutOfTime);
+        }
         let number = self.hunt.of(phase).count() + 1;
         let rate = page::chart::grouped(rate);
         let what = match phase {
