@@ -14,6 +14,7 @@ fn each_client_of_a_cluster_stands_for_itself() {
     memtier_s_clients_keep_their_order(&cluster);
     by_time_each_has_a_sequence_of_keys_of_its_own(&cluster);
     our_words_say_the_same(&cluster);
+    clients_join_with_a_connection_to_every_node(&cluster);
     a_planned_failover_leaves_no_client_behind(&cluster);
 }
 
@@ -75,6 +76,38 @@ fn our_words_say_the_same(cluster: &Cluster) {
     ran.says("leaves nothing to --rfr-connections");
 }
 
+/// The staircase, as each node sees it: two threads with one client each, then three, then five.
+fn clients_join_with_a_connection_to_every_node(cluster: &Cluster) {
+    cluster.reset();
+    let port = cluster.masters()[0].port();
+    let steps = "-t 2 -c 5 --clients-start 1 --clients-step 2 --step-duration 2 --test-time 600";
+    let line = format!("memtier -p {port} --cluster-mode {steps} --rate-limiting 50");
+    let running = Keystorm::new(&line).start();
+    let carrying = || -> Vec<usize> {
+        let of = |node: &crate::server::Server| {
+            let list = node.text(&["CLIENT", "LIST", "TYPE", "normal"]);
+            list.lines().filter(|line| line.contains("cmd=set") || line.contains("cmd=get")).count()
+        };
+        cluster.masters().iter().map(of).collect()
+    };
+    let mut seen = Vec::new();
+    let all_there = || {
+        let now = carrying();
+        seen.push(now.clone());
+        now == [10; 3]
+    };
+    assert!(within(PATIENCE, all_there), "{seen:?}");
+    let step = |clients: usize| seen.contains(&vec![clients; 3]);
+    assert!(step(2) && step(6), "each step is there on every node: {seen:?}");
+    running.interrupt();
+    let ran = running.wait().exits(0);
+    let shown = |clients: u32| ran.err.contains(&format!(" 2 threads {clients:>2} conns"));
+    assert!(shown(1) && shown(3) && shown(5), "{}", ran.err);
+    ran.says("Client staircase pattern (per thread x 2 threads):");
+    assert_eq!(carrying(), [0; 3]);
+    cluster.run("--join 1+1/1s --duration 1 get k").exits(2).says("add --cluster --per-node");
+}
+
 /// Every client opens a connection to the node that takes another's place.
 fn a_planned_failover_leaves_no_client_behind(cluster: &Cluster) {
     cluster.reset();
@@ -100,4 +133,18 @@ fn a_planned_failover_leaves_no_client_behind(cluster: &Cluster) {
 fn role(server: &crate::server::Server) -> String {
     let info = server.text(&["INFO", "replication"]);
     info.lines().find_map(|line| line.strip_prefix("role:")).unwrap_or_default().trim().to_owned()
+}
+
+/// Of a cluster it is told as of one server, for every way to reach the nodes.
+#[test]
+fn the_size_of_values_of_a_cluster_is_that_of_those_that_came_back() {
+    let cluster = Cluster::new(3, 0, &[]);
+    cluster.run("-q -n 100 -r 100 --sequential -d 108 set k:__rand_int__ __data__").ok();
+    for options in ["", "-3", "--per-node"] {
+        let line = format!("{options} -n 300 -r 100 -d 10000 get k:__rand_int__");
+        let ran = cluster.run(&line).ok().prints("values of 108 bytes");
+        ran.prints("the values that were read have 108 bytes, not 10,000 bytes (-d)");
+    }
+    let ran = cluster.run("-n 300 -r 100 -d 108 get k:__rand_int__").ok();
+    assert!(!ran.out.contains("were read have"), "{}", ran.out);
 }

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use engine::ConnId;
 use measure::Ending;
 use workload::{
-    ClusterOptions, CommandSpec, DrawnBy, KeyDist, KeySpace, Mix, Numbered, OnError, Operation,
-    Pace, Pick, PlanParts, Share, Step, Stop, When,
+    ClusterOptions, CommandSpec, DrawnBy, Joining, KeyDist, KeySpace, Mix, Numbered, OnError,
+    Operation, Pace, Pick, PlanParts, Share, Step, Stop, When,
 };
 
 use super::cluster::masters;
@@ -169,4 +169,44 @@ fn one_budget_is_shared_out() {
     plan.share = Share::OneBudget;
     let (got, log) = replay_on(plan, Server::taking(MS / 10), Some(&masters(NODES)));
     assert_eq!((got.ending, log.requests.len()), (Ending::Complete, 1_000));
+}
+
+/// All connections of a client are opened when it joins, and carry load from then on.
+#[test]
+fn clients_join_the_load_step_by_step() {
+    for pace in [Pace::Closed, Pace::constant(3_000.0)] {
+        let mut plan = write_and_read(6, 1, Stop::AfterNs(4 * SECOND));
+        plan.pace = pace;
+        plan.fleet.joining = Some(Joining { first: 1, step: 2, every_ns: SECOND });
+        let (got, log) = replay_on(plan, Server::taking(10 * MS), Some(&masters(NODES)));
+        assert_eq!(got.ending, Ending::Complete);
+        let mut seen: BTreeMap<u64, BTreeSet<ConnId>> = BTreeMap::new();
+        for (at_ns, conn, _) in &log.requests {
+            seen.entry(at_ns / SECOND).or_default().insert(*conn);
+        }
+        let of = |clients: u32| (0..clients * u32::from(NODES)).map(ConnId).collect();
+        assert_eq!(seen.into_values().collect::<Vec<_>>(), [1, 3, 5, 6].map(of));
+        assert_eq!(
+            got.total.connections.connect.count(),
+            18,
+            "no connection is opened early or twice"
+        );
+        gets_follow_their_sets(&log);
+    }
+}
+
+/// A client that joins later has its connections to the nodes that there are then.
+#[test]
+fn a_client_joins_with_a_connection_to_nodes_that_came_before_it() {
+    let mut plan = write_and_read(4, 1, Stop::AfterNs(4 * SECOND));
+    (plan.reconnect, plan.on_error) = (true, OnError::Count);
+    plan.fleet.joining = Some(Joining { first: 1, step: 1, every_ns: SECOND });
+    let server = Server::taking(5 * MS).down(SECOND / 2..SECOND + 500 * MS).at_node(7001);
+    let (got, log) = replay_on(plan, server, Some(&masters(NODES)));
+    assert_eq!(got.ending, Ending::Complete);
+    let late = log.requests.iter().filter(|(ns, ..)| *ns > 3 * SECOND + 500 * MS);
+    let carrying: BTreeSet<ConnId> = late.map(|(_, conn, _)| *conn).collect();
+    assert_eq!(carrying.len(), 12, "every connection carries load");
+    let early = log.requests.iter().filter(|(ns, ..)| *ns < 2 * SECOND);
+    assert!(early.clone().all(|(_, conn, _)| conn.0 < 6), "two clients are there");
 }

@@ -1,4 +1,5 @@
-//! Connections that join the load step by step: which are there already, and opening the others.
+//! Connections that join the load step by step: which are there already, and opening the others. Where a
+//! client has several, all of them join together.
 
 use engine::{ConnId, Engine};
 use wire::Protocol;
@@ -7,12 +8,12 @@ use workload::{Joining, Plan};
 use super::Worker;
 use crate::route::Route;
 
-/// The connections that carry load: the first so many.
+/// The clients that carry load: the first so many. A client is one connection, or those of one number.
 #[derive(Debug)]
 pub(super) struct Joined {
     plan: Option<Joining>,
-    /// How many.
-    pub(super) count: u32,
+    /// How many; `u32::MAX` for all.
+    count: u32,
     steps: u64,
     start_ns: u64,
     /// When the next join; never for `u64::MAX`.
@@ -26,14 +27,14 @@ impl Joined {
         Self { plan, count, steps: 0, start_ns: 0, next_ns: u64::MAX }
     }
 
-    /// Load begins, for `connections`.
-    pub(super) fn start(&mut self, start_ns: u64, connections: usize) {
+    /// Load begins, for so many clients.
+    pub(super) fn start(&mut self, start_ns: u64, clients: u32) {
         self.start_ns = start_ns;
-        self.plan_next(connections);
+        self.plan_next(clients);
     }
 
-    fn plan_next(&mut self, connections: usize) {
-        let all = self.count as usize >= connections;
+    fn plan_next(&mut self, clients: u32) {
+        let all = self.count >= clients;
         self.next_ns = self.plan.filter(|_| !all).map_or(u64::MAX, |joining| {
             self.start_ns.saturating_add(joining.every_ns.saturating_mul(self.steps + 1))
         });
@@ -41,19 +42,27 @@ impl Joined {
 }
 
 impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
+    /// Whether a connection carries load, or will once it is open.
+    #[inline]
+    pub(super) fn has_joined(&self, conn: ConnId) -> bool {
+        let place = &self.connections[conn.0 as usize].place;
+        self.joined.count == u32::MAX || self.route.counted_as(place, conn).0 < self.joined.count
+    }
+
     /// Opens the connections of every step that is due. They carry load when they are ready.
     #[cold]
     pub(super) fn join(&mut self) {
         let now_ns = self.engine.now_ns();
-        let connections = self.connections.len();
-        let before = self.joined.count;
+        let clients = self.context.connections;
+        let all = || (0..self.connections.len() as u32).map(ConnId);
+        let absent: Vec<ConnId> = all().filter(|conn| !self.has_joined(*conn)).collect();
         while let Some(joining) = self.joined.plan.filter(|_| now_ns >= self.joined.next_ns) {
             self.joined.steps += 1;
             self.joined.count = joining.after(self.joined.steps);
-            self.joined.plan_next(connections);
+            self.joined.plan_next(clients);
         }
-        for conn in before..self.joined.count.min(connections as u32) {
-            self.connect(ConnId(conn));
+        for conn in absent {
+            self.connect(conn);
         }
     }
 }

@@ -31,7 +31,7 @@ use measure::NodeTally;
 use wire::{Batch, Protocol};
 use workload::{Inserts, Pacer, Plan, RequestStream, Stop, Turn, Window};
 
-use crate::connection::Connection;
+use crate::connection::{Connection, State};
 use crate::destination::Destination;
 use crate::gate::Gate;
 use crate::handshake::Handshake;
@@ -250,7 +250,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
             self.stop_ns = start_ns + plan.warmup_ns + ns;
         }
         self.start_schedule(start_ns);
-        self.joined.start(start_ns, self.connections.len());
+        self.joined.start(start_ns, self.context.connections);
         self.renewals.start(start_ns);
         self.started = true;
         self.start_recovery();
@@ -262,7 +262,9 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
     fn refill(&mut self, conn: ConnId) {
         let used_up = self.is_used_up(conn);
         let connection = &self.connections[conn.0 as usize];
-        if (used_up || connection.worn) && connection.is_idle() {
+        // One that is not there is being opened again already.
+        let is_ready = connection.state == State::Ready;
+        if (used_up || connection.worn) && connection.is_idle() && is_ready {
             self.replace(conn);
         } else {
             R::refill(self, conn);
@@ -286,7 +288,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
     /// Requests that a connection has room for.
     #[inline]
     pub(crate) fn room(&self, conn: ConnId) -> u32 {
-        if conn.0 >= self.joined.count {
+        if !self.has_joined(conn) {
             return 0;
         }
         let connection = &self.connections[conn.0 as usize];

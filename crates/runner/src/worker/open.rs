@@ -24,7 +24,10 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
     pub(crate) fn open(&mut self) -> Result<bool, Fatal> {
         self.wait(Some(0))?;
         let gate = self.context.gate;
-        let total = (self.connections.len() as u32).min(self.joined.count);
+        // Those of the first clients come first.
+        let total = (0..self.connections.len() as u32)
+            .filter(|conn| self.has_joined(ConnId(*conn)))
+            .count() as u32;
         let mut opening = Opening::new(
             total,
             self.engine.now_ns(),
@@ -75,8 +78,11 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
             .map_or_else(String::new, |connection| self.route.server(&connection.place))
     }
 
-    /// Asks for a connection.
+    /// Asks for a connection, unless it is to join later.
     pub(crate) fn connect(&mut self, conn: ConnId) {
+        if !self.has_joined(conn) {
+            return;
+        }
         let connection = &mut self.connections[conn.0 as usize];
         connection.reopen(self.engine.now_ns());
         let address = self.route.address(&connection.place);

@@ -39,9 +39,10 @@ impl PlanParts {
                 "connections join the load at least one at a time, and one is there from the start"
                     .to_owned()
             })?;
-            // There the load of a node is on whichever connection has room.
-            refuse(!self.target.is_by_key(), || {
-                "--join: connections join the load of one server, and of no cluster or pool"
+            // Elsewhere the load of a node is on whichever connection has room.
+            refuse(!self.target.is_by_key() || self.target.has_clients(), || {
+                "--join: among several servers that share out keys, only clients of a cluster join \
+                 the load: add --cluster --per-node"
                     .to_owned()
             })?;
         }

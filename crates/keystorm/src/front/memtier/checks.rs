@@ -85,13 +85,13 @@ fn of_steps(options: &Options) -> Result<(), Fault> {
     if options.clients_start >= Some(options.clients) {
         return Err(check_error("clients-start must be below --clients."));
     }
-    match options.cluster {
-        true => Err(check_error(
-            "--clients-start with --cluster-mode is not carried out by keystorm: the connections to a \
-             node share its load; see docs/memtier.md",
-        )),
-        false => Ok(()),
+    if options.cluster && !options.has_clients() {
+        return Err(check_error(
+            "--clients-start with --replica-clients is not carried out by keystorm: connections are \
+             shared out by node there.",
+        ));
     }
+    Ok(())
 }
 
 fn of_jitter(options: &Options) -> Result<(), Fault> {

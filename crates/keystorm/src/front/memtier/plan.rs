@@ -8,8 +8,8 @@ use workload::derived::DrawnNumber;
 use workload::redis_commands::always_writes;
 use workload::{
     Arg, Backoff, CommandSpec, Content, Dataset, Derived, DrawnBy, Fleet, KeyDist, KeySpace, Mix,
-    Numbered, OneGroup, Operation, Pace, Pick, Piece, PlanParts, Reopening, RowBy, Share, SizeBy,
-    Slot, Span, Step, Stop, ValueSpec, When,
+    Numbered, OneGroup, Operation, Pick, Piece, PlanParts, Reopening, RowBy, Share, SizeBy, Slot,
+    Span, Step, Stop, ValueSpec, When,
 };
 
 use super::commands::{command, keys_as_text, with_cursor};
@@ -19,6 +19,7 @@ use super::items::Items;
 use super::monitor::{self, Part};
 use super::options::{Options, Sizes};
 use super::order;
+use super::staircase;
 use super::values::Pattern;
 use crate::front::captured::Capture;
 
@@ -51,7 +52,6 @@ pub(super) fn parts(
         (Some(each), _) => Stop::Requests(each),
         (None, seconds) => Stop::AfterNs(in_ns(seconds.unwrap_or_default())),
     };
-    let connections = options.connections();
     // Of a transaction each request number is all of its commands.
     let in_one = match &operations[..] {
         [(_, commands)] if options.is_in_one_piece() => commands.len() as u64,
@@ -64,7 +64,7 @@ pub(super) fn parts(
     let depth = u64::from(options.pipeline).div_ceil(in_one) as u32;
     let pace = match options.rate_limiting {
         0 => base.pace.clone(),
-        each => Pace::constant(each.saturating_mul(connections) as f64 / in_one as f64),
+        each => staircase::pace(options, each as f64 / in_one as f64),
     };
     let mut target = base.target.clone();
     if let Some(cluster) = &mut target.cluster {

@@ -1,8 +1,11 @@
-//! `--clients-start`: the steps before a run as standard error shows them, and how many clients there are when.
+//! `--clients-start`: the steps before a run as standard error shows them, how many clients there are when, and
+//! what they send.
 
 use std::fmt::Write as _;
 
-use workload::Joining;
+use workload::{Arrivals, Joining, Pace, Schedule, Stage, limits};
+
+use super::options::Options;
 
 const NS_PER_S: u64 = 1_000_000_000;
 /// As many blocks as all clients have.
@@ -12,6 +15,32 @@ const BAR: u64 = 20;
 pub(super) fn clients_at(joining: Option<Joining>, clients: u32, elapsed_ns: u64) -> u32 {
     joining
         .map_or(clients, |joining| joining.after(elapsed_ns / joining.every_ns.max(1)).min(clients))
+}
+
+/// So many requests a second of each connection that is there.
+pub(super) fn pace(options: &Options, each_per_s: f64) -> Pace {
+    let rate = |clients: u32| each_per_s * f64::from(clients) * f64::from(options.threads);
+    match options.joining() {
+        None => Pace::constant(rate(options.clients)),
+        Some(joining) => Pace::Open(Schedule {
+            stages: stages(joining, options.clients, rate),
+            arrivals: Arrivals::Constant,
+        }),
+    }
+}
+
+/// A stage for each step of so many clients in the end; one ramp where there would be too many.
+fn stages(joining: Joining, clients: u32, rate: impl Fn(u32) -> f64) -> Vec<Stage> {
+    let steps =
+        u64::from(clients.saturating_sub(joining.first)).div_ceil(joining.step.max(1).into());
+    let all = Stage::steady(rate(clients), None);
+    if steps < limits::STAGES_MAX as u64 {
+        let stage = |step| Stage::steady(rate(joining.after(step)), Some(joining.every_ns));
+        (0..steps).map(stage).chain([all]).collect()
+    } else {
+        let lasts_ns = joining.every_ns.saturating_mul(steps);
+        vec![Stage::ramp(rate(joining.first), rate(clients), Some(lasts_ns)), all]
+    }
 }
 
 /// The steps of run number `run`, which lasts `seconds`.
@@ -86,6 +115,18 @@ mod tests {
             text.contains("WARNING: test_time (3s) < time to reach max clients (40s)"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn each_connection_has_its_rate_once_it_is_there() {
+        let steps = stages(STEPS, 4, |clients| 10.0 * f64::from(clients));
+        let rates: Vec<_> = steps.iter().map(|s| (s.from_per_s, s.to_per_s, s.lasts_ns)).collect();
+        let each = Some(2 * NS_PER_S);
+        assert_eq!(rates, [(10.0, 10.0, each), (30.0, 30.0, each), (40.0, 40.0, None)]);
+        let many = stages(Joining { step: 1, ..STEPS }, 5_000, f64::from);
+        let [ramp, all] = &many[..] else { panic!("{many:?}") };
+        assert_eq!((ramp.to_per_s, ramp.lasts_ns), (5e3, Some(4_999 * 2 * NS_PER_S)));
+        assert_eq!((all.from_per_s, all.lasts_ns), (5e3, None));
     }
 
     #[test]
