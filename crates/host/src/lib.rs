@@ -10,6 +10,7 @@ mod facts;
 pub mod guard;
 mod limits;
 pub mod machine;
+mod mask;
 pub mod memcache;
 mod plain;
 mod probe;

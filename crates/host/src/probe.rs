@@ -12,6 +12,7 @@ use thiserror::Error;
 use wire::resp::Value;
 
 use crate::facts::info_field;
+use crate::mask;
 use crate::text::printable;
 use crate::{
     Address, Client, ClientError, Patience, Probed, Questions, ServerConfig, ServerFacts, Transport,
@@ -308,10 +309,10 @@ impl<'a> Asking<'a> {
     fn shown(&self, text: &[u8]) -> String {
         let text = String::from_utf8_lossy(text);
         let text = text.trim_end_matches(['.', '?', '!', ' ']);
-        match self.login.password {
-            Some(password) if !password.is_empty() => printable(text.replace(password, "***")),
-            _ => printable(text),
-        }
+        printable(match self.login.password {
+            Some(password) => mask::without(password, text),
+            None => text.to_owned(),
+        })
     }
 
     /// Errors that any command can meet because the server takes no client, or not this one.
