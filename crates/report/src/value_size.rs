@@ -1,9 +1,9 @@
 //! The size of the values that came back, which may be another than that of those the plan would write.
 //!
-//! Follows from the bytes of all replies where every one of them is a value as RESP frames it.
+//! Follows from the bytes of all replies where every one of them is a value as its protocol frames it.
 
-use measure::Measurement;
-use workload::{Plan, ProtocolKind};
+use measure::{CommandTally, Measurement};
+use workload::{CommandSpec, Plan, ProtocolKind};
 
 /// Commands that are answered by one value or a null.
 const SINGLE: [&str; 4] = ["GET", "GETEX", "GETDEL", "HGET"];
@@ -11,39 +11,138 @@ const SINGLE: [&str; 4] = ["GET", "GETEX", "GETDEL", "HGET"];
 const LISTS: [&str; 2] = ["MGET", "HMGET"];
 /// Replies at the edges of a measured part may count by half, so sizes that differ by less are the same.
 const SAME: f64 = 0.02;
+/// `-MOVED 12345 10.0.0.1:6379` and what else a node answers that sends a request elsewhere, about; and the
+/// share of all bytes up to which an estimate of them does.
+const REDIRECT_BYTES: u64 = 32;
+const REDIRECTS_SHARE: f64 = 0.01;
 
 /// The mean size in bytes of the values that a plan read, if all its commands only read values.
 #[must_use]
 pub fn value_size(plan: &Plan, measurement: &Measurement) -> Option<f64> {
     let total = &measurement.total;
     let connections = &total.connections;
-    let others = total.errors.total() > 0 || connections.pushes > 0;
-    if others || plan.protocol.is_memcache() || plan.target.is_cluster() {
+    if total.errors.total() > 0 || connections.pushes > 0 {
         return None;
     }
-    let null = if plan.protocol == ProtocolKind::Resp3 { 3 } else { 5 };
-    let (mut values, mut around) = (0, 0);
-    for (command, tally) in plan.different_commands().commands.iter().zip(&total.commands) {
-        let name = command.name();
-        if SINGLE.contains(&name.as_str()) {
-            values += tally.ok;
-            around += tally.miss.checked_mul(null)?;
-        } else if LISTS.contains(&name.as_str()) {
-            let asked = command.several_asked()?.1.to_string().len() as u64;
-            values += tally.keys.found;
-            let missing = tally.keys.asked.saturating_sub(tally.keys.found);
-            around += (tally.ok + tally.miss) * (1 + asked + 2) + missing.checked_mul(null)?;
-        } else {
-            return None;
-        }
+    let redirects: u64 = measurement.nodes.iter().map(|n| n.moved + n.asked + n.retried).sum();
+    let elsewhere = redirects.checked_mul(REDIRECT_BYTES)?;
+    if elsewhere as f64 > REDIRECTS_SHARE * connections.bytes_in as f64 {
+        return None;
     }
-    let bytes = connections.bytes_in.checked_sub(around).filter(|_| values > 0)? as f64;
-    let each = bytes / values as f64;
-    // A value stands between "$LENGTH\r\n" and "\r\n".
-    (1..=10).map(|digits| (digits, each - 5.0 - f64::from(digits))).find_map(|(digits, len)| {
+    let spec = plan.different_commands();
+    let replies = || spec.commands.iter().zip(&total.commands);
+    let mut frames = Frames::default();
+    for (command, tally) in replies() {
+        frames.add(command, tally, plan.protocol)?;
+    }
+    frames.around += frames.keys_echoed(connections.bytes_out)?;
+    let bytes = connections.bytes_in.checked_sub(frames.around + elsewhere);
+    let each = bytes.filter(|_| frames.values > 0)? as f64 / frames.values as f64;
+    if plan.protocol == ProtocolKind::MemcacheBinary {
+        return Some(each);
+    }
+    // The length of a value stands before it, as a number.
+    (1..=10).map(|digits| (digits, each - f64::from(digits))).find_map(|(digits, len)| {
         let fits = len >= 0.0 && (len.round() as u64).to_string().len() == digits as usize;
         fits.then_some(len)
     })
+}
+
+/// What replies consist of beside the bytes of their values.
+#[derive(Debug, Default)]
+struct Frames {
+    values: u64,
+    /// Bytes that are no value, without the keys and lengths of values that were there.
+    around: u64,
+    /// Keys that were asked for, those of them that stand in replies too, and the bytes of requests beside
+    /// keys: how long keys are follows from the bytes that were sent.
+    asked: u64,
+    echoed: u64,
+    beside_keys: u64,
+}
+
+impl Frames {
+    /// The replies to a command. `None` if not all of them are known to be values.
+    fn add(
+        &mut self,
+        command: &CommandSpec,
+        tally: &CommandTally,
+        protocol: ProtocolKind,
+    ) -> Option<()> {
+        match protocol {
+            ProtocolKind::Resp2 => self.add_resp(command, tally, 5),
+            ProtocolKind::Resp3 => self.add_resp(command, tally, 3),
+            ProtocolKind::MemcacheText | ProtocolKind::MemcacheMeta => {
+                self.add_text(command, tally)
+            }
+            ProtocolKind::MemcacheBinary => self.add_binary(command, tally),
+        }
+    }
+
+    fn add_resp(&mut self, command: &CommandSpec, tally: &CommandTally, null: u64) -> Option<()> {
+        let name = command.name();
+        let (values, missing) = if SINGLE.contains(&name.as_str()) {
+            (tally.ok, tally.miss)
+        } else if LISTS.contains(&name.as_str()) {
+            let asked = command.several_asked()?.1.to_string().len() as u64;
+            self.around += (tally.ok + tally.miss) * (1 + asked + 2);
+            (tally.keys.found, tally.keys.asked.saturating_sub(tally.keys.found))
+        } else {
+            return None;
+        };
+        // A value stands between "$LENGTH\r\n" and "\r\n".
+        self.around += values * 5 + missing.checked_mul(null)?;
+        self.values += values;
+        Some(())
+    }
+
+    /// `VALUE key 0 length`, the value and `END`, or `VA length` and the value. Flags are 0 unless another
+    /// program set them.
+    fn add_text(&mut self, command: &CommandSpec, tally: &CommandTally) -> Option<()> {
+        let (name, replies) = (command.name(), tally.ok + tally.miss);
+        let one = command.args.len() == 2;
+        if name == "GET" {
+            let keys = (tally.keys.found, tally.keys.asked);
+            let (found, asked) = if one { (tally.ok, replies) } else { keys };
+            self.around += replies * 5 + found * 13;
+            self.echoed += found;
+            self.asked += asked;
+            self.beside_keys += replies * 5 + asked;
+            self.values += found;
+        } else if name == "MG" && is_only_for_value(command) {
+            self.around += tally.ok * 7 + tally.miss * 4;
+            self.asked += replies;
+            self.beside_keys += replies * 7;
+            self.values += tally.ok;
+        } else {
+            return None;
+        }
+        Some(())
+    }
+
+    /// A header of 24 bytes, 4 of flags and the value, or a header and `Not found`.
+    fn add_binary(&mut self, command: &CommandSpec, tally: &CommandTally) -> Option<()> {
+        let is_get = command.name() == "GET" && command.args.len() == 2;
+        is_get.then(|| {
+            self.around += tally.ok * 28 + tally.miss * 33;
+            self.values += tally.ok;
+        })
+    }
+
+    /// Bytes of the keys in replies, as so many bytes were sent.
+    fn keys_echoed(&self, bytes_out: u64) -> Option<u64> {
+        if self.echoed == 0 {
+            return Some(0);
+        }
+        let keys = bytes_out.checked_sub(self.beside_keys)? as f64;
+        Some((keys * self.echoed as f64 / self.asked as f64).round() as u64)
+    }
+}
+
+/// Whether a meta get asks for the value and nothing else: `mg key v`.
+fn is_only_for_value(command: &CommandSpec) -> bool {
+    let [_, _, flag] = &command.args[..] else { return false };
+    flag.fixed_bytes().is_some_and(|word| word == b"v"[..])
 }
 
 /// The same if it is another than the plan's.
@@ -70,6 +169,34 @@ mod tests {
         (total.commands[0].ok, total.commands[0].miss) = (ok, miss);
         total.connections.bytes_in = bytes;
         value_size(&plan, &run.measurement)
+    }
+
+    /// So many hits and misses of a command of memcached, with bytes out and in.
+    fn read_cached(line: &str, protocol: ProtocolKind, counts: [u64; 4]) -> Option<f64> {
+        let mut run = fixture::complete();
+        let sequence = vec![CommandSpec::parse(line.split(' '))];
+        let plan = PlanParts { sequence, protocol, ..fixture::parts() }.build().unwrap();
+        let total = &mut run.measurement.total;
+        let [ok, miss, bytes_out, bytes_in] = counts;
+        (total.commands[0].ok, total.commands[0].miss) = (ok, miss);
+        (total.connections.bytes_out, total.connections.bytes_in) = (bytes_out, bytes_in);
+        value_size(&plan, &run.measurement)
+    }
+
+    #[test]
+    fn values_of_memcached_are_as_large_as_their_frames_say() {
+        let hit = "VALUE key:7 0 108\r\n".len() as u64 + 108 + 2 + 5;
+        let get = "get key:7\r\n".len() as u64;
+        let text = |line, counts| read_cached(line, ProtocolKind::MemcacheText, counts);
+        assert_eq!(text("get key:7", [10, 0, 10 * get, 10 * hit]), Some(108.0));
+        assert_eq!(text("get key:7", [10, 30, 40 * get, 10 * hit + 30 * 5]), Some(108.0));
+        assert_eq!(text("gets key:7", [10, 0, 10 * get, 10 * hit]), None, "a cas has any length");
+        let meta = |line, counts| read_cached(line, ProtocolKind::MemcacheMeta, counts);
+        let hit = "VA 10000\r\n".len() as u64 + 10_000 + 2;
+        assert_eq!(meta("mg k v", [3, 2, 40, 3 * hit + 2 * 4]), Some(10_000.0));
+        assert_eq!(meta("mg k v f", [3, 2, 40, 3 * hit + 2 * 4]), None);
+        let counts = [4, 1, 125, 4 * (24 + 4 + 50) + 33];
+        assert_eq!(read_cached("get k", ProtocolKind::MemcacheBinary, counts), Some(50.0));
     }
 
     #[test]

@@ -209,3 +209,19 @@ fn keys_are_counted_for_each_command() {
         .prints("    get: 100 of 300 found (33.33 %)")
         .prints("    gats: 100 of 200 found (50.00 %)");
 }
+
+/// As with Redis: what came back is told, and that it is another size than `-d`.
+#[test]
+fn the_size_of_values_is_that_of_those_that_came_back() {
+    let server = Memcached::new();
+    server.run("--protocol memcache -n 20 -r 20 -d 108 -q set k:__key__ 0 0 __data__").ok();
+    for protocol in PROTOCOLS {
+        let line = format!("--protocol {protocol} -n 50 -r 40 -d 10000 get k:__key__");
+        let ran = server.run(&line).ok().prints("values of 108 bytes");
+        ran.prints("the values that were read have 108 bytes, not 10,000 bytes (-d)");
+    }
+    let several = "--protocol memcache -n 50 -r 20 -d 10000 get k:__key__ k:__key__ k:__key__";
+    server.run(several).ok().prints("values of 108 bytes");
+    let ran = server.run("--protocol memcache -n 50 -r 20 -d 108 get k:__key__").ok();
+    assert!(!ran.out.contains("were read have"), "{}", ran.out);
+}
