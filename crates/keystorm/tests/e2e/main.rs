@@ -54,6 +54,7 @@ mod metrics;
 mod misses;
 mod mix;
 mod moments;
+mod outages;
 mod output;
 mod pace;
 mod pages;

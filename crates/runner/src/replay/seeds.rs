@@ -19,6 +19,9 @@ use super::server::{Fault, Log, Server};
 use super::{MS, parts, replay_on};
 
 const SEEDS: u64 = 400;
+/// Those beyond them that found a fault once. A connection that waits to be opened again gets back a request
+/// that failed before.
+const FOUND: [u64; 1] = [100_133];
 const NODES_MAX: u64 = 5;
 const FIRST_PORT: u16 = 7000;
 const TRANSACTION: [&[&str]; 3] = [&["MULTI"], &["SET", "key:__rand_int__", "v"], &["EXEC"]];
@@ -335,7 +338,8 @@ fn hold(seed: u64) {
 #[test]
 fn whatever_goes_wrong_counts_add_up_and_no_two_lines_contradict() {
     let from = number("KEYSTORM_SEEDS_FROM").unwrap_or_default();
-    for seed in from..from + number("KEYSTORM_SEEDS").unwrap_or(SEEDS) {
+    let seeds = from..from + number("KEYSTORM_SEEDS").unwrap_or(SEEDS);
+    for seed in seeds.chain(FOUND) {
         let held = std::panic::catch_unwind(|| hold(seed));
         assert!(held.is_ok(), "seed {seed}, as told above");
     }

@@ -94,6 +94,15 @@ impl History {
         if holder == shard as u16 { (SHARDS + shard) as u16 } else { shard as u16 }
     }
 
+    /// A time in which a node of this moment is asked for something, at so many requests a second with keys at
+    /// random: an outage is noticed with the first of them. None is longer in a hundred thousand.
+    fn asked_within_ns(&self, node: u16, at_ns: u64, rate: Option<f64>) -> u64 {
+        let Some(rate) = rate else { return 0 };
+        let (_, owners) = self.owners.iter().rev().find(|(from_ns, _)| *from_ns <= at_ns).unwrap();
+        let share = owners.iter().filter(|owner| **owner == node).count() as f64 / BLOCKS as f64;
+        (12.0 / (rate * share) * SECOND as f64) as u64
+    }
+
     /// Whether it can happen to what is there.
     fn allows(&self, event: Event) -> bool {
         match event {
@@ -284,6 +293,10 @@ fn told_as_it_was(events: &[(Event, u64)], parts: PlanParts, early_ns: u64) {
     // Changes of several events may overlap.
     let in_order = history.owners.is_sorted_by_key(|(at_ns, _)| *at_ns);
     assert!(in_order, "{events:?}");
+    let rate = match &parts.pace {
+        Pace::Closed => None,
+        Pace::Open(schedule) => Some(schedule.peak_per_s()),
+    };
     let got = measured(parts, &history);
     assert_eq!(got.ending, Ending::Complete, "{events:?}");
     let name = |node: u16| format!("127.0.0.1:{}", FIRST_PORT + node);
@@ -299,6 +312,7 @@ fn told_as_it_was(events: &[(Event, u64)], parts: PlanParts, early_ns: u64) {
         .collect();
     assert_eq!(told.len(), history.outages.len(), "{events:?}: {shown:?}");
     for (node, from_ns, to_ns) in &history.outages {
+        let late_ns = EXACT_NS + history.asked_within_ns(*node, *from_ns, rate);
         let is_it = |(who, from, to, end): &&(&str, u64, u64, bool)| {
             let until = match to_ns {
                 Some(to_ns) => *to + EXACT_NS >= *to_ns && *to <= to_ns + LATE_NS && !end,
@@ -306,7 +320,7 @@ fn told_as_it_was(events: &[(Event, u64)], parts: PlanParts, early_ns: u64) {
             };
             *who == name(*node)
                 && from + early_ns >= *from_ns
-                && *from <= from_ns + EXACT_NS
+                && *from <= from_ns + late_ns
                 && until
         };
         assert!(told.iter().any(|o| is_it(&o)), "{node} at {from_ns} in {events:?}: {shown:?}");
