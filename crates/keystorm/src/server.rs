@@ -75,8 +75,7 @@ impl Server {
         };
         let mut tls = tls.map(|known| tls::named(known, &target.endpoint, &addresses));
         let asking = (login(target, tls.as_ref()), protocol, questions);
-        let (address, Probed { mut facts, silence }) =
-            first_that_answers(&target.endpoint, addresses, asking)?;
+        let (address, mut probed) = first_that_answers(&target.endpoint, addresses, asking)?;
         let cluster = match &target.endpoint {
             Endpoint::Replicated { primary, replicas } => {
                 let nodes = replicas::topology(
@@ -97,21 +96,10 @@ impl Server {
             // Of all that a node says only its settings are told.
             let questions =
                 if questions == Questions::All { Questions::Settings } else { questions };
-            look_at_nodes(topology, login(target, tls.as_ref()), questions, &mut facts);
+            look_at_nodes(topology, login(target, tls.as_ref()), questions, &mut probed.facts);
         }
-        let named = Vec::new();
-        Ok(Self {
-            address,
-            facts,
-            tls,
-            cluster,
-            named,
-            protocol,
-            questions,
-            silence,
-            spawned,
-            sentinels,
-        })
+        let found = Self::found(address, probed, protocol, questions);
+        Ok(Self { tls, cluster, spawned, sentinels, ..found })
     }
 
     /// Finds several servers that know nothing of each other. The facts are those of the first.
@@ -140,19 +128,29 @@ impl Server {
         let address = address.context("-h: no server named")?;
         let facts = facts.unwrap_or_default();
         let silence = silences.pop().filter(|_| silences.len() + 1 == named.len());
-        let (cluster, spawned, sentinels) = (None, None, None);
-        Ok(Self {
+        let found = Self::found(address, Probed { facts, silence }, protocol, questions);
+        Ok(Self { tls, named, ..found })
+    }
+
+    /// One that answers there, over plain connections and with nothing beside it.
+    fn found(
+        address: host::Address,
+        Probed { facts, silence }: Probed,
+        protocol: ProtocolKind,
+        questions: Questions,
+    ) -> Self {
+        Self {
             address,
             facts,
-            tls,
-            cluster,
-            named,
+            tls: None,
+            cluster: None,
+            named: Vec::new(),
             protocol,
             questions,
             silence,
-            spawned,
-            sentinels,
-        })
+            spawned: None,
+            sentinels: None,
+        }
     }
 
     /// Ends it if it was started for the run, and says whether it was.

@@ -5,10 +5,10 @@
 use report::compare::{
     self, Comparison, GateState, Row, TestComparison, limited, verdict, warning,
 };
-use report::{Metric, Run};
+use report::{Metric, Run, Summary};
 
-use crate::runs::{self, latency_over_time, spectrum, throughput_over_time};
-use crate::{Axis, Block, Chart, DataPoint, Guide, Page, Section, Series, Table, Tone, Unit};
+use crate::runs::{self, latency_over_time, moments, outages, spectrum, throughput_over_time};
+use crate::{Axis, Band, Block, Chart, DataPoint, Guide, Page, Section, Series, Table, Tone, Unit};
 use crate::{Verdict, sentence};
 
 /// The page; `again` is the command line that compares anew.
@@ -46,16 +46,17 @@ pub fn page(comparison: &Comparison, again: &str) -> Page {
             let equal = Block::KeyValues(terms.equal.clone());
             let left_out = terms.left_out.iter().cloned().map(Block::Text);
             let blocks = std::iter::once(equal).chain(left_out);
-            page.sections.push(Section::new("What is equal", blocks));
+            page.sections.push(Section::new("What is equal", blocks).folded());
             for (at, table) in terms.tables.iter().enumerate() {
                 let of_it = comparison.tests.iter().filter(|test| test.table == Some(at));
                 page.sections.push(table_section(table, &of_it.collect::<Vec<_>>()));
             }
         }
     }
-    page.sections.push(Section::new("The servers", subjects(comparison)));
+    page.sections.extend(warnings(notes(comparison)));
+    page.sections.push(Section::new("The servers", subjects(comparison)).folded());
     if let Some(run) = first {
-        page.sections.push(runs::about(std::slice::from_ref(&**run)).1);
+        page.sections.push(runs::about(std::slice::from_ref(&**run)).1.folded());
     }
     page.sections.push(Section::new("Compare again", [Block::Code(again.to_owned())]));
     page
@@ -138,13 +139,22 @@ fn lede(test: &TestComparison, comparison: &Comparison) -> Verdict {
 fn subjects(comparison: &Comparison) -> Vec<Block> {
     let pairs = comparison.subjects.iter();
     let pairs = pairs.map(|subject| (subject.name.clone(), subject.line())).collect();
+    let differing = differences(&comparison.names(), &comparison.differing_settings());
+    std::iter::once(Block::KeyValues(pairs)).chain(differing).collect()
+}
+
+/// What spoils the runs, and what differs beside the servers.
+fn notes(comparison: &Comparison) -> Vec<String> {
     let spoiled = comparison.spoiled();
     let spoiled =
         spoiled.iter().map(|spoiled| warning(spoiled, &comparison.names(), comparison.runs()));
-    let notes = comparison.warnings.iter().cloned().chain(spoiled);
-    let notes = notes.map(|text| Block::Note(Tone::Warning, sentence(&text)));
-    let differing = differences(&comparison.names(), &comparison.differing_settings());
-    std::iter::once(Block::KeyValues(pairs)).chain(differing).chain(notes).collect()
+    comparison.warnings.iter().cloned().chain(spoiled).collect()
+}
+
+/// A section of warnings, which is never folded; `None` without any.
+pub(crate) fn warnings(notes: Vec<String>) -> Option<Section> {
+    let blocks = notes.iter().map(|text| Block::Note(Tone::Warning, sentence(text)));
+    (!notes.is_empty()).then(|| Section::new("Warnings", blocks))
 }
 
 /// The settings in which the servers differ.
@@ -169,18 +179,18 @@ pub(crate) fn differences(
 /// One of several tables: what it is, who its A and B are, its figures side by side, then each test.
 fn table_section(table: &compare::Table, tests: &[&TestComparison]) -> Section {
     let mut section = Section::new(&table.title, [Block::Text(table.text.clone())]);
+    if table.kind == "latency" && tests.len() > 1 {
+        section.blocks.push(Block::Chart(rate_curve(table, tests)));
+    }
+    if !tests.is_empty() {
+        section.blocks.push(Block::Table(side_by_side(table, tests)));
+    }
     for subject in &table.subjects {
         section.blocks.push(Block::KeyValues(vec![(subject.name.clone(), subject.line())]));
         section.blocks.extend(subject.command_line.clone().map(Block::Code));
         if !subject.settings.is_empty() {
             section.blocks.push(Block::KeyValues(subject.settings.clone()));
         }
-    }
-    if table.kind == "latency" && tests.len() > 1 {
-        section.blocks.push(Block::Chart(rate_curve(table, tests)));
-    }
-    if !tests.is_empty() {
-        section.blocks.push(Block::Table(side_by_side(table, tests)));
     }
     for test in tests {
         section.blocks.push(Block::Heading(test.name.clone()));
@@ -272,6 +282,7 @@ pub(crate) fn blocks(test: &TestComparison) -> Vec<Block> {
         let row = test.row(metric).filter(|row| row.values.iter().any(|side| side.len() > 1));
         blocks.extend(row.map(|row| Block::Chart(strip(test, row, title, axis, factor))));
     }
+    blocks.extend(courses(test).into_iter().map(Block::Chart));
     blocks.push(Block::Table(table(test, "figure", &test.rows)));
     let operations = test.operations.iter();
     blocks.extend(operations.map(|of| Block::Table(table(test, &of.name, &of.rows))));
@@ -286,29 +297,53 @@ pub(crate) fn blocks(test: &TestComparison) -> Vec<Block> {
         let row = test.row(metric).filter(|row| row.values.iter().any(|side| side.len() > 1));
         blocks.extend(row.map(|row| Block::Chart(over_runs(test, row, axis, factor))));
     }
-    if let [Some(a), Some(b)] = &test.middle {
-        let [first, second] = &test.setup.names;
-        let sides: [(&str, &Run); 2] = [(first, a), (second, b)];
-        let charts = [
-            overlaid(
-                "Throughput over time",
-                "answered",
-                sides.map(|(name, run)| (name, throughput_over_time("", run))),
-            ),
-            overlaid(
-                "99th percentile over time",
-                "99th percentile",
-                sides.map(|(name, run)| (name, latency_over_time("", run))),
-            ),
-        ];
-        // Of runs that were over within an interval or two there is no course to be seen.
-        let course = sides.iter().all(|(_, run)| run.measurement.timeline.points.len() > 2);
-        blocks.extend(charts.into_iter().filter(|_| course).map(Block::Chart));
-        blocks.push(Block::Chart(spectrum("Response time by percentile", &sides)));
-        let text = "Over time and by percentile: the median run of each side, by throughput.";
+    for (name, run) in middle_runs(test).into_iter().flatten() {
+        let summary = Summary::of(run);
+        blocks.extend(outages::table(&summary, Some(name)));
+        blocks.extend(moments::blocks(&summary, Some(name)));
+    }
+    if test.middle.iter().all(Option::is_some) {
+        let text = "Over time and by percentile, outages and worst moments: the median run of each \
+            side, by throughput.";
         blocks.push(Block::Text(text.to_owned()));
     }
     blocks
+}
+
+/// The median run of each side, by throughput.
+fn middle_runs(test: &TestComparison) -> Option<[(&str, &Run); 2]> {
+    let [Some(a), Some(b)] = &test.middle else { return None };
+    let [first, second] = &test.setup.names;
+    Some([(first, a), (second, b)])
+}
+
+/// Both over time, with the outages of each, and by percentile.
+fn courses(test: &TestComparison) -> Vec<Chart> {
+    let Some(sides) = middle_runs(test) else { return Vec::new() };
+    let band = |name: &str, band: Band| Band { name: format!("nothing succeeded: {name}"), ..band };
+    let out = sides.iter().flat_map(|(name, run)| {
+        outages::bands(run).into_iter().map(move |found| band(name, found))
+    });
+    let bands: Vec<Band> = out.collect();
+    let charts = [
+        overlaid(
+            "Throughput over time",
+            "answered",
+            sides.map(|(name, run)| (name, throughput_over_time("", run))),
+        ),
+        overlaid(
+            "99th percentile over time",
+            "99th percentile",
+            sides.map(|(name, run)| (name, latency_over_time("", run))),
+        ),
+    ];
+    // Of runs that were over within an interval or two there is no course to be seen.
+    let course = sides.iter().all(|(_, run)| run.measurement.timeline.points.len() > 2);
+    let over_time = charts.into_iter().filter(|_| course);
+    let mut charts: Vec<Chart> =
+        over_time.map(|chart| Chart { bands: bands.clone(), ..chart }).collect();
+    charts.push(spectrum("Response time by percentile", &sides));
+    charts
 }
 
 /// Colours of what is better, worse and undecided, by the numbers of series.

@@ -39,7 +39,8 @@ pub fn page(decision: &Decision, again: &str) -> Page {
         }
         page.sections.push(Section::new(format!("{second} beside {first}"), blocks));
     }
-    page.sections.push(Section::new("The servers", servers(decision)));
+    page.sections.extend(comparison::warnings(decision.warnings.clone()));
+    page.sections.push(Section::new("The servers", servers(decision)).folded());
     page.sections.push(Section::new("Decide again", [Block::Code(again.to_owned())]));
     page
 }
@@ -180,7 +181,5 @@ fn servers(decision: &Decision) -> Vec<Block> {
     blocks.extend(comparison::differences(&names, &differences));
     let started = decision.subjects.iter().filter_map(|subject| subject.command_line.clone());
     blocks.extend(started.map(Block::Code));
-    let warnings = decision.warnings.iter();
-    blocks.extend(warnings.map(|text| Block::Note(Tone::Warning, crate::sentence(text))));
     blocks
 }

@@ -1,24 +1,27 @@
 //! In what two plans differ.
 //!
-//! Owns the walk over their data, so that what may add up and what may be compared are told by the
-//! same paths. Which differences matter is the caller's to say.
+//! Owns the walk over their data, so that what may add up and what may be compared are found by the
+//! same paths, and the options by which people are told. Which differences matter is the caller's to say.
 
 use serde_json::{Map, Value};
 use workload::Plan;
 
 use crate::RecordError;
+use crate::command_line::options_of;
 
-/// One place.
+/// One of them.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Difference {
-    /// Where in the plan, such as `fleet.pipeline_depth`.
-    pub(crate) path: String,
-    pub(crate) ours: Value,
-    pub(crate) theirs: Value,
+    /// The option, such as `--rps`; of what no option says, the place in the plan.
+    pub(crate) what: String,
+    pub(crate) ours: String,
+    pub(crate) theirs: String,
 }
 
-/// All places where two plans differ, but for those that `passed_over` names with what is below
-/// them.
+/// The value of an option that a command line does not have.
+const NOT_GIVEN: &str = "not given";
+
+/// All in which two plans differ, except the places that `passed_over` names and what is below them.
 pub(crate) fn differences(
     ours: &Plan,
     theirs: &Plan,
@@ -26,9 +29,66 @@ pub(crate) fn differences(
 ) -> Result<Vec<Difference>, RecordError> {
     let as_data =
         |plan: &Plan| serde_json::to_value(plan).map_err(|e| RecordError::wrong(e.to_string()));
+    let (data, other) = (as_data(ours)?, as_data(theirs)?);
     let mut found = Vec::new();
-    walk("", &as_data(ours)?, &as_data(theirs)?, passed_over, &mut found);
-    Ok(found)
+    walk("", &data, &other, passed_over, &mut found);
+    if found.is_empty() {
+        return Ok(found);
+    }
+    // The other plan as far as it matters: options tell what is left.
+    let other = serde_json::from_value::<Plan>(overlaid("", &data, &other, passed_over));
+    let by_option = other.map(|other| options_apart(ours, &other)).unwrap_or_default();
+    Ok(if by_option.is_empty() { found } else { by_option })
+}
+
+/// The options that two plans do not have in common.
+fn options_apart(ours: &Plan, theirs: &Plan) -> Vec<Difference> {
+    let (ours, theirs) = (options_of(ours), options_of(theirs));
+    let value = |of: &[(String, String)], option: &str| {
+        let found = of.iter().find(|(known, _)| known == option);
+        found.map_or_else(|| NOT_GIVEN.to_owned(), |(_, value)| value.clone())
+    };
+    let known = |option: &String| ours.iter().any(|(known, _)| known == option);
+    let all = ours.iter().chain(theirs.iter().filter(|(option, _)| !known(option)));
+    all.map(|(option, _)| Difference {
+        what: option.clone(),
+        ours: value(&ours, option),
+        theirs: value(&theirs, option),
+    })
+    .filter(|one| one.ours != one.theirs)
+    .collect()
+}
+
+/// A place below another, such as `fleet.pipeline_depth`.
+fn below(path: &str, key: &str) -> String {
+    if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
+}
+
+/// Their data with ours in the places that are passed over.
+fn overlaid(path: &str, ours: &Value, theirs: &Value, passed_over: &dyn Fn(&str) -> bool) -> Value {
+    match (ours, theirs) {
+        (Value::Object(a), Value::Object(b)) => {
+            let keys = a.keys().chain(b.keys().filter(|key| !a.contains_key(*key)));
+            let one = |key: &String| {
+                let path = below(path, key);
+                let value = match (a.get(key), b.get(key)) {
+                    (ours, _) if passed_over(&path) => ours.cloned(),
+                    (Some(ours), Some(theirs)) => Some(overlaid(&path, ours, theirs, passed_over)),
+                    (_, theirs) => theirs.cloned(),
+                };
+                value.map(|value| (key.clone(), value))
+            };
+            Value::Object(keys.filter_map(one).collect())
+        }
+        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
+            let pairs = a.iter().zip(b).enumerate();
+            let one = |(n, (a, b)): (usize, (&Value, &Value))| {
+                overlaid(&below(path, &n.to_string()), a, b, passed_over)
+            };
+            Value::Array(pairs.map(one).collect())
+        }
+        _ => theirs.clone(),
+    }
 }
 
 fn walk(
@@ -41,23 +101,23 @@ fn walk(
     if passed_over(path) {
         return;
     }
-    let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
     match (ours, theirs) {
         (Value::Object(a), Value::Object(b)) => {
             let get = |map: &Map<String, Value>, key: &str| map.get(key).cloned();
             for key in a.keys().chain(b.keys().filter(|key| !a.contains_key(*key))) {
                 let [a, b] = [a, b].map(|map| get(map, key).unwrap_or(Value::Null));
-                walk(&below(key), &a, &b, passed_over, found);
+                walk(&below(path, key), &a, &b, passed_over, found);
             }
         }
         (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
             for (n, (a, b)) in a.iter().zip(b).enumerate() {
-                walk(&below(&n.to_string()), a, b, passed_over, found);
+                walk(&below(path, &n.to_string()), a, b, passed_over, found);
             }
         }
         (a, b) if a == b => {}
         (a, b) => {
-            found.push(Difference { path: path.to_owned(), ours: a.clone(), theirs: b.clone() });
+            let (ours, theirs) = (a.to_string(), b.to_string());
+            found.push(Difference { what: path.to_owned(), ours, theirs });
         }
     }
 }

@@ -8,6 +8,7 @@
 
 mod aside;
 mod clients;
+pub mod command_line;
 pub mod compare;
 mod connections;
 mod cpu;

@@ -4,15 +4,15 @@
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, anyhow};
+use lab::Slo;
 use lab::judgement::{Bound, Observation, Outcome};
 use lab::terms::pinned;
-use lab::{Measure, Slo};
 use report::Run;
 use report::compare::{self, Comparison, Glance, Pairing, Setup, Subject, TestComparison};
 use report::decision::{self, Candidate, ClauseValue, Decision, Question, TargetState};
 use workload::Plan;
 
-use super::blocks::{Blocks, Load, RUNS_OF_SIDE, Taken, Told};
+use super::blocks::{Blocks, Course, Load, RUNS_OF_SIDE, Taken, Told};
 use super::rigs::Rigs;
 use super::{blocks_told, pins, unlike_error};
 use crate::aside::{self, Aside};
@@ -67,10 +67,15 @@ pub(super) fn run(
         pairs: Vec::new(),
         warnings: Vec::new(),
     };
-    let (taken, at_rate) = at_rate(&mut rigs, &names, &loads, job, sides.blocks, &mut decision)?;
+    let at_rate = Series { course: job.course(sides.blocks), loads: loads.len() };
+    let mut first = |runs: &[Run]| decision.warnings = beside(&names, runs);
+    let (taken, ended) = at_rate.carry_out(&mut rigs, &names, loads_at_rate(&loads), &mut first)?;
     let memory: Vec<Option<u64>> = rigs.iter().map(Rigs::resident_bytes).collect();
-    let (limits, end) = match at_rate {
-        End::Complete => limits(&mut rigs, &names, &loads, job)?,
+    let limits = Series { course: job.course(LIMIT_BLOCKS), loads: loads.len() };
+    let (limits, end) = match ended {
+        End::Complete => {
+            limits.carry_out(&mut rigs, &names, loads_at_limit(&loads), &mut |_| ())?
+        }
         end => (vec![Taken::default(); loads.len()], end),
     };
     decision.complete = end == End::Complete;
@@ -138,65 +143,60 @@ fn alike(job: &CompareJob, mixed: bool, plans: &[Plan]) -> Result<()> {
     Ok(())
 }
 
-/// The runs of each load at the rate that was asked for.
-fn at_rate(
-    rigs: &mut [Rigs<'_>],
-    names: &[String],
-    loads: &[DecisionLoad],
-    job: &CompareJob,
-    blocks: u32,
-    decision: &mut Decision,
-) -> Result<(Vec<Taken>, End)> {
-    let plans: Vec<Load> = loads
-        .iter()
-        .map(|load| Load {
-            name: load.name.clone(),
-            sides: load.plans.iter().map(|plan| vec![plan.clone()]).collect(),
-        })
-        .collect();
-    let mut all = vec![Taken::default(); loads.len()];
-    let mut tell = |told: Told<'_>| {
-        match told {
-            Told::First(runs) => decision.warnings = beside(names, runs),
-            Told::Load(at, taken) => all[at] = taken,
-        }
-        Ok(())
-    };
-    let end = Blocks::new(rigs, names, &plans, job.course(blocks))
-        .carry_out(&mut |_| false, &mut tell)?;
-    Ok((all, end))
+/// A load, and its number among those of the decision.
+type Numbered = (usize, Load);
+
+/// The loads at the rate that was asked for.
+fn loads_at_rate(loads: &[DecisionLoad]) -> Vec<Numbered> {
+    loads.iter().map(|load| load_of(load.name.clone(), &load.plans)).enumerate().collect()
 }
 
-/// The same as fast as it goes.
-fn limits(
-    rigs: &mut [Rigs<'_>],
-    names: &[String],
-    loads: &[DecisionLoad],
-    job: &CompareJob,
-) -> Result<(Vec<Taken>, End)> {
-    let mut all = vec![Taken::default(); loads.len()];
-    let limits: Vec<(usize, Load)> = loads
-        .iter()
-        .enumerate()
-        .filter(|(_, load)| !load.limits.is_empty())
-        .map(|(at, load)| {
-            let name = format!("{} as fast as it goes", load.name);
-            (at, Load { name, sides: load.limits.iter().map(|p| vec![p.clone()]).collect() })
-        })
-        .collect();
-    let (places, plans): (Vec<usize>, Vec<Load>) = limits.into_iter().unzip();
-    if plans.is_empty() {
-        return Ok((all, End::Complete));
-    }
-    let mut tell = |told: Told<'_>| {
-        if let Told::Load(at, taken) = told {
-            all[places[at]] = taken;
-        }
-        Ok(())
+/// The same as fast as it goes, where that is to be known.
+fn loads_at_limit(loads: &[DecisionLoad]) -> Vec<Numbered> {
+    let limited = loads.iter().enumerate().filter(|(_, load)| !load.limits.is_empty());
+    let load = |(at, load): (usize, &DecisionLoad)| {
+        (at, load_of(format!("{} as fast as it goes", load.name), &load.limits))
     };
-    let end = Blocks::new(rigs, names, &plans, job.course(LIMIT_BLOCKS))
-        .carry_out(&mut |_| false, &mut tell)?;
-    Ok((all, end))
+    limited.map(load).collect()
+}
+
+fn load_of(name: String, plans: &[Plan]) -> Load {
+    Load { name, sides: plans.iter().map(|plan| vec![plan.clone()]).collect() }
+}
+
+/// Runs of the same kind.
+struct Series {
+    course: Course,
+    /// How many loads the decision has.
+    loads: usize,
+}
+
+impl Series {
+    /// Carries out these loads: what was taken of each, and how it ended. `first` has the first run of each
+    /// server.
+    fn carry_out(
+        &self,
+        rigs: &mut [Rigs<'_>],
+        names: &[String],
+        loads: Vec<Numbered>,
+        first: &mut dyn FnMut(&[Run]),
+    ) -> Result<(Vec<Taken>, End)> {
+        let mut all = vec![Taken::default(); self.loads];
+        let (places, loads): (Vec<usize>, Vec<Load>) = loads.into_iter().unzip();
+        if loads.is_empty() {
+            return Ok((all, End::Complete));
+        }
+        let mut tell = |told: Told<'_>| {
+            match told {
+                Told::First(runs) => first(runs),
+                Told::Load(at, taken) => all[places[at]] = taken,
+            }
+            Ok(())
+        };
+        let end =
+            Blocks::new(rigs, names, &loads, self.course).carry_out(&mut |_| false, &mut tell)?;
+        Ok((all, end))
+    }
 }
 
 /// What differs beside the servers, between the first and each other.
@@ -222,9 +222,10 @@ fn question(
     let blocks = taken.runs.first().map_or(0, Vec::len) / RUNS_OF_SIDE;
     let candidate = |(side, name): (usize, &String)| {
         let runs = of(taken, side);
-        let mut candidate = Candidate::of(name, &runs, &of(limit, side));
+        let trials = slo.map_or_else(Vec::new, |slo| trials(slo, &runs));
+        let mut candidate = Candidate::of(name, &valid(&runs, &trials), &of(limit, side));
         if let Some(slo) = slo {
-            judge(&mut candidate, slo, &runs);
+            judge(&mut candidate, slo, &trials);
             if let Some(cause) = taken.void.first().filter(|_| taken.void.len() > blocks) {
                 candidate.kept = Some(TargetState::Void);
                 candidate.why = format!(
@@ -246,10 +247,20 @@ fn question(
     }
 }
 
+fn trials(slo: &Slo, runs: &[Glance]) -> Vec<Observation> {
+    runs.iter().map(|glance| Observation::of(slo, glance.run())).collect()
+}
+
+/// The runs that count, as the target is judged: one figure has one value in a report. All of them where
+/// none counts.
+fn valid(runs: &[Glance], trials: &[Observation]) -> Vec<Glance> {
+    let of_trials = runs.iter().zip(trials).filter(|(_, trial)| !trial.is_void());
+    let valid: Vec<Glance> = of_trials.map(|(run, _)| run.clone()).collect();
+    if valid.is_empty() { runs.to_vec() } else { valid }
+}
+
 /// Whether a server keeps the target, over all of its runs.
-fn judge(candidate: &mut Candidate, slo: &Slo, runs: &[Glance]) {
-    let trials: Vec<Observation> =
-        runs.iter().map(|glance| Observation::of(slo, glance.run())).collect();
+fn judge(candidate: &mut Candidate, slo: &Slo, trials: &[Observation]) {
     let judgement = slo.judge(&trials.iter().collect::<Vec<_>>());
     let clause = |bound: &Bound| ClauseValue {
         clause: bound.clause.to_string(),
@@ -258,11 +269,6 @@ fn judge(candidate: &mut Candidate, slo: &Slo, runs: &[Glance]) {
         below: bound.clause.below,
     };
     candidate.clauses = judgement.bounds.iter().map(clause).collect();
-    // Of runs that count, as the target is judged: one figure has one value in a report.
-    let p99 = |bound: &&Bound| bound.clause.measure == Measure::Quantile(0.99);
-    if let Some(bound) = judgement.bounds.iter().find(p99) {
-        candidate.p99_ms = Some(bound.value / 1e6);
-    }
     candidate.kept = Some(match judgement.outcome {
         Outcome::Kept => TargetState::Yes,
         Outcome::Missed => TargetState::No,

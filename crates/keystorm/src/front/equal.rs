@@ -3,7 +3,7 @@
 //! A workload file stands behind the line where the line alone cannot say which operations there are. What
 //! neither says stands before it as comments, in the name of the tool.
 
-use page::runs::{
+use report::command_line::{
     command_line_beside, command_line_of, needs_a_file, unsaid, unsaid_beside_a_file,
 };
 use workload::Plan;

@@ -93,11 +93,12 @@ fn rounds(
         if round > 0 {
             rig.restart(target)?;
         }
-        for (settings, point) in &job.points {
+        for (number, (settings, point)) in (1..).zip(&job.points) {
             for plan in &point.plans {
                 let this_s = planned_s(plan);
                 left_s -= this_s;
-                progress.begin(title(job, settings, plan), this_s, left_s.max(0.0));
+                let what = place(job, round, number) + &title(job, settings, plan);
+                progress.begin(what, this_s, left_s.max(0.0));
                 let run = rig.run(plan, None, progress)?;
                 progress.end();
                 sweep.add(settings, &run)?;
@@ -117,6 +118,15 @@ fn rounds(
         }
     }
     Ok(if failed { End::Failed } else { End::Complete })
+}
+
+/// How far the sweep is: which point of how many, and in which round, where there are several.
+fn place(job: &SweepJob, round: u32, point: usize) -> String {
+    let round = match job.repeat {
+        1 => String::new(),
+        rounds => format!("round {} of {rounds}, ", round + 1),
+    };
+    format!("{round}point {point} of {}: ", job.points.len())
 }
 
 /// What a run is, in a few words.

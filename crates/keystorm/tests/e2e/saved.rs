@@ -103,10 +103,11 @@ fn runs_that_differ_are_refused_by_what_differs() {
     };
     let base = kept("base", "-t get");
     for (name, line, difference) in [
-        ("p", "-t get -P 2", "fleet.pipeline_depth"),
-        ("t", "-t set", "name"),
+        ("p", "-t get -P 2", "-P is not given in "),
+        ("t", "-t set", "-t is get in "),
+        ("r", "-t get --rps 5k", "--rps is not given in "),
         ("d", "-t get,set", "tests"),
-        ("k", "-t get -r 100", "keys"),
+        ("k", "-t get -r 100", "-r is not given in "),
     ] {
         let other = kept(name, line);
         let ran = keystorm(&["merge", &base, &other]).run().exits(1).says(difference);

@@ -1,7 +1,8 @@
 //! The command line that asks for the same.
 
-use super::command_line::{Names, Operations, chosen, command_line};
-use super::{Source, unsaid};
+use report::command_line::{Names, Operations, chosen, command_line, unsaid};
+
+use super::Source;
 use crate::{Block, Section};
 
 /// How to run every test again.

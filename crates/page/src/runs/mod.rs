@@ -5,19 +5,14 @@
 
 mod again;
 mod clients;
-mod command_line;
-mod command_words;
 mod facts;
 mod figures;
 mod heat;
-mod moments;
-mod outages;
+pub(crate) mod moments;
+pub(crate) mod outages;
 mod over_time;
 mod server_course;
-mod server_words;
 mod spectrum;
-mod unsaid;
-mod words;
 
 use std::collections::{HashMap, HashSet};
 
@@ -27,11 +22,8 @@ use workload::quantity::counted;
 use crate::chart::grouped;
 use crate::{Block, Page, Section, Tone, Verdict};
 
-pub use command_line::{command_line_beside, command_line_of};
-pub use command_words::words_of;
 pub use over_time::{latency_over_time, throughput_over_time};
 pub use spectrum::spectrum;
-pub use unsaid::{needs_a_file, unsaid, unsaid_beside_a_file};
 
 /// The tests of one job: those of a file, or those carried out so far.
 #[derive(Debug, Clone)]
@@ -189,8 +181,8 @@ fn section(test: &Test<'_>, tests: &[Test<'_>], verdict: bool) -> Section {
     blocks.extend(course.map(Block::Chart));
     blocks.extend(server_course::charts(run).into_iter().map(Block::Chart));
     blocks.extend(heat::latency_heat("All response times over time", run).map(Block::Chart));
-    blocks.extend(outages::table(&test.summary));
-    blocks.extend(moments::blocks(&test.summary));
+    blocks.extend(outages::table(&test.summary, None));
+    blocks.extend(moments::blocks(&test.summary, None));
     blocks.push(Block::Chart(spectrum("Response time by percentile", &[("", run)])));
     blocks.extend(figures::tables(&test.summary));
     Section::new(test.name.clone(), blocks)

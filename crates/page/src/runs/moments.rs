@@ -4,15 +4,17 @@ use report::{Summary, WorstMoments, msec_at_most};
 
 use crate::{Block, Table, Tone};
 
-/// The table with what could not be looked at, where there is something for it.
-pub(super) fn blocks(summary: &Summary<'_>) -> Vec<Block> {
+/// The table with what could not be looked at, where there is something for it. `of` is the server, where the
+/// page is about several.
+pub(crate) fn blocks(summary: &Summary<'_>, of: Option<&str>) -> Vec<Block> {
     let Some(found) = WorstMoments::of(summary.run) else { return Vec::new() };
     let WorstMoments { interval_s, usual_p99_ms, moments, besides, unseen } = found;
     let mut blocks = Vec::new();
+    let of = of.map_or(String::new(), |name| format!(" of {name}"));
     let ms = |ms: f64| msec_at_most((ms * 1e6).round() as u64);
     let mut table = Table::new(["from (UTC)", "p99 (ms)", "max (ms)", "what went on"]);
     table.caption = format!(
-        "Worst moments: intervals of {interval_s} s whose p99 was far above the usual {} ms",
+        "Worst moments{of}: intervals of {interval_s} s whose p99 was far above the usual {} ms",
         ms(usual_p99_ms)
     );
     for moment in moments {
@@ -26,11 +28,11 @@ pub(super) fn blocks(summary: &Summary<'_>) -> Vec<Block> {
         blocks.push(Block::Table(table));
     }
     if !besides.is_empty() {
-        let text = format!("Besides: {}.", besides.join("; "));
+        let text = format!("Besides{of}: {}.", besides.join("; "));
         blocks.push(Block::Note(Tone::Plain, text));
     }
     if !unseen.is_empty() {
-        blocks.push(Block::Note(Tone::Plain, format!("Not looked at: {}.", unseen.join("; "))));
+        blocks.push(Block::Note(Tone::Plain, format!("Not looked at{of}: {}.", unseen.join("; "))));
     }
     blocks
 }

@@ -16,7 +16,7 @@ const LINES_MAX: usize = 5;
 const ROWS_MAX: usize = 100;
 
 /// What charts over time shade, in seconds from the start.
-pub(super) fn bands(run: &Run) -> Vec<Band> {
+pub(crate) fn bands(run: &Run) -> Vec<Band> {
     let started = run.measurement.started_at;
     let band = |outage: &Outage| Band {
         from: outage.from_ns as f64 / 1e9,
@@ -39,8 +39,8 @@ pub(super) fn lines(summary: &Summary<'_>) -> Vec<String> {
     lines
 }
 
-/// The table, where there is something for it.
-pub(super) fn table(summary: &Summary<'_>) -> Option<Block> {
+/// The table, where there is something for it. `of` is the server, where the page is about several.
+pub(crate) fn table(summary: &Summary<'_>, of: Option<&str>) -> Option<Block> {
     let (run, all) = (summary.run, summary.outages());
     let at = |ns| wall_clock(run.measurement.started_at, ns);
     let mut table =
@@ -55,9 +55,10 @@ pub(super) fn table(summary: &Summary<'_>) -> Option<Block> {
         let row = [at(outage.from_ns), until, lasted(outage), server(run, outage)];
         table.row(row.into_iter().chain([failed(outage), back]));
     }
+    let of = of.map_or(String::new(), |name| format!(" of {name}"));
     table.caption = match all.len() {
-        n if n > ROWS_MAX => format!("Outages: the first {ROWS_MAX} of {n}"),
-        _ => "Outages: spans in which nothing succeeded, exact to 0.02 s".to_owned(),
+        n if n > ROWS_MAX => format!("Outages{of}: the first {ROWS_MAX} of {n}"),
+        _ => format!("Outages{of}: spans in which nothing succeeded, exact to 0.02 s"),
     };
     (!table.rows.is_empty()).then_some(Block::Table(table))
 }

@@ -53,8 +53,8 @@ fn unlike_but(
     passed_over: &[&str],
 ) -> Result<Vec<String>, RecordError> {
     let found = differences(a, b, &|path| passed_over.contains(&path))?;
-    let line = |Difference { path, ours, theirs }| {
-        format!("{path} is {ours} in {} and {theirs} in {}", names[0], names[1])
+    let line = |Difference { what, ours, theirs }| {
+        format!("{what} is {ours} in {} and {theirs} in {}", names[0], names[1])
     };
     Ok(found.into_iter().map(line).collect())
 }

@@ -405,8 +405,11 @@ fn apples_and_pears_are_refused_and_every_difference_is_named() {
         parts.target.tracking = true;
         parts.seed = 7;
     }));
-    assert!(refused.contains("fleet.pipeline_depth is 1 in a.json and 16 in b.json"), "{refused}");
-    assert!(refused.contains("target.tracking is false in a.json"), "{refused}");
+    assert!(refused.contains("-P is not given in a.json and 16 in b.json"), "{refused}");
+    assert!(
+        refused.contains("--enable-tracking is not given in a.json and given in b.json"),
+        "{refused}"
+    );
     assert!(!refused.contains("seed"), "{refused}");
     let other = said(repeats(3, |parts| parts.name = "GET".into()));
     assert!(other.contains("a.json has the tests SET, but b.json has GET"), "{other}");

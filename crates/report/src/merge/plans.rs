@@ -28,9 +28,9 @@ pub(super) fn merged_plan(
     let passed_over = |path: &str| OF_MACHINES.contains(&path) || (!sharded && adds_up(path));
     for (name, share) in names.iter().zip(shares).skip(1) {
         let found = differences(&first.plan, &share.plan, &passed_over)?;
-        if let Some(Difference { path, ours, theirs }) = found.first() {
+        if let Some(Difference { what, ours, theirs }) = found.first() {
             return Err(fault(format!(
-                "the plans of the test {} differ in {path}: {ours} in {} and {theirs} in {name}",
+                "the runs of the test {} differ: {what} is {ours} in {} and {theirs} in {name}",
                 first.plan.name, names[0]
             )));
         }

@@ -79,10 +79,10 @@ fn other_plans_and_servers_do_not_add_up() {
     assert_eq!(refused(|p| p.seed = 9), Ok(()));
     assert_eq!(refused(|p| p.fleet.workers = 3), Ok(()));
     let said = refused(|p| p.fleet.pipeline_depth = 2).unwrap_err();
-    assert!(said.contains("fleet.pipeline_depth: 1 in 0.json and 2 in 1.json"), "{said}");
-    assert!(refused(|p| p.name = "GET".into()).unwrap_err().contains("name"));
-    assert!(refused(|p| p.stop = Stop::AfterNs(5)).unwrap_err().contains("stop"));
-    assert!(refused(|p| p.precision = 2).unwrap_err().contains("precision"));
+    assert!(said.contains("-P is not given in 0.json and 2 in 1.json"), "{said}");
+    assert!(refused(|p| p.name = "GET".into()).unwrap_err().contains("-t is "));
+    assert!(refused(|p| p.stop = Stop::AfterNs(5)).unwrap_err().contains("-n is "));
+    assert!(refused(|p| p.precision = 2).unwrap_err().contains("--precision is not given"));
     let mut other = share(&[1], 0, 1);
     other.server.version = Some("8.0".into());
     let said = merged(vec![share(&[1], 0, 1), other]).unwrap_err().to_string();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use page::runs::words_of;
+use report::command_line::words_of;
 use workload::{KeyDist, KeySpace, Plan};
 
 use super::{Command, Load, Operation, Placed, Space, Step, Workload};

@@ -1,22 +1,30 @@
 //! A plan as a command line of keystorm's, option by option.
 //!
-//! Where its server is, [`super::server_words`] says, and what is sent, [`super::command_words`].
+//! Where its server is, [`server`] says, and what is sent, [`commands`].
+
+mod commands;
+mod server;
+mod unsaid;
+mod words;
 
 use std::fmt::Display;
 
-use report::Run;
 use workload::{
     Arrivals, DrawnBy, EngineKind, KeyDist, KeySpace, OnError, Pick, Piece, Plan, RowBy, Share,
     SizeBy, Stop, ValueSpec, Window, pace, quantity, suite::SUITE,
 };
 
-use super::command_words::{argument, commands};
-use super::server_words::server;
-use super::words::{Words, list};
+use crate::Run;
+use commands::{argument, commands};
+use server::server;
+use words::{Words, list};
+
+pub use commands::words_of;
+pub use unsaid::{needs_a_file, unsaid, unsaid_beside_a_file};
 
 /// Where it stands which operations there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Operations<'f> {
+pub enum Operations<'f> {
     /// On the command line, behind everything else.
     Typed,
     /// In a workload file, each with its keys.
@@ -24,11 +32,12 @@ pub(super) enum Operations<'f> {
 }
 
 /// What a test of the suite may be asked for by.
-pub(super) type Names = &'static [&'static str];
+pub type Names = &'static [&'static str];
 
 /// A name for each test. One that comes with another, as the `LPUSH` that fills the list for
 /// `LRANGE`, goes by that one's name.
-pub(super) fn chosen(mut tests: Vec<Names>) -> Vec<&'static str> {
+#[must_use]
+pub fn chosen(mut tests: Vec<Names>) -> Vec<&'static str> {
     tests.sort_by_key(|names| names.len());
     let mut chosen: Vec<&str> = Vec::new();
     for names in tests {
@@ -42,7 +51,7 @@ pub(super) fn chosen(mut tests: Vec<Names>) -> Vec<&'static str> {
 }
 
 /// The command line of keystorm's that asks for what a plan says, so many times, without its passwords and
-/// but for what is [`unsaid`](super::unsaid).
+/// but for what is [`unsaid()`].
 #[must_use]
 pub fn command_line_of(plan: &Plan, repeats: u32) -> String {
     let (mut words, test) = command_line(plan, None, Operations::Typed);
@@ -65,9 +74,28 @@ fn joined(mut words: Vec<String>, repeats: u32) -> String {
     shell_words::join(words)
 }
 
+/// The options of a plan's command line with their values, in order: `given` where an option has none. What it
+/// sends is `the command`.
+pub(crate) fn options_of(plan: &Plan) -> Vec<(String, String)> {
+    let (mut words, test) = command_line(plan, None, Operations::Typed);
+    let sent = words.iter().position(|word| word == "--").map(|at| words.split_off(at));
+    let mut options: Vec<(String, String)> = Vec::new();
+    for word in words.into_iter().skip(1) {
+        match (word.starts_with('-'), options.last_mut()) {
+            (false, Some((_, value))) => *value = word,
+            (true, _) | (false, None) => options.push((word, "given".to_owned())),
+        }
+    }
+    options.extend(test.map(|names| ("-t".to_owned(), chosen(vec![names]).join(","))));
+    let sent = sent.map(|words| shell_words::join(words.into_iter().skip(1)));
+    options.extend(sent.map(|sent| ("the command".to_owned(), sent)));
+    options
+}
+
 /// The words of the command line of one test, which was run so if it was, and the names that the suite has
 /// for it, if any.
-pub(super) fn command_line(
+#[must_use]
+pub fn command_line(
     plan: &Plan,
     run: Option<&Run>,
     operations: Operations<'_>,
@@ -284,7 +312,7 @@ fn data(plan: &Plan, words: &mut Words) {
 }
 
 /// Whether its operations take turns, or are drawn.
-pub(super) fn is_mixed(plan: &Plan) -> bool {
+fn is_mixed(plan: &Plan) -> bool {
     plan.mix.as_ref().is_some_and(|mix| mix.operations.len() > 1 || mix.pick != Pick::Drawn)
 }
 

@@ -3,7 +3,7 @@
 use workload::argument::TAG_PLACEHOLDER;
 use workload::{KeyDist, KeySpace, Piece, Plan, secret::HIDDEN};
 
-use super::command_line::is_mixed;
+use super::is_mixed;
 
 /// What the command line of a plan leaves out, a sentence each.
 #[must_use]
