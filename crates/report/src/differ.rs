@@ -64,10 +64,15 @@ fn below(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
 
+/// Whether these are two cases of an enum, each by its name: nothing of one belongs into the other.
+fn are_other_variants(a: &Map<String, Value>, b: &Map<String, Value>) -> bool {
+    a.len() == 1 && b.len() == 1 && !a.keys().eq(b.keys())
+}
+
 /// Their data with ours in the places that are passed over.
 fn overlaid(path: &str, ours: &Value, theirs: &Value, passed_over: &dyn Fn(&str) -> bool) -> Value {
     match (ours, theirs) {
-        (Value::Object(a), Value::Object(b)) => {
+        (Value::Object(a), Value::Object(b)) if !are_other_variants(a, b) => {
             let keys = a.keys().chain(b.keys().filter(|key| !a.contains_key(*key)));
             let one = |key: &String| {
                 let path = below(path, key);

@@ -153,9 +153,9 @@ fn load(plan: &Plan, threads: Option<usize>, words: &mut Words) {
     }
     // What is assumed differs between open and closed loops.
     match (fleet.window, plan.pace.schedule()) {
-        (Window::Rolling, _) => words.option("--window", &"rolling"),
+        (Window::Rolling, None) => words.option("--window", &"rolling"),
         (Window::Batch, Some(_)) => words.option("--window", &"batch"),
-        (Window::Batch, None) => {}
+        (Window::Rolling, Some(_)) | (Window::Batch, None) => {}
     }
     if let Some(threads) = threads {
         words.option("--threads", &threads);

@@ -28,11 +28,13 @@ pub(super) fn merged_plan(
     let passed_over = |path: &str| OF_MACHINES.contains(&path) || (!sharded && adds_up(path));
     for (name, share) in names.iter().zip(shares).skip(1) {
         let found = differences(&first.plan, &share.plan, &passed_over)?;
-        if let Some(Difference { what, ours, theirs }) = found.first() {
-            return Err(fault(format!(
-                "the runs of the test {} differ: {what} is {ours} in {} and {theirs} in {name}",
-                first.plan.name, names[0]
-            )));
+        let line = |Difference { what, ours, theirs }: &Difference| {
+            format!("{what} is {ours} in {} and {theirs} in {name}", names[0])
+        };
+        if !found.is_empty() {
+            let found: Vec<String> = found.iter().map(line).collect();
+            let (test, found) = (&first.plan.name, found.join("; "));
+            return Err(fault(format!("the runs of the test {test} differ: {found}")));
         }
     }
     let part = |plan: &Plan| if whole { PlanParts::clone(plan) } else { alone(plan) };
