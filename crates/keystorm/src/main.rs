@@ -67,8 +67,9 @@ fn main() -> ExitCode {
         return guard(args);
     }
     let mut reports = None;
+    let own = front::is_own(&called_as, &args);
     let intent = front::parse(&called_as, args);
-    if intent.as_ref().is_ok_and(Intent::is_ours) {
+    if intent.as_ref().map_or(own, Intent::is_ours) {
         wrap::allow();
     }
     let outcome = match intent {

@@ -228,6 +228,7 @@ fn told_of(run: &Run, journal: &Journal, entry: &JournalEntry) -> String {
     // Of what is known to the second, the second in which it was entered.
     let ended = clock(entry.to_s - 1.0);
     let counted = |noun| counted(number, noun);
+    let between = format!("between {} and {}", clock(entry.from_s), clock(entry.to_s));
     match kind {
         JournalKind::SlowCommand => format!("{what}{by} ran for {took} ({ended}, SLOWLOG)"),
         JournalKind::LargeRequest => {
@@ -237,21 +238,22 @@ fn told_of(run: &Run, journal: &Journal, entry: &JournalEntry) -> String {
         JournalKind::Latency => format!("latency event \"{what}\": {took} ({ended})"),
         JournalKind::Fork => {
             let why = if what.is_empty() { String::new() } else { format!(" for {what}") };
-            let between = format!("between {} and {}", clock(entry.from_s), clock(entry.to_s));
             format!("a fork{why} paused the server for {took} ({between})")
         }
         JournalKind::Save => {
-            let between = format!("from about {} to {}", clock(entry.from_s + 1.0), ended);
-            format!("a snapshot (RDB) was being written {between}")
+            let from = clock(entry.from_s + 1.0);
+            format!("a snapshot (RDB) was being written from about {from} to {ended}")
         }
         JournalKind::Rewrite => format!(
             "the append-only file was being rewritten from about {}",
             clock(entry.from_s + 1.0)
         ),
-        JournalKind::Eviction => format!("{} evicted within this second", counted("key")),
-        JournalKind::Expiry => format!("{} expired within this second", counted("key")),
-        JournalKind::Connections => format!("{} opened within this second", counted("connection")),
-        JournalKind::FullSync => format!("{} given the whole data set", counted("replica")),
+        JournalKind::Eviction => format!("{} evicted {between}", counted("key")),
+        JournalKind::Expiry => format!("{} expired {between}", counted("key")),
+        JournalKind::Connections => format!("{} opened {between}", counted("connection")),
+        JournalKind::FullSync => {
+            format!("the whole data set was sent to {} {between}", counted("replica"))
+        }
     }
 }
 

@@ -183,6 +183,13 @@ pub(super) fn between_samples(samples: &[ServerSample], ahead_s: f64) -> Vec<Jou
         if let Some(forks) = grown(|s| s.forks) {
             entries.push(JournalEntry { usec: new.fork_usec, ..entry(JournalKind::Fork, forks) });
         }
+        if let Some(rewrites) = grown(|s| s.aof_rewrites) {
+            // It goes on as long as samples see a child that writes.
+            let mut later = samples.iter().filter(|sample| sample.unix_s >= new.unix_s);
+            let ended = later.find(|sample| !sample.saving).or(samples.last());
+            let to_s = ended.map_or(new.unix_s, |sample| sample.unix_s) + ahead_s;
+            entries.push(JournalEntry { to_s, ..entry(JournalKind::Rewrite, rewrites) });
+        }
         for (kind, count, least) in [
             (JournalKind::Eviction, grown(|s| s.evicted_keys), 1),
             (JournalKind::Expiry, grown(|s| s.expired_keys), 1),
@@ -196,11 +203,13 @@ pub(super) fn between_samples(samples: &[ServerSample], ahead_s: f64) -> Vec<Jou
 }
 
 impl Journal {
-    /// Adds what samples tell. Forks that they tell of need no other mention.
+    /// Adds what samples tell. Forks and rewrites that they tell of need no other mention.
     pub(super) fn add_samples(&mut self, samples: &[ServerSample]) {
         let found = between_samples(samples, self.ahead_s);
-        if found.iter().any(|entry| entry.kind == JournalKind::Fork) {
-            self.entries.retain(|entry| entry.kind != JournalKind::Fork);
+        for kind in [JournalKind::Fork, JournalKind::Rewrite] {
+            if found.iter().any(|entry| entry.kind == kind) {
+                self.entries.retain(|entry| entry.kind != kind);
+            }
         }
         self.entries.extend(found);
         self.entries = longest(std::mem::take(&mut self.entries));
@@ -446,6 +455,21 @@ mod tests {
                 (JournalKind::Eviction, 2.5, None, Some(4)),
             ]
         );
+    }
+
+    #[test]
+    fn a_rewrite_lasts_as_long_as_samples_see_its_child() {
+        let sample = |unix_s, rewrites, saving| ServerSample {
+            unix_s,
+            aof_rewrites: Some(rewrites),
+            saving,
+            ..ServerSample::default()
+        };
+        let all =
+            [(1.0, 0, false), (2.0, 1, true), (3.0, 1, true), (4.0, 1, false), (5.0, 1, false)];
+        let found = between_samples(&all.map(|(s, n, saving)| sample(s, n, saving)), 0.5);
+        let [rewrite] = &found[..] else { panic!("{found:?}") };
+        assert_eq!((rewrite.kind, rewrite.from_s, rewrite.to_s), (JournalKind::Rewrite, 1.5, 4.5));
     }
 
     #[test]

@@ -51,6 +51,8 @@ pub struct ServerSample {
     pub connections: Option<u64>,
     /// Replicas that were given the whole data set.
     pub full_syncs: Option<u64>,
+    /// Rewrites of the append-only file that began.
+    pub aof_rewrites: Option<u64>,
     /// Whether the data set was being saved or the append-only file rewritten.
     pub saving: bool,
 }
@@ -73,6 +75,7 @@ impl ServerSample {
             fork_usec: info.number("latest_fork_usec"),
             connections: info.number("total_connections_received"),
             full_syncs: info.number("sync_full"),
+            aof_rewrites: info.number("aof_rewrites"),
             saving: info.saving() || info.rewriting(),
         }
     }

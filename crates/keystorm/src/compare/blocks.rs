@@ -232,8 +232,16 @@ impl<'b, 'r> Blocks<'b, 'r> {
             void => format!(" ({void} void)"),
         };
         let blocks = self.wanted;
-        format!("{name}, block {block} of {blocks}{again}, {}", self.names[side])
+        // What tells the runs apart comes first: a narrow terminal shows no more.
+        let side = short_name(&self.names[side]);
+        format!("{side}, block {block} of {blocks}{again}, {name}")
     }
+}
+
+/// What a name ends with in parentheses, which tells servers of one product apart; or else all of it.
+fn short_name(name: &str) -> &str {
+    let inner = name.strip_suffix(')').and_then(|name| name.rsplit_once(" ("));
+    inner.map_or(name, |(_, inner)| inner)
 }
 
 /// Why a run says nothing of its server: something that comes and goes. A client that is full, or a CPU

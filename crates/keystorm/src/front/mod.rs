@@ -410,6 +410,23 @@ impl Output {
     }
 }
 
+/// Front ends of other tools, whose output keeps the lines of that tool.
+const IMITATIONS: [&dyn FrontEnd; 4] =
+    [&redis_benchmark::RedisBenchmark, &memtier::Memtier, &ycsb::YcsbFront, &rpc_perf::RpcPerf];
+
+/// Whether a command line is in keystorm's own words, so that an error in it may be laid out as suits the
+/// terminal.
+pub(crate) fn is_own(called_as: &OsStr, args: &[OsString]) -> bool {
+    let imitated = |name: Option<&OsStr>| {
+        let name = name.and_then(OsStr::to_str).unwrap_or_default();
+        IMITATIONS.iter().any(|front| front.names().contains(&name))
+    };
+    let is_as =
+        |word: &OsString| word.to_str().is_some_and(|w| w == "--as" || w.starts_with("--as="));
+    let first = args.first().map(OsString::as_os_str);
+    !imitated(Path::new(called_as).file_stem()) && !imitated(first) && !args.iter().any(is_as)
+}
+
 /// Chooses the front end and lets it read the arguments.
 pub(crate) fn parse(called_as: &OsStr, mut args: Vec<OsString>) -> Result<Intent, UsageError> {
     let program = Path::new(called_as).file_stem().and_then(OsStr::to_str).unwrap_or_default();

@@ -55,6 +55,35 @@ fn a_snapshot_a_slow_command_and_a_stopped_server_are_named_with_their_times() {
 }
 
 #[test]
+fn a_rewrite_evictions_and_a_storm_of_connections_are_named_with_their_times() {
+    let server = Server::redis();
+    server.ask(&["CONFIG", "SET", "appendonly", "yes"]);
+    server.ask(&["CONFIG", "SET", "maxmemory-policy", "allkeys-lru"]);
+    let (_dir, file) = place();
+    let line = format!("--json {} --rps 1000 --duration 8 --sample get k", file.display());
+    let running = server.keystorm(&line).start();
+    answered(&running, &server, 1500);
+    server.ask(&["BGREWRITEAOF"]);
+    answered(&running, &server, 3500);
+    server.ask(&["CONFIG", "SET", "maxmemory", "20mb"]);
+    server.ask(&["DEBUG", "POPULATE", "100000", "key", "500"]);
+    server.ask(&["SET", "one", "more"]);
+    answered(&running, &server, 5000);
+    let address = ("127.0.0.1", server.port());
+    let storm: Vec<_> = (0..100).map(|_| std::net::TcpStream::connect(address).unwrap()).collect();
+    answered(&running, &server, 6500);
+    drop(storm);
+    running.wait().ok();
+    let journal = &json(&file)["tests"][0]["watched"]["servers"][0]["journal"];
+    for kind in ["rewrite", "eviction", "connections"] {
+        let entries = journal["entries"].as_array().unwrap();
+        let entry = entries.iter().find(|entry| entry["kind"] == kind);
+        let entry = entry.unwrap_or_else(|| panic!("no {kind} in {journal:#}"));
+        assert!(entry["from_s"].as_f64().unwrap() > 1e9, "{entry:#}");
+    }
+}
+
+#[test]
 fn by_a_peers_name_nothing_of_this_is_asked() {
     let server = Server::redis();
     let (_link_dir, peer) = called("redis-benchmark");

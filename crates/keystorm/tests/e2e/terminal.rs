@@ -142,3 +142,16 @@ fn sentences_keep_to_the_width_of_the_terminal() {
     let told: Vec<&str> = told.take(3).collect();
     assert!(told.iter().all(|line| line.chars().count() <= 60), "{told:?}");
 }
+
+#[test]
+fn an_error_of_the_command_line_keeps_to_the_width_of_the_terminal() {
+    let said = |line: &str| {
+        let command = format!("sh -c 'stty cols 60 && {KEYSTORM} {line}; true'");
+        Keystorm::of("script", ["-qec", &command, "/dev/null"]).run().ok().out
+    };
+    let own = said("--name x -t set,get");
+    assert!(own.contains("--name works with a single test only"), "{own:?}");
+    assert!(own.lines().all(|line| line.trim_end().chars().count() <= 60), "{own:?}");
+    let by_peer = said("--as redis-benchmark --name x -t set,get");
+    assert!(by_peer.lines().any(|line| line.trim_end().chars().count() > 60), "{by_peer:?}");
+}
