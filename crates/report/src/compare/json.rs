@@ -1,6 +1,7 @@
 //! The comparison as the document `keystorm.compare/1`, fixed by
 //! `docs/schema/keystorm.compare.1.json`.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -187,8 +188,11 @@ fn figure(row: &Row, told: bool) -> Value {
 }
 
 fn limited(limits: &Limits) -> Value {
-    let counts = limits.iter().map(|(limit, count)| (limit.name().to_owned(), Value::from(*count)));
-    Value::Object(counts.collect())
+    let mut counts = BTreeMap::<&str, usize>::new();
+    for (limit, count) in limits {
+        *counts.entry(limit.by.name()).or_default() += count;
+    }
+    json!(counts)
 }
 
 fn regression(regression: &Regression) -> Value {

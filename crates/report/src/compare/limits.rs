@@ -1,18 +1,36 @@
 //! What limited the runs of each side, and what that says against their ratio.
 
 use super::Glance;
-use crate::LimitedBy;
+use crate::{Finding, LimitedBy, verdict};
+
+/// What limited a run, as tables tell it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limit {
+    /// Who or what.
+    pub by: LimitedBy,
+    /// Nothing did: the schedule was kept.
+    pub kept: bool,
+}
+
+impl Limit {
+    /// In a word or two, as the verdict says it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        verdict::class(self.by, self.kept.then_some(Finding::ScheduleKept))
+    }
+}
 
 /// What limited the runs of a side, most frequent first.
-pub type Limits = Vec<(LimitedBy, usize)>;
+pub type Limits = Vec<(Limit, usize)>;
 
 /// Counts them.
 pub(super) fn limits(side: &[Glance]) -> Limits {
     let mut limits: Limits = Vec::new();
-    for Glance { limited_by, .. } in side {
-        match limits.iter_mut().find(|(limit, _)| limit == limited_by) {
+    for Glance { limited_by: by, kept, .. } in side {
+        let limit = Limit { by: *by, kept: *kept };
+        match limits.iter_mut().find(|(known, _)| *known == limit) {
             Some((_, count)) => *count += 1,
-            None => limits.push((*limited_by, 1)),
+            None => limits.push((limit, 1)),
         }
     }
     limits.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
@@ -21,7 +39,7 @@ pub(super) fn limits(side: &[Glance]) -> Limits {
 
 /// What at least half of a side's runs were limited by.
 pub(super) fn mostly(limits: &Limits, runs: usize) -> Option<LimitedBy> {
-    limits.first().filter(|(_, count)| count * 2 >= runs).map(|(limit, _)| *limit)
+    limits.first().filter(|(_, count)| count * 2 >= runs).map(|(limit, _)| limit.by)
 }
 
 /// What to know before believing a ratio, from what limited its sides.
@@ -99,7 +117,7 @@ pub(super) fn warnings(limits: &[Limits; 2], runs: [usize; 2], open_loop: bool) 
 #[must_use]
 pub fn limited(limits: &Limits) -> String {
     let runs: usize = limits.iter().map(|(_, count)| count).sum();
-    let part = |(at, (limit, count)): (usize, &(LimitedBy, usize))| match at {
+    let part = |(at, (limit, count)): (usize, &(Limit, usize))| match at {
         0 => format!("{} ({count} of {runs} runs)", limit.name()),
         _ => format!("{} ({count})", limit.name()),
     };

@@ -27,13 +27,13 @@ use serde::Serialize;
 use workload::{Endpoint, Plan, quantity};
 
 use crate::warned::alike;
-use crate::{Cause, Failures, Figures, LimitedBy, Metric, Run, Summary, escape};
+use crate::{Cause, Failures, Figures, Finding, LimitedBy, Metric, Run, Summary, escape};
 
 pub use csv::{write_head as write_csv_head, write_test as write_csv_test};
 pub use gate::{Gate, GateState, Regression, WATCHED, notes};
 pub use headline::{called, change};
 pub use json::{document, subject_value, to_json};
-pub use limits::{Caution, Limits, limited};
+pub use limits::{Caution, Limit, Limits, limited};
 pub use names::{SettingDifference, differing_settings, name};
 pub use operations::OperationComparison;
 pub use refusal::{Refusal, RefusalKind};
@@ -169,6 +169,7 @@ pub struct Glance {
     operations: Vec<(String, Figures)>,
     failures: Failures,
     limited_by: LimitedBy,
+    kept: bool,
     warnings: Vec<String>,
     run: Arc<Run>,
 }
@@ -185,6 +186,7 @@ impl Glance {
                 operations: operations::figures(&summary.operations),
                 failures: Failures::of(&run.measurement),
                 limited_by: run.verdict.limited_by,
+                kept: run.verdict.finding == Some(Finding::ScheduleKept),
                 warnings: run.warnings.clone(),
                 run: Arc::new(run.clone()),
             }

@@ -231,6 +231,18 @@ fn equals_seldom_look_like_a_regression() {
 }
 
 #[test]
+fn a_schedule_that_was_kept_is_no_limit_and_one_that_was_missed_is() {
+    let mut side = glances(3, 1e5, 0.01, 1);
+    side.iter_mut().for_each(|glance| glance.limited_by = LimitedBy::Schedule);
+    side[0].kept = true;
+    side[2].kept = true;
+    let test = compared(Pairing::None, &side, &side);
+    assert_eq!(limited(&test.limits[0]), "not saturated (2 of 3 runs), schedule (1)");
+    let json = to_json(&comparison(vec![test], None)).unwrap();
+    assert!(json.contains(r#""schedule": 3"#) || json.contains(r#""schedule":3"#), "{json}");
+}
+
+#[test]
 fn limits_of_ours_are_warned_of() {
     let limited = |by: &[LimitedBy]| -> Vec<Glance> {
         let mut glances = glances(by.len(), 1e5, 0.01, 1);

@@ -297,6 +297,7 @@ fn told_as_it_was(events: &[(Event, u64)], parts: PlanParts, early_ns: u64) {
         Pace::Closed => None,
         Pace::Open(schedule) => Some(schedule.peak_per_s()),
     };
+    let load = format!("{rate:?} per second on {} connections", parts.fleet.connections);
     let got = measured(parts, &history);
     assert_eq!(got.ending, Ending::Complete, "{events:?}");
     let name = |node: u16| format!("127.0.0.1:{}", FIRST_PORT + node);
@@ -323,7 +324,8 @@ fn told_as_it_was(events: &[(Event, u64)], parts: PlanParts, early_ns: u64) {
                 && *from <= from_ns + late_ns
                 && until
         };
-        assert!(told.iter().any(|o| is_it(&o)), "{node} at {from_ns} in {events:?}: {shown:?}");
+        let is_told = told.iter().any(|o| is_it(&o));
+        assert!(is_told, "{node} at {from_ns} in {events:?}, {load}: {shown:?}");
     }
     let all_dead = history.holders.iter().all(|(_, alive)| !alive);
     let said = got.outages.iter().any(|outage| outage.of_all);
