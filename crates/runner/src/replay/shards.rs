@@ -96,11 +96,21 @@ impl History {
 
     /// A time in which a node of this moment is asked for something, at so many requests a second with keys at
     /// random: an outage is noticed with the first of them. None is longer in a hundred thousand.
-    fn asked_within_ns(&self, node: u16, at_ns: u64, rate: Option<f64>) -> u64 {
-        let Some(rate) = rate else { return 0 };
+    fn asked_within_ns(&self, node: u16, at_ns: u64, rate: f64) -> u64 {
         let (_, owners) = self.owners.iter().rev().find(|(from_ns, _)| *from_ns <= at_ns).unwrap();
         let share = owners.iter().filter(|owner| **owner == node).count() as f64 / BLOCKS as f64;
         (12.0 / (rate * share) * SECOND as f64) as u64
+    }
+
+    /// Until when at the latest a closed loop asks other nodes for nothing: what waited for a node while it was
+    /// away goes first when it is back. With the time until that is noted.
+    fn caught_up_ns(&self, at_ns: u64) -> u64 {
+        let before =
+            self.outages.iter().filter_map(|(_, from_ns, to_ns)| Some((from_ns, (*to_ns)?)));
+        let caught_up = before
+            .filter(|(_, to_ns)| *to_ns < at_ns)
+            .map(|(from_ns, to_ns)| to_ns + 2 * (to_ns - from_ns) + ASKED_NS);
+        caught_up.max().unwrap_or_default()
     }
 
     /// Whether it can happen to what is there.
@@ -313,7 +323,11 @@ fn told_as_it_was(events: &[(Event, u64)], parts: PlanParts, early_ns: u64) {
         .collect();
     assert_eq!(told.len(), history.outages.len(), "{events:?}: {shown:?}");
     for (node, from_ns, to_ns) in &history.outages {
-        let late_ns = EXACT_NS + history.asked_within_ns(*node, *from_ns, rate);
+        let idle_ns = match rate {
+            Some(rate) => history.asked_within_ns(*node, *from_ns, rate),
+            None => history.caught_up_ns(*from_ns).saturating_sub(*from_ns),
+        };
+        let late_ns = EXACT_NS + idle_ns;
         let is_it = |(who, from, to, end): &&(&str, u64, u64, bool)| {
             let until = match to_ns {
                 Some(to_ns) => *to + EXACT_NS >= *to_ns && *to <= to_ns + LATE_NS && !end,
