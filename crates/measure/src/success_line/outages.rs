@@ -63,14 +63,18 @@ impl SuccessLine {
         // Servers share a schedule.
         let sharing = self.nodes.iter().filter(|line| !line.ok.is_empty()).count().max(1) as u64;
         let usual = Usual { due_every_ns: usual.due_every_ns.saturating_mul(sharing), ..*usual };
-        let search = Search {
+        let mut search = Search {
             lines: &self.nodes,
             tenures,
             away: away.collect(),
             end: end.min(KEPT_MAX),
             usual,
+            counted: Vec::new(),
         };
-        let mut outages: Vec<Outage> = tenures.iter().flat_map(|t| search.of(t)).collect();
+        let mut outages = Vec::new();
+        for tenure in tenures {
+            outages.extend(search.of(tenure));
+        }
         outages.sort_by_key(|outage| outage.from_ns);
         let last = self.nodes.iter().map(|line| line.ok.len()).max().unwrap_or(0);
         let since_ns = outages.iter().filter(|o| o.to_the_end).map(|o| o.from_ns).max();
@@ -89,6 +93,9 @@ struct Search<'l> {
     away: Vec<Range<usize>>,
     end: usize,
     usual: Usual,
+    /// Servers and slices whose failures are in an outage that was found: a success at the edge of two
+    /// outages leaves its slice to the first.
+    counted: Vec<(u16, Range<usize>)>,
 }
 
 /// How a silence ends.
@@ -98,9 +105,9 @@ struct Ending {
     to_the_end: bool,
 }
 
-impl Search<'_> {
+impl<'l> Search<'l> {
     /// The outages that began in a tenure.
-    fn of(&self, tenure: &Tenure) -> Vec<Outage> {
+    fn of(&mut self, tenure: &Tenure) -> Vec<Outage> {
         let Some(line) = self.lines.get(usize::from(tenure.node)) else { return Vec::new() };
         let unanswered = line.failures.values().any(|f| f.lost + f.timed_out > 0);
         let looked = !line.looks.contains(&Look::Unknown);
@@ -120,7 +127,7 @@ impl Search<'_> {
             let Some(first) = line.successes(begun, to).next() else { return outages };
             begun = first + 1;
         }
-        let (mut calm_from, own) = (begun, [line]);
+        let (mut calm_from, own) = (begun, [(tenure.node, line)]);
         let endings = line.successes(begun, to).map(|at| Ending { at, to_the_end: false });
         for ending in endings.chain([self.ending(tenure)]) {
             let from = std::mem::replace(&mut begun, ending.at + 1);
@@ -128,7 +135,7 @@ impl Search<'_> {
                 continue;
             }
             let after;
-            let lines: &[&NodeLine] = if ending.at >= to && tenure.to_ns.is_some() {
+            let lines: &[(u16, &NodeLine)] = if ending.at >= to && tenure.to_ns.is_some() {
                 after = self.with_heirs(tenure);
                 &after
             } else {
@@ -143,11 +150,12 @@ impl Search<'_> {
             for part in parts {
                 let goes_on = part.end == ending.at;
                 let span = self.trimmed(part);
-                let mut outage = outage(tenure.node, lines, span.clone());
+                let mut outage = self.outage(tenure.node, lines, span.clone());
                 let least = if outage.first_failure_ns.is_some() { FAILING_MIN } else { silent };
-                if self.seen(span) < least.max(usual) {
+                if self.seen(span.clone()) < least.max(usual) {
                     continue;
                 }
+                self.counted.extend(lines.iter().map(|(node, _)| (*node, within(&span))));
                 outage.to_the_end = ending.to_the_end && goes_on;
                 outage.rate_before_per_s =
                     before.or_else(|| outages.last().and_then(|last| last.rate_before_per_s));
@@ -190,7 +198,7 @@ impl Search<'_> {
     }
 
     /// The lines of a server whose tenure ended, of its heirs, and of theirs.
-    fn with_heirs(&self, tenure: &Tenure) -> Vec<&NodeLine> {
+    fn with_heirs(&self, tenure: &Tenure) -> Vec<(u16, &'l NodeLine)> {
         let (mut nodes, mut of) = (vec![tenure.node], vec![tenure]);
         while let Some(tenure) = of.pop() {
             for heir in &tenure.heirs {
@@ -200,7 +208,7 @@ impl Search<'_> {
                 }
             }
         }
-        nodes.into_iter().filter_map(|node| self.lines.get(usize::from(node))).collect()
+        nodes.into_iter().filter_map(|n| Some((n, self.lines.get(usize::from(n))?))).collect()
     }
 
     /// A silence without what of it, at either end, was the client's own.
@@ -224,43 +232,54 @@ impl Search<'_> {
             |away: &Range<usize>| away.end.min(span.end).saturating_sub(away.start.max(span.start));
         span.len() - self.away.iter().map(of).sum::<usize>().min(span.len())
     }
+    /// The silence in these slices, and what failed in it and is in no other.
+    fn outage(&self, node: u16, lines: &[(u16, &NodeLine)], span: Range<usize>) -> Outage {
+        let within = within(&span);
+        let overlaps =
+            |(_, of): &&(u16, Range<usize>)| of.start < within.end && within.start < of.end;
+        let counted: Vec<_> = self.counted.iter().filter(overlaps).collect();
+        let mut failures = Failures::default();
+        let mut first: Option<usize> = None;
+        for (node, line) in lines {
+            for (index, more) in line.failures.range(within.clone()) {
+                if !counted.iter().any(|(of, slices)| of == node && slices.contains(index)) {
+                    first = Some(first.map_or(*index, |first| first.min(*index)));
+                    failures.merge(more);
+                }
+            }
+        }
+        Outage {
+            node,
+            from_ns: span.start as u64 * SLICE_NS,
+            to_ns: span.end as u64 * SLICE_NS,
+            to_the_end: false,
+            of_all: false,
+            first_failure_ns: first.map(|index| index as u64 * SLICE_NS),
+            failures,
+            rate_before_per_s: None,
+            recovered_ns: None,
+        }
+    }
 }
 
-/// The silence in these slices, and what failed in it.
-fn outage(node: u16, lines: &[&NodeLine], span: Range<usize>) -> Outage {
-    let within = span.start.saturating_sub(1)..=span.end;
-    let mut failures = Failures::default();
-    let mut first: Option<usize> = None;
-    for (index, more) in lines.iter().flat_map(|line| line.failures.range(within.clone())) {
-        first = Some(first.map_or(*index, |first| first.min(*index)));
-        failures.merge(more);
-    }
-    Outage {
-        node,
-        from_ns: span.start as u64 * SLICE_NS,
-        to_ns: span.end as u64 * SLICE_NS,
-        to_the_end: false,
-        of_all: false,
-        first_failure_ns: first.map(|index| index as u64 * SLICE_NS),
-        failures,
-        rate_before_per_s: None,
-        recovered_ns: None,
-    }
+/// The slices of a silence and those of the successes at its ends, which may hold failures too.
+fn within(span: &Range<usize>) -> Range<usize> {
+    span.start.saturating_sub(1)..span.end + 1
 }
 
-fn sum(lines: &[&NodeLine], from: usize, to: usize) -> u64 {
-    lines.iter().map(|line| line.sum(from, to)).sum()
+fn sum(lines: &[(u16, &NodeLine)], from: usize, to: usize) -> u64 {
+    lines.iter().map(|(_, line)| line.sum(from, to)).sum()
 }
 
 /// Successes per second in the second before slice `to`, but not before `calm_from`.
-fn rate(lines: &[&NodeLine], calm_from: usize, to: usize) -> Option<f64> {
+fn rate(lines: &[(u16, &NodeLine)], calm_from: usize, to: usize) -> Option<f64> {
     let from = to.saturating_sub(BEFORE_MAX).max(calm_from);
     let slices = to.checked_sub(from).filter(|slices| *slices >= BEFORE_MIN)?;
     Some(sum(lines, from, to) as f64 * 1e9 / (slices as u64 * SLICE_NS) as f64)
 }
 
 /// The first slice from `at` on where the rate is back.
-fn recovery(lines: &[&NodeLine], at: usize, end: usize, rate_per_s: f64) -> Option<usize> {
+fn recovery(lines: &[(u16, &NodeLine)], at: usize, end: usize, rate_per_s: f64) -> Option<usize> {
     let wanted = rate_per_s * (BACK_OVER as u64 * SLICE_NS) as f64 / 1e9 * BACK_SHARE;
     let last = end.checked_sub(BACK_OVER)?;
     (at..=last).find(|from| sum(lines, *from, from + BACK_OVER) as f64 >= wanted)

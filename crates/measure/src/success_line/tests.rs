@@ -52,6 +52,28 @@ fn an_outage_has_its_times_and_counts() {
 }
 
 #[test]
+fn a_failure_between_two_outages_counts_once() {
+    let mut line = line(&[(0, 2000), (2300, 2310), (2600, 4000)]);
+    let errors = Failures { errors: 2, ..Failures::default() };
+    for at_ms in [2100, 2300, 2450] {
+        fail(&mut line, 0, at_ms, errors);
+    }
+    let outages = line.outages(4 * SECOND, &Usual::default(), &[], &[]);
+    let told = outages.iter().map(|o| (o.from_ns / MS, o.first_failure_ns, o.failures.errors));
+    let first = |ms: u64| Some(ms * MS);
+    assert_eq!(told.collect::<Vec<_>>(), [(2000, first(2100), 4), (2310, first(2450), 2)]);
+    // The success at the edge may be of whoever has to answer from then on.
+    let mut line = lines(&[(&[(0, 2000)], &[(0, 2300)]), (&[(2300, 2310), (2600, 4000)], ALL)]);
+    for at_ms in [2100, 2300, 2450] {
+        fail(&mut line, 1, at_ms, errors);
+    }
+    let tenures = [tenure(0, 0, Some(2050), &[1]), heir(1, 2050, None, &[])];
+    let outages = line.outages(4 * SECOND, &Usual::default(), &tenures, &[]);
+    let told = outages.iter().map(|o| (o.node, o.from_ns / MS, o.failures.errors));
+    assert_eq!(told.collect::<Vec<_>>(), [(0, 2000, 4), (1, 2310, 2)]);
+}
+
+#[test]
 fn the_rate_comes_back_later_than_the_first_success() {
     let mut line = line(&[(0, 2000), (5000, 9000)]);
     for at in (3000..5000).step_by(10) {

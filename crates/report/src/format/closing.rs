@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use crate::quantity::msec_at_most;
-use crate::{Metric, Repeats, Summary, Warned, escape, resting};
+use crate::quantity::marked_columns_or;
+use crate::{Metric, Repeats, Summary, Warned, escape};
 
 /// What is kept of each test until then.
 #[derive(Default)]
@@ -25,12 +25,11 @@ struct Row {
 impl Closing {
     /// Adds a test, and gives what it warns of that no test before it did.
     pub(super) fn add<'r>(&mut self, summary: &Summary<'r>) -> Vec<&'r str> {
-        let figures = &summary.response;
+        let [_, _, p50, _, p99, max] = marked_columns_or("-", &summary.response);
         self.rows.push(Row {
             title: summary.title.clone(),
             throughput: Metric::Throughput.written(summary.throughput_rps),
-            latencies: [(figures.p50_ns, 0.5), (figures.p99_ns, 0.99), (figures.max_ns, 1.0)]
-                .map(|(ns, q)| resting::marked(msec_at_most(ns), q, figures.count)),
+            latencies: [p50, p99, max],
             limit: summary.run.verdict.class(),
             complete: summary.shortfall().is_none(),
         });

@@ -421,6 +421,16 @@ mod tests {
     }
 
     #[test]
+    fn a_test_of_errors_only_has_no_latencies_in_the_table() {
+        let mut failed = fixture::run(fixture::parts(), &[]);
+        (0..9).for_each(|_| failed.measurement.total.errors.add("OOM", "OOM command not allowed"));
+        let text = written(OURS, &[&fixture::complete(), &failed]);
+        let table = text.split("====== 2 tests ======\n").nth(1).unwrap();
+        let cells: Vec<&str> = table.lines().nth(2).unwrap().split_whitespace().collect();
+        assert_eq!(cells[2..5], ["-"; 3], "{table}");
+    }
+
+    #[test]
     fn a_warning_is_told_once_and_then_with_its_tests() {
         let mut run = fixture::limited();
         run.warnings = vec!["load: 1.5 tasks on 2 CPUs".to_owned()];

@@ -295,8 +295,9 @@ fn others(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Option<S
     let long = usec as f64 * 1e3 >= OTHERS_SHARE * wall_ns as f64 && usec > 0;
     (many || long).then(|| {
         format!(
-            "other clients sent {} commands during the test (ours were {})",
+            "other clients sent {} command{} during the test (ours were {})",
             count(calls as f64),
+            if calls == 1 { "" } else { "s" },
             count(sent as f64)
         )
     })
