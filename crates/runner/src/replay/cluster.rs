@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use measure::Ending;
-use wire::cluster::{Node, Role, Topology};
+use wire::cluster::{Node, Role, Topology, slot_of};
 use workload::{ClusterOptions, CommandSpec, OnError, Pace, PlanParts, Stop};
 
 use super::server::Server;
@@ -103,4 +103,32 @@ fn a_transaction_follows_its_key_to_the_node_that_imports_it() {
     assert_eq!(words[..7], ["MULTI", "SET", "EXEC", "ASKING", "MULTI", "SET", "EXEC"]);
     assert_eq!((words.len(), words.iter().filter(|w| **w == "ASKING").count()), (34, 1));
     assert_eq!(got.nodes[0].asked, 1);
+}
+
+/// A master that has come back and does not serve its slots yet, as after a restart.
+#[test]
+fn a_node_that_turns_requests_away_holds_up_no_other() {
+    for per_s in [None, Some(1000.0)] {
+        let mut plan = on_cluster(6, 1, Stop::AfterNs(4 * SECOND));
+        plan.pace = per_s.map_or(plan.pace, Pace::constant);
+        let answer = |words: &[String], before: usize| -> Vec<u8> {
+            let is_down = slot_of(words[1].as_bytes()) >= 10_923 && before < 3000;
+            let said: &[u8] =
+                if is_down { b"-CLUSTERDOWN The cluster is down\r\n" } else { b"+OK\r\n" };
+            said.to_vec()
+        };
+        let server = Server::taking(MS / 5).answering(answer);
+        let (got, _) = replay_on(plan, server, Some(&masters(3)));
+        assert_eq!((got.ending, got.total.errors.total()), (Ending::Complete, 0));
+        let ok: Vec<u64> = got.nodes.iter().map(|node| node.ok).collect();
+        assert_eq!(ok.iter().sum::<u64>(), got.total.requests());
+        assert!(got.nodes[2].retried > 100, "{:?}", got.nodes[2]);
+        if per_s.is_some() {
+            assert_eq!(got.total.requests(), 4000, "{ok:?}");
+        }
+        for node in &got.nodes[..2] {
+            let longest_ns = node.response.max_ns().unwrap();
+            assert!(longest_ns < 100 * MS, "{}: {longest_ns} ns, {ok:?}", node.name);
+        }
+    }
 }

@@ -26,6 +26,9 @@ pub(super) use queues::{Lane, NodeQueues};
 const WAITING_PIPELINES: usize = 4;
 /// The same of an open loop, or while the node is gone and the route waits for it, in requests.
 const WAITING_LARGE: usize = 1 << 20;
+/// Commands set aside that take no room. Each is sent again five times a second, so that many more would
+/// keep the client from what it can do.
+const SET_ASIDE_MAX: u64 = 4096;
 
 /// A route to several servers.
 pub(super) trait ByNode: Route {
@@ -87,6 +90,9 @@ pub(super) struct Shared<M> {
     pub(super) queues: NodeQueues<M>,
     /// Commands that may be in flight on all connections.
     pub(super) in_flight_max: u64,
+    /// Commands under way that wait until they are sent again: they leave their room to others, as what
+    /// waits for a node that is gone does.
+    pub(super) set_aside: u64,
     /// There are fewer connections to fill than nodes to reach.
     scarce: bool,
     /// What is sent together.
@@ -118,6 +124,7 @@ impl<M> Shared<M> {
         Self {
             queues: NodeQueues::new(if rolling { 1 } else { depth }, capacity, gone),
             in_flight_max: sequences * plan.sequence.len() as u64,
+            set_aside: 0,
             scarce: connections < nodes,
             out: Vec::new(),
             lost_at_once: 0,
@@ -134,6 +141,7 @@ impl<M> Shared<M> {
             queues: queues.holding(capacity).of_clients(clients),
             // Each connection has room of its own.
             in_flight_max: u64::MAX,
+            set_aside: 0,
             scarce: false,
             out: Vec::new(),
             lost_at_once: 0,
@@ -144,7 +152,13 @@ impl<M> Shared<M> {
     /// many commands being in flight.
     #[inline]
     pub(super) fn is_full(&self, in_flight: u64) -> bool {
-        self.scarce && in_flight + self.queues.waiting() as u64 >= self.in_flight_max
+        self.scarce && in_flight + self.queues.waiting() as u64 >= self.under_way_max()
+    }
+
+    /// Commands that may be under way, in flight or set aside.
+    #[inline]
+    fn under_way_max(&self) -> u64 {
+        self.in_flight_max.saturating_add(self.set_aside.min(SET_ASIDE_MAX))
     }
 
     /// Whether a request that became due could be sent.
@@ -300,7 +314,7 @@ fn send_pipeline<E: Engine, P: Protocol, R: ByNode>(
         let (is_new, commands) = (!R::was_sent(next), u64::from(next.left));
         let begins = !route.has_begun(next);
         if is_new {
-            let full = *in_flight + commands > route.shared().in_flight_max;
+            let full = *in_flight + commands > route.shared().under_way_max();
             if full {
                 // Whatever room there was is taken by what is in flight elsewhere.
                 route.shared_mut().queues.no_room_before(lane, now_ns);

@@ -6,6 +6,7 @@
 
 mod balance;
 mod job;
+mod later;
 mod nearest;
 mod ownership;
 mod recovery;
@@ -25,6 +26,7 @@ use super::by_node::{Lane, Shared};
 use crate::request::{Answer, Request};
 use crate::worker::{Worker, WorkerContext};
 pub use job::{ClusterJob, Refresh};
+use later::Later;
 use ownership::Known;
 use slot_map::SlotMap;
 pub(crate) use topology_watch::{StopWatch, TopologyWatch};
@@ -48,7 +50,7 @@ pub(crate) struct Cluster<'r> {
     unbalanced: bool,
     /// What is to be sent elsewhere or again: found while reading, and waiting for its time.
     turned_away: Vec<(u16, ClusterRequest, String)>,
-    later: Vec<(u64, ClusterRequest)>,
+    later: Later,
 }
 
 /// A command, or a sequence that cannot be taken apart, on its way to a reply.
@@ -215,8 +217,14 @@ impl<'r> Cluster<'r> {
             numbers: Vec::new(),
             unbalanced: false,
             turned_away: Vec::new(),
-            later: Vec::new(),
+            later: Later::default(),
         }
+    }
+
+    /// Puts a request that a node turned away off until this time.
+    fn put_off(&mut self, until_ns: u64, request: ClusterRequest) {
+        self.later.put(until_ns, request);
+        self.shared.set_aside = self.later.commands();
     }
 
     /// The number that all workers know a node by.
@@ -271,8 +279,7 @@ fn note_asked<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '_, E, P>) 
     let busy = worker.connections.iter().filter(|c| c.requests.commands() > 0);
     let nodes = || 0..route.numbers.len() as u16;
     let waiting = nodes().filter(|n| route.shared.queues.is_awaited(*n));
-    let resent =
-        route.later.iter().filter_map(|(_, request)| route.map.last_owner(request.mark.slot));
+    let resent = route.later.iter().filter_map(|request| route.map.last_owner(request.mark.slot));
     // With no connection nothing is drawn that could wait: whoever had to answer is missed.
     let missed = nodes().filter(|n| worker.is_cut_off() && route.is_known_to_be_asked(*n));
     for node in busy.map(|c| c.place.node).chain(waiting).chain(resent).chain(missed) {

@@ -43,10 +43,9 @@ pub(super) fn drop_overdue<E: Engine, P: Protocol>(
             dropped.extend(route.shared.queues.take(node, overdue).into_iter().map(|r| (node, r)));
         }
     }
-    let (late, later): (Vec<_>, Vec<_>) =
-        std::mem::take(&mut route.later).into_iter().partition(|(_, request)| overdue(request));
-    route.later = later;
-    for (_, request) in late {
+    let late = route.later.take(overdue);
+    route.shared.set_aside = route.later.commands();
+    for request in late {
         dropped.push((route.map.route(request.mark.slot, request.mark.read_only), request));
     }
     let now_ns = worker.engine.now_ns();

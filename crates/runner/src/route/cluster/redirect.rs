@@ -102,7 +102,7 @@ fn redirect_one<E: Engine, P: Protocol>(
         }
         _ => {
             let wait_ns = (WAIT_NS << request.mark.tries.min(8)).min(WAIT_MAX_NS);
-            worker.route.later.push((now_ns + wait_ns, request));
+            worker.route.put_off(now_ns + wait_ns, request);
         }
     }
     Ok(())
@@ -138,14 +138,9 @@ fn refuse<E: Engine, P: Protocol>(
 pub(super) fn send_again<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '_, E, P>) {
     let now_ns = worker.engine.now_ns();
     let route = &mut worker.route;
-    let mut n = 0;
-    while n < route.later.len() {
-        if route.later[n].0 > now_ns {
-            n += 1;
-            continue;
-        }
-        let (_, request) = route.later.swap_remove(n);
+    while let Some(request) = route.later.take_ended(now_ns) {
         let node = route.map.route(request.mark.slot, request.mark.read_only);
         route.shared.queues.push_again(request.mark.lane(node), request);
     }
+    route.shared.set_aside = route.later.commands();
 }

@@ -225,7 +225,7 @@ impl Route for Cluster<'_> {
 
     #[inline]
     fn has_news(&self, now_ns: u64) -> bool {
-        self.watch.version() != self.version || self.later.iter().any(|(ns, _)| *ns <= now_ns)
+        self.watch.version() != self.version || self.later.ended(now_ns)
     }
 
     fn take_news<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
@@ -234,7 +234,7 @@ impl Route for Cluster<'_> {
 
     fn wake_ns<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>, now_ns: u64) -> u64 {
         let route = &worker.route;
-        let later_ns = route.later.iter().map(|(ns, _)| *ns).min().unwrap_or(u64::MAX);
+        let later_ns = route.later.first_ns().unwrap_or(u64::MAX);
         // While something is amiss, news of the cluster may come at any time; past the end, what
         // is to be sent again is waited for as well.
         let amiss = route.unbalanced
@@ -272,7 +272,7 @@ impl Route for Cluster<'_> {
             let resent = self.shared.queues.drain(node).into_iter().filter(|r| r.was_ever_sent());
             unanswered.extend(resent.map(|request| (node, request)));
         }
-        for (_, request) in std::mem::take(&mut self.later) {
+        for request in self.later.take(|_| true) {
             let node = self.map.route(request.mark.slot, request.mark.read_only);
             unanswered.push((node, request));
         }
