@@ -30,6 +30,19 @@ pub struct Outage {
 }
 
 impl Outage {
+    /// Shortest outage if something failed in it, in nanoseconds.
+    pub const FAILING_MIN_NS: u64 = 100_000_000;
+    /// Shortest outage if nothing did, so that it can only be silence, in nanoseconds. A busy machine can
+    /// hold a client up for less.
+    pub const SILENT_MIN_NS: u64 = 500_000_000;
+
+    /// Whether it is long enough to tell of.
+    #[must_use]
+    pub fn is_long(&self) -> bool {
+        let failing = self.first_failure_ns.is_some();
+        self.length_ns() >= if failing { Self::FAILING_MIN_NS } else { Self::SILENT_MIN_NS }
+    }
+
     /// For how long nothing succeeded.
     #[must_use]
     pub fn length_ns(&self) -> u64 {

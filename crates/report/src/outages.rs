@@ -3,7 +3,7 @@
 //! A client knows only that nothing succeeded for itself. Where that is so for every client at
 //! once, nothing succeeded for all of them together.
 
-use measure::{Measurement, Outage};
+use measure::{Failures, Measurement, Outage};
 use workload::{Endpoint, Plan};
 
 /// What people call the server that an outage is of; `None` where there is only one.
@@ -25,9 +25,17 @@ pub(crate) fn common(clients: &[Seen<'_>]) -> Vec<Outage> {
     let Some((first, rest)) = clients.split_first() else { return Vec::new() };
     let mut common = later(first);
     for client in rest {
-        let theirs = later(client);
-        let pairs = common.iter().flat_map(|ours| theirs.iter().map(move |their| (ours, their)));
-        common = pairs.filter_map(|(ours, their)| both(ours, their)).collect();
+        let mut theirs = later(client);
+        let mut of_both = Vec::new();
+        for ours in &mut common {
+            for their in &mut theirs {
+                let Some(both) = both(ours, their).filter(Outage::is_long) else { continue };
+                of_both.push(both);
+                // What failed in one that meets several counts once.
+                (ours.failures, their.failures) = (Failures::default(), Failures::default());
+            }
+        }
+        common = of_both;
     }
     common
 }
@@ -64,11 +72,13 @@ fn both(a: &Outage, b: &Outage) -> Option<Outage> {
 
 #[cfg(test)]
 mod tests {
-    use measure::Failures;
-
     use super::*;
 
-    fn outage(from_ns: u64, to_ns: u64) -> Outage {
+    const MS: u64 = 1_000_000;
+
+    /// From when to when, in milliseconds.
+    fn outage(from_ms: u64, to_ms: u64) -> Outage {
+        let (from_ns, to_ns) = (from_ms * MS, to_ms * MS);
         Outage {
             node: 0,
             from_ns,
@@ -84,17 +94,36 @@ mod tests {
 
     #[test]
     fn only_what_all_saw_is_an_outage_of_all() {
-        let (a, b) = ([outage(10, 50), outage(100, 200)], [outage(0, 30), outage(300, 400)]);
+        let (a, b) = ([outage(100, 500), outage(1000, 2000)], [outage(0, 300), outage(3000, 4000)]);
         let expected = Outage {
             failures: Failures { lost: 10, ..Failures::default() },
             rate_before_per_s: Some(200.0),
-            recovered_ns: Some(50),
-            first_failure_ns: Some(5),
-            ..outage(10, 35)
+            recovered_ns: Some(500 * MS),
+            first_failure_ns: Some(50 * MS),
+            ..outage(100, 350)
         };
-        assert_eq!(common(&[(0, &a), (5, &b)]), [expected]);
+        assert_eq!(common(&[(0, &a), (50 * MS, &b)]), [expected]);
         assert_eq!(common(&[(0, &a)]), a);
         assert_eq!(common(&[(0, &a), (0, &[])]), []);
         assert_eq!(common(&[(u64::MAX, &a), (u64::MAX, &a)]), [], "no sum overflows");
+    }
+
+    #[test]
+    fn what_failed_in_one_that_meets_several_counts_once() {
+        let lost = |seen: &[Seen<'_>]| -> Vec<(u64, u64, u64)> {
+            let common = common(seen);
+            common.iter().map(|o| (o.from_ns / MS, o.to_ns / MS, o.failures.lost)).collect()
+        };
+        let (whole, parts) = ([outage(0, 3000)], [outage(0, 1000), outage(1500, 3000)]);
+        for (a, b) in [(&whole[..], &parts[..]), (&parts[..], &whole[..])] {
+            assert_eq!(lost(&[(0, a), (0, b)]), [(0, 1000, 10), (1500, 3000, 5)]);
+        }
+        assert_eq!(
+            lost(&[(0, &whole), (0, &parts), (0, &whole)]).iter().map(|o| o.2).sum::<u64>(),
+            20
+        );
+        // Where two meet for an instant, nothing was out.
+        let (early, late) = ([outage(0, 1000)], [outage(990, 3000)]);
+        assert_eq!(lost(&[(0, &early), (0, &late)]), []);
     }
 }

@@ -93,7 +93,10 @@ impl NodeLine {
         let mut from = Some(span.start);
         for interval in span.start / LOOK..(span.end / LOOK).min(self.looks.len()) {
             let (begins, ends) = ((interval * LOOK).max(span.start), (interval + 1) * LOOK);
-            if self.looks[interval] != Look::Unasked {
+            // What failed since the look before was asked for.
+            let failed =
+                self.failures.range(interval * LOOK..(interval + 1) * LOOK).next().is_some();
+            if self.looks[interval] != Look::Unasked || failed {
                 from.get_or_insert(begins);
             } else if ends > span.start
                 && let Some(from) = from.take()

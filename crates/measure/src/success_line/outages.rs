@@ -14,11 +14,9 @@ use crate::{Outage, Tenure, Usual};
 /// Outages kept for each server.
 const OUTAGES_MAX: usize = 1000;
 
-/// Shortest outage if something failed in it.
-const FAILING_MIN: usize = 10;
-/// Shortest outage if nothing did, so that it can only be silence: half a second. A busy machine
-/// can hold a client up for less.
-const SILENT_MIN: usize = 50;
+/// Shortest outages in slices, if something failed and if nothing did.
+const FAILING_MIN: usize = (Outage::FAILING_MIN_NS / SLICE_NS) as usize;
+const SILENT_MIN: usize = (Outage::SILENT_MIN_NS / SLICE_NS) as usize;
 /// An outage is so many times as long as what usually lies between two successes.
 const TIMES_USUAL: usize = 20;
 /// Silence is so many times as long as a reply usually takes: a server with many clients may read

@@ -25,6 +25,14 @@ fn fail(line: &mut SuccessLine, node: usize, at_ms: u64, failures: Failures) {
     line.add(at_ms / 250 * 250 * MS, &slices);
 }
 
+/// Fails, and nothing is in flight when the interval ends.
+fn fail_unasked(line: &mut SuccessLine, at_ms: u64, failures: Failures) {
+    let mut slices = Slices::default();
+    slices.failed(at_ms % 250 * MS, &failures);
+    slices.ask(false);
+    line.add(at_ms / 250 * 250 * MS, &[slices]);
+}
+
 #[test]
 fn an_outage_has_its_times_and_counts() {
     let mut line = line(&[(0, 2000), (4100, 6000)]);
@@ -49,6 +57,15 @@ fn an_outage_has_its_times_and_counts() {
         }]
     );
     assert_eq!(outages[0].length_ns(), 2100 * MS);
+}
+
+/// Errors come at once, so nothing is in flight when somebody looks.
+#[test]
+fn errors_without_anything_in_flight_are_one_outage() {
+    let mut line = lines(&[(&[(0, 2000)], &[(0, 2000)])]);
+    let errors = Failures { errors: 1, ..Failures::default() };
+    (2000..10_000).step_by(20).for_each(|at_ms| fail_unasked(&mut line, at_ms, errors));
+    assert_eq!(told(&line, &[]), [(0, 2000, 10_000, true)]);
 }
 
 #[test]

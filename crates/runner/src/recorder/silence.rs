@@ -2,7 +2,7 @@
 //!
 //! Whether that was an outage is found by `measure` from what all workers saw.
 
-use measure::{Latency, Sample};
+use measure::{Latency, Outage, Sample};
 
 /// The last span in which this worker saw nothing succeed on a node.
 #[derive(Clone)]
@@ -12,10 +12,6 @@ pub(super) struct Silence {
     failing: bool,
     span: std::ops::Range<u64>,
 }
-
-/// Shortest silence that counts, with failures in it and without: as in `measure`'s outages.
-const FAILING_MIN_NS: u64 = 100_000_000;
-const SILENT_MIN_NS: u64 = 500_000_000;
 
 impl Silence {
     pub(super) fn since(now_ns: u64) -> Self {
@@ -35,7 +31,7 @@ impl Silence {
     /// The first success of a read.
     #[inline]
     pub(super) fn heard(&mut self, now_ns: u64, usual_ns: u64) {
-        let least_ns = if self.failing { FAILING_MIN_NS } else { SILENT_MIN_NS };
+        let least_ns = if self.failing { Outage::FAILING_MIN_NS } else { Outage::SILENT_MIN_NS };
         if now_ns - self.last_ok_ns >= least_ns.max(usual_ns) {
             self.span = self.last_ok_ns..now_ns;
         }
