@@ -155,3 +155,14 @@ fn an_error_of_the_command_line_keeps_to_the_width_of_the_terminal() {
     let by_peer = said("--as redis-benchmark --name x -t set,get");
     assert!(by_peer.lines().any(|line| line.trim_end().chars().count() > 60), "{by_peer:?}");
 }
+
+#[test]
+fn a_sweep_says_which_point_of_how_many_it_measures() {
+    let server = Server::redis();
+    let command = "--duration 0.3 -t get -c 1,2,3 --repeat 2";
+    let command = format!("{KEYSTORM} sweep -p {} {command}", server.port());
+    let ran = Keystorm::of("script", ["-qec", &command, "/dev/null"]).run();
+    for place in ["round 1 of 2, point 1 of 3: -c 1 GET", "round 2 of 2, point 3 of 3: -c 3 GET"] {
+        assert!(ran.out.contains(place), "{place}: {:?}", ran.out);
+    }
+}

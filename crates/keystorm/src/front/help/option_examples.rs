@@ -52,6 +52,7 @@ keystorm -t get --distribution full
 keystorm --first-byte -d 100k -t get
 keystorm -t get --no-verdict
 keystorm -t get --duration 60 --sample --json run.json
+keystorm --name 'cold reads' -t get --json cold.json
 keystorm --workload ycsb-b --phase run
 keystorm --workload ycsb-b --print-workload
 keystorm -t function_load,fcall --num-functions 10 --num-keys-in-fcall 2
