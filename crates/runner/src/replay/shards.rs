@@ -36,6 +36,8 @@ const RESTARTED_NS: u64 = 900 * MS;
 /// A connection is tried again so much later at most, and an outage told to two slices.
 const LATE_NS: u64 = 1_100 * MS;
 const EXACT_NS: u64 = 30 * MS;
+/// So long nothing is drawn in a closed loop while the queue of another node is full: four pipelines a connection.
+const FULL_NS: u64 = 4 * SERVICE_NS;
 /// Whether anything is asked of a node is noted so often: where nothing was, an outage may begin earlier.
 const ASKED_NS: u64 = 280 * MS;
 
@@ -325,7 +327,7 @@ fn told_as_it_was(events: &[(Event, u64)], parts: PlanParts, early_ns: u64) {
     for (node, from_ns, to_ns) in &history.outages {
         let idle_ns = match rate {
             Some(rate) => history.asked_within_ns(*node, *from_ns, rate),
-            None => history.caught_up_ns(*from_ns).saturating_sub(*from_ns),
+            None => history.caught_up_ns(*from_ns).saturating_sub(*from_ns).max(FULL_NS),
         };
         let late_ns = EXACT_NS + idle_ns;
         let is_it = |(who, from, to, end): &&(&str, u64, u64, bool)| {
