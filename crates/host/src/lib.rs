@@ -3,6 +3,7 @@
 //! Owns what is asked once, over a plain blocking connection, before and after load runs. The
 //! load itself, and what its figures mean, are left to `runner` and `report`.
 
+pub mod affinity;
 mod client;
 mod client_error;
 pub mod cluster;

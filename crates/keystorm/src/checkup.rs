@@ -8,9 +8,10 @@ use anstyle::{AnsiColor, Style};
 use anyhow::Result;
 use doctor::{Area, Evidence, Finding, Level};
 
-use crate::execute::{self, End};
-use crate::front::Checkup;
+use crate::execute;
 use crate::server::Server;
+use job::Checkup;
+use job::End;
 
 /// Looks, and prints.
 ///

@@ -5,7 +5,7 @@
 
 use std::panic::PanicHookInfo;
 
-use crate::aside;
+use console::aside;
 
 /// From here on a panic ends the program in words for a person. With `RUST_BACKTRACE` in the
 /// environment it says where it came from, too.

@@ -11,30 +11,16 @@ use measure::Ending;
 use report::{Persona, Repeat};
 use workload::{ClusterOptions, Plan, ReadFrom, WithoutReplica};
 
-use crate::aside::{self, Aside, Asides, Unread};
-use crate::closed;
-use crate::front::{self, Action, Companion, Job, UsageError};
 use crate::keep::Keep;
-use crate::live::Live;
-use crate::metrics::{Both, Metrics};
-use crate::print::{self, Printer};
 use crate::rig::Rig;
 use crate::server::Server;
 use crate::signals;
-
-/// How a job ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum End {
-    Complete,
-    Interrupted,
-    Failed,
-    /// Complete, with a result that was to be told by the exit code.
-    Regressed,
-    /// It never came to a first reply. memtier_benchmark exits with 2 then, as for a wrong command line.
-    Unanswered,
-    /// Complete, and nothing can be concluded from it.
-    Inconclusive,
-}
+use console::aside::{self, Aside, Asides, Unread};
+use console::closed;
+use console::live::Live;
+use console::metrics::{Both, Metrics};
+use console::print::{self, Printer};
+use job::{Action, End, Job, RunMonitor, UsageError};
 
 /// Prints text that was asked for.
 pub(crate) fn say(text: &str) -> Result<End> {
@@ -47,27 +33,24 @@ pub(crate) fn say(text: &str) -> Result<End> {
 /// # Errors
 /// What kept it from being carried out, in words for a person.
 pub(crate) fn execute(job: &Job) -> Result<End> {
-    let end = match carry_out(job) {
-        // It prints what there is, and all is well.
-        Ok(End::Interrupted) if job.output.options.persona == Persona::Memtier => Ok(End::Complete),
-        end => end,
+    let output = &job.output;
+    let end = match (carry_out(job), &output.reports) {
+        (Ok(End::Interrupted), Some(tool)) if tool.interrupted_is_success() => Ok(End::Complete),
+        (end, _) => end,
     };
-    match job.output.options.persona.is_peer() {
-        true => end.map_err(|error| {
-            let is_told = error.is::<Unread>() || error.is::<Unfit>() || error.is::<UsageError>();
-            match is_told {
-                true => error,
-                false => {
-                    let why = aside::as_error(&format!("{error:#}"));
-                    match job.output.options.persona {
-                        Persona::Memtier => front::of_memtier(&error, why),
-                        _ => anyhow!(why),
-                    }
-                }
-            }
-        }),
-        false => end,
+    if !output.options.persona.is_peer() {
+        return end;
     }
+    end.map_err(|error| {
+        if error.is::<Unread>() || error.is::<Unfit>() || error.is::<UsageError>() {
+            return error;
+        }
+        let why = aside::as_error(&format!("{error:#}"));
+        match &output.reports {
+            Some(tool) => tool.failure(&error, why),
+            None => anyhow!(why),
+        }
+    })
 }
 
 fn carry_out(job: &Job) -> Result<End> {
@@ -271,7 +254,7 @@ fn run_rounds(
                 rig.restart(&plan.target)?;
             }
             round = number;
-            let mut beside: Box<dyn Companion> = match &job.output.reports {
+            let mut beside: Box<dyn RunMonitor> = match &job.output.reports {
                 Some(reports) => reports.companion(plan, number, rig.interrupted()),
                 None => {
                     let line = Live::new(plan, at as u32 + 1, count as u32, job.output.live);
@@ -344,9 +327,4 @@ fn idle(plan: &Plan, rig: &Rig<'_>) -> Result<End> {
     held.map_err(anyhow::Error::msg)?;
     let asked = interrupted.load(Ordering::Relaxed);
     Ok(if asked { End::Interrupted } else { End::Complete })
-}
-
-/// The plans of a job as JSON.
-pub(crate) fn printed_plans<'p>(plans: impl IntoIterator<Item = &'p Plan>) -> Result<String> {
-    Ok(serde_json::to_string_pretty(&plans.into_iter().collect::<Vec<_>>())? + "\n")
 }

@@ -11,9 +11,9 @@ use measure::Ending;
 use report::{Persona, Run, Summary};
 use workload::{CommandSpec, Plan, PlanParts, quantity};
 
-use crate::aside::say;
-use crate::live::Live;
 use crate::rig::{Rig, With};
+use console::aside::say;
+use console::live::Live;
 
 /// What a server was filled with.
 #[derive(Debug, Default)]

@@ -8,8 +8,9 @@ use std::{env, fs};
 use anyhow::{Context, Result};
 use page::term;
 
-use crate::execute::{self, End};
+use crate::execute;
 use crate::rendered::rendered;
+use job::End;
 
 /// Lines longer than this are hard to read.
 const WIDTH_MAX: usize = 100;

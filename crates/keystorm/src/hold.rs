@@ -19,9 +19,9 @@ use report::{Growth, Record, Run};
 use runner::{Barrier, INTERVAL_NS, Observer, Snapshot};
 use workload::{Plan, Target};
 
-use crate::execute::End;
 use crate::rig::Rig;
 use crate::signals;
+use job::End;
 
 /// How often it says that it is alive, and what it saw.
 const EVERY_NS: u64 = 1_000_000_000;

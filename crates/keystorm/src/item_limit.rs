@@ -4,8 +4,8 @@
 use anyhow::Result;
 use workload::{CommandSpec, KeySpace, OnError, Piece, Plan};
 
-use crate::front::UsageError;
 use crate::server::Server;
+use job::UsageError;
 
 /// Bytes of an item beside its key and its value: its header, its token, the end of its key, and the end of its
 /// line.

@@ -5,30 +5,20 @@
 
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 
-mod aside;
-mod bar;
 mod calibrate;
 mod checkup;
-mod closed;
 mod compare;
-mod cpus;
 mod defect;
 mod execute;
 mod fill;
-mod front;
 mod handbook;
 mod hold;
-mod http;
 mod item_limit;
 mod keep;
 mod laboratory;
-mod live;
-mod metrics;
-mod print;
 mod probe;
 mod rendered;
 mod replicas;
-mod report_file;
 mod reported;
 mod rig;
 mod saved;
@@ -37,15 +27,17 @@ mod serve;
 mod server;
 mod server_clock;
 mod signals;
-mod spikes;
 mod tls;
-mod wrap;
 
 use std::process::ExitCode;
 
-use aside::Unread;
+use console::aside::{self, Unread};
+use console::{print, wrap};
 use fleet::Unfit;
-use front::{Intent, UsageError};
+use job::{End, FrontEnd, Intent, ToolMessage, UsageError};
+
+/// The other tools whose command lines are understood: a crate in peers/ each, and a row here.
+const PEERS: &[&dyn FrontEnd] = &[&memtier::Memtier, &ycsb::YcsbFront, &rpc_perf::RpcPerf];
 
 /// A run that failed.
 const FAILED: u8 = 1;
@@ -67,8 +59,8 @@ fn main() -> ExitCode {
         return guard(args);
     }
     let mut reports = None;
-    let own = front::is_own(&called_as, &args);
-    let intent = front::parse(&called_as, args);
+    let own = cli::is_own(PEERS, &called_as, &args);
+    let intent = cli::parse(PEERS, &called_as, args);
     if intent.as_ref().map_or(own, Intent::is_ours) {
         wrap::allow();
     }
@@ -95,16 +87,16 @@ fn main() -> ExitCode {
         Err(UsageError(text)) => return told(text.trim_end(), USAGE),
     };
     match outcome {
-        Ok(execute::End::Complete) => ExitCode::SUCCESS,
-        Ok(execute::End::Interrupted) => ExitCode::from(INTERRUPTED),
-        Ok(execute::End::Failed) => ExitCode::from(FAILED),
-        Ok(execute::End::Regressed) => ExitCode::from(REGRESSED),
-        Ok(execute::End::Unanswered) => ExitCode::from(USAGE),
-        Ok(execute::End::Inconclusive) => ExitCode::from(INCONCLUSIVE),
+        Ok(End::Complete) => ExitCode::SUCCESS,
+        Ok(End::Interrupted) => ExitCode::from(INTERRUPTED),
+        Ok(End::Failed) => ExitCode::from(FAILED),
+        Ok(End::Regressed) => ExitCode::from(REGRESSED),
+        Ok(End::Unanswered) => ExitCode::from(USAGE),
+        Ok(End::Inconclusive) => ExitCode::from(INCONCLUSIVE),
         Err(error) if error.is::<Unread>() => signals::end_of_pipe(),
         Err(error) => {
             let usage = error.is::<Unfit>() || error.is::<UsageError>();
-            let why = front::in_its_words(reports.as_ref(), in_words(&error));
+            let why = job::in_its_words(reports.as_ref(), in_words(&error));
             told(&why, if usage { USAGE } else { FAILED })
         }
     }
@@ -120,7 +112,7 @@ fn told(why: &str, code: u8) -> ExitCode {
 }
 
 /// Says what another tool would say, with its exit code.
-fn tell(told: &front::Told) -> ExitCode {
+fn tell(told: &ToolMessage) -> ExitCode {
     match (aside::put(&told.err), print::text(&told.out)) {
         (Ok(()), Ok(())) => ExitCode::from(told.code),
         _ => signals::end_of_pipe(),

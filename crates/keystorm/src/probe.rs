@@ -15,8 +15,8 @@ use report::Probe;
 use runner::{Barrier, Start};
 use workload::{OnError, Pace, Plan, PlanParts, Shard, Stop, Window, limits};
 
-use crate::live::Nobody;
 use crate::rig::Rig;
+use console::live::Nobody;
 
 /// Enough for a rate at which each is mostly idle, and too few to be a load.
 const CONNECTIONS: u32 = 4;

@@ -11,10 +11,11 @@ use page::Page;
 use page::runs::Source;
 use report::{Loaded, Run};
 
-use crate::execute::{End, say};
-use crate::front::{PageOptions, ReportJob};
-use crate::keep::Place;
+use crate::execute::say;
 use crate::saved;
+use console::place::Place;
+use job::End;
+use job::{PageOptions, ReportJob};
 
 /// Where a page and its charts go.
 pub(crate) struct Pages {

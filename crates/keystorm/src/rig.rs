@@ -16,8 +16,8 @@ use report::{Run, Verdict, WarningKind};
 use runner::{Barrier, LiveRate, Observer, Start};
 use workload::{Endpoint, Plan, PlanParts, ProtocolKind, Target};
 
-use crate::front::Several;
 use crate::{item_limit, probe};
+use job::ClientFleet;
 
 use crate::fill::{Filled, fill, prepare};
 use crate::server::Server;
@@ -73,7 +73,7 @@ impl<'r> Rig<'r> {
         target: &Target,
         protocol: ProtocolKind,
         connections: u32,
-        several: Option<&Several>,
+        several: Option<&ClientFleet>,
         interrupted: &'r AtomicBool,
     ) -> Result<Self> {
         Self::reach_asking(Questions::All, target, protocol, connections, several, interrupted)
@@ -84,10 +84,10 @@ impl<'r> Rig<'r> {
         target: &Target,
         protocol: ProtocolKind,
         connections: u32,
-        several: Option<&Several>,
+        several: Option<&ClientFleet>,
         interrupted: &'r AtomicBool,
     ) -> Result<Self> {
-        let gather = |Several { on, on_loss }: &Several| {
+        let gather = |ClientFleet { on, on_loss }: &ClientFleet| {
             Fleet::gather(on, env!("CARGO_PKG_VERSION"), *on_loss, interrupted)
         };
         // Before the clients are a load on it.

@@ -7,12 +7,12 @@ use std::path::Path;
 use anyhow::{Result, anyhow};
 use report::{FormatOptions, Loaded, Record};
 
-use crate::aside::Asides;
-use crate::execute::End;
-use crate::front::{MergeJob, Output, ShowJob, Spread};
-use crate::keep::Place;
-use crate::print::{self, Printer};
 use crate::reported::{Pages, page_of};
+use console::aside::Asides;
+use console::place::Place;
+use console::print::{self, Printer};
+use job::End;
+use job::{MergeJob, Output, ShowJob, Spread};
 
 /// Largest file that is read: a timeline of every interval of a hundred tests is far below it.
 const FILE_BYTES_MAX: u64 = 1 << 30;

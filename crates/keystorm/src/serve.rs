@@ -5,11 +5,12 @@
 use anyhow::{Context, Result, anyhow};
 use sink::{EngineChoice, Listener, MemcacheReplies, Replies};
 
-use crate::aside;
-use crate::cpus;
-use crate::execute::{End, say};
-use crate::front::SinkJob;
+use crate::execute::say;
 use crate::signals;
+use console::aside;
+use host::affinity;
+use job::End;
+use job::SinkJob;
 
 /// Files open beside the connections: standard streams, pollers, timers, listeners.
 const OTHER_FILES: u64 = 32;
@@ -21,7 +22,7 @@ const OTHER_FILES: u64 = 32;
 pub(crate) fn serve(job: &SinkJob) -> Result<End> {
     let stop = signals::interrupted().context("installing the Ctrl-C handler")?;
     host::allow_open_files(u64::from(job.connections), OTHER_FILES)?;
-    cpus::pin(&job.cpus)
+    affinity::pin(&job.cpus)
         .with_context(|| format!("--cpus: the sink cannot be pinned to {:?}", job.cpus))?;
     let engine = engine(job.engine)?;
     let listeners = listeners(job)?;

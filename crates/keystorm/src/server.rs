@@ -478,7 +478,7 @@ fn pinned(cpus: &[usize], spawn: impl FnOnce() -> Result<SpawnedServer>) -> Resu
         return spawn();
     }
     let ours = sched_getaffinity(None)?;
-    crate::cpus::pin(cpus)
+    host::affinity::pin(cpus)
         .map_err(|e| anyhow!("--server-cpus: the server cannot be pinned to {cpus:?}: {e}"))?;
     let spawned = spawn();
     sched_setaffinity(None, &ours)?;

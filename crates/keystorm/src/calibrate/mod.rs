@@ -18,10 +18,11 @@ use measure::{Ending, WorkerUse};
 use sink::{EngineChoice, Listener, MemcacheReplies, Replies, Served};
 use workload::{Endpoint, EngineKind, Fleet, Plan, PlanParts, Target};
 
-use crate::execute::{End, say};
-use crate::front::Calibration;
-use crate::live::Nobody;
+use crate::execute::say;
 use crate::signals;
+use console::live::Nobody;
+use job::Calibration;
+use job::End;
 use place::Place;
 use table::{Cell, Table};
 

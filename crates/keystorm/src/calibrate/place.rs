@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::cpus;
+use host::affinity;
 
 /// The CPUs of the two; none where they would have to share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub(super) struct Cpus {
 impl Place {
     /// Takes two of the CPUs that this process may use, on different cores if possible.
     pub(super) fn find() -> Self {
-        Self { cpus: apart(&cpus::allowed(), siblings) }
+        Self { cpus: apart(&affinity::allowed(), siblings) }
     }
 
     /// Pins the calling thread to the sink's CPU.

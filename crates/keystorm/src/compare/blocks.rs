@@ -8,9 +8,9 @@ use report::{Cause, Disturbance, Persona, Run};
 use workload::Plan;
 
 use super::rigs::Rigs;
-use crate::aside;
-use crate::execute::End;
-use crate::live::Live;
+use console::aside;
+use console::live::Live;
+use job::End;
 
 /// One load, for each side a plan, or one for each share of its keys.
 pub(super) struct Load {

@@ -15,12 +15,13 @@ use workload::Plan;
 use super::blocks::{Blocks, Course, Load, RUNS_OF_SIDE, Taken, Told};
 use super::rigs::Rigs;
 use super::{blocks_told, pins, unlike_error};
-use crate::aside::{self, Aside};
-use crate::execute::{End, say, tell_about};
-use crate::front::{CompareJob, DecisionLoad, DecisionSides};
-use crate::keep::Place;
+use crate::execute::{say, tell_about};
 use crate::reported::Pages;
 use crate::rig::Rig;
+use console::aside::{self, Aside};
+use console::place::Place;
+use job::End;
+use job::{CompareJob, DecisionLoad, DecisionSides};
 
 /// Blocks of a load as fast as it goes: how far a server is from its limit needs no interval.
 const LIMIT_BLOCKS: u32 = 1;
@@ -67,11 +68,11 @@ pub(super) fn run(
         pairs: Vec::new(),
         warnings: Vec::new(),
     };
-    let at_rate = Series { course: job.course(sides.blocks), loads: loads.len() };
+    let at_rate = Series { course: super::course(job, sides.blocks), loads: loads.len() };
     let mut first = |runs: &[Run]| decision.warnings = beside(&names, runs);
     let (taken, ended) = at_rate.carry_out(&mut rigs, &names, loads_at_rate(&loads), &mut first)?;
     let memory: Vec<Option<u64>> = rigs.iter().map(Rigs::resident_bytes).collect();
-    let limits = Series { course: job.course(LIMIT_BLOCKS), loads: loads.len() };
+    let limits = Series { course: super::course(job, LIMIT_BLOCKS), loads: loads.len() };
     let (limits, end) = match ended {
         End::Complete => {
             limits.carry_out(&mut rigs, &names, loads_at_limit(&loads), &mut |_| ())?

@@ -18,16 +18,17 @@ use lab::terms::{Pins, pinned};
 use report::compare::{self, Comparison, GateState, Pairing, RefusalKind, Setup, TestComparison};
 use workload::{Plan, Stop, quantity};
 
-use crate::aside::{self, Aside};
 use crate::calibrate::place::siblings;
-use crate::execute::{End, tell_about};
-use crate::front::{CompareJob, Inconclusive, LiveSides, Sides};
-use crate::keep::Place;
+use crate::execute::tell_about;
 use crate::reported::Pages;
 use crate::rig::{Rig, machine};
 use crate::saved;
 use crate::signals;
 use blocks::{Blocks, Course, Load, Taken, Told};
+use console::aside::{self, Aside};
+use console::place::Place;
+use job::End;
+use job::{CompareJob, Inconclusive, LiveSides, Sides};
 use rigs::Rigs;
 use writer::Writer;
 
@@ -156,7 +157,7 @@ fn run_live(
         tests: Vec::new(),
         warnings: Vec::new(),
         threshold: job.fail_on_regression,
-        looks: job.looks(),
+        looks: looks(job),
         errors_allowed: job.errors_allowed,
         terms: None,
     };
@@ -192,35 +193,23 @@ fn run_live(
             writer.keep(&comparison)
         }
     };
-    let course = job.course(live.blocks);
+    let course = course(job, live.blocks);
     let mut blocks = Blocks::new(&mut both, &names, &loads, course);
     let end = blocks.carry_out(&mut is_open, &mut tell)?;
     comparison.complete = end == End::Complete;
     Ok((comparison, end))
 }
 
-impl CompareJob {
-    /// A server as it was typed.
-    fn word(&self, side: usize) -> String {
-        self.words.get(side).cloned().unwrap_or_default()
+/// At how many moments the runs are judged, at most.
+fn looks(job: &CompareJob) -> u32 {
+    match job.inconclusive {
+        Some(Inconclusive::Repeat) if job.fail_on_regression.is_some() => LOOKS,
+        _ => 1,
     }
+}
 
-    /// At how many moments the runs are judged, at most.
-    fn looks(&self) -> u32 {
-        match self.inconclusive {
-            Some(Inconclusive::Repeat) if self.fail_on_regression.is_some() => LOOKS,
-            _ => 1,
-        }
-    }
-
-    fn course(&self, blocks: u32) -> Course {
-        Course {
-            blocks,
-            looks: self.looks(),
-            repeats_void: self.repeats_void,
-            live: self.output.live,
-        }
-    }
+fn course(job: &CompareJob, blocks: u32) -> Course {
+    Course { blocks, looks: looks(job), repeats_void: job.repeats_void, live: job.output.live }
 }
 
 /// `--inconclusive repeat` doubles the blocks twice.

@@ -16,8 +16,8 @@ use report::compare::Subject;
 use runner::{Barrier, Observer, Start};
 use workload::{Endpoint, Plan, PlanParts, Stop, Target};
 
-use crate::live::Nobody;
 use crate::rig::Rig;
+use console::live::Nobody;
 
 /// See the module.
 pub(super) struct Rigs<'r> {

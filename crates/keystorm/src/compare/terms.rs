@@ -13,11 +13,11 @@ use super::blocks::{Blocks, Course, Load, RUNS_OF_SIDE, Taken, Told};
 use super::rigs::Rigs;
 use super::writer::Writer;
 use super::{blocks_told, unlike_error};
-use crate::aside;
 use crate::calibrate::place::siblings;
-use crate::execute::End;
-use crate::front::{CompareJob, TermsSides};
 use crate::rig::{Rig, machine};
+use console::aside;
+use job::End;
+use job::{CompareJob, TermsSides};
 
 /// Compares, and prints each table as it comes.
 ///
@@ -169,7 +169,7 @@ impl Going<'_, '_> {
         let load =
             |paired: &PairedLoad| Load { name: paired.name.clone(), sides: paired.sides.to_vec() };
         let loads: Vec<Load> = table.paired_loads.iter().map(load).collect();
-        let course = Course { looks: 1, ..self.job.course(self.sides.blocks) };
+        let course = Course { looks: 1, ..super::course(self.job, self.sides.blocks) };
         Blocks::new(&mut both, &names, &loads, course).carry_out(&mut |_| false, &mut tell)
     }
 }

@@ -3,10 +3,10 @@
 use anyhow::Result;
 use report::compare::{self, Comparison, Table, TestComparison};
 
-use crate::aside;
 use crate::execute::say;
-use crate::front::Output;
-use crate::keep::Place;
+use console::aside;
+use console::place::Place;
+use job::Output;
 
 /// See the module.
 pub(super) struct Writer<'s> {

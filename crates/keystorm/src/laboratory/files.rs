@@ -1,13 +1,14 @@
 //! Where an experiment's results go beside standard output.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use page::Page;
 
-use crate::front::PageOptions;
-use crate::keep::Place;
 use crate::reported::Pages;
+use console::place::Place;
+use job::PageOptions;
 
 /// How often the results are kept while an experiment goes on: each time they are written whole.
 const KEEP_EVERY: Duration = Duration::from_secs(5);
@@ -20,8 +21,10 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// Makes sure that the files can be written, before anything is measured.
-    pub(crate) fn open(json: Option<Place>, pages: &PageOptions) -> Result<Self> {
+    /// Makes sure that the files can be written, before anything is measured: the results in the file that an
+    /// option names.
+    pub(crate) fn open(json: Option<(&'static str, &Path)>, pages: &PageOptions) -> Result<Self> {
+        let json = json.map(|(option, path)| Place::new(option, path)).transpose()?;
         Ok(Self { json, pages: Pages::open(pages)?, kept: None })
     }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use runner::{Observer, Snapshot};
 use workload::{Plan, Stop};
 
-use crate::bar::{self, Bar};
+use console::bar::{self, Bar};
 
 /// Steps of the bar.
 const STEPS: u64 = 1000;

@@ -10,11 +10,12 @@ use page::Verdict;
 use super::files::Files;
 use super::progress::{Progress, planned_s};
 use super::terminal::Terminal;
-use crate::aside::{self, Aside};
-use crate::execute::{End, say, tell_about};
-use crate::front::{Job, SearchJob, UsageError};
+use crate::execute::{say, tell_about};
 use crate::rig::Rig;
 use crate::signals;
+use console::aside::{self, Aside};
+use job::End;
+use job::{Job, SearchJob, UsageError};
 
 /// Trials that a search takes, as a guess for the time left.
 const TRIALS_EXPECTED: u32 = 22;
@@ -26,10 +27,11 @@ const CURVE_TRIES_MAX: u32 = 3;
 /// # Errors
 /// What kept it from being carried out, in words for a person; what was measured before is printed.
 pub(crate) fn search(job: &SearchJob) -> Result<End> {
-    let probe = job.trial(job.settings.start_per_s).map_err(said)?;
+    let probe = cli::search::trial(job, job.settings.start_per_s).map_err(said)?;
     let Some(plan) = probe.plans.first() else { return Ok(End::Complete) };
     probe.notes.iter().try_for_each(aside::say)?;
-    let files = Files::open(job.output.json_place()?, &job.output.pages)?;
+    let files =
+        Files::open(job.output.json.as_deref().map(|path| ("--json", path)), &job.output.pages)?;
     let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
     let mut rig = Rig::reach_asking(
         host::Questions::All,
@@ -97,7 +99,7 @@ impl Hunting<'_> {
     fn all(&mut self) -> Result<(), Stop> {
         let mut settings = self.job.settings.clone();
         if self.job.closed_first {
-            let closed = self.job.closed().map_err(said)?;
+            let closed = cli::search::closed_loop(self.job).map_err(said)?;
             self.run(Phase::Closed, &closed, "closed loop, to find the first rate")?;
             let reached = self.hunt.trials.last().map_or(0.0, |trial| trial.rate_per_s);
             // A rate that surely is within reach, as a round number.
@@ -139,7 +141,7 @@ impl Hunting<'_> {
     /// Puts on a rate and says what is known of it then. A trial that takes longer than is left is not
     /// begun, unless it is the first.
     fn trial(&mut self, phase: Phase, rate: f64, left: Duration) -> Result<Answer, Stop> {
-        let job = self.job.trial(rate).map_err(said)?;
+        let job = cli::search::trial(self.job, rate).map_err(said)?;
         let first = self.hunt.of(phase).next().is_none();
         let takes_s = job.plans.first().map_or(0.0, planned_s);
         if !first && takes_s > left.as_secs_f64() {

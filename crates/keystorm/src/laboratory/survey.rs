@@ -14,14 +14,15 @@ use super::files::Files;
 use super::progress::{Progress, planned_s};
 use super::terminal::Terminal;
 use super::written::{Holders, Written};
-use crate::aside::{self, Aside};
 use crate::calibrate::place::siblings;
-use crate::execute::{End, tell_about};
-use crate::front::{Job, Several, SurveyJob, UsageError, lab::job};
-use crate::keep::Place;
-use crate::live::Nobody;
+use crate::execute::tell_about;
 use crate::rig::{Rig, machine};
 use crate::signals;
+use cli::experiment::job;
+use console::aside::{self, Aside};
+use console::live::Nobody;
+use job::End;
+use job::{ClientFleet, Job, SurveyJob, UsageError};
 
 /// Measures every chapter, prints its table, and writes the page.
 ///
@@ -31,7 +32,7 @@ pub(crate) fn survey(job: &SurveyJob) -> Result<End> {
     let directory = &job.directory;
     fs::create_dir_all(directory).with_context(|| format!("-o {}", directory.display()))?;
     let json = directory.join("survey.json");
-    let files = Files::open(Some(Place::new("-o", &json)?), &job.pages)?;
+    let files = Files::open(Some(("-o", &json)), &job.pages)?;
     let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
     let Some(first) = job.first.plans.first() else { return Ok(End::Complete) };
     let machine = Machine::of(machine(), siblings);
@@ -174,7 +175,7 @@ struct Surveying<'s> {
     /// The server of most chapters.
     main: (Target, &'s Rig<'s>),
     interrupted: &'s AtomicBool,
-    several: Option<&'s Several>,
+    several: Option<&'s ClientFleet>,
     survey: Survey,
     files: Files,
     progress: Progress,

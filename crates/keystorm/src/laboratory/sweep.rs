@@ -11,11 +11,12 @@ use workload::{Plan, Target};
 use super::files::Files;
 use super::progress::{Progress, planned_s};
 use super::terminal::Terminal;
-use crate::aside::{self, Aside};
-use crate::execute::{End, OF_ONE_START, say, tell_about};
-use crate::front::SweepJob;
+use crate::execute::{OF_ONE_START, say, tell_about};
 use crate::rig::Rig;
 use crate::signals;
+use console::aside::{self, Aside};
+use job::End;
+use job::SweepJob;
 
 /// A grid is given up when so many runs in a row fail: the server is gone.
 const FAILURES_MAX: u32 = 3;
@@ -32,7 +33,8 @@ pub(crate) fn sweep(job: &SweepJob) -> Result<End> {
     let mut notes: Vec<&String> = job.points.iter().flat_map(|(_, job)| &job.notes).collect();
     notes.dedup();
     notes.iter().try_for_each(aside::say)?;
-    let mut files = Files::open(job.output.json_place()?, &job.output.pages)?;
+    let mut files =
+        Files::open(job.output.json.as_deref().map(|path| ("--json", path)), &job.output.pages)?;
     let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
     let mut rig = Rig::reach_asking(
         host::Questions::All,

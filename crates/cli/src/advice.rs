@@ -1,0 +1,77 @@
+//! Advice in the words of the tool that was called: what names an option of keystorm's own names that
+//! tool's, or the same option behind its prefix.
+
+use super::run::has_option;
+
+/// How a tool says what keystorm says.
+pub struct Words {
+    /// Phrases and options of ours, and what this tool says; longer ones first.
+    pub phrases: &'static [(&'static str, &'static str)],
+    /// Whether an option is one of its own, by its name with dashes.
+    pub has: fn(&str) -> bool,
+}
+
+/// What is before the names of our options on the command lines of others.
+const PREFIX: &str = "--ks-";
+
+impl Words {
+    /// A text that advises, in these words.
+    pub fn of(&self, text: &str) -> String {
+        let (mut said, mut rest) = (String::with_capacity(text.len()), text);
+        while let Some(next) = rest.chars().next() {
+            // Only where a word begins: -a is no part of --append.
+            let begins = said.chars().next_back().is_none_or(|c| !is_of_word(c));
+            let phrase = self.phrases.iter().filter(|_| begins).find(|(ours, _)| {
+                rest.strip_prefix(ours).is_some_and(|rest| !rest.starts_with(is_of_word))
+            });
+            if let Some((ours, theirs)) = phrase {
+                said += theirs;
+                rest = &rest[ours.len()..];
+                continue;
+            }
+            let word = rest.find(|c| !is_of_word(c)).unwrap_or(rest.len());
+            let (option, after) = rest.split_at(word.max(next.len_utf8()));
+            match option.strip_prefix("--") {
+                Some(name)
+                    if begins && !name.is_empty() && !(self.has)(option) && has_option(name) =>
+                {
+                    said += PREFIX;
+                    said += name;
+                }
+                _ => said += option,
+            }
+            rest = after;
+        }
+        said
+    }
+}
+
+fn is_of_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '-' || c == '_'
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WORDS: Words = Words {
+        phrases: &[
+            ("-a, and unset IT", "--authenticate"),
+            ("-a", "--authenticate"),
+            ("--dbnum", "-n"),
+        ],
+        has: |option| option == "--tls",
+    };
+
+    #[test]
+    fn options_get_the_names_that_a_tool_has_for_them() {
+        for (ours, theirs) in [
+            ("Remove -a, and unset IT.", "Remove --authenticate."),
+            ("say -a or --append-a", "say --authenticate or --append-a"),
+            ("(--dbnum) --spawn: --tls; --nope", "(-n) --ks-spawn: --tls; --nope"),
+            ("ü — 'x' -", "ü — 'x' -"),
+        ] {
+            assert_eq!(WORDS.of(ours), theirs);
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! What MONITOR has printed, as commands that are sent again, in the same order or drawn.
+//!
+//! Commands of one name and as many arguments are one operation, whose arguments are the cells of a row:
+//! captures may have millions of lines, and what is counted of them, a few dozen.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use workload::{Arg, CommandSpec, Dataset, Piece, RowBy};
+
+use super::quoted::words;
+
+/// A capture, read.
+#[derive(Debug, Default)]
+pub struct Capture {
+    /// The words of each command.
+    pub commands: Vec<Vec<Vec<u8>>>,
+    /// Lines of the file.
+    pub lines: usize,
+    /// The numbers of those that hold no command though they should: a blank line holds none, nor does the `OK`
+    /// that MONITOR itself is answered with.
+    pub without: Vec<usize>,
+    /// How many hold one whose replies would be taken for others, or that ends its connection or logs in.
+    pub unreplayable: usize,
+    /// How many a script sent, which are left out where its call is what is sent again.
+    pub of_scripts: usize,
+}
+
+/// The operations of a capture, and the rows that say which of them comes when.
+#[derive(Debug)]
+pub struct Recorded {
+    /// Each with its name and how many arguments it has.
+    pub operations: Vec<(CommandSpec, String, usize)>,
+    /// What varies between them.
+    pub rows: Dataset,
+}
+
+/// What is sent again of scripts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scripts {
+    /// Their calls, which do again what they did.
+    Called,
+    /// Every line, as memtier_benchmark sends it: calls, and what they did.
+    EveryLine,
+}
+
+/// Whether a command is about its connection: what was logged in, ended or told there is not for ours.
+fn is_of_its_connection(words: &[Vec<u8>]) -> bool {
+    let is = |at: usize, name: &str| {
+        words.get(at).is_some_and(|word| word.eq_ignore_ascii_case(name.as_bytes()))
+    };
+    has_replies_of_its_own(&words[0])
+        || ["HELLO", "AUTH", "QUIT", "RESET"].into_iter().any(|name| is(0, name))
+        || is(0, "CLIENT") && is(1, "REPLY")
+}
+
+/// Whether a server answers this command with any number of replies.
+pub fn has_replies_of_its_own(name: &[u8]) -> bool {
+    const NAMES: [&str; 9] = [
+        "SUBSCRIBE",
+        "PSUBSCRIBE",
+        "SSUBSCRIBE",
+        "UNSUBSCRIBE",
+        "PUNSUBSCRIBE",
+        "SUNSUBSCRIBE",
+        "MONITOR",
+        "SYNC",
+        "PSYNC",
+    ];
+    NAMES.iter().any(|known| known.as_bytes().eq_ignore_ascii_case(name))
+}
+
+/// Reads a capture.
+///
+/// # Errors
+/// Why it cannot be read, or that it has no command.
+pub fn read(path: &Path, scripts: Scripts) -> Result<Capture, String> {
+    let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+    let text = String::from_utf8_lossy(&bytes).replace("\r\n", "\n").replace('\r', "\n");
+    drop(bytes);
+    let mut capture = Capture::default();
+    for line in text.lines() {
+        capture.lines += 1;
+        let begin = line.find('"');
+        if scripts == Scripts::Called && begin.is_some_and(|at| line[..at].contains(" lua]")) {
+            capture.of_scripts += 1;
+            continue;
+        }
+        match begin.and_then(|at| words(&line[at..])).filter(|words| !words.is_empty()) {
+            // What follows would be read in the wrong protocol, or as the reply to something else.
+            Some(words) if is_of_its_connection(&words) => {
+                capture.unreplayable += 1;
+            }
+            Some(words) => capture.commands.push(words),
+            None if matches!(line.trim(), "" | "OK" | "+OK") => {}
+            None => capture.without.push(capture.lines),
+        }
+    }
+    match capture.commands.is_empty() {
+        true => Err("no valid commands found".to_owned()),
+        false => Ok(capture),
+    }
+}
+
+impl Capture {
+    /// Its commands as operations, one after another or drawn.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn recorded(self, source: &Path, by: RowBy) -> Result<Recorded, String> {
+        let mut known: HashMap<(Vec<u8>, usize), u32> = HashMap::new();
+        let (mut operations, mut of, mut rows) = (Vec::new(), Vec::new(), Vec::new());
+        let mut most = 1;
+        for mut words in self.commands {
+            let arguments = words.split_off(1);
+            let name = words.swap_remove(0);
+            let count = arguments.len();
+            most = most.max(count);
+            let next = operations.len() as u32;
+            let operation = *known.entry((name.clone(), count)).or_insert(next);
+            if operation == next {
+                let fields = (0..count).map(|column| Arg { pieces: vec![Piece::Field(column)] });
+                let args = std::iter::once(Arg::literal(&name)).chain(fields).collect();
+                let command = CommandSpec { args, inline: false };
+                let name = command.name();
+                operations.push((command, name, count));
+            }
+            of.push(operation);
+            rows.push(arguments);
+        }
+        let columns = (1..=most).map(|number| number.to_string()).collect();
+        let rows = Dataset::new(source.display().to_string(), columns, rows)?;
+        Ok(Recorded { operations, rows: rows.taken_by(by).with_operations(of) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn capture(text: &str) -> Result<Capture, String> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("m");
+        std::fs::write(&path, text).unwrap();
+        read(&path, Scripts::EveryLine)
+    }
+
+    #[test]
+    fn commands_of_one_name_and_as_many_arguments_are_one_operation() {
+        let text = "1 [0 a:1] \"SET\" \"k\" \"v 1\"\n2 [0 a:1] \"GET\" \"k\"\n\
+                    3 [0 a:1] \"SET\" \"k\" \"w\"\n4 [0 a:1] \"SET\" \"k\" \"w\" \"NX\"\n5 [0 lua] \"PING\"\n";
+        let recorded = capture(text).unwrap().recorded(Path::new("m"), RowBy::Request).unwrap();
+        let names: Vec<_> = recorded.operations.iter().map(|(_, name, n)| (&**name, *n)).collect();
+        assert_eq!(names, [("SET", 2), ("GET", 1), ("SET", 3), ("PING", 0)]);
+        assert_eq!(recorded.rows.operations(), [0, 1, 0, 2, 3]);
+        assert_eq!((recorded.rows.cell(0, 1), recorded.rows.cell(1, 1)), (&b"v 1"[..], &b""[..]));
+        assert_eq!(recorded.operations[2].0.args.len(), 4);
+    }
+
+    #[test]
+    fn what_cannot_be_sent_again_is_left_out_whatever_ends_lines() {
+        let read = capture(
+            "OK\r1 \"SET\" \"k\" \"v\"\r?\r2 \"\\x53UBSCRIBE\" \"c\"\r\n3 \"hello\" \"3\"\r",
+        );
+        let Capture { commands, lines, without, unreplayable, .. } = read.unwrap();
+        assert_eq!((commands.len(), lines, without, unreplayable), (1, 5, vec![3], 2));
+        assert_eq!(capture("OK\n").unwrap_err(), "no valid commands found");
+    }
+}

@@ -1,0 +1,94 @@
+//! Several servers and a target: which of them keeps it, read off one command line.
+
+use job::{DecisionLoad, DecisionSides, Sides};
+use lab::Slo;
+use lab::terms::{Side as TermsSide, started_alike};
+use workload::{Pace, Plan, PlanParts, Window};
+
+use super::super::run::{ProtocolArg, Typed};
+use super::super::{Job, UsageError};
+use super::terms::{Equal, equal};
+use super::{
+    NAMED, OF_SERVERS, SECONDS_DEFAULT, TESTS_DEFAULT, WARMUP_DEFAULT, Word, blocks, on, places,
+    refuse,
+};
+
+/// What is compared, and what else was typed.
+pub(super) fn sides(
+    typed: &Typed,
+    words: &[Word],
+    asked: Option<ProtocolArg>,
+    slo: Option<Slo>,
+) -> Result<(Sides, Job), UsageError> {
+    let is_memcache: Vec<bool> = words.iter().map(|word| word.is_memcache(asked)).collect();
+    let mixed = is_memcache.windows(2).any(|pair| pair[0] != pair[1]);
+    let (loads, job) = if mixed { said(typed, words, asked)? } else { alike(typed, words)? };
+    if slo.is_some() && loads.iter().any(|(_, plans)| plans[0].pace.schedule().is_none()) {
+        return Err(UsageError(
+            "--slo: a target is kept at a rate; name it with --rps, such as --rps 30k".to_owned(),
+        ));
+    }
+    let load = |(name, plans): (String, Vec<Plan>)| -> Result<DecisionLoad, UsageError> {
+        let limit = |plan: &Plan| {
+            let mut parts: PlanParts = (**plan).clone();
+            (parts.pace, parts.fleet.window) = (Pace::Closed, Window::Batch);
+            parts.build().map_err(|error| UsageError(error.to_string()))
+        };
+        let open = plans.iter().all(|plan| plan.pace.schedule().is_some());
+        let limits = if open { plans.iter().map(limit).collect::<Result<_, _>>()? } else { vec![] };
+        Ok(DecisionLoad { name, plans, limits })
+    };
+    let loads = loads.into_iter().map(load).collect::<Result<_, _>>()?;
+    let sides =
+        DecisionSides { loads, blocks: blocks(typed), slo, mixed, places: places(typed, words) };
+    Ok((Sides::Decision(Box::new(sides)), job))
+}
+
+/// A load by its name, with a plan for each server.
+type Named = (String, Vec<Plan>);
+
+/// Of servers that speak one protocol.
+fn alike(typed: &Typed, words: &[Word]) -> Result<(Vec<Named>, Job), UsageError> {
+    refuse(typed, &OF_SERVERS, NAMED)?;
+    let any_spawned = words.iter().any(|word| matches!(word, Word::Program { .. }));
+    let job = |word: &Word| {
+        typed.job(|options| {
+            options.load_default(TESTS_DEFAULT, SECONDS_DEFAULT, WARMUP_DEFAULT);
+            options.count_errors();
+            word.put(options.server(), any_spawned);
+        })
+    };
+    let mut jobs = words.iter().map(job).collect::<Result<Vec<_>, _>>()?;
+    let targets: Vec<_> = jobs
+        .iter()
+        .map(|job| job.plans.first().map(|plan| plan.target.clone()).unwrap_or_default())
+        .collect();
+    let mut first = jobs.swap_remove(0);
+    let loads = std::mem::take(&mut first.plans).into_iter().map(|plan| {
+        let name = plan.name.clone();
+        let plans = targets.iter().map(|target| on(&plan, target)).collect::<Result<_, _>>()?;
+        Ok((name, plans))
+    });
+    Ok((loads.collect::<Result<_, UsageError>>()?, first))
+}
+
+/// Of servers that do not: the load is read in the words of Redis, and said in each one's.
+fn said(
+    typed: &Typed,
+    words: &[Word],
+    asked: Option<ProtocolArg>,
+) -> Result<(Vec<Named>, Job), UsageError> {
+    let Equal { sides, tests, job } = equal(typed, words, asked, TESTS_DEFAULT)?;
+    let loads = tests.into_iter().map(|test| {
+        let plan = |side: &TermsSide| -> Result<Plan, UsageError> {
+            let target = started_alike(side, &test.load);
+            let parts = test.load.said_in(side.protocol, target, &test.value);
+            let parts = parts.map_err(UsageError)?;
+            let built = PlanParts { name: test.name.clone(), ..parts }.build();
+            built.map_err(|error| UsageError(error.to_string()))
+        };
+        let plans = sides.iter().map(plan).collect::<Result<_, _>>()?;
+        Ok((test.name.clone(), plans))
+    });
+    Ok((loads.collect::<Result<_, UsageError>>()?, job))
+}

@@ -1,0 +1,199 @@
+//! Two servers that speak different protocols: one load, read in the words of Redis, for both.
+
+use std::ffi::OsString;
+
+use job::{Sides, TermsSides};
+use lab::terms::{Kind, Side, Test, Wish};
+use workload::{Arg, Piece, Plan, PlanParts};
+
+use super::super::run::{self, ProtocolArg, Typed};
+use super::super::{Job, UsageError};
+use super::{
+    CORES, NAMED, OF_SERVERS, SECONDS_DEFAULT, TABLES, WARMUP_DEFAULT, Word, blocks, refuse, usage,
+};
+
+/// The tests where none is named.
+const TESTS_DEFAULT: &str = "set,get,mget10,mget100";
+/// Most keys of one get.
+const KEYS_MAX: usize = 1000;
+/// The keys, and the bytes of a value, where nobody says.
+const KEYS_DEFAULT: &str = "100000";
+const BYTES_DEFAULT: u32 = 100;
+const KEY: &str = "key:__rand_int__";
+
+/// Options that have no place here, and why.
+const REFUSED: [(&str, &str); 14] = [
+    (
+        "spawn_args",
+        "would apply to servers of different kinds; write the arguments after each program, as \
+         one word: 'memcached -m 4096'",
+    ),
+    ("fill", "is not needed: every key is stored before it is read"),
+    ("fill_with", "is not needed: every key is stored before it is read"),
+    ("verify", "works with one protocol only"),
+    ("fail_on_miss", "works with one protocol only"),
+    ("workload", "works with one protocol only; use a command, or a mix of get, set and mget"),
+    ("dataset", "works with one protocol only"),
+    ("stdin_arg", "reads standard input, which several runs cannot share"),
+    ("on", "works with one protocol only: this uses the same client for both"),
+    (
+        "cluster",
+        "does not exist in memcached; use several processes, as the per-machine table \
+        does",
+    ),
+    ("dbnum", "does not exist in memcached"),
+    ("enable_tracking", "does not exist in memcached"),
+    ("no_touch", "does not exist in memcached"),
+    ("keep_alive", "works with one protocol only"),
+];
+
+/// What is compared, and what else was typed.
+pub(super) fn sides(
+    typed: &Typed,
+    words: &[Word; 2],
+    asked: Option<ProtocolArg>,
+) -> Result<(Sides, Job), UsageError> {
+    refuse(
+        typed,
+        &["rps"],
+        "needs no tables: the latency table chooses its own rates; add --slo for a decision at one rate",
+    )?;
+    let Equal { sides, tests, job } = equal(typed, words, asked, TESTS_DEFAULT)?;
+    let sides: [Side; 2] = sides
+        .try_into()
+        .map_err(|_| UsageError("the tables of equal terms are of two servers".to_owned()))?;
+    let kinds = typed.matches().get_many::<Kind>(TABLES);
+    let given = |options: &[&str]| typed.typed().any(|id| options.contains(&id));
+    let wish = Wish {
+        sides,
+        tests,
+        kinds: kinds.map_or_else(|| Kind::ALL.to_vec(), |kinds| kinds.copied().collect()),
+        cores: typed.matches().get_one::<u32>(CORES).map(|cores| *cores as usize),
+        threads_given: given(&["threads"]),
+        cpus_given: given(&["cpus", "server_cpus"]),
+    };
+    Ok((Sides::Terms(Box::new(TermsSides { wish, blocks: blocks(typed) })), job))
+}
+
+/// One load in the words of every server.
+pub(super) struct Equal {
+    pub(super) sides: Vec<Side>,
+    pub(super) tests: Vec<Test>,
+    /// All else that was typed.
+    pub(super) job: Job,
+}
+
+/// The tests of a command line, or these, for servers of different protocols.
+pub(super) fn equal(
+    typed: &Typed,
+    words: &[Word],
+    asked: Option<ProtocolArg>,
+    tests_default: &str,
+) -> Result<Equal, UsageError> {
+    refuse(typed, &OF_SERVERS, NAMED)?;
+    for (option, why) in REFUSED {
+        refuse(typed, &[option], why)?;
+    }
+    // A command of both kinds of server, by which its server is read off a command line.
+    let any = || vec![OsString::from("get"), OsString::from(KEY)];
+    let job = |at: usize, words_sent: Vec<OsString>, reads: bool| {
+        typed.job(|options| {
+            options.send(words_sent.clone(), KEYS_DEFAULT, BYTES_DEFAULT);
+            if !reads {
+                options.read_nothing();
+            }
+            options.load_default("", SECONDS_DEFAULT, WARMUP_DEFAULT);
+            let word = &words[at];
+            let server = options.server();
+            server.protocol = asked.filter(|_| word.is_memcache(asked));
+            server.resp3 &= !word.is_memcache(asked);
+            word.put(server, true);
+        })
+    };
+    let side = |at: usize| -> Result<Side, UsageError> {
+        let plan = first(job(at, any(), false)?)?;
+        Ok(Side { target: plan.target.clone(), protocol: plan.protocol })
+    };
+    let sides: Vec<Side> = (0..words.len()).map(side).collect::<Result<_, _>>()?;
+    let of_redis = words.iter().position(|word| !word.is_memcache(asked)).unwrap_or(0);
+    let set = ["set", KEY, "__data__"].map(OsString::from).to_vec();
+    let stored = first(job(of_redis, set.clone(), false)?)?;
+    let stored = stored.sequence[0].args[2].clone();
+    let (mut tests, mut seed) = (Vec::new(), None);
+    let tests_named = named_tests(typed, tests_default)?;
+    if typed.typed().any(|id| id == "name") {
+        run::single(run::NAME, tests_named.len()).map_err(UsageError)?;
+    }
+    for (name, words) in tests_named {
+        let plan = first(job(of_redis, words.clone(), words != set)?)?;
+        let name = name.filter(|_| !plan.named).unwrap_or_else(|| plan.name.clone());
+        let value = own_value(&plan).unwrap_or_else(|| stored.clone());
+        // Of one seed, so that what one test has stored another finds.
+        let seed = *seed.get_or_insert(plan.seed);
+        let load = PlanParts { setup: Vec::new(), seed, ..(*plan).clone() };
+        let test = Test { name, load, value };
+        for side in &sides {
+            let said = test.load.said_in(side.protocol, side.target.clone(), &test.value);
+            let checked = said.and_then(|parts| wire::check(&parts));
+            checked.map_err(|why| UsageError(format!("{}: {why}", test.name)))?;
+        }
+        tests.push(test);
+    }
+    Ok(Equal { sides, tests, job: job(of_redis, any(), false)? })
+}
+
+/// The one plan of a job.
+fn first(job: Job) -> Result<Plan, UsageError> {
+    let plan = job.plans.into_iter().next();
+    plan.ok_or_else(|| UsageError("there is no test to compare".to_owned()))
+}
+
+/// What a plan stores itself.
+fn own_value(plan: &Plan) -> Option<Arg> {
+    let set = plan.sequence.iter().find(|command| command.name() == "SET")?;
+    set.args.get(2).filter(|value| value.pieces != [Piece::Bytes(Vec::new())]).cloned()
+}
+
+/// What reports call a test, if not by its words, and these.
+type Named = (Option<String>, Vec<OsString>);
+
+/// The tests that `-t` names, or the command that was typed.
+fn named_tests(typed: &Typed, tests_default: &str) -> Result<Vec<Named>, UsageError> {
+    let matches = typed.matches();
+    let command: Vec<OsString> =
+        matches.get_many::<OsString>("command").unwrap_or_default().cloned().collect();
+    if !command.is_empty() {
+        return Ok(vec![(None, command)]);
+    }
+    let asked = matches.get_one::<String>("tests").map_or(tests_default, String::as_str);
+    let asked = asked.to_lowercase();
+    let names: Vec<&str> =
+        asked.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
+    if names.is_empty() {
+        return usage(
+            "-t: no test named; expected set, get, or mget with a number, such as mget10",
+        );
+    }
+    names.into_iter().map(test).collect()
+}
+
+fn test(name: &str) -> Result<Named, UsageError> {
+    let words: Vec<&str> = match (name, name.strip_prefix("mget").map(str::parse)) {
+        ("get", _) => vec!["get", KEY],
+        ("set", _) => vec!["set", KEY, "__data__"],
+        (_, Some(Ok(keys))) if (2..=KEYS_MAX).contains(&keys) => {
+            std::iter::once("mget").chain(std::iter::repeat_n(KEY, keys)).collect()
+        }
+        _ => {
+            return usage(&format!(
+                "-t: unknown test {name:?} for servers of different protocols; expected set, \
+                 get, or mget with a number from 2 to {KEYS_MAX}, such as mget10"
+            ));
+        }
+    };
+    let name = match name.strip_prefix("mget") {
+        Some(keys) => format!("mget of {keys} keys"),
+        None => name.to_owned(),
+    };
+    Ok((Some(name), words.into_iter().map(OsString::from).collect()))
+}

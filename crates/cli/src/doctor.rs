@@ -1,0 +1,209 @@
+//! The command line of `keystorm doctor`: which server, and which load it is to be fit for.
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+use clap::parser::ValueSource;
+use clap::{ArgAction, Command, CommandFactory, FromArgMatches, Parser};
+use doctor::Load;
+use job::Checkup;
+
+use super::near::explained;
+use super::run::{
+    Rule, ServerOptions, count, port, protocol, seconds, seconds_in, signed, small_count, target,
+};
+use super::{FrontEnd, Intent, UsageError};
+
+/// See the module.
+pub(crate) struct DoctorFront;
+
+/// Checks this machine, the network and a server for conditions that distort results. Each line is
+/// ok, warn, bad, or ? if it could not be checked. For each warn and bad, it then prints why it
+/// matters and how to fix it. Doctor changes nothing. If no server is named and none listens on
+/// 127.0.0.1:6379, it checks only this machine. For memcached (--protocol memcache or memcache://)
+/// it has its own checks.
+#[derive(Debug, Parser)]
+#[command(
+    name = "keystorm doctor",
+    bin_name = "keystorm doctor",
+    disable_help_flag = true,
+    args_override_self = true,
+    max_term_width = 100,
+    override_usage = "keystorm doctor [OPTIONS] [TARGET]",
+    after_help = EXAMPLE,
+)]
+struct Options {
+    /// The server in one word: HOST, HOST:PORT, the PATH of a unix socket, or a URI as for -u
+    #[arg(value_name = "TARGET", conflicts_with_all = ["host", "port", "socket", "uri", "spawn"])]
+    target: Option<String>,
+    #[command(flatten, next_help_heading = "Server")]
+    server: ServerOptions,
+    /// Connections of the planned run
+    #[arg(short = 'c', long, value_name = "CLIENTS", help_heading = "Planned load",
+          default_value = "50", value_parser = small_count)]
+    clients: u32,
+    /// Requests per pipeline
+    #[arg(short = 'P', long, value_name = "NUMREQ", help_heading = "Planned load",
+          default_value = "1", value_parser = small_count)]
+    pipeline: u32,
+    /// Value size in bytes
+    #[arg(short = 'd', value_name = "SIZE", help_heading = "Planned load",
+          default_value = "3", value_parser = count)]
+    data_size: u64,
+    /// Requests per second of the planned run
+    #[arg(long, value_name = "RATE", help_heading = "Planned load", value_parser = count)]
+    rps: Option<u64>,
+    /// 1 keeps connections open, 0 opens one per pipeline
+    #[arg(
+        short = 'k',
+        value_name = "BOOLEAN",
+        help_heading = "Planned load",
+        default_value = "1",
+        value_parser = signed
+    )]
+    keep_alive: i64,
+    /// How long to look: at stolen time, round trips and what others send
+    #[arg(
+        long,
+        value_name = "TIME",
+        help_heading = "Results",
+        default_value = "1s",
+        allow_hyphen_values = true,
+        value_parser = seconds
+    )]
+    seconds: Duration,
+    /// Print JSON instead of lines: schema keystorm.doctor/1
+    #[arg(long, help_heading = "Results")]
+    json: bool,
+    /// Print this help
+    #[arg(long, action = ArgAction::Help, help_heading = "Other")]
+    help: Option<bool>,
+}
+
+/// Every line that begins with `$` is run by a test.
+const EXAMPLE: &str = "\
+Exit codes: 0 if nothing is bad (warnings are possible), 1 if something is, or if the named server
+cannot be reached, 2 for a wrong command line.
+
+Examples:
+  This machine, and the server on 127.0.0.1:6379 if there is one:
+    $ keystorm doctor
+
+  Check whether this machine and a private server are fit for 100,000 requests per second:
+    $ keystorm doctor --spawn --rps 100k -d 100 -c 200
+
+  Check whether memcached is fit for pipelines of 64:
+    $ keystorm doctor --spawn=memcached -P 64";
+
+/// Longest look.
+const SECONDS_MAX: f64 = 3600.0;
+
+impl FrontEnd for DoctorFront {
+    fn names(&self) -> &'static [&'static str] {
+        &["doctor"]
+    }
+
+    fn command(&self) -> Option<Command> {
+        Some(Options::command())
+    }
+
+    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
+        let words = std::iter::once(OsString::from("keystorm")).chain(args);
+        let mut command = Options::command();
+        let matches = match command.try_get_matches_from_mut(words) {
+            Ok(matches) => matches,
+            Err(said) if !said.use_stderr() => return Ok(Intent::Say(said.render().to_string())),
+            Err(error) => return Err(explained(error, &command)),
+        };
+        let typed = |name: &&str| matches.value_source(name) == Some(ValueSource::CommandLine);
+        let named = ["target", "host", "port", "socket", "uri", "spawn"].iter().any(typed);
+        let mut options =
+            Options::from_arg_matches(&matches).map_err(|error| explained(error, &command))?;
+        let seconds = seconds_in("--seconds", options.seconds, 0.0..=SECONDS_MAX);
+        let seconds = seconds.map_err(UsageError)?;
+        if let Some(word) = options.target.take() {
+            put(&word, &mut options.server).map_err(UsageError)?;
+        }
+        let load = Load {
+            connections: options.clients,
+            pipeline: options.pipeline.max(1),
+            rate_per_s: options.rps.filter(|rate| *rate > 0).map(|rate| rate as f64),
+            value_bytes: options.data_size,
+            keep_alive: options.keep_alive != 0,
+        };
+        let target = target(&options.server, Rule::Agree).map_err(UsageError)?;
+        let protocol = protocol(&options.server).map_err(UsageError)?;
+        let json = options.json;
+        Ok(Intent::Doctor(Box::new(Checkup { target, protocol, named, load, seconds, json })))
+    }
+}
+
+/// Reads the server that is one word, as the options that it stands for.
+fn put(word: &str, server: &mut ServerOptions) -> Result<(), String> {
+    if word.contains("://") {
+        server.uri = Some(word.to_owned());
+        return Ok(());
+    }
+    if word.contains('/') {
+        server.socket = Some(word.into());
+        return Ok(());
+    }
+    let (host, port) = match word.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((host, rest)) => (host, rest.strip_prefix(':')),
+        // An IPv6 address without brackets has no port.
+        None if word.matches(':').count() > 1 => (word, None),
+        None => word.split_once(':').map_or((word, None), |(host, port)| (host, Some(port))),
+    };
+    if host.is_empty() || word.contains('@') {
+        return Err("expected HOST, HOST:PORT, the PATH of a unix socket, or a URI".into());
+    }
+    server.host = Some(host.to_owned());
+    if let Some(port) = port {
+        server.port = Some(self::port(port).map_err(|why| format!("TARGET {word}: {why}"))?);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn checkup(line: &str) -> Result<Checkup, String> {
+        let words = line.split_whitespace().map(OsString::from).collect();
+        match DoctorFront.parse(None, words) {
+            Ok(Intent::Doctor(checkup)) => Ok(*checkup),
+            Ok(_) => Err("another intent".to_owned()),
+            Err(UsageError(text)) => Err(text),
+        }
+    }
+
+    #[test]
+    fn a_target_is_one_word() {
+        for (word, shown) in [
+            ("db", "db:6379"),
+            ("db:7000", "db:7000"),
+            ("[::1]:7000", "[::1]:7000"),
+            ("::1", "[::1]:6379"),
+            ("/run/s", "/run/s"),
+            ("redis://db:7001", "db:7001"),
+            ("memcache://db", "db:11211"),
+        ] {
+            let checkup = checkup(word).unwrap();
+            assert_eq!(checkup.target.endpoint.to_string(), shown);
+            assert!(checkup.named);
+        }
+        assert!(!checkup("-c 10").unwrap().named);
+        assert!(checkup("-p 6379").unwrap().named);
+        for bad in ["db:x", ":1", "u:hunter2@h", "db -p 1", "--seconds -1", "--seconds nan"] {
+            let said = checkup(bad).unwrap_err();
+            assert!(!said.contains("hunter2"), "{said}");
+        }
+    }
+
+    #[test]
+    fn the_load_is_that_of_the_options() {
+        let load = checkup("-c 10k -P 16 -d 100 --rps 5M -k 0").unwrap().load;
+        assert_eq!((load.connections, load.pipeline, load.value_bytes), (10_000, 16, 100));
+        assert_eq!((load.rate_per_s, load.keep_alive), (Some(5e6), false));
+    }
+}

@@ -1,0 +1,37 @@
+//! `--as keystorm`: another tool's command line in keystorm's own words.
+//!
+//! A workload file stands behind the line where the line alone cannot say which operations there are. What
+//! neither says stands before it as comments, in the name of the tool.
+
+use report::command_line::{
+    command_line_beside, command_line_of, needs_a_file, unsaid, unsaid_beside_a_file,
+};
+use workload::Plan;
+
+use super::Job;
+use super::workload_file::{of_plan, write};
+
+/// What ends a file that stands in a line of a shell.
+const END: &str = "END";
+
+/// What the shell carries out as the job of that tool.
+pub fn in_own_words(job: &Job, tool: &str) -> String {
+    let all = job.plans.iter().map(|plan| (plan, job.repeats));
+    let last = job.last.iter().map(|plan| (plan, 1));
+    all.chain(last).map(|(plan, repeats)| one(plan, repeats, tool)).collect()
+}
+
+fn one(plan: &Plan, repeats: u32, tool: &str) -> String {
+    let in_file = needs_a_file(plan);
+    let differences = if in_file { unsaid_beside_a_file(plan) } else { unsaid(plan) };
+    let mut text: String =
+        differences.iter().map(|difference| format!("# {tool}: {difference}\n")).collect();
+    if in_file {
+        let line = command_line_beside("-", plan, repeats);
+        text += &format!("{line} <<'{END}'\n{}{END}\n", write(&of_plan(plan)));
+    } else {
+        text += &command_line_of(plan, repeats);
+        text.push('\n');
+    }
+    text
+}

@@ -1,0 +1,295 @@
+//! What the command lines of experiments have in common: options of their own beside those of a
+//! run, and where results go.
+//!
+//! Whatever is not an experiment's own option is a run's, and is parsed by the front end of runs,
+//! so that nothing is defined twice.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use clap::{Arg, ArgAction, Args, Command, Parser};
+use job::ExperimentOutput;
+use lab::words::{Given, words_of};
+use lab::{Line, Takes};
+use workload::secret;
+
+use super::near::{named, no_option};
+use super::outputs::apart;
+use super::run::{self, Typed};
+use super::{Action, Intent, Job, PageOptions, UsageError, options};
+
+/// Where the results of an experiment go.
+#[derive(Debug, Clone, Args)]
+pub(super) struct ExperimentOptions {
+    /// Output format: table, csv or json
+    #[arg(long, value_name = "NAME", help_heading = "Results", default_value = "table",
+          value_parser = ["table", "csv", "json"])]
+    format: String,
+    /// Same as --format csv
+    #[arg(long, help_heading = "Results")]
+    csv: bool,
+    /// Save the results, with every run in full, to this file; `-` is --format json
+    #[arg(long, value_name = "FILE", help_heading = "Results", allow_hyphen_values = true)]
+    json: Option<PathBuf>,
+    #[command(flatten)]
+    pages: PageOptions,
+    /// Print only the table, without charts and notes
+    #[arg(short = 'q', long, help_heading = "Results")]
+    quiet: bool,
+    /// Print the plans as JSON instead of running them
+    #[arg(long, help_heading = "Other")]
+    print_plan: bool,
+    /// Print this help
+    #[arg(long, action = ArgAction::Help, help_heading = "Other")]
+    help: Option<bool>,
+}
+
+impl ExperimentOptions {
+    /// Resolves the two ways to say CSV and JSON.
+    ///
+    /// # Errors
+    /// Two results would go to one file.
+    pub(super) fn settled(mut self) -> Result<ExperimentOutput, UsageError> {
+        let document = self.json.as_deref() == Some("-".as_ref());
+        if document && (self.csv || self.format == "csv") {
+            let text = "--json -: standard output can have only one format";
+            return Err(UsageError(text.to_owned()));
+        }
+        if document {
+            (self.json, self.format) = (None, "json".to_owned());
+        }
+        if self.csv {
+            self.format = "csv".to_owned();
+        }
+        self.pages = self.pages.checked().map_err(UsageError)?;
+        let outputs = [("--json", self.json.as_deref()), ("--html", self.pages.html.as_deref())];
+        apart(&outputs, &[]).map_err(UsageError)?;
+        let Self { format, json, pages, quiet, print_plan, .. } = self;
+        Ok(ExperimentOutput { format, json, pages, quiet, print_plan })
+    }
+}
+
+/// Options of a run that no experiment can have, and why.
+const REFUSED: [(&str, &str); 9] = [
+    ("--probe", "works with single runs only"),
+    ("--clock", "works with single runs only"),
+    ("-I", "opens connections and measures nothing"),
+    ("-l", "never ends; use --repeat"),
+    ("--as", "works with single runs only"),
+    ("--start-at", "works with a single test only"),
+    ("--hdr", "works with single runs only; --json saves all histograms"),
+    ("-x", "reads standard input, which several runs cannot share"),
+    ("--print-workload", "works with single runs only"),
+];
+
+/// Takes the words of a command line apart: those of `O`'s options, the line of a run, and the whole
+/// as it may be shown.
+///
+/// # Errors
+/// Text to say instead (`Ok(Err)`), or what makes no sense.
+pub(super) fn split<O: Parser>(
+    args: Vec<OsString>,
+) -> Result<Result<(O, Line, String), Intent>, UsageError> {
+    let own = O::command();
+    let of_run = run::vocabulary();
+    let find = |name: &str| named(&own, name).or_else(|| named(&of_run, name));
+    let mut line = Line::of(args, |name| find(name).map(takes));
+    if let Some(given) = line.options.iter().find(|given| find(&given.name).is_none()) {
+        return Err(no_option(&given.name, &own, &of_run));
+    }
+    // Whoever looks for an option in the line knows it by one name.
+    for given in &mut line.options {
+        if let Some(short) = find(&given.name).and_then(Arg::get_short) {
+            given.name = format!("-{short}");
+        }
+    }
+    misplaced(&line, &own)?;
+    let again = again(own.get_bin_name().unwrap_or("keystorm"), &line);
+    let ours = line.take(|given: &Given| named(&own, &given.name).is_some());
+    if let Some((name, why)) = REFUSED.iter().find(|(name, _)| line.has(name)) {
+        return Err(UsageError(format!("{name} {why}")));
+    }
+    Ok(options::<O>(words_of(&ours))?.map(|options| (options, line, again)))
+}
+
+/// Refuses a word where a command for the server stands that surely is none: a program or an address of
+/// a server, or one with options of the experiment behind it.
+fn misplaced(line: &Line, own: &Command) -> Result<(), UsageError> {
+    let Some(first) = line.rest.first().filter(|word| *word != "--") else { return Ok(()) };
+    let (word, name) = (first.to_string_lossy(), own.get_bin_name().unwrap_or("keystorm"));
+    let quoted = shell_words::quote(&word);
+    if SERVERS.contains(&word.rsplit('/').next().unwrap_or_default()) {
+        return Err(UsageError(format!(
+            "unexpected word {quoted}: {name} takes one server, as --spawn={quoted} to start it, or \
+             with -h and -p, or -s"
+        )));
+    }
+    if let Some((host, port)) = word.rsplit_once(':')
+        && port.parse::<u16>().is_ok()
+        && !host.is_empty()
+    {
+        return Err(UsageError(format!(
+            "unexpected word {quoted}: {name} takes one server, as -h {host} -p {port}"
+        )));
+    }
+    let is_own = |word: &&OsString| {
+        let word = word.to_string_lossy();
+        let option = word.split('=').next().unwrap_or_default();
+        option.starts_with("--") && option.len() > 2 && named(own, option).is_some()
+    };
+    match line.rest.iter().skip(1).find(is_own) {
+        Some(option) => Err(UsageError(format!(
+            "unexpected word {quoted} before {}: what stands behind it would go to the server; put \
+             the options of {name} first, or -- before a command",
+            option.to_string_lossy()
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Programs that are servers, and no server's commands.
+const SERVERS: [&str; 6] =
+    ["redis-server", "valkey-server", "keydb-server", "memcached", "dragonfly", "garnet"];
+
+/// Gives all runs of an experiment that fills its server the same values to write: then one fill is
+/// enough for all.
+pub(super) fn one_seed(line: &mut Line) {
+    if line.has("--fill") && !line.has("--seed") {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        line.options.push(Given::new("--seed", now.as_micros().to_string()));
+    }
+}
+
+/// What the option of a command takes, if it has one of that name.
+pub(super) fn takes_of(command: &clap::Command, name: &str) -> Option<Takes> {
+    named(command, name).map(takes)
+}
+
+/// What an option takes.
+fn takes(option: &Arg) -> Takes {
+    match (option.get_action().takes_values(), option.is_require_equals_set()) {
+        (false, _) => Takes::Nothing,
+        (true, true) => Takes::Attached,
+        (true, false) => Takes::Value,
+    }
+}
+
+/// The options of an experiment, and behind them those of a run that it takes too: all but those that
+/// it has itself, those that no experiment can have, and `refused`.
+pub(super) fn with_those_of_a_run(own: Command, refused: &[&str]) -> Command {
+    let run = run::vocabulary();
+    let written = |arg: &Arg| {
+        let short = arg.get_short().map(|short| format!("-{short}"));
+        short.into_iter().chain(arg.get_long().map(|long| format!("--{long}"))).collect::<Vec<_>>()
+    };
+    let theirs = |arg: &&Arg| {
+        let names = written(arg);
+        !own.get_arguments().any(|ours| ours.get_id() == arg.get_id())
+            && !names.iter().any(|name| named(&own, name).is_some())
+    };
+    let no = |name: &String| {
+        refused.contains(&name.as_str()) || REFUSED.iter().any(|(known, _)| known == name)
+    };
+    // What it cannot have is hidden and not left out: others name it.
+    let taken = run.get_arguments().filter(theirs);
+    let taken: Vec<Arg> = taken
+        .map(|arg| arg.clone().hide(written(arg).iter().any(no) || arg.is_hide_set()))
+        .collect();
+    own.args(taken)
+}
+
+/// The job of a run's command line, which is part of an experiment of that name.
+///
+/// # Errors
+/// What makes no sense in it.
+pub fn job(experiment: &str, args: Vec<OsString>) -> Result<Job, UsageError> {
+    let usage = format!("{experiment} [OPTIONS] [OPTIONS OF A RUN] [--] [COMMAND ARGS...]");
+    let typed = match Typed::read(experiment, |command| command.override_usage(usage), args)? {
+        Ok(typed) => typed,
+        Err(_) => return Err(UsageError(format!("see {experiment} --help"))),
+    };
+    let job = typed.job(|_| ())?;
+    match job.action {
+        Action::Run { repeat: false } => Ok(job),
+        Action::Run { .. } | Action::Idle => {
+            Err(UsageError("runs of an experiment must end".to_owned()))
+        }
+    }
+}
+
+/// The command line of an experiment to print and keep: with `***` for what could be a password.
+pub(super) fn again(name: &str, line: &Line) -> String {
+    let mut shown = line.clone();
+    for Given { name, value } in &mut shown.options {
+        let Some(text) = value.as_ref().map(|value| value.to_string_lossy().into_owned()) else {
+            continue;
+        };
+        match (name.as_str(), masked_uri(&text)) {
+            ("-a", _) => *value = Some(secret::HIDDEN.into()),
+            ("--spawn-args", _) => {
+                let args = shell_words::split(&text).unwrap_or_default();
+                *value = Some(shell_words::join(secret::shown_arguments(&args)).into());
+            }
+            (_, Some(uri)) => *value = Some(uri.into()),
+            _ => {}
+        }
+    }
+    let words =
+        |words: Vec<OsString>| words.into_iter().map(OsString::into_vec).collect::<Vec<_>>();
+    let rest = secret::shown_sequence(&words(std::mem::take(&mut shown.rest)));
+    shown.rest = rest.into_iter().map(OsString::from_vec).collect();
+    let words = shown.words();
+    let words = words.iter().map(|word| word.to_string_lossy().into_owned());
+    format!("{name} {}", shell_words::join(words)).trim_end().to_owned()
+}
+
+/// A URI without who logs in, if it is one that says so.
+pub(super) fn masked_uri(text: &str) -> Option<String> {
+    let (scheme, rest) = text.split_once("://")?;
+    Some(format!("{scheme}://***@{}", rest.rsplit_once('@')?.1))
+}
+
+/// Whether a line says what to send.
+pub(super) fn names_test(line: &Line) -> bool {
+    line.has("-t") || line.has("--workload") || line.has("--replay") || !line.rest.is_empty()
+}
+
+/// Whether a line says how long a run is: a schedule with an end (`10k..100k/30s`) does.
+pub(super) fn names_length(line: &Line) -> bool {
+    let schedule = |given: &Given| {
+        let value = given.value.as_ref().map(|value| value.to_string_lossy());
+        given.name == "--rps" && value.is_some_and(|rate| lab::values::is_schedule(&rate))
+    };
+    line.has("-n") || line.has("--duration") || line.options.iter().any(schedule)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_password_is_shown() {
+        let of_run = run::vocabulary();
+        for line in [
+            "-a hunter2 -c 1,2",
+            "-ahunter2",
+            "-qa hunter2",
+            "-qahunter2",
+            "-u redis://me:hunter2@h:1/2",
+            "-uredis://:hun@ter2@h",
+            "--spawn --spawn-args '--requirepass_hunter2_--io-threads_2'",
+            "-q -- multi ; auth hunter2",
+            "-q config set requirepass hunter2",
+            "-t get -- set k v",
+        ] {
+            let word = |word: &str| OsString::from(word.trim_matches('\'').replace('_', " "));
+            let words = line.split(' ').map(word).collect();
+            let shown =
+                again("keystorm sweep", &Line::of(words, |name| named(&of_run, name).map(takes)));
+            assert!(!shown.contains("hun") && !shown.contains("ter2"), "{line}: {shown}");
+            assert!(shown.starts_with("keystorm sweep -"), "{shown}");
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! `keystorm help` and `--help`: the first page, all options, one option, a subcommand, or a page of the
+//! documentation.
+
+mod first_page;
+mod option;
+mod option_examples;
+
+use std::ffi::OsString;
+
+use clap::Command;
+
+use super::{FrontEnds, Intent, OWN, UsageError, front_named, near, subcommands, topics};
+
+/// The word behind `--help` that asks for every option.
+const ALL: &str = "all";
+/// The word behind `help` that asks for the pages of the documentation.
+const TOPICS: &str = "topics";
+
+/// The help that is printed for a run's `--help`, and the arguments without the word that chose it.
+pub(super) fn of_run(
+    name: &str,
+    mut args: Vec<OsString>,
+) -> (impl FnOnce(Command) -> Command + use<>, Vec<OsString>) {
+    let whole = args.ends_with(&["--help".into(), ALL.into()]);
+    if whole {
+        args.pop();
+    }
+    let page =
+        (!whole).then(|| first_page::RUN.replacen("Usage: keystorm", &format!("Usage: {name}"), 1));
+    let change = move |command: Command| match page {
+        Some(page) => command.override_help(page),
+        None => command,
+    };
+    (change, args)
+}
+
+/// What `keystorm help WORDS` prints. A page of the documentation of the same name as a subcommand says more
+/// than its options, which `NAME --help` prints.
+pub(super) fn of(peers: FrontEnds, words: &[OsString]) -> Result<Intent, UsageError> {
+    let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+    let help = |more: &[&str]| {
+        std::iter::once("--help").chain(more.iter().copied()).map(OsString::from).collect()
+    };
+    let Some(name) = words.first().filter(|name| **name != "help") else {
+        return OWN[0].parse(None, help(&[]));
+    };
+    if name == ALL {
+        return OWN[0].parse(None, help(&[ALL]));
+    }
+    if name == TOPICS {
+        return Ok(Intent::Say(topics::names().map(|name| format!("{name}\n")).collect()));
+    }
+    if name.starts_with('-') {
+        return option::explained(name).map(Intent::Read);
+    }
+    if let Some(page) = topics::page(name) {
+        return Ok(Intent::Read(page));
+    }
+    if let Some((front, name)) = front_named(peers, name) {
+        return front.parse(Some(name), help(&[]));
+    }
+    match option::explained(&format!("--{name}")) {
+        Ok(text) => Ok(Intent::Read(text)),
+        Err(_) => Err(UsageError(near::no_help(name, subcommands(peers), topics::names()))),
+    }
+}

@@ -1,0 +1,134 @@
+//! keystorm's own words: command lines and workload files become jobs; help, man pages, completions, topics
+//! and presets are made from the same options.
+//!
+//! The words of a run are in [`run`]; each other command has a file. A command is one file here and one row in
+//! [`OWN`]. Other tools' command lines are crates of their own, in `peers/`, which read the options that they
+//! have in common through [`run::Typed`].
+
+#![deny(clippy::print_stderr, clippy::print_stdout)]
+
+pub mod advice;
+mod calibrate;
+pub mod captured;
+mod compare;
+mod completions;
+pub mod cpus;
+mod doctor;
+pub mod equal;
+pub mod experiment;
+mod help;
+mod man;
+mod merge;
+pub mod near;
+mod outputs;
+pub mod own;
+mod presets;
+pub mod quoted;
+mod report_page;
+pub mod run;
+pub mod search;
+mod show;
+mod sink;
+mod survey;
+mod sweep;
+mod topics;
+mod tree;
+pub mod workload_file;
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+use job::{Action, FrontEnd, Intent, Job, Output, PageOptions, Spread, UsageError, VerdictTo};
+
+/// Command lines that are understood.
+pub type FrontEnds = &'static [&'static dyn FrontEnd];
+
+/// keystorm's own commands; the first, a run, has no name of its own.
+pub const OWN: FrontEnds = &[
+    &run::RunFront,
+    &self::sink::SinkFront,
+    &calibrate::CalibrateFront,
+    &show::ShowFront,
+    &merge::MergeFront,
+    &self::doctor::DoctorFront,
+    &report_page::ReportFront,
+    &compare::CompareFront,
+    &sweep::SweepFront,
+    &search::SearchFront,
+    &survey::SurveyFront,
+    &presets::PresetsFront,
+    &man::ManFront,
+    &completions::CompletionsFront,
+];
+
+/// Makes this a client of a coordinator, which alone calls it so.
+const HOLD: &str = "--hold";
+
+/// Whether a command line is in keystorm's own words, so that an error in it may be laid out as suits the
+/// terminal.
+#[must_use]
+pub fn is_own(peers: FrontEnds, called_as: &OsStr, args: &[OsString]) -> bool {
+    let imitated = |name: Option<&OsStr>| {
+        let name = name.and_then(OsStr::to_str).unwrap_or_default();
+        OWN[..1].iter().chain(peers).any(|front| front.names().contains(&name))
+    };
+    let is_as =
+        |word: &OsString| word.to_str().is_some_and(|w| w == "--as" || w.starts_with("--as="));
+    let first = args.first().map(OsString::as_os_str);
+    !imitated(Path::new(called_as).file_stem()) && !imitated(first) && !args.iter().any(is_as)
+}
+
+/// Chooses who reads the arguments, and lets them: by the name that the program is called by, or by the first
+/// argument, one of keystorm's commands or one of these other tools; otherwise it is a run.
+///
+/// # Errors
+/// A command line that makes no sense.
+pub fn parse(
+    peers: FrontEnds,
+    called_as: &OsStr,
+    mut args: Vec<OsString>,
+) -> Result<Intent, UsageError> {
+    let program = Path::new(called_as).file_stem().and_then(OsStr::to_str).unwrap_or_default();
+    if let Some((front, name)) = front_named(peers, program) {
+        return front.parse(Some(name), args);
+    }
+    let first = args.first().and_then(|a| a.to_str()).unwrap_or_default().to_owned();
+    if let Some((front, name)) = front_named(peers, &first) {
+        return front.parse(Some(name), args.split_off(1));
+    }
+    if first == HOLD {
+        return match args.len() {
+            1 => Ok(Intent::Hold),
+            _ => Err(UsageError(format!("{HOLD} takes no arguments; see docs/fleet.md"))),
+        };
+    }
+    if first == "help" {
+        return help::of(peers, &args[1..]);
+    }
+    if let Some(told) = near::subcommand(&first, subcommands(peers)) {
+        return Err(UsageError(told));
+    }
+    OWN[0].parse(None, args)
+}
+
+/// The names of all but the first, by which nobody calls it on a command line.
+fn subcommands(peers: FrontEnds) -> impl Iterator<Item = &'static str> {
+    let named = OWN[1..].iter().chain(peers);
+    named.flat_map(|front| front.names()).copied().chain(["help"])
+}
+
+fn front_named(peers: FrontEnds, name: &str) -> Option<(&'static dyn FrontEnd, &'static str)> {
+    OWN.iter().chain(peers).find_map(|front| {
+        let known = front.names().iter().find(|known| **known == name)?;
+        Some((*front, *known))
+    })
+}
+
+/// Reads the options of a subcommand; text to say instead where that was asked for.
+fn options<O: clap::Parser>(args: Vec<OsString>) -> Result<Result<O, Intent>, UsageError> {
+    match O::try_parse_from(std::iter::once(OsString::from("keystorm")).chain(args)) {
+        Ok(options) => Ok(Ok(options)),
+        Err(said) if !said.use_stderr() => Ok(Err(Intent::Say(said.render().to_string()))),
+        Err(error) => Err(near::explained(error, &O::command())),
+    }
+}

@@ -1,0 +1,81 @@
+//! The command line of `keystorm merge`: which files, and where to.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{ArgAction, Command, CommandFactory, Parser};
+use job::MergeJob;
+
+use super::outputs::apart;
+use super::run::count_in;
+use super::show::format_name;
+use super::{FrontEnd, Intent, PageOptions, UsageError, options};
+
+/// See the module.
+pub(crate) struct MergeFront;
+
+/// Adds up saved runs (--json) of several clients that loaded one server together. The result is
+/// what a single client would have measured: counts, histograms and timelines, the last aligned by
+/// wall clock. The plans may differ only in connections, requests, rate, seed, threads and CPUs.
+#[derive(Debug, Parser)]
+#[command(
+    name = "keystorm merge",
+    bin_name = "keystorm merge",
+    disable_help_flag = true,
+    args_override_self = true,
+    max_term_width = 100,
+    override_usage = "keystorm merge [OPTIONS] FILE...",
+    after_help = EXAMPLE,
+)]
+struct Options {
+    /// Files that --json has written
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// Shares of the plan that are lost, by number, such as 2 or 2,5: the result is of the others, is
+    /// called incomplete and says why
+    #[arg(long, value_name = "N", value_delimiter = ',', help_heading = "Input", value_parser = count_in(1..=u32::MAX))]
+    missing: Vec<u32>,
+    /// Keep the merged run in this file; without --format nothing is printed then
+    #[arg(short = 'o', long, value_name = "FILE", help_heading = "Results")]
+    output: Option<PathBuf>,
+    /// Layout of what is printed: text, quiet, csv, redis, classic, json, timeline or samples [default: text]
+    #[arg(long, value_name = "NAME", help_heading = "Results", value_parser = format_name)]
+    format: Option<&'static str>,
+    #[command(flatten)]
+    pages: PageOptions,
+    /// Print this help
+    #[arg(long, action = ArgAction::Help, help_heading = "Other")]
+    help: Option<bool>,
+}
+
+/// Every line that begins with `$` is run by a test.
+const EXAMPLE: &str = "\
+Example:
+  Add up the runs of two clients:
+    $ keystorm -t get -n 10000 -q --json a.json
+    $ keystorm -t get -n 10000 -q --json b.json
+    $ keystorm merge a.json b.json -o both.json --format quiet";
+
+impl FrontEnd for MergeFront {
+    fn names(&self) -> &'static [&'static str] {
+        &["merge"]
+    }
+
+    fn command(&self) -> Option<Command> {
+        Some(Options::command())
+    }
+
+    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
+        let Options { files, missing, output, format, pages, .. } = match options::<Options>(args)?
+        {
+            Ok(options) => options,
+            Err(intent) => return Ok(intent),
+        };
+        let pages = pages.checked().map_err(UsageError)?;
+        let inputs: Vec<_> = files.iter().map(|file| ("FILE", Some(file.as_path()))).collect();
+        let outputs = [("-o", output.as_deref()), ("--html", pages.html.as_deref())];
+        apart(&outputs, &inputs).map_err(UsageError)?;
+        let format = format.or(output.is_none().then_some("text"));
+        Ok(Intent::Merge(MergeJob { files, missing, output, format, pages }))
+    }
+}

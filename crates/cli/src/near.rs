@@ -1,0 +1,318 @@
+//! What was typed and is not there, and what there is for it: by meaning first, then by spelling.
+//!
+//! People come from other tools, whose words for the same things are others.
+
+use std::borrow::Cow;
+
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, Command};
+use strsim::damerau_levenshtein;
+
+use super::UsageError;
+
+/// Words of other tools, and options of ours for the same thing, of which the first that a command
+/// has is told. Hyphens do not count.
+const MEANINGS: [(&[&str], &[&str]); 33] = [
+    (&["connections", "connection", "conns", "concurrency", "concurrent", "parallel"], &["-c"]),
+    (&["client", "numclients"], &["-c"]),
+    (
+        &["time", "seconds", "testtime", "runtime", "length", "runfor", "period"],
+        &["--duration", "--seconds"],
+    ),
+    (&["duration"], &["--seconds"]),
+    (&["password", "pass", "passwd", "auth", "authenticate", "requirepass"], &["-a"]),
+    (&["username", "acluser", "login"], &["--user"]),
+    (
+        &["rate", "qps", "ops", "throughput", "ratelimit", "ratelimiting", "targetqps"],
+        &["--rps", "--start"],
+    ),
+    (&["request", "num", "number", "count", "numrequests", "total", "iterations"], &["-n"]),
+    (
+        &["size", "datasize", "valuesize", "valuelength", "payload", "payloadsize", "bytes"],
+        &["-d", "--bulk"],
+    ),
+    (
+        &[
+            "keyspace",
+            "keyspacelen",
+            "keyrange",
+            "keycount",
+            "numkeys",
+            "keymaximum",
+            "keys",
+            "random",
+            "keymax",
+        ],
+        &["-r"],
+    ),
+    (&["test", "tests", "commands"], &["-t"]),
+    (&["hostname", "server", "address", "addr"], &["-h", "--bind"]),
+    (&["socket", "unix", "unixsocket"], &["-s"]),
+    (&["uri", "url"], &["-u"]),
+    (&["db", "database", "selectdb"], &["--dbnum"]),
+    (&["resp3", "hello3"], &["-3"]),
+    (&["memcached", "memcache", "speak"], &["--protocol"]),
+    (&["pipelining", "pipelines", "depth", "batch", "batchsize"], &["-P"]),
+    (&["thread", "workers", "numthreads", "cores"], &["--threads"]),
+    (&["keepalive", "reuse"], &["-k"]),
+    (&["loop", "forever", "infinite"], &["-l"]),
+    (&["idle"], &["-I"]),
+    (&["stdin"], &["-x"]),
+    (&["runs", "repeats", "runcount", "times", "repetitions", "blocks", "rounds"], &["--repeat"]),
+    (&["ratio", "readratio", "writeratio", "readwriteratio"], &["--mix"]),
+    (&["output", "out", "outfile", "jsonoutfile", "save", "file", "outputfile"], &["--json", "-o"]),
+    (&["page", "htmlreport", "report"], &["--html"]),
+    (&["requesttimeout", "readtimeout", "commandtimeout"], &["--timeout"]),
+    (&["ramp", "schedule", "steps", "rampup"], &["--rps"]),
+    (&["skipverify", "tlsskipverify", "noverify", "tlsinsecure"], &["--insecure"]),
+    (&["ca", "cafile", "tlscacert", "tlscacertfile"], &["--cacert"]),
+    (&["clustermode", "osscluster", "nodes"], &["--cluster"]),
+    (&["target", "latency", "limit"], &["--slo"]),
+];
+
+/// A command line that clap refuses, in words: each option by all its names, where one is not there
+/// the one that is, and how the command is used.
+pub(super) fn explained(error: clap::Error, command: &Command) -> UsageError {
+    explained_among(error, command, &[command])
+}
+
+/// The same, where the options of several commands can be meant.
+fn explained_among(mut error: clap::Error, command: &Command, all: &[&Command]) -> UsageError {
+    // What clap suggests is as often something else altogether.
+    error.remove(ContextKind::SuggestedArg);
+    error.remove(ContextKind::SuggestedValue);
+    for kind in [ContextKind::InvalidArg, ContextKind::PriorArg] {
+        let named = match error.get(kind) {
+            Some(ContextValue::String(one)) => ContextValue::String(in_full(one, command)),
+            Some(ContextValue::Strings(all)) => {
+                ContextValue::Strings(all.iter().map(|one| in_full(one, command)).collect())
+            }
+            _ => continue,
+        };
+        error.insert(kind, named);
+    }
+    if error.kind() == ErrorKind::UnknownArgument {
+        // That it could be an argument of a command is no help to anybody.
+        error.remove(ContextKind::Suggested);
+        let typed = match error.get(ContextKind::InvalidArg) {
+            Some(ContextValue::String(typed)) => typed.clone(),
+            _ => String::new(),
+        };
+        let args = || all.iter().flat_map(|of| of.get_arguments()).filter(|arg| !arg.is_hide_set());
+        // Without hyphens, which would make every name look like every other.
+        let longs = args().filter_map(clap::Arg::get_long);
+        let option = typed.split('=').next().and_then(|option| option.strip_prefix("--"));
+        if let Some(meant) = meant(&typed, command) {
+            let tip = StyledStr::from(format!("use '{}' for that", written(meant)));
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+        } else if let Some(near) = option.and_then(|option| nearest(option, longs)) {
+            let near = ContextValue::String(format!("--{near}"));
+            error.insert(ContextKind::SuggestedArg, near);
+        }
+    }
+    if let (Some(ContextValue::String(typed)), Some(ContextValue::Strings(valid))) =
+        (error.get(ContextKind::InvalidValue), error.get(ContextKind::ValidValue))
+        && let Some(near) = nearest(typed, valid.iter().map(String::as_str))
+    {
+        let near = ContextValue::String(near.to_owned());
+        error.insert(ContextKind::SuggestedValue, near);
+    }
+    if error.get(ContextKind::Usage).is_none() {
+        let usage = command.clone().render_usage();
+        error.insert(ContextKind::Usage, ContextValue::StyledStr(usage));
+    }
+    UsageError(error.render().to_string())
+}
+
+/// Refuses an option that `command` does not have, nor `also`, whose options it takes too.
+pub(super) fn no_option(typed: &str, command: &Command, also: &Command) -> UsageError {
+    let mut error = clap::Error::new(ErrorKind::UnknownArgument).with_cmd(command);
+    let usage = ContextValue::StyledStr(command.clone().render_usage());
+    error.insert(ContextKind::Usage, usage);
+    error.insert(ContextKind::InvalidArg, ContextValue::String(typed.to_owned()));
+    let of = if meant(typed, command).is_some() { command } else { also };
+    explained_among(error, of, &[command, also])
+}
+
+/// What clap calls an option, with its short name before the long one.
+fn in_full(called: &str, command: &Command) -> String {
+    let long = called.split([' ', '[', '=']).next().unwrap_or_default();
+    let arg = long.strip_prefix("--").and_then(|_| named(command, long));
+    match arg.and_then(Arg::get_short) {
+        Some(short) => format!("-{short}, {called}"),
+        None => called.to_owned(),
+    }
+}
+
+/// The option that does what another tool's option of this name does, a slip in it or not.
+fn meant<'c>(typed: &str, command: &'c Command) -> Option<&'c Arg> {
+    let word = typed.strip_prefix("--")?.split('=').next()?.replace(['-', '_'], "").to_lowercase();
+    let known = MEANINGS.iter().flat_map(|(words, _)| *words).copied();
+    // A slip in the name of an option of ours is likelier than one in another tool's.
+    let ours = command.get_arguments().filter_map(Arg::get_long);
+    if !MEANINGS.iter().any(|(words, _)| words.contains(&&*word))
+        && nearest(typed.strip_prefix("--")?.split('=').next()?, ours).is_some()
+    {
+        return None;
+    }
+    let word = nearest(&word, known)?;
+    let meanings = MEANINGS.iter().filter(|(words, _)| words.contains(&word));
+    let mut options = meanings.flat_map(|(_, options)| options.iter());
+    options.find_map(|option| named(command, option))
+}
+
+/// The option of a name with its hyphens.
+pub(super) fn named<'c>(command: &'c Command, name: &str) -> Option<&'c Arg> {
+    let mut args = command.get_arguments();
+    match name.strip_prefix("--") {
+        Some(long) => args.find(|arg| arg.get_long() == Some(long)),
+        None => {
+            args.find(|arg| arg.get_short().is_some() && arg.get_short() == name.chars().nth(1))
+        }
+    }
+}
+
+/// An option by its names, and what it takes.
+pub(super) fn written(arg: &Arg) -> String {
+    let short = arg.get_short().map(|short| format!("-{short}"));
+    let long = arg.get_long().map(|long| format!("--{long}"));
+    let names: Vec<String> = short.into_iter().chain(long).collect();
+    let takes = arg.get_action().takes_values();
+    let value = arg.get_value_names().and_then(|names| names.first()).filter(|_| takes);
+    let value = value.map(|value| format!(" <{value}>"));
+    format!("{}{}", names.join(", "), value.unwrap_or_default())
+}
+
+/// What to say of a first word that surely is a subcommand with a slip in it; `None` for one that may
+/// be a command for the server.
+pub(super) fn subcommand<'n>(word: &str, names: impl Iterator<Item = &'n str>) -> Option<String> {
+    let lower = word.to_lowercase();
+    let near = nearest(&lower, names)?;
+    let word = shell_words::quote(word);
+    Some(format!(
+        "error: unknown subcommand '{word}'; did you mean 'keystorm {near}'?\n\nTo send it to \
+         the server as a command: keystorm [OPTIONS] -- {word} ..."
+    ))
+}
+
+/// What to say to somebody who asks for help with what there is not.
+pub(super) fn no_help<'n>(
+    word: &str,
+    subcommands: impl Iterator<Item = &'n str>,
+    topics: impl Iterator<Item = &'n str>,
+) -> String {
+    let (subcommands, topics): (Vec<&str>, Vec<&str>) = (subcommands.collect(), topics.collect());
+    let names = subcommands.iter().chain(&topics).copied();
+    let near = nearest(&word.to_lowercase(), names);
+    let meant = near.map_or_else(String::new, |near| format!("; did you mean '{near}'?"));
+    let word: Cow<'_, str> = shell_words::quote(word);
+    let (subcommands, topics) = (subcommands.join(", "), topics.join(", "));
+    format!(
+        "error: unknown subcommand or topic '{word}'{meant}\n\nSubcommands: \
+         {subcommands}\nTopics: {topics}"
+    )
+}
+
+/// What to say of a name that there is not, the one that is `meant` if it is known, and all there are.
+pub(super) fn one_of(what: &str, name: &str, meant: Option<&str>, known: &[&str]) -> String {
+    match meant {
+        Some(meant) => format!("unknown {what} {name:?}; did you mean {meant}?"),
+        None if known.is_empty() => format!("unknown {what} {name:?}; there is none"),
+        None => format!("unknown {what} {name:?}; available: {}", known.join(", ")),
+    }
+}
+
+/// The name that is no slip away, or one or two if both are longer.
+pub fn nearest<'n>(word: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    let slips = names.map(|name| (damerau_levenshtein(word, name), name));
+    let allowed = |name: &str| match name.len().min(word.len()) {
+        ..=3 => 0,
+        4..=5 => 1,
+        _ => 2,
+    };
+    let near = slips.filter(|(slips, name)| *slips <= allowed(name));
+    near.min_by_key(|(slips, _)| *slips).map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::vocabulary;
+
+    #[test]
+    fn every_meaning_leads_to_an_option() {
+        let command = vocabulary();
+        let mut led: Vec<&str> = Vec::new();
+        for (words, options) in &MEANINGS {
+            for word in *words {
+                assert!(!led.contains(word), "{word} stands twice");
+                led.push(word);
+                assert_eq!(*word, word.replace('-', "").to_lowercase(), "{word}");
+            }
+            let ours = options.iter().any(|option| named(&command, option).is_some());
+            let others = ["--seconds", "--slo"].iter().any(|option| options.contains(option));
+            assert!(ours || others, "{words:?}");
+        }
+    }
+
+    #[test]
+    fn the_option_for_it_is_told() {
+        let command = vocabulary();
+        for (typed, told) in [
+            ("--connections", "-c, --clients <CLIENTS>"),
+            ("--conections", "-c, --clients <CLIENTS>"),
+            ("--concurrency=5", "-c, --clients <CLIENTS>"),
+            ("--time", "--duration <TIME>"),
+            ("--password", "-a <PASSWORD>"),
+            ("--qps", "--rps <RATE>"),
+            ("--rate-limiting", "--rps <RATE>"),
+            ("--data-size", "-d <SIZE>"),
+            ("--key_maximum", "-r <KEYSPACE>"),
+        ] {
+            assert_eq!(meant(typed, &command).map(written).as_deref(), Some(told), "{typed}");
+        }
+        assert!(meant("--no-such-option", &command).is_none());
+        assert!(meant("-Z", &command).is_none());
+    }
+
+    #[test]
+    fn what_only_looks_alike_is_no_tip() {
+        let refused = |line: &str| {
+            let mut command = vocabulary();
+            let words = std::iter::once("keystorm").chain(line.split(' '));
+            let error = command.try_get_matches_from_mut(words).unwrap_err();
+            explained(error, &command).0
+        };
+        for (line, tip) in [
+            ("--blocks 3", "'--repeat <N>'"),
+            ("--rounds 3", "'--repeat <N>'"),
+            ("--read-ratio 0.9", "'--mix'"),
+            ("--wramup 1", "'--warmup'"),
+            ("--arrivals posson", "'poisson'"),
+        ] {
+            let told = refused(line);
+            let said = told.lines().find(|line| line.contains("tip: ")).unwrap_or_default();
+            assert!(said.contains(tip), "{line}: {told}");
+        }
+        for line in ["--frob", "--arrivals memtier_benchmark", "--as memtier_bench"] {
+            let told = refused(line);
+            assert!(!told.contains("tip: "), "{line}: {told}");
+        }
+    }
+
+    #[test]
+    fn slips_are_told_from_other_words() {
+        let names = ["search", "sink", "show", "help", "compare", "presets"];
+        let near = |word: &str| nearest(word, names.iter().copied());
+        assert_eq!(near("serch"), Some("search"));
+        assert_eq!(near("saerch"), Some("search"));
+        assert_eq!(near("shwo"), Some("show"));
+        assert_eq!(near("comapre"), Some("compare"));
+        for word in
+            ["get", "set", "sync", "sort", "hello", "ping", "", "scan", "select", "echo", "reset"]
+        {
+            assert_eq!(near(word), None, "{word}");
+        }
+    }
+}

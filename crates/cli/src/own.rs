@@ -1,0 +1,84 @@
+//! Options of keystorm's own that stand in another tool's command line, behind `--ks-`.
+
+use super::Output;
+use super::run::vocabulary;
+
+/// What they begin with there.
+pub const PREFIX: &str = "--ks-";
+
+/// Options of what is sent, where to and how often, that no other tool's command line takes beside its own.
+const OF_THE_LOAD: [&str; 18] = [
+    "pool",
+    "per-connection",
+    "time-limit",
+    "join",
+    "connect-spacing",
+    "requests-per-connection",
+    "renew",
+    "reconnect-wait",
+    "reconnect-tries",
+    "reconnect-timeout",
+    "first-key",
+    "unpadded",
+    "keys-by",
+    "one-slot",
+    "order",
+    "rows-by",
+    "row-value",
+    "replay",
+];
+
+/// Whether the words of another tool say what an option of this name says; `said` are those that this tool
+/// says beside the usual ones.
+pub fn is_said(name: &str, said: &[&str]) -> bool {
+    said.contains(&name) || OF_THE_LOAD.contains(&name)
+}
+
+/// Refuses `--ks-json -`: standard output has the other tool's report.
+///
+/// # Errors
+/// What to do instead.
+pub fn check_output(output: &Output) -> Result<(), String> {
+    match output.format {
+        "json" => Err(format!(
+            "{PREFIX}json -: standard output is taken by the report; name a \
+            file"
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Whether an option of keystorm's takes a value; `None` if there is none of that name.
+pub fn takes_value(name: &str) -> Option<bool> {
+    let command = vocabulary();
+    let option = command.get_arguments().find(|option| option.get_long() == Some(name))?;
+    Some(option.get_action().takes_values() && !option.is_require_equals_set())
+}
+
+/// The words of keystorm's own command line for such an option. `said` are those that are not taken,
+/// without dashes, and where the other tool says what they say; `next` is the word behind it.
+///
+/// # Errors
+/// It is one of those, there is none of its name, or its value is missing.
+pub fn option(
+    word: &str,
+    said: (&[&str], &str),
+    next: impl FnOnce() -> Option<String>,
+) -> Result<Vec<String>, String> {
+    let named = word.strip_prefix(PREFIX).unwrap_or(word);
+    let (name, joined) =
+        named.split_once('=').map_or((named, None), |(name, value)| (name, Some(value)));
+    if is_said(name, said.0) {
+        return Err(format!("{PREFIX}{name}: set this with {} instead", said.1));
+    }
+    let takes = takes_value(name)
+        .ok_or_else(|| format!("{PREFIX}{name}: keystorm has no option --{name}"))?;
+    let mut words = vec![match joined {
+        Some(value) => format!("--{name}={value}"),
+        None => format!("--{name}"),
+    }];
+    if takes && joined.is_none() {
+        words.push(next().ok_or_else(|| format!("{word}: the value is missing"))?);
+    }
+    Ok(words)
+}

@@ -1,0 +1,181 @@
+//! Workloads that come with keystorm, and `keystorm presets`, which lists and prints them.
+//!
+//! A new one is one file in `presets/` and one row in [`PRESETS`].
+
+use std::ffi::OsString;
+
+use clap::{ArgAction, Command, CommandFactory, Parser};
+use workload::{CacheCommand, CommandSpec};
+
+use super::near::{nearest, one_of};
+use super::workload_file::{Load, Source, Workload, read};
+use super::{FrontEnd, Intent, UsageError, options, run};
+
+/// Its name and its file.
+macro_rules! preset {
+    ($name:literal) => {
+        ($name, include_str!(concat!("../presets/", $name, ".toml")))
+    };
+}
+
+/// Every one, in the order of the list.
+const PRESETS: &[(&str, &str)] = &[
+    preset!("session-store"),
+    preset!("look-aside"),
+    preset!("leaderboard"),
+    preset!("rate-limiter"),
+    preset!("queue"),
+    preset!("ycsb-a"),
+    preset!("ycsb-b"),
+    preset!("ycsb-c"),
+    preset!("ycsb-d"),
+    preset!("ycsb-e"),
+    preset!("ycsb-f"),
+    preset!("facebook-etc"),
+    preset!("facebook-usr"),
+    preset!("facebook-wildcard"),
+    preset!("facebook-app"),
+    preset!("facebook-replicated"),
+    preset!("facebook-regional"),
+    preset!("twitter-12"),
+    preset!("twitter-14"),
+    preset!("twitter-15"),
+    preset!("twitter-18"),
+    preset!("twitter-23"),
+    preset!("twitter-24"),
+    preset!("twitter-29"),
+    preset!("twitter-37"),
+    preset!("twitter-52"),
+    preset!("meta-kvcache"),
+    preset!("meta-socialgraph"),
+    preset!("meta-cdn"),
+];
+
+/// The file of a preset.
+///
+/// # Errors
+/// There is none of that name.
+pub(super) fn source(name: &str) -> Result<Source, String> {
+    if let Some((name, text)) = PRESETS.iter().find(|(known, _)| *known == name) {
+        return Ok(Source { name: (*name).to_owned(), text: (*text).to_owned(), is_preset: true });
+    }
+    let known: Vec<&str> = PRESETS.iter().map(|(name, _)| *name).collect();
+    let told = one_of("preset", name, nearest(name, known.iter().copied()), &known);
+    Err(format!("{told} (a file name contains a slash or ends in .toml)"))
+}
+
+/// Makes sure that a preset, which is written in Redis's words, can be said in those of memcached.
+///
+/// # Errors
+/// It cannot, and which can.
+pub(super) fn check_memcached(workload: &Workload) -> Result<(), String> {
+    let Some(command) = of_redis_alone(workload) else { return Ok(()) };
+    let read = |(name, _): &(&'static str, &str)| {
+        let workload = read(source(name).ok()?, run::vocabulary()).ok()?;
+        of_redis_alone(&workload).is_none().then_some(*name)
+    };
+    let said: Vec<&str> = PRESETS.iter().filter_map(read).collect();
+    Err(format!(
+        "--workload {}: this preset uses {command}, for which memcached has no equivalent; presets \
+         for both are {}",
+        workload.source.name,
+        said.join(", ")
+    ))
+}
+
+/// The name of the first command of a workload that memcached has no words for.
+fn of_redis_alone(workload: &Workload) -> Option<String> {
+    let loads = workload.phases.iter().filter_map(|phase| phase.load.as_ref());
+    let loads = workload.load.iter().chain(loads);
+    let commands = loads.flat_map(|load| match load {
+        Load::Sequence(commands) => commands.iter().collect::<Vec<_>>(),
+        Load::Operations(operations) => {
+            operations.iter().flat_map(|o| &o.steps).flat_map(|step| &step.commands).collect()
+        }
+    });
+    commands.into_iter().find_map(|command| {
+        // Lifetimes of a preset are placeholders, and within its limit.
+        let words = command.words.iter().map(|word| word.replace("__ttl__", "60"));
+        let spec = CommandSpec::from_words(words);
+        CacheCommand::of_cache(&spec).is_err().then(|| spec.name().to_lowercase())
+    })
+}
+
+/// See the module.
+pub(crate) struct PresetsFront;
+
+/// Lists the presets of --workload, or prints the file of one. The file says where its figures come
+/// from; copy it to make a workload of your own.
+#[derive(Debug, Parser)]
+#[command(
+    name = "keystorm presets",
+    bin_name = "keystorm presets",
+    disable_help_flag = true,
+    max_term_width = 100,
+    override_usage = "keystorm presets [NAME]",
+    after_help = EXAMPLE
+)]
+struct Options {
+    /// The preset whose file to print
+    name: Option<String>,
+    /// Print this help
+    #[arg(long, action = ArgAction::Help, help_heading = "Other")]
+    help: Option<bool>,
+}
+
+const EXAMPLE: &str = "\
+Example:
+  keystorm presets ycsb-a > mine.toml
+  keystorm --workload mine.toml -n 100k";
+
+impl FrontEnd for PresetsFront {
+    fn names(&self) -> &'static [&'static str] {
+        &["presets"]
+    }
+
+    fn command(&self) -> Option<Command> {
+        Some(Options::command())
+    }
+
+    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
+        let options = match options::<Options>(args)? {
+            Ok(options) => options,
+            Err(intent) => return Ok(intent),
+        };
+        match options.name {
+            Some(name) => Ok(Intent::Say(source(&name).map_err(UsageError)?.text)),
+            None => list().map(Intent::Say).map_err(UsageError),
+        }
+    }
+}
+
+/// A line for each, from the files themselves.
+fn list() -> Result<String, String> {
+    let widest = PRESETS.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
+    let line = |(name, _): &(&str, &str)| {
+        let workload = read(source(name)?, run::vocabulary())?;
+        Ok(format!("{name:widest$}  {}\n", workload.description.unwrap_or_default()))
+    };
+    PRESETS.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_says_what_it_is() {
+        let list = list().unwrap();
+        assert_eq!(list.lines().count(), PRESETS.len());
+        for line in list.lines() {
+            let (_, description) = line.split_once("  ").unwrap();
+            assert!(description.trim().len() > 10 && line.chars().count() <= 100, "{line}");
+        }
+    }
+
+    #[test]
+    fn what_there_is_not_is_told_from_what_was_meant() {
+        assert!(source("ycbs-a").unwrap_err().contains("\"ycbs-a\"; did you mean ycsb-a?"));
+        assert!(source("x").unwrap_err().contains("available: session-store, look-aside"));
+    }
+}

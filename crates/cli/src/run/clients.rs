@@ -1,0 +1,81 @@
+//! Options of a load that several clients put on.
+
+use clap::ValueEnum;
+use fleet::{On, OnLoss};
+use workload::{Endpoint, Plan};
+
+use super::values::count;
+use job::ClientFleet;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct ClientOptions {
+    /// Generate the load from several clients that start together and are reported as one: local:4
+    /// for four local processes, ssh:HOST,HOST,… over SSH, or NAME[:SETTINGS] through the program
+    /// keystorm-on-NAME, such as ray. -n, --rps and -c are totals over all clients
+    #[arg(long, value_name = "WHERE", conflicts_with_all = ["shard", "start_at", "idle"])]
+    pub(super) on: Option<On>,
+    /// Clock for --start-at and for times in results: `server` uses the server's (TIME), which all
+    /// clients share [default: this machine's]
+    #[arg(long, value_name = "WHOSE", conflicts_with = "on")]
+    pub(super) clock: Option<ClockArg>,
+    /// Also measure latency from a separate client with few connections, at this rate; its
+    /// latencies come first in the report, because a saturated client measures its own queues. With
+    /// --on, the probe runs on this machine
+    #[arg(long, value_name = "RATE", value_parser = count, conflicts_with_all = ["idle", "shard"])]
+    pub(super) probe: Option<u64>,
+    /// When a client of --on is lost: `stop` the others, or `go-on` without it [default: stop]
+    #[arg(long, value_name = "WHAT", requires = "on")]
+    pub(super) on_loss: Option<OnLossArg>,
+}
+
+/// `--clock`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum ClockArg {
+    Server,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum OnLossArg {
+    Stop,
+    GoOn,
+}
+
+impl From<OnLossArg> for OnLoss {
+    fn from(arg: OnLossArg) -> Self {
+        match arg {
+            OnLossArg::Stop => Self::Stop,
+            OnLossArg::GoOn => Self::GoOn,
+        }
+    }
+}
+
+impl ClientOptions {
+    /// Whether times are those of the server's clock.
+    ///
+    /// # Errors
+    /// It has none that it tells.
+    pub(super) fn server_clock(&self, plans: &[Plan]) -> Result<bool, String> {
+        if self.clock.is_some() && plans.iter().any(|plan| plan.protocol.is_memcache()) {
+            return Err("--clock server: memcached has no command for the time".to_owned());
+        }
+        Ok(self.clock.is_some())
+    }
+
+    /// The clients that these plans are carried out by, if they are several.
+    ///
+    /// # Errors
+    /// The plans cannot be theirs.
+    pub(super) fn several(&self, plans: &[Plan]) -> Result<Option<ClientFleet>, String> {
+        let Some(on) = self.on.clone() else { return Ok(None) };
+        let spawned =
+            plans.iter().any(|plan| matches!(plan.target.endpoint, Endpoint::Spawned { .. }));
+        if spawned && !on.is_here() {
+            return Err(format!(
+                "--on {on}: a spawned server listens on this machine only; name a server that \
+                 all clients can reach"
+            ));
+        }
+        let on_loss = self.on_loss.map_or(OnLoss::default(), OnLoss::from);
+        Ok(Some(ClientFleet { on, on_loss }))
+    }
+}

@@ -1,0 +1,228 @@
+//! The command line of `redis-benchmark` and `valkey-benchmark`.
+//!
+//! Two stages: [`options`] holds what was typed, its [`values`] read, and [`plans`] what it means.
+
+mod clients;
+mod commands;
+mod connecting;
+mod dataset;
+mod ineffective;
+mod keys;
+mod memcache;
+mod options;
+mod payload;
+mod persona;
+mod phases;
+mod plans;
+mod pool;
+mod rank;
+mod rate;
+mod reads;
+mod replay;
+mod replicas;
+mod retrying;
+mod target;
+mod title;
+mod tls;
+mod uri;
+mod values;
+mod verdict;
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Command, CommandFactory, FromArgMatches};
+
+use super::help;
+use super::near::explained;
+use super::{FrontEnd, Intent, Job, UsageError};
+use options::Options;
+use report::Persona;
+use target::After;
+use values::OnErrorArg;
+
+pub use dataset::dump;
+// What other front ends ask of a server and of numbers is asked in these words too.
+pub(super) use options::ServerOptions;
+pub(super) use plans::{NAME, single};
+pub use replicas::Address;
+pub(super) use target::{Rule, protocol, target};
+pub(super) use values::{
+    ProtocolArg, count, count_in, ip, percent, port, seconds, seconds_in, signed, small_count,
+};
+pub use verdict::place as verdict_place;
+
+/// Its options, for front ends that take them beside their own.
+pub(super) fn vocabulary() -> clap::Command {
+    Options::command()
+}
+
+/// See the module.
+pub(crate) struct RunFront;
+
+impl FrontEnd for RunFront {
+    fn names(&self) -> &'static [&'static str] {
+        &persona::PEERS
+    }
+
+    fn command(&self) -> Option<Command> {
+        Some(Options::command())
+    }
+
+    fn parse(&self, called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
+        let name = called_as.unwrap_or("keystorm");
+        let usage = format!("{name} [OPTIONS] [--] [COMMAND ARGS...]");
+        let (help, args) = help::of_run(name, args);
+        let typed = match Typed::read(name, |command| help(command.override_usage(usage)), args)? {
+            Ok(typed) => typed,
+            Err(intent) => return Ok(intent),
+        };
+        if typed.matches.get_flag("print_workload") {
+            return phases::printed(&typed).map(Intent::Say);
+        }
+        let job = typed.job(|_| ())?;
+        if typed.matches.get_flag("print_plan") {
+            let text = job::printed_plans(&job.plans);
+            return text.map(Intent::Say).map_err(|e| UsageError(e.to_string()));
+        }
+        Ok(Intent::Run(Box::new(job)))
+    }
+}
+
+/// Whether there is an option of this long name.
+pub(super) fn has_option(name: &str) -> bool {
+    Options::command().get_arguments().any(|arg| arg.get_long() == Some(name))
+}
+
+/// Whether there is an option of this one letter.
+fn has_short(letter: &str) -> bool {
+    let mut shorts = letter.chars();
+    let (Some(letter), None) = (shorts.next(), shorts.next()) else { return false };
+    Options::command().get_arguments().any(|arg| arg.get_short() == Some(letter))
+}
+
+/// A command line, read. Front ends that carry out the same runs in other ways read theirs through
+/// this, with what options they add.
+pub struct Typed {
+    command: Command,
+    args: Vec<OsString>,
+    matches: ArgMatches,
+    persona: Persona,
+}
+
+impl Typed {
+    /// Reads arguments; text to say instead where that was asked for. `own` adds to the command
+    /// line or changes how it is explained.
+    ///
+    /// # Errors
+    /// What makes no sense in them.
+    pub fn read(
+        name: &str,
+        own: impl FnOnce(Command) -> Command,
+        args: Vec<OsString>,
+    ) -> Result<Result<Self, Intent>, UsageError> {
+        let mut command = own(Options::command().bin_name(name.to_owned()));
+        let words = std::iter::once(OsString::from(name)).chain(args.iter().cloned());
+        match command.try_get_matches_from_mut(words) {
+            Ok(matches) => {
+                let called = matches.get_one::<String>("called");
+                let persona = persona::named(called.map_or(name, String::as_str));
+                if matches.get_flag("version") {
+                    return Ok(Err(Intent::Say(persona::version(persona))));
+                }
+                Ok(Ok(Self { command, args, matches, persona }))
+            }
+            Err(said) if !said.use_stderr() => Ok(Err(Intent::Say(said.render().to_string()))),
+            Err(error) => Err(explained(error, &command)),
+        }
+    }
+
+    fn options(&self) -> Result<Options, UsageError> {
+        let options = Options::from_arg_matches(&self.matches);
+        options.map_err(|error| explained(error, &self.command))
+    }
+
+    /// What was read, for the options that were added.
+    pub(super) fn matches(&self) -> &ArgMatches {
+        &self.matches
+    }
+
+    /// The options that were given, by the names of their fields.
+    pub(super) fn typed(&self) -> impl Iterator<Item = &str> {
+        let ids = self.command.get_arguments().map(|arg| arg.get_id().as_str());
+        ids.filter(|id| self.matches.value_source(id) == Some(ValueSource::CommandLine))
+    }
+
+    /// An option as it is written.
+    pub(super) fn written(&self, id: &str) -> String {
+        let arg = self.command.get_arguments().find(|arg| arg.get_id() == id);
+        match arg.map(|arg| (arg.get_short(), arg.get_long())) {
+            Some((Some(short), _)) => format!("-{short}"),
+            Some((None, Some(long))) => format!("--{long}"),
+            _ => "a command".to_owned(),
+        }
+    }
+
+    /// The job that it describes, for another tool: a login stands in its words and not in the environment.
+    ///
+    /// # Errors
+    /// What makes no sense in it.
+    pub fn job_of_peer(&self) -> Result<Job, UsageError> {
+        self.job(|options| options.server().login_by_words = true)
+    }
+
+    /// The job that it describes, with changes.
+    pub(super) fn job(&self, change: impl Fn(&mut Options)) -> Result<Job, UsageError> {
+        let mut options = self.options()?;
+        if let Some(workload) = options.data.workload {
+            return phases::job(self, &workload, &change);
+        }
+        change(&mut options);
+        plans::job(options, self.persona, After::of(&self.matches), None).map_err(UsageError)
+    }
+}
+
+impl Options {
+    /// The server that is named.
+    pub(super) fn server(&mut self) -> &mut ServerOptions {
+        &mut self.server
+    }
+
+    /// A command in the place of tests, over so many keys with values of so many bytes where the
+    /// command line does not say.
+    pub(super) fn send(&mut self, words: Vec<OsString>, keys: &str, bytes: u32) {
+        (self.command, self.data.tests) = (words, None);
+        self.data.keyspace.get_or_insert_with(|| keys.to_owned());
+        self.data.data_size.get_or_insert(payload::Size::Fixed(bytes));
+    }
+
+    /// Asks nothing of what is read: for a command that only names a server, or reads nothing.
+    pub(super) fn read_nothing(&mut self) {
+        let data = &mut self.data;
+        (data.fill, data.hit_ratio) = (false, None);
+        (data.verify, data.fail_on_miss) = (false, false);
+    }
+
+    /// Counts error replies unless an option says otherwise: a comparison prints each server's share of them.
+    pub(super) fn count_errors(&mut self) {
+        self.results.on_error.get_or_insert(OnErrorArg::Count);
+    }
+
+    /// A load for command lines that give none.
+    pub(super) fn load_default(&mut self, tests: &str, seconds: f64, warmup: f64) {
+        if self.data.workload.is_some() {
+            return;
+        }
+        let sends = self.data.tests.is_some() || self.data.replay.is_some();
+        if self.command.is_empty() && !sends {
+            self.data.tests = Some(tests.to_owned());
+        }
+        // A ramp and steps have a length of their own.
+        let timed = self.load.rps.as_deref().is_some_and(|rate| rate.contains('/'));
+        if self.load.requests.is_none() && self.load.duration.is_none() && !timed {
+            self.load.duration = Some(Duration::from_secs_f64(seconds));
+            self.load.warmup.get_or_insert(Duration::from_secs_f64(warmup));
+        }
+    }
+}

@@ -1,0 +1,427 @@
+//! The server that options name, and who logs in there.
+//!
+//! `-u` says what `-h`, `-p`, `--user`, `-a` and `--dbnum` say, too. In the peers the last word
+//! counts, and what a URI leaves out is left as it was. A load on another server than was meant is
+//! worse than a line to be typed again, so by our own name two that differ are refused.
+
+use clap::ArgMatches;
+use workload::secret::PASSWORD_VARIABLE;
+use workload::{Credentials, Endpoint, ProtocolKind, Secret, Target, TlsOptions};
+
+use super::options::ServerOptions;
+use super::uri::{self, Parsed};
+use super::values::ProtocolArg;
+use super::{memcache, pool};
+use crate::cpus::cpu_list;
+
+const HOST_DEFAULT: &str = "127.0.0.1";
+
+/// The port that servers of a protocol listen on.
+fn port_default(protocol: ProtocolKind) -> u16 {
+    if protocol.is_memcache() { 11211 } else { 6379 }
+}
+
+/// What holds where `-u` and another option say the same.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Rule {
+    /// They must agree.
+    Agree,
+    /// The last, as in the peers: which options stand after `-u`.
+    Last(After),
+}
+
+/// Options that stand after `-u` on the command line.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct After {
+    host: bool,
+    port: bool,
+    user: bool,
+    password: bool,
+    db: bool,
+}
+
+impl After {
+    /// Reads it off a command line.
+    pub(super) fn of(matches: &ArgMatches) -> Self {
+        let last = |id| matches.indices_of(id).and_then(Iterator::last);
+        let uri = last("uri");
+        let after = |id| last(id) > uri;
+        Self {
+            host: after("host"),
+            port: after("port"),
+            user: after("user"),
+            password: after("password"),
+            db: after("dbnum"),
+        }
+    }
+}
+
+impl Rule {
+    /// The value that holds of an option and of a URI. `after` tells whether the option stands
+    /// after the URI, `differ` how the two contradict.
+    fn choose<T: PartialEq>(
+        self,
+        option: Option<T>,
+        of_uri: Option<T>,
+        after: fn(After) -> bool,
+        differ: impl FnOnce(&T, &T) -> String,
+    ) -> Result<Option<T>, String> {
+        match (self, option, of_uri) {
+            (_, option, None) => Ok(option),
+            (_, None, of_uri) => Ok(of_uri),
+            (Self::Agree, Some(option), Some(of_uri)) if option != of_uri => {
+                Err(differ(&option, &of_uri))
+            }
+            (Self::Agree, option, _) => Ok(option),
+            (Self::Last(at), option, of_uri) => Ok(if after(at) { option } else { of_uri }),
+        }
+    }
+}
+
+/// What the server that options name speaks.
+///
+/// # Errors
+/// Two of them contradict each other.
+pub(crate) fn protocol(server: &ServerOptions) -> Result<ProtocolKind, String> {
+    let of_uri = match server.uri.as_deref().map(uri::parse).transpose()? {
+        Some(parsed) => parsed.memcache,
+        None => None,
+    };
+    let program = server.spawn.as_ref().and_then(Option::as_deref);
+    let program = program.and_then(|path| std::path::Path::new(path).file_name()?.to_str());
+    let spawned = program.is_some_and(|name| name.starts_with("memcached")).then_some(true);
+    let resp = if server.resp3 { ProtocolKind::Resp3 } else { ProtocolKind::Resp2 };
+    let asked = match server.protocol {
+        None if of_uri.or(spawned) == Some(true) => return Ok(ProtocolKind::MemcacheText),
+        None | Some(ProtocolArg::Resp) => resp,
+        Some(ProtocolArg::Memcache) => ProtocolKind::MemcacheText,
+        Some(ProtocolArg::MemcacheMeta) => ProtocolKind::MemcacheMeta,
+        Some(ProtocolArg::MemcacheBinary) => ProtocolKind::MemcacheBinary,
+    };
+    let named = [("-u", of_uri), ("--spawn", spawned)];
+    if let Some((option, is_memcache)) =
+        named.into_iter().find(|(_, is)| is.is_some_and(|is| is != asked.is_memcache()))
+    {
+        let named =
+            if is_memcache == Some(true) { "memcached" } else { "a server that speaks RESP" };
+        return Err(format!("--protocol: {option} names {named}; remove one of the two"));
+    }
+    Ok(asked)
+}
+
+/// The server that options name, and who logs in there.
+///
+/// # Errors
+/// What makes no sense, in words for the person who typed it.
+pub(crate) fn target(server: &ServerOptions, rule: Rule) -> Result<Target, String> {
+    // Checked here, because the parser waives a requirement that conflicts with another option.
+    for (option, given) in [
+        ("--spawn-args", server.spawn_args.is_some()),
+        ("--spawn-unix", server.spawn_unix),
+        ("--server-cpus", server.server_cpus.is_some()),
+    ] {
+        if given && server.spawn.is_none() {
+            return Err(format!("{option} requires --spawn"));
+        }
+    }
+    let uri = server.uri.as_deref().map(uri::parse).transpose()?;
+    let protocol = protocol(server)?;
+    if protocol.is_memcache() {
+        memcache::refuse(server, uri.as_ref().is_some_and(|uri| uri.db.is_some()))?;
+    }
+    let port_default = port_default(protocol);
+    let endpoint = endpoint(server, uri.as_ref(), rule, port_default)?;
+    let endpoint = shared_out(endpoint, server, protocol)?;
+    if server.mptcp && !matches!(endpoint, Endpoint::Tcp { .. }) {
+        return Err("Options --mptcp is only supported by TCP".into());
+    }
+    let cluster = server.replicas.nodes(server.cluster)?;
+    let endpoint = server.replicas.with_named(endpoint)?;
+    let endpoint = pool::with_others(endpoint, &server.pool)?;
+    let (secure, of_uri) = match uri {
+        Some(Parsed { tls, user, password, db, .. }) => (tls, (user, password, db)),
+        None => (false, (None, None, None)),
+    };
+    let (user, password, db) = of_uri;
+    let db = rule.choose(
+        server.dbnum,
+        db,
+        |at| at.db,
+        |option, of_uri| {
+            format!("--dbnum {option}: -u names database {of_uri}; remove one of the two")
+        },
+    )?;
+    Ok(Target {
+        endpoint,
+        credentials: credentials(server, user, password, rule, protocol)?,
+        // What else there is to say of it the options do.
+        tls: secure.then(TlsOptions::default),
+        db: db.unwrap_or(0),
+        tracking: server.enable_tracking,
+        no_touch: server.no_touch,
+        mptcp: server.mptcp,
+        sources: server.source_ip.clone(),
+        cluster,
+    })
+}
+
+/// A memcached that is named as an entry of a list is, alone or in one: servers of a list share out keys.
+fn shared_out(
+    endpoint: Endpoint,
+    server: &ServerOptions,
+    protocol: ProtocolKind,
+) -> Result<Endpoint, String> {
+    let hash = server.hash.unwrap_or_default();
+    let endpoint = match endpoint {
+        Endpoint::Tcp { host, port } if protocol.is_memcache() => {
+            let named = uri::servers(&host, port, hash).map_err(|why| format!("-h: {why}"))?;
+            match (&named, server.port) {
+                (Endpoint::Tcp { port: own, .. }, Some(typed)) if *own != port => {
+                    return Err(format!("-p {typed}: -h names port {own}; remove one of the two"));
+                }
+                _ => named,
+            }
+        }
+        Endpoint::Ring { servers, .. } => Endpoint::Ring { servers, hash },
+        one => one,
+    };
+    match endpoint {
+        Endpoint::Ring { .. } => Ok(endpoint),
+        _ if server.hash.is_some() => {
+            Err("--hash requires several memcached servers: -h a,b:11212,c".to_owned())
+        }
+        one => Ok(one),
+    }
+}
+
+fn endpoint(
+    server: &ServerOptions,
+    uri: Option<&Parsed>,
+    rule: Rule,
+    port_default: u16,
+) -> Result<Endpoint, String> {
+    if let Some(program) = &server.spawn {
+        let args = server.spawn_args.as_deref().unwrap_or_default();
+        return Ok(Endpoint::Spawned {
+            program: program.clone(),
+            args: shell_words::split(args).map_err(|e| format!("--spawn-args: {e}"))?,
+            unix: server.spawn_unix,
+            cpus: cpu_list("--server-cpus", server.server_cpus.as_deref())?,
+        });
+    }
+    if let Some(path) = &server.socket {
+        let socket = Endpoint::Unix(path.clone());
+        return match uri {
+            Some(uri) if matches!(rule, Rule::Agree) && uri.endpoint != socket => {
+                Err(contradicts(&format!("-s {}", path.display()), uri, None))
+            }
+            _ => Ok(socket),
+        };
+    }
+    let (host, port) = (server.host.clone(), server.port);
+    let Some(uri) = uri else {
+        let host = host.unwrap_or_else(|| HOST_DEFAULT.to_owned());
+        return Ok(Endpoint::Tcp { host, port: port.unwrap_or(port_default) });
+    };
+    let Endpoint::Tcp { host: of_uri, .. } = &uri.endpoint else {
+        return match (rule, &host, port) {
+            (Rule::Agree, Some(host), _) => Err(contradicts(&format!("-h {host}"), uri, None)),
+            (Rule::Agree, None, Some(port)) => Err(contradicts(&format!("-p {port}"), uri, None)),
+            _ => Ok(uri.endpoint.clone()),
+        };
+    };
+    let meant = |host: &str| (host.to_owned(), port.or(uri.port));
+    let host = rule.choose(
+        host,
+        Some(of_uri.clone()),
+        |at| at.host,
+        |host, _| contradicts(&format!("-h {host}"), uri, Some(meant(host))),
+    )?;
+    let port = rule.choose(
+        port,
+        uri.port,
+        |at| at.port,
+        |port, _| contradicts(&format!("-p {port}"), uri, Some(meant(of_uri))),
+    )?;
+    let host = host.unwrap_or_else(|| HOST_DEFAULT.to_owned());
+    Ok(Endpoint::Tcp { host, port: port.unwrap_or(port_default) })
+}
+
+/// How an option and `-u` contradict, and what to write if it is `meant` that counts. A login is
+/// not shown.
+fn contradicts(option: &str, uri: &Parsed, meant: Option<(String, Option<u16>)>) -> String {
+    let instead = meant.map_or(String::new(), |(host, port)| {
+        let (scheme, protocol) = match uri.memcache {
+            Some(true) => ("memcache", ProtocolKind::MemcacheText),
+            _ => ("redis", ProtocolKind::Resp2),
+        };
+        let meant = Endpoint::Tcp { host, port: port.unwrap_or(port_default(protocol)) };
+        format!(", or write -u {scheme}{}://{meant}", if uri.tls { "s" } else { "" })
+    });
+    format!("{option}: -u names {}; remove one of the two{instead}", uri.endpoint)
+}
+
+fn credentials(
+    server: &ServerOptions,
+    user: Option<String>,
+    password: Option<String>,
+    rule: Rule,
+    protocol: ProtocolKind,
+) -> Result<Option<Credentials>, String> {
+    let differ = |option: &'static str, what: &'static str| {
+        move |_: &String, _: &String| format!("{option}: -u has another {what}; remove one")
+    };
+    let (own_user, own_password) = (server.user.clone(), server.password.clone());
+    let user = rule.choose(own_user, user, |at| at.user, differ("--user", "user"))?;
+    let password =
+        rule.choose(own_password, password, |at| at.password, differ("-a", "password"))?;
+    let from_environment = || {
+        let password = std::env::var(PASSWORD_VARIABLE).ok();
+        password.filter(|password| {
+            !password.is_empty() && !server.login_by_words && !is_open_and_ours(server)
+        })
+    };
+    if protocol.is_memcache() {
+        return match (user, password) {
+            (Some(user), Some(password)) => {
+                Ok(Some(Credentials { user: Some(user), password: Secret::new(password) }))
+            }
+            (None, None) => Ok(None),
+            _ => Err("a memcached login needs both a user and a password: --user and -a".into()),
+        };
+    }
+    match (user, password.or_else(from_environment)) {
+        (user, Some(password)) => Ok(Some(Credentials { user, password: Secret::new(password) })),
+        // The peers send no login without a password.
+        (Some(_), None) if matches!(rule, Rule::Last(_)) => Ok(None),
+        (Some(_), None) => Err("--user requires a password: -a or REDISCLI_AUTH".into()),
+        (None, None) => Ok(None),
+    }
+}
+
+/// Whether the server is one that is started for the run and given no password: the password in the
+/// environment is then another's.
+fn is_open_and_ours(server: &ServerOptions) -> bool {
+    let args = server.spawn_args.as_deref().unwrap_or_default();
+    server.spawn.is_some() && !["requirepass", "aclfile", "user"].iter().any(|a| args.contains(a))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory, FromArgMatches};
+
+    use super::*;
+    use crate::run::options::Options;
+
+    fn read(line: &str, peer: bool) -> Result<Target, String> {
+        let words = std::iter::once("keystorm").chain(line.split(' ').filter(|w| !w.is_empty()));
+        let matches = Options::command().get_matches_from(words);
+        let options = Options::from_arg_matches(&matches).unwrap();
+        let rule = if peer { Rule::Last(After::of(&matches)) } else { Rule::Agree };
+        target(&options.server, rule)
+    }
+
+    fn place(line: &str, peer: bool) -> String {
+        read(line, peer).unwrap().endpoint.to_string()
+    }
+
+    #[test]
+    fn by_a_peers_name_the_last_word_counts() {
+        for (line, expected) in [
+            ("", "127.0.0.1:6379"),
+            ("-u redis://127.0.0.1 -p 12000", "127.0.0.1:12000"),
+            ("-p 12000 -u redis://127.0.0.1", "127.0.0.1:12000"),
+            ("-p 1 -u redis://127.0.0.1:12000", "127.0.0.1:12000"),
+            ("-u redis://127.0.0.1:12000 -p 1", "127.0.0.1:1"),
+            ("-u redis://a:1 -h b", "b:1"),
+            ("-h b -u redis://a:1", "a:1"),
+            ("-p 1 -u redis://a:2 -p 3", "a:3"),
+            ("-s /run/s -u redis://a:2", "/run/s"),
+        ] {
+            assert_eq!(place(line, true), expected, "{line}");
+        }
+        let login = |line: &str| {
+            let target = read(line, true).unwrap();
+            let Credentials { user, password } = target.credentials.unwrap();
+            (user.unwrap_or_default(), password.reveal().to_owned(), target.db)
+        };
+        let of_uri = ("u".to_owned(), "x".to_owned(), 3);
+        assert_eq!(login("--dbnum 1 -a y --user v -u redis://u:x@h/3"), of_uri);
+        let of_options = ("v".to_owned(), "y".to_owned(), 1);
+        assert_eq!(login("-u redis://u:x@h/3 --dbnum 1 -a y --user v"), of_options);
+    }
+
+    #[test]
+    fn several_memcached_servers_share_out_keys() {
+        let memcached = |line: &str| read(&format!("--protocol memcache {line}"), false);
+        for (line, servers, hash) in [
+            ("-h a,b:7 -p 9", "a:9,b:7", "ketama"),
+            ("-h a,b --hash modulo", "a:11211,b:11211", "modulo"),
+            ("-u memcache://a,b:7 --hash modulo", "a:11211,b:7", "modulo"),
+        ] {
+            let target = memcached(line).unwrap();
+            let (_, found) = target.ring().unwrap();
+            assert_eq!((target.endpoint.to_string(), found.name()), (servers.to_owned(), hash));
+        }
+        // One is named as an entry of a list is.
+        for (line, place) in [
+            ("-h a", "a:11211"),
+            ("-h a:7", "a:7"),
+            ("-h a:7 -p 7", "a:7"),
+            ("-h a -p 9", "a:9"),
+            ("-h ::1 -p 9", "[::1]:9"),
+            ("-h [::1]:7", "[::1]:7"),
+            ("-h fe80::1%eth0", "[fe80::1%eth0]:11211"),
+            ("-h /run/m.sock", "/run/m.sock"),
+            ("-u memcache:///run/m%20c.sock", "/run/m c.sock"),
+            ("-u memcache://a:7/", "a:7"),
+        ] {
+            assert_eq!(memcached(line).unwrap().endpoint.to_string(), place, "{line}");
+        }
+        for (line, says) in [
+            ("-h a --hash modulo", "--hash requires several"),
+            ("-h /run/m.sock --hash modulo", "--hash requires several"),
+            ("-h a:7 -p 9", "-p 9: -h names port 7; remove one of the two"),
+            ("-h a:x", "-h: \"a:x\" is not a host"),
+            ("-u memcache://a/3", "-u: memcached has no databases"),
+            ("--dbnum 3", "--dbnum: memcached has no databases"),
+            ("--cluster", "--cluster: memcached has no cluster mode"),
+            ("-h a,,b", "-h: \"\" is not a host"),
+            ("-h a,b -u memcache://a", "-u names a:11211"),
+        ] {
+            let error = memcached(line).unwrap_err();
+            assert!(error.contains(says), "{line}: {error}");
+        }
+    }
+
+    #[test]
+    fn by_our_own_name_what_contradicts_is_refused() {
+        for (line, expected) in [
+            ("-u redis://127.0.0.1 -p 12000", "127.0.0.1:12000"),
+            ("-p 12000 -h a -u redis://a:12000", "a:12000"),
+            ("-s /run/s -u unix:///run/s", "/run/s"),
+            ("-s /run/s -p 12000", "/run/s"),
+        ] {
+            assert_eq!(place(line, false), expected, "{line}");
+        }
+        for (line, says) in [
+            (
+                "-u rediss://a:1 -p 2",
+                "-p 2: -u names a:1; remove one of the two, or write -u rediss://a:2",
+            ),
+            (
+                "-h b -u redis://a",
+                "-h b: -u names a:6379; remove one of the two, or write -u redis://b:6379",
+            ),
+            ("-h b -p 7 -u redis://a:7", "-u redis://b:7"),
+            ("-u unix:///run/s -p 2", "-p 2: -u names /run/s; remove one of the two"),
+            ("-u redis://a -s /run/s", "-s /run/s: -u names a:6379"),
+            ("-u redis://a/3 --dbnum 4", "--dbnum 4: -u names database 3"),
+            ("-u redis://:hunter2@a -a hunter3", "-a: -u has another password"),
+            ("-u redis://u:hunter2@a --user v", "--user: -u has another user"),
+        ] {
+            let error = read(line, false).unwrap_err();
+            assert!(error.contains(says) && !error.contains("hunter"), "{line}: {error}");
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! Where verdicts go: `--no-verdict` and the environment variable `KEYSTORM_VERDICT`.
+
+use std::ffi::OsString;
+
+use report::Persona;
+
+use crate::VerdictTo;
+
+/// Where a run's verdicts go. An option says more of a run than the environment does.
+pub fn place(persona: Persona, no_verdict: bool, environment: Option<OsString>) -> VerdictTo {
+    match environment.filter(|value| !value.is_empty()) {
+        _ if no_verdict => VerdictTo::Nowhere,
+        Some(value) if value == "off" => VerdictTo::Nowhere,
+        Some(value) if value == "stderr" => VerdictTo::Stderr,
+        Some(file) => VerdictTo::File(file.into()),
+        // Scripts take what stands on a peer's standard error for a failure.
+        None if persona.is_peer() => VerdictTo::Nowhere,
+        None => VerdictTo::Report,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peer_gives_none_unless_asked() {
+        let place = |persona, no, value: Option<&str>| place(persona, no, value.map(Into::into));
+        assert_eq!(place(Persona::Ours, false, None), VerdictTo::Report);
+        assert_eq!(place(Persona::Redis, false, None), VerdictTo::Nowhere);
+        assert_eq!(place(Persona::Valkey, false, Some("stderr")), VerdictTo::Stderr);
+        assert_eq!(place(Persona::Ours, false, Some("off")), VerdictTo::Nowhere);
+        assert_eq!(place(Persona::Redis, false, Some("v.log")), VerdictTo::File("v.log".into()));
+        assert_eq!(place(Persona::Ours, false, Some("")), VerdictTo::Report);
+        assert_eq!(place(Persona::Ours, true, Some("stderr")), VerdictTo::Nowhere);
+    }
+}

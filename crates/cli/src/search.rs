@@ -1,0 +1,207 @@
+//! The command line of `keystorm search`: a run's, and the target to keep.
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+use clap::{Command, CommandFactory, Parser};
+use lab::Slo;
+use lab::search::Settings;
+use lab::slo::Measure;
+use lab::words::Given;
+
+use super::experiment::{ExperimentOptions, job, names_test, one_seed, split, with_those_of_a_run};
+use super::run::{count, count_in, percent, seconds, seconds_in};
+use job::SearchJob;
+
+use super::{FrontEnd, Intent, Job, UsageError};
+
+/// See the module.
+pub(crate) struct SearchFront;
+
+/// The closed loop that a search begins with, of a trial's length.
+///
+/// # Errors
+/// What makes no sense in its command line.
+pub fn closed_loop(search: &SearchJob) -> Result<Job, UsageError> {
+    run_of(search, None, search.seconds)
+}
+
+/// A trial at a rate, per second. It lasts long enough for the percentiles of the target.
+///
+/// # Errors
+/// What makes no sense in its command line.
+pub fn trial(search: &SearchJob, rate_per_s: f64) -> Result<Job, UsageError> {
+    let needed_s = search.slo.requests_min() as f64 / rate_per_s;
+    let seconds = needed_s.clamp(search.seconds, search.seconds * LONGER_MAX);
+    run_of(search, Some(rate_per_s), seconds)
+}
+
+fn run_of(search: &SearchJob, rate_per_s: Option<f64>, seconds: f64) -> Result<Job, UsageError> {
+    let mut line = search.line.clone();
+    line.options.push(Given::new("--duration", format!("{seconds:.3}")));
+    match rate_per_s {
+        Some(rate) => line.options.push(Given::new("--rps", format!("{rate:.3}"))),
+        // Nothing arrives at a closed loop: it sends when it has an answer.
+        None => drop(line.take(|given| given.name == "--arrivals")),
+    }
+    job(NAME, line.words())
+}
+
+const NAME: &str = "keystorm search";
+/// How much longer than others a trial may be, so that its percentiles mean something.
+const LONGER_MAX: f64 = 10.0;
+
+/// Finds the highest rate that keeps a latency target such as p99<1ms. Sends requests on a schedule
+/// that slow replies do not delay, doubles the rate until the target is missed, then halves the gap
+/// until it is small enough. Latency here is response time, counted from when each request was due.
+/// A rate is kept or missed where that is 95 % certain from all requests of its trials; otherwise it
+/// is undecided. Trials that other programs, the hypervisor or the client spoiled count for nothing;
+/// if most are, search names no rate. Finally, search measures latency at 50 to 110 % of the rate found. Takes every option of a run
+/// (see keystorm --help) except -n and --rps, for a single test.
+#[derive(Debug, Parser)]
+#[command(
+    name = "keystorm search",
+    bin_name = "keystorm search",
+    disable_help_flag = true,
+    args_override_self = true,
+    max_term_width = 100,
+    override_usage = "keystorm search --slo TARGET [OPTIONS] [OPTIONS OF A RUN] [--] [COMMAND ARGS...]",
+    after_help = EXAMPLE,
+)]
+struct Options {
+    /// What is to be kept: p50, p95, p99, p99.9 (or any), mean or max below a time in us, ms or s;
+    /// errors below a share. Several between commas: 'p99<1ms,p99.9<5ms,errors<0.1%'
+    #[arg(long, value_name = "TARGET", help_heading = "Target", value_parser = Slo::parse)]
+    slo: Slo,
+    /// First rate to try, in requests per second [default: half the throughput of a closed loop]
+    #[arg(long, value_name = "RATE", help_heading = "Target", value_parser = count)]
+    start: Option<u64>,
+    /// Highest rate to try, in requests per second
+    #[arg(long, value_name = "RATE", help_heading = "Target", value_parser = count,
+          default_value = "1G")]
+    most: u64,
+    /// Stop when the gap to a failing rate is this small, in percent
+    #[arg(long, value_name = "PERCENT", help_heading = "Target", default_value = "2",
+          value_parser = percent)]
+    within: f64,
+    /// Maximum number of trials per rate; as soon as it is clear, no more. Trials that other programs
+    /// or the client itself spoiled are repeated and not counted
+    #[arg(long, value_name = "TIMES", help_heading = "Target", default_value = "5",
+          value_parser = count_in(1..=99))]
+    repeat: u32,
+    /// Time that the search may take, without the latency curve; then it answers with what it knows
+    #[arg(long, value_name = "TIME", help_heading = "Target", default_value = "1m",
+          value_parser = seconds)]
+    budget: Duration,
+    /// How long each trial lasts; up to ten times longer at rates too low for the target's
+    /// percentiles
+    #[arg(long, value_name = "TIME", help_heading = "Target", default_value = "1s",
+          value_parser = seconds)]
+    duration: Duration,
+    /// Skip the latency curve at the end
+    #[arg(long, help_heading = "Target")]
+    no_curve: bool,
+    #[command(flatten)]
+    output: ExperimentOptions,
+}
+
+/// What stands below the options.
+const EXAMPLE: &str = "\
+Ctrl-C prints what was found so far and exits with code 130. Exit code 1: not even the lowest rate
+keeps the target. Exit code 4: this machine was too busy, or the latency too unsteady, to tell.
+
+Examples:
+  What rate of SETs can I promise within a millisecond?
+    $ keystorm search --spawn --slo 'p99<1ms' -t set -r 100k --html promise.html
+
+  A target for the tail too, over 200 connections to a running server:
+    $ keystorm search --slo 'p50<500us,p99.9<5ms' -c 200 -t set -d 100";
+
+/// What is measured unless the command line says.
+const TEST: &str = "get";
+const SECONDS_MAX: f64 = 86_400.0;
+
+impl FrontEnd for SearchFront {
+    fn names(&self) -> &'static [&'static str] {
+        &["search"]
+    }
+
+    fn command(&self) -> Option<Command> {
+        Some(with_those_of_a_run(Options::command(), &[]))
+    }
+
+    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
+        let (options, mut line, again) = match split::<Options>(args)? {
+            Ok(split) => split,
+            Err(intent) => return Ok(intent),
+        };
+        let Options { slo, start, most, within, repeat, budget, duration, no_curve, output } =
+            options;
+        let output = output.settled()?;
+        for (option, why) in [
+            ("-n", "trials run for a time; see --duration"),
+            ("--rps", "search finds the rate; see --start and --most"),
+        ] {
+            if line.has(option) {
+                return Err(UsageError(format!("{option}: {why}")));
+            }
+        }
+        let duration = seconds_in("--duration", duration, 0.01..=SECONDS_MAX);
+        let duration = duration.map_err(UsageError)?;
+        let budget_s = seconds_in("--budget", budget, 1.0..=SECONDS_MAX).map_err(UsageError)?;
+        if !(0.1..=50.0).contains(&within) {
+            return Err(UsageError(format!("--within {within}: must be between 0.1 and 50 %")));
+        }
+        if most == 0 || start == Some(0) || start.is_some_and(|start| start > most) {
+            let text = "--start, --most: rates must be above 0, and --start cannot exceed --most";
+            return Err(UsageError(text.to_owned()));
+        }
+        if !names_test(&line) {
+            line.options.push(Given::new("-t", TEST));
+        }
+        one_seed(&mut line);
+        // A target for errors is one for a run that goes on in spite of them.
+        let tolerant = slo.clauses.iter().any(|clause| clause.measure == Measure::Errors);
+        if tolerant && !line.has("--on-error") {
+            line.options.push(Given::new("--on-error", "count"));
+        }
+        let default = Settings::default();
+        // Below that the longest trial has too few requests to tell.
+        let least_per_s = slo.requests_min() as f64 / (duration * LONGER_MAX);
+        let settings = Settings {
+            least_per_s: start
+                .map_or(least_per_s, |start| least_per_s.min(start as f64))
+                .max(1.0)
+                .min(most as f64),
+            start_per_s: start.map_or(default.start_per_s, |start| start as f64),
+            within: within / 100.0,
+            repeats: repeat,
+            most_per_s: (most as f64).min(default.most_per_s),
+            budget_s,
+        };
+        let job = SearchJob {
+            slo,
+            settings,
+            closed_first: start.is_none(),
+            seconds: duration,
+            curve: !no_curve,
+            output,
+            again,
+            line,
+        };
+        // What a trial cannot be is said before the first.
+        let first = trial(&job, job.settings.start_per_s)?;
+        if first.plans.len() != 1 {
+            let text = format!(
+                "search works with a single test, and these are {}; name one with -t",
+                first.plans.len()
+            );
+            return Err(UsageError(text));
+        }
+        if job.output.print_plan {
+            let text = job::printed_plans(&first.plans);
+            return text.map(Intent::Say).map_err(|e| UsageError(e.to_string()));
+        }
+        Ok(Intent::Search(Box::new(job)))
+    }
+}

@@ -1,0 +1,87 @@
+//! The command line of `keystorm show`: which file, in which layout.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{ArgAction, Command, CommandFactory, Parser};
+use job::ShowJob;
+use report::FORMATS;
+
+use super::outputs::apart;
+use super::{FrontEnd, Intent, PageOptions, Spread, UsageError, options};
+
+/// See the module.
+pub(crate) struct ShowFront;
+
+/// Prints a saved run (--json) in any format, exactly as the run itself would have printed it.
+#[derive(Debug, Parser)]
+#[command(
+    name = "keystorm show",
+    bin_name = "keystorm show",
+    disable_help_flag = true,
+    args_override_self = true,
+    max_term_width = 100,
+    override_usage = "keystorm show [OPTIONS] FILE",
+    after_help = EXAMPLE,
+)]
+struct Options {
+    /// A file that --json or `keystorm merge` has written; `-` for standard input
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Layout: text, quiet, csv, redis (the peers' report), classic, json, timeline or samples
+    #[arg(long, value_name = "NAME", help_heading = "Results", default_value = "text",
+          value_parser = format_name)]
+    format: &'static str,
+    /// Steps of the distributions: `short`, or `full` for all [default: short]
+    #[arg(
+        long,
+        value_name = "WHAT",
+        value_enum,
+        default_value_t,
+        help_heading = "Results",
+        hide_default_value = true,
+        hide_possible_values = true
+    )]
+    distribution: Spread,
+    #[command(flatten)]
+    pages: PageOptions,
+    /// Print this help
+    #[arg(long, action = ArgAction::Help, help_heading = "Other")]
+    help: Option<bool>,
+}
+
+/// Every line that begins with `$` is run by a test.
+const EXAMPLE: &str = "\
+Example:
+  Save a run, and print it as CSV later:
+    $ keystorm -t get -n 10000 -q --json run.json
+    $ keystorm show run.json --format csv";
+
+impl FrontEnd for ShowFront {
+    fn names(&self) -> &'static [&'static str] {
+        &["show"]
+    }
+
+    fn command(&self) -> Option<Command> {
+        Some(Options::command())
+    }
+
+    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
+        Ok(match options::<Options>(args)? {
+            Ok(Options { file, format, distribution, pages, .. }) => {
+                let pages = pages.checked().map_err(UsageError)?;
+                let html = [("--html", pages.html.as_deref())];
+                apart(&html, &[("FILE", Some(&file))]).map_err(UsageError)?;
+                Intent::Show(ShowJob { file, format, distribution, pages })
+            }
+            Err(intent) => intent,
+        })
+    }
+}
+
+/// The name of a layout, as an option.
+pub(super) fn format_name(text: &str) -> Result<&'static str, String> {
+    let names: Vec<_> = FORMATS.iter().map(|(name, _)| *name).collect();
+    let found = names.iter().find(|name| **name == text);
+    found.copied().ok_or_else(|| format!("expected one of {}", names.join(", ")))
+}

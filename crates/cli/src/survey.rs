@@ -1,0 +1,196 @@
+//! The command line of `keystorm survey`: which server, how long, and where the page goes.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{ArgAction, Command, CommandFactory, Parser};
+use job::SurveyJob;
+use lab::Line;
+use lab::survey::Wish;
+
+use super::experiment::{job, split, with_those_of_a_run};
+use super::run::{count, seconds, seconds_in};
+use super::{FrontEnd, Intent, PageOptions, UsageError};
+
+/// See the module.
+pub(crate) struct SurveyFront;
+
+/// Measures how fast Redis is on this machine, as Redis's own benchmark page does. It covers the
+/// suite; SET, GET, LPUSH and LPOP with and without pipelining over a million keys; a unix socket
+/// against TCP; values from 10 bytes to 100 kB; 1 connection up to as many as the limits allow;
+/// placement of client and server; and two instances, if there are enough cores. Prints the tables,
+/// and writes a page with charts and a JSON file with every run. Each point says what limited it.
+///
+/// Unix socket, placement and instances need --spawn. An existing server is written to: survey uses
+/// the keys of redis-benchmark (key:..., counter:..., mylist, myset, myhash, myzset, mystream). It
+/// says beforehand which keys it writes, and afterwards removes those that did not exist before.
+///
+/// Takes the options of a run that name the server, log in, or configure keystorm itself: -h, -p,
+/// -s, -u, -a, --spawn, --threads, --engine and the like (see keystorm --help).
+#[derive(Debug, Parser)]
+#[command(
+    name = "keystorm survey",
+    bin_name = "keystorm survey",
+    disable_help_flag = true,
+    args_override_self = true,
+    max_term_width = 100,
+    override_usage = "keystorm survey [OPTIONS] [OPTIONS OF THE SERVER]",
+    after_help = EXAMPLE,
+)]
+struct Options {
+    /// Measure less: under a minute instead of about three
+    #[arg(long, help_heading = "Survey")]
+    quick: bool,
+    /// Also measure what this machine has too few cores for
+    #[arg(long, help_heading = "Survey")]
+    all: bool,
+    /// Add a chapter that measures this server under the same load: memcached (requires --spawn)
+    #[arg(long, value_name = "SERVER", help_heading = "Survey", value_parser = ["memcached"])]
+    with: Option<String>,
+    /// Number of keys in the chapters on pipelines and connections
+    #[arg(long, value_name = "NUM", help_heading = "Survey", default_value = "1M", value_parser = count)]
+    keys: u64,
+    /// How long each run lasts [default: chosen for the total time given at --quick]
+    #[arg(long, value_name = "TIME", help_heading = "Survey", value_parser = seconds)]
+    seconds: Option<Duration>,
+    /// Leave in a server that was given what the survey writes there
+    #[arg(long, help_heading = "Survey")]
+    keep: bool,
+    /// Directory for survey.html and survey.json
+    #[arg(short = 'o', value_name = "DIR", help_heading = "Results", default_value = ".")]
+    output: PathBuf,
+    #[command(flatten)]
+    pages: PageOptions,
+    /// Print this help
+    #[arg(long, action = ArgAction::Help, help_heading = "Other")]
+    help: Option<bool>,
+}
+
+/// What stands below the options.
+const EXAMPLE: &str = "\
+Ctrl-C prints and saves what was measured so far and exits with code 130.
+
+Examples:
+  A first look with a private server, written to survey.html:
+    $ keystorm survey --quick --spawn
+
+  A running server, in full:
+    $ keystorm survey -h 127.0.0.1 -o reports";
+
+/// What a survey decides itself, or cannot have.
+const REFUSED: [&str; 32] = [
+    "-c",
+    "-n",
+    "-P",
+    "-d",
+    "--size-by",
+    "--content",
+    "-r",
+    "-t",
+    "-k",
+    "-l",
+    "-I",
+    "-x",
+    "-q",
+    "--duration",
+    "--warmup",
+    "--rps",
+    "--arrivals",
+    "--window",
+    "--sequential",
+    "--key-dist",
+    "--csv",
+    "--format",
+    "--json",
+    "--hdr",
+    "--dataset",
+    "--maxdocs",
+    "--start-at",
+    "--shard",
+    "--print-plan",
+    "--cpus",
+    "--server-cpus",
+    "--spawn-unix",
+];
+
+const NAME: &str = "keystorm survey";
+const SECONDS_MAX: f64 = 3600.0;
+
+impl FrontEnd for SurveyFront {
+    fn names(&self) -> &'static [&'static str] {
+        &["survey"]
+    }
+
+    fn command(&self) -> Option<Command> {
+        Some(with_those_of_a_run(Options::command(), &REFUSED))
+    }
+
+    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
+        let (options, line, again) = match split::<Options>(args)? {
+            Ok(split) => split,
+            Err(intent) => return Ok(intent),
+        };
+        let Options { quick, all, with, keys, seconds, keep, output, pages, .. } = options;
+        if pages.html.is_some() {
+            return Err(UsageError(
+                "--html: the page of a survey is survey.html in the directory -o".to_owned(),
+            ));
+        }
+        if output.extension().is_some_and(|end| end.eq_ignore_ascii_case("html"))
+            && !output.is_dir()
+        {
+            return Err(UsageError(format!(
+                "-o {}: not a directory; survey writes survey.html into it",
+                output.display()
+            )));
+        }
+        if let Some(option) = REFUSED.iter().find(|option| line.has(option)) {
+            let text = format!(
+                "{option}: survey sets this itself; to vary it, use keystorm \
+                sweep"
+            );
+            return Err(UsageError(text));
+        }
+        if let Some(word) = line.rest.first() {
+            let word = word.to_string_lossy();
+            return Err(UsageError(format!(
+                "unexpected word {}: a survey has its own commands",
+                shell_words::quote(&word)
+            )));
+        }
+        let within = |time| seconds_in("--seconds", time, 0.01..=SECONDS_MAX);
+        let seconds = seconds.map(within).transpose().map_err(UsageError)?;
+        if !(1..=1_000_000_000).contains(&keys) {
+            let text = format!("--keys {keys}: must be between 1 and 1,000,000,000");
+            return Err(UsageError(text));
+        }
+        let first = job(NAME, line.words())?;
+        let endpoint = first.plans.first().map(|plan| &plan.target.endpoint);
+        let spawned = matches!(endpoint, Some(workload::Endpoint::Spawned { .. }));
+        let unix = matches!(endpoint, Some(workload::Endpoint::Unix(_)));
+        let server = Line { options: line.options, rest: Vec::new() };
+        let wish = Wish {
+            server,
+            spawned,
+            unix,
+            quick,
+            all,
+            seconds,
+            keys,
+            clients_max: None,
+            with_memcached: with.is_some(),
+        };
+        Ok(Intent::Survey(Box::new(SurveyJob {
+            wish,
+            first,
+            pages: PageOptions {
+                html: Some(output.join("survey.html")),
+                ..pages.checked().map_err(UsageError)?
+            },
+            directory: output,
+            keep,
+            again,
+        })))
+    }
+}

@@ -1,0 +1,110 @@
+//! The command line of `keystorm sweep`: a run's, with lists.
+
+use std::ffi::OsString;
+
+use clap::{Command, CommandFactory, Parser};
+use job::SweepJob;
+use lab::Grid;
+use lab::words::Given;
+
+use super::experiment::{
+    ExperimentOptions, job, names_length, names_test, one_seed, split, with_those_of_a_run,
+};
+use super::run::count_in;
+use super::{FrontEnd, Intent, Job, UsageError};
+
+/// See the module.
+pub(crate) struct SweepFront;
+
+/// Runs the same tests at every combination of listed option values. Prints a table, a chart, and
+/// what limited each point. Takes every option of a run (see keystorm --help); these accept lists
+/// and ranges: -c -P -d -r -n -k --threads --duration --warmup --rps --engine --window --arrivals
+/// --precision.
+///
+/// 1,10,100 is a list. 1..100 is a range in steps of 1, 2 and 5: 1, 2, 5, 10, 20, 50, 100. Both ends
+/// are always included: 3..16 is 3, 5, 10, 16. 1..64/4 is four values at equal ratios: 1, 4, 16, 64.
+/// Where -d varies, what a test reads is written first in that size (as with --fill). -t names the tests, each with its own rows. By default, the tests are set and get, and
+/// each run lasts one second.
+#[derive(Debug, Parser)]
+#[command(
+    name = "keystorm sweep",
+    bin_name = "keystorm sweep",
+    disable_help_flag = true,
+    args_override_self = true,
+    max_term_width = 100,
+    override_usage = "keystorm sweep [OPTIONS] [OPTIONS OF A RUN] [--] [COMMAND ARGS...]",
+    after_help = EXAMPLE,
+)]
+struct Options {
+    /// Go through the whole grid this often; a row then shows the run in the middle, and from
+    /// where to where the others went
+    #[arg(long, value_name = "TIMES", help_heading = "Load", default_value = "1",
+          value_parser = count_in(1..=1000))]
+    repeat: u32,
+    #[command(flatten)]
+    output: ExperimentOptions,
+}
+
+/// What stands below the options.
+const EXAMPLE: &str = "\
+Ctrl-C prints the points measured so far and exits with code 130.
+
+Examples:
+  Find the best pipeline depth and number of connections:
+    $ keystorm sweep --spawn -t set,get -c 1..100 -P 1,16
+
+  Show what large values cost, as a page with charts:
+    $ keystorm sweep --spawn -t set -d 10..100k --html sizes.html --json sizes.json";
+
+/// What is measured unless the command line says.
+const TESTS: &str = "set,get";
+/// Seconds of each run unless the command line says.
+const SECONDS: &str = "1";
+
+/// The points of a grid with their tests.
+fn jobs(grid: &Grid) -> Result<Vec<(Vec<String>, Job)>, UsageError> {
+    let point = |point: lab::Point| Ok((point.settings, job("keystorm sweep", point.args)?));
+    grid.points().into_iter().map(point).collect()
+}
+
+impl FrontEnd for SweepFront {
+    fn names(&self) -> &'static [&'static str] {
+        &["sweep"]
+    }
+
+    fn command(&self) -> Option<Command> {
+        Some(with_those_of_a_run(Options::command(), &[]))
+    }
+
+    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
+        let (Options { repeat, output }, mut line, again) = match split::<Options>(args)? {
+            Ok(split) => split,
+            Err(intent) => return Ok(intent),
+        };
+        let output = output.settled()?;
+        if !names_test(&line) {
+            line.options.push(Given::new("-t", TESTS));
+        }
+        if !names_length(&line) {
+            line.options.push(Given::new("--duration", SECONDS));
+        }
+        one_seed(&mut line);
+        let grid = Grid::of(line.clone()).map_err(UsageError)?;
+        let mut points = jobs(&grid)?;
+        // Whoever varies the size of values wants to read values of that size.
+        if grid.axes.iter().any(|axis| axis.option == "-d") && !line.has("--fill") {
+            line.options.push(Given { name: "--fill".to_owned(), value: None });
+            one_seed(&mut line);
+            // Tests that read nothing that can be written so are as they were.
+            if let Ok(filled) = jobs(&Grid::of(line).map_err(UsageError)?) {
+                points = filled;
+            }
+        }
+        if output.print_plan {
+            let plans: Vec<_> = points.into_iter().flat_map(|(_, job)| job.plans).collect();
+            let text = job::printed_plans(&plans);
+            return text.map(Intent::Say).map_err(|e| UsageError(e.to_string()));
+        }
+        Ok(Intent::Sweep(Box::new(SweepJob { axes: grid.axes, points, repeat, output, again })))
+    }
+}

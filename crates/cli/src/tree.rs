@@ -1,0 +1,71 @@
+//! Every command line of ours as one: what man pages and completions are made from.
+
+use std::collections::BTreeSet;
+
+use clap::{Arg, Command};
+
+use super::{OWN, topics};
+
+/// The options of a run, and below them each subcommand with its own.
+pub(super) fn tree() -> Command {
+    let run = OWN[0].command().unwrap_or_default();
+    let root =
+        run.name("keystorm").version(env!("CARGO_PKG_VERSION")).disable_help_subcommand(true);
+    let subcommands = OWN[1..].iter().filter_map(|front| {
+        let name = *front.names().first()?;
+        Some(brief(front.command()?.name(name).bin_name(format!("keystorm {name}"))))
+    });
+    brief(root).subcommands(subcommands).subcommand(help())
+}
+
+/// With the beginning of what it is about where one line is wanted: lists, and the names of man pages.
+fn brief(command: Command) -> Command {
+    let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+    let ends = ["? ", ". ", ": "].into_iter().filter_map(|end| about.find(end)).min();
+    let first = about.get(..ends.map_or(about.len(), |end| end + 1)).unwrap_or(&about);
+    let first = first.trim_end_matches(['.', ':']).to_owned();
+    command.about(first).long_about(about)
+}
+
+/// `help` is no front end of its own: it asks one of them, or has a page.
+fn help() -> Command {
+    let subcommands = OWN[1..].iter().flat_map(|front| front.names()).copied();
+    Command::new("help")
+        .about("Prints this help, that of a subcommand, or a page of the documentation.")
+        .disable_help_flag(true)
+        .arg(
+            Arg::new("topic")
+                .value_name("TOPIC")
+                .help("A subcommand, an option such as --rps, or a page of the documentation")
+                .value_parser(
+                    subcommands
+                        .chain(topics::names())
+                        .collect::<BTreeSet<_>>()
+                        .into_iter()
+                        .collect::<Vec<_>>(),
+                ),
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_subcommand_is_in_it_with_its_options() {
+        let mut tree = tree();
+        // Names that are there twice, and references to what is not there, end it here.
+        tree.build();
+        for front in &OWN[1..] {
+            let Some(command) = front.command() else { continue };
+            let found = tree.find_subcommand(front.names()[0]).expect("a subcommand");
+            assert!(found.get_arguments().count() >= command.get_arguments().count());
+            let about = found.get_about().map(ToString::to_string).unwrap_or_default();
+            assert!((10..=130).contains(&about.len()), "{:?}: {about}", front.names());
+        }
+        let search = tree.find_subcommand("search").expect("a subcommand");
+        let has = |long: &str| search.get_arguments().find(|arg| arg.get_long() == Some(long));
+        assert!(has("slo").is_some() && has("rps").is_some(), "its own, and those of a run");
+        assert!(has("hdr").is_some_and(Arg::is_hide_set), "but none that it refuses");
+    }
+}

@@ -1,0 +1,183 @@
+//! A workload as a file: key spaces, operations, steps, values, and phases one after another.
+//!
+//! Owns the file's model, how it is read from TOML and written as TOML. Whatever the command line has
+//! an option for is kept as it is written there ([`settings`]), so that a file says it in the same
+//! words and both mean the same. What a file means is left to the front end whose options these are.
+
+mod check;
+mod of_plan;
+mod read;
+pub(super) mod settings;
+mod source;
+mod write;
+
+use workload::{KeyDist, Numbered, When};
+
+pub(super) use of_plan::of_plan;
+pub(super) use read::read;
+pub(super) use settings::{Form, SETTINGS, Setting, Settings};
+pub(super) use source::open;
+pub use source::{Source, read_text};
+pub(super) use write::write;
+
+/// A file, read.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Workload {
+    /// Where it is from.
+    pub(super) source: Source,
+    /// What reports call it.
+    pub(super) name: String,
+    /// A line for people who look for one.
+    pub(super) description: Option<String>,
+    /// What holds for all phases that say nothing else.
+    pub(super) settings: Settings,
+    /// Key spaces of operations.
+    pub(super) spaces: Vec<Space>,
+    /// What is sent, unless a phase says something else.
+    pub(super) load: Option<Load>,
+    /// One after another; none for one of everything above.
+    pub(super) phases: Vec<Phase>,
+}
+
+/// What is sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Load {
+    /// All of these, in this order, over and over.
+    Sequence(Vec<Command>),
+    /// One of these at a time, drawn by weight.
+    Operations(Vec<Operation>),
+}
+
+/// A key space that operations name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Space {
+    /// Its name.
+    pub(super) name: String,
+    /// How many keys; as many as its file needs if it is not said.
+    pub(super) range: Option<u64>,
+    /// How they are drawn.
+    pub(super) dist: KeyDist,
+    /// How they are numbered.
+    pub(super) numbered: Numbered,
+    /// Whether those of a request are of one hash slot.
+    pub(super) one_slot: bool,
+    /// Where it stands.
+    pub(super) at: usize,
+}
+
+/// An operation of a mix.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Operation {
+    /// What reports call it; its commands if it has no name.
+    pub(super) name: Option<String>,
+    /// How often it is drawn, beside the others.
+    pub(super) weight: u32,
+    /// The name of its key space, if it has one of its own.
+    pub(super) keys: Option<Placed>,
+    /// At least one.
+    pub(super) steps: Vec<Step>,
+    /// Where it stands.
+    pub(super) at: usize,
+}
+
+/// A name and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Placed {
+    pub(super) name: String,
+    pub(super) at: usize,
+}
+
+/// Commands that are sent together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Step {
+    /// When they are sent.
+    pub(super) when: When,
+    /// At least one.
+    pub(super) commands: Vec<Command>,
+}
+
+/// A command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Command {
+    /// Its words, at least one.
+    pub(super) words: Vec<String>,
+    /// Where it stands.
+    pub(super) at: usize,
+}
+
+/// A part of a run.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Phase {
+    /// What reports call it.
+    pub(super) name: Option<String>,
+    /// Whether it takes every key once, in order, as fast as it can.
+    pub(super) every_key: bool,
+    /// What holds in it.
+    pub(super) settings: Settings,
+    /// Which of the file's operations it has, with weights of its own.
+    pub(super) mix: Option<Vec<Part>>,
+    /// What it sends, if not what the file says for all.
+    pub(super) load: Option<Load>,
+    /// Where it stands.
+    pub(super) at: usize,
+}
+
+/// An operation's part in the mix of a phase.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Part {
+    /// The operation.
+    pub(super) name: Placed,
+    /// Its weight there.
+    pub(super) weight: u32,
+}
+
+impl Workload {
+    /// The phases, or the one that a file without phases is.
+    pub(super) fn phases(&self) -> Vec<Phase> {
+        match self.phases.is_empty() {
+            true => vec![Phase::default()],
+            false => self.phases.clone(),
+        }
+    }
+
+    /// What reports call a phase.
+    pub(super) fn title(&self, phase: &Phase) -> String {
+        match &phase.name {
+            Some(name) => format!("{}: {name}", self.name),
+            None => self.name.clone(),
+        }
+    }
+
+    /// What a phase sends; `None` for tests of the suite.
+    pub(super) fn load_of(&self, phase: &Phase) -> Option<Load> {
+        if phase.load.is_some() || phase.settings.get("tests").is_some() {
+            return phase.load.clone();
+        }
+        let (Some(Load::Operations(operations)), Some(mix)) = (&self.load, &phase.mix) else {
+            return self.load.clone();
+        };
+        let named =
+            |part: &Part| operations.iter().find(|o| o.name.as_ref() == Some(&part.name.name));
+        let parts = mix
+            .iter()
+            .filter_map(|part| Some(Operation { weight: part.weight, ..named(part)?.clone() }));
+        Some(Load::Operations(parts.collect()))
+    }
+
+    /// What holds in a phase: its own settings, and those of the file that it leaves open.
+    pub(super) fn settings_of(&self, phase: &Phase) -> Settings {
+        let mut settings = self.settings.clone();
+        if self.load_of(phase).is_some() {
+            settings.remove("tests");
+        }
+        if phase.every_key {
+            settings.remove_all(&settings::OF_NO_FILL);
+        }
+        settings.overlaid(&phase.settings)
+    }
+
+    /// The key space of a name.
+    pub(super) fn space(&self, name: &str) -> Option<&Space> {
+        self.spaces.iter().find(|space| space.name == name)
+    }
+}

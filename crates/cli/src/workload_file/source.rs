@@ -1,0 +1,108 @@
+//! The text of a workload, and the places in it that errors name.
+
+use std::io::Read;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use crate::presets;
+
+/// Most bytes of a file.
+const BYTES_MAX: u64 = 16 << 20;
+
+/// What came there: whoever asks for it again is given the same.
+static STANDARD_INPUT: OnceLock<Result<String, String>> = OnceLock::new();
+
+/// A text and what it is called.
+#[derive(Debug, Clone, Default)]
+pub struct Source {
+    /// A path, or the name of a preset.
+    pub name: String,
+    /// What is in it.
+    pub text: String,
+    /// Whether it comes with keystorm.
+    pub is_preset: bool,
+}
+
+impl Source {
+    /// An error at a place, which is counted in bytes from the start.
+    pub fn fault(&self, at: usize, why: impl std::fmt::Display) -> String {
+        format!("{}: {why}", self.place(at))
+    }
+
+    /// A place, as compilers and editors write it.
+    pub fn place(&self, at: usize) -> String {
+        let before = self.text.get(..at).unwrap_or(&self.text);
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+        format!("{}:{line}:{column}", self.name)
+    }
+
+    /// What it is called without its folder and ending.
+    pub fn stem(&self) -> String {
+        let stem = Path::new(&self.name).file_stem();
+        stem.map_or_else(|| self.name.clone(), |stem| stem.to_string_lossy().into_owned())
+    }
+}
+
+/// Reads a file, or finds the preset of a name: what has a slash, ends in `.toml` or is there is a
+/// file, and `-` is standard input.
+///
+/// # Errors
+/// There is neither, or it is no text.
+pub(crate) fn open(name: &str) -> Result<Source, String> {
+    if name == "-" {
+        let text = STANDARD_INPUT.get_or_init(|| text(std::io::stdin().lock())).clone();
+        let text = text.map_err(|why| format!("--workload -: standard input: {why}"))?;
+        return Ok(Source { name: "stdin".to_owned(), text, is_preset: false });
+    }
+    let path = Path::new(name);
+    let is_path = name.contains('/') || path.extension().is_some_and(|e| e == "toml");
+    if !is_path && !path.is_file() {
+        return presets::source(name).map_err(|why| format!("--workload: {why}"));
+    }
+    read_text(name).map_err(|why| format!("--workload {name}: {why}"))
+}
+
+/// Reads a file that people write.
+///
+/// # Errors
+/// Why it cannot be read, or that it is no text.
+pub fn read_text(path: &str) -> Result<Source, String> {
+    let file = std::fs::File::open(path).map_err(|e| e.to_string())?;
+    Ok(Source { name: path.to_owned(), text: text(file)?, is_preset: false })
+}
+
+fn text(from: impl Read) -> Result<String, String> {
+    let mut bytes = Vec::new();
+    from.take(BYTES_MAX + 1).read_to_end(&mut bytes).map_err(|e| e.to_string())?;
+    if bytes.len() as u64 > BYTES_MAX {
+        return Err(format!("the text is larger than {} MiB", BYTES_MAX >> 20));
+    }
+    String::from_utf8(bytes).map_err(|_| "the text is not UTF-8".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_lines_and_columns_of_characters() {
+        let source = Source {
+            name: "a.toml".to_owned(),
+            text: "ä = 1\nß = 2\n".to_owned(),
+            is_preset: false,
+        };
+        assert_eq!(source.place(0), "a.toml:1:1");
+        assert_eq!(source.place("ä = 1\nß ".len()), "a.toml:2:3");
+        assert_eq!(source.fault(1000, "no"), "a.toml:3:1: no");
+        assert_eq!(source.stem(), "a");
+    }
+
+    #[test]
+    fn files_are_told_from_presets() {
+        assert!(open("ycsb-a").unwrap().text.contains("operation"));
+        assert!(open("./ycsb-a").unwrap_err().contains("No such file"));
+        assert!(open("ycsb-a.toml").unwrap_err().contains("No such file"));
+        assert!(open("ycsb-q").unwrap_err().contains("ycsb-a"));
+    }
+}

@@ -1,0 +1,141 @@
+//! What is said beside results: the one place that writes to standard error.
+//!
+//! What is said there must not spoil what is measured. A standard error that takes nothing, such as
+//! a file on a full disk, is passed over. One that nobody reads any more is [`Unread`], which ends
+//! the program as SIGPIPE ends others.
+
+use std::fmt::{self, Display};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+
+use anyhow::{Context, Result};
+
+use crate::bar;
+use crate::wrap;
+use job::{Output, VerdictTo};
+
+/// Nobody reads any more what we print: whoever did has closed the pipe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unread;
+
+impl Display for Unread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the reader of the output is gone")
+    }
+}
+
+impl std::error::Error for Unread {}
+
+/// Says a line on standard error.
+///
+/// # Errors
+/// Nobody reads it.
+pub fn say(line: impl Display) -> Result<(), Unread> {
+    put(&format!("{line}\n"))
+}
+
+/// Says a text on standard error as it is.
+///
+/// # Errors
+/// Nobody reads it.
+pub fn put(text: &str) -> Result<(), Unread> {
+    let text = wrap::wrapped(text, wrap::of_stderr());
+    // In one piece, so that lines of two programs in one file stay whole.
+    match bar::out_of_the_way(|| io::stderr().lock().write_all(text.as_bytes())) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Unread),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// Why there is no result, in words that those look for who read a peer's standard error.
+pub fn as_error(why: &str) -> String {
+    if why.contains("Error") { why.to_owned() } else { format!("Error: {why}") }
+}
+
+/// Where lines go that are said beside results.
+pub enum Aside {
+    /// Standard error.
+    Stderr,
+    /// Nowhere: standard error is a peer's, who says nothing there of a run that goes well.
+    Nowhere,
+    /// The end of a file.
+    File(File),
+}
+
+impl Aside {
+    /// Says a line there.
+    ///
+    /// # Errors
+    /// Nobody reads it.
+    pub fn say(&self, line: impl Display) -> Result<(), Unread> {
+        match self {
+            Self::Stderr => say(line),
+            Self::Nowhere => Ok(()),
+            // As with standard error, a full disk spoils no run.
+            Self::File(file) => {
+                let _ = (&*file).write_all(format!("{line}\n").as_bytes());
+                Ok(())
+            }
+        }
+    }
+
+    /// Where lines of that kind go.
+    fn of(to: &VerdictTo) -> Result<Self> {
+        Ok(match to {
+            VerdictTo::Nowhere => Self::Nowhere,
+            VerdictTo::File(path) => {
+                let file = OpenOptions::new().append(true).create(true).open(path);
+                let fault = || format!("KEYSTORM_VERDICT: {} cannot be written", path.display());
+                Self::File(file.with_context(fault)?)
+            }
+            VerdictTo::Report | VerdictTo::Stderr => Self::Stderr,
+        })
+    }
+}
+
+/// What a run says beside its results, by kind.
+pub struct Asides {
+    /// What a person should know of the server, the machine and the command line.
+    pub remarks: Aside,
+    /// What limited each test and what spoiled it.
+    pub verdicts: Aside,
+}
+
+impl Asides {
+    /// Opens them.
+    ///
+    /// # Errors
+    /// The file that verdicts are wanted in cannot be written.
+    pub fn open(output: &Output) -> Result<Self> {
+        let verdicts = match (&output.verdict, output.format) {
+            // The layout has room for it.
+            (VerdictTo::Report, format) if report::tells_verdicts(format, output.options) => {
+                Aside::Nowhere
+            }
+            (to, _) => Aside::of(to)?,
+        };
+        let remarks = match output.options.persona.is_peer() {
+            true => Aside::of(&output.verdict)?,
+            false => Aside::Stderr,
+        };
+        Ok(Self { remarks, verdicts })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_added_to() {
+        let dir = tempfile::tempdir().unwrap();
+        let to = VerdictTo::File(dir.path().join("verdicts"));
+        for line in ["one", "two"] {
+            Aside::of(&to).unwrap().say(line).unwrap();
+        }
+        assert_eq!(std::fs::read_to_string(dir.path().join("verdicts")).unwrap(), "one\ntwo\n");
+        let nowhere = VerdictTo::File("/no/such/file".into());
+        let error = Aside::of(&nowhere).err().unwrap();
+        assert!(error.to_string().contains("KEYSTORM_VERDICT: /no/such/file"), "{error}");
+    }
+}

@@ -1,0 +1,18 @@
+//! What a person and other programs see while keystorm runs, and where results go: standard streams, the
+//! terminal, the live line, the small HTTP server, and files.
+//!
+//! Owns how something is written; what it says is the caller's, and the layouts are crate `report`'s.
+
+#![deny(clippy::print_stderr, clippy::print_stdout)]
+
+pub mod aside;
+pub mod bar;
+pub mod closed;
+pub mod http;
+pub mod live;
+pub mod metrics;
+pub mod place;
+pub mod print;
+pub mod report_file;
+mod spikes;
+pub mod wrap;

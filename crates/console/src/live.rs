@@ -1,0 +1,268 @@
+//! Progress of a test while it runs: a line that moves where somebody watches, rows where a log is kept, and
+//! lines that stay for silences and spikes.
+
+use std::io::{self, IsTerminal, Write};
+use std::time::{Duration, SystemTime};
+
+use anyhow::Result;
+use measure::Latency;
+use report::{Persona, Progress, Run, cleared, progress_line, progress_row, wall_clock_s};
+use runner::{Observer, Snapshot};
+use workload::{Plan, Stop};
+
+use crate::aside;
+use crate::bar;
+use crate::spikes::{IntervalFigures, Spikes};
+use job::RunMonitor;
+
+/// Our line moves once a second, a multiple of the interval: a figure that changes more often
+/// cannot be read.
+const OURS_EVERY_NS: u64 = 1_000_000_000;
+
+/// Rewrites one line of the terminal.
+pub struct Live<'p> {
+    plan: &'p Plan,
+    title: String,
+    test_index: u32,
+    test_count: u32,
+    wording: Persona,
+    /// Characters of the line that stands there; `None` where nobody watches.
+    shown: Option<usize>,
+    /// What came since the last line: how long that was, and the response times.
+    since_ns: u64,
+    requests: u64,
+    recent: Latency,
+    warming_up: bool,
+    /// Time between rows on standard error, and what came since the last one.
+    rows: Option<Rows>,
+    spikes: Spikes,
+}
+
+/// Rows for a log.
+struct Rows {
+    every_ns: u64,
+    since_ns: u64,
+    requests: u64,
+    recent: Latency,
+}
+
+impl Rows {
+    fn new(every: Duration) -> Self {
+        let every_ns = u64::try_from(every.as_nanos()).unwrap_or(u64::MAX);
+        Self { every_ns, since_ns: 0, requests: 0, recent: Latency::new(2) }
+    }
+}
+
+impl<'p> Live<'p> {
+    /// A live line for test `test_index` (from 1) of `test_count`, if one is wanted and if standard
+    /// output is a terminal.
+    pub fn new(plan: &'p Plan, test_index: u32, test_count: u32, wanted: Option<Persona>) -> Self {
+        let wording = wanted.unwrap_or(Persona::Ours);
+        // Of several shares one may show it: under a launcher they all write to one terminal.
+        let first = plan.shard.index == 1;
+        let shown = (wanted.is_some() && first && io::stdout().is_terminal() && !bar::is_shown())
+            .then_some(0);
+        // Two digits: nobody reads a third off a moving line.
+        let recent = Latency::new(2);
+        Self {
+            plan,
+            title: plan.name.clone(),
+            test_index,
+            test_count,
+            wording,
+            shown,
+            since_ns: 0,
+            requests: 0,
+            recent,
+            warming_up: false,
+            rows: None,
+            spikes: Spikes::default(),
+        }
+    }
+
+    /// The same, which also says a row on standard error each time so much has passed.
+    pub fn with_rows(self, every: Option<Duration>) -> Self {
+        // Of several shares one says them.
+        let rows = every.filter(|_| self.plan.shard.index == 1).map(Rows::new);
+        Self { rows, ..self }
+    }
+
+    /// The same, by another title than the plan's name.
+    pub fn titled(self, title: String) -> Self {
+        Self { title, ..self }
+    }
+
+    /// Leaves a clean line for what is printed next.
+    pub fn clear(&mut self) {
+        if let Some(len) = self.shown.filter(|len| *len > 0) {
+            self.print(&cleared(len), 0);
+        }
+    }
+
+    fn print(&mut self, text: &str, len: usize) {
+        let mut out = io::stdout().lock();
+        // A terminal that is gone is noticed by what prints the results.
+        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        self.shown = Some(len);
+    }
+
+    /// A line that stays: above the one that moves, or where the rows are.
+    fn stay(&mut self, text: &str) {
+        let line = format!("{} {text}", wall_clock_s(SystemTime::now(), 0));
+        match self.shown {
+            Some(shown) if self.rows.is_none() => {
+                self.print(&format!("{line:<shown$}\n"), 0);
+            }
+            _ => {
+                self.clear();
+                // Nobody who reads it is noticed by what prints the results.
+                let _ = aside::say(line);
+            }
+        }
+    }
+
+    /// What an interval is worth saying of, beside the line that moves.
+    fn events(&mut self, snapshot: &Snapshot<'_>) {
+        if self.wording != Persona::Ours || (self.shown.is_none() && self.rows.is_none()) {
+            return;
+        }
+        if !snapshot.warming_up {
+            let gauges = snapshot.gauges;
+            let seen = IntervalFigures {
+                span_ns: snapshot.span_ns,
+                replies: snapshot.point.requests,
+                asked: gauges.iter().any(|g| g.in_flight > 0 || g.backlog.unwrap_or(0) > 0),
+                p99_ns: snapshot.point.p99_ns,
+                max_ns: snapshot.point.max_ns,
+            };
+            if let Some(text) = self.spikes.interval(&seen) {
+                self.stay(&text);
+            }
+        }
+        let Some(rows) = &mut self.rows else { return };
+        rows.since_ns += snapshot.span_ns;
+        rows.requests += snapshot.point.requests;
+        rows.recent.merge(&snapshot.tally.response());
+        if rows.since_ns < rows.every_ns {
+            return;
+        }
+        let (since_ns, requests) = (rows.since_ns, rows.requests);
+        let recent = std::mem::replace(&mut rows.recent, Latency::new(2));
+        (rows.since_ns, rows.requests) = (0, 0);
+        let progress = self.progress(snapshot, since_ns, requests, &recent);
+        let row = progress_row(&progress, &wall_clock_s(SystemTime::now(), 0));
+        self.clear();
+        let _ = aside::say(row);
+    }
+
+    fn progress(
+        &self,
+        snapshot: &Snapshot<'_>,
+        since_ns: u64,
+        recent_requests: u64,
+        recent: &Latency,
+    ) -> Progress {
+        let elapsed_s = snapshot.elapsed_ns as f64 / 1e9;
+        let requests = snapshot.total.requests();
+        let share_done = match (self.plan.stop, self.plan.own_requests()) {
+            _ if snapshot.warming_up => None,
+            (Stop::AfterNs(ns), _) => Some(snapshot.elapsed_ns as f64 / ns as f64),
+            (Stop::Requests(_), n) => {
+                n.map(|n| snapshot.total.operations_ended() as f64 / n as f64)
+            }
+        };
+        let msec = |ns: Option<f64>| ns.map(|ns| ns / 1e6);
+        let quantile = |q| msec(recent.quantile_ns(q).map(|ns| ns as f64));
+        let schedule = self.plan.pace.schedule().filter(|schedule| schedule.is_limited());
+        let wanted_rps = schedule.filter(|_| !snapshot.warming_up).map(|schedule| {
+            let due = |ns| self.plan.own_rate_per_s(schedule.due_by(ns));
+            let from_ns = snapshot.elapsed_ns.saturating_sub(since_ns);
+            let span_s = (snapshot.elapsed_ns - from_ns) as f64 / 1e9;
+            (due(snapshot.elapsed_ns) - due(from_ns)) / span_s
+        });
+        Progress {
+            title: self.title.clone(),
+            warming_up: snapshot.warming_up,
+            interval_rps: Some(recent_requests as f64 / (since_ns as f64 / 1e9)),
+            overall_rps: Some(requests as f64 / elapsed_s),
+            interval_avg_msec: msec(recent.mean_ns()),
+            overall_avg_msec: msec(snapshot.total.response().mean_ns()),
+            interval_p50_msec: quantile(0.5),
+            interval_p99_msec: quantile(0.99),
+            interval_max_msec: msec(recent.max_ns().map(|ns| ns as f64)),
+            wanted_rps,
+            behind: snapshot.gauges.iter().map(|gauge| gauge.backlog).sum::<Option<u64>>(),
+            errors: snapshot.total.errors.total(),
+            timed: matches!(self.plan.stop, Stop::AfterNs(_)),
+            requests,
+            elapsed_s,
+            test_index: self.test_index,
+            test_count: self.test_count,
+            share_done,
+            // As if all tests took as long as this one: rough, and told as such by its rounding.
+            time_left_s: share_done.filter(|share| *share > 0.0).map(|share| {
+                let whole_s = elapsed_s / share;
+                whole_s * f64::from(self.test_count - self.test_index)
+                    + (whole_s - elapsed_s).max(0.0)
+            }),
+        }
+    }
+
+    /// Begins anew to add up what comes.
+    fn forget(&mut self) {
+        (self.since_ns, self.requests) = (0, 0);
+        self.recent.clear();
+    }
+
+    /// Whether it is time for another line. The first comes as soon as there is something to say.
+    fn is_due(&self, snapshot: &Snapshot<'_>) -> bool {
+        self.wording != Persona::Ours
+            || self.shown == Some(0)
+            || snapshot.elapsed_ns.is_multiple_of(OURS_EVERY_NS)
+            || self.since_ns >= OURS_EVERY_NS
+    }
+}
+
+/// Watches nothing: of a run beside another, or of which a table is all that is shown.
+pub struct Nobody;
+
+impl Observer for Nobody {
+    fn interval(&mut self, _snapshot: &Snapshot<'_>) {}
+}
+
+impl RunMonitor for Live<'_> {
+    fn begin(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    fn end(&mut self, _run: &Run) -> Result<bool> {
+        self.clear();
+        Ok(true)
+    }
+}
+
+impl Observer for Live<'_> {
+    fn interval(&mut self, snapshot: &Snapshot<'_>) {
+        self.events(snapshot);
+        let Some(shown) = self.shown else { return };
+        if self.warming_up != snapshot.warming_up {
+            self.warming_up = snapshot.warming_up;
+            self.forget();
+        }
+        self.since_ns += snapshot.span_ns;
+        self.requests += snapshot.point.requests;
+        self.recent.merge(&snapshot.tally.response());
+        if !self.is_due(snapshot) {
+            return;
+        }
+        // A terminal that does not know its size, such as one in a pipe, takes everything.
+        let size = rustix::termios::tcgetwinsize(io::stdout());
+        let columns = size.ok().map(|size| usize::from(size.ws_col)).filter(|n| *n > 1);
+        let progress = self.progress(snapshot, self.since_ns, self.requests, &self.recent);
+        let line = progress_line(&progress, self.wording, columns);
+        let len = line.chars().count();
+        let text = if len < shown { cleared(shown) } else { String::new() };
+        self.print(&format!("{text}{line}\r"), len);
+        self.forget();
+    }
+}

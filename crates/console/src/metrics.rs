@@ -1,0 +1,219 @@
+//! `--metrics`: figures over HTTP while tests run.
+//!
+//! Workers are not disturbed: what is served is copied from what the collector gets anyway, on its
+//! thread, and put into text on the thread that serves, when somebody asks. No worker takes the
+//! lock.
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::TcpListener;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use anyhow::{Context, Result, anyhow};
+use measure::Ending;
+use report::{OPENMETRICS_TYPE, Run, Seen, TestState, openmetrics};
+use runner::{FailedRequests, Observer, Snapshot};
+use workload::{Plan, Stop};
+
+use crate::aside::{self, Aside};
+use crate::http::{Answer, Asked, HttpServer};
+use job::MetricsAt;
+
+/// The span over which the rate is the mean: one second.
+const RATE_SPAN_NS: u64 = 1_000_000_000;
+
+/// Serves until it is dropped.
+pub struct Metrics {
+    tests: Arc<Tests>,
+    _server: HttpServer,
+}
+
+/// The tests so far; the last one may be running.
+#[derive(Default)]
+struct Tests(Mutex<Vec<TestState>>);
+
+impl Tests {
+    /// A thread that panicked left nothing half done that matters here.
+    fn lock(&self) -> MutexGuard<'_, Vec<TestState>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn text(&self) -> Option<String> {
+        let mut tests = self.lock().clone();
+        // Until the engine is known, lines would be of another series than those that follow.
+        tests.retain(|test| !test.engine.is_empty());
+        openmetrics(env!("CARGO_PKG_VERSION"), tests).ok()
+    }
+
+    fn answer(&self, asked: &Asked<'_>) -> Answer {
+        if !asked.reads() {
+            return Answer::not_allowed("GET, HEAD");
+        }
+        if asked.path != "/metrics" {
+            return Answer::plain("404 Not Found", "keystorm serves /metrics");
+        }
+        match self.text() {
+            Some(body) => {
+                Answer { status: "200 OK", content_type: OPENMETRICS_TYPE, allow: "", body }
+            }
+            None => Answer::plain("500 Internal Server Error", "no text"),
+        }
+    }
+}
+
+impl Metrics {
+    /// Listens there.
+    ///
+    /// # Errors
+    /// The address cannot be listened on: the port is taken, or it is not of this machine.
+    pub fn serve(at: &MetricsAt, remarks: &Aside) -> Result<Self> {
+        let listener = listen(at, "--metrics")?;
+        let address = listener.local_addr().context("--metrics")?;
+        if !address.ip().is_loopback() {
+            remarks.say(format_args!(
+                "warning: anyone who can reach this machine can read the metrics on {address}"
+            ))?;
+        }
+        let tests = Arc::new(Tests::default());
+        let shown = Arc::clone(&tests);
+        let server = HttpServer::start(listener, "metrics", move |asked| shown.answer(asked))
+            .context("--metrics: starting to serve")?;
+        let told = format!("Metrics on http://{address}/metrics");
+        // Nobody else can know which port it is.
+        if at.port == 0 {
+            aside::say(told)?
+        } else {
+            remarks.say(told)?
+        }
+        Ok(Self { tests, _server: server })
+    }
+
+    /// What watches a test that is about to run.
+    pub fn watch<'p>(&self, plan: &'p Plan) -> Watch<'p> {
+        let state = TestState { name: plan.name.clone(), running: true, ..TestState::default() };
+        let mut tests = self.tests.lock();
+        // A name that comes again, as with -l, starts anew: two of one name would be one series.
+        tests.retain(|test| test.name != plan.name);
+        tests.push(state);
+        Watch { plan, tests: Arc::clone(&self.tests), recent: Recent::default() }
+    }
+}
+
+/// Listens at an address that this option names.
+///
+/// # Errors
+/// The port is taken, or the address is not of this machine.
+pub fn listen(at: &MetricsAt, option: &str) -> Result<TcpListener> {
+    let MetricsAt { host, port } = at;
+    TcpListener::bind((host.as_str(), *port)).map_err(|error| match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            anyhow!("{option}: {at} is in use; choose another port")
+        }
+        _ => {
+            // Rust appends " (os error N)", which tells a person nothing.
+            let text = error.to_string();
+            let text = text.split(" (os error").next().unwrap_or_default();
+            anyhow!("{option}: cannot listen on {at}: {text}")
+        }
+    })
+}
+
+/// Requests of the last intervals, and how long each was.
+#[derive(Default)]
+struct Recent {
+    intervals: VecDeque<(u64, u64)>,
+}
+
+impl Recent {
+    /// Adds an interval; the rate over the last second.
+    fn rate_per_s(&mut self, requests: u64, span_ns: u64) -> f64 {
+        self.intervals.push_back((requests, span_ns));
+        let spans = |recent: &Self| recent.intervals.iter().map(|(_, ns)| ns).sum::<u64>();
+        while self.intervals.len() > 1 && spans(self) > RATE_SPAN_NS {
+            self.intervals.pop_front();
+        }
+        let requests: u64 = self.intervals.iter().map(|(requests, _)| requests).sum();
+        requests as f64 / (spans(self) as f64 / 1e9)
+    }
+}
+
+/// Watches one test.
+pub struct Watch<'p> {
+    plan: &'p Plan,
+    tests: Arc<Tests>,
+    recent: Recent,
+}
+
+impl Watch<'_> {
+    /// The test has ended: what is served is what is reported.
+    pub fn ended(self, run: &Run) {
+        let measured = &run.measurement;
+        let seen = Seen::of(self.plan, &measured.total);
+        let mut tests = self.tests.lock();
+        let Some(state) = tests.last_mut() else { return };
+        state.engine.clone_from(&measured.engine);
+        state.seen = seen;
+        state.elapsed_s = measured.elapsed_ns as f64 / 1e9;
+        state.cpu_s = measured.workers.iter().map(|w| w.cpu_ns as f64 / 1e9).collect();
+        (state.running, state.warming_up) = (false, false);
+        (state.in_flight, state.connections, state.rate_per_s) = (0, 0, 0.0);
+        state.backlog = state.backlog.map(|_| 0);
+        if measured.ending == Ending::Complete {
+            state.progress = state.progress.map(|_| 1.0);
+        }
+    }
+}
+
+impl Observer for Watch<'_> {
+    fn interval(&mut self, snapshot: &Snapshot<'_>) {
+        let Snapshot { point, span_ns, warming_up, total, gauges, engine, elapsed_ns, .. } =
+            *snapshot;
+        let in_flight = gauges.iter().map(|w| w.in_flight).sum();
+        let done = total.operations_ended();
+        let left = self.plan.own_requests().map(|n| n.saturating_sub(done + in_flight));
+        let backlog = gauges.iter().map(|w| w.backlog).sum::<Option<u64>>();
+        let share = match (self.plan.stop, self.plan.own_requests()) {
+            (Stop::AfterNs(ns), _) => Some(elapsed_ns as f64 / ns as f64),
+            (Stop::Requests(_), n) => n.map(|n| done as f64 / n as f64),
+        };
+        // Outside the lock: the histograms are large.
+        let seen = if warming_up { Seen::default() } else { Seen::of(self.plan, total) };
+        let rate_per_s = self.recent.rate_per_s(point.requests, span_ns);
+        let mut tests = self.tests.lock();
+        let Some(state) = tests.last_mut() else { return };
+        *state = TestState {
+            name: std::mem::take(&mut state.name),
+            engine: engine.to_owned(),
+            running: true,
+            warming_up,
+            seen,
+            rate_per_s,
+            in_flight,
+            // The schedule goes on where the requests of -n end.
+            backlog: backlog.map(|n| if warming_up { n } else { n.min(left.unwrap_or(n)) }),
+            connections: gauges.iter().map(|w| u64::from(w.connections)).sum(),
+            cpu_s: gauges.iter().map(|w| w.cpu_ns as f64 / 1e9).collect(),
+            elapsed_s: if warming_up { 0.0 } else { elapsed_ns as f64 / 1e9 },
+            progress: share.map(|s| if warming_up { 0.0 } else { s.min(1.0) }),
+        };
+    }
+}
+
+/// Two observers of one run, of which the second may be missing.
+pub struct Both<'o, A, B>(pub &'o mut A, pub Option<&'o mut B>);
+
+impl<A: Observer, B: Observer> Observer for Both<'_, A, B> {
+    fn interval(&mut self, snapshot: &Snapshot<'_>) {
+        self.0.interval(snapshot);
+        if let Some(second) = &mut self.1 {
+            second.interval(snapshot);
+        }
+    }
+
+    fn failed(&mut self, failed: &FailedRequests) {
+        self.0.failed(failed);
+        if let Some(second) = &mut self.1 {
+            second.failed(failed);
+        }
+    }
+}

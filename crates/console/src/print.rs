@@ -1,0 +1,221 @@
+//! Results on standard output, and beside them what a layout has no room for.
+//!
+//! One way for runs that have just ended and for those that were saved, so that both read the same.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, anyhow};
+use measure::Ending;
+use report::{Format, Gathering, Persona, Repeats, Run, Summary};
+use workload::quantity::{counted, noun};
+use workload::{ReadFrom, Target};
+
+use crate::aside::{self, Asides, Unread};
+use crate::report_file;
+use crate::wrap::{self, WrappedStdout};
+use job::{Output, ToolOutput, in_its_words};
+
+/// Prints one job.
+pub struct Printer<'a> {
+    format: Box<dyn Format>,
+    suite: bool,
+    csv: bool,
+    quiet: bool,
+    persona: Persona,
+    reports: Option<Arc<dyn ToolOutput>>,
+    asides: &'a Asides,
+    /// What limited the tests and what spoiled them, to be said after all of them.
+    verdicts: report::Aside,
+    /// Runs of one plan, until all of them are there.
+    gathering: Gathering,
+    out: Box<dyn Write>,
+}
+
+impl<'a> Printer<'a> {
+    /// Begins.
+    pub fn begin(output: &Output, asides: &'a Asides) -> Result<Self> {
+        let (suite, persona) = (output.options.suite, output.options.persona);
+        let (csv, quiet) = (output.format == "csv", output.format == "quiet");
+        let format = output.format();
+        let out: Box<dyn Write> =
+            match &output.to {
+                None if for_people(output) => Box::new(WrappedStdout::new()),
+                None => Box::new(io::stdout()),
+                Some(path) => Box::new(File::create(path).with_context(|| {
+                    format!("the report: {}: cannot be written", path.display())
+                })?),
+            };
+        let (gathering, verdicts) = (Gathering::default(), report::Aside::default());
+        let reports = output.reports.clone();
+        let mut printer =
+            Self { format, reports, suite, csv, quiet, persona, asides, verdicts, gathering, out };
+        written(printer.format.begin(&mut printer.out))?;
+        Ok(printer)
+    }
+
+    /// Prints a run.
+    pub fn each(&mut self, run: &Run) -> Result<()> {
+        let summary = Summary::of(run);
+        if summary.requests > summary.errors || run.measurement.ending == Ending::Complete {
+            let done = self.format.each(&summary, &mut self.out);
+            written(done.and_then(|()| self.out.flush()))?;
+        }
+        if self.csv && summary.errors > 0 {
+            // The layout has no column for them.
+            let kinds = summary.error_counts().by_kind().iter();
+            let kinds = kinds.map(|(kind, n)| format!("{kind} {n}")).collect::<Vec<_>>();
+            let kinds = report::escape(kinds.join(", "));
+            let errors = counted(summary.errors, "error");
+            let errors = format_args!("{}: {errors} ({kinds})", summary.title);
+            self.asides.remarks.say(errors)?;
+        }
+        if self.csv || self.quiet {
+            for first in summary.first_errors() {
+                self.asides.remarks.say(format_args!("{}: first: {first}", summary.title))?;
+            }
+        }
+        if self.csv
+            && let Some(trouble) = summary.trouble()
+        {
+            self.asides.remarks.say(format_args!("{}: {trouble}", summary.title))?;
+        }
+        let failed = matches!(run.measurement.ending, Ending::Failed(_));
+        match summary.shortfall() {
+            // Their lines of errors begin with the error.
+            Some(why) if self.persona.is_peer() && (failed || run.measurement.is_unheard()) => {
+                let why = in_its_words(self.reports.as_ref(), why);
+                aside::say(aside::as_error(&why))?;
+            }
+            // Who goes along with the run has said so.
+            Some(_) | None if matches!(self.persona, Persona::Memtier | Persona::RpcPerf) => {}
+            Some(why) => aside::say(format_args!("{}: {why}", summary.title))?,
+            None => {}
+        }
+        self.verdicts.add(&summary);
+        let repeats = self.gathering.add(run);
+        self.repeats(repeats)
+    }
+
+    /// Prints what several runs of one plan are together.
+    fn repeats(&mut self, repeats: Option<Repeats>) -> Result<()> {
+        let Some(repeats) = repeats else { return Ok(()) };
+        let done = self.format.repeats(&repeats, &mut self.out);
+        written(done.and_then(|()| self.out.flush()))?;
+        if let Some(reason) = repeats.too_wide().filter(|_| self.csv) {
+            // The layout has no column for it.
+            let counted = repeats.counted();
+            self.asides.remarks.say(format_args!("{}: {counted}: {reason}", repeats.title()))?;
+        }
+        Ok(())
+    }
+
+    /// Every test has been carried out.
+    pub fn finish(&mut self) -> Result<()> {
+        written(self.format.finish(self.suite, &mut self.out).and_then(|()| self.out.flush()))?;
+        self.say_verdicts()
+    }
+
+    /// Nothing comes any more, whether every test has been carried out or not.
+    pub fn close(mut self) -> Result<()> {
+        for repeats in self.gathering.end() {
+            self.repeats(Some(repeats))?;
+        }
+        self.say_verdicts()?;
+        written(self.format.close(&mut self.out).and_then(|()| self.out.flush()))
+    }
+
+    /// What the layout has no place for, once for all tests.
+    fn say_verdicts(&mut self) -> Result<()> {
+        for line in self.verdicts.lines() {
+            self.asides.verdicts.say(line)?;
+        }
+        Ok(())
+    }
+}
+
+/// The nodes of a cluster, in the words of redis-benchmark or valkey-benchmark; empty without a
+/// cluster, and in a layout of ours that has a line for each test.
+pub fn cluster_nodes(
+    server: &host::ServerFacts,
+    persona: Persona,
+    target: &Target,
+    format: &str,
+) -> String {
+    if !target.is_cluster() {
+        return String::new();
+    }
+    let read_from = target.cluster.unwrap_or_default().read_from;
+    let of = |master| server.nodes.iter().filter(move |node| node.master == master);
+    let (roles, listed): (_, Vec<_>) = match (persona, read_from) {
+        (Persona::Valkey, ReadFrom::Replicas) => ("replica", of(false).collect()),
+        (Persona::Valkey, ReadFrom::All | ReadFrom::Nearest) => {
+            ("cluster", of(true).chain(of(false)).collect())
+        }
+        (Persona::Valkey, ReadFrom::Masters) => ("primary", of(true).collect()),
+        (
+            Persona::Ours | Persona::Redis | Persona::Memtier | Persona::Ycsb | Persona::RpcPerf,
+            _,
+        ) => ("master", of(true).collect()),
+    };
+    if server.nodes.is_empty() || (persona == Persona::Ours && format == "quiet") {
+        return String::new();
+    }
+    let nodes = match persona {
+        Persona::Ours => noun(listed.len() as u64, "node"),
+        Persona::Redis | Persona::Valkey | Persona::Memtier | Persona::Ycsb | Persona::RpcPerf => {
+            "nodes".to_owned()
+        }
+    };
+    let mut text = format!("Cluster has {} {roles} {nodes}:\n\n", listed.len());
+    for (number, node) in listed.into_iter().enumerate() {
+        let name = report::escape(format!("{} {}", node.id, node.name));
+        text += &match (persona, node.master) {
+            (Persona::Valkey, true) => format!("Node {number}(Primary): {name}\n"),
+            (Persona::Valkey, false) => format!("Node {number}(Replica): {name}\n"),
+            (
+                Persona::Ours
+                | Persona::Redis
+                | Persona::Memtier
+                | Persona::Ycsb
+                | Persona::RpcPerf,
+                _,
+            ) => {
+                format!("Master {number}: {name}\n")
+            }
+        };
+    }
+    text + "\n"
+}
+
+/// Whether a person reads the report, by our own name.
+fn for_people(output: &Output) -> bool {
+    !output.options.persona.is_peer() && matches!(output.format, "text" | "classic" | "quiet")
+}
+
+/// Whether a layout is for people, so that the nodes of a cluster may stand before it.
+pub fn is_for_people(format: &str) -> bool {
+    ["text", "redis", "quiet", "classic"].contains(&format)
+}
+
+/// Prints text.
+pub fn text(text: &str) -> Result<()> {
+    let text = wrap::wrapped(text, wrap::of_stdout());
+    let mut out = io::stdout().lock();
+    written(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
+/// Prints what is too much for one text.
+pub fn through(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    written(write(&mut out).and_then(|()| out.flush()))
+}
+
+fn written(outcome: io::Result<()>) -> Result<()> {
+    outcome.map_err(|error| match error.kind() {
+        _ if report_file::is_of_file(&error) => error.into(),
+        io::ErrorKind::BrokenPipe => Unread.into(),
+        _ => anyhow!("writing to standard output: {error}; the rest of the run was skipped"),
+    })
+}

@@ -1,0 +1,74 @@
+//! Files that a report writes beside standard output, whose errors say which file it was. Whoever
+//! prints the report tells them from those of standard output.
+
+use std::fmt::{self, Display, Formatter};
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// A file that a report goes to.
+pub struct ReportFile {
+    file: File,
+    path: PathBuf,
+}
+
+impl ReportFile {
+    /// Makes it, or empties it.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        let file = File::create(path).map_err(|error| Unwritten::of(path, &error))?;
+        Ok(Self { file, path: path.to_owned() })
+    }
+}
+
+impl Write for ReportFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes).map_err(|error| Unwritten::of(&self.path, &error))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush().map_err(|error| Unwritten::of(&self.path, &error))
+    }
+}
+
+/// Writes a whole file.
+pub fn write(path: &Path, text: impl AsRef<[u8]>) -> io::Result<()> {
+    ReportFile::create(path)?.write_all(text.as_ref())
+}
+
+/// Whether files whose names begin with this can be made, as far as their folder tells.
+pub fn can_begin_with(prefix: &str) -> io::Result<()> {
+    match Path::new(prefix).parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        Some(folder) if !folder.is_dir() => {
+            let why = format!("there is no folder {}", folder.display());
+            Err(Unwritten::of(Path::new(prefix), &io::Error::other(why)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether an error is one of a file, which says itself what failed.
+pub fn is_of_file(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|error| error.is::<Unwritten>())
+}
+
+#[derive(Debug)]
+struct Unwritten {
+    path: PathBuf,
+    why: String,
+}
+
+impl Unwritten {
+    fn of(path: &Path, error: &io::Error) -> io::Error {
+        let unwritten = Self { path: path.to_owned(), why: error.to_string() };
+        // No kind of its own: one whose reader went away is no pipe that nobody reads any more.
+        io::Error::other(unwritten)
+    }
+}
+
+impl Display for Unwritten {
+    fn fmt(&self, to: &mut Formatter<'_>) -> fmt::Result {
+        write!(to, "writing {}: {}", self.path.display(), self.why)
+    }
+}
+
+impl std::error::Error for Unwritten {}

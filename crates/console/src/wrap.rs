@@ -1,0 +1,134 @@
+//! Sentences that fit the terminal: longer lines break between words and go on below, further in.
+//!
+//! Only for a person at a terminal, and only by keystorm's own name: files, pipes and the reports of
+//! peers keep each line whole. Rows of tables, which have runs of spaces, are left alone.
+
+use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether keystorm lays out the text; a peer's output keeps that tool's lines.
+static ALLOWED: AtomicBool = AtomicBool::new(false);
+
+/// A terminal that is narrower is taken for one of this width.
+const COLUMNS_MIN: usize = 40;
+/// How much further in a sentence goes on.
+const HANGING: usize = 2;
+
+/// Lets lines be broken from now on.
+pub fn allow() {
+    ALLOWED.store(true, Ordering::Relaxed);
+}
+
+/// The columns of standard output, if lines are to be broken there.
+pub fn of_stdout() -> Option<usize> {
+    columns(&io::stdout())
+}
+
+/// The columns of standard error, if lines are to be broken there.
+pub fn of_stderr() -> Option<usize> {
+    columns(&io::stderr())
+}
+
+fn columns(stream: &(impl IsTerminal + std::os::fd::AsFd)) -> Option<usize> {
+    if !ALLOWED.load(Ordering::Relaxed) || !stream.is_terminal() {
+        return None;
+    }
+    let size = rustix::termios::tcgetwinsize(stream).ok()?;
+    Some(usize::from(size.ws_col)).filter(|columns| *columns >= COLUMNS_MIN)
+}
+
+/// The text with every sentence within so many columns; `None` leaves it as it is.
+pub fn wrapped(text: &str, columns: Option<usize>) -> String {
+    let Some(columns) = columns else { return text.to_owned() };
+    text.split_inclusive('\n').map(|line| broken(line, columns)).collect()
+}
+
+fn broken(line: &str, columns: usize) -> String {
+    let (body, end) = match line.strip_suffix('\n') {
+        Some(body) => (body, "\n"),
+        None => (line, ""),
+    };
+    let sentence = body.trim_start();
+    let indent = body.len() - sentence.len();
+    let moves = |c: char| c.is_control();
+    if body.chars().count() <= columns || sentence.contains("  ") || sentence.contains(moves) {
+        return line.to_owned();
+    }
+    let (mut out, mut width) = (" ".repeat(indent), indent);
+    for (at, word) in sentence.split(' ').enumerate() {
+        let length = word.chars().count();
+        if at > 0 && width + 1 + length > columns {
+            out.push('\n');
+            out.push_str(&" ".repeat(indent + HANGING));
+            width = indent + HANGING;
+        } else if at > 0 {
+            out.push(' ');
+            width += 1;
+        }
+        out.push_str(word);
+        width += length;
+    }
+    out + end
+}
+
+/// Standard output whose sentences are broken. What has no line end yet waits for it, or for a flush.
+pub struct WrappedStdout {
+    line: Vec<u8>,
+}
+
+impl WrappedStdout {
+    /// Nothing is waiting in it.
+    pub fn new() -> Self {
+        Self { line: Vec::new() }
+    }
+
+    fn put(&mut self) -> io::Result<()> {
+        let line = std::mem::take(&mut self.line);
+        match std::str::from_utf8(&line) {
+            Ok(text) => io::stdout().write_all(wrapped(text, of_stdout()).as_bytes()),
+            Err(_) => io::stdout().write_all(&line),
+        }
+    }
+}
+
+impl Write for WrappedStdout {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.line.extend_from_slice(bytes);
+        if bytes.ends_with(b"\n") {
+            self.put()?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.put()?;
+        io::stdout().flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_are_broken_between_words_and_go_on_further_in() {
+        let text = "  limited by: the server, whose main thread was busy all of the time\nshort\n";
+        let found = wrapped(text, Some(40));
+        assert_eq!(
+            found,
+            "  limited by: the server, whose main\n    thread was busy all of the time\nshort\n"
+        );
+        assert!(found.lines().all(|line| line.chars().count() <= 40));
+        assert_eq!(wrapped(text, None), text);
+    }
+
+    #[test]
+    fn rows_and_long_words_stay_whole() {
+        let row = format!("  SET {:>60} {:>9}\n", 1, 2);
+        assert_eq!(wrapped(&row, Some(40)), row);
+        let word = format!("see {}\n", "x".repeat(50));
+        assert_eq!(wrapped(&word, Some(40)), format!("see\n  {}\n", "x".repeat(50)));
+        let steering = format!("\u{1b}[1m{}\n", "a ".repeat(40));
+        assert_eq!(wrapped(&steering, Some(40)), steering);
+    }
+}

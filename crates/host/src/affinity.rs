@@ -1,0 +1,40 @@
+//! The CPUs that this process may use, and going there.
+
+use std::io;
+
+/// Keeps the calling thread, and what it starts from now on, on these CPUs; anywhere if there are
+/// none.
+///
+/// # Errors
+/// None of them is there, or this process may not use them.
+#[cfg(target_os = "linux")]
+pub fn pin(cpus: &[usize]) -> io::Result<()> {
+    use rustix::thread::{CpuSet, sched_setaffinity};
+    if cpus.is_empty() {
+        return Ok(());
+    }
+    let mut set = CpuSet::new();
+    cpus.iter().for_each(|cpu| set.set(*cpu));
+    Ok(sched_setaffinity(None, &set)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn pin(cpus: &[usize]) -> io::Result<()> {
+    match cpus {
+        [] => Ok(()),
+        _ => Err(io::Error::other("CPU pinning is available on Linux only")),
+    }
+}
+
+/// The CPUs that this process may use; none where that is not known.
+#[cfg(target_os = "linux")]
+pub fn allowed() -> Vec<usize> {
+    use rustix::thread::{CpuSet, sched_getaffinity};
+    let Ok(set) = sched_getaffinity(None) else { return Vec::new() };
+    (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect()
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn allowed() -> Vec<usize> {
+    Vec::new()
+}

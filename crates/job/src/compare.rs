@@ -1,0 +1,110 @@
+//! What `keystorm compare` is to do.
+
+use std::path::PathBuf;
+
+use lab::Slo;
+use lab::terms::Wish;
+use workload::Plan;
+
+use crate::{ClientFleet, Output};
+
+/// What `keystorm compare` is to do.
+pub struct CompareJob {
+    /// What is compared.
+    pub sides: Sides,
+    /// How results are laid out and where they are kept.
+    pub output: Output,
+    /// The per cent by which the second server may be worse.
+    pub fail_on_regression: Option<f64>,
+    /// The per cent of a side's requests that may fail.
+    pub errors_allowed: f64,
+    /// Whether the exit code is to tell what was found.
+    pub is_gate: bool,
+    /// What becomes of a gate of which the runs do not say whether it is passed.
+    pub inconclusive: Option<Inconclusive>,
+    /// Whether a block that the client or the machine spoiled is taken again.
+    pub repeats_void: bool,
+    /// The servers as they were typed, without passwords.
+    pub words: Vec<String>,
+    /// What somebody calls them.
+    pub names: Vec<Option<String>>,
+    /// The clients that carry it out, if they are several.
+    pub several: Option<ClientFleet>,
+    /// Warnings about the command line, for standard error.
+    pub notes: Vec<String>,
+    /// The command line, to be shown.
+    pub again: String,
+}
+
+impl CompareJob {
+    /// A server as it was typed; `side` counts from 0.
+    #[must_use]
+    pub fn word(&self, side: usize) -> String {
+        self.words.get(side).cloned().unwrap_or_default()
+    }
+}
+
+/// What becomes of a gate of which the runs do not say whether it is passed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Inconclusive {
+    /// It counts as passed.
+    Pass,
+    /// It counts as failed.
+    Fail,
+    /// There are twice as many blocks, and twice as many again.
+    Repeat,
+}
+
+/// What is compared.
+pub enum Sides {
+    /// Two servers that speak one protocol.
+    Live(LiveSides),
+    /// Two that do not.
+    Terms(Box<TermsSides>),
+    /// Several, of which one is to be chosen.
+    Decision(Box<DecisionSides>),
+    /// Two saved runs.
+    Saved(Box<[PathBuf; 2]>),
+}
+
+/// Two servers, and what is done to both.
+pub struct LiveSides {
+    /// The tests, for each of the two.
+    pub plans: Vec<[Plan; 2]>,
+    /// How many blocks, in each of which every server runs twice.
+    pub blocks: u32,
+    /// Whether servers and client are to have CPUs of their own.
+    pub places: bool,
+}
+
+/// Several servers, what is done to each, and the target.
+pub struct DecisionSides {
+    /// The loads, one after another.
+    pub loads: Vec<DecisionLoad>,
+    /// How many blocks, in each of which every server runs twice.
+    pub blocks: u32,
+    /// What response times are to keep.
+    pub slo: Option<Slo>,
+    /// Whether they speak different protocols.
+    pub mixed: bool,
+    /// Whether servers and client are to have CPUs of their own.
+    pub places: bool,
+}
+
+/// One load on every server.
+pub struct DecisionLoad {
+    /// Its name in reports.
+    pub name: String,
+    /// As it was asked for.
+    pub plans: Vec<Plan>,
+    /// As fast as it goes; none where it was asked for so.
+    pub limits: Vec<Plan>,
+}
+
+/// Two servers that speak different protocols, and what is done to both.
+pub struct TermsSides {
+    /// The terms of the comparison.
+    pub wish: Wish,
+    /// How many blocks of A B B A.
+    pub blocks: u32,
+}

@@ -1,0 +1,76 @@
+//! What the experiments are to do: `keystorm sweep`, `search` and `survey`.
+
+use std::path::PathBuf;
+
+use lab::search::Settings;
+use lab::survey::Wish;
+use lab::{Axis, Line, Slo};
+
+use crate::{Job, PageOptions};
+
+/// Where the results of an experiment go.
+#[derive(Debug, Clone)]
+pub struct ExperimentOutput {
+    /// `table`, `csv` or `json`.
+    pub format: String,
+    /// The file that the results are saved in, with every run in full.
+    pub json: Option<PathBuf>,
+    /// Where pages and pictures go.
+    pub pages: PageOptions,
+    /// Whether only the table is printed, without charts and notes.
+    pub quiet: bool,
+    /// Whether the plans are printed as JSON and nothing is run.
+    pub print_plan: bool,
+}
+
+/// What `keystorm sweep` is to do.
+pub struct SweepJob {
+    /// What varies.
+    pub axes: Vec<Axis>,
+    /// The value of each axis, and the tests to run there.
+    pub points: Vec<(Vec<String>, Job)>,
+    /// Run the whole grid this many times; a row then shows the median run and the range of the
+    /// others
+    pub repeat: u32,
+    /// Where results go.
+    pub output: ExperimentOutput,
+    /// The command line, without secrets.
+    pub again: String,
+}
+
+/// What `keystorm search` is to do.
+pub struct SearchJob {
+    /// Target: p50, p95, p99, p99.9 (or any other), mean or max below a time in us, ms or s; errors
+    /// below a share. Separate several with commas: 'p99<1ms,p99.9<5ms,errors<0.1%'
+    pub slo: Slo,
+    /// Where to begin and how close to come.
+    pub settings: Settings,
+    /// Whether a closed loop is to say where to begin.
+    pub closed_first: bool,
+    /// Seconds of a trial.
+    pub seconds: f64,
+    /// Whether there is to be a curve.
+    pub curve: bool,
+    /// Where results go.
+    pub output: ExperimentOutput,
+    /// The command line, without secrets.
+    pub again: String,
+    /// The command line of a trial, as far as all have it in common.
+    pub line: Line,
+}
+
+/// What `keystorm survey` is to do.
+pub struct SurveyJob {
+    /// What is to be measured, but for what only the server tells.
+    pub wish: Wish,
+    /// A job that names the server.
+    pub first: Job,
+    /// Where the page and the results go.
+    pub directory: PathBuf,
+    /// Where pictures of the charts go.
+    pub pages: PageOptions,
+    /// Do not remove the keys that the survey wrote to an existing server
+    pub keep: bool,
+    /// The command line, without secrets.
+    pub again: String,
+}

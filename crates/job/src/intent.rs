@@ -1,0 +1,78 @@
+//! What a command line asks for, and the trait of whoever reads one.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::Command;
+
+use crate::{
+    Calibration, Checkup, CompareJob, Job, MergeJob, ReportJob, SearchJob, ShowJob, SinkJob,
+    SurveyJob, SweepJob, ToolMessage, UsageError,
+};
+
+/// A tool whose command line we understand.
+pub trait FrontEnd: Sync {
+    /// The names by which it is chosen.
+    fn names(&self) -> &'static [&'static str];
+
+    /// Its options, for its man page and for completions; `None` for another tool's command line,
+    /// which has a manual of its own.
+    fn command(&self) -> Option<Command> {
+        None
+    }
+
+    /// Turns arguments (the program's name left out) into what is to be done. `called_as` is the
+    /// name that chose this front end, if one did.
+    fn parse(&self, called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError>;
+}
+
+/// What a command line asks for.
+pub enum Intent {
+    /// Load.
+    Run(Box<Job>),
+    /// Text on standard output: help, a version, the plans.
+    Say(String),
+    /// A page of the documents, in Markdown.
+    Read(String),
+    /// Files to be written: their names and texts, and where.
+    Write(PathBuf, Vec<(String, String)>),
+    /// A server to measure clients with.
+    Sink(SinkJob),
+    /// A saved run.
+    Show(ShowJob),
+    /// Saved runs, added up.
+    Merge(MergeJob),
+    /// Saved runs as a page.
+    Report(ReportJob),
+    /// The client's own ceiling.
+    Calibrate(Box<Calibration>),
+    /// Two servers, or two saved runs.
+    Compare(Box<CompareJob>),
+    /// What spoils results here.
+    Doctor(Box<Checkup>),
+    /// A grid of runs.
+    Sweep(Box<SweepJob>),
+    /// The highest rate that keeps a target.
+    Search(Box<SearchJob>),
+    /// How fast is Redis, here?
+    Survey(Box<SurveyJob>),
+    /// A client of a coordinator.
+    Hold,
+    /// Words, and an exit code of another tool's.
+    Tell(ToolMessage),
+}
+
+impl Intent {
+    /// Whether what it prints is keystorm's to lay out: sentences that are ours, and no text that
+    /// somebody else has written or another tool would print.
+    pub fn is_ours(&self) -> bool {
+        match self {
+            Self::Run(job) => !job.output.options.persona.is_peer(),
+            Self::Say(_) | Self::Read(_) | Self::Write(..) | Self::Tell(_) => false,
+            Self::Sink(_) | Self::Hold => false,
+            Self::Show(_) | Self::Merge(_) | Self::Report(_) | Self::Calibrate(_) => true,
+            Self::Compare(_) | Self::Doctor(_) | Self::Sweep(_) | Self::Search(_) => true,
+            Self::Survey(_) => true,
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! What is to be done, as data: whoever reads a command line makes it, and whoever carries it out cannot
+//! tell which tool's words it came from.
+//!
+//! Owns a struct for each command, errors of usage, and the traits by which an imitated tool accompanies a run
+//! and prints in its own way. Reading words is left to `cli` and the crates of `peers/`, carrying out to
+//! `keystorm`.
+
+mod commands;
+mod compare;
+mod experiments;
+mod intent;
+mod metrics_at;
+mod monitor;
+mod output;
+mod pages;
+mod run;
+mod saved;
+mod usage;
+
+pub use commands::{Calibration, Checkup, SinkJob};
+pub use compare::{
+    CompareJob, DecisionLoad, DecisionSides, Inconclusive, LiveSides, Sides, TermsSides,
+};
+pub use experiments::{ExperimentOutput, SearchJob, SurveyJob, SweepJob};
+pub use intent::{FrontEnd, Intent};
+pub use metrics_at::MetricsAt;
+pub use monitor::{RunMonitor, ToolOutput, in_its_words};
+pub use output::{Output, Spread, VerdictTo};
+pub use pages::PageOptions;
+pub use run::{Action, ClientFleet, End, Job, printed_plans};
+pub use saved::{MergeJob, ReportJob, ShowJob};
+pub use usage::{ToolMessage, UsageError};

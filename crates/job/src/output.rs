@@ -1,0 +1,102 @@
+//! How the results of a job are laid out, and where they go.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use report::{FORMATS, Format, FormatOptions, Persona};
+
+use crate::{MetricsAt, PageOptions, ToolOutput};
+
+/// Where it goes what limited a test and what spoiled it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum VerdictTo {
+    /// The report; standard error where the layout has no room for it.
+    #[default]
+    Report,
+    /// Standard error.
+    Stderr,
+    /// Nowhere.
+    Nowhere,
+    /// The end of this file.
+    File(PathBuf),
+}
+
+/// How results are laid out.
+pub struct Output {
+    /// A name in [`FORMATS`].
+    pub format: &'static str,
+    /// What it is told.
+    pub options: FormatOptions,
+    /// The file that reports go to, if not to standard output.
+    pub to: Option<PathBuf>,
+    /// Where verdicts go.
+    pub verdict: VerdictTo,
+    /// The live line that is wanted, if any.
+    pub live: Option<Persona>,
+    /// Time between rows of progress on standard error; `None` without them.
+    pub progress: Option<Duration>,
+    /// Where figures are served while tests run.
+    pub metrics: Option<MetricsAt>,
+    /// Where results are kept.
+    pub json: Option<PathBuf>,
+    /// Where a page of the results goes, and its charts.
+    pub pages: PageOptions,
+    /// Where histograms are logged.
+    pub hdr: Option<PathBuf>,
+    /// Whether the server is looked at once a second while load runs.
+    pub sample: bool,
+    /// What the front end reports in its own way, if it does.
+    pub reports: Option<Arc<dyn ToolOutput>>,
+}
+
+/// How much of the distributions our own report has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Spread {
+    /// A few steps by 1, 2, 5.
+    #[default]
+    Short,
+    /// Every step.
+    Full,
+}
+
+impl Output {
+    /// Results that are printed and nothing else.
+    pub fn printed(format: &'static str, options: FormatOptions) -> Self {
+        Self {
+            format,
+            options,
+            to: None,
+            verdict: VerdictTo::default(),
+            live: None,
+            progress: None,
+            metrics: None,
+            json: None,
+            pages: PageOptions::default(),
+            hdr: None,
+            sample: false,
+            reports: None,
+        }
+    }
+
+    /// Whether there is more to tell than a peer's layout has room for.
+    pub(crate) fn tells_of_servers(&self) -> bool {
+        let format = self.reports.is_none()
+            && !matches!(self.format, "redis" | "quiet" | "csv" | "memtier" | "ycsb");
+        format
+            || self.verdict != VerdictTo::Nowhere
+            || self.json.is_some()
+            || self.pages.any()
+            || self.metrics.is_some()
+            || self.sample
+    }
+
+    /// The format, ready to write.
+    pub fn format(&self) -> Box<dyn Format> {
+        if let Some(reports) = &self.reports {
+            return reports.format();
+        }
+        let found = FORMATS.iter().find(|(name, _)| *name == self.format);
+        found.expect("the name of a registered format").1(self.options)
+    }
+}

@@ -1,0 +1,35 @@
+//! Options for pages and pictures of results, which every command that has results takes alike.
+
+use std::path::{Path, PathBuf};
+
+/// Where a page and its charts go.
+#[derive(Debug, Clone, Default, PartialEq, Eq, clap::Args)]
+pub struct PageOptions {
+    /// Write a page with charts to this file; it needs no network
+    #[arg(long, value_name = "FILE", allow_hyphen_values = true, help_heading = "Results")]
+    pub html: Option<PathBuf>,
+    /// Write every chart as SVG to this directory, creating it if needed
+    #[arg(long, value_name = "DIR", allow_hyphen_values = true, help_heading = "Results")]
+    pub svg: Option<PathBuf>,
+    /// Write every chart as PNG to this directory, creating it if needed
+    #[arg(long, value_name = "DIR", allow_hyphen_values = true, help_heading = "Results")]
+    pub png: Option<PathBuf>,
+}
+
+impl PageOptions {
+    /// Whether anything of it is asked for.
+    pub fn any(&self) -> bool {
+        self.html.is_some() || self.svg.is_some() || self.png.is_some()
+    }
+
+    /// Refuses to mix a page with what is printed.
+    ///
+    /// # Errors
+    /// The page would go to standard output.
+    pub fn checked(self) -> Result<Self, String> {
+        match self.html.as_deref() == Some(Path::new("-")) {
+            true => Err("--html: name a file; standard output is for the report".into()),
+            false => Ok(self),
+        }
+    }
+}

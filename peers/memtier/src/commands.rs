@@ -1,0 +1,173 @@
+//! Commands of the user's own: their words, quoted as in redis-cli, and the placeholders in them.
+
+use wire::cluster::hashed;
+use workload::{Arg, CommandSpec, Piece, Slot};
+
+use super::fault::{Fault, check_error, usage_error};
+use cli::captured::has_replies_of_its_own;
+use cli::quoted::words;
+
+const KEY: &[u8] = b"__key__";
+const DATA: &[u8] = b"__data__";
+
+/// A command as it is sent: the first `__key__` of each argument is the prefix and a number of its own, and a
+/// `__data__` is `value`.
+pub(super) fn command(text: &str, prefix: &str, value: &Piece) -> Result<CommandSpec, Fault> {
+    let words = words(text).ok_or_else(|| usage_error("failed to parse arbitrary command."))?;
+    let Some(name) = words.first().filter(|name| !name.is_empty()) else {
+        return Err(usage_error("--command requires a non-empty command string."));
+    };
+    if has_replies_of_its_own(name) {
+        return Err(usage_error(format!(
+            "--command {} is not supported: it is not answered by one reply.",
+            String::from_utf8_lossy(name)
+        )));
+    }
+    let mut args = Vec::new();
+    for (at, word) in words.iter().enumerate() {
+        if at == 0 && (find(word, KEY).is_some() || find(word, DATA).is_some()) {
+            return Err(usage_error(format!(
+                "--command {}: the first token must be a literal command name.",
+                String::from_utf8_lossy(word)
+            )));
+        }
+        args.push(arg(word, prefix, value)?);
+    }
+    Ok(CommandSpec { args, inline: false })
+}
+
+/// Whether the keys of a command are of one slot whatever is drawn: there is one, or they share a hash tag.
+pub(super) fn is_of_one_slot(text: &str, prefix: &str) -> bool {
+    let words = words(text).unwrap_or_default();
+    let keys = words.iter().filter_map(|word| {
+        let at = find(word, KEY)?;
+        Some([&word[..at], prefix.as_bytes(), KEY, &word[at + KEY.len()..]].concat())
+    });
+    // What the slot depends on, where nothing of that is drawn.
+    let mut tags = keys.map(|key| {
+        let tag = &key[hashed(&key)];
+        find(tag, KEY).is_none().then(|| tag.to_vec())
+    });
+    let Some(first) = tags.next() else { return true };
+    tags.all(|tag| tag.is_some() && tag == first)
+}
+
+/// The remark for a command with several `__key__` in one argument: those behind the first are text.
+pub(super) fn keys_as_text(text: &str) -> Option<String> {
+    let several = |word: &Vec<u8>| {
+        find(word, KEY).is_some_and(|at| find(&word[at + KEY.len()..], KEY).is_some())
+    };
+    let word = words(text)?.into_iter().find(several)?;
+    Some(format!(
+        "warning: --command: of {} the first __key__ is a key, and the rest is sent as text",
+        report::escape(&word)
+    ))
+}
+
+/// The same command of a SCAN with the cursor that came in the place of its own, if it has one.
+pub(super) fn with_cursor(command: &CommandSpec) -> Option<CommandSpec> {
+    let at = match &*command.name() {
+        "SCAN" => 1,
+        "HSCAN" | "SSCAN" | "ZSCAN" => 2,
+        _ => return None,
+    };
+    let mut next = command.clone();
+    let cursor = next.args.get_mut(at)?;
+    let typed = std::mem::replace(cursor, Arg::literal(b"__reply__").with_replies());
+    typed.fixed_bytes().filter(|typed| typed.iter().all(u8::is_ascii_digit))?;
+    Some(next)
+}
+
+fn arg(word: &[u8], prefix: &str, value: &Piece) -> Result<Arg, Fault> {
+    if word == DATA {
+        return Ok(Arg { pieces: vec![value.clone()] });
+    }
+    if find(word, DATA).is_some() {
+        return Err(check_error("the data placeholder must be a whole argument: __data__"));
+    }
+    let Some(at) = find(word, KEY) else { return Ok(Arg::literal(word)) };
+    let (before, after) = (&word[..at], &word[at + KEY.len()..]);
+    let before = [before, prefix.as_bytes()].concat();
+    let pieces = [Piece::Bytes(before), Piece::Number(Slot::Fresh), Piece::Bytes(after.to_vec())];
+    let empty = |piece: &Piece| matches!(piece, Piece::Bytes(bytes) if bytes.is_empty());
+    Ok(Arg { pieces: pieces.into_iter().filter(|piece| !empty(piece)).collect() })
+}
+
+fn find(word: &[u8], placeholder: &[u8]) -> Option<usize> {
+    word.windows(placeholder.len()).position(|part| part == placeholder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_of_one_slot_are_one_key_or_share_a_tag() {
+        let of = |line: &str| is_of_one_slot(line, "memtier-");
+        for one in
+            ["GET __key__", "PING", "MGET {a}__key__ {a}-__key__", "MGET x{a}__key__ {a}y__key__"]
+        {
+            assert!(of(one), "{one}");
+        }
+        for several in [
+            "MGET __key__ __key__",
+            "MGET {a}__key__ {b}__key__",
+            "MGET {a}__key__ __key__",
+            "MGET {__key__} {__key__}",
+            "MGET {}__key__ {}__key__",
+        ] {
+            assert!(!of(several), "{several}");
+        }
+        assert!(is_of_one_slot("MGET __key__ __key__", "{t}"));
+    }
+
+    #[test]
+    fn the_cursor_that_came_takes_the_place_of_the_one_that_was_typed() {
+        let next = |line: &str| {
+            let next = with_cursor(&command(line, "k", &Piece::Value).unwrap())?;
+            let reply = |arg: &Arg| matches!(arg.pieces[..], [Piece::Reply { .. }]);
+            next.args.iter().position(reply)
+        };
+        assert_eq!((next("SCAN 0 COUNT 9"), next("hscan __key__ 17")), (Some(1), Some(2)));
+        for none in ["SCAN", "SCAN x", "GET 0", "ZSCAN key", "SCAN __key__"] {
+            assert_eq!(next(none), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn placeholders_become_keys_and_values() {
+        let value = Piece::Value;
+        let set = command(r#"SET "p:__key__:s" __data__"#, "k", &value).unwrap();
+        assert_eq!(
+            set.args[1].pieces,
+            [
+                Piece::Bytes(b"p:k".to_vec()),
+                Piece::Number(Slot::Fresh),
+                Piece::Bytes(b":s".to_vec())
+            ]
+        );
+        assert_eq!(set.args[2].pieces, [Piece::Value]);
+        let several = command("GET __key__-__key____key__", "k", &value).unwrap();
+        let rest = Piece::Bytes(b"-__key____key__".to_vec());
+        assert_eq!(
+            several.args[1].pieces,
+            [Piece::Bytes(b"k".to_vec()), Piece::Number(Slot::Fresh), rest]
+        );
+        assert!(
+            keys_as_text("SET __key__ a__key__b__key__")
+                .unwrap()
+                .contains("of a__key__b__key__ the first")
+        );
+        assert_eq!(keys_as_text("MGET __key__ __key__"), None);
+        for (text, says) in [
+            ("HSET __key__ f __data__xx", "whole argument"),
+            ("__key__ a", "__key__: the first token"),
+            ("", "non-empty"),
+            ("psubscribe a*", "is not supported"),
+            ("GET \"", "failed to parse"),
+        ] {
+            let (Fault::Usage(line) | Fault::Check(line)) = command(text, "k", &value).unwrap_err();
+            assert!(line.contains(says), "{text}: {line}");
+        }
+    }
+}

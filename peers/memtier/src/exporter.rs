@@ -1,0 +1,165 @@
+//! `--prometheus-port`: figures over HTTP while runs go on, in the names of the original.
+//!
+//! What is served is copied once a second from what the collector has anyway; the page is made when
+//! somebody asks, and for others who ask within a second it is the same.
+
+use std::io;
+use std::net::TcpListener;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use measure::{Latency, Tally};
+use report::memtier::{Counters, EXPOSITION_TYPE, Exposition};
+
+use super::prometheus::Prometheus;
+use console::http::{Answer, Asked, HttpServer};
+
+/// How long a page is good for.
+const PAGE_LIFE: Duration = Duration::from_secs(1);
+
+/// See the module.
+pub(super) struct Exporter {
+    choices: Prometheus,
+    bounds: Vec<f64>,
+    runs: u32,
+    test_time: u64,
+    state: Mutex<State>,
+}
+
+/// What there is to show.
+struct State {
+    started: SystemTime,
+    /// Of the runs that have ended, and of the one that goes on.
+    ended: Sums,
+    current: Sums,
+    connections: u64,
+    threads: u64,
+    run: u32,
+    published: Instant,
+    renders: u64,
+    page: Option<(Instant, String)>,
+}
+
+/// Sums of runs.
+#[derive(Default)]
+struct Sums {
+    counters: Counters,
+    latency: Option<Latency>,
+}
+
+/// What goes on in a run.
+pub(super) struct Now<'n> {
+    pub(super) run: u32,
+    pub(super) counters: Counters,
+    pub(super) total: &'n Tally,
+    pub(super) connections: u64,
+    pub(super) threads: u64,
+}
+
+impl Exporter {
+    /// For so many runs, of so many seconds if they end by time.
+    pub(super) fn new(choices: &Prometheus, runs: u32, test_time: u64) -> Self {
+        let state = State {
+            started: SystemTime::now(),
+            ended: Sums::default(),
+            current: Sums::default(),
+            connections: 0,
+            threads: 0,
+            run: 0,
+            published: Instant::now(),
+            renders: 0,
+            page: None,
+        };
+        Self {
+            bounds: choices.bounds(),
+            choices: choices.clone(),
+            runs,
+            test_time,
+            state: Mutex::new(state),
+        }
+    }
+
+    /// Serves until what it returns is dropped; with what is said of it.
+    ///
+    /// # Errors
+    /// The port is taken, or the address is not of this machine.
+    pub(super) fn serve(self: &Arc<Self>) -> io::Result<Option<(HttpServer, String)>> {
+        let Some(at) = self.choices.at() else { return Ok(None) };
+        let listener = TcpListener::bind(at).map_err(|error| {
+            io::Error::new(error.kind(), format!("--prometheus-port: failed to bind {at}: {error}"))
+        })?;
+        let address = listener.local_addr()?;
+        let shown = Arc::clone(self);
+        let server = HttpServer::start(listener, "metrics", move |asked| shown.answer(asked))?;
+        Ok(Some((server, format!("Prometheus exporter listening on http://{address}/metrics\n"))))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Shows how far a run has come.
+    pub(super) fn publish(&self, now: Now<'_>) {
+        // Outside the lock: the histograms are large.
+        let latency = now.total.service();
+        let mut state = self.lock();
+        if state.run != now.run {
+            let State { ended, current, .. } = &mut *state;
+            ended.counters = ended.counters.with(current.counters);
+            add(&mut ended.latency, current.latency.take());
+        }
+        state.run = now.run;
+        state.current = Sums { counters: now.counters, latency: Some(latency) };
+        (state.connections, state.threads) = (now.connections, now.threads);
+        state.published = Instant::now();
+    }
+
+    fn answer(&self, asked: &Asked<'_>) -> Answer {
+        if asked.method != "GET" {
+            return Answer::plain("501 Not Implemented", "only GET is served");
+        }
+        if asked.path != "/metrics" {
+            return Answer::plain("404 Not Found", "keystorm serves /metrics");
+        }
+        Answer { status: "200 OK", content_type: EXPOSITION_TYPE, allow: "", body: self.page() }
+    }
+
+    fn page(&self) -> String {
+        let mut state = self.lock();
+        if let Some((made, page)) = &state.page
+            && made.elapsed() < PAGE_LIFE
+        {
+            return page.clone();
+        }
+        state.renders += 1;
+        let mut latency = state.current.latency.clone();
+        add(&mut latency, state.ended.latency.clone());
+        let page = Exposition {
+            labels: &self.choices.labels,
+            buckets: &self.bounds,
+            version: super::VERSION,
+            started_s: state.started.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64(),
+            counters: state.ended.counters.with(state.current.counters),
+            latency: latency.as_ref(),
+            connections: state.connections,
+            threads: state.threads,
+            run: state.run,
+            runs: self.runs,
+            test_time: self.test_time,
+            renders: state.renders,
+            age_s: state.published.elapsed().as_secs_f64(),
+        }
+        .page();
+        state.page = Some((Instant::now(), page.clone()));
+        page
+    }
+}
+
+/// Adds latencies to others, if there are any.
+fn add(into: &mut Option<Latency>, more: Option<Latency>) {
+    match (into, more) {
+        (Some(all), Some(more)) => all.merge(&more),
+        (none @ None, more) => *none = more,
+        (Some(_), None) => {}
+    }
+}

@@ -1,0 +1,43 @@
+//! Why a command line is not carried out, and how that is told.
+
+use job::ToolMessage;
+
+use super::known::short_usage;
+
+/// Why not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// A line on standard error, and how to get help on standard output; exit code 2.
+    Usage(String),
+    /// A line on standard error; exit code 1.
+    Check(String),
+}
+
+/// A value that makes no sense, as it is read.
+pub(super) fn usage_error(why: impl Into<String>) -> Fault {
+    Fault::Usage(format!("error: {}", why.into()))
+}
+
+/// Options that make no sense together, found later.
+pub(super) fn check_error(why: impl Into<String>) -> Fault {
+    Fault::Check(format!("error: {}", why.into()))
+}
+
+impl Fault {
+    /// The same, after these lines.
+    pub(super) fn behind(self, lines: &[String]) -> Self {
+        let after = |line| lines.iter().cloned().chain([line]).collect::<Vec<_>>().join("\n");
+        match self {
+            Self::Usage(line) => Self::Usage(after(line)),
+            Self::Check(line) => Self::Check(after(line)),
+        }
+    }
+
+    /// What is said where, with which exit code.
+    pub(super) fn told(self) -> ToolMessage {
+        match self {
+            Self::Usage(line) => ToolMessage { out: short_usage(), err: line + "\n", code: 2 },
+            Self::Check(line) => ToolMessage { out: String::new(), err: line + "\n", code: 1 },
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! `--data-import`: a dump of memcached's items as a dataset.
+
+use std::path::Path;
+
+use workload::{Dataset, RowBy};
+
+use super::fault::{Fault, check_error};
+use super::options::Options;
+use cli::run::dump::{self, DATA, TTL};
+
+/// Items of a file.
+#[derive(Debug, Clone)]
+pub(super) struct Imported {
+    pub(super) items: Dataset,
+    /// Mean length of a value.
+    pub(super) mean_len: u64,
+    /// How many of them say when they expire.
+    pub(super) expiring: usize,
+}
+
+/// Reads the file of these options, if they name one.
+///
+/// What its users look for is added to `notes`.
+pub(super) fn read(options: &Options, notes: &mut Vec<String>) -> Result<Option<Imported>, Fault> {
+    let Some(path) = &options.import.file else { return Ok(None) };
+    let items = dump::read(Path::new(path), None);
+    let items = items.map_err(|why| check_error(format!("--data-import: {why}")))?;
+    if !options.import.generate_keys {
+        notes.push(format!("Reading keys from {path}... {} keys read.", items.len()));
+    }
+    let rows = || 0..items.len() as u64;
+    let lengths: usize = rows().map(|row| items.cell(row, DATA).len()).sum();
+    let mean_len = (lengths / items.len()) as u64;
+    let expiring = rows().filter(|row| items.cell(*row, TTL) != b"0").count();
+    // Keys that are made up have no rows: items come one after another.
+    let by = if options.import.generate_keys { RowBy::Turn } else { RowBy::Key };
+    let items = items.taken_by(by).with_values(DATA);
+    Ok(Some(Imported { items, mean_len, expiring }))
+}

@@ -1,0 +1,154 @@
+//! The command line of `memtier_benchmark`.
+//!
+//! Words are read as getopt reads them ([`words`], of the table [`known`]), become [`options`], are
+//! held against each other ([`checks`]) and turn into a job: keystorm's own words say where and how
+//! ([`translation`]), [`plan`] what is sent. [`output`] lays out what came of it. What is not carried out is
+//! refused by name; what differs stands in docs/memtier.md.
+
+mod address;
+mod advice;
+mod checks;
+mod commands;
+mod configuration;
+mod debug;
+mod error_lines;
+mod exporter;
+mod failed_keys;
+mod fault;
+mod import;
+mod items;
+mod known;
+mod monitor;
+mod options;
+mod order;
+mod output;
+mod plan;
+mod progress;
+mod prometheus;
+mod reading;
+mod retrying;
+mod staircase;
+mod statsd;
+mod threads;
+mod translation;
+mod values;
+mod verification;
+mod waiting;
+mod words;
+
+use std::ffi::OsString;
+
+use cli::equal::in_own_words;
+use cli::own;
+use fault::{Fault, check_error};
+use job::{FrontEnd, Intent, UsageError};
+use options::Options;
+
+/// The version whose ways are kept.
+const VERSION: &str = "2.4.4";
+
+/// The command line of this tool.
+pub struct Memtier;
+
+impl FrontEnd for Memtier {
+    fn names(&self) -> &'static [&'static str] {
+        &["memtier_benchmark", "memtier"]
+    }
+
+    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
+        let intent = parse(args).unwrap_or_else(|fault: Fault| Intent::Tell(fault.told()));
+        Ok(intent)
+    }
+}
+
+fn parse(args: Vec<OsString>) -> Result<Intent, Fault> {
+    let text = |word: OsString| {
+        word.into_string().map_err(|word| check_error(format!("{word:?} is not UTF-8 text")))
+    };
+    let args = args.into_iter().map(text).collect::<Result<Vec<String>, Fault>>()?;
+    let takes = |name: &str| match name {
+        "verdict" => Some(false),
+        _ => own::takes_value(name),
+    };
+    let read = words::read(&args, takes);
+    let read = read.map_err(|line| Fault::Usage(format!("memtier_benchmark: {line}")))?;
+    let mut options = Options::read(&read.given)?;
+    if options.help {
+        return Ok(translation::say(known::usage(), 2));
+    }
+    if options.version {
+        return Ok(translation::say(version(), 0));
+    }
+    let order: Vec<&'static str> = read.given.iter().map(|given| given.name).collect();
+    let told = address::apply_uri(&mut options)?;
+    let order = if options.uri.is_some() { without_address(order) } else { order };
+    checks::check(&options, &order)?;
+    let mut job = translation::job(&options, &read.ours)?;
+    if options.print_plan {
+        return translation::printed(&job);
+    }
+    if options.as_keystorm {
+        return Ok(Intent::Say(in_own_words(&job, "memtier_benchmark")));
+    }
+    let told = told
+        .into_iter()
+        .chain(monitor::unused(&options))
+        .chain(options.reading.notes(&options))
+        .chain(options.prometheus.notes());
+    job.notes.splice(0..0, told);
+    if options.show_config {
+        job.notes.push("============== Configuration values: ==============".to_owned());
+    }
+    Ok(Intent::Run(Box::new(job)))
+}
+
+/// What a URI has taken the place of contradicts nothing.
+fn without_address(order: Vec<&'static str>) -> Vec<&'static str> {
+    order.into_iter().filter(|name| !["host", "server", "port"].contains(name)).collect()
+}
+
+/// Why there is no result. Where a connection was never set up, with the words that its users look for; where a
+/// server refused to, as what exits with 2, as there.
+fn failure(error: &anyhow::Error, why: String) -> anyhow::Error {
+    let is_password = |cause: &(dyn std::error::Error + 'static)| {
+        matches!(cause.downcast_ref(), Some(host::ProbeError::WrongPassword { .. }))
+    };
+    let is_set_up = |cause: &(dyn std::error::Error + 'static)| {
+        cause.is::<host::ProbeError>() || cause.is::<host::cluster::ClusterError>()
+    };
+    let stage = match () {
+        () if error.chain().any(is_password) => "authentication failed",
+        () if error.chain().any(is_set_up) => "the connection could not be set up",
+        () => return anyhow::Error::msg(why),
+    };
+    let said = format!(
+        "{why}. memtier_benchmark: aborting after the first try: {stage}. See \
+         --connection-stage-timeout."
+    );
+    // A connection that there is none of, or that ends, is a failure of another kind there.
+    let is_lost = |cause: &(dyn std::error::Error + 'static)| {
+        use host::ClientError::{Closed, Connect, Tls};
+        use host::ProbeError::{Broken, NoPort, Unreachable};
+        let lost = |why: &_| matches!(why, Connect { .. } | Tls { .. } | Closed { .. });
+        match cause.downcast_ref() {
+            Some(Unreachable(_) | NoPort(_)) => true,
+            Some(Broken(why)) => lost(why),
+            _ => false,
+        }
+    };
+    match error.chain().any(is_lost) {
+        true => anyhow::Error::msg(said),
+        false => UsageError(said).into(),
+    }
+}
+
+fn version() -> String {
+    let bits = usize::BITS;
+    format!(
+        "memtier_benchmark v={VERSION} sha=00000000:0 bits={bits} keystorm={}\n\
+         keystorm in the place of memtier_benchmark; see docs/memtier.md for what differs.\n\
+         This is free software under the terms of Apache-2.0 or MIT, at your option.\n\
+         There is NO WARRANTY, to the extent permitted by law.\n",
+        env!("CARGO_PKG_VERSION"),
+    )
+}

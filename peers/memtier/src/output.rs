@@ -1,0 +1,300 @@
+//! Where its reports go: tables to standard output or a file, JSON, HDR files, and lines on standard
+//! error in its order.
+
+use std::io::{self, Write};
+use std::mem;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use report::memtier::{
+    Entry, HdrFile, Json, Layout, Rows, RunFigures, Section, Style, client_files, hdr_files,
+    json_section, sections, write_head, write_section,
+};
+use report::{Format, Summary};
+use workload::Plan;
+
+use super::advice;
+use super::exporter::Exporter;
+use super::progress::{OverTime, Progress, Watched};
+use super::statsd::Statsd;
+use super::verification::Verification;
+use super::waiting::Waiting;
+use console::aside::{self, Unread};
+use console::http::HttpServer;
+use console::report_file::{self, ReportFile};
+use job::{RunMonitor, ToolOutput};
+
+/// What is reported where.
+pub(super) struct Reports {
+    /// What stands on standard output before anything else.
+    pub(super) head: String,
+    /// Whether the options that hold were shown.
+    pub(super) shows_config: bool,
+    pub(super) out_file: Option<PathBuf>,
+    pub(super) json_file: Option<PathBuf>,
+    pub(super) hdr_prefix: Option<String>,
+    /// What the names of the files of each connection begin with.
+    pub(super) client_prefix: Option<String>,
+    pub(super) configuration: Vec<Entry>,
+    /// Whether a server that is not there yet is waited for.
+    pub(super) waiting: Option<Waiting>,
+    /// What is said while runs go on.
+    pub(super) watched: Watched,
+    /// The seconds of each run, in order, until its report takes them.
+    pub(super) seconds: Arc<Mutex<Vec<OverTime>>>,
+}
+
+impl ToolOutput for Reports {
+    fn interrupted_is_success(&self) -> bool {
+        true
+    }
+
+    fn failure(&self, error: &anyhow::Error, why: String) -> anyhow::Error {
+        crate::failure(error, why)
+    }
+
+    fn format(&self) -> Box<dyn Format> {
+        Box::new(Written {
+            style: self.watched.style.clone(),
+            statsd: self.watched.statsd.clone(),
+            exporter: self.watched.exporter.clone(),
+            server: None,
+            head: self.head.clone(),
+            shows_config: self.shows_config,
+            out_file: self.out_file.clone(),
+            json_file: self.json_file.clone(),
+            hdr_prefix: self.hdr_prefix.clone(),
+            client_prefix: self.client_prefix.clone(),
+            configuration: self.configuration.clone(),
+            seconds: Arc::clone(&self.seconds),
+            out: None,
+            client_files: Ok(()),
+            runs: Vec::new(),
+            verified: None,
+        })
+    }
+
+    fn not_there(&self, why: &str, tried: u32) -> anyhow::Result<Option<Duration>> {
+        let Some(waiting) = &self.waiting else { return Ok(None) };
+        let (wait, said) = match waiting.after(tried) {
+            Ok((wait, said)) => (Some(wait), said),
+            Err(said) => (None, said),
+        };
+        let why = report::escape(self.in_its_words(why));
+        aside::put(&format!("Connection error: {why}\n{said}")).map_err(|_| Unread)?;
+        Ok(wait)
+    }
+
+    fn in_its_words(&self, text: &str) -> String {
+        advice::WORDS.of(text)
+    }
+
+    fn companion<'p>(
+        &self,
+        plan: &'p Plan,
+        run: u32,
+        interrupted: &'p AtomicBool,
+    ) -> Box<dyn RunMonitor + 'p> {
+        if plan.verify {
+            return Box::new(Verification);
+        }
+        Box::new(Progress::new(
+            plan,
+            run,
+            self.watched.clone(),
+            interrupted,
+            Arc::clone(&self.seconds),
+        ))
+    }
+}
+
+/// The reports of one call, written when all runs have ended.
+struct Written {
+    style: Style,
+    statsd: Statsd,
+    exporter: Option<Arc<Exporter>>,
+    /// Serves as long as the reports are not written.
+    server: Option<HttpServer>,
+    head: String,
+    shows_config: bool,
+    out_file: Option<PathBuf>,
+    json_file: Option<PathBuf>,
+    hdr_prefix: Option<String>,
+    client_prefix: Option<String>,
+    configuration: Vec<Entry>,
+    seconds: Arc<Mutex<Vec<OverTime>>>,
+    /// The file in the place of standard output, once it is open.
+    out: Option<ReportFile>,
+    /// Whether the files of each connection could be written so far.
+    client_files: io::Result<()>,
+    runs: Vec<RunFigures>,
+    /// Keys that were read again: those that have what was written, and others.
+    verified: Option<[u64; 2]>,
+}
+
+impl Format for Written {
+    fn begin(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        if self.shows_config {
+            say("===================================================")?;
+        }
+        self.statsd.announcement().map_or(Ok(()), say)?;
+        out.write_all(self.head.as_bytes())?;
+        let served = self.exporter.as_ref().map(Exporter::serve).transpose()?;
+        if let Some((server, said)) = served.flatten() {
+            self.server = Some(server);
+            out.write_all(said.as_bytes())?;
+        }
+        out.flush()?;
+        let mut prefixes = self.hdr_prefix.iter().chain(&self.client_prefix);
+        prefixes.try_for_each(|prefix| report_file::can_begin_with(prefix))?;
+        if let Some(path) = &self.json_file {
+            ReportFile::create(path)?;
+            say(format_args!("Json file {} created...", path.display()))?;
+        }
+        match &self.out_file {
+            Some(path) => {
+                self.out = Some(ReportFile::create(path)?);
+                say(format_args!("Writing results to {}...", path.display()))
+            }
+            None => say("Writing results to stdout"),
+        }
+    }
+
+    fn each(&mut self, summary: &Summary<'_>, _out: &mut dyn Write) -> io::Result<()> {
+        if summary.run.plan.verify {
+            let total = &summary.run.measurement.total;
+            let failed = total.errors.total();
+            self.verified = Some([total.requests().saturating_sub(failed), failed]);
+            return Ok(());
+        }
+        let rows = Rows::of(&summary.run.plan, &self.style);
+        let mut figures = RunFigures::of(summary, &rows);
+        let mut seconds = self.seconds.lock().unwrap_or_else(PoisonError::into_inner);
+        let OverTime { seconds: of_run, cpu } = seconds.pop().unwrap_or_default();
+        figures.over_time = of_run;
+        seconds.clear();
+        drop(seconds);
+        self.runs.push(figures.with_cpu_seconds(cpu));
+        // One file that cannot be written takes no other report with it.
+        self.client_files = mem::replace(&mut self.client_files, Ok(()))
+            .and_then(|()| self.write_client_files(summary));
+        Ok(())
+    }
+
+    fn close(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        if self.runs.is_empty() && self.verified.is_none() {
+            return Ok(());
+        }
+        let sections = match self.runs.is_empty() {
+            true => Vec::new(),
+            false => sections(&self.runs, self.style.every_run),
+        };
+        let tables = match self.out.take() {
+            Some(mut file) => self.write_tables(&sections, &mut file),
+            None => self.write_tables(&sections, out),
+        };
+        let files = [self.write_hdr_files(), self.write_json(&sections)];
+        let client_files = mem::replace(&mut self.client_files, Ok(()));
+        [tables, client_files].into_iter().chain(files).collect()
+    }
+}
+
+impl Written {
+    fn write_tables(&self, sections: &[Section], out: &mut dyn Write) -> io::Result<()> {
+        if let Some(first) = self.runs.first() {
+            let layout = Layout::of(&self.style, first);
+            write_head(first, out)?;
+            sections.iter().try_for_each(|section| write_section(section, &layout, out))?;
+        }
+        if let Some([well, failed]) = self.verified {
+            write!(
+                out,
+                "\n\nPerforming data verification...\nData verification completed:\n\
+                 {well:<10} keys verified successfuly.\n{failed:<10} keys failed.\n"
+            )?;
+        }
+        out.flush()
+    }
+
+    /// Those of the run that has just ended.
+    fn write_client_files(&self, summary: &Summary<'_>) -> io::Result<()> {
+        let Some(prefix) = &self.client_prefix else { return Ok(()) };
+        let run = self.runs.len();
+        say(format_args!("[RUN {run}] Writing client stats files..."))?;
+        for (name, text) in client_files(summary, &self.style, run) {
+            let path = PathBuf::from(format!("{prefix}{name}"));
+            report_file::write(&path, text)?;
+        }
+        Ok(())
+    }
+
+    fn write_hdr_files(&self) -> io::Result<()> {
+        let Some(prefix) = &self.hdr_prefix else { return Ok(()) };
+        for (run, figures) in (1..).zip(&self.runs) {
+            for HdrFile { name, title, is_log, text } in hdr_files(figures, run) {
+                let path = PathBuf::from(format!("{prefix}{name}"));
+                let format = if is_log { " in HistogramLogProcessor format" } else { "" };
+                say(format_args!("Writing {title}{format} to {}...", path.display()))?;
+                report_file::write(&path, text)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write_json(&self, sections: &[Section]) -> io::Result<()> {
+        let Some(path) = &self.json_file else { return Ok(()) };
+        say(format_args!("Saving JSON output file: {}", path.display()))?;
+        let mut tree = vec![("configuration".to_owned(), Json::Object(self.configuration.clone()))];
+        if let Some(first) = self.runs.first() {
+            tree.push(("run information".to_owned(), information(first)));
+            tree.extend(first.tls.as_ref().map(tls));
+            let section = |section| json_section(section, &self.style, first.cluster);
+            tree.extend(sections.iter().map(section));
+        }
+        if let Some(verified) = self.verified {
+            let keys = ["keys verified successfuly", "keys failed"].map(str::to_owned);
+            let counts = verified.map(|count| Json::Number(format!("{count:<10}")));
+            let results = keys.into_iter().zip(counts).collect();
+            tree.push(("client verifications results".to_owned(), Json::Object(results)));
+        }
+        let text = Json::Object(tree).file();
+        report_file::write(path, text)?;
+        say("Json file closed.")
+    }
+}
+
+fn information(run: &RunFigures) -> Json {
+    let (key, number) = match (run.requests, run.seconds) {
+        (Some(requests), _) => ("Requests per client", requests),
+        (None, seconds) => ("Seconds", seconds.unwrap_or_default()),
+    };
+    let mut entries = vec![
+        ("Threads", u64::from(run.threads)),
+        ("Connections per thread", u64::from(run.clients)),
+        (key, number),
+        ("Format version", 2),
+    ];
+    if run.cluster {
+        let [primaries, replicas] = run.endpoints.nodes;
+        entries.extend([
+            ("Cluster endpoints", primaries + replicas),
+            ("Cluster primary endpoints", primaries),
+            ("Cluster replica endpoints", replicas),
+            ("Total connections", u64::from(run.threads) * u64::from(run.clients)),
+        ]);
+    }
+    let entry = |(key, number): (&str, u64)| (key.to_owned(), Json::whole(number));
+    Json::Object(entries.into_iter().map(entry).collect())
+}
+
+fn tls((version, cipher): &(String, String)) -> Entry {
+    let entries = [("negotiated_version", version), ("negotiated_cipher", cipher)];
+    let entries = entries.map(|(key, value)| (key.to_owned(), Json::text(value)));
+    ("TLS".to_owned(), Json::Object(entries.into()))
+}
+
+fn say(line: impl std::fmt::Display) -> io::Result<()> {
+    aside::say(line).map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))
+}

@@ -1,0 +1,450 @@
+//! What was typed, as a plan: operations in its order, each with the keys that its pattern takes.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use workload::derived::DrawnNumber;
+use workload::redis_commands::always_writes;
+use workload::{
+    Arg, Backoff, CommandSpec, Content, Dataset, Derived, DrawnBy, Fleet, KeyDist, KeySpace, Mix,
+    Numbered, OneGroup, Operation, Pick, Piece, PlanParts, Reopening, RowBy, Share, SizeBy, Slot,
+    Span, Step, Stop, ValueSpec, When,
+};
+
+use super::commands::{command, keys_as_text, with_cursor};
+use super::fault::{Fault, check_error};
+use super::import;
+use super::items::Items;
+use super::monitor::{self, Part};
+use super::options::{Options, Sizes};
+use super::order;
+use super::staircase;
+use super::values::Pattern;
+use cli::captured::Capture;
+
+/// Values of up to so many bytes stand in the plan as they are.
+const LITERAL_MAX: u32 = 4096;
+/// So many different commands have latencies to fewer digits, for the memory that they take.
+const MANY: usize = 200;
+/// What all connections draw from, run after run.
+const SEED: u64 = 0x006d_656d_7469_6572;
+const NS_PER_S: u64 = 1_000_000_000;
+
+/// The plan of these options on a base that says where and how it is sent; what is to be told is added
+/// to `notes`.
+pub(super) fn parts(
+    options: &Options,
+    base: &PlanParts,
+    notes: &mut Vec<String>,
+) -> Result<Parts, Fault> {
+    let imported = import::read(options, notes)?;
+    let (value, values) = values(options)?;
+    let items = Items::of(options, &value, imported.as_ref())?;
+    let (operations, pick, recorded) = match options.commands.is_empty() {
+        true => built_in(options, &items)?,
+        false => of_commands(options, &value, notes)?,
+    };
+    // Lines that all connections share are counted over all of them.
+    let shared = monitor::is_shared(options);
+    let stop = match (options.requests_each(), options.test_time) {
+        (Some(each), _) if shared => Stop::Requests(each.saturating_mul(options.connections())),
+        (Some(each), _) => Stop::Requests(each),
+        (None, seconds) => Stop::AfterNs(in_ns(seconds.unwrap_or_default())),
+    };
+    // Of a transaction each request number is all of its commands.
+    let in_one = match &operations[..] {
+        [(_, commands)] if options.is_in_one_piece() => commands.len() as u64,
+        _ => 1,
+    };
+    let stop = match stop {
+        Stop::Requests(requests) => Stop::Requests(requests.div_ceil(in_one)),
+        stop => stop,
+    };
+    let depth = u64::from(options.pipeline).div_ceil(in_one) as u32;
+    let pace = match options.rate_limiting {
+        0 => base.pace.clone(),
+        each => staircase::pace(options, each as f64 / in_one as f64),
+    };
+    let mut target = base.target.clone();
+    if let Some(cluster) = &mut target.cluster {
+        // There it is the rate of each connection.
+        cluster.rate_per_node = options.has_clients() && options.rate_limiting > 0;
+    }
+    let mean = match (&imported, &values) {
+        (Some(imported), _) => imported.mean_len,
+        (None, Some(values)) => values.sizes.draws().mean() as u64,
+        (None, None) => u64::from(fixed_size(options)),
+    };
+    // For what asks a plan for its keys, and not its operations.
+    let keys = operations.first().and_then(|(operation, _)| operation.keys.clone());
+    let keys = keys.unwrap_or_default();
+    let (operations, commands): (Vec<_>, Vec<_>) = operations.into_iter().unzip();
+    let sequence: Vec<CommandSpec> = commands.into_iter().flatten().collect();
+    let load = PlanParts {
+        name: "memtier".to_owned(),
+        target,
+        mix: Some(Mix { operations, pick }),
+        share: if shared { Share::OneBudget } else { Share::PerConnection },
+        stop,
+        // With a number of requests it is a limit.
+        at_most_ns: options.test_time.filter(|_| options.requests.is_some()).map(in_ns),
+        pace,
+        keys,
+        values,
+        // As there: a second, and so many times as long each time, up to a minute.
+        reopening: Reopening {
+            within_ns: (options.connection_timeout)
+                .filter(|_| options.reconnect_on_error)
+                .map(|seconds| in_ns(seconds.into())),
+            tries: options.reconnect_attempts,
+        },
+        backoff: (options.reconnect_backoff_factor)
+            .filter(|_| options.reconnect_on_error)
+            .map(|factor| Backoff { first_ns: NS_PER_S, factor, longest_ns: 60 * NS_PER_S }),
+        retry: options.retrying.plan(options.pipeline),
+        tells_failures: options.retrying.failed_keys.is_some(),
+        by_place: options.miss_tracking && !options.commands.is_empty(),
+        by_connection: options.client_stats.is_some(),
+        read_only: said_to_read(options),
+        dataset: imported.map(|imported| imported.items).or(recorded).map(Arc::new),
+        // What it prints has two digits.
+        precision: if sequence.len() > MANY { 2 } else { base.precision },
+        sequence,
+        payload_bytes: mean,
+        seed: seed(options),
+        fleet: Fleet {
+            joining: options.joining(),
+            spacing: options.spacing(),
+            pipeline_depth: depth,
+            requests_each: u32::try_from(options.reconnect_interval).unwrap_or(u32::MAX),
+            ..base.fleet.clone()
+        },
+        ..base.clone()
+    };
+    Ok(Parts { load, items })
+}
+
+/// What is sent, and what it is made of.
+pub(super) struct Parts {
+    pub(super) load: PlanParts,
+    pub(super) items: Items,
+}
+
+fn in_ns(seconds: u64) -> u64 {
+    seconds.saturating_mul(NS_PER_S)
+}
+
+fn seed(options: &Options) -> u64 {
+    if !options.randomize {
+        return SEED;
+    }
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    (now.as_nanos() as u64) ^ u64::from(std::process::id()).rotate_left(32)
+}
+
+fn fixed_size(options: &Options) -> u32 {
+    match options.sizes() {
+        Sizes::One(size) => size,
+        Sizes::Range(..) | Sizes::List(_) => 0,
+    }
+}
+
+/// What stands for a value in a command, and what it is where that differs.
+fn values(options: &Options) -> Result<(Piece, Option<ValueSpec>), Fault> {
+    let content = if options.random_data { Content::Random } else { Content::Same };
+    let (sizes, by) = match options.sizes() {
+        Sizes::One(size) if size <= LITERAL_MAX && !options.random_data => {
+            return Ok((Piece::Bytes(vec![b'x'; size as usize]), None));
+        }
+        Sizes::One(size) => (size.to_string(), SizeBy::Key),
+        Sizes::Range(least, most) => {
+            let by = if options.size_by_key { SizeBy::Rank } else { SizeBy::Request };
+            (format!("uniform:{least}..{most}"), by)
+        }
+        Sizes::List(list) => {
+            let items = list.iter().map(|(size, weight)| format!("{size}={weight}"));
+            let turn: u32 = list.iter().fold(0, |sum, (_, weight)| sum.saturating_add(*weight));
+            (format!("sizes:{}", items.collect::<Vec<_>>().join(",")), SizeBy::Turn(turn))
+        }
+    };
+    let sizes = sizes.parse().map_err(|why: String| check_error(format!("data size: {why}")))?;
+    Ok((Piece::Value, Some(ValueSpec { sizes, by, content })))
+}
+
+/// An operation of one command.
+pub(super) fn one(name: &str, weight: u32, keys: KeySpace) -> Operation {
+    let step = Step { commands: 1, when: When::Always };
+    Operation { name: name.to_owned(), weight, steps: vec![step], keys: Some(keys) }
+}
+
+/// Operations, each with its commands, and their order; where rows say that, those.
+type Operations = (Vec<(Operation, Vec<CommandSpec>)>, Pick, Option<Dataset>);
+
+/// Its own SET, GET and WAIT.
+fn built_in(options: &Options, items: &Items) -> Result<Operations, Fault> {
+    let (sets, gets) = options.turn();
+    let (calls, rest) = match options.multi_key_get {
+        0 => (gets, 0),
+        keys => (gets / keys, gets % keys),
+    };
+    let mut spans = order::order((sets, calls), options.wait_ratio)?;
+    spans.extend((rest > 0).then_some(Span { operation: order::REST, times: 1 }));
+    if rest > 0 && matches!(options.patterns()[1], Pattern::Sequential | Pattern::Parallel) {
+        return Err(check_error(format!(
+            "--multi-key-get {} with keys in order is carried out by keystorm where it divides the GETs \
+             of --ratio, which are {gets}; see docs/memtier.md",
+            options.multi_key_get
+        )));
+    }
+    let [set_keys, mut get_keys] = items.keys.clone();
+    // A node answers for keys of one slot only.
+    get_keys.one_slot = (options.cluster && options.multi_key_get > 0).then(OneGroup::default);
+    let all = [
+        ("SET", set_command(options, items), set_keys),
+        ("GET", get_command(options, &items.key, options.multi_key_get), get_keys.clone()),
+        ("GET", get_command(options, &items.key, rest), get_keys.clone()),
+        ("WAIT", wait_command(options), get_keys),
+    ];
+    // Operations that are never sent are left out, and the others numbered anew.
+    let (mut operations, mut numbers) = (Vec::new(), [0; 4]);
+    for (old, (name, command, keys)) in (0..).zip(all) {
+        let own = spans.iter().filter(|span| span.operation == old).map(|span| span.times);
+        let weight: u32 = own.sum();
+        if weight > 0 {
+            numbers[old as usize] = operations.len() as u32;
+            operations.push((one(name, weight, keys), vec![command]));
+        }
+    }
+    let renumbered = spans
+        .iter()
+        .map(|span| Span { operation: numbers[span.operation as usize], times: span.times });
+    let pick = match options.wait_ratio {
+        None => Pick::InOrder,
+        Some(_) => Pick::Spans(renumbered.collect()),
+    };
+    Ok((operations, pick, None))
+}
+
+fn set_command(options: &Options, items: &Items) -> CommandSpec {
+    let Items { key, value, lifetime, .. } = items;
+    let (key, value, lifetime) = (key.clone(), value.clone(), lifetime.clone());
+    let args = match (options.protocol_kind().is_memcache(), lifetime) {
+        (true, lifetime) => {
+            let expires = lifetime.unwrap_or_else(|| Arg::literal(b"0"));
+            vec![Arg::literal(b"set"), key, Arg::literal(b"0"), expires, value]
+        }
+        (false, Some(lifetime)) => vec![Arg::literal(b"SETEX"), key, lifetime, value],
+        (false, None) if options.data_offset > 0 => {
+            let offset = Arg::literal(options.data_offset.to_string().as_bytes());
+            vec![Arg::literal(b"SETRANGE"), key, offset, value]
+        }
+        (false, None) => vec![Arg::literal(b"SET"), key, value],
+    };
+    CommandSpec { args, inline: false }
+}
+
+pub(super) fn get_command(options: &Options, key: &Arg, keys: u32) -> CommandSpec {
+    let key = key.clone();
+    let of_several = |name: &[u8]| {
+        let keys = std::iter::repeat_n(key.clone(), keys.max(1) as usize);
+        std::iter::once(Arg::literal(name)).chain(keys).collect()
+    };
+    let args = match options.protocol_kind().is_memcache() {
+        true => of_several(b"get"),
+        // Also of one key, so that all replies are alike.
+        false if keys > 0 => of_several(b"MGET"),
+        false if options.data_offset > 0 => {
+            let offset = Arg::literal(options.data_offset.to_string().as_bytes());
+            vec![Arg::literal(b"GETRANGE"), key, offset, Arg::literal(b"-1")]
+        }
+        false => vec![Arg::literal(b"GET"), key],
+    };
+    CommandSpec { args, inline: false }
+}
+
+/// WAIT for as many replicas and milliseconds as are drawn for it.
+fn wait_command(options: &Options) -> CommandSpec {
+    // 0 milliseconds would be without end.
+    let (least_ms, most_ms) = options.wait_timeout;
+    let within_ms = if least_ms == most_ms { least_ms } else { least_ms.max(1) };
+    let replicas = between(options.num_slaves, 1);
+    let args = vec![Arg::literal(b"WAIT"), replicas, between((within_ms, most_ms), 2)];
+    CommandSpec { args, inline: false }
+}
+
+/// A number between two, drawn apart from those of other streams.
+pub(super) fn between((least, most): (u32, u32), stream: u8) -> Arg {
+    if least == most {
+        return Arg::literal(least.to_string().as_bytes());
+    }
+    let drawn =
+        DrawnNumber { least, most, skew: workload::derived::Skew::None, stream, letters: 0 };
+    Arg { pieces: vec![Piece::Derived(Derived::Drawn(drawn))] }
+}
+
+/// Commands of the user's own, each as often in a row as its ratio says.
+fn of_commands(
+    options: &Options,
+    value: &Piece,
+    notes: &mut Vec<String>,
+) -> Result<Operations, Fault> {
+    let capture = match &options.monitor_input {
+        Some(path) => monitor::load(path, notes)?,
+        None => Capture::default(),
+    };
+    if monitor::is_shared(options) {
+        return all_lines(options, capture);
+    }
+    let captured = capture.commands;
+    let (mut operations, mut order) = (Vec::new(), Vec::new());
+    for given in &options.commands {
+        if monitor::is_all(&given.text) && !captured.is_empty() {
+            order.push(Part::Lines(given.ratio));
+            continue;
+        }
+        order.push(Part::Operation(operations.len() as u32, given.ratio));
+        let command = match monitor::placeholder(&given.text, &captured) {
+            Some(captured) if options.monitor_input.is_some() => captured?,
+            _ => {
+                notes.extend(keys_as_text(&given.text));
+                command(&given.text, &options.key_prefix, value)?
+            }
+        };
+        if given.is_read && always_writes(&command.name()) {
+            return Err(check_error(format!(
+                "--command-is-read: {} writes, and a replica would refuse it.",
+                command.name()
+            )));
+        }
+        let mut operation = one(&command.name(), given.ratio, keys(options, given.pattern)?);
+        let mut commands = vec![command];
+        if options.scan_walk {
+            commands.push(with_cursor(&commands[0]).ok_or_else(|| {
+                check_error(
+                    "scan-incremental-iteration needs a SCAN with its cursor, as in: SCAN 0",
+                )
+            })?);
+            // A walk stays where it began.
+            share_one_key(&mut commands);
+            let when = When::OnCursor { most: options.scan_most };
+            operation.steps.push(Step { commands: 1, when });
+        }
+        operations.push((operation, commands));
+    }
+    if order.iter().any(|part| matches!(part, Part::Lines(_))) {
+        return among_lines(options, operations, &order, captured);
+    }
+    let in_one = options.is_in_one_piece();
+    Ok((if in_one { together(operations) } else { operations }, Pick::InOrder, None))
+}
+
+/// Every line of a capture, which all connections share.
+fn all_lines(options: &Options, capture: Capture) -> Result<Operations, Fault> {
+    let by = if options.monitor_random { RowBy::Random } else { RowBy::Request };
+    let source = options.monitor_input.as_deref().unwrap_or_default();
+    let recorded = capture.recorded(Path::new(source), by).map_err(check_error)?;
+    let operation = |(command, name, _): (CommandSpec, String, usize)| {
+        (one(&name, 1, KeySpace::default()), vec![command])
+    };
+    let operations = recorded.operations.into_iter().map(operation).collect();
+    Ok((operations, Pick::Row, Some(recorded.rows)))
+}
+
+/// The places of the commands that were said to read.
+fn said_to_read(options: &Options) -> Vec<u32> {
+    let own = options.commands.iter().filter(|given| !monitor::is_all(&given.text));
+    (0..).zip(own).filter(|(_, given)| given.is_read).map(|(at, _)| at).collect()
+}
+
+/// Operations among which the lines of a capture come, one after another.
+fn among_lines(
+    options: &Options,
+    mut operations: Vec<(Operation, Vec<CommandSpec>)>,
+    order: &[Part],
+    captured: Vec<Vec<Vec<u8>>>,
+) -> Result<Operations, Fault> {
+    if options.monitor_random {
+        return Err(check_error(
+            "--monitor-pattern R beside other commands is not carried out by keystorm; see \
+             docs/memtier.md",
+        ));
+    }
+    let first = operations.len() as u32;
+    let spans = monitor::order(order, first, captured.len() as u32)?;
+    let mut times = vec![0; operations.len() + captured.len()];
+    spans.iter().for_each(|span| times[span.operation as usize] += span.times);
+    for words in captured {
+        let command = CommandSpec::from_words(words);
+        let times = times[operations.len()];
+        let operation = one(&command.name(), times, keys(options, Pattern::Random)?);
+        operations.push((operation, vec![command]));
+    }
+    Ok((operations, Pick::Spans(spans), None))
+}
+
+/// All of them as one operation, sent in one piece, in which every key is the same.
+fn together(operations: Vec<(Operation, Vec<CommandSpec>)>) -> Vec<(Operation, Vec<CommandSpec>)> {
+    // Its key is drawn where it first stands.
+    let first = operations.iter().find(|(_, commands)| commands.iter().any(has_key));
+    let keys = first.or(operations.first()).and_then(|(operation, _)| operation.keys.clone());
+    let repeated = |(operation, commands): (Operation, Vec<CommandSpec>)| {
+        std::iter::repeat_n(commands, operation.weight as usize).flatten()
+    };
+    let mut commands: Vec<CommandSpec> = operations.into_iter().flat_map(repeated).collect();
+    share_one_key(&mut commands);
+    let step = Step { commands: commands.len() as u32, when: When::Always };
+    let name = "transaction".to_owned();
+    vec![(Operation { name, weight: 1, steps: vec![step], keys }, commands)]
+}
+
+fn has_key(command: &CommandSpec) -> bool {
+    let mut pieces = command.args.iter().flat_map(|arg| &arg.pieces);
+    pieces.any(|piece| *piece == Piece::Number(Slot::Fresh))
+}
+
+/// Has all keys of the commands of an operation be one.
+fn share_one_key(commands: &mut [CommandSpec]) {
+    let args = commands.iter_mut().flat_map(|command| &mut command.args);
+    for piece in args.flat_map(|arg| &mut arg.pieces) {
+        if *piece == Piece::Number(Slot::Fresh) {
+            *piece = Piece::Number(Slot::Key);
+        }
+    }
+}
+
+/// The keys that a pattern takes.
+pub(super) fn keys(options: &Options, pattern: Pattern) -> Result<KeySpace, Fault> {
+    let (mut first, mut range) = (options.key_minimum, options.keys());
+    if pattern == Pattern::Zipf && first == 0 {
+        // There is no rank 0.
+        (first, range) = (1, range.saturating_sub(1).max(1));
+    }
+    let dist = match pattern {
+        Pattern::Random => "uniform".to_owned(),
+        Pattern::Sequential | Pattern::Parallel => "sequential".to_owned(),
+        // A key's number is its rank.
+        Pattern::Zipf => match options.key_zipf_exp.unwrap_or(1.0).max(0.01) {
+            exponent if first == 1 => format!("zipf:{exponent}"),
+            exponent => format!("zipf:{exponent},{first}"),
+        },
+        Pattern::Gaussian => {
+            let keys = range as f64;
+            let middle =
+                options.key_median.map_or(0.5, |median| (median - first as f64 + 0.5) / keys);
+            let deviation = options.key_stddev.map_or(1.0 / 6.0, |deviation| deviation / keys);
+            format!("gaussian:{},{}", middle.clamp(0.0, 1.0) * 100.0, deviation * 100.0)
+        }
+    };
+    let draw: KeyDist = dist
+        .parse()
+        .map_err(|why: String| check_error(format!("key-pattern {}: {why}", pattern.letter())))?;
+    let by = match pattern {
+        Pattern::Sequential => DrawnBy::Operation,
+        Pattern::Parallel => DrawnBy::Slice,
+        _ if options.distinct_client_seed => DrawnBy::Request,
+        _ => DrawnBy::Connection,
+    };
+    let numbered = Numbered { first, bare: true, by };
+    Ok(KeySpace { range: Some(range), draw, numbered, one_slot: None })
+}

@@ -1,0 +1,455 @@
+//! What goes along with a run: its progress line, and its figures second by second.
+
+use std::io::{self, IsTerminal as _};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::Result;
+use measure::{Ending, ErrorCounts, Tally};
+use report::Run;
+use report::memtier::{
+    Cells, Counters, CpuSecond, Lookup, Progress as Line, Realtime, Retried, Rows, Second, Seconds,
+    Style, Window, lookups,
+};
+use runner::{FailedRequests, Observer, Snapshot};
+use workload::{Backoff, Plan, Stop};
+
+use super::debug;
+use super::error_lines::{address_of, error_lines};
+use super::exporter::{Exporter, Now};
+use super::failed_keys::FailedKeys;
+use super::staircase;
+use super::statsd::{Client, Statsd};
+use super::threads::Threads;
+use console::aside::{self, Unread};
+use job::End;
+use job::RunMonitor;
+
+const NS_PER_S: u64 = 1_000_000_000;
+
+/// What is watched of runs, and said of them.
+#[derive(Clone)]
+pub(super) struct Watched {
+    pub(super) style: Style,
+    pub(super) statsd: Statsd,
+    /// Per cent of a CPU above which a thread is told of.
+    pub(super) cpu_warn: Option<f64>,
+    /// Seconds in which the first reply must have come.
+    pub(super) stage_timeout: Option<u32>,
+    /// Seconds of the window whose percentiles are told while a run goes on, if they are.
+    pub(super) realtime: Option<u32>,
+    /// Per cent of misses above which a command is told of.
+    pub(super) miss_threshold: Option<f64>,
+    /// Whether requests that fail are sent again.
+    pub(super) retries: bool,
+    /// Where those are listed that fail for good.
+    pub(super) failed_keys: Option<String>,
+    pub(super) exporter: Option<Arc<Exporter>>,
+    /// Whether more is said than is usually asked for.
+    pub(super) debug: bool,
+    /// What is said of too many threads.
+    pub(super) oversubscribed: Option<String>,
+}
+
+/// A run second by second.
+#[derive(Debug, Default)]
+pub(super) struct OverTime {
+    pub(super) seconds: Vec<Second>,
+    pub(super) cpu: Vec<CpuSecond>,
+}
+
+/// Watches one run.
+pub(super) struct Progress<'p> {
+    plan: &'p Plan,
+    run: u32,
+    watched: Watched,
+    /// Set to end the run.
+    interrupted: &'p AtomicBool,
+    /// It was ended because nothing was answered, or nothing that makes sense.
+    unheard: bool,
+    seconds: Option<Seconds>,
+    ended: Arc<Mutex<Vec<OverTime>>>,
+    /// What was so far when the last line was written,
+    last: Sum,
+    /// and the rates and mean latency that stood in it.
+    shown: [f64; 3],
+    /// Nobody reads what is said.
+    unread: bool,
+    statsd: Option<Client>,
+    failed_keys: Option<FailedKeys>,
+    threads: Threads,
+    window: Option<Window>,
+    /// What errors name the server by, once there are any.
+    address: Option<String>,
+    /// Lines of the last block, which the next one takes the place of on a terminal.
+    block: usize,
+}
+
+/// Sums since the start.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sum {
+    at_ns: u64,
+    requests: u64,
+    bytes: u64,
+    timed: u64,
+    latency_ms: f64,
+    lost: u64,
+    /// Errors, requests that were sent again, and how often that was.
+    retried: Retried,
+    /// What was looked for and there, and what was not.
+    lookups: [u64; 2],
+}
+
+impl Sum {
+    fn of(plan: &Plan, total: &Tally, at_ns: u64) -> Self {
+        let timed = total.commands.iter().map(|command| command.service.count());
+        let ms = total.commands.iter().map(|command| {
+            command.service.mean_ns().unwrap_or_default() * command.service.count() as f64 / 1e6
+        });
+        Self {
+            at_ns,
+            requests: total.requests(),
+            bytes: total.connections.bytes_in + total.connections.bytes_out,
+            timed: timed.sum(),
+            latency_ms: ms.sum(),
+            lost: total.connections.dropped,
+            retried: Retried {
+                errors: total.errors.total(),
+                retries: total.connections.retries,
+                retried: total.connections.retried,
+            },
+            lookups: found(plan, total),
+        }
+    }
+
+    /// How many of a hundred lookups since `before` missed.
+    fn miss_percent(&self, before: &Self) -> f64 {
+        let [hits, misses] = [0, 1].map(|at| self.lookups[at].saturating_sub(before.lookups[at]));
+        if hits + misses > 0 { 100.0 * misses as f64 / (hits + misses) as f64 } else { 0.0 }
+    }
+
+    /// Requests and bytes per second, and mean latency, since `before`.
+    fn rates(&self, before: &Self) -> [f64; 3] {
+        let seconds = (self.at_ns - before.at_ns.min(self.at_ns)) as f64 / 1e9;
+        let rate = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
+        let timed = self.timed.saturating_sub(before.timed);
+        let latency = self.latency_ms - before.latency_ms;
+        [
+            rate(self.requests.saturating_sub(before.requests)),
+            rate(self.bytes.saturating_sub(before.bytes)),
+            if timed > 0 { latency / timed as f64 } else { 0.0 },
+        ]
+    }
+}
+
+impl<'p> Progress<'p> {
+    /// For run number `run`; its seconds are put behind those that ended before.
+    pub(super) fn new(
+        plan: &'p Plan,
+        run: u32,
+        watched: Watched,
+        interrupted: &'p AtomicBool,
+        ended: Arc<Mutex<Vec<OverTime>>>,
+    ) -> Self {
+        let style = &watched.style;
+        Self {
+            plan,
+            run,
+            interrupted,
+            unheard: false,
+            seconds: Some(Seconds::new(Rows::of(plan, style), style)),
+            ended,
+            last: Sum::default(),
+            shown: [0.0; 3],
+            unread: false,
+            statsd: watched.statsd.client(),
+            failed_keys: None,
+            threads: Threads::new(plan.fleet.workers, watched.cpu_warn),
+            window: watched.realtime.map(Window::new),
+            address: None,
+            block: 0,
+            watched,
+        }
+    }
+
+    /// Clients of a thread, once all have joined.
+    fn clients(&self) -> u32 {
+        self.plan.fleet.connections / u32::from(self.plan.fleet.workers)
+    }
+
+    fn say(&mut self, text: &str) {
+        self.unread |= aside::put(text).is_err();
+    }
+
+    fn line(&mut self, mut sum: Sum, total: &Tally) {
+        // Requests that are waited for at the end are no part of the time of a run, and time does not run back.
+        sum.at_ns = sum.at_ns.max(self.last.at_ns);
+        let fleet = &self.plan.fleet;
+        let done = match (self.plan.stop, self.plan.own_requests()) {
+            (Stop::AfterNs(ns), _) => sum.at_ns as f64 / ns as f64,
+            (Stop::Requests(_), numbers) => {
+                let requests = numbers.unwrap_or(1) * self.plan.requests_in_number();
+                sum.requests as f64 / requests as f64
+            }
+        };
+        // Of the last moments there is nothing to tell by themselves.
+        let is_rest = self.last.at_ns > 0 && sum.at_ns - self.last.at_ns < NS_PER_S / 2;
+        let now = if is_rest { self.shown } else { sum.rates(&self.last) };
+        self.shown = now;
+        let mean = sum.rates(&Sum::default());
+        let line = Line {
+            run: self.run,
+            percent: 100.0 * done.min(1.0),
+            seconds: sum.at_ns / NS_PER_S,
+            threads: fleet.workers,
+            clients: staircase::clients_at(fleet.joining, self.clients(), sum.at_ns),
+            connection_errors: sum.lost,
+            ops: sum.requests,
+            rates: [now[0], mean[0]],
+            bytes: [now[1], mean[1]],
+            latencies_ms: [now[2], mean[2]],
+            retried: self.watched.retries.then_some([sum.retried, self.last.retried]),
+        };
+        if let Some(statsd) = &self.statsd {
+            statsd.send(&line, total, &self.watched.style.percentiles);
+        }
+        if let Some(exporter) = &self.watched.exporter {
+            let counters = counters(self.plan, total, self.watched.style.built_in);
+            let threads = u64::from(fleet.workers);
+            let connections = u64::from(line.clients) * threads;
+            exporter.publish(Now { run: self.run, counters, total, connections, threads });
+        }
+        if self.plan.reconnect && sum.lost > self.last.lost {
+            self.say_lost(sum.lost - self.last.lost);
+        }
+        let before = std::mem::replace(&mut self.last, sum);
+        match &mut self.window {
+            None => self.say(&format!("{}\r", line.line())),
+            Some(window) => {
+                let (second, all) = window.tick();
+                let block = Realtime {
+                    progress: line,
+                    miss_percent: [sum.miss_percent(&before), sum.miss_percent(&Sum::default())],
+                    second,
+                    window: self.watched.realtime.zip(all),
+                    overall: Cells::of(&total.service()),
+                    percentiles: &self.watched.style.percentiles,
+                };
+                let lines = block.lines();
+                self.say_block(&lines);
+            }
+        }
+    }
+
+    /// Connections were lost, and are being opened again.
+    fn say_lost(&mut self, lost: u64) {
+        let delay = match self.plan.backoff {
+            Some(Backoff { first_ns, .. }) => format!("in {:.2} seconds", first_ns as f64 / 1e9),
+            None => "at once".to_owned(),
+        };
+        self.say(&format!(
+            "\nConnection error: {lost} connections were lost, attempting reconnection {delay}...\n"
+        ));
+        self.block = 0;
+    }
+
+    fn say_errors(&mut self, errors: &ErrorCounts) {
+        let endpoint = &self.plan.target.endpoint;
+        let address = self.address.get_or_insert_with(|| address_of(endpoint));
+        let lines = error_lines(errors, address);
+        self.say(&lines);
+        self.block = 0;
+    }
+
+    /// Lines, in the place of the last ones on a terminal.
+    fn say_block(&mut self, lines: &[String]) {
+        let text = match io::stderr().is_terminal() {
+            true => {
+                let up = match self.block {
+                    0 => String::new(),
+                    lines => format!("\x1b[{lines}A"),
+                };
+                let each = lines.iter().map(|line| format!("{line}\x1b[K\n"));
+                up + &each.collect::<String>()
+            }
+            false => lines.iter().map(|line| format!("{line}\n")).collect(),
+        };
+        self.block = lines.len();
+        self.say(&text);
+    }
+
+    /// Ends a run of which nothing has been answered for too long.
+    fn watch_over(&mut self, total: &Tally, elapsed_ns: u64) {
+        let Some(seconds) = self.watched.stage_timeout.map(u64::from) else { return };
+        if self.unheard || total.requests() > 0 || elapsed_ns < seconds * NS_PER_S {
+            return;
+        }
+        self.unheard = true;
+        self.say(&format!(
+            "\nmemtier_benchmark: aborting after {seconds} seconds without a reply. See \
+             --connection-stage-timeout.\n"
+        ));
+        self.interrupted.store(true, Ordering::Relaxed);
+    }
+}
+
+/// What was looked for: how much of it was there, and how much was not.
+fn found(plan: &Plan, total: &Tally) -> [u64; 2] {
+    let add = |[hits, misses]: [u64; 2], of: &Lookup| [hits + of.hits, misses + of.misses];
+    lookups(plan, total).iter().fold([0; 2], add)
+}
+
+/// What there was so far, as the exporter counts it.
+fn counters(plan: &Plan, total: &Tally, built_in: bool) -> Counters {
+    let found = found(plan, total);
+    let [[hits, misses], [command_hits, command_misses]] = match built_in {
+        true => [found, [0; 2]],
+        false => [[0; 2], found],
+    };
+    Counters {
+        ops: total.requests(),
+        sent: total.connections.bytes_out,
+        received: total.connections.bytes_in,
+        hits,
+        misses,
+        errors: total.errors.total(),
+        retries: total.connections.retries,
+        retried: total.connections.retried,
+        connection_errors: total.connections.dropped,
+        command_hits,
+        command_misses,
+    }
+}
+
+impl Observer for Progress<'_> {
+    fn interval(&mut self, snapshot: &Snapshot<'_>) {
+        if snapshot.warming_up {
+            return;
+        }
+        // An interval that ends with a second is part of it.
+        let second = snapshot.elapsed_ns.saturating_sub(1) / NS_PER_S;
+        if let Some(seconds) = &mut self.seconds {
+            seconds.add(second, snapshot.tally);
+        }
+        if let Some(window) = &mut self.window {
+            window.add(snapshot.tally);
+        }
+        if snapshot.elapsed_ns / NS_PER_S > self.last.at_ns / NS_PER_S {
+            let told = self.threads.second(snapshot.gauges, snapshot.elapsed_ns);
+            self.line(Sum::of(self.plan, snapshot.total, snapshot.elapsed_ns), snapshot.total);
+            told.into_iter().for_each(|line| self.say(&line));
+            if self.watched.debug {
+                let said = debug::of_second(snapshot.gauges, snapshot.elapsed_ns);
+                self.say(&format!("\n{said}"));
+            }
+        }
+        if snapshot.tally.errors.total() > 0 {
+            self.say_errors(&snapshot.tally.errors);
+        }
+        self.watch_over(snapshot.total, snapshot.elapsed_ns);
+    }
+
+    fn failed(&mut self, failed: &FailedRequests) {
+        let said = self.failed_keys.as_mut().and_then(|keys| keys.add(failed));
+        said.into_iter().for_each(|line| self.say(&line));
+    }
+}
+
+impl RunMonitor for Progress<'_> {
+    fn begin(&mut self) -> Result<()> {
+        let run = self.run;
+        if self.watched.debug {
+            self.say(&debug::of_plan(self.plan));
+        }
+        self.say(&format!("[RUN #{run}] Preparing benchmark client...\n"));
+        if let (Some(joining), Stop::AfterNs(ns)) = (self.plan.fleet.joining, self.plan.stop) {
+            let (clients, threads) = (self.clients(), self.plan.fleet.workers);
+            self.say(&staircase::preview(run, joining, clients, threads, ns / NS_PER_S));
+        }
+        self.say(&format!("[RUN #{run}] Launching threads now...\n"));
+        if let Some(warning) = self.watched.oversubscribed.take().filter(|_| run == 1) {
+            self.say(&format!("{warning}\n"));
+        }
+        if let Some(statsd) = &self.statsd {
+            statsd.event(&format!("run {run} started"));
+        }
+        if let Some(path) = &self.watched.failed_keys {
+            let (keys, said) = FailedKeys::open(path, self.watched.style.built_in);
+            self.failed_keys = Some(keys);
+            said.into_iter().for_each(|line| self.say(&line));
+        }
+        if self.unread { Err(Unread.into()) } else { Ok(()) }
+    }
+
+    fn end(&mut self, run: &Run) -> Result<bool> {
+        let measurement = &run.measurement;
+        if let Some(seconds) = self.seconds.take() {
+            let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+            let cpu = self.threads.taken(&measurement.workers, measurement.elapsed_ns);
+            ended.push(OverTime { seconds: seconds.end(), cpu });
+        }
+        let elapsed_s = measurement.elapsed_ns as f64 / 1e9;
+        if measurement.ending == Ending::Interrupted && !self.unheard {
+            let run = self.run;
+            self.say(&format!(
+                "\n[RUN #{run}] Interrupted by user (Ctrl+C) after {elapsed_s:.1} secs, stopping \
+                 threads...\n"
+            ));
+        }
+        let total = &measurement.total;
+        self.line(Sum::of(self.plan, total, measurement.elapsed_ns), total);
+        if let Some(statsd) = &self.statsd {
+            statsd.end(&self.watched.style.percentiles);
+            statsd.event(&format!("run {} ended", self.run));
+        }
+        self.say("\n\n");
+        if self.watched.debug {
+            self.say(&debug::of_end(measurement));
+        }
+        let mut told = self.threads.averages(&measurement.workers);
+        if let Some((version, cipher, _)) = total.connections.tls.negotiated.first() {
+            told.push(format!("TLS connection established: protocol {version}, cipher {cipher}\n"));
+        }
+        let threshold = self.watched.miss_threshold;
+        let missing = lookups(self.plan, total).into_iter().filter_map(|lookup| {
+            let percent = lookup.miss_percent()?;
+            let threshold = threshold.filter(|threshold| percent > *threshold)?;
+            let Lookup { name, hits, misses, .. } = lookup;
+            let all = hits + misses;
+            Some(format!(
+                "warning: {name} miss rate {percent:.2}% above target {threshold:.2}% ({misses} misses \
+                 / {all} ops)\n"
+            ))
+        });
+        told.extend(missing);
+        if matches!(measurement.ending, Ending::Failed(_)) && total.connections.dropped > 0 {
+            told.push("error: the run ended with unrecovered connection errors\n".to_owned());
+        }
+        told.extend(self.failed_keys.as_ref().and_then(FailedKeys::end));
+        // The server speaks something else, or refuses the set-up.
+        if matches!(measurement.ending, Ending::Failed(_))
+            && total.requests() == 0
+            && total.connections.dropped == 0
+        {
+            self.unheard = true;
+            told.push(
+                "memtier_benchmark: aborting after the first try: the connection could not be set up. \
+                 See --connection-stage-timeout.\n"
+                    .to_owned(),
+            );
+        }
+        told.iter().for_each(|line| self.say(line));
+        let errors = &measurement.total.errors;
+        let (count, all) = (errors.total(), measurement.total.requests());
+        if count > 0 {
+            let first = errors.examples().first().map(report::escape).unwrap_or_default();
+            self.say(&format!("error: {count} of {all} replies are errors, the first: {first}\n"));
+        }
+        // Error replies are replies, as there.
+        if self.unread { Err(Unread.into()) } else { Ok(!self.unheard) }
+    }
+
+    fn end_of_its_own(&self) -> Option<End> {
+        self.unheard.then_some(End::Unanswered)
+    }
+}

@@ -1,0 +1,197 @@
+//! Which nodes answer reads: `--read-preference` and what stands beside it.
+//!
+//! Owns these options, what is wrong with them, and the words of keystorm for them.
+
+use super::fault::{Fault, check_error, usage_error};
+use super::options::Options;
+use super::values::{small, word};
+use cli::run::Address;
+
+const PRIMARY: &str = "primary";
+const SECONDARY: &str = "secondary";
+const NEAREST: &str = "nearest";
+const PREFERENCES: &[&str] = &[PRIMARY, SECONDARY, "secondaryPreferred", NEAREST];
+const FALLBACKS: &[&str] = &["error", "queue", PRIMARY];
+
+/// The options.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Reading {
+    pub(super) preference: &'static str,
+    /// What becomes of reads that are for a replica where there is none.
+    fallback: Option<&'static str>,
+    /// Replicas outside of a cluster, each as `HOST:PORT`.
+    pub(super) servers: Vec<String>,
+    /// Connections of a thread to each replica, where that is not as many as to a primary.
+    pub(super) replica_clients: Option<u32>,
+    pub(super) replicas_per_shard: Option<u32>,
+}
+
+impl Default for Reading {
+    fn default() -> Self {
+        Self {
+            preference: PRIMARY,
+            fallback: None,
+            servers: Vec::new(),
+            replica_clients: None,
+            replicas_per_shard: None,
+        }
+    }
+}
+
+impl Reading {
+    /// Takes one of these options.
+    pub(super) fn take(&mut self, name: &'static str, text: &str) -> Result<(), Fault> {
+        match name {
+            "read-preference" => self.preference = word(name, text, PREFERENCES)?,
+            "read-preference-fallback" => self.fallback = Some(word(name, text, FALLBACKS)?),
+            "read-server" => self.servers.push(server(text)?),
+            "replica-clients" => self.replica_clients = some(small(name, text, 0)?),
+            "replicas-per-shard" => self.replicas_per_shard = some(small(name, text, 0)?),
+            _ => unreachable!("{name} is no option of reading"),
+        }
+        Ok(())
+    }
+
+    /// Whether requests go to several servers that are in no cluster.
+    pub(super) fn names_replicas(&self) -> bool {
+        !self.servers.is_empty() && self.preference != PRIMARY
+    }
+
+    /// Refuses what contradicts other options.
+    pub(super) fn check(&self, options: &Options) -> Result<(), Fault> {
+        let preference = self.preference;
+        if options.transaction && preference != PRIMARY {
+            return Err(check_error(format!(
+                "--transaction and --read-preference {preference} are mutually exclusive."
+            )));
+        }
+        if !self.servers.is_empty() && options.cluster {
+            return Err(check_error(
+                "--read-server and --cluster-mode are mutually exclusive: a cluster names its replicas.",
+            ));
+        }
+        if self.names_replicas() {
+            let refused = [
+                (options.reconnect_interval > 0, "reconnect-interval"),
+                (options.wait_ratio.is_some(), "wait-ratio"),
+                (options.unix_socket.is_some(), "unix-socket"),
+                (options.clients_start.is_some(), "clients-start"),
+                (options.scan_walk, "scan-incremental-iteration"),
+            ];
+            if let Some((_, name)) = refused.into_iter().find(|(given, _)| *given) {
+                return Err(check_error(format!(
+                    "--{name} with --read-server is not carried out by keystorm: a connection leads to \
+                     one server, and no client has one to each; see docs/memtier.md"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// What has no effect is told.
+    pub(super) fn notes(&self, options: &Options) -> Vec<String> {
+        let from_replicas = self.preference != PRIMARY;
+        let unread = [
+            (
+                from_replicas && !options.cluster && self.servers.is_empty(),
+                "--read-preference has no effect without --cluster-mode or --read-server",
+            ),
+            (
+                !from_replicas && !self.servers.is_empty(),
+                "--read-server has no effect with --read-preference primary",
+            ),
+            (
+                !from_replicas && self.replica_clients.is_some(),
+                "--replica-clients has no effect with --read-preference primary",
+            ),
+            (
+                !from_replicas && self.replicas_per_shard.is_some(),
+                "--replicas-per-shard has no effect with --read-preference primary",
+            ),
+        ];
+        let told = unread.into_iter().filter(|(told, _)| *told);
+        told.map(|(_, what)| format!("warning: {what}")).collect()
+    }
+
+    /// The words of keystorm.
+    pub(super) fn words(&self, options: &Options) -> Vec<String> {
+        if self.preference == PRIMARY || !(options.cluster || self.names_replicas()) {
+            return Vec::new();
+        }
+        let strict = self.preference == SECONDARY && self.fallback() != PRIMARY;
+        let shares = self.replica_clients.map(|clients| format!("{clients}:{}", options.clients));
+        let said = [
+            ("--replicas", self.names_replicas().then(|| self.servers.join(","))),
+            ("--rfr", Some(if self.preference == NEAREST { NEAREST } else { "yes" }.to_owned())),
+            ("--rfr-without", strict.then(|| "wait".to_owned())),
+            ("--rfr-replicas", self.replicas_per_shard.map(|most| most.to_string())),
+            ("--rfr-connections", shares),
+        ];
+        let words = said.into_iter().filter_map(|(name, value)| Some([name.to_owned(), value?]));
+        words.flatten().collect()
+    }
+
+    /// What was said of reads without a replica, or what holds where nothing was.
+    pub(super) fn fallback(&self) -> &'static str {
+        self.fallback.unwrap_or(FALLBACKS[0])
+    }
+}
+
+/// 0 stands for nothing said.
+fn some(number: u32) -> Option<u32> {
+    Some(number).filter(|number| *number > 0)
+}
+
+fn server(text: &str) -> Result<String, Fault> {
+    match text.parse::<Address>() {
+        Ok(_) => Ok(text.to_owned()),
+        Err(_) => Err(usage_error(format!("--read-server: expected HOST:PORT, got '{text}'."))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &'static str) -> (Reading, Options) {
+        let mut reading = Reading::default();
+        for pair in line.split_whitespace().collect::<Vec<_>>().chunks(2) {
+            assert_eq!(reading.take(pair[0], pair[1]), Ok(()), "{line}");
+        }
+        (reading, Options::default())
+    }
+
+    #[test]
+    fn every_preference_has_its_words() {
+        let cluster = Options { cluster: true, ..Options::default() };
+        for (line, words) in [
+            ("read-preference primary", ""),
+            ("read-preference secondaryPreferred", "--rfr yes"),
+            ("read-preference nearest", "--rfr nearest"),
+            ("read-preference secondary", "--rfr yes --rfr-without wait"),
+            ("read-preference secondary read-preference-fallback primary", "--rfr yes"),
+            (
+                "read-preference secondaryPreferred replicas-per-shard 2 replica-clients 25",
+                "--rfr yes --rfr-replicas 2 --rfr-connections 25:50",
+            ),
+        ] {
+            assert_eq!(read(line).0.words(&cluster).join(" "), words, "{line}");
+        }
+        let (named, alone) = read("read-preference nearest read-server a:1 read-server b:2");
+        assert_eq!(named.words(&alone).join(" "), "--replicas a:1,b:2 --rfr nearest");
+        assert!(named.notes(&alone).is_empty());
+    }
+
+    #[test]
+    fn what_has_no_effect_is_told_and_what_is_none_is_refused() {
+        let (reading, options) = read("read-preference secondary");
+        assert!(reading.notes(&options)[0].contains("--read-preference has no effect"));
+        assert!(reading.words(&options).is_empty());
+        let (reading, options) = read("read-server a:1");
+        assert!(reading.notes(&options)[0].contains("--read-server has no effect"));
+        for bad in ["localhost", "localhost:", "localhost:abc", ":6379", ""] {
+            let fault = Reading::default().take("read-server", bad);
+            assert!(matches!(fault, Err(Fault::Usage(why)) if why.contains("expected HOST:PORT")));
+        }
+    }
+}

@@ -1,0 +1,371 @@
+//! `--convert`: a file of 2.x, 3.x or 4.0 as one of 5.x. What 5.x has no word for stands in comments.
+
+use std::fmt::Write;
+
+use toml::de::DeTable;
+
+use super::fault::{Fault, rule};
+use super::table::Table;
+use super::verb::Verb;
+use super::versions::Version;
+use cli::workload_file::Source;
+
+/// Keys of a key space that has no count.
+const KEYS_MOST: u64 = 1_000_000;
+/// What is assumed where a file says nothing.
+const INTERVAL_S: u64 = 60;
+const WINDOWS: u64 = 5;
+const TIMEOUT_MS: u64 = 1000;
+
+/// What an older file says, in the words of 5.x.
+#[derive(Debug, Default)]
+struct Converted {
+    protocol: &'static str,
+    interval_s: u64,
+    windows: u64,
+    admin: Option<String>,
+    endpoints: Vec<String>,
+    threads: u64,
+    poolsize: u64,
+    connect_timeout_ms: Option<u64>,
+    request_timeout_ms: Option<u64>,
+    rate: u64,
+    keyspaces: Vec<Space>,
+    lost: Vec<String>,
+}
+
+#[derive(Debug)]
+struct Space {
+    weight: u64,
+    klen: u64,
+    nkeys: u64,
+    vlen: Option<u64>,
+    ttl_s: u64,
+    /// Verbs and their weights.
+    commands: Vec<(&'static str, u64)>,
+}
+
+/// The text of the new file.
+///
+/// # Errors
+/// The file is no TOML, of 5.x already, or asks for what 5.x has not.
+pub(super) fn converted(source: &Source) -> Result<String, Fault> {
+    let parsed = DeTable::parse(&source.text).map_err(|error| {
+        let at = error.span().map_or(0, |span| span.start);
+        Fault::File(source.fault(at, error.message()))
+    })?;
+    let root = Table::root(source, parsed.get_ref());
+    let version = Version::of(&root).ok_or_else(|| {
+        rule(format!("{}: nothing to convert: not a file of rpc-perf 1.x to 4.0", source.name))
+    })?;
+    let mut new = Converted { interval_s: INTERVAL_S, windows: WINDOWS, ..Converted::default() };
+    match version {
+        Version::Two => new.two(&root)?,
+        Version::Three => new.three(&root)?,
+        Version::Four => new.four(&root)?,
+    }
+    new.lost.extend(root.unknown());
+    Ok(new.text(source, version))
+}
+
+impl Converted {
+    fn general(&mut self, general: &Table<'_, '_>) -> Result<(), Fault> {
+        self.protocol = protocol(general)?;
+        self.interval_s = general.number("interval")?.unwrap_or(INTERVAL_S);
+        self.windows = general.number("windows")?.unwrap_or(WINDOWS);
+        self.admin = general.text("admin")?;
+        Ok(())
+    }
+
+    fn two(&mut self, root: &Table<'_, '_>) -> Result<(), Fault> {
+        if let Some(general) = root.table("general")? {
+            self.protocol = protocol(&general)?;
+            self.interval_s = general.number("duration")?.unwrap_or(INTERVAL_S);
+            self.windows = general.number("windows")?.unwrap_or(WINDOWS);
+            self.request_timeout_ms = general.number("request-timeout")?;
+            self.connect_timeout_ms = general.number("connect-timeout")?;
+            self.threads = general.number("threads")?.unwrap_or(1);
+            self.poolsize = general.number("connections")?.unwrap_or(1);
+            self.lost.extend(general.unknown());
+        } else {
+            (self.protocol, self.threads, self.poolsize) = ("memcache", 1, 1);
+        }
+        for workload in root.tables("workload", "workload")? {
+            workload.text("name")?;
+            let method = workload.required("method", workload.text("method")?)?;
+            let rate = workload.number::<u64>("rate")?.unwrap_or(0);
+            let sizes = workload.tables("parameter", "parameter")?;
+            let mut lengths = Vec::new();
+            for parameter in &sizes {
+                for key in ["style", "seed", "regenerate", "num"] {
+                    parameter.has(key);
+                }
+                lengths.push(parameter.number::<u64>("size")?.unwrap_or(1));
+                self.lost.extend(parameter.unknown());
+            }
+            self.rate += rate;
+            let klen = lengths.first().copied().unwrap_or(1);
+            let commands = self.verbs(&workload, &[(method, 1)]);
+            let (nkeys, vlen) = (room(klen), lengths.get(1).copied());
+            self.keyspaces.push(Space {
+                weight: rate.max(1),
+                klen,
+                nkeys,
+                vlen,
+                ttl_s: 0,
+                commands,
+            });
+            self.lost.extend(workload.unknown());
+        }
+        self.lost.push("the server, formerly on the command line: set endpoints".to_owned());
+        Ok(())
+    }
+
+    fn three(&mut self, root: &Table<'_, '_>) -> Result<(), Fault> {
+        let general = root.table("general")?;
+        let general = general.ok_or_else(|| root.broken("", "[general] is missing"))?;
+        self.general(&general)?;
+        self.threads = general.number("clients")?.unwrap_or(1);
+        self.poolsize =
+            general.number::<u64>("poolsize")?.unwrap_or(1).saturating_mul(self.threads);
+        let milliseconds = |key: &str| -> Result<Option<u64>, Fault> {
+            Ok(general.number::<u64>(key)?.map(|us| us.div_ceil(1000)))
+        };
+        self.request_timeout_ms = milliseconds("request_timeout")?;
+        self.connect_timeout_ms = milliseconds("connect_timeout")?;
+        self.rate = general.number("request_ratelimit")?.unwrap_or(0);
+        self.endpoints = match general.texts("endpoints")? {
+            Some(endpoints) => endpoints,
+            None => general.text("endpoint")?.into_iter().collect(),
+        };
+        if general.float("warmup_hitrate").is_ok_and(|rate| rate.is_some()) {
+            self.lost.push("warmup_hitrate: --ks-fill writes every key before the run".to_owned());
+        }
+        self.lost.extend(general.unknown());
+        self.spaces(root)
+    }
+
+    fn four(&mut self, root: &Table<'_, '_>) -> Result<(), Fault> {
+        let section = |key: &str| {
+            root.table(key)?.ok_or_else(|| root.broken("", format!("[{key}] is missing")))
+        };
+        let general = section("general")?;
+        self.general(&general)?;
+        self.threads = general.number("threads")?.unwrap_or(1);
+        self.lost.extend(general.unknown());
+        let target = section("target")?;
+        self.endpoints = target.texts("endpoints")?.unwrap_or_default();
+        self.lost.extend(target.unknown());
+        self.poolsize = self.threads;
+        if let Some(connection) = root.table("connection")? {
+            // There, of each thread.
+            let of_thread = connection.number::<u64>("poolsize")?.unwrap_or(1);
+            self.poolsize = self.threads.saturating_mul(of_thread);
+            self.lost.extend(connection.unknown());
+        }
+        if let Some(request) = root.table("request")? {
+            self.rate = request.number("ratelimit")?.unwrap_or(0);
+            self.lost.extend(request.unknown());
+        }
+        root.has("debug");
+        self.spaces(root)
+    }
+
+    /// Key spaces of 3.x and 4.0: one for each length that values have.
+    fn spaces(&mut self, root: &Table<'_, '_>) -> Result<(), Fault> {
+        for space in root.tables("keyspace", "keyspace")? {
+            let weight = space.number::<u64>("weight")?.unwrap_or(1);
+            let klen = space.number::<u64>("length")?.unwrap_or(1);
+            let count = match space.number("count")? {
+                Some(count) => Some(count),
+                None => space.number("cardinality")?,
+            };
+            let nkeys = count.unwrap_or_else(|| room(klen));
+            let mut ttl_s = space.number("ttl")?.unwrap_or(0);
+            let mut given = Vec::new();
+            for command in space.tables("commands", "command")? {
+                let name = match command.text("verb")? {
+                    Some(verb) => verb,
+                    None => command.required("action", command.text("action")?)?,
+                };
+                given.push((name, command.number::<u64>("weight")?.unwrap_or(1)));
+                ttl_s = ttl_s.max(command.number("ttl")?.unwrap_or(0));
+                self.lost.extend(command.unknown());
+            }
+            let commands = self.verbs(&space, &given);
+            let mut values = Vec::new();
+            for value in space.tables("values", "value")? {
+                let len = value.number::<u64>("length")?.unwrap_or(1);
+                values.push((Some(len), value.number::<u64>("weight")?.unwrap_or(1)));
+                self.lost.extend(value.unknown());
+            }
+            if values.is_empty() {
+                values.push((None, 1));
+            }
+            if space.number::<u64>("batch_size")?.unwrap_or(1) > 1 {
+                self.lost.push("batch_size: a get has one key".to_owned());
+            }
+            for (vlen, of_value) in values {
+                let weight = weight.saturating_mul(of_value);
+                let commands = commands.clone();
+                self.keyspaces.push(Space { weight, klen, nkeys, vlen, ttl_s, commands });
+            }
+            self.lost.extend(space.unknown());
+        }
+        Ok(())
+    }
+
+    /// Those of these commands that 5.x has.
+    fn verbs(
+        &mut self,
+        table: &Table<'_, '_>,
+        given: &[(String, u64)],
+    ) -> Vec<(&'static str, u64)> {
+        let mut known = Vec::new();
+        for (name, weight) in given {
+            let name = if name == "lrange" { "list_fetch" } else { name };
+            match Verb::named(name).filter(|verb| verb.refused().is_none()) {
+                Some(verb) => known.push((verb.name(), *weight)),
+                None => self.lost.push(format!("{}: unknown verb {name}", table.name)),
+            }
+        }
+        known
+    }
+
+    fn text(&self, source: &Source, version: Version) -> String {
+        let mut text =
+            format!("# Converted from {}, of rpc-perf {}.\n", source.name, version.name());
+        for lost in &self.lost {
+            let lost = lost.trim_start_matches("WARNING: ");
+            let _ = writeln!(text, "# Not converted: {}", lost.replace('\n', " "));
+        }
+        let quoted = |text: &str| toml_text(text);
+        let endpoints: Vec<String> = match &self.endpoints[..] {
+            [] => vec![quoted("127.0.0.1:6379")],
+            all => all.iter().map(|endpoint| quoted(endpoint)).collect(),
+        };
+        let duration = self.interval_s.saturating_mul(self.windows);
+        let timeout = self.request_timeout_ms.unwrap_or(TIMEOUT_MS);
+        let _ = write!(
+            text,
+            "\n[general]\nprotocol = {}\ninterval = {}\nduration = {duration}\nadmin = {}\n\n[debug]\n\n\
+             [target]\nendpoints = [{}]\n\n[client]\nthreads = {}\npoolsize = {}\nconnect_timeout = {}\n\
+             request_timeout = {timeout}\n\n[workload]\nthreads = 1\n\n[workload.ratelimit]\n",
+            quoted(self.protocol),
+            self.interval_s,
+            quoted(self.admin.as_deref().unwrap_or("127.0.0.1:9090")),
+            endpoints.join(", "),
+            self.threads,
+            self.poolsize,
+            self.connect_timeout_ms.unwrap_or(TIMEOUT_MS),
+        );
+        if self.rate > 0 {
+            let _ = writeln!(text, "start = {}", self.rate);
+        }
+        for Space { weight, klen, nkeys, vlen, ttl_s, commands } in &self.keyspaces {
+            let _ = write!(
+                text,
+                "\n[[workload.keyspace]]\nweight = {weight}\nklen = {klen}\nnkeys = {nkeys}\n"
+            );
+            if let Some(vlen) = vlen {
+                let _ = writeln!(text, "vlen = {vlen}");
+            }
+            if *ttl_s > 0 {
+                let _ = writeln!(text, "ttl = \"{ttl_s}s\"");
+            }
+            text += "commands = [\n";
+            for (verb, weight) in commands {
+                let _ = writeln!(text, "    {{ verb = \"{verb}\", weight = {weight} }},");
+            }
+            text += "]\n";
+        }
+        text
+    }
+}
+
+/// What is spoken, by its older names.
+fn protocol(general: &Table<'_, '_>) -> Result<&'static str, Fault> {
+    let name = general.text("protocol")?.unwrap_or_else(|| "memcache".to_owned());
+    match name.as_str() {
+        "memcache" => Ok("memcache"),
+        "ping" => Ok("ping"),
+        "resp" | "redis" | "redis-resp" | "redis_resp" | "redis-inline" | "redis_inline" => {
+            Ok("resp")
+        }
+        _ => Err(general.refused("protocol", format!("{name}: 5.x does not speak it"))),
+    }
+}
+
+/// Keys that there are of a length, of letters alone, but no more than fit in memory there.
+fn room(klen: u64) -> u64 {
+    52u64.saturating_pow(klen.try_into().unwrap_or(u32::MAX)).min(KEYS_MOST)
+}
+
+/// A text in quotes.
+fn toml_text(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::config::Config;
+    use super::*;
+
+    fn convert(text: &str) -> (String, Config) {
+        let source = |text: &str| Source {
+            name: "old.toml".to_owned(),
+            text: text.to_owned(),
+            is_preset: false,
+        };
+        let new = converted(&source(text)).unwrap();
+        let config = Config::read(&source(&new)).unwrap_or_else(|why| panic!("{why:?}\n{new}"));
+        (new, config)
+    }
+
+    #[test]
+    fn a_file_of_4_keeps_its_rate_connections_and_commands() {
+        let (text, config) = convert(
+            "[general]\nprotocol = 'redis_resp'\ninterval = 60\nwindows = 5\nservice = false\nthreads = 4\n\
+             admin = '127.0.0.1:9090'\n[target]\nendpoints = ['127.0.0.1:6379']\n[connection]\n\
+             poolsize = 25\n[request]\nratelimit = 50000\n[[keyspace]]\ncommands = [\n\
+             { verb = 'get', weight = 8 }, { verb = 'set', weight = 2 }]\nlength = 3\n\
+             values = [{ length = 16 }]\nttl = 0\nbatch_size = 1\n",
+        );
+        assert_eq!((config.interval_s, config.duration_s), (60, 300));
+        assert_eq!((config.client.poolsize, config.client.threads), (100, 4));
+        assert_eq!(config.keyspaces[0].keys.count, 52 * 52 * 52);
+        assert_eq!(config.keyspaces[0].commands.len(), 2);
+        assert!(text.contains("start = 50000") && text.contains("general] service"), "{text}");
+    }
+
+    #[test]
+    fn a_file_of_3_has_a_keyspace_for_each_length_of_values() {
+        let (text, config) = convert(
+            "[general]\nprotocol = 'memcache'\nclients = 2\npoolsize = 3\nrequest_timeout = 200_000\n\
+             warmup_hitrate = 0.9\nendpoints = ['127.0.0.1:11211']\n[[keyspace]]\nlength = 8\n\
+             count = 10_000\nweight = 9\ncommands = [{ action = 'get', weight = 4 }, { action = 'set' }]\n\
+             values = [{ length = 64, weight = 8 }, { length = 128, weight = 1 }]\n",
+        );
+        let spaces = config.keyspaces.iter().map(|space| (space.weight, space.keys.count));
+        assert_eq!(spaces.collect::<Vec<_>>(), [(72, 10_000), (9, 10_000)]);
+        assert_eq!((config.client.poolsize, config.client.request_timeout_ms), (6, 200));
+        assert!(text.contains("--ks-fill"), "{text}");
+    }
+
+    #[test]
+    fn a_file_of_2_has_its_rates_as_weights() {
+        let (text, config) = convert(
+            "[general]\nprotocol = 'redis'\nrequest-timeout = 200\n[[workload]]\nname = 'get'\n\
+             method = 'get'\nrate = 40000\n[[workload.parameter]]\nstyle = 'random'\nsize = 3\n\
+             [[workload]]\nmethod = 'set'\nrate = 10000\n[[workload.parameter]]\nsize = 3\n\
+             [[workload.parameter]]\nsize = 4\n",
+        );
+        let weights: Vec<u32> = config.keyspaces.iter().map(|space| space.weight).collect();
+        assert_eq!(weights, [40_000, 10_000]);
+        assert!(text.contains("start = 50000") && text.contains("set endpoints"), "{text}");
+        assert!(
+            converted(&Source { name: "new".to_owned(), text, is_preset: false }).is_err(),
+            "it is of 5.x now"
+        );
+    }
+}

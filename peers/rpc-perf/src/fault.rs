@@ -1,0 +1,28 @@
+//! Why a file is not carried out, with the exit code that scripts know.
+
+use job::ToolMessage;
+
+/// Why not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// The file cannot be read, or is none of its schema; exit code 1.
+    File(String),
+    /// It makes no sense, or asks for what is not carried out; exit code 2.
+    Rule(String),
+}
+
+impl Fault {
+    /// What is said, and with which exit code.
+    pub(super) fn told(self) -> ToolMessage {
+        let (line, code) = match self {
+            Self::File(line) => (line, 1),
+            Self::Rule(line) => (line, 2),
+        };
+        ToolMessage { out: String::new(), err: line.trim_end().to_owned() + "\n", code }
+    }
+}
+
+/// For what keystorm itself refuses.
+pub(super) fn rule(why: impl Into<String>) -> Fault {
+    Fault::Rule(why.into())
+}

@@ -1,0 +1,108 @@
+//! The command line and the files of `rpc-perf`.
+//!
+//! [`words`] reads the command line, [`config`], [`keyspace`] and [`rate`] the file (a [`table`] at a time),
+//! [`commands`] turns verbs into commands, [`plan`] makes a plan of all that, [`translation`] puts keystorm's own
+//! words under it, and [`output`] prints windows while it runs. What is not carried out is refused by name;
+//! what differs stands in docs/rpc-perf.md.
+
+mod admin;
+mod advice;
+mod commands;
+mod config;
+mod convert;
+mod fault;
+mod keyspace;
+mod output;
+mod plan;
+mod rate;
+mod table;
+mod translation;
+mod verb;
+mod versions;
+mod words;
+
+use std::ffi::OsString;
+
+use cli::equal::in_own_words;
+use cli::workload_file::read_text;
+use config::Config;
+use fault::{Fault, rule};
+use job::{FrontEnd, Intent, UsageError};
+use words::Words;
+
+/// The version whose ways are kept.
+const VERSION: &str = "5.25.0";
+
+/// The command line of this tool.
+pub struct RpcPerf;
+
+impl FrontEnd for RpcPerf {
+    fn names(&self) -> &'static [&'static str] {
+        &["rpc-perf"]
+    }
+
+    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
+        Ok(parse(args).unwrap_or_else(|fault: Fault| Intent::Tell(fault.told())))
+    }
+}
+
+fn parse(args: Vec<OsString>) -> Result<Intent, Fault> {
+    let words = Words::read(args)?;
+    if words.help {
+        return Ok(Intent::Say(HELP.to_owned()));
+    }
+    if words.version {
+        let keystorm = env!("CARGO_PKG_VERSION");
+        return Ok(Intent::Say(format!("rpc-perf {VERSION} (keystorm {keystorm})\n")));
+    }
+    let Some(file) = &words.file else {
+        return Err(Fault::File(format!("rpc-perf: no file given\n\n{HELP}")));
+    };
+    let source = read_text(file).map_err(|why| Fault::File(format!("{file}: {why}")))?;
+    if words.convert {
+        return convert::converted(&source).map(Intent::Say);
+    }
+    let config = Config::read(&source)?;
+    let job = translation::job(&config, &words)?;
+    if words.print_plan {
+        let text = job::printed_plans(&job.plans);
+        return text.map(Intent::Say).map_err(|why| rule(why.to_string()));
+    }
+    if words.as_keystorm {
+        return Ok(Intent::Say(in_own_words(&job, "rpc-perf")));
+    }
+    Ok(Intent::Run(Box::new(job)))
+}
+
+const HELP: &str = "Usage: rpc-perf FILE.toml [OPTIONS]
+
+  FILE.toml        a file of rpc-perf 5.x, for the protocols resp, memcache and ping
+  --convert        print a file of 1.x to 4.0 as one of 5.x
+  --print-plan     print the plan as JSON instead of running it
+  --as keystorm    print the equivalent keystorm command line
+  --ks-verdict stderr|off|FILE
+                   where to write what limited the run
+  --ks-OPTION      a keystorm option, such as --ks-json FILE, --ks-html FILE, --ks-fill, --ks-on
+  --help, --version
+
+docs/rpc-perf.md lists the differences from rpc-perf.
+";
+
+#[cfg(test)]
+mod tests {
+    use toml::de::DeTable;
+
+    use super::fault::Fault;
+    use super::table::Table;
+    use cli::workload_file::Source;
+
+    /// What is read of a text.
+    pub(super) fn table<T>(
+        text: &str,
+        read: impl FnOnce(&Table<'_, '_>) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        let source = Source { name: "a.toml".to_owned(), text: text.to_owned(), is_preset: false };
+        let parsed = DeTable::parse(&source.text).unwrap();
+        read(&Table::root(&source, parsed.get_ref()))
+    }
+}

@@ -1,0 +1,185 @@
+//! Every property that is known, and whether it is carried out.
+
+use super::properties::Properties;
+use cli::near::nearest;
+
+/// Properties that are carried out.
+const CARRIED_OUT: &[&str] = &[
+    // The client.
+    "workload",
+    "db",
+    "recordcount",
+    "operationcount",
+    "insertstart",
+    "insertcount",
+    "threadcount",
+    "target",
+    "maxexecutiontime",
+    "status",
+    "status.interval",
+    "label",
+    "exporter",
+    "exportfile",
+    "dotransactions",
+    "reportlatencyforeacherror",
+    "latencytrackederrors",
+    // The workload.
+    "table",
+    "fieldcount",
+    "fieldnameprefix",
+    "fieldlength",
+    "minfieldlength",
+    "fieldlengthdistribution",
+    "fieldlengthhistogram",
+    "readallfields",
+    "readallfieldsbyname",
+    "writeallfields",
+    "readproportion",
+    "updateproportion",
+    "insertproportion",
+    "scanproportion",
+    "readmodifywriteproportion",
+    "requestdistribution",
+    "hotspotdatafraction",
+    "hotspotopnfraction",
+    "exponential.percentile",
+    "exponential.frac",
+    "minscanlength",
+    "maxscanlength",
+    "scanlengthdistribution",
+    "insertorder",
+    "zeropadding",
+    "dataintegrity",
+    "core_workload_insertion_retry_limit",
+    "core_workload_insertion_retry_interval",
+    "core_workload_insertion_keep_going_on_error",
+    // Measurements.
+    "measurementtype",
+    "hdrhistogram.percentiles",
+    "hdrhistogram.fileoutput",
+    "hdrhistogram.output.path",
+    "measurement.interval",
+    "measurement.histogram.verbose",
+    "histogram.buckets",
+    "timeseries.granularity",
+    "measurement.raw.output_file",
+    "measurement.raw.no_summary",
+    // The databases.
+    "redis.host",
+    "redis.port",
+    "redis.password",
+    "redis.cluster",
+    "redis.timeout",
+    "memcached.hosts",
+    "memcached.protocol",
+    "memcached.objectExpirationTime",
+    "memcached.opTimeoutMillis",
+    // Ours.
+    "keystorm.zipfian.theta",
+    "keystorm.zipfian.exact",
+];
+
+/// Properties without an effect, and why.
+const WITHOUT_EFFECT: &[(&str, &str)] = &[
+    (
+        "spin.sleep",
+        "keystorm waits for the next scheduled operation in its own way, and spins if a CPU is \
+         free",
+    ),
+    ("memcached.shutdownTimeoutMillis", "connections are closed as soon as the last reply is in"),
+    ("memcached.readBufferSize", "keystorm's buffers grow with what arrives"),
+    ("memcached.checkOperationStatus", "every reply is checked"),
+    ("measurement.trackjvm", "keystorm does not run on Java"),
+];
+
+/// Properties that are not carried out, and why.
+const REFUSED: &[(&str, &str)] = &[(
+    "memcached.failureMode",
+    "no server takes over the keys of another, and a lost connection ends the run",
+)];
+
+/// Properties of other bindings begin with a word of theirs and a dot; YCSB's own words are these.
+const OURS: [&str; 13] = [
+    "redis",
+    "memcached",
+    "measurement",
+    "hdrhistogram",
+    "histogram",
+    "status",
+    "exponential",
+    "keystorm",
+    "timeseries",
+    "spin",
+    "core_workload",
+    "htrace",
+    "raw",
+];
+
+/// Makes sure that every property that is set is carried out, or belongs to another binding. What has no effect
+/// gets a remark, unless keystorm does the same by default.
+pub(super) fn check(properties: &Properties) -> Result<Vec<String>, String> {
+    let mut told = Vec::new();
+    for name in properties.names() {
+        if CARRIED_OUT.contains(&name) {
+            continue;
+        }
+        if name.starts_with("htrace.") {
+            told.push(format!("{name}: no effect, keystorm writes no traces"));
+            continue;
+        }
+        if let Some((_, why)) = WITHOUT_EFFECT.iter().find(|(known, _)| *known == name) {
+            let is_so_anyway = match name {
+                "memcached.checkOperationStatus" => properties.flag(name, true),
+                "spin.sleep" | "measurement.trackjvm" => !properties.flag(name, false),
+                _ => false,
+            };
+            told.extend((!is_so_anyway).then(|| format!("{name}: no effect, {why}")));
+            continue;
+        }
+        if let Some((_, why)) = REFUSED.iter().find(|(refused, _)| *refused == name) {
+            return Err(format!("{name}: {why}; remove it"));
+        }
+        let word = name.split_once('.').map(|(word, _)| word);
+        if word.is_some_and(|word| !OURS.contains(&word)) {
+            continue;
+        }
+        let near = nearest(name, CARRIED_OUT.iter().copied());
+        let near = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
+        return Err(format!("{name}: unknown property{near}"));
+    }
+    Ok(told)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_ignored_but_what_other_bindings_read() {
+        let of = |line: &str| check(&Properties::read(line.as_bytes()));
+        assert_eq!(of("recordcount=1\nmongodb.url=x\njdbc.fetchsize=1"), Ok(Vec::new()));
+        for (line, why) in [
+            ("recordcont=1", "did you mean recordcount?"),
+            ("redis.hsot=1", "did you mean redis.host?"),
+            ("memcached.failureMode=Retry", "no server takes over"),
+        ] {
+            let error = of(line).unwrap_err();
+            assert!(error.contains(why), "{line}: {error}");
+        }
+        for line in
+            ["measurement.trackjvm=no", "spin.sleep=false", "memcached.checkOperationStatus=true"]
+        {
+            assert_eq!(of(line), Ok(Vec::new()), "{line}");
+        }
+        for line in [
+            "measurement.trackjvm=true",
+            "spin.sleep=true",
+            "htrace.sampler=x",
+            "memcached.checkOperationStatus=false",
+            "memcached.readBufferSize=9",
+        ] {
+            let told = of(line).unwrap();
+            assert!(told.len() == 1 && told[0].contains(": no effect, "), "{line}: {told:?}");
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! The command line of YCSB: `bin/ycsb load|run redis|memcached …`.
+//!
+//! [`arguments`] reads the words, [`properties`] the files, [`workload`] what CoreWorkload's properties
+//! mean, [`binding`] the commands of each database, [`plans`] makes a plan of all that, [`results`]
+//! says what is told of it, [`status`] tells it while it runs, and [`raw`] tells of each operation.
+
+mod advice;
+mod arguments;
+mod binding;
+mod known;
+mod lengths;
+mod memcached;
+mod plans;
+mod properties;
+mod raw;
+mod redis;
+mod results;
+mod status;
+mod workload;
+mod workloads;
+
+use std::ffi::OsString;
+
+use arguments::Read;
+use cli::equal::in_own_words;
+use job::{FrontEnd, Intent, UsageError};
+
+/// The command line of this tool.
+pub struct YcsbFront;
+
+impl FrontEnd for YcsbFront {
+    fn names(&self) -> &'static [&'static str] {
+        &["ycsb", "ycsb.sh"]
+    }
+
+    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
+        let arguments = match Read::of(args).map_err(UsageError)? {
+            Read::Help => return Ok(Intent::Say(HELP.to_owned())),
+            Read::Arguments(arguments) => arguments,
+        };
+        let job = plans::job(&arguments)?;
+        if arguments.as_keystorm {
+            let text = in_own_words(&job, "YCSB");
+            return Ok(Intent::Say(text));
+        }
+        if arguments.print_plan {
+            let text = job::printed_plans(&job.plans);
+            return text.map(Intent::Say).map_err(|e| UsageError(e.to_string()));
+        }
+        Ok(Intent::Run(Box::new(job)))
+    }
+}
+
+const HELP: &str = "Usage: ycsb load|run redis|memcached [OPTIONS]
+
+  -P FILE         read properties from a file; workloads/workloada to workloadf need none
+  -p NAME=VALUE   set a property
+  -threads N      connections, each with one operation at a time
+  -target N       operations per second, on a schedule that slow replies do not delay
+  -s              print the progress to standard error every ten seconds
+  -l TEXT         prefix of those lines
+  -db CLASS       site.ycsb.db.RedisClient or site.ycsb.db.MemcachedClient
+  --print-plan    print the plan as JSON instead of running it
+  --as keystorm   print the equivalent keystorm command line
+  --ks-verdict stderr|off|FILE
+                  where to write what limited the run
+  --ks-OPTION     a keystorm option, such as --ks-json FILE, --ks-html FILE, --ks-tls, --ks-on
+  --ks-ycsb-compat 0.17|0.18
+                  version of the report; 0.18, not yet released, adds the median
+
+Examples:
+         ycsb load redis -P workloads/workloada -p redis.host=127.0.0.1
+         ycsb run redis -P workloads/workloada -p redis.host=127.0.0.1 -threads 8 -target 5000 -s
+
+docs/ycsb.md lists the differences from YCSB.
+";

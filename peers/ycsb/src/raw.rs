@@ -1,0 +1,71 @@
+//! Where `measurementtype=raw` tells of each operation: at the end of a file, or on standard output.
+//!
+//! What the lines are is `report`'s business.
+
+use std::fs::{File, OpenOptions};
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use report::Run;
+use report::ycsb::{Raw, YcsbOptions};
+
+use super::properties::Properties;
+use console::{aside, print};
+
+/// See the module.
+#[derive(Debug, Clone)]
+pub(super) struct RawOutput {
+    /// Standard output where none is named.
+    file: Option<PathBuf>,
+}
+
+impl RawOutput {
+    /// As properties have it.
+    pub(super) fn of(properties: &Properties) -> Self {
+        let file = properties.get("measurement.raw.output_file").filter(|path| !path.is_empty());
+        Self { file: file.map(PathBuf::from) }
+    }
+
+    /// Makes sure that the file can be written, so that no run is carried out in vain.
+    pub(super) fn check(&self) -> Result<()> {
+        self.open().map(drop)
+    }
+
+    fn open(&self) -> Result<Option<File>> {
+        let Some(path) = &self.file else { return Ok(None) };
+        let opened = OpenOptions::new().append(true).create(true).open(path);
+        opened.map(Some).with_context(|| self.fault())
+    }
+
+    fn fault(&self) -> String {
+        let path = self.file.as_deref().unwrap_or("standard output".as_ref());
+        format!("measurement.raw.output_file: {}: cannot be written", path.display())
+    }
+
+    /// Tells of each operation of a run. Whether none was left out.
+    pub(super) fn write(&self, run: &Run, options: &YcsbOptions) -> Result<bool> {
+        let raw = Raw::of(run, options);
+        let place = match &self.file {
+            Some(path) => format!("to result file: {}", path.display()),
+            None => "to stdout.".to_owned(),
+        };
+        let told = format!("Raw data measurement: will output {place}\n");
+        print::text(&told.repeat(raw.sections().len()))?;
+        match self.open()? {
+            Some(file) => {
+                let mut out = BufWriter::new(file);
+                raw.write(&mut out).and_then(|()| out.flush()).with_context(|| self.fault())?;
+            }
+            None => print::through(|out| raw.write(out))?,
+        }
+        let left_out = raw.left_out();
+        if left_out > 0 {
+            aside::say(format_args!(
+                "Error: measurementtype=raw: there was no memory for the last {left_out} \
+                 operations, which are not in the raw data; use a shorter run"
+            ))?;
+        }
+        Ok(left_out == 0)
+    }
+}
