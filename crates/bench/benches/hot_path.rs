@@ -11,8 +11,8 @@ use wire::resp::{Resp, RespDecoder};
 use wire::{Batch, Decode};
 use workload::keys::{KEY_DRAWS, Uniform};
 use workload::{
-    Arg, CommandSpec, Content, EngineKind, Fleet, KeyDist, KeyDraw, KeySpace, OnError, Pace, Plan,
-    PlanParts, ProtocolKind, SizeBy, Stop, Target, Turn, ValueSpec, Window,
+    Arg, CommandSpec, Concurrency, Content, Data, KeyDist, KeyDraw, KeySpace, Load, Plan,
+    PlanParts, SizeBy, Stop, Turn, ValueSpec,
 };
 
 /// Keys, as `-r 1000000` has them.
@@ -36,7 +36,7 @@ fn encode_set(bencher: Bencher<'_, '_>, depth: u32) {
 }
 
 fn encode(bencher: Bencher<'_, '_>, plan: &Plan) {
-    let depth = plan.fleet.pipeline_depth;
+    let depth = plan.load.concurrency.pipeline_depth;
     let mut batch = Batch::new::<Resp>(plan);
     let mut first = 0;
     bencher.counter(ItemsCount::new(depth)).bench_local(|| {
@@ -53,9 +53,9 @@ fn encode_set_varied(bencher: Bencher<'_, '_>, depth: u32) {
     let words = ["SET", "key:__key__", "__data__"];
     let args = words.map(|word| Arg::literal(word.as_bytes()).with_values().with_numbers());
     parts.sequence = vec![CommandSpec { args: args.into(), inline: false }];
-    parts.keys.draw = "zipf".parse().expect("a distribution of keys");
+    parts.data.keys.draw = "zipf".parse().expect("a distribution of keys");
     let sizes = "uniform:100..4k".parse().expect("a distribution of sizes");
-    parts.values = Some(ValueSpec { sizes, by: SizeBy::Key, content: Content::Random });
+    parts.data.values = Some(ValueSpec { sizes, by: SizeBy::Key, content: Content::Random });
     encode(bencher, &parts.build().expect("a valid plan"));
 }
 
@@ -172,59 +172,14 @@ fn latencies_ns() -> impl Iterator<Item = u64> {
 }
 
 fn set_plan(depth: u32) -> Plan {
+    let concurrency =
+        Concurrency { connections: 1, pipeline_depth: depth, ..Concurrency::default() };
     PlanParts {
         name: "SET".into(),
-        target: Target::default(),
-        protocol: ProtocolKind::Resp2,
-        engine: EngineKind::Auto,
-        fleet: Fleet {
-            workers: 1,
-            multi_thread: false,
-            connections: 1,
-            pipeline_depth: depth,
-            window: Window::Batch,
-            keep_alive: true,
-            requests_each: 0,
-            renewed_per_s: 0,
-            cpus: Vec::new(),
-            joining: None,
-            spacing: None,
-        },
-        pace: Pace::Closed,
-        warmup_ns: 0,
-        stop: Stop::Requests(1),
-        setup: Vec::new(),
         sequence: vec![CommandSpec::parse(["SET", "key:__rand_int__", "xxx"])],
-        mix: None,
-        share: workload::Share::OneBudget,
-        keys: KeySpace::of(Some(KEYS), KeyDist::UNIFORM),
-        dataset: None,
-        values: None,
-        fill: None,
-        fill_lifetime: None,
-        loaded_by: None,
-        verify: false,
-        fail_on_miss: false,
-        named: false,
-        payload_bytes: 3,
-        on_error: OnError::Stop,
-        reconnect: false,
-        backoff: None,
-        reopening: workload::Reopening::default(),
-        retry: None,
-        tells_failures: false,
-        timeout_ns: None,
-        precision: 3,
-        first_byte: false,
-        apart: false,
-        by_place: false,
-        read_only: Vec::new(),
-        by_connection: false,
-        logged: Vec::new(),
-        at_most_ns: None,
-        checks: None,
-        seed: SEED,
-        shard: workload::Shard::WHOLE,
+        load: Load { concurrency, stop: Stop::Requests(1), seed: SEED, ..Load::default() },
+        data: Data { keys: KeySpace::of(Some(KEYS), KeyDist::UNIFORM), ..Data::default() },
+        ..PlanParts::default()
     }
     .build()
     .expect("a valid plan")

@@ -59,7 +59,7 @@ impl<'p> Live<'p> {
     pub fn new(plan: &'p Plan, test_index: u32, test_count: u32, wanted: Option<Persona>) -> Self {
         let wording = wanted.unwrap_or(Persona::Ours);
         // Of several shares one may show it: under a launcher they all write to one terminal.
-        let first = plan.shard.index == 1;
+        let first = plan.load.shard.index == 1;
         let shown = (wanted.is_some() && first && io::stdout().is_terminal() && !bar::is_shown())
             .then_some(0);
         // Two digits: nobody reads a third off a moving line.
@@ -83,7 +83,7 @@ impl<'p> Live<'p> {
     /// The same, which also says a row on standard error each time so much has passed.
     pub fn with_rows(self, every: Option<Duration>) -> Self {
         // Of several shares one says them.
-        let rows = every.filter(|_| self.plan.shard.index == 1).map(Rows::new);
+        let rows = every.filter(|_| self.plan.load.shard.index == 1).map(Rows::new);
         Self { rows, ..self }
     }
 
@@ -164,7 +164,7 @@ impl<'p> Live<'p> {
     ) -> Progress {
         let elapsed_s = snapshot.elapsed_ns as f64 / 1e9;
         let requests = snapshot.total.requests();
-        let share_done = match (self.plan.stop, self.plan.own_requests()) {
+        let share_done = match (self.plan.load.stop, self.plan.own_requests()) {
             _ if snapshot.warming_up => None,
             (Stop::AfterNs(ns), _) => Some(snapshot.elapsed_ns as f64 / ns as f64),
             (Stop::Requests(_), n) => {
@@ -173,7 +173,7 @@ impl<'p> Live<'p> {
         };
         let msec = |ns: Option<f64>| ns.map(|ns| ns / 1e6);
         let quantile = |q| msec(recent.quantile_ns(q).map(|ns| ns as f64));
-        let schedule = self.plan.pace.schedule().filter(|schedule| schedule.is_limited());
+        let schedule = self.plan.load.pace.schedule().filter(|schedule| schedule.is_limited());
         let wanted_rps = schedule.filter(|_| !snapshot.warming_up).map(|schedule| {
             let due = |ns| self.plan.own_rate_per_s(schedule.due_by(ns));
             let from_ns = snapshot.elapsed_ns.saturating_sub(since_ns);
@@ -193,7 +193,7 @@ impl<'p> Live<'p> {
             wanted_rps,
             behind: snapshot.gauges.iter().map(|gauge| gauge.backlog).sum::<Option<u64>>(),
             errors: snapshot.total.errors.total(),
-            timed: matches!(self.plan.stop, Stop::AfterNs(_)),
+            timed: matches!(self.plan.load.stop, Stop::AfterNs(_)),
             requests,
             elapsed_s,
             test_index: self.test_index,

@@ -172,7 +172,7 @@ impl Observer for Watch<'_> {
         let done = total.operations_ended();
         let left = self.plan.own_requests().map(|n| n.saturating_sub(done + in_flight));
         let backlog = gauges.iter().map(|w| w.backlog).sum::<Option<u64>>();
-        let share = match (self.plan.stop, self.plan.own_requests()) {
+        let share = match (self.plan.load.stop, self.plan.own_requests()) {
             (Stop::AfterNs(ns), _) => Some(elapsed_ns as f64 / ns as f64),
             (Stop::Requests(_), n) => n.map(|n| done as f64 / n as f64),
         };

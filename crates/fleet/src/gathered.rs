@@ -52,7 +52,7 @@ impl Gathered {
             let mut run = run_of(&mut part, share);
             let after_ns = (began_ns - first_ns).max(0.0);
             if let Some((_, wall)) = start {
-                let warmup = Duration::from_nanos(run.plan.warmup_ns);
+                let warmup = Duration::from_nanos(run.plan.load.warmup_ns);
                 run.measurement.started_at = wall + Duration::from_nanos(after_ns as u64) + warmup;
             }
             rows.push(row(fleet, index, &part, &run, after_ns, *clock_bound_ns));
@@ -79,7 +79,7 @@ impl Gathered {
         };
         let (took_part, all) = (rows.len(), fleet.clients.len());
         if took_part < all {
-            let connections = whole.fleet.connections;
+            let connections = whole.load.concurrency.connections;
             let for_each = match connections as usize == took_part {
                 true => "connection",
                 false => "request",
@@ -97,7 +97,7 @@ impl Gathered {
             start_skew_bound_us: bound_ns / 1e3,
             rows,
         };
-        let workers = plan.fleet.workers;
+        let workers = plan.load.concurrency.workers;
         Ok(Self { measurement, workers, clients, hosts, watched, here, warnings, lost })
     }
 
@@ -139,7 +139,7 @@ fn began(part: &Part, start: Option<(u64, std::time::SystemTime)>) -> (f64, f64)
 fn left(whole: &Plan, rows: &[ClientRow]) -> String {
     let kept = rows.iter().filter(|row| row.lost.is_none()).count();
     let of = rows.len();
-    let schedule = whole.pace.schedule();
+    let schedule = whole.load.pace.schedule();
     match schedule.map(|s| s.rate_per_s().unwrap_or_else(|| s.peak_per_s())) {
         Some(rate) => format!(
             "after the loss, the load was {:.0} of the requested {rate:.0} requests per second",

@@ -52,13 +52,13 @@ impl Partial {
             system_ns: None,
             wait_ns: None,
         };
-        let open = matches!(plan.pace, Pace::Open(_));
+        let open = matches!(plan.load.pace, Pace::Open(_));
         Measurement {
             total: self.total.unwrap_or(empty),
             timeline,
             outages: Vec::new(),
             absences: Vec::new(),
-            delayed: open.then(|| Latency::new(plan.precision)),
+            delayed: open.then(|| Latency::new(plan.recording.precision)),
             started_at: SystemTime::UNIX_EPOCH,
             elapsed_ns: self.elapsed_ns,
             workers: self.workers.iter().map(used).collect(),

@@ -421,13 +421,13 @@ fn share_of(plan: &Plan, shard: Shard, here: bool) -> Result<Plan, String> {
     }
     // Sent once, by the coordinator.
     parts.setup.clear();
-    parts.shard = shard;
-    let cpus = parts.fleet.cpus.len() as u64;
+    parts.load.shard = shard;
+    let cpus = parts.load.concurrency.cpus.len() as u64;
     if here && cpus > 0 {
         let own = shard.part(cpus);
-        parts.fleet.cpus = match own.is_empty() {
-            true => vec![parts.fleet.cpus[(shard.index - 1) as usize % cpus as usize]],
-            false => parts.fleet.cpus[own.start as usize..own.end as usize].to_vec(),
+        parts.load.concurrency.cpus = match own.is_empty() {
+            true => vec![parts.load.concurrency.cpus[(shard.index - 1) as usize % cpus as usize]],
+            false => parts.load.concurrency.cpus[own.start as usize..own.end as usize].to_vec(),
         };
     }
     parts.build().map_err(|error| error.to_string())

@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use anyhow::{Result, bail};
 use measure::Ending;
 use report::{Persona, Run, Summary};
-use workload::{CommandSpec, Plan, PlanParts, quantity};
+use workload::{CommandSpec, Data, Load, Plan, PlanParts, quantity};
 
 use crate::rig::{Rig, With};
 use console::aside::say;
@@ -35,7 +35,8 @@ struct Content {
 
 impl Content {
     fn of(parts: &PlanParts) -> Result<Self> {
-        let PlanParts { sequence, keys, values, seed, shard, .. } = parts;
+        let PlanParts { sequence, load: Load { seed, shard, .. }, data, .. } = parts;
+        let Data { keys, values, .. } = data;
         let names: Vec<_> = sequence.iter().map(|command| command.args.get(1)).collect();
         Ok(Self {
             keys: serde_json::to_string(&(names, keys, shard))?,
@@ -59,10 +60,10 @@ impl Filled {
         let plan = &run.plan;
         let removes =
             |command: &CommandSpec| !command.reads(plan.protocol) && !plan.writes(command);
-        let used = plan.fill_lifetime.is_some()
+        let used = plan.data.fill_lifetime.is_some()
             || Summary::of(run).lookups.misses > 0
             || plan.sequence.iter().any(removes);
-        if plan.fill.is_some() && used {
+        if plan.data.fill.is_some() && used {
             self.forget();
         }
     }

@@ -17,7 +17,10 @@ const HEADER: u64 = 48 + 8 + 1 + 2;
 /// It does not, and the first error ends the run.
 pub(crate) fn check(server: &Server, plan: &Plan) -> Result<()> {
     let bytes = plan.largest_argument();
-    if !plan.protocol.is_memcache() || plan.on_error != OnError::Stop || bytes < LIMIT_LEAST {
+    if !plan.protocol.is_memcache()
+        || plan.recovery.on_error != OnError::Stop
+        || bytes < LIMIT_LEAST
+    {
         return Ok(());
     }
     let key = plan.key_spaces().flat_map(|(span, keys)| {

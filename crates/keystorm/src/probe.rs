@@ -26,19 +26,19 @@ const LEAD: Duration = Duration::from_millis(10);
 /// The plan of a probe beside a load: the same commands and keys, in an order of its own.
 fn plan_of(load: &Plan, rate_per_s: f64) -> Result<Plan> {
     let mut parts: PlanParts = (**load).clone();
-    (parts.fleet.workers, parts.fleet.connections) = (1, CONNECTIONS);
-    (parts.fleet.pipeline_depth, parts.fleet.window) = (1, Window::Rolling);
-    (parts.fleet.keep_alive, parts.fleet.multi_thread) = (true, false);
-    parts.fleet.cpus.clear();
+    (parts.load.concurrency.workers, parts.load.concurrency.connections) = (1, CONNECTIONS);
+    (parts.load.concurrency.pipeline_depth, parts.load.concurrency.window) = (1, Window::Rolling);
+    (parts.load.concurrency.keep_alive, parts.load.concurrency.multi_thread) = (true, false);
+    parts.load.concurrency.cpus.clear();
     parts.setup.clear();
-    parts.pace = Pace::constant(rate_per_s);
-    if let Stop::Requests(_) = parts.stop {
+    parts.load.pace = Pace::constant(rate_per_s);
+    if let Stop::Requests(_) = parts.load.stop {
         // Until the load has ended.
-        parts.stop = Stop::AfterNs(limits::DURATION_NS_MAX);
+        parts.load.stop = Stop::AfterNs(limits::DURATION_NS_MAX);
     }
-    parts.on_error = OnError::Count;
-    parts.shard = Shard::WHOLE;
-    parts.seed = parts.seed.wrapping_add(1);
+    parts.recovery.on_error = OnError::Count;
+    parts.load.shard = Shard::WHOLE;
+    parts.load.seed = parts.load.seed.wrapping_add(1);
     parts.build().context("--probe")
 }
 

@@ -332,7 +332,7 @@ impl<'r> Rig<'r> {
             let load = runner::Job {
                 plan,
                 address: &self.server.address_now(),
-                resolver: self.server.resolver().filter(|_| plan.reconnect),
+                resolver: self.server.resolver().filter(|_| plan.recovery.reconnect),
                 tls: self.server.tls.as_ref(),
                 local_ports: host::local_ports(),
                 start,
@@ -377,8 +377,8 @@ impl<'r> Rig<'r> {
         let watched = gathered.watched_with(ours);
         let Gathered { measurement, workers, clients, hosts, here, warnings, lost, .. } = gathered;
         let mut parts: PlanParts = (**plan).clone();
-        parts.fleet.workers = workers;
-        parts.fleet.multi_thread |= workers > 1;
+        parts.load.concurrency.workers = workers;
+        parts.load.concurrency.multi_thread |= workers > 1;
         let mut run = self.run_of(parts.build()?, measurement, watched);
         run.warnings = Self::found(&run, lost || probed).chain(warnings).collect();
         if here {
@@ -400,10 +400,10 @@ impl<'r> Rig<'r> {
     fn unfit(&self, plan: &Plan) -> Vec<String> {
         let load = doctor::Load {
             connections: plan.own_connections(),
-            pipeline: plan.fleet.pipeline_depth,
-            rate_per_s: plan.pace.schedule().map(|s| plan.own_rate_per_s(s.peak_per_s())),
-            value_bytes: plan.payload_bytes,
-            keep_alive: plan.fleet.keep_alive,
+            pipeline: plan.load.concurrency.pipeline_depth,
+            rate_per_s: plan.load.pace.schedule().map(|s| plan.own_rate_per_s(s.peak_per_s())),
+            value_bytes: plan.data.payload_bytes,
+            keep_alive: plan.load.concurrency.keep_alive,
         };
         let mut found = doctor::cheap(self.machine, &load);
         found.retain(|finding| finding.level == doctor::Level::Bad);

@@ -60,7 +60,7 @@ pub(crate) fn merge(job: &MergeJob) -> Result<End> {
 }
 
 fn print(loaded: &Loaded, format: &'static str, distribution: Spread) -> Result<()> {
-    let first_byte = loaded.runs.iter().any(|run| run.plan.first_byte);
+    let first_byte = loaded.runs.iter().any(|run| run.plan.recording.first_byte);
     let options = FormatOptions {
         first_byte,
         suite: loaded.suite,

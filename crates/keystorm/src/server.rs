@@ -334,7 +334,7 @@ impl Server {
             return Ok(Cow::Borrowed(plan));
         };
         let mut parts: PlanParts = (**plan).clone();
-        parts.pace = plan.pace.times(self.loaded_nodes(&plan.target).into());
+        parts.load.pace = plan.load.pace.times(self.loaded_nodes(&plan.target).into());
         parts.target.cluster = Some(ClusterOptions { rate_per_node: false, ..options });
         Ok(Cow::Owned(parts.build()?))
     }

@@ -8,8 +8,8 @@ use measure::{
     Sample, Tally, TallyShape, Timeline,
 };
 use workload::{
-    CommandSpec, EngineKind, Fleet, KeySpace, Mix, OnError, Operation, Pace, Pick, PlanParts,
-    ProtocolKind, Step, Stop, Target, TlsOptions, When, Window,
+    CommandSpec, Load, Mix, OnError, Operation, Pace, Pick, PlanParts, Recovery, Step, Stop,
+    TlsOptions, When,
 };
 
 use crate::Run;
@@ -53,8 +53,8 @@ pub(crate) fn changed(change: impl FnOnce(&mut PlanParts)) -> Run {
 /// As [`complete`], but some replies were errors and there were threads.
 pub(crate) fn errors() -> Run {
     let mut parts = parts();
-    parts.fleet.multi_thread = true;
-    parts.fleet.workers = 4;
+    parts.load.concurrency.multi_thread = true;
+    parts.load.concurrency.workers = 4;
     let mut run = run(parts, &usual_ns()[..1988]);
     let errors = &mut run.measurement.total.errors;
     (0..9).for_each(|_| errors.add("WRONGTYPE", "WRONGTYPE not the right kind of value"));
@@ -118,7 +118,8 @@ pub(crate) fn empty() -> Run {
 /// One reply took four hours, in a run by time.
 pub(crate) fn four_hours() -> Run {
     const FOUR_HOURS_NS: u64 = 4 * 3600 * 1_000_000_000;
-    let parts = PlanParts { stop: Stop::AfterNs(60_000_000_000), ..parts() };
+    let mut parts = parts();
+    parts.load.stop = Stop::AfterNs(60_000_000_000);
     let mut run = run(parts, &[300_000, 4_000_000_000, FOUR_HOURS_NS]);
     run.measurement.elapsed_ns = FOUR_HOURS_NS;
     run
@@ -126,7 +127,8 @@ pub(crate) fn four_hours() -> Run {
 
 /// On a schedule, and behind it. One interval is silent and the last is cut short.
 pub(crate) fn open_loop() -> Run {
-    let parts = PlanParts { pace: Pace::constant(8000.0), ..parts() };
+    let mut parts = parts();
+    parts.load.pace = Pace::constant(8000.0);
     let mut run = run(parts, &usual_ns());
     run.measurement.elapsed_ns = 4 * QUARTER_NS + 1_000_000;
     for (index, requests) in [(0, 2000), (1, 1900), (3, 1950), (4, 7)] {
@@ -153,7 +155,8 @@ pub(crate) fn point(index: u32, requests: u64) -> Point {
 
 /// As [`complete`], but on a schedule and with what a worker hands over each interval.
 pub(crate) fn paced() -> Run {
-    let parts = PlanParts { pace: Pace::constant(8000.0), ..parts() };
+    let mut parts = parts();
+    parts.load.pace = Pace::constant(8000.0);
     let (early, late) = (usual_ns()[..900].to_vec(), usual_ns()[900..].to_vec());
     let mut whole = run(parts.clone(), &usual_ns());
     for (index, ns) in [(0, early), (1, late)] {
@@ -166,7 +169,9 @@ pub(crate) fn paced() -> Run {
 
 /// With the latency to the first byte.
 pub(crate) fn first_byte() -> Run {
-    run(PlanParts { first_byte: true, ..parts() }, &usual_ns())
+    let mut parts = parts();
+    parts.recording.first_byte = true;
+    run(parts, &usual_ns())
 }
 
 /// Two outages on a schedule, one of them to the end.
@@ -210,7 +215,7 @@ pub(crate) fn outages() -> Run {
 pub(crate) fn tls() -> Run {
     let mut parts = parts();
     parts.target.tls = Some(TlsOptions { resume: true, ..TlsOptions::default() });
-    parts.fleet.keep_alive = false;
+    parts.load.concurrency.keep_alive = false;
     let mut run = run(parts, &usual_ns());
     let tally = &mut run.measurement.total.connections.tls;
     for n in 0..2000 {
@@ -261,57 +266,10 @@ fn usual_ns() -> Vec<u64> {
 pub(crate) fn parts() -> PlanParts {
     PlanParts {
         name: "SET".into(),
-        target: Target::default(),
-        protocol: ProtocolKind::Resp2,
-        engine: EngineKind::Auto,
-        fleet: Fleet {
-            workers: 1,
-            multi_thread: false,
-            connections: 50,
-            pipeline_depth: 1,
-            window: Window::Batch,
-            keep_alive: true,
-            requests_each: 0,
-            renewed_per_s: 0,
-            cpus: vec![],
-            joining: None,
-            spacing: None,
-        },
-        pace: Pace::Closed,
-        warmup_ns: 0,
-        stop: Stop::Requests(2000),
-        setup: Vec::new(),
         sequence: vec![CommandSpec::from_words(["SET", "key", "xxx"])],
-        mix: None,
-        share: workload::Share::OneBudget,
-        keys: KeySpace::default(),
-        dataset: None,
-        values: None,
-        fill: None,
-        fill_lifetime: None,
-        loaded_by: None,
-        verify: false,
-        fail_on_miss: false,
-        named: false,
-        payload_bytes: 3,
-        on_error: OnError::Count,
-        reconnect: false,
-        backoff: None,
-        reopening: workload::Reopening::default(),
-        retry: None,
-        tells_failures: false,
-        timeout_ns: None,
-        precision: 3,
-        first_byte: false,
-        apart: false,
-        by_place: false,
-        read_only: Vec::new(),
-        by_connection: false,
-        logged: Vec::new(),
-        at_most_ns: None,
-        checks: None,
-        seed: 1,
-        shard: workload::Shard::WHOLE,
+        load: Load { stop: Stop::Requests(2000), ..Load::default() },
+        recovery: Recovery { on_error: OnError::Count, ..Recovery::default() },
+        ..PlanParts::default()
     }
 }
 
@@ -341,7 +299,7 @@ pub(crate) fn mix() -> Run {
                 ],
                 pick: Pick::Drawn,
             }),
-            stop: Stop::Requests(100),
+            load: Load { stop: Stop::Requests(100), ..Load::default() },
             ..parts()
         },
         &[],
@@ -385,11 +343,11 @@ pub(crate) fn run(parts: PlanParts, service_ns: &[u64]) -> Run {
     let operations = parts.mix.iter().flat_map(|mix| &mix.operations);
     let shape = TallyShape {
         commands: parts.sequence.len(),
-        precision: parts.precision,
-        scheduled: parts.pace != Pace::Closed,
-        first_byte: parts.first_byte,
+        precision: parts.recording.precision,
+        scheduled: parts.load.pace != Pace::Closed,
+        first_byte: parts.recording.first_byte,
         operations: if parts.counts_operations() { operations.count() } else { 0 },
-        apart: parts.apart,
+        apart: parts.peer.separate_failures,
         places: 0,
     };
     let mut total = Tally::new(&shape);

@@ -99,7 +99,7 @@ impl OperationFigures {
                 None => (sum(|c| c.ok), sum(|c| c.miss), sum(|c| c.errors)),
             };
             let merged = |pick: fn(&CommandTally) -> &Latency| {
-                let mut all = Latency::new(plan.precision);
+                let mut all = Latency::new(plan.recording.precision);
                 tallies.iter().for_each(|tally| all.merge(pick(tally)));
                 all
             };

@@ -101,7 +101,7 @@ impl ScheduleFigures {
     /// The figures of a run; `None` of a closed loop, and of one in which nothing was due.
     #[must_use]
     pub fn of(plan: &Plan, measurement: &Measurement) -> Option<Self> {
-        let schedule = plan.pace.schedule()?;
+        let schedule = plan.load.pace.schedule()?;
         let lateness = measurement.total.lateness.as_ref()?;
         let (total, own) = (&lateness.total, &lateness.own);
         let sent = total.count();
@@ -174,7 +174,7 @@ fn fault(late: u64, own_late: u64, unsent: u64, gone: Option<Fault>) -> Option<F
 /// Requests that were due while keystorm did not run, and while it made up for that: twice as many, and
 /// those of a moment.
 fn due_while_away(plan: &Plan, measurement: &Measurement) -> u64 {
-    let Some(schedule) = plan.pace.schedule() else { return 0 };
+    let Some(schedule) = plan.load.pace.schedule() else { return 0 };
     let away_ns = measurement.absences.iter().map(Absence::length_ns).fold(0, u64::saturating_add);
     if away_ns == 0 || !schedule.is_limited() {
         return 0;
@@ -403,8 +403,8 @@ mod tests {
     fn the_wait_for_the_last_replies_is_no_part_of_the_schedule() {
         let of = |ms: &[u64], elapsed_ms: u64| {
             let mut parts = fixture::parts();
-            parts.pace = workload::Pace::constant(500.0);
-            parts.stop = workload::Stop::AfterNs(2_000_000_000);
+            parts.load.pace = workload::Pace::constant(500.0);
+            parts.load.stop = workload::Stop::AfterNs(2_000_000_000);
             let ns: Vec<u64> = ms.iter().map(|ms| ms * 1_000_000).collect();
             let mut run = fixture::run(parts, &ns);
             run.measurement.elapsed_ns = elapsed_ms * 1_000_000;

@@ -67,7 +67,7 @@ impl<'r> Summary<'r> {
         let elapsed_s = measurement.elapsed_ns as f64 / 1e9;
         let response_times = total.response();
         let response = LatencyFigures::of(&response_times);
-        let open = matches!(plan.pace, Pace::Open(_));
+        let open = matches!(plan.load.pace, Pace::Open(_));
         Self {
             run,
             title: escape(&plan.name),
@@ -79,9 +79,10 @@ impl<'r> Summary<'r> {
             together: Together::of(measurement),
             response,
             service: if open { LatencyFigures::of(&total.service()) } else { response },
-            first_byte: plan.first_byte.then(|| LatencyFigures::of(&total.first_byte())),
-            tls: (plan.target.tls.as_ref())
-                .map(|tls| TlsFigures::of(tls, plan.fleet.keep_alive, &total.connections.tls)),
+            first_byte: plan.recording.first_byte.then(|| LatencyFigures::of(&total.first_byte())),
+            tls: (plan.target.tls.as_ref()).map(|tls| {
+                TlsFigures::of(tls, plan.load.concurrency.keep_alive, &total.connections.tls)
+            }),
             rates: if open {
                 RateFigures::of(&measurement.timeline, measurement.elapsed_ns)
             } else {
@@ -150,7 +151,7 @@ impl<'r> Summary<'r> {
     pub fn value_bytes(&self) -> u64 {
         let (plan, measurement) = (&self.run.plan, &self.run.measurement);
         crate::other_value_size(plan, measurement)
-            .map_or(plan.payload_bytes, |bytes| bytes.round() as u64)
+            .map_or(plan.data.payload_bytes, |bytes| bytes.round() as u64)
     }
 
     /// The first text of each kind of error that was kept, safe for a terminal.
@@ -231,7 +232,7 @@ impl<'r> Summary<'r> {
     #[must_use]
     pub fn target_rps(&self) -> Option<f64> {
         let plan = &self.run.plan;
-        let schedule = plan.pace.schedule().filter(|schedule| schedule.is_limited())?;
+        let schedule = plan.load.pace.schedule().filter(|schedule| schedule.is_limited())?;
         let span_ns = plan.scheduled_ns(self.run.measurement.elapsed_ns)?;
         let mean = || schedule.mean_per_s(span_ns);
         let asked = plan.own_rate_per_s(schedule.rate_per_s().unwrap_or_else(mean));
@@ -250,7 +251,7 @@ impl<'r> Summary<'r> {
                 "no request was answered".to_owned()
             }
             Ending::Complete => return None,
-            Ending::Interrupted => match self.run.plan.stop {
+            Ending::Interrupted => match self.run.plan.load.stop {
                 Stop::AfterNs(planned) => format!(
                     "interrupted after {} of {}",
                     time(self.run.measurement.elapsed_ns as f64 / 1e9),

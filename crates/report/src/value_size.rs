@@ -148,10 +148,10 @@ fn is_only_for_value(command: &CommandSpec) -> bool {
 /// The same if it is another than the plan's.
 #[must_use]
 pub fn other_value_size(plan: &Plan, measurement: &Measurement) -> Option<f64> {
-    let drawn = plan.values.as_ref().is_some_and(|values| !values.sizes.is_fixed());
-    let planned = plan.payload_bytes as f64;
+    let drawn = plan.data.values.as_ref().is_some_and(|values| !values.sizes.is_fixed());
+    let planned = plan.data.payload_bytes as f64;
     value_size(plan, measurement)
-        .filter(|_| !drawn && plan.dataset.is_none())
+        .filter(|_| !drawn && plan.data.dataset.is_none())
         .filter(|read| (read - planned).abs() > 1.0 + SAME * planned)
 }
 

@@ -117,7 +117,7 @@ fn carry_out(
     }
     // A worker without a connection would have nothing to do.
     let connections = plan.own_connections();
-    let workers = u32::from(plan.fleet.workers).min(connections) as u16;
+    let workers = u32::from(plan.load.concurrency.workers).min(connections) as u16;
     let shape = tally_shape(plan);
     let tallies: Arc<[u32]> = plan.different_commands().of.into();
     let (full, messages) = mpsc::sync_channel(AHEAD_MAX * usize::from(workers));
@@ -127,7 +127,7 @@ fn carry_out(
             prepare(&empty, &shape);
             let tallies = Arc::clone(&tallies);
             let mut recorder = Recorder::new(worker, shape, tallies, full.clone(), ready);
-            if plan.by_connection {
+            if plan.peer.by_connection {
                 let own = share(connections, worker, workers) as usize;
                 let by_command = plan.operations().is_some();
                 let seconds = seconds_by_connection(plan);
@@ -209,7 +209,7 @@ fn carry_out(
             let started = thread::Builder::new().name(format!("worker-{worker}")).spawn_scoped(
                 scope,
                 move || {
-                    if let Err(error) = pin(&plan.fleet.cpus, worker) {
+                    if let Err(error) = pin(&plan.load.concurrency.cpus, worker) {
                         context.gate.fail(Fatal(error));
                     }
                     let messages = work(context, recorder, servers);

@@ -38,7 +38,7 @@ impl LiveRate {
     /// The rate of a plan; `None` of a closed loop, which has none.
     #[must_use]
     pub fn of(plan: &Plan) -> Option<Self> {
-        plan.pace.schedule()?;
+        plan.load.pace.schedule()?;
         let state = State { plan: plan.clone(), origin: None, start_ns: None };
         Some(Self { state: Mutex::new(state), changes: AtomicU32::new(0) })
     }
@@ -77,14 +77,15 @@ impl LiveRate {
     ) -> Result<(), String> {
         let plan = &state.plan;
         // What comes before keeps the rate that it began with, so that there is one.
-        let at_ns = at_ns.saturating_sub(plan.warmup_ns).max(1);
-        if matches!(plan.stop, Stop::AfterNs(ends_ns) if at_ns >= ends_ns) {
+        let at_ns = at_ns.saturating_sub(plan.load.warmup_ns).max(1);
+        if matches!(plan.load.stop, Stop::AfterNs(ends_ns) if at_ns >= ends_ns) {
             return Err("the run ends before the new rate would take effect".to_owned());
         }
-        let Some(schedule) = plan.pace.schedule() else { return Ok(()) };
+        let Some(schedule) = plan.load.pace.schedule() else { return Ok(()) };
         let pace = Pace::Open(schedule.changed(at_ns, rate_per_s));
-        let changed = PlanParts { pace, ..PlanParts::clone(plan) }.build();
-        state.plan = changed.map_err(|why| why.to_string())?;
+        let mut changed = PlanParts::clone(plan);
+        changed.load.pace = pace;
+        state.plan = changed.build().map_err(|why| why.to_string())?;
         self.changes.fetch_add(1, Ordering::Release);
         Ok(())
     }
@@ -98,7 +99,7 @@ impl LiveRate {
     /// The rate of all at a time since the measured part began, in requests per second.
     #[must_use]
     pub fn at(&self, elapsed_ns: u64) -> f64 {
-        self.lock().plan.pace.schedule().map_or(0.0, |schedule| schedule.rate_at(elapsed_ns))
+        self.lock().plan.load.pace.schedule().map_or(0.0, |schedule| schedule.rate_at(elapsed_ns))
     }
 
     /// The clock of the engines began then.

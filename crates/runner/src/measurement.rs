@@ -17,12 +17,12 @@ const ABSENCE_MIN_NS: u64 = 500_000_000;
 pub fn tally_shape(plan: &Plan) -> TallyShape {
     TallyShape {
         commands: plan.different_commands().commands.len(),
-        precision: plan.precision,
-        scheduled: matches!(plan.pace, Pace::Open(_)),
-        first_byte: plan.first_byte,
+        precision: plan.recording.precision,
+        scheduled: matches!(plan.load.pace, Pace::Open(_)),
+        first_byte: plan.recording.first_byte,
         operations: if plan.counts_operations() { plan.operation_names().count() } else { 0 },
-        apart: plan.apart,
-        places: if plan.by_place { most_places(plan) } else { 0 },
+        apart: plan.peer.separate_failures,
+        places: if plan.peer.per_position { most_places(plan) } else { 0 },
     }
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn measurement(
         None if gate.interrupted() => Ending::Interrupted,
         None => Ending::Complete,
     };
-    let planned_ns = match plan.stop {
+    let planned_ns = match plan.load.stop {
         Stop::AfterNs(ns) if ending == Ending::Complete => ns,
         _ => 0,
     };

@@ -27,7 +27,8 @@ pub fn check_memory(plan: &Plan) -> Result<(), String> {
         return Ok(());
     }
     let gib = |bytes: u64| format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30));
-    let (commands, workers) = (plan.different_commands().commands.len(), plan.fleet.workers);
+    let (commands, workers) =
+        (plan.different_commands().commands.len(), plan.load.concurrency.workers);
     let threads = if workers > 1 { format!(" on {workers} threads") } else { String::new() };
     let (what, change) = if seconds > tallies.max(images).max(log) {
         let connections = plan.own_connections();
@@ -37,7 +38,7 @@ pub fn check_memory(plan: &Plan) -> Result<(), String> {
         let operations = plan.own_requests().unwrap_or_default();
         (format!("the log of {operations} operations"), "fewer operations")
     } else if tallies > images {
-        let precision = plan.precision;
+        let precision = plan.recording.precision;
         let what = format!("the latencies of {commands} different commands, to {precision} digits");
         (what + &threads, "fewer different commands, a lower --precision or fewer --threads")
     } else {
@@ -59,7 +60,7 @@ pub(crate) fn empty_log(plan: &Plan, workers: u16) -> Option<OperationLog> {
         None => most / u64::from(workers.max(1)),
     };
     let (commands, operations) = (plan.logged_commands(), plan.logged_operations());
-    (!plan.logged.is_empty()).then(|| OperationLog::new(&commands, &operations, room))
+    (!plan.peer.logged.is_empty()).then(|| OperationLog::new(&commands, &operations, room))
 }
 
 /// The seconds that are kept of each connection: those of the run, or of one whose length is not known
@@ -72,9 +73,9 @@ pub(crate) fn seconds_by_connection(plan: &Plan) -> u64 {
 
 /// How many seconds the replies of a run come in, where it is known how long it lasts.
 fn planned_seconds(plan: &Plan) -> Option<u64> {
-    let ns = match plan.stop {
+    let ns = match plan.load.stop {
         Stop::AfterNs(ns) => Some(ns),
-        Stop::Requests(_) => plan.at_most_ns,
+        Stop::Requests(_) => plan.load.at_most_ns,
     };
     Some(ns?.saturating_add(DRAIN_MAX_NS).div_ceil(1_000_000_000) + 1)
 }
@@ -89,14 +90,14 @@ struct Needed {
 }
 
 fn needed(plan: &Plan) -> Needed {
-    let workers = u64::from(plan.fleet.workers).min(u64::from(plan.own_connections()));
+    let workers = u64::from(plan.load.concurrency.workers).min(u64::from(plan.own_connections()));
     let shape = tally_shape(plan);
-    let connections = if plan.by_connection { plan.own_connections() } else { 0 };
+    let connections = if plan.peer.by_connection { plan.own_connections() } else { 0 };
     let tallies = Tally::bytes(&shape)
         .saturating_mul(PER_WORKER * workers + COLLECTED)
         .saturating_add(ByConnection::bytes(connections.into(), shape.commands as u64));
     let sequence: u64 = plan.sequence.iter().map(CommandSpec::size_hint).sum();
-    let image = sequence.saturating_mul(u64::from(plan.fleet.pipeline_depth));
+    let image = sequence.saturating_mul(u64::from(plan.load.concurrency.pipeline_depth));
     let entries = plan.own_requests().unwrap_or_default().saturating_mul(plan.most_logged());
     let log = OperationLog::bytes(entries);
     let seconds = ByConnection::bytes_of_seconds(
@@ -134,7 +135,11 @@ mod tests {
             assert!(said.contains(part), "{said}");
         }
         let said = check(vec![ping], |parts| {
-            (parts.precision, parts.fleet.workers, parts.fleet.connections) = (5, 500, 500);
+            (
+                parts.recording.precision,
+                parts.load.concurrency.workers,
+                parts.load.concurrency.connections,
+            ) = (5, 500, 500);
         });
         assert!(said.unwrap_err().contains("on 500 threads"));
     }
@@ -144,8 +149,8 @@ mod tests {
         let ping = || vec![CommandSpec::from_words(["PING"])];
         let of = |requests| {
             check(ping(), |parts| {
-                parts.stop = Stop::Requests(requests);
-                parts.logged = vec![workload::Logged::Command(0)];
+                parts.load.stop = Stop::Requests(requests);
+                parts.peer.logged = vec![workload::Logged::Command(0)];
             })
         };
         assert_eq!(of(200_000_000), Ok(()));
@@ -153,7 +158,7 @@ mod tests {
         assert!(said.starts_with("the log of 300000000 operations would need 4.5 GiB"), "{said}");
         let mut parts = parts(50, 1, Stop::AfterNs(1));
         assert!(empty_log(&parts.clone().build().unwrap(), 2).is_none());
-        parts.logged = vec![workload::Logged::Command(0)];
+        parts.peer.logged = vec![workload::Logged::Command(0)];
         assert!(empty_log(&parts.build().unwrap(), 2).is_some());
     }
 
@@ -163,7 +168,8 @@ mod tests {
         let set = CommandSpec::from_words(["SET", "k", &value]);
         let of = |workers| {
             check(vec![set.clone()], |parts| {
-                (parts.fleet.workers, parts.fleet.pipeline_depth) = (workers, 1000);
+                (parts.load.concurrency.workers, parts.load.concurrency.pipeline_depth) =
+                    (workers, 1000);
             })
         };
         assert_eq!(of(2), Ok(()));
@@ -173,13 +179,13 @@ mod tests {
     #[test]
     fn the_seconds_of_connections_are_counted_and_bounded() {
         let day = |parts: &mut workload::PlanParts| {
-            (parts.by_connection, parts.stop) = (true, Stop::AfterNs(86_400_000_000_000));
+            (parts.peer.by_connection, parts.load.stop) = (true, Stop::AfterNs(86_400_000_000_000));
         };
         let get = || vec![CommandSpec::from_words(["GET", "k"])];
         assert_eq!(check(get(), day), Ok(()));
         let more = |parts: &mut workload::PlanParts| {
             day(parts);
-            parts.fleet.connections = 1000;
+            parts.load.concurrency.connections = 1000;
         };
         let said = check(get(), more).unwrap_err();
         assert!(
@@ -187,7 +193,7 @@ mod tests {
             "{said}"
         );
         let mut parts = parts(1000, 1, Stop::Requests(1 << 50));
-        parts.by_connection = true;
+        parts.peer.by_connection = true;
         let plan = parts.build().unwrap();
         let kept = seconds_by_connection(&plan);
         assert!(ByConnection::bytes_of_seconds(1000, 1, kept) <= BYTES_MAX && kept > 10_000);

@@ -102,8 +102,8 @@ pub(crate) struct Gaps {
 impl Gaps {
     /// Of worker `worker`, if its plan has some.
     pub(crate) fn of(plan: &Plan, worker: u16) -> Option<Self> {
-        let spacing = plan.fleet.spacing?;
-        let drawn = Stream::of(plan.seed).apart(STREAM | u64::from(worker) << 40);
+        let spacing = plan.load.concurrency.spacing?;
+        let drawn = Stream::of(plan.load.seed).apart(STREAM | u64::from(worker) << 40);
         Some(Self { spacing, drawn, count: 0, next_ns: 0 })
     }
 

@@ -10,9 +10,9 @@ use std::time::Duration;
 use engine::Address;
 use runner::{Job, Observer, RingJob, RingServer, Several, Snapshot, run};
 use workload::{
-    Arg, CommandSpec, Content, Endpoint, EngineKind, Fleet, KeyDist, KeySpace, Mix, OnError,
-    Operation, Pace, Pick, Plan, PlanParts, ProtocolKind, RingHash, SizeBy, Step, Stop, Target,
-    ValueSpec, When, Window,
+    Arg, CommandSpec, Concurrency, Content, Data, Endpoint, EngineKind, KeyDist, KeySpace, Load,
+    Mix, Operation, Pace, Pick, Plan, PlanParts, ProtocolKind, Recording, RingHash, SizeBy, Step,
+    Stop, ValueSpec, When,
 };
 
 #[global_allocator]
@@ -39,9 +39,9 @@ fn varied(requests: u64, depth: u32, engine: EngineKind) -> Plan {
     let words = ["SET", "key:__key__", "__data__"];
     let args = words.map(|word| Arg::literal(word.as_bytes()).with_values().with_numbers());
     parts.sequence = vec![CommandSpec { args: args.into(), inline: false }];
-    parts.keys.draw = "zipf".parse().unwrap();
+    parts.data.keys.draw = "zipf".parse().unwrap();
     let sizes = "uniform:1..4k".parse().unwrap();
-    parts.values = Some(ValueSpec { sizes, by: SizeBy::Request, content: Content::Random });
+    parts.data.values = Some(ValueSpec { sizes, by: SizeBy::Request, content: Content::Random });
     parts.build().unwrap()
 }
 
@@ -61,7 +61,7 @@ fn walk(requests: u64, engine: EngineKind) -> Plan {
 /// The same with a log, which takes a block for every 4096 requests.
 fn logged(requests: u64, engine: EngineKind) -> Plan {
     let mut parts = (*plan(requests, 16, engine, Pace::Closed)).clone();
-    parts.logged = vec![workload::Logged::Command(0)];
+    parts.peer.logged = vec![workload::Logged::Command(0)];
     parts.build().unwrap()
 }
 
@@ -89,59 +89,16 @@ fn on_ring(requests: u64, address: &Address) -> Plan {
 }
 
 fn plan(requests: u64, depth: u32, engine: EngineKind, pace: Pace) -> Plan {
+    let (connections, pipeline_depth) = (20, depth);
+    let concurrency = Concurrency { connections, pipeline_depth, ..Concurrency::default() };
     PlanParts {
         name: "SET".into(),
-        target: Target::default(),
-        protocol: ProtocolKind::Resp2,
         engine,
-        fleet: Fleet {
-            workers: 1,
-            multi_thread: false,
-            connections: 20,
-            pipeline_depth: depth,
-            window: Window::Batch,
-            keep_alive: true,
-            requests_each: 0,
-            renewed_per_s: 0,
-            cpus: vec![],
-            joining: None,
-            spacing: None,
-        },
-        pace,
-        warmup_ns: 0,
-        stop: Stop::Requests(requests),
-        at_most_ns: None,
-        checks: None,
-        setup: vec![],
         sequence: vec![CommandSpec::parse(["SET", "key:__rand_int__", "xxx"])],
-        mix: None,
-        share: workload::Share::OneBudget,
-        keys: KeySpace::of(Some(1000), KeyDist::UNIFORM),
-        dataset: None,
-        values: None,
-        fill: None,
-        fill_lifetime: None,
-        loaded_by: None,
-        verify: false,
-        fail_on_miss: false,
-        named: false,
-        payload_bytes: 3,
-        on_error: OnError::Stop,
-        reconnect: false,
-        backoff: None,
-        reopening: workload::Reopening::default(),
-        retry: None,
-        tells_failures: false,
-        timeout_ns: None,
-        precision: 3,
-        first_byte: true,
-        apart: false,
-        by_place: false,
-        read_only: Vec::new(),
-        by_connection: false,
-        logged: Vec::new(),
-        seed: 1,
-        shard: workload::Shard::WHOLE,
+        load: Load { concurrency, pace, stop: Stop::Requests(requests), ..Load::default() },
+        data: Data { keys: KeySpace::of(Some(1000), KeyDist::UNIFORM), ..Data::default() },
+        recording: Recording { first_byte: true, ..Recording::default() },
+        ..PlanParts::default()
     }
     .build()
     .unwrap()
@@ -170,7 +127,7 @@ fn blocks(plan: &Plan, address: &Address) -> (u64, u64) {
         &mut Nobody,
     )
     .unwrap();
-    let Stop::Requests(n) = plan.stop else { panic!("a run by count") };
+    let Stop::Requests(n) = plan.load.stop else { panic!("a run by count") };
     assert_eq!(measured.total.requests(), n, "{:?}", measured.ending);
     let intervals = measured.timeline.points.len() as u64;
     (dhat::HeapStats::get().total_blocks - before, intervals)

@@ -98,7 +98,7 @@ impl Batch {
         // What is appended command by command, or written anew for each send, needs no image.
         let appended =
             plan.target.is_by_key() || plan.mix.is_some() || !sequence.inserts.is_empty();
-        let copies = if appended { 0 } else { plan.fleet.pipeline_depth as usize };
+        let copies = if appended { 0 } else { plan.load.concurrency.pipeline_depth as usize };
         let mut image = sequence.bytes.repeat(copies);
         if appended {
             image.reserve(plan.batch_bytes().min(AHEAD_MAX) as usize);
@@ -111,7 +111,7 @@ impl Batch {
             sequence,
             commands,
             numbers: Numbers::of_operations(plan),
-            dataset: plan.dataset.clone(),
+            dataset: plan.data.dataset.clone(),
         }
     }
 

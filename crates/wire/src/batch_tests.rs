@@ -12,59 +12,14 @@ pub(crate) fn plan(line: &str, keys: KeySpace, depth: u32, dataset: Option<Datas
             command.iter().map(|w| Arg::literal(w).with_fields(&columns).unwrap().with_numbers());
         CommandSpec { args: args.collect(), inline: false }
     });
+    let concurrency =
+        Concurrency { connections: 1, pipeline_depth: depth, ..Concurrency::default() };
     PlanParts {
         name: line.into(),
-        target: Target::default(),
-        protocol: ProtocolKind::Resp2,
-        engine: EngineKind::Auto,
-        fleet: Fleet {
-            workers: 1,
-            multi_thread: false,
-            connections: 1,
-            pipeline_depth: depth,
-            window: Window::Batch,
-            keep_alive: true,
-            requests_each: 0,
-            renewed_per_s: 0,
-            cpus: vec![],
-            joining: None,
-            spacing: None,
-        },
-        pace: Pace::Closed,
-        warmup_ns: 0,
-        stop: Stop::Requests(1),
-        setup: vec![],
         sequence: sequence.collect(),
-        mix: None,
-        share: workload::Share::OneBudget,
-        keys,
-        dataset: dataset.map(Arc::new),
-        values: None,
-        fill: None,
-        fill_lifetime: None,
-        loaded_by: None,
-        verify: false,
-        fail_on_miss: false,
-        named: false,
-        payload_bytes: 3,
-        on_error: OnError::Stop,
-        reconnect: false,
-        backoff: None,
-        reopening: workload::Reopening::default(),
-        retry: None,
-        tells_failures: false,
-        timeout_ns: None,
-        precision: 3,
-        first_byte: false,
-        apart: false,
-        by_place: false,
-        read_only: Vec::new(),
-        by_connection: false,
-        logged: Vec::new(),
-        at_most_ns: None,
-        checks: None,
-        seed: 7,
-        shard: workload::Shard::WHOLE,
+        load: Load { concurrency, stop: Stop::Requests(1), seed: 7, ..Load::default() },
+        data: Data { keys, dataset: dataset.map(Arc::new), ..Data::default() },
+        ..PlanParts::default()
     }
     .build()
     .unwrap()
@@ -219,7 +174,7 @@ fn valued(line: &str, spec: ValueSpec) -> Plan {
     for arg in parts.sequence.iter_mut().flat_map(|c| &mut c.args) {
         *arg = arg.clone().with_values();
     }
-    parts.values = Some(spec);
+    parts.data.values = Some(spec);
     parts.build().unwrap()
 }
 
@@ -295,7 +250,7 @@ fn a_value_that_ends_a_command_is_no_part_of_the_next() {
     parts.protocol = ProtocolKind::MemcacheBinary;
     parts.sequence = vec![args("set a:__key__ 0 0 __data__"), args("get b:__key__")];
     let sizes = "uniform:1..9".parse().unwrap();
-    parts.values = Some(ValueSpec { sizes, by: SizeBy::Key, content: Content::default() });
+    parts.data.values = Some(ValueSpec { sizes, by: SizeBy::Key, content: Content::default() });
     let mut batch = Batch::new::<Binary>(&parts.build().unwrap());
     let mut sent = batch.fill(turn(4, 3, 6));
     for number in 4..7 {
@@ -393,7 +348,7 @@ fn sizes_go_by_the_rank_of_the_key_and_by_turns() {
         let args = "SET __rand_int__ __data__".split(' ').map(arg).collect();
         parts.sequence = vec![CommandSpec { args, inline: false }];
         let sizes = sizes.parse().unwrap();
-        parts.values = Some(ValueSpec { sizes, by, content: Content::Same });
+        parts.data.values = Some(ValueSpec { sizes, by, content: Content::Same });
         let mut batch = Batch::new::<Resp>(&parts.build().unwrap());
         let mut len = |n| text(batch.fill(turn(n, 1, 1))).split(' ').next_back().unwrap().len();
         (0..6).map(&mut len).collect::<Vec<_>>()

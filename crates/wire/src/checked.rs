@@ -52,7 +52,7 @@ impl CheckedReads {
                 _ => Asks::Nothing,
             }
         });
-        Some(Self { values: plan.checks.clone()?, asks: asks.collect() })
+        Some(Self { values: plan.peer.checks.clone()?, asks: asks.collect() })
     }
 }
 

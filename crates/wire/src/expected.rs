@@ -41,10 +41,10 @@ pub(crate) struct Asked(Vec<Vec<Option<AskedFor>>>);
 impl Asked {
     /// Of a plan that verifies; of any other nothing.
     pub(crate) fn of(plan: &Plan, fresh_before: impl Fn(usize) -> u64) -> Self {
-        if !plan.verify {
+        if !plan.data.verify {
             return Self::default();
         }
-        let column = plan.dataset.as_ref().and_then(|dataset| dataset.values());
+        let column = plan.data.dataset.as_ref().and_then(|dataset| dataset.values());
         let behind = |(at, command)| {
             let before = fresh_before(at);
             let asked = keys_asked(command, plan.protocol);

@@ -17,7 +17,7 @@ pub fn check(plan: &PlanParts) -> Result<(), String> {
         ProtocolKind::MemcacheText | ProtocolKind::MemcacheMeta => Text::check,
         ProtocolKind::MemcacheBinary => Binary::check,
     };
-    if plan.fail_on_miss
+    if plan.data.fail_on_miss
         && plan.protocol.is_memcache()
         && let Some(quiet) = plan.sequence.iter().find(|c| Text::silence(c) == Some(Silence::Miss))
     {

@@ -49,8 +49,8 @@ impl Numbers {
             keys: keys.draws(),
             first: keys.numbered.first,
             range: keys.range.unwrap_or(0).max(1),
-            seed: plan.seed,
-            streams: [0, KEY_STREAM].map(|by| Stream::of(plan.seed).apart(by)),
+            seed: plan.load.seed,
+            streams: [0, KEY_STREAM].map(|by| Stream::of(plan.load.seed).apart(by)),
             fresh_per_request: if numbering.is_of_operation() { fresh(span) } else { most },
             numbering,
         };

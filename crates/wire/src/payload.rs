@@ -90,12 +90,12 @@ pub(crate) struct Value {
 impl Payload {
     /// For a plan with such values, so many in a sequence.
     pub(crate) fn new(plan: &Plan, per_sequence: u64) -> Option<Self> {
-        let spec = plan.values.as_ref()?;
-        let values = Values::new(spec.content, plan.seed, spec.sizes.largest());
+        let spec = plan.data.values.as_ref()?;
+        let values = Values::new(spec.content, plan.load.seed, spec.sizes.largest());
         let sizes = spec.sizes.draws();
         let (by, fresh) = (spec.by, spec.content.is_fresh());
         let keyless = fresh && (by == SizeBy::Request || spec.sizes.is_fixed());
-        Some(Self { values, sizes, by, fresh, keyless, seed: plan.seed, per_sequence })
+        Some(Self { values, sizes, by, fresh, keyless, seed: plan.load.seed, per_sequence })
     }
 
     /// The value at a place of a request.

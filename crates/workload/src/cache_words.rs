@@ -5,7 +5,7 @@
 //! is refused by name. Servers are compared by `get`, `mget` and `set` alone, after which what was there
 //! before is there.
 
-use crate::{Arg, CommandSpec, Piece, PlanParts, ProtocolKind, Slot, Target};
+use crate::{Arg, CommandSpec, Data, Piece, PlanParts, ProtocolKind, Slot, Target};
 
 /// One command, in no protocol.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -282,7 +282,7 @@ impl PlanParts {
             target,
             sequence: said(&commands)?,
             setup: Vec::new(),
-            fill: Some(said(&stored)?),
+            data: Data { fill: Some(said(&stored)?), ..self.data.clone() },
             ..self.clone()
         })
     }
@@ -390,9 +390,12 @@ mod tests {
         let value = Arg::literal(b"v");
         let of = |protocol| parts.said_in(protocol, Target::default(), &value).unwrap();
         let [a, b] = [of(ProtocolKind::Resp2), of(ProtocolKind::MemcacheText)];
-        assert_eq!(a.fill.as_ref().unwrap().len(), 2);
-        assert_eq!(b.fill.as_ref().unwrap()[0].args.len(), 5);
-        assert_eq!((a.fleet, a.keys, a.seed), (b.fleet, b.keys, b.seed));
+        assert_eq!(a.data.fill.as_ref().unwrap().len(), 2);
+        assert_eq!(b.data.fill.as_ref().unwrap()[0].args.len(), 5);
+        assert_eq!(
+            (a.load.concurrency, a.data.keys, a.load.seed),
+            (b.load.concurrency, b.data.keys, b.load.seed)
+        );
         assert_eq!(parts.keys_per_request(), None, "one of its commands asks for one key");
         parts.sequence.remove(0);
         assert_eq!(parts.keys_per_request(), Some(2.0));

@@ -47,9 +47,10 @@ pub use keys::{
 pub use lifetime::Lifetime;
 pub use pace::{Arrivals, Curve, Lane, Pace, Pacer, Schedule, Stage};
 pub use plan::{
-    Backoff, Came, Different, EngineKind, Fill, Fleet, Joining, Keeps, Logged, Mix, Numbering,
-    OnError, Operation, Operations, Pick, Plan, PlanError, PlanParts, ProtocolKind, Reopening,
-    Retry, Share, Spacing, Span, Step, Stop, Transactions, ValueSpec, Walked, When, Window, limits,
+    Backoff, Came, Concurrency, Data, Different, EngineKind, Fill, Joining, Keeps, Load, Logged,
+    Mix, Numbering, OnError, Operation, Operations, PeerOptions, Pick, Plan, PlanError, PlanParts,
+    ProtocolKind, Recording, Recovery, Reopening, Retry, Share, Spacing, Span, Step, Stop,
+    Transactions, ValueSpec, Walked, When, Window, limits,
 };
 pub use secret::{Secret, SecretBytes};
 pub use shard::Shard;

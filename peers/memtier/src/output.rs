@@ -97,7 +97,7 @@ impl ToolOutput for Reports {
         run: u32,
         interrupted: &'p AtomicBool,
     ) -> Box<dyn RunMonitor + 'p> {
-        if plan.verify {
+        if plan.data.verify {
             return Box::new(Verification);
         }
         Box::new(Progress::new(
@@ -163,7 +163,7 @@ impl Format for Written {
     }
 
     fn each(&mut self, summary: &Summary<'_>, _out: &mut dyn Write) -> io::Result<()> {
-        if summary.run.plan.verify {
+        if summary.run.plan.data.verify {
             let total = &summary.run.measurement.total;
             let failed = total.errors.total();
             self.verified = Some([total.requests().saturating_sub(failed), failed]);

@@ -7,9 +7,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use workload::derived::DrawnNumber;
 use workload::redis_commands::always_writes;
 use workload::{
-    Arg, Backoff, CommandSpec, Content, Dataset, Derived, DrawnBy, Fleet, KeyDist, KeySpace, Mix,
-    Numbered, OneGroup, Operation, Pick, Piece, PlanParts, Reopening, RowBy, Share, SizeBy, Slot,
-    Span, Step, Stop, ValueSpec, When,
+    Arg, Backoff, CommandSpec, Concurrency, Content, Data, Dataset, Derived, DrawnBy, KeyDist,
+    KeySpace, Load, Mix, Numbered, OneGroup, Operation, PeerOptions, Pick, Piece, PlanParts,
+    Recording, Recovery, Reopening, RowBy, Share, SizeBy, Slot, Span, Step, Stop, ValueSpec, When,
 };
 
 use super::commands::{command, keys_as_text, with_cursor};
@@ -63,7 +63,7 @@ pub(super) fn parts(
     };
     let depth = u64::from(options.pipeline).div_ceil(in_one) as u32;
     let pace = match options.rate_limiting {
-        0 => base.pace.clone(),
+        0 => base.load.pace.clone(),
         each => staircase::pace(options, each as f64 / in_one as f64),
     };
     let mut target = base.target.clone();
@@ -81,17 +81,54 @@ pub(super) fn parts(
     let keys = keys.unwrap_or_default();
     let (operations, commands): (Vec<_>, Vec<_>) = operations.into_iter().unzip();
     let sequence: Vec<CommandSpec> = commands.into_iter().flatten().collect();
+    let load = Load {
+        concurrency: Concurrency {
+            joining: options.joining(),
+            spacing: options.spacing(),
+            pipeline_depth: depth,
+            requests_each: u32::try_from(options.reconnect_interval).unwrap_or(u32::MAX),
+            ..base.load.concurrency.clone()
+        },
+        pace,
+        stop,
+        // With a number of requests it is a limit.
+        at_most_ns: options.test_time.filter(|_| options.requests.is_some()).map(in_ns),
+        share: if shared { Share::OneBudget } else { Share::PerConnection },
+        seed: seed(options),
+        ..base.load.clone()
+    };
+    let data = Data {
+        keys,
+        dataset: imported.map(|imported| imported.items).or(recorded).map(Arc::new),
+        values,
+        payload_bytes: mean,
+        ..base.data.clone()
+    };
+    // What it prints has two digits.
+    let precision = if sequence.len() > MANY { 2 } else { base.recording.precision };
     let load = PlanParts {
         name: "memtier".to_owned(),
         target,
         mix: Some(Mix { operations, pick }),
-        share: if shared { Share::OneBudget } else { Share::PerConnection },
-        stop,
-        // With a number of requests it is a limit.
-        at_most_ns: options.test_time.filter(|_| options.requests.is_some()).map(in_ns),
-        pace,
-        keys,
-        values,
+        read_only: said_to_read(options),
+        sequence,
+        load,
+        data,
+        recording: Recording { precision, ..base.recording },
+        recovery: recovery(options, base),
+        peer: PeerOptions {
+            each_failure: options.retrying.failed_keys.is_some(),
+            per_position: options.miss_tracking && !options.commands.is_empty(),
+            by_connection: options.client_stats.is_some(),
+            ..base.peer.clone()
+        },
+        ..base.clone()
+    };
+    Ok(Parts { load, items })
+}
+
+fn recovery(options: &Options, base: &PlanParts) -> Recovery {
+    Recovery {
         // As there: a second, and so many times as long each time, up to a minute.
         reopening: Reopening {
             within_ns: (options.connection_timeout)
@@ -103,26 +140,8 @@ pub(super) fn parts(
             .filter(|_| options.reconnect_on_error)
             .map(|factor| Backoff { first_ns: NS_PER_S, factor, longest_ns: 60 * NS_PER_S }),
         retry: options.retrying.plan(options.pipeline),
-        tells_failures: options.retrying.failed_keys.is_some(),
-        by_place: options.miss_tracking && !options.commands.is_empty(),
-        by_connection: options.client_stats.is_some(),
-        read_only: said_to_read(options),
-        dataset: imported.map(|imported| imported.items).or(recorded).map(Arc::new),
-        // What it prints has two digits.
-        precision: if sequence.len() > MANY { 2 } else { base.precision },
-        sequence,
-        payload_bytes: mean,
-        seed: seed(options),
-        fleet: Fleet {
-            joining: options.joining(),
-            spacing: options.spacing(),
-            pipeline_depth: depth,
-            requests_each: u32::try_from(options.reconnect_interval).unwrap_or(u32::MAX),
-            ..base.fleet.clone()
-        },
-        ..base.clone()
-    };
-    Ok(Parts { load, items })
+        ..base.recovery.clone()
+    }
 }
 
 /// What is sent, and what it is made of.

@@ -164,7 +164,7 @@ impl<'p> Progress<'p> {
             unread: false,
             statsd: watched.statsd.client(),
             failed_keys: None,
-            threads: Threads::new(plan.fleet.workers, watched.cpu_warn),
+            threads: Threads::new(plan.load.concurrency.workers, watched.cpu_warn),
             window: watched.realtime.map(Window::new),
             address: None,
             block: 0,
@@ -174,7 +174,7 @@ impl<'p> Progress<'p> {
 
     /// Clients of a thread, once all have joined.
     fn clients(&self) -> u32 {
-        self.plan.fleet.connections / u32::from(self.plan.fleet.workers)
+        self.plan.load.concurrency.connections / u32::from(self.plan.load.concurrency.workers)
     }
 
     fn say(&mut self, text: &str) {
@@ -184,8 +184,8 @@ impl<'p> Progress<'p> {
     fn line(&mut self, mut sum: Sum, total: &Tally) {
         // Requests that are waited for at the end are no part of the time of a run, and time does not run back.
         sum.at_ns = sum.at_ns.max(self.last.at_ns);
-        let fleet = &self.plan.fleet;
-        let done = match (self.plan.stop, self.plan.own_requests()) {
+        let concurrency = &self.plan.load.concurrency;
+        let done = match (self.plan.load.stop, self.plan.own_requests()) {
             (Stop::AfterNs(ns), _) => sum.at_ns as f64 / ns as f64,
             (Stop::Requests(_), numbers) => {
                 let requests = numbers.unwrap_or(1) * self.plan.requests_in_number();
@@ -201,8 +201,8 @@ impl<'p> Progress<'p> {
             run: self.run,
             percent: 100.0 * done.min(1.0),
             seconds: sum.at_ns / NS_PER_S,
-            threads: fleet.workers,
-            clients: staircase::clients_at(fleet.joining, self.clients(), sum.at_ns),
+            threads: concurrency.workers,
+            clients: staircase::clients_at(concurrency.joining, self.clients(), sum.at_ns),
             connection_errors: sum.lost,
             ops: sum.requests,
             rates: [now[0], mean[0]],
@@ -215,11 +215,11 @@ impl<'p> Progress<'p> {
         }
         if let Some(exporter) = &self.watched.exporter {
             let counters = counters(self.plan, total, self.watched.style.built_in);
-            let threads = u64::from(fleet.workers);
+            let threads = u64::from(concurrency.workers);
             let connections = u64::from(line.clients) * threads;
             exporter.publish(Now { run: self.run, counters, total, connections, threads });
         }
-        if self.plan.reconnect && sum.lost > self.last.lost {
+        if self.plan.recovery.reconnect && sum.lost > self.last.lost {
             self.say_lost(sum.lost - self.last.lost);
         }
         let before = std::mem::replace(&mut self.last, sum);
@@ -243,7 +243,7 @@ impl<'p> Progress<'p> {
 
     /// Connections were lost, and are being opened again.
     fn say_lost(&mut self, lost: u64) {
-        let delay = match self.plan.backoff {
+        let delay = match self.plan.recovery.backoff {
             Some(Backoff { first_ns, .. }) => format!("in {:.2} seconds", first_ns as f64 / 1e9),
             None => "at once".to_owned(),
         };
@@ -362,8 +362,10 @@ impl RunMonitor for Progress<'_> {
             self.say(&debug::of_plan(self.plan));
         }
         self.say(&format!("[RUN #{run}] Preparing benchmark client...\n"));
-        if let (Some(joining), Stop::AfterNs(ns)) = (self.plan.fleet.joining, self.plan.stop) {
-            let (clients, threads) = (self.clients(), self.plan.fleet.workers);
+        if let (Some(joining), Stop::AfterNs(ns)) =
+            (self.plan.load.concurrency.joining, self.plan.load.stop)
+        {
+            let (clients, threads) = (self.clients(), self.plan.load.concurrency.workers);
             self.say(&staircase::preview(run, joining, clients, threads, ns / NS_PER_S));
         }
         self.say(&format!("[RUN #{run}] Launching threads now...\n"));

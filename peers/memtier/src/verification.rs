@@ -3,7 +3,9 @@
 use anyhow::Result;
 use report::Run;
 use runner::{Observer, Snapshot};
-use workload::{Fleet, Mix, Pace, Pick, Plan, PlanParts, Share, Stop};
+use workload::{
+    Concurrency, Data, Load, Mix, Pace, PeerOptions, Pick, Plan, PlanParts, Recovery, Share, Stop,
+};
 
 use super::fault::{Fault, check_error};
 use super::items::Items;
@@ -17,7 +19,7 @@ pub(super) fn plan(options: &Options, items: &Items, load: &Plan) -> Result<Plan
     let count = match options.requests_each() {
         Some(each) => sets_of(load, each),
         // Nobody knows how far a run by time came: each item once.
-        None => load.dataset.as_ref().map_or(0, |items| items.len() as u64),
+        None => load.data.dataset.as_ref().map_or(0, |items| items.len() as u64),
     };
     if count == 0 {
         return Err(check_error("--data-verify: no SET is sent, so that nothing can be compared"));
@@ -28,22 +30,23 @@ pub(super) fn plan(options: &Options, items: &Items, load: &Plan) -> Result<Plan
         name: "memtier verification".to_owned(),
         sequence: vec![get_command(options, &items.key, 0)],
         mix: Some(Mix { operations: vec![operation], pick: Pick::InOrder }),
-        share: Share::PerConnection,
-        stop: Stop::Requests(count),
-        at_most_ns: None,
-        pace: Pace::Closed,
-        keys: keys.clone(),
-        fleet: Fleet {
-            workers: 1,
-            connections: 1,
-            joining: None,
-            spacing: None,
-            ..load.fleet.clone()
+        load: Load {
+            concurrency: Concurrency {
+                workers: 1,
+                connections: 1,
+                joining: None,
+                spacing: None,
+                ..load.load.concurrency.clone()
+            },
+            pace: Pace::Closed,
+            stop: Stop::Requests(count),
+            at_most_ns: None,
+            share: Share::PerConnection,
+            ..load.load.clone()
         },
-        verify: true,
-        fail_on_miss: true,
-        retry: None,
-        tells_failures: false,
+        data: Data { keys: keys.clone(), verify: true, fail_on_miss: true, ..load.data.clone() },
+        recovery: Recovery { retry: None, ..load.recovery.clone() },
+        peer: PeerOptions { each_failure: false, ..load.peer.clone() },
         ..(**load).clone()
     })
 }

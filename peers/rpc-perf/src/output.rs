@@ -206,7 +206,7 @@ impl Windows<'_> {
 
     /// The rate at a time, in requests per second; 0 without one.
     fn rate_at(&self, elapsed_ns: u64) -> u64 {
-        let planned = || self.plan.pace.schedule().map_or(0.0, |s| s.rate_at(elapsed_ns));
+        let planned = || self.plan.load.pace.schedule().map_or(0.0, |s| s.rate_at(elapsed_ns));
         self.rate.as_ref().map_or_else(planned, |rate| rate.at(elapsed_ns)) as u64
     }
 }
@@ -239,7 +239,7 @@ impl Observer for Windows<'_> {
 impl RunMonitor for Windows<'_> {
     fn begin(&mut self) -> Result<()> {
         self.file = self.metrics.as_ref().map(File::create).transpose()?;
-        let throttle = match (&self.rate, self.plan.pace.schedule()) {
+        let throttle = match (&self.rate, self.plan.load.pace.schedule()) {
             (Some(rate), _) => Throttle::Live(Arc::clone(rate)),
             (None, Some(_)) => Throttle::Shared,
             (None, None) => Throttle::Unlimited,
@@ -254,7 +254,7 @@ impl RunMonitor for Windows<'_> {
 
     fn end(&mut self, run: &Run) -> Result<bool> {
         let measurement = &run.measurement;
-        if let (Ending::Complete, Stop::AfterNs(ns)) = (&measurement.ending, self.plan.stop) {
+        if let (Ending::Complete, Stop::AfterNs(ns)) = (&measurement.ending, self.plan.load.stop) {
             self.tell_until(ns);
         }
         if let Some(file) = self.file.take() {

@@ -6,8 +6,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use report::rpc_perf::Role;
 use workload::{
-    Content, Fleet, KeyDist, KeySpace, Mix, Operation, Pick, PlanParts, SizeBy, Step, ValueSpec,
-    When,
+    Concurrency, Content, Data, KeyDist, KeySpace, Load, Mix, Operation, Pick, PlanParts, SizeBy,
+    Step, ValueSpec, When,
 };
 
 use super::commands::Writer;
@@ -56,16 +56,27 @@ pub(super) fn parts(config: &Config, base: &PlanParts) -> Result<(PlanParts, Vec
         Value::Bytes { len, .. } => u64::from(len),
         Value::Number => 19,
     });
+    let load = Load {
+        pace: config.ratelimit.pace(config.duration_s, seed)?,
+        seed,
+        concurrency: Concurrency {
+            renewed_per_s: config.client.reconnect_rate,
+            ..base.load.concurrency.clone()
+        },
+        ..base.load.clone()
+    };
+    let data = Data {
+        keys: operations.first().and_then(|operation| operation.keys.clone()).unwrap_or_default(),
+        payload_bytes: bytes.max().unwrap_or(0),
+        values,
+        ..base.data.clone()
+    };
     let parts = PlanParts {
         name: "rpc-perf".to_owned(),
         sequence: commands,
-        keys: operations.first().and_then(|operation| operation.keys.clone()).unwrap_or_default(),
         mix: Some(Mix { operations, pick: Pick::Drawn }),
-        pace: config.ratelimit.pace(config.duration_s, seed)?,
-        payload_bytes: bytes.max().unwrap_or(0),
-        values,
-        seed,
-        fleet: Fleet { renewed_per_s: config.client.reconnect_rate, ..base.fleet.clone() },
+        load,
+        data,
         ..base.clone()
     };
     Ok((parts, roles))

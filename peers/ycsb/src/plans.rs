@@ -220,35 +220,35 @@ fn complete(
     parts.name = format!("ycsb {phase} {binding}");
     parts.sequence = commands;
     parts.mix = Some(Mix { operations, pick: Pick::Drawn });
-    parts.keys = keys.clone();
-    parts.payload_bytes = u64::from(workload.lengths.largest());
+    parts.data.keys = keys.clone();
+    parts.data.payload_bytes = u64::from(workload.lengths.largest());
     let content = match arguments.binding {
         Binding::Redis => Content::Ycsb,
         Binding::Memcached => Content::YcsbJson,
     };
     let by = if workload.lengths.is_fixed() { SizeBy::Key } else { SizeBy::Request };
-    parts.values = Some(ValueSpec { sizes: workload.lengths.clone(), by, content });
-    parts.apart = true;
+    parts.data.values = Some(ValueSpec { sizes: workload.lengths.clone(), by, content });
+    parts.peer.separate_failures = true;
     if let Some(len) = workload.checked {
-        parts.checks = Some(CheckedValues { len, key: super::redis::named(workload) });
+        parts.peer.checks = Some(CheckedValues { len, key: super::redis::named(workload) });
     }
     if amount.operations > 0 && amount.seconds > 0 {
-        parts.at_most_ns = Some(amount.seconds * NS_PER_S);
+        parts.load.at_most_ns = Some(amount.seconds * NS_PER_S);
     }
     if amount.operations == 0 {
-        parts.stop = Stop::AfterNs(amount.seconds * NS_PER_S);
+        parts.load.stop = Stop::AfterNs(amount.seconds * NS_PER_S);
     }
     let keeps_going =
         arguments.properties.flag("core_workload_insertion_keep_going_on_error", false);
     if arguments.phase == Phase::Load {
-        parts.retry = retry(&arguments.properties)?.or(parts.retry);
+        parts.recovery.retry = retry(&arguments.properties)?.or(parts.recovery.retry);
     }
-    parts.on_error = match arguments.phase {
+    parts.recovery.on_error = match arguments.phase {
         Phase::Load if !keeps_going => OnError::Stop,
         Phase::Load | Phase::Run => OnError::Count,
     };
     if results::kind(&arguments.properties)?.is_raw() {
-        parts.logged = report::ycsb::logged(&parts);
+        parts.peer.logged = report::ycsb::logged(&parts);
     }
     Ok(parts)
 }

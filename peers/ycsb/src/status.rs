@@ -103,7 +103,7 @@ impl<'p> Status<'p> {
 
     /// As if the rest went as fast as what is done.
     fn left_s(&self, now_ns: u64) -> Option<u64> {
-        let Stop::Requests(_) = self.plan.stop else { return None };
+        let Stop::Requests(_) = self.plan.load.stop else { return None };
         let left = self.plan.own_requests()?.saturating_sub(self.operations);
         let rate = self.operations as f64 / (now_ns as f64 / 1e9);
         (left > 0 && self.operations > 0).then(|| (left as f64 / rate).ceil() as u64)

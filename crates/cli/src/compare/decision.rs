@@ -23,7 +23,7 @@ pub(super) fn sides(
     let is_memcache: Vec<bool> = words.iter().map(|word| word.is_memcache(asked)).collect();
     let mixed = is_memcache.windows(2).any(|pair| pair[0] != pair[1]);
     let (loads, job) = if mixed { said(typed, words, asked)? } else { alike(typed, words)? };
-    if slo.is_some() && loads.iter().any(|(_, plans)| plans[0].pace.schedule().is_none()) {
+    if slo.is_some() && loads.iter().any(|(_, plans)| plans[0].load.pace.schedule().is_none()) {
         return Err(UsageError(
             "--slo: a target is kept at a rate; name it with --rps, such as --rps 30k".to_owned(),
         ));
@@ -31,10 +31,10 @@ pub(super) fn sides(
     let load = |(name, plans): (String, Vec<Plan>)| -> Result<DecisionLoad, UsageError> {
         let limit = |plan: &Plan| {
             let mut parts: PlanParts = (**plan).clone();
-            (parts.pace, parts.fleet.window) = (Pace::Closed, Window::Batch);
+            (parts.load.pace, parts.load.concurrency.window) = (Pace::Closed, Window::Batch);
             parts.build().map_err(|error| UsageError(error.to_string()))
         };
-        let open = plans.iter().all(|plan| plan.pace.schedule().is_some());
+        let open = plans.iter().all(|plan| plan.load.pace.schedule().is_some());
         let limits = if open { plans.iter().map(limit).collect::<Result<_, _>>()? } else { vec![] };
         Ok(DecisionLoad { name, plans, limits })
     };

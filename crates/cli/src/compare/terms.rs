@@ -129,8 +129,9 @@ pub(super) fn equal(
         let name = name.filter(|_| !plan.named).unwrap_or_else(|| plan.name.clone());
         let value = own_value(&plan).unwrap_or_else(|| stored.clone());
         // Of one seed, so that what one test has stored another finds.
-        let seed = *seed.get_or_insert(plan.seed);
-        let load = PlanParts { setup: Vec::new(), seed, ..(*plan).clone() };
+        let seed = *seed.get_or_insert(plan.load.seed);
+        let mut load = PlanParts { setup: Vec::new(), ..(*plan).clone() };
+        load.load.seed = seed;
         let test = Test { name, load, value };
         for side in &sides {
             let said = test.load.said_in(side.protocol, side.target.clone(), &test.value);

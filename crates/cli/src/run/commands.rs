@@ -8,7 +8,7 @@ use std::sync::Arc;
 use report::Persona;
 use workload::command_line::{TypedOperation, TypedStep, split_operations};
 use workload::{
-    Arg, CacheCommand, CommandSpec, Dataset, KeyDist, KeySpace, Mix, Operation, Pick, Piece,
+    Arg, CacheCommand, CommandSpec, Data, Dataset, KeyDist, KeySpace, Mix, Operation, Pick, Piece,
     PlanParts, ProtocolKind, Step, limits, secret,
 };
 
@@ -108,13 +108,13 @@ pub(super) fn given(base: PlanParts, options: &Options, given: Given) -> Result<
     }
     let Given { name, mut operations, stepped, translated, loaded_by, .. } = given;
     let dataset = dataset_of(options)?;
-    let values = (base.values.is_some(), base.payload_bytes as u32);
+    let values = (base.data.values.is_some(), base.data.payload_bytes as u32);
     let mut reading = Reading::of(options, base.protocol, dataset.as_ref(), values);
     (reading.replies, reading.translated) = (stepped, translated);
     let mut sequence = Vec::new();
     let mut sizes = Vec::new();
     for GivenOperation { typed, places, keys, .. } in &mut operations {
-        let space = keys.as_ref().unwrap_or(&base.keys);
+        let space = keys.as_ref().unwrap_or(&base.data.keys);
         // A walk through the range inserts the keys of the range.
         if stepped && inserts(typed)? && space.draw != KeyDist::SEQUENTIAL {
             *keys = Some(KeySpace { draw: KeyDist::INSERT, ..space.clone() });
@@ -146,19 +146,23 @@ pub(super) fn given(base: PlanParts, options: &Options, given: Given) -> Result<
     }
     let weights = operations.iter().map(|operation| u64::from(operation.typed.weight));
     let sum = weights.clone().zip(sizes).map(|(weight, size)| weight * size).sum::<u64>();
-    Ok(PlanParts {
-        name,
+    let data = Data {
         // The peers' payload is all that a command of this kind sends.
         payload_bytes: match stepped {
-            true => base.payload_bytes,
+            true => base.data.payload_bytes,
             false => sum / weights.sum::<u64>().max(1),
         },
-        sequence,
         loaded_by,
+        dataset: dataset.map(Arc::new),
+        ..base.data
+    };
+    Ok(PlanParts {
+        name,
+        sequence,
+        data,
         // Keys of its own are an operation's, though there is but one.
         mix: (mixed || operations.iter().any(|operation| operation.keys.is_some()))
             .then(|| mix(&operations, options.data.order.clone().unwrap_or_default())),
-        dataset: dataset.map(Arc::new),
         read_only: also.iter().map(|number| number - 1).collect(),
         ..base
     })

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use workload::{Backoff, Fleet, Joining, Reopening, Spacing};
+use workload::{Backoff, Concurrency, Joining, Reopening, Spacing};
 
 use super::values::{count_in, milliseconds, nanoseconds, small_count};
 
@@ -58,13 +58,13 @@ impl Connecting {
     }
 
     /// The same connections, opened and closed as it says.
-    pub(super) fn of(&self, fleet: Fleet) -> Fleet {
-        Fleet {
+    pub(super) fn of(&self, concurrency: Concurrency) -> Concurrency {
+        Concurrency {
             requests_each: self.requests_per_connection.unwrap_or(0),
             renewed_per_s: self.renew.unwrap_or(0),
             joining: self.join,
             spacing: self.connect_spacing,
-            ..fleet
+            ..concurrency
         }
     }
 

@@ -4,7 +4,8 @@
 use workload::cache_words::LIFETIME_MAX_S;
 use workload::memcache_suite::{KEYS_DEFAULT, MEMCACHE_SUITE, MemcacheShape, MemcacheTest};
 use workload::{
-    CommandSpec, Lifetime, Mix, Operation, Pick, Plan, PlanParts, ProtocolKind, Step, Stop, When,
+    CommandSpec, Data, Lifetime, Mix, Operation, Pick, Plan, PlanParts, ProtocolKind, Step, Stop,
+    When,
 };
 
 use super::options::{Options, ServerOptions};
@@ -64,15 +65,15 @@ pub(super) fn stores(command: &CommandSpec) -> bool {
 pub(super) fn suite(base: &PlanParts, options: &Options) -> Result<Vec<PlanParts>, String> {
     let tests = chosen(options.data.tests.as_deref(), base.protocol)?;
     let shape = MemcacheShape {
-        value_len: base.payload_bytes as u32,
-        requests: match base.stop {
+        value_len: base.data.payload_bytes as u32,
+        requests: match base.load.stop {
             Stop::Requests(n) => Some(n),
             Stop::AfterNs(_) => None,
         },
-        seed: base.seed,
+        seed: base.load.seed,
         lifetime: options.data.ttl,
     };
-    let filled = base.keys.range.unwrap_or(KEYS_DEFAULT);
+    let filled = base.data.keys.range.unwrap_or(KEYS_DEFAULT);
     if filled > FILLED_MAX && tests.iter().any(|test| test.fill(&shape).is_some()) {
         return Err(format!(
             "-r {filled}: memcached tests store every key before they read it, up to \
@@ -83,7 +84,7 @@ pub(super) fn suite(base: &PlanParts, options: &Options) -> Result<Vec<PlanParts
 }
 
 fn parts(base: &PlanParts, test: &MemcacheTest, shape: &MemcacheShape) -> PlanParts {
-    let varies = base.values.is_some();
+    let varies = base.data.values.is_some();
     let valued = |command: CommandSpec| match varies {
         true => command.with_values(),
         false => command,
@@ -94,7 +95,7 @@ fn parts(base: &PlanParts, test: &MemcacheTest, shape: &MemcacheShape) -> PlanPa
         setup: test.fill(shape).map(valued).into_iter().collect(),
         mix: (commands.len() > 1).then(|| in_turn(test.name, commands.len())),
         sequence: commands.into_iter().map(valued).collect(),
-        keys: test.keys(&base.keys, shape),
+        data: Data { keys: test.keys(&base.data.keys, shape), ..base.data.clone() },
         ..base.clone()
     }
 }
@@ -143,7 +144,7 @@ pub(super) fn complete(parts: &mut PlanParts, requests_given: bool) -> Result<()
         return Err("flag q (quiet) works with one server only; remove it".to_owned());
     }
     let len = parts.requests_per_number() as u64;
-    if let (true, Stop::Requests(n)) = (quiet, parts.stop)
+    if let (true, Stop::Requests(n)) = (quiet, parts.load.stop)
         && n % len != 0
     {
         let whole = n.div_ceil(len) * len;
@@ -153,7 +154,7 @@ pub(super) fn complete(parts: &mut PlanParts, requests_given: bool) -> Result<()
                  one has {len} commands; use -n {whole}"
             ));
         }
-        parts.stop = Stop::Requests(whole);
+        parts.load.stop = Stop::Requests(whole);
     }
     Ok(())
 }

@@ -47,7 +47,7 @@ pub(super) fn job(
     let workload = opened(typed, name)?;
     let mut job: Option<Job> = None;
     for phase in chosen(typed, &workload)? {
-        let seed = job.as_ref().and_then(|job| job.plans.first()).map(|plan| plan.seed as i64);
+        let seed = job.as_ref().and_then(|job| job.plans.first()).map(|plan| plan.load.seed as i64);
         let next = job_of(typed, &workload, &phase, seed, change)?;
         match &mut job {
             Some(job) => job.plans.extend(next.plans),

@@ -7,8 +7,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use report::{FormatOptions, Persona};
 use workload::suite::{FCALL_KEYS_MAX, FUNCTIONS_MAX, Origin, SUITE, SuiteShape, SuiteTest, names};
 use workload::{
-    Arrivals, Endpoint, Fleet, Lifetime, OnError, Pace, Plan, PlanParts, Schedule, Share, Stop,
-    Window, limits,
+    Arrivals, Concurrency, Data, Endpoint, Lifetime, Load, OnError, Pace, Plan, PlanParts,
+    Recording, Recovery, Schedule, Share, Stop, Window, limits,
 };
 
 use super::commands::Given;
@@ -83,20 +83,20 @@ pub(super) fn job(
             return Err(format!("{option} {given}: the maximum is {most}"));
         }
     }
-    let value_len = base.payload_bytes as u32;
+    let value_len = base.data.payload_bytes as u32;
     let requests_given = options.load.requests.is_some();
     let is_memcache = base.protocol.is_memcache();
     if is_memcache {
         memcache::check_lifetime(options.data.ttl)?;
     }
-    let varies = base.values.is_some();
+    let varies = base.data.values.is_some();
     let mut parts: Vec<PlanParts> = if suite && is_memcache {
         memcache::suite(&base, &options)?
     } else if suite {
         let shape = SuiteShape {
             value_len,
             value_skip: 0,
-            randomised: base.keys.range.is_some(),
+            randomised: base.data.keys.range.is_some(),
             functions: options.data.num_functions,
             fcall_keys: options.data.num_keys_in_fcall,
             redis_zadd: persona == Persona::Redis,
@@ -159,7 +159,7 @@ pub(super) fn job(
 }
 
 fn depth(parts: &PlanParts) -> u32 {
-    parts.fleet.pipeline_depth
+    parts.load.concurrency.pipeline_depth
 }
 
 /// Refuses what is of a single test where there are so many.
@@ -301,70 +301,61 @@ fn base(
     let reconnect = load.reconnect.map_or(by_time, |arg| arg == YesNo::Yes);
     let pipeline = load.pipeline.unwrap_or(1).max(1);
     load.connecting.check(load.keep_alive != 0, reconnect)?;
-    let fleet = Fleet {
+    let concurrency = Concurrency {
         workers: threads.clamp(1, i64::from(limits::WORKERS_MAX)) as u16,
         multi_thread: threads > 0,
         connections: load.clients,
         pipeline_depth: u32::try_from(pipeline).unwrap_or(u32::MAX),
         window,
         keep_alive: load.keep_alive != 0,
-        requests_each: 0,
-        renewed_per_s: 0,
         cpus: cpu_list("--cpus", load.cpus.as_deref())?,
-        joining: None,
-        spacing: None,
+        ..Concurrency::default()
     };
     Ok(PlanParts {
-        name: String::new(),
-        named: false,
         target,
         protocol: protocol(&options.server)?,
         engine: load.engine.into(),
-        fleet: load.connecting.of(fleet),
-        pace,
-        warmup_ns: nanoseconds(load.warmup.unwrap_or_default()),
-        stop,
-        setup: Vec::new(),
-        sequence: Vec::new(),
-        mix: None,
-        share: if load.per_connection { Share::PerConnection } else { Share::OneBudget },
-        keys: keys::space(data)?,
-        dataset: None,
-        payload_bytes: u64::from(value_len),
-        values,
-        fill: None,
-        fill_lifetime: None,
-        loaded_by: None,
-        verify: data.verify,
-        fail_on_miss: data.fail_on_miss,
-        on_error: match results.on_error {
-            Some(on_error) => on_error.into(),
-            // Who stands an outage stands the errors of a server that has just come back.
-            None if reconnect => OnError::Count,
-            None => OnError::Stop,
+        load: Load {
+            concurrency: load.connecting.of(concurrency),
+            pace,
+            warmup_ns: nanoseconds(load.warmup.unwrap_or_default()),
+            stop,
+            at_most_ns: load.time_limit.map(nanoseconds),
+            share: if load.per_connection { Share::PerConnection } else { Share::OneBudget },
+            seed: match data.seed {
+                Some(seed) => seed as u64,
+                // The shares of a plan must draw from one stream, wherever they run.
+                None if load.shard.is_some() => 1,
+                None => seed_of_now(),
+            },
+            shard: load.shard.unwrap_or_default(),
         },
-        reconnect,
-        backoff: load.connecting.backoff(),
-        reopening: load.connecting.reopening(),
-        retry: None,
-        tells_failures: false,
-        timeout_ns: load.timeout.map(nanoseconds),
-        precision: precision(results.precision),
-        first_byte: results.first_byte,
-        apart: false,
-        by_place: false,
-        read_only: Vec::new(),
-        by_connection: false,
-        logged: Vec::new(),
-        at_most_ns: load.time_limit.map(nanoseconds),
-        checks: None,
-        seed: match data.seed {
-            Some(seed) => seed as u64,
-            // The shares of a plan must draw from one stream, wherever they run.
-            None if load.shard.is_some() => 1,
-            None => seed_of_now(),
+        data: Data {
+            keys: keys::space(data)?,
+            payload_bytes: u64::from(value_len),
+            values,
+            verify: data.verify,
+            fail_on_miss: data.fail_on_miss,
+            ..Data::default()
         },
-        shard: load.shard.unwrap_or_default(),
+        recording: Recording {
+            precision: precision(results.precision),
+            first_byte: results.first_byte,
+        },
+        recovery: Recovery {
+            on_error: match results.on_error {
+                Some(on_error) => on_error.into(),
+                // Who stands an outage stands the errors of a server that has just come back.
+                None if reconnect => OnError::Count,
+                None => OnError::Stop,
+            },
+            timeout_ns: load.timeout.map(nanoseconds),
+            retry: None,
+            reconnect,
+            backoff: load.connecting.backoff(),
+            reopening: load.connecting.reopening(),
+        },
+        ..PlanParts::default()
     })
 }
 
@@ -395,7 +386,7 @@ fn suite_parts(
     lifetime: Option<Lifetime>,
 ) -> PlanParts {
     let command = test.command(shape);
-    let command = if base.values.is_some() { command.with_values() } else { command };
+    let command = if base.data.values.is_some() { command.with_values() } else { command };
     let command = match lifetime {
         Some(lifetime) => command.with_lifetime(lifetime),
         None => command,

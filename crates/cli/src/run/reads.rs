@@ -1,7 +1,7 @@
 //! `--fill`, `--hit-ratio` and `--verify`: what a test reads is there, or a share of it, or is compared.
 
 use workload::command_line::split_operations;
-use workload::{CommandSpec, KeySpace, PlanParts, ProtocolKind, limits};
+use workload::{CommandSpec, Data, KeySpace, PlanParts, ProtocolKind, limits};
 
 use super::commands::Reading;
 use super::options::Options;
@@ -47,7 +47,7 @@ fn fill(
     values: (bool, u32),
 ) -> Result<(), String> {
     let protocol = parts.first().map_or(ProtocolKind::Resp2, |parts| parts.protocol);
-    let dataset = parts.first().and_then(|parts| parts.dataset.clone());
+    let dataset = parts.first().and_then(|parts| parts.data.dataset.clone());
     let mut reading = Reading::of(options, protocol, dataset.as_deref(), values);
     let with = match &options.data.fill_with {
         None => Vec::new(),
@@ -62,7 +62,7 @@ fn fill(
     };
     let mut any = false;
     for parts in parts {
-        (parts.fill, parts.fill_lifetime) = (Some(with.clone()), options.data.ttl);
+        (parts.data.fill, parts.data.fill_lifetime) = (Some(with.clone()), options.data.ttl);
         let fill = parts.filled_by();
         any |= !fill.parts.is_empty();
         // What fills has keys and values as what it is for.
@@ -97,7 +97,7 @@ fn fill(
 /// The share is none, or what is read is changed too, and would be there, or gone, from then on.
 fn hit(parts: &mut PlanParts, share: &str, drawn: bool) -> Result<bool, String> {
     let fault = |why: String| format!("--hit-ratio: {why}");
-    let PlanParts { sequence, mix, keys, protocol, .. } = parts;
+    let PlanParts { sequence, mix, data: Data { keys, .. }, protocol, .. } = parts;
     let hitting = |keys: &KeySpace| -> Result<KeySpace, String> {
         let draw = keys.draw.clone().with_hits(share).map_err(fault)?;
         if keys.range.is_none_or(|range| range > MISSING_MAX) {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use workload::quantity::counted;
-use workload::{Mix, Operation, Pick, PlanParts, RowBy, Step, Stop, When};
+use workload::{Data, Load, Mix, Operation, Pick, PlanParts, RowBy, Step, Stop, When};
 
 use super::options::Options;
 use crate::captured::{self, Recorded, Scripts};
@@ -91,14 +91,17 @@ pub(super) fn parts(
     });
     let mix = Mix { operations: named.collect(), pick: Pick::Row };
     let load = &options.load;
-    let told = load.requests.is_some() || matches!(base.stop, Stop::AfterNs(_));
+    let told = load.requests.is_some() || matches!(base.load.stop, Stop::AfterNs(_));
     Ok(PlanParts {
         name: format!("replay {}", path.display()),
         mix: Some(mix),
         sequence: operations.into_iter().map(|(command, ..)| command).collect(),
-        dataset: Some(Arc::new(rows)),
-        payload_bytes: bytes as u64 / count,
-        stop: if told { base.stop } else { Stop::Requests(count) },
+        load: Load { stop: if told { base.load.stop } else { Stop::Requests(count) }, ..base.load },
+        data: Data {
+            dataset: Some(Arc::new(rows)),
+            payload_bytes: bytes as u64 / count,
+            ..base.data
+        },
         ..base
     })
 }

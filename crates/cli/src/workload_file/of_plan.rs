@@ -13,7 +13,7 @@ pub(crate) fn of_plan(plan: &Plan) -> Workload {
     let mut names = BTreeSet::new();
     let mut operations = Vec::new();
     for (operation, span) in plan.mix.iter().flat_map(|mix| mix.spans()) {
-        let drawn = operation.keys.as_ref().unwrap_or(&plan.keys);
+        let drawn = operation.keys.as_ref().unwrap_or(&plan.data.keys);
         let inserts = drawn.draw == KeyDist::INSERT;
         let keys = match inserts {
             // Its command says so.

@@ -119,7 +119,7 @@ impl Asking<'_, Client> {
     /// An argument as it could be sent. Numbers are those of the argument's place, so that two
     /// arguments with numbers of their own differ.
     fn sample(&self, arg: &Arg, place: usize) -> Vec<u8> {
-        let digits = self.plan.keys.range.map(|_| self.plan.keys.digits());
+        let digits = self.plan.data.keys.range.map(|_| self.plan.data.keys.digits());
         let mut out = Vec::new();
         for piece in &arg.pieces {
             match (piece, digits) {
@@ -138,7 +138,7 @@ impl Asking<'_, Client> {
                 }
                 (Piece::Tag, _) => out.extend_from_slice(argument::TAG_PLACEHOLDER),
                 (Piece::Field(column), _) => {
-                    let cell = self.plan.dataset.as_ref().map(|d| d.cell(0, *column));
+                    let cell = self.plan.data.dataset.as_ref().map(|d| d.cell(0, *column));
                     out.extend_from_slice(cell.unwrap_or_default());
                 }
                 (Piece::Number(slot), None) => {

@@ -16,7 +16,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use engine::Address;
 use measure::{Ending, WorkerUse};
 use sink::{EngineChoice, Listener, MemcacheReplies, Replies, Served};
-use workload::{Endpoint, EngineKind, Fleet, Plan, PlanParts, Target};
+use workload::{Concurrency, Endpoint, EngineKind, Load, Plan, PlanParts, Target};
 
 use crate::execute::say;
 use crate::signals;
@@ -64,7 +64,7 @@ impl Transport {
 /// What kept a cell from being measured, in words for a person.
 pub(crate) fn calibrate(job: &Calibration) -> Result<End> {
     let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
-    let connections = job.plan.fleet.connections;
+    let connections = job.plan.load.concurrency.connections;
     allow_open_files(connections)?;
     let (engines, notes) = engines(job.engine)?;
     let place = Place::find();
@@ -113,7 +113,7 @@ impl Measuring<'_> {
     fn cell(self, listener: Listener, transport: Transport, depth: u32) -> Result<Option<Cell>> {
         let address = listener.address().clone();
         let plan = self.varied(&address, depth)?;
-        let (connections_max, stop) = (plan.fleet.connections, AtomicBool::new(false));
+        let (connections_max, stop) = (plan.load.concurrency.connections, AtomicBool::new(false));
         let (measured, served) = thread::scope(|scope| {
             let serve = || -> std::io::Result<Served> {
                 self.place.take_sinks()?;
@@ -182,16 +182,17 @@ impl Measuring<'_> {
             Address::Unix(path) => Endpoint::Unix(path.clone()),
         };
         let target = Target { endpoint, ..self.plan.target.clone() };
-        let fleet = Fleet {
+        let concurrency = Concurrency {
             pipeline_depth: depth,
             cpus: self.place.cpus.map(|cpus| cpus.client).into_iter().collect(),
-            ..self.plan.fleet.clone()
+            ..self.plan.load.concurrency.clone()
         };
         let engine = match self.engine {
             EngineChoice::Uring => EngineKind::Uring,
             EngineChoice::Epoll => EngineKind::Epoll,
         };
-        Ok(PlanParts { target, fleet, engine, ..PlanParts::clone(self.plan) }.build()?)
+        let load = Load { concurrency, ..self.plan.load.clone() };
+        Ok(PlanParts { target, engine, load, ..PlanParts::clone(self.plan) }.build()?)
     }
 }
 

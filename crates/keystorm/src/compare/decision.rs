@@ -240,7 +240,7 @@ fn question(
         candidate
     };
     let plan = &load.plans[0];
-    let rate_rps = plan.pace.schedule().and_then(|schedule| schedule.rate_per_s());
+    let rate_rps = plan.load.pace.schedule().and_then(|schedule| schedule.rate_per_s());
     Question {
         name: load.name.clone(),
         rate_rps: rate_rps.map(|rate| plan.own_rate_per_s(rate)),

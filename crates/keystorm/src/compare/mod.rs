@@ -234,7 +234,7 @@ fn how(
     own: [bool; 2],
     pins: Option<&Pins>,
 ) -> String {
-    let each = match plan.stop {
+    let each = match plan.load.stop {
         Stop::Requests(n) => quantity::counted(n, "request"),
         Stop::AfterNs(ns) => format!("{} s", ns as f64 / 1e9),
     };

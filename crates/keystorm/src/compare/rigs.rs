@@ -194,14 +194,16 @@ fn whole(shares: &[Plan]) -> Result<Plan> {
     let Some((first, others)) = shares.split_first() else { bail!("there is no share of a load") };
     let mut parts: PlanParts = (**first).clone();
     for other in others {
-        parts.fleet.workers = parts.fleet.workers.saturating_add(other.fleet.workers);
-        parts.fleet.connections += other.fleet.connections;
-        parts.fleet.cpus.extend(&other.fleet.cpus);
-        parts.keys.range = parts.keys.range.zip(other.keys.range).map(|(a, b)| a.saturating_add(b));
-        if let (Stop::Requests(a), Stop::Requests(b)) = (parts.stop, other.stop) {
-            parts.stop = Stop::Requests(a.saturating_add(b));
+        parts.load.concurrency.workers =
+            parts.load.concurrency.workers.saturating_add(other.load.concurrency.workers);
+        parts.load.concurrency.connections += other.load.concurrency.connections;
+        parts.load.concurrency.cpus.extend(&other.load.concurrency.cpus);
+        parts.data.keys.range =
+            parts.data.keys.range.zip(other.data.keys.range).map(|(a, b)| a.saturating_add(b));
+        if let (Stop::Requests(a), Stop::Requests(b)) = (parts.load.stop, other.load.stop) {
+            parts.load.stop = Stop::Requests(a.saturating_add(b));
         }
     }
-    parts.fleet.multi_thread = parts.fleet.workers > 1;
+    parts.load.concurrency.multi_thread = parts.load.concurrency.workers > 1;
     Ok(parts.build()?)
 }

@@ -207,8 +207,8 @@ fn announce<'b>(
     paired_loads.extend(later);
     let seconds = |paired: &&PairedLoad| {
         let plan = paired.sides[0].first()?;
-        match plan.stop {
-            Stop::AfterNs(ns) => Some((ns + plan.warmup_ns) as f64 / 1e9),
+        match plan.load.stop {
+            Stop::AfterNs(ns) => Some((ns + plan.load.warmup_ns) as f64 / 1e9),
             Stop::Requests(_) => None,
         }
     };

@@ -25,11 +25,11 @@ impl Family {
     pub(super) fn of(key: &Arg, plan: &Plan) -> Option<Self> {
         let mut parts: Vec<Part> = Vec::new();
         for piece in &key.pieces {
-            let part = match (piece, plan.keys.range) {
+            let part = match (piece, plan.data.keys.range) {
                 (Piece::Bytes(bytes), _) => Part::Text(bytes.clone()),
                 (Piece::Number(slot), None) => Part::Text(placeholder(*slot).as_bytes().to_vec()),
                 (Piece::Number(_), Some(range)) if !parts.iter().any(Part::is_number) => {
-                    Part::Number { below: range.max(1), digits: plan.keys.digits() }
+                    Part::Number { below: range.max(1), digits: plan.data.keys.digits() }
                 }
                 (Piece::Tag, _) => Part::Tag,
                 _ => return None,

@@ -27,11 +27,11 @@ pub(crate) struct Progress {
 
 /// The seconds that a plan is to take; 1 where it ends by count.
 pub(crate) fn planned_s(plan: &Plan) -> f64 {
-    let stop_s = match plan.stop {
+    let stop_s = match plan.load.stop {
         Stop::AfterNs(ns) => ns as f64 / 1e9,
         Stop::Requests(_) => 1.0,
     };
-    stop_s + plan.warmup_ns as f64 / 1e9
+    stop_s + plan.load.warmup_ns as f64 / 1e9
 }
 
 impl Progress {

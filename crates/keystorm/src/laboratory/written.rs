@@ -278,11 +278,11 @@ fn value_bytes(command: &CommandSpec, key: usize, plan: &Plan) -> u64 {
     let pieces = command.args.iter().skip(key + 1).flat_map(|arg| &arg.pieces);
     let bytes = pieces.map(|piece| match piece {
         Piece::Bytes(bytes) => bytes.len() as u64,
-        Piece::Number(_) => plan.keys.digits() as u64,
+        Piece::Number(_) => plan.data.keys.digits() as u64,
         Piece::Fill { len, .. } => u64::from(*len),
-        Piece::Value | Piece::Lifetime(_) | Piece::Reply { .. } => plan.payload_bytes,
+        Piece::Value | Piece::Lifetime(_) | Piece::Reply { .. } => plan.data.payload_bytes,
         Piece::Derived(Derived::Checked { len, .. }) => u64::from(*len),
-        Piece::Derived(_) => plan.keys.digits() as u64,
+        Piece::Derived(_) => plan.data.keys.digits() as u64,
         Piece::Secret(_) | Piece::Field(_) | Piece::Tag | Piece::Cas => 0,
     });
     bytes.sum()

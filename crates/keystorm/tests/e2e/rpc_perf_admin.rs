@@ -199,7 +199,7 @@ fn the_rate_changes_while_the_run_goes_on_in_all_its_threads() {
     running.wait().ok();
     let record = Record::from_json(&fs::read(&json).unwrap()).unwrap();
     let run = record.load().unwrap().runs.remove(0);
-    let schedule = run.plan.pace.schedule().unwrap();
+    let schedule = run.plan.load.pace.schedule().unwrap();
     let rates: Vec<f64> = schedule.stages.iter().map(|stage| stage.from_per_s).collect();
     assert_eq!(rates, [2.0, 3000.0, 1.0]);
     let lateness = run.measurement.total.lateness.as_ref().unwrap();
@@ -227,7 +227,7 @@ fn a_rate_of_0_is_no_limit_until_another_is_set() {
     running.wait().ok();
     let record = Record::from_json(&fs::read(&json).unwrap()).unwrap();
     let run = record.load().unwrap().runs.remove(0);
-    let schedule = run.plan.pace.schedule().unwrap();
+    let schedule = run.plan.load.pace.schedule().unwrap();
     let stages: Vec<_> = schedule.stages.iter().map(|s| (s.to_per_s, s.unlimited)).collect();
     assert_eq!(stages, [(20.0, false), (0.0, true), (30.0, false)]);
     let lateness = run.measurement.total.lateness.as_ref().unwrap();

@@ -50,7 +50,7 @@ fn a_survey_of_a_spawned_server_has_every_chapter() {
     assert_eq!(beside, ["Redis", "memcached", "Redis", "memcached"]);
     let runs = survey.load().unwrap();
     let sizes: Vec<u64> =
-        points("payload").iter().map(|p| runs[p.tests[0]].plan.payload_bytes).collect();
+        points("payload").iter().map(|p| runs[p.tests[0]].plan.data.payload_bytes).collect();
     assert_eq!(sizes, [10, 10, 1000, 1000, 100_000, 100_000]);
     let transports = points("transport").iter().map(|p| &runs[p.tests[0]].plan.target.endpoint);
     let unix = |endpoint: &&Endpoint| matches!(endpoint, Endpoint::Spawned { unix: true, .. });

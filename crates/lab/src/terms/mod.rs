@@ -79,9 +79,10 @@ pub fn pinned(plan: &Plan, pins: Option<&Pins>) -> Result<Plan, String> {
     {
         cpus.clone_from(&place.servers);
     }
-    if parts.fleet.cpus.is_empty() {
+    if parts.load.concurrency.cpus.is_empty() {
         let turns = place.client.iter().copied().cycle();
-        parts.fleet.cpus = turns.take(usize::from(parts.fleet.workers)).collect();
+        parts.load.concurrency.cpus =
+            turns.take(usize::from(parts.load.concurrency.workers)).collect();
     }
     parts.build().map_err(|error| error.to_string())
 }
@@ -90,7 +91,8 @@ pub fn pinned(plan: &Plan, pins: Option<&Pins>) -> Result<Plan, String> {
 /// nothing on disk. One that was given is itself.
 #[must_use]
 pub fn started_alike(side: &Side, load: &PlanParts) -> Target {
-    let depth = u64::from(load.fleet.pipeline_depth).saturating_mul(load.sequence.len() as u64);
+    let depth =
+        u64::from(load.load.concurrency.pipeline_depth).saturating_mul(load.sequence.len() as u64);
     Start::Core.targets(side, &[], depth).swap_remove(0)
 }
 
@@ -233,7 +235,8 @@ impl Wish {
             for (share, called) in RATES {
                 let rate = (best * share).round().max(1.0);
                 let mut load = test.load.clone();
-                (load.pace, load.fleet.window) = (Pace::constant(rate), Window::Rolling);
+                (load.load.pace, load.load.concurrency.window) =
+                    (Pace::constant(rate), Window::Rolling);
                 let test = Test {
                     name: format!("{} at {rate:.0} requests/s, {called}", test.name),
                     load,
@@ -409,7 +412,7 @@ impl Wish {
     /// Commands that a connection has in flight at most.
     fn depth(&self) -> u64 {
         let of = |test: &Test| {
-            u64::from(test.load.fleet.pipeline_depth)
+            u64::from(test.load.load.concurrency.pipeline_depth)
                 .saturating_mul(test.load.sequence.len() as u64)
         };
         self.tests.iter().map(of).max().unwrap_or(1)

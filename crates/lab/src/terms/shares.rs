@@ -46,23 +46,26 @@ impl Shares<'_> {
                 let own = CacheCommand::read(command)?.prefixed(&format!("s{share}:"));
                 *command = own.said_in(whole.protocol)?;
             }
-            load.keys.range = load.keys.range.map(part);
-            if let Stop::Requests(n) = load.stop {
-                load.stop = Stop::Requests(part(n));
+            load.data.keys.range = load.data.keys.range.map(part);
+            if let Stop::Requests(n) = load.load.stop {
+                load.load.stop = Stop::Requests(part(n));
             }
-            load.fleet.connections = part(load.fleet.connections.into()) as u32;
-            load.seed = load.seed.wrapping_add(share as u64);
+            load.load.concurrency.connections =
+                part(load.load.concurrency.connections.into()) as u32;
+            load.load.seed = load.load.seed.wrapping_add(share as u64);
         }
         let as_asked = self.wish.threads_given || self.place.client.is_empty();
         let threads = match as_asked {
-            true => usize::from(load.fleet.workers),
+            true => usize::from(load.load.concurrency.workers),
             false => self.place.client.len(),
         };
-        let threads = (threads / count).clamp(1, load.fleet.connections.clamp(1, 500) as usize);
-        (load.fleet.workers, load.fleet.multi_thread) = (threads as u16, threads > 1);
+        let threads =
+            (threads / count).clamp(1, load.load.concurrency.connections.clamp(1, 500) as usize);
+        (load.load.concurrency.workers, load.load.concurrency.multi_thread) =
+            (threads as u16, threads > 1);
         if !self.place.client.is_empty() {
             let turns = self.place.client.iter().copied().cycle();
-            load.fleet.cpus = turns.skip(share * threads).take(threads).collect();
+            load.load.concurrency.cpus = turns.skip(share * threads).take(threads).collect();
         }
         Ok(load)
     }

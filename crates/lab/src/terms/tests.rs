@@ -27,11 +27,8 @@ fn test(words: &[&str]) -> Test {
         "keys":{"range":1000,"draw":"uniform"},"payload_bytes":3,"on_error":"stop","precision":3,
         "first_byte":false,"seed":7}"#;
     let plan: Plan = serde_json::from_str(plan).unwrap();
-    let load = PlanParts {
-        sequence: vec![CommandSpec::parse(words)],
-        keys: KeySpace { range: Some(1000), ..KeySpace::default() },
-        ..(*plan).clone()
-    };
+    let mut load = PlanParts { sequence: vec![CommandSpec::parse(words)], ..(*plan).clone() };
+    load.data.keys = KeySpace { range: Some(1000), ..KeySpace::default() };
     Test { name: words[0].to_owned(), load, value: Arg::literal(b"v") }
 }
 
@@ -83,7 +80,7 @@ fn each_table_starts_what_it_is_named_for() {
     assert_eq!(of(1, 1), ("-t 4 -R 32".to_owned(), vec![0, 1, 2, 3]));
     assert!(of(1, 0).0.contains("--maxmemory 256mb"), "all together have as much");
     assert!(of(2, 0).0.contains("--io-threads 4"));
-    assert_eq!(tables[0].paired_loads[0].sides[0][0].fleet.cpus, [1, 2, 3, 4, 5, 6, 7]);
+    assert_eq!(tables[0].paired_loads[0].sides[0][0].load.concurrency.cpus, [1, 2, 3, 4, 5, 6, 7]);
 }
 
 #[test]
@@ -92,10 +89,13 @@ fn shares_of_a_load_are_the_same_on_both_sides_and_divide_all_of_it() {
     let [a, b] = &tables[1].paired_loads[0].sides;
     assert_eq!((a.len(), b.len()), (2, 2));
     for (share, (a, b)) in a.iter().zip(b).enumerate() {
-        assert_eq!(a.keys.range, Some(500));
-        assert_eq!(a.stop, Stop::Requests(500));
-        assert_eq!((a.fleet.connections, a.fleet.workers), (25, 1));
-        assert_eq!((&a.fleet, &a.keys, a.seed), (&b.fleet, &b.keys, b.seed));
+        assert_eq!(a.data.keys.range, Some(500));
+        assert_eq!(a.load.stop, Stop::Requests(500));
+        assert_eq!((a.load.concurrency.connections, a.load.concurrency.workers), (25, 1));
+        assert_eq!(
+            (&a.load.concurrency, &a.data.keys, a.load.seed),
+            (&b.load.concurrency, &b.data.keys, b.load.seed)
+        );
         let key = |plan: &Plan| format!("{:?}", plan.sequence[0].args[1]);
         assert_eq!(key(a), key(b));
         assert!(key(a).contains(&format!("{:?}", format!("s{share}:").as_bytes())), "{}", key(a));
@@ -114,7 +114,7 @@ fn latencies_are_compared_at_shares_of_the_slower_ones_best() {
     let rates: Vec<f64> = table
         .paired_loads
         .iter()
-        .map(|paired| paired.sides[1][0].pace.schedule().unwrap().peak_per_s())
+        .map(|paired| paired.sides[1][0].load.pace.schedule().unwrap().peak_per_s())
         .collect();
     assert_eq!(rates, [500.0, 800.0]);
     assert!(
@@ -140,7 +140,7 @@ fn what_cannot_be_measured_here_is_left_out_with_its_reason() {
     assert_eq!((tables.len(), left_out.len()), (2, 2));
     assert_eq!(tables[0].title, "As the servers run");
     assert_eq!(tables[0].servers[1], [Target::default()]);
-    assert!(tables[0].paired_loads[0].sides[0][0].fleet.cpus.is_empty());
+    assert!(tables[0].paired_loads[0].sides[0][0].load.concurrency.cpus.is_empty());
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn what_is_equal_is_told_and_what_is_not() {
     assert!(told(&wish).contains("1,000 keys, each equally likely") && told(&wish).contains("TCP"));
     wish.sides[0].target.endpoint = Endpoint::Unix("/s".into());
     assert!(told(&wish).contains("NOT equal: a unix socket to A and TCP to B"));
-    wish.tests[0].load.pace = Pace::Closed;
+    wish.tests[0].load.load.pace = Pace::Closed;
     wish.sides[0].target.credentials =
         Some(Credentials { user: None, password: workload::Secret::new("hunter2") });
     assert!(!told(&wish).contains("hunter2"));

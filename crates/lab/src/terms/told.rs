@@ -27,12 +27,12 @@ impl Wish {
             1 => format!("1 {one}"),
             n => format!("{} {many}", page::chart::grouped(n as f64)),
         };
-        let keys = counted(load.keys.range.unwrap_or(1), "key", "keys");
-        let drawn = match &load.keys.draw {
+        let keys = counted(load.data.keys.range.unwrap_or(1), "key", "keys");
+        let drawn = match &load.data.keys.draw {
             draw if *draw == KeyDist::UNIFORM => "each equally likely".to_owned(),
             draw => format!("drawn {}", draw.text()),
         };
-        let values = match &load.values {
+        let values = match &load.data.values {
             Some(values) => format!("drawn {}, the same for both", values.sizes),
             None => counted(self.value_bytes(), "byte each", "bytes each"),
         };
@@ -45,15 +45,15 @@ impl Wish {
             [a, b] if a == b => a.to_owned(),
             [a, b] => format!("NOT equal: {a} to A and {b} to B"),
         };
-        let length = match load.stop {
+        let length = match load.load.stop {
             Stop::Requests(n) => format!("{n} requests per run"),
             Stop::AfterNs(ns) => format!("{} s a run", ns as f64 / 1e9),
         };
-        let fleet = &load.fleet;
+        let concurrency = &load.load.concurrency;
         let in_flight = format!(
             "{}, {} in flight on each",
-            counted(fleet.connections.into(), "connection", "connections"),
-            counted(fleet.pipeline_depth.into(), "request", "requests")
+            counted(concurrency.connections.into(), "connection", "connections"),
+            counted(concurrency.pipeline_depth.into(), "request", "requests")
         );
         let mut told = vec![
             ("keys", format!("{keys}, {drawn}, all stored beforehand; same names, same order")),

@@ -83,14 +83,14 @@ pub(super) fn section(sources: &[Source<'_>]) -> Section {
 }
 
 fn plan(plan: &Plan) -> Pairs {
-    let fleet = &plan.fleet;
+    let concurrency = &plan.load.concurrency;
     let mut pairs: Vec<(&str, String)> = vec![
-        ("connections", grouped(f64::from(fleet.connections))),
-        ("requests in flight on each", grouped(f64::from(fleet.pipeline_depth))),
-        ("worker threads", fleet.workers.to_string()),
+        ("connections", grouped(f64::from(concurrency.connections))),
+        ("requests in flight on each", grouped(f64::from(concurrency.pipeline_depth))),
+        ("worker threads", concurrency.workers.to_string()),
         (
             "ends after",
-            match plan.stop {
+            match plan.load.stop {
                 Stop::Requests(count) => {
                     format!("{} {}", grouped(count as f64), noun(count, "request"))
                 }
@@ -99,7 +99,7 @@ fn plan(plan: &Plan) -> Pairs {
         ),
         (
             "pace",
-            match plan.pace.schedule() {
+            match plan.load.pace.schedule() {
                 None => "closed loop: the next request is sent when a reply arrives".to_owned(),
                 Some(schedule) => {
                     let rate = match schedule.rate_per_s() {
@@ -120,7 +120,7 @@ fn plan(plan: &Plan) -> Pairs {
                         Arrivals::Constant => "",
                         Arrivals::Poisson => ", at random intervals",
                     };
-                    let shares = match plan.shard.of {
+                    let shares = match plan.load.shard.of {
                         1 => String::new(),
                         of => format!(" of all {of} shares together"),
                     };
@@ -132,22 +132,25 @@ fn plan(plan: &Plan) -> Pairs {
         ("requested engine", format!("{:?}", plan.engine).to_lowercase()),
         (
             "value size",
-            match &plan.values {
+            match &plan.data.values {
                 Some(values) => format!("{}, {}", values.sizes, values.content),
-                None => Unit::Bytes.show(plan.payload_bytes as f64),
+                None => Unit::Bytes.show(plan.data.payload_bytes as f64),
             },
         ),
         (
             "keys",
-            match plan.keys.range {
-                Some(range) => format!("{} of {}", plan.keys.draw, grouped(range as f64)),
+            match plan.data.keys.range {
+                Some(range) => format!("{} of {}", plan.data.keys.draw, grouped(range as f64)),
                 None => "as written".to_owned(),
             },
         ),
-        ("seed", plan.seed.to_string()),
+        ("seed", plan.load.seed.to_string()),
     ];
-    if !plan.shard.is_whole() {
-        pairs.push(("share of the load", format!("{} of {}", plan.shard.index, plan.shard.of)));
+    if !plan.load.shard.is_whole() {
+        pairs.push((
+            "share of the load",
+            format!("{} of {}", plan.load.shard.index, plan.load.shard.of),
+        ));
     }
     if let Some(cluster) = &plan.target.cluster {
         let readers = match cluster.read_from {
@@ -162,18 +165,18 @@ fn plan(plan: &Plan) -> Pairs {
     if plan.target.tls.is_some() {
         pairs.push(("TLS", "yes".to_owned()));
     }
-    if plan.warmup_ns > 0 {
-        pairs.push(("warm-up", Unit::Seconds.show(plan.warmup_ns as f64 / 1e9)));
+    if plan.load.warmup_ns > 0 {
+        pairs.push(("warm-up", Unit::Seconds.show(plan.load.warmup_ns as f64 / 1e9)));
     }
-    if !fleet.keep_alive {
-        let load = match fleet.requests_each {
+    if !concurrency.keep_alive {
+        let load = match concurrency.requests_each {
             0 => "one pipeline".to_owned(),
             requests => counted(requests.into(), "request"),
         };
         pairs.push(("connections are used", format!("for {load} each")));
     }
-    if fleet.renewed_per_s > 0 {
-        pairs.push(("reconnects", format!("{} per second", fleet.renewed_per_s)));
+    if concurrency.renewed_per_s > 0 {
+        pairs.push(("reconnects", format!("{} per second", concurrency.renewed_per_s)));
     }
     pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }

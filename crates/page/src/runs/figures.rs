@@ -55,7 +55,7 @@ pub(super) fn verdict(test: &Test<'_>) -> Verdict {
 fn targets(summary: &Summary<'_>) -> Vec<(String, String)> {
     let word = |kept: bool| if kept { "kept" } else { "missed" }.to_owned();
     let schedule = summary.schedule.as_ref().map(|s| ("schedule".to_owned(), word(s.kept())));
-    let misses = summary.run.plan.fail_on_miss;
+    let misses = summary.run.plan.data.fail_on_miss;
     let misses =
         misses.then(|| ("misses allowed: none".to_owned(), word(summary.lookups.misses == 0)));
     schedule.into_iter().chain(misses).collect()

@@ -154,7 +154,7 @@ fn title(sources: &[Source<'_>], tests: &[Test<'_>]) -> String {
 fn asked(run: &Run) -> String {
     let connections = run.plan.own_connections();
     let over = counted(connections.into(), "connection");
-    match run.plan.pace.schedule().filter(|schedule| schedule.is_limited()) {
+    match run.plan.load.pace.schedule().filter(|schedule| schedule.is_limited()) {
         Some(schedule) => {
             let rate = run.plan.own_rate_per_s(schedule.peak_per_s());
             let upto = if schedule.rate_per_s().is_some() { "" } else { "up to " };

@@ -48,7 +48,7 @@ pub fn throughput_over_time(title: &str, run: &Run) -> Chart {
     if groups.iter().any(|g| g.errors > 0) {
         chart.series.push(Series::new("of them errors", rates(|g| g.errors)));
     }
-    if let Some(schedule) = run.plan.pace.schedule().filter(|schedule| schedule.is_limited()) {
+    if let Some(schedule) = run.plan.load.pace.schedule().filter(|schedule| schedule.is_limited()) {
         // Of a share of a plan, what was its own.
         let due = |s: f64| run.plan.own_rate_per_s(schedule.due_by((s * 1e9) as u64));
         let asked = groups

@@ -15,7 +15,7 @@ pub fn spectrum(title: &str, runs: &[(&str, &Run)]) -> Chart {
     let mut chart =
         Chart::lines(title, Axis::nines(), Axis::log("response time", Unit::Nanoseconds));
     match runs {
-        [(_, run)] if run.plan.pace.schedule().is_some() => {
+        [(_, run)] if run.plan.load.pace.schedule().is_some() => {
             let total = &run.measurement.total;
             chart.y.label = "latency".to_owned();
             chart.note =

@@ -54,7 +54,7 @@ pub(super) fn argument(arg: &Arg, plan: &Plan, inserts: bool) -> String {
         Piece::Cas => "__cas__".to_owned(),
         Piece::Tag => "{tag}".to_owned(),
         Piece::Field(column) => {
-            let columns = plan.dataset.as_ref().map_or(&[][..], |dataset| dataset.columns());
+            let columns = plan.data.dataset.as_ref().map_or(&[][..], |dataset| dataset.columns());
             let name = columns.get(*column).map_or(String::new(), ToString::to_string);
             format!("__field:{name}__")
         }

@@ -106,13 +106,13 @@ pub fn command_line(
     connections(plan, &mut words);
     failures(plan, &mut words);
     if operations == Operations::Typed {
-        keys(&plan.keys, &mut words);
+        keys(&plan.data.keys, &mut words);
     }
     data(plan, &mut words);
-    if plan.precision != 3 {
-        words.option("--precision", &plan.precision);
+    if plan.recording.precision != 3 {
+        words.option("--precision", &plan.recording.precision);
     }
-    words.flags(&[(plan.first_byte, "--first-byte")]);
+    words.flags(&[(plan.recording.first_byte, "--first-byte")]);
     if plan.named {
         words.option("--name", &plan.name);
     }
@@ -138,21 +138,21 @@ pub fn command_line(
 
 /// How much is sent, and when. `threads` are those of a client, where they are to be said.
 fn load(plan: &Plan, threads: Option<usize>, words: &mut Words) {
-    let fleet = &plan.fleet;
-    words.option("-c", &fleet.connections);
-    match plan.stop {
+    let concurrency = &plan.load.concurrency;
+    words.option("-c", &concurrency.connections);
+    match plan.load.stop {
         Stop::Requests(count) => words.option("-n", &count),
         Stop::AfterNs(ns) => words.option("--duration", &seconds(ns)),
     }
-    words.flags(&[(plan.share == Share::PerConnection, "--per-connection")]);
-    if let Some(ns) = plan.at_most_ns {
+    words.flags(&[(plan.load.share == Share::PerConnection, "--per-connection")]);
+    if let Some(ns) = plan.load.at_most_ns {
         words.option("--time-limit", &quantity::shown(ns));
     }
-    if fleet.pipeline_depth > 1 {
-        words.option("-P", &fleet.pipeline_depth);
+    if concurrency.pipeline_depth > 1 {
+        words.option("-P", &concurrency.pipeline_depth);
     }
     // What is assumed differs between open and closed loops.
-    match (fleet.window, plan.pace.schedule()) {
+    match (concurrency.window, plan.load.pace.schedule()) {
         (Window::Rolling, None) => words.option("--window", &"rolling"),
         (Window::Batch, Some(_)) => words.option("--window", &"batch"),
         (Window::Rolling, Some(_)) | (Window::Batch, None) => {}
@@ -160,16 +160,16 @@ fn load(plan: &Plan, threads: Option<usize>, words: &mut Words) {
     if let Some(threads) = threads {
         words.option("--threads", &threads);
     }
-    if !plan.shard.is_whole() {
-        words.option("--shard", &format_args!("{}/{}", plan.shard.index, plan.shard.of));
+    if !plan.load.shard.is_whole() {
+        words.option("--shard", &format_args!("{}/{}", plan.load.shard.index, plan.load.shard.of));
     }
-    if !fleet.cpus.is_empty() {
-        words.option("--cpus", &list(&fleet.cpus));
+    if !concurrency.cpus.is_empty() {
+        words.option("--cpus", &list(&concurrency.cpus));
     }
-    if plan.warmup_ns > 0 {
-        words.option("--warmup", &seconds(plan.warmup_ns));
+    if plan.load.warmup_ns > 0 {
+        words.option("--warmup", &seconds(plan.load.warmup_ns));
     }
-    if let Some(schedule) = plan.pace.schedule() {
+    if let Some(schedule) = plan.load.pace.schedule() {
         words.option("--rps", &pace::text::written(&schedule.stages));
         if schedule.arrivals == Arrivals::Poisson {
             words.option("--arrivals", &"poisson");
@@ -188,42 +188,47 @@ fn seconds(ns: u64) -> f64 {
 
 /// When connections are opened and closed.
 fn connections(plan: &Plan, words: &mut Words) {
-    let fleet = &plan.fleet;
-    if !fleet.keep_alive {
+    let concurrency = &plan.load.concurrency;
+    if !concurrency.keep_alive {
         words.option("-k", &0);
     }
-    for (name, number) in
-        [("--requests-per-connection", fleet.requests_each), ("--renew", fleet.renewed_per_s)]
-    {
+    for (name, number) in [
+        ("--requests-per-connection", concurrency.requests_each),
+        ("--renew", concurrency.renewed_per_s),
+    ] {
         if number > 0 {
             words.option(name, &number);
         }
     }
-    words.maybe("--join", fleet.joining.as_ref().map(|joining| joining as &dyn Display));
-    words.maybe("--connect-spacing", fleet.spacing.as_ref().map(|spacing| spacing as &dyn Display));
+    words.maybe("--join", concurrency.joining.as_ref().map(|joining| joining as &dyn Display));
+    words.maybe(
+        "--connect-spacing",
+        concurrency.spacing.as_ref().map(|spacing| spacing as &dyn Display),
+    );
 }
 
 /// What becomes of what fails.
 fn failures(plan: &Plan, words: &mut Words) {
-    let by_time = matches!(plan.stop, Stop::AfterNs(_));
-    if plan.reconnect != by_time {
-        words.option("--reconnect", if plan.reconnect { &"yes" } else { &"no" });
+    let by_time = matches!(plan.load.stop, Stop::AfterNs(_));
+    if plan.recovery.reconnect != by_time {
+        words.option("--reconnect", if plan.recovery.reconnect { &"yes" } else { &"no" });
     }
-    words.maybe("--reconnect-wait", plan.backoff.as_ref().map(|wait| wait as &dyn Display));
-    let tries = plan.reopening.tries.as_ref();
+    words
+        .maybe("--reconnect-wait", plan.recovery.backoff.as_ref().map(|wait| wait as &dyn Display));
+    let tries = plan.recovery.reopening.tries.as_ref();
     words.maybe("--reconnect-tries", tries.map(|tries| tries as &dyn Display));
-    if let Some(ns) = plan.reopening.within_ns {
+    if let Some(ns) = plan.recovery.reopening.within_ns {
         words.option("--reconnect-timeout", &quantity::shown(ns));
     }
-    match plan.on_error {
-        OnError::Count if !plan.reconnect => words.option("--on-error", &"count"),
-        OnError::Stop if plan.reconnect => words.option("--on-error", &"stop"),
+    match plan.recovery.on_error {
+        OnError::Count if !plan.recovery.reconnect => words.option("--on-error", &"count"),
+        OnError::Stop if plan.recovery.reconnect => words.option("--on-error", &"stop"),
         OnError::Count | OnError::Stop => {}
     }
-    if let Some(ns) = plan.timeout_ns {
+    if let Some(ns) = plan.recovery.timeout_ns {
         words.option("--timeout", &(ns as f64 / 1e6));
     }
-    let Some(retry) = &plan.retry else { return };
+    let Some(retry) = &plan.recovery.retry else { return };
     match &retry.most {
         Some(most) => words.option("--retry", most),
         None => words.option("--retry", &"forever"),
@@ -232,7 +237,7 @@ fn failures(plan: &Plan, words: &mut Words) {
     if retry.jitter > 0.0 {
         words.option("--retry-jitter", &retry.jitter);
     }
-    if retry.waiting_max != plan.fleet.pipeline_depth {
+    if retry.waiting_max != plan.load.concurrency.pipeline_depth {
         words.option("--retry-queue", &retry.waiting_max);
     }
     if !retry.on.is_empty() {
@@ -262,7 +267,7 @@ fn keys(keys: &KeySpace, words: &mut Words) {
 
 /// What is stored, and what is asked of what is read.
 fn data(plan: &Plan, words: &mut Words) {
-    match &plan.values {
+    match &plan.data.values {
         Some(ValueSpec { sizes, by, content }) => {
             words.option("-d", sizes);
             if *by != SizeBy::Key && !sizes.is_fixed() {
@@ -276,33 +281,33 @@ fn data(plan: &Plan, words: &mut Words) {
                 Piece::Fill { len, .. } => Some(u64::from(*len)),
                 _ => None,
             });
-            words.option("-d", &value.unwrap_or(plan.payload_bytes));
+            words.option("-d", &value.unwrap_or(plan.data.payload_bytes));
         }
     }
     let lifetime = plan.pieces().find_map(|piece| match piece {
         Piece::Lifetime(lifetime) => Some(lifetime),
         _ => None,
     });
-    let lifetime = lifetime.or(plan.fill_lifetime.as_ref());
+    let lifetime = lifetime.or(plan.data.fill_lifetime.as_ref());
     words.maybe("--ttl", lifetime.map(|lifetime| lifetime as &dyn Display));
-    words.option("--seed", &plan.seed);
-    if let Some(dataset) = &plan.dataset {
+    words.option("--seed", &plan.load.seed);
+    if let Some(dataset) = &plan.data.dataset {
         let replayed = plan.mix.as_ref().is_some_and(|mix| mix.pick == Pick::Row);
         let option = if replayed { "--replay" } else { "--dataset" };
         words.option(option, &dataset.source());
         if dataset.by() != RowBy::Request {
             words.option("--rows-by", &dataset.by());
         }
-        let value = dataset.values().filter(|_| plan.verify);
+        let value = dataset.values().filter(|_| plan.data.verify);
         let column = value.and_then(|column| dataset.columns().get(column));
         words.maybe("--row-value", column.map(|column| column as &dyn Display));
     }
     words.flags(&[
-        (plan.fill.is_some(), "--fill"),
-        (plan.verify, "--verify"),
-        (plan.fail_on_miss, "--fail-on-miss"),
+        (plan.data.fill.is_some(), "--fill"),
+        (plan.data.verify, "--verify"),
+        (plan.data.fail_on_miss, "--fail-on-miss"),
     ]);
-    if let Some([with]) = plan.fill.as_deref() {
+    if let Some([with]) = plan.data.fill.as_deref() {
         let with = with.args.iter().map(|arg| argument(arg, plan, false));
         words.option("--fill-with", &shell_words::join(with));
     }
@@ -329,7 +334,7 @@ fn clients(plan: &Plan, run: Option<&Run>, words: &mut Words) -> Option<usize> {
     let clients = run.and_then(|run| run.clients.as_ref());
     let placed = clients.and_then(|clients| Some((clients.on.as_ref()?, clients)));
     let Some((on, clients)) = placed else {
-        return plan.fleet.multi_thread.then_some(plan.fleet.workers.into());
+        return plan.load.concurrency.multi_thread.then_some(plan.load.concurrency.workers.into());
     };
     words.option("--on", on);
     // The plan has those of all together.

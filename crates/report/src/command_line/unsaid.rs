@@ -33,10 +33,10 @@ pub fn unsaid_beside_a_file(plan: &Plan) -> Vec<String> {
             "the password of its private key is taken from KEYSTORM_KEY_PASSWORD here".to_owned(),
         );
     }
-    if plan.pace.schedule().is_some_and(|schedule| !schedule.is_limited()) {
+    if plan.load.pace.schedule().is_some_and(|schedule| !schedule.is_limited()) {
         unsaid.push("its rate had no limit for a time, here it is 0".to_owned());
     }
-    let source = plan.dataset.as_ref().map_or("", |dataset| dataset.source());
+    let source = plan.data.dataset.as_ref().map_or("", |dataset| dataset.source());
     if source.ends_with(".xml") {
         unsaid.push(format!("the element that makes a row of {source} (--xml-root-element)"));
     }
@@ -54,8 +54,8 @@ pub fn needs_a_file(plan: &Plan) -> bool {
 fn draws_in_different_ways(plan: &Plan) -> bool {
     let as_all = |keys: &KeySpace| match keys.draw == KeyDist::INSERT {
         // Where a key is inserted, its command says so.
-        true => KeySpace { draw: plan.keys.draw.clone(), ..keys.clone() } == plan.keys,
-        false => *keys == plan.keys,
+        true => KeySpace { draw: plan.data.keys.draw.clone(), ..keys.clone() } == plan.data.keys,
+        false => *keys == plan.data.keys,
     };
     plan.key_spaces().any(|(_, keys)| !as_all(keys))
 }

@@ -156,7 +156,8 @@ impl Setup {
     /// That of runs of a plan.
     #[must_use]
     pub fn of(plan: &Plan, names: [String; 2], pairing: Pairing, errors_allowed: f64) -> Self {
-        let (precision, open_loop) = (plan.precision, plan.pace.schedule().is_some());
+        let (precision, open_loop) =
+            (plan.recording.precision, plan.load.pace.schedule().is_some());
         Self { names, pairing, precision, open_loop, errors_allowed }
     }
 }

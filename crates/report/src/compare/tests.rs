@@ -382,7 +382,7 @@ fn repeats(of: u32, change: impl Fn(&mut PlanParts)) -> Vec<crate::Run> {
 fn saved_runs_compare_by_their_repeats() {
     let elsewhere = |parts: &mut PlanParts| {
         parts.target.endpoint = workload::Endpoint::Unix("/tmp/s".into());
-        parts.seed = 9;
+        parts.load.seed = 9;
     };
     let (a, b) = (loaded(repeats(3, |_| ())), loaded(repeats(4, elsewhere)));
     let comparison = of_saved(["a.json", "b.json"], &a, &b, &[], "", None, ERRORS_DEFAULT).unwrap();
@@ -413,9 +413,9 @@ fn apples_and_pears_are_refused_and_every_difference_is_named() {
             .to_string()
     };
     let refused = said(repeats(3, |parts| {
-        parts.fleet.pipeline_depth = 16;
+        parts.load.concurrency.pipeline_depth = 16;
         parts.target.tracking = true;
-        parts.seed = 7;
+        parts.load.seed = 7;
     }));
     assert!(refused.contains("-P is not given in a.json and 16 in b.json"), "{refused}");
     assert!(
@@ -426,7 +426,7 @@ fn apples_and_pears_are_refused_and_every_difference_is_named() {
     let other = said(repeats(3, |parts| parts.name = "GET".into()));
     assert!(other.contains("a.json has the tests SET, but b.json has GET"), "{other}");
     let mut mixed = repeats(3, |_| ());
-    mixed[1].plan = repeats(1, |parts| parts.precision = 2)[0].plan.clone();
+    mixed[1].plan = repeats(1, |parts| parts.recording.precision = 2)[0].plan.clone();
     assert!(said(mixed).contains("repeats of the test SET differ"));
     let mut failed = repeats(2, |_| ());
     failed.iter_mut().for_each(|run| run.measurement.ending = Ending::Failed("gone".into()));

@@ -9,7 +9,7 @@ use crate::{FORMATS, FormatOptions, Persona, Run, Summary, fixture};
 
 /// All that a format writes of one run in a suite, by our own name.
 fn rendered(format: &str, run: &Run) -> String {
-    let first_byte = run.plan.first_byte;
+    let first_byte = run.plan.recording.first_byte;
     let options =
         FormatOptions { first_byte, suite: true, verdict: true, ..FormatOptions::default() };
     rendered_with(format, options, run)

@@ -137,8 +137,8 @@ fn write_head(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     let (requests, elapsed_s) = (summary.requests, summary.elapsed_s);
     writeln!(out, "  {requests} requests completed in {elapsed_s:.2} seconds")?;
     writeln!(out, "  {} parallel clients", plan.own_connections())?;
-    writeln!(out, "  {} bytes payload", plan.payload_bytes)?;
-    writeln!(out, "  keep alive: {}", u8::from(plan.fleet.keep_alive))
+    writeln!(out, "  {} bytes payload", plan.data.payload_bytes)?;
+    writeln!(out, "  keep alive: {}", u8::from(plan.load.concurrency.keep_alive))
 }
 
 /// What TLS was agreed on, or nothing where it was not spoken.

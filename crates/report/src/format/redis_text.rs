@@ -46,9 +46,9 @@ impl Format for RedisText {
     }
 }
 
-/// What the server and the fleet are set to.
+/// Settings of the server and of the connections.
 fn write_setup(summary: &Summary<'_>, persona: Persona, out: &mut dyn Write) -> io::Result<()> {
-    let (fleet, server) = (&summary.run.plan.fleet, &summary.run.server);
+    let (concurrency, server) = (&summary.run.plan.load.concurrency, &summary.run.server);
     if !server.nodes.is_empty() && !summary.run.plan.target.names_replicas() {
         let read_from = summary.run.plan.target.cluster.unwrap_or_default().read_from;
         write_nodes(&server.nodes, persona, read_from, out)?;
@@ -56,9 +56,9 @@ fn write_setup(summary: &Summary<'_>, persona: Persona, out: &mut dyn Write) -> 
         writeln!(out, "  host configuration \"save\": {}", escape(&config.save))?;
         writeln!(out, "  host configuration \"appendonly\": {}", escape(&config.appendonly))?;
     }
-    writeln!(out, "  multi-thread: {}", if fleet.multi_thread { "yes" } else { "no" })?;
-    if fleet.multi_thread {
-        writeln!(out, "  threads: {}", fleet.workers)?;
+    writeln!(out, "  multi-thread: {}", if concurrency.multi_thread { "yes" } else { "no" })?;
+    if concurrency.multi_thread {
+        writeln!(out, "  threads: {}", concurrency.workers)?;
     }
     if persona.is_peer() { Ok(()) } else { write_placement(summary, out) }
 }
@@ -99,8 +99,8 @@ fn write_nodes(
 /// told, or when an engine had to be passed over.
 pub(super) fn write_placement(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     let (plan, measurement) = (&summary.run.plan, &summary.run.measurement);
-    if !plan.fleet.cpus.is_empty() {
-        writeln!(out, "  worker CPUs: {}", list(&plan.fleet.cpus))?;
+    if !plan.load.concurrency.cpus.is_empty() {
+        writeln!(out, "  worker CPUs: {}", list(&plan.load.concurrency.cpus))?;
     }
     if let Endpoint::Spawned { cpus, .. } = &plan.target.endpoint
         && !cpus.is_empty()

@@ -135,8 +135,8 @@ fn write_setup(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     if let Some(together) = summary.together {
         writeln!(out, "  {together}")?;
     }
-    let fleet = &plan.fleet;
-    let kept = match (fleet.keep_alive, fleet.requests_each) {
+    let concurrency = &plan.load.concurrency;
+    let kept = match (concurrency.keep_alive, concurrency.requests_each) {
         (true, _) => "pipeline of".to_owned(),
         (false, 0) => "one per pipeline of".to_owned(),
         (false, each) => format!("one per {}, pipeline of", counted(each.into(), "request")),
@@ -145,9 +145,9 @@ fn write_setup(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
         out,
         "  {}, {kept} {}, values of {}, {}",
         counted(connections::count(plan, &summary.run.measurement), "connection"),
-        fleet.pipeline_depth,
+        concurrency.pipeline_depth,
         counted(summary.value_bytes(), "byte"),
-        counted(fleet.workers.into(), "thread")
+        counted(concurrency.workers.into(), "thread")
     )?;
     write_server(summary, out)?;
     redis_text::write_placement(summary, out)

@@ -86,7 +86,7 @@ fn interval(
     let run = summary.run;
     let count = |of: fn(&Point) -> u64| point.map_or(0, of);
     let rate = |n: f64| if span_s > 0.0 { format!("{:.2}", n / span_s) } else { String::new() };
-    let limited = run.plan.pace.schedule().filter(|schedule| schedule.is_limited());
+    let limited = run.plan.load.pace.schedule().filter(|schedule| schedule.is_limited());
     let due = limited.map(|schedule| {
         let due = |ns| run.plan.own_rate_per_s(schedule.due_by(ns));
         rate(due(to_ns) - due(from_ns))

@@ -211,8 +211,8 @@ impl RunFigures {
         totals.rates.asked = rate(sum(|node| node.asked) as f64);
         totals.connection_errors = total.connections.dropped;
         totals.rates.connection_errors = rate(totals.connection_errors as f64);
-        let connections = u64::from(plan.fleet.connections);
-        let (requests, seconds) = match (plan.stop, plan.share) {
+        let connections = u64::from(plan.load.concurrency.connections);
+        let (requests, seconds) = match (plan.load.stop, plan.load.share) {
             (Stop::Requests(each), Share::PerConnection) => {
                 (Some(each * plan.requests_in_number()), None)
             }
@@ -228,11 +228,11 @@ impl RunFigures {
                 true => lookups(plan, total),
                 false => Vec::new(),
             },
-            threads: plan.fleet.workers,
-            clients: plan.fleet.connections / u32::from(plan.fleet.workers),
+            threads: plan.load.concurrency.workers,
+            clients: plan.load.concurrency.connections / u32::from(plan.load.concurrency.workers),
             requests,
             seconds,
-            joining: plan.fleet.joining,
+            joining: plan.load.concurrency.joining,
             cluster: plan.target.cluster.is_some(),
             endpoints: Endpoints::of(&summary.nodes),
             started_at: run.measurement.started_at,

@@ -79,7 +79,7 @@ fn each_once(parts: &[(String, Loaded)]) -> Result<(), RecordError> {
 /// Whether two are one: no other run begins and ends in the same nanoseconds and takes the same
 /// nanoseconds of CPU.
 fn is_same(a: &Run, b: &Run) -> bool {
-    let shard = a.plan.shard == b.plan.shard;
+    let shard = a.plan.load.shard == b.plan.load.shard;
     let (a, b) = (&a.measurement, &b.measurement);
     shard
         && a.started_at == b.started_at
@@ -127,7 +127,7 @@ fn merge_test(names: &[String], shares: Vec<Run>, missing: &[u32]) -> Result<Run
     let verdict_of_one = first.verdict.clone();
     // All watched one server at one time; what the first saw is what there was to see.
     let watched = first.watched.clone();
-    let of = shares.first().map_or(1, |share| share.plan.shard.of);
+    let of = shares.first().map_or(1, |share| share.plan.load.shard.of);
     let mut measurement = measurement(names, shares.into_iter().map(|s| s.measurement).collect())?;
     if let (Some(lack), Ending::Complete) = (lacking(missing, of), &measurement.ending) {
         measurement.ending = Ending::Failed(lack);

@@ -41,52 +41,54 @@ pub(super) fn merged_plan(
     let mut parts = part(&first.plan);
     for share in &shares[1..] {
         let share = part(&share.plan);
-        let fleet = &share.fleet;
-        let workers = parts.fleet.workers.saturating_add(fleet.workers);
-        parts.fleet.workers = workers.min(limits::WORKERS_MAX);
-        parts.fleet.multi_thread |= fleet.multi_thread;
-        if parts.fleet.cpus != fleet.cpus {
-            parts.fleet.cpus.clear();
+        let concurrency = &share.load.concurrency;
+        let workers = parts.load.concurrency.workers.saturating_add(concurrency.workers);
+        parts.load.concurrency.workers = workers.min(limits::WORKERS_MAX);
+        parts.load.concurrency.multi_thread |= concurrency.multi_thread;
+        if parts.load.concurrency.cpus != concurrency.cpus {
+            parts.load.concurrency.cpus.clear();
         }
         if whole {
             // Each has the plan of the whole already.
             continue;
         }
-        parts.fleet.connections = parts.fleet.connections.saturating_add(fleet.connections);
-        if let (Stop::Requests(sum), Stop::Requests(more)) = (&mut parts.stop, share.stop) {
+        parts.load.concurrency.connections =
+            parts.load.concurrency.connections.saturating_add(concurrency.connections);
+        if let (Stop::Requests(sum), Stop::Requests(more)) = (&mut parts.load.stop, share.load.stop)
+        {
             *sum = sum.saturating_add(more);
         }
-        if let (Pace::Open(sum), Pace::Open(more)) = (&mut parts.pace, &share.pace) {
+        if let (Pace::Open(sum), Pace::Open(more)) = (&mut parts.load.pace, &share.load.pace) {
             for (sum, more) in sum.stages.iter_mut().zip(&more.stages) {
                 sum.from_per_s += more.from_per_s;
                 sum.to_per_s += more.to_per_s;
             }
         }
     }
-    parts.shard = Shard::WHOLE;
+    parts.load.shard = Shard::WHOLE;
     parts.build().map_err(|e| fault(format!("the merged plan is invalid: {e}")))
 }
 
 /// The plan of a share as one of its own, to be added to those of others.
 fn alone(share: &Plan) -> PlanParts {
     let mut parts: PlanParts = (**share).clone();
-    parts.fleet.connections = share.own_connections();
+    parts.load.concurrency.connections = share.own_connections();
     if let Some(requests) = share.own_requests() {
-        parts.stop = Stop::Requests(requests);
+        parts.load.stop = Stop::Requests(requests);
     }
-    if let Pace::Open(schedule) = &mut parts.pace {
+    if let Pace::Open(schedule) = &mut parts.load.pace {
         for stage in &mut schedule.stages {
             stage.from_per_s = share.own_rate_per_s(stage.from_per_s);
             stage.to_per_s = share.own_rate_per_s(stage.to_per_s);
         }
     }
-    parts.shard = Shard::WHOLE;
+    parts.load.shard = Shard::WHOLE;
     parts
 }
 
 /// Whether these are the shares of one plan: every one of them but those in `missing`, each once.
 fn all_shards(names: &[String], shares: &[Run], missing: &[u32]) -> Result<bool, RecordError> {
-    if shares.iter().all(|share| share.plan.shard.is_whole()) {
+    if shares.iter().all(|share| share.plan.load.shard.is_whole()) {
         return match missing.first() {
             None => Ok(false),
             Some(_) => Err(RecordError::wrong(
@@ -95,10 +97,10 @@ fn all_shards(names: &[String], shares: &[Run], missing: &[u32]) -> Result<bool,
             )),
         };
     }
-    let of = shares.iter().map(|share| share.plan.shard.of).max().unwrap_or(1);
+    let of = shares.iter().map(|share| share.plan.load.shard.of).max().unwrap_or(1);
     let mut owners: Vec<Option<&String>> = vec![None; of as usize];
     for (name, share) in names.iter().zip(shares) {
-        let shard = share.plan.shard;
+        let shard = share.plan.load.shard;
         if shard.of != of {
             return Err(RecordError::wrong(format!(
                 "{name} is share {}/{}, but another file is one of {of}",
@@ -115,7 +117,7 @@ fn all_shards(names: &[String], shares: &[Run], missing: &[u32]) -> Result<bool,
             *owner = Some(name);
         }
     }
-    let is_there = |n: &u32| shares.iter().any(|share| share.plan.shard.index == *n);
+    let is_there = |n: &u32| shares.iter().any(|share| share.plan.load.shard.index == *n);
     if let Some(n) = missing.iter().find(|n| **n == 0 || **n > of || is_there(n)) {
         let why = match (is_there(n), of) {
             (true, _) => format!("share {n} is among the files"),

@@ -12,8 +12,8 @@ use crate::fixture;
 
 fn share(ns: &[u64], started_s: u64, connections: u32) -> Run {
     let mut parts = fixture::parts();
-    parts.fleet.connections = connections;
-    parts.stop = Stop::Requests(ns.len().max(1) as u64);
+    parts.load.concurrency.connections = connections;
+    parts.load.stop = Stop::Requests(ns.len().max(1) as u64);
     let mut run = fixture::run(parts, ns);
     run.measurement.started_at += Duration::from_secs(started_s);
     // No two clients take the same CPU time to the nanosecond.
@@ -50,7 +50,7 @@ proptest! {
                 latency.mean_ns().map(f64::to_bits),
                 (latency.min_ns(), latency.max_ns()),
                 (point.requests, point.p50_ns, point.p99_ns, point.max_ns, point.mean_ns),
-                run.plan.fleet.connections,
+                run.plan.load.concurrency.connections,
             )
         };
         prop_assert_eq!(of(&merged), of(&whole));
@@ -76,13 +76,15 @@ fn other_plans_and_servers_do_not_add_up() {
         let other = Run { plan: parts.build().unwrap(), ..share(&[1], 0, 1) };
         merged(vec![share(&[1], 0, 1), other]).map(|_| ()).map_err(|e| e.to_string())
     };
-    assert_eq!(refused(|p| p.seed = 9), Ok(()));
-    assert_eq!(refused(|p| p.fleet.workers = 3), Ok(()));
-    let said = refused(|p| p.fleet.pipeline_depth = 2).unwrap_err();
+    assert_eq!(refused(|p| p.load.seed = 9), Ok(()));
+    assert_eq!(refused(|p| p.load.concurrency.workers = 3), Ok(()));
+    let said = refused(|p| p.load.concurrency.pipeline_depth = 2).unwrap_err();
     assert!(said.contains("-P is not given in 0.json and 2 in 1.json"), "{said}");
     assert!(refused(|p| p.name = "GET".into()).unwrap_err().contains("-t is "));
-    assert!(refused(|p| p.stop = Stop::AfterNs(5)).unwrap_err().contains("-n is "));
-    assert!(refused(|p| p.precision = 2).unwrap_err().contains("--precision is not given"));
+    assert!(refused(|p| p.load.stop = Stop::AfterNs(5)).unwrap_err().contains("-n is "));
+    assert!(
+        refused(|p| p.recording.precision = 2).unwrap_err().contains("--precision is not given")
+    );
     let mut other = share(&[1], 0, 1);
     other.server.version = Some("8.0".into());
     let said = merged(vec![share(&[1], 0, 1), other]).unwrap_err().to_string();
@@ -93,12 +95,12 @@ fn other_plans_and_servers_do_not_add_up() {
 fn shares_of_one_plan_make_that_plan_and_none_may_lack() {
     let of = |index: u32, of: u32| {
         let mut parts = (*share(&[1; 8], 0, 10).plan).clone();
-        parts.shard = Shard { index, of };
+        parts.load.shard = Shard { index, of };
         Run { plan: parts.build().unwrap(), ..share(&[1; 4], 0, 10) }
     };
     let run = merged(vec![of(2, 2), of(1, 2)]).unwrap();
-    assert_eq!(run.plan.fleet.connections, 10);
-    assert_eq!((run.plan.stop, run.plan.shard), (Stop::Requests(8), Shard::WHOLE));
+    assert_eq!(run.plan.load.concurrency.connections, 10);
+    assert_eq!((run.plan.load.stop, run.plan.load.shard), (Stop::Requests(8), Shard::WHOLE));
     assert_eq!(run.measurement.total.requests(), 8);
     let refused = |shares: Vec<Run>| merged(shares).unwrap_err().to_string();
     assert!(refused(vec![of(1, 2), of(1, 2)]).contains("both share 1/2"));
@@ -108,7 +110,7 @@ fn shares_of_one_plan_make_that_plan_and_none_may_lack() {
     assert!(refused(vec![of(1, 1), of(2, 2)]).contains("1/1"));
     let mut other = of(2, 2);
     let mut parts = (*other.plan).clone();
-    parts.seed = 9;
+    parts.load.seed = 9;
     other.plan = parts.build().unwrap();
     assert!(refused(vec![of(1, 2), other]).contains("seed"));
 }
@@ -130,8 +132,8 @@ fn a_run_counts_once() {
 fn shares_that_are_lost_are_said_to_be_and_the_plan_is_what_there_is() {
     let of = |index: u32| {
         let mut parts = (*share(&[1; 9], 0, 12).plan).clone();
-        parts.pace = Pace::constant(300.0);
-        parts.shard = Shard { index, of: 3 };
+        parts.load.pace = Pace::constant(300.0);
+        parts.load.shard = Shard { index, of: 3 };
         let run = Run { plan: parts.build().unwrap(), ..share(&[1; 3], 0, 12) };
         (format!("{index}.json"), Loaded { runs: vec![run], suite: true, complete: true })
     };
@@ -140,8 +142,11 @@ fn shares_that_are_lost_are_said_to_be_and_the_plan_is_what_there_is() {
     let run = &merged.runs[0];
     let told = "share 2 of 3 is missing; all figures are of the others";
     assert_eq!(run.measurement.ending, Ending::Failed(told.into()));
-    assert_eq!(run.plan.fleet.connections, 8);
-    assert_eq!((run.plan.stop, run.plan.pace.clone()), (Stop::Requests(6), Pace::constant(200.0)));
+    assert_eq!(run.plan.load.concurrency.connections, 8);
+    assert_eq!(
+        (run.plan.load.stop, run.plan.load.pace.clone()),
+        (Stop::Requests(6), Pace::constant(200.0))
+    );
     let refused = |parts, missing: &[u32]| merge(parts, missing).unwrap_err().to_string();
     assert!(refused(vec![of(1), of(3)], &[]).contains("--missing 2"));
     assert!(
@@ -194,8 +199,8 @@ fn what_is_asked_for_is_of_the_time_that_is_told() {
         let stage = workload::Stage::ramp(250.0, 1000.0, Some(2_000_000_000));
         let schedule =
             workload::Schedule { stages: vec![stage], arrivals: workload::Arrivals::Constant };
-        parts.pace = Pace::Open(schedule);
-        parts.stop = Stop::AfterNs(2_000_000_000);
+        parts.load.pace = Pace::Open(schedule);
+        parts.load.stop = Stop::AfterNs(2_000_000_000);
         let mut run = fixture::run(parts, &[1000; 1250]);
         run.measurement.elapsed_ns = 2_000_000_000;
         run.measurement.started_at += Duration::from_millis(started_ms);

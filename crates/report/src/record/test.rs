@@ -257,7 +257,7 @@ impl TestRecord {
             Ending::Interrupted => (EndingRecord::Interrupted, None),
             Ending::Failed(why) => (EndingRecord::Failed, Some(why.clone())),
         };
-        let first_byte = plan.first_byte.then(|| LatencyRecord::of(&total.first_byte()));
+        let first_byte = plan.recording.first_byte.then(|| LatencyRecord::of(&total.first_byte()));
         Ok(Self {
             name: plan.name.clone(),
             repeat: *repeat,

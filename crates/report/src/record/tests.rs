@@ -20,7 +20,7 @@ fn refused(text: &str) -> String {
 
 fn rendered(format: &str, run: &Run) -> Vec<u8> {
     let options = FormatOptions {
-        first_byte: run.plan.first_byte,
+        first_byte: run.plan.recording.first_byte,
         suite: true,
         verdict: true,
         full_distribution: true,

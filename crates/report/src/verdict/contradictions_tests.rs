@@ -119,17 +119,17 @@ impl Story {
         let planned_ns = 3 * SECOND;
         let sent = self.requests + self.errors + self.lost + self.unanswered;
         let due = sent + self.unsent;
-        let plan = PlanParts {
-            pace: self.rate.map_or(Pace::Closed, Pace::constant),
-            stop: match self.by_count {
-                true => Stop::Requests(due.max(1)),
-                false => Stop::AfterNs(planned_ns),
-            },
+        let mut parts = PlanParts {
             sequence: vec![workload::CommandSpec::from_words([self.command, "key", "1"])],
             ..fixture::parts()
         };
-        let mut parts = plan;
-        (parts.fleet.connections, parts.fleet.pipeline_depth) = (self.connections, self.depth);
+        parts.load.pace = self.rate.map_or(Pace::Closed, Pace::constant);
+        parts.load.stop = match self.by_count {
+            true => Stop::Requests(due.max(1)),
+            false => Stop::AfterNs(planned_ns),
+        };
+        (parts.load.concurrency.connections, parts.load.concurrency.pipeline_depth) =
+            (self.connections, self.depth);
         let run = fixture::run(parts, &[]);
         let mut measured = run.measurement;
         self.replies(&mut measured);

@@ -22,7 +22,7 @@ const TIME_MIN: f64 = 0.5;
 
 /// How the two halves of a run differ, for a person; `None` if they do not, or nobody can say.
 pub(super) fn drift(plan: &Plan, measurement: &Measurement) -> Option<String> {
-    let open = match &plan.pace {
+    let open = match &plan.load.pace {
         Pace::Closed => false,
         Pace::Open(schedule) if schedule.is_limited() => {
             // What is asked for may differ.
@@ -33,7 +33,7 @@ pub(super) fn drift(plan: &Plan, measurement: &Measurement) -> Option<String> {
     };
     // Connections that join are a change on purpose, and an outage has lines of its own.
     let whole = measurement.ending == Ending::Complete && measurement.outages.is_empty();
-    if !whole || plan.fleet.joining.is_some() {
+    if !whole || plan.load.concurrency.joining.is_some() {
         return None;
     }
     let value = if open { mean_s } else { rate_per_s };

@@ -179,7 +179,7 @@ impl Evidence {
         let late_ns = total.lateness.as_ref().and_then(|late| late.total.mean_ns());
         let schedule = ScheduleFigures::of(plan, measurement)
             .map(|figures| Schedule { figures, late_s: late_ns.unwrap_or(0.0) / 1e9 });
-        let fleet = &plan.fleet;
+        let concurrency = &plan.load.concurrency;
         let busiest = busiest(&watched.servers, load_s);
         let throttled =
             if load_s > 0.0 { watched.throttled_s.unwrap_or(0.0) / load_s } else { 0.0 };
@@ -208,7 +208,7 @@ impl Evidence {
             schedule,
             connections: crate::connections::count(plan, measurement),
             slots: crate::connections::count(plan, measurement)
-                * u64::from(fleet.pipeline_depth)
+                * u64::from(concurrency.pipeline_depth)
                 * plan.requests_per_number() as u64,
             service_s: total.service().mean_ns().map(|ns| ns / 1e9),
             client: client.map(|(_, time)| time),
@@ -281,7 +281,7 @@ fn busiest(servers: &[ServerUse], load_s: f64) -> Option<(&ServerUse, ServerSide
 
 /// Whether the servers here and the workers cannot each have a CPU.
 fn must_share(plan: &Plan, workers: usize, watched: &Watched) -> bool {
-    let pinned = &plan.fleet.cpus;
+    let pinned = &plan.load.concurrency.cpus;
     let ours = if pinned.is_empty() { &watched.cpus } else { pinned };
     let here = watched.servers.iter().filter(|server| !server.cpus.is_empty());
     let theirs: Vec<&Vec<usize>> = here.map(|server| &server.cpus).collect();
@@ -301,7 +301,7 @@ pub(super) fn shared_cpus(
     measurement: &Measurement,
     watched: &Watched,
 ) -> Option<String> {
-    let pinned = &plan.fleet.cpus;
+    let pinned = &plan.load.concurrency.cpus;
     let ours = if pinned.is_empty() { &watched.cpus } else { pinned };
     if !must_share(plan, measurement.workers.len(), watched) || pinned.is_empty() && ours.len() > 1
     {

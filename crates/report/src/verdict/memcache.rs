@@ -15,7 +15,10 @@ pub(super) fn others(
     (least, share): (u64, f64),
 ) -> Option<String> {
     // Requests of a warm-up, and of other shares of the plan, are in the server's count only.
-    if plan.warmup_ns > 0 || !plan.shard.is_whole() || measurement.ending != Ending::Complete {
+    if plan.load.warmup_ns > 0
+        || !plan.load.shard.is_whole()
+        || measurement.ending != Ending::Complete
+    {
         return None;
     }
     let executed: u64 = watched.servers.iter().filter_map(|server| server.commands).sum();
@@ -46,7 +49,7 @@ pub fn gets_apart(plan: &Plan, watched: &Watched) -> Option<String> {
     let gets = plan.sequence.iter().filter(is_get).count() as u64;
     // Of a mix one operation is drawn at a time.
     let each = if plan.mix.is_some() { gets.min(1) } else { gets };
-    if !in_lines || u64::from(plan.fleet.pipeline_depth).saturating_mul(each) < 2 {
+    if !in_lines || u64::from(plan.load.concurrency.pipeline_depth).saturating_mul(each) < 2 {
         return None;
     }
     let mut versions = watched.servers.iter().filter_map(|s| s.memcached_version.as_deref());
@@ -70,7 +73,8 @@ pub(super) struct Bounds {
 
 /// Pipelines that the server cuts: it serves so many requests of a connection, and then others first.
 pub(super) fn cut(plan: &Plan, watched: &Watched) -> Option<String> {
-    let depth = u64::from(plan.fleet.pipeline_depth).saturating_mul(plan.sequence.len() as u64);
+    let depth =
+        u64::from(plan.load.concurrency.pipeline_depth).saturating_mul(plan.sequence.len() as u64);
     let limit = |server: &host::ServerUse| server.setting("reqs_per_event")?.parse::<u64>().ok();
     let most = watched.servers.iter().filter_map(limit).min()?;
     (depth > most).then(|| {

@@ -75,10 +75,10 @@ fn looked<'p>(plan: &'p Plan, measurement: &'p Measurement) -> Vec<Looked<'p>> {
 
 /// How what it looks for comes to be there.
 fn advice(plan: &Plan, looked: &Looked<'_>) -> String {
-    if plan.fill.is_some() {
+    if plan.data.fill.is_some() {
         return "--fill wrote these keys, so they were deleted, evicted or have expired".to_owned();
     }
-    if let Some(phases) = &plan.loaded_by {
+    if let Some(phases) = &plan.data.loaded_by {
         return format!(
             "run the phase that writes these keys first (--phase {phases}), with the same -r"
         );
@@ -118,7 +118,7 @@ mod tests {
         let words = |line: &str| CommandSpec::parse(line.split(' '));
         let mut run = fixture::changed(|parts| {
             parts.sequence = operations.iter().map(|(line, ..)| words(line)).collect();
-            parts.keys = KeySpace::of(Some(100_000), KeyDist::UNIFORM);
+            parts.data.keys = KeySpace::of(Some(100_000), KeyDist::UNIFORM);
             if operations.len() > 1 {
                 let operation = |(line, ..): &(&str, u64, u64)| Operation {
                     name: (*line).to_owned(),
@@ -178,7 +178,7 @@ mod tests {
     fn misses_that_a_plan_asks_for_are_not_told() {
         let aside = ("get k:__key__", 1, 1999);
         let share = |parts: &mut PlanParts| {
-            parts.keys.draw = KeyDist::UNIFORM.with_hits("0.2").unwrap();
+            parts.data.keys.draw = KeyDist::UNIFORM.with_hits("0.2").unwrap();
         };
         assert_eq!(told(&[aside], share), None);
         let absent = [("get k:__key__", 444, 0), ("get absent:__key__", 0, 556)];
@@ -201,14 +201,14 @@ mod tests {
     #[test]
     fn a_phase_whose_keys_are_missing_names_the_phase_that_writes_them() {
         let text = told(&[("hgetall k:__key__", 1, 1999)], |parts| {
-            parts.loaded_by = Some("load".to_owned());
+            parts.data.loaded_by = Some("load".to_owned());
         });
         assert!(text.unwrap().contains("(--phase load)"));
     }
 
     #[test]
     fn what_was_filled_and_is_gone_is_told_as_that() {
-        let text = told(&[("get k:__key__", 1, 1999)], |parts| parts.fill = Some(Vec::new()));
+        let text = told(&[("get k:__key__", 1, 1999)], |parts| parts.data.fill = Some(Vec::new()));
         assert!(text.unwrap().ends_with("were deleted, evicted or have expired"));
     }
 }

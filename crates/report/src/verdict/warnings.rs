@@ -105,7 +105,7 @@ pub fn warnings(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Ve
         .flat_map(|server| of_server(server, if memcache { &memcache::BOUNDS } else { &BOUNDS }))
         .collect();
     // Of a run in shares, the others are no strangers.
-    let others = plan.shard.is_whole().then(|| others(plan, measurement, watched)).flatten();
+    let others = plan.load.shard.is_whole().then(|| others(plan, measurement, watched)).flatten();
     found.extend(others.map(|text| warning(WarningKind::OtherClients, text)));
     if let Some(share) = watched.stolen.filter(|share| *share >= STOLEN_SHARE) {
         let text =
@@ -131,12 +131,12 @@ pub fn warnings(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Ve
 /// so values that others wrote cause no warning.
 fn value_size(plan: &Plan, measurement: &Measurement) -> Option<String> {
     let read = crate::other_value_size(plan, measurement);
-    let read = read.filter(|_| plan.payload_bytes != VALUE_DEFAULT_BYTES)?;
+    let read = read.filter(|_| plan.data.payload_bytes != VALUE_DEFAULT_BYTES)?;
     Some(format!(
         "the values that were read have {}, not {} (-d): they were stored before; write them anew, \
          such as with --fill",
         bytes(read.round()),
-        bytes(plan.payload_bytes as f64)
+        bytes(plan.data.payload_bytes as f64)
     ))
 }
 
@@ -281,13 +281,13 @@ fn others(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Option<S
     sent += redirects.sum::<u64>() * ours.len() as u64;
     if measurement.ending != Ending::Complete {
         // What was in flight at the end was executed and not counted.
-        let fleet = &plan.fleet;
+        let concurrency = &plan.load.concurrency;
         sent += connections::count(plan, measurement)
-            * u64::from(fleet.pipeline_depth)
+            * u64::from(concurrency.pipeline_depth)
             * ours.len() as u64;
     }
     // Requests of a warm-up, and of other shares of the plan, are in the server's count only.
-    if plan.warmup_ns == 0 && plan.shard.is_whole() {
+    if plan.load.warmup_ns == 0 && plan.load.shard.is_whole() {
         calls += shared.saturating_sub(sent);
     }
     let wall_ns = measurement.workers.iter().map(|worker| worker.wall_ns).max().unwrap_or(0);

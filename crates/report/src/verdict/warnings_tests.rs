@@ -54,7 +54,7 @@ fn of_memcached_it_is_told_in_its_own_words() {
     let told = |protocol, depth, line: &str, server: ServerUse| {
         let change = |parts: &mut PlanParts| {
             parts.protocol = protocol;
-            parts.fleet.pipeline_depth = depth;
+            parts.load.concurrency.pipeline_depth = depth;
             parts.sequence = vec![CommandSpec::parse(line.split(' '))];
         };
         let run = fixture::changed(change);

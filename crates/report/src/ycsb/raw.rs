@@ -111,7 +111,7 @@ impl<'r> Raw<'r> {
         let mut lines = Vec::new();
         for (told, ended) in all.iter().flat_map(|told| ENDINGS.map(|ended| (told, ended))) {
             let is_checked = name == VERIFY && told.name == "READ" && !intended;
-            if is_checked && self.run.plan.checks.is_some() {
+            if is_checked && self.run.plan.peer.checks.is_some() {
                 // Bytes are compared as they arrive.
                 self.each(told.source, ended, |entry| lines.push((entry.done_us, 0)));
             } else if self.is_told_as(told, ended) == name {
@@ -189,8 +189,8 @@ mod tests {
             parts.sequence = commands.iter().map(command).collect();
             let operations = vec![operation("READ", 1), operation("READ-MODIFY-WRITE", 2)];
             parts.mix = Some(Mix { operations, pick: Pick::Drawn });
-            parts.apart = true;
-            parts.logged = logged(parts);
+            parts.peer.separate_failures = true;
+            parts.peer.logged = logged(parts);
         });
         let plan = &run.plan;
         let all = || OperationLog::new(&plan.logged_commands(), &plan.logged_operations(), 100);

@@ -88,7 +88,8 @@ pub fn sections(
     by_status: &ByStatus,
 ) -> Vec<Section> {
     let of = |intended: bool| {
-        let mut all = Sections { intended, by_status, precision: plan.precision, all: Vec::new() };
+        let mut all =
+            Sections { intended, by_status, precision: plan.recording.precision, all: Vec::new() };
         all.collect(plan, tally);
         all.verified(plan, tally);
         all.cleanup(connections);
@@ -165,7 +166,7 @@ impl Sections<'_> {
     /// measured, since bytes are compared as they arrive. A wrong value makes no failure of its read.
     fn verified(&mut self, plan: &Plan, tally: &Tally) {
         let Some(read) = self.all.iter_mut().find(|section| section.name == "READ") else { return };
-        let Some(returned) = read.returned.as_mut().filter(|_| plan.checks.is_some()) else {
+        let Some(returned) = read.returned.as_mut().filter(|_| plan.peer.checks.is_some()) else {
             return;
         };
         let kinds = tally.errors.by_kind().iter().filter(|(kind, _)| kind == CORRUPT);

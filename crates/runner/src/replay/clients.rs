@@ -39,9 +39,9 @@ fn write_and_read(clients: u32, depth: u32, stop: Stop) -> PlanParts {
             operations: vec![operation("set"), operation("get")],
             pick: Pick::InOrder,
         }),
-        share: Share::PerConnection,
         ..parts(clients, depth, stop)
     };
+    plan.load.share = Share::PerConnection;
     plan.target.cluster = Some(ClusterOptions { per_node: true, ..ClusterOptions::default() });
     plan
 }
@@ -126,7 +126,7 @@ fn a_node_that_lags_behind_holds_up_its_own_requests_and_no_order_changes() {
 #[test]
 fn a_rate_is_shared_by_all_clients() {
     let mut plan = write_and_read(5, 1, Stop::AfterNs(4 * SECOND));
-    plan.pace = Pace::constant(1_500.0);
+    plan.load.pace = Pace::constant(1_500.0);
     let (got, log) = replay_on(plan, Server::taking(MS / 20), Some(&masters(NODES)));
     let lateness = got.total.lateness.unwrap();
     assert_eq!((lateness.due, lateness.total.count(), log.requests.len()), (6_000, 6_000, 6_000));
@@ -142,7 +142,7 @@ fn a_rate_is_shared_by_all_clients() {
 #[test]
 fn a_rate_and_a_count_of_each_client_come_to_an_end() {
     let mut plan = write_and_read(3, 1, Stop::Requests(200));
-    plan.pace = Pace::constant(1_000.0);
+    plan.load.pace = Pace::constant(1_000.0);
     let (got, log) = replay_on(plan, Server::taking(MS / 20), Some(&masters(NODES)));
     assert_eq!((got.ending, log.requests.len()), (Ending::Complete, 600));
     assert_eq!(got.total.lateness.unwrap().total.count(), 600);
@@ -151,7 +151,7 @@ fn a_rate_and_a_count_of_each_client_come_to_an_end() {
 #[test]
 fn a_node_that_is_away_is_reached_again_by_every_client() {
     let mut plan = write_and_read(4, 2, Stop::AfterNs(3 * SECOND));
-    (plan.reconnect, plan.on_error) = (true, OnError::Count);
+    (plan.recovery.reconnect, plan.recovery.on_error) = (true, OnError::Count);
     let server = Server::taking(MS / 20).down(SECOND..SECOND + 500 * MS).at_node(7002);
     let (got, log) = replay_on(plan, server, Some(&masters(NODES)));
     assert_eq!(got.ending, Ending::Complete);
@@ -166,7 +166,7 @@ fn a_node_that_is_away_is_reached_again_by_every_client() {
 #[test]
 fn one_budget_is_shared_out() {
     let mut plan = write_and_read(4, 2, Stop::Requests(1_000));
-    plan.share = Share::OneBudget;
+    plan.load.share = Share::OneBudget;
     let (got, log) = replay_on(plan, Server::taking(MS / 10), Some(&masters(NODES)));
     assert_eq!((got.ending, log.requests.len()), (Ending::Complete, 1_000));
 }

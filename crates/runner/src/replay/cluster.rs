@@ -27,7 +27,7 @@ pub(super) fn masters(count: u16) -> Topology {
 pub(super) fn on_cluster(connections: u32, depth: u32, stop: Stop) -> PlanParts {
     let mut parts = parts(connections, depth, stop);
     parts.target.cluster = Some(ClusterOptions::default());
-    parts.keys.range = Some(100_000);
+    parts.data.keys.range = Some(100_000);
     parts
 }
 
@@ -45,7 +45,7 @@ fn every_request_is_sent_once_for_every_shape() {
 #[test]
 fn lateness_is_recorded_of_every_request() {
     let mut plan = on_cluster(30, 1, Stop::AfterNs(4 * SECOND));
-    plan.pace = Pace::constant(1000.0);
+    plan.load.pace = Pace::constant(1000.0);
     let (got, log) = replay_on(plan, Server::taking(MS / 20), Some(&masters(3)));
     let lateness = got.total.lateness.unwrap();
     assert_eq!((lateness.total.count(), log.requests.len()), (4_000, 4_000));
@@ -55,7 +55,7 @@ fn lateness_is_recorded_of_every_request() {
 #[test]
 fn a_rate_beyond_the_server_is_late_by_the_servers_fault() {
     let mut plan = on_cluster(6, 1, Stop::AfterNs(4 * SECOND));
-    plan.pace = Pace::constant(1_000_000_000.0);
+    plan.load.pace = Pace::constant(1_000_000_000.0);
     let (got, log) = replay_on(plan, Server::taking(5 * MS), Some(&masters(3)));
     // It takes 200 a second, and finishes what was under way at the end.
     assert!((800..=806).contains(&log.requests.len()), "{}", log.requests.len());
@@ -70,7 +70,7 @@ fn a_rate_beyond_the_server_is_late_by_the_servers_fault() {
 #[test]
 fn with_fewer_connections_than_nodes_a_schedule_sleeps_until_there_is_room() {
     let mut plan = on_cluster(1, 1, Stop::AfterNs(2 * SECOND));
-    plan.pace = Pace::constant(1000.0);
+    plan.load.pace = Pace::constant(1000.0);
     let (got, log) = replay_on(plan, Server::taking(5 * MS), Some(&masters(4)));
     assert_eq!((got.ending, log.requests.len()), (Ending::Complete, 400));
     assert_eq!(got.total.lateness.unwrap().due, 2000);
@@ -85,7 +85,7 @@ fn a_transaction_follows_its_key_to_the_node_that_imports_it() {
         CommandSpec::parse(["SET", "k", "v"]),
         CommandSpec::parse(["EXEC"]),
     ];
-    plan.on_error = OnError::Stop;
+    plan.recovery.on_error = OnError::Stop;
     let answer = |words: &[String], before: usize| -> Vec<u8> {
         let said: &[u8] = match (words[0].as_str(), before) {
             ("SET", 1) => b"-ASK 5 127.0.0.1:7000\r\n",

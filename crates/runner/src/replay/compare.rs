@@ -20,7 +20,8 @@ const SEEDS: u64 = 300;
 fn run(service_ns: f64, seed: u64, noise: &mut Noise) -> Glance {
     let service_ns = service_ns * (0.007 * noise.normal()).exp();
     // Of throughput, which is what is judged, histograms say nothing; small ones are fast.
-    let parts = PlanParts { precision: 1, ..parts(1, 1, Stop::Requests(60)) };
+    let mut parts = parts(1, 1, Stop::Requests(60));
+    parts.recording.precision = 1;
     let server = Server::taking(service_ns as u64).wavering(0.1, seed);
     let (measured, _) = replay(parts.clone(), server);
     let facts = ServerFacts::default();

@@ -23,7 +23,7 @@ fn each_ends_once(parts: &PlanParts, got: &Measurement) {
         assert_eq!(sent, ended, "sent or given up");
         assert!(lateness.due >= sent, "{} due, {sent} sent", lateness.due);
     }
-    match parts.stop {
+    match parts.load.stop {
         Stop::Requests(n) if complete => assert_eq!(ended, n, "{gone:?}"),
         Stop::Requests(n) => assert!(ended <= n, "{ended} of {n}"),
         Stop::AfterNs(_) => {}
@@ -45,7 +45,7 @@ fn faulty(draws: &mut Draws, mut server: Server, ports: Range<u64>, parts: &Plan
         0 => server.down(short),
         1 => server.down(short).frozen(second),
         2 => server.down(long),
-        3 if parts.timeout_ns.is_some() => server.frozen(long),
+        3 if parts.recovery.timeout_ns.is_some() => server.frozen(long),
         4 => server.frozen(second),
         _ => server,
     };
@@ -65,15 +65,13 @@ fn faulty(draws: &mut Draws, mut server: Server, ports: Range<u64>, parts: &Plan
     server
 }
 
-fn load(draws: &mut Draws, base: PlanParts) -> PlanParts {
+fn load(draws: &mut Draws, mut plan: PlanParts) -> PlanParts {
     let rate = [50.0, 700.0, 3000.0][draws.below(3) as usize];
-    PlanParts {
-        reconnect: true,
-        on_error: OnError::Count,
-        timeout_ns: draws.one_in(3).then(|| MS * (20 + draws.below(400))),
-        pace: if draws.one_in(3) { Pace::Closed } else { Pace::constant(rate) },
-        ..base
-    }
+    plan.recovery.reconnect = true;
+    plan.recovery.on_error = OnError::Count;
+    plan.recovery.timeout_ns = draws.one_in(3).then(|| MS * (20 + draws.below(400)));
+    plan.load.pace = if draws.one_in(3) { Pace::Closed } else { Pace::constant(rate) };
+    plan
 }
 
 fn hold(seed: u64) {
@@ -133,7 +131,8 @@ fn every_request_ends_in_exactly_one_way() {
 fn a_rate_is_of_sequences_and_each_command_of_one_ends_once() {
     let lines = ["get k:__rand_int__", "set k:__rand_int__ 0 0 v"];
     let mut plan = ring::on_ring(3, &lines, 6, 2, Stop::AfterNs(3 * SECOND));
-    (plan.reconnect, plan.on_error, plan.pace) = (true, OnError::Count, Pace::constant(1000.0));
+    (plan.recovery.reconnect, plan.recovery.on_error, plan.load.pace) =
+        (true, OnError::Count, Pace::constant(1000.0));
     let server = Server::taking(MS / 10).in_lines(ring::half_there).at_node(7002);
     let (got, _) = ring::replay(plan.clone(), server.down(SECOND..2 * SECOND));
     each_ends_once(&plan, &got);

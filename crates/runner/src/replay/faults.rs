@@ -28,7 +28,7 @@ fn an_error_reply_ends_the_run_and_keeps_the_results() {
 #[test]
 fn errors_can_be_counted_instead() {
     let mut plan = parts(5, 4, Stop::Requests(1000));
-    plan.on_error = OnError::Count;
+    plan.recovery.on_error = OnError::Count;
     let server = Server::taking(1000).answering(|_, n| match n % 10 {
         0 => b"-OOM command not allowed\r\n".to_vec(),
         _ => b"+OK\r\n".to_vec(),

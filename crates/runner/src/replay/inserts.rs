@@ -87,7 +87,7 @@ fn a_key_whose_insert_failed_is_inserted_again_before_it_is_read() {
         }
     }
     let mut plan = growing(5, 2, Stop::AfterNs(3 * SECOND));
-    (plan.reconnect, plan.on_error) = (true, OnError::Count);
+    (plan.recovery.reconnect, plan.recovery.on_error) = (true, OnError::Count);
     let server =
         Server::taking(MS).answering(failing_at_times).down(SECOND..2 * SECOND).delaying(MS / 2);
     let (got, log) = replay(plan, server);

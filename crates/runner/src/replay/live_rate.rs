@@ -83,7 +83,7 @@ fn a_rate_of_0_pauses_and_the_next_one_goes_on_from_there() {
     assert_eq!(log.requests.len(), 1500);
     assert_eq!(run.measurement.elapsed_ns, 5 * SECOND);
     assert!(run.measurement.outages.is_empty(), "nothing was due: {:?}", run.measurement.outages);
-    let stages = &run.plan.pace.schedule().unwrap().stages;
+    let stages = &run.plan.load.pace.schedule().unwrap().stages;
     assert_eq!(stages.iter().map(|stage| stage.to_per_s).collect::<Vec<_>>(), [1000.0, 0.0]);
     // For a while: said while nothing is sent, which a request before it must do here.
     let again = (SECOND + MS, 3500 * MS, Some(200.0));
@@ -98,7 +98,7 @@ fn a_rate_of_0_pauses_and_the_next_one_goes_on_from_there() {
     assert_eq!(counts(steps, &[(200 * MS, 500 * MS, Some(0.0))]), (50 + 300, 0, 0, 175.0));
     // Before load begins, too: its warm-up keeps its rate.
     let mut plan = plan();
-    plan.warmup_ns = SECOND;
+    plan.load.warmup_ns = SECOND;
     let rate = Arc::new(LiveRate::of(&plan.clone().build().unwrap()).unwrap());
     rate.set(Some(0.0)).unwrap();
     let mut server = Server::taking(10);
@@ -111,7 +111,7 @@ fn a_rate_of_0_pauses_and_the_next_one_goes_on_from_there() {
 fn without_a_limit_it_is_a_closed_loop_until_the_next_rate() {
     let on_one = |said: &[Said]| {
         let mut plan = paced(Pace::constant(1000.0), Stop::AfterNs(5 * SECOND));
-        plan.fleet.connections = 1;
+        plan.load.concurrency.connections = 1;
         changed_on(plan, Server::taking(MS / 10), said)
     };
     // A connection and a hundred microseconds each: ten thousand a second.
@@ -134,7 +134,7 @@ fn without_a_limit_it_is_a_closed_loop_until_the_next_rate() {
     assert_eq!((within(0..1500 * MS), within(2501 * MS..5 * SECOND)), (1500, 499));
     assert!(within(1500 * MS..2500 * MS) > 9_000);
     assert_eq!((figures.due, figures.late, figures.unsent), (log.requests.len() as u64, 0, 0));
-    let mut unlimited = run.plan.pace.schedule().unwrap().unlimited();
+    let mut unlimited = run.plan.load.pace.schedule().unwrap().unlimited();
     assert_eq!((unlimited.next(), unlimited.next()), (Some(1500 * MS..2500 * MS), None));
 }
 
@@ -144,7 +144,7 @@ fn shares_pause_and_go_on_together() {
         let schedule = Schedule { arrivals, ..Schedule::constant(1000.0) };
         let part = |index| {
             let mut plan = paced(Pace::Open(schedule.clone()), Stop::AfterNs(4 * SECOND));
-            plan.shard = Shard { index, of: 3 };
+            plan.load.shard = Shard { index, of: 3 };
             let said = [(SECOND, 1500 * MS, Some(0.0)), (SECOND + 9 * MS, 3500 * MS, Some(500.0))];
             let (_, figures, log) = changed(plan, &said);
             assert_eq!((figures.late, figures.unsent), (0, 0));
@@ -164,7 +164,7 @@ fn shares_pause_and_go_on_together() {
 #[test]
 fn a_warm_up_keeps_the_rate_that_it_began_with() {
     let mut plan = paced(Pace::constant(1000.0), Stop::AfterNs(2 * SECOND));
-    plan.warmup_ns = SECOND;
+    plan.load.warmup_ns = SECOND;
     let rate = Arc::new(LiveRate::of(&plan.clone().build().unwrap()).unwrap());
     let mut server = Server::taking(10).rated(300 * MS, 600 * MS, Some(500.0));
     server.rate = Some(rate);
@@ -180,7 +180,7 @@ fn shares_of_a_plan_turn_together() {
         let schedule = Schedule { arrivals, ..Schedule::constant(1000.0) };
         let part = |index| {
             let mut plan = paced(Pace::Open(schedule.clone()), Stop::AfterNs(4 * SECOND));
-            plan.shard = Shard { index, of: 3 };
+            plan.load.shard = Shard { index, of: 3 };
             let (_, figures, log) = changed(plan, &[SLOWER]);
             assert_eq!((figures.late, figures.unsent), (0, 0));
             log.requests.len()
@@ -200,7 +200,7 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
     rate.begins(0);
     assert!(rate.set_at(SECOND, Some(5.0)).unwrap_err().contains("the run ends before"));
     assert!(rate.set_at(1, Some(f64::NAN)).unwrap_err().contains("must be above 0"));
-    assert_eq!(rate.plan().pace, plan.pace);
+    assert_eq!(rate.plan().load.pace, plan.load.pace);
     for nth in 0..998 {
         rate.set_at(1 + nth, Some(5.0)).unwrap();
     }

@@ -35,8 +35,8 @@ use measure::{Measurement, Tenure};
 use wire::cluster::Topology;
 use wire::resp::Resp;
 use workload::{
-    CommandSpec, EngineKind, Fleet, KeyDist, KeySpace, OnError, Pace, PlanParts, ProtocolKind,
-    Shard, Stop, Target, Window,
+    CommandSpec, Concurrency, Data, EngineKind, KeyDist, KeySpace, Load, OnError, Pace, PlanParts,
+    ProtocolKind, Shard, Stop, Target, Window,
 };
 
 use crate::LiveRate;
@@ -58,59 +58,13 @@ pub(crate) const SECOND: u64 = 1_000 * MS;
 
 /// Parts of a plan of `SET`s to change.
 pub(crate) fn parts(connections: u32, depth: u32, stop: Stop) -> PlanParts {
+    let concurrency = Concurrency { connections, pipeline_depth: depth, ..Concurrency::default() };
     PlanParts {
         name: "SET".into(),
-        target: Target::default(),
-        protocol: ProtocolKind::Resp2,
-        engine: EngineKind::Auto,
-        fleet: Fleet {
-            workers: 1,
-            multi_thread: false,
-            connections,
-            pipeline_depth: depth,
-            window: Window::Batch,
-            keep_alive: true,
-            requests_each: 0,
-            renewed_per_s: 0,
-            cpus: vec![],
-            joining: None,
-            spacing: None,
-        },
-        pace: Pace::Closed,
-        warmup_ns: 0,
-        stop,
-        setup: vec![],
         sequence: vec![CommandSpec::parse(["SET", "key:__rand_int__", "v"])],
-        mix: None,
-        share: workload::Share::OneBudget,
-        keys: KeySpace::of(Some(1000), KeyDist::UNIFORM),
-        dataset: None,
-        values: None,
-        fill: None,
-        fill_lifetime: None,
-        loaded_by: None,
-        verify: false,
-        fail_on_miss: false,
-        named: false,
-        payload_bytes: 3,
-        on_error: OnError::Stop,
-        reconnect: false,
-        backoff: None,
-        reopening: workload::Reopening::default(),
-        retry: None,
-        tells_failures: false,
-        timeout_ns: None,
-        precision: 3,
-        first_byte: false,
-        apart: false,
-        by_place: false,
-        read_only: Vec::new(),
-        by_connection: false,
-        logged: Vec::new(),
-        at_most_ns: None,
-        checks: None,
-        seed: 1,
-        shard: Shard::WHOLE,
+        load: Load { concurrency, stop, ..Load::default() },
+        data: Data { keys: KeySpace::of(Some(1000), KeyDist::UNIFORM), ..Data::default() },
+        ..PlanParts::default()
     }
 }
 
@@ -205,7 +159,7 @@ fn replay_script<S: Script>(
     let shape = tally_shape(&plan);
     // Nobody takes messages before the worker has ended, and room for many costs more than a run. A slow
     // collector has room for a few, and takes them when the server says so.
-    let room = match (plan.stop, collects.is_some()) {
+    let room = match (plan.load.stop, collects.is_some()) {
         (_, true) => 4,
         (Stop::Requests(n), false) => (n.saturating_mul(8) as usize + 1_000).min(100_000),
         (Stop::AfterNs(ns), false) => ((ns / MS) as usize + 1_000).min(100_000),
@@ -231,7 +185,7 @@ fn replay_script<S: Script>(
         connections: plan.own_connections(),
         connections_max: plan.own_connections() * 8 + 8,
         first_connection: 0,
-        origins: &Origins::new(&plan.target, plan.fleet.connections, None),
+        origins: &Origins::new(&plan.target, plan.load.concurrency.connections, None),
         stream: budget.stream(0..plan.own_connections()),
         warmup: warmup.stream(0..plan.own_connections()),
         inserts: plan.inserts().map(Arc::new),

@@ -98,8 +98,8 @@ fn a_step_follows_its_reply_on_its_connection_and_misses_decide() {
 #[test]
 fn an_operations_time_spans_its_steps_and_each_command_has_its_own() {
     let mut plan = mixed(4, 1, Stop::AfterNs(4 * SECOND));
-    plan.pace = Pace::constant(100.0);
-    plan.keys.draw = KeyDist::SEQUENTIAL;
+    plan.load.pace = Pace::constant(100.0);
+    plan.data.keys.draw = KeyDist::SEQUENTIAL;
     let server = Server::taking(MS).answering(|words, _| match words[0].as_str() {
         "GET" => b"$-1\r\n".to_vec(),
         _ => b"+OK\r\n".to_vec(),
@@ -123,7 +123,7 @@ fn an_operations_time_spans_its_steps_and_each_command_has_its_own() {
 #[test]
 fn an_error_ends_its_operation_and_nothing_else() {
     let mut plan = mixed(3, 4, Stop::Requests(500));
-    plan.on_error = OnError::Count;
+    plan.recovery.on_error = OnError::Count;
     if let Some(mix) = &mut plan.mix {
         mix.operations[1].steps[1].when = When::Always;
     }
@@ -156,8 +156,8 @@ fn an_operation_that_began_in_time_is_finished() {
 fn each_connection_can_have_a_count_and_an_order_of_its_own() {
     for (pace, depth) in [(Pace::Closed, 1), (Pace::Closed, 3), (Pace::constant(1_000.0), 1)] {
         let mut plan = mixed(5, depth, Stop::Requests(22));
-        plan.pace = pace;
-        plan.share = Share::PerConnection;
+        plan.load.pace = pace;
+        plan.load.share = Share::PerConnection;
         plan.sequence.truncate(2);
         plan.mix = Some(Mix {
             operations: vec![
@@ -180,7 +180,7 @@ fn each_connection_can_have_a_count_and_an_order_of_its_own() {
 #[test]
 fn operations_that_are_lost_leave_no_step_behind() {
     let mut plan = mixed(4, 2, Stop::AfterNs(3 * SECOND));
-    (plan.reconnect, plan.on_error) = (true, OnError::Count);
+    (plan.recovery.reconnect, plan.recovery.on_error) = (true, OnError::Count);
     let server = Server::taking(MS).answering(half_missing).down(SECOND..2 * SECOND);
     let (got, log) = replay(plan, server);
     let lost = got.total.connections.lost;
@@ -199,7 +199,7 @@ fn scanned(words: &[String], _: usize) -> Vec<u8> {
 }
 
 fn walking(connections: u32, most: Option<u32>) -> PlanParts {
-    PlanParts {
+    let mut plan = PlanParts {
         sequence: vec![
             CommandSpec::parse(["SCAN", "0"]),
             CommandSpec {
@@ -217,9 +217,10 @@ fn walking(connections: u32, most: Option<u32>) -> PlanParts {
             ],
             pick: Pick::InOrder,
         }),
-        share: Share::PerConnection,
         ..parts(connections, 1, Stop::Requests(12))
-    }
+    };
+    plan.load.share = Share::PerConnection;
+    plan
 }
 
 #[test]
@@ -253,14 +254,15 @@ fn a_walk_stays_with_its_key_and_the_next_one_has_the_next() {
         let numbered = Numbered { first: 1, bare: true, by: DrawnBy::Operation };
         let mut walk = operation("hscan", 1, &[When::Always, When::OnCursor { most: None }]);
         walk.keys = Some(KeySpace { numbered, ..KeySpace::of(Some(3), draw) });
-        PlanParts {
+        let mut plan = PlanParts {
             sequence: [first, next]
                 .map(|args| CommandSpec { args: args.to_vec(), inline: false })
                 .to_vec(),
             mix: Some(Mix { operations: vec![walk], pick: Pick::InOrder }),
-            share: Share::PerConnection,
             ..parts(connections, 1, Stop::Requests(12))
-        }
+        };
+        plan.load.share = Share::PerConnection;
+        plan
     };
     fn of_keys(words: &[String], number: usize) -> Vec<u8> {
         scanned(&words[1..], number)
@@ -281,7 +283,7 @@ fn an_error_begins_a_walk_anew() {
         if words[1] == "9" { b"-ERR no such cursor\r\n".to_vec() } else { scanned(words, number) }
     }
     let mut plan = walking(1, None);
-    plan.on_error = OnError::Count;
+    plan.recovery.on_error = OnError::Count;
     let (_, log) = replay(plan, Server::taking(MS).answering(refused));
     let own = log.requests.iter().filter(|(_, _, words)| words[0] == "SCAN");
     let cursors: Vec<&str> = own.map(|(_, _, words)| &words[1][..]).collect();
@@ -291,8 +293,9 @@ fn an_error_begins_a_walk_anew() {
 #[test]
 fn a_log_has_everything_that_is_counted_and_when_it_ended() {
     let mut plan = mixed(3, 4, Stop::Requests(1_000));
-    (plan.warmup_ns, plan.apart, plan.on_error) = (5 * MS, true, OnError::Count);
-    plan.logged = vec![Logged::Command(0), Logged::Command(1), Logged::Operation(1)];
+    (plan.load.warmup_ns, plan.peer.separate_failures, plan.recovery.on_error) =
+        (5 * MS, true, OnError::Count);
+    plan.peer.logged = vec![Logged::Command(0), Logged::Command(1), Logged::Operation(1)];
     let answer = |words: &[String], n: usize| match words[0].as_str() {
         "PING" if n.is_multiple_of(5) => b"-ERR no\r\n".to_vec(),
         _ => half_missing(words, n),

@@ -17,7 +17,7 @@ fn the_count_is_exact_for_every_shape() {
                 for window in [Window::Batch, Window::Rolling] {
                     for sequence_len in [1, 3] {
                         let mut plan = parts(connections, depth, Stop::Requests(n));
-                        plan.fleet.window = window;
+                        plan.load.concurrency.window = window;
                         plan.sequence = vec![CommandSpec::from_words(["PING"]); sequence_len];
                         let (got, log) = replay(plan, Server::taking(1000));
                         assert_eq!(got.ending, Ending::Complete);
@@ -43,7 +43,7 @@ fn a_batch_waits_for_all_its_replies() {
 #[test]
 fn a_rolling_window_keeps_the_pipeline_full() {
     let mut plan = parts(1, 16, Stop::Requests(100));
-    plan.fleet.window = Window::Rolling;
+    plan.load.concurrency.window = Window::Rolling;
     let (_, log) = replay(plan, Server::taking(MS));
     let sizes: Vec<usize> = log.reads.iter().map(|(_, _, n)| *n).collect();
     assert_eq!(sizes[0], 16);
@@ -53,7 +53,7 @@ fn a_rolling_window_keeps_the_pipeline_full() {
 #[test]
 fn without_keep_alive_each_pipeline_has_a_connection() {
     let mut plan = parts(3, 4, Stop::Requests(40));
-    plan.fleet.keep_alive = false;
+    plan.load.concurrency.keep_alive = false;
     let (got, log) = replay(plan, Server::taking(1000));
     assert_eq!((got.ending, got.total.requests()), (Ending::Complete, 40));
     assert!((10..=12).contains(&log.connects), "{} connections for 10 pipelines", log.connects);
@@ -63,18 +63,19 @@ fn without_keep_alive_each_pipeline_has_a_connection() {
 fn a_connection_is_closed_after_as_many_requests_as_the_plan_says() {
     for share in [Share::OneBudget, Share::PerConnection] {
         let mut plan = parts(1, 4, Stop::Requests(40));
-        (plan.fleet.keep_alive, plan.fleet.requests_each, plan.share) = (false, 10, share);
+        (plan.load.concurrency.keep_alive, plan.load.concurrency.requests_each, plan.load.share) =
+            (false, 10, share);
         let (got, log) = replay(plan.clone(), Server::taking(1000));
         assert_eq!((got.ending, got.total.requests()), (Ending::Complete, 40));
         assert_eq!(log.connects, 4, "{share:?}: 10 requests on each");
         let sizes: Vec<usize> = log.reads.iter().map(|(_, _, n)| *n).collect();
         assert_eq!(sizes, [4, 4, 2].repeat(4), "{share:?}");
         // A rolling window takes as many, and closes when all are answered.
-        plan.fleet.window = Window::Rolling;
+        plan.load.concurrency.window = Window::Rolling;
         let (got, log) = replay(plan.clone(), Server::taking(1000));
         assert_eq!((got.total.requests(), log.connects), (40, 4), "{share:?}");
         // So does a schedule.
-        plan.pace = Pace::constant(10_000.0);
+        plan.load.pace = Pace::constant(10_000.0);
         let (got, log) = replay(plan, Server::taking(1000));
         assert_eq!((got.total.requests(), log.connects), (40, 4), "{share:?}");
     }
@@ -84,7 +85,7 @@ fn a_connection_is_closed_after_as_many_requests_as_the_plan_says() {
 fn the_seed_makes_the_keys_whatever_the_fleet() {
     let keys = |connections, depth, seed| {
         let mut plan = parts(connections, depth, Stop::Requests(500));
-        plan.seed = seed;
+        plan.load.seed = seed;
         let mut keys: Vec<String> = replay(plan, Server::taking(10))
             .1
             .requests
@@ -101,7 +102,7 @@ fn the_seed_makes_the_keys_whatever_the_fleet() {
 #[test]
 fn sequential_keys_cover_the_space_once() {
     let mut plan = parts(7, 5, Stop::Requests(1000));
-    plan.keys.draw = workload::KeyDist::SEQUENTIAL;
+    plan.data.keys.draw = workload::KeyDist::SEQUENTIAL;
     let (_, log) = replay(plan, Server::taking(10));
     let mut keys: Vec<String> = log.requests.into_iter().map(|r| r.2[1].clone()).collect();
     keys.sort();
@@ -112,7 +113,7 @@ fn sequential_keys_cover_the_space_once() {
 #[test]
 fn replies_are_scored_by_the_command_they_answer() {
     let mut plan = parts(2, 2, Stop::Requests(300));
-    plan.on_error = OnError::Count;
+    plan.recovery.on_error = OnError::Count;
     plan.sequence = ["GET", "SET", "DEL"].map(|name| CommandSpec::from_words([name, "k"])).to_vec();
     let server = Server::taking(1000).answering(|words, _| match words[0].as_str() {
         "GET" => b"$-1\r\n".to_vec(),
@@ -129,7 +130,7 @@ fn replies_are_scored_by_the_command_they_answer() {
 #[test]
 fn a_schedule_takes_all_connections_in_turn() {
     let mut plan = parts(5, 1, Stop::Requests(100));
-    plan.pace = workload::Pace::constant(100.0);
+    plan.load.pace = workload::Pace::constant(100.0);
     let (_, log) = replay(plan, Server::taking(1000));
     let mut per_connection: BTreeMap<ConnId, usize> = BTreeMap::new();
     for (_, conn, _) in &log.requests {
@@ -142,8 +143,8 @@ fn a_schedule_takes_all_connections_in_turn() {
 fn connections_join_the_load_step_by_step() {
     for pace in [Pace::Closed, Pace::constant(1_000.0)] {
         let mut plan = parts(6, 1, Stop::AfterNs(4 * SECOND));
-        plan.pace = pace;
-        plan.fleet.joining = Some(Joining { first: 1, step: 2, every_ns: SECOND });
+        plan.load.pace = pace;
+        plan.load.concurrency.joining = Some(Joining { first: 1, step: 2, every_ns: SECOND });
         let (got, log) = replay(plan, Server::taking(10 * MS));
         assert_eq!(got.ending, Ending::Complete);
         let mut seen: BTreeMap<u64, BTreeSet<ConnId>> = BTreeMap::new();

@@ -8,8 +8,9 @@ use super::{MS, SECOND, parts, replay};
 
 /// A plan that goes on whatever happens.
 fn going_on(connections: u32, depth: u32, stop: Stop) -> PlanParts {
-    let base = parts(connections, depth, stop);
-    PlanParts { reconnect: true, on_error: OnError::Count, ..base }
+    let mut plan = parts(connections, depth, stop);
+    (plan.recovery.reconnect, plan.recovery.on_error) = (true, OnError::Count);
+    plan
 }
 
 /// Every request that the server saw ended in exactly one way.
@@ -52,7 +53,8 @@ fn a_server_that_comes_back_is_measured_on() {
 #[test]
 fn a_lost_connection_waits_as_long_as_the_plan_says() {
     let mut plan = going_on(1, 1, Stop::AfterNs(20 * SECOND));
-    plan.backoff = Some(Backoff { first_ns: SECOND, factor: 2.0, longest_ns: 60 * SECOND });
+    plan.recovery.backoff =
+        Some(Backoff { first_ns: SECOND, factor: 2.0, longest_ns: 60 * SECOND });
     let (got, log) = replay(plan, Server::taking(MS).down(2 * SECOND..8 * SECOND));
     // Tried 1, 3 and 7 seconds after it was lost.
     assert_eq!((got.ending.clone(), log.connects), (Ending::Complete, 4));
@@ -65,8 +67,9 @@ fn a_lost_connection_waits_as_long_as_the_plan_says() {
 #[test]
 fn a_run_ends_when_a_connection_has_had_all_its_tries() {
     let mut plan = going_on(1, 1, Stop::AfterNs(20 * SECOND));
-    plan.backoff = Some(Backoff { first_ns: SECOND, factor: 1.0, longest_ns: 60 * SECOND });
-    plan.reopening = Reopening { tries: Some(3), within_ns: None };
+    plan.recovery.backoff =
+        Some(Backoff { first_ns: SECOND, factor: 1.0, longest_ns: 60 * SECOND });
+    plan.recovery.reopening = Reopening { tries: Some(3), within_ns: None };
     let (got, log) = replay(plan.clone(), Server::taking(MS).down(2 * SECOND..8 * SECOND));
     let Ending::Failed(why) = got.ending else { panic!("{:?}", got.ending) };
     assert!(why.contains("3 tries in a row"), "{why}");
@@ -82,7 +85,7 @@ fn a_run_ends_when_a_connection_has_had_all_its_tries() {
 fn in_a_run_by_count_lost_requests_count_against_it() {
     for window in [Window::Batch, Window::Rolling] {
         let mut plan = going_on(7, 4, Stop::Requests(5000));
-        plan.fleet.window = window;
+        plan.load.concurrency.window = window;
         let server = Server::taking(MS / 10).down(100 * MS..300 * MS).down(500 * MS..600 * MS);
         let (got, log) = replay(plan, server);
         assert_eq!(got.ending, Ending::Complete);
@@ -107,8 +110,8 @@ fn one_connection_of_many_comes_back_alone() {
 #[test]
 fn a_schedule_does_not_wait_for_the_server() {
     let mut plan = going_on(4, 1, Stop::AfterNs(10 * SECOND));
-    plan.pace = Pace::constant(1000.0);
-    plan.fleet.window = Window::Rolling;
+    plan.load.pace = Pace::constant(1000.0);
+    plan.load.concurrency.window = Window::Rolling;
     let server = Server::taking(MS / 20).down(4 * SECOND..5 * SECOND);
     let (got, log) = replay(plan, server);
     assert_eq!(adds_up(&got, &log), 10_000, "what was due in the outage is sent after it");
@@ -127,8 +130,8 @@ fn a_schedule_does_not_wait_for_the_server() {
 #[test]
 fn a_server_that_only_pauses_has_an_outage_without_failures() {
     let mut plan = going_on(4, 1, Stop::AfterNs(5 * SECOND));
-    plan.pace = Pace::constant(1000.0);
-    plan.fleet.window = Window::Rolling;
+    plan.load.pace = Pace::constant(1000.0);
+    plan.load.concurrency.window = Window::Rolling;
     let server = Server::taking(MS / 20).frozen(2 * SECOND..3 * SECOND);
     let (got, _) = replay(plan.clone(), server);
     let [outage] = got.outages[..] else { panic!("{:?}", got.outages) };
@@ -145,7 +148,7 @@ fn a_server_that_only_pauses_has_an_outage_without_failures() {
 #[test]
 fn a_request_that_takes_too_long_is_counted_apart() {
     let mut plan = going_on(3, 1, Stop::AfterNs(3 * SECOND));
-    plan.timeout_ns = Some(160 * MS);
+    plan.recovery.timeout_ns = Some(160 * MS);
     // A freeze of one thread: what was asked before it is answered to nobody.
     let server = Server::taking(MS).frozen(SECOND..2 * SECOND);
     let (got, log) = replay(plan, server);
@@ -164,8 +167,8 @@ fn a_request_that_takes_too_long_is_counted_apart() {
 #[test]
 fn requests_behind_an_overdue_one_are_lost() {
     let mut plan = going_on(1, 4, Stop::Requests(40));
-    plan.fleet.window = Window::Rolling;
-    plan.timeout_ns = Some(100 * MS);
+    plan.load.concurrency.window = Window::Rolling;
+    plan.recovery.timeout_ns = Some(100 * MS);
     let server = Server::taking(MS).frozen(20 * MS..125 * MS);
     let (got, log) = replay(plan, server);
     assert_eq!(adds_up(&got, &log), 40);
@@ -176,7 +179,7 @@ fn requests_behind_an_overdue_one_are_lost() {
 #[test]
 fn without_reconnecting_a_timeout_ends_the_run() {
     let mut plan = parts(2, 1, Stop::Requests(1000));
-    plan.timeout_ns = Some(100 * MS);
+    plan.recovery.timeout_ns = Some(100 * MS);
     let server = Server::taking(MS).frozen(50 * MS..SECOND);
     let (got, _) = replay(plan, server);
     let Ending::Failed(why) = &got.ending else { panic!("{:?}", got.ending) };

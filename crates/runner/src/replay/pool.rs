@@ -43,7 +43,7 @@ fn every_request_is_sent_once_over_all_connections() {
 #[test]
 fn one_that_is_away_takes_its_connections_with_it_and_no_others() {
     let mut plan = parts(6, 1, Stop::AfterNs(SECOND));
-    (plan.reconnect, plan.on_error) = (true, OnError::Count);
+    (plan.recovery.reconnect, plan.recovery.on_error) = (true, OnError::Count);
     let away = 100 * MS..400 * MS;
     let server = Server::taking(MS / 10).at_node(2).down(away.clone());
     let (measured, log) = pooled(plan, server, 2);
@@ -70,7 +70,8 @@ fn outages(measured: &measure::Measurement) -> Vec<(u16, u64, u64, bool)> {
 fn a_server_that_dies_has_its_outage_and_the_others_have_none() {
     for pace in [Pace::Closed, Pace::constant(600.0)] {
         let mut plan = parts(6, 1, Stop::AfterNs(6 * SECOND));
-        (plan.reconnect, plan.on_error, plan.pace) = (true, OnError::Count, pace);
+        (plan.recovery.reconnect, plan.recovery.on_error, plan.load.pace) =
+            (true, OnError::Count, pace);
         let server = || Server::taking(MS / 10).at_node(2);
         let (measured, _) = pooled(plan.clone(), server().down(2 * SECOND..3 * SECOND), 3);
         assert!(
@@ -96,7 +97,7 @@ fn a_server_that_nothing_is_asked_of_is_not_out() {
     let (measured, _) = pooled(plan, Server::taking(MS / 10), 3);
     assert_eq!(outages(&measured), []);
     let mut plan = parts(2, 1, Stop::Requests(2000));
-    plan.share = Share::PerConnection;
+    plan.load.share = Share::PerConnection;
     let slow = Server::taking(MS).at_node(2).frozen(20 * MS..3 * SECOND);
     let (measured, _) = pooled(plan, slow, 2);
     assert!(matches!(outages(&measured)[..], [(1, _, 30, false)]), "{:?}", outages(&measured));

@@ -8,9 +8,9 @@ use super::server::Server;
 use super::{MS, SECOND, parts, replay, replay_on};
 
 fn renewing(mut plan: PlanParts, per_s: u32) -> PlanParts {
-    plan.fleet.renewed_per_s = per_s;
-    plan.fleet.window = Window::Rolling;
-    plan.reconnect = true;
+    plan.load.concurrency.renewed_per_s = per_s;
+    plan.load.concurrency.window = Window::Rolling;
+    plan.recovery.reconnect = true;
     plan
 }
 
@@ -24,7 +24,7 @@ fn connections_are_renewed_in_turn_at_their_rate_and_lose_nothing() {
         (3, 16, Pace::constant(1000.0)),
     ] {
         let mut plan = renewing(parts(connections, depth, Stop::AfterNs(10 * SECOND)), 5);
-        plan.pace = pace;
+        plan.load.pace = pace;
         let (got, log) = replay(plan, Server::taking(MS));
         let told = &got.total.connections;
         assert_eq!(got.ending, Ending::Complete);
@@ -40,7 +40,7 @@ fn connections_are_renewed_in_turn_at_their_rate_and_lose_nothing() {
 fn on_a_cluster_too() {
     for depth in [1, 4] {
         let mut plan = renewing(on_cluster(6, depth, Stop::AfterNs(4 * SECOND)), 10);
-        plan.pace = Pace::constant(1000.0);
+        plan.load.pace = Pace::constant(1000.0);
         let (got, log) = replay_on(plan, Server::taking(MS / 10), Some(&masters(3)));
         let told = &got.total.connections;
         assert_eq!((told.renewed, log.connects), (39, 39 + 6), "{told:?}");
@@ -52,8 +52,8 @@ fn on_a_cluster_too() {
 fn shares_of_a_plan_renew_as_many_together() {
     let part = |index| {
         let mut plan = renewing(parts(9, 1, Stop::AfterNs(4 * SECOND)), 10);
-        plan.pace = Pace::constant(900.0);
-        plan.shard = Shard { index, of: 3 };
+        plan.load.pace = Pace::constant(900.0);
+        plan.load.shard = Shard { index, of: 3 };
         replay(plan, Server::taking(MS)).0.total.connections.renewed
     };
     assert_eq!((1..=3).map(part).collect::<Vec<_>>(), [13, 13, 13]);
@@ -63,7 +63,7 @@ fn shares_of_a_plan_renew_as_many_together() {
 fn more_than_the_server_takes_are_left_out_and_those_that_fail_come_back() {
     // Far more turns than connections that are ready for one, and for a second the server is gone.
     let mut plan = renewing(parts(4, 1, Stop::AfterNs(5 * SECOND)), 50_000);
-    plan.pace = Pace::constant(1000.0);
+    plan.load.pace = Pace::constant(1000.0);
     let server = Server::taking(MS / 10).down(2 * SECOND..3 * SECOND);
     let (got, log) = replay(plan, server);
     assert_eq!(got.ending, Ending::Complete);

@@ -2,8 +2,8 @@
 
 use measure::{Ending, Measurement};
 use workload::{
-    Backoff, ClusterOptions, Mix, OnError, Operation, Pace, Pick, PlanParts, Retry, Step, Stop,
-    When,
+    Backoff, ClusterOptions, Mix, OnError, Operation, Pace, Pick, PlanParts, Recovery, Retry, Step,
+    Stop, When,
 };
 
 use super::cluster::masters;
@@ -16,21 +16,24 @@ fn retrying(connections: u32, depth: u32, stop: Stop) -> PlanParts {
     let set = Operation { name: "SET".into(), weight: 1, steps, keys: None };
     PlanParts {
         mix: Some(Mix { operations: vec![set], pick: Pick::InOrder }),
-        on_error: OnError::Count,
-        reconnect: true,
-        retry: Some(Retry {
-            most: None,
-            backoff: Backoff { first_ns: 0, factor: 1.0, longest_ns: 60 * SECOND },
-            jitter: 0.0,
-            on: Vec::new(),
-            waiting_max: 64,
-        }),
+        recovery: Recovery {
+            on_error: OnError::Count,
+            reconnect: true,
+            retry: Some(Retry {
+                most: None,
+                backoff: Backoff { first_ns: 0, factor: 1.0, longest_ns: 60 * SECOND },
+                jitter: 0.0,
+                on: Vec::new(),
+                waiting_max: 64,
+            }),
+            ..Recovery::default()
+        },
         ..parts(connections, depth, stop)
     }
 }
 
 fn after(plan: &mut PlanParts, first_ns: u64, factor: f64, waiting_max: u32) {
-    let retry = plan.retry.as_mut().unwrap();
+    let retry = plan.recovery.retry.as_mut().unwrap();
     (retry.backoff.first_ns, retry.backoff.factor) = (first_ns, factor);
     retry.waiting_max = waiting_max;
 }
@@ -113,14 +116,14 @@ fn others_are_sent_meanwhile_until_too_many_wait() {
 #[test]
 fn after_its_last_try_it_is_an_error() {
     let mut plan = retrying(2, 1, Stop::Requests(50));
-    plan.retry.as_mut().unwrap().most = Some(2);
+    plan.recovery.retry.as_mut().unwrap().most = Some(2);
     let server = Server::taking(MS).answering(|_, _| b"-OOM no room\r\n".to_vec());
     let (got, log) = replay(plan.clone(), server);
     assert_eq!((got.total.requests(), got.total.errors.total()), (50, 50));
     assert_eq!((log.requests.len(), got.total.connections.retries), (150, 100));
     assert_eq!(got.total.connections.retried, 50);
     // What stays as it is is not tried again, nor what is not named.
-    plan.retry.as_mut().unwrap().on = vec!["BUSY".into()];
+    plan.recovery.retry.as_mut().unwrap().on = vec!["BUSY".into()];
     let server = Server::taking(MS).answering(|_, _| b"-OOM no room\r\n".to_vec());
     let (got, log) = replay(plan, server);
     assert_eq!((log.requests.len(), got.total.connections.retries), (50, 0));
@@ -167,7 +170,7 @@ fn nothing_is_put_off_beyond_the_end() {
 #[test]
 fn a_schedule_counts_each_request_once() {
     let mut plan = retrying(4, 1, Stop::AfterNs(10 * SECOND));
-    plan.pace = Pace::constant(100.0);
+    plan.load.pace = Pace::constant(100.0);
     after(&mut plan, 5 * MS, 1.0, 64);
     let server = Server::taking(MS).answering(one_in_ten_fails);
     let (got, log) = replay(plan, server);
@@ -183,7 +186,7 @@ fn a_schedule_counts_each_request_once() {
 #[test]
 fn a_connection_for_each_pipeline_waits_for_its_retry() {
     let mut plan = retrying(2, 1, Stop::Requests(200));
-    plan.fleet.keep_alive = false;
+    plan.load.concurrency.keep_alive = false;
     after(&mut plan, 5 * MS, 1.0, 64);
     let (got, log) = replay(plan, Server::taking(MS).answering(one_in_ten_fails));
     assert_eq!((got.ending.clone(), got.total.requests()), (Ending::Complete, 200));

@@ -38,7 +38,7 @@ pub(super) fn on_ring(
     parts.target.endpoint = Endpoint::Ring { servers, hash: RingHash::Ketama };
     parts.protocol = ProtocolKind::MemcacheText;
     parts.sequence = lines.iter().map(|line| CommandSpec::parse(line.split(' '))).collect();
-    parts.keys = KeySpace::of(Some(100_000), KeyDist::UNIFORM);
+    parts.data.keys = KeySpace::of(Some(100_000), KeyDist::UNIFORM);
     parts
 }
 
@@ -122,7 +122,7 @@ fn a_get_of_keys_that_lie_apart_is_one_request_in_parts() {
     let line = format!("get{}", " k:__rand_int__".repeat(10));
     for (connections, depth, rate) in [(1, 1, None), (6, 3, None), (12, 1, Some(400.0))] {
         let mut plan = on_ring(3, &[&line], connections, depth, Stop::Requests(500));
-        plan.pace = rate.map_or(Pace::Closed, Pace::constant);
+        plan.load.pace = rate.map_or(Pace::Closed, Pace::constant);
         let (got, log) = replay(plan, Server::taking(MS / 10).in_lines(half_there));
         assert_eq!((got.ending, got.total.requests()), (Ending::Complete, 500));
         assert!((1_300..=1_500).contains(&log.requests.len()), "{}", log.requests.len());
@@ -143,7 +143,7 @@ fn a_get_of_keys_that_lie_apart_is_one_request_in_parts() {
 fn a_request_in_parts_takes_as_long_as_its_slowest_part() {
     let line = format!("get{}", " k:__rand_int__".repeat(20));
     let mut plan = on_ring(2, &[&line], 2, 1, Stop::Requests(20));
-    plan.pace = Pace::constant(10.0);
+    plan.load.pace = Pace::constant(10.0);
     let slow = Server::taking(MS).in_lines(half_there).frozen(500 * MS..800 * MS).at_node(7001);
     let (got, _) = replay(plan, slow);
     assert_eq!(got.total.requests(), 20);
@@ -157,7 +157,7 @@ fn what_is_for_a_server_that_is_gone_is_lost_and_the_others_go_on() {
     let line = format!("get{}", " k:__rand_int__".repeat(4));
     for lines in [&["get k:__rand_int__"][..], &[&line]] {
         let mut plan = on_ring(4, lines, 8, 1, Stop::AfterNs(6 * SECOND));
-        (plan.reconnect, plan.on_error) = (true, OnError::Count);
+        (plan.recovery.reconnect, plan.recovery.on_error) = (true, OnError::Count);
         let down = SECOND..3 * SECOND;
         let server = Server::taking(MS / 10).in_lines(half_there).at_node(7002).down(down.clone());
         let (got, log) = replay(plan, server);
@@ -187,7 +187,7 @@ fn a_run_of_so_many_requests_counts_each_once_whatever_is_lost() {
     {
         for down in [SECOND / 10..SECOND, SECOND / 10..600 * SECOND] {
             let mut plan = on_ring(3, lines, 6, 4, Stop::Requests(30_000));
-            (plan.reconnect, plan.on_error) = (true, OnError::Count);
+            (plan.recovery.reconnect, plan.recovery.on_error) = (true, OnError::Count);
             let server = Server::taking(MS / 10).in_lines(half_there).at_node(7001).down(down);
             let (got, _) = replay(plan, server);
             assert_eq!((got.ending.clone(), all(&got)), (Ending::Complete, 30_000), "{lines:?}");
@@ -199,7 +199,7 @@ fn a_run_of_so_many_requests_counts_each_once_whatever_is_lost() {
 #[test]
 fn with_no_server_there_all_waits_as_for_one() {
     let mut plan = on_ring(2, &["get k:__rand_int__"], 4, 1, Stop::AfterNs(4 * SECOND));
-    (plan.reconnect, plan.on_error) = (true, OnError::Count);
+    (plan.recovery.reconnect, plan.recovery.on_error) = (true, OnError::Count);
     let server = Server::taking(MS / 10).in_lines(half_there).down(SECOND..2 * SECOND);
     let (got, log) = replay(plan, server);
     assert_eq!(got.ending, Ending::Complete);
@@ -213,7 +213,7 @@ fn with_no_server_there_all_waits_as_for_one() {
 #[test]
 fn requests_that_are_all_lost_do_not_keep_a_worker_from_its_events() {
     let mut plan = on_ring(2, &["get k"], 4, 1, Stop::AfterNs(3 * SECOND));
-    (plan.reconnect, plan.on_error) = (true, OnError::Count);
+    (plan.recovery.reconnect, plan.recovery.on_error) = (true, OnError::Count);
     let shares = Shares::new(&known_as(2), RingHash::Ketama);
     let port = FIRST_PORT + shares.server(b"k");
     let server = Server::taking(MS / 10).in_lines(half_there).at_node(port);
@@ -245,7 +245,7 @@ fn steps_go_to_the_servers_of_their_keys() {
             ],
             pick: Pick::InOrder,
         });
-        (plan.reconnect, plan.on_error) = (true, OnError::Count);
+        (plan.recovery.reconnect, plan.recovery.on_error) = (true, OnError::Count);
         let server = Server::taking(MS / 20).in_lines(half_there).at_node(7001);
         let server = match down.clone() {
             Some(down) => server.down(down),
@@ -273,7 +273,8 @@ fn steps_go_to_the_servers_of_their_keys() {
 fn the_last_server_to_go_is_out_to_the_end_as_the_others_are() {
     for pace in [Pace::Closed, Pace::constant(800.0)] {
         let mut plan = on_ring(2, &["get k:__rand_int__"], 4, 1, Stop::AfterNs(5 * SECOND));
-        (plan.reconnect, plan.on_error, plan.pace) = (true, OnError::Count, pace);
+        (plan.recovery.reconnect, plan.recovery.on_error, plan.load.pace) =
+            (true, OnError::Count, pace);
         let server = Server::taking(MS / 10).in_lines(half_there).down(2 * SECOND..u64::MAX);
         let (got, _) = replay(plan, server);
         assert_eq!(got.outages.len(), 2, "{:?}", got.outages);
@@ -288,7 +289,8 @@ fn the_last_server_to_go_is_out_to_the_end_as_the_others_are() {
 #[test]
 fn what_is_lost_at_a_rate_was_not_left_unsent_too() {
     let mut plan = on_ring(3, &["get k:__rand_int__"], 6, 1, Stop::AfterNs(4 * SECOND));
-    (plan.reconnect, plan.on_error, plan.pace) = (true, OnError::Count, Pace::constant(1000.0));
+    (plan.recovery.reconnect, plan.recovery.on_error, plan.load.pace) =
+        (true, OnError::Count, Pace::constant(1000.0));
     let server = Server::taking(MS / 10).in_lines(half_there).at_node(7001);
     let (got, _) = replay(plan, server.down(SECOND..u64::MAX));
     let lateness = got.total.lateness.clone().unwrap();

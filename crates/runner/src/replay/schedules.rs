@@ -13,8 +13,8 @@ use super::{MS, SECOND, parts, replay};
 /// A plan at this pace, with room for whatever is due.
 pub(super) fn paced(pace: Pace, stop: Stop) -> PlanParts {
     let mut parts = parts(400, 1, stop);
-    parts.pace = pace;
-    parts.fleet.window = Window::Rolling;
+    parts.load.pace = pace;
+    parts.load.concurrency.window = Window::Rolling;
     parts
 }
 
@@ -70,7 +70,7 @@ fn every_kind_of_schedule_is_due_to_the_request() {
             let server = Server::taking(10).delaying(delay_ns);
             let (run, figures, _) = carried_out(plan.clone(), server);
             let got = (figures.due, figures.late, figures.unsent);
-            assert_eq!(got, (due, 0, 0), "{:?} {delay_ns}", plan.pace);
+            assert_eq!(got, (due, 0, 0), "{:?} {delay_ns}", plan.load.pace);
             assert!(figures.kept() && figures.behind_ns.is_none(), "{figures}");
             assert_eq!(run.verdict.limited_by, LimitedBy::Schedule, "{}", run.verdict.text);
         }
@@ -84,7 +84,7 @@ fn of_random_arrivals_those_are_due_that_were_drawn() {
     for seed in 0..10 {
         let schedule = Schedule { arrivals: Arrivals::Poisson, ..Schedule::constant(2000.0) };
         let mut plan = paced(Pace::Open(schedule), Stop::AfterNs(2 * SECOND));
-        plan.seed = seed;
+        plan.load.seed = seed;
         let mut pacer = plan.clone().build().unwrap().pacer(0, 0, 1).unwrap();
         let drawn = std::iter::from_fn(|| pacer.take(2 * SECOND - 1)).count() as u64;
         assert_eq!(counts(plan, Server::taking(10)), (drawn, 0, 0), "seed {seed}");
@@ -94,7 +94,7 @@ fn of_random_arrivals_those_are_due_that_were_drawn() {
 #[test]
 fn what_a_stall_makes_late_is_counted() {
     let mut plan = paced(Pace::constant(1000.0), Stop::AfterNs(4 * SECOND));
-    plan.fleet.connections = 4;
+    plan.load.concurrency.connections = 4;
     let server = Server::taking(MS / 20).frozen(SECOND..SECOND + 500 * MS);
     let (_, figures, log) = carried_out(plan, server);
     let start_ns = log.requests[0].0;
@@ -109,7 +109,8 @@ fn what_a_stall_makes_late_is_counted() {
 #[test]
 fn what_never_left_is_counted_and_nothing_is_hidden_by_the_wait_for_replies() {
     let mut plan = paced(Pace::constant(1000.0), Stop::AfterNs(2 * SECOND));
-    (plan.fleet.connections, plan.reconnect, plan.on_error) = (4, true, OnError::Count);
+    (plan.load.concurrency.connections, plan.recovery.reconnect, plan.recovery.on_error) =
+        (4, true, OnError::Count);
     let (run, figures, log) = carried_out(plan, Server::taking(10).frozen(SECOND..1000 * SECOND));
     assert_eq!((figures.due, figures.sent), (2000, log.requests.len() as u64));
     assert!((1000..=1005).contains(&figures.sent), "{figures}");
@@ -124,7 +125,7 @@ fn what_never_left_is_counted_and_nothing_is_hidden_by_the_wait_for_replies() {
 #[test]
 fn a_server_that_never_answers_is_an_outage() {
     let mut plan = parts(3, 1, Stop::AfterNs(2 * SECOND));
-    plan.reconnect = true;
+    plan.recovery.reconnect = true;
     let (measured, _) = replay(plan.clone(), Server::taking(MS).frozen(0..1000 * SECOND));
     assert!(measured.is_unheard());
     let run = run_of(plan, measured, Watched::default());
@@ -135,7 +136,7 @@ fn a_server_that_never_answers_is_an_outage() {
 #[test]
 fn what_was_due_in_the_warm_up_is_in_no_count() {
     let mut plan = paced(Pace::constant(1000.0), Stop::AfterNs(SECOND));
-    plan.warmup_ns = SECOND;
+    plan.load.warmup_ns = SECOND;
     let (measured, log) = replay(plan, Server::taking(10));
     let lateness = measured.total.lateness.unwrap();
     assert_eq!((lateness.due, lateness.total.count(), log.requests.len()), (1000, 1000, 2000));
@@ -144,7 +145,7 @@ fn what_was_due_in_the_warm_up_is_in_no_count() {
 #[test]
 fn replies_that_fall_behind_are_no_schedule_that_was_kept() {
     let mut plan = paced(Pace::constant(1000.0), Stop::AfterNs(2 * SECOND));
-    plan.fleet.connections = 5000;
+    plan.load.concurrency.connections = 5000;
     let (run, figures, _) = carried_out(plan, Server::taking(4 * MS));
     assert_eq!((figures.due, figures.late, figures.unsent), (2000, 0, 0));
     assert!(figures.behind_ns.is_some_and(|ns| ns > 5 * SECOND), "{figures}");
@@ -156,7 +157,7 @@ fn shares_that_began_apart_have_sent_all_that_was_due() {
     let mut loaded = Vec::new();
     for index in 1..=3 {
         let mut plan = paced(Pace::constant(1000.0), Stop::AfterNs(SECOND));
-        plan.shard = Shard { index, of: 3 };
+        plan.load.shard = Shard { index, of: 3 };
         let (mut run, figures, _) = carried_out(plan, Server::taking(10));
         assert_eq!((figures.due, figures.unsent), ([334, 333, 333][index as usize - 1], 0));
         run.measurement.started_at =

@@ -26,8 +26,8 @@ fn trial(slo: &Slo, rate_per_s: f64, server: Server, connections: u32, machine: 
     let needed_s = slo.requests_min() as f64 / rate_per_s;
     let length_ns = (needed_s.clamp(1.0, 10.0) * 1e9) as u64;
     let mut plan = parts(connections, 1, Stop::AfterNs(length_ns));
-    plan.pace = Pace::constant(rate_per_s);
-    plan.fleet.window = Window::Rolling;
+    plan.load.pace = Pace::constant(rate_per_s);
+    plan.load.concurrency.window = Window::Rolling;
     let (mut measurement, _) = replay(plan.clone(), server);
     for worker in &mut measurement.workers {
         (worker.wall_ns, worker.cpu_ns) = (length_ns, length_ns / 50);
@@ -133,8 +133,8 @@ fn few_requests_leave_a_rate_undecided() {
     let slo = Slo::parse("p99<2ms").unwrap();
     let run = |server: Server| {
         let mut plan = parts(50, 1, Stop::AfterNs(SECOND));
-        plan.pace = Pace::constant(100.0);
-        plan.fleet.window = Window::Rolling;
+        plan.load.pace = Pace::constant(100.0);
+        plan.load.concurrency.window = Window::Rolling;
         let (measurement, _) = replay(plan.clone(), server);
         let (facts, watched) = (ServerFacts::default(), Watched::default());
         Run::new(plan.build().unwrap(), measurement, facts, String::new(), watched)

@@ -67,12 +67,12 @@ pub(super) fn plan(draws: &mut Draws) -> PlanParts {
     };
     let mut plan = parts(1 + draws.below(20) as u32, [1, 1, 4][draws.below(3) as usize], stop);
     if draws.one_in(2) {
-        plan.fleet.window = Window::Rolling;
+        plan.load.concurrency.window = Window::Rolling;
     }
-    (plan.reconnect, plan.seed) = (!draws.one_in(4), draws.next());
-    plan.on_error = if draws.one_in(4) { OnError::Stop } else { OnError::Count };
-    plan.timeout_ns = draws.one_in(3).then(|| MS * (20 + draws.below(400)));
-    plan.fleet.keep_alive = !draws.one_in(8);
+    (plan.recovery.reconnect, plan.load.seed) = (!draws.one_in(4), draws.next());
+    plan.recovery.on_error = if draws.one_in(4) { OnError::Stop } else { OnError::Count };
+    plan.recovery.timeout_ns = draws.one_in(3).then(|| MS * (20 + draws.below(400)));
+    plan.load.concurrency.keep_alive = !draws.one_in(8);
     plan.sequence = vec![plan.sequence[0].clone(); 1 + 2 * usize::from(draws.one_in(6))];
     let rate = [50.0, 700.0, 3000.0][draws.below(3) as usize];
     let arrivals = if draws.one_in(2) { Arrivals::Poisson } else { Arrivals::Constant };
@@ -83,7 +83,7 @@ pub(super) fn plan(draws: &mut Draws) -> PlanParts {
     let first = Stage::ramp(rate, to_per_s, lasts_ns);
     let stages = if lasts_ns.is_some() { vec![first, last] } else { vec![first] };
     if !draws.one_in(3) {
-        plan.pace = Pace::Open(Schedule { stages, arrivals });
+        plan.load.pace = Pace::Open(Schedule { stages, arrivals });
     }
     if draws.one_in(4) {
         mix(draws, &mut plan);
@@ -123,8 +123,8 @@ fn mix(draws: &mut Draws, plan: &mut PlanParts) {
         let first_ns = MS * draws.below(3) * 7;
         let drawn = draws.one_in(2).then(|| draws.below(4) as u32);
         // So many requests that time out again and again would never come to an end.
-        let without_end = matches!(plan.stop, Stop::Requests(_)).then_some(3);
-        plan.retry = Some(Retry {
+        let without_end = matches!(plan.load.stop, Stop::Requests(_)).then_some(3);
+        plan.recovery.retry = Some(Retry {
             most: drawn.or(without_end),
             backoff: Backoff { first_ns, factor: 2.0, longest_ns: 100 * MS },
             jitter: if draws.one_in(2) { 0.5 } else { 0.0 },
@@ -139,7 +139,7 @@ fn cluster(draws: &mut Draws, plan: &mut PlanParts) -> Option<u16> {
     let masters = draws.one_in(3).then(|| 1 + draws.below(NODES_MAX) as u16)?;
     let per_node = draws.one_in(3);
     plan.target.cluster = Some(ClusterOptions { per_node, ..ClusterOptions::default() });
-    plan.keys.range = Some(100_000);
+    plan.data.keys.range = Some(100_000);
     if draws.one_in(4) && plan.mix.is_none() {
         plan.sequence = TRANSACTION.map(|words| CommandSpec::parse(words.iter().copied())).into();
     }
@@ -187,8 +187,10 @@ fn server(draws: &mut Draws, plan: &PlanParts) -> Server {
     let (freeze, long, down) = (span(400), span(20_000), span(900));
     match draws.below(5) {
         0 => server = server.frozen(freeze),
-        1 if plan.reconnect || plan.timeout_ns.is_some() => server = server.frozen(long),
-        2 if plan.reconnect => server = server.down(down),
+        1 if plan.recovery.reconnect || plan.recovery.timeout_ns.is_some() => {
+            server = server.frozen(long)
+        }
+        2 if plan.recovery.reconnect => server = server.down(down),
         _ => {}
     }
     let at = draws.below(1500) as usize;
@@ -250,7 +252,7 @@ fn adds_up(parts: &PlanParts, got: &Measurement, log: &Log) {
         let drawn = std::iter::from_fn(|| pacer.take(end_ns.checked_sub(1)?)).count();
         (drawn * plan.requests_per_number()) as u64
     };
-    match (parts.stop, &got.ending) {
+    match (parts.load.stop, &got.ending) {
         (Stop::AfterNs(ns), Ending::Complete) => assert_eq!(lateness.due, drawn_by(ns), "due"),
         (Stop::Requests(n), Ending::Complete) => assert_eq!((lateness.due, ended), (n, n), "due"),
         (Stop::AfterNs(ns), _) => {
@@ -311,7 +313,7 @@ fn sent_adds_up(parts: &PlanParts, got: &Measurement, log: &Log, ended: u64) {
     let gone = &got.total.connections;
     if got.ending == Ending::Complete && gone.timed_out + gone.unanswered == 0 {
         // The last transaction may be cut short by the number of requests, once or more often.
-        let short = match parts.stop {
+        let short = match parts.load.stop {
             Stop::Requests(n) if whole && n % at_once > 0 => (at_once - n % at_once) * redirects,
             _ => 0,
         };

@@ -350,9 +350,9 @@ fn told_as_it_was(events: &[(Event, u64)], parts: PlanParts, early_ns: u64) {
 
 fn load(connections: u32, rate: Option<f64>) -> PlanParts {
     let mut parts = on_cluster(connections, 1, Stop::AfterNs(RUN_NS));
-    (parts.reconnect, parts.on_error) = (true, OnError::Count);
+    (parts.recovery.reconnect, parts.recovery.on_error) = (true, OnError::Count);
     if let Some(rate) = rate {
-        parts.pace = Pace::constant(rate);
+        parts.load.pace = Pace::constant(rate);
     }
     parts
 }

@@ -45,10 +45,10 @@ fn the_same_however_slow(parts: PlanParts, server: impl Fn() -> Server) -> Measu
 fn nothing_of_the_warm_up_is_measured() {
     for warmup_ns in [SECOND, 3 * SECOND, 3 * SECOND + MS / 2] {
         let mut plan = parts(3, 4, Stop::Requests(4000));
-        plan.warmup_ns = warmup_ns;
+        plan.load.warmup_ns = warmup_ns;
         let got = the_same_however_slow(plan.clone(), || Server::taking(MS));
         assert_eq!(got.total.requests(), 4000);
-        plan.pace = Pace::constant(500.0);
+        plan.load.pace = Pace::constant(500.0);
         let got = the_same_however_slow(plan, || Server::taking(MS));
         assert_eq!(got.total.requests(), 4000);
     }
@@ -57,11 +57,11 @@ fn nothing_of_the_warm_up_is_measured() {
 #[test]
 fn outages_are_found_and_have_their_times() {
     let mut plan = parts(5, 1, Stop::AfterNs(8 * SECOND));
-    (plan.reconnect, plan.on_error) = (true, OnError::Count);
+    (plan.recovery.reconnect, plan.recovery.on_error) = (true, OnError::Count);
     let down = || Server::taking(MS).down(2 * SECOND..3 * SECOND).down(5 * SECOND..6 * SECOND);
     assert_eq!(the_same_however_slow(plan.clone(), down).outages.len(), 2);
-    plan.pace = Pace::constant(300.0);
+    plan.load.pace = Pace::constant(300.0);
     assert_eq!(the_same_however_slow(plan.clone(), down).outages.len(), 2);
-    plan.warmup_ns = SECOND;
+    plan.load.warmup_ns = SECOND;
     assert_eq!(the_same_however_slow(plan, down).outages.len(), 2);
 }

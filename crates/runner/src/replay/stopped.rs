@@ -8,9 +8,10 @@ use super::{MS, SECOND, parts, replay};
 
 fn load(rate: Option<f64>) -> PlanParts {
     let mut plan = parts(8, 1, Stop::AfterNs(6 * SECOND));
-    (plan.reconnect, plan.on_error, plan.fleet.window) = (true, OnError::Count, Window::Rolling);
+    (plan.recovery.reconnect, plan.recovery.on_error, plan.load.concurrency.window) =
+        (true, OnError::Count, Window::Rolling);
     if let Some(rate) = rate {
-        plan.pace = Pace::constant(rate);
+        plan.load.pace = Pace::constant(rate);
     }
     plan
 }

@@ -21,7 +21,7 @@ fn service_time_is_from_sent_to_the_end_of_the_reply() {
 #[test]
 fn a_run_beyond_ten_minutes_has_longer_intervals_and_loses_nothing() {
     let mut plan = parts(1, 1, Stop::Requests(3500));
-    plan.precision = 1;
+    plan.recording.precision = 1;
     let (got, _) = replay(plan, Server::taking(200 * MS));
     assert_eq!(got.elapsed_ns, 700 * SECOND);
     assert_eq!(got.timeline.interval_ns, 500 * MS);
@@ -33,7 +33,7 @@ fn a_run_beyond_ten_minutes_has_longer_intervals_and_loses_nothing() {
 #[test]
 fn replies_of_one_pipeline_have_latencies_of_their_own() {
     let mut plan = parts(1, 4, Stop::Requests(4));
-    plan.first_byte = true;
+    plan.recording.first_byte = true;
     let (got, _) = replay(plan, Server::taking(MS));
     let service = got.total.service();
     let values: Vec<u64> = service.recorded().map(|(ns, _)| ns.div_ceil(MS) * MS).collect();
@@ -47,7 +47,7 @@ fn replies_of_one_pipeline_have_latencies_of_their_own() {
 fn every_send_is_at_its_due_nanosecond() {
     for rate_per_s in [1.0, 3.0, 999.0, 70_000.0, 1_000_000.0] {
         let mut plan = parts(50, 1, Stop::Requests(200));
-        plan.pace = Pace::constant(rate_per_s);
+        plan.load.pace = Pace::constant(rate_per_s);
         let (got, log) = replay(plan, Server::taking(10));
         assert_eq!(got.ending, Ending::Complete);
         let start_ns = log.requests[0].0;
@@ -69,14 +69,14 @@ fn a_ramp_steps_and_random_arrivals_are_sent_at_their_due_nanosecond() {
     ];
     for (stages, arrivals) in schedules {
         let mut parts = parts(50, 1, Stop::Requests(400));
-        parts.pace = Pace::Open(Schedule { stages, arrivals });
+        parts.load.pace = Pace::Open(Schedule { stages, arrivals });
         let plan = parts.clone().build().unwrap();
         let (got, log) = replay(parts, Server::taking(10));
         assert_eq!((got.ending, log.requests.len()), (Ending::Complete, 400));
         let start_ns = log.requests[0].0 - plan.pacer(0, 0, 1).unwrap().due_ns();
         let mut pacer = plan.pacer(start_ns, 0, 1).unwrap();
         for (n, (at_ns, ..)) in log.requests.iter().enumerate() {
-            assert_eq!(Some(*at_ns), pacer.take(u64::MAX), "request {n} of {:?}", plan.pace);
+            assert_eq!(Some(*at_ns), pacer.take(u64::MAX), "request {n} of {:?}", plan.load.pace);
         }
     }
 }
@@ -84,7 +84,7 @@ fn a_ramp_steps_and_random_arrivals_are_sent_at_their_due_nanosecond() {
 #[test]
 fn lateness_tells_a_full_server_from_a_late_client() {
     let mut plan = parts(2, 1, Stop::AfterNs(4 * SECOND));
-    plan.pace = Pace::constant(1000.0);
+    plan.load.pace = Pace::constant(1000.0);
     let (got, _) = replay(plan, Server::taking(MS / 20).frozen(SECOND..2 * SECOND));
     let lateness = got.total.lateness.unwrap();
     assert_eq!(lateness.total.count(), got.total.connections.unanswered + 4_000);
@@ -100,8 +100,8 @@ fn lateness_tells_a_full_server_from_a_late_client() {
 #[test]
 fn a_stall_is_not_omitted() {
     let mut plan = parts(4, 1, Stop::AfterNs(10 * SECOND));
-    plan.pace = Pace::constant(1000.0);
-    plan.fleet.window = Window::Rolling;
+    plan.load.pace = Pace::constant(1000.0);
+    plan.load.concurrency.window = Window::Rolling;
     let server = Server::taking(MS / 20).frozen(4 * SECOND..5 * SECOND);
     let (got, _) = replay(plan, server);
     assert_eq!(got.total.requests(), 10_000, "the schedule is kept");
@@ -122,7 +122,7 @@ fn a_closed_loop_has_one_latency() {
 #[test]
 fn a_request_begun_in_the_warm_up_is_not_counted() {
     let mut plan = parts(2, 1, Stop::Requests(100));
-    plan.warmup_ns = 10 * MS + MS / 2;
+    plan.load.warmup_ns = 10 * MS + MS / 2;
     let (got, log) = replay(plan, Server::taking(MS));
     assert_eq!(got.total.requests(), 100);
     assert!(log.requests.len() > 105, "the server saw the warm-up, too: {}", log.requests.len());
@@ -160,7 +160,7 @@ fn an_interval_has_its_number_however_late_the_worker_wakes() {
 #[test]
 fn an_overloaded_server_leaves_a_growing_backlog_not_a_slower_schedule() {
     let mut plan = parts(10, 1, Stop::Requests(2000));
-    plan.pace = Pace::constant(2000.0);
+    plan.load.pace = Pace::constant(2000.0);
     let (got, _) = replay(plan, Server::taking(MS));
     // 2 s of work for each second of schedule: the last request waits about a second.
     assert!((900.0..1100.0).contains(&quantile_ms(&got.total.response(), 1.0)));

@@ -46,7 +46,7 @@ impl<'r> Direct<'r> {
             [] => vec![destination.address()],
             pool => pool.to_vec(),
         };
-        let before = plan.shard.part(plan.fleet.connections.into()).start;
+        let before = plan.load.shard.part(plan.load.concurrency.connections.into()).start;
         Self {
             destination,
             addresses,
@@ -54,7 +54,7 @@ impl<'r> Direct<'r> {
             first_connection: before + u64::from(context.first_connection),
             queue: VecDeque::with_capacity(context.connections as usize),
             room_ns: 0,
-            due_ns: Vec::with_capacity(plan.fleet.pipeline_depth as usize),
+            due_ns: Vec::with_capacity(plan.load.concurrency.pipeline_depth as usize),
             out: Vec::new(),
         }
     }
@@ -312,7 +312,7 @@ fn begin_operations<E: Engine, P: Protocol>(
     turn: Turn,
     measured: bool,
 ) {
-    let share = worker.context.plan.share;
+    let share = worker.context.plan.load.share;
     let Worker { connections, steps, recorder, batch, route, pacer, in_flight, .. } = worker;
     let Steps { operations: Some(operations), growing, kept, .. } = steps else { return };
     let connection = &mut connections[conn.0 as usize];

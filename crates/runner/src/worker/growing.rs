@@ -46,7 +46,12 @@ impl Growing {
             }
         });
         let operations = comes.collect();
-        Self { inserts, operations, stream: Stream::of(plan.seed).apart(STREAM), again: Vec::new() }
+        Self {
+            inserts,
+            operations,
+            stream: Stream::of(plan.load.seed).apart(STREAM),
+            again: Vec::new(),
+        }
     }
 
     /// The key of an operation that begins, if it is not drawn from its number alone.

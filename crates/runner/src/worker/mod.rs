@@ -144,14 +144,14 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
             recorder,
             verifier: Verifier::of::<P>(plan),
             keeps: P::SHOWS && steps.kept.is_used(),
-            by_place: P::SHOWS && plan.by_place,
+            by_place: P::SHOWS && plan.peer.per_position,
             steps,
             sequence_len,
             per_number: plan.requests_per_number() as u64,
             request_len,
-            depth: (plan.fleet.pipeline_depth)
+            depth: (plan.load.concurrency.pipeline_depth)
                 .saturating_mul(request_len.map_or(1, |len| sequence_len / len)),
-            rolling: plan.fleet.window == Window::Rolling,
+            rolling: plan.load.concurrency.window == Window::Rolling,
             spin: Spin::new(context.may_spin),
             joined: Joined::of(plan),
             renewals: Renewals::of(plan, context.worker, context.workers),
@@ -241,13 +241,13 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
         let context = &self.context;
         let plan = context.plan;
         let start_ns = context.gate.start_ns().unwrap_or_default();
-        self.recorder.start(start_ns, plan.warmup_ns);
-        let ends_ns = match plan.stop {
+        self.recorder.start(start_ns, plan.load.warmup_ns);
+        let ends_ns = match plan.load.stop {
             Stop::AfterNs(ns) => Some(ns),
-            Stop::Requests(_) => plan.at_most_ns,
+            Stop::Requests(_) => plan.load.at_most_ns,
         };
         if let Some(ns) = ends_ns {
-            self.stop_ns = start_ns + plan.warmup_ns + ns;
+            self.stop_ns = start_ns + plan.load.warmup_ns + ns;
         }
         self.start_schedule(start_ns);
         self.joined.start(start_ns, self.context.connections);
@@ -296,18 +296,19 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
             return 0;
         }
         let room = connection.room(self.depth, self.rolling, self.request_len);
-        let fleet = &self.context.plan.fleet;
-        match fleet.keep_alive || fleet.requests_each == 0 {
+        let concurrency = &self.context.plan.load.concurrency;
+        match concurrency.keep_alive || concurrency.requests_each == 0 {
             true => room,
-            false => room.min(fleet.requests_each.saturating_sub(connection.begun)),
+            false => room.min(concurrency.requests_each.saturating_sub(connection.begun)),
         }
     }
 
     /// Whether a connection has begun all that it is there for.
     #[inline]
     pub(crate) fn is_used_up(&self, conn: ConnId) -> bool {
-        let fleet = &self.context.plan.fleet;
-        !fleet.keep_alive && self.connections[conn.0 as usize].begun >= fleet.requests_each.max(1)
+        let concurrency = &self.context.plan.load.concurrency;
+        !concurrency.keep_alive
+            && self.connections[conn.0 as usize].begun >= concurrency.requests_each.max(1)
     }
 
     /// Notes that a connection begins so many requests.

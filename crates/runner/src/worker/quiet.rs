@@ -38,7 +38,8 @@ impl Answers {
         let silences: Vec<_> = plan.sequence.iter().map(P::silence).collect();
         let empties: Vec<bool> = plan.sequence.iter().map(P::empty_is_miss).collect();
         let counts: Vec<bool> = plan.sequence.iter().map(P::counts_found).collect();
-        let fails = |command: &CommandSpec| plan.fail_on_miss && command.looks_for(plan.protocol);
+        let fails =
+            |command: &CommandSpec| plan.data.fail_on_miss && command.looks_for(plan.protocol);
         let missing: Vec<bool> = plan.sequence.iter().map(fails).collect();
         let keys: Vec<u32> = plan.sequence.iter().map(P::keys_asked).collect();
         Self {
@@ -46,7 +47,7 @@ impl Answers {
             empties: if empties.contains(&true) { empties } else { Vec::new() },
             counts: if counts.contains(&true) { counts } else { Vec::new() },
             missing: if missing.contains(&true) { missing } else { Vec::new() },
-            transactions: (plan.verify || plan.fail_on_miss)
+            transactions: (plan.data.verify || plan.data.fail_on_miss)
                 .then(|| plan.transactions())
                 .filter(Transactions::any),
             keys: if keys.iter().any(|keys| *keys > 0) { keys } else { Vec::new() },

@@ -154,14 +154,14 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
                     } else if self.route.counts_error(place, request, &text) {
                         let said = (explain::kind(&text), &*text);
                         self.recorder.error(&request.answered(first_byte_ns), said, bytes, now_ns);
-                        if self.context.plan.tells_failures && request.measured {
+                        if self.context.plan.peer.each_failure && request.measured {
                             let given = request.given(&self.steps.kept);
                             let asked = (self.context.plan, &self.batch, (given, request.command));
                             let retries = request.progress.retries;
                             self.recorder.tell(failed::<P>(asked, &text, retries));
                         }
-                        refusal =
-                            Some(text).filter(|_| self.context.plan.on_error == OnError::Stop);
+                        refusal = Some(text)
+                            .filter(|_| self.context.plan.recovery.on_error == OnError::Stop);
                     }
                 }
                 _ if let Some((kind, text)) = &wrong => {

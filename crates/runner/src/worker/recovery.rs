@@ -53,7 +53,11 @@ impl Recovery {
     /// Nothing to do, for up to so many connections of worker `worker`.
     pub(super) fn new(connections_max: u32, plan: &Plan, worker: u16) -> Self {
         Self {
-            reopening: Reopening::new(connections_max, (plan.seed, worker), plan.backoff),
+            reopening: Reopening::new(
+                connections_max,
+                (plan.load.seed, worker),
+                plan.recovery.backoff,
+            ),
             due_ns: u64::MAX,
             look_ns: u64::MAX,
             absent_since_ns: None,
@@ -114,7 +118,7 @@ fn forsake_requests<P: Protocol, R: Route>(
             steps.failed.push(request.once_more());
             return 0;
         }
-        if plan.tells_failures && request.measured {
+        if plan.peer.each_failure && request.measured {
             let asked = (plan, batch, (request.given(&steps.kept), request.command));
             recorder.tell(failed::<P>(asked, LOST, request.progress.retries));
         }
@@ -158,7 +162,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
     /// Whether a connection that is lost now is opened again. One that fails before load runs ends
     /// the run: there is nothing to go on with.
     pub(crate) fn reconnects(&self) -> bool {
-        self.context.plan.reconnect && self.started
+        self.context.plan.recovery.reconnect && self.started
     }
 
     /// Closes a connection that is of no more use, and has it opened again.
@@ -182,7 +186,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         if was_ready && now_ns >= connection.asked_ns + LASTING_NS {
             connection.attempts = 0;
         }
-        let tries = self.context.plan.reopening.tries;
+        let tries = self.context.plan.recovery.reopening.tries;
         if !was_ready && tries.is_some_and(|tries| connection.attempts >= tries) {
             let address = self.route.address(&connection.place).into_owned();
             let tries = connection.attempts;
@@ -230,7 +234,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
 
     /// Load starts: from here on deadlines are watched.
     pub(super) fn start_recovery(&mut self) {
-        let for_timeouts = self.context.plan.timeout_ns.map(|ns| self.look_every_ns(ns));
+        let for_timeouts = self.context.plan.recovery.timeout_ns.map(|ns| self.look_every_ns(ns));
         let for_moves = self.context.destination.follows().then_some(LOOK_OPENING_NS);
         if let Some(ns) = for_timeouts.into_iter().chain(for_moves).min() {
             self.recovery.look_ns = self.engine.now_ns() + ns;
@@ -271,9 +275,9 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
 
     /// Looks at every connection for what has taken too long.
     fn look(&mut self, now_ns: u64) -> Result<(), Fatal> {
-        let timeout_ns = self.context.plan.timeout_ns;
+        let timeout_ns = self.context.plan.recovery.timeout_ns;
         let overdue_ns = timeout_ns.map_or(0, |ns| now_ns.saturating_sub(ns));
-        let open_max_ns = self.context.plan.reopening.within_ns.unwrap_or(OPEN_MAX_NS);
+        let open_max_ns = self.context.plan.recovery.reopening.within_ns.unwrap_or(OPEN_MAX_NS);
         let (mut opening, mut lost) = (false, false);
         for conn in (0..self.connections.len() as u32).map(ConnId) {
             let connection = &self.connections[conn.0 as usize];
@@ -324,7 +328,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
     }
 
     fn timed_out(&self, server: &str) -> String {
-        let ms = self.context.plan.timeout_ns.unwrap_or_default() as f64 / 1e6;
+        let ms = self.context.plan.recovery.timeout_ns.unwrap_or_default() as f64 / 1e6;
         explain::timed_out(server, ms)
     }
 
@@ -335,7 +339,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
             return Ok(());
         };
         let since_ns = *self.recovery.absent_since_ns.get_or_insert(now_ns);
-        let by_number = matches!(self.context.plan.stop, Stop::Requests(_));
+        let by_number = matches!(self.context.plan.load.stop, Stop::Requests(_));
         if !by_number || now_ns < since_ns + ABSENT_MAX_NS {
             return Ok(());
         }

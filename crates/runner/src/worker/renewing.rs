@@ -34,8 +34,8 @@ impl Renewals {
     #[inline(never)]
     pub(super) fn of(plan: &Plan, worker: u16, workers: u16) -> Self {
         Self {
-            per_s: plan.fleet.renewed_per_s,
-            lane: plan.shard.lane(worker, workers),
+            per_s: plan.load.concurrency.renewed_per_s,
+            lane: plan.load.shard.lane(worker, workers),
             start_ns: 0,
             taken: 0,
             next: 0,

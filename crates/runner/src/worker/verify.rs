@@ -31,7 +31,7 @@ pub(super) struct Verifier {
 
 impl Verifier {
     pub(super) fn of<P: Protocol>(plan: &Plan) -> Option<Self> {
-        let verifies = P::SHOWS && (plan.verify || plan.checks.is_some());
+        let verifies = P::SHOWS && (plan.data.verify || plan.peer.checks.is_some());
         verifies.then(|| Self { keys: Keys::of::<P>(plan), key: Vec::new() })
     }
 }

@@ -19,60 +19,19 @@ impl PlanParts {
     /// The first bound that does not hold, in words that name the option of the classic command
     /// line and the limit.
     pub fn build(self) -> Result<Plan, PlanError> {
-        let fleet = &self.fleet;
-        refuse((1..=limits::WORKERS_MAX).contains(&fleet.workers), || {
-            let (given, most) = (fleet.workers, limits::WORKERS_MAX);
-            format!("--threads {given}: must be between 1 and {most}")
-        })?;
-        refuse((1..=limits::CONNECTIONS_MAX).contains(&fleet.connections), || {
-            format!("-c {}: must be between 1 and {}", fleet.connections, limits::CONNECTIONS_MAX)
-        })?;
-        refuse((1..=limits::PIPELINE_MAX).contains(&fleet.pipeline_depth), || {
-            format!("-P {}: must be between 1 and {}", fleet.pipeline_depth, limits::PIPELINE_MAX)
-        })?;
-        refuse(fleet.renewed_per_s <= limits::RENEWALS_MAX, || {
-            let (given, most) = (fleet.renewed_per_s, limits::RENEWALS_MAX);
-            format!("{given} reconnects per second; the maximum is {most}")
-        })?;
-        if let Some(joining) = fleet.joining {
-            refuse(joining.first > 0 && joining.step > 0 && joining.every_ns > 0, || {
-                "connections join the load at least one at a time, and one is there from the start"
-                    .to_owned()
-            })?;
-            // Elsewhere the load of a node is on whichever connection has room.
-            refuse(!self.target.is_by_key() || self.target.has_clients(), || {
-                "--join: among several servers that share out keys, only clients of a cluster join \
-                 the load: add --cluster --per-node"
-                    .to_owned()
-            })?;
-        }
-        match self.stop {
-            Stop::Requests(n) => refuse((1..=limits::REQUESTS_MAX).contains(&n), || {
-                format!("-n {n}: must be between 1 and {}", limits::REQUESTS_MAX)
-            })?,
-            Stop::AfterNs(ns) => refuse((1..=limits::DURATION_NS_MAX).contains(&ns), || {
-                format!(
-                    "--duration {}: must be above 0 seconds and at most 366 days",
-                    ns as f64 / 1e9
-                )
-            })?,
-        }
-        let limit = self.at_most_ns.is_none_or(|ns| (1..=limits::DURATION_NS_MAX).contains(&ns));
-        refuse(limit, || "a time limit must be above 0 seconds and at most 366 days".into())?;
-        refuse(self.warmup_ns <= limits::DURATION_NS_MAX, || {
-            format!("--warmup {}: the maximum is 366 days", self.warmup_ns as f64 / 1e9)
-        })?;
-        refuse((1..=5).contains(&self.precision), || {
-            let given = self.precision;
+        self.check_concurrency()?;
+        self.check_end()?;
+        refuse((1..=5).contains(&self.recording.precision), || {
+            let given = self.recording.precision;
             format!("--precision {given}: must be between 1 and 5")
         })?;
         self.check_retry()?;
         let timeouts = limits::TIMEOUT_NS_MIN..=limits::TIMEOUT_NS_MAX;
-        refuse(self.timeout_ns.is_none_or(|ns| timeouts.contains(&ns)), || {
-            let given_ms = self.timeout_ns.unwrap_or_default() as f64 / 1e6;
+        refuse(self.recovery.timeout_ns.is_none_or(|ns| timeouts.contains(&ns)), || {
+            let given_ms = self.recovery.timeout_ns.unwrap_or_default() as f64 / 1e6;
             format!("--timeout {given_ms}: must be between 1 millisecond and 1 hour")
         })?;
-        if let Pace::Open(schedule) = &self.pace {
+        if let Pace::Open(schedule) = &self.load.pace {
             self.check_schedule(schedule)?;
         }
         refuse(!self.sequence.is_empty(), || "no command to send".to_owned())?;
@@ -88,7 +47,7 @@ impl PlanParts {
         self.check_shard()?;
         self.check_batch_bytes()?;
         self.check_fields()?;
-        let valued = self.values.is_some() || self.sequence.iter().all(|c| c.values() == 0);
+        let valued = self.data.values.is_some() || self.sequence.iter().all(|c| c.values() == 0);
         refuse(valued, || "a varying value requires -d or --content".to_owned())?;
         self.check_verify()?;
         self.check_misses()?;
@@ -97,11 +56,65 @@ impl PlanParts {
         Ok(Plan(self.without_open_passwords()))
     }
 
+    fn check_concurrency(&self) -> Result<(), PlanError> {
+        let given = &self.load.concurrency;
+        refuse((1..=limits::WORKERS_MAX).contains(&given.workers), || {
+            let (threads, most) = (given.workers, limits::WORKERS_MAX);
+            format!("--threads {threads}: must be between 1 and {most}")
+        })?;
+        refuse((1..=limits::CONNECTIONS_MAX).contains(&given.connections), || {
+            format!("-c {}: must be between 1 and {}", given.connections, limits::CONNECTIONS_MAX)
+        })?;
+        refuse((1..=limits::PIPELINE_MAX).contains(&given.pipeline_depth), || {
+            format!("-P {}: must be between 1 and {}", given.pipeline_depth, limits::PIPELINE_MAX)
+        })?;
+        refuse(given.renewed_per_s <= limits::RENEWALS_MAX, || {
+            let (each, most) = (given.renewed_per_s, limits::RENEWALS_MAX);
+            format!("{each} reconnects per second; the maximum is {most}")
+        })?;
+        if let Some(joining) = given.joining {
+            refuse(joining.first > 0 && joining.step > 0 && joining.every_ns > 0, || {
+                "connections join the load at least one at a time, and one is there from the start"
+                    .to_owned()
+            })?;
+            // Elsewhere the load of a node is on whichever connection has room.
+            refuse(!self.target.is_by_key() || self.target.has_clients(), || {
+                "--join: among several servers that share out keys, only clients of a cluster join \
+                 the load: add --cluster --per-node"
+                    .to_owned()
+            })?;
+        }
+        Ok(())
+    }
+
+    fn check_end(&self) -> Result<(), PlanError> {
+        match self.load.stop {
+            Stop::Requests(n) => refuse((1..=limits::REQUESTS_MAX).contains(&n), || {
+                format!("-n {n}: must be between 1 and {}", limits::REQUESTS_MAX)
+            })?,
+            Stop::AfterNs(ns) => refuse((1..=limits::DURATION_NS_MAX).contains(&ns), || {
+                format!(
+                    "--duration {}: must be above 0 seconds and at most 366 days",
+                    ns as f64 / 1e9
+                )
+            })?,
+        }
+        let limit =
+            self.load.at_most_ns.is_none_or(|ns| (1..=limits::DURATION_NS_MAX).contains(&ns));
+        refuse(limit, || "a time limit must be above 0 seconds and at most 366 days".into())?;
+        refuse(self.load.warmup_ns <= limits::DURATION_NS_MAX, || {
+            format!("--warmup {}: the maximum is 366 days", self.load.warmup_ns as f64 / 1e9)
+        })
+    }
+
     /// The same with every password in its commands as a secret.
     fn without_open_passwords(mut self) -> Self {
         let known = self.target.credentials.as_ref().map(|login| login.password.reveal());
-        for command in
-            self.setup.iter_mut().chain(&mut self.sequence).chain(self.fill.iter_mut().flatten())
+        for command in self
+            .setup
+            .iter_mut()
+            .chain(&mut self.sequence)
+            .chain(self.data.fill.iter_mut().flatten())
         {
             command.hide_passwords(known);
         }
@@ -130,7 +143,7 @@ impl PlanParts {
              days"
                 .to_owned()
         })?;
-        let ends = matches!(self.stop, Stop::AfterNs(_)) || schedule.last_per_s() > 0.0;
+        let ends = matches!(self.load.stop, Stop::AfterNs(_)) || schedule.last_per_s() > 0.0;
         refuse(ends, || {
             "--rps: a ramp that ends at 0 per second may never send the last of -n requests; use \
              --duration"
@@ -182,17 +195,17 @@ impl PlanParts {
         refuse(self.target.cluster.is_none(), || {
             "--cluster: name one node; keystorm finds the others".to_owned()
         })?;
-        refuse(self.fill.is_none(), || {
+        refuse(self.data.fill.is_none(), || {
             "--fill: a key would be written to one server and read from any; name one server"
                 .to_owned()
         })
     }
 
     fn check_mix(&self) -> Result<(), PlanError> {
-        if self.share == Share::PerConnection
-            && let Stop::Requests(n) = self.stop
+        if self.load.share == Share::PerConnection
+            && let Stop::Requests(n) = self.load.stop
         {
-            let all = n.checked_mul(self.fleet.connections.into());
+            let all = n.checked_mul(self.load.concurrency.connections.into());
             refuse(all.is_some_and(|all| all <= limits::REQUESTS_MAX), || {
                 format!("-n {n} per connection is more than a test can count")
             })?;
@@ -247,7 +260,7 @@ impl PlanParts {
 
     /// That every row of the dataset says which of so many operations it is for.
     fn check_rows(&self, operations: usize) -> Result<(), PlanError> {
-        let Some(dataset) = &self.dataset else {
+        let Some(dataset) = &self.data.dataset else {
             return refuse(false, || "--order rows: requires --replay".to_owned());
         };
         let of = dataset.operations();
@@ -268,7 +281,7 @@ impl PlanParts {
         refuse(walks().count() < 2, || {
             "a connection keeps one cursor, so only one ;~ is possible".to_owned()
         })?;
-        let depth = self.fleet.pipeline_depth;
+        let depth = self.load.concurrency.pipeline_depth;
         refuse(walks().count() == 0 || depth == 1, || {
             format!(
                 "-P {depth}: ;~ needs the cursor of the previous reply, so it works with -P 1 \
@@ -281,16 +294,16 @@ impl PlanParts {
     }
 
     fn check_verify(&self) -> Result<(), PlanError> {
-        if !self.verify {
+        if !self.data.verify {
             return Ok(());
         }
-        if self.dataset.as_ref().is_some_and(|dataset| dataset.values().is_some()) {
+        if self.data.dataset.as_ref().is_some_and(|dataset| dataset.values().is_some()) {
             let asks = |command| verify::keys_asked(command, self.protocol).len() == 1;
             return refuse(self.sequence.iter().any(asks), || {
                 "--verify: no command reads the value of a single row".to_owned()
             });
         }
-        let Some(values) = &self.values else {
+        let Some(values) = &self.data.values else {
             return Err(PlanError("--verify: requires -d or --content".to_owned()));
         };
         refuse(values.by == SizeBy::Key, || {
@@ -314,7 +327,7 @@ impl PlanParts {
 
     /// Misses that a plan asks for are no errors in it.
     fn check_misses(&self) -> Result<(), PlanError> {
-        if !self.fail_on_miss {
+        if !self.data.fail_on_miss {
             return Ok(());
         }
         refuse(self.sequence.iter().any(|command| command.looks_for(self.protocol)), || {
@@ -341,7 +354,7 @@ impl PlanParts {
             None => std::iter::once(0..self.sequence.len()).collect(),
         };
         let early = firsts.into_iter().flat_map(|span| &self.sequence[span]);
-        let others = self.setup.iter().chain(self.fill.iter().flatten());
+        let others = self.setup.iter().chain(self.data.fill.iter().flatten());
         let tokens = self.pieces().any(|piece| *piece == Piece::Cas);
         refuse(!tokens || self.protocol.is_memcache(), || {
             "__cas__ is the token of a memcached item".to_owned()
@@ -360,21 +373,21 @@ impl PlanParts {
     }
 
     fn check_shard(&self) -> Result<(), PlanError> {
-        let Shard { index, of } = self.shard;
+        let Shard { index, of } = self.load.shard;
         refuse((1..=limits::SHARDS_MAX).contains(&of) && (1..=of).contains(&index), || {
             format!(
                 "--shard {index}/{of}: shares are numbered from 1, and the maximum is {}",
                 limits::SHARDS_MAX
             )
         })?;
-        refuse(self.fleet.connections >= of, || {
+        refuse(self.load.concurrency.connections >= of, || {
             format!(
                 "--shard {index}/{of}: -c {} is the total over all shares, and each share needs \
                  a connection",
-                self.fleet.connections
+                self.load.concurrency.connections
             )
         })?;
-        let enough = match self.stop {
+        let enough = match self.load.stop {
             Stop::Requests(n) => n.div_ceil(self.requests_per_number() as u64) >= u64::from(of),
             Stop::AfterNs(_) => true,
         };
@@ -387,7 +400,7 @@ impl PlanParts {
     }
 
     fn check_batch_bytes(&self) -> Result<(), PlanError> {
-        let (one, depth) = (self.sequence_bytes(), self.fleet.pipeline_depth);
+        let (one, depth) = (self.sequence_bytes(), self.load.concurrency.pipeline_depth);
         refuse(self.batch_bytes() <= limits::BATCH_BYTES_MAX, || {
             format!(
                 "a pipeline of {depth} requests of {one} bytes is over the limit of {} bytes; \
@@ -398,7 +411,7 @@ impl PlanParts {
     }
 
     fn check_fields(&self) -> Result<(), PlanError> {
-        let columns = self.dataset.as_ref().map_or(0, |d| d.columns().len());
+        let columns = self.data.dataset.as_ref().map_or(0, |d| d.columns().len());
         for piece in self.pieces() {
             if let Piece::Field(column) = piece {
                 refuse(*column < columns, || {
@@ -422,7 +435,7 @@ impl PlanParts {
         })?;
         let by = numbered.by;
         let counted = matches!(by, DrawnBy::Connection | DrawnBy::Slice);
-        refuse(!counted || self.share == Share::PerConnection, || {
+        refuse(!counted || self.load.share == Share::PerConnection, || {
             format!(
                 "--keys-by {by}: requires --per-connection, by which connections count for themselves"
             )

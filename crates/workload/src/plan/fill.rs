@@ -4,12 +4,12 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Mix, OnError, PlanParts, Share, Stop, Window};
+use super::{Concurrency, Data, Load, OnError, PlanParts, Recording, Recovery, Stop, Window};
 use crate::argument::placeholder;
 use crate::keys::{DrawnBy, Numbered};
 use crate::redis_commands::{self, KeyPlace};
 use crate::{
-    Arg, CommandSpec, Dataset, KeyDist, KeySpace, Pace, Piece, ProtocolKind, RowBy, Shard, Slot,
+    Arg, CommandSpec, Dataset, KeyDist, KeySpace, Piece, ProtocolKind, RowBy, Shard, Slot,
 };
 
 /// Which arguments of a command are keys of strings that it reads.
@@ -95,7 +95,7 @@ impl PlanParts {
     #[must_use]
     pub fn filled_by(&self) -> Fill {
         let mut fill = Fill::default();
-        let Some(with) = &self.fill else { return fill };
+        let Some(with) = &self.data.fill else { return fill };
         for (span, keys) in self.key_spaces() {
             if !with.is_empty() {
                 fill.add(self.filled_with(with, keys));
@@ -156,7 +156,7 @@ impl PlanParts {
                 slots.push(slot);
             }
         }
-        let by_key = self.dataset.as_ref().is_some_and(|dataset| dataset.by() == RowBy::Key);
+        let by_key = self.data.dataset.as_ref().is_some_and(|dataset| dataset.by() == RowBy::Key);
         match (&slots[..], has_row) {
             ([], false) => Ok(KeysOf::One),
             ([], true) => Ok(KeysOf::Rows),
@@ -185,9 +185,9 @@ impl PlanParts {
     #[must_use]
     pub fn keys_filled(&self) -> u64 {
         let key = self.sequence.first().and_then(|command| command.args.get(1));
-        let rows = self.dataset.as_ref().filter(|_| self.keys.range.is_none());
+        let rows = self.data.dataset.as_ref().filter(|_| self.data.keys.range.is_none());
         let (Some(key), Some(rows)) = (key.filter(|key| is_of_row(key)), rows) else {
-            return self.keys.range.unwrap_or(1);
+            return self.data.keys.range.unwrap_or(1);
         };
         let text = |row| {
             let cells = key.pieces.iter().filter_map(move |piece| match piece {
@@ -204,10 +204,10 @@ impl PlanParts {
     #[must_use]
     pub fn prepared_by(&self) -> Vec<Self> {
         let of = |command: &CommandSpec| {
-            let numbered = self.keys.range.is_some() && has_number(command);
+            let numbered = self.data.keys.range.is_some() && has_number(command);
             let of = if numbered { KeysOf::Numbers } else { KeysOf::One };
-            let filled = self.filled(vec![with_one_key(command)], of, &self.keys);
-            Self { shard: Shard::WHOLE, ..filled }
+            let filled = self.filled(vec![with_one_key(command)], of, &self.data.keys);
+            Self { load: Load { shard: Shard::WHOLE, ..filled.load }, ..filled }
         };
         self.setup.iter().map(of).collect()
     }
@@ -250,7 +250,7 @@ impl PlanParts {
             }
         }
         let set = CommandSpec { args, inline: false };
-        match self.fill_lifetime {
+        match self.data.fill_lifetime {
             Some(lifetime) => set.with_lifetime(lifetime),
             None => set,
         }
@@ -260,7 +260,7 @@ impl PlanParts {
     fn stored(&self, own: Option<&CommandSpec>, key: Arg) -> CommandSpec {
         let word = |at: usize| own.and_then(|set| set.args.get(at)).cloned();
         let zero = || Arg::literal(b"0");
-        let lifetime = || self.fill_lifetime.map_or_else(zero, Arg::of_lifetime);
+        let lifetime = || self.data.fill_lifetime.map_or_else(zero, Arg::of_lifetime);
         let flags = word(2).unwrap_or_else(zero);
         let lifetime = word(3).unwrap_or_else(lifetime);
         let args = vec![Arg::literal(b"set"), key, flags, lifetime, self.value(word(4))];
@@ -269,13 +269,13 @@ impl PlanParts {
 
     /// This value, or one as values of the plan are.
     fn value(&self, own: Option<Arg>) -> Arg {
-        let column = self.dataset.as_ref().and_then(|dataset| dataset.values());
+        let column = self.data.dataset.as_ref().and_then(|dataset| dataset.values());
         match own {
             Some(value) => value,
             None if let Some(column) = column => Arg { pieces: vec![Piece::Field(column)] },
-            None if self.values.is_some() => Arg { pieces: vec![Piece::Value] },
+            None if self.data.values.is_some() => Arg { pieces: vec![Piece::Value] },
             None => {
-                let len = u32::try_from(self.payload_bytes).unwrap_or(u32::MAX).max(1);
+                let len = u32::try_from(self.data.payload_bytes).unwrap_or(u32::MAX).max(1);
                 Arg { pieces: vec![Piece::Fill { len, skip: 0 }] }
             }
         }
@@ -284,7 +284,7 @@ impl PlanParts {
     /// A plan that sends these commands once for each key, as fast as it can.
     fn filled(&self, sequence: Vec<CommandSpec>, of: KeysOf, keys: &KeySpace) -> Self {
         let keys = each_once(keys, keys.range.filter(|_| of == KeysOf::Numbers));
-        let rows = self.dataset.as_ref().filter(|_| of == KeysOf::Rows);
+        let rows = self.data.dataset.as_ref().filter(|_| of == KeysOf::Rows);
         let times = match (rows, keys.range) {
             (Some(rows), _) => rows.len() as u64,
             (None, range) => range.unwrap_or(1),
@@ -292,51 +292,52 @@ impl PlanParts {
         let requests = times.max(1).saturating_mul(sequence.len() as u64);
         let in_order = |rows: &Arc<Dataset>| Arc::new((**rows).clone().taken_by(RowBy::Request));
         // Of fewer keys than shares everybody writes all.
-        let shared = times >= u64::from(self.shard.of);
-        let mut parts = Self {
-            dataset: rows.map(in_order).or_else(|| self.dataset.clone()),
-            shard: if shared { self.shard } else { Shard::WHOLE },
-            name: "fill".to_owned(),
-            sequence,
-            mix: None::<Mix>,
-            share: Share::OneBudget,
-            keys,
-            pace: Pace::Closed,
-            warmup_ns: 0,
-            stop: Stop::Requests(requests),
-            setup: Vec::new(),
-            fill: None,
-            fill_lifetime: None,
-            loaded_by: None,
-            verify: false,
-            fail_on_miss: false,
-            named: false,
-            on_error: OnError::Stop,
-            first_byte: false,
-            apart: false,
-            by_place: false,
-            read_only: Vec::new(),
-            by_connection: false,
-            logged: Vec::new(),
-            retry: None,
-            tells_failures: false,
-            at_most_ns: None,
-            checks: None,
-            ..self.clone()
+        let shared = times >= u64::from(self.load.shard.of);
+        let mut concurrency = Concurrency {
+            window: Window::Rolling,
+            keep_alive: true,
+            joining: None,
+            renewed_per_s: 0,
+            ..self.load.concurrency.clone()
         };
-        let bytes = (parts.batch_bytes() / u64::from(parts.fleet.pipeline_depth)).max(1);
-        parts.fleet.pipeline_depth = DEPTH.min((PIPELINE_BYTES / bytes).max(1) as u32);
-        (parts.fleet.window, parts.fleet.keep_alive) = (Window::Rolling, true);
-        parts.fleet.joining = None;
-        parts.fleet.renewed_per_s = 0;
-        parts
+        let bytes = self.bytes_of(&sequence).max(1);
+        concurrency.pipeline_depth = DEPTH.min((PIPELINE_BYTES / bytes).max(1) as u32);
+        let load = Load {
+            concurrency,
+            stop: Stop::Requests(requests),
+            seed: self.load.seed,
+            shard: if shared { self.load.shard } else { Shard::WHOLE },
+            ..Load::default()
+        };
+        let data = Data {
+            keys,
+            dataset: rows.map(in_order).or_else(|| self.data.dataset.clone()),
+            values: self.data.values.clone(),
+            payload_bytes: self.data.payload_bytes,
+            ..Data::default()
+        };
+        let recovery = Recovery { on_error: OnError::Stop, retry: None, ..self.recovery.clone() };
+        Self {
+            name: "fill".to_owned(),
+            target: self.target.clone(),
+            protocol: self.protocol,
+            engine: self.engine,
+            sequence,
+            load,
+            data,
+            recording: Recording { first_byte: false, ..self.recording },
+            recovery,
+            ..Self::default()
+        }
     }
 }
 
 impl Fill {
     /// Keys of the same form are written once.
     fn add(&mut self, parts: PlanParts) {
-        let same = |known: &PlanParts| known.sequence == parts.sequence && known.keys == parts.keys;
+        let same = |known: &PlanParts| {
+            known.sequence == parts.sequence && known.data.keys == parts.data.keys
+        };
         if !self.parts.iter().any(same) {
             self.parts.push(parts);
         }
@@ -502,12 +503,20 @@ mod tests {
     use super::super::tests::parts;
     use super::*;
 
+    /// Parts that send these commands and are filled, over 50 keys or as many as `change` says.
+    fn read(sequence: Vec<CommandSpec>, change: impl FnOnce(&mut PlanParts)) -> PlanParts {
+        let mut parts = PlanParts { sequence, ..parts() };
+        parts.data.keys = KeySpace::of(Some(50), KeyDist::UNIFORM);
+        parts.data.fill = Some(Vec::new());
+        change(&mut parts);
+        parts
+    }
+
     fn fill(lines: &[&str], with: &[&str]) -> Fill {
         let of = |lines: &[&str]| -> Vec<CommandSpec> {
             lines.iter().map(|line| CommandSpec::parse(line.split(' '))).collect()
         };
-        let keys = KeySpace::of(Some(50), KeyDist::UNIFORM);
-        PlanParts { sequence: of(lines), keys, fill: Some(of(with)), ..parts() }.filled_by()
+        read(of(lines), |parts| parts.data.fill = Some(of(with))).filled_by()
     }
 
     fn written(fill: &Fill) -> Vec<(String, u64)> {
@@ -515,7 +524,7 @@ mod tests {
             [Piece::Bytes(text), Piece::Number(Slot::Key)] => String::from_utf8_lossy(text).into(),
             other => format!("{other:?}"),
         };
-        let of = |parts: &PlanParts| match parts.stop {
+        let of = |parts: &PlanParts| match parts.load.stop {
             Stop::Requests(n) => (key(&parts.sequence[0].args[1]), n),
             Stop::AfterNs(_) => unreachable!("keys are counted"),
         };
@@ -539,8 +548,7 @@ mod tests {
         let of = |line: &str, range: Option<u64>| {
             let sequence =
                 line.split(" ; ").map(|line| CommandSpec::parse(line.split(' '))).collect();
-            let keys = KeySpace { range, ..KeySpace::of(Some(50), KeyDist::UNIFORM) };
-            PlanParts { sequence, keys, fill: Some(Vec::new()), ..parts() }.filled_by()
+            read(sequence, |parts| parts.data.keys.range = range).filled_by()
         };
         let first = |fill: &Fill| {
             let plan = fill.parts[0].clone().build().unwrap();
@@ -568,19 +576,19 @@ mod tests {
         let mut copy = CommandSpec::from_words(["SET", "b"]);
         copy.args.push(Arg { pieces: vec![Piece::Reply { or: Vec::new() }] });
         let sequence = vec![CommandSpec::parse(["GET", "a:__key__"]), copy];
-        let plan = PlanParts { sequence, fill: Some(Vec::new()), ..parts() };
+        let plan = read(sequence, |_| ());
         assert!(!plan.filled_by().parts[0].sequence[0].names_reply());
     }
 
     #[test]
     fn keys_live_as_long_as_the_plan_says_of_its_fill() {
         let words = |line: &str, protocol: ProtocolKind| {
-            let keys = KeySpace::of(Some(50), KeyDist::UNIFORM);
             let sequence =
                 line.split(';').map(|line| CommandSpec::parse(line.split(' '))).collect();
-            let fill_lifetime = Some("60".parse().unwrap());
-            let fill = Some(Vec::new());
-            let parts = PlanParts { sequence, keys, protocol, fill, fill_lifetime, ..parts() };
+            let parts = read(sequence, |parts| {
+                parts.protocol = protocol;
+                parts.data.fill_lifetime = Some("60".parse().unwrap());
+            });
             let fill = parts.filled_by();
             let args = fill.parts[0].sequence[0].args.iter().filter_map(Arg::fixed_bytes);
             args.map(|word| String::from_utf8(word).unwrap()).collect::<Vec<_>>().join(" ")
@@ -617,9 +625,7 @@ mod tests {
         let fill = |lines: &[&str]| {
             let sequence =
                 lines.iter().map(|line| CommandSpec::parse(line.split(' '))).collect::<Vec<_>>();
-            let keys = KeySpace::of(Some(50), KeyDist::UNIFORM);
-            let protocol = ProtocolKind::MemcacheText;
-            PlanParts { sequence, keys, protocol, fill: Some(Vec::new()), ..parts() }.filled_by()
+            read(sequence, |parts| parts.protocol = ProtocolKind::MemcacheText).filled_by()
         };
         let words = |fill: &Fill| -> Vec<Vec<u8>> {
             let args = &fill.parts[0].sequence[0].args;

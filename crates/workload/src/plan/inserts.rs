@@ -64,6 +64,6 @@ impl Plan {
     #[must_use]
     pub fn inserts(&self) -> Option<Inserts> {
         let keys = self.growing().next()?;
-        Some(Inserts::new(keys.range.unwrap_or(0).max(1), self.shard))
+        Some(Inserts::new(keys.range.unwrap_or(0).max(1), self.load.shard))
     }
 }

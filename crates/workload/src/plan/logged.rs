@@ -25,7 +25,7 @@ impl PlanParts {
             Logged::Command(at) => (at as usize) < self.sequence.len(),
             Logged::Operation(at) => (at as usize) < operations,
         };
-        refuse(self.logged.iter().all(is_there), || {
+        refuse(self.peer.logged.iter().all(is_there), || {
             "a log is kept of commands of the sequence, and of operations that are counted".into()
         })
     }
@@ -37,7 +37,7 @@ impl Plan {
     pub fn logged_commands(&self) -> Vec<bool> {
         let different = self.different_commands();
         let mut is_logged = vec![false; different.commands.len()];
-        for logged in &self.logged {
+        for logged in &self.peer.logged {
             if let Logged::Command(at) = logged {
                 is_logged[different.of[*at as usize] as usize] = true;
             }
@@ -49,7 +49,7 @@ impl Plan {
     #[must_use]
     pub fn logged_operations(&self) -> Vec<bool> {
         let count = self.mix.as_ref().map_or(0, |mix| mix.operations.len()) as u32;
-        (0..count).map(|at| self.logged.contains(&Logged::Operation(at))).collect()
+        (0..count).map(|at| self.peer.logged.contains(&Logged::Operation(at))).collect()
     }
 
     /// Most entries that one request has in the log, where none of its steps is sent more than once.
@@ -57,14 +57,14 @@ impl Plan {
     pub fn most_logged(&self) -> u64 {
         let of = |span: std::ops::Range<usize>| {
             let within = |at: u32| span.contains(&(at as usize));
-            let commands = self.logged.iter().filter(|logged| match logged {
+            let commands = self.peer.logged.iter().filter(|logged| match logged {
                 Logged::Command(at) => within(*at),
                 Logged::Operation(_) => false,
             });
             commands.count() as u64
         };
         let Some(mix) = &self.mix else { return of(0..self.sequence.len()) };
-        let whole = |at: usize| u64::from(self.logged.contains(&Logged::Operation(at as u32)));
+        let whole = |at: usize| u64::from(self.peer.logged.contains(&Logged::Operation(at as u32)));
         let each = mix.spans().enumerate().map(|(at, (_, span))| of(span) + whole(at));
         each.max().unwrap_or_default()
     }
@@ -88,7 +88,7 @@ mod tests {
         };
         let operations = vec![operation("read", 1), operation("take", 2)];
         parts.mix = Some(Mix { operations, pick: Pick::Drawn });
-        parts.logged = logged;
+        parts.peer.logged = logged;
         parts.build()
     }
 
@@ -108,7 +108,7 @@ mod tests {
             assert!(mixed(vec![logged]).is_err());
         }
         let mut alone = parts();
-        alone.logged = vec![Logged::Operation(0)];
+        alone.peer.logged = vec![Logged::Operation(0)];
         assert!(alone.build().is_err());
     }
 }

@@ -134,10 +134,10 @@ impl Mix {
 impl PlanParts {
     /// Each operation's commands in the sequence, and its keys; without a mix one for all.
     pub fn key_spaces(&self) -> impl Iterator<Item = (Range<usize>, &KeySpace)> {
-        let all = self.mix.is_none().then_some((0..self.sequence.len(), &self.keys));
+        let all = self.mix.is_none().then_some((0..self.sequence.len(), &self.data.keys));
         let spans = self.mix.iter().flat_map(Mix::spans);
-        let own =
-            spans.map(|(operation, span)| (span, operation.keys.as_ref().unwrap_or(&self.keys)));
+        let own = spans
+            .map(|(operation, span)| (span, operation.keys.as_ref().unwrap_or(&self.data.keys)));
         all.into_iter().chain(own)
     }
 
@@ -261,7 +261,7 @@ mod tests {
             (0..8).map(|number| table.pick(number)).collect()
         };
         assert_eq!(picked(plan.clone()), [0, 1, 1, 1, 0, 1, 1, 1]);
-        (plan.share, plan.stop) = (Share::PerConnection, Stop::Requests(3));
+        (plan.load.share, plan.load.stop) = (Share::PerConnection, Stop::Requests(3));
         assert_eq!(picked(plan), [0, 1, 1, 0, 1, 1, 0, 1], "each connection begins anew");
     }
 
@@ -309,15 +309,15 @@ mod tests {
         let walk = [(1, When::Always), (1, When::OnCursor { most: Some(3) })];
         let mut parts =
             plan(vec![operation("ping", 1, ONE), operation("scan", 1, &walk)], Pick::Drawn);
-        parts.fleet.pipeline_depth = 1;
+        parts.load.concurrency.pipeline_depth = 1;
         let plan = parts.clone().build().unwrap();
         let table = plan.operations().unwrap();
         assert_eq!((table.walk(0), table.first_step(1)), (None, 1..2));
         assert_eq!(table.walk(1), Some(Walked { operation: 1, command: 2, most: 3 }));
         assert_eq!(table.next_step(1, 0, Came { missed: true, strings: true }), None);
-        parts.fleet.pipeline_depth = 2;
+        parts.load.concurrency.pipeline_depth = 2;
         assert!(parts.clone().build().unwrap_err().to_string().contains("-P 2"));
-        parts.fleet.pipeline_depth = 1;
+        parts.load.concurrency.pipeline_depth = 1;
         let Some(mix) = &mut parts.mix else { panic!() };
         mix.operations[0] = mix.operations[1].clone();
         parts.sequence.push(CommandSpec::from_words(["PING"]));

@@ -5,9 +5,9 @@
 //! holds a valid one and nothing is left to check while load runs.
 
 mod check;
+mod concurrency;
 mod different;
 mod fill;
-mod fleet;
 mod inserts;
 mod joining;
 pub mod limits;
@@ -15,32 +15,33 @@ mod logged;
 mod mix;
 mod numbering;
 mod operations;
+mod parts;
 mod pick;
 mod retry;
+mod saved;
 mod transactions;
-
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+pub use concurrency::{Concurrency, Window};
 pub use different::Different;
 pub use fill::Fill;
-pub use fleet::{Fleet, Window};
 pub use joining::{Joining, Spacing};
 pub use logged::Logged;
 pub use mix::{Keeps, Mix, Operation, Share, Step, When};
 pub use numbering::Numbering;
 pub use operations::{Came, Operations, Walked};
+pub use parts::{Data, Load, PeerOptions, Recording, Recovery};
 pub use pick::{Pick, Span};
 pub use retry::{Backoff, Reopening, Retry};
+use saved::SavedPlan;
 pub use transactions::Transactions;
 
-use crate::derived::CheckedValues;
 use crate::secret::{self, SecretBytes};
 use crate::{
-    Budget, CommandSpec, Content, Curve, Dataset, Endpoint, KeySpace, Lifetime, Pace, Pacer, Piece,
-    Schedule, Shard, SizeBy, Sizes, Target, stream,
+    Budget, CommandSpec, Content, Curve, Endpoint, Pace, Pacer, Piece, Schedule, SizeBy, Sizes,
+    Target, stream,
 };
 
 /// The protocol spoken on every connection.
@@ -119,11 +120,11 @@ pub struct ValueSpec {
 
 /// Everything a front end decides about one test, not yet checked.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(from = "SavedPlan", into = "SavedPlan")]
 pub struct PlanParts {
     /// The title that reports print.
     pub name: String,
     /// Whether somebody chose that title, so that it says nothing of what is sent.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub named: bool,
     /// Where to connect and as whom.
     pub target: Target,
@@ -131,104 +132,26 @@ pub struct PlanParts {
     pub protocol: ProtocolKind,
     /// What moves the bytes.
     pub engine: EngineKind,
-    /// How many threads and connections, and how deep their pipelines.
-    pub fleet: Fleet,
-    /// Closed loop, or a schedule.
-    pub pace: Pace,
-    /// Nanoseconds before measuring begins; 0 for none.
-    pub warmup_ns: u64,
-    /// When the measured part ends.
-    pub stop: Stop,
-    /// Nanoseconds after which a measured part of so many requests ends in any case; none for no limit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub at_most_ns: Option<u64>,
     /// Commands sent once on a connection of their own before the test, such as the
     /// `FUNCTION LOAD` that `FCALL` needs. Not measured.
     pub setup: Vec<CommandSpec>,
     /// The commands, sent in this order over and over; with a `mix` those of its operations.
     pub sequence: Vec<CommandSpec>,
     /// Which operations the commands belong to, of which one is sent at a time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mix: Option<Mix>,
-    /// How requests are shared out among connections.
-    #[serde(default, skip_serializing_if = "Share::is_one_budget")]
-    pub share: Share,
-    /// What the number placeholders draw from.
-    pub keys: KeySpace,
-    /// What the field placeholders draw from.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub dataset: Option<Arc<Dataset>>,
-    /// What `__data__` is where values differ in size or are not the classic bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub values: Option<ValueSpec>,
-    /// Whether what the plan reads is written before it runs, and the commands that do so; with none,
-    /// `SET`s do.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fill: Option<Vec<CommandSpec>>,
-    /// How long keys live that such `SET`s write, where the plan's own do not say; for ever with none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fill_lifetime: Option<Lifetime>,
-    /// The phase of its workload that writes the keys it reads, by name, if one does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub loaded_by: Option<String>,
-    /// Whether values that come back are compared with what was written.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub verify: bool,
-    /// Whether a read that finds nothing is an error.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub fail_on_miss: bool,
-    /// How values tell whose they are, if they do: what comes back is compared with that.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub checks: Option<CheckedValues>,
-    /// How many bytes a value has; the mean, where sizes differ. Of commands by a peer's name what the
-    /// peer's report calls payload: all that they send.
-    pub payload_bytes: u64,
-    /// What an error reply does.
-    pub on_error: OnError,
-    /// Whether a connection that is lost is opened again. If not, its loss ends the run, as in
-    /// `redis-benchmark`.
-    #[serde(default)]
-    pub reconnect: bool,
-    /// How long it waits before each try; the runner's own way where nothing is said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub backoff: Option<Backoff>,
-    /// How long and how often opening it again is tried.
-    #[serde(default, skip_serializing_if = "Reopening::is_default")]
-    pub reopening: Reopening,
-    /// Whether requests that fail are sent again, and when.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub retry: Option<Retry>,
-    /// Whether each request that fails for good is told of by itself.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub tells_failures: bool,
-    /// Nanoseconds that a request may take from when it was sent; none for as long as it likes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub timeout_ns: Option<u64>,
-    /// Significant digits of the latency figures, 1 to 5.
-    pub precision: u8,
-    /// Whether the latency to the first byte of a pipeline's replies is recorded too.
-    pub first_byte: bool,
-    /// Whether latencies of misses and errors are kept apart from those of what succeeded.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub apart: bool,
-    /// Whether hits are counted for each place of commands that ask for several things.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub by_place: bool,
     /// Commands of the sequence, by their place, that replicas may answer though neither their names nor the
     /// server say so.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub read_only: Vec<u32>,
-    /// Whether what each connection saw is kept apart from the others'.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub by_connection: bool,
-    /// Of what a log is kept: when each ended, and how long it took.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub logged: Vec<Logged>,
-    /// Where all randomness of the test comes from.
-    pub seed: u64,
-    /// Which share of all this is ours. The other fields are those of the whole.
-    #[serde(skip_serializing_if = "Shard::is_whole", default)]
-    pub shard: Shard,
+    /// How much, how fast, over what, until when.
+    pub load: Load,
+    /// Keys and values, what is filled, what is compared.
+    pub data: Data,
+    /// What is recorded.
+    pub recording: Recording,
+    /// What happens after an error or a loss.
+    pub recovery: Recovery,
+    /// What only an imitated tool can ask for.
+    pub peer: PeerOptions,
 }
 
 /// One test, complete and valid. Reads like [`PlanParts`], but cannot be changed. One that is loaded
@@ -267,7 +190,7 @@ impl PlanParts {
     /// Most bytes of one pipeline (fields of a dataset not counted).
     #[must_use]
     pub fn batch_bytes(&self) -> u64 {
-        let depth = u64::from(self.fleet.pipeline_depth);
+        let depth = u64::from(self.load.concurrency.pipeline_depth);
         self.sequence_bytes().saturating_mul(depth)
     }
 
@@ -275,21 +198,27 @@ impl PlanParts {
     /// and replies not counted).
     #[must_use]
     pub fn largest_argument(&self) -> u64 {
-        let largest = self.values.as_ref().map_or(0, |values| u64::from(values.sizes.largest()));
-        let fill = self.fill.iter().flatten();
+        let largest =
+            self.data.values.as_ref().map_or(0, |values| u64::from(values.sizes.largest()));
+        let fill = self.data.fill.iter().flatten();
         let commands = self.sequence.iter().chain(&self.setup).chain(fill);
         let bytes =
             |arg: &crate::Arg| arg.size_hint().saturating_add(arg.values().saturating_mul(largest));
         let sent = commands.flat_map(|command| &command.args).map(bytes).max().unwrap_or(0);
         // What is filled without being told how has a value as the plan's.
-        let filled = self.fill.as_ref().map_or(0, |_| largest.max(self.payload_bytes));
+        let filled = self.data.fill.as_ref().map_or(0, |_| largest.max(self.data.payload_bytes));
         sent.max(filled)
     }
 
     fn sequence_bytes(&self) -> u64 {
-        let fixed: u64 = self.sequence.iter().map(CommandSpec::size_hint).sum();
-        let values: u64 = self.sequence.iter().map(CommandSpec::values).sum();
-        let largest = self.values.as_ref().map_or(0, |values| values.sizes.largest());
+        self.bytes_of(&self.sequence)
+    }
+
+    /// Most bytes of these commands with values of this plan.
+    fn bytes_of(&self, commands: &[CommandSpec]) -> u64 {
+        let fixed: u64 = commands.iter().map(CommandSpec::size_hint).sum();
+        let values: u64 = commands.iter().map(CommandSpec::values).sum();
+        let largest = self.data.values.as_ref().map_or(0, |values| values.sizes.largest());
         fixed.saturating_add(values.saturating_mul(u64::from(largest)))
     }
 }
@@ -301,7 +230,7 @@ impl Plan {
         let login = self.target.credentials.iter().map(|login| login.password.reveal().to_owned());
         let tls = self.target.tls.iter().flat_map(|tls| &tls.key_password);
         let login = login.chain(tls.map(|password| password.reveal().to_owned()));
-        let filling = self.fill.iter().flatten();
+        let filling = self.data.fill.iter().flatten();
         let commands = self.setup.iter().chain(&self.sequence).chain(filling);
         let commands = commands.flat_map(CommandSpec::secrets);
         let text = |secret: &SecretBytes| String::from_utf8_lossy(secret.reveal()).into_owned();
@@ -320,26 +249,26 @@ impl Plan {
     /// and compared, and not be run.
     #[must_use]
     pub fn lacking(&self) -> Option<&'static str> {
-        if self.dataset.as_ref().is_some_and(|dataset| dataset.is_description()) {
+        if self.data.dataset.as_ref().is_some_and(|dataset| dataset.is_description()) {
             return Some("the cells of its dataset");
         }
-        self.keys.draw.is_description().then_some("the keys of its file")
+        self.data.keys.draw.is_description().then_some("the keys of its file")
     }
 
     /// Connections that this share of the plan opens.
     #[must_use]
     pub fn own_connections(&self) -> u32 {
-        self.shard.count(self.fleet.connections)
+        self.load.shard.count(self.load.concurrency.connections)
     }
 
     /// Shares that the plan can be cut into, each with a connection and a request, at least 1.
     #[must_use]
     pub fn shares_max(&self) -> u32 {
-        let requests = match self.stop {
+        let requests = match self.load.stop {
             Stop::Requests(n) => n.div_ceil(self.requests_per_number() as u64),
             Stop::AfterNs(_) => u64::MAX,
         };
-        u32::try_from(requests).unwrap_or(u32::MAX).min(self.fleet.connections).max(1)
+        u32::try_from(requests).unwrap_or(u32::MAX).min(self.load.concurrency.connections).max(1)
     }
 
     /// Requests that this share of the plan sends; `None` when it ends by time.
@@ -351,7 +280,7 @@ impl Plan {
     /// The rate of this share in requests per second: that of all, divided among the shares.
     #[must_use]
     pub fn own_rate_per_s(&self, whole_per_s: f64) -> f64 {
-        whole_per_s / f64::from(self.shard.of)
+        whole_per_s / f64::from(self.load.shard.of)
     }
 
     /// For how long the schedule of the measured part ran, in nanoseconds, in a run that took so
@@ -359,8 +288,8 @@ impl Plan {
     /// loop.
     #[must_use]
     pub fn scheduled_ns(&self, elapsed_ns: u64) -> Option<u64> {
-        let schedule = self.pace.schedule()?;
-        let planned_ns = match self.stop {
+        let schedule = self.load.pace.schedule()?;
+        let planned_ns = match self.load.stop {
             Stop::AfterNs(ns) => ns,
             // Shares interleave: the last request of the whole is due when that of a share is.
             Stop::Requests(n) => schedule.due_ns(n as f64),
@@ -372,7 +301,7 @@ impl Plan {
     /// nanoseconds; 0 in a closed loop.
     #[must_use]
     pub fn due_every_ns(&self) -> u64 {
-        let Some(schedule) = self.pace.schedule() else { return 0 };
+        let Some(schedule) = self.load.pace.schedule() else { return 0 };
         let rates = schedule.stages.iter().flat_map(|s| [s.from_per_s, s.to_per_s]);
         let slowest = rates.filter(|rate| *rate > 0.0).fold(f64::INFINITY, f64::min);
         (1e9 / self.own_rate_per_s(slowest)) as u64
@@ -386,34 +315,35 @@ impl Plan {
             schedule.unlimited().any(|span| span.start < to_ns && span.end > from_ns)
         };
         let is_due = |s: &Schedule| self.own_rate_per_s(due(s)) >= 1.0 || unlimited(s);
-        self.pace.schedule().is_none_or(is_due)
+        self.load.pace.schedule().is_none_or(is_due)
     }
 
     /// The requests of this share, to claim from.
     #[must_use]
     pub fn budget(&self) -> Budget {
-        let given = match self.stop {
+        let given = match self.load.stop {
             Stop::Requests(n) => Some(n),
             Stop::AfterNs(_) => None,
         };
-        let paced = matches!(self.pace, Pace::Open(_));
-        let (depth, connections) = (self.fleet.pipeline_depth, u64::from(self.fleet.connections));
+        let paced = matches!(self.load.pace, Pace::Open(_));
+        let Concurrency { pipeline_depth: depth, connections, .. } = self.load.concurrency;
+        let connections = u64::from(connections);
         let one = |total| Budget::new(total, self.requests_per_number(), depth, paced);
-        if self.share == Share::OneBudget {
-            return one(given).shard(self.shard, self.keys.range.unwrap_or(1));
+        if self.load.share == Share::OneBudget {
+            return one(given).shard(self.load.shard, self.data.keys.range.unwrap_or(1));
         }
         // Where keys decide, no connection has a place of its own.
         if self.target.is_by_key() && !self.target.has_clients() {
             let all = given.map(|each| each.saturating_mul(connections));
-            return one(all).shard(self.shard, self.keys.range.unwrap_or(1));
+            return one(all).shard(self.load.shard, self.data.keys.range.unwrap_or(1));
         }
-        one(given).for_each_connection(self.shard.part(connections))
+        one(given).for_each_connection(self.load.shard.part(connections))
     }
 
     /// Numbers after which another connection's begin.
     fn connection_round(&self) -> u64 {
-        match self.stop {
-            Stop::Requests(n) if self.share == Share::PerConnection => {
+        match self.load.stop {
+            Stop::Requests(n) if self.load.share == Share::PerConnection => {
                 n.div_ceil(self.requests_per_number().max(1) as u64)
             }
             _ => stream::CONNECTIONS_APART,
@@ -424,17 +354,17 @@ impl Plan {
     /// `None` in a closed loop. A warm-up comes before the schedule, at its first rate.
     #[must_use]
     pub fn pacer(&self, start_ns: u64, worker: u16, workers: u16) -> Option<Pacer> {
-        let (schedule, curve) = (self.pace.schedule()?, self.curve()?);
-        let lane = self.shard.lane(worker, workers);
-        let pacer = Pacer::new(start_ns, curve, schedule.arrivals, lane, self.seed);
-        Some(pacer.counting_from(start_ns.saturating_add(self.warmup_ns)))
+        let (schedule, curve) = (self.load.pace.schedule()?, self.curve()?);
+        let lane = self.load.shard.lane(worker, workers);
+        let pacer = Pacer::new(start_ns, curve, schedule.arrivals, lane, self.load.seed);
+        Some(pacer.counting_from(start_ns.saturating_add(self.load.warmup_ns)))
     }
 
     /// How many sequences of all workers are due by when; `None` in a closed loop.
     #[must_use]
     pub fn curve(&self) -> Option<Curve> {
-        let schedule = self.pace.schedule()?;
-        Some(Curve::of(schedule, 1.0 / self.requests_per_number() as f64, self.warmup_ns))
+        let schedule = self.load.pace.schedule()?;
+        Some(Curve::of(schedule, 1.0 / self.requests_per_number() as f64, self.load.warmup_ns))
     }
 }
 

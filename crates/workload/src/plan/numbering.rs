@@ -109,8 +109,8 @@ impl Plan {
         let round = self.connection_round();
         // Requests that go where their keys belong have numbers of one connection after another, if they end at all.
         let by_key = self.target.is_by_key() && !self.target.has_clients();
-        let apart = !by_key || matches!(self.stop, Stop::Requests(_));
-        let connections = if apart { u64::from(self.fleet.connections) } else { 1 };
+        let apart = !by_key || matches!(self.load.stop, Stop::Requests(_));
+        let connections = if apart { u64::from(self.load.concurrency.connections) } else { 1 };
         let spans = self.mix.as_ref().and_then(Mix::turn);
         let spaces = self.key_spaces().map(|(_, keys)| keys);
         let all = spaces.map(|keys| Numbering::of_all(keys, round, connections));
@@ -160,12 +160,11 @@ mod tests {
         let mut plan = PlanParts {
             sequence: vec![CommandSpec::from_words(["PING"]); 2],
             mix: Some(Mix { operations: vec![operation("set", 1), operation("get", 3)], pick }),
-            share: Share::PerConnection,
-            stop: Stop::Requests(8),
-            keys,
             ..parts()
         };
-        plan.fleet.connections = 3;
+        (plan.load.share, plan.load.stop) = (Share::PerConnection, Stop::Requests(8));
+        plan.data.keys = keys;
+        plan.load.concurrency.connections = 3;
         plan.build().unwrap()
     }
 

@@ -42,9 +42,9 @@ impl Plan {
         Some(Operations {
             bounds: bounds.collect(),
             of,
-            draws: drawn.then(|| Stream::of(self.seed.wrapping_add(PICK_STREAM))),
-            rows: self.dataset.clone().filter(|_| mix.pick == Pick::Row),
-            seed: self.seed,
+            draws: drawn.then(|| Stream::of(self.load.seed.wrapping_add(PICK_STREAM))),
+            rows: self.data.dataset.clone().filter(|_| mix.pick == Pick::Row),
+            seed: self.load.seed,
             round: self.connection_round(),
             operations,
             steps,

@@ -156,15 +156,15 @@ impl PlanParts {
             let operation = Operation { name: command.name(), weight: 1, steps, keys: None };
             self.mix = Some(Mix { operations: vec![operation], pick: Pick::Drawn });
         }
-        self.retry = Some(retry);
+        self.recovery.retry = Some(retry);
         self
     }
 
     pub(super) fn check_retry(&self) -> Result<(), PlanError> {
-        refuse(self.backoff.is_none_or(Backoff::is_possible), || {
+        refuse(self.recovery.backoff.is_none_or(Backoff::is_possible), || {
             "a connection waits a factor above 0 longer each time, and 366 days at most".to_owned()
         })?;
-        let Some(retry) = &self.retry else { return Ok(()) };
+        let Some(retry) = &self.recovery.retry else { return Ok(()) };
         refuse(retry.backoff.is_possible() && (0.0..1.0).contains(&retry.jitter), || {
             "a request waits a factor above 0 longer each time, and 366 days at most".to_owned()
         })?;
@@ -238,7 +238,7 @@ mod tests {
             let steps = vec![Step { commands, when: When::Always }];
             let ping = Operation { name: "PING".into(), weight: 1, steps, keys: None };
             parts.mix = Some(crate::Mix { operations: vec![ping], pick: Pick::InOrder });
-            parts.retry = Some(retry);
+            parts.recovery.retry = Some(retry);
             parts.build().map(|_| ()).map_err(|error| error.to_string())
         };
         assert_eq!(with(1, retry()), Ok(()));
@@ -247,7 +247,7 @@ mod tests {
         let shrinking = Backoff { factor: 0.0, ..retry().backoff };
         assert!(with(1, Retry { backoff: shrinking, ..retry() }).unwrap_err().contains("factor"));
         let mut whole = parts();
-        whole.retry = Some(retry());
+        whole.recovery.retry = Some(retry());
         assert!(whole.clone().build().unwrap_err().to_string().contains("sent together"));
         let plan = whole.retrying(retry()).build().unwrap();
         assert_eq!(plan.operation_names().collect::<Vec<_>>(), ["PING"]);

@@ -1,63 +1,15 @@
 //! Plans that are refused, and what survives being saved.
 
 use super::*;
-use crate::KeyDist;
+use crate::{KeyDist, KeySpace, Shard};
 
 /// A small valid set of parts for tests to change one thing of.
 pub(crate) fn parts() -> PlanParts {
     PlanParts {
         name: "PING".into(),
-        target: Target::default(),
-        protocol: ProtocolKind::Resp2,
-        engine: EngineKind::Auto,
-        fleet: Fleet {
-            workers: 1,
-            multi_thread: false,
-            connections: 50,
-            pipeline_depth: 1,
-            window: Window::Batch,
-            keep_alive: true,
-            requests_each: 0,
-            renewed_per_s: 0,
-            cpus: vec![],
-            joining: None,
-            spacing: None,
-        },
-        pace: Pace::Closed,
-        warmup_ns: 0,
-        stop: Stop::Requests(1000),
-        at_most_ns: None,
-        setup: Vec::new(),
         sequence: vec![CommandSpec::from_words(["PING"])],
-        mix: None,
-        share: Share::OneBudget,
-        keys: KeySpace::default(),
-        dataset: None,
-        values: None,
-        fill: None,
-        fill_lifetime: None,
-        loaded_by: None,
-        verify: false,
-        fail_on_miss: false,
-        named: false,
-        checks: None,
-        payload_bytes: 3,
-        on_error: OnError::Stop,
-        reconnect: false,
-        backoff: None,
-        reopening: Reopening::default(),
-        retry: None,
-        tells_failures: false,
-        timeout_ns: None,
-        precision: 3,
-        first_byte: false,
-        apart: false,
-        by_place: false,
-        read_only: Vec::new(),
-        by_connection: false,
-        logged: Vec::new(),
-        seed: 1,
-        shard: Shard::WHOLE,
+        load: Load { stop: Stop::Requests(1000), ..Load::default() },
+        ..PlanParts::default()
     }
 }
 
@@ -75,22 +27,22 @@ fn valid_parts_make_a_plan() {
 #[test]
 fn each_bound_is_checked_and_named() {
     let cases: [(Change, &str); 17] = [
-        (|p| p.fleet.connections = 0, "-c 0"),
-        (|p| p.fleet.connections = limits::CONNECTIONS_MAX + 1, "-c 1000001"),
-        (|p| p.fleet.pipeline_depth = limits::PIPELINE_MAX + 1, "-P 1000001"),
-        (|p| p.fleet.workers = 501, "--threads"),
-        (|p| p.stop = Stop::Requests(0), "-n 0"),
-        (|p| p.stop = Stop::AfterNs(0), "--duration"),
-        (|p| p.pace = Pace::constant(f64::NAN), "--rps"),
-        (|p| p.pace = Pace::constant(0.0), "--rps"),
-        (|p| p.shard = Shard { index: 3, of: 2 }, "--shard 3/2"),
-        (|p| p.shard = Shard { index: 1, of: 51 }, "-c 50"),
-        (|p| (p.shard, p.stop) = (Shard { index: 1, of: 9 }, Stop::Requests(8)), "-n is"),
-        (|p| p.timeout_ns = Some(limits::TIMEOUT_NS_MIN - 1), "--timeout"),
+        (|p| p.load.concurrency.connections = 0, "-c 0"),
+        (|p| p.load.concurrency.connections = limits::CONNECTIONS_MAX + 1, "-c 1000001"),
+        (|p| p.load.concurrency.pipeline_depth = limits::PIPELINE_MAX + 1, "-P 1000001"),
+        (|p| p.load.concurrency.workers = 501, "--threads"),
+        (|p| p.load.stop = Stop::Requests(0), "-n 0"),
+        (|p| p.load.stop = Stop::AfterNs(0), "--duration"),
+        (|p| p.load.pace = Pace::constant(f64::NAN), "--rps"),
+        (|p| p.load.pace = Pace::constant(0.0), "--rps"),
+        (|p| p.load.shard = Shard { index: 3, of: 2 }, "--shard 3/2"),
+        (|p| p.load.shard = Shard { index: 1, of: 51 }, "-c 50"),
+        (|p| (p.load.shard, p.load.stop) = (Shard { index: 1, of: 9 }, Stop::Requests(8)), "-n is"),
+        (|p| p.recovery.timeout_ns = Some(limits::TIMEOUT_NS_MIN - 1), "--timeout"),
         (|p| p.sequence.clear(), "no command"),
-        (|p| p.keys.draw = "latest".parse().unwrap(), "no operation inserts any"),
-        (|p| p.keys.draw = "insert".parse().unwrap(), "no operation inserts any"),
-        (|p| p.keys.draw = trace(), "beyond -r 1"),
+        (|p| p.data.keys.draw = "latest".parse().unwrap(), "no operation inserts any"),
+        (|p| p.data.keys.draw = "insert".parse().unwrap(), "no operation inserts any"),
+        (|p| p.data.keys.draw = trace(), "beyond -r 1"),
         (|p| p.sequence[0].args.push(Arg { pieces: vec![Piece::Field(0)] }), "--dataset"),
     ];
     for (change, expected) in cases {
@@ -111,9 +63,9 @@ fn a_plan_survives_being_saved_and_is_checked_again() {
     );
     let odd = crate::Credentials { user: None, password: crate::Secret::new("hunter2") };
     parts.target.credentials = Some(odd);
-    parts.pace = Pace::constant(0.1 + 0.2);
+    parts.load.pace = Pace::constant(0.1 + 0.2);
     parts.sequence.push(CommandSpec::parse([&b"SET"[..], b"k:__rand_1st__", b"\x00\xff"]));
-    parts.keys = KeySpace::of(Some(u64::MAX), KeyDist::SEQUENTIAL);
+    parts.data.keys = KeySpace::of(Some(u64::MAX), KeyDist::SEQUENTIAL);
     let plan = parts.build().unwrap();
     let text = serde_json::to_string(&plan).unwrap();
     let loaded: Plan = serde_json::from_str(&text).unwrap();
@@ -159,6 +111,6 @@ fn a_password_in_a_command_is_sent_and_shown_nowhere() {
 fn a_batch_that_no_memory_holds_is_refused() {
     let mut parts = parts();
     parts.sequence[0].args.push(Arg { pieces: vec![Piece::Fill { len: 1 << 30, skip: 0 }] });
-    parts.fleet.pipeline_depth = 5;
+    parts.load.concurrency.pipeline_depth = 5;
     assert!(parts.build().unwrap_err().to_string().contains("lower -P or -d"));
 }

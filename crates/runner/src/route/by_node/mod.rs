@@ -113,14 +113,14 @@ impl<M> Shared<M> {
     ) -> Self {
         // A pipeline is as deep in commands as to one server.
         let parts = if whole || plan.mix.is_some() { 1 } else { plan.sequence.len() };
-        let depth = plan.fleet.pipeline_depth as usize * parts;
-        let rolling = plan.fleet.window == Window::Rolling;
-        let open = matches!(plan.pace, Pace::Open(_));
+        let depth = plan.load.concurrency.pipeline_depth as usize * parts;
+        let rolling = plan.load.concurrency.window == Window::Rolling;
+        let open = matches!(plan.load.pace, Pace::Open(_));
         let per_node = connections.max(nodes).div_ceil(nodes.max(1));
         let closed = (WAITING_PIPELINES * per_node * depth).min(WAITING_LARGE);
         let capacity = if open { WAITING_LARGE } else { closed };
         let gone = if waits { WAITING_LARGE } else { capacity };
-        let sequences = u64::from(plan.fleet.pipeline_depth) * connections as u64;
+        let sequences = u64::from(plan.load.concurrency.pipeline_depth) * connections as u64;
         Self {
             queues: NodeQueues::new(if rolling { 1 } else { depth }, capacity, gone),
             in_flight_max: sequences * plan.sequence.len() as u64,
@@ -351,7 +351,7 @@ fn send_pipeline<E: Engine, P: Protocol, R: ByNode>(
     route.shared_mut().out = out;
     worker.begins(conn, count as u32);
     worker.count_sent(conn, len, sent_ns, measured);
-    if worker.rolling && worker.context.plan.fleet.keep_alive {
+    if worker.rolling && worker.context.plan.load.concurrency.keep_alive {
         queue_up(worker, conn);
     }
     true

@@ -261,7 +261,7 @@ impl<'r> Cluster<'r> {
 
 /// Has a queue and a tally for every node that the map knows.
 fn know_nodes<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '_, E, P>) {
-    let precision = worker.context.plan.precision;
+    let precision = worker.context.plan.recording.precision;
     let route = &mut worker.route;
     route.shared.queues.grow(route.map.nodes().len());
     for node in route.map.nodes().iter().skip(route.tallies.len()) {

@@ -128,7 +128,7 @@ fn refuse<E: Engine, P: Protocol>(
     }
     let errors = if request.measured { u64::from(request.left) } else { 0 };
     worker.route.tally(node).errors += errors;
-    match worker.context.plan.on_error {
+    match worker.context.plan.recovery.on_error {
         OnError::Stop => Err(Fatal(explain::error_reply(text))),
         OnError::Count => Ok(()),
     }

@@ -84,7 +84,7 @@ impl<'r> Ring<'r> {
         let mut shared = Shared::new(plan, connections, servers.len(), false, false);
         shared.queues.grow(servers.len());
         let tally = |server: &RingServer| {
-            let tally = NodeTally::new(server.address.to_string(), plan.precision);
+            let tally = NodeTally::new(server.address.to_string(), plan.recording.precision);
             NodeTally { used: true, ..tally }
         };
         Self {

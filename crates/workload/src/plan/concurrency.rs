@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use super::limits;
 use super::{Joining, Spacing};
 
-/// How many of what carries the load.
+/// How many threads and connections carry the load, and how each connection is used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Fleet {
+pub struct Concurrency {
     /// Worker threads, 1 to [`limits::WORKERS_MAX`]. Each owns its connections.
     pub workers: u16,
     /// Whether the user asked for threads. One worker on request and one worker by default run
@@ -20,9 +20,10 @@ pub struct Fleet {
     pub pipeline_depth: u32,
     /// When a connection may send again.
     pub window: Window,
-    /// Whether a connection is used again. If not, it is closed after so many requests.
+    /// Whether a connection is used again. If not, it is closed after `requests_each`.
     pub keep_alive: bool,
-    /// See above: sequences, or operations of a mix; 0 for one pipeline.
+    /// Sequences, or operations of a mix, after which a connection that is not kept is closed; 0 for one
+    /// pipeline.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub requests_each: u32,
     /// Connections that are closed and opened again each second, in turn and without losing a request, of all
@@ -40,6 +41,25 @@ pub struct Fleet {
     pub spacing: Option<Spacing>,
 }
 
+impl Default for Concurrency {
+    /// One thread and 50 connections, each with one sequence in flight, as in `redis-benchmark`.
+    fn default() -> Self {
+        Self {
+            workers: 1,
+            multi_thread: false,
+            connections: 50,
+            pipeline_depth: 1,
+            window: Window::default(),
+            keep_alive: true,
+            requests_each: 0,
+            renewed_per_s: 0,
+            cpus: Vec::new(),
+            joining: None,
+            spacing: None,
+        }
+    }
+}
+
 // The signature is serde's.
 #[allow(clippy::trivially_copy_pass_by_ref)]
 fn is_zero(number: &u32) -> bool {
@@ -47,11 +67,12 @@ fn is_zero(number: &u32) -> bool {
 }
 
 /// When a connection that has requests in flight may send more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Window {
     /// Stop and wait: the next pipeline leaves when every reply of the last one is in, as in
     /// `redis-benchmark`.
+    #[default]
     Batch,
     /// Rolling: a reply makes room for the next request at once.
     Rolling,

@@ -1,0 +1,177 @@
+//! The parts of a plan that people think in. Each has a default: together those of a classic test.
+
+use std::sync::Arc;
+
+#[cfg(doc)]
+use super::limits;
+use super::{
+    Backoff, Concurrency, Logged, OnError, PlanParts, ProtocolKind, Reopening, Retry, Share, Stop,
+    ValueSpec,
+};
+use crate::derived::CheckedValues;
+use crate::{CommandSpec, Dataset, EngineKind, KeySpace, Lifetime, Pace, Shard, Target};
+
+/// How much is sent, how fast and over what, and until when.
+#[derive(Debug, Clone)]
+pub struct Load {
+    /// How many threads and connections, and how deep their pipelines.
+    pub concurrency: Concurrency,
+    /// Closed loop, or a schedule.
+    pub pace: Pace,
+    /// Nanoseconds before measuring begins; 0 for none.
+    pub warmup_ns: u64,
+    /// When the measured part ends.
+    pub stop: Stop,
+    /// Nanoseconds after which a measured part of so many requests ends in any case; none for no limit.
+    pub at_most_ns: Option<u64>,
+    /// How requests are shared out among connections.
+    pub share: Share,
+    /// Where all randomness of the test comes from.
+    pub seed: u64,
+    /// Which share of the whole plan this process carries out. All other fields are those of the whole.
+    pub shard: Shard,
+}
+
+impl Default for Load {
+    /// 100,000 requests in a closed loop.
+    fn default() -> Self {
+        Self {
+            concurrency: Concurrency::default(),
+            pace: Pace::Closed,
+            warmup_ns: 0,
+            stop: Stop::Requests(100_000),
+            at_most_ns: None,
+            share: Share::OneBudget,
+            seed: 1,
+            shard: Shard::WHOLE,
+        }
+    }
+}
+
+/// What the placeholders of commands stand for, what is there before the test, and what is compared.
+#[derive(Debug, Clone)]
+pub struct Data {
+    /// What the number placeholders draw from.
+    pub keys: KeySpace,
+    /// What the field placeholders draw from.
+    pub dataset: Option<Arc<Dataset>>,
+    /// What `__data__` is where values differ in size or are not the classic bytes.
+    pub values: Option<ValueSpec>,
+    /// How many bytes a value has; the mean, where sizes differ. Of commands by a peer's name what the
+    /// peer's report calls payload: all that they send.
+    pub payload_bytes: u64,
+    /// Whether what the plan reads is written before it runs, and the commands that do so; with none,
+    /// `SET`s do.
+    pub fill: Option<Vec<CommandSpec>>,
+    /// How long keys live that such `SET`s write, where the plan's own do not say; for ever with none.
+    pub fill_lifetime: Option<Lifetime>,
+    /// The phase of its workload that writes the keys it reads, by name, if one does.
+    pub loaded_by: Option<String>,
+    /// Whether values that come back are compared with what was written.
+    pub verify: bool,
+    /// Whether a read that finds nothing is an error.
+    pub fail_on_miss: bool,
+}
+
+impl Default for Data {
+    /// One key and values of 3 bytes, as in `redis-benchmark`; nothing is filled or compared.
+    fn default() -> Self {
+        Self {
+            keys: KeySpace::default(),
+            dataset: None,
+            values: None,
+            payload_bytes: 3,
+            fill: None,
+            fill_lifetime: None,
+            loaded_by: None,
+            verify: false,
+            fail_on_miss: false,
+        }
+    }
+}
+
+/// Which latencies are recorded, and how exactly.
+#[derive(Debug, Clone, Copy)]
+pub struct Recording {
+    /// Significant digits of the latency figures, 1 to 5.
+    pub precision: u8,
+    /// Whether the latency to the first byte of a pipeline's replies is recorded too.
+    pub first_byte: bool,
+}
+
+impl Default for Recording {
+    /// Three digits of whole replies.
+    fn default() -> Self {
+        Self { precision: 3, first_byte: false }
+    }
+}
+
+/// What happens after an error, a loss or a silence. By default the run ends, as in `redis-benchmark`.
+#[derive(Debug, Clone)]
+pub struct Recovery {
+    /// What an error reply does.
+    pub on_error: OnError,
+    /// Nanoseconds that a request may take from when it was sent; none for as long as it likes.
+    pub timeout_ns: Option<u64>,
+    /// Whether requests that fail are sent again, and when.
+    pub retry: Option<Retry>,
+    /// Whether a connection that is lost is opened again. If not, its loss ends the run.
+    pub reconnect: bool,
+    /// How long it waits before each try; the runner's own way where nothing is said.
+    pub backoff: Option<Backoff>,
+    /// How long and how often opening it again is tried.
+    pub reopening: Reopening,
+}
+
+impl Default for Recovery {
+    fn default() -> Self {
+        Self {
+            on_error: OnError::Stop,
+            timeout_ns: None,
+            retry: None,
+            reconnect: false,
+            backoff: None,
+            reopening: Reopening::default(),
+        }
+    }
+}
+
+/// What only an imitated tool can ask for, because its report shows it and keystorm's own does not. By
+/// default nothing of it.
+#[derive(Debug, Clone, Default)]
+pub struct PeerOptions {
+    /// How values tell whose they are, if they do: what comes back is compared with that.
+    pub checks: Option<CheckedValues>,
+    /// Whether latencies of misses and errors are recorded separately from those of successes.
+    pub separate_failures: bool,
+    /// Whether hits are counted for each position of commands that ask for several things.
+    pub per_position: bool,
+    /// Whether what each connection saw is recorded separately from the others'.
+    pub by_connection: bool,
+    /// Which commands and operations are logged: when each ended, and how long it took.
+    pub logged: Vec<Logged>,
+    /// Whether each request that fails for good is reported by itself.
+    pub each_failure: bool,
+}
+
+impl Default for PlanParts {
+    /// The classic test of a server on this machine, without a command.
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            named: false,
+            target: Target::default(),
+            protocol: ProtocolKind::Resp2,
+            engine: EngineKind::Auto,
+            setup: Vec::new(),
+            sequence: Vec::new(),
+            mix: None,
+            read_only: Vec::new(),
+            load: Load::default(),
+            data: Data::default(),
+            recording: Recording::default(),
+            recovery: Recovery::default(),
+            peer: PeerOptions::default(),
+        }
+    }
+}
