@@ -8,7 +8,7 @@ use host::{ServerFacts, Watched};
 use report::compare::{ERRORS_DEFAULT, Glance, Pairing, Setup, TestComparison};
 use report::{Metric, Run};
 use statistics::{Conclusion, Noise};
-use workload::{PlanParts, Stop};
+use workload::Stop;
 
 use super::server::Server;
 use super::{MS, parts, replay};

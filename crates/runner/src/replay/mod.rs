@@ -34,10 +34,7 @@ use engine::{Address, Script, Scripted};
 use measure::{Measurement, Tenure};
 use wire::cluster::Topology;
 use wire::resp::Resp;
-use workload::{
-    CommandSpec, Concurrency, Data, EngineKind, KeyDist, KeySpace, Load, OnError, Pace, PlanParts,
-    ProtocolKind, Shard, Stop, Target, Window,
-};
+use workload::{CommandSpec, Concurrency, Data, KeyDist, KeySpace, Load, PlanParts, Stop};
 
 use crate::LiveRate;
 use crate::collect::{Collector, Message, Observer, Snapshot};
