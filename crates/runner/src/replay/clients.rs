@@ -176,8 +176,8 @@ fn one_budget_is_shared_out() {
 fn clients_join_the_load_step_by_step() {
     for pace in [Pace::Closed, Pace::constant(3_000.0)] {
         let mut plan = write_and_read(6, 1, Stop::AfterNs(4 * SECOND));
-        plan.pace = pace;
-        plan.fleet.joining = Some(Joining { first: 1, step: 2, every_ns: SECOND });
+        plan.load.pace = pace;
+        plan.load.concurrency.joining = Some(Joining { first: 1, step: 2, every_ns: SECOND });
         let (got, log) = replay_on(plan, Server::taking(10 * MS), Some(&masters(NODES)));
         assert_eq!(got.ending, Ending::Complete);
         let mut seen: BTreeMap<u64, BTreeSet<ConnId>> = BTreeMap::new();
@@ -199,8 +199,8 @@ fn clients_join_the_load_step_by_step() {
 #[test]
 fn a_client_joins_with_a_connection_to_nodes_that_came_before_it() {
     let mut plan = write_and_read(4, 1, Stop::AfterNs(4 * SECOND));
-    (plan.reconnect, plan.on_error) = (true, OnError::Count);
-    plan.fleet.joining = Some(Joining { first: 1, step: 1, every_ns: SECOND });
+    (plan.recovery.reconnect, plan.recovery.on_error) = (true, OnError::Count);
+    plan.load.concurrency.joining = Some(Joining { first: 1, step: 1, every_ns: SECOND });
     let server = Server::taking(5 * MS).down(SECOND / 2..SECOND + 500 * MS).at_node(7001);
     let (got, log) = replay_on(plan, server, Some(&masters(NODES)));
     assert_eq!(got.ending, Ending::Complete);

@@ -305,7 +305,7 @@ fn told_as_it_was(events: &[(Event, u64)], parts: PlanParts, early_ns: u64) {
     // Changes of several events may overlap.
     let in_order = history.owners.is_sorted_by_key(|(at_ns, _)| *at_ns);
     assert!(in_order, "{events:?}");
-    let rate = match &parts.pace {
+    let rate = match &parts.load.pace {
         Pace::Closed => None,
         Pace::Open(schedule) => Some(schedule.peak_per_s()),
     };
