@@ -110,7 +110,7 @@ fn a_transaction_follows_its_key_to_the_node_that_imports_it() {
 fn a_node_that_turns_requests_away_holds_up_no_other() {
     for per_s in [None, Some(1000.0)] {
         let mut plan = on_cluster(6, 1, Stop::AfterNs(4 * SECOND));
-        plan.pace = per_s.map_or(plan.pace, Pace::constant);
+        plan.load.pace = per_s.map_or(plan.load.pace, Pace::constant);
         let answer = |words: &[String], before: usize| -> Vec<u8> {
             let is_down = slot_of(words[1].as_bytes()) >= 10_923 && before < 3000;
             let said: &[u8] =

@@ -309,7 +309,7 @@ fn told_as_it_was(events: &[(Event, u64)], parts: PlanParts, early_ns: u64) {
         Pace::Closed => None,
         Pace::Open(schedule) => Some(schedule.peak_per_s()),
     };
-    let load = format!("{rate:?} per second on {} connections", parts.fleet.connections);
+    let load = format!("{rate:?} per second on {} connections", parts.load.concurrency.connections);
     let got = measured(parts, &history);
     assert_eq!(got.ending, Ending::Complete, "{events:?}");
     let name = |node: u16| format!("127.0.0.1:{}", FIRST_PORT + node);
