@@ -1,0 +1,110 @@
+//! Which words of a command line of `keystorm compare` name servers, and the line as it is shown.
+
+use std::ffi::OsString;
+
+use lab::{Line, Takes};
+use workload::redis_commands;
+
+use super::super::experiment::{again as shown, takes_of};
+use super::super::run;
+use super::side::{self, Side, Word};
+
+/// The words that name servers or files, wherever they stand before the command, and the others. The first
+/// two that are no options are names whatever they are; further ones, as long as they can be nothing else.
+pub(super) fn sides_and_rest(args: Vec<OsString>) -> (Option<Vec<OsString>>, Vec<OsString>) {
+    let mut words = args.clone();
+    let (mut sides, mut options) = (Vec::new(), Vec::new());
+    loop {
+        let Line { options: given, rest } = Line::of(words, takes);
+        options.extend(given);
+        let is_side = |word: &OsString| word != "--" && (sides.len() < 2 || names_a_server(word));
+        if sides.len() < SIDES_MAX && rest.first().is_some_and(is_side) {
+            let mut rest = rest.into_iter();
+            sides.extend(rest.next());
+            words = rest.collect();
+            continue;
+        }
+        return match sides.len() {
+            // Not two: whoever reads the line says what is wrong with it.
+            0 | 1 => (None, args),
+            _ => (Some(sides), Line { options, rest }.words()),
+        };
+    }
+}
+
+/// Whether a word can only be a server: no command of one has such a name.
+fn names_a_server(word: &OsString) -> bool {
+    match Side::of(word) {
+        Ok(Side::Server(Word::Program { program, args })) => {
+            let is_path = program.contains('/');
+            is_path || !args.is_empty() || redis_commands::known(&program, None).is_none()
+        }
+        Ok(_) => true,
+        Err(_) => false,
+    }
+}
+
+/// Most servers of a comparison: all of them run at the same time.
+const SIDES_MAX: usize = 16;
+
+/// What an option of this command line takes.
+fn takes(name: &str) -> Option<Takes> {
+    match name {
+        "--fail-on-regression"
+        | "--errors"
+        | "--tables"
+        | "--cores"
+        | "--inconclusive"
+        | "--slo"
+        | "--disturbed"
+        | "--name-a"
+        | "--name-b" => Some(Takes::Value),
+        _ => takes_of(&run::vocabulary(), name),
+    }
+}
+
+/// The command line to be shown: without passwords.
+pub(super) fn again(sides: Option<&[OsString]>, args: &[OsString]) -> String {
+    let sides = sides.into_iter().flatten().map(|side| side.to_string_lossy());
+    let sides: Vec<String> = sides.map(|side| side::shown(&side)).collect();
+    let name = format!("keystorm compare {}", shell_words::join(sides));
+    shown(&name, &Line::of(args.to_vec(), takes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_two_stand_anywhere_before_the_command() {
+        let of = |text: &str| {
+            let words = |text: &str| text.split(' ').map(OsString::from).collect::<Vec<_>>();
+            let (sides, rest) = sides_and_rest(words(text));
+            let told = |words: &[OsString]| {
+                words.iter().map(|w| w.to_string_lossy()).collect::<Vec<_>>().join(" ")
+            };
+            (sides.map_or(String::new(), |sides| told(&sides)), told(&rest))
+        };
+        for (line, rest) in [
+            ("A B -t set,get -P 16", "-t set,get -P 16"),
+            ("-t set,get A B -P 16", "-t set,get -P 16"),
+            ("-t set,get A -P16 B", "-t set,get -P 16"),
+            ("--fail-on-regression 5 -q A B get k", "--fail-on-regression=5 -q get k"),
+            ("A B -n 5 -- get -c", "-n 5 -- get -c"),
+        ] {
+            assert_eq!(of(line), ("A B".to_owned(), rest.to_owned()), "{line}");
+        }
+        // A word that can only be a server is none of the command's.
+        let (sides, rest) =
+            sides_and_rest(["A", "B", "h:1", "/bin/sh", "get", "k"].map(OsString::from).to_vec());
+        assert_eq!((sides.map(|sides| sides.len()), rest.len()), (Some(4), 2));
+        let (sides, rest) = sides_and_rest(["A", "B", "sh", "ping"].map(OsString::from).to_vec());
+        assert_eq!((sides.map(|sides| sides.len()), rest), (Some(3), vec![OsString::from("ping")]));
+        for line in ["A", "-n 5 A", "A -- B", "--help"] {
+            assert_eq!(of(line), (String::new(), line.to_owned()));
+        }
+        let words = ["redis://u:pw@h", "B"].map(OsString::from);
+        let args = ["-a", "pw"].map(OsString::from);
+        assert_eq!(again(Some(&words), &args), "keystorm compare 'redis://***@h' B -a '***'");
+    }
+}
