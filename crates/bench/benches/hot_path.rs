@@ -46,7 +46,7 @@ fn encode(bencher: Bencher<'_, '_>, plan: &Plan) {
     });
 }
 
-/// `SET key:__key__ __data__ -r 1000000 --key-dist zipf -d uniform:100..4k`, likewise.
+/// One pipeline of `SET key:__key__ __data__ -r 1000000 --key-dist zipf -d uniform:100..4k`.
 #[divan::bench(args = [1, 16], sample_size = TURNS)]
 fn encode_set_varied(bencher: Bencher<'_, '_>, depth: u32) {
     let mut parts = (*set_plan(depth)).clone();

@@ -82,7 +82,7 @@ impl Tool {
     /// Runs a case with this many requests, on the cores of this thread.
     ///
     /// # Errors
-    /// It failed, or said nothing that is a throughput.
+    /// The tool failed, or printed no throughput.
     pub(crate) fn run(&self, case: &Case, server: &Server, requests: u64) -> Result<Run> {
         self.run_with(match (self.words, case.of) {
             (Words::Options, Of::Memtier(_)) => {
@@ -108,10 +108,10 @@ impl Tool {
         std::iter::once("memtier".to_owned()).chain(args).chain(own).collect()
     }
 
-    /// The same of one share of the requests of a mix, with its own words.
+    /// Runs one share of the requests of a mix, with the words of that share.
     ///
     /// # Errors
-    /// As above.
+    /// The tool failed, or printed no throughput.
     pub(crate) fn run_fixed(
         &self,
         case: &Case,

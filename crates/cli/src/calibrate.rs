@@ -14,7 +14,7 @@ use super::run::{RunFront, seconds, seconds_in, small_count};
 use super::sink::{EngineArg, SinkProtocol};
 use super::{FrontEnd, Intent, UsageError, options};
 
-/// See the module.
+/// The front end of `keystorm calibrate`.
 pub(crate) struct CalibrateFront;
 
 /// Measures how fast this client can be on this machine. Runs it against a sink: a server that only

@@ -8,7 +8,7 @@ use clap_complete::Shell;
 use super::tree::tree;
 use super::{FrontEnd, Intent, UsageError, options};
 
-/// See the module.
+/// The front end of `keystorm completions`.
 pub(crate) struct CompletionsFront;
 
 /// Prints a shell script that completes keystorm's options and subcommands.

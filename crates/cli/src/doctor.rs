@@ -14,7 +14,7 @@ use super::run::{
 };
 use super::{FrontEnd, Intent, UsageError};
 
-/// See the module.
+/// The front end of `keystorm doctor`.
 pub(crate) struct DoctorFront;
 
 /// Checks this machine, the network and a server for conditions that distort results. Each line is

@@ -11,7 +11,7 @@ use super::near::{nearest, one_of};
 use super::tree::tree;
 use super::{FrontEnd, Intent, UsageError, options};
 
-/// See the module.
+/// The front end of `keystorm man`.
 pub(crate) struct ManFront;
 
 /// Prints the man page of keystorm or of a subcommand, or writes all of them to a directory.

@@ -11,7 +11,7 @@ use super::run::count_in;
 use super::show::format_name;
 use super::{FrontEnd, Intent, PageOptions, UsageError, options};
 
-/// See the module.
+/// The front end of `keystorm merge`.
 pub(crate) struct MergeFront;
 
 /// Adds up saved runs (--json) of several clients that loaded one server together. The result is

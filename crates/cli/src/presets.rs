@@ -101,7 +101,7 @@ fn of_redis_alone(workload: &Workload) -> Option<String> {
     })
 }
 
-/// See the module.
+/// The front end of `keystorm presets`.
 pub(crate) struct PresetsFront;
 
 /// Lists the presets of --workload, or prints the file of one. The file says where its figures come

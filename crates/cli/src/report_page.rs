@@ -9,7 +9,7 @@ use job::ReportJob;
 use super::outputs::apart;
 use super::{FrontEnd, Intent, PageOptions, UsageError, options};
 
-/// See the module.
+/// The front end of `keystorm report`.
 pub(crate) struct ReportFront;
 
 /// Makes an HTML page of saved runs (--json). It shows what limited each test, throughput and

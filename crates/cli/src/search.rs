@@ -15,7 +15,7 @@ use job::SearchJob;
 
 use super::{FrontEnd, Intent, Job, UsageError};
 
-/// See the module.
+/// The front end of `keystorm search`.
 pub(crate) struct SearchFront;
 
 /// The closed loop that a search begins with, of a trial's length.

@@ -10,7 +10,7 @@ use report::FORMATS;
 use super::outputs::apart;
 use super::{FrontEnd, Intent, PageOptions, Spread, UsageError, options};
 
-/// See the module.
+/// The front end of `keystorm show`.
 pub(crate) struct ShowFront;
 
 /// Prints a saved run (--json) in any format, exactly as the run itself would have printed it.

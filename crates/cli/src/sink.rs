@@ -13,7 +13,7 @@ use crate::cpus::cpu_list;
 use super::run::{count_in, ip, port};
 use super::{FrontEnd, Intent, UsageError, options};
 
-/// See the module.
+/// The front end of `keystorm sink`.
 pub(crate) struct SinkFront;
 
 /// A server that does as little as possible, to measure clients against. It parses each request and

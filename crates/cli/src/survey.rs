@@ -13,7 +13,7 @@ use super::experiment::{job, split, with_those_of_a_run};
 use super::run::{count, seconds, seconds_in};
 use super::{FrontEnd, Intent, PageOptions, UsageError};
 
-/// See the module.
+/// The front end of `keystorm survey`.
 pub(crate) struct SurveyFront;
 
 /// Measures how fast Redis is on this machine, as Redis's own benchmark page does. It covers the

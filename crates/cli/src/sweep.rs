@@ -13,7 +13,7 @@ use super::experiment::{
 use super::run::count_in;
 use super::{FrontEnd, Intent, Job, UsageError};
 
-/// See the module.
+/// The front end of `keystorm sweep`.
 pub(crate) struct SweepFront;
 
 /// Runs the same tests at every combination of listed option values. Prints a table, a chart, and

@@ -38,7 +38,7 @@ pub enum Delivery {
     Fail(io::ErrorKind),
 }
 
-/// See the module.
+/// An engine on fake time that answers from a script.
 pub struct Scripted<S> {
     script: S,
     now_ns: u64,

@@ -9,7 +9,7 @@ use workload::{Pace, Plan};
 
 use crate::line::{Standing, Tick};
 
-/// See the module.
+/// The figures that one client has reported so far.
 #[derive(Default)]
 pub(crate) struct Partial {
     total: Option<Tally>,

@@ -69,7 +69,7 @@ impl Part {
     }
 }
 
-/// See the module.
+/// One plan on its way through all clients.
 pub(crate) struct Round<'f> {
     pub(crate) fleet: &'f mut Fleet,
     /// The plan of each client.

@@ -66,7 +66,7 @@ pub trait RunMonitor: Observer {
     /// It has ended. Whether all is well.
     ///
     /// # Errors
-    /// As above.
+    /// Standard output is closed, or a resource that the end needs is missing.
     fn end(&mut self, run: &Run) -> anyhow::Result<bool>;
 
     /// How the job ends with a run that this, and nobody's Ctrl-C, interrupted. No other run follows.

@@ -26,7 +26,7 @@ use crate::server_clock::ServerClock;
 /// Files open beside the connections: standard streams, pollers, timers, libraries.
 const OTHER_FILES: u64 = 32;
 
-/// See the module.
+/// A server that was reached or started, with all that a run on it needs.
 pub(crate) struct Rig<'r> {
     pub(crate) server: Server,
     /// How many the load will open at most.
@@ -129,10 +129,10 @@ impl<'r> Rig<'r> {
         })
     }
 
-    /// The same of another server, with the clients of this one. The two are used in turn.
+    /// Reaches another server, with the clients of this rig. The two are used in turn.
     ///
     /// # Errors
-    /// As above.
+    /// The server cannot be reached or started, or too few files can be open.
     pub(crate) fn reach_beside(
         &self,
         target: &Target,

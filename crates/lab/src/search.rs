@@ -71,7 +71,7 @@ pub struct Bracket {
     /// The lowest rate above it that is undecided, if there is one below that which is missed.
     #[serde(default)]
     pub undecided_per_s: Option<f64>,
-    /// The lowest rate above it of which every trial was void, likewise.
+    /// The lowest rate above it of which every trial was void, if there is one below that which is missed.
     #[serde(default)]
     pub unjudged_per_s: Option<f64>,
     /// Most trials were void, and the search was given up.

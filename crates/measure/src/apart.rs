@@ -6,7 +6,7 @@
 use crate::Latency;
 use crate::tally::merge_optional;
 
-/// See the module.
+/// The latencies of misses and of errors.
 #[derive(Debug, Clone)]
 pub struct Apart {
     /// Of what brought nothing.

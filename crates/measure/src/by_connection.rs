@@ -44,13 +44,13 @@ pub struct ConnectionSecond {
     pub errors: u64,
     /// The sum of their times from sent to done.
     pub service_ns: u128,
-    /// Bytes sent and received.
+    /// Bytes sent.
     pub bytes_out: u64,
-    /// See above.
+    /// Bytes received.
     pub bytes_in: u64,
-    /// Requests that a node of a cluster sent on to another for good, and for once.
+    /// Requests that a cluster node redirected with `MOVED`.
     pub moved: u64,
-    /// See above.
+    /// Requests that a cluster node redirected with `ASK`.
     pub asked: u64,
 }
 

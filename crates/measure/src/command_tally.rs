@@ -21,9 +21,9 @@ pub struct CommandTally {
     pub miss: u64,
     /// Error replies.
     pub errors: u64,
-    /// Bytes sent and received, where a plan has several operations to tell apart.
+    /// Bytes sent, if the plan has several operations; otherwise 0.
     pub bytes_out: u64,
-    /// See above.
+    /// Bytes received, if the plan has several operations; otherwise 0.
     pub bytes_in: u64,
     /// Keys, where its replies tell how many were there.
     pub keys: KeyCounts,

@@ -17,7 +17,7 @@ pub enum Ended {
     Failed,
 }
 
-/// See the module.
+/// The tally of an operation that has several commands.
 #[derive(Debug, Clone)]
 pub struct OperationTally {
     /// From when its first step was sent to its last reply.

@@ -18,9 +18,9 @@ const ENTRY_BYTES: u64 = size_of::<LogEntry>() as u64;
 pub struct LogEntry {
     /// Microseconds from the start of the measured part to its last reply.
     pub done_us: u64,
-    /// From sent to done, 71 minutes at most.
+    /// Microseconds from sent to done, 71 minutes at most.
     pub service_us: u32,
-    /// From due to done, likewise; as the one before where nothing is due at a time of its own.
+    /// Microseconds from due to done, 71 minutes at most; in a closed loop equal to `service_us`.
     pub response_us: u32,
 }
 

@@ -5,7 +5,7 @@
 
 use hdrhistogram::Histogram;
 
-/// See the module.
+/// A histogram reduced to its buckets that are not empty.
 #[derive(Debug, Clone)]
 pub(crate) struct Sparse {
     digits: u8,

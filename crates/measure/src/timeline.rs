@@ -32,7 +32,7 @@ pub struct Point {
     pub requests: u64,
     /// Error replies among them.
     pub errors: u64,
-    /// Mean response time, `None` when nothing arrived; likewise below.
+    /// Mean response time, in nanoseconds; `None` when nothing arrived.
     pub mean_ns: Option<f64>,
     /// Median.
     pub p50_ns: Option<u64>,

@@ -90,11 +90,11 @@ pub struct NodeFigures {
     pub requests: u64,
     /// Error replies among them.
     pub errors: u64,
-    /// Requests that it sent to another node for good, this once, or asked to send again.
+    /// `MOVED` replies: requests that it sent to another node for good.
     pub moved: u64,
-    /// See above.
+    /// `ASK` replies: requests that it sent to another node this once.
     pub asked: u64,
-    /// See above.
+    /// Requests that it asked to send again later, as `TRYAGAIN` and `CLUSTERDOWN` do.
     pub retried: u64,
     /// Requests that were sent to it and never answered.
     pub unanswered: u64,

@@ -27,9 +27,9 @@ pub struct OperationFigures {
     pub misses: u64,
     /// Those with an error.
     pub errors: u64,
-    /// Bytes of its requests and of the replies to them.
+    /// Bytes of its requests.
     pub bytes_out: u64,
-    /// See above.
+    /// Bytes of the replies to them.
     pub bytes_in: u64,
     /// From when it was due to its last reply; in a closed loop the same as `service`.
     pub response: LatencyFigures,

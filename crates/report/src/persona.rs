@@ -8,13 +8,13 @@ pub enum Persona {
     Ours,
     /// Those of `redis-benchmark`: what it would not print is not printed.
     Redis,
-    /// Those of `valkey-benchmark`, likewise.
+    /// Those of `valkey-benchmark`: what `valkey-benchmark` would not print is not printed.
     Valkey,
-    /// Those of `memtier_benchmark`, likewise.
+    /// Those of `memtier_benchmark`: what `memtier_benchmark` would not print is not printed.
     Memtier,
-    /// Those of YCSB, likewise.
+    /// Those of YCSB: what YCSB would not print is not printed.
     Ycsb,
-    /// Those of `rpc-perf`, likewise.
+    /// Those of `rpc-perf`: what `rpc-perf` would not print is not printed.
     RpcPerf,
 }
 

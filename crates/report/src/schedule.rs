@@ -44,7 +44,7 @@ pub struct ScheduleFigures {
     pub late: u64,
     /// Requests that were due and had not been sent when the run ended.
     pub unsent: u64,
-    /// Median lateness of a send, in nanoseconds; likewise below.
+    /// Median lateness of a send, in nanoseconds.
     pub late_p50_ns: u64,
     /// 99th percentile.
     pub late_p99_ns: u64,

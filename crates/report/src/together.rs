@@ -7,9 +7,9 @@ use measure::Measurement;
 /// What they did then. All other figures are of the whole run: everything divides by one time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Together {
-    /// How long all of them ran, in seconds; more than 0.
+    /// Seconds during which all of them ran; more than 0.
     pub span_s: f64,
-    /// Of how long a run, likewise.
+    /// Seconds of the whole run; more than 0.
     pub elapsed_s: f64,
     /// Requests per second that were answered in that time.
     pub rate_rps: f64,

@@ -81,7 +81,7 @@ pub(crate) struct Collector {
     pub(crate) nodes: Vec<NodeTally>,
     /// What the connections of each worker saw, where that was asked for.
     pub(crate) by_connection: Vec<Option<ByConnection>>,
-    /// What each worker logged, likewise.
+    /// The log of operations of each worker, if the plan asks for one.
     pub(crate) logs: Vec<Option<OperationLog>>,
     gauges: Vec<Gauges>,
     /// Those of workers that have ended, from when everything before that has been told.

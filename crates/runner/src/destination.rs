@@ -21,7 +21,7 @@ pub trait Resolver: Sync {
     fn resolve(&self) -> Option<Address>;
 }
 
-/// See the module.
+/// The server's address, shared by all workers, with a generation that grows when it changes.
 pub(crate) struct Destination {
     address: Mutex<Address>,
     generation: AtomicU32,

@@ -18,7 +18,7 @@ use crate::INTERVAL_NS;
 /// saw every [`INTERVAL_NS`].
 const AHEAD_NS: u64 = INTERVAL_NS + 50_000_000;
 
-/// See the module.
+/// The rate of a running plan; clones of an `Arc` of it are shared with the workers.
 #[derive(Debug)]
 pub struct LiveRate {
     state: Mutex<State>,

@@ -21,7 +21,7 @@ const ANY_MAX_NS: u64 = 1_000_000_000;
 /// What each one that waits adds to the longest delay: in all they try a hundred times a second.
 const EACH_NS: u64 = 20_000_000;
 
-/// See the module.
+/// Lost connections, ordered by the time of their next attempt.
 #[derive(Debug)]
 pub(crate) struct Reopening {
     due: BinaryHeap<Reverse<(u64, u32)>>,

@@ -115,7 +115,7 @@ pub trait Decode {
     /// The same, showing the strings of the reply as they pass, where [`Protocol::SHOWS`].
     ///
     /// # Errors
-    /// As above.
+    /// The bytes are not of this protocol. The connection is of no more use.
     fn decode_shown<'b, L: Look>(
         &'b mut self,
         input: &'b [u8],

@@ -20,7 +20,7 @@ use crate::hashes;
 use crate::parameters;
 use key_text::Digits;
 
-/// See the module.
+/// A text that follows from the number of a key or is drawn for each request.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Derived {
     /// The number of the key.

@@ -17,7 +17,7 @@ use console::http::{Answer, Asked, HttpServer};
 /// How long a page is good for.
 const PAGE_LIFE: Duration = Duration::from_secs(1);
 
-/// See the module.
+/// The HTTP exporter of one run of the program.
 pub(super) struct Exporter {
     choices: Prometheus,
     bounds: Vec<f64>,

@@ -8,7 +8,7 @@ use super::options::Options;
 use super::plan::{between, keys};
 use cli::run::dump::{DATA, KEY, TTL};
 
-/// See the module.
+/// The keys, values and expiry times of the generated SETs and GETs.
 pub(super) struct Items {
     pub(super) key: Arg,
     pub(super) value: Arg,

@@ -51,7 +51,7 @@ pub(super) struct Import {
     pub(super) no_expiry: bool,
 }
 
-/// See the module. The names are those of the options.
+/// The options as typed; each field has the name of its option.
 #[derive(Debug, Clone)]
 pub(super) struct Options {
     pub(super) host: Option<String>,

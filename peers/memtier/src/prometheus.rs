@@ -20,7 +20,7 @@ const SECONDS: std::ops::RangeInclusive<f64> = 1e-6..=86_400.0;
 const LEAST_S: f64 = 1e-5;
 const MOST_S: f64 = 600.0;
 
-/// See the module.
+/// The options of the exporter.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Prometheus {
     /// 0 for a free one.

@@ -11,7 +11,7 @@ use super::values::{finite, small};
 const LONGEST_NS: u64 = 60_000_000_000;
 const NS_PER_MS: u64 = 1_000_000;
 
-/// See the module. The names are those of the options.
+/// The retry options; each field has the name of its option.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Retrying {
     pub(super) on_error: bool,

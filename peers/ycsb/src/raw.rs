@@ -13,7 +13,7 @@ use report::ycsb::{Raw, YcsbOptions};
 use super::properties::Properties;
 use console::{aside, print};
 
-/// See the module.
+/// Where raw data goes.
 #[derive(Debug, Clone)]
 pub(super) struct RawOutput {
     /// Standard output where none is named.

@@ -7,7 +7,7 @@ use workload::{Backoff, Concurrency, Joining, Reopening, Spacing};
 
 use super::values::{count_in, milliseconds, nanoseconds, small_count};
 
-/// See the module.
+/// The options of when connections are opened and closed.
 #[derive(Debug, Default, Args)]
 pub(super) struct Connecting {
     /// Let connections join the load: 1+2/5s starts each thread with one connection and adds two every

@@ -58,7 +58,7 @@ pub(super) fn vocabulary() -> clap::Command {
     Options::command()
 }
 
-/// See the module.
+/// The front end of a run: `keystorm`, `redis-benchmark` and `valkey-benchmark`.
 pub(crate) struct RunFront;
 
 impl FrontEnd for RunFront {

@@ -8,7 +8,7 @@ use super::values::count_in;
 /// Where nothing is said.
 const WAIT: Backoff = Backoff { first_ns: 10_000_000, factor: 2.0, longest_ns: 1_000_000_000 };
 
-/// See the module.
+/// The options of retries.
 #[derive(Debug, Args)]
 pub(super) struct Retrying {
     /// Send a request again if it meets an error reply, or if its connection is lost and reopened, up

@@ -25,7 +25,7 @@ const READ_MAX: usize = 128 * 1024;
 /// Sockets reported by one wait.
 const EVENTS_MAX: usize = 1024;
 
-/// See the module.
+/// The engine on `epoll` or `kqueue`.
 pub struct Epoll {
     poll: Poll,
     events: Events,

@@ -53,7 +53,7 @@ pub struct TlsHandshake {
     pub cipher: &'static str,
 }
 
-/// See the module.
+/// An engine that encrypts what its inner engine carries.
 pub struct Tls<E> {
     inner: E,
     context: TlsContext,

@@ -40,7 +40,7 @@ const STAGED_MAX: usize = 32;
 /// How long the end of the engine may wait for its operations.
 const FAREWELL_MAX: Duration = Duration::from_secs(1);
 
-/// See the module.
+/// The engine on `io_uring`.
 pub struct Uring {
     ring: Ring,
     /// `None` only once it had to be leaked.

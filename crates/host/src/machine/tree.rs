@@ -8,7 +8,7 @@ use std::str::FromStr;
 /// Longest file read; `/proc/interrupts` of a machine with many CPUs is the longest by far.
 const BYTES_MAX: u64 = 4 << 20;
 
-/// See the module.
+/// A directory that files like `/proc/cpuinfo` are read below.
 pub(super) struct Tree {
     root: PathBuf,
 }

@@ -90,7 +90,7 @@ pub struct ServerUse {
     pub rejected_connections: Option<u64>,
     /// Whether the data set was saved, or was being saved, at any time between.
     pub saved: Option<bool>,
-    /// Whether the append-only file was rewritten, likewise.
+    /// Whether the append-only file was rewritten, or was being rewritten, at any time between.
     pub rewrote: Option<bool>,
     /// Processes forked.
     pub forks: Option<u64>,

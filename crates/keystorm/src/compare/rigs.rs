@@ -19,7 +19,7 @@ use workload::{Endpoint, Plan, PlanParts, Stop, Target};
 use crate::rig::Rig;
 use console::live::Nobody;
 
-/// See the module.
+/// The servers of one side of a comparison.
 pub(super) struct Rigs<'r> {
     rigs: Vec<Rig<'r>>,
     targets: Vec<Target>,

@@ -8,7 +8,7 @@ use console::aside;
 use console::place::Place;
 use job::Output;
 
-/// See the module.
+/// Writes the results of a comparison while it runs.
 pub(super) struct Writer<'s> {
     pub(super) output: &'s Output,
     pub(super) place: Option<Place>,

@@ -188,7 +188,7 @@ fn memcached_has_a_line_for_every_get() {
     assert!(!ran.out.contains("[RawREAD], Return="), "{}", ran.out);
 }
 
-/// Raw data with the numbers left out, and a report likewise; of a section one line stands for all.
+/// Raw data and a report, both with the numbers left out; of a section one line stands for all.
 fn shapes(out: &str) -> Vec<String> {
     let masked = |line: &str| match line.split(',').collect::<Vec<_>>()[..] {
         [name, at_ms, took_us] if !line.contains(' ') => {

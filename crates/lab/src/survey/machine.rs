@@ -7,7 +7,7 @@ use host::machine::cpu_list;
 /// Files and ports that a survey leaves to others.
 const SPARE: u64 = 200;
 
-/// See the module.
+/// The CPUs and limits of the machine that a survey runs on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Machine {
     /// The CPUs that this process may use.

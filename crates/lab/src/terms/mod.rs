@@ -134,9 +134,9 @@ pub struct Wish {
     pub kinds: Vec<Kind>,
     /// Cores for the servers in the tables of the whole machine; `None` for half of them.
     pub cores: Option<usize>,
-    /// Whether somebody said how many threads the client has, and which CPUs.
+    /// Whether the command line sets the number of client threads.
     pub threads_given: bool,
-    /// See above.
+    /// Whether the command line sets the client's CPUs.
     pub cpus_given: bool,
 }
 
@@ -213,7 +213,7 @@ impl Wish {
     /// slower side.
     ///
     /// # Errors
-    /// As above.
+    /// A side cannot carry out one of the tests, as a sentence for the user.
     pub fn latency(
         &self,
         machine: &Machine,

@@ -10,7 +10,7 @@ use workload::{
 
 use super::words::{Words, list};
 
-/// See the module.
+/// Writes the options that name the server and the login.
 pub(super) fn server(plan: &Plan, words: &mut Words) {
     let target = &plan.target;
     place(&target.endpoint, words);

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-/// See the module.
+/// The words of a command line, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Words(pub(super) Vec<String>);
 

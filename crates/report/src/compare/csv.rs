@@ -14,7 +14,7 @@ const COLUMNS: [&str; 9] =
 /// The names of the columns.
 ///
 /// # Errors
-/// What the writer fails with; likewise below.
+/// An error of the writer.
 pub fn write_head(out: &mut dyn Write) -> io::Result<()> {
     write_row(&COLUMNS.map(str::to_owned), out)
 }
@@ -22,7 +22,7 @@ pub fn write_head(out: &mut dyn Write) -> io::Result<()> {
 /// The rows of a test that goes by that name, and of its operations.
 ///
 /// # Errors
-/// As above.
+/// An error of the writer.
 pub fn write_test(test: &TestComparison, name: &str, out: &mut dyn Write) -> io::Result<()> {
     write_rows(test, name, &test.rows, out)?;
     let mut operations = test.operations.iter();

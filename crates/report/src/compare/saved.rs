@@ -37,7 +37,7 @@ pub fn unlike(names: [&str; 2], a: &Plan, b: &Plan) -> Result<Vec<String>, Recor
 /// The same of plans that were made of one, in the words of different protocols.
 ///
 /// # Errors
-/// As above.
+/// A plan has no JSON.
 pub fn unlike_beside_words(
     names: [&str; 2],
     a: &Plan,

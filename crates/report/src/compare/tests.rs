@@ -6,7 +6,7 @@ use super::*;
 use crate::{Loaded, Repeat, fixture};
 use workload::PlanParts;
 
-/// Runs of a rate that wavers by `spread`, their latencies likewise, with a jump every few runs.
+/// Runs whose rate and latencies both waver by `spread`, with a jump every few runs.
 fn glances(count: usize, rps: f64, spread: f64, seed: u64) -> Vec<Glance> {
     let mut noise = Noise::new(seed);
     let glance = |_| {

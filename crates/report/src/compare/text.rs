@@ -12,7 +12,7 @@ const WIDTH: usize = 80;
 /// Who is compared, and how.
 ///
 /// # Errors
-/// What the writer fails with; likewise below.
+/// An error of the writer.
 pub fn write_head(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     for (number, subject) in (1..).zip(&comparison.subjects) {
         write_words(&format!("{number}  {}", subject.line()), 3, out)?;

@@ -27,7 +27,7 @@ pub const SCHEMA: &str = "keystorm.decision/1";
 pub enum TargetState {
     /// It was kept, and the interval leaves no room for missing it.
     Yes,
-    /// It was missed, likewise.
+    /// It was missed, and the interval leaves no room for keeping it.
     No,
     /// The runs do not say.
     Undecided,

@@ -32,7 +32,7 @@ pub trait Format {
     /// What stands before the first report.
     ///
     /// # Errors
-    /// What the writer fails with; likewise below.
+    /// An error of the writer.
     fn begin(&mut self, out: &mut dyn Write) -> io::Result<()> {
         let _ = out;
         Ok(())
@@ -41,13 +41,13 @@ pub trait Format {
     /// The report of one run.
     ///
     /// # Errors
-    /// As above.
+    /// An error of the writer.
     fn each(&mut self, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()>;
 
     /// What several runs of one plan are together, after the last of them.
     ///
     /// # Errors
-    /// As above.
+    /// An error of the writer.
     fn repeats(&mut self, repeats: &Repeats, out: &mut dyn Write) -> io::Result<()> {
         let _ = (repeats, out);
         Ok(())
@@ -57,7 +57,7 @@ pub trait Format {
     /// the user's own, as `redis-benchmark` does.
     ///
     /// # Errors
-    /// As above.
+    /// An error of the writer.
     fn finish(&mut self, suite: bool, out: &mut dyn Write) -> io::Result<()> {
         let _ = (suite, out);
         Ok(())
@@ -67,7 +67,7 @@ pub trait Format {
     /// [`finish`](Self::finish) has not been called.
     ///
     /// # Errors
-    /// As above.
+    /// An error of the writer.
     fn close(&mut self, out: &mut dyn Write) -> io::Result<()> {
         let _ = out;
         Ok(())

@@ -19,25 +19,25 @@ pub const EXPOSITION_BUCKETS: [f64; 26] = [
 pub struct Counters {
     /// Requests that were answered.
     pub ops: u64,
-    /// Bytes of requests, and of replies.
+    /// Bytes of requests.
     pub sent: u64,
-    /// See above.
+    /// Bytes of replies.
     pub received: u64,
-    /// Lookups of its own GETs that found something, and others.
+    /// Lookups by the generated GETs that found something.
     pub hits: u64,
-    /// See above.
+    /// Lookups by the generated GETs that found nothing.
     pub misses: u64,
     /// Error replies.
     pub errors: u64,
-    /// How often requests were sent again, and how many were.
+    /// How often requests were sent again.
     pub retries: u64,
-    /// See above.
+    /// How many requests were sent again at least once.
     pub retried: u64,
     /// Connections that were lost.
     pub connection_errors: u64,
-    /// Lookups of commands of the user's own that found something, and others.
+    /// Lookups by `--command` commands that found something.
     pub command_hits: u64,
-    /// See above.
+    /// Lookups by `--command` commands that found nothing.
     pub command_misses: u64,
 }
 
@@ -76,9 +76,9 @@ pub struct Exposition<'e> {
     pub counters: Counters,
     /// The latencies of all requests so far.
     pub latency: Option<&'e Latency>,
-    /// What is there now.
+    /// Connections that are open now.
     pub connections: u64,
-    /// See above.
+    /// Threads that run now.
     pub threads: u64,
     /// The number of the run, from 1; 0 before the first.
     pub run: u32,

@@ -20,9 +20,9 @@ pub struct Progress {
     pub percent: f64,
     /// Whole seconds since its start.
     pub seconds: u64,
-    /// Threads, and connections of each.
+    /// Threads.
     pub threads: u16,
-    /// See above.
+    /// Connections of each thread.
     pub clients: u32,
     /// Connections that were lost.
     pub connection_errors: u64,

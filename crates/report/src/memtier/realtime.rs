@@ -55,11 +55,11 @@ pub struct Realtime<'t> {
     pub progress: Progress,
     /// How many of a hundred lookups missed in this second, and in all.
     pub miss_percent: [f64; 2],
-    /// The latencies of this second, of so many seconds, and of all.
+    /// The latencies of this second.
     pub second: Cells,
-    /// See above.
+    /// The latencies of the last seconds, and how many seconds these are.
     pub window: Option<(u32, Cells)>,
-    /// See above.
+    /// The latencies of the whole run so far.
     pub overall: Cells,
     /// In the order typed.
     pub percentiles: &'t [f64],

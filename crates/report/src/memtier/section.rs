@@ -91,19 +91,19 @@ pub struct RunFigures {
     pub(super) totals: Row,
     /// What commands of the user's own looked for.
     pub(super) lookups: Vec<Lookup>,
-    /// Threads, connections of each, and requests of each connection where it does not end by time.
+    /// Threads.
     pub threads: u16,
-    /// See above.
+    /// Connections of each thread.
     pub clients: u32,
-    /// See above.
+    /// Requests of each connection; `None` for a run by time.
     pub requests: Option<u64>,
     /// Planned seconds of a run by time.
     pub seconds: Option<u64>,
     /// How connections joined the load, if not all carried it from the start.
     pub joining: Option<Joining>,
-    /// Whether it was of a cluster, and the nodes that had a part in the load.
+    /// Whether the load went to a cluster.
     pub cluster: bool,
-    /// See above.
+    /// The nodes that took part in the load.
     pub endpoints: Endpoints,
     /// Wall clock at its start.
     pub started_at: SystemTime,

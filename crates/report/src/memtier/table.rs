@@ -39,7 +39,7 @@ const NONE: &str = "---";
 /// What stands above all sections.
 ///
 /// # Errors
-/// What the writer fails with; likewise below.
+/// An error of the writer.
 pub fn write_head(run: &RunFigures, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{:<9} Threads", run.threads)?;
     writeln!(out, "{:<9} Connections per thread", run.clients)?;
@@ -52,7 +52,7 @@ pub fn write_head(run: &RunFigures, out: &mut dyn Write) -> io::Result<()> {
 /// A section: its table, and its distribution if that is wanted.
 ///
 /// # Errors
-/// As above.
+/// An error of the writer.
 pub fn write_section(section: &Section, layout: &Layout, out: &mut dyn Write) -> io::Result<()> {
     let mut columns: Vec<(String, usize)> = vec![("Ops/sec".into(), RATE)];
     if section.built_in || layout.lookups {

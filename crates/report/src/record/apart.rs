@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::RecordError;
 use super::latency::LatencyRecord;
 
-/// See the module.
+/// The latencies of misses and of errors.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct ApartRecord {
     missed: TimedRecord,

@@ -45,9 +45,9 @@ pub struct Counts {
     pub ok: u64,
     /// Errors.
     pub exception: u64,
-    /// Of what was looked up: replies, or fields and members where a request names several.
+    /// Lookups that found something: replies, or fields and members where a request names several.
     pub hit: u64,
-    /// See above.
+    /// Lookups that found nothing, in the same unit.
     pub miss: u64,
 }
 
@@ -64,9 +64,9 @@ pub struct Figures {
     pub exception: u64,
     /// Requests whose time was over.
     pub timeout: u64,
-    /// What was looked up and there, and what was not.
+    /// Lookups that found something.
     pub hit: u64,
-    /// See above.
+    /// Lookups that found nothing.
     pub miss: u64,
     /// Latencies of all, of `get` and of `set`; none of nothing.
     pub latency: [Option<Latency>; 3],

@@ -278,7 +278,7 @@ fn shares_late(line: &str) -> Vec<String> {
     let words = ["% sent more than 10", "% over 10 ms late", "were sent over 10"];
     let before = words.iter().filter_map(|words| line.split_once(words)).map(|(before, _)| before);
     let share = |before: &str| {
-        // `17.00 % of 2500 ` or `17.00 `, and `less than 0.01 ` likewise.
+        // `17.00 % of 2500 ` or `17.00 `; `less than 0.01 ` has the same two forms.
         let before = before.rsplit_once(" % of ").map_or(before, |(share, _)| share).trim_end();
         before.rsplit([' ', '(']).next().unwrap_or_default().to_owned()
     };

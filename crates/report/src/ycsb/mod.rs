@@ -26,7 +26,7 @@ pub use series::Series;
 pub use status::{StatusLine, status_line};
 pub use told::logged;
 
-/// See the module.
+/// The report in YCSB's words.
 #[derive(Debug, Default)]
 pub struct Ycsb {
     options: YcsbOptions,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// See the module.
+/// What a report in YCSB's words contains.
 #[derive(Debug, Clone)]
 pub struct YcsbOptions {
     /// How figures are written.

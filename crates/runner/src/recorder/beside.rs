@@ -6,7 +6,7 @@
 use engine::ConnId;
 use measure::{ByConnection, Ended, OperationLog, Sample, Stamps};
 
-/// See the module.
+/// The optional recorders; `None` when the plan asks for none of them.
 #[derive(Debug, Default)]
 pub(super) struct Beside(Option<Box<Kept>>);
 

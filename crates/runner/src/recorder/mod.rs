@@ -506,6 +506,6 @@ pub(crate) struct Finished {
     pub(crate) delayed: Option<Latency>,
     /// What each connection saw, where that was asked for.
     pub(crate) by_connection: Option<ByConnection>,
-    /// What was logged, likewise.
+    /// The log of operations, if the plan asks for one.
     pub(crate) log: Option<OperationLog>,
 }

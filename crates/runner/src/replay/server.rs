@@ -52,7 +52,7 @@ impl Collects {
     }
 }
 
-/// See the module. Built up from [`Server::taking`].
+/// A scripted server of one thread. [`Server::taking`] makes one, further methods change its behaviour.
 pub(crate) struct Server {
     service_ns: u64,
     free_ns: u64,

@@ -18,7 +18,7 @@ use crate::request::{Progress, Request};
 use crate::worker::operations::Steps;
 use crate::worker::{Worker, WorkerContext, operations};
 
-/// See the module.
+/// The route to one server or a pool of interchangeable servers.
 pub(crate) struct Direct<'r> {
     destination: &'r Destination,
     /// Where the servers are, which connections take in turn. Of one: how often it had moved when that

@@ -45,7 +45,7 @@ pub(crate) struct Forsaken {
     pub(crate) is_last: bool,
 }
 
-/// See the module.
+/// Chooses the connection of each request and reacts to replies that concern routing.
 pub(crate) trait Route: Sized {
     /// What it notes of each request.
     type Mark: Copy;

@@ -14,7 +14,7 @@ use crate::request::Progress;
 /// The stream that newest keys are drawn by, apart from those of other numbers.
 const STREAM: u64 = 15 << 56;
 
-/// See the module.
+/// Draws keys to insert and keys of the newest rows for one worker.
 pub(crate) struct Growing {
     /// `None` if nothing is inserted.
     inserts: Option<Arc<Inserts>>,

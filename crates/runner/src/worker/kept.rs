@@ -72,7 +72,7 @@ impl Look for Coming {
     }
 }
 
-/// See the module.
+/// Values captured from replies for later steps of their operations.
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
     /// For each command of the sequence, what of its reply is kept; empty if nothing ever is.

@@ -80,7 +80,7 @@ pub(crate) struct WorkerContext<'r> {
 pub(crate) type ConnectionOf<P, R> =
     Connection<<P as Protocol>::Decoder, <R as Route>::Mark, <R as Route>::Place>;
 
-/// See the module.
+/// One worker: its engine, its connections and the state of its requests.
 pub(crate) struct Worker<'r, E, P: Protocol, R: Route> {
     pub(crate) engine: E,
     pub(crate) context: WorkerContext<'r>,

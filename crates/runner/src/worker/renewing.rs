@@ -14,7 +14,7 @@ use super::Worker;
 use crate::connection::State;
 use crate::route::Route;
 
-/// See the module.
+/// Schedules connections that are closed and reopened at a fixed rate.
 #[derive(Debug)]
 pub(super) struct Renewals {
     /// Turns a second, of all workers; 0 for none.

@@ -23,7 +23,7 @@ use crate::route::Route;
 /// The stream that waits are drawn by, apart from those of other numbers.
 const STREAM: u64 = 16 << 56;
 
-/// See the module.
+/// Failed requests that wait to be sent again.
 pub(super) struct Retries<M> {
     retry: Option<Retry>,
     /// Those that wait.

@@ -13,8 +13,8 @@ const WINDOW: u64 = 1 << 20;
 /// Workers that may take a number at the same time.
 const SLACK: u64 = 1 << 12;
 
-/// See the module. A place is the age of a key turned round: those that were there from the start come
-/// first, then the inserted ones in order.
+/// The keys that a run inserts, shared by its workers. A key's place is its rank by age: those of the initial
+/// data come first, then the inserted ones in order.
 #[derive(Debug)]
 pub struct Inserts {
     /// Keys that were there from the start.

@@ -87,7 +87,7 @@ impl Stage {
         Self::ramp(rate_per_s, rate_per_s, lasts_ns)
     }
 
-    /// From one rate to another, likewise.
+    /// A rate that changes evenly from one value to another, in requests per second, over so many nanoseconds.
     #[must_use]
     pub fn ramp(from_per_s: f64, to_per_s: f64, lasts_ns: Option<u64>) -> Self {
         Self { from_per_s, to_per_s, lasts_ns, unlimited: false }

@@ -19,7 +19,7 @@ pub struct Lane {
     pub of: u64,
 }
 
-/// See the module.
+/// One worker's position in the schedule.
 #[derive(Debug, Clone)]
 pub struct Pacer {
     start_ns: u64,

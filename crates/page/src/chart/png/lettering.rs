@@ -5,7 +5,7 @@ use zeno::{Command, PathBuilder};
 
 use super::Fault;
 
-/// See the module.
+/// Draws text in one font as outlines.
 pub(super) struct Lettering<'f> {
     face: Face<'f>,
 }

@@ -8,7 +8,7 @@ use wire::cluster::{Routing, Topology};
 /// Asks one of these nodes what the cluster has become. Called on a thread of its own.
 pub type Refresh<'r> = &'r (dyn Fn(&[SocketAddr]) -> Option<Topology> + Sync);
 
-/// See the module.
+/// The topology of a cluster and how to ask for it again.
 #[derive(Clone, Copy)]
 pub struct ClusterJob<'r> {
     /// The nodes, their hosts resolved.

@@ -31,7 +31,7 @@ use ownership::Known;
 use slot_map::SlotMap;
 pub(crate) use topology_watch::{StopWatch, TopologyWatch};
 
-/// See the module.
+/// The route to a Redis Cluster.
 pub(crate) struct Cluster<'r> {
     map: SlotMap,
     shared: Shared<Mark>,

@@ -13,7 +13,7 @@ use super::nearest::{self, AnswerTime};
 /// Nobody that we know.
 const NOBODY: u16 = u16::MAX;
 
-/// See the module. Nodes have numbers, which they keep as long as the run lasts.
+/// Maps each hash slot to its node. A node keeps its number for the whole run.
 #[derive(Debug)]
 pub(crate) struct SlotMap {
     nodes: Vec<Known>,

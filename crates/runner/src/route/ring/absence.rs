@@ -17,7 +17,7 @@ const PATIENCE_NS: u64 = 100_000_000;
 /// How often absent servers are looked at.
 const LOOK_NS: u64 = 10_000_000;
 
-/// See the module.
+/// Tracks for each server since when no connection to it has been open.
 #[derive(Debug)]
 pub(super) struct Absence {
     /// Of each server.

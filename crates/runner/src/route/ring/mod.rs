@@ -41,7 +41,7 @@ pub struct RingServer {
     pub address: Address,
 }
 
-/// See the module.
+/// The route to servers that each hold a share of the keys.
 pub(crate) struct Ring<'r> {
     servers: &'r [RingServer],
     shares: Shares,
