@@ -1,9 +1,9 @@
 //! keystorm beside redis-benchmark, and on memcached beside memtier_benchmark, on this machine.
 //!
 //! For each case of the Targets table both tools and a bare loop run turn about, in an order that
-//! turns around from round to round, against one fresh server that has a core to itself; the client has another. What is compared
-//! is the CPU time of the client per request and the throughput; what is printed says which of
-//! the two, client or server, was the limit. `make compare` builds and runs it.
+//! turns around from round to round, against one fresh server that has a core to itself; the client has
+//! another. What is compared is the CPU time of the client per request and the throughput; what is printed says
+//! which of the two, client or server, was the limit. `make compare` builds and runs it.
 
 mod case;
 mod cores;

@@ -56,8 +56,8 @@ const LONGER_MAX: f64 = 10.0;
 /// until it is small enough. Latency here is response time, counted from when each request was due.
 /// A rate is kept or missed where that is 95 % certain from all requests of its trials; otherwise it
 /// is undecided. Trials that other programs, the hypervisor or the client spoiled count for nothing;
-/// if most are, search names no rate. Finally, search measures latency at 50 to 110 % of the rate found. Takes every option of a run
-/// (see keystorm --help) except -n and --rps, for a single test.
+/// if most are, search names no rate. Finally, search measures latency at 50 to 110 % of the rate found. Takes
+/// every option of a run (see keystorm --help) except -n and --rps, for a single test.
 #[derive(Debug, Parser)]
 #[command(
     name = "keystorm search",

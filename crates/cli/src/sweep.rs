@@ -23,8 +23,8 @@ pub(crate) struct SweepFront;
 ///
 /// 1,10,100 is a list. 1..100 is a range in steps of 1, 2 and 5: 1, 2, 5, 10, 20, 50, 100. Both ends
 /// are always included: 3..16 is 3, 5, 10, 16. 1..64/4 is four values at equal ratios: 1, 4, 16, 64.
-/// Where -d varies, what a test reads is written first in that size (as with --fill). -t names the tests, each with its own rows. By default, the tests are set and get, and
-/// each run lasts one second.
+/// Where -d varies, what a test reads is written first in that size (as with --fill). -t names the tests, each
+/// with its own rows. By default, the tests are set and get, and each run lasts one second.
 #[derive(Debug, Parser)]
 #[command(
     name = "keystorm sweep",

@@ -103,7 +103,8 @@ impl Place {
     }
 }
 
-/// How long replies to a command that does nothing took (`PING`, of memcached `version`), on one connection without anything else on it.
+/// How long replies to a command that does nothing took (`PING`, of memcached `version`), on one connection
+/// without anything else on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RoundTrips {
     /// How many.
@@ -137,7 +138,7 @@ impl RoundTrips {
     }
 }
 
-/// What the server told. Each `Err` is why it did not.
+/// What the server reported. Each `Err` says why it did not.
 #[derive(Debug, Clone)]
 pub struct ServerEvidence {
     /// `INFO everything`.
@@ -175,7 +176,7 @@ impl ServerEvidence {
     }
 }
 
-/// What memcached told.
+/// What memcached reported.
 #[derive(Debug, Clone)]
 pub struct MemcacheEvidence {
     /// `stats`.

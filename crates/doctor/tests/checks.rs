@@ -239,7 +239,7 @@ fn without_evidence_everything_is_unknown_and_says_why() {
     assert!(found.len() < CHECKS.len() && nothing.unasked() == Some("nobody answers"));
 }
 
-/// What a memcached tells that was just started, but for these.
+/// The figures of a memcached that was just started, changed by the given ones.
 fn memcache(stats: &[(&str, &str)], settings: &[(&str, &str)], grown: Grown) -> MemcacheEvidence {
     let of = |all: &[(&str, &str)], changes: &[(&str, &str)]| -> BTreeMap<String, String> {
         let pairs = all.iter().chain(changes);

@@ -80,7 +80,7 @@ impl<S: Script> Scripted<S> {
         }
     }
 
-    /// The script, to see what it was told.
+    /// The script, for tests that look at what it received.
     pub fn script(&self) -> &S {
         &self.script
     }

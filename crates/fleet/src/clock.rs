@@ -15,7 +15,7 @@ pub struct Ping {
     pub received_ns: u64,
 }
 
-/// By how much another clock is ahead of ours.
+/// By how much another clock is ahead of the coordinator's.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Offset {
     /// Nanoseconds that it is ahead.

@@ -154,8 +154,8 @@ impl Fleet {
         said
     }
 
-    /// Carries out a plan, of which each client gets its share. `started` is told when load begins,
-    /// a little before.
+    /// Carries out a plan, of which each client gets its share. `started` is called a little
+    /// before load begins, with the time at which it begins.
     ///
     /// # Errors
     /// It came to nothing: a client could not begin, or was lost before the start.
@@ -210,7 +210,7 @@ impl Fleet {
                 let mut alive = (0..self.clients.len()).filter(|c| self.clients[*c].lost.is_none());
                 let first = alive.next()?;
                 let rest: Vec<usize> = alive.collect();
-                // The others follow: whoever is lost is told of one by one.
+                // The others follow: losses are reported one by one.
                 rest.into_iter().for_each(|client| self.lose(client, why.clone()));
                 self.lose(first, why);
                 Some((first, at, News::Lost))
@@ -239,7 +239,7 @@ impl Fleet {
         self.launcher.cut(client);
     }
 
-    /// Tells a client something. One that cannot be told is noticed as lost by its launcher.
+    /// Sends a message to a client. If that fails, the launcher reports the client as lost.
     pub(crate) fn tell(&mut self, client: usize, told: &Told) {
         if self.clients[client].lost.is_some() {
             return;

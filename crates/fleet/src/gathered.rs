@@ -1,4 +1,4 @@
-//! What the clients told, as one: the sum of their shares, and a row for each.
+//! The clients' results as one: the sum of their shares, and a row for each.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -149,7 +149,7 @@ fn left(whole: &Plan, rows: &[ClientRow]) -> String {
     }
 }
 
-/// The run of a share: what the client told at its end, or what it had told before it was lost.
+/// The run of a share: the client's result, or what it had reported before it was lost.
 fn run_of(part: &mut Part, share: Plan) -> Run {
     let told = part.result.take().and_then(|loaded| loaded.runs.into_iter().next());
     if let Some(mut run) = told {

@@ -14,7 +14,7 @@ pub const CONTRACT: u32 = 1;
 /// Longest line that is read: a saved run is below it.
 pub const LINE_BYTES_MAX: usize = 1 << 30;
 
-/// What a client is told.
+/// A message to a client.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Told {
@@ -51,12 +51,12 @@ pub enum Said {
         /// Nanoseconds since its start.
         monotonic_ns: u64,
     },
-    /// When load begins: the time that was told, or when the word came if that was later.
+    /// When load begins: the time that was ordered, or when the order arrived if that was later.
     Begun {
         /// On the same clock.
         monotonic_ns: u64,
     },
-    /// Once a second while load runs: what came to what was told before.
+    /// Once a second while load runs: what was added since the last message.
     Tick(Box<Tick>),
     /// The share has ended: its result, as `--json` keeps it.
     Run(Box<Record>),

@@ -1,4 +1,4 @@
-//! `--on`: which launcher, and what it is told.
+//! `--on`: which launcher, and its argument.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,4 +1,4 @@
-//! What a client has told of its share so far: all that is left of one that is lost.
+//! What a client has reported of its share so far: all that is left of a client that is lost.
 
 use std::time::SystemTime;
 

@@ -28,7 +28,7 @@ const PING_PATIENCE: Duration = Duration::from_secs(2);
 /// From the word to start to the start, at least: it has to arrive, and clocks are looked at again.
 const LEAD_MIN: Duration = Duration::from_millis(60);
 const LEAD_MAX: Duration = Duration::from_secs(5);
-/// How long a client that was told to stop may take to tell what there is.
+/// How long a client may take to send its result after it was asked to stop.
 const STOPPING: Duration = Duration::from_secs(20);
 /// How long a client may say nothing but that it is alive, once load has begun: while load runs it tells
 /// what it saw once a second, and at its end the result.
@@ -81,7 +81,7 @@ pub(crate) struct Round<'f> {
     observer: &'f mut dyn Observer,
     started: &'f mut dyn FnMut(Instant),
     interrupted: &'f AtomicBool,
-    /// Since when clients have been told to stop.
+    /// When clients were asked to stop; `None` before that.
     stopping: Option<Instant>,
     pinged: u64,
     /// When it was listened last.

@@ -7,7 +7,7 @@ use runner::{Gauges, Observer, Snapshot};
 
 use crate::line::Tick;
 
-/// Seconds that not all clients have told of.
+/// Seconds that not all clients have reported yet.
 #[derive(Default)]
 pub(crate) struct Seconds {
     open: BTreeMap<u32, Second>,
@@ -30,7 +30,7 @@ impl Seconds {
         Self { told, workers, ..Self::default() }
     }
 
-    /// Adds what a client told, and shows what is complete by that.
+    /// Adds a client's report, and shows the seconds that it completes.
     pub(crate) fn add(
         &mut self,
         client: usize,
@@ -63,7 +63,7 @@ impl Seconds {
 
     fn show(&mut self, engine: &str, observer: &mut dyn Observer) {
         let complete = self.told.iter().copied().min().unwrap_or(0);
-        // What an observer is told of it are names that live as long as the program.
+        // An observer takes the engine's name as `&'static str`.
         let engine = ["uring", "epoll"].into_iter().find(|known| *known == engine).unwrap_or("?");
         while let Some(entry) = self.open.first_entry().filter(|entry| *entry.key() < complete) {
             let (number, second) = entry.remove_entry();

@@ -83,7 +83,7 @@ pub enum ClientError {
         /// What may be the matter.
         why: &'static str,
     },
-    /// The reply is beyond what any question of ours brings.
+    /// The reply is longer than any that keystorm's questions bring.
     #[error("{address} answered {command} with more than {REPLY_BYTES_MAX} bytes")]
     TooLong {
         /// Where.

@@ -1,9 +1,9 @@
 //! Experiments: what to run, one run after another, and what the runs say together.
 //!
 //! [`grid`] turns a command line with lists into ordinary ones, [`search`] decides which rate is
-//! tried next, [`survey`] says what is measured on a machine, [`terms`] what is compared on equal terms. What was measured becomes documents
-//! ([`Sweep`], [`Hunt`], [`Survey`]) and, with `page`, tables, charts and pages. Everything here is
-//! pure: no run is carried out, no file or terminal touched; that is left to the binary.
+//! tried next, [`survey`] says what is measured on a machine, [`terms`] what is compared on equal terms. What
+//! was measured becomes documents ([`Sweep`], [`Hunt`], [`Survey`]) and, with `page`, tables, charts and pages.
+//! Everything here is pure: no run is carried out, no file or terminal touched; that is left to the binary.
 
 pub mod conclusion;
 mod csv;

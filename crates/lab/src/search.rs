@@ -124,9 +124,9 @@ impl Search {
     /// Searches. `trial` puts on a rate, per second, and says what is known of it then.
     ///
     /// First the rate is doubled until it is no longer kept (or halved until it is), then the gap is
-    /// halved by ratio until it is as narrow as asked, or as what is undecided allows. Then both ends are tried anew: if the upper one is
-    /// kept now or the lower one is not, a hiccup had decided, and the search goes on from there. If the
-    /// upper end is undecided, the lowest rate that is missed is looked for above it.
+    /// halved by ratio until it is as narrow as asked, or as what is undecided allows. Then both ends are tried
+    /// anew: if the upper one is kept now or the lower one is not, a hiccup had decided, and the search goes on
+    /// from there. If the upper end is undecided, the lowest rate that is missed is looked for above it.
     ///
     /// # Errors
     /// What a trial fails with.

@@ -123,7 +123,7 @@ fn filled(plain: &[u8]) -> Result<(u8, Vec<(u64, u64)>), CodecError> {
     if number(plain, 0) != Some(PLAIN_COOKIE) || !plainly {
         return Err(fault("it is not in the V2 format of HdrHistogram"));
     }
-    // The least value that is told from others is 1 ns in every histogram of ours.
+    // The smallest distinguishable value is 1 ns in every histogram that keystorm writes.
     let unit = plain.get(16..24) == Some(&1u64.to_be_bytes()[..]);
     let digits = number(plain, 12).and_then(|digits| u8::try_from(digits).ok());
     let Some(digits) = digits.filter(|digits| unit && (1..=5).contains(digits)) else {
@@ -162,7 +162,7 @@ fn zigzag(bytes: &mut &[u8]) -> Option<i64> {
     Some((value >> 1) as i64 ^ -((value & 1) as i64))
 }
 
-/// The bytes behind the compression, no more than a histogram of ours can have.
+/// Inflates the bytes; fails beyond the size of the largest histogram that keystorm writes.
 fn inflate(bytes: &[u8]) -> Result<Vec<u8>, CodecError> {
     if number(bytes, 0) != Some(COMPRESSED_COOKIE) || bytes.len() < 8 {
         return Err(fault("it is not in the compressed V2 format of HdrHistogram"));

@@ -9,7 +9,7 @@ pub struct ErrorCounts {
 
 /// Texts kept in full.
 const EXAMPLES_MAX: usize = 5;
-/// Kinds told apart; the rest is counted together.
+/// Kinds of errors that are counted separately; the rest is counted as one kind.
 const KINDS_MAX: usize = 64;
 const OTHER: &str = "other";
 

@@ -13,7 +13,7 @@ use hdrhistogram::Histogram;
 
 use crate::sparse::Sparse;
 
-/// Latencies in nanoseconds, from 1 ns upwards without a limit of ours.
+/// Latencies in nanoseconds, from 1 ns upwards without an upper limit.
 #[derive(Debug, Clone)]
 pub struct Latency {
     pub(crate) buckets: Buckets,

@@ -5,7 +5,7 @@ use crate::Latency;
 /// Counts and latencies of one node.
 #[derive(Debug, Clone)]
 pub struct NodeTally {
-    /// Its `host:port`, by which nodes are told apart.
+    /// Its `host:port`, which identifies it.
     pub name: String,
     /// Whether it is a master at the end of the run.
     pub master: bool,

@@ -247,7 +247,7 @@ fn side_by_side(table: &compare::Table, tests: &[&TestComparison]) -> Table {
     rows
 }
 
-/// The ratio and its interval, where they may be told.
+/// The ratio and its interval, or dashes if the comparison was refused.
 fn ratio_cells(test: &TestComparison, row: &Row) -> [String; 2] {
     if test.refused.is_some() {
         return ["–".to_owned(), "–".to_owned()];

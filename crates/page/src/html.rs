@@ -128,7 +128,7 @@ pub(crate) fn slug(text: &str) -> String {
     if slug.is_empty() { "chart".to_owned() } else { slug.to_owned() }
 }
 
-/// What links point at; sections of one name are told apart.
+/// What links point at; sections of one name get different ids.
 fn ids(sections: &[Section]) -> Vec<String> {
     let mut ids: Vec<String> = Vec::new();
     for (n, section) in sections.iter().enumerate() {

@@ -1,7 +1,8 @@
 //! The memory that a plan takes, known before it is carried out.
 //!
 //! Owns the sum of what grows with a plan: the tallies of its commands, the images of its pipelines, the
-//! log of its operations and the seconds of its connections. What a connection takes is left to the limit on connections.
+//! log of its operations and the seconds of its connections. What a connection takes is left to the limit on
+//! connections.
 
 use measure::{ByConnection, OperationLog, Tally};
 use workload::{CommandSpec, Plan, Stop};

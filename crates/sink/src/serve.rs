@@ -56,8 +56,8 @@ pub struct Sink<'s, E, S: Speaks> {
     /// Numbers of connections that are no more.
     free: Vec<ConnId>,
     connections_max: u32,
-    /// Connections that sent what is no request, and when they may be closed: not before they
-    /// were told why.
+    /// Connections that sent what is no request, and when they may be closed: not before the error
+    /// was sent to them.
     faulty: VecDeque<(ConnId, u64)>,
     /// Replies to what was read last.
     out: Vec<u8>,
@@ -119,7 +119,7 @@ impl<'s, E: Engine, S: Speaks> Sink<'s, E, S> {
                 self.take_stock();
             }
             self.engine.wait(Some(look_ns))?;
-            // Behind the wait, which hands over what they are told.
+            // After the wait, which sends the errors that they get.
             self.close_faulty(self.engine.now_ns());
             while let Some(event) = self.engine.next() {
                 match event {

@@ -9,7 +9,7 @@ pub trait Speaks: Sync {
     /// What frames the requests of one connection.
     type Framer: Default + std::fmt::Debug;
 
-    /// What somebody is told for whom there is no room.
+    /// The reply to a client beyond the limit of connections.
     const FULL: &'static [u8];
 
     /// Takes the request at the start of `input` and appends the reply to it: how many bytes are done

@@ -86,8 +86,8 @@ impl Ratio {
 
     /// Of two samples that have nothing to do with each other, whose spreads may differ (Welch,
     /// "The Generalization of Student's Problem when Several Different Population Variances are
-    /// Involved", Biometrika 1947). `resolution` and `None` as in [`paired`](Self::paired), but for
-    /// the counts, which may differ.
+    /// Involved", Biometrika 1947). `resolution` and `None` as in [`paired`](Self::paired), except that
+    /// the counts may differ.
     #[must_use]
     pub fn unpaired(a: &[f64], b: &[f64], resolution: f64) -> Option<Self> {
         let (a, b) = (Moments::of(&logarithms(a)?)?, Moments::of(&logarithms(b)?)?);

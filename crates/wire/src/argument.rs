@@ -21,7 +21,7 @@ impl Length {
         for piece in &arg.pieces {
             length.fixed += fixed_len(piece, digits);
             let varying = insert_of(piece, digits, length.fresh(), &mut values);
-            // Tokens stand where no length is told.
+            // A CAS token stands in no part whose length is written.
             length.varying.extend(varying.filter(|insert| !matches!(insert, Insert::Cas(_))));
         }
         length

@@ -75,7 +75,7 @@ impl Batch {
             let mut fresh = 0;
             let values_before = values;
             for command in &plan.sequence[span] {
-                // What a walk asks next is the same but for its cursor.
+                // The next request of a scan differs from the last in its cursor only.
                 if plan.walks(operation) {
                     (fresh, values) = (0, values_before);
                 }

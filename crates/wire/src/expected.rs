@@ -68,7 +68,7 @@ impl Asked {
 
 impl Batch {
     /// The value that string number `element` of the reply to a command must be; `None` if that
-    /// cannot be told.
+    /// is not known.
     #[must_use]
     pub fn expected(&self, request: Given<'_>, command: u32, element: usize) -> Option<Expected> {
         let asked = self.asked.of_element(command as usize, element)?;

@@ -110,7 +110,7 @@ impl Template {
         (holes + inserts) as u64
     }
 
-    /// The same behind so many fresh numbers, which its holes are told apart.
+    /// The same template with its holes renumbered: `fresh` numbers are drawn before its own.
     pub(crate) fn behind(self, fresh: u64) -> Self {
         let inserts = self.inserts.iter().map(|(at, insert)| (*at, insert.behind(fresh, 0)));
         Self { inserts: inserts.collect(), ..self }

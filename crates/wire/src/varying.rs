@@ -17,7 +17,7 @@ pub(crate) struct Varying<'b> {
     dataset: Option<&'b Dataset>,
     payload: Option<&'b Payload>,
     pub(crate) drawn: Drawn,
-    /// The value whose length was told last: it is the one that follows.
+    /// The value whose length was written last; its bytes come next.
     told: Option<(ValueAt, Value)>,
 }
 

@@ -303,7 +303,7 @@ impl Arg {
         self.pieces.iter().flat_map(literal).collect()
     }
 
-    /// Makes secrets of its literal bytes but for the first `open`.
+    /// Turns its literal bytes into secrets, except the first `open`.
     pub(crate) fn hide_from(&mut self, mut open: usize) {
         let mut pieces = Vec::with_capacity(self.pieces.len());
         for piece in std::mem::take(&mut self.pieces) {

@@ -73,7 +73,7 @@ impl CommandSpec {
         self
     }
 
-    /// The same with values that vary in the place of filled ones.
+    /// The command with values that differ per request where it repeats the fill pattern.
     #[must_use]
     pub fn with_values(mut self) -> Self {
         for piece in self.args.iter_mut().flat_map(|arg| &mut arg.pieces) {

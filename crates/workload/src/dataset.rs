@@ -2,8 +2,8 @@
 //!
 //! Owns the table in memory. Reading it from a file is the front end's business.
 //!
-//! As data it is its source, its columns and the number of its rows, and in full its cells, too. What is loaded from that is a
-//! description: it can be read and compared, but it has no cells to send.
+//! As data it is its source, its columns and the number of its rows, and in full its cells, too. What is loaded
+//! from that is a description: it can be read and compared, but it has no cells to send.
 
 use std::fmt;
 use std::str::FromStr;

@@ -131,7 +131,7 @@ const SEVERAL: &[(&str, &str, usize, usize)] = &[
     ("GEOPOS", "members", 2, 0),
 ];
 
-/// Commands that are answered by how many are there of what they ask for, which is told as above.
+/// Commands whose reply is the number of things found; the columns are those of [`SEVERAL`].
 const COUNTED: &[(&str, &str, usize, usize)] = &[
     ("EXISTS", "keys", 1, 0),
     ("TOUCH", "keys", 1, 0),

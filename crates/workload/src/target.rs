@@ -177,7 +177,7 @@ pub enum RingHash {
     Ketama,
     /// By hash modulo the count of servers.
     Modulo,
-    /// By Java's hash of the key modulo the count of servers, as spymemcached does unless told otherwise.
+    /// By Java's hash of the key modulo the count of servers, spymemcached's default.
     Spymemcached,
 }
 

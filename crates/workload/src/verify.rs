@@ -55,8 +55,8 @@ pub fn names(protocol: ProtocolKind) -> impl Iterator<Item = String> {
 /// The keys whose values a command asks for, in the order of its reply: which number each is, and how
 /// many fresh ones stand before it in the command; `None` of a key without one. Empty
 /// of a command whose reply has no values. The rule is that for values: of several keys each is the number
-/// [that names it](crate::value_key::of_each); a key alone is `__key__` if the command has it, otherwise the number that
-/// stands before the value would.
+/// [that names it](crate::value_key::of_each); a key alone is `__key__` if the command has it, otherwise the
+/// number that stands before the value would.
 #[must_use]
 pub fn keys_asked(command: &CommandSpec, protocol: ProtocolKind) -> Vec<Option<AskedValue>> {
     let name = command.name();

@@ -1,5 +1,5 @@
-//! What YCSB does beside its report, while a run goes on: a line on standard error every few seconds, and a log of histograms
-//! for each kind of operation.
+//! What YCSB does beside its report, while a run goes on: a line on standard error every few seconds, and a log
+//! of histograms for each kind of operation.
 
 use std::fs;
 use std::sync::PoisonError;

@@ -26,8 +26,8 @@ pub(super) struct Parsed {
     pub(super) db: Option<u32>,
 }
 
-/// Reads `redis://`, `valkey://`, `memcache://`, those with an s more, and `unix://` addresses. As with the peers, what stands alone
-/// before the `@` is a password.
+/// Reads `redis://`, `valkey://`, `memcache://`, those with an s more, and `unix://` addresses. As with the
+/// peers, what stands alone before the `@` is a password.
 ///
 /// # Errors
 /// What is wrong with it. Never quotes the URI, which may hold a password.

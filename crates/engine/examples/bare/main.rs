@@ -2,7 +2,7 @@
 //!
 //! It talks to the kernel by the same interfaces and with the same flags as the engines, and has
 //! no plan, no clock, no histogram, no decoder and no way to fail but to end: it sends fixed bytes
-//! and counts bytes until the replies, whose length it was told, are in. What keystorm needs
+//! and counts bytes until the replies, whose length is an argument, are in. What keystorm needs
 //! beyond this is the price of measuring. `make compare` runs the two turn about.
 //!
 //! It does not use `Engine`, so that what the engines cost above the kernel shows as well.

@@ -235,8 +235,8 @@ impl Engine for Epoll {
         let gone = self.connections.get_mut(conn.0 as usize).and_then(Option::take);
         if let Some(gone) = gone {
             let fd = gone.socket.as_raw_fd();
-            // Closing the descriptor takes it off the kernel's list anyway; mio asks to be told
-            // first, and a failure leaves nothing to do.
+            // Closing the descriptor takes it off the kernel's list anyway; mio requires it to be
+            // deregistered first, and a failure leaves nothing to do.
             let _ = self.poll.registry().deregister(&mut SourceFd(&fd));
         }
     }

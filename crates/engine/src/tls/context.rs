@@ -1,7 +1,7 @@
 //! What is the same for all TLS connections of a run: whom to trust, who we are, which ciphers.
 //!
-//! Made once, before any worker starts, so that a file that cannot be read is told then and by its
-//! option ([`credentials`](super::credentials)). What is in a key is kept by OpenSSL alone and shown nowhere.
+//! Made once, before any worker starts, so that the error for a file that cannot be read comes early and
+//! names its option ([`credentials`](super::credentials)). Only OpenSSL holds the contents of a key.
 
 use std::collections::HashMap;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Whom to trust and who we are: certificates and keys from files, told by their options.
+//! Trusted certificates, the client's certificate and its key, read from files; errors name their option.
 
 use std::fs;
 

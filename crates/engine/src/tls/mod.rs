@@ -4,9 +4,9 @@
 //! engine received is put where OpenSSL reads, and what it writes is handed to the inner engine. So
 //! readiness and completion, partial reads and full sockets stay the inner engine's business.
 //!
-//! A connection is told as opened when its handshake has ended. Stamps are the inner engine's: a
+//! A connection counts as opened when its handshake has ended. Stamps are the inner engine's: a
 //! request's time begins when its ciphertext is handed over and ends when the ciphertext of its
-//! reply was read, so the cost of our own encryption and decryption is in neither.
+//! reply was read, so the client's own encryption and decryption are not part of it.
 //!
 //! Which certificates are trusted is [`TlsContext`]'s, in `context`; what a failure means in words,
 //! `cause`'s.

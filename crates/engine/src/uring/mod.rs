@@ -2,9 +2,9 @@
 //!
 //! Each connection has one receive that stays armed and fills buffers of a shared pool. What is
 //! sent in a turn is handed over together with the wait for what comes next. Sends complete
-//! silently: they are told not to wait, so when the call that submits them returns, the kernel has
-//! either taken all of the bytes and says nothing, or says how many it took, and the rest is sent
-//! by an operation that does wait.
+//! silently: they carry `MSG_DONTWAIT`, so when the call that submits them returns, the kernel has
+//! either taken all of the bytes and posts no completion, or reports how many it took, and the rest
+//! is sent by an operation that does wait.
 //!
 //! What is lent to the kernel is safe by construction. A buffer of the pool is ours between the
 //! completion that names it and giving it back. Bytes to send are moved to `lent`, which is not
@@ -120,7 +120,7 @@ impl Uring {
         self.enrol(conn, socket, connected)
     }
 
-    /// Makes a socket known to the ring, and sees to it that its opening is told.
+    /// Registers a socket with the ring and asks for an event when it is connected.
     fn enrol(&mut self, conn: ConnId, socket: Socket, connected: bool) -> io::Result<()> {
         self.ring.set_file(conn.0, socket.as_raw_fd())?;
         self.generation = self.generation.wrapping_add(1);

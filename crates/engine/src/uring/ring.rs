@@ -83,7 +83,7 @@ impl Ring {
     /// Tells when a connection that was begun is open or has failed.
     pub(super) fn await_connected(&mut self, operation: Operation) -> io::Result<()> {
         let entry = opcode::PollAdd::new(file(operation), POLLOUT).build();
-        // SAFETY: it has no memory of ours.
+        // SAFETY: the entry points to no memory.
         unsafe { self.push(entry, operation) }
     }
 
@@ -91,7 +91,7 @@ impl Ring {
     /// asked to end all, it looks for each anew, which for 10,000 takes a second.
     pub(super) fn cancel(&mut self, operation: Operation) -> io::Result<()> {
         let entry = opcode::AsyncCancel::new(operation.to_user_data()).build();
-        // SAFETY: it has no memory of ours.
+        // SAFETY: the entry points to no memory.
         unsafe {
             self.push(
                 entry.flags(Flags::SKIP_SUCCESS),
@@ -112,8 +112,8 @@ impl Ring {
     #[inline]
     pub(super) fn send_at_once(&mut self, operation: Operation, bytes: &[u8]) -> io::Result<()> {
         let entry = send(operation, bytes, MSG_DONTWAIT).flags(Flags::SKIP_SUCCESS);
-        // SAFETY: told not to wait, it ends within the call that submits it, until when the
-        // caller leaves the bytes alone (see the module above).
+        // SAFETY: with MSG_DONTWAIT the send ends within the call that submits it, and the caller
+        // leaves the bytes alone until then (`uring/mod.rs` says how).
         unsafe { self.push(entry, operation) }
     }
 

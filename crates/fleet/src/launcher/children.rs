@@ -1,7 +1,7 @@
-//! Children of ours that talk in lines.
+//! Child processes that talk in lines.
 //!
-//! Each has a process group of its own, so that Ctrl-C at the terminal is the coordinator's to pass
-//! on, and an input that ends with us, so that none outlives us whatever becomes of us.
+//! Each has a process group of its own, so that the coordinator passes Ctrl-C on, and an input that
+//! ends with the coordinator, so that no child outlives it.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read, Write};

@@ -1,4 +1,4 @@
-//! `--on local:N`: clients on this machine, children of ours.
+//! `--on local:N`: clients on this machine, as child processes.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -41,7 +41,7 @@ fn held(program: &Path) -> Command {
     command
 }
 
-/// Clients that are children of ours, one each.
+/// Clients that are child processes, one process each.
 pub(super) struct Children {
     names: Vec<String>,
     children: Vec<Talking>,

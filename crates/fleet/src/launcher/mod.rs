@@ -46,7 +46,7 @@ pub(crate) trait Launcher: Send {
     /// Hands a client a line, its end included. Does not wait for it to be read.
     ///
     /// # Errors
-    /// It is gone; that is told as an event, too.
+    /// The client is gone; an event reports that too.
     fn tell(&mut self, client: usize, line: &str) -> io::Result<()>;
 
     /// Gives a client up, and ends it where that is possible.

@@ -43,7 +43,8 @@ pub struct Spawn {
     /// Whose options it takes, and how it is asked whether it is there.
     pub kind: Kind,
     /// A name to look up on the PATH, or a path; `None` for the one of its kind that is there, of
-    /// `valkey-server` and `redis-server` whichever. A script must `exec` the server, or the server would outlive keystorm.
+    /// `valkey-server` and `redis-server` whichever. A script must `exec` the server, or the server would
+    /// outlive keystorm.
     pub program: Option<String>,
     /// Arguments for the server, after keystorm's own. Where the first is no option it is a
     /// configuration file, which servers want first.

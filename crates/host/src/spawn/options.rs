@@ -1,4 +1,4 @@
-//! How the servers that can be started are told where to listen, and to stay in the foreground.
+//! The arguments by which servers that can be started listen at an address and stay in the foreground.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -90,8 +90,8 @@ fn memcached(own: &[String], address: &Address) -> Vec<OsString> {
         Address::Unix(path) => args.extend(["-s".into(), path.into()]),
     }
     args.extend(["-U", "0", "-m", MEMORY_MB].map(OsString::from));
-    // It refuses to run as root without being told that it is meant; one that changes its user would
-    // not die with us.
+    // memcached refuses to run as root without `-u root`; a process that changes its user would outlive
+    // keystorm.
     if rustix::process::getuid().is_root() {
         args.extend(["-u", "root"].map(OsString::from));
     }

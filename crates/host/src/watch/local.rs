@@ -23,7 +23,7 @@ pub(super) struct LocalUse {
     pub(super) swap_bytes: Option<u64>,
     /// CPUs that the main thread may run on.
     pub(super) cpus: Vec<usize>,
-    /// The threads that serve, where they can be told.
+    /// The threads that serve connections, where their names identify them.
     pub(super) workers: Workers,
 }
 

@@ -167,7 +167,7 @@ pub enum BusyPart {
     IoThread,
     /// The one that had most to do of several that serve.
     Worker,
-    /// The whole process, whose threads cannot be told apart.
+    /// The whole process, if its serving threads cannot be identified.
     Process,
     /// All threads that serve clients, on average.
     Threads,

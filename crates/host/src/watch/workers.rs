@@ -1,4 +1,4 @@
-//! The threads of a server on this machine that serve its connections, told by their names.
+//! The threads of a server on this machine that serve its connections, found by their names.
 //!
 //! memcached names them, and gives each its share of the connections for good: one may be full while
 //! the others idle, which no sum tells.

@@ -1,4 +1,4 @@
-//! Servers for tests: a real one, and one that only says what it is told to.
+//! Servers for tests: a real one, and one with fixed replies.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;

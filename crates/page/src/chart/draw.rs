@@ -21,9 +21,9 @@ pub(super) const LABEL: f64 = 12.0;
 const TITLE: f64 = 16.0;
 const LEGEND_LINE: u32 = 20;
 const SWATCH: f64 = 18.0;
-/// Of a line: long enough to show by which dashes it is told from others.
+/// Length of a line's swatch: long enough to show its dash pattern.
 const STROKE: f64 = 44.0;
-/// What tells lines apart where colours do not: strokes and gaps in pixels, to which round ends add
+/// Dash patterns for lines of one colour: strokes and gaps in pixels, to which round ends add
 /// a line's width.
 const STROKES: [&str; theme::SERIES] =
     ["", "9 5", "1 5", "14 5 1 5", "20 6", "5 5 1 5", "14 5 1 5 1 5", "1 10"];

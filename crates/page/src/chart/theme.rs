@@ -37,7 +37,7 @@ const HEAT: [(Hex, Hex); HEATS] = [
     (0x0c3577, 0xd0e3ff),
 ];
 
-/// Series told apart by colour. More of them begin again, in dashes.
+/// Series that differ by colour. Further ones repeat the colours, in dashes.
 pub(crate) const SERIES: usize = 8;
 
 /// Contrast with the paper is at least 4.5 for text and 3 for lines, and neighbours in the list

@@ -57,7 +57,7 @@ pub(super) fn section(sources: &[Source<'_>]) -> Section {
             "" => what.to_owned(),
             name => format!("{what}: {name}"),
         };
-        // Tests that were planned alike are told of once.
+        // Tests with equal plans share one entry.
         let mut told: Vec<(Pairs, Vec<String>)> = Vec::new();
         for run in *runs {
             let pairs = plan(&run.plan);

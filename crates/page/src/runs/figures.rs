@@ -7,7 +7,7 @@ use super::{Source, Test, outages, spectrum};
 use crate::chart::grouped;
 use crate::{Axis, Block, Chart, DataPoint, Section, Series, Table, Tone, Unit, Verdict, sentence};
 
-/// Lines that can be told apart in one chart.
+/// Lines that can be distinguished in one chart.
 const OVERLAID_MAX: usize = 8;
 
 /// What to know of a test if nothing else.

@@ -5,7 +5,7 @@ use report::{Run, ServerPoint, server_course};
 use super::over_time::in_course;
 use crate::{Axis, Chart, DataPoint, Series, Unit};
 
-/// Servers that lines can be told apart of.
+/// Servers whose lines can be distinguished in one chart.
 const SERVERS_MAX: usize = 8;
 
 type Figure = fn(&ServerPoint) -> Option<f64>;

@@ -68,9 +68,9 @@ fn run(file: &Path, dir: &Path, width: u32) -> std::process::Output {
         .expect("Chromium starts")
 }
 
-/// Holds a page to what every page keeps, on a desktop's screen and on a phone's: nothing on the
-/// console, nothing asked for, nothing cut off, no label on another, every point of every series
-/// drawn, and what is pointed at told.
+/// Checks a page on a desktop's screen and on a phone's: nothing on the console, nothing loaded,
+/// nothing cut off, no label on another, every point of every series drawn, and a tooltip for each
+/// point.
 #[track_caller]
 pub(crate) fn holds(html: &str, charts: &[(&str, Vec<usize>)]) {
     for width in [1280, 500] {

@@ -1,9 +1,10 @@
 //! Which connection a request may take, and what that means for its reply.
 //!
 //! The seam between the worker, which every deployment shares, and where the servers are: one
-//! server or interchangeable ones ([`Direct`]), the nodes of a Redis Cluster ([`Cluster`]), or several servers that share out
-//! keys without knowing of each other ([`Ring`]). A route decides; the worker opens, sends, receives,
-//! records and recovers. What only some routes need has a default that does nothing and costs nothing.
+//! server or interchangeable ones ([`Direct`]), the nodes of a Redis Cluster ([`Cluster`]), or several servers
+//! that share out keys without knowing of each other ([`Ring`]). A route decides; the worker opens, sends,
+//! receives, records and recovers. What only some routes need has a default that does nothing and costs
+//! nothing.
 
 mod by_node;
 pub(crate) mod cluster;

@@ -33,7 +33,7 @@ fn is_meta(command: &CommandSpec) -> bool {
 /// Gives every quiet command of a sequence its opaque. Whether there are any.
 ///
 /// # Errors
-/// Replies could not be told apart, in words for the person who typed it.
+/// Replies could not be matched with their requests; the text is for the user.
 pub fn number_quiet(sequence: &mut [CommandSpec]) -> Result<bool, String> {
     let Some(last) = sequence.iter().rposition(|command| silence(command).is_some()) else {
         return Ok(false);

@@ -71,7 +71,7 @@ impl Numbered {
 }
 
 /// The part of `range` keys that is connection `connection`'s of `connections`: its first key, and how
-/// many it is. Parts are equal but for the last ones, which may be shorter; where there are more
+/// many it is. Parts are equal, except that the last ones may be shorter; where there are more
 /// connections than keys, several share one.
 #[must_use]
 pub fn slice_of(range: u64, connections: u64, connection: u64) -> (u64, u64) {

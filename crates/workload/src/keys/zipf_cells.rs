@@ -75,7 +75,7 @@ impl Cells {
         }
     }
 
-    /// Where in the cell of these bits a draw is, which the tangent has not told.
+    /// Finds the draw's position in its cell when the tangent alone does not decide it.
     #[cold]
     fn closer(&self, bits: u64, mut height: f64) -> f64 {
         let number = bits >> (u64::BITS - CELL_BITS);

@@ -2,8 +2,8 @@
 //!
 //! Owns the schedule of an open loop as data: rates over time, and how arrivals spread around
 //! them. The arithmetic of rates is in [`curve`], one worker's walk along the schedule in
-//! [`pacer`], how rates are written in [`text`]. No reply, stall or pipeline moves a schedule, and reading a clock is left to the
-//! engine.
+//! [`pacer`], how rates are written in [`text`]. No reply, stall or pipeline moves a schedule, and reading a
+//! clock is left to the engine.
 
 mod curve;
 mod pacer;

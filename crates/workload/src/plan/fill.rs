@@ -67,7 +67,7 @@ const DEPTH: u32 = 16;
 /// Bytes of one of its pipelines, if a request is not larger.
 const PIPELINE_BYTES: u64 = 1 << 20;
 
-/// What writes the keys of a plan, and what of it cannot be written without being told how.
+/// The plans that write the keys of a plan, and the keys that no plan can be derived for.
 #[derive(Debug, Default)]
 pub struct Fill {
     /// A plan for each form that keys have.
@@ -485,7 +485,7 @@ fn typed(key: &Arg) -> String {
     key.pieces.iter().map(text).collect()
 }
 
-/// The same with the number of the key in the place of any other.
+/// The argument with every number in it replaced by the number of the key.
 fn with_key(arg: &Arg) -> Arg {
     let piece = |piece: &Piece| match piece {
         Piece::Number(_) => Piece::Number(Slot::Key),

@@ -205,7 +205,7 @@ impl PlanParts {
         let bytes =
             |arg: &crate::Arg| arg.size_hint().saturating_add(arg.values().saturating_mul(largest));
         let sent = commands.flat_map(|command| &command.args).map(bytes).max().unwrap_or(0);
-        // What is filled without being told how has a value as the plan's.
+        // A fill without commands of its own writes values like the plan's.
         let filled = self.data.fill.as_ref().map_or(0, |_| largest.max(self.data.payload_bytes));
         sent.max(filled)
     }

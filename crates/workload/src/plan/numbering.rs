@@ -15,7 +15,7 @@ pub struct Numbering {
     by: DrawnBy,
     /// Numbers after which another connection's begin.
     round: u64,
-    /// Connections, where requests of each are told apart.
+    /// Connections, if each counts its own requests; otherwise 1.
     connections: u64,
     keys: u64,
     /// Requests after which all operations have had their turns, how many of them are this

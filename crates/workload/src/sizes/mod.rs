@@ -207,8 +207,8 @@ impl fmt::Display for Sizes {
 mod tests {
     use super::*;
 
-    /// Draws a million sizes and holds them to a distribution function, at sizes themselves, and to the
-    /// mean that is told.
+    /// Draws a million sizes and compares them with a distribution function, at sizes themselves, and with
+    /// the stated mean.
     pub(super) fn follows(text: &str, cdf: impl Fn(f64) -> f64) {
         const DRAWS: u64 = 1_000_000;
         let draws = text.parse::<Sizes>().unwrap().draws();

@@ -1,5 +1,5 @@
-//! Hash modulo count, which libmemcached does unless told otherwise: simple, and nearly every key moves
-//! when a server comes or goes.
+//! Hash modulo count, libmemcached's default: simple, and nearly every key moves when a server comes or
+//! goes.
 
 /// The server of a key: Jenkins's one-at-a-time hash. libmemcached adds bytes as the signed characters
 /// that they are on most machines.

@@ -1,4 +1,4 @@
-//! What spymemcached does unless told otherwise: Java's hash of the key modulo the count of servers.
+//! spymemcached's default: Java's hash of the key modulo the count of servers.
 
 /// The server of a key: the hash of its characters, which are bytes here, as a number without a sign.
 #[inline]
