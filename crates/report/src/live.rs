@@ -78,10 +78,10 @@ pub fn progress_line(progress: &Progress, whose: Persona, columns: Option<usize>
             // Figures have room to grow, so that none moves while it is read.
             let (now, more) = (now(progress), more(progress));
             let means = format!(
-                "(overall: {:>8.0}) avg_msec={:>7.3} (overall: {:>7.3})",
+                "(overall: {:>8.0}) avg_msec={:>7} (overall: {:>7})",
                 figure(progress.overall_rps),
-                figure(progress.interval_avg_msec),
-                figure(progress.overall_avg_msec),
+                msec(progress.interval_avg_msec),
+                msec(progress.overall_avg_msec),
             );
             let whole = format!("{title}{now} {means} {done} {more}");
             if whole.chars().count() <= room {
@@ -113,9 +113,9 @@ fn now(progress: &Progress) -> String {
 fn more(progress: &Progress) -> String {
     let behind = progress.behind.map_or(String::new(), |count| format!(" behind={count}"));
     format!(
-        "p50={:>7.3} p99={:>8.3} msec{behind} errors={}{}",
-        figure(progress.interval_p50_msec),
-        figure(progress.interval_p99_msec),
+        "p50={:>7} p99={:>8} msec{behind} errors={}{}",
+        msec(progress.interval_p50_msec),
+        msec(progress.interval_p99_msec),
         progress.errors,
         outlook(progress),
     )
@@ -124,8 +124,8 @@ fn more(progress: &Progress) -> String {
 /// `p99=   1.203 msec behind=0 errors=0 [45 %]`.
 fn least(progress: &Progress) -> String {
     format!(
-        "p99={:>8.3} msec behind={} errors={}{}",
-        figure(progress.interval_p99_msec),
+        "p99={:>8} msec behind={} errors={}{}",
+        msec(progress.interval_p99_msec),
         progress.behind.unwrap_or_default(),
         progress.errors,
         outlook(&Progress { time_left_s: None, ..progress.clone() }),
@@ -138,21 +138,28 @@ pub fn progress_row(progress: &Progress, at: &str) -> String {
     let warming = if progress.warming_up { " (warming up)" } else { "" };
     let behind = progress.behind.map_or(String::new(), |count| format!(", behind {count}"));
     let wanted = finite(progress.wanted_rps).map_or(String::new(), |rps| format!(" of {rps:.0}"));
+    // Rows may come several times a second.
+    let elapsed = format!("{:.1}", figure(Some(progress.elapsed_s)));
     format!(
-        "{at} {}{warming}: {:.0} s, {:.0}{wanted} requests/s, p50 {:.3} ms, p99 {:.3} ms, max {:.3} \
-         ms, errors {}{behind}",
+        "{at} {}{warming}: {} s, {:.0}{wanted} requests/s, p50 {} ms, p99 {} ms, max {} ms, \
+         errors {}{behind}",
         escape(&progress.title),
-        figure(Some(progress.elapsed_s)),
+        elapsed.trim_end_matches(".0"),
         figure(progress.interval_rps),
-        figure(progress.interval_p50_msec),
-        figure(progress.interval_p99_msec),
-        figure(progress.interval_max_msec),
+        msec(progress.interval_p50_msec),
+        msec(progress.interval_p99_msec),
+        msec(progress.interval_max_msec),
         progress.errors,
     )
 }
 
 fn figure(value: Option<f64>) -> f64 {
     finite(value).unwrap_or_default()
+}
+
+/// A latency, where there was a reply.
+fn msec(value: Option<f64>) -> String {
+    finite(value).map_or("-".to_owned(), |msec| format!("{msec:.3}"))
 }
 
 /// What blanks a line of so many characters and returns to its start: at least one space, as
@@ -232,6 +239,25 @@ mod tests {
         assert_eq!(ours(&progress()), format!("{OURS} 12345 requests {MORE}"));
         let timed = Progress { timed: true, errors: 7, ..progress() };
         assert_eq!(ours(&timed), format!("{OURS} 1.3 seconds {}7", MORE.trim_end_matches('0')));
+    }
+
+    #[test]
+    fn without_a_reply_there_is_no_latency() {
+        let silent = Progress {
+            interval_rps: Some(0.0),
+            interval_avg_msec: None,
+            interval_p50_msec: None,
+            interval_p99_msec: None,
+            interval_max_msec: None,
+            ..progress()
+        };
+        let row = "12:00:00 SET: 1.3 s, 0 requests/s, p50 - ms, p99 - ms, max - ms, errors 0";
+        assert_eq!(progress_row(&silent, "12:00:00"), row);
+        let line = ours(&silent);
+        assert!(line.contains(" p50=      - p99=       - msec "), "{line}");
+        assert!(!line.contains("0.000"), "{line}");
+        let whole = Progress { elapsed_s: 2.0, ..silent };
+        assert!(progress_row(&whole, "12:00:00").contains(": 2 s, 0 "));
     }
 
     #[test]

@@ -73,6 +73,9 @@ pub(super) trait ByNode: Route {
         true
     }
 
+    /// A request that was sent before is about to be sent again.
+    fn take_up(&mut self, _request: &mut Request<Self::Mark>) {}
+
     /// Writes the commands of a request that goes to this node behind what is sent with it. Their bytes
     /// are counted for their commands, if there is a recorder for that.
     fn write(
@@ -90,8 +93,8 @@ pub(super) struct Shared<M> {
     pub(super) queues: NodeQueues<M>,
     /// Commands that may be in flight on all connections.
     pub(super) in_flight_max: u64,
-    /// Commands under way that wait until they are sent again: they leave their room to others, as what
-    /// waits for a node that is gone does.
+    /// Commands under way that wait until they are sent again, for their time or for a connection: they leave
+    /// their room to others, as what waits for a node that is gone does.
     pub(super) set_aside: u64,
     /// There are fewer connections to fill than nodes to reach.
     scarce: bool,
@@ -325,7 +328,10 @@ fn send_pipeline<E: Engine, P: Protocol, R: ByNode>(
             }
             *in_flight += commands;
         }
-        let Some(request) = route.shared_mut().queues.pop(lane) else { break };
+        let Some(mut request) = route.shared_mut().queues.pop(lane) else { break };
+        if !is_new {
+            route.take_up(&mut request);
+        }
         let counted = if by_operation { Some(&mut *recorder) } else { None };
         route.write(&request, lane.node, (batch, &steps.kept), counted, &mut out);
         measured |= request.measured;

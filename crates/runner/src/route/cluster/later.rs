@@ -10,23 +10,19 @@ pub(super) struct Later {
     /// By when the wait ends, and by how many were put here before.
     waits: BTreeMap<(u64, u64), ClusterRequest>,
     put: u64,
-    /// Commands of all of them.
-    commands: u64,
 }
 
 impl Later {
     /// Puts a request here until this time.
     pub(super) fn put(&mut self, until_ns: u64, request: ClusterRequest) {
         self.put += 1;
-        self.commands += u64::from(request.left);
         self.waits.insert((until_ns, self.put), request);
     }
 
     /// Takes the first one whose wait has ended.
     pub(super) fn take_ended(&mut self, now_ns: u64) -> Option<ClusterRequest> {
-        let (_, request) = self.ended(now_ns).then(|| self.waits.pop_first()).flatten()?;
-        self.commands -= u64::from(request.left);
-        Some(request)
+        let first = self.ended(now_ns).then(|| self.waits.pop_first());
+        first.flatten().map(|(_, request)| request)
     }
 
     /// Takes all that this holds of.
@@ -42,7 +38,6 @@ impl Later {
             }
             !is_meant
         });
-        self.commands -= taken.iter().map(|request| u64::from(request.left)).sum::<u64>();
         taken
     }
 
@@ -65,10 +60,5 @@ impl Later {
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &ClusterRequest> {
         self.waits.values()
-    }
-
-    /// Commands of all of them.
-    pub(super) fn commands(&self) -> u64 {
-        self.commands
     }
 }

@@ -75,6 +75,8 @@ pub(crate) struct Mark {
     asking: bool,
     /// One more than the last command before which the reply to `ASKING` came; 0 before.
     asked: u32,
+    /// Set aside until it is sent again.
+    aside: bool,
 }
 
 impl Mark {
@@ -90,6 +92,7 @@ impl Mark {
             read_only: false,
             asking: false,
             asked: 0,
+            aside: false,
         }
     }
 
@@ -222,9 +225,10 @@ impl<'r> Cluster<'r> {
     }
 
     /// Puts a request that a node turned away off until this time.
-    fn put_off(&mut self, until_ns: u64, request: ClusterRequest) {
+    fn put_off(&mut self, until_ns: u64, mut request: ClusterRequest) {
+        request.mark.aside = true;
+        self.shared.set_aside += u64::from(request.left);
         self.later.put(until_ns, request);
-        self.shared.set_aside = self.later.commands();
     }
 
     /// The number that all workers know a node by.

@@ -7,6 +7,7 @@ use wire::Protocol;
 
 use super::{ClusterRequest, ClusterWorker, balance, know_nodes, redirect};
 use crate::request::Abandoned;
+use crate::route::by_node::ByNode as _;
 
 /// How long after its end a run by time goes on sending what was turned away.
 const SEND_AGAIN_MAX_NS: u64 = 2_000_000_000;
@@ -43,15 +44,14 @@ pub(super) fn drop_overdue<E: Engine, P: Protocol>(
             dropped.extend(route.shared.queues.take(node, overdue).into_iter().map(|r| (node, r)));
         }
     }
-    let late = route.later.take(overdue);
-    route.shared.set_aside = route.later.commands();
-    for request in late {
+    for request in route.later.take(overdue) {
         dropped.push((route.map.route(request.mark.slot, request.mark.read_only), request));
     }
     let now_ns = worker.engine.now_ns();
-    for (node, request) in &dropped {
+    for (node, request) in &mut dropped {
         let commands = u64::from(request.left);
         worker.in_flight -= commands;
+        worker.route.take_up(request);
         worker.steps.forget(request.progress);
         if request.measured {
             worker.route.tally(*node).unanswered += commands;

@@ -142,5 +142,4 @@ pub(super) fn send_again<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, 
         let node = route.map.route(request.mark.slot, request.mark.read_only);
         route.shared.queues.push_again(request.mark.lane(node), request);
     }
-    route.shared.set_aside = route.later.commands();
 }

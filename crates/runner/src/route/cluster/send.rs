@@ -63,6 +63,13 @@ impl ByNode for Cluster<'_> {
     }
 
     #[inline]
+    fn take_up(&mut self, request: &mut ClusterRequest) {
+        if std::mem::take(&mut request.mark.aside) {
+            self.shared.set_aside -= u64::from(request.left);
+        }
+    }
+
+    #[inline]
     fn write(
         &mut self,
         request: &ClusterRequest,
