@@ -148,7 +148,7 @@ impl<'p> Live<'p> {
         }
         let (since_ns, requests) = (rows.since_ns, rows.requests);
         let from_ns = snapshot.elapsed_ns.saturating_sub(since_ns);
-        if requests == 0 && matches!(self.plan.stop, Stop::AfterNs(ns) if from_ns >= ns) {
+        if requests == 0 && matches!(self.plan.load.stop, Stop::AfterNs(ns) if from_ns >= ns) {
             return; // Nothing was due any more.
         }
         let recent = std::mem::replace(&mut rows.recent, Latency::new(2));

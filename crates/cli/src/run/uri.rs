@@ -66,7 +66,7 @@ pub(super) fn parse(text: &str) -> Result<Parsed, String> {
     } else {
         Some(url.path().trim_matches('/').to_owned()).filter(|db| !db.is_empty())
     };
-    let db = db.map(|db| db.parse().map_err(|_| format!("-u: {db:?} is not a database number")));
+    let db = db.map(|db| db.parse().map_err(|_| NO_DATABASE.to_owned()));
     let endpoint = if unix {
         if url.host().is_some_and(|h| h.to_string() != "localhost") {
             return Err(
@@ -80,6 +80,10 @@ pub(super) fn parse(text: &str) -> Result<Parsed, String> {
     let port = url.port();
     Ok(Parsed { endpoint, port, tls, memcache, user, password, db: db.transpose()? })
 }
+
+/// Not quoted: with a slash too few or too many, the login stands there.
+const NO_DATABASE: &str =
+    "-u: a path that is not a database number; expected redis://[[user]:password@]host[:port][/db]";
 
 fn host(url: &Url) -> Result<String, String> {
     Ok(match url.host() {
@@ -141,6 +145,25 @@ mod tests {
         assert_eq!(got.user.as_deref(), Some("us@er"));
         assert_eq!(got.password.as_deref(), Some("p:ss/w"));
         assert_eq!(got.db, Some(3));
+    }
+
+    #[test]
+    fn a_login_in_the_wrong_place_is_not_quoted() {
+        let texts = [
+            "redis:/:hunter2@h:1",
+            "redis:///:hunter2@h",
+            "redis://h/:hunter2@x",
+            "redis:hunter2@h:1",
+        ];
+        for text in
+            texts.into_iter().chain(["rediss:/hunter2@h", "redis-sentinel://h/name/hunter2@x"])
+        {
+            let why = parse(text).unwrap_err();
+            assert!(
+                !why.contains("hunter2") && why.contains("not a database number"),
+                "{text}: {why}"
+            );
+        }
     }
 
     #[test]

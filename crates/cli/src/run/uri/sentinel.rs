@@ -24,7 +24,7 @@ pub(super) fn parse(rest: &str) -> Result<Parsed, String> {
     let (user, password, hosts) = login(authority)?;
     let (name, db) = match path.trim_end_matches('/').split_once('/') {
         Some((name, db)) => {
-            let fault = || format!("-u: {db:?} is not a database number");
+            let fault = || "-u: what follows the name is not a database number".to_owned();
             (name, Some(db.parse().map_err(|_| fault())?))
         }
         None => (path.trim_end_matches('/'), None),
