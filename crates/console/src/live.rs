@@ -57,7 +57,7 @@ impl<'p> Live<'p> {
     /// A live line for test `test_index` (from 1) of `test_count`, if one is wanted and if standard
     /// output is a terminal.
     pub fn new(plan: &'p Plan, test_index: u32, test_count: u32, wanted: Option<Persona>) -> Self {
-        let wording = wanted.unwrap_or(Persona::Ours);
+        let wording = wanted.unwrap_or(report::KEYSTORM);
         // Of several shares one may show it: under a launcher they all write to one terminal.
         let first = plan.load.shard.index == 1;
         let shown = (wanted.is_some() && first && io::stdout().is_terminal() && !bar::is_shown())
@@ -123,7 +123,7 @@ impl<'p> Live<'p> {
 
     /// What an interval is worth saying of, beside the line that moves.
     fn events(&mut self, snapshot: &Snapshot<'_>) {
-        if self.wording != Persona::Ours || (self.shown.is_none() && self.rows.is_none()) {
+        if self.wording.is_peer() || (self.shown.is_none() && self.rows.is_none()) {
             return;
         }
         if !snapshot.warming_up {
@@ -220,7 +220,7 @@ impl<'p> Live<'p> {
 
     /// Whether it is time for another line. The first comes as soon as there is something to say.
     fn is_due(&self, snapshot: &Snapshot<'_>) -> bool {
-        self.wording != Persona::Ours
+        self.wording.is_peer()
             || self.shown == Some(0)
             || snapshot.elapsed_ns.is_multiple_of(OURS_EVERY_NS)
             || self.since_ns >= OURS_EVERY_NS

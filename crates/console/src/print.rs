@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
 use measure::Ending;
-use report::{Format, Gathering, Persona, Repeats, Run, Summary};
+use report::{Format, Gathering, NodeNames, Persona, Repeats, Run, Summary};
 use workload::quantity::{counted, noun};
 use workload::{ReadFrom, Target};
 
@@ -89,7 +89,7 @@ impl<'a> Printer<'a> {
                 aside::say(aside::as_error(&why))?;
             }
             // Who goes along with the run has said so.
-            Some(_) | None if matches!(self.persona, Persona::Memtier | Persona::RpcPerf) => {}
+            Some(_) | None if !self.persona.mentions_shortfall => {}
             Some(why) => aside::say(format_args!("{}: {why}", summary.title))?,
             None => {}
         }
@@ -148,40 +148,28 @@ pub fn cluster_nodes(
     }
     let read_from = target.cluster.unwrap_or_default().read_from;
     let of = |master| server.nodes.iter().filter(move |node| node.master == master);
-    let (roles, listed): (_, Vec<_>) = match (persona, read_from) {
-        (Persona::Valkey, ReadFrom::Replicas) => ("replica", of(false).collect()),
-        (Persona::Valkey, ReadFrom::All | ReadFrom::Nearest) => {
+    let (roles, listed): (_, Vec<_>) = match (persona.nodes, read_from) {
+        (NodeNames::PrimariesAndReplicas, ReadFrom::Replicas) => ("replica", of(false).collect()),
+        (NodeNames::PrimariesAndReplicas, ReadFrom::All | ReadFrom::Nearest) => {
             ("cluster", of(true).chain(of(false)).collect())
         }
-        (Persona::Valkey, ReadFrom::Masters) => ("primary", of(true).collect()),
-        (
-            Persona::Ours | Persona::Redis | Persona::Memtier | Persona::Ycsb | Persona::RpcPerf,
-            _,
-        ) => ("master", of(true).collect()),
+        (NodeNames::PrimariesAndReplicas, ReadFrom::Masters) => ("primary", of(true).collect()),
+        (NodeNames::Masters, _) => ("master", of(true).collect()),
     };
-    if server.nodes.is_empty() || (persona == Persona::Ours && format == "quiet") {
+    if server.nodes.is_empty() || (!persona.is_peer() && format == "quiet") {
         return String::new();
     }
-    let nodes = match persona {
-        Persona::Ours => noun(listed.len() as u64, "node"),
-        Persona::Redis | Persona::Valkey | Persona::Memtier | Persona::Ycsb | Persona::RpcPerf => {
-            "nodes".to_owned()
-        }
+    let nodes = match persona.is_peer() {
+        false => noun(listed.len() as u64, "node"),
+        true => "nodes".to_owned(),
     };
     let mut text = format!("Cluster has {} {roles} {nodes}:\n\n", listed.len());
     for (number, node) in listed.into_iter().enumerate() {
         let name = report::escape(format!("{} {}", node.id, node.name));
-        text += &match (persona, node.master) {
-            (Persona::Valkey, true) => format!("Node {number}(Primary): {name}\n"),
-            (Persona::Valkey, false) => format!("Node {number}(Replica): {name}\n"),
-            (
-                Persona::Ours
-                | Persona::Redis
-                | Persona::Memtier
-                | Persona::Ycsb
-                | Persona::RpcPerf,
-                _,
-            ) => {
+        text += &match (persona.nodes, node.master) {
+            (NodeNames::PrimariesAndReplicas, true) => format!("Node {number}(Primary): {name}\n"),
+            (NodeNames::PrimariesAndReplicas, false) => format!("Node {number}(Replica): {name}\n"),
+            (NodeNames::Masters, _) => {
                 format!("Master {number}: {name}\n")
             }
         };

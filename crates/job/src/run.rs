@@ -4,7 +4,6 @@ use std::time::SystemTime;
 
 use fleet::{On, OnLoss};
 use host::Questions;
-use report::Persona;
 use workload::Plan;
 
 use crate::Output;
@@ -49,9 +48,7 @@ impl Job {
         match self.output.options.persona {
             _ if self.server_clock || self.probe.is_some() => Questions::All,
             _ if self.output.tells_of_servers() => Questions::All,
-            Persona::Ours => Questions::All,
-            Persona::Redis | Persona::Valkey => Questions::Settings,
-            Persona::Memtier | Persona::Ycsb | Persona::RpcPerf => Questions::None,
+            persona => persona.questions,
         }
     }
 }

@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Result, bail};
 use measure::Ending;
-use report::{Persona, Run, Summary};
+use report::{Run, Summary};
 use workload::{CommandSpec, Data, Load, Plan, PlanParts, quantity};
 
 use crate::rig::{Rig, With};
@@ -122,7 +122,7 @@ pub(crate) fn prepare(rig: &Rig<'_>, plan: &Plan) -> Result<()> {
 
 /// Carries out a plan that writes; `None` if somebody interrupted it.
 fn written(rig: &Rig<'_>, plan: &Plan, what: &str) -> Result<Option<Run>> {
-    let mut live = Live::new(plan, 1, 1, Some(Persona::Ours));
+    let mut live = Live::new(plan, 1, 1, Some(report::KEYSTORM));
     let run = rig.run_without_probe(plan, With::default(), &mut live)?;
     live.clear();
     match &run.measurement.ending {

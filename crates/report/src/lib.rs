@@ -66,7 +66,9 @@ pub use moments::{Moment, WorstMoments};
 pub use openmetrics::{OPENMETRICS_TYPE, Seen, TestState, openmetrics};
 pub use operations::{CommandFigures, OperationFigures};
 pub use outages::server_name;
-pub use persona::Persona;
+pub use persona::{
+    KEYSTORM, NodeNames, Persona, ProgressFigures, REDIS_BENCHMARK, VALKEY_BENCHMARK,
+};
 pub use probe::Probe;
 pub use quantity::{msec, msec_at_most};
 pub use record::{Growth, Loaded, Record, RecordError};

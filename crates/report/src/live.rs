@@ -4,7 +4,7 @@
 //! to print it, where, and whether anybody is watching is left to the caller: there is no terminal
 //! and no clock here.
 
-use crate::{Persona, escape};
+use crate::{Persona, ProgressFigures, escape};
 
 /// How far a run is. A figure that is not known, or not finite, prints as 0 or not at all.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -71,10 +71,10 @@ pub fn progress_line(progress: &Progress, whose: Persona, columns: Option<usize>
     } else {
         format!("{} requests", progress.requests)
     };
-    let line = match whose {
-        Persona::Redis | Persona::Memtier | Persona::Ycsb | Persona::RpcPerf => title + &means,
-        Persona::Valkey => format!("{title}{means} {done}"),
-        Persona::Ours => {
+    let line = match whose.progress {
+        ProgressFigures::Means => title + &means,
+        ProgressFigures::MeansAndDone => format!("{title}{means} {done}"),
+        ProgressFigures::All => {
             // Figures have room to grow, so that none moves while it is read.
             let (now, more) = (now(progress), more(progress));
             let means = format!(
@@ -221,17 +221,17 @@ mod tests {
     const MORE: &str = "p50=  0.700 p99=   1.203 msec errors=0";
 
     fn ours(progress: &Progress) -> String {
-        progress_line(progress, Persona::Ours, None)
+        progress_line(progress, crate::KEYSTORM, None)
     }
 
     #[test]
     fn the_line_of_a_peer_is_its_own() {
         let of = |progress: &Progress, whose| progress_line(progress, whose, None);
-        assert_eq!(of(&progress(), Persona::Redis), PEER);
-        assert_eq!(of(&progress(), Persona::Valkey), format!("{PEER} 12345 requests"));
+        assert_eq!(of(&progress(), crate::REDIS_BENCHMARK), PEER);
+        assert_eq!(of(&progress(), crate::VALKEY_BENCHMARK), format!("{PEER} 12345 requests"));
         let timed = Progress { timed: true, warming_up: true, ..progress() };
-        assert_eq!(of(&timed, Persona::Valkey), format!("Warming up {PEER} 1.3 seconds"));
-        assert_eq!(progress_line(&timed, Persona::Redis, Some(21)), "Warming up SET: rps=");
+        assert_eq!(of(&timed, crate::VALKEY_BENCHMARK), format!("Warming up {PEER} 1.3 seconds"));
+        assert_eq!(progress_line(&timed, crate::REDIS_BENCHMARK, Some(21)), "Warming up SET: rps=");
     }
 
     #[test]
@@ -279,14 +279,14 @@ mod tests {
     #[test]
     fn what_is_wanted_and_what_is_behind_stand_beside_what_is_achieved() {
         let open = Progress { wanted_rps: Some(50_000.0), behind: Some(8_421), ..progress() };
-        let line = progress_line(&open, Persona::Ours, Some(80));
+        let line = progress_line(&open, crate::KEYSTORM, Some(80));
         assert_eq!(
             line,
             "SET: rps=   41579 of 50000 p50=  0.700 p99=   1.203 msec behind=8421 errors=0"
         );
         let share_done = Some(0.5);
         let narrow = Progress { share_done, time_left_s: Some(9.0), ..open.clone() };
-        let line = progress_line(&narrow, Persona::Ours, Some(80));
+        let line = progress_line(&narrow, crate::KEYSTORM, Some(80));
         let told = "SET: rps=   41579 of 50000 p99=   1.203 msec behind=8421 errors=0 [50 %]";
         assert_eq!(line, told);
         let row = progress_row(&Progress { interval_max_msec: Some(9.5), ..open }, "14:03:22");
@@ -316,13 +316,13 @@ mod tests {
         let share_done = Some(0.5);
         let title = "set user:__rand_int__ ".repeat(9);
         let long = Progress { title, share_done, ..progress() };
-        let line = progress_line(&long, Persona::Ours, Some(80));
+        let line = progress_line(&long, crate::KEYSTORM, Some(80));
         assert_eq!(line.chars().count(), 79, "{line}");
         assert!(line.starts_with("set user:__rand_int: "), "{line}");
         assert!(line.ends_with(&format!(": rps=   41579 {MORE} [50 %]")), "{line}");
-        let short = progress_line(&progress(), Persona::Ours, Some(80));
+        let short = progress_line(&progress(), crate::KEYSTORM, Some(80));
         assert_eq!(short, format!("SET: rps=   41579 {MORE}"));
-        assert_eq!(progress_line(&long, Persona::Ours, Some(12)), "set user: r");
+        assert_eq!(progress_line(&long, crate::KEYSTORM, Some(12)), "set user: r");
     }
 
     #[test]

@@ -1,41 +1,91 @@
-//! By whose name a report is written: ours, or that of a tool whose place we take.
+//! Whose ways a report keeps, as data: keystorm's own, or those of a tool whose place it takes.
+//!
+//! The maker of a job sets it. The crate of another tool brings its own; redis-benchmark's and
+//! valkey-benchmark's stand here with their layouts.
 
-/// Whose ways a run keeps.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Persona {
-    /// Our own.
-    #[default]
-    Ours,
-    /// Those of `redis-benchmark`: what it would not print is not printed.
-    Redis,
-    /// Those of `valkey-benchmark`: what `valkey-benchmark` would not print is not printed.
-    Valkey,
-    /// Those of `memtier_benchmark`: what `memtier_benchmark` would not print is not printed.
-    Memtier,
-    /// Those of YCSB: what YCSB would not print is not printed.
-    Ycsb,
-    /// Those of `rpc-perf`: what `rpc-perf` would not print is not printed.
-    RpcPerf,
+use host::Questions;
+
+/// What differs in reports and on standard error by the tool that was called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Persona {
+    /// The name that the program goes by.
+    pub program: &'static str,
+    /// Whether it is another tool's: what that tool does not print is not printed.
+    pub imitates: bool,
+    /// What the nodes of a cluster are called.
+    pub nodes: NodeNames,
+    /// What stands in the line that moves while a test runs.
+    pub progress: ProgressFigures,
+    /// What the tool asks of a server beside its load.
+    pub questions: Questions,
+    /// Whether a test that fell short is mentioned on standard error; otherwise the tool's own monitor does.
+    pub mentions_shortfall: bool,
+    /// Whether the suite is redis-benchmark's, without the tests that valkey-benchmark has added.
+    pub suite_of_redis: bool,
+}
+
+/// What the nodes of a cluster are called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NodeNames {
+    /// Masters; replicas are not listed.
+    Masters,
+    /// Primaries and replicas, by which of them the reads go to.
+    PrimariesAndReplicas,
+}
+
+/// What stands in the line that moves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProgressFigures {
+    /// Rate and mean latency.
+    Means,
+    /// Those, and how much has been done.
+    MeansAndDone,
+    /// Those, percentiles, what is behind the schedule, errors, and the time left.
+    All,
+}
+
+/// keystorm itself.
+pub const KEYSTORM: Persona = Persona {
+    program: "keystorm",
+    imitates: false,
+    nodes: NodeNames::Masters,
+    progress: ProgressFigures::All,
+    questions: Questions::All,
+    mentions_shortfall: true,
+    suite_of_redis: false,
+};
+
+/// redis-benchmark.
+pub const REDIS_BENCHMARK: Persona = Persona {
+    program: "redis-benchmark",
+    imitates: true,
+    nodes: NodeNames::Masters,
+    progress: ProgressFigures::Means,
+    questions: Questions::Settings,
+    mentions_shortfall: true,
+    suite_of_redis: true,
+};
+
+/// valkey-benchmark.
+pub const VALKEY_BENCHMARK: Persona = Persona {
+    program: "valkey-benchmark",
+    nodes: NodeNames::PrimariesAndReplicas,
+    progress: ProgressFigures::MeansAndDone,
+    suite_of_redis: false,
+    ..REDIS_BENCHMARK
+};
+
+impl Default for Persona {
+    fn default() -> Self {
+        KEYSTORM
+    }
 }
 
 impl Persona {
-    /// The name that the program goes by.
-    #[must_use]
-    pub fn program(self) -> &'static str {
-        match self {
-            Self::Ours => "keystorm",
-            Self::Redis => "redis-benchmark",
-            Self::Valkey => "valkey-benchmark",
-            Self::Memtier => "memtier_benchmark",
-            Self::Ycsb => "ycsb",
-            Self::RpcPerf => "rpc-perf",
-        }
-    }
-
-    /// Whether it is another tool's place that we take.
+    /// Whether it is another tool's place that keystorm takes.
     #[must_use]
     pub fn is_peer(self) -> bool {
-        self != Self::Ours
+        self.imitates
     }
 
     /// The word before a warning on standard error.

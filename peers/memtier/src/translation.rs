@@ -4,8 +4,8 @@
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use report::Persona;
 use report::memtier::Style;
+use report::{NodeNames, Persona, ProgressFigures};
 use workload::{Plan, PlanParts, Verify};
 
 use super::address;
@@ -20,8 +20,19 @@ use super::verification;
 use super::waiting::Waiting;
 use cli::own;
 use cli::run::Typed;
-use host::affinity;
+use host::{Questions, affinity};
 use job::{Intent, Job, ToolMessage, UsageError, VerdictTo};
+
+/// What differs by this name.
+const PERSONA: Persona = Persona {
+    program: "memtier_benchmark",
+    imitates: true,
+    nodes: NodeNames::Masters,
+    progress: ProgressFigures::Means,
+    questions: Questions::None,
+    mentions_shortfall: false,
+    suite_of_redis: false,
+};
 
 /// Ours that is no option of keystorm's own command line.
 const VERDICT: &str = "--verdict";
@@ -129,7 +140,7 @@ pub(super) fn job(options: &Options, ours: &[String]) -> Result<Job, Fault> {
     }
     let output = &mut job.output;
     own::check_output(output).map_err(check_error)?;
-    output.options.persona = Persona::Memtier;
+    output.options.persona = PERSONA;
     (output.options.verdict, output.options.suite) = (false, false);
     output.verdict = verdict.unwrap_or(VerdictTo::Nowhere);
     (output.live, output.format) = (None, "memtier");

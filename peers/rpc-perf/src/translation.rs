@@ -4,7 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use report::Persona;
+use host::Questions;
+use report::{NodeNames, Persona, ProgressFigures};
 use workload::{Endpoint, PlanParts, Target};
 
 use super::config::{Config, Protocol};
@@ -15,6 +16,17 @@ use super::words::Words;
 use cli::own;
 use cli::run::{Typed, verdict_place};
 use job::{Job, UsageError};
+
+/// What differs by this name.
+const PERSONA: Persona = Persona {
+    program: "rpc-perf",
+    imitates: true,
+    nodes: NodeNames::Masters,
+    progress: ProgressFigures::Means,
+    questions: Questions::None,
+    mentions_shortfall: false,
+    suite_of_redis: false,
+};
 
 /// How long a run goes on before its first window, in seconds.
 const BEFORE_S: u64 = 1;
@@ -38,9 +50,9 @@ pub(super) fn job(config: &Config, words: &Words) -> Result<Job, Fault> {
     job.plans = vec![plan];
     let output = &mut job.output;
     own::check_output(output).map_err(rule)?;
-    output.options.persona = Persona::RpcPerf;
+    output.options.persona = PERSONA;
     (output.options.verdict, output.options.suite) = (false, false);
-    output.verdict = verdict_place(Persona::RpcPerf, false, words.verdict.clone());
+    output.verdict = verdict_place(PERSONA, false, words.verdict.clone());
     (output.live, output.format) = (None, "rpc-perf");
     output.reports = Some(Arc::new(reports));
     job.notes.clear();

@@ -21,9 +21,23 @@ mod workloads;
 
 use std::ffi::OsString;
 
+use host::Questions;
+use report::{NodeNames, Persona, ProgressFigures};
+
 use arguments::Read;
 use cli::equal::in_own_words;
 use job::{FrontEnd, Intent, UsageError};
+
+/// What differs by this name.
+const PERSONA: Persona = Persona {
+    program: "ycsb",
+    imitates: true,
+    nodes: NodeNames::Masters,
+    progress: ProgressFigures::Means,
+    questions: Questions::None,
+    mentions_shortfall: true,
+    suite_of_redis: false,
+};
 
 /// The command line of this tool.
 pub struct YcsbFront;

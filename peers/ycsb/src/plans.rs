@@ -12,7 +12,7 @@ use workload::{
 use super::arguments::{Arguments, Binding, Phase};
 use super::properties::Properties;
 use super::workload::{CoreWorkload, Kind};
-use super::{known, results};
+use super::{PERSONA, known, results};
 use cli::run::Typed;
 use job::{Job, UsageError};
 
@@ -40,7 +40,7 @@ pub(super) fn job(arguments: &Arguments) -> Result<Job, UsageError> {
     let amount = Amount::of(properties, arguments.phase).map_err(UsageError)?;
     let words = words(arguments, &amount).map_err(UsageError)?;
     let typed = match Typed::read("ycsb", |command| command, words)? {
-        Ok(typed) => typed,
+        Ok(typed) => typed.in_place_of(PERSONA),
         Err(intent) => return Err(UsageError(said(intent))),
     };
     let mut job = typed.job_of_peer()?;

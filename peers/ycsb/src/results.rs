@@ -5,15 +5,15 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use report::ycsb::{ByStatus, Exporter, Interval, Kind, Percentile, Series, Ycsb, YcsbOptions};
-use report::{Format, FormatOptions, Persona};
+use report::{Format, FormatOptions};
 use runner::INTERVAL_NS;
 use workload::Plan;
 
-use super::advice;
 use super::arguments::Arguments;
 use super::properties::Properties;
 use super::raw::RawOutput;
 use super::status::Status;
+use super::{PERSONA, advice};
 use cli::own;
 use cli::run::verdict_place;
 use job::{Job, RunMonitor, ToolOutput};
@@ -138,7 +138,7 @@ pub(super) fn complete(
     output.options = FormatOptions { suite: false, ..output.options };
     output.live = None;
     if let Some(place) = &arguments.verdict {
-        output.verdict = verdict_place(Persona::Ycsb, false, Some(place.clone()));
+        output.verdict = verdict_place(PERSONA, false, Some(place.clone()));
     }
     output.to = properties.get("exportfile").filter(|path| !path.is_empty()).map(PathBuf::from);
     Ok(())

@@ -138,6 +138,12 @@ impl Typed {
         }
     }
 
+    /// The same in the place of another tool.
+    #[must_use]
+    pub fn in_place_of(self, persona: Persona) -> Self {
+        Self { persona, ..self }
+    }
+
     fn options(&self) -> Result<Options, UsageError> {
         let options = Options::from_arg_matches(&self.matches);
         options.map_err(|error| explained(error, &self.command))

@@ -99,7 +99,7 @@ pub(super) fn job(
             randomised: base.data.keys.range.is_some(),
             functions: options.data.num_functions,
             fcall_keys: options.data.num_keys_in_fcall,
-            redis_zadd: persona == Persona::Redis,
+            redis_zadd: persona.suite_of_redis,
             cluster: options.server.cluster,
         };
         let tests = chosen(options.data.tests.as_deref(), persona)?;
@@ -179,7 +179,9 @@ fn notes(options: &Options, persona: Persona) -> Vec<String> {
     let warning = persona.warning();
     if options.exit_on_error {
         let why = match persona {
-            Persona::Ours => "An error reply ends the run unless --on-error count says otherwise.",
+            _ if !persona.is_peer() => {
+                "An error reply ends the run unless --on-error count says otherwise."
+            }
             _ => "We now immediately exit on error to avoid false results.",
         };
         notes.push(format!("{warning}: -e option has no effect. {why}"));
@@ -294,7 +296,7 @@ fn base(
         (None, requests, _) => Stop::Requests(requests.unwrap_or(REQUESTS_DEFAULT)),
     };
     // By the name of a peer a lost connection ends the run, as it does there.
-    let ours = persona == Persona::Ours;
+    let ours = !persona.is_peer();
     // One that was started for the run does not come back.
     let returns = !matches!(target.endpoint, Endpoint::Spawned { .. });
     let by_time = matches!(stop, Stop::AfterNs(_)) && ours && returns;
@@ -362,7 +364,7 @@ fn base(
 /// The tests that `-t` names, in the order of the suite.
 fn chosen(tests: Option<&str>, persona: Persona) -> Result<Vec<&'static SuiteTest>, String> {
     let Some(tests) = tests else {
-        let has = |t: &SuiteTest| persona != Persona::Redis || t.origin == Origin::Redis;
+        let has = |t: &SuiteTest| !persona.suite_of_redis || t.origin == Origin::Redis;
         let by_default = |t: &&SuiteTest| t.by_default && has(t);
         return Ok(SUITE.iter().filter(by_default).collect());
     };

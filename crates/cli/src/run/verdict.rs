@@ -21,17 +21,19 @@ pub fn place(persona: Persona, no_verdict: bool, environment: Option<OsString>) 
 
 #[cfg(test)]
 mod tests {
+    use report::{KEYSTORM, REDIS_BENCHMARK, VALKEY_BENCHMARK};
+
     use super::*;
 
     #[test]
     fn a_peer_gives_none_unless_asked() {
         let place = |persona, no, value: Option<&str>| place(persona, no, value.map(Into::into));
-        assert_eq!(place(Persona::Ours, false, None), VerdictTo::Report);
-        assert_eq!(place(Persona::Redis, false, None), VerdictTo::Nowhere);
-        assert_eq!(place(Persona::Valkey, false, Some("stderr")), VerdictTo::Stderr);
-        assert_eq!(place(Persona::Ours, false, Some("off")), VerdictTo::Nowhere);
-        assert_eq!(place(Persona::Redis, false, Some("v.log")), VerdictTo::File("v.log".into()));
-        assert_eq!(place(Persona::Ours, false, Some("")), VerdictTo::Report);
-        assert_eq!(place(Persona::Ours, true, Some("stderr")), VerdictTo::Nowhere);
+        assert_eq!(place(KEYSTORM, false, None), VerdictTo::Report);
+        assert_eq!(place(REDIS_BENCHMARK, false, None), VerdictTo::Nowhere);
+        assert_eq!(place(VALKEY_BENCHMARK, false, Some("stderr")), VerdictTo::Stderr);
+        assert_eq!(place(KEYSTORM, false, Some("off")), VerdictTo::Nowhere);
+        assert_eq!(place(REDIS_BENCHMARK, false, Some("v.log")), VerdictTo::File("v.log".into()));
+        assert_eq!(place(KEYSTORM, false, Some("")), VerdictTo::Report);
+        assert_eq!(place(KEYSTORM, true, Some("stderr")), VerdictTo::Nowhere);
     }
 }

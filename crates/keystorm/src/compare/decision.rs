@@ -119,7 +119,7 @@ fn reach<'r>(
                 Some(first) => first.reach_beside(target, plan.protocol, connections)?,
             };
             (rig.sample, rig.tells) = (job.output.sample, side == 0);
-            tell_about(&rig.server, plan, &Aside::Stderr, report::Persona::Ours)?;
+            tell_about(&rig.server, plan, &Aside::Stderr, report::KEYSTORM)?;
             Ok(rig)
         });
         rigs.push(reached.with_context(|| job.word(side))?);

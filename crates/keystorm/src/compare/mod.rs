@@ -123,7 +123,7 @@ fn reach<'r>(
             Some(first) => first.reach_beside(target, protocol, connections)?,
         };
         rig.sample = job.output.sample;
-        tell_about(&rig.server, plan, &Aside::Stderr, report::Persona::Ours)?;
+        tell_about(&rig.server, plan, &Aside::Stderr, report::KEYSTORM)?;
         Ok(rig)
     })
 }

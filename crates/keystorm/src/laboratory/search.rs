@@ -42,7 +42,7 @@ pub(crate) fn search(job: &SearchJob) -> Result<End> {
         &interrupted,
     )?;
     rig.sample = probe.output.sample;
-    tell_about(&rig.server, plan, &Aside::Stderr, report::Persona::Ours)?;
+    tell_about(&rig.server, plan, &Aside::Stderr, report::KEYSTORM)?;
     let hunt = Hunt::new(plan.name.clone(), job.slo.clone(), job.settings.clone());
     let progress = Progress::new();
     let mut hunting = Hunting { job, rig: &rig, hunt, files, progress, expected: TRIALS_EXPECTED };

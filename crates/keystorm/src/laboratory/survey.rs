@@ -57,7 +57,7 @@ pub(crate) fn survey(job: &SurveyJob) -> Result<End> {
             &interrupted,
         )?,
     };
-    tell_about(&rig.server, first, &Aside::Stderr, report::Persona::Ours)?;
+    tell_about(&rig.server, first, &Aside::Stderr, report::KEYSTORM)?;
     let written =
         if wish.spawned { None } else { Some(written(&plan, &rig, &first.target, job.keep)?) };
     let survey = Survey::new(wish.quick, plan.seconds);

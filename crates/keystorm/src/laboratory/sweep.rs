@@ -45,7 +45,7 @@ pub(crate) fn sweep(job: &SweepJob) -> Result<End> {
         &interrupted,
     )?;
     rig.sample = job.points.iter().any(|(_, job)| job.output.sample);
-    tell_about(&rig.server, widest, &Aside::Stderr, report::Persona::Ours)?;
+    tell_about(&rig.server, widest, &Aside::Stderr, report::KEYSTORM)?;
     if job.repeat > 1 && !rig.server.is_own() {
         aside::say(OF_ONE_START)?;
     }

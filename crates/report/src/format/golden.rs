@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use crate::{FORMATS, FormatOptions, Persona, Run, Summary, fixture};
+use crate::{FORMATS, FormatOptions, Run, Summary, fixture};
 
 /// All that a format writes of one run in a suite, by our own name.
 fn rendered(format: &str, run: &Run) -> String {
@@ -53,7 +53,7 @@ fn a_peer_says_nothing_of_ours() {
         "limited by",
         "utage",
     ];
-    for persona in [Persona::Redis, Persona::Valkey] {
+    for persona in [crate::REDIS_BENCHMARK, crate::VALKEY_BENCHMARK] {
         let options = FormatOptions { suite: true, persona, ..FormatOptions::default() };
         for format in ["redis", "quiet", "csv"] {
             for (name, run) in fixture::all() {
@@ -70,8 +70,16 @@ fn a_peer_says_nothing_of_ours() {
         let line = text.lines().find(|line| line.contains("cluster mode")).map(str::to_owned);
         line.unwrap_or_default()
     };
-    assert!(roles(Persona::Redis).ends_with(" masters)"), "{}", roles(Persona::Redis));
-    assert!(roles(Persona::Valkey).ends_with(" primary)"), "{}", roles(Persona::Valkey));
+    assert!(
+        roles(crate::REDIS_BENCHMARK).ends_with(" masters)"),
+        "{}",
+        roles(crate::REDIS_BENCHMARK)
+    );
+    assert!(
+        roles(crate::VALKEY_BENCHMARK).ends_with(" primary)"),
+        "{}",
+        roles(crate::VALKEY_BENCHMARK)
+    );
 }
 
 #[test]

@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn by_a_peers_name_the_header_is_the_peers() {
         assert_eq!(
-            table(false, Persona::Redis)[0],
+            table(false, crate::REDIS_BENCHMARK)[0],
             "\"test\",\"rps\",\"avg_latency_ms\",\"min_latency_ms\",\"p50_latency_ms\",\
              \"p95_latency_ms\",\"p99_latency_ms\",\"max_latency_ms\""
         );
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn every_row_has_the_columns_of_the_header() {
-        let (ours, peer) = (Persona::Ours, Persona::Valkey);
+        let (ours, peer) = (crate::KEYSTORM, crate::VALKEY_BENCHMARK);
         for (first_byte, persona, columns) in
             [(false, ours, 12), (true, ours, 14), (false, peer, 8), (true, peer, 10)]
         {
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn what_replies_found_and_cost_stands_at_the_end() {
-        let rows = table(false, Persona::Ours);
+        let rows = table(false, crate::KEYSTORM);
         let cost = CPU.map(|column| format!(",\"{column}\"")).concat();
         let end = format!(",\"max_latency_ms\",\"hits\",\"misses\"{cost}");
         assert!(rows[0].ends_with(&end), "{}", rows[0]);

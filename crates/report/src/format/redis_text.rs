@@ -13,7 +13,8 @@ use workload::{Endpoint, ReadFrom};
 use crate::distribution::{self, Step};
 use crate::quantity::{COLUMNS, msec_at_most, msec_columns};
 use crate::{
-    Format, FormatOptions, LatencyFigures, NodeFigures, Persona, Repeats, Summary, escape,
+    Format, FormatOptions, LatencyFigures, NodeFigures, NodeNames, Persona, Repeats, Summary,
+    escape,
 };
 
 /// See the file's head.
@@ -71,14 +72,13 @@ fn write_nodes(
     read_from: ReadFrom,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let (roles, takes): (_, fn(&NodeFacts) -> bool) = match (persona, read_from) {
-        (Persona::Valkey, ReadFrom::Masters) => ("primary", |node| node.master),
-        (Persona::Valkey, ReadFrom::Replicas) => ("replica", |node| !node.master),
-        (Persona::Valkey, ReadFrom::All | ReadFrom::Nearest) => ("cluster", |_| true),
-        (
-            Persona::Ours | Persona::Redis | Persona::Memtier | Persona::Ycsb | Persona::RpcPerf,
-            _,
-        ) => ("masters", |node| node.master),
+    let (roles, takes): (_, fn(&NodeFacts) -> bool) = match (persona.nodes, read_from) {
+        (NodeNames::PrimariesAndReplicas, ReadFrom::Masters) => ("primary", |node| node.master),
+        (NodeNames::PrimariesAndReplicas, ReadFrom::Replicas) => ("replica", |node| !node.master),
+        (NodeNames::PrimariesAndReplicas, ReadFrom::All | ReadFrom::Nearest) => {
+            ("cluster", |_| true)
+        }
+        (NodeNames::Masters, _) => ("masters", |node| node.master),
     };
     let shown: Vec<_> = nodes.iter().filter(|node| takes(node)).collect();
     writeln!(out, "  cluster mode: yes ({} {roles})", shown.len())?;

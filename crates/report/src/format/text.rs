@@ -381,7 +381,7 @@ mod tests {
         first_byte: false,
         suite: true,
         verdict: true,
-        persona: crate::Persona::Ours,
+        persona: crate::KEYSTORM,
         full_distribution: false,
     };
 
