@@ -88,6 +88,7 @@ pub fn parse(
     called_as: &OsStr,
     mut args: Vec<OsString>,
 ) -> Result<Intent, UsageError> {
+    report::add_formats(peers.iter().flat_map(|front| front.formats()).copied().collect());
     let program = Path::new(called_as).file_stem().and_then(OsStr::to_str).unwrap_or_default();
     if let Some((front, name)) = front_named(peers, program) {
         return front.parse(Some(name), args);

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Command, CommandFactory, Parser};
 use job::ShowJob;
-use report::FORMATS;
 
 use super::outputs::apart;
 use super::{FrontEnd, Intent, PageOptions, Spread, UsageError, options};
@@ -81,7 +80,7 @@ impl FrontEnd for ShowFront {
 
 /// The name of a layout, as an option.
 pub(super) fn format_name(text: &str) -> Result<&'static str, String> {
-    let names: Vec<_> = FORMATS.iter().map(|(name, _)| *name).collect();
+    let names: Vec<_> = report::formats().map(|(name, _)| *name).collect();
     let found = names.iter().find(|name| **name == text);
     found.copied().ok_or_else(|| format!("expected one of {}", names.join(", ")))
 }

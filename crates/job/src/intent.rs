@@ -21,6 +21,11 @@ pub trait FrontEnd: Sync {
         None
     }
 
+    /// Layouts that `--format` names, beside keystorm's own.
+    fn formats(&self) -> &'static [report::FormatRow] {
+        &[]
+    }
+
     /// Turns arguments (the program's name left out) into what is to be done. `called_as` is the
     /// name that chose this front end, if one did.
     fn parse(&self, called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError>;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use report::{FORMATS, Format, FormatOptions, Persona};
+use report::{Format, FormatOptions, Persona};
 
 use crate::{MetricsAt, PageOptions, ToolOutput};
 
@@ -24,7 +24,7 @@ pub enum VerdictTo {
 
 /// How results are laid out.
 pub struct Output {
-    /// A name in [`FORMATS`].
+    /// A name of [`report::formats`].
     pub format: &'static str,
     /// What it is told.
     pub options: FormatOptions,
@@ -96,7 +96,6 @@ impl Output {
         if let Some(reports) = &self.reports {
             return reports.format();
         }
-        let found = FORMATS.iter().find(|(name, _)| *name == self.format);
-        found.expect("the name of a registered format").1(self.options)
+        report::by_name(self.format, self.options).expect("the name of a registered format")
     }
 }

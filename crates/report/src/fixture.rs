@@ -15,12 +15,12 @@ use workload::{
 use crate::Run;
 
 /// How much later than due the requests of [`open_loop`] are sent.
-pub(crate) const LATE_NS: u64 = 40_000;
+pub const LATE_NS: u64 = 40_000;
 
 const QUARTER_NS: u64 = 250_000_000;
 
 /// Every kind of run, by name.
-pub(crate) fn all() -> Vec<(&'static str, Run)> {
+pub fn all() -> Vec<(&'static str, Run)> {
     vec![
         ("complete", complete()),
         ("errors", errors()),
@@ -39,19 +39,19 @@ pub(crate) fn all() -> Vec<(&'static str, Run)> {
 }
 
 /// 2000 requests as planned.
-pub(crate) fn complete() -> Run {
+pub fn complete() -> Run {
     run(parts(), &usual_ns())
 }
 
 /// As [`complete`], of a plan with a difference.
-pub(crate) fn changed(change: impl FnOnce(&mut PlanParts)) -> Run {
+pub fn changed(change: impl FnOnce(&mut PlanParts)) -> Run {
     let mut parts = parts();
     change(&mut parts);
     run(parts, &usual_ns())
 }
 
 /// As [`complete`], but some replies were errors and there were threads.
-pub(crate) fn errors() -> Run {
+pub fn errors() -> Run {
     let mut parts = parts();
     parts.load.concurrency.multi_thread = true;
     parts.load.concurrency.workers = 4;
@@ -63,7 +63,7 @@ pub(crate) fn errors() -> Run {
 }
 
 /// On two masters and a replica, of which one master sent some requests elsewhere.
-pub(crate) fn cluster() -> Run {
+pub fn cluster() -> Run {
     let mut run = run(parts(), &usual_ns());
     for (port, ok, slots) in [(7001, 1200, 8192), (7002, 800, 8192), (7003, 0, 8192)] {
         let name = format!("127.0.0.1:{port}");
@@ -100,14 +100,14 @@ pub(crate) fn cluster() -> Run {
 }
 
 /// Stopped by somebody on the way, in a run by count.
-pub(crate) fn interrupted() -> Run {
+pub fn interrupted() -> Run {
     let mut run = run(parts(), &usual_ns()[..700]);
     run.measurement.ending = Ending::Interrupted;
     run
 }
 
 /// Stopped before the first reply, without the server's settings.
-pub(crate) fn empty() -> Run {
+pub fn empty() -> Run {
     let mut run = run(parts(), &[]);
     run.measurement.ending = Ending::Interrupted;
     run.measurement.elapsed_ns = 0;
@@ -116,7 +116,7 @@ pub(crate) fn empty() -> Run {
 }
 
 /// One reply took four hours, in a run by time.
-pub(crate) fn four_hours() -> Run {
+pub fn four_hours() -> Run {
     const FOUR_HOURS_NS: u64 = 4 * 3600 * 1_000_000_000;
     let mut parts = parts();
     parts.load.stop = Stop::AfterNs(60_000_000_000);
@@ -126,7 +126,7 @@ pub(crate) fn four_hours() -> Run {
 }
 
 /// On a schedule, and behind it. One interval is silent and the last is cut short.
-pub(crate) fn open_loop() -> Run {
+pub fn open_loop() -> Run {
     let mut parts = parts();
     parts.load.pace = Pace::constant(8000.0);
     let mut run = run(parts, &usual_ns());
@@ -138,7 +138,7 @@ pub(crate) fn open_loop() -> Run {
 }
 
 /// An interval of which only the count is known.
-pub(crate) fn point(index: u32, requests: u64) -> Point {
+pub fn point(index: u32, requests: u64) -> Point {
     Point {
         index,
         requests,
@@ -154,7 +154,7 @@ pub(crate) fn point(index: u32, requests: u64) -> Point {
 }
 
 /// As [`complete`], but on a schedule and with what a worker hands over each interval.
-pub(crate) fn paced() -> Run {
+pub fn paced() -> Run {
     let mut parts = parts();
     parts.load.pace = Pace::constant(8000.0);
     let (early, late) = (usual_ns()[..900].to_vec(), usual_ns()[900..].to_vec());
@@ -168,14 +168,14 @@ pub(crate) fn paced() -> Run {
 }
 
 /// With the latency to the first byte.
-pub(crate) fn first_byte() -> Run {
+pub fn first_byte() -> Run {
     let mut parts = parts();
     parts.recording.first_byte = true;
     run(parts, &usual_ns())
 }
 
 /// Two outages on a schedule, one of them to the end.
-pub(crate) fn outages() -> Run {
+pub fn outages() -> Run {
     const SECOND: u64 = 1_000_000_000;
     let mut run = open_loop();
     let outage = Outage {
@@ -212,7 +212,7 @@ pub(crate) fn outages() -> Run {
 }
 
 /// In TLS, with a connection for every pipeline and sessions taken up again.
-pub(crate) fn tls() -> Run {
+pub fn tls() -> Run {
     let mut parts = parts();
     parts.target.tls = Some(TlsOptions { resume: true, ..TlsOptions::default() });
     parts.load.concurrency.keep_alive = false;
@@ -226,7 +226,7 @@ pub(crate) fn tls() -> Run {
 }
 
 /// Title, ending and errors are of somebody who means ill.
-pub(crate) fn hostile() -> Run {
+pub fn hostile() -> Run {
     let name = "SET \"a,b\"\x1b]0;owned\x07\r\n\u{202e}\u{9b}2J".to_owned();
     let mut run = run(PlanParts { name, ..parts() }, &usual_ns()[..10]);
     run.measurement.ending = Ending::Failed("server said \x1b[31mno\n".into());
@@ -235,7 +235,7 @@ pub(crate) fn hostile() -> Run {
 }
 
 /// A busy server, and two things that spoil the test.
-pub(crate) fn limited() -> Run {
+pub fn limited() -> Run {
     let mut run = complete();
     run.measurement.elapsed_ns = 1_000_000_000;
     run.measurement.workers = vec![measure::WorkerUse {
@@ -263,7 +263,8 @@ fn usual_ns() -> Vec<u64> {
     (0..2000).map(|i| usual(i) + slow(i)).collect()
 }
 
-pub(crate) fn parts() -> PlanParts {
+/// A run of this kind.
+pub fn parts() -> PlanParts {
     PlanParts {
         name: "SET".into(),
         sequence: vec![CommandSpec::from_words(["SET", "key", "xxx"])],
@@ -274,7 +275,7 @@ pub(crate) fn parts() -> PlanParts {
 }
 
 /// A mix: 90 gets, of which ten miss, and ten times look-aside with three misses and one error.
-pub(crate) fn mix() -> Run {
+pub fn mix() -> Run {
     let operation = |name: &str, weight, later: Option<When>| Operation {
         name: name.into(),
         weight,
@@ -339,7 +340,8 @@ pub(crate) fn mix() -> Run {
     run
 }
 
-pub(crate) fn run(parts: PlanParts, service_ns: &[u64]) -> Run {
+/// A run of this kind.
+pub fn run(parts: PlanParts, service_ns: &[u64]) -> Run {
     let operations = parts.mix.iter().flat_map(|mix| &mix.operations);
     let shape = TallyShape {
         commands: parts.sequence.len(),
@@ -389,6 +391,6 @@ pub(crate) fn run(parts: PlanParts, service_ns: &[u64]) -> Run {
         version: Some("7.0.15".into()),
         config: Some(ServerConfig { save: String::new(), appendonly: "no".into() }),
     };
-    let plan = parts.build().unwrap();
+    let plan = parts.build().expect("a complete plan");
     Run::new(plan, measurement, server, "0.0.0".into(), host::Watched::default())
 }

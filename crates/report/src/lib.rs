@@ -10,6 +10,7 @@ mod aside;
 mod clients;
 pub mod command_line;
 pub mod compare;
+pub mod conformance;
 mod connections;
 mod cpu;
 pub mod decision;
@@ -18,11 +19,11 @@ pub mod distribution;
 pub mod escape;
 mod failures;
 mod figures;
+pub mod fixture;
 pub mod format;
 mod hdr;
 pub mod live;
 mod lookups;
-pub mod memtier;
 mod merge;
 mod metric;
 mod moments;
@@ -35,7 +36,6 @@ mod quantity;
 pub mod record;
 mod repeats;
 pub mod resting;
-pub mod rpc_perf;
 mod run;
 mod schedule;
 mod server_course;
@@ -45,10 +45,6 @@ mod value_size;
 mod verdict;
 mod wall_clock;
 mod warned;
-pub mod ycsb;
-
-#[cfg(test)]
-mod fixture;
 
 pub use aside::Aside;
 pub use clients::{CLIENT_COLUMNS, ClientRow, Clients, Clock, client_called};
@@ -56,7 +52,10 @@ pub use cpu::CpuFigures;
 pub use escape::escape;
 pub use failures::Failures;
 pub use figures::{LatencyFigures, NodeFigures, RateFigures, TlsFigures};
-pub use format::{FORMATS, Format, FormatOptions, by_name, tells_verdicts, write_row};
+pub use format::{
+    Build, FORMATS, Format, FormatOptions, FormatRow, add_formats, by_name, formats,
+    tells_verdicts, write_row,
+};
 pub use hdr::HdrLog;
 pub use live::{Progress, cleared, progress_line, progress_row};
 pub use lookups::Lookups;

@@ -1,6 +1,6 @@
 //! The options that hold, as its JSON file and `--show-config` tell them.
 
-use report::memtier::{Entry, Json};
+use crate::layout::{Entry, Json};
 
 use super::address::shown as shown_uri;
 use super::options::{Options, PORT, Sizes};

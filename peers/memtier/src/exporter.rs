@@ -8,8 +8,8 @@ use std::net::TcpListener;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use crate::layout::{Counters, EXPOSITION_TYPE, Exposition};
 use measure::{Latency, Tally};
-use report::memtier::{Counters, EXPOSITION_TYPE, Exposition};
 
 use super::prometheus::Prometheus;
 use console::http::{Answer, Asked, HttpServer};

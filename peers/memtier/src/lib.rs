@@ -18,6 +18,7 @@ mod fault;
 mod import;
 mod items;
 mod known;
+mod layout;
 mod monitor;
 mod options;
 mod order;
@@ -53,6 +54,10 @@ pub struct Memtier;
 impl FrontEnd for Memtier {
     fn names(&self) -> &'static [&'static str] {
         &["memtier_benchmark", "memtier"]
+    }
+
+    fn formats(&self) -> &'static [report::FormatRow] {
+        &[("memtier", |_| Box::new(layout::MemtierText::default()))]
     }
 
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
@@ -151,4 +156,19 @@ fn version() -> String {
          There is NO WARRANTY, to the extent permitted by law.\n",
         env!("CARGO_PKG_VERSION"),
     )
+}
+
+#[cfg(test)]
+mod golden {
+    use job::FrontEnd;
+    use report::conformance;
+
+    /// After a wanted change, `INSTA_UPDATE=always cargo test -p keystorm-memtier` writes the file anew.
+    #[test]
+    fn its_layout_of_every_run() {
+        let front = super::Memtier;
+        let [(name, build)] = front.formats() else { unreachable!("one layout") };
+        insta::assert_snapshot!(*name, conformance::golden(*build));
+        conformance::check(*build);
+    }
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use report::memtier::{
+use crate::layout::{
     Entry, HdrFile, Json, Layout, Rows, RunFigures, Section, Style, client_files, hdr_files,
     json_section, sections, write_head, write_section,
 };

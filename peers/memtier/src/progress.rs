@@ -4,13 +4,13 @@ use std::io::{self, IsTerminal as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::Result;
-use measure::{Ending, ErrorCounts, Tally};
-use report::Run;
-use report::memtier::{
+use crate::layout::{
     Cells, Counters, CpuSecond, Lookup, Progress as Line, Realtime, Retried, Rows, Second, Seconds,
     Style, Window, lookups,
 };
+use anyhow::Result;
+use measure::{Ending, ErrorCounts, Tally};
+use report::Run;
 use runner::{FailedRequests, Observer, Snapshot};
 use workload::{Backoff, Plan, Stop};
 

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use report::memtier::{Cells, EXPOSITION_BUCKETS};
+use crate::layout::{Cells, EXPOSITION_BUCKETS};
 
 use super::fault::{Fault, usage_error};
 use super::values::number;

@@ -1,7 +1,7 @@
 //! `--retry-on-error` and what goes with it: which requests are sent again, and where those are listed that
 //! fail for good.
 
-use report::memtier::{Entry, Json};
+use crate::layout::{Entry, Json};
 use workload::{Backoff, Retry};
 
 use super::fault::{Fault, usage_error};

@@ -1,8 +1,8 @@
 //! What threads use of their CPUs, second by second and on average, and who is told of it.
 
+use crate::layout::CpuSecond;
 use engine::thread_cpu;
 use measure::WorkerUse;
-use report::memtier::CpuSecond;
 use runner::Gauges;
 
 /// Watches the threads of one run.

@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use report::memtier::Style;
+use crate::layout::Style;
 use report::{NodeNames, Persona, ProgressFigures};
 use workload::{Plan, PlanParts, Verify};
 

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::layout::{Metrics, Snapshot};
 use anyhow::{Context, Result};
-use report::rpc_perf::{Metrics, Snapshot};
 use runner::LiveRate;
 
 use console::http::{Answer, Asked, HttpServer};

@@ -12,6 +12,7 @@ mod config;
 mod convert;
 mod fault;
 mod keyspace;
+mod layout;
 mod output;
 mod plan;
 mod rate;

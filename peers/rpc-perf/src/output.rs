@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
+use crate::layout::{Figures, Role, Roles, Snapshot as Shown, Window, stamped};
 use anyhow::{Context, Result};
 use measure::Ending;
-use report::rpc_perf::{Figures, Role, Roles, Snapshot as Shown, Window, stamped};
 use report::{Format, Run, Summary};
 use runner::{INTERVAL_NS, LiveRate, Observer, Snapshot};
 use tempfile::NamedTempFile;
@@ -159,7 +159,7 @@ impl File {
         while elapsed_ns >= self.next_ns && self.written.is_ok() {
             self.next_ns = self.next_ns.saturating_add(self.every_ns);
             let every = Duration::from_nanos(self.every_ns);
-            let metrics = report::rpc_perf::Metrics::of(shown);
+            let metrics = crate::layout::Metrics::of(shown);
             let now = SystemTime::now();
             let line = match self.format {
                 MetricsFormat::Json => Ok(metrics.line(now, every, self.sparse).into_bytes()),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use report::rpc_perf::Role;
+use crate::layout::Role;
 use workload::{
     Concurrency, Content, Data, KeyDist, KeySpace, Load, Mix, Operation, Pick, PlanParts, SizeBy,
     Step, ValueSpec, When,

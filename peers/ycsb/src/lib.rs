@@ -8,6 +8,7 @@ mod advice;
 mod arguments;
 mod binding;
 mod known;
+mod layout;
 mod lengths;
 mod memcached;
 mod plans;
@@ -45,6 +46,10 @@ pub struct YcsbFront;
 impl FrontEnd for YcsbFront {
     fn names(&self) -> &'static [&'static str] {
         &["ycsb", "ycsb.sh"]
+    }
+
+    fn formats(&self) -> &'static [report::FormatRow] {
+        &[("ycsb", |_| Box::new(layout::Ycsb::default()))]
     }
 
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
@@ -88,3 +93,18 @@ Examples:
 
 docs/ycsb.md lists the differences from YCSB.
 ";
+
+#[cfg(test)]
+mod golden {
+    use job::FrontEnd;
+    use report::conformance;
+
+    /// After a wanted change, `INSTA_UPDATE=always cargo test -p keystorm-ycsb` writes the file anew.
+    #[test]
+    fn its_layout_of_every_run() {
+        let front = super::YcsbFront;
+        let [(name, build)] = front.formats() else { unreachable!("one layout") };
+        insta::assert_snapshot!(*name, conformance::golden(*build));
+        conformance::check(*build);
+    }
+}

@@ -248,7 +248,7 @@ fn complete(
         Phase::Load | Phase::Run => OnError::Count,
     };
     if results::kind(&arguments.properties)?.is_raw() {
-        parts.peer.logged = report::ycsb::logged(&parts);
+        parts.peer.logged = crate::layout::logged(&parts);
     }
     Ok(parts)
 }

@@ -6,9 +6,9 @@ use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
+use crate::layout::{Raw, YcsbOptions};
 use anyhow::{Context, Result};
 use report::Run;
-use report::ycsb::{Raw, YcsbOptions};
 
 use super::properties::Properties;
 use console::{aside, print};

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
-use report::ycsb::{ByStatus, Exporter, Interval, Kind, Percentile, Series, Ycsb, YcsbOptions};
+use crate::layout::{ByStatus, Exporter, Interval, Kind, Percentile, Series, Ycsb, YcsbOptions};
 use report::{Format, FormatOptions};
 use runner::INTERVAL_NS;
 use workload::Plan;

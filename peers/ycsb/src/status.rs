@@ -5,10 +5,10 @@ use std::fs;
 use std::sync::PoisonError;
 use std::time::{Duration, SystemTime};
 
+use crate::layout::{HdrFiles, Section, Series, StatusLine, YcsbOptions, sections, status_line};
 use anyhow::{Context, Result};
 use measure::Tally;
 use report::Run;
-use report::ycsb::{HdrFiles, Section, Series, StatusLine, YcsbOptions, sections, status_line};
 use runner::{Observer, Snapshot};
 use workload::{Plan, Stop};
 

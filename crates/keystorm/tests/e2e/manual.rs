@@ -68,7 +68,7 @@ fn pages_are_printed_as_text() {
             assert!(!page.contains(mark), "{topic}: {mark} in {page}");
         }
         let first = page.lines().next().unwrap();
-        let markdown = format!("{}/topics/{topic}.md", env!("CARGO_MANIFEST_DIR"));
+        let markdown = format!("{}/../cli/topics/{topic}.md", env!("CARGO_MANIFEST_DIR"));
         let markdown = std::fs::read_to_string(markdown).unwrap();
         assert_eq!(Some(first), markdown.lines().next().unwrap().strip_prefix("# "), "{topic}");
     }

@@ -20,9 +20,8 @@ mod text;
 mod timeline_csv;
 
 use std::io::{self, Write};
+use std::sync::OnceLock;
 
-use crate::memtier::MemtierText;
-use crate::ycsb::Ycsb;
 use crate::{LatencyFigures, Persona, Repeats, Summary, escape};
 
 pub use redis_csv::write_row;
@@ -93,24 +92,38 @@ pub struct FormatOptions {
 /// Makes a format.
 pub type Build = fn(FormatOptions) -> Box<dyn Format>;
 
-/// Every format, by the name that selects it.
-pub const FORMATS: &[(&str, Build)] = &[
+/// A format by the name that selects it.
+pub type FormatRow = (&'static str, Build);
+
+/// Every format of keystorm's own, and those of the tools on whose text they stand.
+pub const FORMATS: &[FormatRow] = &[
     ("text", |options| Box::new(text::Text::new(options))),
     ("redis", |options| Box::new(redis_text::RedisText::new(options))),
     ("quiet", |options| Box::new(redis_quiet::RedisQuiet::new(options))),
     ("csv", |options| Box::new(redis_csv::RedisCsv::new(options))),
     ("classic", |options| Box::new(classic::Classic::new(options))),
-    ("memtier", |_| Box::new(MemtierText::default())),
     ("json", |options| Box::new(json::Json::new(options))),
-    ("ycsb", |_| Box::new(Ycsb::default())),
     ("timeline", |_| Box::new(timeline_csv::TimelineCsv)),
     ("samples", |_| Box::new(timeline_csv::SamplesCsv)),
 ];
 
+/// The formats that other tools' crates have brought.
+static ADDED: OnceLock<Vec<FormatRow>> = OnceLock::new();
+
+/// Adds the formats of other tools, once, before a command line is read. Later calls have no effect.
+pub fn add_formats(rows: Vec<FormatRow>) {
+    let _ = ADDED.set(rows);
+}
+
+/// Every format: keystorm's own, and those that were added.
+pub fn formats() -> impl Iterator<Item = &'static FormatRow> {
+    FORMATS.iter().chain(ADDED.get().into_iter().flatten())
+}
+
 /// The format of that name, if there is one.
 #[must_use]
 pub fn by_name(name: &str, options: FormatOptions) -> Option<Box<dyn Format>> {
-    FORMATS.iter().find(|(n, _)| *n == name).map(|(_, build)| build(options))
+    formats().find(|(n, _)| *n == name).map(|(_, build)| build(options))
 }
 
 /// Whether a layout says in full what limited a test, so that it need not be said beside it.

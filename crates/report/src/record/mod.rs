@@ -46,7 +46,8 @@ const EXPERIMENTS: [&str; 3] = ["keystorm.sweep/1", "keystorm.search/1", "keysto
 pub struct RecordError(String);
 
 impl RecordError {
-    pub(crate) fn wrong(what: impl Into<String>) -> Self {
+    /// What in a document, or in what is to be written, contradicts itself.
+    pub fn wrong(what: impl Into<String>) -> Self {
         Self(what.into())
     }
 }

@@ -6,11 +6,11 @@ use super::json::{Entry, Json, entry};
 
 /// Per cent of a CPU that threads used in a second.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct CpuSecond {
+pub(crate) struct CpuSecond {
     /// The thread that adds up.
-    pub main: f64,
+    pub(crate) main: f64,
     /// Those that send and receive.
-    pub threads: Vec<f64>,
+    pub(crate) threads: Vec<f64>,
 }
 
 /// What the threads of a run used.

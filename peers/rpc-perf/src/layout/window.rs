@@ -9,15 +9,15 @@ use super::Figures;
 
 /// What a window tells.
 #[derive(Debug)]
-pub struct Window<'f> {
+pub(crate) struct Window<'f> {
     /// Its number, from 0.
-    pub number: u64,
+    pub(crate) number: u64,
     /// Seconds.
-    pub seconds: f64,
+    pub(crate) seconds: f64,
     /// Connections that are open at its end.
-    pub open: u64,
+    pub(crate) open: u64,
     /// What came in it.
-    pub figures: &'f Figures,
+    pub(crate) figures: &'f Figures,
 }
 
 /// The percentiles of its lines.
@@ -35,7 +35,7 @@ pub(super) const PERCENTILES: [(&str, f64); 8] = [
 impl Window<'_> {
     /// Its lines.
     #[must_use]
-    pub fn lines(&self) -> Vec<String> {
+    pub(crate) fn lines(&self) -> Vec<String> {
         let Figures { opened, closed, ok, exception, timeout, hit, miss, latency, .. } =
             self.figures;
         let rate = |count: u64| count as f64 / self.seconds;
@@ -98,7 +98,7 @@ fn latencies(label: &str, latency: Option<&Latency>) -> String {
 
 /// A line behind the time in UTC.
 #[must_use]
-pub fn stamped(at: SystemTime, line: &str) -> String {
+pub(crate) fn stamped(at: SystemTime, line: &str) -> String {
     let time = humantime::format_rfc3339_millis(at.max(SystemTime::UNIX_EPOCH)).to_string();
     format!("{}+00:00 {line}\n", time.trim_end_matches('Z'))
 }

@@ -5,21 +5,21 @@ use workload::{CommandSpec, Plan};
 
 /// The lookups of the commands of one name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lookup {
+pub(crate) struct Lookup {
     /// Their name, in upper case.
-    pub name: String,
+    pub(crate) name: String,
     /// Keys, fields or members that were there.
-    pub hits: u64,
+    pub(crate) hits: u64,
     /// Those that were not.
-    pub misses: u64,
+    pub(crate) misses: u64,
     /// The same of each place in the command; empty where that is not known.
-    pub places: Vec<[u64; 2]>,
+    pub(crate) places: Vec<[u64; 2]>,
 }
 
 impl Lookup {
     /// How many misses there are in a hundred lookups; `None` of nothing.
     #[must_use]
-    pub fn miss_percent(&self) -> Option<f64> {
+    pub(crate) fn miss_percent(&self) -> Option<f64> {
         let all = self.hits + self.misses;
         (all > 0).then(|| 100.0 * self.misses as f64 / all as f64)
     }
@@ -43,7 +43,7 @@ pub(super) fn of_command(command: &CommandSpec, tally: &CommandTally) -> Option<
 
 /// Those of a plan, by the names of its commands.
 #[must_use]
-pub fn lookups(plan: &Plan, total: &Tally) -> Vec<Lookup> {
+pub(crate) fn lookups(plan: &Plan, total: &Tally) -> Vec<Lookup> {
     let mut lookups: Vec<Lookup> = Vec::new();
     for (command, tally) in plan.different_commands().commands.iter().zip(&total.commands) {
         let Some([hits, misses]) = of_command(command, tally) else { continue };
@@ -57,7 +57,7 @@ pub fn lookups(plan: &Plan, total: &Tally) -> Vec<Lookup> {
             }
             _ => vec![[hits, misses]],
         };
-        let one = Lookup { name: crate::escape(command.name()), hits, misses, places };
+        let one = Lookup { name: report::escape(command.name()), hits, misses, places };
         merge(&mut lookups, &one);
     }
     lookups

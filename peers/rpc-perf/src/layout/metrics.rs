@@ -29,20 +29,20 @@ pub(super) fn about(every: Duration) -> [(&'static str, String); 3] {
 
 /// How a run stands.
 #[derive(Debug, Clone, Default)]
-pub struct Snapshot {
+pub(crate) struct Snapshot {
     /// Everything so far.
-    pub total: Figures,
+    pub(crate) total: Figures,
     /// What came in the last window.
-    pub window: Figures,
+    pub(crate) window: Figures,
     /// Connections that are open.
-    pub open: u64,
+    pub(crate) open: u64,
     /// Requests that are to be sent per second; 0 for as many as replies allow.
-    pub rate: u64,
+    pub(crate) rate: u64,
 }
 
 /// A snapshot by names.
 #[derive(Debug)]
-pub struct Metrics<'s> {
+pub(crate) struct Metrics<'s> {
     pub(super) snapshot: &'s Snapshot,
     pub(super) counters: Vec<(String, u64)>,
     pub(super) gauges: Vec<(&'static str, u64)>,
@@ -51,7 +51,7 @@ pub struct Metrics<'s> {
 impl<'s> Metrics<'s> {
     /// Those of a snapshot.
     #[must_use]
-    pub fn of(snapshot: &'s Snapshot) -> Self {
+    pub(crate) fn of(snapshot: &'s Snapshot) -> Self {
         let total = &snapshot.total;
         let requests = total.requests();
         let mut counters: Vec<(String, u64)> = [
@@ -95,7 +95,7 @@ impl<'s> Metrics<'s> {
 
     /// A line of the metrics file; cumulative. `every` is how long it is between two.
     #[must_use]
-    pub fn line(&self, at: SystemTime, every: Duration, sparse: bool) -> String {
+    pub(crate) fn line(&self, at: SystemTime, every: Duration, sparse: bool) -> String {
         let named =
             |name: &str, value: Value| json!({"name": name, "value": value, "metadata": {}});
         let counters = self.counters.iter().map(|(name, count)| named(name, json!(count)));
@@ -133,14 +133,14 @@ impl<'s> Metrics<'s> {
 
     /// The page `/vars`.
     #[must_use]
-    pub fn page(&self) -> String {
+    pub(crate) fn page(&self) -> String {
         let lines = self.vars().into_iter().map(|(name, value)| format!("\"{name}\": {value}\n"));
         lines.collect()
     }
 
     /// The page `/vars.json`.
     #[must_use]
-    pub fn json(&self) -> String {
+    pub(crate) fn json(&self) -> String {
         let mut vars = Map::new();
         for (name, value) in self.vars() {
             vars.insert(name, json!(value));
@@ -150,7 +150,7 @@ impl<'s> Metrics<'s> {
 
     /// The page `/metrics`, in the text format of Prometheus.
     #[must_use]
-    pub fn prometheus(&self) -> String {
+    pub(crate) fn prometheus(&self) -> String {
         let mut text = String::new();
         let plain = |name: &str| name.replace('/', "_");
         for (name, count) in &self.counters {
@@ -202,10 +202,10 @@ fn histogram(latency: Option<&Latency>, sparse: bool) -> Value {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::super::Counts;
+    use super::super::figures::Counts;
     use super::*;
 
-    pub(in crate::rpc_perf) fn snapshot() -> Snapshot {
+    pub(in crate::layout) fn snapshot() -> Snapshot {
         let mut latency = Latency::new(3);
         latency.record_n(1000, 5);
         let counts = Counts { ok: 5, exception: 1, hit: 4, miss: 1 };

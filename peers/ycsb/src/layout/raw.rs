@@ -11,14 +11,14 @@ use super::figures::{Figure, Figures};
 use super::options::{Interval, YcsbOptions};
 use super::sections::{CLEANUP, INTENDED, Returned, Section, VERIFY, sections};
 use super::told::{Misses, Source, Told, told};
-use crate::{Run, escape};
+use report::{Run, escape};
 
 /// How an operation can end.
 const ENDINGS: [LoggedAs; 4] = [LoggedAs::Ok, LoggedAs::Missed, LoggedAs::Failed, LoggedAs::Wrong];
 
 /// What a run logged, by the names of its sections.
 #[derive(Debug)]
-pub struct Raw<'r> {
+pub(crate) struct Raw<'r> {
     run: &'r Run,
     options: &'r YcsbOptions,
 }
@@ -29,7 +29,7 @@ type Line = (u64, u32);
 impl<'r> Raw<'r> {
     /// Of a run, in a report with these options.
     #[must_use]
-    pub fn of(run: &'r Run, options: &'r YcsbOptions) -> Self {
+    pub(crate) fn of(run: &'r Run, options: &'r YcsbOptions) -> Self {
         Self { run, options }
     }
 
@@ -38,7 +38,7 @@ impl<'r> Raw<'r> {
     ///
     /// # Errors
     /// They cannot be written.
-    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+    pub(crate) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let started_at = self.run.measurement.started_at.duration_since(SystemTime::UNIX_EPOCH);
         let started_at = started_at.unwrap_or_default();
         for Section { name, .. } in self.sections() {
@@ -54,7 +54,7 @@ impl<'r> Raw<'r> {
 
     /// The sections of the run.
     #[must_use]
-    pub fn sections(&self) -> Vec<Section> {
+    pub(crate) fn sections(&self) -> Vec<Section> {
         let Self { run, options } = *self;
         let connections = u64::from(run.plan.own_connections());
         let total = &run.measurement.total;
@@ -63,7 +63,7 @@ impl<'r> Raw<'r> {
 
     /// Operations that there was no room for.
     #[must_use]
-    pub fn left_out(&self) -> u64 {
+    pub(crate) fn left_out(&self) -> u64 {
         self.run.measurement.logs.iter().map(measure::OperationLog::left_out).sum()
     }
 
@@ -172,8 +172,8 @@ mod tests {
     use super::super::options::Kind;
     use super::super::told::logged;
     use super::*;
-    use crate::fixture;
-    use crate::ycsb::ByStatus;
+    use crate::layout::ByStatus;
+    use report::fixture;
 
     /// A run of reads, and of reads that are followed by an update.
     fn run() -> Run {

@@ -1,7 +1,7 @@
 //! The reports of `memtier_benchmark`: its tables, its JSON file, its HDR files and its file of each connection.
 //!
 //! Owns their layouts, to the byte where the figures are the same, and the histogram that its figures
-//! are read off. Figures are of a [`Summary`](crate::Summary); where files go and what stands beside
+//! are read off. Figures are of a [`Summary`](report::Summary); where files go and what stands beside
 //! them is the front end's business. What is right here and wrong there is in docs/memtier.md.
 
 mod cells;
@@ -19,41 +19,41 @@ mod seconds;
 mod section;
 mod table;
 
-pub use cells::Cells;
-pub use client_files::client_files;
-pub use cpu::CpuSecond;
-pub use exposition::{Counters, EXPOSITION_BUCKETS, EXPOSITION_TYPE, Exposition};
-pub use hdr_files::{HdrFile, hdr_files};
-pub use json::{Entry, Json, json_section};
-pub use lookups::{Lookup, lookups};
-pub use progress::{Progress, Retried};
-pub use realtime::{Realtime, Window};
-pub use rows::Rows;
-pub use seconds::{Second, Seconds};
-pub use section::{RunFigures, Section, sections};
-pub use table::{Layout, write_head, write_section};
+pub(crate) use cells::Cells;
+pub(crate) use client_files::client_files;
+pub(crate) use cpu::CpuSecond;
+pub(crate) use exposition::{Counters, EXPOSITION_BUCKETS, EXPOSITION_TYPE, Exposition};
+pub(crate) use hdr_files::{HdrFile, hdr_files};
+pub(crate) use json::{Entry, Json, json_section};
+pub(crate) use lookups::{Lookup, lookups};
+pub(crate) use progress::{Progress, Retried};
+pub(crate) use realtime::{Realtime, Window};
+pub(crate) use rows::Rows;
+pub(crate) use seconds::{Second, Seconds};
+pub(crate) use section::{RunFigures, Section, sections};
+pub(crate) use table::{Layout, write_head, write_section};
 
 use std::io::{self, Write};
 
-use crate::{Format, Repeats, Summary};
+use report::{Format, Repeats, Summary};
 
 /// How its reports are laid out.
 #[derive(Debug, Clone)]
-pub struct Style {
+pub(crate) struct Style {
     /// Percentiles, in the order typed.
-    pub percentiles: Vec<f64>,
+    pub(crate) percentiles: Vec<f64>,
     /// Whether distributions are printed.
-    pub distributions: bool,
+    pub(crate) distributions: bool,
     /// Whether what is sent is its own SET, GET and WAIT, of which each has a row.
-    pub built_in: bool,
+    pub(crate) built_in: bool,
     /// Whether JSON leaves out SETs where none are sent, as it does since GETs may be MGETs.
-    pub leaves_out_sets: bool,
+    pub(crate) leaves_out_sets: bool,
     /// Whether the commands of one name have one row.
-    pub merged: bool,
+    pub(crate) merged: bool,
     /// Whether each of several runs has a section.
-    pub every_run: bool,
+    pub(crate) every_run: bool,
     /// Whether commands of the user's own have hits and misses.
-    pub lookups: bool,
+    pub(crate) lookups: bool,
 }
 
 impl Default for Style {

@@ -15,20 +15,20 @@ mod told;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::{Format, Summary};
 use figures::{Figure, Value};
+use report::{Format, Summary};
 
-pub use hdr_log::{HdrFiles, Logged};
-pub use options::{ByStatus, Exporter, Interval, Kind, Percentile, YcsbOptions};
-pub use raw::Raw;
-pub use sections::{Returned, Section, sections};
-pub use series::Series;
-pub use status::{StatusLine, status_line};
-pub use told::logged;
+pub(crate) use hdr_log::HdrFiles;
+pub(crate) use options::{ByStatus, Exporter, Interval, Kind, Percentile, YcsbOptions};
+pub(crate) use raw::Raw;
+pub(crate) use sections::{Section, sections};
+pub(crate) use series::Series;
+pub(crate) use status::{StatusLine, status_line};
+pub(crate) use told::logged;
 
 /// The report in YCSB's words.
 #[derive(Debug, Default)]
-pub struct Ycsb {
+pub(crate) struct Ycsb {
     options: YcsbOptions,
     /// What whoever watches a run saw over time, where that is told.
     series: Option<Arc<Mutex<Series>>>,
@@ -39,13 +39,13 @@ pub struct Ycsb {
 impl Ycsb {
     /// A report with these options.
     #[must_use]
-    pub fn new(options: YcsbOptions) -> Self {
+    pub(crate) fn new(options: YcsbOptions) -> Self {
         Self { options, series: None, written: false }
     }
 
     /// The same of [`Kind::TimeSeries`]: `series` has what was seen of a run by the time that it is told.
     #[must_use]
-    pub fn over_time(self, series: Arc<Mutex<Series>>) -> Self {
+    pub(crate) fn over_time(self, series: Arc<Mutex<Series>>) -> Self {
         Self { series: Some(series), ..self }
     }
 

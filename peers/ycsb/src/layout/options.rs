@@ -5,28 +5,28 @@ use std::str::FromStr;
 
 /// What a report in YCSB's words contains.
 #[derive(Debug, Clone)]
-pub struct YcsbOptions {
+pub(crate) struct YcsbOptions {
     /// How figures are written.
-    pub exporter: Exporter,
+    pub(crate) exporter: Exporter,
     /// What is counted of latencies.
-    pub kind: Kind,
+    pub(crate) kind: Kind,
     /// Which latencies.
-    pub interval: Interval,
+    pub(crate) interval: Interval,
     /// The percentiles.
-    pub percentiles: Vec<Percentile>,
+    pub(crate) percentiles: Vec<Percentile>,
     /// Whether every value that was seen is told with its count.
-    pub verbose: bool,
+    pub(crate) verbose: bool,
     /// Buckets of a millisecond of [`Kind::Buckets`].
-    pub buckets: usize,
+    pub(crate) buckets: usize,
     /// Whether the figures of [`Kind::Raw`] are left out, but for how many there were.
-    pub no_summary: bool,
+    pub(crate) no_summary: bool,
     /// Whether operations that failed are told by what they failed of: all, or those in the list.
-    pub by_status: ByStatus,
+    pub(crate) by_status: ByStatus,
 }
 
 /// How figures are written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Exporter {
+pub(crate) enum Exporter {
     /// A line each.
     #[default]
     Text,
@@ -38,7 +38,7 @@ pub enum Exporter {
 
 /// What is counted of latencies.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// A histogram of microseconds.
     #[default]
     Hdr,
@@ -57,7 +57,7 @@ pub enum Kind {
 impl Kind {
     /// Whether every operation is told by itself.
     #[must_use]
-    pub fn is_raw(self) -> bool {
+    pub(crate) fn is_raw(self) -> bool {
         matches!(self, Self::Raw | Self::HdrAndRaw)
     }
 
@@ -83,7 +83,7 @@ impl Kind {
 
 /// Which latencies are told.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Interval {
+pub(crate) enum Interval {
     /// From sent to the reply.
     #[default]
     Op,
@@ -95,7 +95,7 @@ pub enum Interval {
 
 /// Which failures are told by what they failed of.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum ByStatus {
+pub(crate) enum ByStatus {
     /// None.
     #[default]
     No,
@@ -107,7 +107,7 @@ pub enum ByStatus {
 
 /// A percentile as it was written.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Percentile {
+pub(crate) struct Percentile {
     value: f64,
     text: String,
 }
@@ -115,7 +115,7 @@ pub struct Percentile {
 impl Percentile {
     /// The part of all values that it stands for, from 0 to 1.
     #[must_use]
-    pub fn quantile(&self) -> f64 {
+    pub(crate) fn quantile(&self) -> f64 {
         self.value / 100.0
     }
 }

@@ -2,46 +2,46 @@
 
 /// Errors so far, and what was done about them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Retried {
+pub(crate) struct Retried {
     /// Requests that failed for good.
-    pub errors: u64,
+    pub(crate) errors: u64,
     /// How often any was sent again.
-    pub retries: u64,
+    pub(crate) retries: u64,
     /// How many were.
-    pub retried: u64,
+    pub(crate) retried: u64,
 }
 
 /// How far a run has come.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Progress {
+pub(crate) struct Progress {
     /// Number of the run, from 1.
-    pub run: u32,
+    pub(crate) run: u32,
     /// Percent of what is to be done.
-    pub percent: f64,
+    pub(crate) percent: f64,
     /// Whole seconds since its start.
-    pub seconds: u64,
+    pub(crate) seconds: u64,
     /// Threads.
-    pub threads: u16,
+    pub(crate) threads: u16,
     /// Connections of each thread.
-    pub clients: u32,
+    pub(crate) clients: u32,
     /// Connections that were lost.
-    pub connection_errors: u64,
+    pub(crate) connection_errors: u64,
     /// Requests so far.
-    pub ops: u64,
+    pub(crate) ops: u64,
     /// Of the time since the last line, and of the whole run: requests per second,
-    pub rates: [f64; 2],
+    pub(crate) rates: [f64; 2],
     /// bytes per second in both directions,
-    pub bytes: [f64; 2],
+    pub(crate) bytes: [f64; 2],
     /// and mean latencies in milliseconds.
-    pub latencies_ms: [f64; 2],
+    pub(crate) latencies_ms: [f64; 2],
     /// Now and when the last line was written, where requests are sent again that fail.
-    pub retried: Option<[Retried; 2]>,
+    pub(crate) retried: Option<[Retried; 2]>,
 }
 
 impl Progress {
     /// The line, without what ends it.
     #[must_use]
-    pub fn line(&self) -> String {
+    pub(crate) fn line(&self) -> String {
         let Self { run, percent, seconds, threads, clients, ops, .. } = self;
         let errors = match self.connection_errors {
             0 => String::new(),

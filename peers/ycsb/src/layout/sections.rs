@@ -11,7 +11,7 @@ use workload::Plan;
 use super::java;
 use super::options::{ByStatus, Interval};
 use super::told::{Misses, Source, Told, told};
-use crate::escape;
+use report::escape;
 
 /// What the names of sections of latencies from when something was due begin with.
 pub(super) const INTENDED: &str = "Intended-";
@@ -22,24 +22,24 @@ pub(super) const CLEANUP: &str = "CLEANUP";
 
 /// What is told under one name.
 #[derive(Debug, Clone)]
-pub struct Section {
+pub(crate) struct Section {
     /// The name.
-    pub name: String,
+    pub(crate) name: String,
     /// Latencies, in nanoseconds.
-    pub latency: Latency,
+    pub(crate) latency: Latency,
     /// How many ended well and how many did not, where that is told.
-    pub returned: Option<Returned>,
+    pub(crate) returned: Option<Returned>,
 }
 
 /// How operations ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Returned {
+pub(crate) struct Returned {
     /// Well.
-    pub ok: u64,
+    pub(crate) ok: u64,
     /// With what was not expected.
-    pub unexpected: u64,
+    pub(crate) unexpected: u64,
     /// Otherwise.
-    pub error: u64,
+    pub(crate) error: u64,
 }
 
 /// One operation, or a command of one.
@@ -80,7 +80,7 @@ impl<'t> From<&'t OperationTally> for Seen<'t> {
 
 /// The sections of what a tally of this plan holds, in YCSB's order; `connections` were closed.
 #[must_use]
-pub fn sections(
+pub(crate) fn sections(
     plan: &Plan,
     tally: &Tally,
     connections: u64,

@@ -8,9 +8,9 @@ use super::{Cells, Rows, Style};
 
 /// What came in one second.
 #[derive(Debug, Clone)]
-pub struct Second {
+pub(crate) struct Second {
     /// Its number, from 0.
-    pub index: u64,
+    pub(crate) index: u64,
     pub(super) rows: Vec<SecondRow>,
     pub(super) total: SecondRow,
 }
@@ -38,7 +38,7 @@ pub(super) struct Times {
 
 /// Adds up the seconds of a run. The histograms of one second are held at a time.
 #[derive(Debug)]
-pub struct Seconds {
+pub(crate) struct Seconds {
     rows: Rows,
     percentiles: Vec<f64>,
     done: Vec<Second>,
@@ -88,7 +88,7 @@ impl Sum {
 impl Seconds {
     /// Of a run with these rows.
     #[must_use]
-    pub fn new(rows: Rows, style: &Style) -> Self {
+    pub(crate) fn new(rows: Rows, style: &Style) -> Self {
         let mut percentiles = style.percentiles.clone();
         percentiles.sort_by(f64::total_cmp);
         let open = Open { index: 0, rows: vec![Sum::default(); rows.names.len()] };
@@ -96,7 +96,7 @@ impl Seconds {
     }
 
     /// Adds what came in a part of second number `index`; parts come in order.
-    pub fn add(&mut self, index: u64, tally: &Tally) {
+    pub(crate) fn add(&mut self, index: u64, tally: &Tally) {
         while self.open.index < index {
             self.close();
         }
@@ -114,7 +114,7 @@ impl Seconds {
 
     /// All of them.
     #[must_use]
-    pub fn end(mut self) -> Vec<Second> {
+    pub(crate) fn end(mut self) -> Vec<Second> {
         self.close();
         self.done
     }

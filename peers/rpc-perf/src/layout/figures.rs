@@ -9,16 +9,16 @@ use workload::{Mix, Plan};
 
 /// What an operation is to the reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Role {
+pub(crate) struct Role {
     /// Its verb.
-    pub verb: &'static str,
+    pub(crate) verb: &'static str,
     /// Whether what it asks for is a hit or a miss.
-    pub looks_up: bool,
+    pub(crate) looks_up: bool,
 }
 
 /// The operations of a plan, and which counts are theirs.
 #[derive(Debug, Clone)]
-pub struct Roles {
+pub(crate) struct Roles {
     roles: Vec<Role>,
     /// Of each operation, which of the different commands of the plan are its own.
     commands: Vec<Range<usize>>,
@@ -27,7 +27,7 @@ pub struct Roles {
 impl Roles {
     /// Those of a plan whose operations these are.
     #[must_use]
-    pub fn of(plan: &Plan, roles: Vec<Role>) -> Self {
+    pub(crate) fn of(plan: &Plan, roles: Vec<Role>) -> Self {
         let different = plan.different_commands();
         let spans = plan.mix.iter().flat_map(Mix::spans).map(|(_, span)| {
             let own = &different.of[span];
@@ -40,38 +40,38 @@ impl Roles {
 
 /// Counts of a verb.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts {
+pub(crate) struct Counts {
     /// Replies that are no error.
-    pub ok: u64,
+    pub(crate) ok: u64,
     /// Errors.
-    pub exception: u64,
+    pub(crate) exception: u64,
     /// Lookups that found something: replies, or fields and members where a request names several.
-    pub hit: u64,
+    pub(crate) hit: u64,
     /// Lookups that found nothing, in the same unit.
-    pub miss: u64,
+    pub(crate) miss: u64,
 }
 
 /// What came of a span of a run.
 #[derive(Debug, Clone, Default)]
-pub struct Figures {
+pub(crate) struct Figures {
     /// Connections that were opened.
-    pub opened: u64,
+    pub(crate) opened: u64,
     /// Those that ended without our doing, or to be opened again.
-    pub closed: u64,
+    pub(crate) closed: u64,
     /// Replies that are no error.
-    pub ok: u64,
+    pub(crate) ok: u64,
     /// Error replies, and requests that were lost with their connection.
-    pub exception: u64,
+    pub(crate) exception: u64,
     /// Requests whose time was over.
-    pub timeout: u64,
+    pub(crate) timeout: u64,
     /// Lookups that found something.
-    pub hit: u64,
+    pub(crate) hit: u64,
     /// Lookups that found nothing.
-    pub miss: u64,
+    pub(crate) miss: u64,
     /// Latencies of all, of `get` and of `set`; none of nothing.
-    pub latency: [Option<Latency>; 3],
+    pub(crate) latency: [Option<Latency>; 3],
     /// Each verb, in the order in which it came.
-    pub verbs: Vec<(&'static str, Counts)>,
+    pub(crate) verbs: Vec<(&'static str, Counts)>,
 }
 
 /// The verbs with latencies of their own.
@@ -80,7 +80,7 @@ const APART: [&str; 2] = ["get", "set"];
 impl Figures {
     /// Those of a tally.
     #[must_use]
-    pub fn of(roles: &Roles, tally: &Tally) -> Self {
+    pub(crate) fn of(roles: &Roles, tally: &Tally) -> Self {
         let connections = &tally.connections;
         let mut figures = Self {
             opened: connections.connect.count(),
@@ -133,7 +133,7 @@ impl Figures {
     }
 
     /// Adds all that `other` holds.
-    pub fn merge(&mut self, other: &Self) {
+    pub(crate) fn merge(&mut self, other: &Self) {
         let Self { opened, closed, ok, exception, timeout, hit, miss, latency, verbs } = other;
         for (sum, part) in [
             (&mut self.opened, opened),
@@ -154,7 +154,7 @@ impl Figures {
 
     /// Requests that ended, one way or the other.
     #[must_use]
-    pub fn requests(&self) -> u64 {
+    pub(crate) fn requests(&self) -> u64 {
         self.ok + self.exception + self.timeout
     }
 }

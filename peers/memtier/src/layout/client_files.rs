@@ -6,12 +6,16 @@ use measure::{ConnectionSecond, ConnectionTrace};
 
 use super::distribution::distribution;
 use super::{Cells, Rows, Style};
-use crate::Summary;
+use report::Summary;
 
 /// The files of run number `run` by what follows their prefix, with their texts: one of each
 /// connection, by its thread and its number there.
 #[must_use]
-pub fn client_files(summary: &Summary<'_>, style: &Style, run: usize) -> Vec<(String, String)> {
+pub(crate) fn client_files(
+    summary: &Summary<'_>,
+    style: &Style,
+    run: usize,
+) -> Vec<(String, String)> {
     // Every line has columns of its own.
     let rows = Rows::of(&summary.run.plan, &Style { merged: false, ..style.clone() });
     let in_cluster = summary.run.plan.target.is_cluster();

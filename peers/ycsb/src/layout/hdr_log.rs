@@ -10,7 +10,7 @@ use measure::Latency;
 
 use super::options::Kind;
 use super::sections::Section;
-use crate::RecordError;
+use report::RecordError;
 
 /// The column of greatest values is in seconds, as Java's writer has it.
 const US_PER_S: f64 = 1e6;
@@ -18,24 +18,30 @@ const NS_PER_US: u64 = 1_000;
 
 /// The logs of a run.
 #[derive(Debug, Default)]
-pub struct HdrFiles {
+pub(crate) struct HdrFiles {
     sections: BTreeMap<String, Vec<Logged>>,
 }
 
 /// One line of a log.
 #[derive(Debug, Clone)]
-pub struct Logged {
+pub(crate) struct Logged {
     /// When it began, after the run did.
-    pub from: Duration,
+    pub(crate) from: Duration,
     /// How long it was.
-    pub length: Duration,
+    pub(crate) length: Duration,
     /// What came in it.
-    pub latency: Latency,
+    pub(crate) latency: Latency,
 }
 
 impl HdrFiles {
     /// Adds a line to the log of each section that has a histogram.
-    pub fn add(&mut self, sections: &[Section], kind: Kind, from: Duration, length: Duration) {
+    pub(crate) fn add(
+        &mut self,
+        sections: &[Section],
+        kind: Kind,
+        from: Duration,
+        length: Duration,
+    ) {
         for Section { name, latency, .. } in sections {
             let Some(name) = kind.hdr_name(name) else { continue };
             let line = Logged { from, length, latency: latency.clone() };
@@ -47,7 +53,10 @@ impl HdrFiles {
     ///
     /// # Errors
     /// A histogram cannot be written.
-    pub fn files(&self, started_at: SystemTime) -> Result<Vec<(&str, Vec<u8>)>, RecordError> {
+    pub(crate) fn files(
+        &self,
+        started_at: SystemTime,
+    ) -> Result<Vec<(&str, Vec<u8>)>, RecordError> {
         let mut files = Vec::new();
         for (name, lines) in &self.sections {
             files.push((name.as_str(), log(name, lines, started_at)?));

@@ -13,7 +13,7 @@ const ON_A_LINE: usize = 3;
 
 /// The latencies of the last seconds.
 #[derive(Debug, Clone, Default)]
-pub struct Window {
+pub(crate) struct Window {
     /// How many of them; 0 for none.
     seconds: usize,
     kept: VecDeque<Cells>,
@@ -23,17 +23,17 @@ pub struct Window {
 impl Window {
     /// Of so many seconds.
     #[must_use]
-    pub fn new(seconds: u32) -> Self {
+    pub(crate) fn new(seconds: u32) -> Self {
         Self { seconds: seconds as usize, ..Self::default() }
     }
 
     /// Adds what came in a part of a second.
-    pub fn add(&mut self, tally: &Tally) {
+    pub(crate) fn add(&mut self, tally: &Tally) {
         tally.commands.iter().for_each(|command| self.open.add(&command.service));
     }
 
     /// Ends a second: its latencies, and those of the window if there is one.
-    pub fn tick(&mut self) -> (Cells, Option<Cells>) {
+    pub(crate) fn tick(&mut self) -> (Cells, Option<Cells>) {
         let second = std::mem::take(&mut self.open);
         if self.seconds == 0 {
             return (second, None);
@@ -50,25 +50,25 @@ impl Window {
 
 /// The block at the end of a second.
 #[derive(Debug)]
-pub struct Realtime<'t> {
+pub(crate) struct Realtime<'t> {
     /// What its line would say.
-    pub progress: Progress,
+    pub(crate) progress: Progress,
     /// How many of a hundred lookups missed in this second, and in all.
-    pub miss_percent: [f64; 2],
+    pub(crate) miss_percent: [f64; 2],
     /// The latencies of this second.
-    pub second: Cells,
+    pub(crate) second: Cells,
     /// The latencies of the last seconds, and how many seconds these are.
-    pub window: Option<(u32, Cells)>,
+    pub(crate) window: Option<(u32, Cells)>,
     /// The latencies of the whole run so far.
-    pub overall: Cells,
+    pub(crate) overall: Cells,
     /// In the order typed.
-    pub percentiles: &'t [f64],
+    pub(crate) percentiles: &'t [f64],
 }
 
 impl Realtime<'_> {
     /// Its lines.
     #[must_use]
-    pub fn lines(&self) -> Vec<String> {
+    pub(crate) fn lines(&self) -> Vec<String> {
         let Progress { run, percent, seconds, rates, bytes, .. } = self.progress;
         let tag = format!("[RUN #{run} {percent:>3.0}% {seconds:>3}s]");
         let [rate, mean_rate] = rates.map(|rate| thousands(rate as u64));

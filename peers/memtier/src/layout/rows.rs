@@ -9,21 +9,21 @@ const BUILT_IN: [&str; 3] = ["SET", "GET", "WAIT"];
 
 /// The rows of a plan.
 #[derive(Debug, Clone)]
-pub struct Rows {
+pub(crate) struct Rows {
     /// Their names in upper case.
-    pub names: Vec<String>,
+    pub(crate) names: Vec<String>,
     /// Of each different command of the plan, which row is its own.
-    pub of: Vec<usize>,
+    pub(crate) of: Vec<usize>,
     /// Whether they are [`BUILT_IN`].
-    pub built_in: bool,
+    pub(crate) built_in: bool,
     /// Whether others have hits and misses.
-    pub lookups: bool,
+    pub(crate) lookups: bool,
 }
 
 impl Rows {
     /// Those of a plan.
     #[must_use]
-    pub fn of(plan: &Plan, style: &Style) -> Self {
+    pub(crate) fn of(plan: &Plan, style: &Style) -> Self {
         let mut names: Vec<String> = match style.built_in {
             true => BUILT_IN.map(str::to_owned).to_vec(),
             false => Vec::new(),
@@ -58,5 +58,5 @@ fn called(plan: &Plan) -> Vec<String> {
             called[span.end - 1] = format!("{name} <cursor>");
         }
     }
-    called.iter().map(crate::escape).collect()
+    called.iter().map(report::escape).collect()
 }

@@ -17,7 +17,12 @@ impl Metrics<'_> {
     ///
     /// # Errors
     /// None: memory takes all of it.
-    pub fn packed(&self, at: SystemTime, every: Duration, sparse: bool) -> io::Result<Vec<u8>> {
+    pub(crate) fn packed(
+        &self,
+        at: SystemTime,
+        every: Duration,
+        sparse: bool,
+    ) -> io::Result<Vec<u8>> {
         let mut out = Vec::new();
         self.pack(at, every, sparse, &mut out)?;
         Ok(out)

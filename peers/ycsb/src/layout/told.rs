@@ -76,7 +76,7 @@ pub(super) fn told(plan: &PlanParts) -> Vec<Told> {
 
 /// What a log must be kept of for every operation that is told.
 #[must_use]
-pub fn logged(plan: &PlanParts) -> Vec<Logged> {
+pub(crate) fn logged(plan: &PlanParts) -> Vec<Logged> {
     let of = |told: &Told| match told.source {
         Source::Command(at) => Logged::Command(at as u32),
         Source::Operation(at) => Logged::Operation(at as u32),

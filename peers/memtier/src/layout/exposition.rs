@@ -6,45 +6,45 @@ use std::fmt::Write as _;
 use measure::Latency;
 
 /// The media type of the page.
-pub const EXPOSITION_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+pub(crate) const EXPOSITION_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Upper bounds of its buckets in seconds, where no others are asked for.
-pub const EXPOSITION_BUCKETS: [f64; 26] = [
+pub(crate) const EXPOSITION_BUCKETS: [f64; 26] = [
     0.0001, 0.00025, 0.0005, 0.00075, 0.001, 0.0015, 0.002, 0.003, 0.004, 0.005, 0.0075, 0.01,
     0.015, 0.02, 0.03, 0.05, 0.075, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0,
 ];
 
 /// Sums since the start of the program.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counters {
+pub(crate) struct Counters {
     /// Requests that were answered.
-    pub ops: u64,
+    pub(crate) ops: u64,
     /// Bytes of requests.
-    pub sent: u64,
+    pub(crate) sent: u64,
     /// Bytes of replies.
-    pub received: u64,
+    pub(crate) received: u64,
     /// Lookups by the generated GETs that found something.
-    pub hits: u64,
+    pub(crate) hits: u64,
     /// Lookups by the generated GETs that found nothing.
-    pub misses: u64,
+    pub(crate) misses: u64,
     /// Error replies.
-    pub errors: u64,
+    pub(crate) errors: u64,
     /// How often requests were sent again.
-    pub retries: u64,
+    pub(crate) retries: u64,
     /// How many requests were sent again at least once.
-    pub retried: u64,
+    pub(crate) retried: u64,
     /// Connections that were lost.
-    pub connection_errors: u64,
+    pub(crate) connection_errors: u64,
     /// Lookups by `--command` commands that found something.
-    pub command_hits: u64,
+    pub(crate) command_hits: u64,
     /// Lookups by `--command` commands that found nothing.
-    pub command_misses: u64,
+    pub(crate) command_misses: u64,
 }
 
 impl Counters {
     /// Both together.
     #[must_use]
-    pub fn with(self, other: Self) -> Self {
+    pub(crate) fn with(self, other: Self) -> Self {
         Self {
             ops: self.ops + other.ops,
             sent: self.sent + other.sent,
@@ -63,39 +63,39 @@ impl Counters {
 
 /// What a page shows.
 #[derive(Debug)]
-pub struct Exposition<'e> {
+pub(crate) struct Exposition<'e> {
     /// Labels of every line.
-    pub labels: &'e [(String, String)],
+    pub(crate) labels: &'e [(String, String)],
     /// Upper bounds of the buckets in seconds, rising.
-    pub buckets: &'e [f64],
+    pub(crate) buckets: &'e [f64],
     /// The version of the program.
-    pub version: &'e str,
+    pub(crate) version: &'e str,
     /// When it was started, in seconds since 1970.
-    pub started_s: f64,
+    pub(crate) started_s: f64,
     /// See there.
-    pub counters: Counters,
+    pub(crate) counters: Counters,
     /// The latencies of all requests so far.
-    pub latency: Option<&'e Latency>,
+    pub(crate) latency: Option<&'e Latency>,
     /// Connections that are open now.
-    pub connections: u64,
+    pub(crate) connections: u64,
     /// Threads that run now.
-    pub threads: u64,
+    pub(crate) threads: u64,
     /// The number of the run, from 1; 0 before the first.
-    pub run: u32,
+    pub(crate) run: u32,
     /// How many there will be.
-    pub runs: u32,
+    pub(crate) runs: u32,
     /// Planned seconds of each, if it ends by time.
-    pub test_time: u64,
+    pub(crate) test_time: u64,
     /// How many pages have been made, this one included.
-    pub renders: u64,
+    pub(crate) renders: u64,
     /// How old the figures are, in seconds.
-    pub age_s: f64,
+    pub(crate) age_s: f64,
 }
 
 impl Exposition<'_> {
     /// The page.
     #[must_use]
-    pub fn page(&self) -> String {
+    pub(crate) fn page(&self) -> String {
         let mut page = Page { labels: labels(self.labels), text: String::new() };
         let Counters { ops, sent, received, hits, misses, .. } = self.counters;
         let Counters { errors, retries, retried, connection_errors, .. } = self.counters;

@@ -13,7 +13,7 @@ const MOST: u64 = 600_000_000;
 
 /// Latencies in its steps.
 #[derive(Debug, Clone)]
-pub struct Cells(Histogram<u64>);
+pub(crate) struct Cells(Histogram<u64>);
 
 impl Default for Cells {
     fn default() -> Self {
@@ -25,7 +25,7 @@ impl Default for Cells {
 impl Cells {
     /// Those of a histogram.
     #[must_use]
-    pub fn of(latency: &Latency) -> Self {
+    pub(crate) fn of(latency: &Latency) -> Self {
         let mut cells = Self::default();
         cells.add(latency);
         cells
@@ -33,34 +33,34 @@ impl Cells {
 
     /// Whether the original's buckets, which go by its steps, tell two numbers of microseconds apart.
     #[must_use]
-    pub fn tell_apart(a: u64, b: u64) -> bool {
+    pub(crate) fn tell_apart(a: u64, b: u64) -> bool {
         const DAY: u64 = 86_400_000_000;
         let steps = Histogram::<u64>::new_with_bounds(LEAST, DAY, 2);
         steps.is_ok_and(|steps| !steps.equivalent(a, b))
     }
 
     /// Adds a histogram.
-    pub fn add(&mut self, latency: &Latency) {
+    pub(crate) fn add(&mut self, latency: &Latency) {
         for (ns, count) in latency.recorded() {
             self.0.saturating_record_n((ns / 1000).clamp(LEAST, MOST), count);
         }
     }
 
     /// Adds others.
-    pub fn merge(&mut self, other: &Self) {
+    pub(crate) fn merge(&mut self, other: &Self) {
         let added = self.0.add(&other.0);
         debug_assert!(added.is_ok(), "all have the same bounds");
     }
 
     /// How many there are.
     #[must_use]
-    pub fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         self.0.len()
     }
 
     /// The upper edge of the step in which a percentile lies, in milliseconds; of the 0th the lower one.
     #[must_use]
-    pub fn percentile_ms(&self, percentile: f64) -> f64 {
+    pub(crate) fn percentile_ms(&self, percentile: f64) -> f64 {
         if self.0.is_empty() {
             return 0.0;
         }
@@ -69,13 +69,13 @@ impl Cells {
 
     /// The lower edge of the lowest step, in milliseconds.
     #[must_use]
-    pub fn min_ms(&self) -> f64 {
+    pub(crate) fn min_ms(&self) -> f64 {
         if self.0.is_empty() { 0.0 } else { self.0.lowest_equivalent(self.0.min()) as f64 / 1000.0 }
     }
 
     /// The upper edge of the highest step, in milliseconds.
     #[must_use]
-    pub fn max_ms(&self) -> f64 {
+    pub(crate) fn max_ms(&self) -> f64 {
         if self.0.is_empty() {
             0.0
         } else {
@@ -85,7 +85,7 @@ impl Cells {
 
     /// Mean and standard deviation of the middles of steps, in milliseconds.
     #[must_use]
-    pub fn mean_and_deviation_ms(&self) -> (f64, f64) {
+    pub(crate) fn mean_and_deviation_ms(&self) -> (f64, f64) {
         (self.0.mean() / 1000.0, self.0.stdev() / 1000.0)
     }
 
@@ -97,7 +97,7 @@ impl Cells {
 
     /// In the compressed form of HdrHistogram, as text.
     #[must_use]
-    pub fn encoded(&self) -> String {
+    pub(crate) fn encoded(&self) -> String {
         let mut bytes = Vec::new();
         let written = V2DeflateSerializer::new().serialize(&self.0, &mut bytes);
         debug_assert!(written.is_ok(), "memory takes every byte");

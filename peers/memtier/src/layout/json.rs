@@ -13,7 +13,7 @@ use super::{Lookup, Section, Style};
 
 /// A value of the file.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Json {
+pub(crate) enum Json {
     /// A number as it is written.
     Number(String),
     /// A text, or nothing where it was not set.
@@ -25,18 +25,18 @@ pub enum Json {
 }
 
 /// A value with its key.
-pub type Entry = (String, Json);
+pub(crate) type Entry = (String, Json);
 
 impl Json {
     /// A whole number.
     #[must_use]
-    pub fn whole(number: u64) -> Self {
+    pub(crate) fn whole(number: u64) -> Self {
         Self::Number(number.to_string())
     }
 
     /// A text.
     #[must_use]
-    pub fn text(text: impl Into<String>) -> Self {
+    pub(crate) fn text(text: impl Into<String>) -> Self {
         Self::Text(Some(text.into()))
     }
 
@@ -49,7 +49,7 @@ impl Json {
 
     /// The file that has this for its tree.
     #[must_use]
-    pub fn file(&self) -> String {
+    pub(crate) fn file(&self) -> String {
         let mut out = String::new();
         self.write(0, &mut out);
         out.push('\n');
@@ -101,7 +101,7 @@ pub(super) fn entry(key: &str, value: Json) -> Entry {
 
 /// A section of the file, by its title.
 #[must_use]
-pub fn json_section(section: &Section, style: &Style, cluster: bool) -> Entry {
+pub(crate) fn json_section(section: &Section, style: &Style, cluster: bool) -> Entry {
     let mut percentiles = style.percentiles.clone();
     percentiles.sort_by(f64::total_cmp);
     let mut entries = vec![entry("Runtime", runtime(section.runtime))];

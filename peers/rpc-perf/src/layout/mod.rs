@@ -9,6 +9,6 @@ mod metrics;
 mod packed;
 mod window;
 
-pub use figures::{Counts, Figures, Role, Roles};
-pub use metrics::{Metrics, Snapshot};
-pub use window::{Window, stamped};
+pub(crate) use figures::{Figures, Role, Roles};
+pub(crate) use metrics::{Metrics, Snapshot};
+pub(crate) use window::{Window, stamped};

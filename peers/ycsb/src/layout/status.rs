@@ -9,30 +9,30 @@ use super::sections::Section;
 
 /// What a line tells.
 #[derive(Debug, Clone, Copy)]
-pub struct StatusLine<'s> {
+pub(crate) struct StatusLine<'s> {
     /// What stands before the date.
-    pub label: &'s str,
+    pub(crate) label: &'s str,
     /// The time of day, as `2026-11-21 22:40:07:512`.
-    pub at: &'s str,
+    pub(crate) at: &'s str,
     /// Seconds since load began.
-    pub elapsed_s: u64,
+    pub(crate) elapsed_s: u64,
     /// Operations since then.
-    pub operations: u64,
+    pub(crate) operations: u64,
     /// Operations per second since the last line.
-    pub rate: f64,
+    pub(crate) rate: f64,
     /// Seconds until all have been carried out, if that is known and some are left.
-    pub left_s: Option<u64>,
+    pub(crate) left_s: Option<u64>,
     /// What came since the last line.
-    pub sections: &'s [Section],
+    pub(crate) sections: &'s [Section],
     /// What is counted of latencies.
-    pub kind: Kind,
+    pub(crate) kind: Kind,
     /// Whether the median is told, as in versions after 0.17.
-    pub median: bool,
+    pub(crate) median: bool,
 }
 
 /// The line, without its end.
 #[must_use]
-pub fn status_line(line: &StatusLine<'_>) -> String {
+pub(crate) fn status_line(line: &StatusLine<'_>) -> String {
     let StatusLine { label, at, elapsed_s, operations, rate, left_s, sections, kind, median } =
         line;
     let mut text = format!("{label}{at} {elapsed_s} sec: {operations} operations; ");

@@ -8,7 +8,7 @@ const NS_PER_MS: u64 = 1_000_000;
 
 /// What was seen in each span of time, by the names of [`Section`]s.
 #[derive(Debug, Clone)]
-pub struct Series {
+pub(crate) struct Series {
     granularity_ms: u64,
     spans: BTreeMap<String, BTreeMap<u64, Sum>>,
 }
@@ -22,12 +22,12 @@ struct Sum {
 impl Series {
     /// An empty one, of spans of so many milliseconds.
     #[must_use]
-    pub fn new(granularity_ms: u64) -> Self {
+    pub(crate) fn new(granularity_ms: u64) -> Self {
         Self { granularity_ms: granularity_ms.max(1), spans: BTreeMap::new() }
     }
 
     /// Adds what was seen in an interval that began so long after load did.
-    pub fn add(&mut self, sections: &[Section], from_ns: u64) {
+    pub(crate) fn add(&mut self, sections: &[Section], from_ns: u64) {
         let from_ms = from_ns / NS_PER_MS / self.granularity_ms * self.granularity_ms;
         for Section { name, latency, .. } in sections {
             let Some(mean_ns) = latency.mean_ns() else { continue };

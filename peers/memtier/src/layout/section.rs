@@ -8,7 +8,7 @@ use workload::{Joining, Share, Stop};
 use super::cpu::{CpuSecond, CpuUse};
 use super::lookups::{merge, of_command};
 use super::{Cells, Lookup, Rows, Second, lookups};
-use crate::Summary;
+use report::Summary;
 
 /// What is said of one kind of request.
 #[derive(Debug, Clone, Default)]
@@ -83,52 +83,52 @@ impl Row {
 
 /// The figures of one run.
 #[derive(Debug, Clone)]
-pub struct RunFigures {
+pub(crate) struct RunFigures {
     /// What the rows are called, in upper case.
-    pub names: Vec<String>,
+    pub(crate) names: Vec<String>,
     pub(super) built_in: bool,
     pub(super) rows: Vec<Row>,
     pub(super) totals: Row,
     /// What commands of the user's own looked for.
     pub(super) lookups: Vec<Lookup>,
     /// Threads.
-    pub threads: u16,
+    pub(crate) threads: u16,
     /// Connections of each thread.
-    pub clients: u32,
+    pub(crate) clients: u32,
     /// Requests of each connection; `None` for a run by time.
-    pub requests: Option<u64>,
+    pub(crate) requests: Option<u64>,
     /// Planned seconds of a run by time.
-    pub seconds: Option<u64>,
+    pub(crate) seconds: Option<u64>,
     /// How connections joined the load, if not all carried it from the start.
-    pub joining: Option<Joining>,
+    pub(crate) joining: Option<Joining>,
     /// Whether the load went to a cluster.
-    pub cluster: bool,
+    pub(crate) cluster: bool,
     /// The nodes that took part in the load.
-    pub endpoints: Endpoints,
+    pub(crate) endpoints: Endpoints,
     /// Wall clock at its start.
-    pub started_at: SystemTime,
+    pub(crate) started_at: SystemTime,
     /// How long it took.
-    pub elapsed_s: f64,
+    pub(crate) elapsed_s: f64,
     /// Whether somebody asked for its end.
-    pub interrupted: bool,
+    pub(crate) interrupted: bool,
     /// Second by second, where that was watched.
-    pub over_time: Vec<Second>,
+    pub(crate) over_time: Vec<Second>,
     cpu: CpuUse,
     /// The version and the cipher of the first TLS connection.
-    pub tls: Option<(String, String)>,
+    pub(crate) tls: Option<(String, String)>,
 }
 
 /// Nodes of a cluster, masters and replicas.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Endpoints {
+pub(crate) struct Endpoints {
     /// How many there are.
-    pub nodes: [u64; 2],
+    pub(crate) nodes: [u64; 2],
     /// What they answered.
-    pub requests: [u64; 2],
+    pub(crate) requests: [u64; 2],
 }
 
 impl Endpoints {
-    fn of(nodes: &[crate::NodeFigures]) -> Self {
+    fn of(nodes: &[report::NodeFigures]) -> Self {
         let mut endpoints = Self::default();
         for node in nodes {
             let role = usize::from(!node.master);
@@ -148,7 +148,7 @@ impl Endpoints {
 impl RunFigures {
     /// Those of a run.
     #[must_use]
-    pub fn of(summary: &Summary<'_>, rows: &Rows) -> Self {
+    pub(crate) fn of(summary: &Summary<'_>, rows: &Rows) -> Self {
         let (run, elapsed_s) = (summary.run, summary.elapsed_s);
         let (plan, total) = (&run.plan, &run.measurement.total);
         let rate = |count: f64| if elapsed_s > 0.0 { count / elapsed_s } else { 0.0 };
@@ -206,7 +206,7 @@ impl RunFigures {
             }
         }
         let sum =
-            |count: fn(&crate::NodeFigures) -> u64| summary.nodes.iter().map(count).sum::<u64>();
+            |count: fn(&report::NodeFigures) -> u64| summary.nodes.iter().map(count).sum::<u64>();
         totals.rates.moved = rate(sum(|node| node.moved) as f64);
         totals.rates.asked = rate(sum(|node| node.asked) as f64);
         totals.connection_errors = total.connections.dropped;
@@ -253,7 +253,7 @@ fn negotiated(total: &measure::Tally) -> Option<(String, String)> {
 impl RunFigures {
     /// The same with what its threads used in each second.
     #[must_use]
-    pub fn with_cpu_seconds(mut self, seconds: Vec<CpuSecond>) -> Self {
+    pub(crate) fn with_cpu_seconds(mut self, seconds: Vec<CpuSecond>) -> Self {
         self.cpu.seconds = seconds;
         self
     }
@@ -272,11 +272,11 @@ impl RunFigures {
 
 /// A part of a report: its title and its figures.
 #[derive(Debug, Clone)]
-pub struct Section {
+pub(crate) struct Section {
     /// Stands above its table, and is its key in JSON.
-    pub title: String,
+    pub(crate) title: String,
     /// What the rows are called.
-    pub names: Vec<String>,
+    pub(crate) names: Vec<String>,
     pub(super) rows: Vec<Row>,
     pub(super) totals: Row,
     pub(super) lookups: Vec<Lookup>,
@@ -294,7 +294,7 @@ pub struct Section {
 impl Section {
     /// Of one run.
     #[must_use]
-    pub fn of_run(title: &str, run: &RunFigures) -> Self {
+    pub(crate) fn of_run(title: &str, run: &RunFigures) -> Self {
         Self {
             title: title.to_owned(),
             names: run.names.clone(),
@@ -337,7 +337,7 @@ impl Section {
 
 /// The sections of these runs: one, or the best, the worst and all of several.
 #[must_use]
-pub fn sections(runs: &[RunFigures], every_run: bool) -> Vec<Section> {
+pub(crate) fn sections(runs: &[RunFigures], every_run: bool) -> Vec<Section> {
     if let [run] = runs {
         return vec![Section::of_run("ALL STATS", run)];
     }

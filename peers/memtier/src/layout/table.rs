@@ -8,7 +8,7 @@ use super::{RunFigures, Section, Style};
 
 /// The columns of a table.
 #[derive(Debug, Clone)]
-pub struct Layout {
+pub(crate) struct Layout {
     percentiles: Vec<f64>,
     distributions: bool,
     cluster: bool,
@@ -19,7 +19,7 @@ pub struct Layout {
 impl Layout {
     /// Those of a run.
     #[must_use]
-    pub fn of(style: &Style, run: &RunFigures) -> Self {
+    pub(crate) fn of(style: &Style, run: &RunFigures) -> Self {
         let longest = run.names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
         Self {
             percentiles: style.percentiles.clone(),
@@ -40,7 +40,7 @@ const NONE: &str = "---";
 ///
 /// # Errors
 /// An error of the writer.
-pub fn write_head(run: &RunFigures, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn write_head(run: &RunFigures, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{:<9} Threads", run.threads)?;
     writeln!(out, "{:<9} Connections per thread", run.clients)?;
     match (run.requests, run.seconds) {
@@ -53,7 +53,11 @@ pub fn write_head(run: &RunFigures, out: &mut dyn Write) -> io::Result<()> {
 ///
 /// # Errors
 /// An error of the writer.
-pub fn write_section(section: &Section, layout: &Layout, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn write_section(
+    section: &Section,
+    layout: &Layout,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let mut columns: Vec<(String, usize)> = vec![("Ops/sec".into(), RATE)];
     if section.built_in || layout.lookups {
         columns.extend([("Hits/sec".into(), RATE), ("Misses/sec".into(), RATE)]);

@@ -9,20 +9,20 @@ use super::{Cells, RunFigures};
 
 /// A file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HdrFile {
+pub(crate) struct HdrFile {
     /// What follows the prefix in its name.
-    pub name: String,
+    pub(crate) name: String,
     /// What it has, in the words of the original's.
-    pub title: String,
+    pub(crate) title: String,
     /// Whether it is a log, and not a table.
-    pub is_log: bool,
+    pub(crate) is_log: bool,
     /// What is written.
-    pub text: String,
+    pub(crate) text: String,
 }
 
 /// The files of run number `run`, of what has a sample.
 #[must_use]
-pub fn hdr_files(figures: &RunFigures, run: usize) -> Vec<HdrFile> {
+pub(crate) fn hdr_files(figures: &RunFigures, run: usize) -> Vec<HdrFile> {
     // Of waits there are none.
     let rows = figures.names.iter().zip(&figures.rows);
     let rows = rows.filter(|(name, _)| !(figures.built_in && *name == "WAIT"));
