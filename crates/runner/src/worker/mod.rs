@@ -1,7 +1,7 @@
 //! The loop of one worker: open connections, send what is due, settle what arrived.
 //!
 //! This file is the loop. [`open`] opens the connections, [`receive`] settles replies,
-//! [`operations`] knows what a mix sends next, [`retry`] sends again what failed, [`recovery`]
+//! [`inspect`] looks into those of which a plan asks more, [`operations`] knows what a mix sends next, [`retry`] sends again what failed, [`recovery`]
 //! deals with what goes wrong, [`renewing`] with connections that are to be opened anew. Which
 //! connection a request may take is the [`Route`]'s business. On the path of a request nothing is
 //! allocated, locked or formatted, and the kernel is asked for nothing but to send, to receive and to
@@ -9,6 +9,7 @@
 
 mod checked;
 pub(crate) mod growing;
+mod inspect;
 mod joining;
 pub(crate) mod kept;
 mod open;
@@ -40,6 +41,7 @@ use crate::recorder::Recorder;
 use crate::route::Route;
 use crate::spin::Spin;
 use crate::{Fatal, Gauges, LiveRate};
+use inspect::Inspections;
 use joining::Joined;
 use operations::Steps;
 use quiet::Answers;
@@ -91,11 +93,9 @@ pub(crate) struct Worker<'r, E, P: Protocol, R: Route> {
     pub(crate) batch: Batch,
     pub(crate) recorder: Recorder,
     pub(crate) steps: Steps<R::Mark>,
-    /// What values that come back are compared by, if they are, and whether some are kept.
+    /// What values that come back are compared by, if they are.
     verifier: Option<Verifier>,
-    keeps: bool,
-    /// Whether hits are counted for each place of a reply.
-    by_place: bool,
+    inspections: Inspections,
     /// Commands of a sequence.
     pub(crate) sequence_len: u32,
     /// What a request number counts as in a schedule.
@@ -133,18 +133,19 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
         let steps = Steps::of(plan, context.inserts.clone());
         let whole = if route.splits_sequences() { 1 } else { sequence_len };
         let request_len = steps.operations.is_none().then_some(whole);
+        let (answers, verifier) = (Answers::of::<P>(plan), Verifier::of::<P>(plan));
+        let inspections = Inspections::new::<P, _>(plan, &steps, verifier.as_ref(), &answers);
         let places = route.places(context.connections);
         let mut worker = Self {
             engine,
             connections: places.into_iter().map(Connection::new).collect(),
             route,
             handshake: Handshake::new::<P>(plan),
-            answers: Answers::of::<P>(plan),
+            answers,
             batch: Batch::new::<P>(plan),
             recorder,
-            verifier: Verifier::of::<P>(plan),
-            keeps: P::SHOWS && steps.kept.is_used(),
-            by_place: P::SHOWS && plan.peer.per_position,
+            verifier,
+            inspections,
             steps,
             sequence_len,
             per_number: plan.requests_per_number() as u64,

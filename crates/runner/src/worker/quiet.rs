@@ -8,12 +8,10 @@ use measure::Outcome;
 use wire::{Protocol, Reply, Silence};
 use workload::{CommandSpec, Plan, Transactions};
 
-use super::operations::Steps;
 use super::queued::Queue;
+use super::receive::Settler;
 use crate::Fatal;
-use crate::connection::Connection;
-use crate::recorder::Recorder;
-use crate::request::{Answer, Keys};
+use crate::request::{Answer, Keys, Requests};
 use crate::route::Route;
 
 /// What is known of each command of a sequence about its reply.
@@ -108,21 +106,26 @@ impl Answers {
         missed && self.missing.get(command as usize).is_some_and(|fails| *fails)
     }
 
+    /// What silence means of this command; `None` if it must be answered.
+    #[inline]
+    fn silence(&self, command: u32) -> Option<Silence> {
+        self.silences[command as usize]
+    }
+}
+
+impl<P: Protocol, R: Route> Settler<'_, P, R> {
     /// Settles what kept silent before a reply with this mark.
     ///
     /// # Errors
     /// No command in flight has that mark.
-    pub(super) fn settle_silent<D: Default, R: Route>(
-        &self,
+    pub(super) fn settle_silent(
+        &mut self,
+        requests: &mut Requests<R::Mark>,
         mark: Option<u32>,
-        connection: &mut Connection<D, R::Mark, R::Place>,
-        (route, recorder, steps): (&mut R, &mut Recorder, &mut Steps<R::Mark>),
-        now_ns: u64,
     ) -> Result<(), Fatal> {
-        let sequence_len = self.silences.len() as u32;
-        while let Some(oldest) = connection.requests.oldest_mut() {
+        while let Some(oldest) = requests.oldest_mut() {
             let command = oldest.command;
-            let silence = self.silences[command as usize];
+            let silence = self.answers.silence(command);
             let (false, Some(silence)) = (mark == Some(command), silence) else {
                 return match mark {
                     Some(mark) if mark != command => Err(Fatal(format!(
@@ -137,21 +140,14 @@ impl Answers {
                 Silence::Miss => Outcome::Miss,
             };
             oldest.progress.missed |= outcome == Outcome::Miss;
-            let Some((first_byte_ns, request)) = connection.requests.settle(now_ns) else {
+            let Some((first_byte_ns, request)) = requests.settle(self.now_ns) else {
                 break;
             };
             let answered = request.answered(first_byte_ns);
-            let place = &mut connection.place;
-            let keys = Keys { asked: self.keys(command), found: 0 };
-            let answer = Answer { answered, outcome, bytes: 0, keys };
-            if route.counts(place, request, &answer, now_ns) {
-                recorder.reply(&answer, now_ns);
-            }
-            if request.left == 0 {
-                let completed = route.completed(place, request, recorder, now_ns);
-                steps.completed(completed, (request, &mut connection.walk), recorder, now_ns);
-            }
-            connection.requests.advance(sequence_len);
+            let keys = Keys { asked: self.answers.keys(command), found: 0 };
+            self.record(request, &Answer { answered, outcome, bytes: 0, keys });
+            self.complete(request);
+            requests.advance(self.sequence_len);
         }
         Ok(())
     }

@@ -1,16 +1,49 @@
 //! What arrived: replies become settled requests.
+//!
+//! [`Worker::receive`] is called for each read, [`Settler::settle`] for each reply. What a plan asks of a
+//! reply beside its outcome and its latency is in [`inspect`](super::inspect).
+
+use std::marker::PhantomData;
+use std::ops::ControlFlow;
 
 use engine::{ConnId, Engine};
-use measure::{CORRUPT, MISSING, Outcome};
-use wire::{Decode, Protocol, Reply};
-use workload::OnError;
+use measure::Outcome;
+use wire::{Batch, Decode, Protocol, Reply};
+use workload::{OnError, Plan};
 
 use super::Worker;
-use super::verify::{Checker, asked, failed};
+use super::inspect::Inspections;
+use super::kept::Coming;
+use super::operations::Steps;
+use super::quiet::Answers;
+use super::retry::Retries;
+use super::verify::{Comparison, Verifier, failed};
+use super::walk::Walk;
 use crate::connection::State;
-use crate::request::{Answer, Keys};
+use crate::handshake::Handshake;
+use crate::recorder::Recorder;
+use crate::request::{Answer, Keys, Request, Requests};
 use crate::route::Route;
 use crate::{Fatal, explain};
+
+/// Why no more replies of a read are settled.
+enum Ended {
+    /// The rest is not a whole reply.
+    Read,
+    /// After such an error replies cannot be told apart.
+    Uncertain,
+    /// The server is about to hang up.
+    Refused,
+    /// The server does not accept the client.
+    TurnedAway(Fatal),
+}
+
+/// Bytes of a read: those that were decoded, and those of whole replies.
+#[derive(Default)]
+struct Span {
+    decoded: usize,
+    settled: usize,
+}
 
 impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
     /// Frames and settles what a connection received. That connection, if it has settled replies.
@@ -25,206 +58,58 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         self.route.record_of(&connection.place, &mut self.recorder);
         let inbox = self.engine.inbox();
         let before = connection.requests.commands();
-        let (mut at, mut settled_at) = (0, 0);
-        let by_command = self.steps.operations.is_some();
-        let queues = self.answers.has_queues();
-        let looks = self.verifier.is_some() || self.keeps || self.by_place || queues;
-        let (mut turned_away, mut uncertain, mut refused) = (false, false, false);
-        let outcome = loop {
-            let decoded = match (looks, connection.requests.oldest_mut()) {
-                (true, Some(oldest)) => {
-                    if self.keeps {
-                        self.steps.kept.expect(oldest.command, &mut connection.coming);
-                    }
-                    let mut checker = Checker {
-                        batch: &self.batch,
-                        given: oldest.given(&self.steps.kept),
-                        command: oldest.command,
-                        comparison: &mut connection.comparison,
-                        verifier: self.verifier.as_mut(),
-                        queue: if queues { self.answers.queue(oldest.command) } else { None },
-                        coming: self.keeps.then_some(&mut connection.coming),
-                        found: self.by_place.then_some(&mut connection.found),
-                    };
-                    connection.decoder.decode_shown(&inbox[at..], &mut checker)
-                }
-                _ => connection.decoder.decode(&inbox[at..]),
-            };
-            let step = match decoded {
-                Ok(step) => step,
-                Err(error) => break Err(Fatal(error.to_string())),
-            };
-            at += step.consumed;
-            let Some(mut reply) = step.reply else {
-                break Ok(());
-            };
-            let bytes = if by_command { (at - settled_at) as u64 } else { 0 };
-            settled_at = at;
-            if reply == Reply::Push {
-                self.recorder.connections().pushes += 1;
-                continue;
-            }
-            if let Some(oldest) = connection.requests.oldest_mut()
-                && self.route.passes_over(oldest)
-            {
-                continue;
-            }
-            if matches!(reply, Reply::Empty | Reply::Number(_)) {
-                let command = connection.requests.oldest_mut().map_or(0, |oldest| oldest.command);
-                reply = self.answers.meant(reply, command);
-            }
-            if P::QUIET
-                && self.answers.may_be_missing()
-                && let Some(kept) = reply.without_text()
-            {
-                reply = kept;
-                let mark = connection.decoder.mark();
-                let seen = (&mut self.route, &mut self.recorder, &mut self.steps);
-                let settled = self.answers.settle_silent(mark, connection, seen, now_ns);
-                if let Err(fatal) = settled {
-                    break Err(fatal);
-                }
-            }
-            let mut wrong = None;
-            let misses_fail = self.answers.misses_fail();
-            // Of a sequence that is sent whole nobody asks how far it has come.
-            if (by_command || looks || misses_fail)
-                && let Some(oldest) = connection.requests.oldest_mut()
-            {
-                let command = oldest.command;
-                let asked = |command: u32| {
-                    let given = oldest.given(&self.steps.kept);
-                    asked::<P>(self.context.plan, &self.batch, (given, command))
-                };
-                let comparison = &mut connection.comparison;
-                let mut lacking =
-                    (misses_fail && self.answers.lacks(reply, command)).then_some(command);
-                if queues && let Some(queue) = self.answers.queue(command) {
-                    let (replies, lacks) = comparison.queued.ended(queue);
-                    lacking = lacks;
-                    // One that failed, or was called off, answers for none.
-                    if !matches!(reply, Reply::Error(_) | Reply::Miss) {
-                        comparison.answered_queue((queue, command), replies);
-                    }
-                }
-                if queues || self.verifier.is_some() {
-                    let told = comparison.ended(&self.batch, command, asked);
-                    wrong = told.map(|told| (CORRUPT, told));
-                }
-                if let (Some(command), None) = (lacking, &wrong) {
-                    wrong = Some((MISSING, format!("{MISSING}: {}", asked(command))));
-                }
-                oldest.progress.failed |= wrong.is_some();
-                if self.keeps {
-                    let coming = &mut connection.coming;
-                    self.steps.kept.keep(oldest.command, coming, &mut oldest.progress);
-                }
-                match reply {
-                    Reply::Miss => oldest.progress.missed = true,
-                    Reply::Error(_) => oldest.progress.failed = true,
-                    Reply::Done
-                    | Reply::Empty
-                    | Reply::Found(_)
-                    | Reply::Number(_)
-                    | Reply::Push => {}
-                }
-            }
-            let alone = connection.requests.commands() == 1;
-            let Some((first_byte_ns, request)) = connection.requests.settle(now_ns) else {
-                turned_away = explain::is_farewell(&reply);
-                break Err(Fatal(explain::unasked(&reply)));
-            };
-            let place = &mut connection.place;
-            let mut refusal = None;
-            match reply {
-                Reply::Error(text) => {
-                    // Of those that may keep silent nobody knows which it answers.
-                    let command = &self.context.plan.sequence[request.command as usize];
-                    uncertain = P::QUIET && self.answers.may_be_missing()
-                        || P::is_last_words(command, text, alone);
-                    // Nothing more is sent to a server that is about to hang up.
-                    refused = P::is_refusal(text);
-                    let text = self.handshake.masked(explain::text(text));
-                    let times = (now_ns, self.stop_ns);
-                    if !uncertain
-                        && self.retries.apply(request, &text, times)
-                        && self.route.may_retry(place, request, &text)
-                    {
-                        request.progress.again = true;
-                    } else if self.route.counts_error(place, request, &text) {
-                        let said = (explain::kind(&text), &*text);
-                        self.recorder.error(&request.answered(first_byte_ns), said, bytes, now_ns);
-                        if self.context.plan.peer.each_failure && request.measured {
-                            let given = request.given(&self.steps.kept);
-                            let asked = (self.context.plan, &self.batch, (given, request.command));
-                            let retries = request.progress.retries;
-                            self.recorder.tell(failed::<P>(asked, &text, retries));
-                        }
-                        refusal = Some(text)
-                            .filter(|_| self.context.plan.recovery.on_error == OnError::Stop);
-                    }
-                }
-                _ if let Some((kind, text)) = &wrong => {
-                    if self.route.counts_error(place, request, text) {
-                        let answered = request.answered(first_byte_ns);
-                        self.recorder.error(&answered, (kind, text), bytes, now_ns);
-                    }
-                }
-                Reply::Done
-                | Reply::Empty
-                | Reply::Found(_)
-                | Reply::Miss
-                | Reply::Number(_)
-                | Reply::Push => {
-                    let outcome = if reply == Reply::Miss { Outcome::Miss } else { Outcome::Ok };
-                    let asked = self.answers.keys(request.command);
-                    let keys = match reply {
-                        Reply::Found(found) => Keys { asked, found: found.min(asked) },
-                        Reply::Miss => Keys { asked, found: 0 },
-                        // It says nothing of them, such as that the command was queued.
-                        _ => Keys { asked: 0, found: 0 },
-                    };
-                    let answered = request.answered(first_byte_ns);
-                    let answer = Answer { answered, outcome, bytes, keys };
-                    if self.route.counts(place, request, &answer, now_ns) {
-                        self.recorder.reply(&answer, now_ns);
-                        if self.by_place && connection.found.len() == asked as usize {
-                            self.recorder.found(&answered, &connection.found);
-                        }
-                    }
-                }
-            }
-            if self.by_place {
-                connection.found.clear();
-            }
-            if request.left == 0 {
-                let completed = self.route.completed(place, request, &mut self.recorder, now_ns);
-                let request = (&*request, &mut connection.walk);
-                self.steps.completed(completed, request, &mut self.recorder, now_ns);
-            }
-            connection.requests.advance(self.sequence_len);
-            if let Some(text) = refusal {
-                break Err(Fatal(explain::error_reply(&text)));
-            }
-            if uncertain || refused {
-                break Ok(());
-            }
+        let mut settler = Settler::<P, R> {
+            plan: self.context.plan,
+            batch: &self.batch,
+            answers: &self.answers,
+            handshake: &self.handshake,
+            retries: &self.retries,
+            route: &mut self.route,
+            recorder: &mut self.recorder,
+            steps: &mut self.steps,
+            verifier: &mut self.verifier,
+            place: &mut connection.place,
+            walk: &mut connection.walk,
+            comparison: &mut connection.comparison,
+            coming: &mut connection.coming,
+            found: &mut connection.found,
+            asks: self.inspections,
+            sequence_len: self.sequence_len,
+            now_ns,
+            stop_ns: self.stop_ns,
+            protocol: PhantomData,
         };
-        if inbox.len() > settled_at {
-            connection.requests.reply_begun(now_ns);
+        let mut span = Span::default();
+        let requests = &mut connection.requests;
+        let ended = settler.settle_all(&mut connection.decoder, requests, inbox, &mut span);
+        if inbox.len() > span.settled {
+            requests.reply_begun(now_ns);
         }
+        let settled = before - requests.commands();
         self.recorder.read_ended(now_ns, inbox.len());
-        let settled = before - connection.requests.commands();
-        self.engine.consume(at);
+        self.engine.consume(span.decoded);
         self.in_flight -= u64::from(settled);
-        // After such an error replies cannot be told apart any more, so that connection ends here; the
-        // run goes on with another in its place.
-        let gone = outcome.is_ok() && (uncertain || refused && self.reconnects())
-            || turned_away && self.reconnects();
-        if gone {
+        self.read_ended(conn, ended, settled)
+    }
+
+    /// Goes on after the replies of a read: with another connection in the place of one that is of no more
+    /// use.
+    #[inline]
+    fn read_ended(
+        &mut self,
+        conn: ConnId,
+        ended: Result<Ended, Fatal>,
+        settled: u32,
+    ) -> Result<Option<ConnId>, Fatal> {
+        let is_gone = match ended {
+            Ok(Ended::Read) => false,
+            Ok(Ended::Uncertain) => true,
+            Ok(Ended::Refused) => self.reconnects(),
+            Ok(Ended::TurnedAway(_)) if self.reconnects() => true,
+            Ok(Ended::TurnedAway(fatal)) | Err(fatal) => return Err(fatal),
+        };
+        if is_gone {
             self.hang_up(conn, 0);
-        } else {
-            outcome?;
         }
         if !self.steps.failed.is_empty() {
             self.put_off(conn);
@@ -233,6 +118,231 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
             R::follow(self, conn);
         }
         R::after_read(self)?;
-        Ok((settled > 0 && !gone).then_some(conn))
+        Ok((settled > 0 && !is_gone).then_some(conn))
+    }
+}
+
+/// What settles the replies of one read: parts of the worker and of the connection.
+pub(super) struct Settler<'w, P, R: Route> {
+    pub(super) plan: &'w Plan,
+    pub(super) batch: &'w Batch,
+    pub(super) answers: &'w Answers,
+    handshake: &'w Handshake,
+    retries: &'w Retries<R::Mark>,
+    route: &'w mut R,
+    recorder: &'w mut Recorder,
+    pub(super) steps: &'w mut Steps<R::Mark>,
+    pub(super) verifier: &'w mut Option<Verifier>,
+    place: &'w mut R::Place,
+    walk: &'w mut Walk,
+    pub(super) comparison: &'w mut Comparison,
+    pub(super) coming: &'w mut Coming,
+    pub(super) found: &'w mut Vec<bool>,
+    pub(super) asks: Inspections,
+    pub(super) sequence_len: u32,
+    pub(super) now_ns: u64,
+    stop_ns: u64,
+    protocol: PhantomData<P>,
+}
+
+impl<P: Protocol, R: Route> Settler<'_, P, R> {
+    /// Decodes the replies in `inbox` and settles the oldest request with each.
+    #[inline]
+    fn settle_all(
+        &mut self,
+        decoder: &mut P::Decoder,
+        requests: &mut Requests<R::Mark>,
+        inbox: &[u8],
+        span: &mut Span,
+    ) -> Result<Ended, Fatal> {
+        loop {
+            let rest = &inbox[span.decoded..];
+            let decoded = if self.asks.strings
+                && let Some(oldest) = requests.oldest_mut()
+            {
+                decoder.decode_shown(rest, &mut self.checker(oldest))
+            } else {
+                decoder.decode(rest)
+            };
+            let step = decoded.map_err(|error| Fatal(error.to_string()))?;
+            span.decoded += step.consumed;
+            let Some(reply) = step.reply else { return Ok(Ended::Read) };
+            let bytes = if self.asks.operations { span.decoded - span.settled } else { 0 };
+            span.settled = span.decoded;
+            if self.answers_nothing(reply, requests) {
+                continue;
+            }
+            let mut reply = self.meant(reply, requests);
+            if P::QUIET
+                && self.answers.may_be_missing()
+                && let Some(kept) = reply.without_text()
+            {
+                reply = kept;
+                self.settle_silent(requests, decoder.mark())?;
+            }
+            if let ControlFlow::Break(ended) = self.settle(requests, reply, bytes as u64)? {
+                return Ok(ended);
+            }
+        }
+    }
+
+    /// Whether a reply is no request's: a push, or the answer to what was sent on a request's behalf.
+    #[inline]
+    fn answers_nothing(&mut self, reply: Reply<'_>, requests: &mut Requests<R::Mark>) -> bool {
+        if reply == Reply::Push {
+            self.recorder.connections().pushes += 1;
+            return true;
+        }
+        requests.oldest_mut().is_some_and(|oldest| self.route.passes_over(oldest))
+    }
+
+    /// What a reply means to the command that it answers.
+    #[inline]
+    fn meant<'b>(&self, reply: Reply<'b>, requests: &mut Requests<R::Mark>) -> Reply<'b> {
+        if !matches!(reply, Reply::Empty | Reply::Number(_)) {
+            return reply;
+        }
+        self.answers.meant(reply, requests.oldest_mut().map_or(0, |oldest| oldest.command))
+    }
+
+    /// Settles the oldest request with its reply.
+    #[inline]
+    fn settle(
+        &mut self,
+        requests: &mut Requests<R::Mark>,
+        reply: Reply<'_>,
+        bytes: u64,
+    ) -> Result<ControlFlow<Ended>, Fatal> {
+        let wrong = match requests.oldest_mut() {
+            Some(oldest) if self.asks.any => self.inspect(oldest, reply),
+            _ => None,
+        };
+        let is_alone = requests.commands() == 1;
+        let Some((first_byte_ns, request)) = requests.settle(self.now_ns) else {
+            return unasked(reply);
+        };
+        let flow = match (reply, wrong) {
+            (Reply::Error(text), _) => self.fail((request, first_byte_ns), text, bytes, is_alone),
+            (_, Some((kind, text))) => {
+                self.count_error((request, first_byte_ns), (kind, &text), bytes);
+                Ok(ControlFlow::Continue(()))
+            }
+            (reply, None) => {
+                self.succeed((request, first_byte_ns), reply, bytes);
+                Ok(ControlFlow::Continue(()))
+            }
+        };
+        if self.asks.per_position {
+            self.found.clear();
+        }
+        self.complete(request);
+        requests.advance(self.sequence_len);
+        flow
+    }
+
+    /// Records a reply that is no error.
+    #[inline]
+    fn succeed(
+        &mut self,
+        (request, first_byte_ns): (&Request<R::Mark>, u64),
+        reply: Reply<'_>,
+        bytes: u64,
+    ) {
+        let outcome = if reply == Reply::Miss { Outcome::Miss } else { Outcome::Ok };
+        let asked = self.answers.keys(request.command);
+        let keys = match reply {
+            Reply::Found(found) => Keys { asked, found: found.min(asked) },
+            Reply::Miss => Keys { asked, found: 0 },
+            // It says nothing of keys, such as that the command was queued.
+            _ => Keys { asked: 0, found: 0 },
+        };
+        let answer = Answer { answered: request.answered(first_byte_ns), outcome, bytes, keys };
+        if self.record(request, &answer)
+            && self.asks.per_position
+            && self.found.len() == asked as usize
+        {
+            self.recorder.found(&answer.answered, self.found);
+        }
+    }
+
+    /// Records an answer, unless the route does so later.
+    #[inline]
+    pub(super) fn record(&mut self, request: &Request<R::Mark>, answer: &Answer) -> bool {
+        let counts = self.route.counts(self.place, request, answer, self.now_ns);
+        if counts {
+            self.recorder.reply(answer, self.now_ns);
+        }
+        counts
+    }
+
+    /// Sends a request again that was answered with an error, or counts the error.
+    fn fail(
+        &mut self,
+        (request, first_byte_ns): (&mut Request<R::Mark>, u64),
+        text: &[u8],
+        bytes: u64,
+        is_alone: bool,
+    ) -> Result<ControlFlow<Ended>, Fatal> {
+        let command = &self.plan.sequence[request.command as usize];
+        // Nobody knows which of the commands that may keep silent it answers.
+        let is_uncertain =
+            P::QUIET && self.answers.may_be_missing() || P::is_last_words(command, text, is_alone);
+        let is_refused = P::is_refusal(text);
+        let text = self.handshake.masked(explain::text(text));
+        if !is_uncertain
+            && self.retries.apply(request, &text, (self.now_ns, self.stop_ns))
+            && self.route.may_retry(self.place, request, &text)
+        {
+            request.progress.again = true;
+        } else if self.count_error((request, first_byte_ns), (explain::kind(&text), &text), bytes) {
+            if self.plan.peer.each_failure && request.measured {
+                let given = request.given(&self.steps.kept);
+                let asked = (self.plan, self.batch, (given, request.command));
+                self.recorder.tell(failed::<P>(asked, &text, request.progress.retries));
+            }
+            if self.plan.recovery.on_error == OnError::Stop {
+                return Err(Fatal(explain::error_reply(&text)));
+            }
+        }
+        Ok(match (is_uncertain, is_refused) {
+            (true, _) => ControlFlow::Break(Ended::Uncertain),
+            (false, true) => ControlFlow::Break(Ended::Refused),
+            (false, false) => ControlFlow::Continue(()),
+        })
+    }
+
+    /// Counts an error if it is the result of a request. Whether it is.
+    fn count_error(
+        &mut self,
+        (request, first_byte_ns): (&Request<R::Mark>, u64),
+        (kind, text): (&str, &str),
+        bytes: u64,
+    ) -> bool {
+        let counts = self.route.counts_error(self.place, request, text);
+        if counts {
+            let answered = request.answered(first_byte_ns);
+            self.recorder.error(&answered, (kind, text), bytes, self.now_ns);
+        }
+        counts
+    }
+
+    /// Goes on with the operation of a request that has all its replies.
+    #[inline]
+    pub(super) fn complete(&mut self, request: &mut Request<R::Mark>) {
+        if request.left > 0 {
+            return;
+        }
+        let completed = self.route.completed(self.place, request, self.recorder, self.now_ns);
+        self.steps.completed(completed, (request, self.walk), self.recorder, self.now_ns);
+    }
+}
+
+/// What a reply means that answers no request.
+#[cold]
+fn unasked(reply: Reply<'_>) -> Result<ControlFlow<Ended>, Fatal> {
+    let fatal = Fatal(explain::unasked(&reply));
+    match explain::is_farewell(&reply) {
+        true => Ok(ControlFlow::Break(Ended::TurnedAway(fatal))),
+        false => Err(fatal),
     }
 }

@@ -1,0 +1,120 @@
+//! What a plan asks of replies beside their outcome and their latency: what their strings are, what they
+//! lack, and how far the operation has come that they belong to.
+
+use measure::{CORRUPT, MISSING};
+use wire::{Protocol, Reply};
+use workload::Plan;
+
+use super::operations::Steps;
+use super::quiet::Answers;
+use super::receive::Settler;
+use super::verify::{Checker, Verifier, asked};
+use crate::request::Request;
+use crate::route::Route;
+
+/// Which inspections a plan asks for. Known before load runs, so what is not asked for costs a branch.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Inspections {
+    /// Any of those below.
+    pub(super) any: bool,
+    /// How far operations have come; bytes are then counted by command.
+    pub(super) operations: bool,
+    /// The strings of replies, for any of the four that follow.
+    pub(super) strings: bool,
+    /// Strings that later steps have in them are kept.
+    pub(super) keeps: bool,
+    /// Hits are counted for each position of a command.
+    pub(super) per_position: bool,
+    /// Replies to commands that a transaction queued.
+    pub(super) queues: bool,
+    /// A read that finds nothing is an error.
+    pub(super) misses_fail: bool,
+}
+
+impl Inspections {
+    pub(super) fn new<P: Protocol, M: Copy>(
+        plan: &Plan,
+        steps: &Steps<M>,
+        verifier: Option<&Verifier>,
+        answers: &Answers,
+    ) -> Self {
+        let operations = steps.operations.is_some();
+        let keeps = P::SHOWS && steps.kept.is_used();
+        let per_position = P::SHOWS && plan.peer.per_position;
+        let (queues, misses_fail) = (answers.has_queues(), answers.misses_fail());
+        let strings = verifier.is_some() || keeps || per_position || queues;
+        let any = operations || strings || misses_fail;
+        Self { any, operations, strings, keeps, per_position, queues, misses_fail }
+    }
+}
+
+impl<P: Protocol, R: Route> Settler<'_, P, R> {
+    /// What looks at the strings of the reply to a request while they pass the decoder.
+    #[inline]
+    pub(super) fn checker<'s>(&'s mut self, oldest: &'s Request<R::Mark>) -> Checker<'s> {
+        let command = oldest.command;
+        if self.asks.keeps {
+            self.steps.kept.expect(command, self.coming);
+        }
+        Checker {
+            batch: self.batch,
+            given: oldest.given(&self.steps.kept),
+            command,
+            comparison: self.comparison,
+            verifier: self.verifier.as_mut(),
+            queue: if self.asks.queues { self.answers.queue(command) } else { None },
+            coming: self.asks.keeps.then_some(&mut *self.coming),
+            found: self.asks.per_position.then_some(&mut *self.found),
+        }
+    }
+
+    /// Notes what the reply to a request means for its operation, and what it brought for later steps. What
+    /// is wrong with it, as a kind of error and in words, if anything is.
+    pub(super) fn inspect(
+        &mut self,
+        oldest: &mut Request<R::Mark>,
+        reply: Reply<'_>,
+    ) -> Option<(&'static str, String)> {
+        let wrong = self.wrong_with(oldest, reply);
+        let progress = &mut oldest.progress;
+        progress.failed |= wrong.is_some();
+        if self.asks.keeps {
+            self.steps.kept.keep(oldest.command, self.coming, progress);
+        }
+        match reply {
+            Reply::Miss => progress.missed = true,
+            Reply::Error(_) => progress.failed = true,
+            Reply::Done | Reply::Empty | Reply::Found(_) | Reply::Number(_) | Reply::Push => {}
+        }
+        wrong
+    }
+
+    #[inline]
+    fn wrong_with(
+        &mut self,
+        oldest: &Request<R::Mark>,
+        reply: Reply<'_>,
+    ) -> Option<(&'static str, String)> {
+        let (command, answers) = (oldest.command, self.answers);
+        let lacks = self.asks.misses_fail && answers.lacks(reply, command);
+        let mut lacking = lacks.then_some(command);
+        if self.asks.queues
+            && let Some(queue) = answers.queue(command)
+        {
+            let (replies, lacks) = self.comparison.queued.ended(queue);
+            lacking = lacks;
+            // One that failed, or was called off, answers for none.
+            if !matches!(reply, Reply::Error(_) | Reply::Miss) {
+                self.comparison.answered_queue((queue, command), replies);
+            }
+        }
+        let (plan, batch, kept) = (self.plan, self.batch, &self.steps.kept);
+        let asked = |command| asked::<P>(plan, batch, (oldest.given(kept), command));
+        if (self.asks.queues || self.verifier.is_some())
+            && let Some(text) = self.comparison.ended(batch, command, asked)
+        {
+            return Some((CORRUPT, text));
+        }
+        lacking.map(|command| (MISSING, format!("{MISSING}: {}", asked(command))))
+    }
+}
