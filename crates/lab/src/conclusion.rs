@@ -1,6 +1,6 @@
 //! What a search has found, as data and in words.
 
-use page::chart::grouped;
+use report::grouped;
 use serde::{Deserialize, Serialize};
 
 use crate::figures::limited_by;

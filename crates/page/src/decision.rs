@@ -4,11 +4,11 @@
 use report::Metric;
 use report::decision::{Candidate, Decision, Question, TargetState};
 
-use crate::chart::grouped;
 use crate::comparison;
 use crate::{
     Axis, Block, Chart, DataPoint, Guide, Page, Section, Series, Table, Tone, Unit, Verdict,
 };
+use report::grouped;
 
 /// The page; `again` is the command line that decides anew.
 #[must_use]

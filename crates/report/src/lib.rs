@@ -69,7 +69,7 @@ pub use persona::{
     KEYSTORM, NodeNames, Persona, ProgressFigures, REDIS_BENCHMARK, VALKEY_BENCHMARK,
 };
 pub use probe::Probe;
-pub use quantity::{msec, msec_at_most};
+pub use quantity::{grouped, msec, msec_at_most};
 pub use record::{Growth, Loaded, Record, RecordError};
 pub use repeats::{Gathering, Repeat, Repeats};
 pub use run::Run;

@@ -7,7 +7,7 @@
 use measure::{CommandTally, Tally};
 use workload::Plan;
 
-use crate::verdict::count;
+use crate::quantity::grouped;
 
 /// Replies to commands that look something up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl Lookups {
     #[must_use]
     pub fn in_words(&self) -> String {
         let told = |n: u64, one: &'static str, many: &'static str| {
-            format!("{} {}", count(n as f64), if n == 1 { one } else { many })
+            format!("{} {}", grouped(n as f64), if n == 1 { one } else { many })
         };
         format!("{}, {}", told(self.hits, "hit", "hits"), told(self.misses, "miss", "misses"))
     }

@@ -1,4 +1,4 @@
-//! Nanoseconds as milliseconds with three decimals.
+//! Numbers as text: nanoseconds as milliseconds with three decimals, whole numbers with commas.
 //!
 //! Owns the rounding, so that one figure reads the same wherever it stands. A percentile or a
 //! greatest value says that latencies are *at most* that long, so it is rounded up to the
@@ -17,6 +17,20 @@ pub fn msec_at_most(ns: u64) -> String {
 #[must_use]
 pub fn msec(ns: f64) -> String {
     format!("{:.3}", ns / 1e6)
+}
+
+/// A whole number with commas between thousands.
+#[must_use]
+pub fn grouped(value: f64) -> String {
+    let plain = format!("{:.0}", value.abs());
+    let mut text = String::new();
+    for (at, digit) in plain.char_indices() {
+        if at > 0 && (plain.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    if value < -0.5 { format!("−{text}") } else { text }
 }
 
 /// The six columns that the classic reports show of a latency.
@@ -56,6 +70,12 @@ pub(crate) fn msec_columns(figures: &LatencyFigures) -> [String; 6] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn thousands_are_grouped() {
+        let shown = [1_234_567.4, 999.0, 0.0, -0.2, -1000.0].map(grouped);
+        assert_eq!(shown, ["1,234,567", "999", "0", "0", "−1,000"]);
+    }
 
     #[test]
     fn bounds_round_up_and_others_to_the_nearest() {

@@ -3,6 +3,8 @@
 //! A 99th percentile of 300 replies is the third slowest of them: one more hiccup moves it. Owns from when on
 //! a percentile is taken as it stands, for all that show one.
 
+use crate::quantity::grouped;
+
 /// A percentile with fewer samples beyond it is marked.
 pub const BEYOND_MIN: u64 = 10;
 
@@ -41,13 +43,13 @@ pub fn note(quantiles: &[f64], samples: u64) -> Option<String> {
             let percent = format!("{:.4}", quantile * 100.0);
             let percent = percent.trim_end_matches('0').trim_end_matches('.').to_owned();
             let needs = if at == 0 { " needs" } else { "" };
-            format!("p{percent}{needs} {}", crate::verdict::count(needed(*quantile) as f64))
+            format!("p{percent}{needs} {}", grouped(needed(*quantile) as f64))
         })
         .collect();
     (!needs.is_empty()).then(|| {
         format!(
             "{MARK} fewer than {BEYOND_MIN} of {} replies are beyond it; {}",
-            crate::verdict::count(samples as f64),
+            grouped(samples as f64),
             needs.join(", ")
         )
     })

@@ -9,7 +9,8 @@ use std::fmt;
 use measure::{Absence, Measurement, Point};
 use workload::Plan;
 
-use crate::verdict::{count, requests, time};
+use crate::quantity::grouped;
+use crate::verdict::{requests, time};
 
 /// A request that leaves later than this after it was due has missed the schedule: 10 ms. An idle
 /// machine stays below 0.1 ms; what is above ten is seen by people.
@@ -319,7 +320,7 @@ fn late(ns: u64) -> String {
 }
 
 fn number(n: u64) -> String {
-    count(n as f64)
+    grouped(n as f64)
 }
 
 #[cfg(test)]

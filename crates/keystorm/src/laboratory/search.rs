@@ -148,7 +148,7 @@ impl Hunting<'_> {
             return Err(Stop::OutOfTime);
         }
         let number = self.hunt.of(phase).count() + 1;
-        let rate = page::chart::grouped(rate);
+        let rate = report::grouped(rate);
         let what = match phase {
             Phase::Curve => format!("curve, trial {number}: {rate}/s"),
             _ => format!("trial {number}: {rate}/s"),

@@ -141,7 +141,7 @@ fn tidy(written: Option<&Written>, rig: &Rig<'_>, target: &Target) -> Result<()>
     let Some(written) = written else { return Ok(()) };
     let removed = holders(rig, target).and_then(|mut holders| written.remove(&mut holders));
     let removed = removed.context("removing the keys of the survey; they may still be there")?;
-    let keys = page::chart::grouped(removed as f64);
+    let keys = report::grouped(removed as f64);
     aside::say(format_args!("Removed {keys} keys again."))?;
     Ok(())
 }

@@ -166,8 +166,8 @@ impl Written {
         };
         format!(
             "This writes up to {} keys, about {} MB, to {place}{tags}{growth}: {}; {end}.",
-            page::chart::grouped(keys as f64),
-            page::chart::grouped(mb as f64),
+            report::grouped(keys as f64),
+            report::grouped(mb as f64),
             names.join(", ")
         )
     }
@@ -182,7 +182,7 @@ impl Written {
             "{} of them already {}, such as {first}: the survey writes to them, pops from lists \
              and sets, and does not remove them; to use another database, press Ctrl-C and add \
              --dbnum N",
-            page::chart::grouped(count as f64),
+            report::grouped(count as f64),
             if count == 1 { "exists" } else { "exist" }
         ))
     }

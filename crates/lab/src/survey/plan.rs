@@ -183,7 +183,7 @@ impl Lines<'_> {
             text: format!(
                 "50 connections over a key space of {} keys, all of which exist; one request in \
                  flight on each connection, and 16. Pipelining saves system calls on both ends.",
-                page::chart::grouped(keys as f64)
+                report::grouped(keys as f64)
             ),
             fill: Some(self.line(&self.wish.server, &fill)),
             stations,

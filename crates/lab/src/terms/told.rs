@@ -25,7 +25,7 @@ impl Wish {
         let Some(Test { load, .. }) = self.tests.first() else { return Vec::new() };
         let counted = |n: u64, one: &str, many: &str| match n {
             1 => format!("1 {one}"),
-            n => format!("{} {many}", page::chart::grouped(n as f64)),
+            n => format!("{} {many}", report::grouped(n as f64)),
         };
         let keys = counted(load.data.keys.range.unwrap_or(1), "key", "keys");
         let drawn = match &load.data.keys.draw {

@@ -35,7 +35,7 @@ impl Hunt {
         let mut table = Table::new(columns);
         for trial in self.of(phase) {
             let Trial { rate_per_s, judgement, figures, .. } = trial;
-            let mut cells = vec![page::chart::grouped(*rate_per_s)];
+            let mut cells = vec![report::grouped(*rate_per_s)];
             cells.extend(knee.map(|knee| format!("{:.0} %", rate_per_s / knee * 100.0)));
             cells.extend(figure_cells(figures.throughput_rps, figures));
             cells.push(kept(judgement));
@@ -51,7 +51,7 @@ impl Hunt {
         rates.sort_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s));
         for Rate { rate_per_s, trials, void, judgement } in rates {
             table.row([
-                page::chart::grouped(*rate_per_s),
+                report::grouped(*rate_per_s),
                 trials.len().to_string(),
                 void.to_string(),
                 kept(judgement),

@@ -22,7 +22,7 @@ fn figure_cells(rps: f64, run: &Figures) -> [String; 5] {
         (true, None) => limit.to_owned(),
     };
     [
-        page::chart::grouped(rps),
+        report::grouped(rps),
         report::msec_at_most(run.p50_ns),
         report::msec_at_most(run.p99_ns),
         run.client_cpu_ns.map_or("–".to_owned(), |ns| format!("{:.3}", ns / 1e3)),

@@ -55,7 +55,7 @@ impl Sweep {
             cells.extend(tests.then(|| row.test.clone()));
             let [rps, others @ ..] = figure_cells(run.throughput_rps, run);
             cells.push(rps);
-            let grouped = page::chart::grouped;
+            let grouped = report::grouped;
             cells.extend(repeated.then(|| format!("{} – {}", grouped(low), grouped(high))));
             cells.extend(others);
             table.row(cells);
@@ -181,7 +181,7 @@ impl Sweep {
             };
             let settings = self.axes.iter().zip(&row.settings);
             let settings = settings.map(|(axis, value)| format!(" {} {value}", axis.option));
-            let rps = page::chart::grouped(run.throughput_rps);
+            let rps = report::grouped(run.throughput_rps);
             let headline = format!("{test}: {rps} requests/s with{}", settings.collect::<String>());
             let headline =
                 if self.axes.is_empty() { format!("{test}: {rps} requests/s") } else { headline };

@@ -4,7 +4,9 @@ use super::draw::Mark;
 use super::scale::told;
 use super::surface::px;
 use super::theme::{HEATS, Role};
-use super::{Chart, DataPoint, grouped};
+use report::grouped;
+
+use super::{Chart, DataPoint};
 
 type Corner = (i32, i32);
 

@@ -19,7 +19,7 @@ use thiserror::Error;
 
 pub(crate) use draw::{BROAD, NARROW, WIDE, inline};
 pub(crate) use theme::dark_css;
-pub use unit::{Unit, grouped};
+pub use unit::Unit;
 
 /// A chart.
 ///

@@ -91,20 +91,6 @@ fn digits(value: f64, brief: bool) -> String {
     }
 }
 
-/// A whole number with commas between thousands.
-#[must_use]
-pub fn grouped(value: f64) -> String {
-    let plain = format!("{:.0}", value.abs());
-    let mut text = String::new();
-    for (at, digit) in plain.char_indices() {
-        if at > 0 && (plain.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    if value < -0.5 { format!("−{text}") } else { text }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -130,6 +116,5 @@ mod tests {
             assert_eq!(unit.show(value), text);
         }
         assert_eq!(Unit::Nanoseconds.show_even(31e6), "31.0 ms");
-        assert_eq!((grouped(1_234_567.4), grouped(999.0)), ("1,234,567".into(), "999".into()));
     }
 }

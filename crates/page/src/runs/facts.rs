@@ -8,8 +8,8 @@ use workload::quantity::{counted, noun};
 use workload::{Arrivals, Plan, ReadFrom, Stop};
 
 use super::Source;
-use crate::chart::grouped;
 use crate::{Block, Section, Unit};
+use report::grouped;
 
 type Pairs = Vec<(String, String)>;
 

@@ -4,8 +4,8 @@ use measure::{Ending, Latency};
 use report::{CpuFigures, Finding, LimitedBy, Lookups, Run, Summary, resting};
 
 use super::{Source, Test, outages, spectrum};
-use crate::chart::grouped;
 use crate::{Axis, Block, Chart, DataPoint, Section, Series, Table, Tone, Unit, Verdict, sentence};
+use report::grouped;
 
 /// Lines that can be distinguished in one chart.
 const OVERLAID_MAX: usize = 8;

@@ -3,8 +3,8 @@
 use report::Run;
 
 use super::over_time::{groups_at_most, in_course};
-use crate::chart::grouped;
 use crate::{Axis, Chart, DataPoint, Series, Unit};
+use report::grouped;
 
 /// Columns at most: more cells would make the page large and show no more.
 const COLUMNS_MAX: u64 = 90;

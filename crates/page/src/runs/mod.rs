@@ -19,8 +19,8 @@ use std::collections::{HashMap, HashSet};
 use report::{Run, Summary};
 use workload::quantity::counted;
 
-use crate::chart::grouped;
 use crate::{Block, Page, Section, Tone, Verdict};
+use report::grouped;
 
 pub use over_time::{latency_over_time, throughput_over_time};
 pub use spectrum::spectrum;

@@ -7,8 +7,8 @@ use measure::{Failures, Outage};
 use report::{Run, Summary, wall_clock};
 use workload::quantity::counted;
 
-use crate::chart::grouped;
 use crate::{Band, Block, Table, Unit};
+use report::grouped;
 
 /// Lines below the verdict; the table has the rest.
 const LINES_MAX: usize = 5;

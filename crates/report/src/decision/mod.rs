@@ -13,6 +13,7 @@ use serde::Serialize;
 use statistics::{Interval, Mean};
 
 use crate::compare::{Comparison, Glance, Subject};
+use crate::quantity::grouped;
 use crate::{Failures, LimitedBy, Metric, Summary};
 
 pub use json::to_json;
@@ -290,11 +291,6 @@ fn listed(names: &[&str]) -> String {
         [one] => (*one).to_owned(),
         [others @ .., last] => format!("{} and {last}", others.join(", ")),
     }
-}
-
-/// A number with a comma between thousands.
-pub(crate) fn grouped(value: f64) -> String {
-    crate::verdict::count(value)
 }
 
 pub(crate) fn megabytes(bytes: f64) -> String {

@@ -2,9 +2,10 @@
 
 use std::io::{self, Write};
 
-use super::{Candidate, Decision, Question, TargetState, grouped};
+use super::{Candidate, Decision, Question, TargetState};
 use crate::compare::{notes, write_test, write_words};
 use crate::escape;
+use crate::quantity::grouped;
 
 /// Columns of a server's name.
 const NAME: usize = 26;

@@ -8,7 +8,8 @@
 use measure::{Ending, Measurement, Point};
 use workload::{Pace, Plan};
 
-use super::wording::{count, time};
+use super::wording::time;
+use crate::quantity::grouped;
 
 /// Blocks of each half, at most and at least.
 const BLOCKS_MAX: u64 = 10;
@@ -46,7 +47,7 @@ pub(super) fn drift(plan: &Plan, measurement: &Measurement) -> Option<String> {
     }
     let told = |value: f64| match open {
         true => time(value),
-        false => format!("{} requests/s", count(value)),
+        false => format!("{} requests/s", grouped(value)),
     };
     let what = if open { "a mean response time of " } else { "" };
     Some(format!(

@@ -5,7 +5,7 @@ use measure::{Ending, Measurement};
 use workload::quantity::noun;
 use workload::{CommandSpec, Plan, ProtocolKind};
 
-use super::wording::count;
+use crate::quantity::grouped;
 
 /// What other clients did, if it is enough to matter.
 pub(super) fn others(
@@ -33,9 +33,9 @@ pub(super) fn others(
     (known && theirs >= least && theirs as f64 >= share * ours as f64).then(|| {
         format!(
             "other clients asked for {} {} during the test (ours were {})",
-            count(theirs as f64),
+            grouped(theirs as f64),
             noun(theirs, "key"),
-            count(ours as f64)
+            grouped(ours as f64)
         )
     })
 }

@@ -5,7 +5,7 @@
 use measure::{CommandTally, Measurement};
 use workload::{CommandSpec, KeySpace, Pick, Piece, Plan, When};
 
-use super::wording::count;
+use crate::quantity::grouped;
 
 /// More replies with nothing than this are most of what the command did.
 const MISSES_SHARE: f64 = 0.5;
@@ -44,7 +44,7 @@ pub(super) fn misses(plan: &Plan, measurement: &Measurement) -> Option<String> {
         looked.mostly_missed() && !looked.fills && !looked.keys.draw.may_miss()
     };
     let worst = looked.into_iter().filter(unmeant).max_by_key(|looked| looked.tally.miss)?;
-    let [missed, replies] = [worst.tally.miss, worst.replies()].map(|n| count(n as f64));
+    let [missed, replies] = [worst.tally.miss, worst.replies()].map(|n| grouped(n as f64));
     let (name, advice) = (worst.command.name(), advice(plan, &worst));
     Some(format!("{missed} of {replies} replies to {name} were misses; {advice}"))
 }

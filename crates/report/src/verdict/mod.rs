@@ -17,7 +17,7 @@ mod threads;
 mod warnings;
 mod wording;
 
-pub(crate) use wording::{count, requests, time};
+pub(crate) use wording::{requests, time};
 
 use host::Watched;
 use measure::Measurement;

@@ -10,8 +10,9 @@ use workload::{Arg, CommandSpec, Plan};
 
 use super::memcache::{self, Bounds};
 use super::misses::misses;
-use super::wording::{count, percent, time};
+use super::wording::{percent, time};
 use super::{drift, evidence};
+use crate::quantity::grouped;
 use crate::{connections, escape};
 
 /// A kind of thing that spoils a measurement.
@@ -141,7 +142,7 @@ fn value_size(plan: &Plan, measurement: &Measurement) -> Option<String> {
 }
 
 fn bytes(n: f64) -> String {
-    format!("{} {}", count(n), noun(n as u64, "byte"))
+    format!("{} {}", grouped(n), noun(n as u64, "byte"))
 }
 
 /// A command that the server refused, and that has a word in it that looks like an option.
@@ -194,7 +195,7 @@ fn of_server(server: &ServerUse, bounds: &Bounds) -> Vec<Warning> {
         say(WarningKind::Monitored, format!("{who} MONITOR, which slows every command down"));
     }
     if let Some(keys) = some(server.evicted_keys) {
-        let keys = format!("{} {}", count(keys as f64), noun(keys, "key"));
+        let keys = format!("{} {}", grouped(keys as f64), noun(keys, "key"));
         say(
             WarningKind::Evicted,
             format!("the server evicted {keys} to stay below {}", bounds.memory),
@@ -204,7 +205,7 @@ fn of_server(server: &ServerUse, bounds: &Bounds) -> Vec<Warning> {
         say(WarningKind::Swapped, text);
     }
     if let Some(clients) = some(server.rejected_connections) {
-        let clients = format!("{} {}", count(clients as f64), noun(clients, "client"));
+        let clients = format!("{} {}", grouped(clients as f64), noun(clients, "client"));
         say(
             WarningKind::Rejected,
             format!("the server turned {clients} away ({})", bounds.clients),
@@ -229,8 +230,8 @@ fn swapped(server: &ServerUse) -> Option<String> {
         return (bytes > 0).then(|| {
             format!(
                 "{} MB of the server's memory is swapped out, {} MB of it during the test",
-                count(bytes as f64 / 1e6),
-                count(grown as f64 / 1e6)
+                grouped(bytes as f64 / 1e6),
+                grouped(grown as f64 / 1e6)
             )
         });
     }
@@ -239,8 +240,8 @@ fn swapped(server: &ServerUse) -> Option<String> {
     missing.then(|| {
         format!(
             "the server seems to be swapping: of {} MB in use, only {} MB is in memory",
-            count(used as f64 / 1e6),
-            count(rss as f64 / 1e6)
+            grouped(used as f64 / 1e6),
+            grouped(rss as f64 / 1e6)
         )
     })
 }
@@ -296,9 +297,9 @@ fn others(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Option<S
     (many || long).then(|| {
         format!(
             "other clients sent {} command{} during the test (ours were {})",
-            count(calls as f64),
+            grouped(calls as f64),
             if calls == 1 { "" } else { "s" },
-            count(sent as f64)
+            grouped(sent as f64)
         )
     })
 }

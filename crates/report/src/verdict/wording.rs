@@ -9,6 +9,7 @@ use super::rules::{ERRORS_SHARE, Finding};
 use super::threads::{HELD, ThreadUse};
 use super::{EvidenceFigure, Verdict};
 use crate::escape;
+use crate::quantity::grouped;
 use crate::schedule::Fault;
 
 /// The verdict of a finding.
@@ -149,7 +150,7 @@ fn kept(evidence: &Evidence) -> String {
     let mut except = Vec::new();
     let unsent = figures.unsent + figures.given_up;
     if unsent > 0 {
-        let (unsent, due) = (count(unsent as f64), count(figures.due as f64));
+        let (unsent, due) = (grouped(unsent as f64), grouped(figures.due as f64));
         except.push(format!("{unsent} of {due} unsent at the end"));
     }
     if figures.late > 0 {
@@ -159,9 +160,9 @@ fn kept(evidence: &Evidence) -> String {
         0 => {}
         // Only an end before its time leaves so many that are no errors.
         waiting if waiting as f64 > ERRORS_SHARE * figures.due as f64 => {
-            except.push(format!("{} had no reply yet", count(waiting as f64)));
+            except.push(format!("{} had no reply yet", grouped(waiting as f64)));
         }
-        waiting => except.push(format!("{} unanswered", count(waiting as f64))),
+        waiting => except.push(format!("{} unanswered", grouped(waiting as f64))),
     }
     let except = match except.is_empty() {
         true => String::new(),
@@ -346,7 +347,7 @@ fn shortfall(evidence: &Evidence) -> String {
     }
     if figures.unsent > 0 {
         let of = if parts.is_empty() { format!(" of {due}") } else { String::new() };
-        let (unsent, were) = (count(figures.unsent as f64), figures.were_unsent());
+        let (unsent, were) = (grouped(figures.unsent as f64), figures.were_unsent());
         parts.push(format!("{unsent}{of} {were} due and never sent"));
     }
     parts.join(", and ")
@@ -446,29 +447,16 @@ pub(crate) fn time(seconds: f64) -> String {
 /// A rate a second, with so many decimal places as a low one needs.
 pub(crate) fn rate(per_s: f64) -> String {
     if per_s >= 100.0 || per_s <= 0.0 || per_s.fract() == 0.0 {
-        return count(per_s);
+        return grouped(per_s);
     }
     // As many places as tell it from zero.
     let places = if per_s < 0.1 { (1.0 - per_s.log10().floor()).min(9.0) as usize } else { 2 };
     format!("{per_s:.places$}").trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// A number with commas between thousands.
-pub(crate) fn count(number: f64) -> String {
-    let digits = format!("{number:.0}");
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
 /// A number of requests.
 pub(crate) fn requests(number: u64) -> String {
-    format!("{} {}", count(number as f64), noun(number, "request"))
+    format!("{} {}", grouped(number as f64), noun(number, "request"))
 }
 
 fn megabytes(bytes: f64) -> String {
@@ -481,11 +469,11 @@ mod tests {
 
     #[test]
     fn figures_read_as_people_write_them() {
-        assert_eq!(count(0.0), "0");
+        assert_eq!(grouped(0.0), "0");
         let rates = [0.4, 12.5, 3.0, 0.004, 150.2, 10_000.0].map(rate);
         assert_eq!(rates, ["0.4", "12.5", "3", "0.004", "150", "10,000"]);
-        assert_eq!(count(999.6), "1,000");
-        assert_eq!(count(1_234_567.0), "1,234,567");
+        assert_eq!(grouped(999.6), "1,000");
+        assert_eq!(grouped(1_234_567.0), "1,234,567");
         assert_eq!(percent(0.0), "0 %");
         assert_eq!(percent(0.004), "less than 1 %");
         assert_eq!(percent(0.994), "99 %");
