@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use clap::{Command, CommandFactory, Parser};
+use job::SearchJob;
 use lab::Slo;
 use lab::search::Settings;
 use lab::slo::Measure;
@@ -11,8 +12,6 @@ use lab::words::Given;
 
 use super::experiment::{ExperimentOptions, job, names_test, one_seed, split, with_those_of_a_run};
 use super::run::{count, count_in, percent, seconds, seconds_in};
-use job::SearchJob;
-
 use super::{FrontEnd, Intent, Job, UsageError};
 
 /// The front end of `keystorm search`.

@@ -8,10 +8,9 @@ use clap::{ArgAction, Command, CommandFactory, Parser, ValueEnum};
 use job::SinkJob;
 use sink::{BULK_MAX, EngineChoice};
 
-use crate::cpus::cpu_list;
-
 use super::run::{count_in, ip, port};
 use super::{FrontEnd, Intent, UsageError, options};
+use crate::cpus::cpu_list;
 
 /// The front end of `keystorm sink`.
 pub(crate) struct SinkFront;

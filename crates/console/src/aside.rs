@@ -9,10 +9,10 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 
 use anyhow::{Context, Result};
+use job::{Output, VerdictTo};
 
 use crate::bar;
 use crate::wrap;
-use job::{Output, VerdictTo};
 
 /// Nobody reads any more what we print: whoever did has closed the pipe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, SystemTime};
 
 use anyhow::Result;
+use job::RunMonitor;
 use measure::Latency;
 use report::{Persona, Progress, Run, cleared, progress_line, progress_row, wall_clock_s};
 use runner::{Observer, Snapshot};
@@ -13,7 +14,6 @@ use workload::{Plan, Stop};
 use crate::aside;
 use crate::bar;
 use crate::spikes::{IntervalFigures, Spikes};
-use job::RunMonitor;
 
 /// Our line moves once a second, a multiple of the interval: a figure that changes more often
 /// cannot be read.

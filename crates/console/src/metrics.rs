@@ -10,6 +10,7 @@ use std::net::TcpListener;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context, Result, anyhow};
+use job::MetricsAt;
 use measure::Ending;
 use report::{OPENMETRICS_TYPE, Run, Seen, TestState, openmetrics};
 use runner::{FailedRequests, Observer, Snapshot};
@@ -17,7 +18,6 @@ use workload::{Plan, Stop};
 
 use crate::aside::{self, Aside};
 use crate::http::{Answer, Asked, HttpServer};
-use job::MetricsAt;
 
 /// The span over which the rate is the mean: one second.
 const RATE_SPAN_NS: u64 = 1_000_000_000;

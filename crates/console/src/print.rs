@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
+use job::{Output, ToolOutput, in_its_words};
 use measure::Ending;
 use report::{Format, Gathering, NodeNames, Persona, Repeats, Run, Summary};
 use workload::quantity::{counted, noun};
@@ -15,7 +16,6 @@ use workload::{ReadFrom, Target};
 use crate::aside::{self, Asides, Unread};
 use crate::report_file;
 use crate::wrap::{self, WrappedStdout};
-use job::{Output, ToolOutput, in_its_words};
 
 /// Prints one job.
 pub struct Printer<'a> {

@@ -7,13 +7,13 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Result, bail};
+use console::aside::say;
+use console::live::Live;
 use measure::Ending;
 use report::{Run, Summary};
 use workload::{CommandSpec, Data, Load, Plan, PlanParts, quantity};
 
 use crate::rig::{Rig, With};
-use console::aside::say;
-use console::live::Live;
 
 /// What a server was filled with.
 #[derive(Debug, Default)]

@@ -2,10 +2,10 @@
 //! held before.
 
 use anyhow::Result;
+use job::UsageError;
 use workload::{CommandSpec, KeySpace, OnError, Piece, Plan};
 
 use crate::server::Server;
-use job::UsageError;
 
 /// Bytes of an item beside its key and its value: its header, its token, the end of its key, and the end of its
 /// line.

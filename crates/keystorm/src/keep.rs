@@ -10,7 +10,7 @@ use console::place::Place;
 use job::Output;
 use report::{HdrLog, Record, Run};
 
-use crate::reported::{Pages, page_of};
+use crate::commands::report::{Pages, page_of};
 
 /// The files that a job keeps its results in.
 pub(crate) struct Keep {

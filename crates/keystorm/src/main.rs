@@ -5,25 +5,17 @@
 
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 
-mod calibrate;
-mod checkup;
-mod compare;
+mod commands;
 mod defect;
-mod execute;
+mod experiment;
 mod fill;
-mod handbook;
-mod hold;
 mod item_limit;
 mod keep;
-mod laboratory;
+mod markdown;
 mod probe;
-mod rendered;
 mod replicas;
-mod reported;
 mod rig;
-mod saved;
 mod sentinel;
-mod serve;
 mod server;
 mod server_clock;
 mod signals;
@@ -65,24 +57,24 @@ fn main() -> ExitCode {
         wrap::allow();
     }
     let outcome = match intent {
-        Ok(Intent::Say(text)) => execute::say(&text),
-        Ok(Intent::Read(page)) => handbook::read(&page),
-        Ok(Intent::Write(dir, files)) => handbook::write(&dir, &files),
+        Ok(Intent::Say(text)) => commands::run::say(&text),
+        Ok(Intent::Read(page)) => commands::help::read(&page),
+        Ok(Intent::Write(dir, files)) => commands::help::write(&dir, &files),
         Ok(Intent::Run(job)) => {
             reports.clone_from(&job.output.reports);
-            execute::execute(&job)
+            commands::run::run(&job)
         }
-        Ok(Intent::Sink(job)) => serve::serve(&job),
-        Ok(Intent::Show(job)) => saved::show(&job),
-        Ok(Intent::Merge(job)) => saved::merge(&job),
-        Ok(Intent::Report(job)) => reported::report(&job),
-        Ok(Intent::Calibrate(job)) => calibrate::calibrate(&job),
-        Ok(Intent::Doctor(job)) => checkup::check(&job),
-        Ok(Intent::Compare(job)) => compare::compare(&job),
-        Ok(Intent::Sweep(job)) => laboratory::sweep(&job),
-        Ok(Intent::Search(job)) => laboratory::search(&job),
-        Ok(Intent::Survey(job)) => laboratory::survey(&job),
-        Ok(Intent::Hold) => hold::hold(),
+        Ok(Intent::Sink(job)) => commands::sink::sink(&job),
+        Ok(Intent::Show(job)) => commands::show::show(&job),
+        Ok(Intent::Merge(job)) => commands::merge::merge(&job),
+        Ok(Intent::Report(job)) => commands::report::report(&job),
+        Ok(Intent::Calibrate(job)) => commands::calibrate::calibrate(&job),
+        Ok(Intent::Doctor(job)) => commands::doctor::doctor(&job),
+        Ok(Intent::Compare(job)) => commands::compare::compare(&job),
+        Ok(Intent::Sweep(job)) => commands::sweep::sweep(&job),
+        Ok(Intent::Search(job)) => commands::search::search(&job),
+        Ok(Intent::Survey(job)) => commands::survey::survey(&job),
+        Ok(Intent::Hold) => commands::client::client(),
         Ok(Intent::Tell(told)) => return tell(&told),
         Err(UsageError(text)) => return told(text.trim_end(), USAGE),
     };

@@ -10,13 +10,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
+use console::live::Nobody;
 use measure::Measurement;
 use report::Probe;
 use runner::{Barrier, Start};
 use workload::{OnError, Pace, Plan, PlanParts, Shard, Stop, Window, limits};
 
 use crate::rig::Rig;
-use console::live::Nobody;
 
 /// Enough for a rate at which each is mostly idle, and too few to be a load.
 const CONNECTIONS: u32 = 4;

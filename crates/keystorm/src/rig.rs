@@ -11,17 +11,16 @@ use std::time::{Instant, SystemTime};
 use anyhow::{Context, Result};
 use fleet::{Fleet, Gathered};
 use host::{HostFacts, Questions, Watched};
+use job::ClientFleet;
 use measure::Measurement;
 use report::{Run, Verdict, WarningKind};
 use runner::{Barrier, LiveRate, Observer, Start};
 use workload::{Endpoint, Plan, PlanParts, ProtocolKind, Target};
 
-use crate::{item_limit, probe};
-use job::ClientFleet;
-
 use crate::fill::{Filled, fill, prepare};
 use crate::server::Server;
 use crate::server_clock::ServerClock;
+use crate::{item_limit, probe};
 
 /// Files open beside the connections: standard streams, pollers, timers, libraries.
 const OTHER_FILES: u64 = 32;

@@ -1,7 +1,8 @@
 //! What memtier_benchmark's options are where keystorm advises one of its own.
 
-use super::known::{OURS, known};
 use cli::advice::Words;
+
+use super::known::{OURS, known};
 
 pub(super) const WORDS: Words = Words {
     phrases: &[

@@ -1,11 +1,11 @@
 //! Commands of the user's own: their words, quoted as in redis-cli, and the placeholders in them.
 
+use cli::captured::has_replies_of_its_own;
+use cli::quoted::words;
 use wire::cluster::hashed;
 use workload::{Arg, CommandSpec, Piece, Slot};
 
 use super::fault::{Fault, check_error, usage_error};
-use cli::captured::has_replies_of_its_own;
-use cli::quoted::words;
 
 const KEY: &[u8] = b"__key__";
 const DATA: &[u8] = b"__data__";

@@ -1,9 +1,8 @@
 //! The options that hold, as its JSON file and `--show-config` tell them.
 
-use crate::layout::{Entry, Json};
-
 use super::address::shown as shown_uri;
 use super::options::{Options, PORT, Sizes};
+use crate::layout::{Entry, Json};
 
 /// Numbers that its file cuts to 32 bits, at least eleven characters wide.
 fn wide(number: u64) -> Json {

@@ -8,11 +8,11 @@ use std::net::TcpListener;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use crate::layout::{Counters, EXPOSITION_TYPE, Exposition};
+use console::http::{Answer, Asked, HttpServer};
 use measure::{Latency, Tally};
 
 use super::prometheus::Prometheus;
-use console::http::{Answer, Asked, HttpServer};
+use crate::layout::{Counters, EXPOSITION_TYPE, Exposition};
 
 /// How long a page is good for.
 const PAGE_LIFE: Duration = Duration::from_secs(1);

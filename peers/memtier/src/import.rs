@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
+use cli::run::dump::{self, DATA, TTL};
 use workload::{Dataset, RowBy};
 
 use super::fault::{Fault, check_error};
 use super::options::Options;
-use cli::run::dump::{self, DATA, TTL};
 
 /// Items of a file.
 #[derive(Debug, Clone)]

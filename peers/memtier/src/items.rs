@@ -1,12 +1,12 @@
 //! What its own SETs and GETs are made of: keys, values and times to live, generated or of a file.
 
+use cli::run::dump::{DATA, KEY, TTL};
 use workload::{Arg, DrawnBy, KeyDist, KeySpace, Lifetime, Numbered, Piece, Slot};
 
 use super::fault::{Fault, check_error};
 use super::import::Imported;
 use super::options::Options;
 use super::plan::{between, keys};
-use cli::run::dump::{DATA, KEY, TTL};
 
 /// The keys, values and expiry times of the generated SETs and GETs.
 pub(super) struct Items {

@@ -41,8 +41,9 @@ use std::ffi::OsString;
 
 use cli::equal::in_own_words;
 use cli::own;
-use fault::{Fault, check_error};
 use job::{FrontEnd, Intent, UsageError};
+
+use fault::{Fault, check_error};
 use options::Options;
 
 /// The version whose ways are kept.

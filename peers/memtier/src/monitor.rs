@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
+use cli::captured::{self, Capture, Scripts};
 use workload::{CommandSpec, Span};
 
 use super::fault::{Fault, check_error};
 use super::options::Options;
-use cli::captured::{self, Capture, Scripts};
 
 const LINE: &str = "__monitor_line";
 /// All lines, one after another, whichever connection sends them.

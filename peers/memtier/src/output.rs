@@ -8,10 +8,10 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::layout::{
-    Entry, HdrFile, Json, Layout, Rows, RunFigures, Section, Style, client_files, hdr_files,
-    json_section, sections, write_head, write_section,
-};
+use console::aside::{self, Unread};
+use console::http::HttpServer;
+use console::report_file::{self, ReportFile};
+use job::{RunMonitor, ToolOutput};
 use report::{Format, Summary};
 use workload::Plan;
 
@@ -21,10 +21,10 @@ use super::progress::{OverTime, Progress, Watched};
 use super::statsd::Statsd;
 use super::verification::Verification;
 use super::waiting::Waiting;
-use console::aside::{self, Unread};
-use console::http::HttpServer;
-use console::report_file::{self, ReportFile};
-use job::{RunMonitor, ToolOutput};
+use crate::layout::{
+    Entry, HdrFile, Json, Layout, Rows, RunFigures, Section, Style, client_files, hdr_files,
+    json_section, sections, write_head, write_section,
+};
 
 /// What is reported where.
 pub(super) struct Reports {

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use cli::captured::Capture;
 use workload::derived::DrawnNumber;
 use workload::redis_commands::always_writes;
 use workload::{
@@ -21,7 +22,6 @@ use super::options::{Options, Sizes};
 use super::order;
 use super::staircase;
 use super::values::Pattern;
-use cli::captured::Capture;
 
 /// Values of up to so many bytes stand in the plan as they are.
 const LITERAL_MAX: u32 = 4096;

@@ -4,11 +4,9 @@ use std::io::{self, IsTerminal as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::layout::{
-    Cells, Counters, CpuSecond, Lookup, Progress as Line, Realtime, Retried, Rows, Second, Seconds,
-    Style, Window, lookups,
-};
 use anyhow::Result;
+use console::aside::{self, Unread};
+use job::{End, RunMonitor};
 use measure::{Ending, ErrorCounts, Tally};
 use report::Run;
 use runner::{FailedRequests, Observer, Snapshot};
@@ -21,9 +19,10 @@ use super::failed_keys::FailedKeys;
 use super::staircase;
 use super::statsd::{Client, Statsd};
 use super::threads::Threads;
-use console::aside::{self, Unread};
-use job::End;
-use job::RunMonitor;
+use crate::layout::{
+    Cells, Counters, CpuSecond, Lookup, Progress as Line, Realtime, Retried, Rows, Second, Seconds,
+    Style, Window, lookups,
+};
 
 const NS_PER_S: u64 = 1_000_000_000;
 

@@ -2,10 +2,9 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use crate::layout::{Cells, EXPOSITION_BUCKETS};
-
 use super::fault::{Fault, usage_error};
 use super::values::number;
+use crate::layout::{Cells, EXPOSITION_BUCKETS};
 
 /// As many labels as there may be, and as long as their names and values may be.
 const LABELS_MAX: usize = 16;

@@ -2,10 +2,11 @@
 //!
 //! Owns these options, what is wrong with them, and the words of keystorm for them.
 
+use cli::run::Address;
+
 use super::fault::{Fault, check_error, usage_error};
 use super::options::Options;
 use super::values::{small, word};
-use cli::run::Address;
 
 const PRIMARY: &str = "primary";
 const SECONDARY: &str = "secondary";

@@ -1,11 +1,11 @@
 //! `--retry-on-error` and what goes with it: which requests are sent again, and where those are listed that
 //! fail for good.
 
-use crate::layout::{Entry, Json};
 use workload::{Backoff, Retry};
 
 use super::fault::{Fault, usage_error};
 use super::values::{finite, small};
+use crate::layout::{Entry, Json};
 
 /// No wait is longer, as there.
 const LONGEST_NS: u64 = 60_000_000_000;

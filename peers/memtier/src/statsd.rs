@@ -4,8 +4,9 @@ use std::io::{self, Read as _, Write as _};
 use std::net::{TcpStream, ToSocketAddrs as _, UdpSocket};
 use std::time::Duration;
 
-use crate::layout::{Cells, Progress};
 use measure::Tally;
+
+use crate::layout::{Cells, Progress};
 
 /// How long an event may take.
 const EVENT_PATIENCE: Duration = Duration::from_secs(1);

@@ -1,9 +1,10 @@
 //! What threads use of their CPUs, second by second and on average, and who is told of it.
 
-use crate::layout::CpuSecond;
 use engine::thread_cpu;
 use measure::WorkerUse;
 use runner::Gauges;
+
+use crate::layout::CpuSecond;
 
 /// Watches the threads of one run.
 pub(super) struct Threads {

@@ -4,7 +4,10 @@
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use crate::layout::Style;
+use cli::own;
+use cli::run::Typed;
+use host::{Questions, affinity};
+use job::{Intent, Job, ToolMessage, UsageError, VerdictTo};
 use report::{NodeNames, Persona, ProgressFigures};
 use workload::{Plan, PlanParts, Verify};
 
@@ -18,10 +21,7 @@ use super::plan::{self, Parts};
 use super::progress::Watched;
 use super::verification;
 use super::waiting::Waiting;
-use cli::own;
-use cli::run::Typed;
-use host::{Questions, affinity};
-use job::{Intent, Job, ToolMessage, UsageError, VerdictTo};
+use crate::layout::Style;
 
 /// What differs by this name.
 const PERSONA: Persona = Persona {

@@ -1,6 +1,8 @@
 //! `--data-verify`: what was written is read again by one connection, and compared with the file.
 
 use anyhow::Result;
+use console::aside::{self, Unread};
+use job::RunMonitor;
 use report::Run;
 use runner::{Observer, Snapshot};
 use workload::{
@@ -11,8 +13,6 @@ use super::fault::{Fault, check_error};
 use super::items::Items;
 use super::options::Options;
 use super::plan::{get_command, one};
-use console::aside::{self, Unread};
-use job::RunMonitor;
 
 /// The plan that reads what the SETs of one connection of `load` write, in their order.
 pub(super) fn plan(options: &Options, items: &Items, load: &Plan) -> Result<PlanParts, Fault> {

@@ -3,13 +3,13 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::layout::{Metrics, Snapshot};
 use anyhow::{Context, Result};
-use runner::LiveRate;
-
 use console::http::{Answer, Asked, HttpServer};
 use console::metrics;
 use job::MetricsAt;
+use runner::LiveRate;
+
+use crate::layout::{Metrics, Snapshot};
 
 /// Serves until it is dropped.
 pub(super) struct Admin {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use cli::workload_file::Source;
 use toml::de::DeTable;
 use workload::Secret;
 
@@ -10,7 +11,6 @@ use super::keyspace::{self, Keyspace};
 use super::rate::Ratelimit;
 use super::table::Table;
 use super::versions;
-use cli::workload_file::Source;
 
 /// A file, checked.
 #[derive(Debug)]

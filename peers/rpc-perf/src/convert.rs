@@ -2,13 +2,13 @@
 
 use std::fmt::Write;
 
+use cli::workload_file::Source;
 use toml::de::DeTable;
 
 use super::fault::{Fault, rule};
 use super::table::Table;
 use super::verb::Verb;
 use super::versions::Version;
-use cli::workload_file::Source;
 
 /// Keys of a key space that has no count.
 const KEYS_MOST: u64 = 1_000_000;

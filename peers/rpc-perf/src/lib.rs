@@ -26,9 +26,10 @@ use std::ffi::OsString;
 
 use cli::equal::in_own_words;
 use cli::workload_file::read_text;
+use job::{FrontEnd, Intent, UsageError};
+
 use config::Config;
 use fault::{Fault, rule};
-use job::{FrontEnd, Intent, UsageError};
 use words::Words;
 
 /// The version whose ways are kept.

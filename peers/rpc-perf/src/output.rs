@@ -6,8 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
-use crate::layout::{Figures, Role, Roles, Snapshot as Shown, Window, stamped};
 use anyhow::{Context, Result};
+use console::aside::{self, Unread};
+use console::print;
+use job::{End, RunMonitor, ToolOutput};
 use measure::Ending;
 use report::{Format, Run, Summary};
 use runner::{INTERVAL_NS, LiveRate, Observer, Snapshot};
@@ -18,10 +20,7 @@ use super::VERSION;
 use super::admin::{Admin, Throttle};
 use super::advice;
 use super::config::{Config, Metrics, MetricsFormat};
-use console::aside::{self, Unread};
-use console::print;
-use job::End;
-use job::{RunMonitor, ToolOutput};
+use crate::layout::{Figures, Role, Roles, Snapshot as Shown, Window, stamped};
 
 const NS_PER_S: u64 = 1_000_000_000;
 

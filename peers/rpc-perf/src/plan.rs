@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::layout::Role;
 use workload::{
     Concurrency, Content, Data, KeyDist, KeySpace, Load, Mix, Operation, Pick, PlanParts, SizeBy,
     Step, ValueSpec, When,
@@ -15,6 +14,7 @@ use super::config::Config;
 use super::fault::{Fault, rule};
 use super::keyspace::{Keyspace, Value};
 use super::verb::{Kind, Verb};
+use crate::layout::Role;
 
 /// Weights of operations sum to this, about.
 const WEIGHTS: f64 = 1e9;

@@ -4,11 +4,11 @@
 use std::cell::RefCell;
 use std::fmt::Display;
 
+use cli::workload_file::Source;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::fault::Fault;
-use cli::workload_file::Source;
 
 /// A table of a file.
 pub(super) struct Table<'v, 'i> {

@@ -4,7 +4,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use cli::own;
+use cli::run::{Typed, verdict_place};
 use host::Questions;
+use job::{Job, UsageError};
 use report::{NodeNames, Persona, ProgressFigures};
 use workload::{Endpoint, PlanParts, Target};
 
@@ -13,9 +16,6 @@ use super::fault::{Fault, rule};
 use super::output::Reports;
 use super::plan;
 use super::words::Words;
-use cli::own;
-use cli::run::{Typed, verdict_place};
-use job::{Job, UsageError};
 
 /// What differs by this name.
 const PERSONA: Persona = Persona {

@@ -2,8 +2,9 @@
 
 use std::ffi::OsString;
 
-use super::fault::{Fault, rule};
 use cli::own;
+
+use super::fault::{Fault, rule};
 
 /// A command line, read.
 #[derive(Debug, Default)]

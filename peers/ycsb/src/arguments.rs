@@ -3,8 +3,9 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::properties::Properties;
 use cli::own;
+
+use super::properties::Properties;
 
 /// What is done with the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

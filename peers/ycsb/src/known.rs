@@ -1,7 +1,8 @@
 //! Every property that is known, and whether it is carried out.
 
-use super::properties::Properties;
 use cli::near::nearest;
+
+use super::properties::Properties;
 
 /// Properties that are carried out.
 const CARRIED_OUT: &[&str] = &[

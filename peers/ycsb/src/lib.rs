@@ -22,12 +22,12 @@ mod workloads;
 
 use std::ffi::OsString;
 
+use cli::equal::in_own_words;
 use host::Questions;
+use job::{FrontEnd, Intent, UsageError};
 use report::{NodeNames, Persona, ProgressFigures};
 
 use arguments::Read;
-use cli::equal::in_own_words;
-use job::{FrontEnd, Intent, UsageError};
 
 /// What differs by this name.
 const PERSONA: Persona = Persona {

@@ -3,6 +3,8 @@
 
 use std::ffi::OsString;
 
+use cli::run::Typed;
+use job::{Job, UsageError};
 use workload::derived::CheckedValues;
 use workload::{
     Backoff, Content, KeyDist, KeySpace, Mix, OnError, Operation, Pick, PlanParts, Retry, SizeBy,
@@ -13,8 +15,6 @@ use super::arguments::{Arguments, Binding, Phase};
 use super::properties::Properties;
 use super::workload::{CoreWorkload, Kind};
 use super::{PERSONA, known, results};
-use cli::run::Typed;
-use job::{Job, UsageError};
 
 const NS_PER_S: u64 = 1_000_000_000;
 

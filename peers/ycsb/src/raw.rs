@@ -6,12 +6,12 @@ use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
-use crate::layout::{Raw, YcsbOptions};
 use anyhow::{Context, Result};
+use console::{aside, print};
 use report::Run;
 
 use super::properties::Properties;
-use console::{aside, print};
+use crate::layout::{Raw, YcsbOptions};
 
 /// Where raw data goes.
 #[derive(Debug, Clone)]

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
-use crate::layout::{ByStatus, Exporter, Interval, Kind, Percentile, Series, Ycsb, YcsbOptions};
+use cli::own;
+use cli::run::verdict_place;
+use job::{Job, RunMonitor, ToolOutput};
 use report::{Format, FormatOptions};
 use runner::INTERVAL_NS;
 use workload::Plan;
@@ -14,9 +16,7 @@ use super::properties::Properties;
 use super::raw::RawOutput;
 use super::status::Status;
 use super::{PERSONA, advice};
-use cli::own;
-use cli::run::verdict_place;
-use job::{Job, RunMonitor, ToolOutput};
+use crate::layout::{ByStatus, Exporter, Interval, Kind, Percentile, Series, Ycsb, YcsbOptions};
 
 /// What is told of a run in YCSB's words.
 #[derive(Debug, Clone)]

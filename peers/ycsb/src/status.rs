@@ -5,8 +5,9 @@ use std::fs;
 use std::sync::PoisonError;
 use std::time::{Duration, SystemTime};
 
-use crate::layout::{HdrFiles, Section, Series, StatusLine, YcsbOptions, sections, status_line};
 use anyhow::{Context, Result};
+use console::{aside, print};
+use job::RunMonitor;
 use measure::Tally;
 use report::Run;
 use runner::{Observer, Snapshot};
@@ -14,8 +15,7 @@ use workload::{Plan, Stop};
 
 use super::raw::RawOutput;
 use super::results::{OverTime, Reports};
-use console::{aside, print};
-use job::RunMonitor;
+use crate::layout::{HdrFiles, Section, Series, StatusLine, YcsbOptions, sections, status_line};
 
 /// Watches a run.
 pub(super) struct Status<'p> {

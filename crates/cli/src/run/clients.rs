@@ -2,10 +2,10 @@
 
 use clap::ValueEnum;
 use fleet::{On, OnLoss};
+use job::ClientFleet;
 use workload::{Endpoint, Plan};
 
 use super::values::count;
-use job::ClientFleet;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct ClientOptions {

@@ -33,12 +33,12 @@ use std::time::Duration;
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command, CommandFactory, FromArgMatches};
+use report::Persona;
 
 use super::help;
 use super::near::explained;
 use super::{FrontEnd, Intent, Job, UsageError};
 use options::Options;
-use report::Persona;
 use target::After;
 use values::OnErrorArg;
 

@@ -7,12 +7,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::{PageOptions, Spread};
 use clap::{ArgAction, Parser};
-use workload::{Content, KeyDist, Lifetime, Pick, RowBy, SizeBy};
-
-use crate::show::format_name;
 use job::MetricsAt;
+use workload::{Content, KeyDist, Lifetime, Pick, RowBy, SizeBy};
 
 use super::clients::ClientOptions;
 use super::connecting::Connecting;
@@ -27,6 +24,8 @@ use super::values::{
     ArrivalsArg, EngineArg, OnErrorArg, ProtocolArg, Threads, WindowArg, YesNo, count, count_in,
     ip, milliseconds, port, seconds, signed, small_count, start_at, test_name, threads,
 };
+use crate::show::format_name;
+use crate::{PageOptions, Spread};
 
 /// Load generator and benchmark for Redis, Valkey and memcached. Runs redis-benchmark and
 /// valkey-benchmark command lines unchanged.

@@ -3,10 +3,10 @@
 use std::fmt::Write;
 
 use measure::{ConnectionSecond, ConnectionTrace};
+use report::Summary;
 
 use super::distribution::distribution;
 use super::{Cells, Rows, Style};
-use report::Summary;
 
 /// The files of run number `run` by what follows their prefix, with their texts: one of each
 /// connection, by its thread and its number there.

@@ -3,12 +3,12 @@
 use std::time::SystemTime;
 
 use measure::Ending;
+use report::Summary;
 use workload::{Joining, Share, Stop};
 
 use super::cpu::{CpuSecond, CpuUse};
 use super::lookups::{merge, of_command};
 use super::{Cells, Lookup, Rows, Second, lookups};
-use report::Summary;
 
 /// What is said of one kind of request.
 #[derive(Debug, Clone, Default)]

@@ -7,10 +7,10 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::IntervalLogWriterBuilder;
 use measure::Latency;
+use report::RecordError;
 
 use super::options::Kind;
 use super::sections::Section;
-use report::RecordError;
 
 /// The column of greatest values is in seconds, as Java's writer has it.
 const US_PER_S: f64 = 1e6;

@@ -15,8 +15,9 @@ mod told;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use figures::{Figure, Value};
 use report::{Format, Summary};
+
+use figures::{Figure, Value};
 
 pub(crate) use hdr_log::HdrFiles;
 pub(crate) use options::{ByStatus, Exporter, Interval, Kind, Percentile, YcsbOptions};

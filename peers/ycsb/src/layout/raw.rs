@@ -6,12 +6,12 @@ use std::io::{self, Write};
 use std::time::{Duration, SystemTime};
 
 use measure::{Entries, LogEntry, LoggedAs};
+use report::{Run, escape};
 
 use super::figures::{Figure, Figures};
 use super::options::{Interval, YcsbOptions};
 use super::sections::{CLEANUP, INTENDED, Returned, Section, VERIFY, sections};
 use super::told::{Misses, Source, Told, told};
-use report::{Run, escape};
 
 /// How an operation can end.
 const ENDINGS: [LoggedAs; 4] = [LoggedAs::Ok, LoggedAs::Missed, LoggedAs::Failed, LoggedAs::Wrong];

@@ -6,12 +6,12 @@
 use std::borrow::Cow;
 
 use measure::{Apart, CORRUPT, CommandTally, Latency, OperationTally, Tally, Timed};
+use report::escape;
 use workload::Plan;
 
 use super::java;
 use super::options::{ByStatus, Interval};
 use super::told::{Misses, Source, Told, told};
-use report::escape;
 
 /// What the names of sections of latencies from when something was due begin with.
 pub(super) const INTENDED: &str = "Intended-";

@@ -4,6 +4,9 @@
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, anyhow};
+use console::aside::{self, Aside};
+use console::place::Place;
+use job::{CompareJob, DecisionLoad, DecisionSides, End};
 use lab::Slo;
 use lab::judgement::{Bound, Observation, Outcome};
 use lab::terms::pinned;
@@ -15,13 +18,9 @@ use workload::Plan;
 use super::blocks::{Blocks, Course, Load, RUNS_OF_SIDE, Taken, Told};
 use super::rigs::Rigs;
 use super::{blocks_told, pins, unlike_error};
-use crate::execute::{say, tell_about};
-use crate::reported::Pages;
+use crate::commands::report::Pages;
+use crate::commands::run::{say, tell_about};
 use crate::rig::Rig;
-use console::aside::{self, Aside};
-use console::place::Place;
-use job::End;
-use job::{CompareJob, DecisionLoad, DecisionSides};
 
 /// Blocks of a load as fast as it goes: how far a server is from its limit needs no interval.
 const LIMIT_BLOCKS: u32 = 1;

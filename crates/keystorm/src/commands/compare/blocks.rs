@@ -2,15 +2,15 @@
 //! blocks count.
 
 use anyhow::Result;
+use console::aside;
+use console::live::Live;
+use job::End;
 use measure::Ending;
 use report::compare::Glance;
 use report::{Cause, Disturbance, Persona, Run};
 use workload::Plan;
 
 use super::rigs::Rigs;
-use console::aside;
-use console::live::Live;
-use job::End;
 
 /// One load, for each side a plan, or one for each share of its keys.
 pub(super) struct Load {

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal};
 use anyhow::Result;
 use page::{Chart, Table, Verdict, term};
 
-use crate::execute::say;
+use crate::commands::run::say;
 
 /// Columns where nobody tells.
 const WIDTH: usize = 80;

@@ -4,11 +4,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use page::Page;
-
-use crate::reported::Pages;
 use console::place::Place;
 use job::PageOptions;
+use page::Page;
+
+use crate::commands::report::Pages;
 
 /// How often the results are kept while an experiment goes on: each time they are written whole.
 const KEEP_EVERY: Duration = Duration::from_secs(5);

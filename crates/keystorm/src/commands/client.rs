@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
 use fleet::line::{Hello, LINE_BYTES_MAX, Said, Tick, Told};
+use job::End;
 use measure::{Ending, Point, Tally};
 use report::{Growth, Record, Run};
 use runner::{Barrier, INTERVAL_NS, Observer, Snapshot};
@@ -21,7 +22,6 @@ use workload::{Plan, Target};
 
 use crate::rig::Rig;
 use crate::signals;
-use job::End;
 
 /// How often it says that it is alive, and what it saw.
 const EVERY_NS: u64 = 1_000_000_000;
@@ -34,7 +34,7 @@ const FAREWELL: Duration = Duration::from_secs(3);
 ///
 /// # Errors
 /// The contract was broken.
-pub(crate) fn hold() -> Result<End> {
+pub(crate) fn client() -> Result<End> {
     let epoch = Instant::now();
     let signal = signals::number().context("installing the Ctrl-C handler")?;
     let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;

@@ -3,19 +3,18 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Error, Result, anyhow, bail};
+use console::aside::{self, Aside};
+use job::{End, Job, SearchJob, UsageError};
 use lab::{Answer, Answered, Hunt, Phase, Search};
 use measure::Ending;
 use page::Verdict;
 
-use super::files::Files;
-use super::progress::{Progress, planned_s};
-use super::terminal::Terminal;
-use crate::execute::{say, tell_about};
+use crate::commands::run::{say, tell_about};
+use crate::experiment::files::Files;
+use crate::experiment::progress::{Progress, planned_s};
+use crate::experiment::terminal::Terminal;
 use crate::rig::Rig;
 use crate::signals;
-use console::aside::{self, Aside};
-use job::End;
-use job::{Job, SearchJob, UsageError};
 
 /// Trials that a search takes, as a guess for the time left.
 const TRIALS_EXPECTED: u32 = 22;

@@ -1,28 +1,30 @@
 //! Carrying out a survey.
 
+mod families;
+mod written;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::{fs, thread};
 
 use anyhow::{Context, Error, Result, anyhow};
+use cli::experiment::job;
+use console::aside::{self, Aside};
+use console::live::Nobody;
+use job::{ClientFleet, End, Job, SurveyJob, UsageError};
 use lab::Survey;
 use lab::survey::{Chapter, Machine, Plan, Station, Wish};
 use measure::Ending;
 use report::Run;
 use workload::{ProtocolKind, Target};
 
-use super::files::Files;
-use super::progress::{Progress, planned_s};
-use super::terminal::Terminal;
-use super::written::{Holders, Written};
-use crate::calibrate::place::siblings;
-use crate::execute::tell_about;
+use self::written::{Holders, Written};
+use crate::commands::calibrate::place::siblings;
+use crate::commands::run::tell_about;
+use crate::experiment::files::Files;
+use crate::experiment::progress::{Progress, planned_s};
+use crate::experiment::terminal::Terminal;
 use crate::rig::{Rig, machine};
 use crate::signals;
-use cli::experiment::job;
-use console::aside::{self, Aside};
-use console::live::Nobody;
-use job::End;
-use job::{ClientFleet, Job, SurveyJob, UsageError};
 
 /// Measures every chapter, prints its table, and writes the page.
 ///

@@ -13,22 +13,21 @@ mod writer;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Error, Result, anyhow, bail};
+use console::aside::{self, Aside};
+use console::place::Place;
+use job::{CompareJob, End, Inconclusive, LiveSides, Sides};
 use lab::survey::Machine;
 use lab::terms::{Pins, pinned};
 use report::compare::{self, Comparison, GateState, Pairing, RefusalKind, Setup, TestComparison};
 use workload::{Plan, Stop, quantity};
 
-use crate::calibrate::place::siblings;
-use crate::execute::tell_about;
-use crate::reported::Pages;
+use crate::commands::calibrate::place::siblings;
+use crate::commands::report::Pages;
+use crate::commands::run::tell_about;
+use crate::commands::show;
 use crate::rig::{Rig, machine};
-use crate::saved;
 use crate::signals;
 use blocks::{Blocks, Course, Load, Taken, Told};
-use console::aside::{self, Aside};
-use console::place::Place;
-use job::End;
-use job::{CompareJob, Inconclusive, LiveSides, Sides};
 use rigs::Rigs;
 use writer::Writer;
 
@@ -47,7 +46,7 @@ pub(crate) fn compare(job: &CompareJob) -> Result<End> {
         Sides::Saved(files) => {
             let [a, b] = &**files;
             let names = [a, b].map(|path| path.display().to_string());
-            let (a, b) = (saved::read(a)?, saved::read(b)?);
+            let (a, b) = (show::read(a)?, show::read(b)?);
             let names = [names[0].as_str(), names[1].as_str()];
             let comparison = compare::of_saved(
                 names,

@@ -5,8 +5,14 @@ use std::time::{Duration, Instant};
 use std::{io, thread};
 
 use anyhow::{Context, Result, anyhow, bail};
+use console::aside::{self, Aside, Asides, Unread};
+use console::closed;
+use console::live::Live;
+use console::metrics::{Both, Metrics};
+use console::print::{self, Printer};
 use fleet::Unfit;
 use host::Questions;
+use job::{Action, End, Job, RunMonitor, UsageError};
 use measure::Ending;
 use report::{Persona, Repeat};
 use workload::{ClusterOptions, Plan, ReadFrom, WithoutReplica};
@@ -15,12 +21,6 @@ use crate::keep::Keep;
 use crate::rig::Rig;
 use crate::server::Server;
 use crate::signals;
-use console::aside::{self, Aside, Asides, Unread};
-use console::closed;
-use console::live::Live;
-use console::metrics::{Both, Metrics};
-use console::print::{self, Printer};
-use job::{Action, End, Job, RunMonitor, UsageError};
 
 /// Prints text that was asked for.
 pub(crate) fn say(text: &str) -> Result<End> {
@@ -32,7 +32,7 @@ pub(crate) fn say(text: &str) -> Result<End> {
 ///
 /// # Errors
 /// What kept it from being carried out, in words for a person.
-pub(crate) fn execute(job: &Job) -> Result<End> {
+pub(crate) fn run(job: &Job) -> Result<End> {
     let output = &job.output;
     let end = match (carry_out(job), &output.reports) {
         (Ok(End::Interrupted), Some(tool)) if tool.interrupted_is_success() => Ok(End::Complete),

@@ -2,10 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use console::bar::{self, Bar};
 use runner::{Observer, Snapshot};
 use workload::{Plan, Stop};
-
-use console::bar::{self, Bar};
 
 /// Steps of the bar.
 const STEPS: u64 = 1000;

@@ -6,11 +6,11 @@ use std::process::{Command, Stdio};
 use std::{env, fs};
 
 use anyhow::{Context, Result};
+use job::End;
 use page::term;
 
-use crate::execute;
-use crate::rendered::rendered;
-use job::End;
+use crate::commands::run;
+use crate::markdown::rendered;
 
 /// Lines longer than this are hard to read.
 const WIDTH_MAX: usize = 100;
@@ -31,7 +31,7 @@ pub(crate) fn read(markdown: &str) -> Result<End> {
     if out.is_terminal() && paged(&text) {
         return Ok(End::Complete);
     }
-    execute::say(&text)
+    run::say(&text)
 }
 
 /// Hands a text to `$PAGER`, or to `less`; whether there was one that took it.
@@ -67,5 +67,5 @@ pub(crate) fn write(dir: &Path, files: &[(String, String)]) -> Result<End> {
         let path = dir.join(name);
         fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
     }
-    execute::say(&format!("Wrote {} files to {}\n", files.len(), dir.display()))
+    run::say(&format!("Wrote {} files to {}\n", files.len(), dir.display()))
 }

@@ -9,6 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow, bail};
+use console::live::Nobody;
 use host::{LinkUse, Watch, Watched};
 use measure::Measurement;
 use report::Run;
@@ -17,7 +18,6 @@ use runner::{Barrier, Observer, Start};
 use workload::{Endpoint, Plan, PlanParts, Stop, Target};
 
 use crate::rig::Rig;
-use console::live::Nobody;
 
 /// The servers of one side of a comparison.
 pub(super) struct Rigs<'r> {

@@ -7,21 +7,20 @@ use std::time::Duration;
 use anstyle::{AnsiColor, Style};
 use anyhow::Result;
 use doctor::{Area, Evidence, Finding, Level};
+use job::{Checkup, End};
 
-use crate::execute;
+use crate::commands::run;
 use crate::server::Server;
-use job::Checkup;
-use job::End;
 
 /// Looks, and prints.
 ///
 /// # Errors
 /// The result could not be printed.
-pub(crate) fn check(job: &Checkup) -> Result<End> {
+pub(crate) fn doctor(job: &Checkup) -> Result<End> {
     let (evidence, subject) = look(job);
     let findings = doctor::examine(&evidence);
     if job.json {
-        execute::say(&json(&evidence, &subject, &findings)?)?;
+        run::say(&json(&evidence, &subject, &findings)?)?;
     } else {
         say_in_colour(&lines(&subject, &findings))?;
     }
@@ -180,7 +179,7 @@ fn say_in_colour(text: &str) -> Result<()> {
     let choice = anstream::AutoStream::choice(&io::stdout());
     let mut plain = anstream::AutoStream::new(Vec::new(), choice);
     plain.write_all(text.as_bytes())?;
-    execute::say(&String::from_utf8_lossy(&plain.into_inner()))?;
+    run::say(&String::from_utf8_lossy(&plain.into_inner()))?;
     Ok(())
 }
 

@@ -7,15 +7,14 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use console::place::Place;
+use job::{End, PageOptions, ReportJob};
 use page::Page;
 use page::runs::Source;
 use report::{Loaded, Run};
 
-use crate::execute::say;
-use crate::saved;
-use console::place::Place;
-use job::End;
-use job::{PageOptions, ReportJob};
+use crate::commands::run::say;
+use crate::commands::show;
 
 /// Where a page and its charts go.
 pub(crate) struct Pages {
@@ -94,7 +93,7 @@ pub(crate) fn report(job: &ReportJob) -> Result<End> {
     let mut options = job.pages.clone();
     let to_stdout = options.html.take_if(|path| path == Path::new("-")).is_some();
     let pages = Pages::open(&options)?;
-    let loaded = job.files.iter().map(|file| Ok((file, saved::read(file)?)));
+    let loaded = job.files.iter().map(|file| Ok((file, show::read(file)?)));
     let loaded: Vec<(&PathBuf, Loaded)> = loaded.collect::<Result<_>>()?;
     let page = page::runs::page(&sources(&loaded));
     let written = pages.write(&page)?;

@@ -1,12 +1,12 @@
 //! Where the results of a comparison go while it is under way.
 
 use anyhow::Result;
-use report::compare::{self, Comparison, Table, TestComparison};
-
-use crate::execute::say;
 use console::aside;
 use console::place::Place;
 use job::Output;
+use report::compare::{self, Comparison, Table, TestComparison};
+
+use crate::commands::run::say;
 
 /// Writes the results of a comparison while it runs.
 pub(super) struct Writer<'s> {

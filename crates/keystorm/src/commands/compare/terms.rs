@@ -3,6 +3,8 @@
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, anyhow};
+use console::aside;
+use job::{CompareJob, End, TermsSides};
 use lab::survey::Machine;
 use lab::terms::{Kind, PairedLoad, Side, Table};
 use report::compare::{self, Comparison, Pairing, Setup, Subject, Terms, TestComparison};
@@ -13,11 +15,8 @@ use super::blocks::{Blocks, Course, Load, RUNS_OF_SIDE, Taken, Told};
 use super::rigs::Rigs;
 use super::writer::Writer;
 use super::{blocks_told, unlike_error};
-use crate::calibrate::place::siblings;
+use crate::commands::calibrate::place::siblings;
 use crate::rig::{Rig, machine};
-use console::aside;
-use job::End;
-use job::{CompareJob, TermsSides};
 
 /// Compares, and prints each table as it comes.
 ///

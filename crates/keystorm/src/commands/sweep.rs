@@ -4,19 +4,18 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use console::aside::{self, Aside};
+use job::{End, SweepJob};
 use lab::Sweep;
 use measure::Ending;
 use workload::{Plan, Target};
 
-use super::files::Files;
-use super::progress::{Progress, planned_s};
-use super::terminal::Terminal;
-use crate::execute::{OF_ONE_START, say, tell_about};
+use crate::commands::run::{OF_ONE_START, say, tell_about};
+use crate::experiment::files::Files;
+use crate::experiment::progress::{Progress, planned_s};
+use crate::experiment::terminal::Terminal;
 use crate::rig::Rig;
 use crate::signals;
-use console::aside::{self, Aside};
-use job::End;
-use job::SweepJob;
 
 /// A grid is given up when so many runs in a row fail: the server is gone.
 const FAILURES_MAX: u32 = 3;

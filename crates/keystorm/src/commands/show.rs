@@ -1,18 +1,16 @@
-//! Saved runs: read, shown and merged.
+//! `keystorm show`: a saved run, printed; and how saved runs are read.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
 use anyhow::{Result, anyhow};
+use console::aside::Asides;
+use console::print::{self, Printer};
+use job::{End, Output, ShowJob, Spread};
 use report::{FormatOptions, Loaded, Record};
 
-use crate::reported::{Pages, page_of};
-use console::aside::Asides;
-use console::place::Place;
-use console::print::{self, Printer};
-use job::End;
-use job::{MergeJob, Output, ShowJob, Spread};
+use crate::commands::report::{Pages, page_of};
 
 /// Largest file that is read: a timeline of every interval of a hundred tests is far below it.
 const FILE_BYTES_MAX: u64 = 1 << 30;
@@ -31,35 +29,8 @@ pub(crate) fn show(job: &ShowJob) -> Result<End> {
     Ok(End::Complete)
 }
 
-/// Adds up saved runs.
-///
-/// # Errors
-/// What is wrong with a file, or in what they differ.
-pub(crate) fn merge(job: &MergeJob) -> Result<End> {
-    let place = job.output.as_deref().map(|path| Place::new("-o", path)).transpose()?;
-    let pages = Pages::open(&job.pages)?;
-    let parts = job.files.iter().map(|file| Ok((file.display().to_string(), read(file)?)));
-    let merged = report::merge(parts.collect::<Result<_>>()?, &job.missing)?;
-    if let Some(place) = place {
-        let mut record = Record::new(merged.suite);
-        for (at, run) in merged.runs.iter().enumerate() {
-            record.put(at, run)?;
-        }
-        if merged.complete {
-            record.set_complete();
-        }
-        place.write(record.to_json()?.as_bytes())?;
-    }
-    if job.pages.any() {
-        pages.write(&page_of(&merged.runs, merged.complete))?;
-    }
-    if let Some(format) = job.format {
-        print(&merged, format, Spread::Short)?;
-    }
-    Ok(End::Complete)
-}
-
-fn print(loaded: &Loaded, format: &'static str, distribution: Spread) -> Result<()> {
+/// Prints a saved run in a layout.
+pub(crate) fn print(loaded: &Loaded, format: &'static str, distribution: Spread) -> Result<()> {
     let first_byte = loaded.runs.iter().any(|run| run.plan.recording.first_byte);
     let options = FormatOptions {
         first_byte,

@@ -3,14 +3,13 @@
 //! To be stopped is how a server ends well, so Ctrl-C is no failure here: the exit code is 0.
 
 use anyhow::{Context, Result, anyhow};
-use sink::{EngineChoice, Listener, MemcacheReplies, Replies};
-
-use crate::execute::say;
-use crate::signals;
 use console::aside;
 use host::affinity;
-use job::End;
-use job::SinkJob;
+use job::{End, SinkJob};
+use sink::{EngineChoice, Listener, MemcacheReplies, Replies};
+
+use crate::commands::run::say;
+use crate::signals;
 
 /// Files open beside the connections: standard streams, pollers, timers, listeners.
 const OTHER_FILES: u64 = 32;
@@ -19,7 +18,7 @@ const OTHER_FILES: u64 = 32;
 ///
 /// # Errors
 /// What keeps it from listening or serving, in words for a person.
-pub(crate) fn serve(job: &SinkJob) -> Result<End> {
+pub(crate) fn sink(job: &SinkJob) -> Result<End> {
     let stop = signals::interrupted().context("installing the Ctrl-C handler")?;
     host::allow_open_files(u64::from(job.connections), OTHER_FILES)?;
     affinity::pin(&job.cpus)

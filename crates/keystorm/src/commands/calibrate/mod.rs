@@ -13,16 +13,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use anyhow::{Context, Result, anyhow, bail};
+use console::live::Nobody;
 use engine::Address;
+use job::{Calibration, End};
 use measure::{Ending, WorkerUse};
 use sink::{EngineChoice, Listener, MemcacheReplies, Replies, Served};
 use workload::{Concurrency, Endpoint, EngineKind, Load, Plan, PlanParts, Target};
 
-use crate::execute::say;
+use crate::commands::run::say;
 use crate::signals;
-use console::live::Nobody;
-use job::Calibration;
-use job::End;
 use place::Place;
 use table::{Cell, Table};
 

@@ -1,0 +1,16 @@
+//! Commands, carried out: a file or folder for each, named as the command; `run` has no name of its own, and
+//! `client` is what a coordinator starts.
+
+pub(crate) mod calibrate;
+pub(crate) mod client;
+pub(crate) mod compare;
+pub(crate) mod doctor;
+pub(crate) mod help;
+pub(crate) mod merge;
+pub(crate) mod report;
+pub(crate) mod run;
+pub(crate) mod search;
+pub(crate) mod show;
+pub(crate) mod sink;
+pub(crate) mod survey;
+pub(crate) mod sweep;
