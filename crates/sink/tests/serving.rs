@@ -133,7 +133,10 @@ fn a_reply_larger_than_any_socket_buffer_arrives_whole() {
         let mut stream = connect(address);
         stream.write_all(&b"LRANGE l 0 -1\n".repeat(100)).unwrap();
         let one = [&b"*10000\r\n"[..], &b"$3\r\nxxx\r\n".repeat(10_000)].concat();
-        thread::sleep(Duration::from_millis(20));
+        // When another connection has its answer, the sink has begun this reply and filled the buffers.
+        let mut other = connect(address);
+        other.write_all(b"PING\r\n").unwrap();
+        expect(&mut other, b"+PONG\r\n");
         for _ in 0..100 {
             expect(&mut stream, &one);
         }

@@ -22,9 +22,21 @@ fn what_a_server_did_between_two_looks_is_known() {
         for _ in 0..500 {
             client.ask(&[b"GET", b"nothing"]).unwrap();
         }
-        // Two samples are due in that time; a machine that is too busy may take longer over it.
+        // The watch asks for INFO once a second: twice more, so that one sample is complete. Each
+        // question here is an INFO too.
         let began = Instant::now();
-        thread::sleep(Duration::from_millis(2300));
+        let mut asked = 0;
+        let mut infos = || {
+            asked += 1;
+            let info = client.ask(&[b"INFO", b"commandstats"]).unwrap().text().unwrap();
+            let line = info.lines().find_map(|line| line.strip_prefix("cmdstat_info:calls="));
+            line.map_or(0, |line| line.split(',').next().unwrap().parse::<u64>().unwrap()) - asked
+        };
+        let before = infos();
+        while infos() < before + 2 {
+            assert!(began.elapsed() < Duration::from_secs(60), "no samples");
+            thread::sleep(Duration::from_millis(10));
+        }
         let watched = watch.end(begun);
         let samples_max = began.elapsed().as_secs() as usize + 1;
         let used = watched.servers.first().expect("a server");

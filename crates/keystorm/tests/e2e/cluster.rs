@@ -3,14 +3,12 @@
 //! What a node has executed is asked of the node. One cluster is shared by the tests that leave
 //! it as it is; what breaks one has its own.
 
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
 use wire::cluster::slot_of;
 
 use crate::certificates::{Identity, Subject};
-use crate::program::{Keystorm, Ran, within};
+use crate::program::{Keystorm, Ran, elapse, goes_on, within};
 use crate::real_clock::holds_when_quiet;
 use crate::record::place;
 use crate::replicas;
@@ -396,12 +394,12 @@ fn slots_move_while_load_runs(cluster: &Cluster) {
     }
 }
 
-/// Waits until every master has load, and for a few intervals more: an outage is told by what was
-/// usual before it.
+/// Waits until every master has load, and has had it for a few intervals.
 fn load_runs(cluster: &Cluster) {
     let runs = || cluster.masters().iter().all(|node| node.calls("incr") > 300);
     assert!(within(PATIENCE, runs), "load reaches every master");
-    thread::sleep(Duration::from_millis(1000));
+    let least = || cluster.masters().iter().map(|node| node.calls("incr")).min().unwrap_or(0);
+    goes_on(4, least);
 }
 
 /// The length of the longest outage of the node at this port, in seconds, and the lines that tell it:
@@ -471,7 +469,7 @@ fn a_master_dies() -> (f64, f64) {
     };
     assert!(within(PATIENCE, serves), "the replica takes over");
     // An outage has ended when what succeeds again lasts.
-    thread::sleep(Duration::from_millis(1500));
+    goes_on(6, || cluster.nodes[3].calls("incr"));
     running.interrupt();
     let ran = running.wait().exits(130);
     let promoted = &cluster.nodes[3];
@@ -505,7 +503,7 @@ fn a_master_that_comes_back_costs_each_request_once() {
     load_runs(&cluster);
     let port = cluster.nodes[2].port();
     cluster.nodes[2].kill();
-    thread::sleep(Duration::from_millis(700));
+    elapse(Duration::from_millis(700));
     cluster.nodes[2].restart();
     let ran = running.wait().ok();
     let lost = figure(&ran, "lost with their connection: ");
@@ -527,14 +525,9 @@ fn a_master_that_comes_back_costs_each_request_once() {
 fn a_node_that_pauses_delays_its_requests_and_loses_none() {
     let cluster = Cluster::new(3, 0, &["--cluster-node-timeout", "10000"]);
     cluster.reset();
-    let pid = Pid::from_raw(cluster.nodes[1].pid() as i32).unwrap();
     let pause = |length: Duration| {
         load_runs(&cluster);
-        let paused = Instant::now();
-        kill_process(pid, Signal::STOP).unwrap();
-        thread::sleep(length);
-        kill_process(pid, Signal::CONT).unwrap();
-        paused.elapsed().as_millis() as f64
+        cluster.nodes[1].pause(length).as_millis() as f64
     };
     let running =
         cluster.keystorm("--duration 4 --rps 3000 -c 30 -r 10000 incr key:__rand_int__").start();

@@ -8,7 +8,7 @@ use std::{fs, io};
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::SIGPIPE;
 
-use crate::program::{Running, within};
+use crate::program::{Running, elapse, within};
 use crate::server::{KEYSTORM, Server, guarded, start};
 
 /// How soon a run must have ended once it was made to: none of them would end by itself before.
@@ -95,7 +95,7 @@ fn an_interrupted_run_tells_of_the_silence_before() {
         let running = server.keystorm(&format!("--duration 600 -c 5 {options} incr k")).start();
         underway(&server, &running, "incr");
         kill_process(pid, Signal::STOP).unwrap();
-        std::thread::sleep(Duration::from_millis(1500));
+        elapse(Duration::from_millis(1500));
         running.interrupt();
         let ran = running.wait().exits(130).prints("INCOMPLETE: interrupted after ");
         kill_process(pid, Signal::CONT).unwrap();

@@ -5,11 +5,9 @@ use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
-
 use crate::listener::Listener;
 use crate::memtier_retries::refused;
-use crate::program::{Keystorm, Ran, Running, within};
+use crate::program::{Keystorm, Ran, Running, elapse, goes_on, within};
 use crate::real_clock::holds_when_quiet;
 use crate::server::{Server, called, free_port, guarded, start};
 
@@ -17,7 +15,7 @@ use crate::server::{Server, called, free_port, guarded, start};
 /// by what was usual before it.
 fn going(running: &Running, server: &Server) {
     running.until("load runs", |_| server.calls("incr") + server.calls("get") > 100);
-    thread::sleep(Duration::from_millis(1000));
+    goes_on(4, || server.calls("incr") + server.calls("get"));
 }
 
 /// The number before (or after) these words on the line of the report that has them.
@@ -47,11 +45,6 @@ fn one_outage_of(ran: &Ran, seconds: f64) {
     holds_when_quiet("the length of an outage", off <= 0.2, seen);
 }
 
-/// Pauses a process.
-fn signal(pid: u32, signal: Signal) {
-    kill_process(Pid::from_raw(pid as i32).unwrap(), signal).unwrap();
-}
-
 #[test]
 fn a_server_that_is_killed_and_started_again() {
     for (depth, options) in
@@ -64,7 +57,7 @@ fn a_server_that_is_killed_and_started_again() {
         assert!(before > 100);
         server.kill();
         let gone = Instant::now();
-        thread::sleep(Duration::from_millis(1400));
+        elapse(Duration::from_millis(1400));
         server.restart();
         let gap = gone.elapsed().as_secs_f64();
         let ran = running.wait().ok();
@@ -164,11 +157,7 @@ fn a_pause_shows_in_the_response_time_of_a_schedule() {
     let server = Server::redis();
     let running = server.keystorm("--duration 4 --rps 1000 -c 10 incr k").start();
     going(&running, &server);
-    signal(server.pid(), Signal::STOP);
-    let paused = Instant::now();
-    thread::sleep(Duration::from_millis(1200));
-    signal(server.pid(), Signal::CONT);
-    let pause = paused.elapsed().as_secs_f64();
+    let pause = server.pause(Duration::from_millis(1200)).as_secs_f64();
     let ran = running.wait().ok();
     one_outage_of(&ran, pause);
     let ran = ran.prints("no request failed, ");
@@ -194,9 +183,7 @@ fn a_timeout_is_counted_apart_or_ends_the_run() {
     let server = Server::redis();
     let pause = |running: &crate::program::Running| {
         running.until("runs", |_| server.calls("incr") > 100);
-        signal(server.pid(), Signal::STOP);
-        thread::sleep(Duration::from_millis(1000));
-        signal(server.pid(), Signal::CONT);
+        server.pause(Duration::from_millis(1000));
     };
     let running = server.keystorm("--duration 3 --timeout 200 -c 4 incr k").start();
     pause(&running);

@@ -1,10 +1,7 @@
 //! What the worst moments of a run say of a real server: a snapshot, a slow command of somebody else, and
 //! a server that is stopped, each with its time.
 
-use std::thread;
 use std::time::Duration;
-
-use rustix::process::{Pid, Signal, kill_process};
 
 use crate::program::{Keystorm, Running};
 use crate::record::{json, place};
@@ -26,10 +23,7 @@ fn a_snapshot_a_slow_command_and_a_stopped_server_are_named_with_their_times() {
     answered(&running, &server, 2500);
     server.ask(&["DEBUG", "SLEEP", "0.3"]);
     answered(&running, &server, 4500);
-    let pid = Pid::from_raw(i32::try_from(server.pid()).unwrap()).unwrap();
-    kill_process(pid, Signal::STOP).unwrap();
-    thread::sleep(Duration::from_millis(900));
-    kill_process(pid, Signal::CONT).unwrap();
+    server.pause(Duration::from_millis(900));
     answered(&running, &server, 7000);
     server.ask(&["BGSAVE"]);
     let ran = running.wait().ok();

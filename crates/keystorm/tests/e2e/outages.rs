@@ -8,9 +8,9 @@ use serde_json::Value;
 
 use crate::cluster::Cluster;
 use crate::memcached::Memcached;
-use crate::program::{Keystorm, Ran, Running, within};
+use crate::program::{Keystorm, Ran, Running, goes_on, within};
 use crate::record;
-use crate::server::Server;
+use crate::server::{Server, pause};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Longer than the shortest absence that is told of, and than several intervals.
@@ -19,16 +19,7 @@ const ABSENCE: Duration = Duration::from_millis(1500);
 /// Load runs, and has for a few intervals: an outage is told by what was usual before it.
 fn usual(running: &Running, calls: impl Fn() -> u64) {
     running.until("load runs", |_| calls() > 100);
-    std::thread::sleep(Duration::from_millis(1000));
-    let before = calls();
-    running.until("load goes on", |_| calls() > before);
-}
-
-fn pause(pid: u32) {
-    let pid = Pid::from_raw(pid as i32).unwrap();
-    kill_process(pid, Signal::STOP).unwrap();
-    std::thread::sleep(ABSENCE);
-    kill_process(pid, Signal::CONT).unwrap();
+    goes_on(4, calls);
 }
 
 fn test(file: &std::path::Path) -> Value {
@@ -62,14 +53,14 @@ fn a_client_that_is_stopped_is_no_outage_of_the_server_and_a_server_that_is_stop
     let calls = || server.calls("incr");
     let running = start();
     usual(&running, calls);
-    pause(running.pid());
+    pause(running.pid(), ABSENCE);
     let ran = running.wait().ok().prints("\n  keystorm itself did not run for ");
     let ran = ran.prints("limited by: client: keystorm itself did not run for ");
     assert!(!ran.out.contains("  nothing succeeded for "), "{}", ran.out);
     server.reset();
     let running = start();
     usual(&running, calls);
-    pause(server.pid());
+    server.pause(ABSENCE);
     let ran = running.wait().ok().prints("\n  nothing succeeded for ");
     let ran = ran.prints("limited by: outage: nothing succeeded for ");
     assert!(!ran.out.contains("keystorm itself did not run"), "{}", ran.out);

@@ -1,10 +1,9 @@
 //! Pages of results: `--html`, `--svg`, `--png` and `keystorm report`, opened in a real browser.
 
+use std::fs;
 use std::path::Path;
 use std::time::Duration;
-use std::{fs, thread};
 
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::browser;
@@ -116,10 +115,7 @@ fn a_page_shows_outages() {
     let line = format!("--json {} --html {}", file.display(), page.display());
     let running = server.keystorm(&format!("{line} --rps 1000 --duration 4 get k")).start();
     running.until("load runs", |_| server.calls("get") > 500);
-    let pid = Pid::from_raw(i32::try_from(server.pid()).unwrap()).unwrap();
-    kill_process(pid, Signal::STOP).unwrap();
-    thread::sleep(Duration::from_millis(1200));
-    kill_process(pid, Signal::CONT).unwrap();
+    server.pause(Duration::from_millis(1200));
     let ran = running.wait().ok();
     let outages = json(&file)["tests"][0]["outages"].as_array().unwrap().len();
     assert!(outages >= 1 && ran.out.contains("Outages"), "{}", ran.out);

@@ -267,6 +267,26 @@ impl Ran {
     }
 }
 
+/// How long an interval of a run's timeline lasts.
+const INTERVAL: Duration = Duration::from_millis(250);
+
+/// Waits until load has run for so many intervals, in each of which this count has grown: an outage is found
+/// by what was usual before it, and ends when the usual is back.
+#[track_caller]
+pub(crate) fn goes_on(intervals: u32, count: impl Fn() -> u64) {
+    for _ in 0..intervals {
+        let (began, before) = (Instant::now(), count());
+        let grown = || began.elapsed() >= INTERVAL && count() > before;
+        assert!(within(Duration::from_secs(60), grown), "load stopped at {before}");
+    }
+}
+
+/// Lets time pass that is itself what a test is about, such as the length of an outage. What must have
+/// happened is waited for with [`within`].
+pub(crate) fn elapse(length: Duration) {
+    thread::sleep(length);
+}
+
 /// Whether something comes to hold in time.
 pub(crate) fn within(patience: Duration, mut holds: impl FnMut() -> bool) -> bool {
     let deadline = Instant::now() + patience;

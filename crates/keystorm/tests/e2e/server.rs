@@ -14,10 +14,11 @@ use std::time::{Duration, Instant};
 use std::{fs, io, thread};
 
 use host::{Address, Client, Patience, Plain};
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use wire::resp::Value;
 
-use crate::program::{Keystorm, Ran, within};
+use crate::program::{Keystorm, Ran, elapse, within};
 
 /// With a server on a busy machine.
 const PATIENCE: Patience =
@@ -174,6 +175,11 @@ impl Server {
         self.child.id()
     }
 
+    /// Stops it for so long. How long it was stopped in fact.
+    pub(crate) fn pause(&self, length: Duration) -> Duration {
+        pause(self.pid(), length)
+    }
+
     /// Runs keystorm against this server; `line` is split as a shell would.
     pub(crate) fn run(&self, line: &str) -> Ran {
         self.keystorm(line).run()
@@ -280,6 +286,16 @@ impl Server {
     pub(crate) fn calls(&self, command: &str) -> u64 {
         self.counts().get(command).copied().unwrap_or(0)
     }
+}
+
+/// Stops a process for so long. How long it was stopped in fact.
+pub(crate) fn pause(pid: u32, length: Duration) -> Duration {
+    let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+    let began = Instant::now();
+    kill_process(pid, Signal::STOP).unwrap();
+    elapse(length);
+    kill_process(pid, Signal::CONT).unwrap();
+    began.elapsed()
 }
 
 fn begin(program: &OsStr, port: u16, dir: &TempDir, args: &[&str]) -> Child {

@@ -1,8 +1,8 @@
 //! `--spawn`: a private server that is there for the run and gone afterwards.
 
+use std::fs;
 use std::net::SocketAddr;
 use std::time::Duration;
-use std::{fs, thread};
 
 use host::{Address, Client, Patience};
 use tempfile::TempDir;
@@ -49,14 +49,21 @@ fn run(line: &str) -> Ran {
     ran
 }
 
-/// Waits until load has run for a while, and gives the pid of the server.
+/// Waits until load runs, and gives the pid of the server.
 fn server_of(running: &Running) -> u32 {
     running.until("starts a server", |r| address(&r.err()).is_some());
     let address = address(&running.err()).unwrap();
     let mut client = Client::connect(&address, Patience::default()).unwrap();
     let info = client.ask(&[b"INFO", b"server"]).unwrap().text().unwrap();
     let pid = info.lines().find_map(|line| line.strip_prefix("process_id:")).unwrap();
-    thread::sleep(Duration::from_millis(300));
+    let mut executed = || -> u64 {
+        let info = client.ask(&[b"INFO", b"stats"]).unwrap().text().unwrap();
+        let line = info.lines().find_map(|line| line.strip_prefix("total_commands_processed:"));
+        line.unwrap().parse().unwrap()
+    };
+    let before = executed();
+    let grown = || executed() > before + 1000;
+    assert!(within(Duration::from_secs(60), grown), "no load runs");
     pid.parse().unwrap()
 }
 
