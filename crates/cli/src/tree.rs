@@ -68,4 +68,33 @@ mod tests {
         assert!(has("slo").is_some() && has("rps").is_some(), "its own, and those of a run");
         assert!(has("hdr").is_some_and(Arg::is_hide_set), "but none that it refuses");
     }
+
+    /// The visible options of a command and its subcommands that no text has, as `--name` or, like a setting
+    /// of a workload file, as `` `name` ``.
+    fn unnamed(command: &Command, text: &str) -> BTreeSet<String> {
+        let has = |name: &str| {
+            let typed = format!("--{name}");
+            let whole = |at: usize| {
+                let next = text[at + typed.len()..].chars().next();
+                !next.is_some_and(|next| next == '-' || next.is_ascii_alphanumeric())
+            };
+            text.contains(&format!("`{name}`"))
+                || text.match_indices(&typed).any(|(at, _)| whole(at))
+        };
+        let visible = command.get_arguments().filter(|arg| !arg.is_hide_set());
+        let own = visible.filter_map(Arg::get_long).filter(|name| !has(name)).map(str::to_owned);
+        own.chain(command.get_subcommands().flat_map(|command| unnamed(command, text))).collect()
+    }
+
+    #[test]
+    fn every_visible_option_is_in_some_document() {
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../");
+        let mut text = std::fs::read_to_string(format!("{root}README.md")).unwrap();
+        for name in topics::names() {
+            text += &std::fs::read_to_string(format!("{root}docs/{name}.md")).unwrap();
+        }
+        assert_eq!(unnamed(&tree(), &text), BTreeSet::new());
+        let two = Command::new("a").arg(Arg::new("b").long("duration-of-b"));
+        assert_eq!(unnamed(&two, &text), BTreeSet::from(["duration-of-b".to_owned()]));
+    }
 }
