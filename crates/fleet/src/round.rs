@@ -255,7 +255,7 @@ impl<'f> Round<'f> {
                 }
             }
             Said::Begun { monotonic_ns } => part.begun_ns = Some(monotonic_ns),
-            // Told to stop by us as well, as all are at the end of a job, it is not lost.
+            // A client that the coordinator stops too, as it does at the end of a job, is not lost.
             Said::Stopped(signal) => {
                 let ours = self.stopping.is_some() || self.interrupted.load(Ordering::Relaxed);
                 part.stopped = Some(signal).filter(|_| !ours);

@@ -79,7 +79,7 @@ enum State {
     #[default]
     Closed,
     Open,
-    /// Told that it is not understood, and not listened to.
+    /// It was sent an error because its bytes are no request; what it sends is no longer read.
     Faulty,
 }
 

@@ -56,9 +56,9 @@ pub enum When {
     OnMiss,
     /// Once for each string of the list that the only command before brought, one after another.
     ForEach,
-    /// In the place of the only step before, by the next request of its operation on the same
-    /// connection, if the reply brought a cursor other than `0`. So a walk goes on from request to
-    /// request, each of which is one of those that are asked for.
+    /// Instead of the only step before, by the next request of its operation on the same connection,
+    /// if the reply brought a cursor other than `0`. Each page of a scan counts as one request
+    /// towards `-n`.
     OnCursor {
         /// So many times in a row; without end where nothing is said.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,0 +1,25 @@
+//! Rules of the source tree, each a function from text to the lines that break it.
+//!
+//! Owns what is checked; `tests/tree.rs` reads the repository, has it checked, and lists the exceptions. What
+//! rustfmt and Clippy check is left to them.
+
+mod comments;
+mod graph;
+mod lengths;
+mod sleeps;
+mod source;
+
+pub use comments::{DIALECT, EMPTY_REFERENCES, long_lines, phrases};
+pub use graph::{Manifest, undocumented, upward};
+pub use lengths::functions;
+pub use sleeps::fixed_sleeps;
+pub use source::{is_test, without_tests};
+
+/// Where a rule is broken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// From 1.
+    pub line: usize,
+    /// What is wrong, in a few words.
+    pub what: String,
+}
