@@ -22,7 +22,7 @@ pub struct Evidence {
     pub round_trips: Result<RoundTrips, String>,
     /// The server; `Err` is why it could not be asked.
     pub server: Result<ServerEvidence, String>,
-    /// The same where it is memcached, which answers other questions; `None` where it is not.
+    /// What a memcached reported; `None` for other servers.
     pub memcache: Option<Result<MemcacheEvidence, String>>,
 }
 

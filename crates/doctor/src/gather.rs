@@ -44,7 +44,7 @@ pub fn gather<T: Read + Write>(
     })
 }
 
-/// The same of memcached.
+/// Gathers what the checks need to know of a memcached.
 pub fn gather_memcache(
     client: Result<(&Address, &mut MemcacheClient), String>,
     load: Load,

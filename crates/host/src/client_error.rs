@@ -109,7 +109,7 @@ impl ClientError {
         matches!(self, Self::Silent { .. } | Self::Closed { .. } | Self::Io { .. })
     }
 
-    /// The same of a server that is known to answer others: no hint what may be the matter.
+    /// The error without a hint at its cause, for a server that is known to answer others.
     pub(crate) fn without_hint(self) -> Self {
         match self {
             Self::Closed { address, command, .. } => Self::Closed { address, command, hint: "" },

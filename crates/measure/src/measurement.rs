@@ -111,7 +111,7 @@ pub const MISSING: &str = "missing";
 pub struct Measurement {
     /// All workers, all intervals.
     pub total: Tally,
-    /// The same over time.
+    /// What was measured, over time.
     pub timeline: Timeline,
     /// Spans in which nothing succeeded.
     pub outages: Vec<Outage>,

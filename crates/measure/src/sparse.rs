@@ -56,7 +56,7 @@ impl Sparse {
         Self { digits, count: 0, held: Box::default() }
     }
 
-    /// Of buckets in rising order, which count so much together.
+    /// Builds it from buckets in rising order; `count` is their sum.
     pub(crate) fn of_held(digits: u8, count: u64, held: Vec<(u64, u64)>) -> Self {
         Self { digits, count, held: held.into() }
     }

@@ -23,7 +23,7 @@ impl Tenure {
         Self { node, from_ns, to_ns: None, inherits: false, heirs: Vec::new() }
     }
 
-    /// The same on a clock that began at `origin_ns`; `None` if it was over before that.
+    /// The tenure on a clock that began at `origin_ns`; `None` if it was over before that.
     #[must_use]
     pub fn since(&self, origin_ns: u64) -> Option<Self> {
         let to_ns = match self.to_ns {

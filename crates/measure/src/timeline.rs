@@ -19,7 +19,7 @@ pub struct Interval {
     pub worker: u16,
     /// What it saw, by the time replies arrived; `None` if that is in the tally of an interval before it.
     pub tally: Option<Tally>,
-    /// The same in slices, for each node.
+    /// Successes and failures in slices, for each node.
     pub slices: Vec<Slices>,
 }
 
@@ -43,7 +43,7 @@ pub struct Point {
     /// By how much the request that was sent latest was late; `None` in a closed loop, and when
     /// nothing was sent.
     pub late_max_ns: Option<u64>,
-    /// The same of the time in which a connection had room.
+    /// The greatest lateness in which a connection had room, so that the client itself was late.
     pub own_late_max_ns: Option<u64>,
     /// All response times.
     pub response: Option<EncodedLatency>,

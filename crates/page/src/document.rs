@@ -81,7 +81,7 @@ impl Section {
         Self { heading: heading.into(), blocks: blocks.into_iter().collect(), folded: false }
     }
 
-    /// The same, of which only the heading is seen until somebody opens it.
+    /// Folds the section: only its heading is seen until it is opened.
     #[must_use]
     pub fn folded(self) -> Self {
         Self { folded: true, ..self }

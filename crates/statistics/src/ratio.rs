@@ -163,7 +163,8 @@ impl Ratio {
         self.p_beyond(self.ratio.ln() - bound.ln())
     }
 
-    /// The same for a ratio below the bound.
+    /// The probability of a ratio at least so far below `bound` if the true one were the bound. `None` without
+    /// an interval.
     #[must_use]
     pub fn p_below(&self, bound: f64) -> Option<f64> {
         self.p_beyond(bound.ln() - self.ratio.ln())

@@ -63,7 +63,6 @@ const LONG_FUNCTIONS: &[(&str, &str, usize)] = &[
     ("plans.rs", "job", 125),
     ("plans.rs", "words", 74),
     ("plot.rs", "draw", 121),
-    ("receive.rs", "receive", 220),
     ("redirect.rs", "redirect_one", 71),
     ("round.rs", "take", 74),
     ("saved.rs", "from", 86),

@@ -185,7 +185,7 @@ impl Batch {
         self.append_of(number.into(), commands, out);
     }
 
-    /// The same of a request that has more than a number.
+    /// Computes it for a request that has more than a number.
     #[inline]
     pub fn append_of(&self, request: Given<'_>, commands: Range<usize>, out: &mut Vec<u8>) {
         let Template { bytes, holes, inserts } = &self.sequence;

@@ -59,7 +59,7 @@ pub(crate) fn places(command: &CommandSpec, digits: Option<usize>) -> Vec<ValueA
 }
 
 impl ValueAt {
-    /// The same place in a sequence that has so many fresh numbers and values before the command.
+    /// The place after `fresh` more numbers and `values` more values, in a longer sequence.
     pub(crate) fn behind(self, fresh: u64, values: u64) -> Self {
         let key = self.key.map(|(slot, before)| (slot, before + fresh));
         Self { key, place: self.place + values, ..self }

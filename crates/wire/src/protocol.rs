@@ -112,7 +112,8 @@ pub trait Decode {
     /// The bytes are not of this protocol. The connection is of no more use.
     fn decode<'b>(&'b mut self, input: &'b [u8]) -> Result<Decoded<'b>, ProtocolError>;
 
-    /// The same, showing the strings of the reply as they pass, where [`Protocol::SHOWS`].
+    /// Decodes as [`decode`](Self::decode) does and shows each string of the reply as it passes, if
+    /// [`Protocol::SHOWS`].
     ///
     /// # Errors
     /// The bytes are not of this protocol. The connection is of no more use.
@@ -203,7 +204,7 @@ pub enum Reply<'b> {
 }
 
 impl Reply<'_> {
-    /// The same without the bytes that it borrows; `None` of an error, which is its text.
+    /// The reply without the bytes that it borrows; `None` for an error, which is its text.
     #[inline]
     #[must_use]
     pub fn without_text(self) -> Option<Reply<'static>> {

@@ -60,7 +60,7 @@ pub struct NumberAt {
 }
 
 impl NumberAt {
-    /// The same with so many more fresh numbers before it.
+    /// Its position after `fresh` more numbers.
     pub(crate) fn behind(self, fresh: u64) -> Self {
         Self { fresh: self.fresh + fresh, ..self }
     }
@@ -118,7 +118,7 @@ impl Template {
 }
 
 impl Insert {
-    /// The same in a sequence that has so many fresh numbers and values before the command.
+    /// The insert of a command that `fresh` numbers and `before` values come before in its sequence.
     pub(crate) fn behind(&self, fresh: u64, before: u64) -> Self {
         match self {
             Self::Cell { column } => Self::Cell { column: *column },
@@ -136,7 +136,7 @@ impl Insert {
         }
     }
 
-    /// The same where so many fresh numbers come before those that it counts itself.
+    /// The insert with its own numbers counted from `fresh` on.
     pub(crate) fn numbered_from(&self, fresh: u64) -> Self {
         match self {
             Self::Number(number) => Self::Number(number.behind(fresh)),

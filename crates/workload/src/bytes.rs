@@ -43,7 +43,7 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
     deserializer.deserialize_any(TextOrBytes)
 }
 
-/// The same for paths, which need not be text either.
+/// Serialises paths, which need not be text, like bytes.
 pub(crate) mod path {
     use std::ffi::OsString;
     use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -62,7 +62,7 @@ pub(crate) mod path {
     }
 }
 
-/// The same for a path that may be left out, with `default` and `skip_serializing_if`.
+/// Serialises a path that may be left out, with `default` and `skip_serializing_if`.
 pub(crate) mod optional_path {
     use std::path::PathBuf;
 

@@ -109,7 +109,7 @@ impl CacheCommand {
         Ok(Some(Self::Set { key: key.clone(), value: value.clone(), lifetime, when }))
     }
 
-    /// The same in the words of a protocol.
+    /// The command in the words of a protocol.
     ///
     /// # Errors
     /// That cannot say it.
@@ -181,7 +181,7 @@ impl CacheCommand {
         }
     }
 
-    /// The same with this before each key.
+    /// The command with a prefix before each key.
     #[must_use]
     pub fn prefixed(&self, prefix: &str) -> Self {
         let key = |key: &Arg| {

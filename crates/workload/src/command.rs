@@ -58,7 +58,7 @@ impl CommandSpec {
         })
     }
 
-    /// The same with a lifetime, if it is a `SET` that says nothing of how long its key lives.
+    /// Adds a lifetime if the command is a `SET` without one.
     #[must_use]
     pub fn with_lifetime(mut self, lifetime: Lifetime) -> Self {
         let said = ["EX", "PX", "EXAT", "PXAT", "KEEPTTL"];

@@ -177,19 +177,19 @@ impl Dataset {
         Ok(Self { source, columns, rows: Rows::Here(rows), by, values: None, operations })
     }
 
-    /// The same with rows that are taken so.
+    /// Sets how rows are taken.
     #[must_use]
     pub fn taken_by(self, by: RowBy) -> Self {
         Self { by, ..self }
     }
 
-    /// The same where what is read must be this cell of a request's row.
+    /// Sets the column that values read must be equal to, in the row of their request.
     #[must_use]
     pub fn with_values(self, column: usize) -> Self {
         Self { values: Some(column).filter(|column| *column < self.columns.len()), ..self }
     }
 
-    /// The same where each row is for one operation, by its number; as many as there are rows.
+    /// Sets the operation of each row, by its number; one for each row.
     #[must_use]
     pub fn with_operations(self, operations: Vec<u32>) -> Self {
         Self { operations, ..self }

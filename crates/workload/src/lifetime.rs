@@ -11,7 +11,7 @@ use crate::{parameters, random};
 pub struct Lifetime {
     /// At least 1.
     pub least_s: u64,
-    /// The same if it is always as long.
+    /// At least `least_s`; equal to it if all lifetimes are the same.
     pub most_s: u64,
 }
 

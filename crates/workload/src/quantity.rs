@@ -108,7 +108,7 @@ pub fn time(text: &str, plain: Plain) -> Result<Duration, String> {
     Ok(Duration::from_nanos(ns as u64))
 }
 
-/// The same in nanoseconds.
+/// Reads a time, in nanoseconds.
 ///
 /// # Errors
 /// As [`time`].

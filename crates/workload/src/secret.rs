@@ -60,7 +60,7 @@ impl Serialize for Secret {
     }
 }
 
-/// The same of any bytes.
+/// Bytes of a secret, which need not be text.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct SecretBytes(Vec<u8>);
 

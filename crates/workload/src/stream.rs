@@ -47,13 +47,13 @@ impl Budget {
         Self { claimed, first: 0, commands_total, sequence_len, chunk, connections: None }
     }
 
-    /// The same for each of these connections.
+    /// Gives each of these connections a budget of its own, of the same size.
     #[must_use]
     pub fn for_each_connection(self, connections: Range<u64>) -> Self {
         Self { connections: Some(connections), ..self }
     }
 
-    /// The same as one share of several: its requests, under its numbers. `range` is how many keys
+    /// Limits the budget to one share of several: its requests, under its numbers. `range` is how many keys
     /// there are, for a budget without an end.
     #[must_use]
     pub fn shard(self, shard: Shard, range: u64) -> Self {

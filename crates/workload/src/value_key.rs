@@ -39,7 +39,7 @@ pub fn of_field(field: &Arg) -> Option<u64> {
     (!name.is_empty()).then(|| hashes::fnv_text(&name))
 }
 
-/// The same of a value at this argument of a command that writes it; `None` if it writes no fields.
+/// The variant of the value at this argument of a command that writes fields; `None` if it writes none.
 #[must_use]
 pub fn of_value(command: &CommandSpec, at: usize) -> Option<u64> {
     let name = command.name();

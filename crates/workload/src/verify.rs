@@ -33,7 +33,7 @@ const READS: [(&str, Asks); 6] = [
     ("MGET", Asks::From(1)),
 ];
 
-/// The same of memcached.
+/// Commands of memcached that read values, and what they ask for.
 const MEMCACHE_READS: [(&str, Asks); 6] = [
     ("GET", Asks::From(1)),
     ("GETS", Asks::From(1)),

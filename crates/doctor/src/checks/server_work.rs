@@ -90,7 +90,7 @@ pub(super) fn traffic(evidence: &Evidence) -> Verdict {
     Ok(of_others(rate, seen, "--spawn"))
 }
 
-/// What it means that others have a server do so much in a second; `spawn` starts one without others.
+/// Rates the load of other clients, in commands per second; `spawn` is the option that starts a private server.
 pub(super) fn of_others(rate: f64, seen: String, spawn: &str) -> Outcome {
     let why = "the server also works for other clients, and the keys may be theirs";
     let mend = format!("measure a private server, as keystorm {spawn} starts it");

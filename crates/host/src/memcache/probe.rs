@@ -151,7 +151,7 @@ fn begin(
     }
 }
 
-/// The same in this dialect, with this patience.
+/// Asks in this dialect, with this patience.
 fn converse(
     address: &Address,
     login: Login<'_>,

@@ -65,7 +65,7 @@ impl Info {
         self.seconds("used_active_time_main_thread")
     }
 
-    /// The same of each I/O thread.
+    /// Seconds for which each I/O thread was active, by its name.
     pub(super) fn active_io_s(&self) -> BTreeMap<&str, f64> {
         let named = self.0.keys().filter_map(|name| {
             name.strip_prefix("used_active_time_io_thread_").zip(self.seconds(name))

@@ -135,7 +135,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// The same, which with `wanted` also asks what the server remembers of its slow moments.
+    /// With `wanted`, also asks what the server remembers of its slow moments.
     #[must_use]
     pub fn with_journal(self, wanted: bool) -> Self {
         Self { journal: wanted, ..self }

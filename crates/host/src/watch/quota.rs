@@ -13,7 +13,7 @@ pub(super) fn throttled_ns(process: &str) -> Option<u64> {
     throttled_under(Path::new("/"), process)
 }
 
-/// The same in the tree below `root`.
+/// Reads it in the tree below `root`.
 fn throttled_under(root: &Path, process: &str) -> Option<u64> {
     let groups = fs::read_to_string(root.join(format!("proc/{process}/cgroup"))).ok()?;
     groups.lines().filter_map(|line| of_group(root, line)).max()

@@ -23,7 +23,7 @@ const EVERY: Duration = Duration::from_secs(1);
 pub struct ServerSample {
     /// Seconds since the sampling began, when the answer was there.
     pub t_s: f64,
-    /// The same by this machine's clock, in seconds since 1970; 0 in files of earlier versions.
+    /// When it was taken, in seconds since 1970 by this machine's clock; 0 in files of earlier versions.
     pub unix_s: f64,
     /// CPU seconds of the thread that executes commands.
     pub cpu_main_s: Option<f64>,

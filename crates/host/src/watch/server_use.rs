@@ -50,7 +50,7 @@ pub struct ServerUse {
     pub cpu_throttled_s: Option<f64>,
     /// Seconds in which the main thread had work, where the server tells that from polling.
     pub active_main_s: Option<f64>,
-    /// The same of the I/O thread that had most.
+    /// Seconds in which the busiest I/O thread had work.
     pub active_io_s: Option<f64>,
     /// Which of its threads poll, so that they use CPU without having work.
     pub polling: Option<Polling>,
@@ -60,7 +60,7 @@ pub struct ServerUse {
     pub threads: Option<u32>,
     /// Bytes of data and overhead, before.
     pub memory_before_bytes: Option<u64>,
-    /// The same, after.
+    /// Bytes of data and overhead, after.
     pub memory_after_bytes: Option<u64>,
     /// Bytes of memory that the process held, after.
     pub memory_rss_bytes: Option<u64>,
@@ -80,7 +80,7 @@ pub struct ServerUse {
     pub misses: Option<u64>,
     /// Commands executed, of all clients.
     pub commands: Option<u64>,
-    /// The same by name, with the time that they took; commands inside of scripts too.
+    /// Commands executed by name, with the time that they took; commands inside scripts too.
     pub by_command: Vec<CommandUse>,
     /// Bytes read from clients.
     pub net_in_bytes: Option<u64>,

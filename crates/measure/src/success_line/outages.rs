@@ -25,7 +25,7 @@ const TIMES_SERVICE: usize = 4;
 /// Slices before an outage whose rate is the rate before, at most and at least.
 const BEFORE_MAX: usize = 100;
 const BEFORE_MIN: usize = 10;
-/// Slices that together must be back to so much of that rate.
+/// Recovery: the rate over `BACK_OVER` slices must reach `BACK_SHARE` of the rate before the outage.
 const BACK_OVER: usize = 10;
 const BACK_SHARE: f64 = 0.95;
 

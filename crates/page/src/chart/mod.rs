@@ -155,7 +155,7 @@ impl Series {
         Self { name: name.into(), points: points.into_iter().collect(), dashed: false }
     }
 
-    /// The same, in dashes.
+    /// Draws the series in dashes.
     #[must_use]
     pub fn dashed(self) -> Self {
         Self { dashed: true, ..self }
@@ -189,25 +189,25 @@ impl DataPoint {
         Self { x, y, ..Self::default() }
     }
 
-    /// The same, with the interval that its y may lie in.
+    /// Adds the interval that its y may lie in.
     #[must_use]
     pub fn within(self, low: f64, high: f64) -> Self {
         Self { interval: Some((low, high)), ..self }
     }
 
-    /// The same, in the colour of the series of that number.
+    /// Gives it the colour of the series of that number.
     #[must_use]
     pub fn coloured(self, series: usize) -> Self {
         Self { colour: Some(series), ..self }
     }
 
-    /// The same, as an outline.
+    /// Draws it as an outline.
     #[must_use]
     pub fn hollow(self) -> Self {
         Self { hollow: true, ..self }
     }
 
-    /// The same, with more to say of it.
+    /// Adds a note that is shown with it.
     #[must_use]
     pub fn noted(self, note: impl Into<String>) -> Self {
         Self { note: note.into(), ..self }

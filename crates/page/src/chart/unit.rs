@@ -34,7 +34,7 @@ impl Unit {
         self.told(value, true)
     }
 
-    /// The same with zeros at the end, so that figures in a column stand below each other:
+    /// A figure with trailing zeros, so that figures in a column stand below each other:
     /// `3.50 ms`, `31.0 ms`.
     #[must_use]
     pub fn show_even(self, value: f64) -> String {

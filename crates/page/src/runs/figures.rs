@@ -103,7 +103,7 @@ fn figure(latency: &Latency, quantile: f64) -> String {
     ns.map_or("–".to_owned(), |ns| resting::marked(told(ns), quantile, latency.count()))
 }
 
-/// The same of a table, whose columns say the unit.
+/// A latency for a table whose columns name the unit.
 fn cell(latency: &Latency, quantile: f64) -> String {
     let ns = if quantile >= 1.0 { latency.max_ns() } else { latency.quantile_ns(quantile) };
     let told = |ns| resting::marked(report::msec_at_most(ns), quantile, latency.count());

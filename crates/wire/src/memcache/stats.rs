@@ -41,7 +41,8 @@ pub fn parse_text(input: &[u8]) -> Result<Option<(Answer, usize)>, ProtocolError
     }
 }
 
-/// The same of the binary protocol.
+/// Reads the replies to `stats` in the binary protocol, up to the empty one that ends them, and says how
+/// many bytes they took; `None` while some are missing.
 ///
 /// # Errors
 /// The bytes are not of the binary protocol.

@@ -44,8 +44,8 @@ pub trait KeyDraw: Send + Sync {
     /// The key of draw number `index` of a stream, in the range.
     fn draw(&self, stream: Stream, index: u64) -> u64;
 
-    /// The same where keys are inserted in order while the test runs, and `0..present` are there: for
-    /// distributions that go by the age of a key.
+    /// Draws while keys are inserted in order and `0..present` are there: for distributions that go by the
+    /// age of a key.
     fn draw_present(&self, stream: Stream, index: u64, present: u64) -> u64 {
         let _ = present;
         self.draw(stream, index)

@@ -31,7 +31,7 @@ pub enum DrawnBy {
     /// keys, in each operation for itself. Where operations are drawn, the same as
     /// [`Connection`](Self::Connection).
     Operation,
-    /// The same, of a part of the keys that only its connection has; in order.
+    /// Keys in order, from the part of the range that only its connection has.
     Slice,
 }
 

@@ -113,7 +113,7 @@ impl KeyDist {
         }
     }
 
-    /// The same with this share of the draws, from 0 to 1, in the range and the others beyond it.
+    /// Draws this share of the keys, from 0 to 1, from the range and the others from beyond it.
     ///
     /// # Errors
     /// The share is none.
@@ -140,7 +140,7 @@ impl KeyDist {
         self.file().is_some() && self.trace.is_none()
     }
 
-    /// The same with the keys of its file.
+    /// Adds the keys of its file.
     ///
     /// # Errors
     /// There is no key.

@@ -179,12 +179,13 @@ impl Zipfian {
         Self { items: head, theta, zeta: sum }.grown(items)
     }
 
-    /// The same of YCSB's exponent.
+    /// The distribution with YCSB's exponent.
     pub(crate) fn of_ycsb(items: u64) -> Self {
         Self::new(items, THETA)
     }
 
-    /// The same with the weights of more ranks, by Euler's and Maclaurin's formula.
+    /// The distribution over more items; the weights of the added ranks are summed by the Euler-Maclaurin
+    /// formula.
     fn grown(self, items: u64) -> Self {
         if items <= self.items || self.items == 0 {
             return self;

@@ -33,7 +33,7 @@ impl Pace {
         Self::Open(Schedule::constant(rate_per_s))
     }
 
-    /// The same at so many times the rate.
+    /// The schedule at `times` the rate.
     #[must_use]
     pub fn times(&self, factor: f64) -> Self {
         let Self::Open(schedule) = self else { return self.clone() };
@@ -172,7 +172,7 @@ impl Schedule {
         })
     }
 
-    /// The same up to `at_ns`, and from there on at this rate until the next stage begins; without a limit
+    /// The schedule up to `at_ns`, and from there on at this rate until the next stage begins; without a limit
     /// for `None`.
     #[must_use]
     pub fn changed(&self, at_ns: u64, rate_per_s: Option<f64>) -> Self {

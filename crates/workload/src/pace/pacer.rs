@@ -76,7 +76,7 @@ impl Pacer {
         pacer
     }
 
-    /// The same, of which units taken before this time are in no count: those of a warm-up.
+    /// Leaves units that are due before this time out of every count: those of a warm-up.
     #[must_use]
     pub fn counting_from(self, ns: u64) -> Self {
         Self { counts_from_ns: ns, ..self }

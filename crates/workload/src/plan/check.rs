@@ -107,7 +107,7 @@ impl PlanParts {
         })
     }
 
-    /// The same with every password in its commands as a secret.
+    /// Turns every password in its commands into a secret.
     fn without_open_passwords(mut self) -> Self {
         let known = self.target.credentials.as_ref().map(|login| login.password.reveal());
         for command in self

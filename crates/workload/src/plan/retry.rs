@@ -147,7 +147,7 @@ impl Retry {
 }
 
 impl PlanParts {
-    /// The same with requests that are sent again if they fail. A single command becomes the only
+    /// Makes failed requests be sent again. A single command becomes the only
     /// operation of a mix, since operations are what is retried.
     #[must_use]
     pub fn retrying(mut self, retry: Retry) -> Self {
