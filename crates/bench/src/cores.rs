@@ -8,6 +8,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
+use host::machine::cpu_list;
 
 /// A core for the server and another for the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,16 +113,6 @@ fn siblings(cpu: usize) -> Vec<usize> {
     cpu_list(&std::fs::read_to_string(path).unwrap_or_default())
 }
 
-/// Reads a list such as `0,4-6`.
-fn cpu_list(text: &str) -> Vec<usize> {
-    let range = |part: &str| {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        Some(first.parse().ok()?..=last.parse().ok()?)
-    };
-    let parts = text.trim().split(',');
-    parts.filter_map(range).flatten().collect()
-}
-
 /// How many cores were busy in the last moment, while this program slept; `None` if this machine
 /// does not tell.
 pub(crate) fn busy_share() -> Option<f64> {
@@ -149,12 +140,6 @@ fn busy_between(before: &str, after: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lists_of_cpus_are_read() {
-        assert_eq!(cpu_list("0,4-6\n"), [0, 4, 5, 6]);
-        assert!(cpu_list("").is_empty());
-    }
 
     #[test]
     fn two_different_cores_are_needed() {

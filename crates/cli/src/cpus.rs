@@ -1,5 +1,9 @@
 //! Lists of CPUs, as options name them.
 
+use std::ops::RangeInclusive;
+
+use host::machine::cpu_range;
+
 /// Reads `0,2-3`, as the value of `option`.
 ///
 /// # Errors
@@ -10,13 +14,8 @@ pub fn cpu_list(option: &str, list: Option<&str>) -> Result<Vec<usize>, String> 
     let fault = || format!("{option} {list}: CPUs are numbers and ranges such as 0,2-3");
     let mut cpus = Vec::new();
     for part in list.split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let first: usize = first.trim().parse().map_err(|_| fault())?;
-        let last: usize = last.trim().parse().map_err(|_| fault())?;
-        if first > last || last > CPU_MAX {
-            return Err(fault());
-        }
-        cpus.extend(first..=last);
+        let known = |range: &RangeInclusive<usize>| !range.is_empty() && *range.end() <= CPU_MAX;
+        cpus.extend(cpu_range(part).filter(known).ok_or_else(fault)?);
     }
     Ok(cpus)
 }

@@ -109,12 +109,7 @@ pub fn listen(at: &MetricsAt, option: &str) -> Result<TcpListener> {
         io::ErrorKind::AddrInUse => {
             anyhow!("{option}: {at} is in use; choose another port")
         }
-        _ => {
-            // Rust appends " (os error N)", which tells a person nothing.
-            let text = error.to_string();
-            let text = text.split(" (os error").next().unwrap_or_default();
-            anyhow!("{option}: cannot listen on {at}: {text}")
-        }
+        _ => anyhow!("{option}: cannot listen on {at}: {}", engine::error_text(&error)),
     })
 }
 

@@ -117,15 +117,18 @@ pub enum Reason {
     Failed(io::Error),
 }
 
+/// An error as a person reads it: without the ` (os error N)` that Rust appends.
+#[must_use]
+pub fn error_text(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_owned()
+}
+
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ByPeer => f.write_str("the server closed the connection"),
-            // Rust appends " (os error N)", which tells a person nothing.
-            Self::Failed(error) => {
-                let text = error.to_string();
-                f.write_str(text.split(" (os error").next().unwrap_or(&text))
-            }
+            Self::Failed(error) => f.write_str(&error_text(error)),
         }
     }
 }

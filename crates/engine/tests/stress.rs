@@ -13,21 +13,18 @@ use std::os::unix::net::UnixListener;
 use std::time::Instant;
 
 use engine::{Address, ConnId, ConnectOptions, Engine, Epoll, Event, Uring};
+use workload::random::SplitMix;
 
 const CONNECTIONS: u32 = 48;
 const STEPS: u32 = 6_000;
 const LARGEST: usize = 700_000;
 
-/// SplitMix64, so that a failure is repeated by its seed.
-struct Random(u64);
+/// Numbers of a seed, so that a failure is repeated by it.
+struct Random(SplitMix);
 
 impl Random {
     fn next(&mut self, below: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (z ^ (z >> 31)) % below
+        self.0.draw() % below
     }
 }
 
@@ -76,7 +73,7 @@ fn byte(life: u64, at: u64) -> u8 {
 }
 
 fn storm(mut engine: impl Engine, address: &Address, seed: u64) {
-    let mut random = Random(seed);
+    let mut random = Random(SplitMix::new(seed));
     let mut lives = vec![Life::default(); CONNECTIONS as usize];
     let mut births = 0;
     let mut bytes_received = 0u64;

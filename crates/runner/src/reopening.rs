@@ -10,6 +10,7 @@ use std::collections::BinaryHeap;
 
 use engine::ConnId;
 use workload::Backoff;
+use workload::random::{GOLDEN_GAMMA, SplitMix};
 
 use crate::opening::Groups;
 
@@ -26,7 +27,7 @@ const EACH_NS: u64 = 20_000_000;
 pub(crate) struct Reopening {
     due: BinaryHeap<Reverse<(u64, u32)>>,
     groups: Groups,
-    random: u64,
+    random: SplitMix,
     /// In the place of all that, if a plan has one.
     backoff: Option<Backoff>,
     /// An attempt failed since one last succeeded.
@@ -43,7 +44,7 @@ impl Reopening {
         Self {
             due: BinaryHeap::with_capacity(connections as usize),
             groups: Groups::new(0),
-            random: seed ^ u64::from(worker).wrapping_mul(0x9e37_79b9_7f4a_7c15),
+            random: SplitMix::new(seed ^ u64::from(worker).wrapping_mul(GOLDEN_GAMMA)),
             backoff,
             failing: false,
         }
@@ -54,7 +55,7 @@ impl Reopening {
         let waiting = self.due.len() as u64 + 1;
         let longest_ns = (waiting * EACH_NS).clamp(ALONE_MAX_NS, ANY_MAX_NS);
         let whole_ns = (FIRST_NS << attempt.min(10)).min(longest_ns);
-        let drawn_ns = whole_ns / 2 + self.draw() % (whole_ns / 2);
+        let drawn_ns = whole_ns / 2 + self.random.draw() % (whole_ns / 2);
         let delay_ns = self.backoff.map_or(drawn_ns, |backoff| backoff.delay_ns(attempt));
         self.failing |= attempt > 0;
         self.due.push(Reverse((now_ns + delay_ns, conn.0)));
@@ -107,15 +108,6 @@ impl Reopening {
     /// How many wait.
     pub(crate) fn waiting(&self) -> usize {
         self.due.len()
-    }
-
-    /// A number from the stream of this worker (splitmix64, Steele et al. 2014).
-    fn draw(&mut self) -> u64 {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.random;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
     }
 }
 

@@ -4,7 +4,8 @@
 //! to the number of the draw, so that a stream has no state: any draw of it can be had again, by
 //! any thread, in any order.
 
-pub(crate) const GOLDEN_GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
+/// What `SplitMix64` adds to its state for each number: odd, and of no pattern.
+pub const GOLDEN_GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// The finalizer of `SplitMix64`: a bijection that looks random.
 #[inline]
@@ -12,6 +13,25 @@ pub(crate) fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     z ^ (z >> 31)
+}
+
+/// `SplitMix64` itself, for whoever draws one number after another and never an earlier one again.
+#[derive(Debug, Clone)]
+pub struct SplitMix(u64);
+
+impl SplitMix {
+    /// From this state on.
+    #[must_use]
+    pub fn new(state: u64) -> Self {
+        Self(state)
+    }
+
+    /// The next 64 bits, evenly spread.
+    #[inline]
+    pub fn draw(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(GOLDEN_GAMMA);
+        mix(self.0)
+    }
 }
 
 /// The draws that belong to a seed, for whoever takes many: the seed is made ready once.

@@ -6,9 +6,10 @@ use openssl::pkey::{PKey, Private};
 use openssl::ssl::SslContextBuilder;
 use openssl::x509::X509Ref;
 
-use super::pem::{PemFile, plain};
+use super::pem::PemFile;
 use super::roots;
 use super::settings::{TlsError, TlsSettings, broken};
+use crate::error_text;
 
 /// Which CAs are trusted.
 pub(super) fn trust(
@@ -21,8 +22,9 @@ pub(super) fn trust(
         }
     }
     if let Some(directory) = &settings.cacertdir {
-        let entries = fs::read_dir(directory)
-            .map_err(|e| TlsError(format!("--cacertdir {}: {}", directory.display(), plain(&e))))?;
+        let entries = fs::read_dir(directory).map_err(|e| {
+            TlsError(format!("--cacertdir {}: {}", directory.display(), error_text(&e)))
+        })?;
         let hashed = entries.flatten().any(|e| is_hash(&e.file_name().to_string_lossy()));
         if !hashed {
             let shown = directory.display();

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use openssl::x509::X509;
 
 use super::TlsError;
+use crate::error_text;
 
 /// A file in PEM form, which is read when it is needed, unless what is in it is known already.
 #[derive(Clone, Default)]
@@ -45,7 +46,7 @@ impl PemFile {
         }
         let read = fs::read(&self.path);
         read.map(Cow::Owned)
-            .map_err(|e| TlsError(format!("{option} {}: {}", self.shown(), plain(&e))))
+            .map_err(|e| TlsError(format!("{option} {}: {}", self.shown(), error_text(&e))))
     }
 
     /// Its certificates, one at least.
@@ -62,10 +63,4 @@ impl PemFile {
     pub(super) fn holds_no(&self, option: &str, what: &str) -> TlsError {
         TlsError(format!("{option} {}: the file has no {what} in PEM format", self.shown()))
     }
-}
-
-/// Without the kernel's number.
-pub(super) fn plain(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_owned()
 }

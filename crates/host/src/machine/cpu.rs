@@ -1,6 +1,7 @@
 //! Processors: how many, which share what, how fast they may go, and whether they are real.
 
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
@@ -44,14 +45,15 @@ const CPU_MAX: usize = 65_535;
 /// Reads `0-3,8`; what is no number is passed over.
 #[must_use]
 pub fn cpu_list(text: &str) -> Vec<usize> {
-    let mut cpus = Vec::new();
-    for part in text.trim().split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        if let (Ok(first), Ok(last)) = (first.trim().parse(), last.trim().parse::<usize>()) {
-            cpus.extend(first..=last.min(CPU_MAX));
-        }
-    }
-    cpus
+    let ranges = text.trim().split(',').filter_map(cpu_range);
+    ranges.flat_map(|range| *range.start()..=(*range.end()).min(CPU_MAX)).collect()
+}
+
+/// Reads a part of such a list, `8` or `0-3`; `None` if it is neither.
+#[must_use]
+pub fn cpu_range(part: &str) -> Option<RangeInclusive<usize>> {
+    let (first, last) = part.split_once('-').unwrap_or((part, part));
+    Some(first.trim().parse().ok()?..=last.trim().parse().ok()?)
 }
 
 pub(super) fn read(tree: &Tree) -> CpuFacts {

@@ -14,7 +14,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-pub use cpu::{CpuFacts, cpu_list};
+pub use cpu::{CpuFacts, cpu_list, cpu_range};
 pub use load::{CpuTimes, LoadFacts, Pressure, cpu_times, running_beside};
 pub use memory::MemoryFacts;
 pub use network::{Interface, NetworkFacts};

@@ -8,6 +8,7 @@ use host::{ServerUse, Watched};
 use measure::{Ending, Measurement, WorkerUse};
 use report::{Summary, contradictions};
 use wire::cluster::slot_of;
+use workload::random::SplitMix;
 use workload::{
     Arrivals, Backoff, ClusterOptions, CommandSpec, KeySpace, Mix, OnError, Operation, Pace, Pick,
     PlanParts, Retry, Schedule, Stage, Step, Stop, When, Window,
@@ -26,24 +27,16 @@ const NODES_MAX: u64 = 5;
 const FIRST_PORT: u16 = 7000;
 const TRANSACTION: [&[&str]; 3] = [&["MULTI"], &["SET", "key:__rand_int__", "v"], &["EXEC"]];
 
-/// Draws of one seed: splitmix64.
-pub(super) struct Draws(u64);
+/// Draws of one seed.
+pub(super) struct Draws(SplitMix);
 
 impl Draws {
     pub(super) fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        Self(SplitMix::new(seed))
     }
 
     pub(super) fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
+        self.0.draw() % n
     }
 
     pub(super) fn one_in(&mut self, n: u64) -> bool {
@@ -69,7 +62,7 @@ pub(super) fn plan(draws: &mut Draws) -> PlanParts {
     if draws.one_in(2) {
         plan.load.concurrency.window = Window::Rolling;
     }
-    (plan.recovery.reconnect, plan.load.seed) = (!draws.one_in(4), draws.next());
+    (plan.recovery.reconnect, plan.load.seed) = (!draws.one_in(4), draws.0.draw());
     plan.recovery.on_error = if draws.one_in(4) { OnError::Stop } else { OnError::Count };
     plan.recovery.timeout_ns = draws.one_in(3).then(|| MS * (20 + draws.below(400)));
     plan.load.concurrency.keep_alive = !draws.one_in(8);
@@ -175,7 +168,7 @@ fn redirecting(words: &[String], n: usize) -> Vec<u8> {
 fn server(draws: &mut Draws, plan: &PlanParts) -> Server {
     let mut server = Server::taking([MS / 20, MS / 2, 4 * MS][draws.below(3) as usize]);
     if draws.one_in(2) {
-        server = server.wavering(0.5, draws.next());
+        server = server.wavering(0.5, draws.0.draw());
     }
     if draws.one_in(3) {
         server = server.delaying(MS * draws.below(300));
