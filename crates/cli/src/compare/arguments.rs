@@ -20,7 +20,7 @@ const ABOUT: &str = "Compares servers, or two saved runs. For each test, it prin
     in turn, there and back, so that a temporary slowdown of the machine affects all. With --rps and \
     --slo it says which of two or more servers keeps the target, and at what cost";
 
-/// Every line that begins with `$` is run by a test.
+/// What stands below every option; examples are on the first page.
 const EXAMPLES: &str = "\
 The servers stand before the command, among the options or not. They are host:port, a URI (redis://,
 rediss://, valkey://, valkeys://, unix://), a unix socket, or a program to start (a name or a path;
@@ -38,20 +38,7 @@ runs twice [default: 5]. Programs that are started, and the client, get CPUs of 
 where there are enough.
 
 Exit code 3: --fail-on-regression found the second server to be worse than allowed, or more requests
-failed than --errors allows. Exit code 4: the runs do not say (see --inconclusive).
-
-Examples:
-  Two servers that are started for it:
-    $ keystorm compare redis-server valkey-server -t get -P 16 --duration 0.3
-
-  To fail a build if the second is surely over 5 % worse:
-    $ keystorm compare redis-server valkey-server -t set --duration 0.3 --fail-on-regression 5
-
-  Redis beside memcached, one core each:
-    $ keystorm compare redis-server memcached --tables core --duration 0.2
-
-  Which of three servers keeps a target at a rate, and at what cost:
-    $ keystorm compare redis-server valkey-server memcached --rps 2k --slo 'p99<50ms' -t get --duration 0.2";
+failed than --errors allows. Exit code 4: the runs do not say (see --inconclusive).";
 
 pub(super) const ERRORS: &str = "errors";
 pub(super) const INCONCLUSIVE: &str = "inconclusive";

@@ -20,7 +20,7 @@ use report::compare::ERRORS_DEFAULT;
 use workload::{Plan, PlanParts, Target};
 
 use super::run::{self, ProtocolArg, Typed};
-use super::{FrontEnd, Intent, Job, UsageError};
+use super::{FrontEnd, Intent, Job, UsageError, help};
 use arguments::{
     CORES, DISTURBED, Disturbed, ERRORS, INCONCLUSIVE, NAME_A, NAME_B, NAMED, OF_ONE, OF_SERVERS,
     REGRESSION, SLO, TABLES, explained,
@@ -63,9 +63,10 @@ impl FrontEnd for CompareFront {
     }
 
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
+        let (help, args) = help::of_compare(args);
         let (sides, args) = sides_and_rest(args);
         let again = again(sides.as_deref(), &args);
-        let typed = match Typed::read("keystorm compare", explained, args)? {
+        let typed = match Typed::read("keystorm compare", |run| help(explained(run)), args)? {
             Ok(typed) => typed,
             Err(intent) => return Ok(intent),
         };

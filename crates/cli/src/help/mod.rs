@@ -19,14 +19,28 @@ const TOPICS: &str = "topics";
 /// The help that is printed for a run's `--help`, and the arguments without the word that chose it.
 pub(super) fn of_run(
     name: &str,
+    args: Vec<OsString>,
+) -> (impl FnOnce(Command) -> Command + use<>, Vec<OsString>) {
+    first_page(first_page::RUN.replacen("Usage: keystorm", &format!("Usage: {name}"), 1), args)
+}
+
+/// The same of `compare --help`.
+pub(super) fn of_compare(
+    args: Vec<OsString>,
+) -> (impl FnOnce(Command) -> Command + use<>, Vec<OsString>) {
+    first_page(first_page::COMPARE.to_owned(), args)
+}
+
+/// This page as the help of a command, unless `--help all` asks for every option.
+fn first_page(
+    page: String,
     mut args: Vec<OsString>,
 ) -> (impl FnOnce(Command) -> Command + use<>, Vec<OsString>) {
     let whole = args.ends_with(&["--help".into(), ALL.into()]);
     if whole {
         args.pop();
     }
-    let page =
-        (!whole).then(|| first_page::RUN.replacen("Usage: keystorm", &format!("Usage: {name}"), 1));
+    let page = (!whole).then_some(page);
     let change = move |command: Command| match page {
         Some(page) => command.override_help(page),
         None => command,
