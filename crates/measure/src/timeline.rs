@@ -3,7 +3,8 @@
 //! Workers hand over a tally for each interval; once all have, it becomes a [`Point`]: figures, and
 //! the histogram that they are of, so that points can be added up again without loss. Owns the
 //! bound on how many points are kept: when there are too many, neighbours are put together and the
-//! interval is twice as long.
+//! interval is twice as long. That is done for a few neighbours with each new point and not for all at
+//! once, so that a run does not pause for it.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;

@@ -2,7 +2,8 @@
 //! table is.
 //!
 //! The tables are those on which the authors of Redis and memcached could agree: one core against one
-//! core, all cores against all cores, latency at the same rate, and gets of several keys. Owns what is
+//! core, all cores against all cores, latency at the same rate, and gets of several keys. Commands are read
+//! once and translated into each side's protocol; the rest of the plan is one value. Owns what is
 //! equal in them, which servers are started how and where, and what is left out and why. Carrying them
 //! out is left to the binary.
 
