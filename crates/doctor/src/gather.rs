@@ -150,13 +150,16 @@ fn memcache(client: &mut MemcacheClient, patience: Duration) -> Result<MemcacheE
     let settings = stats(client, Some("settings"));
     std::thread::sleep(patience.saturating_sub(begun.elapsed()));
     let seconds = begun.elapsed().as_secs_f64();
-    let grown = stats(client, None).map(|after| {
+    let grown = stats(client, None).and_then(|after| {
+        if !MEMCACHE_COMMANDS.iter().any(|name| after.contains_key(*name)) {
+            return Err("the server's stats count no commands".to_owned());
+        }
         let grown = |name: &str| {
             let number = |of: &BTreeMap<String, String>| of.get(name)?.parse::<u64>().ok();
             number(&after).zip(number(&first)).map_or(0, |(new, old)| new.saturating_sub(old))
         };
         let commands = MEMCACHE_COMMANDS.iter().map(|name| grown(name)).sum();
-        Grown { commands, evictions: grown("evictions"), seconds }
+        Ok(Grown { commands, evictions: grown("evictions"), seconds })
     });
     Ok(MemcacheEvidence { stats: first, settings, grown })
 }
@@ -305,6 +308,13 @@ fn missing<T: Read + Write>(
     let Value::Array(known) = ask(client, &words)? else {
         return Err("the reply to COMMAND INFO is not a list".to_owned());
     };
+    if known.len() != names.len() {
+        return Err(format!(
+            "the reply to COMMAND INFO has {} entries for {} commands",
+            known.len(),
+            names.len()
+        ));
+    }
     let gone = |value: &Value| match value {
         Value::Null => true,
         Value::Array(fields) => fields.is_empty(),

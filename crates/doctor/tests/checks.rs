@@ -176,14 +176,15 @@ fn what_is_off_or_was_not_seen_is_not_called_good() {
     unknown(&small, "fragmentation", "too little data");
     let alone = with(|server| server.clients = Err("CLIENT is renamed".into()));
     unknown(&alone, "monitors", "CLIENT is renamed");
-    let limit = alone.iter().find(|finding| finding.name == "maxclients").unwrap();
-    assert!(limit.seen.contains("number of other clients unknown"), "{limit:?}");
+    unknown(&alone, "maxclients", "the number of other clients is unknown: CLIENT is renamed");
+    let silent = with(|server| server.info = Err("INFO is renamed".into()));
+    unknown(&silent, "save", "whether a snapshot is being written is unknown: INFO is renamed");
+    unknown(&silent, "appendonly", "whether a file is being rewritten is unknown");
     // A text that lists nobody is no list: this connection stands in it.
     assert_eq!(Clients::parse("OK", Some("1")), None);
     let mut evidence = good();
     evidence.host.network.time_wait = None;
-    let ports = examine(&evidence).into_iter().find(|f| f.name == "port range").unwrap();
-    assert!(ports.seen.contains("an unknown number in TIME_WAIT"), "{ports:?}");
+    unknown(&examine(&evidence), "port range", "does not report how many are in TIME_WAIT");
 }
 
 /// The same, with the server behind `eth0`.

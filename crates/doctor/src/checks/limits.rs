@@ -36,17 +36,18 @@ pub(super) fn ports(evidence: &Evidence) -> Verdict {
     let network = &evidence.host.network;
     let (first, last) = told(&network.local_ports)?;
     let all = u64::from(last - first) + 1;
-    let resting = match network.time_wait {
-        Some(n) => n.to_string(),
-        None => "an unknown number".to_owned(),
-    };
-    let seen = format!("{first} to {last}: {all} ports, {resting} in TIME_WAIT");
-    let resting = network.time_wait.unwrap_or(0);
+    let seen = format!("{first} to {last}: {all} ports");
     let needed = u64::from(evidence.load.connections);
     let why = |what: &str| format!("each connection to one address needs a port, and {what}");
-    Ok(if needed > all {
-        Outcome::bad(seen, why(&format!("-c {needed} needs more ports than there are")), WIDEN)
-    } else if needed.saturating_add(resting) > all {
+    if needed > all {
+        let why = why(&format!("-c {needed} needs more ports than there are"));
+        return Ok(Outcome::bad(seen, why, WIDEN));
+    }
+    let Some(resting) = network.time_wait else {
+        return Err(format!("{seen}; this machine does not report how many are in TIME_WAIT"));
+    };
+    let seen = format!("{seen}, {resting} in TIME_WAIT");
+    Ok(if needed.saturating_add(resting) > all {
         Outcome::warn(seen, why("ports in TIME_WAIT may not be free yet"), WIDEN)
     } else {
         Outcome::ok(seen)

@@ -154,12 +154,12 @@ pub(super) fn evictions(evidence: &Evidence) -> Verdict {
     let mend = "start memcached with a higher -m, unless eviction is what you measure";
     Ok(if now > 0 {
         let seen = format!("{now} during this check, {evicted} since it was started");
-        Outcome::bad(seen, "items vanish, and reads that should hit miss", mend)
+        Outcome::bad(seen, "items are removed, so reads that should hit miss", mend)
     } else if evicted > 0 {
         let seen = format!("{evicted} since it was started");
         Outcome::warn(seen, "its memory was too small for its data", mend)
     } else if let Err(reason) = &server.grown {
-        return Err(format!("none until this check began; during it unknown: {reason}"));
+        return Err(format!("none before this check; unknown during it: {reason}"));
     } else {
         Outcome::ok("none since it was started")
     })

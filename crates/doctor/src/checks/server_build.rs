@@ -31,8 +31,8 @@ pub(super) fn version(evidence: &Evidence) -> Verdict {
         // 255.255.255 is what a build of the development branch calls itself.
         (_, (255, 255, 255)) => Outcome::warn(
             seen,
-            "a build of the development branch, which no release equals",
-            "measure a release, or name the commit beside the result",
+            "a development build, which differs from every release",
+            "measure a release, or publish the commit with the result",
         ),
         // <https://github.com/redis/redis/issues/10981>
         ("redis", (7, 0, patch)) if patch < 11 => Outcome::warn(
@@ -60,7 +60,7 @@ pub(super) fn bits(evidence: &Evidence) -> Verdict {
     Ok(match info(evidence)?.get("arch_bits")? {
         "32" => Outcome::warn(
             "32 bits",
-            "no more than 3 GB of data, and 64-bit numbers in two steps",
+            "it holds at most 3 GB of data, and handles 64-bit numbers in two steps",
             "a 64-bit build of the server",
         ),
         bits => Outcome::ok(format!("{bits} bits")),

@@ -5,21 +5,26 @@ use crate::finding::{Outcome, Verdict};
 use crate::{Evidence, ServerEvidence};
 
 /// Whether `INFO` says that this goes on right now.
-fn goes_on(server: &ServerEvidence, field: &str) -> bool {
-    server.info.as_ref().is_ok_and(|info| info.get(field) == Ok("1"))
+/// Whether it does right now what a field of `INFO` tells; `Err` is why that is not known.
+fn goes_on(server: &ServerEvidence, field: &str) -> Result<bool, String> {
+    let info = server.info.as_ref().map_err(Clone::clone)?;
+    Ok(info.get(field)? == "1")
 }
 
 pub(super) fn save(evidence: &Evidence) -> Verdict {
     let server = asked(evidence)?;
     let save = server.setting("save")?;
     let mend = "CONFIG SET save ''";
-    Ok(if goes_on(server, "rdb_bgsave_in_progress") {
+    let saving = goes_on(server, "rdb_bgsave_in_progress");
+    Ok(if saving == Ok(true) {
         Outcome::bad(
             format!("saving right now, save \"{save}\""),
             "a child writes the data set out, and each page written by the server is copied first",
             "wait until INFO has rdb_bgsave_in_progress:0; then CONFIG SET save ''",
         )
     } else if save.is_empty() {
+        saving
+            .map_err(|why| format!("off; whether a snapshot is being written is unknown: {why}"))?;
         Outcome::ok("off")
     } else {
         Outcome::warn(
@@ -33,16 +38,26 @@ pub(super) fn save(evidence: &Evidence) -> Verdict {
 
 pub(super) fn appendonly(evidence: &Evidence) -> Verdict {
     let server = asked(evidence)?;
+    let rewriting = goes_on(server, "aof_rewrite_in_progress");
+    let (why, mend) = (
+        "a child process is rewriting the file right now",
+        "wait until INFO has aof_rewrite_in_progress:0",
+    );
     if server.setting("appendonly")? != "yes" {
-        return Ok(Outcome::ok("no"));
+        let unknown =
+            |reason| format!("no; whether a file is being rewritten is unknown: {reason}");
+        return Ok(match rewriting.map_err(unknown)? {
+            true => Outcome::bad("no", why, mend),
+            false => Outcome::ok("no"),
+        });
+    }
+    if rewriting == Ok(true) {
+        return Ok(Outcome::bad("yes", why, mend));
     }
     let fsync = server.setting("appendfsync")?;
     let seen = format!("yes, appendfsync {fsync}");
     let mend = "CONFIG SET appendonly no, unless durability is what you measure";
-    Ok(if goes_on(server, "aof_rewrite_in_progress") {
-        let why = "the file is being written anew by a child right now";
-        Outcome::bad(seen, why, "wait until INFO has aof_rewrite_in_progress:0")
-    } else if fsync == "always" {
+    Ok(if fsync == "always" {
         let why = "every write waits for the disk, so a test measures the disk";
         Outcome::bad(seen, why, "CONFIG SET appendfsync everysec, or CONFIG SET appendonly no")
     } else {

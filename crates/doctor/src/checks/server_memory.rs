@@ -38,13 +38,12 @@ pub(super) fn limit(evidence: &Evidence) -> Verdict {
 pub(super) fn policy(evidence: &Evidence) -> Verdict {
     let server = asked(evidence)?;
     let policy = server.setting("maxmemory-policy")?;
-    let limited = server.number("maxmemory").is_ok_and(|most| most > 0);
-    Ok(if !limited || policy == "noeviction" {
+    Ok(if policy == "noeviction" || server.number("maxmemory")? <= 0 {
         Outcome::ok(policy)
     } else {
         Outcome::warn(
             policy,
-            "keys vanish once the limit is reached: each write pays for evictions, and reads miss",
+            "once the limit is reached, each write pays for evictions, and reads of evicted keys miss",
             "CONFIG SET maxmemory-policy noeviction, unless eviction is what you measure",
         )
     })

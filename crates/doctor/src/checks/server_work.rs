@@ -45,13 +45,15 @@ pub(super) fn maxclients(evidence: &Evidence) -> Verdict {
         let info = server.info.as_ref().map_err(|_| refused)?;
         info.number("maxclients").map(|n| n as i64)
     })?;
-    let known = server.clients.as_ref().ok().map(|clients| clients.others as i64);
     let needed = i64::from(evidence.load.connections);
-    let seen = match known {
-        Some(others) => format!("{most}, {others} others connected"),
-        None => format!("{most}, number of other clients unknown"),
+    let others = match &server.clients {
+        Ok(clients) => clients.others as i64,
+        Err(_) if most < needed => 0,
+        Err(reason) => {
+            return Err(format!("{most}; the number of other clients is unknown: {reason}"));
+        }
     };
-    let others = known.unwrap_or(0);
+    let seen = format!("{most}, {others} others connected");
     Ok(if most < needed + others {
         let why = format!("-c {needed} connections do not fit");
         Outcome::bad(seen, why, format!("CONFIG SET maxclients {}", needed + others + 64))
@@ -84,7 +86,7 @@ pub(super) fn traffic(evidence: &Evidence) -> Verdict {
         Ok(clients) => {
             format!(", {} other clients ({} replicas)", clients.others, clients.replicas)
         }
-        Err(_) => String::new(),
+        Err(_) => ", an unknown number of other clients".to_owned(),
     };
     let seen = format!("{rate:.0} commands per second{who}");
     Ok(of_others(rate, seen, "--spawn"))
@@ -106,6 +108,11 @@ pub(super) fn of_others(rate: f64, seen: String, spawn: &str) -> Outcome {
 /// Thresholds, in µs, below which a busy server logs ordinary commands.
 const SLOWLOG_MIN_US: i64 = 1000;
 
+/// Entries of a log by their number.
+fn logged(entries: u64) -> String {
+    format!("{entries} {}", if entries == 1 { "entry" } else { "entries" })
+}
+
 pub(super) fn slowlog(evidence: &Evidence) -> Verdict {
     let server = asked(evidence)?;
     let entries = server.slowlog.clone();
@@ -115,17 +122,18 @@ pub(super) fn slowlog(evidence: &Evidence) -> Verdict {
     match (entries, threshold) {
         (Err(reason), Err(_)) => Err(reason),
         (Ok(entries), Err(reason)) => {
-            Err(format!("{entries} entries; threshold unknown: {reason}"))
+            Err(format!("{}; threshold unknown: {reason}", logged(entries)))
         }
         (entries, Ok(threshold)) => {
-            let entries = entries.map_or("unknown".to_owned(), |n| n.to_string());
+            let unknown = |reason| format!("an unknown number of entries ({reason})");
+            let entries = entries.map_or_else(unknown, logged);
             Ok(match threshold {
-                ..0 => Outcome::ok(format!("off, {entries} entries")),
-                0 => Outcome::bad(format!("every command, {entries} entries"), why, mend),
+                ..0 => Outcome::ok(format!("off, {entries}")),
+                0 => Outcome::bad(format!("every command, {entries}"), why, mend),
                 us if us < SLOWLOG_MIN_US => {
-                    Outcome::warn(format!("from {us} µs, {entries} entries"), why, mend)
+                    Outcome::warn(format!("from {us} µs, {entries}"), why, mend)
                 }
-                us => Outcome::ok(format!("from {us} µs, {entries} entries")),
+                us => Outcome::ok(format!("from {us} µs, {entries}")),
             })
         }
     }
@@ -146,8 +154,12 @@ pub(super) fn latency(evidence: &Evidence) -> Verdict {
     }
     let shown: Vec<String> =
         events.iter().map(|(event, ms)| format!("{event} up to {ms} ms")).collect();
+    let now = match server.number("latency-monitor-threshold") {
+        Ok(..=0) => "; the monitor is off now",
+        _ => "",
+    };
     Ok(Outcome::warn(
-        shown.join(", "),
+        shown.join(", ") + now,
         "the server recorded stalls; they will show in high percentiles",
         "LATENCY DOCTOR explains them; LATENCY RESET clears them",
     ))

@@ -84,6 +84,32 @@ fn what_may_not_be_asked_is_not_known_and_nothing_leaks() {
 }
 
 #[test]
+fn what_is_off_or_refused_is_no_good_news() {
+    let server = Server::redis();
+    server.ask(&["CONFIG", "SET", "save", ""]);
+    let json = checked(&server, "");
+    assert_eq!(level(&json, "latency monitor"), "unknown", "it is off: {json}");
+    server.ask(&["CONFIG", "SET", "latency-monitor-threshold", "100"]);
+    assert_eq!(level(&checked(&server, ""), "latency monitor"), "ok");
+    for (command, checks) in [
+        ("info", &["version", "save", "appendonly", "maxmemory", "other traffic"][..]),
+        ("config", &["save", "appendonly", "log level", "data directory", "slowlog", "io-threads"]),
+        ("latency", &["latency monitor"]),
+        ("client", &["monitors", "maxclients"]),
+        ("command", &["commands"]),
+        ("acl", &["permissions"]),
+    ] {
+        let refused = format!("-{command}");
+        server.ask(&["ACL", "SETUSER", "limited", "reset", "on", ">pw", "~*", "+@all", &refused]);
+        let json = checked(&server, "--user limited -a pw");
+        for name in checks {
+            assert_eq!(level(&json, name), "unknown", "{name} without {command}: {json}");
+        }
+        assert!(json.to_string().contains("NOPERM"), "{command}: {json}");
+    }
+}
+
+#[test]
 fn a_server_that_was_named_must_be_there() {
     let line = "doctor unix:///nonexistent/s --seconds 0";
     let ran = Keystorm::new(line).run().exits(1);
