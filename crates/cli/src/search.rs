@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use clap::{Command, CommandFactory, Parser};
 use job::SearchJob;
-use lab::Slo;
 use lab::search::Settings;
-use lab::slo::Measure;
 use lab::words::Given;
+use report::slo::Slo;
 
 use super::experiment::{ExperimentOptions, job, names_test, one_seed, split, with_those_of_a_run};
 use super::run::{count, count_in, percent, seconds, seconds_in};
@@ -160,8 +159,7 @@ impl FrontEnd for SearchFront {
         }
         one_seed(&mut line);
         // A target for errors is one for a run that goes on in spite of them.
-        let tolerant = slo.clauses.iter().any(|clause| clause.measure == Measure::Errors);
-        if tolerant && !line.has("--on-error") {
+        if slo.bounds_errors() && !line.has("--on-error") {
             line.options.push(Given::new("--on-error", "count"));
         }
         let default = Settings::default();

@@ -79,7 +79,7 @@ Examples:
     $ keystorm survey -h 127.0.0.1 -o reports";
 
 /// What a survey decides itself, or cannot have.
-const REFUSED: [&str; 32] = [
+const REFUSED: [&str; 33] = [
     "-c",
     "-n",
     "-P",
@@ -96,6 +96,7 @@ const REFUSED: [&str; 32] = [
     "--duration",
     "--warmup",
     "--rps",
+    "--slo",
     "--arrivals",
     "--window",
     "--sequential",

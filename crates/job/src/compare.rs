@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use lab::Slo;
 use lab::terms::Wish;
+use report::slo::Slo;
 use workload::Plan;
 
 use crate::{ClientFleet, Output};

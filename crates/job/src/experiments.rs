@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use lab::search::Settings;
 use lab::survey::Wish;
-use lab::{Axis, Line, Slo};
+use lab::{Axis, Line};
+use report::slo::Slo;
 
 use crate::{Job, PageOptions};
 

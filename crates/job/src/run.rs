@@ -4,6 +4,7 @@ use std::time::SystemTime;
 
 use fleet::{On, OnLoss};
 use host::Questions;
+use report::slo::Slo;
 use workload::Plan;
 
 use crate::Output;
@@ -12,6 +13,8 @@ use crate::Output;
 pub struct Job {
     /// The tests, in order. They share one target.
     pub plans: Vec<Plan>,
+    /// What response times of each are held against, if anything.
+    pub slo: Option<Slo>,
     /// One that is carried out once, after all of them.
     pub last: Option<Plan>,
     /// What to do with them.
@@ -83,7 +86,8 @@ pub enum End {
     Interrupted,
     /// The server, or what was to be verified, failed.
     Failed,
-    /// Complete, with a result that was to be told by the exit code.
+    /// Complete, with a gate that failed: a target that was missed, or a server that is worse than
+    /// allowed.
     Regressed,
     /// It never came to a first reply. memtier_benchmark exits with 2 then, as for a wrong command line.
     Unanswered,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::figures::limited_by;
 use crate::hunt::{Hunt, Phase};
-use crate::judgement::Outcome;
+use report::slo::Outcome;
 
 /// What can be said at the end of a search.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,10 +7,9 @@ use serde::{Deserialize, Serialize};
 use crate::conclusion::Conclusion;
 use crate::csv::Csv;
 use crate::figures::Figures;
-use crate::judgement::{Judgement, Miss, Observation, Outcome};
 use crate::runs::Runs;
 use crate::search::{Answer, Bracket, Settings};
-use crate::slo::Slo;
+use report::slo::{Judgement, Miss, Observation, Outcome, Slo};
 
 /// The name of the document's layout.
 pub const SCHEMA: &str = "keystorm.search/1";
@@ -265,12 +264,18 @@ impl Hunt {
         table.text()
     }
 
+    /// What is known of a rate that was tried.
+    #[must_use]
+    pub fn rate_of(&self, rate_per_s: f64) -> Option<&Rate> {
+        self.rates.iter().find(|rate| same(rate.rate_per_s, rate_per_s))
+    }
+
     /// The rate that is missed just above what was found, and its last trial that counts: what stood in
     /// the way.
     #[must_use]
     pub fn obstacle(&self) -> Option<(&Rate, &Trial)> {
         let above = self.found.fails_per_s?;
-        let rate = self.rates.iter().find(|rate| same(rate.rate_per_s, above))?;
+        let rate = self.rate_of(above)?;
         let trials = rate.trials.iter().rev().filter_map(|number| self.trials.get(*number));
         let mut valid = trials.filter(|trial| trial.judgement.outcome != Outcome::Void);
         let last = valid.clone().next()?;

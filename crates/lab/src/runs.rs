@@ -1,5 +1,6 @@
 //! The runs of an experiment, kept in full.
 
+use page::Block;
 use report::{Record, RecordError, Run, Warned};
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +14,9 @@ pub(crate) struct Runs {
     /// The first, for what all have in common; none of an experiment that was read from a file.
     #[serde(skip)]
     pub(crate) first: Option<Box<Run>>,
+    /// The outages and worst moments of those that have any, by number.
+    #[serde(skip)]
+    incidents: Vec<(usize, Vec<Block>)>,
     /// What a reader must know before believing the figures.
     #[serde(skip)]
     warned: Warned,
@@ -23,7 +27,13 @@ const WARNINGS_MAX: usize = 8;
 
 impl Default for Runs {
     fn default() -> Self {
-        Self { record: Record::new(false), count: 0, first: None, warned: Warned::default() }
+        Self {
+            record: Record::new(false),
+            count: 0,
+            first: None,
+            incidents: Vec::new(),
+            warned: Warned::default(),
+        }
     }
 }
 
@@ -35,6 +45,10 @@ impl Runs {
         run.warnings.iter().for_each(|text| {
             self.warned.add(text);
         });
+        let incidents = page::runs::incidents(run);
+        if !incidents.is_empty() {
+            self.incidents.push((self.count, incidents));
+        }
         self.count += 1;
         Ok(self.count - 1)
     }
@@ -47,6 +61,12 @@ impl Runs {
             more => format!("{text} (similar in {more} more runs)"),
         };
         self.warned.told().take(WARNINGS_MAX).map(told).collect()
+    }
+
+    /// The outages and worst moments of a run; none of one without any.
+    pub(crate) fn incidents(&self, number: usize) -> &[Block] {
+        let found = self.incidents.iter().find(|(of, _)| *of == number);
+        found.map_or(&[], |(_, blocks)| blocks.as_slice())
     }
 
     /// Notes that no run is left to do.

@@ -1,6 +1,7 @@
 //! The results of a grid: a row for each point and test, as a table, CSV and JSON.
 
 use report::Run;
+use report::slo::{Judgement, Observation, Slo};
 use serde::{Deserialize, Serialize};
 
 use crate::csv::Csv;
@@ -19,8 +20,14 @@ pub struct Sweep {
     complete: bool,
     /// What varied.
     pub axes: Vec<Axis>,
+    /// The target that every point is held against, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slo: Option<Slo>,
     /// A row for each point and test.
     pub points: Vec<Row>,
+    /// What the runs of each row showed of the target, in the same order.
+    #[serde(skip)]
+    observed: Vec<Vec<Observation>>,
     /// Every run, as `keystorm.run/1`.
     run: Runs,
 }
@@ -36,6 +43,9 @@ pub struct Row {
     pub tests: Vec<usize>,
     /// Their figures, in the same order.
     pub figures: Vec<Figures>,
+    /// What they say together of the target, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<Judgement>,
 }
 
 impl Row {
@@ -44,6 +54,14 @@ impl Row {
     pub fn middle(&self) -> Option<(&Figures, (f64, f64))> {
         middle(&self.figures)
     }
+
+    /// Its number among the tests of `run`.
+    #[must_use]
+    pub fn middle_test(&self) -> Option<usize> {
+        let (run, _) = self.middle()?;
+        let at = self.figures.iter().position(|figures| std::ptr::eq(figures, run))?;
+        self.tests.get(at).copied()
+    }
 }
 
 impl Sweep {
@@ -51,7 +69,8 @@ impl Sweep {
     #[must_use]
     pub fn new(axes: Vec<Axis>) -> Self {
         let (schema, run) = (SCHEMA.to_owned(), Runs::default());
-        Self { schema, complete: false, axes, points: Vec::new(), run }
+        let (points, observed) = (Vec::new(), Vec::new());
+        Self { schema, complete: false, axes, slo: None, points, observed, run }
     }
 
     /// Adds a run: to the row of its point and test, if there is one.
@@ -65,11 +84,18 @@ impl Sweep {
         let at = self.points.iter().position(|row| same(&row)).unwrap_or(self.points.len());
         if at == self.points.len() {
             let settings = settings.to_vec();
-            self.points.push(Row { settings, test, tests: vec![], figures: vec![] });
+            let (tests, figures) = (vec![], vec![]);
+            self.points.push(Row { settings, test, tests, figures, target: None });
+            self.observed.push(Vec::new());
         }
         let row = &mut self.points[at];
         row.tests.push(number);
         row.figures.push(Figures::of(run));
+        if let Some(slo) = &self.slo {
+            let observed = &mut self.observed[at];
+            observed.push(Observation::of(slo, run));
+            row.target = Some(slo.judge(&observed.iter().collect::<Vec<_>>()));
+        }
         Ok(())
     }
 

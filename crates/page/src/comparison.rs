@@ -168,7 +168,7 @@ pub(crate) fn differences(
         let value = |value: &Option<String>| match value.as_deref() {
             Some("") => "\"\"".to_owned(),
             Some(value) => value.to_owned(),
-            None => "unknown to it".to_owned(),
+            None => "no such setting".to_owned(),
         };
         let values = difference.values.iter().map(value);
         table.row(std::iter::once(difference.name.clone()).chain(values));

@@ -76,9 +76,12 @@ fn section(question: &Question, decision: &Decision) -> Section {
     blocks.push(bars(question, "Server CPU per request", Unit::Nanoseconds, |of| {
         Some(of.server_cpu_us? * 1e3)
     }));
-    blocks.push(bars(question, "Requests per second as fast as it goes", Unit::PerSecond, |of| {
-        Some(of.limit?.0)
-    }));
+    blocks.push(bars(
+        question,
+        "Requests per second without a rate limit",
+        Unit::PerSecond,
+        |of| Some(of.limit?.0),
+    ));
     Section::new(&question.name, blocks)
 }
 

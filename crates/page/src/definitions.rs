@@ -99,7 +99,7 @@ const DEFINITIONS: &[Row] = &[
     ),
     (
         &["what went on"],
-        "What the server, keystorm and the requests tell of that moment; the server's clock is \
+        "What the server, keystorm and the requests reported at that moment; the server's clock is \
          compared with this machine's.",
         "measuring.md#worst-moments",
     ),

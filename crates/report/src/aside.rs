@@ -7,6 +7,8 @@ use crate::{Summary, Warned, escape};
 #[derive(Debug, Clone, Default)]
 pub struct Aside {
     verdicts: Warned,
+    /// What became of targets.
+    targets: Vec<String>,
     warnings: Warned,
     /// The tests that were the first to have a verdict, or a warning, of each kind, in the order of
     /// [`Warned::told`].
@@ -16,7 +18,9 @@ pub struct Aside {
 impl Aside {
     /// Adds a test.
     pub fn add(&mut self, summary: &Summary<'_>) {
-        let Self { verdicts, warnings, titles: [of_verdicts, of_warnings] } = self;
+        let Self { verdicts, targets, warnings, titles: [of_verdicts, of_warnings] } = self;
+        let target = summary.target.as_ref();
+        targets.extend(target.map(|of| format!("{}: target {}", summary.title, of.sentence())));
         let title = || summary.title.clone();
         of_verdicts.extend(verdicts.add(&summary.run.verdict.line()).then(title));
         for text in &summary.run.warnings {
@@ -26,7 +30,8 @@ impl Aside {
 
     /// What has been gathered, a line each and safe for a terminal; from then on it is forgotten.
     pub fn lines(&mut self) -> Vec<String> {
-        let Self { verdicts, warnings, titles: [of_verdicts, of_warnings] } = std::mem::take(self);
+        let Self { verdicts, targets, warnings, titles: [of_verdicts, of_warnings] } =
+            std::mem::take(self);
         let line = |what: &'static str| {
             move |(title, (text, tests)): (String, (&str, usize))| {
                 let like = match tests - 1 {
@@ -38,6 +43,7 @@ impl Aside {
             }
         };
         let limited = of_verdicts.into_iter().zip(verdicts.told()).map(line(""));
+        let limited = targets.into_iter().chain(limited);
         limited.chain(of_warnings.into_iter().zip(warnings.told()).map(line("warning: "))).collect()
     }
 }

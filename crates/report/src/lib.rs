@@ -39,6 +39,7 @@ pub mod resting;
 mod run;
 mod schedule;
 mod server_course;
+pub mod slo;
 mod summary;
 mod together;
 mod value_size;

@@ -8,6 +8,7 @@ use measure::Ending;
 use serde::{Deserialize, Serialize};
 use statistics::{Interval, Mean};
 
+use crate::slo::{Observation, Slo, SloResult};
 use crate::{Cause, Disturbance, Figures, Metric, Run, Summary, escape};
 
 /// Which of several runs of one plan a run is.
@@ -32,6 +33,8 @@ pub struct Repeats {
     pub figures: Vec<Figures>,
     /// What other programs or the hypervisor did to runs among them that they decided.
     pub disturbed: Vec<Cause>,
+    /// What they show of their target.
+    seen: Vec<(Slo, Observation)>,
     /// The number of the latest run.
     last: u32,
 }
@@ -77,6 +80,14 @@ impl Repeats {
         Some(Mean { interval: mean.interval.map(possible), ..mean })
     }
 
+    /// What became of their target over all of them; `None` without one.
+    #[must_use]
+    pub fn target(&self) -> Option<SloResult> {
+        let (slo, _) = self.seen.first()?;
+        let trials: Vec<Observation> = self.seen.iter().map(|(_, seen)| seen.clone()).collect();
+        Some(SloResult::of_trials(slo, &trials))
+    }
+
     /// Why nothing can be concluded, and what to do, in a sentence; `None` if one can.
     #[must_use]
     pub fn too_wide(&self) -> Option<String> {
@@ -116,14 +127,23 @@ pub(crate) fn plus_minus(mean: &Mean) -> String {
 }
 
 /// The figures of a run that ended as planned, and what others did to it, if they decided it.
-pub(crate) type Counted = (Figures, Option<Cause>);
+#[derive(Debug, Clone)]
+pub(crate) struct Counted {
+    figures: Figures,
+    disturbed: Option<Cause>,
+    /// The target, and what the run shows of it.
+    target: Option<(Slo, Observation)>,
+}
 
 /// What counts of a run.
 pub(crate) fn counted(run: &Run) -> Option<Counted> {
+    if run.measurement.ending != Ending::Complete {
+        return None;
+    }
     let by_others = |found: &Disturbance| found.cause.by_others();
-    let cause = || Disturbance::of(run).filter(by_others).map(|found| found.cause);
-    let complete = run.measurement.ending == Ending::Complete;
-    complete.then(|| (Figures::of(&Summary::of(run)), cause()))
+    let disturbed = Disturbance::of(run).filter(by_others).map(|found| found.cause);
+    let target = run.slo.as_ref().map(|slo| (slo.clone(), Observation::of(slo, run)));
+    Some(Counted { figures: Figures::of(&Summary::of(run)), disturbed, target })
 }
 
 /// Collects runs as they come, and hands out each group when its last one is there. The runs of
@@ -156,15 +176,17 @@ impl Gathering {
                 planned: of,
                 figures: Vec::new(),
                 disturbed: Vec::new(),
+                seen: Vec::new(),
                 last: number,
             });
             self.open.len() - 1
         });
         let group = &mut self.open[at];
         group.last = number;
-        if let Some((figures, disturbed)) = counted {
+        if let Some(Counted { figures, disturbed, target }) = counted {
             group.figures.push(figures);
             group.disturbed.extend(disturbed);
+            group.seen.extend(target);
         }
         (number == of).then(|| self.open.remove(at))
     }

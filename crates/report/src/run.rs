@@ -7,6 +7,7 @@ use host::{HostFacts, ServerFacts, Watched};
 use measure::Measurement;
 use workload::Plan;
 
+use crate::slo::Slo;
 use crate::{Clients, Clock, Probe, Repeat, Verdict, warnings};
 
 /// One plan carried out.
@@ -16,6 +17,8 @@ pub struct Run {
     pub plan: Plan,
     /// Which of several runs of this plan it is, if there are several.
     pub repeat: Option<Repeat>,
+    /// The target that it is held against, where there is one.
+    pub slo: Option<Slo>,
     /// What it yielded.
     pub measurement: Measurement,
     /// The machine that put on the load, where it was looked at.
@@ -57,6 +60,7 @@ impl Run {
         Self {
             plan,
             repeat,
+            slo: None,
             measurement,
             host,
             other_hosts,

@@ -7,6 +7,7 @@
 use measure::{ConnectionTally, Ending, ErrorCounts, Latency, Outage};
 use workload::{Pace, Stop};
 
+use crate::slo::SloResult;
 use crate::verdict::time;
 use crate::{
     LatencyFigures, Lookups, NodeFigures, OperationFigures, RateFigures, Run, ScheduleFigures,
@@ -53,6 +54,8 @@ pub struct Summary<'r> {
     pub delayed: Option<LatencyFigures>,
     /// The nodes of a cluster that had any part in the load.
     pub nodes: Vec<NodeFigures>,
+    /// What became of the target, where there is one.
+    pub target: Option<SloResult>,
     /// All response times, of which `response` and the distributions are taken.
     pub response_times: Latency,
 }
@@ -68,8 +71,9 @@ impl<'r> Summary<'r> {
         let response_times = total.response();
         let response = LatencyFigures::of(&response_times);
         let open = matches!(plan.load.pace, Pace::Open(_));
-        Self {
+        let mut summary = Self {
             run,
+            target: None,
             title: escape(&plan.name),
             requests,
             operations: OperationFigures::of_plan(plan, total, elapsed_s),
@@ -102,7 +106,9 @@ impl<'r> Summary<'r> {
                 .map(NodeFigures::of)
                 .collect(),
             response_times,
-        }
+        };
+        summary.target = run.slo.as_ref().map(|slo| SloResult::of_run(slo, &summary));
+        summary
     }
 
     /// How the run came to its end.

@@ -2,7 +2,6 @@
 
 use clap::{Arg, Command};
 use job::Inconclusive;
-use lab::Slo;
 use lab::terms::Kind;
 
 use super::super::run::{self, count_in};
@@ -103,17 +102,12 @@ pub(super) fn explained(run: Command) -> Command {
                      [default: 0.1]",
                 ),
         )
-        .arg(
-            Arg::new(SLO)
-                .long("slo")
-                .value_name("TARGET")
-                .value_parser(Slo::parse)
-                .help_heading("Results")
-                .help(
-                    "What response times are to keep at --rps, such as p99<2ms; the answer says which \
-                     server keeps it",
-                ),
-        )
+        .mut_arg(SLO, |slo| {
+            slo.help(
+                "What response times are to keep at --rps, such as p99<2ms; the answer says which \
+                 server keeps it",
+            )
+        })
         .arg(
             Arg::new(INCONCLUSIVE)
                 .long("inconclusive")

@@ -1,8 +1,8 @@
 //! Several servers and a target: which of them keeps it, read off one command line.
 
 use job::{DecisionLoad, DecisionSides, Sides};
-use lab::Slo;
 use lab::terms::{Side as TermsSide, started_alike};
+use report::slo::Slo;
 use workload::{Pace, Plan, PlanParts, Window};
 
 use super::super::run::{ProtocolArg, Typed};

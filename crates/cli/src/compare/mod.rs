@@ -15,8 +15,8 @@ use std::path::PathBuf;
 
 use clap::Command;
 use job::{CompareJob, Inconclusive, LiveSides, Sides};
-use lab::Slo;
 use report::compare::ERRORS_DEFAULT;
+use report::slo::Slo;
 use workload::{Plan, PlanParts, Target};
 
 use super::run::{self, ProtocolArg, Typed};

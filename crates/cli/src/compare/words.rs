@@ -55,7 +55,6 @@ fn takes(name: &str) -> Option<Takes> {
         | "--tables"
         | "--cores"
         | "--inconclusive"
-        | "--slo"
         | "--disturbed"
         | "--name-a"
         | "--name-b" => Some(Takes::Value),

@@ -44,6 +44,7 @@ What is sent:
 Results:
   -q, --csv, --json FILE     a line for each test; CSV; everything, for `keystorm show`
   --html FILE                a page with charts
+  --slo TARGET               kept or missed, such as 'p99<2ms'; exit code 3 if missed
   --repeat N                 run each test N times; report means with 95 % intervals
   --metrics PORT             serve OpenMetrics while tests run
 

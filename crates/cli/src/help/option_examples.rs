@@ -52,6 +52,7 @@ keystorm -t get --distribution full
 keystorm --first-byte -d 100k -t get
 keystorm -t get --no-verdict
 keystorm -t get --duration 60 --sample --json run.json
+keystorm --rps 30k --slo 'p99<2ms' -t get
 keystorm --name 'cold reads' -t get --json cold.json
 keystorm --workload ycsb-b --phase run
 keystorm --workload ycsb-b --print-workload

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use clap::{ArgAction, Parser};
 use job::MetricsAt;
+use report::slo::Slo;
 use workload::{Content, KeyDist, Lifetime, Pick, RowBy, SizeBy};
 
 use super::clients::ClientOptions;
@@ -448,6 +449,12 @@ pub(super) struct ResultOptions {
     /// `-` prints JSON instead of a report
     #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
     pub(super) json: Option<PathBuf>,
+    /// A target to hold each test against, such as p99<2ms: kept, missed or undecided in every
+    /// report. Exit code 3 if one is missed, 4 if one cannot be decided. Several bounds between
+    /// commas: p50, p99 (or any percentile), mean or max below a time, errors below a share:
+    /// 'p99<2ms,errors<0.1%'
+    #[arg(long, value_name = "TARGET", value_parser = Slo::parse, conflicts_with = "idle")]
+    pub(super) slo: Option<Slo>,
     #[command(flatten)]
     pub(super) pages: PageOptions,
     /// Log a histogram per interval to this file, in HdrHistogram log format

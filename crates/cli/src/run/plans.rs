@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use report::slo::Slo;
 use report::{FormatOptions, Persona};
 use workload::suite::{FCALL_KEYS_MAX, FUNCTIONS_MAX, Origin, SUITE, SuiteShape, SuiteTest, names};
 use workload::{
@@ -14,7 +15,7 @@ use workload::{
 use super::commands::Given;
 use super::options::Options;
 use super::target::{After, Rule, protocol, target};
-use super::values::{Threads, YesNo, nanoseconds};
+use super::values::{OnErrorArg, Threads, YesNo, nanoseconds};
 use super::{commands, ineffective, keys, memcache, payload, rate, reads, replay, tls, verdict};
 use crate::cpus::cpu_list;
 use crate::outputs::apart;
@@ -33,7 +34,7 @@ pub(crate) const NAME: &str = "--name";
 /// # Errors
 /// What makes no sense, in words for the person who typed it.
 pub(super) fn job(
-    options: Options,
+    mut options: Options,
     persona: Persona,
     after: After,
     given: Option<Given>,
@@ -56,6 +57,11 @@ pub(super) fn job(
     let replayed = options.data.replay.as_deref();
     let suite = options.command.is_empty() && given.is_none() && replayed.is_none();
     let output = output(&options, persona, suite)?;
+    let slo = options.results.slo.clone();
+    // A target for errors is one for a run that goes on in spite of them.
+    if slo.as_ref().is_some_and(Slo::bounds_errors) {
+        options.results.on_error.get_or_insert(OnErrorArg::Count);
+    }
     let action = match options.load.idle {
         true => Action::Idle,
         false => Action::Run { repeat: options.load.repeat },
@@ -144,6 +150,7 @@ pub(super) fn job(
     let greeting = String::new();
     Ok(Job {
         plans,
+        slo,
         last: None,
         action,
         repeats,

@@ -14,7 +14,8 @@ use fleet::Unfit;
 use host::Questions;
 use job::{Action, End, Job, RunMonitor, UsageError};
 use measure::Ending;
-use report::{Persona, Repeat};
+use report::slo::Outcome;
+use report::{Gathering, Persona, Repeat, Run, Summary};
 use workload::{ClusterOptions, Plan, ReadFrom, WithoutReplica};
 
 use crate::keep::Keep;
@@ -241,7 +242,7 @@ fn run_rounds(
     keep: &mut Keep,
     metrics: Option<&Metrics>,
 ) -> Result<End> {
-    let mut failed = false;
+    let (mut failed, mut targets) = (false, Targets::default());
     loop {
         let times = job.repeats;
         let mut all = order(&job.plans, times, rig.server.is_own());
@@ -267,12 +268,14 @@ fn run_rounds(
             let mut shown = Both(&mut beside, watch.as_mut());
             let mut run = rig.run(plan, job.start_at, &mut shown)?;
             run.repeat = (times > 1).then_some(Repeat { number, of: times });
+            run.slo = job.slo.clone();
             failed |= !beside.end(&run)?;
             if let Some(watch) = watch {
                 watch.ended(&run);
             }
             keep.put(at, &run, at + 1 == count)?;
             printer.each(&run)?;
+            targets.add(&run);
             match run.measurement.ending {
                 Ending::Complete if run.measurement.is_unheard() => return Ok(End::Failed),
                 Ending::Complete if run.measurement.wrong().iter().any(|(_, n)| *n > 0) => {
@@ -293,7 +296,40 @@ fn run_rounds(
         }
         printer.finish()?;
         if !repeat {
-            return Ok(if failed { End::Failed } else { End::Complete });
+            return Ok(if failed { End::Failed } else { targets.end() });
+        }
+    }
+}
+
+/// What became of the targets of tests, for the exit code.
+#[derive(Default)]
+struct Targets {
+    /// Repeats of a test are judged together.
+    gathering: Gathering,
+    missed: bool,
+    undecided: bool,
+}
+
+impl Targets {
+    /// Takes a run.
+    fn add(&mut self, run: &Run) {
+        let result = match run.repeat {
+            None => Summary::of(run).target,
+            Some(_) => self.gathering.add(run).and_then(|repeats| repeats.target()),
+        };
+        match result.map(|result| result.outcome()) {
+            Some(Outcome::Missed) => self.missed = true,
+            Some(Outcome::Undecided | Outcome::Void) => self.undecided = true,
+            Some(Outcome::Kept) | None => {}
+        }
+    }
+
+    /// How a job ends whose tests were all carried out.
+    fn end(&self) -> End {
+        match self {
+            Self { missed: true, .. } => End::Regressed,
+            Self { undecided: true, .. } => End::Inconclusive,
+            Self { .. } => End::Complete,
         }
     }
 }

@@ -49,6 +49,7 @@ pub(crate) fn sweep(job: &SweepJob) -> Result<End> {
         aside::say(OF_ONE_START)?;
     }
     let mut sweep = Sweep::new(job.axes.clone());
+    sweep.slo = job.points.first().and_then(|(_, job)| job.slo.clone());
     let ended = measure(job, &widest.target, &mut rig, &mut sweep, &mut files);
     if matches!(ended, Ok(End::Complete)) {
         sweep.set_complete();
@@ -100,7 +101,8 @@ fn rounds(
                 left_s -= this_s;
                 let what = place(job, round, number) + &title(job, settings, plan);
                 progress.begin(what, this_s, left_s.max(0.0));
-                let run = rig.run(plan, None, progress)?;
+                let mut run = rig.run(plan, None, progress)?;
+                run.slo = point.slo.clone();
                 progress.end();
                 sweep.add(settings, &run)?;
                 files.keep(|| sweep.to_json())?;

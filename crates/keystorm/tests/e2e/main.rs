@@ -83,6 +83,7 @@ mod spawn;
 mod suite;
 mod survey;
 mod sweep;
+mod targets;
 mod terminal;
 mod terms;
 mod tls;

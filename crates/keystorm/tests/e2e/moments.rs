@@ -18,7 +18,12 @@ fn a_snapshot_a_slow_command_and_a_stopped_server_are_named_with_their_times() {
     server.ask(&["DEBUG", "POPULATE", "200000", "key", "100"]);
     let before = server.ask(&["CONFIG", "GET", "*"]);
     let (_dir, file) = place();
-    let line = format!("--json {} --rps 1000 --duration 9 --sample get k", file.display());
+    let page = file.with_extension("html");
+    let line = format!(
+        "--json {} --html {} --rps 1000 --duration 9 --sample get k",
+        file.display(),
+        page.display()
+    );
     let running = server.keystorm(&line).start();
     answered(&running, &server, 2500);
     server.ask(&["DEBUG", "SLEEP", "0.3"]);
@@ -32,6 +37,10 @@ fn a_snapshot_a_slow_command_and_a_stopped_server_are_named_with_their_times() {
     assert!(causes.contains("DEBUG SLEEP") && causes.contains(" ran for 30"), "{found:#}");
     assert!(causes.contains("answered nothing for "), "{found:#}");
     assert!(ran.out.contains("\nWorst moments (UTC; "), "{}", ran.out);
+    let page = std::fs::read_to_string(page).unwrap();
+    for named in ["Worst moments", "DEBUG SLEEP", "answered nothing for ", "took a snapshot"] {
+        assert!(page.contains(named), "{named}");
+    }
     // A fork is quick, so that its moment may be as good as others; but it is dated.
     let journal = &json(&file)["tests"][0]["watched"]["servers"][0]["journal"];
     let fork = journal["entries"].as_array().unwrap().iter().find(|e| e["kind"] == "fork");

@@ -84,6 +84,13 @@ impl Measured {
     pub fn slowest(&self) -> Option<&Figures> {
         self.figures.iter().max_by_key(|run| run.p99_ns)
     }
+
+    /// Its number among the tests of `run`.
+    #[must_use]
+    pub fn slowest_test(&self) -> Option<usize> {
+        let numbered = self.tests.iter().zip(&self.figures);
+        numbered.max_by_key(|(_, run)| run.p99_ns).map(|(number, _)| *number)
+    }
 }
 
 impl Survey {

@@ -5,8 +5,7 @@ use page::{Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Unit, Ve
 use super::{FIGURES, figure_cells, incomplete, limited};
 use crate::conclusion::Answered;
 use crate::hunt::{Hunt, Phase, Rate, Trial};
-use crate::judgement::{Judgement, Outcome};
-use crate::slo::Measure;
+use report::slo::{Judgement, Measure, Outcome};
 
 /// Whether a target was kept, and why not.
 fn kept(Judgement { outcome, why, .. }: &Judgement) -> String {
@@ -92,6 +91,21 @@ impl Hunt {
         Chart::rate_curve("Response time against rate", series, slo, knee)
     }
 
+    /// The trials that decided: those of the rate that was found, and of the lowest that missed.
+    fn deciding(&self) -> Vec<(String, usize)> {
+        let found = self.found();
+        let ends = [(found.passes_per_s, "kept"), (found.fails_per_s, "not kept")];
+        let named = ends.into_iter().filter_map(|(rate, what)| Some((self.rate_of(rate?)?, what)));
+        let trials = named.flat_map(|(rate, what)| {
+            let name = move |(at, number): (usize, &usize)| {
+                let rate = report::grouped(rate.rate_per_s);
+                (format!("{rate}/s, {what}: trial {}", at + 1), *number)
+            };
+            rate.trials.iter().enumerate().map(name)
+        });
+        trials.collect()
+    }
+
     /// The page.
     #[must_use]
     pub fn page(&self, again: &str) -> Page {
@@ -104,6 +118,7 @@ impl Hunt {
         let mut lede = Vec::new();
         incomplete(&mut lede, self.complete());
         let shown = |rate: f64| Unit::PerSecond.show(rate);
+        let found_rate = self.found().passes_per_s.and_then(|rate| self.rate_of(rate));
         let mut figures: Vec<(String, String)> = conclusion
             .rate_per_s
             .map(|rate| ("rate".to_owned(), shown(rate)))
@@ -113,6 +128,11 @@ impl Hunt {
             let interval = format!("{} – {}", shown(low), shown(high));
             figures.push(("95 % interval".to_owned(), interval));
         }
+        let kept = found_rate.map_or(&[][..], |rate| &rate.judgement.bounds);
+        figures.extend(kept.iter().map(|bound| {
+            let value = bound.clause.measure.told(bound.value);
+            (bound.clause.name(), format!("{} ({value})", bound.outcome.word()))
+        }));
         lede.push(Verdict {
             headline: format!("{}: {}", self.test, conclusion.headline),
             text: conclusion.text,
@@ -130,11 +150,12 @@ impl Hunt {
             let blocks = [text, Block::Chart(self.chart()), Block::Table(self.curve_table())];
             Section::new("Around the rate found", blocks)
         };
-        let sections = match self.of(Phase::Curve).next() {
+        let mut sections = match self.of(Phase::Curve).next() {
             Some(_) => vec![around(text), rates, Section::new("Every trial", [trials])],
             None => vec![rates, Section::new("Every trial", [text, trials])],
         };
-        let title = format!("{}: the rate that keeps {}", self.test, self.slo.text);
+        sections.extend(super::incidents(self.runs(), &self.deciding()));
+        let title = format!("{}: the highest rate that keeps {}", self.test, self.slo.text);
         super::page(&title, self.runs(), lede, sections, again)
     }
 }

@@ -62,10 +62,11 @@ fn page(
         page.versions = page::runs::versions(first);
         let (byline, facts) = page::runs::about(std::slice::from_ref(first));
         page.byline = byline;
+        let text = "Those of the first run; the others differ from it in the options that varied.";
+        let text = Block::Text(text.to_owned());
         sections.push(Section::new(
-            "The first run",
-            std::iter::once(Block::Text("What all runs have in common.".to_owned()))
-                .chain(facts.blocks),
+            "Plan, server and machine",
+            std::iter::once(text).chain(facts.blocks),
         ));
     }
     sections.push(Section::new("Run it again", [Block::Code(again.to_owned())]));
@@ -73,10 +74,31 @@ fn page(
     page
 }
 
+/// More runs with outages or worst moments are counted.
+const INCIDENTS_MAX: usize = 12;
+
+/// The outages and worst moments of the runs that decided, by name and number. Nothing where there were
+/// none.
+fn incidents(runs: &Runs, deciding: &[(String, usize)]) -> Option<Section> {
+    let found = deciding.iter().filter(|(_, number)| !runs.incidents(*number).is_empty());
+    let found: Vec<&(String, usize)> = found.collect();
+    let mut blocks = Vec::new();
+    for (name, number) in found.iter().take(INCIDENTS_MAX) {
+        blocks.push(Block::Heading(name.clone()));
+        blocks.extend_from_slice(runs.incidents(*number));
+    }
+    if found.len() > INCIDENTS_MAX {
+        let more = found.len() - INCIDENTS_MAX;
+        blocks.push(Block::Text(format!("The results of --json have those of {more} more runs.")));
+    }
+    (!blocks.is_empty()).then(|| Section::new("Outages and worst moments", blocks))
+}
+
 /// What a page says first if not everything is there.
 fn incomplete(lede: &mut Vec<Verdict>, complete: bool) {
     if !complete {
-        let text = "It was interrupted or a run failed; this shows what was measured before.";
+        let text =
+            "It was interrupted, or a run failed; the figures cover what was measured until then.";
         lede.push(Verdict { tone: Tone::Warning, ..Verdict::new("Incomplete", text) });
     }
 }

@@ -217,7 +217,18 @@ impl Survey {
         };
         let mut sections: Vec<Section> = self.chapters.iter().map(section).collect();
         sections.push(Section::new("What limited each point", [Block::Table(self.limits())]));
+        sections.extend(super::incidents(self.runs(), &self.deciding()));
         super::page(&self.title(), self.runs(), lede, sections, again)
+    }
+
+    /// The run that stands for each point.
+    fn deciding(&self) -> Vec<(String, usize)> {
+        let points = self.chapters.iter().flat_map(|of| of.points.iter().map(move |at| (of, at)));
+        let decides = |(chapter, point): (&Answer, &Measured)| {
+            let name = [point.label.as_str(), point.series.as_str()].join(" ");
+            Some((format!("{}: {}", chapter.title, name.trim()), point.slowest_test()?))
+        };
+        points.filter_map(decides).collect()
     }
 
     /// What the survey asks, of the server that it met.

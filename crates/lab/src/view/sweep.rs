@@ -4,6 +4,8 @@ use page::{
     Axis as Scale, Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Unit, Verdict,
 };
 
+use report::slo::{Outcome, Slo};
+
 use super::{FIGURES, figure_cells, incomplete, limited};
 use crate::figures::{disturbed, limited_by};
 use crate::grid::Axis;
@@ -48,6 +50,7 @@ impl Sweep {
         if repeated {
             columns.insert(columns.len() - FIGURES.len() + 1, "from – to".to_owned());
         }
+        columns.extend(self.slo.as_ref().map(|slo| slo.text.clone()));
         let mut table = Table::new(columns);
         for row in &self.points {
             let Some((run, (low, high))) = row.middle() else { continue };
@@ -58,6 +61,7 @@ impl Sweep {
             let grouped = report::grouped;
             cells.extend(repeated.then(|| format!("{} – {}", grouped(low), grouped(high))));
             cells.extend(others);
+            cells.extend(row.target.as_ref().map(|target| target.outcome.word().to_owned()));
             table.row(cells);
         }
         table
@@ -66,7 +70,8 @@ impl Sweep {
     /// The charts: throughput, latency and, where the size of values varies, bytes.
     #[must_use]
     pub fn charts(&self) -> Vec<Chart> {
-        let mut charts = vec![
+        let mut charts: Vec<Chart> = self.rate_curve().into_iter().collect();
+        charts.extend([
             self.chart(
                 "Requests per second",
                 Scale::linear("throughput", Unit::PerSecond),
@@ -80,7 +85,7 @@ impl Sweep {
                 Scale::log("p99", Unit::Nanoseconds),
                 |row| Some((row.middle()?.0.p99_ns as f64, None)),
             ),
-        ];
+        ]);
         if self.axes.iter().any(|axis| axis.option == "-d") {
             let scale = Scale::linear("requests and replies", Unit::BytesPerSecond);
             charts.push(
@@ -90,6 +95,45 @@ impl Sweep {
             );
         }
         charts
+    }
+
+    /// Response time against throughput where the rate varies, with the target.
+    fn rate_curve(&self) -> Option<Chart> {
+        let along = self.axes.iter().position(|axis| axis.option == "--rps")?;
+        let bound = self.slo.as_ref().and_then(Slo::latency);
+        let name = bound.map_or("p99".to_owned(), |clause| clause.measure.to_string());
+        let bounded = |row: &Row| {
+            let bounds = row.target.iter().flat_map(|target| &target.bounds);
+            let found = bounds.into_iter().find(|of| Some(&of.clause) == bound);
+            found.map_or(row.middle().map(|(run, _)| run.p99_ns as f64), |of| Some(of.value))
+        };
+        let mut chart = Chart::rate_curve(
+            "Response time against throughput",
+            Vec::new(),
+            bound.map(|clause| (clause.below, clause.name())),
+            None,
+        );
+        let mut add = |name: String, point: DataPoint| match chart
+            .series
+            .iter_mut()
+            .find(|series| series.name == name)
+        {
+            Some(series) => series.points.push(point),
+            None => chart.series.push(Series::of(name, [point])),
+        };
+        for row in &self.points {
+            let Some((run, _)) = row.middle() else { continue };
+            let point = |ns: f64| DataPoint::at(run.throughput_rps, ns).noted(limited(run));
+            let others = self.name_without(row, along);
+            add(format!("{others} p50"), point(run.p50_ns as f64));
+            if let Some(ns) = bounded(row) {
+                add(format!("{others} {name}"), point(ns));
+            }
+        }
+        for series in &mut chart.series {
+            series.points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        }
+        (chart.points_shown() > 0).then_some(chart)
     }
 
     fn chart(&self, title: &str, y: Scale, shown: Shown) -> Chart {
@@ -168,8 +212,18 @@ impl Sweep {
                 let rows = rows.filter_map(|row| Some((row, row.middle()?.0)));
                 rows.filter(|(_, run)| run.complete())
             };
+            let kept = |row: &Row| {
+                row.target.as_ref().is_none_or(|target| target.outcome == Outcome::Kept)
+            };
+            if let Some(slo) = &self.slo
+                && rows().next().is_some()
+                && !rows().any(|(row, _)| kept(row))
+            {
+                let headline = format!("{test}: no point was shown to keep {}", slo.text);
+                return Some(Verdict { tone: Tone::Bad, ..Verdict::new(headline, "") });
+            }
             let (all, others) = (rows().count(), disturbed(rows().map(|(_, run)| run)));
-            let counted = rows().filter(|(_, run)| run.disturbed().is_none());
+            let counted = rows().filter(|(row, run)| run.disturbed().is_none() && kept(row));
             let best =
                 counted.max_by(|(_, a), (_, b)| a.throughput_rps.total_cmp(&b.throughput_rps));
             let left_out =
@@ -185,6 +239,10 @@ impl Sweep {
             let headline = format!("{test}: {rps} requests/s with{}", settings.collect::<String>());
             let headline =
                 if self.axes.is_empty() { format!("{test}: {rps} requests/s") } else { headline };
+            let headline = match &self.slo {
+                Some(slo) => format!("{headline}, the most that keeps {}", slo.text),
+                None => headline,
+            };
             let mut text = limited_by(run, "Limited by ") + ".";
             if let Some(left_out) = left_out {
                 text += &format!(" Points marked (disturbed) are left out: {left_out}.");
@@ -206,8 +264,10 @@ impl Sweep {
             tests => format!("{} tests", tests.len()),
         };
         let title = match options.is_empty() {
-            true => format!("{tests}: a sweep"),
-            false => format!("{tests}: a sweep of {}", options.join(" and ")),
+            true => format!("{tests}: throughput and response time"),
+            false => {
+                format!("{tests}: throughput and response time by {}", options.join(" and "))
+            }
         };
         let charts = self.charts().into_iter().map(Block::Chart);
         let mut table = vec![Block::Table(self.table())];
@@ -215,11 +275,14 @@ impl Sweep {
             let text = "Each row is the median run of its repeats, by throughput.";
             table.insert(0, Block::Text(text.to_owned()));
         }
-        let sections = vec![
+        let mut sections = vec![
             Section::new("Charts", charts.collect::<Vec<_>>()),
             Section::new("Every point", table),
             Section::new("What limited each point", [Block::Table(self.limits())]),
         ];
+        let deciding = |row: &Row| Some((self.name_without(row, usize::MAX), row.middle_test()?));
+        let deciding: Vec<_> = self.points.iter().filter_map(deciding).collect();
+        sections.extend(super::incidents(self.runs(), &deciding));
         super::page(&title, self.runs(), lede, sections, again)
     }
 
@@ -258,6 +321,7 @@ mod tests {
                     test: "SET".into(),
                     tests: vec![0],
                     figures: vec![figures(f64::from(n) * 10_000.0, 1_000_000)],
+                    target: None,
                 });
             }
         }
@@ -299,7 +363,7 @@ mod tests {
                 || page.lede[1].headline.contains("30,000 requests/s with --engine epoll -c 100")
         );
         assert!(page.html().contains("keystorm sweep -c 1..100"));
-        assert_eq!(page.title, "SET: a sweep of --engine and connections");
+        assert_eq!(page.title, "SET: throughput and response time by --engine and connections");
         assert!(page.charts().iter().all(|(_, chart)| chart.of.starts_with("SET: ")));
         let mut unknown = sweep();
         let runs = unknown.points.iter_mut().flat_map(|row| &mut row.figures);

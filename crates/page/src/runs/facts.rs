@@ -113,7 +113,11 @@ fn plan(plan: &Plan) -> Pairs {
                             "{} stages, up to {} requests/s{}",
                             schedule.stages.len(),
                             grouped(schedule.peak_per_s()),
-                            if schedule.is_limited() { "" } else { ", and for a time no limit" }
+                            if schedule.is_limited() {
+                                ""
+                            } else {
+                                ", without a limit for a part of the time"
+                            }
                         ),
                     };
                     let spread = match schedule.arrivals {

@@ -1,6 +1,7 @@
 //! What tests yielded, in sentences and tables.
 
 use measure::{Ending, Latency};
+use report::slo::{ClauseResult, Outcome, SloResult};
 use report::{CpuFigures, Finding, LimitedBy, Lookups, Run, Summary, resting};
 
 use super::{Source, Test, outages, spectrum};
@@ -58,7 +59,11 @@ fn targets(summary: &Summary<'_>) -> Vec<(String, String)> {
     let misses = summary.run.plan.data.fail_on_miss;
     let misses =
         misses.then(|| ("misses allowed: none".to_owned(), word(summary.lookups.misses == 0)));
-    schedule.into_iter().chain(misses).collect()
+    let target = summary.target.as_ref().map_or(Vec::new(), SloResult::clauses);
+    let target = target.into_iter().map(|ClauseResult { name, outcome, value }| {
+        (name, format!("{} ({value})", outcome.word()))
+    });
+    target.chain(schedule).chain(misses).collect()
 }
 
 /// What a request cost at both ends, as far as that is known.
@@ -77,8 +82,13 @@ fn tone(summary: &Summary<'_>) -> Tone {
     match summary.ending() {
         Ending::Failed(_) => Tone::Bad,
         Ending::Interrupted => Tone::Warning,
-        Ending::Complete if summary.errors > 0 => Tone::Warning,
-        Ending::Complete => Tone::Plain,
+        Ending::Complete => match summary.target.as_ref().map(SloResult::outcome) {
+            Some(Outcome::Missed) => Tone::Bad,
+            _ if summary.errors > 0 => Tone::Warning,
+            Some(Outcome::Undecided | Outcome::Void) => Tone::Warning,
+            Some(Outcome::Kept) => Tone::Good,
+            None => Tone::Plain,
+        },
     }
 }
 
@@ -92,7 +102,7 @@ fn limit(limit: LimitedBy) -> Option<&'static str> {
         LimitedBy::Schedule => "its schedule",
         LimitedBy::Errors => "errors",
         LimitedBy::Outage => "an outage",
-        LimitedBy::Contention => "a CPU that others used",
+        LimitedBy::Contention => "CPU contention",
         LimitedBy::Unknown => return None,
     })
 }
@@ -235,7 +245,7 @@ pub(super) fn side_by_side(sources: &[Source<'_>], tests: &[Test<'_>]) -> Sectio
     }
     if !table.faint.is_empty() {
         table.caption =
-            "Grey figures and hollow bars are of runs that other programs limited: do not \
+            "Grey figures and hollow bars belong to runs limited by CPU contention: do not \
              compare them."
                 .to_owned();
     }
@@ -309,6 +319,9 @@ pub(super) fn notes(Test { summary, .. }: &Test<'_>, tests: &[Test<'_>]) -> Vec<
         let tone = if schedule.kept() { Tone::Plain } else { Tone::Warning };
         note(tone, format!("Schedule: {schedule}."));
     }
+    if let Some(target) = summary.target.as_ref().filter(|of| of.outcome() != Outcome::Kept) {
+        note(Tone::Warning, format!("Target {}.", target.sentence()));
+    }
     let parts = summary.operations.iter().map(|operation| operation.response.count);
     let counts = parts.chain([summary.response_times.count()]).filter(|count| *count > 0);
     if let Some(text) = resting::note(&QUANTILES, counts.min().unwrap_or_default()) {
@@ -334,7 +347,7 @@ pub(super) fn tables(summary: &Summary<'_>) -> Vec<Block> {
             errors.row([kind.clone(), grouped(*count as f64), Unit::Share.show(share)]);
         }
         blocks.push(Block::Table(errors));
-        let mut texts = Table::new(["in the server's words"]);
+        let mut texts = Table::new(["error text from the server"]);
         for text in total.errors.examples() {
             texts.row([text.clone()]);
         }

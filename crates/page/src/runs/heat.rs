@@ -42,7 +42,7 @@ pub(super) fn latency_heat(title: &str, run: &Run) -> Option<Chart> {
     }
     let most = series.points.iter().map(|point| point.weight).fold(0.0, f64::max);
     chart.note = format!(
-        "A cell has the replies of {}; the fullest has {}. The fuller, the darker, in equal ratios.",
+        "Each cell counts the replies of {}; the darkest has {}. Shades are logarithmic.",
         Unit::Seconds.show(first.to_s - first.from_s),
         grouped(most),
     );

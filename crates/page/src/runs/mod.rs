@@ -87,6 +87,13 @@ pub fn about(runs: &[Run]) -> (Vec<String>, Section) {
     (facts::byline(&source), facts::section(&source))
 }
 
+/// The outages and worst moments of a run as tables; none of a run without any.
+#[must_use]
+pub fn incidents(run: &Run) -> Vec<Block> {
+    let summary = Summary::of(run);
+    outages::table(&summary, None).into_iter().chain(moments::blocks(&summary, None)).collect()
+}
+
 /// The product and version of the server that a run was against.
 #[must_use]
 pub fn product(run: &Run) -> String {

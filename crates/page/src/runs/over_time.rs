@@ -46,7 +46,7 @@ pub fn throughput_over_time(title: &str, run: &Run) -> Chart {
     );
     chart.series.push(Series::new("answered", rates(|g| g.requests)));
     if groups.iter().any(|g| g.errors > 0) {
-        chart.series.push(Series::new("of them errors", rates(|g| g.errors)));
+        chart.series.push(Series::new("errors", rates(|g| g.errors)));
     }
     if let Some(schedule) = run.plan.load.pace.schedule().filter(|schedule| schedule.is_limited()) {
         // Of a share of a plan, what was its own.

@@ -51,7 +51,7 @@ pub fn write_differences(comparison: &Comparison, out: &mut dyn Write) -> io::Re
         let value = |value: &Option<String>| match value.as_deref() {
             Some("") => "\"\"".to_owned(),
             Some(value) => value.to_owned(),
-            None => "unknown to it".to_owned(),
+            None => "no such setting".to_owned(),
         };
         line(&difference.name, &difference.values.iter().map(value).collect::<Vec<_>>())?;
     }

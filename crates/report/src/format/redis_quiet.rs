@@ -61,6 +61,9 @@ impl Format for RedisQuiet {
         if let Some(shortfall) = summary.shortfall() {
             write!(out, " (incomplete: {shortfall})")?;
         }
+        if let Some(target) = summary.target.as_ref().filter(|_| !self.persona.is_peer()) {
+            write!(out, ", {}", target.short())?;
+        }
         if self.verdict {
             let limited = match summary.run.verdict.finding {
                 Some(Finding::ScheduleKept) => "",

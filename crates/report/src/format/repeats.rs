@@ -29,6 +29,9 @@ pub(super) fn write_table(repeats: &Repeats, out: &mut dyn Write) -> io::Result<
         let value = metric.written(mean.mean);
         writeln!(out, "  {:<25} {value:>12} {interval:>27}{half}{wide}", metric.label())?;
     }
+    if let Some(target) = repeats.target() {
+        writeln!(out, "  target {}", target.sentence())?;
+    }
     match repeats.too_wide() {
         Some(reason) => writeln!(out, "  {reason}"),
         None => Ok(()),
@@ -44,6 +47,9 @@ pub(super) fn write_line(repeats: &Repeats, out: &mut dyn Write) -> io::Result<(
         if let Some(mean) = repeats.mean(metric) {
             write!(out, ", {name}={} msec ({})", metric.written(mean.mean), plus_minus(&mean))?;
         }
+    }
+    if let Some(target) = repeats.target() {
+        write!(out, ", {}", target.short())?;
     }
     match repeats.too_wide() {
         Some(reason) => writeln!(out, "; {reason}"),

@@ -241,8 +241,11 @@ fn write_figures(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     if let Some(probe) = &summary.run.probe {
         writeln!(out, "  probe: {}", probe.told())?;
     }
-    match &summary.schedule {
-        Some(schedule) => writeln!(out, "  schedule: {schedule}"),
+    if let Some(schedule) = &summary.schedule {
+        writeln!(out, "  schedule: {schedule}")?;
+    }
+    match &summary.target {
+        Some(target) => writeln!(out, "  target {}", target.sentence()),
         None => Ok(()),
     }
 }

@@ -109,6 +109,7 @@ fn merge_test(names: &[String], shares: Vec<Run>, missing: &[u32]) -> Result<Run
             )));
         }
     }
+    let slo = first.slo.clone().filter(|_| shares.iter().all(|s| s.slo == first.slo));
     let repeat = first.repeat.filter(|_| shares.iter().all(|s| s.repeat == first.repeat));
     let server = first.server.clone();
     let limits: Vec<LimitedBy> = shares.iter().map(|share| share.verdict.limited_by).collect();
@@ -140,6 +141,7 @@ fn merge_test(names: &[String], shares: Vec<Run>, missing: &[u32]) -> Result<Run
     Ok(Run {
         plan,
         repeat,
+        slo,
         measurement,
         host,
         other_hosts,

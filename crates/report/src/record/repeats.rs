@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use statistics::Mean;
 use workload::Plan;
 
+use super::test::TargetRecord;
 use crate::repeats::{Counted, Gathering};
 use crate::{Metric, Repeat, Repeats};
 
@@ -25,6 +26,9 @@ pub(super) struct RepeatsRecord {
     /// Why they are not.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
+    /// What became of their target, where they have one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    target: Option<TargetRecord>,
 }
 
 /// The blocks of tests, whose plans and figures these are.
@@ -35,7 +39,7 @@ pub(super) fn blocks(
     let mut gathering = Gathering::default();
     let mut blocks: Vec<RepeatsRecord> = Vec::new();
     for (plan, (repeat, figures)) in plans.iter().zip(figures) {
-        let ended = gathering.add_figures(&plan.name, *repeat, *figures);
+        let ended = gathering.add_figures(&plan.name, *repeat, figures.clone());
         blocks.extend(ended.iter().map(RepeatsRecord::of));
     }
     blocks.extend(gathering.end().iter().map(RepeatsRecord::of));
@@ -54,6 +58,7 @@ impl RepeatsRecord {
             figures: Metric::ALL.into_iter().filter_map(figure).collect(),
             conclusive: reason.is_none(),
             reason,
+            target: repeats.target().as_ref().map(TargetRecord::of),
         }
     }
 }

@@ -19,6 +19,7 @@ use super::outages::{AbsenceRecord, OutageRecord};
 use super::probe::ProbeRecord;
 use super::timeline::{self, PointRecord};
 use super::{Common, RecordError};
+use crate::slo::{Judgement, Slo, SloResult};
 use crate::{Clients, Clock, Lookups, Repeat, Run, Summary, Verdict, WorstMoments};
 
 /// One test.
@@ -82,7 +83,29 @@ pub(super) struct TestRecord {
     /// The clock that its times are of, where that is not the host's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     clock: Option<Clock>,
+    /// What became of the target of response times, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    target: Option<TargetRecord>,
     exact: Exact,
+}
+
+/// A target and what became of it; the latter follows from the rest, and so is written and never read.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct TargetRecord {
+    /// As it was typed.
+    slo: String,
+    #[serde(flatten, skip_deserializing)]
+    judgement: Option<Judgement>,
+}
+
+impl TargetRecord {
+    pub(super) fn of(result: &SloResult) -> Self {
+        Self { slo: result.slo.text.clone(), judgement: Some(result.judgement.clone()) }
+    }
+
+    fn slo(&self) -> Result<Slo, RecordError> {
+        Slo::parse(&self.slo).map_err(|why| RecordError::wrong(format!("target: {why}")))
+    }
 }
 
 /// Whole nanoseconds of what stands above in seconds.
@@ -219,6 +242,7 @@ impl TestRecord {
         let Run {
             plan,
             repeat,
+            slo: _,
             measurement,
             clients,
             probe,
@@ -304,6 +328,7 @@ impl TestRecord {
             clients: clients.clone(),
             probe: probe.as_ref().map(ProbeRecord::of).transpose()?,
             clock: clock.clone(),
+            target: summary.target.as_ref().map(TargetRecord::of),
             exact: Exact {
                 elapsed_ns: *elapsed_ns,
                 timeline_interval_ns: *interval_ns,
@@ -368,6 +393,7 @@ impl TestRecord {
         Ok(Run {
             plan,
             repeat: self.repeat,
+            slo: self.target.as_ref().map(TargetRecord::slo).transpose()?,
             measurement,
             host: common.host.clone(),
             other_hosts: common.other_hosts.clone(),

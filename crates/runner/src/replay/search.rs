@@ -5,9 +5,9 @@ use std::convert::Infallible;
 
 use host::{ServerFacts, Watched};
 use lab::search::{Answer, Bracket, Search, Settings};
-use lab::slo::Slo;
-use lab::{Answered, Conclusion, Hunt, Judgement, Observation, Outcome, Phase};
+use lab::{Answered, Conclusion, Hunt, Phase};
 use report::Run;
+use report::slo::{Judgement, Observation, Outcome, Slo};
 use workload::{Pace, Stop, Window};
 
 use super::server::Server;

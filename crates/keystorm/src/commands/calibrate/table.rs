@@ -86,7 +86,8 @@ impl Table {
                 shows.\n";
         }
         if is("neither") {
-            foot += "\nWhere neither was, both waited: for each other, or for the machine.\n";
+            foot +=
+                "\nWhere neither was the limit, both waited for each other or for the machine.\n";
         }
         foot
     }

@@ -7,12 +7,11 @@ use anyhow::{Context, Result, anyhow};
 use console::aside::{self, Aside};
 use console::place::Place;
 use job::{CompareJob, DecisionLoad, DecisionSides, End};
-use lab::Slo;
-use lab::judgement::{Bound, Observation, Outcome};
 use lab::terms::pinned;
 use report::Run;
 use report::compare::{self, Comparison, Glance, Pairing, Setup, Subject, TestComparison};
 use report::decision::{self, Candidate, ClauseValue, Decision, Question, TargetState};
+use report::slo::{Bound, Observation, Outcome, Slo};
 use workload::Plan;
 
 use super::blocks::{Blocks, Course, Load, RUNS_OF_SIDE, Taken, Told};

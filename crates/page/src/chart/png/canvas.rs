@@ -34,7 +34,7 @@ impl Canvas {
     pub(super) fn new((width, height): (f32, f32), scale: f32) -> Result<Self, Fault> {
         let sides = [width, height].map(|units| (units * scale).ceil());
         if sides.iter().any(|side| !(1.0..=SIDE_MAX).contains(side)) {
-            return Err(format!("{width} by {height} is no size of a picture").into());
+            return Err(format!("{width} by {height} is not a valid picture size").into());
         }
         let [width, height] = sides.map(|side| side as u32);
         let pixels = vec![255; width as usize * height as usize * 3];

@@ -1,8 +1,15 @@
 //! A target that latencies must keep: `p99<1ms`, `p50<200us & p99.9<5ms`, `errors<0.1%`.
 
-use report::{LatencyFigures, Summary};
 use serde::{Deserialize, Serialize};
 use workload::quantity::{self, Plain};
+
+use crate::{LatencyFigures, Summary, resting};
+
+mod judgement;
+mod result;
+
+pub use judgement::{Bound, Judgement, Miss, Observation, Outcome};
+pub use result::{ClauseResult, SloResult};
 
 /// A target: every clause must hold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -52,6 +59,12 @@ impl Slo {
         Ok(Self { text, clauses })
     }
 
+    /// Whether it bounds the share of errors.
+    #[must_use]
+    pub fn bounds_errors(&self) -> bool {
+        self.clauses.iter().any(|clause| clause.measure == Measure::Errors)
+    }
+
     /// The latency bound to draw, with its quantile: that of the highest percentile.
     #[must_use]
     pub fn latency(&self) -> Option<&Clause> {
@@ -63,9 +76,9 @@ impl Slo {
     /// beyond it.
     #[must_use]
     pub fn requests_min(&self) -> u64 {
-        const BEYOND: f64 = 10.0;
+        const BEYOND: f64 = resting::BEYOND_MIN as f64;
         let needed = self.clauses.iter().map(|clause| match clause.measure {
-            Measure::Quantile(quantile) => BEYOND / (1.0 - quantile),
+            Measure::Quantile(quantile) => resting::needed(quantile) as f64,
             Measure::Errors => BEYOND / clause.below,
             Measure::Mean | Measure::Max => BEYOND,
         });
@@ -108,8 +121,9 @@ impl Measure {
         format!("{number}{unit}")
     }
 
-    /// What was measured, for people.
-    pub(crate) fn told(self, value: f64) -> String {
+    /// A value of it for people, such as `1.31 ms`.
+    #[must_use]
+    pub fn told(self, value: f64) -> String {
         let (number, unit) = self.in_unit(value);
         format!("{number} {}", if unit == "us" { "µs" } else { unit })
     }
@@ -119,6 +133,14 @@ impl Measure {
             Self::Errors => (trimmed(value * 100.0), "%"),
             _ => time(value),
         }
+    }
+}
+
+impl Clause {
+    /// It for people, such as `p99 < 2 ms`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        format!("{} < {}", self.measure, self.measure.told(self.below))
     }
 }
 

@@ -6,11 +6,11 @@
 use std::cmp::Ordering;
 
 use measure::Latency;
-use report::{Disturbance, Fault, Run, Summary};
 use serde::{Deserialize, Serialize};
 use statistics::{Mean, Share};
 
-use crate::slo::{Clause, Measure, Slo};
+use super::{Clause, Measure, Slo};
+use crate::{Disturbance, Fault, Run, Summary};
 
 /// The share of the requests that were due that may lack a reply.
 const UNANSWERED_SHARE: f64 = 0.01;
@@ -109,18 +109,34 @@ impl Observation {
     /// What the run of a trial shows under a target.
     #[must_use]
     pub fn of(slo: &Slo, run: &Run) -> Self {
-        let summary = Summary::of(run);
+        Self::of_summary(slo, &Summary::of(run))
+    }
+
+    /// The same of figures that are known already.
+    pub(super) fn of_summary(slo: &Slo, summary: &Summary<'_>) -> Self {
+        let run = summary.run;
         let disturbance = slo.clauses.iter().find_map(|clause| match clause.measure {
             Measure::Quantile(quantile) => Disturbance::of_bound(run, quantile, clause.below),
             Measure::Max => Disturbance::of_bound(run, 1.0, clause.below),
             Measure::Mean | Measure::Errors => Disturbance::of(run),
         });
         Self {
-            misses: if disturbance.is_some() { Vec::new() } else { misses(&summary) },
-            seen: slo.clauses.iter().map(|clause| seen(clause, run, &summary)).collect(),
+            misses: misses(summary),
+            seen: slo.clauses.iter().map(|clause| seen(clause, run, summary)).collect(),
             response: summary.response_times.clone(),
             disturbance,
         }
+    }
+
+    /// The same as evidence for the target, whatever disturbed it: other programs make latencies longer, and
+    /// a target that is kept in spite of them is kept.
+    pub(super) fn undisturbed(&self) -> Self {
+        Self { disturbance: None, ..self.clone() }
+    }
+
+    /// How many response times it has.
+    pub(super) fn samples(&self) -> u64 {
+        self.response.count()
     }
 
     /// Whether the client or the machine decided.
@@ -213,6 +229,16 @@ fn seen(clause: &Clause, run: &Run, summary: &Summary<'_>) -> ClauseEvidence {
 }
 
 impl Slo {
+    /// Its clauses over trials; none without a trial.
+    pub(super) fn bounds(&self, trials: &[&Observation]) -> Vec<Bound> {
+        let Some((first, others)) = trials.split_first() else { return Vec::new() };
+        let mut response = first.response.clone();
+        others.iter().for_each(|trial| response.merge(&trial.response));
+        let seen = |at: usize| trials.iter().map(move |trial| &trial.seen[at]);
+        let clauses = self.clauses.iter().enumerate();
+        clauses.map(|(at, clause)| clause.bound(seen(at), &response)).collect()
+    }
+
     /// What trials of one rate say together; those that are void count for nothing.
     #[must_use]
     pub fn judge(&self, trials: &[&Observation]) -> Judgement {
@@ -227,14 +253,7 @@ impl Slo {
             let outcome = Outcome::Void;
             return Judgement { outcome, kept: false, why, misses, bounds, disturbance };
         }
-        let mut response = valid[0].response.clone();
-        valid[1..].iter().for_each(|trial| response.merge(&trial.response));
-        let bounds: Vec<Bound> = self
-            .clauses
-            .iter()
-            .enumerate()
-            .map(|(at, clause)| clause.bound(valid.iter().map(|trial| &trial.seen[at]), &response))
-            .collect();
+        let bounds = self.bounds(&valid);
         let outright = valid.iter().filter(|trial| trial.missed_outright(self)).count();
         let is = |outcome: Outcome| bounds.iter().any(|bound| bound.outcome == outcome);
         let outcome = if outright * 2 > valid.len() || is(Outcome::Missed) {
@@ -342,7 +361,7 @@ impl Clause {
 
 impl Bound {
     /// The value with its interval, in words.
-    fn told(&self) -> String {
+    pub(super) fn told(&self) -> String {
         let Self { clause, value, low, high, .. } = self;
         let told = |value: f64| clause.measure.told(value);
         let interval = match (low, high) {

@@ -1,0 +1,66 @@
+//! `--slo` on a run: kept, missed or undecided, in every report and by the exit code.
+
+use crate::program::Keystorm;
+use crate::real_clock::holds_when_quiet;
+use crate::record::{json as document, valid_by};
+use crate::server::Server;
+
+/// What each test of a saved run says of its target.
+fn outcomes(path: &std::path::Path) -> Vec<String> {
+    let json = document(path);
+    let tests = json["tests"].as_array().unwrap().iter();
+    tests.map(|test| test["target"]["outcome"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn each_test_is_held_against_the_target_in_every_report() {
+    let server = Server::redis();
+    let dir = tempfile::tempdir().unwrap();
+    let file = |name: &str| dir.path().join(name).display().to_string();
+    let (json, page) = (file("run.json"), file("run.html"));
+    let line = format!("-t set,get -n 3000 -c 4 --slo p50<60s --json {json} --html {page}");
+    let kept = server.run(&line).ok();
+    kept.prints("  target p50<60s: kept (p50 ");
+    assert_eq!(outcomes(json.as_ref()), ["kept", "kept"]);
+    let html = std::fs::read_to_string(&page).unwrap();
+    assert!(html.contains("p50 &lt; 60 s") && html.contains("kept ("), "no such figure");
+    // What was saved says it again.
+    Keystorm::new(&format!("show {json} --format quiet")).run().ok().prints("p50<60s kept (");
+
+    valid_by("keystorm.run.1.json", &document(json.as_ref()));
+}
+
+#[test]
+fn a_target_that_is_missed_fails_the_command() {
+    let server = Server::redis();
+    let missed = |line: &str, text: &str| {
+        let ran = server.run(line);
+        // Where other programs hold the CPU nothing is judged.
+        let judged = ran.code == Some(3) && ran.out.contains(text);
+        holds_when_quiet("a missed target", judged, format!("{:?}: {}", ran.code, ran.out));
+    };
+    missed("-t get -n 3000 -c 4 -q --slo max<1ns", ", max<1ns missed (");
+    missed("-n 2000 -c 4 --slo errors<1% nosuchcommand", "target errors<1%: missed: errors 100 %");
+}
+
+#[test]
+fn too_few_requests_decide_nothing() {
+    let server = Server::redis();
+    // Where other programs hold the CPU the reason is another one, and the exit code the same.
+    let few = server.run("-t get -n 100 -c 1 --slo p99.9<60s").exits(4);
+    let undecided = few.out.contains("100 requests are too few, use 10,000 or more");
+    assert!(undecided || few.out.contains("not judged"), "{}", few.out);
+}
+
+#[test]
+fn repeats_are_judged_together() {
+    let server = Server::redis();
+    let line = "-t get -n 600 -c 4 --repeat 5 --slo mean<60s";
+    let together = server.run(line).ok();
+    assert_eq!(together.out.matches("target mean<60s: kept").count(), 6, "{}", together.out);
+}
+
+#[test]
+fn what_is_no_target_is_refused() {
+    Keystorm::new("-t get --slo fast").run().exits(2).says("is not a target");
+}

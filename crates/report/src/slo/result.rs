@@ -1,0 +1,176 @@
+//! What became of a target, of one run or of several, in the words of every layout.
+
+use super::{Bound, Judgement, Measure, Observation, Outcome, Slo};
+use crate::{Summary, resting};
+
+/// A target held against what was measured.
+#[derive(Debug, Clone)]
+pub struct SloResult {
+    /// The target.
+    pub slo: Slo,
+    /// What became of it.
+    pub judgement: Judgement,
+    /// What was measured for each clause, also where nothing is judged.
+    bounds: Vec<Bound>,
+    /// The requests that were answered.
+    samples: u64,
+}
+
+/// A clause of a target, for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClauseResult {
+    /// Such as `p99 < 2 ms`.
+    pub name: String,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// What was measured, such as `1.31 ms`, with the mark of a percentile that rests on few samples.
+    pub value: String,
+}
+
+impl Outcome {
+    /// It in a word or two.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Kept => "kept",
+            Self::Missed => "missed",
+            Self::Undecided => "undecided",
+            Self::Void => "not judged",
+        }
+    }
+}
+
+impl SloResult {
+    /// What one run shows.
+    #[must_use]
+    pub fn of_run(slo: &Slo, summary: &Summary<'_>) -> Self {
+        Self::of_trials(slo, &[Observation::of_summary(slo, summary)])
+    }
+
+    /// What several runs show together. Those that the client or the machine decided count for nothing. Where
+    /// all of them are such, the target can be kept, and otherwise is not judged.
+    #[must_use]
+    pub fn of_trials(slo: &Slo, trials: &[Observation]) -> Self {
+        let valid: Vec<&Observation> = trials.iter().filter(|trial| !trial.is_void()).collect();
+        let mut judgement = slo.judge(&trials.iter().collect::<Vec<_>>());
+        let shown = if valid.is_empty() { trials.iter().collect() } else { valid };
+        if judgement.outcome == Outcome::Void {
+            let all: Vec<Observation> = trials.iter().map(Observation::undisturbed).collect();
+            let in_spite = slo.judge(&all.iter().collect::<Vec<_>>());
+            if in_spite.outcome == Outcome::Kept {
+                judgement = in_spite;
+            }
+        }
+        let samples = shown.iter().map(|trial| trial.samples()).sum();
+        Self { slo: slo.clone(), judgement, bounds: slo.bounds(&shown), samples }
+    }
+
+    /// What became of it.
+    #[must_use]
+    pub fn outcome(&self) -> Outcome {
+        self.judgement.outcome
+    }
+
+    /// Each clause. That of a single one is the outcome of the whole, to which the schedule belongs.
+    #[must_use]
+    pub fn clauses(&self) -> Vec<ClauseResult> {
+        let whole = self.outcome();
+        let of = |bound: &Bound| match whole {
+            Outcome::Void => whole,
+            _ if self.bounds.len() == 1 => whole,
+            _ => bound.outcome,
+        };
+        let clause = |bound: &Bound| ClauseResult {
+            name: bound.clause.name(),
+            outcome: of(bound),
+            value: self.value(bound),
+        };
+        self.bounds.iter().map(clause).collect()
+    }
+
+    /// The value of a clause, with its mark.
+    fn value(&self, bound: &Bound) -> String {
+        let value = bound.clause.measure.told(bound.value);
+        match bound.clause.measure {
+            Measure::Quantile(quantile) => resting::marked(value, quantile, self.samples),
+            Measure::Mean | Measure::Max | Measure::Errors => value,
+        }
+    }
+
+    /// Such as `p99<2ms kept (1.31 ms)`.
+    #[must_use]
+    pub fn short(&self) -> String {
+        let values: Vec<String> = self.bounds.iter().map(|bound| self.value(bound)).collect();
+        format!("{} {} ({})", self.slo.text, self.outcome().word(), values.join(", "))
+    }
+
+    /// Such as `p99<2ms: missed: p99 3.2 ms (95 % interval 3.1 ms to 3.4 ms)`.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let Judgement { outcome, why, .. } = &self.judgement;
+        let measured = || {
+            let values = self.bounds.iter();
+            let values = values.map(|b| format!("{} {}", b.clause.measure, self.value(b)));
+            values.collect::<Vec<_>>().join(", ")
+        };
+        let what = match outcome {
+            Outcome::Kept => format!("kept ({})", measured()),
+            Outcome::Missed => format!("missed: {why}"),
+            Outcome::Undecided => format!("undecided: {why}; {}", self.remedy()),
+            Outcome::Void => format!("not judged ({}): {why}", measured()),
+        };
+        format!("{}: {what}", self.slo.text)
+    }
+
+    /// What would decide it.
+    fn remedy(&self) -> String {
+        let needed = self.slo.requests_min();
+        match self.samples < needed {
+            true => format!(
+                "{} requests are too few, use {} or more",
+                crate::grouped(self.samples as f64),
+                crate::grouped(needed as f64)
+            ),
+            false => "use a longer run, or --repeat".to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    fn held(target: &str, run: &crate::Run) -> SloResult {
+        SloResult::of_run(&Slo::parse(target).unwrap(), &Summary::of(run))
+    }
+
+    #[test]
+    fn a_target_is_kept_or_missed_with_what_was_measured() {
+        let run = fixture::complete();
+        let kept = held("p50<10s", &run);
+        assert_eq!(kept.outcome(), Outcome::Kept);
+        assert!(kept.short().starts_with("p50<10s kept ("), "{}", kept.short());
+        assert!(kept.sentence().starts_with("p50<10s: kept (p50 "), "{}", kept.sentence());
+        assert_eq!(kept.clauses()[0].name, "p50 < 10 s");
+        let missed = held("p50<1ns", &run);
+        assert_eq!(missed.outcome(), Outcome::Missed);
+        assert!(missed.sentence().starts_with("p50<1ns: missed: p50 "), "{}", missed.sentence());
+    }
+
+    #[test]
+    fn a_percentile_of_too_few_samples_is_marked_and_undecided() {
+        let thin = held("p99.99<10s", &fixture::complete());
+        assert_eq!(thin.outcome(), Outcome::Undecided);
+        assert!(thin.clauses()[0].value.ends_with('*'), "{:?}", thin.clauses());
+        assert!(thin.sentence().contains("too few, use 100,000 or more"), "{}", thin.sentence());
+    }
+
+    #[test]
+    fn several_clauses_have_an_outcome_each_and_all_must_hold() {
+        let both = held("p50<10s & mean<1ns", &fixture::complete());
+        let outcomes: Vec<Outcome> = both.clauses().iter().map(|clause| clause.outcome).collect();
+        assert_eq!(outcomes, [Outcome::Kept, Outcome::Missed]);
+        assert_eq!(both.outcome(), Outcome::Missed);
+    }
+}
