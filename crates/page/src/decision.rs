@@ -37,7 +37,7 @@ pub fn page(decision: &Decision, again: &str) -> Page {
             blocks.push(Block::Heading(test.name.clone()));
             blocks.extend(comparison::blocks(test));
         }
-        page.sections.push(Section::new(format!("{second} beside {first}"), blocks));
+        page.sections.push(Section::new(format!("{second} compared with {first}"), blocks));
     }
     page.sections.extend(comparison::warnings(decision.warnings.clone()));
     page.sections.push(Section::new("The servers", servers(decision)).folded());

@@ -45,7 +45,7 @@ const DEFINITIONS: &[Row] = &[
     (&["avg"], "The exact mean of all response times.", "measuring.md#histograms-and-rounding"),
     (
         &["median of the probe", "99th percentile of the probe"],
-        "Response time of a client with one connection and a low rate beside the load: what a quiet \
+        "Response time of a client with one connection and a low rate, during the load: what a quiet \
          user of the server sees.",
         "measuring.md#two-latencies",
     ),

@@ -28,7 +28,7 @@ impl Probe {
         let errors =
             if *errors > 0 { format!(", {}", counted(*errors, "error")) } else { String::new() };
         format!(
-            "{} beside the load, {rate_per_s} requests/s; {requests} replies{errors}",
+            "{} in addition to the load, {rate_per_s} requests/s; {requests} replies{errors}",
             counted(u64::from(*connections), "quiet connection")
         )
     }

@@ -26,7 +26,7 @@ rediss://, valkey://, valkeys://, unix://), a unix socket, or a program to start
 with arguments in one word). Instead of servers, two files that --json has kept are compared.
 
 Redis, or what else speaks RESP, and memcached are compared on equal terms: the same keys, values
-and order, said in each one's words, in four tables: per core, per machine, latency at the same
+and order, as commands of each server, in four tables: per core, per machine, latency at the same
 rate, and multi-get. Their tests are get, set and mget with a number of keys, such as mget10, of
 -r 100000 keys and -d 100 bytes unless said otherwise; a command or a mix is made of get, set and
 mget. With --rps, there is one table at that rate.

@@ -78,7 +78,7 @@ Examples:
     $ keystorm compare redis-server valkey-server -t get -P 16 --duration 0.3
   To fail a build if the second is surely over 5 % worse:
     $ keystorm compare redis-server valkey-server -t set --duration 0.3 --fail-on-regression 5
-  Redis beside memcached, one core each:
+  Redis and memcached, one core each:
     $ keystorm compare redis-server memcached --tables core --duration 0.2
   Which of three servers keeps a target at a rate, and at what cost:
     $ keystorm compare redis-server valkey-server memcached --rps 2k --slo 'p99<50ms' -t get \

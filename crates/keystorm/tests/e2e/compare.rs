@@ -249,7 +249,7 @@ fn a_decision_between_three_servers_is_made_by_one_command() {
     // Whether it is kept is for a quiet machine to say; that it is told comes first.
     assert!(ran.out.starts_with("get: at 500 requests/s, "), "{}", ran.out);
     let ran = ran.prints("redis 7.").prints("valkey ").prints("memcached ");
-    let ran = ran.prints(" beside redis 7.").prints("of it");
+    let ran = ran.prints(" compared with redis 7.").prints("of it");
     assert!(ran.out.lines().all(|line| line.chars().count() <= 80), "{}", ran.out);
     let document = json(&file);
     valid_by("keystorm.decision.1.json", &document);

@@ -278,3 +278,18 @@ fn the_example_of_the_help_runs() {
     // On a slow machine a test lasts long enough for a heat map.
     assert!((2 + 1 + 2 * 3..=2 + 1 + 2 * 4).contains(&charts), "{charts}");
 }
+
+#[test]
+fn a_page_of_an_interrupted_run_says_how_far_it_came() {
+    let server = Server::redis();
+    let (_dir, file) = place();
+    let page = file.with_extension("html");
+    let running = server.keystorm(&format!("-t get --duration 600 --html {}", page.display()));
+    let running = running.start();
+    running.until("load runs", |_| server.calls("get") >= 100);
+    running.interrupt();
+    running.wait().exits(130);
+    let html = fs::read_to_string(page).unwrap();
+    assert!(html.contains("Interrupted after "), "{html}");
+    assert!(html.contains("of 600 s; the figures cover that part"), "{html}");
+}

@@ -43,7 +43,7 @@ fn a_fill_writes_what_is_read_or_is_refused() {
     assert_eq!(server.text(&["HGET", "u:8", "name"]), "bob");
     for (line, why) in [
         ("-r 10 get k:__rand_int__:__rand_1st__", "has several numbers"),
-        ("-r 10 get k:__key__:__draw:0..9__", "each request draws anew"),
+        ("-r 10 get k:__key__:__draw:0..9__", "is drawn for each request"),
         ("-r 10 get a:__key__ ';>' get __reply__", "depends on an earlier reply"),
         ("-r 10 --cluster get '{tag}:__key__'", "{tag}"),
     ] {

@@ -390,7 +390,7 @@ impl Lines<'_> {
     fn memcached(&self, machine: &Machine) -> Chapter {
         let mut chapter = Chapter {
             key: "memcached",
-            title: "Beside memcached",
+            title: "Compared with memcached",
             text: format!(
                 "The same keys, values of {BESIDE_BYTES} bytes and connections on memcached with \
                  one worker (-t 1). All keys exist before they are read. For ratios with \
@@ -402,7 +402,7 @@ impl Lines<'_> {
             left_out: vec![],
         };
         if !self.wish.spawned {
-            let why = "Beside memcached: an existing server may run elsewhere. Use --spawn to \
+            let why = "Comparison with memcached: an existing server may run elsewhere. Use --spawn to \
                 start both on this machine.";
             chapter.left_out.push(why.into());
             return chapter;

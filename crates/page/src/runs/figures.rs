@@ -2,11 +2,11 @@
 
 use measure::{Ending, Latency};
 use report::slo::{ClauseResult, Outcome, SloResult};
-use report::{CpuFigures, Finding, LimitedBy, Lookups, Run, Summary, resting};
+use report::{CpuFigures, Finding, LimitedBy, Lookups, Run, Summary, grouped, resting};
+use workload::Stop;
 
 use super::{Source, Test, outages, spectrum};
 use crate::{Axis, Block, Chart, DataPoint, Section, Series, Table, Tone, Unit, Verdict, sentence};
-use report::grouped;
 
 /// Lines that can be distinguished in one chart.
 const OVERLAID_MAX: usize = 8;
@@ -139,8 +139,23 @@ pub(super) fn latencies(latency: &Latency) -> [String; 6] {
 /// That tests are missing.
 pub(super) fn incomplete(source: &Source<'_>) -> Verdict {
     let of = if source.name.is_empty() { String::new() } else { format!(" of {}", source.name) };
+    if let Some(cut) = source.runs.last().and_then(interrupted) {
+        let headline = match source.name.as_str() {
+            "" => format!("Interrupted {cut}; the figures cover that part"),
+            name => format!("{name}: interrupted {cut}; the figures cover that part"),
+        };
+        return Verdict { tone: Tone::Warning, ..Verdict::new(headline, "") };
+    }
     let text = "The run ended before them; the figures cover what was measured until then.";
     Verdict { tone: Tone::Warning, ..Verdict::new(format!("Some tests{of} were not run"), text) }
+}
+
+/// How far a test of a given length came that was interrupted, such as `after 111 s of 600 s`.
+fn interrupted(run: &Run) -> Option<String> {
+    let Stop::AfterNs(planned_ns) = run.plan.load.stop else { return None };
+    let time = |ns: u64| Unit::Seconds.show_even(ns as f64 / 1e9);
+    (run.measurement.ending == Ending::Interrupted)
+        .then(|| format!("after {} of {}", time(run.measurement.elapsed_ns), time(planned_ns)))
 }
 
 /// Many tests in a sentence.

@@ -156,7 +156,7 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
     let undecided = possible.chain(unknown).chain(refused(false));
     let undecided = undecided.map(|text| match gate.state {
         // The gate has failed for another reason; this one alone would leave it open.
-        GateState::Failed => format!("Undecided beside that: {text}."),
+        GateState::Failed => format!("Also undecided: {text}."),
         _ => format!("Gate undecided: {text}."),
     });
     let mut lines: Vec<String> = failed.chain(undecided).collect();

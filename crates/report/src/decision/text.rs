@@ -98,7 +98,7 @@ fn write_row(name: &str, cells: &[String; 7], out: &mut dyn Write) -> io::Result
 pub fn write_details(decision: &Decision, out: &mut dyn Write) -> io::Result<()> {
     for pair in &decision.pairs {
         let [first, second] = pair.names();
-        writeln!(out, "\n###### {} beside {} ######", escape(&second), escape(&first))?;
+        writeln!(out, "\n###### {} compared with {} ######", escape(&second), escape(&first))?;
         pair.tests.iter().try_for_each(|test| write_test(test, out))?;
         for line in notes(pair) {
             write_words(&escape(line), 2, out)?;

@@ -142,7 +142,7 @@ impl PlanParts {
                     continue;
                 }
                 Piece::Derived(_) | Piece::Value | Piece::Lifetime(_) => {
-                    return Err(format!("{shown} has a text that each request draws anew"));
+                    return Err(format!("{shown} has text that is drawn for each request"));
                 }
                 Piece::Tag => {
                     return Err(format!("the {{tag}} of {shown} is another in each request"));

@@ -143,7 +143,10 @@ impl Reader<'_> {
             let byte = *self.rest().first().ok_or_else(short)?;
             let quotes = self.rest().starts_with(b"\"\"");
             if byte == b'"' && !quotes {
-                return Err(format!("{what} has {} bytes, and {length} are said", text.len()));
+                return Err(format!(
+                    "{what} has {} bytes, but its length says {length}",
+                    text.len()
+                ));
             }
             text.push(byte);
             self.at += 1 + usize::from(quotes);
@@ -153,7 +156,7 @@ impl Reader<'_> {
                 self.at += 1;
                 Ok(text)
             }
-            _ => Err(format!("{what} has more than the {length} bytes that are said")),
+            _ => Err(format!("{what} has more than the {length} bytes that its length says")),
         }
     }
 }
