@@ -169,8 +169,8 @@ impl Fleet {
         Round::begin(self, plan, interrupted, observer, started)?.carry_out()
     }
 
-    /// What is said or becomes of a client next, within so long. With `watched` a client that is silent
-    /// for too long is lost.
+    /// Waits at most so long for the next message or loss of a client. With `watched`, a client that is
+    /// silent for too long is lost.
     pub(crate) fn hear(
         &mut self,
         patience: Duration,

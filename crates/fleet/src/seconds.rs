@@ -11,7 +11,7 @@ use crate::line::Tick;
 #[derive(Default)]
 pub(crate) struct Seconds {
     open: BTreeMap<u32, Second>,
-    /// The first second that each client has yet to tell of; [`u32::MAX`] of one that tells no more.
+    /// The first second that each client has yet to report; [`u32::MAX`] for a client that reports no more.
     told: Vec<u32>,
     workers: Vec<Vec<Gauges>>,
     total: Option<Tally>,

@@ -36,7 +36,7 @@ impl Outage {
     /// hold a client up for less.
     pub const SILENT_MIN_NS: u64 = 500_000_000;
 
-    /// Whether it is long enough to tell of.
+    /// Whether it is long enough to be reported.
     #[must_use]
     pub fn is_long(&self) -> bool {
         let failing = self.first_failure_ns.is_some();

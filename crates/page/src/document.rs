@@ -113,7 +113,7 @@ pub enum Block {
 /// to the right.
 #[derive(Debug, Clone, Default)]
 pub struct Table {
-    /// What is said above the table, if anything.
+    /// The text above the table, if any.
     pub caption: String,
     /// The titles of the columns, with their units.
     pub columns: Vec<String>,

@@ -27,7 +27,7 @@ pub struct MemcacheReplies {
 pub struct LineFramer {
     /// Bytes still to come, their line end included; 0 between requests.
     skip: u64,
-    /// What is said when they have come.
+    /// The reply when they have arrived.
     reply: Vec<u8>,
 }
 
@@ -105,7 +105,7 @@ impl MemcacheReplies {
     fn meta_get<'l>(&self, mut words: impl Iterator<Item = &'l [u8]> + Clone, out: &mut Vec<u8>) {
         let key = words.next().unwrap_or_default();
         if !words.clone().any(|flag| flag == b"v") {
-            // What is there is said, even by a quiet one.
+            // Even a quiet command replies with what it found.
             meta(b"HD", key, words.filter(|flag| *flag != b"q"), out);
             return;
         }
@@ -224,7 +224,7 @@ mod tests {
         whole
     }
 
-    /// What is said to bytes that arrive in these pieces. What is not consumed comes again.
+    /// The replies to bytes that arrive in these pieces. What is not consumed comes again.
     fn cut(bytes: &[u8], ends: &[usize]) -> String {
         let (replies, mut framer) = (MemcacheReplies::new(3), LineFramer::default());
         let (mut out, mut at) = (Vec::new(), 0);

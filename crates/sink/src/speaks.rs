@@ -4,7 +4,7 @@ use wire::resp::RequestDecoder;
 
 use crate::Replies;
 
-/// A protocol, and what is said in it.
+/// A protocol, and the replies that the sink sends in it.
 pub trait Speaks: Sync {
     /// What frames the requests of one connection.
     type Framer: Default + std::fmt::Debug;

@@ -1,4 +1,4 @@
-//! Noise for tests of what is said about noisy measurements: seeded, and the same everywhere.
+//! Seeded noise for tests of statistics: the same on every machine.
 
 use workload::random::{GOLDEN_GAMMA, SplitMix};
 

@@ -1,11 +1,11 @@
-//! What is said of a certificate that was turned down.
+//! The error text for a certificate that was rejected.
 
 use std::net::IpAddr;
 
 use openssl::nid::Nid;
 use openssl::x509::X509Ref;
 
-/// What is said of a certificate that was turned down.
+/// The facts of a rejected certificate that its error text names.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Rejected {
     names: Vec<String>,

@@ -42,7 +42,7 @@ pub(super) struct Frame {
 pub(super) struct Mark {
     /// The element without its end: a circle or a rectangle.
     pub(super) shape: String,
-    /// What is said of it, in lines.
+    /// The lines of its tooltip.
     pub(super) title: String,
 }
 

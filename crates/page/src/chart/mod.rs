@@ -238,7 +238,7 @@ pub struct Band {
     pub to: f64,
     /// What the legend calls it: bands of one name have one entry.
     pub name: String,
-    /// What is said of it when somebody points at it.
+    /// Its tooltip.
     pub note: String,
 }
 

@@ -1,4 +1,4 @@
-//! What was asked, of whom, and from where.
+//! The facts of a run: its plan, its server, and the machine it ran on.
 
 use std::time::SystemTime;
 

@@ -60,7 +60,7 @@ pub enum When {
     /// if the reply brought a cursor other than `0`. Each page of a scan counts as one request
     /// towards `-n`.
     OnCursor {
-        /// So many times in a row; without end where nothing is said.
+        /// How often in a row at most; `None` for no end.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         most: Option<u32>,
     },

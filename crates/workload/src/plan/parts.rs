@@ -117,7 +117,7 @@ pub struct Recovery {
     pub retry: Option<Retry>,
     /// Whether a connection that is lost is opened again. If not, its loss ends the run.
     pub reconnect: bool,
-    /// How long it waits before each try; the runner's own way where nothing is said.
+    /// How long it waits before each try; `None` for the runner's default.
     pub backoff: Option<Backoff>,
     /// How long and how often opening it again is tried.
     pub reopening: Reopening,

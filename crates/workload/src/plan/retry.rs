@@ -75,7 +75,7 @@ impl fmt::Display for Backoff {
     }
 }
 
-/// Limits of opening a lost connection again; the runner's own where nothing is said.
+/// Limits of reopening a lost connection; a field that is `None` takes the runner's default.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reopening {
     /// Nanoseconds that a try may take, login included.
@@ -96,7 +96,7 @@ impl Reopening {
 /// was lost and is opened again. It counts once, with its last result, and from when it was first due.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Retry {
-    /// So many times at most; without end where nothing is said.
+    /// The most tries; `None` for no end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most: Option<u32>,
     /// How long after it failed; 0 nanoseconds for at once.

@@ -41,7 +41,7 @@ fn drawn(svg: &str) -> Result<Canvas, Fault> {
         match reader.read_event()? {
             Event::Start(start) => match start.name().as_ref() {
                 "svg" => canvas = Canvas::new(Element::of(&start)?.size()?, PIXELS)?,
-                // What is said when something is pointed at.
+                // Tooltips.
                 "title" => told += 1,
                 "g" => moved.push(moved.last().unwrap_or(&0.0) + Element::of(&start)?.moved()?),
                 "text" => text = Some((Element::of(&start)?, String::new())),
