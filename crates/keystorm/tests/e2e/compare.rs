@@ -432,10 +432,9 @@ fn command_lines_that_make_no_sense_are_refused_by_name() {
 fn every_example_of_its_help_runs() {
     let all = Keystorm::new("compare --help all").run().ok().out;
     assert!(all.lines().all(|line| line.chars().count() <= 100), "{all}");
-    assert!(
-        all.contains("--fail-on-regression") && all.contains("-P, --pipeline <NUMREQ>"),
-        "{all}"
-    );
+    for option in ["--fail-on-regression", "-P, --pipeline <NUMREQ>"] {
+        assert!(all.contains(option), "{all}");
+    }
     let help = Keystorm::new("compare --help").run().ok().out;
     let valkey = valkey_program();
     let path = format!("{}:{}", valkey.parent().unwrap().display(), std::env::var("PATH").unwrap());
