@@ -1,7 +1,7 @@
 //! The results of a grid: a row for each point and test, as a table, CSV and JSON.
 
 use report::Run;
-use report::slo::{Judgement, Observation, Slo};
+use report::slo::{Judgement, Observation, Slo, SloResult};
 use serde::{Deserialize, Serialize};
 
 use crate::csv::Csv;
@@ -94,7 +94,7 @@ impl Sweep {
         if let Some(slo) = &self.slo {
             let observed = &mut self.observed[at];
             observed.push(Observation::of(slo, run));
-            row.target = Some(slo.judge(&observed.iter().collect::<Vec<_>>()));
+            row.target = Some(SloResult::of_trials(slo, observed).judgement);
         }
         Ok(())
     }
