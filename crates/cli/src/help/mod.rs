@@ -13,6 +13,8 @@ use super::{FrontEnds, Intent, OWN, UsageError, front_named, near, subcommands, 
 
 /// The word behind `--help` that asks for every option.
 const ALL: &str = "all";
+/// The word behind `help` that asks for what `--set` sets.
+const SETTINGS: &str = "settings";
 /// The word behind `help` that asks for the pages of the documentation.
 const TOPICS: &str = "topics";
 
@@ -60,6 +62,9 @@ pub(super) fn of(peers: FrontEnds, words: &[OsString]) -> Result<Intent, UsageEr
     };
     if name == ALL {
         return OWN[0].parse(None, help(&[ALL]));
+    }
+    if name == SETTINGS {
+        return option::settings().map(Intent::Read);
     }
     if name == TOPICS {
         return Ok(Intent::Say(topics::names().map(|name| format!("{name}\n")).collect()));

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use clap::{Arg, Command};
 
+use report::command_line::SETTINGS;
+
 use super::option_examples::EXAMPLES;
 use crate::near::{self, written};
 use crate::tree::tree;
@@ -23,7 +25,9 @@ pub(super) fn explained(typed: &str) -> Result<String, UsageError> {
     // An option of a run that an experiment takes too means the same there and is explained once.
     let mut meanings: Vec<(&Arg, Vec<&str>)> = Vec::new();
     for command in &commands {
-        let Some(arg) = near::named(command, typed).filter(|arg| !arg.is_hide_set()) else {
+        let Some(arg) =
+            near::named(command, typed).filter(|arg| !arg.is_hide_set() || setting(arg).is_some())
+        else {
             continue;
         };
         let name = command.get_bin_name().unwrap_or("keystorm");
@@ -38,12 +42,22 @@ pub(super) fn explained(typed: &str) -> Result<String, UsageError> {
     let examples = examples(&names(first));
     let mut page = String::new();
     for (arg, of) in &meanings {
-        page += &format!("# `{}`\n\n{}\n\nOf {}.\n\n", written(arg), text(arg), of.join(", "));
+        let head = setting(arg).map_or_else(|| written(arg), |name| format!("--set {name}"));
+        page += &format!("# `{head}`\n\n{}\n\nOf {}.\n\n", text(arg), of.join(", "));
     }
     if !examples.is_empty() {
         page += &format!("```sh\n{}\n```\n", examples.join("\n"));
     }
     Ok(page)
+}
+
+/// What `--set` sets, each as an option is explained.
+///
+/// # Errors
+/// There is no option of that name.
+pub(super) fn settings() -> Result<String, UsageError> {
+    let pages = SETTINGS.iter().map(|name| explained(&format!("--{name}")));
+    Ok(pages.collect::<Result<Vec<_>, _>>()?.join("\n"))
 }
 
 /// What an option does, its default and its values, as Markdown.
@@ -79,8 +93,16 @@ fn plain(text: &str) -> String {
     out
 }
 
+/// Its name behind --set, if it is a setting.
+fn setting(arg: &Arg) -> Option<&str> {
+    arg.get_long().filter(|name| SETTINGS.contains(name))
+}
+
 /// An option's names as they are typed.
 fn names(arg: &Arg) -> Vec<String> {
+    if let Some(name) = setting(arg) {
+        return vec![format!("--set {name}")];
+    }
     let short = arg.get_short().map(|short| format!("-{short}"));
     short.into_iter().chain(arg.get_long().map(|long| format!("--{long}"))).collect()
 }
@@ -94,7 +116,8 @@ fn examples(names: &[String]) -> Vec<String> {
     }
     let own = EXAMPLES.lines().map(|line| (line.len(), line.to_owned()));
     let has = |line: &str| {
-        line.split([' ', '=']).any(|word| names.iter().any(|name| name == word.trim_matches('`')))
+        let words = line.replace(['=', '`'], " ") + " ";
+        names.iter().any(|name| words.contains(&format!(" {name} ")))
     };
     let all = lines.into_iter().chain(own);
     all.map(|(_, line)| line).filter(|line| has(line)).take(EXAMPLES_MAX).collect()
@@ -130,6 +153,15 @@ mod tests {
             .map(|arg| names(arg).join(", "))
             .collect();
         assert!(without.is_empty(), "{without:?}");
+    }
+
+    #[test]
+    fn every_setting_is_explained_with_an_example() {
+        let page = settings().unwrap();
+        for name in SETTINGS {
+            assert!(page.contains(&format!("# `--set {name}`\n")), "{name}");
+            assert!(!examples(&[format!("--set {name}")]).is_empty(), "{name}");
+        }
     }
 
     #[test]

@@ -23,28 +23,28 @@ keystorm --tls --tls-ciphers ECDHE-RSA-AES128-GCM-SHA256 --tls-groups X25519 -t 
 keystorm -n 1000 --per-connection -t set
 keystorm -n 1M --time-limit 30s -t get
 keystorm -P 16 --window rolling -t get
-keystorm -c 500 --connect-spacing 1ms..5ms -t get
-keystorm -k 0 --requests-per-connection 100 -t get
-keystorm --renew 10 --duration 30 -t get
-keystorm --reconnect yes --reconnect-wait 10ms,2,1s --reconnect-tries 20 --duration 60 -t get
-keystorm --reconnect yes --reconnect-timeout 500ms --duration 60 -t get
+keystorm -c 500 --set connect-spacing=1ms..5ms -t get
+keystorm -k 0 --set requests-per-connection=100 -t get
+keystorm --set renew=10 --duration 30 -t get
+keystorm --reconnect yes --set reconnect-wait=10ms,2,1s --set reconnect-tries=20 --duration 60 -t get
+keystorm --reconnect yes --set reconnect-timeout=500ms --duration 60 -t get
 keystorm --retry 3 --retry-wait 10ms,2,1s --retry-jitter 0.2 -t get
 keystorm --retry 3 --retry-queue 8 -P 16 -t get
 keystorm -l -q -t get
 keystorm -c 1000 -I
 keystorm --probe 100 -c 200 -t get
 keystorm --on ssh:a,b --on-loss go-on -t get
-keystorm -r 1000 --first-key 5000 -t set
-keystorm -r 1000 --unpadded set key:__key__ __data__
-keystorm -r 1000 --keys-by connection --per-connection -n 1000 set key:__key__ __data__
-keystorm --cluster -r 10k --one-slot mget key:__rand_int__ key:__rand_int__
-keystorm -r 10k -d uniform:100..4k --size-by request set key:__key__ __data__
+keystorm -r 1000 --set first-key=5000 -t set
+keystorm -r 1000 --set unpadded set key:__key__ __data__
+keystorm -r 1000 --set keys-by=connection --per-connection -n 1000 set key:__key__ __data__
+keystorm --cluster -r 10k --set one-slot mget key:__rand_int__ key:__rand_int__
+keystorm -r 10k -d uniform:100..4k --set size-by=request set key:__key__ __data__
 keystorm -r 10k -d 1k --content compressible:3 -t set
 keystorm -r 10k -d 100 --ttl 60..300 -t set
 keystorm --fill --fill-with 'hset h:__key__ f __data__' -r 1000 hget h:__key__ f
 keystorm --hit-ratio 0.9 --fill -r 10k get key:__key__
 keystorm --fill --verify --fail-on-miss -r 10k get key:__key__
-keystorm --mix --order 1,2:9 -r 10k set key:__key__ __data__ ';' get key:__key__
+keystorm --mix --set order=1,2:9 -r 10k set key:__key__ __data__ ';' get key:__key__
 keystorm --seed 7 -r 10k --key-dist zipf -t get
 keystorm --dataset people.csv --maxdocs 1000 set user:__field:id__ __field:name__
 keystorm --csv --precision 3 -t get
@@ -61,6 +61,6 @@ keystorm --dataset docs.xml --xml-root-element doc set k:__rand_int__ __field:te
 keystorm --shard 1/2 --start-at 1800000000 -r 10k -t get --json a.json
 keystorm --clock server --shard 2/2 --start-at 1800000000 -r 10k -t get --json b.json
 keystorm -x set key:1
-keystorm --verify --row-value name --dataset people.csv set u:__field:id__ __field:name__ ';' get u:__field:id__
+keystorm --verify --set row-value=name --dataset people.csv set u:__field:id__ __field:name__ ';' get u:__field:id__
 keystorm --version
 ";

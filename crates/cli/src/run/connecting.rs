@@ -12,28 +12,28 @@ use super::values::{count_in, milliseconds, nanoseconds, small_count};
 pub(super) struct Connecting {
     /// Let connections join the load: 1+2/5s starts each thread with one connection and adds two every
     /// 5 s [default: all carry load from the start]
-    #[arg(long, value_name = "FIRST+STEP/TIME")]
+    #[arg(long, hide = true, value_name = "FIRST+STEP/TIME")]
     join: Option<Joining>,
     /// Wait this long between opening two connections of a thread, or a random time in a range, such
     /// as 1ms..5ms [default: 0]
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, hide = true, value_name = "TIME")]
     connect_spacing: Option<Spacing>,
     /// With -k 0, how many requests a connection sends before it is closed [default: one pipeline]
-    #[arg(long, value_name = "N", value_parser = count_in(1..=u32::MAX))]
+    #[arg(long, hide = true, value_name = "N", value_parser = count_in(1..=u32::MAX))]
     requests_per_connection: Option<u32>,
     /// Close and reopen this many connections per second, in turn, each once its replies are in
     /// [default: 0]
-    #[arg(long, value_name = "RATE", value_parser = small_count)]
+    #[arg(long, hide = true, value_name = "RATE", value_parser = small_count)]
     renew: Option<u32>,
     /// Wait before a lost connection is reopened; without a unit, milliseconds. Each further wait is
     /// FACTOR times as long, up to LONGEST [default: soon, and later each time up to 1 s]
-    #[arg(long, value_name = "FIRST[,FACTOR[,LONGEST]]")]
+    #[arg(long, hide = true, value_name = "FIRST[,FACTOR[,LONGEST]]")]
     reconnect_wait: Option<Backoff>,
     /// Failed attempts to reopen a connection in a row after which the run ends [default: no limit]
-    #[arg(long, value_name = "N", value_parser = small_count)]
+    #[arg(long, hide = true, value_name = "N", value_parser = small_count)]
     reconnect_tries: Option<u32>,
     /// Time limit for an attempt to reopen a connection, with its login; without a unit, milliseconds
-    #[arg(long, value_name = "TIME", value_parser = milliseconds)]
+    #[arg(long, hide = true, value_name = "TIME", value_parser = milliseconds)]
     reconnect_timeout: Option<Duration>,
 }
 

@@ -13,18 +13,18 @@ use super::values::{count, delimiter};
 #[derive(Debug, Args)]
 pub(super) struct KeyOptions {
     /// Number of the first key of -r [default: 0]
-    #[arg(long, value_name = "NUM", value_parser = count)]
+    #[arg(long, hide = true, value_name = "NUM", value_parser = count)]
     first_key: Option<u64>,
     /// Write key numbers without leading zeros
-    #[arg(long)]
+    #[arg(long, hide = true)]
     unpadded: bool,
     /// What a key is drawn for: each `request` of the test; each request of a `connection`, so that
     /// all connections draw the same keys; each request of an `operation` of a connection; or the
     /// same, in order, from a `slice` of the keys that only this connection has [default: request]
-    #[arg(long, value_name = "WHAT")]
+    #[arg(long, hide = true, value_name = "WHAT")]
     keys_by: Option<DrawnBy>,
     /// Give each request keys of a single hash slot, such as for mget in a cluster
-    #[arg(long)]
+    #[arg(long, hide = true)]
     one_slot: bool,
 }
 

@@ -34,9 +34,10 @@ use std::time::Duration;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command, CommandFactory, FromArgMatches};
 use report::Persona;
+use report::command_line::SETTINGS;
 
 use super::help;
-use super::near::explained;
+use super::near::{self, explained};
 use super::{FrontEnd, Intent, Job, UsageError};
 use options::Options;
 use target::After;
@@ -102,6 +103,18 @@ fn has_short(letter: &str) -> bool {
     Options::command().get_arguments().any(|arg| arg.get_short() == Some(letter))
 }
 
+/// A setting as the option that it is.
+fn setting(text: &str) -> Result<OsString, UsageError> {
+    let name = text.split('=').next().unwrap_or_default();
+    match SETTINGS.contains(&name) {
+        true => Ok(OsString::from(format!("--{text}"))),
+        false => {
+            let near = near::nearest(name, SETTINGS.into_iter());
+            Err(UsageError(format!("--set {}", near::one_of("setting", name, near, &SETTINGS))))
+        }
+    }
+}
+
 /// A command line, read. Front ends that carry out the same runs in other ways read theirs through
 /// this, with what options they add.
 pub struct Typed {
@@ -123,8 +136,21 @@ impl Typed {
         args: Vec<OsString>,
     ) -> Result<Result<Self, Intent>, UsageError> {
         let mut command = own(Options::command().bin_name(name.to_owned()));
-        let words = std::iter::once(OsString::from(name)).chain(args.iter().cloned());
-        match command.try_get_matches_from_mut(words) {
+        let mut read = |args: &[OsString]| {
+            let words = std::iter::once(OsString::from(name)).chain(args.iter().cloned());
+            command.try_get_matches_from_mut(words)
+        };
+        let mut matches = read(&args);
+        let mut args = args;
+        // A setting is an option behind --set: it is read as one, before the others.
+        if let Ok(first) = &matches
+            && let Some(set) = first.get_many::<String>("settings")
+        {
+            let set = set.map(|text| setting(text)).collect::<Result<Vec<_>, _>>()?;
+            args.splice(0..0, set);
+            matches = read(&args);
+        }
+        match matches {
             Ok(matches) => {
                 let called = matches.get_one::<String>("called");
                 let persona = persona::named(called.map_or(name, String::as_str));

@@ -337,7 +337,7 @@ pub(super) struct DataOptions {
     /// What a drawn size belongs to: the `key`; the `request`; the `rank` of the key, so that the key
     /// with the largest number has the largest value; or `turn:N`, which goes through all sizes in N
     /// requests of a connection [default: key]
-    #[arg(long, value_name = "BY")]
+    #[arg(long, hide = true, value_name = "BY")]
     pub(super) size_by: Option<SizeBy>,
     /// Content of values: classic (as in redis-benchmark), random, compressible:N for a ratio of N
     /// to 1, or same (the letter x) [default: classic; random if sizes are drawn]
@@ -364,19 +364,20 @@ pub(super) struct DataOptions {
     /// random). A wrong value is an error, and the exit code is 1
     #[arg(long)]
     pub(super) verify: bool,
-    /// Count a read that finds nothing as an error, report its key, and exit with code 1. With
-    /// --verify, this shows that nothing was lost
+    /// Count a read that finds nothing as an error, report its key, and exit with code 1
     #[arg(long)]
     pub(super) fail_on_miss: bool,
-    /// Treat commands separated by `;` as operations, and draw one at a time; a number before an
-    /// operation is its weight
+    /// Draw one of the operations between `;` at a time; a number before one is its weight
     #[arg(long)]
     pub(super) mix: bool,
     /// Order of the operations of --mix: `drawn` by weight; in `turns`, each as often in a row as its
     /// weight says; or their numbers, such as 1,2:9 for the first once and the second nine times
     /// [default: drawn]
-    #[arg(long, value_name = "ORDER")]
+    #[arg(long, hide = true, value_name = "ORDER")]
     pub(super) order: Option<Pick>,
+    /// Rare settings, and those of other tools' command lines: see `keystorm help settings`
+    #[arg(long = "set", value_name = "NAME=VALUE", action = clap::ArgAction::Append)]
+    pub(super) settings: Vec<String>,
     /// Read the last argument of the command from standard input
     #[arg(short = 'x')]
     pub(super) stdin_arg: bool,
@@ -392,11 +393,11 @@ pub(super) struct DataOptions {
     /// Which row of --dataset or --replay a request takes: the next one for each `request`; a `random`
     /// one; that of its `key`, __key__; or, in `turn`, the next one of its connection [default:
     /// request]
-    #[arg(long, value_name = "BY")]
+    #[arg(long, hide = true, value_name = "BY")]
     pub(super) rows_by: Option<RowBy>,
     /// With --verify, column of the dataset that holds the value of a key: reads are compared with that
     /// of their row
-    #[arg(long, value_name = "COLUMN", requires_all = ["dataset", "verify"])]
+    #[arg(long, hide = true, value_name = "COLUMN", requires_all = ["dataset", "verify"])]
     pub(super) row_value: Option<String>,
     /// XML element that makes a row; its child elements are the fields
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]

@@ -231,13 +231,15 @@ mod tests {
     use crate::run::vocabulary;
 
     /// Options of a load that no file can say, and why.
-    const OF_A_COMMAND_LINE: [&str; 10] = [
+    const OF_A_COMMAND_LINE: [&str; 11] = [
         // Which part of which run this process is.
         "shard",
         "start_at",
         "repeat",
         "repeats",
         "idle",
+        // A file has a key for each.
+        "settings",
         // The file itself.
         "workload",
         "phase",

@@ -21,6 +21,7 @@ use words::{Words, list};
 
 pub use commands::words_of;
 pub use unsaid::{needs_a_file, unsaid, unsaid_beside_a_file};
+pub use words::SETTINGS;
 
 /// Where it stands which operations there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,6 +83,11 @@ pub(crate) fn options_of(plan: &Plan) -> Vec<(String, String)> {
     let mut options: Vec<(String, String)> = Vec::new();
     for word in words.into_iter().skip(1) {
         match (word.starts_with('-'), options.last_mut()) {
+            // Settings differ one by one.
+            (false, Some((name, value))) if name == "--set" => {
+                let (set, to) = word.split_once('=').unwrap_or((&word, "given"));
+                (*name, *value) = (format!("--set {set}"), to.to_owned());
+            }
             (false, Some((_, value))) => *value = word,
             (true, _) | (false, None) => options.push((word, "given".to_owned())),
         }

@@ -2,6 +2,25 @@
 
 use std::fmt::Display;
 
+/// What `--set NAME=VALUE` sets: what few people type, and what other tools' command lines ask for.
+pub const SETTINGS: [&str; 15] = [
+    "order",
+    "size-by",
+    "rows-by",
+    "row-value",
+    "first-key",
+    "unpadded",
+    "keys-by",
+    "one-slot",
+    "join",
+    "connect-spacing",
+    "requests-per-connection",
+    "renew",
+    "reconnect-wait",
+    "reconnect-tries",
+    "reconnect-timeout",
+];
+
 /// The words of a command line, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Words(pub(super) Vec<String>);
@@ -11,8 +30,10 @@ impl Words {
     /// An option with its value.
     #[inline(never)]
     pub(super) fn option(&mut self, name: &str, value: &dyn Display) {
-        self.word(name);
-        self.0.push(value.to_string());
+        match setting(name) {
+            Some(name) => self.0.extend(["--set".to_owned(), format!("{name}={value}")]),
+            None => self.0.extend([name.to_owned(), value.to_string()]),
+        }
     }
 
     /// An option with its value, if there is one.
@@ -33,9 +54,17 @@ impl Words {
     #[inline(never)]
     pub(super) fn flags(&mut self, flags: &[(bool, &str)]) {
         for (_, flag) in flags.iter().filter(|(on, _)| *on) {
-            self.word(flag);
+            match setting(flag) {
+                Some(name) => self.0.extend(["--set".to_owned(), name.to_owned()]),
+                None => self.word(flag),
+            }
         }
     }
+}
+
+/// The name of an option without its dashes, if it is a setting.
+fn setting(option: &str) -> Option<&str> {
+    option.strip_prefix("--").filter(|name| SETTINGS.contains(name))
 }
 
 /// Items with commas between them.
