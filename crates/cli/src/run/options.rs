@@ -381,8 +381,7 @@ pub(super) struct DataOptions {
     /// Read the last argument of the command from standard input
     #[arg(short = 'x')]
     pub(super) stdin_arg: bool,
-    /// CSV or TSV file with a header line, or XML file, for __field:name__ placeholders; each
-    /// request uses the next row
+    /// CSV, TSV (with a header line) or XML for __field:name__; each request uses the next row
     #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
     pub(super) dataset: Option<PathBuf>,
     /// Send the commands of a file that MONITOR has printed, in its order and from all connections; times

@@ -130,7 +130,8 @@ impl Observation {
 
     /// The same as evidence for the target, whatever disturbed it: other programs make latencies longer, and
     /// a target that is kept in spite of them is kept.
-    pub(super) fn undisturbed(&self) -> Self {
+    #[must_use]
+    pub fn undisturbed(&self) -> Self {
         Self { disturbance: None, ..self.clone() }
     }
 

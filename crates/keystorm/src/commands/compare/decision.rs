@@ -79,7 +79,8 @@ pub(super) fn run(
     };
     decision.complete = end == End::Complete;
     for ((load, taken), limit) in loads.iter().zip(&taken).zip(&limits) {
-        let mut question = question(load, &names, taken, limit, sides.slo.as_ref());
+        let mut question =
+            question(load, &names, taken, limit, sides.slo.as_ref(), job.repeats_void);
         for (candidate, bytes) in question.candidates.iter_mut().zip(&memory) {
             // What a process holds is comparable; what a server counts is not.
             candidate.memory_bytes = bytes.or(candidate.memory_bytes);
@@ -215,13 +216,14 @@ fn question(
     taken: &Taken,
     limit: &Taken,
     slo: Option<&Slo>,
+    leaves_out_void: bool,
 ) -> Question {
     let none: &[Glance] = &[];
     let of = |taken: &Taken, side: usize| taken.runs.get(side).map_or(none, Vec::as_slice).to_vec();
     let blocks = taken.runs.first().map_or(0, Vec::len) / RUNS_OF_SIDE;
     let candidate = |(side, name): (usize, &String)| {
         let runs = of(taken, side);
-        let trials = slo.map_or_else(Vec::new, |slo| trials(slo, &runs));
+        let trials = slo.map_or_else(Vec::new, |slo| trials(slo, &runs, leaves_out_void));
         let mut candidate = Candidate::of(name, &valid(&runs, &trials), &of(limit, side));
         if let Some(slo) = slo {
             judge(&mut candidate, slo, &trials);
@@ -246,8 +248,13 @@ fn question(
     }
 }
 
-fn trials(slo: &Slo, runs: &[Glance]) -> Vec<Observation> {
-    runs.iter().map(|glance| Observation::of(slo, glance.run())).collect()
+/// What each run shows; with `--disturbed=count`, whatever the machine did to it.
+fn trials(slo: &Slo, runs: &[Glance], leaves_out_void: bool) -> Vec<Observation> {
+    let of = |glance: &Glance| match Observation::of(slo, glance.run()) {
+        observation if leaves_out_void => observation,
+        observation => observation.undisturbed(),
+    };
+    runs.iter().map(of).collect()
 }
 
 /// The runs that count, as the target is judged: one figure has one value in a report. All of them where
