@@ -1,18 +1,18 @@
 //! From a plan to running workers and back to one measurement.
 
 use std::io;
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::mpsc::{self, Sender};
-use std::thread;
+use std::sync::mpsc::{self, Sender, SyncSender};
+use std::thread::{self, Scope};
 use std::time::{Duration, Instant, SystemTime};
 
 use engine::{Address, TlsContext};
-use measure::{ByConnection, Measurement, TallyShape};
+use measure::{ByConnection, Measurement, Tally};
 use workload::Plan;
 
-use crate::collect::{Collector, Observer};
+use crate::collect::{Collector, Message, Observer};
 use crate::concrete;
 use crate::destination::{Destination, EndOfFollowing, Resolver};
 use crate::engines::{self, Choice};
@@ -81,6 +81,26 @@ pub enum Start<'r> {
     Released(&'r Barrier),
 }
 
+impl<'r> Job<'r> {
+    /// The cluster that it runs against, if it is one.
+    fn cluster(&self) -> Option<ClusterJob<'r>> {
+        match self.several {
+            Some(Several::Cluster(cluster)) => Some(cluster),
+            _ => None,
+        }
+    }
+}
+
+impl<'r> Start<'r> {
+    fn opens(self, origin: Instant) -> Opens<'r> {
+        match self {
+            Start::Ready => Opens::AtOnce,
+            Start::At(instant) => Opens::At(on_clock(instant, origin)),
+            Start::Released(barrier) => Opens::Released(barrier, origin),
+        }
+    }
+}
+
 /// Carries out a plan. Blocks until it has ended; `observer` is told of each interval.
 ///
 /// A run that the server ends, by an error or by going away, is not an error here: what was
@@ -115,130 +135,174 @@ fn carry_out(
     if let Some(rate) = job.rate {
         rate.counts_from(origin);
     }
-    // A worker without a connection would have nothing to do.
-    let connections = plan.own_connections();
-    let workers = u32::from(plan.load.concurrency.workers).min(connections) as u16;
-    let shape = tally_shape(plan);
-    let tallies: Arc<[u32]> = plan.different_commands().of.into();
+    let connections = Connections::new(job);
+    let workers = connections.workers;
     let (full, messages) = mpsc::sync_channel(AHEAD_MAX * usize::from(workers));
-    let (empties, recorders): (Vec<_>, Vec<_>) = (0..workers)
-        .map(|worker| {
-            let (empty, ready) = mpsc::channel();
-            prepare(&empty, &shape);
-            let tallies = Arc::clone(&tallies);
-            let mut recorder = Recorder::new(worker, shape, tallies, full.clone(), ready);
-            if plan.peer.by_connection {
-                let own = share(connections, worker, workers) as usize;
-                let by_command = plan.operations().is_some();
-                let seconds = seconds_by_connection(plan);
-                let by = ByConnection::new(own, shape.commands, by_command, seconds);
-                recorder.keep_connections(by);
-            }
-            if let Some(log) = empty_log(plan, workers) {
-                recorder.keep_log(log);
-            }
-            (empty, recorder)
-        })
-        .unzip();
-    let mut collector = Collector::new(shape, empties, choice.name());
-    let opens = match job.start {
-        Start::Ready => Opens::AtOnce,
-        Start::At(instant) => Opens::At(on_clock(instant, origin)),
-        Start::Released(barrier) => Opens::Released(barrier, origin),
-    };
-    let gate = Gate::new(workers, opens, job.interrupted);
+    let (empties, recorders) = recorders(plan, &connections, &full);
+    let mut collector = Collector::new(tally_shape(plan), empties, choice.name());
+    let gate = Gate::new(workers, job.start.opens(origin), job.interrupted);
     let budget = plan.budget();
     let warmup = budget.for_warmup();
     let inserts = plan.inserts().map(Arc::new);
-    let origins = Origins::new(&plan.target, connections, job.local_ports.clone());
-    let cluster = match job.several {
-        Some(Several::Cluster(cluster)) => Some(cluster),
-        _ => None,
-    };
-    let watch = cluster.map(|cluster| TopologyWatch::new(cluster.topology));
-    // A worker has a connection to each of several servers at least, and on a cluster room for nodes to
-    // come.
-    // Where connections are clients, each has one to every node, and some to nodes to come.
-    let per_client = match job.several {
-        Some(Several::Cluster(cluster)) if plan.target.has_clients() => {
-            cluster.topology.nodes.len() as u32 + NODES_TO_COME_PER_CLIENT
-        }
-        _ => 1,
-    };
-    let room = match job.several {
-        None | Some(Several::Pool(_)) => 0,
-        Some(Several::Cluster(cluster)) => cluster.topology.nodes.len() as u32 + NODES_TO_COME,
-        Some(Several::Ring(ring)) => ring.servers.len() as u32,
-    };
+    let origins = Origins::new(&plan.target, connections.total, job.local_ports.clone());
+    let watch = job.cluster().map(|cluster| TopologyWatch::new(cluster.topology));
     let destination = Destination::new(job.address, job.resolver.is_some());
     thread::scope(|scope| -> io::Result<()> {
         // However this ends: the scope waits for every thread that began.
         let _end = EndOfFollowing(&destination);
         let _stop = watch.as_ref().map(StopWatch);
-        if let Some(resolver) = job.resolver {
-            let follow = || destination.follow(resolver);
-            thread::Builder::new().name("resolver".to_owned()).spawn_scoped(scope, follow)?;
-        }
-        if let (Some(cluster), Some(watch)) = (cluster, &watch) {
-            let look = move || watch.run(cluster.refresh);
-            thread::Builder::new().name("cluster-watch".to_owned()).spawn_scoped(scope, look)?;
-        }
+        follow(scope, job, &destination, watch.as_ref())?;
         let cpus = thread::available_parallelism().map_or(1, usize::from);
         let may_spin = cpus > usize::from(workers);
         for (worker, recorder) in (0..).zip(recorders) {
-            let own = share(connections, worker, workers);
-            let first = (0..worker).map(|before| share(connections, before, workers)).sum();
+            let own = connections.of(worker);
+            let count = own.end - own.start;
             let context = WorkerContext {
                 plan,
                 destination: &destination,
                 gate: &gate,
                 worker,
                 workers,
-                connections: own,
-                connections_max: own * per_client + room,
-                first_connection: first,
+                connections: count,
+                connections_max: count * connections.per_client + connections.room,
+                first_connection: own.start,
                 origins: &origins,
-                stream: budget.stream(first..first + own),
-                warmup: warmup.stream(first..first + own),
+                stream: budget.stream(own.clone()),
+                warmup: warmup.stream(own),
                 inserts: inserts.clone(),
                 rate: job.rate,
                 may_spin,
             };
-            let full = full.clone();
             let servers = (job.several, watch.as_ref());
-            let started = thread::Builder::new().name(format!("worker-{worker}")).spawn_scoped(
-                scope,
-                move || {
-                    if let Err(error) = pin(&plan.load.concurrency.cpus, worker) {
-                        context.gate.fail(Fatal(error));
-                    }
-                    let messages = work(context, recorder, servers);
-                    // Nobody listens any more only if the collector is gone, and the run with it.
-                    for message in messages {
-                        let _ = full.send(message);
-                    }
-                },
-            );
-            if let Err(error) = started {
-                gate.fail(Fatal(format!("starting a thread: {error}")));
-                return Err(error);
-            }
+            start_worker(scope, context, full.clone(), move |context| {
+                work(context, recorder, servers)
+            })
+            .inspect_err(|error| gate.fail(Fatal(format!("starting a thread: {error}"))))?;
         }
         drop(full);
         collector.collect(&messages, observer);
         Ok(())
     })?;
-    let kept = job.rate.map(LiveRate::plan);
+    let changed = job.rate.map(LiveRate::plan);
     let tenures = watch.as_ref().map(TopologyWatch::tenures).unwrap_or_default();
-    let kept = kept.as_ref().unwrap_or(plan);
-    let mut measurement = measurement(kept, collector, &gate, origin, &tenures);
+    let carried_out = changed.as_ref().unwrap_or(plan);
+    let mut measurement = measurement(carried_out, collector, &gate, origin, &tenures);
     if let Some(watch) = watch {
-        let index = |name: &String| measurement.nodes.iter().position(|node| node.name == *name);
-        for outage in &mut measurement.outages {
-            outage.node = watch.name(outage.node).as_ref().and_then(index).unwrap_or(0) as u16;
-        }
+        number_outages(&mut measurement, &watch);
     }
     Ok(measurement)
+}
+
+/// The connections of a run, and how workers share them.
+struct Connections {
+    workers: u16,
+    total: u32,
+    /// Connections of each of those: where they are clients of a cluster, one to every node, and some to
+    /// nodes to come.
+    per_client: u32,
+    /// Connections of a worker beyond its share: one to each of several servers, and on a cluster some to
+    /// nodes to come.
+    room: u32,
+}
+
+impl Connections {
+    fn new(job: &Job<'_>) -> Self {
+        let total = job.plan.own_connections();
+        let nodes = |cluster: ClusterJob<'_>| cluster.topology.nodes.len() as u32;
+        let per_client = match job.several {
+            Some(Several::Cluster(cluster)) if job.plan.target.has_clients() => {
+                nodes(cluster) + NODES_TO_COME_PER_CLIENT
+            }
+            _ => 1,
+        };
+        let room = match job.several {
+            None | Some(Several::Pool(_)) => 0,
+            Some(Several::Cluster(cluster)) => nodes(cluster) + NODES_TO_COME,
+            Some(Several::Ring(ring)) => ring.servers.len() as u32,
+        };
+        // A worker without a connection would have nothing to do.
+        let workers = u32::from(job.plan.load.concurrency.workers).min(total) as u16;
+        Self { workers, total, per_client, room }
+    }
+
+    /// Those of a worker, by their numbers in the run.
+    fn of(&self, worker: u16) -> Range<u32> {
+        let own = |worker| share(self.total, worker, self.workers);
+        let first = (0..worker).map(own).sum();
+        first..first + own(worker)
+    }
+}
+
+/// What each worker records with, and where it gets empty tallies from.
+fn recorders(
+    plan: &Plan,
+    connections: &Connections,
+    full: &SyncSender<Message>,
+) -> (Vec<Sender<Tally>>, Vec<Recorder>) {
+    let shape = tally_shape(plan);
+    let tallies: Arc<[u32]> = plan.different_commands().of.into();
+    let recorder = |worker| {
+        let (empty, ready) = mpsc::channel();
+        // The first full tally is exchanged for one that was made before load runs.
+        let _ = empty.send(Tally::new(&shape));
+        let tallies = Arc::clone(&tallies);
+        let mut recorder = Recorder::new(worker, shape, tallies, full.clone(), ready);
+        if plan.peer.by_connection {
+            let own = connections.of(worker).len();
+            let by_command = plan.operations().is_some();
+            let seconds = seconds_by_connection(plan);
+            let by = ByConnection::new(own, shape.commands, by_command, seconds);
+            recorder.keep_connections(by);
+        }
+        if let Some(log) = empty_log(plan, connections.workers) {
+            recorder.keep_log(log);
+        }
+        (empty, recorder)
+    };
+    (0..connections.workers).map(recorder).unzip()
+}
+
+/// Starts the threads that find out where the servers are while load runs, if any are needed.
+fn follow<'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    job: &Job<'scope>,
+    destination: &'scope Destination,
+    watch: Option<&'scope TopologyWatch>,
+) -> io::Result<()> {
+    if let Some(resolver) = job.resolver {
+        let follow = || destination.follow(resolver);
+        thread::Builder::new().name("resolver".to_owned()).spawn_scoped(scope, follow)?;
+    }
+    if let (Some(cluster), Some(watch)) = (job.cluster(), watch) {
+        let look = move || watch.run(cluster.refresh);
+        thread::Builder::new().name("cluster-watch".to_owned()).spawn_scoped(scope, look)?;
+    }
+    Ok(())
+}
+
+fn start_worker<'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    context: WorkerContext<'scope>,
+    full: SyncSender<Message>,
+    work: impl FnOnce(WorkerContext<'scope>) -> Vec<Message> + Send + 'scope,
+) -> io::Result<()> {
+    let thread = thread::Builder::new().name(format!("worker-{}", context.worker));
+    let started = thread.spawn_scoped(scope, move || {
+        if let Err(error) = pin(&context.plan.load.concurrency.cpus, context.worker) {
+            context.gate.fail(Fatal(error));
+        }
+        // Nobody listens any more only if the collector is gone, and the run with it.
+        work(context).into_iter().for_each(|message| drop(full.send(message)));
+    });
+    started.map(drop)
+}
+
+/// Numbers the nodes of outages as the measurement does.
+fn number_outages(measurement: &mut Measurement, watch: &TopologyWatch) {
+    let index = |name: &String| measurement.nodes.iter().position(|node| node.name == *name);
+    for outage in &mut measurement.outages {
+        outage.node = watch.name(outage.node).as_ref().and_then(index).unwrap_or(0) as u16;
+    }
 }
 
 /// An instant of the wall clock on the clock of the engines, which began at `origin`; below 0 of one
@@ -250,11 +314,6 @@ fn on_clock(instant: SystemTime, origin: Instant) -> i64 {
         Ok(ahead) => now_ns.saturating_add(ns(ahead)),
         Err(behind) => now_ns.saturating_sub(ns(behind.duration())),
     }
-}
-
-/// A tally to exchange the first full one for, made before load runs.
-fn prepare(empty: &Sender<measure::Tally>, shape: &TallyShape) {
-    let _ = empty.send(measure::Tally::new(shape));
 }
 
 /// Worker `worker`'s share of `total`; the shares of all sum to it and differ by one at most.
