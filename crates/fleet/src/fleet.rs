@@ -8,10 +8,10 @@ use report::client_called;
 use runner::Observer;
 use workload::Plan;
 
-use crate::launcher::{self, Event, Heard, Launcher};
-use crate::line::{Hello, Said, Told};
+use crate::launcher::{self, Event, Launcher, Received};
+use crate::line::{FromClient, Hello, ToClient};
 use crate::round::Round;
-use crate::{Broken, Gathered, On, Unfit, roster};
+use crate::{Broken, FleetResult, On, Unfit, roster};
 
 /// How long a client may take to say who it is: a login may ask for a word first.
 const HELLO: Duration = Duration::from_secs(120);
@@ -75,7 +75,7 @@ impl Client {
 
 /// What there is to know next.
 pub(crate) enum News {
-    Said(Box<Said>),
+    FromClient(Box<FromClient>),
     Lost,
 }
 
@@ -117,8 +117,8 @@ impl Fleet {
                 let limit = HELLO.as_secs();
                 return Err(fault(self, format!("no message from {silent} within {limit} s")));
             }
-            if let Some((client, _, News::Said(said))) = self.hear(LOOK, false)
-                && let Said::Hello(hello) = *said
+            if let Some((client, _, News::FromClient(said))) = self.hear(LOOK, false)
+                && let FromClient::Hello(hello) = *said
             {
                 self.clients[client].hello = Some(*hello);
             }
@@ -165,7 +165,7 @@ impl Fleet {
         interrupted: &AtomicBool,
         observer: &mut dyn Observer,
         started: &mut dyn FnMut(Instant),
-    ) -> Result<Gathered, Broken> {
+    ) -> Result<FleetResult, Broken> {
         Round::begin(self, plan, interrupted, observer, started)?.carry_out()
     }
 
@@ -181,14 +181,14 @@ impl Fleet {
             return Some((client, Instant::now(), News::Lost));
         }
         match self.events.recv_timeout(patience.min(LOOK)) {
-            Ok(Event { client: Some(client), at, what: Heard::Line(line) }) => {
+            Ok(Event { client: Some(client), at, what: Received::Line(line) }) => {
                 if self.clients[client].lost.is_some() {
                     return None;
                 }
                 self.clients[client].heard();
                 match serde_json::from_slice(line.as_bytes()) {
-                    Ok(Said::Alive(_)) => None,
-                    Ok(said) => Some((client, at, News::Said(Box::new(said)))),
+                    Ok(FromClient::Alive(_)) => None,
+                    Ok(said) => Some((client, at, News::FromClient(Box::new(said)))),
                     Err(error) => {
                         let said: String = line.chars().take(80).collect();
                         let why = format!(
@@ -200,13 +200,13 @@ impl Fleet {
                     }
                 }
             }
-            Ok(Event { client: Some(client), at, what: Heard::Lost(why) }) => {
+            Ok(Event { client: Some(client), at, what: Received::Lost(why) }) => {
                 self.clients[client].lost.is_none().then(|| {
                     self.lose(client, why);
                     (client, at, News::Lost)
                 })
             }
-            Ok(Event { client: None, at, what: Heard::Lost(why) }) => {
+            Ok(Event { client: None, at, what: Received::Lost(why) }) => {
                 let mut alive = (0..self.clients.len()).filter(|c| self.clients[*c].lost.is_none());
                 let first = alive.next()?;
                 let rest: Vec<usize> = alive.collect();
@@ -240,7 +240,7 @@ impl Fleet {
     }
 
     /// Sends a message to a client. If that fails, the launcher reports the client as lost.
-    pub(crate) fn tell(&mut self, client: usize, told: &Told) {
+    pub(crate) fn tell(&mut self, client: usize, told: &ToClient) {
         if self.clients[client].lost.is_some() {
             return;
         }
@@ -264,9 +264,9 @@ mod tests {
     use super::*;
 
     /// A launcher whose clients say what a test has them say.
-    struct Said;
+    struct Silent;
 
-    impl Launcher for Said {
+    impl Launcher for Silent {
         fn names(&self) -> Vec<String> {
             vec![String::new(); 2]
         }
@@ -283,7 +283,7 @@ mod tests {
         let epoch = Instant::now();
         let clients = (0..2).map(|index| Client::new(index, 2, String::new())).collect();
         let fleet = Fleet {
-            launcher: Box::new(Said),
+            launcher: Box::new(Silent),
             events,
             clients,
             on_loss: OnLoss::Stop,
@@ -299,7 +299,7 @@ mod tests {
     fn a_silent_client_is_noticed_though_others_speak_all_the_time() {
         let (says, mut fleet) = fleet();
         for looks in 0.. {
-            let what = Heard::Line("{\"alive\":1}".to_owned());
+            let what = Received::Line("{\"alive\":1}".to_owned());
             says.send(Event { client: Some(0), at: Instant::now(), what }).unwrap();
             // Time passes between two looks, and each finds a line.
             fleet.looked = Instant::now().checked_sub(Duration::from_millis(50)).unwrap();
@@ -309,7 +309,7 @@ mod tests {
                     assert!(client == 1 && looks > 50, "{client} after {looks}");
                     break;
                 }
-                Some((_, _, News::Said(_))) => panic!("a sign of life is no news"),
+                Some((_, _, News::FromClient(_))) => panic!("a sign of life is no news"),
             }
         }
         assert_eq!(fleet.clients[1].lost.as_deref(), Some("no message for 10 s"));

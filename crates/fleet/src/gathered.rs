@@ -16,7 +16,7 @@ use crate::{Broken, OnLoss};
 
 /// What several clients saw, added up.
 #[derive(Debug)]
-pub struct Gathered {
+pub struct FleetResult {
     /// As a single client that sent everything would have seen it.
     pub measurement: Measurement,
     /// Worker threads of all.
@@ -35,7 +35,7 @@ pub struct Gathered {
     pub lost: bool,
 }
 
-impl Gathered {
+impl FleetResult {
     pub(crate) fn of(round: Round<'_>) -> Result<Self, Broken> {
         let Round { fleet, shares, parts, start, .. } = round;
         let Some(whole) = shares.first().cloned() else {

@@ -20,7 +20,7 @@ mod round;
 mod seconds;
 
 pub use fleet::{Fleet, OnLoss};
-pub use gathered::Gathered;
+pub use gathered::FleetResult;
 pub use on::On;
 
 use thiserror::Error;

@@ -17,14 +17,14 @@ pub const LINE_BYTES_MAX: usize = 1 << 30;
 /// A message to a client.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Told {
+pub enum ToClient {
     /// Open the connections of this share and say when they stand.
     Plan(Box<Plan>),
     /// Say what time it is, with this number.
     Clock(u64),
     /// Begin at this time of your own clock.
     Start {
-        /// Nanoseconds on the clock that [`Said::Clock`] tells.
+        /// Nanoseconds on the clock that [`FromClient::Clock`] tells.
         monotonic_ns: u64,
     },
     /// Stop, say what there is, and wait for another plan.
@@ -34,7 +34,7 @@ pub enum Told {
 /// What a client says.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Said {
+pub enum FromClient {
     /// The first line: who it is.
     Hello(Box<Hello>),
     /// Once a second, whatever else it does: seconds since its start.
@@ -133,7 +133,7 @@ impl From<Standing> for Gauges {
     }
 }
 
-impl Told {
+impl ToClient {
     /// The line, with its end. A plan is written in full: it is for the client's pipe only.
     ///
     /// # Errors
@@ -143,7 +143,7 @@ impl Told {
     }
 }
 
-impl Said {
+impl FromClient {
     /// The line, with its end.
     ///
     /// # Errors
@@ -159,15 +159,15 @@ mod tests {
 
     #[test]
     fn lines_are_as_the_documents_have_them() {
-        let told = |told: Told| told.to_line().unwrap();
-        assert_eq!(told(Told::Clock(7)), "{\"clock\":7}\n");
-        assert_eq!(told(Told::Start { monotonic_ns: 9 }), "{\"start\":{\"monotonic_ns\":9}}\n");
-        assert_eq!(told(Told::Stop("why".into())), "{\"stop\":\"why\"}\n");
-        let said = |said: Said| said.to_line().unwrap();
-        assert_eq!(said(Said::Alive(3)), "{\"alive\":3}\n");
-        assert_eq!(said(Said::Ready { connections: 5 }), "{\"ready\":{\"connections\":5}}\n");
-        assert_eq!(said(Said::Stopped("SIGTERM".into())), "{\"stopped\":\"SIGTERM\"}\n");
-        let clock = said(Said::Clock { number: 7, monotonic_ns: 8 });
+        let told = |told: ToClient| told.to_line().unwrap();
+        assert_eq!(told(ToClient::Clock(7)), "{\"clock\":7}\n");
+        assert_eq!(told(ToClient::Start { monotonic_ns: 9 }), "{\"start\":{\"monotonic_ns\":9}}\n");
+        assert_eq!(told(ToClient::Stop("why".into())), "{\"stop\":\"why\"}\n");
+        let said = |said: FromClient| said.to_line().unwrap();
+        assert_eq!(said(FromClient::Alive(3)), "{\"alive\":3}\n");
+        assert_eq!(said(FromClient::Ready { connections: 5 }), "{\"ready\":{\"connections\":5}}\n");
+        assert_eq!(said(FromClient::Stopped("SIGTERM".into())), "{\"stopped\":\"SIGTERM\"}\n");
+        let clock = said(FromClient::Clock { number: 7, monotonic_ns: 8 });
         assert_eq!(clock, "{\"clock\":{\"number\":7,\"monotonic_ns\":8}}\n");
     }
 }

@@ -14,10 +14,10 @@ use workload::{Endpoint, Plan, PlanParts, Shard};
 
 use crate::clock::{Offset, Ping};
 use crate::fleet::{Fleet, News, OnLoss, SILENT};
-use crate::line::{Said, Told};
+use crate::line::{FromClient, ToClient};
 use crate::partial::Partial;
 use crate::seconds::Seconds;
-use crate::{Broken, Gathered};
+use crate::{Broken, FleetResult};
 
 /// Questions of the time that each client is asked.
 const PINGS: usize = 16;
@@ -112,7 +112,7 @@ impl<'f> Round<'f> {
         let shares: Result<Vec<Plan>, String> = (0..of as usize).map(share).collect();
         let shares = shares.map_err(Broken)?;
         for (client, share) in shares.iter().enumerate() {
-            fleet.tell(client, &Told::Plan(Box::new(share.clone())));
+            fleet.tell(client, &ToClient::Plan(Box::new(share.clone())));
         }
         let parts = shares.iter().map(|_| Part::default()).collect();
         let seconds = Seconds::new(shares.len());
@@ -132,7 +132,7 @@ impl<'f> Round<'f> {
     }
 
     /// Goes through it.
-    pub(crate) fn carry_out(mut self) -> Result<Gathered, Broken> {
+    pub(crate) fn carry_out(mut self) -> Result<FleetResult, Broken> {
         while !self.parts.iter().all(Part::is_over) {
             self.listen(LOOK);
             let ready = self.parts.iter().all(|part| part.ready);
@@ -149,7 +149,7 @@ impl<'f> Round<'f> {
                 part.offset_after = Offset::of(&part.pings);
             }
         }
-        Gathered::of(self)
+        FleetResult::of(self)
     }
 
     /// Why there is nothing to gather, if that is so.
@@ -174,7 +174,7 @@ impl<'f> Round<'f> {
         if self.interrupted.load(Ordering::Relaxed) {
             self.stop("interrupted");
         }
-        if let Some((client, at, News::Said(said))) = self.fleet.hear(patience, true)
+        if let Some((client, at, News::FromClient(said))) = self.fleet.hear(patience, true)
             && client < self.parts.len()
         {
             self.take(client, at, *said);
@@ -241,26 +241,26 @@ impl<'f> Round<'f> {
         }
     }
 
-    fn take(&mut self, client: usize, at: Instant, said: Said) {
+    fn take(&mut self, client: usize, at: Instant, said: FromClient) {
         let part = &mut self.parts[client];
-        if matches!(said, Said::Tick(_) | Said::Begun { .. }) {
+        if matches!(said, FromClient::Tick(_) | FromClient::Begun { .. }) {
             part.quiet = Duration::ZERO;
         }
         match said {
-            Said::Ready { .. } => part.ready = true,
-            Said::Clock { number, monotonic_ns } => {
+            FromClient::Ready { .. } => part.ready = true,
+            FromClient::Clock { number, monotonic_ns } => {
                 if let Some(sent_ns) = part.asked.remove(&number) {
                     let received_ns = self.fleet.on_clock(at);
                     part.pings.push(Ping { sent_ns, theirs_ns: monotonic_ns, received_ns });
                 }
             }
-            Said::Begun { monotonic_ns } => part.begun_ns = Some(monotonic_ns),
+            FromClient::Begun { monotonic_ns } => part.begun_ns = Some(monotonic_ns),
             // A client that the coordinator stops too, as it does at the end of a job, is not lost.
-            Said::Stopped(signal) => {
+            FromClient::Stopped(signal) => {
                 let ours = self.stopping.is_some() || self.interrupted.load(Ordering::Relaxed);
                 part.stopped = Some(signal).filter(|_| !ours);
             }
-            Said::Tick(tick) => match part.partial.add(&self.shares[client], &tick) {
+            FromClient::Tick(tick) => match part.partial.add(&self.shares[client], &tick) {
                 Ok(tally) => self.seconds.add(client, &tick, tally, self.observer),
                 Err(error) => self.fleet.lose(
                     client,
@@ -270,7 +270,7 @@ impl<'f> Round<'f> {
                     ),
                 ),
             },
-            Said::Run(record) => match record.load() {
+            FromClient::Run(record) => match record.load() {
                 Ok(loaded) if loaded.runs.len() == 1 => {
                     let measurement = &loaded.runs[0].measurement;
                     let (ending, elapsed_ns) = (measurement.ending.clone(), measurement.elapsed_ns);
@@ -307,12 +307,12 @@ impl<'f> Round<'f> {
                     ),
                 ),
             },
-            Said::Failed(why) => {
+            FromClient::Failed(why) => {
                 part.failed = Some(why);
                 let called = self.fleet.clients[client].called.clone();
                 self.stop(&format!("{called} failed"));
             }
-            Said::Hello(_) | Said::Alive(_) => {}
+            FromClient::Hello(_) | FromClient::Alive(_) => {}
         }
     }
 
@@ -338,7 +338,7 @@ impl<'f> Round<'f> {
         self.stopping = Some(Instant::now());
         for client in 0..self.parts.len() {
             if !self.parts[client].is_over() {
-                self.fleet.tell(client, &Told::Stop(why.to_owned()));
+                self.fleet.tell(client, &ToClient::Stop(why.to_owned()));
             }
         }
     }
@@ -372,7 +372,7 @@ impl<'f> Round<'f> {
                 continue;
             }
             let monotonic_ns = offset.theirs_ns(start_ns);
-            self.fleet.tell(client, &Told::Start { monotonic_ns });
+            self.fleet.tell(client, &ToClient::Start { monotonic_ns });
         }
         // Not up to the start: what begins then is not to be disturbed.
         self.look_at_clocks(PINGS, Instant::now() + lead / 2, false);
@@ -392,7 +392,7 @@ impl<'f> Round<'f> {
                     self.pinged += 1;
                     let sent_ns = self.fleet.on_clock(Instant::now());
                     self.parts[*client].asked.insert(self.pinged, sent_ns);
-                    self.fleet.tell(*client, &Told::Clock(self.pinged));
+                    self.fleet.tell(*client, &ToClient::Clock(self.pinged));
                 }
                 let any = |round: &Self, waits: fn(&Part) -> bool| {
                     let alive = |c: usize| round.fleet.clients[c].lost.is_none();

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Instant, SystemTime};
 
 use anyhow::{Context, Result};
-use fleet::{Fleet, Gathered};
+use fleet::{Fleet, FleetResult};
 use host::{HostFacts, Questions, Watched};
 use job::ClientFleet;
 use measure::Measurement;
@@ -372,9 +372,16 @@ impl<'r> Rig<'r> {
     }
 
     /// The run of all clients together.
-    fn whole(&self, plan: &Plan, gathered: Gathered, probed: bool, ours: Watched) -> Result<Run> {
+    fn whole(
+        &self,
+        plan: &Plan,
+        gathered: FleetResult,
+        probed: bool,
+        ours: Watched,
+    ) -> Result<Run> {
         let watched = gathered.watched_with(ours);
-        let Gathered { measurement, workers, clients, hosts, here, warnings, lost, .. } = gathered;
+        let FleetResult { measurement, workers, clients, hosts, here, warnings, lost, .. } =
+            gathered;
         let mut parts: PlanParts = (**plan).clone();
         parts.load.concurrency.workers = workers;
         parts.load.concurrency.multi_thread |= workers > 1;

@@ -9,7 +9,7 @@ use host::{
     Listen, Login, NodeFacts, ProbeError, Probed, Questions, ServerFacts, Spawn, SpawnKind,
     SpawnedServer, Subject, Watch,
 };
-use runner::{ClusterJob, RingJob, RingServer, Several};
+use runner::{ClusterJob, RingJob, RingServer, ServerSet};
 use wire::cluster::{Role, Topology};
 use workload::{
     ClusterOptions, Credentials, Endpoint, Plan, PlanParts, ProtocolKind, ReadFrom, Target,
@@ -291,13 +291,13 @@ impl Server {
     pub(crate) fn with_several<T>(
         &self,
         plan: &Plan,
-        run: impl FnOnce(Option<Several<'_>>) -> Result<T>,
+        run: impl FnOnce(Option<ServerSet<'_>>) -> Result<T>,
     ) -> Result<T> {
         if let Some((_, hash)) = plan.target.ring() {
-            return run(Some(Several::Ring(RingJob { servers: &self.named, hash })));
+            return run(Some(ServerSet::Ring(RingJob { servers: &self.named, hash })));
         }
         if !self.named.is_empty() {
-            return run(Some(Several::Pool(&self.addresses())));
+            return run(Some(ServerSet::Pool(&self.addresses())));
         }
         let Some(topology) = &self.cluster else { return run(None) };
         let login = login(&plan.target, self.tls.as_ref());
@@ -308,7 +308,7 @@ impl Server {
             false => None,
         };
         let job = ClusterJob { topology, routings: &routings, refresh: &refresh };
-        run(Some(Several::Cluster(job)))
+        run(Some(ServerSet::Cluster(job)))
     }
 
     /// Nodes that get load, where the target is several; otherwise 1.

@@ -18,7 +18,7 @@ use workload::ProtocolKind;
 use crate::Fatal;
 use crate::collect::Message;
 use crate::engines::Choice;
-use crate::launch::Several;
+use crate::launch::ServerSet;
 use crate::recorder::Recorder;
 use crate::route::cluster::TopologyWatch;
 use crate::route::{Cluster, Direct, Ring, Route};
@@ -26,7 +26,7 @@ use crate::thread_clocks::ThreadClocks;
 use crate::worker::{Worker, WorkerContext};
 
 /// The servers of a run, where they are several, and who watches the topology of a cluster.
-pub(crate) type Servers<'w> = (Option<Several<'w>>, Option<&'w TopologyWatch>);
+pub(crate) type Servers<'w> = (Option<ServerSet<'w>>, Option<&'w TopologyWatch>);
 
 /// Carries out the share of one worker on the thread that calls it. Returns its last words.
 pub(crate) type Work<'r> =
@@ -88,17 +88,17 @@ fn by_route<'w, E: Engine, P: Protocol>(
     (several, watch): Servers<'w>,
 ) -> Vec<Message> {
     match (several, watch) {
-        (Some(Several::Cluster(cluster)), Some(watch)) if P::CLUSTERS => {
+        (Some(ServerSet::Cluster(cluster)), Some(watch)) if P::CLUSTERS => {
             let route = Cluster::new::<P>(&context, &cluster, watch);
             work(Worker::<E, P, _>::new(engine, context, recorder, route))
         }
-        (Some(Several::Ring(ring)), _) if P::RINGS => {
+        (Some(ServerSet::Ring(ring)), _) if P::RINGS => {
             let route = Ring::new::<P>(&context, ring);
             work(Worker::<E, P, _>::new(engine, context, recorder, route))
         }
-        (None | Some(Several::Pool(_)), _) => {
+        (None | Some(ServerSet::Pool(_)), _) => {
             let pool = match several {
-                Some(Several::Pool(addresses)) => addresses,
+                Some(ServerSet::Pool(addresses)) => addresses,
                 _ => &[],
             };
             let route = Direct::new(&context, pool);

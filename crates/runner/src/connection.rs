@@ -3,9 +3,9 @@
 //! Owns no socket and reads no clock: bytes come from the engine, through the worker.
 
 use crate::request::Requests;
-use crate::worker::kept::Coming;
+use crate::worker::captures::PartialCapture;
+use crate::worker::cursor_scan::CursorScan;
 use crate::worker::verify::Comparison;
-use crate::worker::walk::Walk;
 
 /// One connection of a worker. `M` is what its route notes of requests, `C` of connections.
 #[derive(Debug)]
@@ -16,11 +16,11 @@ pub(crate) struct Connection<D, M, C> {
     /// How far the reply that is coming in has been compared with what it must be.
     pub(crate) comparison: Comparison,
     /// What of it is kept for later steps.
-    pub(crate) coming: Coming,
+    pub(crate) coming: PartialCapture,
     /// Of what the reply that is coming in has a place for, what is there, in a plan that asks.
     pub(crate) found: Vec<bool>,
     /// How far its walk has come, in a plan that has one.
-    pub(crate) walk: Walk,
+    pub(crate) walk: CursorScan,
     /// When it was asked for.
     pub(crate) asked_ns: u64,
     /// Requests that it was handed first since it was opened, of a mix operations.
@@ -61,9 +61,9 @@ impl<D: Default, M: Copy, C> Connection<D, M, C> {
             decoder: D::default(),
             requests: Requests::default(),
             comparison: Comparison::default(),
-            coming: Coming::default(),
+            coming: PartialCapture::default(),
             found: Vec::new(),
-            walk: Walk::default(),
+            walk: CursorScan::default(),
             asked_ns: 0,
             begun: 0,
             attempts: 0,
@@ -80,7 +80,7 @@ impl<D: Default, M: Copy, C> Connection<D, M, C> {
         self.state = State::Opening;
         self.decoder = D::default();
         self.comparison = Comparison::default();
-        self.coming = Coming::default();
+        self.coming = PartialCapture::default();
         self.found.clear();
         self.asked_ns = now_ns;
         self.begun = 0;

@@ -86,12 +86,12 @@ pub(crate) fn hint(text: &str) -> Option<&'static str> {
 }
 
 /// Whether a reply that answers no request is how a server turns a client away.
-pub(crate) fn is_farewell(reply: &Reply<'_>) -> bool {
+pub(crate) fn turns_away(reply: &Reply<'_>) -> bool {
     matches!(reply, Reply::Error(bytes) if is_passing(&text(bytes)))
 }
 
 /// What a reply means that answers no request.
-pub(crate) fn unasked(reply: &Reply<'_>) -> String {
+pub(crate) fn unexpected(reply: &Reply<'_>) -> String {
     match reply {
         Reply::Error(bytes) => error_reply(&text(bytes)),
         _ => "the server sent a reply to no request".to_owned(),

@@ -52,7 +52,7 @@ pub struct Job<'r> {
     /// When to start.
     pub start: Start<'r>,
     /// The servers, where they are several.
-    pub several: Option<Several<'r>>,
+    pub several: Option<ServerSet<'r>>,
     /// Its rate, where that may change on the way.
     pub rate: Option<&'r LiveRate>,
     /// Set by somebody who wants the run to end early.
@@ -61,7 +61,7 @@ pub struct Job<'r> {
 
 /// Several servers.
 #[derive(Debug, Clone, Copy)]
-pub enum Several<'r> {
+pub enum ServerSet<'r> {
     /// The nodes of a Redis Cluster, and what is known of it.
     Cluster(ClusterJob<'r>),
     /// Servers that know nothing of each other, of which each has some of the keys.
@@ -85,7 +85,7 @@ impl<'r> Job<'r> {
     /// The cluster that it runs against, if it is one.
     fn cluster(&self) -> Option<ClusterJob<'r>> {
         match self.several {
-            Some(Several::Cluster(cluster)) => Some(cluster),
+            Some(ServerSet::Cluster(cluster)) => Some(cluster),
             _ => None,
         }
     }
@@ -210,15 +210,15 @@ impl Connections {
         let total = job.plan.own_connections();
         let nodes = |cluster: ClusterJob<'_>| cluster.topology.nodes.len() as u32;
         let per_client = match job.several {
-            Some(Several::Cluster(cluster)) if job.plan.target.has_clients() => {
+            Some(ServerSet::Cluster(cluster)) if job.plan.target.has_clients() => {
                 nodes(cluster) + NODES_TO_COME_PER_CLIENT
             }
             _ => 1,
         };
         let room = match job.several {
-            None | Some(Several::Pool(_)) => 0,
-            Some(Several::Cluster(cluster)) => nodes(cluster) + NODES_TO_COME,
-            Some(Several::Ring(ring)) => ring.servers.len() as u32,
+            None | Some(ServerSet::Pool(_)) => 0,
+            Some(ServerSet::Cluster(cluster)) => nodes(cluster) + NODES_TO_COME,
+            Some(ServerSet::Ring(ring)) => ring.servers.len() as u32,
         };
         // A worker without a connection would have nothing to do.
         let workers = u32::from(job.plan.load.concurrency.workers).min(total) as u16;

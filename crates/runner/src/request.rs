@@ -273,10 +273,10 @@ impl<M: Copy> Requests<M> {
         overdue_ns: u64,
         withheld: u64,
         mut lost: impl FnMut(&Request<M>) -> u64,
-    ) -> Abandoned {
+    ) -> LostRequests {
         self.commands = 0;
         self.first_byte = (u64::MAX, 0);
-        let mut abandoned = Abandoned::default();
+        let mut abandoned = LostRequests::default();
         let mut withheld = withheld;
         for request in self.queue.drain(..) {
             let commands = lost(&request) + std::mem::take(&mut withheld);
@@ -295,14 +295,14 @@ impl<M: Copy> Requests<M> {
 
 /// Measured requests that will have no reply.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Abandoned {
+pub(crate) struct LostRequests {
     /// Their time was over.
     pub(crate) timed_out: u64,
     /// Their connection ended before it was.
     pub(crate) lost: u64,
 }
 
-impl Abandoned {
+impl LostRequests {
     /// All of them.
     pub(crate) fn total(self) -> u64 {
         self.timed_out + self.lost
@@ -370,9 +370,9 @@ mod tests {
         requests.push(request(20, 2));
         requests.push(request(30, 1));
         assert_eq!(requests.oldest_ns(), Some(10));
-        assert_eq!(requests.abandon(20, 0, left), Abandoned { timed_out: 2, lost: 1 });
+        assert_eq!(requests.abandon(20, 0, left), LostRequests { timed_out: 2, lost: 1 });
         assert_eq!((requests.commands(), requests.oldest_ns()), (0, None));
         requests.push(request(30, 1));
-        assert_eq!(requests.abandon(0, 2, left), Abandoned { timed_out: 0, lost: 3 });
+        assert_eq!(requests.abandon(0, 2, left), LostRequests { timed_out: 0, lost: 3 });
     }
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use engine::Address;
-use runner::{Job, Observer, RingJob, RingServer, Several, Snapshot, run};
+use runner::{Job, Observer, RingJob, RingServer, ServerSet, Snapshot, run};
 use workload::{
     Arg, CommandSpec, Concurrency, Content, Data, Endpoint, EngineKind, KeyDist, KeySpace, Load,
     Mix, Operation, Pace, Pick, Plan, PlanParts, ProtocolKind, Recording, RingHash, SizeBy, Step,
@@ -121,7 +121,7 @@ fn blocks(plan: &Plan, address: &Address) -> (u64, u64) {
             tls: None,
             local_ports: None,
             start: runner::Start::Ready,
-            several: plan.target.ring().map(|_| Several::Ring(ring)),
+            several: plan.target.ring().map(|_| ServerSet::Ring(ring)),
             interrupted: &interrupted,
         },
         &mut Nobody,

@@ -1,6 +1,6 @@
 //! The harness of the protocol seam's suite: decoding bytes that come in pieces.
 
-use crate::{Decode, Look, Reply};
+use crate::{Decode, Reply, ReplyVisitor};
 
 /// Decodes pieces as an engine would hand them over: what is not consumed comes again, and no more than
 /// `held_max` bytes of it. Each reply by `say`, with the mark that came with it, and whether a fault
@@ -33,7 +33,7 @@ pub(crate) fn decoded<'a, D: Decode + Default, S>(
 #[derive(Default)]
 struct Seen(Vec<String>);
 
-impl Look for Seen {
+impl ReplyVisitor for Seen {
     fn marked(&mut self, command: u32) {
         self.0.push(format!("of {command}"));
     }

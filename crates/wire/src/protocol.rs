@@ -117,7 +117,7 @@ pub trait Decode {
     ///
     /// # Errors
     /// The bytes are not of this protocol. The connection is of no more use.
-    fn decode_shown<'b, L: Look>(
+    fn decode_shown<'b, L: ReplyVisitor>(
         &'b mut self,
         input: &'b [u8],
         _look: &mut L,
@@ -133,7 +133,7 @@ pub trait Decode {
 }
 
 /// Whom the strings of a reply are shown to, in the order in which they stand in it.
-pub trait Look {
+pub trait ReplyVisitor {
     /// Whether it looks at all. If not, nothing that shows is compiled.
     const SEES: bool = true;
 
@@ -163,7 +163,7 @@ pub trait Look {
 /// Who does not look.
 pub(crate) struct Unseen;
 
-impl Look for Unseen {
+impl ReplyVisitor for Unseen {
     const SEES: bool = false;
 
     #[inline]

@@ -7,7 +7,7 @@ use std::time::Instant;
 use std::{env, io};
 
 use super::children::{self, Talking};
-use super::{Event, Heard, Launcher};
+use super::{Event, Launcher, Received};
 use crate::{On, Unfit};
 
 /// Its name.
@@ -59,10 +59,10 @@ impl Children {
             let (says, ends) = (events.clone(), events.clone());
             // Nobody listens any more only when all is over.
             let line = move |at, line| {
-                let _ = says.send(Event { client: Some(client), at, what: Heard::Line(line) });
+                let _ = says.send(Event { client: Some(client), at, what: Received::Line(line) });
             };
             let ended = move |ended: children::Ended| {
-                let what = Heard::Lost(why(&ended));
+                let what = Received::Lost(why(&ended));
                 let _ = ends.send(Event { client: Some(client), at: Instant::now(), what });
             };
             all.names.push(name);

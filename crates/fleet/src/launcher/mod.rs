@@ -26,12 +26,12 @@ pub(crate) struct Event {
     pub(crate) client: Option<usize>,
     /// When it was there.
     pub(crate) at: Instant,
-    pub(crate) what: Heard,
+    pub(crate) what: Received,
 }
 
 /// See [`Event`].
 #[derive(Debug)]
-pub(crate) enum Heard {
+pub(crate) enum Received {
     /// It said this.
     Line(String),
     /// It is gone, and why.

@@ -15,7 +15,7 @@ use std::{env, fs, io};
 use serde::{Deserialize, Serialize};
 
 use super::children::{self, Talking};
-use super::{Event, Heard, Launcher};
+use super::{Event, Launcher, Received};
 use crate::{On, Unfit};
 
 /// How long it may take to place clients: a cluster may have to grow for them.
@@ -32,7 +32,7 @@ enum Says {
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Told<'l> {
+enum ToProgram<'l> {
     To { to: usize, line: &'l str },
     Cut { cut: usize },
 }
@@ -80,13 +80,13 @@ pub(super) fn launch(on: &On, events: &Sender<Event>) -> Result<Box<dyn Launcher
                 count = names.len();
                 let _ = placed.send(Ok(names));
             }
-            Ok(Says::From { from, line }) if from < count => event(from, Heard::Line(line)),
-            Ok(Says::Lost { lost, why }) if lost < count => event(lost, Heard::Lost(why)),
+            Ok(Says::From { from, line }) if from < count => event(from, Received::Line(line)),
+            Ok(Says::Lost { lost, why }) if lost < count => event(lost, Received::Lost(why)),
             Ok(Says::Unfit { unfit }) => drop(placed.send(Err(unfit))),
             Ok(_) | Err(_) => {
                 let why = format!("it sent a line that is not part of the protocol: {text:.200}");
                 let _ = placed.send(Err(why.clone()));
-                (0..count).for_each(|client| event(client, Heard::Lost(why.clone())));
+                (0..count).for_each(|client| event(client, Received::Lost(why.clone())));
             }
         }
     };
@@ -94,7 +94,7 @@ pub(super) fn launch(on: &On, events: &Sender<Event>) -> Result<Box<dyn Launcher
     let ended = move |ended: children::Ended| {
         let why = format!("{name}: {}", ended.told());
         let _ = ended_early.send(Err(why.clone()));
-        let _ = ends.send(Event { client: None, at: Instant::now(), what: Heard::Lost(why) });
+        let _ = ends.send(Event { client: None, at: Instant::now(), what: Received::Lost(why) });
     };
     let talking = Talking::start(command, line, ended);
     let talking =
@@ -120,7 +120,7 @@ struct Program {
 }
 
 impl Program {
-    fn say(&mut self, told: &Told<'_>) -> io::Result<()> {
+    fn say(&mut self, told: &ToProgram<'_>) -> io::Result<()> {
         let talking = self.talking.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
         talking.tell(&(serde_json::to_string(told)? + "\n"))
     }
@@ -132,11 +132,11 @@ impl Launcher for Program {
     }
 
     fn tell(&mut self, client: usize, line: &str) -> io::Result<()> {
-        self.say(&Told::To { to: client, line: line.trim_end_matches('\n') })
+        self.say(&ToProgram::To { to: client, line: line.trim_end_matches('\n') })
     }
 
     fn cut(&mut self, client: usize) {
-        let _ = self.say(&Told::Cut { cut: client });
+        let _ = self.say(&ToProgram::Cut { cut: client });
     }
 }
 

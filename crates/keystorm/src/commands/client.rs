@@ -13,7 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
-use fleet::line::{Hello, LINE_BYTES_MAX, Said, Tick, Told};
+use fleet::line::{FromClient, Hello, LINE_BYTES_MAX, Tick, ToClient};
 use job::End;
 use measure::{Ending, Point, Tally};
 use report::{Growth, Record, Run};
@@ -39,12 +39,12 @@ pub(crate) fn client() -> Result<End> {
     let signal = signals::number().context("installing the Ctrl-C handler")?;
     let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
     let out = Out::default();
-    out.say(&Said::Hello(Box::new(Hello::of_this_process(env!("CARGO_PKG_VERSION")))));
+    out.say(&FromClient::Hello(Box::new(Hello::of_this_process(env!("CARGO_PKG_VERSION")))));
     let (alive, listening) = (out.clone(), out.clone());
     thread::Builder::new().name("alive".into()).spawn(move || {
         for seconds in 1.. {
             thread::sleep(Duration::from_nanos(EVERY_NS));
-            alive.say(&Said::Alive(seconds));
+            alive.say(&FromClient::Alive(seconds));
         }
     })?;
     let (shares, to_do) = channel();
@@ -53,7 +53,7 @@ pub(crate) fn client() -> Result<End> {
         let fault = listen(epoch, &listening, &shares, (&stop, &asked));
         stop.store(true, Ordering::Relaxed);
         if let Err(error) = fault {
-            listening.say(&Said::Failed(error.to_string()));
+            listening.say(&FromClient::Failed(error.to_string()));
         }
         // Without shares to come the program ends: only now that what was wrong has been said.
         drop(shares);
@@ -77,9 +77,10 @@ struct Out(Arc<Mutex<()>>);
 
 impl Out {
     /// A coordinator that is gone is noticed by the end of the input.
-    fn say(&self, said: &Said) {
+    fn say(&self, said: &FromClient) {
         let line = said.to_line().unwrap_or_else(|error| {
-            let failed = Said::Failed(format!("a message cannot be written as JSON: {error}"));
+            let failed =
+                FromClient::Failed(format!("a message cannot be written as JSON: {error}"));
             failed.to_line().unwrap_or_default()
         });
         let _whole = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -105,31 +106,32 @@ fn listen(
         }
         let told = serde_json::from_slice(&line);
         match told.map_err(|error| anyhow!("a line is not part of the protocol: {error}"))? {
-            Told::Clock(number) => {
+            ToClient::Clock(number) => {
                 let monotonic_ns = epoch.elapsed().as_nanos() as u64;
-                out.say(&Said::Clock { number, monotonic_ns });
+                out.say(&FromClient::Clock { number, monotonic_ns });
             }
-            Told::Plan(plan) => {
+            ToClient::Plan(plan) => {
                 interrupted.store(false, Ordering::Relaxed);
                 // A signal that came since is still to be heeded.
                 if signal.load(Ordering::Relaxed) != 0 {
                     interrupted.store(true, Ordering::Relaxed);
                 }
                 let (ready, connections) = (out.clone(), plan.own_connections());
-                let opens = Arc::new(Barrier::new(move || ready.say(&Said::Ready { connections })));
+                let opens =
+                    Arc::new(Barrier::new(move || ready.say(&FromClient::Ready { connections })));
                 barrier = Some(Arc::clone(&opens));
                 if shares.send(Share { plan: *plan, barrier: opens }).is_err() {
                     return Ok(());
                 }
             }
-            Told::Start { monotonic_ns } => {
+            ToClient::Start { monotonic_ns } => {
                 let start = epoch.checked_add(Duration::from_nanos(monotonic_ns));
                 if let Some((barrier, start)) = barrier.as_ref().zip(start) {
                     let begun = barrier.release(start).saturating_duration_since(epoch);
-                    out.say(&Said::Begun { monotonic_ns: begun.as_nanos() as u64 });
+                    out.say(&FromClient::Begun { monotonic_ns: begun.as_nanos() as u64 });
                 }
             }
-            Told::Stop(_) => interrupted.store(true, Ordering::Relaxed),
+            ToClient::Stop(_) => interrupted.store(true, Ordering::Relaxed),
         }
     }
 }
@@ -145,7 +147,7 @@ fn carry_out_all(
     let stopped = || match signal.load(Ordering::Relaxed) {
         0 => false,
         number => {
-            out.say(&Said::Stopped(signals::name(number)));
+            out.say(&FromClient::Stopped(signals::name(number)));
             true
         }
     };
@@ -157,8 +159,8 @@ fn carry_out_all(
             Err(RecvTimeoutError::Disconnected) => return,
         };
         let said = match carry_out(&share, &mut rig, out, interrupted) {
-            Ok(record) => Said::Run(Box::new(record)),
-            Err(error) => Said::Failed(report::escape(format!("{error:#}"))),
+            Ok(record) => FromClient::Run(Box::new(record)),
+            Err(error) => FromClient::Failed(report::escape(format!("{error:#}"))),
         };
         // Before the result, which it explains.
         let stopped = stopped();
@@ -216,7 +218,7 @@ impl Ticks<'_> {
         let Second { tally, points, span_ns, warming_up } = second;
         // A count beyond what can be written takes longer than a second.
         let Ok(growth) = Growth::of(self.plan, &tally, INTERVAL_NS, points) else { return };
-        self.out.say(&Said::Tick(Box::new(Tick {
+        self.out.say(&FromClient::Tick(Box::new(Tick {
             number: self.number,
             warming_up,
             elapsed_ns: snapshot.elapsed_ns,

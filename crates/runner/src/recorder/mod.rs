@@ -5,7 +5,7 @@
 //! collector; no tally is allocated unless the collector falls behind. What it has no room for waits in
 //! the [`Outbox`].
 
-mod beside;
+mod optional;
 mod outbox;
 mod silence;
 
@@ -20,11 +20,11 @@ use measure::{
     Stamps, Tally, TallyShape,
 };
 
-use self::beside::Beside;
+use self::optional::OptionalRecorders;
 use self::outbox::Outbox;
 use self::silence::Silence;
 use crate::collect::Message;
-use crate::request::{Abandoned, Answer, Answered, Progress, Request};
+use crate::request::{Answer, Answered, LostRequests, Progress, Request};
 use crate::{FailedRequest, FailedRequests, Gauges, INTERVAL_NS};
 
 /// Absences of a worker that are kept.
@@ -49,7 +49,7 @@ pub(crate) struct Recorder {
     /// The node that the current read is of.
     node: usize,
     /// What is kept beside the tally.
-    beside: Beside,
+    optional: OptionalRecorders,
     /// Of each node.
     silences: Vec<Silence>,
     /// When this worker did not run.
@@ -102,7 +102,7 @@ impl Recorder {
             slices: vec![Slices::default()],
             interval_from_ns: 0,
             node: 0,
-            beside: Beside::default(),
+            optional: OptionalRecorders::default(),
             silences: vec![Silence::since(0)],
             away: Vec::new(),
             usual_ns: 0,
@@ -125,12 +125,12 @@ impl Recorder {
 
     /// Keeps what each connection sees, too.
     pub(crate) fn keep_connections(&mut self, empty: ByConnection) {
-        self.beside.keep_connections(empty);
+        self.optional.keep_connections(empty);
     }
 
     /// Keeps a log, too.
     pub(crate) fn keep_log(&mut self, empty: OperationLog) {
-        self.beside.keep_log(empty);
+        self.optional.keep_log(empty);
     }
 
     /// Load starts, on the thread that calls.
@@ -162,7 +162,7 @@ impl Recorder {
     /// The replies that come next are of this connection.
     #[inline]
     pub(crate) fn of_connection(&mut self, conn: ConnId) {
-        self.beside.of_connection(conn);
+        self.optional.of_connection(conn);
     }
 
     /// Whether anything is asked of each node; to be said before an interval ends.
@@ -200,7 +200,7 @@ impl Recorder {
         self.phase = Phase::Measured { from_ns };
         self.interval = 0;
         self.delayed.iter_mut().for_each(Latency::clear);
-        self.beside.begin(from_ns);
+        self.optional.begin(from_ns);
         self.interval_from_ns = from_ns;
         self.interval_end_ns = from_ns + INTERVAL_NS;
         self.last_end_ns = from_ns;
@@ -261,7 +261,7 @@ impl Recorder {
     fn settled(&mut self, group: &Sample) {
         self.tally.record(group);
         self.silences[self.node].record(group, &mut self.delayed);
-        self.beside.settled(group);
+        self.optional.settled(group);
     }
 
     /// Adds one error reply, of that kind and text and so many bytes where they are counted.
@@ -283,7 +283,7 @@ impl Recorder {
                 apart.failed.record_n(intended_ns, sent_ns, now_ns, 1);
             }
             let stamps = Stamps { intended_ns, sent_ns, done_ns: now_ns };
-            self.beside.error(command, (kind == CORRUPT, bytes), &stamps);
+            self.optional.error(command, (kind == CORRUPT, bytes), &stamps);
             self.failed(&Failures { errors: 1, ..Failures::default() }, now_ns);
             self.last_end_ns = now_ns;
         }
@@ -303,8 +303,8 @@ impl Recorder {
     }
 
     /// Adds requests that will have no reply.
-    pub(crate) fn abandoned(&mut self, abandoned: Abandoned, now_ns: u64) {
-        let Abandoned { timed_out, lost } = abandoned;
+    pub(crate) fn abandoned(&mut self, abandoned: LostRequests, now_ns: u64) {
+        let LostRequests { timed_out, lost } = abandoned;
         if timed_out + lost > 0 {
             self.tally.connections.timed_out += timed_out;
             self.tally.connections.lost += lost;
@@ -328,14 +328,14 @@ impl Recorder {
             };
             tally.record(ended, intended_ns, sent_ns, now_ns);
             let stamps = Stamps { intended_ns, sent_ns, done_ns: now_ns };
-            self.beside.operation(progress.operation as usize, ended, &stamps);
+            self.optional.operation(progress.operation as usize, ended, &stamps);
         }
     }
 
     /// Adds a measured request that the last read sent on to another node, `for_once` or for good.
     pub(crate) fn redirected(&mut self, command: u32, for_once: bool, now_ns: u64) {
         let command = self.tallies[command as usize] as usize;
-        self.beside.redirected(command, for_once, now_ns);
+        self.optional.redirected(command, for_once, now_ns);
     }
 
     /// Adds bytes that were sent of a command, where they are counted by command.
@@ -344,7 +344,7 @@ impl Recorder {
         if measured {
             let command = self.tallies[command as usize] as usize;
             self.tally.commands[command].bytes_out += bytes as u64;
-            self.beside.put_together(command, bytes as u64);
+            self.optional.put_together(command, bytes as u64);
         }
     }
 
@@ -352,7 +352,7 @@ impl Recorder {
     #[inline]
     pub(crate) fn handed(&mut self, conn: ConnId, bytes: usize, sent_ns: u64) {
         self.tally.connections.bytes_out += bytes as u64;
-        self.beside.sent(conn, bytes as u64, sent_ns);
+        self.optional.sent(conn, bytes as u64, sent_ns);
     }
 
     fn failed(&mut self, failures: &Failures, now_ns: u64) {
@@ -378,7 +378,7 @@ impl Recorder {
             self.slices[self.node].succeeded(since_ns, fresh);
         }
         self.tally.connections.bytes_in += bytes as u64;
-        self.beside.received(bytes as u64, now_ns);
+        self.optional.received(bytes as u64, now_ns);
     }
 
     /// Adds `count` measured requests that were just sent; see [`measure::Lateness`].
@@ -487,7 +487,7 @@ impl Recorder {
         };
         let tally = std::mem::replace(&mut self.tally, Tally::new(&self.shape));
         let slices = std::mem::take(&mut self.slices);
-        let (by_connection, log) = self.beside.take();
+        let (by_connection, log) = self.optional.take();
         let delayed = self.delayed.take();
         let away = std::mem::take(&mut self.away);
         let last = self.message(tally, slices);

@@ -39,7 +39,7 @@ pub(crate) enum Completed {
 
 /// What is lost with a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Forsaken {
+pub(crate) struct LostRequest {
     /// Commands that are to be counted.
     pub(crate) commands: u64,
     /// Whether its step has no other part without a reply.
@@ -191,8 +191,8 @@ pub(crate) trait Route: Sized {
     }
 
     /// Notes that a request will have no reply, or none any more.
-    fn forsake(&mut self, request: &Request<Self::Mark>) -> Forsaken {
-        Forsaken { commands: u64::from(request.left), is_last: true }
+    fn forsake(&mut self, request: &Request<Self::Mark>) -> LostRequest {
+        LostRequest { commands: u64::from(request.left), is_last: true }
     }
 
     /// So many measured commands on a connection will have no reply.

@@ -7,11 +7,12 @@
 //! a request nothing is allocated, locked or formatted, and the kernel is asked for nothing but to send, to
 //! receive and to wait.
 
+pub(crate) mod captures;
 mod checked;
+pub(crate) mod cursor_scan;
 pub(crate) mod growing;
 mod inspect;
 mod joining;
-pub(crate) mod kept;
 mod open;
 pub(crate) mod operations;
 mod paced;
@@ -22,7 +23,6 @@ pub(crate) mod recovery;
 mod renewing;
 mod retry;
 pub(crate) mod verify;
-pub(crate) mod walk;
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -9,9 +9,9 @@ use wire::{Batch, Given, Protocol};
 use workload::{Came, Inserts, Operations, Plan};
 
 use super::Worker;
+use super::captures::Captures;
+use super::cursor_scan::CursorScan;
 use super::growing::Growing;
-use super::kept::Kept;
-use super::walk::Walk;
 use crate::recorder::Recorder;
 use crate::request::{Progress, Request};
 use crate::route::{Completed, Route};
@@ -47,7 +47,7 @@ impl<M: Copy> Request<M> {
 impl<M> Request<M> {
     /// What its bytes follow from.
     #[inline]
-    pub(crate) fn given<'k>(&self, kept: &'k Kept) -> Given<'k> {
+    pub(crate) fn given<'k>(&self, kept: &'k Captures) -> Given<'k> {
         let Self { number, progress, .. } = self;
         Given { number: *number, key: progress.key, replied: kept.of_operation(progress) }
     }
@@ -63,14 +63,14 @@ pub(crate) struct Steps<M> {
     /// Requests that failed in one read and are to be sent again.
     pub(crate) failed: Vec<Request<M>>,
     /// Values that operations under way have kept.
-    pub(crate) kept: Kept,
+    pub(crate) kept: Captures,
     /// Keys that depend on what the run inserts.
     pub(crate) growing: Growing,
 }
 
 impl<M: Copy> Steps<M> {
     pub(super) fn of(plan: &Plan, inserts: Option<Arc<Inserts>>) -> Self {
-        let kept = Kept::of(plan.replies_kept());
+        let kept = Captures::of(plan.replies_kept());
         let growing = Growing::of(plan, inserts);
         Self { operations: plan.operations(), due: Vec::new(), failed: Vec::new(), kept, growing }
     }
@@ -86,7 +86,7 @@ impl<M: Copy> Steps<M> {
     pub(super) fn completed(
         &mut self,
         completed: Completed,
-        (request, walk): (&Request<M>, &mut Walk),
+        (request, walk): (&Request<M>, &mut CursorScan),
         recorder: &mut Recorder,
         now_ns: u64,
     ) {
@@ -101,7 +101,7 @@ impl<M: Copy> Steps<M> {
     #[inline]
     fn ended(
         &mut self,
-        (request, walk): (&Request<M>, &mut Walk),
+        (request, walk): (&Request<M>, &mut CursorScan),
         recorder: &mut Recorder,
         now_ns: u64,
     ) {
@@ -143,7 +143,7 @@ impl<M: Copy> Steps<M> {
 #[inline]
 pub(crate) fn append<M>(
     request: &Request<M>,
-    (batch, kept): (&Batch, &Kept),
+    (batch, kept): (&Batch, &Captures),
     recorder: &mut Recorder,
     out: &mut Vec<u8>,
 ) {

@@ -12,13 +12,13 @@ use wire::{Batch, Decode, Protocol, Reply};
 use workload::{OnError, Plan};
 
 use super::Worker;
+use super::captures::PartialCapture;
+use super::cursor_scan::CursorScan;
 use super::inspect::Inspections;
-use super::kept::Coming;
 use super::operations::Steps;
 use super::quiet::Answers;
 use super::retry::Retries;
 use super::verify::{Comparison, Verifier, failed};
-use super::walk::Walk;
 use crate::connection::State;
 use crate::handshake::Handshake;
 use crate::recorder::Recorder;
@@ -134,9 +134,9 @@ pub(super) struct Settler<'w, P, R: Route> {
     pub(super) steps: &'w mut Steps<R::Mark>,
     pub(super) verifier: &'w mut Option<Verifier>,
     place: &'w mut R::Place,
-    walk: &'w mut Walk,
+    walk: &'w mut CursorScan,
     pub(super) comparison: &'w mut Comparison,
-    pub(super) coming: &'w mut Coming,
+    pub(super) coming: &'w mut PartialCapture,
     pub(super) found: &'w mut Vec<bool>,
     pub(super) asks: Inspections,
     pub(super) sequence_len: u32,
@@ -219,7 +219,7 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
         };
         let is_alone = requests.commands() == 1;
         let Some((first_byte_ns, request)) = requests.settle(self.now_ns) else {
-            return unasked(reply);
+            return unexpected(reply);
         };
         let flow = match (reply, wrong) {
             (Reply::Error(text), _) => self.fail((request, first_byte_ns), text, bytes, is_alone),
@@ -339,9 +339,9 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
 
 /// What a reply means that answers no request.
 #[cold]
-fn unasked(reply: Reply<'_>) -> Result<ControlFlow<Ended>, Fatal> {
-    let fatal = Fatal(explain::unasked(&reply));
-    match explain::is_farewell(&reply) {
+fn unexpected(reply: Reply<'_>) -> Result<ControlFlow<Ended>, Fatal> {
+    let fatal = Fatal(explain::unexpected(&reply));
+    match explain::turns_away(&reply) {
         true => Ok(ControlFlow::Break(Ended::TurnedAway(fatal))),
         false => Err(fatal),
     }

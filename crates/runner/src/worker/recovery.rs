@@ -16,7 +16,7 @@ use super::{ConnectionOf, Worker};
 use crate::connection::{Connection, State};
 use crate::recorder::Recorder;
 use crate::reopening::Reopening;
-use crate::route::{Forsaken, Route};
+use crate::route::{LostRequest, Route};
 use crate::{Fatal, explain};
 
 /// A deadline is noticed within this part of it.
@@ -122,7 +122,7 @@ fn forsake_requests<P: Protocol, R: Route>(
             let asked = (plan, batch, (request.given(&steps.kept), request.command));
             recorder.tell(failed::<P>(asked, LOST, request.progress.retries));
         }
-        let Forsaken { commands, is_last } = route.forsake(request);
+        let LostRequest { commands, is_last } = route.forsake(request);
         if is_last {
             steps.forget(request.progress);
         }

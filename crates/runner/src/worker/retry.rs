@@ -17,7 +17,7 @@ use super::Worker;
 use super::operations::Steps;
 use crate::connection::State;
 use crate::recorder::Recorder;
-use crate::request::{Abandoned, Request};
+use crate::request::{LostRequests, Request};
 use crate::route::Route;
 
 /// The stream that waits are drawn by, apart from those of other numbers.
@@ -222,7 +222,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
             self.in_flight -= u64::from(request.left);
             self.steps.forget(request.progress);
             let lost = if request.measured { u64::from(request.left) } else { 0 };
-            self.recorder.abandoned(Abandoned { lost, timed_out: 0 }, now_ns);
+            self.recorder.abandoned(LostRequests { lost, timed_out: 0 }, now_ns);
         }
     }
 }

@@ -7,11 +7,11 @@ use std::time::SystemTime;
 
 use measure::CORRUPT;
 use wire::resp::Value;
-use wire::{Batch, Expected, Given, Keys, Look, Protocol};
+use wire::{Batch, Expected, Given, Keys, Protocol, ReplyVisitor};
 use workload::Plan;
 
+use super::captures::PartialCapture;
 use super::checked::CheckedReply;
-use super::kept::Coming;
 use super::queued::{Queue, QueuedReplies};
 use crate::FailedRequest;
 
@@ -83,12 +83,12 @@ pub(super) struct Checker<'c> {
     pub(super) verifier: Option<&'c mut Verifier>,
     /// The commands that this one answers for, if that is looked into.
     pub(super) queue: Option<Queue<'c>>,
-    pub(super) coming: Option<&'c mut Coming>,
+    pub(super) coming: Option<&'c mut PartialCapture>,
     /// Where it is noted of each string whether it is there.
     pub(super) found: Option<&'c mut Vec<bool>>,
 }
 
-impl Look for Checker<'_> {
+impl ReplyVisitor for Checker<'_> {
     fn marked(&mut self, command: u32) {
         self.command = command;
     }

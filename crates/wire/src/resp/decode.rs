@@ -9,7 +9,7 @@ use memchr::memchr;
 
 use super::NAME;
 use crate::protocol::Unseen;
-use crate::{Decode, Decoded, Look, ProtocolError, Reply};
+use crate::{Decode, Decoded, ProtocolError, Reply, ReplyVisitor};
 
 /// Longest line that is waited for in whole. What is longer can only be text, and is skipped as it
 /// comes.
@@ -73,7 +73,7 @@ impl Decode for RespDecoder {
         self.read(input, &mut Unseen)
     }
 
-    fn decode_shown<'b, L: Look>(
+    fn decode_shown<'b, L: ReplyVisitor>(
         &'b mut self,
         input: &'b [u8],
         look: &mut L,
@@ -83,7 +83,7 @@ impl Decode for RespDecoder {
 }
 
 impl RespDecoder {
-    fn read<'b, L: Look>(
+    fn read<'b, L: ReplyVisitor>(
         &'b mut self,
         input: &'b [u8],
         look: &mut L,
@@ -313,7 +313,7 @@ impl RespDecoder {
 }
 
 /// Shows that a string begins, or that a null stands there.
-fn show_header(line: &[u8], look: &mut impl Look) -> Result<(), ProtocolError> {
+fn show_header(line: &[u8], look: &mut impl ReplyVisitor) -> Result<(), ProtocolError> {
     match line.split_first() {
         Some((b'$' | b'=', rest)) => look.begin(length(rest, line)?),
         Some((b'_', _)) => look.begin(None),

@@ -17,7 +17,7 @@ use super::Route;
 use crate::recorder::Recorder;
 use crate::request::{Answered, Progress, Request};
 use crate::worker::Worker;
-use crate::worker::kept::Kept;
+use crate::worker::captures::Captures;
 use crate::worker::operations::Steps;
 pub(super) use queues::{Lane, NodeQueues};
 
@@ -82,7 +82,7 @@ pub(super) trait ByNode: Route {
         &mut self,
         request: &Request<Self::Mark>,
         node: u16,
-        written: (&Batch, &Kept),
+        written: (&Batch, &Captures),
         counted: Option<&mut Recorder>,
         out: &mut Vec<u8>,
     );

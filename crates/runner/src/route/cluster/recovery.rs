@@ -6,7 +6,7 @@ use engine::Engine;
 use wire::Protocol;
 
 use super::{ClusterRequest, ClusterWorker, balance, know_nodes, redirect};
-use crate::request::Abandoned;
+use crate::request::LostRequests;
 use crate::route::by_node::ByNode as _;
 
 /// How long after its end a run by time goes on sending what was turned away.
@@ -56,7 +56,7 @@ pub(super) fn drop_overdue<E: Engine, P: Protocol>(
         if request.measured {
             worker.route.tally(*node).unanswered += commands;
             worker.recorder.of_node(worker.route.number(*node));
-            worker.recorder.abandoned(Abandoned { timed_out: commands, lost: 0 }, now_ns);
+            worker.recorder.abandoned(LostRequests { timed_out: commands, lost: 0 }, now_ns);
         }
     }
     dropped.first().map(|(node, _)| worker.route.map.node(*node).name.clone())

@@ -7,7 +7,7 @@ use super::{Cluster, ClusterRequest, Mark, Place};
 use crate::recorder::Recorder;
 use crate::request::Request;
 use crate::route::by_node::{ByNode, Lane, Shared};
-use crate::worker::kept::Kept;
+use crate::worker::captures::Captures;
 use crate::worker::{Worker, operations};
 
 impl ByNode for Cluster<'_> {
@@ -74,7 +74,7 @@ impl ByNode for Cluster<'_> {
         &mut self,
         request: &ClusterRequest,
         _node: u16,
-        (batch, kept): (&Batch, &Kept),
+        (batch, kept): (&Batch, &Captures),
         counted: Option<&mut Recorder>,
         out: &mut Vec<u8>,
     ) {

@@ -8,9 +8,9 @@ use engine::Engine;
 use wire::Protocol;
 
 use super::{RingRequest, RingWorker};
-use crate::request::Abandoned;
+use crate::request::LostRequests;
 use crate::route::by_node::ByNode;
-use crate::route::{Forsaken, Route};
+use crate::route::{LostRequest, Route};
 
 /// How long requests wait for a server to come back.
 const PATIENCE_NS: u64 = 100_000_000;
@@ -122,14 +122,14 @@ pub(super) fn lose<E: Engine, P: Protocol>(
     // Of a request in parts the first one counts, as when it is sent.
     let is_new = request.progress.step == 0 && request.progress.retries == 0;
     let begins = route.begins(request) && is_new;
-    let Forsaken { commands, is_last } = route.forsake(request);
+    let LostRequest { commands, is_last } = route.forsake(request);
     if is_last {
         worker.steps.forget(request.progress);
     }
     if request.measured {
         route.tallies[usize::from(server)].unanswered += commands;
         worker.recorder.of_node(server);
-        worker.recorder.abandoned(Abandoned { timed_out: 0, lost: commands }, now_ns);
+        worker.recorder.abandoned(LostRequests { timed_out: 0, lost: commands }, now_ns);
         if begins {
             let by_operation = worker.steps.operations.is_some();
             worker.recorder.given_up(if by_operation { 1 } else { request.left.into() });

@@ -8,7 +8,7 @@ use super::{Mark, Place, Ring, RingRequest, RingWorker, absence};
 use crate::recorder::Recorder;
 use crate::request::Request;
 use crate::route::by_node::{ByNode, Lane, Shared};
-use crate::worker::kept::Kept;
+use crate::worker::captures::Captures;
 use crate::worker::{Worker, operations};
 
 impl ByNode for Ring<'_> {
@@ -75,7 +75,7 @@ impl ByNode for Ring<'_> {
         &mut self,
         request: &RingRequest,
         node: u16,
-        (batch, kept): (&Batch, &Kept),
+        (batch, kept): (&Batch, &Captures),
         counted: Option<&mut Recorder>,
         out: &mut Vec<u8>,
     ) {

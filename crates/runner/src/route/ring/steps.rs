@@ -10,7 +10,7 @@ use super::split::Ended;
 use super::{Mark, Place, Ring, RingRequest, absence};
 use crate::recorder::Recorder;
 use crate::request::Answer;
-use crate::route::{Completed, Forsaken, Route, by_node};
+use crate::route::{Completed, LostRequest, Route, by_node};
 use crate::worker::Worker;
 
 impl Ring<'_> {
@@ -156,14 +156,14 @@ impl Route for Ring<'_> {
         self.absence.note(place.0, self.shared.queues.is_absent(place.0));
     }
 
-    fn forsake(&mut self, request: &RingRequest) -> Forsaken {
+    fn forsake(&mut self, request: &RingRequest) -> LostRequest {
         let split = request.mark.split;
         if split.is_none() {
-            return Forsaken { commands: u64::from(request.left), is_last: true };
+            return LostRequest { commands: u64::from(request.left), is_last: true };
         }
         let commands = self.splits.lose(split, request.left);
         let (_, ended) = self.splits.end(split, &mut { *request }, false);
-        Forsaken { commands, is_last: ended != Ended::Not }
+        LostRequest { commands, is_last: ended != Ended::Not }
     }
 
     fn count_unanswered(&mut self, place: &Place, commands: u64) {

@@ -4,7 +4,7 @@ use super::header::{Header, LEN, STAT};
 use crate::memcache::ERROR_KEPT;
 use crate::memcache::fault::{BINARY, fault, stranger};
 use crate::protocol::Unseen;
-use crate::{Decode, Decoded, Look, ProtocolError, Reply};
+use crate::{Decode, Decoded, ProtocolError, Reply, ReplyVisitor};
 
 /// The state of one connection between pieces of input.
 #[derive(Debug, Default)]
@@ -36,7 +36,7 @@ impl Decode for BinaryDecoder {
         self.read(input, &mut Unseen)
     }
 
-    fn decode_shown<'b, L: Look>(
+    fn decode_shown<'b, L: ReplyVisitor>(
         &'b mut self,
         input: &'b [u8],
         look: &mut L,
@@ -46,7 +46,7 @@ impl Decode for BinaryDecoder {
 }
 
 impl BinaryDecoder {
-    fn read<'b, L: Look>(
+    fn read<'b, L: ReplyVisitor>(
         &'b mut self,
         input: &'b [u8],
         look: &mut L,
@@ -96,7 +96,11 @@ impl BinaryDecoder {
         }
     }
 
-    fn begin<L: Look>(&mut self, bytes: &[u8; LEN], look: &mut L) -> Result<(), ProtocolError> {
+    fn begin<L: ReplyVisitor>(
+        &mut self,
+        bytes: &[u8; LEN],
+        look: &mut L,
+    ) -> Result<(), ProtocolError> {
         let Some(header) = Header::read(bytes) else {
             return Err(fault(BINARY, "a header with contradictory lengths", bytes));
         };

@@ -9,7 +9,7 @@ use memchr::memchr;
 use crate::memcache::ERROR_KEPT;
 use crate::memcache::fault::{TEXT, fault, stranger};
 use crate::protocol::Unseen;
-use crate::{Decode, Decoded, Look, ProtocolError, Reply};
+use crate::{Decode, Decoded, ProtocolError, Reply, ReplyVisitor};
 
 /// Longest line that is waited for. What a server writes is far below it.
 const LINE_MAX: usize = 64 * 1024;
@@ -53,7 +53,7 @@ impl Decode for TextDecoder {
         self.read(input, &mut Unseen)
     }
 
-    fn decode_shown<'b, L: Look>(
+    fn decode_shown<'b, L: ReplyVisitor>(
         &'b mut self,
         input: &'b [u8],
         look: &mut L,
@@ -68,7 +68,7 @@ impl Decode for TextDecoder {
 }
 
 impl TextDecoder {
-    fn read<'b, L: Look>(
+    fn read<'b, L: ReplyVisitor>(
         &mut self,
         input: &'b [u8],
         look: &mut L,
@@ -99,7 +99,7 @@ impl TextDecoder {
 
     /// Skips what is there of a block of data and of its line end. Returns the bytes skipped.
     #[inline]
-    fn skip(&mut self, input: &[u8], look: &mut impl Look) -> Result<usize, ProtocolError> {
+    fn skip(&mut self, input: &[u8], look: &mut impl ReplyVisitor) -> Result<usize, ProtocolError> {
         let step = (self.block - 2).min(input.len() as u64);
         self.block -= step;
         let at = step as usize;
@@ -119,7 +119,7 @@ impl TextDecoder {
 
     /// Takes a line; a reply if it ends there.
     #[inline]
-    fn header<'b, L: Look>(
+    fn header<'b, L: ReplyVisitor>(
         &mut self,
         line: &'b [u8],
         look: &mut L,
@@ -152,7 +152,7 @@ impl TextDecoder {
         self.other(line, look)
     }
 
-    fn other<'b, L: Look>(
+    fn other<'b, L: ReplyVisitor>(
         &mut self,
         line: &'b [u8],
         look: &mut L,
@@ -214,7 +214,7 @@ fn show_meta(
     word: &[u8],
     line: &[u8],
     mark: Option<u32>,
-    look: &mut impl Look,
+    look: &mut impl ReplyVisitor,
 ) -> Result<(), ProtocolError> {
     if let Some(command) = mark {
         look.marked(command);
@@ -232,7 +232,7 @@ fn show_meta(
     Ok(())
 }
 
-fn show_cas(digits: &[u8], look: &mut impl Look) {
+fn show_cas(digits: &[u8], look: &mut impl ReplyVisitor) {
     let digits = std::str::from_utf8(digits).ok();
     if let Some(cas) = digits.and_then(|digits| digits.parse().ok()) {
         look.cas(cas);

@@ -8,17 +8,17 @@ use measure::{ByConnection, Ended, OperationLog, Sample, Stamps};
 
 /// The optional recorders; `None` when the plan asks for none of them.
 #[derive(Debug, Default)]
-pub(super) struct Beside(Option<Box<Kept>>);
+pub(super) struct OptionalRecorders(Option<Box<Recorders>>);
 
 #[derive(Debug, Default)]
-struct Kept {
+struct Recorders {
     by_connection: Option<ByConnection>,
     log: Option<OperationLog>,
     /// The connection that the current read is of.
     connection: usize,
 }
 
-impl Beside {
+impl OptionalRecorders {
     /// Keeps what each connection sees.
     pub(super) fn keep_connections(&mut self, empty: ByConnection) {
         self.0.get_or_insert_default().by_connection = Some(empty);
@@ -67,7 +67,7 @@ impl Beside {
 
     /// Adds a request that was sent on to another node, `for_once` or for good.
     pub(super) fn redirected(&mut self, command: usize, for_once: bool, now_ns: u64) {
-        if let Some(Kept { by_connection: Some(by), connection, .. }) = self.0.as_deref_mut() {
+        if let Some(Recorders { by_connection: Some(by), connection, .. }) = self.0.as_deref_mut() {
             by.redirected((*connection, command), for_once, now_ns);
         }
     }
@@ -105,7 +105,7 @@ impl Beside {
     }
 }
 
-impl Kept {
+impl Recorders {
     #[inline(never)]
     fn settled(&mut self, group: &Sample) {
         if let Some(by) = &mut self.by_connection {

@@ -4,7 +4,7 @@
 //! operation under way that has kept a value or a list of them. They are exchanged, so that nothing is
 //! allocated once there are as many as are needed.
 
-use wire::{Look, Replied};
+use wire::{Replied, ReplyVisitor};
 use workload::Keeps;
 
 use crate::request::Progress;
@@ -17,7 +17,7 @@ const HEAD: usize = 4;
 /// The strings of the reply that is coming in on a connection, the first or all, and the token of its
 /// item.
 #[derive(Debug, Default)]
-pub(crate) struct Coming {
+pub(crate) struct PartialCapture {
     /// Strings that have begun.
     strings: usize,
     /// Whether all of them are kept.
@@ -32,7 +32,7 @@ pub(crate) struct Coming {
     cas: Option<u64>,
 }
 
-impl Look for Coming {
+impl ReplyVisitor for PartialCapture {
     /// A status or a number is kept where no string comes, but for none of a list.
     fn line(&mut self, text: &[u8]) {
         if self.strings == 0 && !self.all {
@@ -74,7 +74,7 @@ impl Look for Coming {
 
 /// Values captured from replies for later steps of their operations.
 #[derive(Debug, Default)]
-pub(crate) struct Kept {
+pub(crate) struct Captures {
     /// For each command of the sequence, what of its reply is kept; empty if nothing ever is.
     commands: Vec<Keeps>,
     held: Vec<Held>,
@@ -89,7 +89,7 @@ struct Held {
     cas: Option<u64>,
 }
 
-impl Kept {
+impl Captures {
     pub(super) fn of(commands: Vec<Keeps>) -> Self {
         Self { commands, held: Vec::new(), free: Vec::new() }
     }
@@ -131,13 +131,18 @@ impl Kept {
 
     /// A reply to this command begins to come in, or goes on.
     #[inline]
-    pub(super) fn expect(&self, command: u32, coming: &mut Coming) {
+    pub(super) fn expect(&self, command: u32, coming: &mut PartialCapture) {
         coming.all = self.commands[command as usize] == Keeps::Each;
     }
 
     /// The reply to a command has ended: keeps what came for the rest of its operation. A reply without
     /// a string leaves the string that an earlier one brought, or that it said that there is none.
-    pub(super) fn keep(&mut self, command: u32, coming: &mut Coming, progress: &mut Progress) {
+    pub(super) fn keep(
+        &mut self,
+        command: u32,
+        coming: &mut PartialCapture,
+        progress: &mut Progress,
+    ) {
         let (strings, mut cas) = (std::mem::take(&mut coming.strings), coming.cas.take());
         let is_line = std::mem::take(&mut coming.is_line);
         if strings == 0 && cas.is_none() || self.commands[command as usize] == Keeps::Nothing {
@@ -183,8 +188,8 @@ mod tests {
 
     #[test]
     fn buffers_are_used_again_and_a_null_keeps_nothing() {
-        let mut kept = Kept::of(vec![Keeps::First, Keeps::Nothing]);
-        let (mut coming, mut progress) = (Coming::default(), Progress::default());
+        let mut kept = Captures::of(vec![Keeps::First, Keeps::Nothing]);
+        let (mut coming, mut progress) = (PartialCapture::default(), Progress::default());
         for round in 0..3 {
             for (strings, expected) in
                 [(&[Some("abc"), Some("x")][..], Some("abc")), (&[], Some("abc")), (&[None], None)]
@@ -204,8 +209,8 @@ mod tests {
 
     #[test]
     fn a_status_or_a_number_is_kept_where_no_string_came() {
-        let mut kept = Kept::of(vec![Keeps::First, Keeps::Each]);
-        let (mut coming, mut progress) = (Coming::default(), Progress::default());
+        let mut kept = Captures::of(vec![Keeps::First, Keeps::Each]);
+        let (mut coming, mut progress) = (PartialCapture::default(), Progress::default());
         for line in ["7", "OK"] {
             coming.line(line.as_bytes());
             kept.keep(0, &mut coming, &mut progress);
@@ -236,8 +241,8 @@ mod tests {
 
     #[test]
     fn the_token_of_an_item_is_kept_with_its_value_or_alone() {
-        let mut kept = Kept::of(vec![Keeps::First]);
-        let (mut coming, mut progress) = (Coming::default(), Progress::default());
+        let mut kept = Captures::of(vec![Keeps::First]);
+        let (mut coming, mut progress) = (PartialCapture::default(), Progress::default());
         coming.begin(Some(1));
         coming.cas(7);
         coming.bytes(b"v");
@@ -255,8 +260,8 @@ mod tests {
 
     #[test]
     fn a_list_is_gone_through_string_by_string() {
-        let mut kept = Kept::of(vec![Keeps::Each]);
-        let (mut coming, mut progress) = (Coming::default(), Progress::default());
+        let mut kept = Captures::of(vec![Keeps::Each]);
+        let (mut coming, mut progress) = (PartialCapture::default(), Progress::default());
         kept.expect(0, &mut coming);
         for string in [&b"first"[..], b"", b"third"] {
             coming.begin(Some(string.len() as u64));

@@ -6,12 +6,12 @@
 
 use workload::{Operations, Share, Walked};
 
-use super::kept::Kept;
+use super::captures::Captures;
 use crate::request::{Progress, Request};
 
 /// How far the walk of a connection has come.
 #[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct Walk {
+pub(crate) struct CursorScan {
     /// One more than the place of the cursor that is kept; 0 before a walk and at its end.
     kept: u32,
     /// Requests since the first.
@@ -20,7 +20,7 @@ pub(crate) struct Walk {
     number: Option<u64>,
 }
 
-impl Walk {
+impl CursorScan {
     /// A request of the operation that walks takes the cursor, if there is one.
     #[inline]
     pub(crate) fn go_on<M>(
@@ -47,7 +47,7 @@ impl Walk {
 
     /// A request of that operation has its reply: the cursor is for the next one, if there is more.
     #[inline]
-    pub(super) fn replied(&mut self, walked: Walked, kept: &mut Kept, progress: Progress) {
+    pub(super) fn replied(&mut self, walked: Walked, kept: &mut Captures, progress: Progress) {
         let more = kept.value(&progress).is_some_and(|cursor| cursor != b"0");
         if more && !progress.failed && self.times < walked.most {
             self.kept = progress.kept;
