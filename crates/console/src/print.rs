@@ -41,7 +41,7 @@ impl<'a> Printer<'a> {
         let format = output.format();
         let out: Box<dyn Write> =
             match &output.to {
-                None if for_people(output) => Box::new(WrappedStdout::new()),
+                None if for_people(output) => Box::new(WrappedStdout::default()),
                 None => Box::new(io::stdout()),
                 Some(path) => Box::new(File::create(path).with_context(|| {
                     format!("the report: {}: cannot be written", path.display())

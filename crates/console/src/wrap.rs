@@ -72,16 +72,12 @@ fn broken(line: &str, columns: usize) -> String {
 }
 
 /// Standard output whose sentences are broken. What has no line end yet waits for it, or for a flush.
+#[derive(Default)]
 pub struct WrappedStdout {
     line: Vec<u8>,
 }
 
 impl WrappedStdout {
-    /// Nothing is waiting in it.
-    pub fn new() -> Self {
-        Self { line: Vec::new() }
-    }
-
     fn put(&mut self) -> io::Result<()> {
         let line = std::mem::take(&mut self.line);
         match std::str::from_utf8(&line) {
