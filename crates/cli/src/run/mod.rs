@@ -110,7 +110,7 @@ fn setting(text: &str) -> Result<OsString, UsageError> {
         true => Ok(OsString::from(format!("--{text}"))),
         false => {
             let near = near::nearest(name, SETTINGS.into_iter());
-            Err(UsageError(format!("--set {}", near::one_of("setting", name, near, &SETTINGS))))
+            Err(UsageError(format!("--set: {}", near::one_of("setting", name, near, &SETTINGS))))
         }
     }
 }
