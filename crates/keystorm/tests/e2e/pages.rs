@@ -258,7 +258,7 @@ fn an_interrupted_run_has_its_page() {
     running.interrupt();
     running.wait().exits(130);
     let html = fs::read_to_string(&page).unwrap();
-    assert!(html.contains("interrupted after ") && html.contains("Some tests"), "{html}");
+    assert!(html.contains("Interrupted after ") && html.contains("interrupted after "), "{html}");
 }
 
 #[test]

@@ -225,7 +225,7 @@ fn connections_are_closed_and_opened_again_at_their_rate() {
     assert_eq!(connections["lost"], 0);
     assert_eq!(saved["tests"][0]["errors"]["total"], 0, "{}", saved["tests"][0]["errors"]);
     let as_ours = file.line(get, "--as keystorm").run().ok();
-    as_ours.prints(" --set renew=40 ");
+    as_ours.prints(" --set 'renew=40' ");
 }
 
 #[test]
