@@ -4,7 +4,6 @@
 //! reply beside its outcome and its latency is in [`inspect`](super::inspect).
 
 use std::marker::PhantomData;
-use std::ops::ControlFlow;
 
 use engine::{ConnId, Engine};
 use measure::Outcome;
@@ -77,11 +76,12 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
             sequence_len: self.sequence_len,
             now_ns,
             stop_ns: self.stop_ns,
+            ended: Ok(Ended::Read),
             protocol: PhantomData,
         };
-        let mut span = Span::default();
         let requests = &mut connection.requests;
-        let ended = settler.settle_all(&mut connection.decoder, requests, inbox, &mut span);
+        let span = settler.settle_all(&mut connection.decoder, requests, inbox);
+        let ended = settler.ended;
         if inbox.len() > span.settled {
             requests.reply_begun(now_ns);
         }
@@ -142,19 +142,22 @@ pub(super) struct Settler<'w, P, R: Route> {
     pub(super) sequence_len: u32,
     pub(super) now_ns: u64,
     stop_ns: u64,
+    /// Why it stops, once it does.
+    ended: Result<Ended, Fatal>,
     protocol: PhantomData<P>,
 }
 
 impl<P: Protocol, R: Route> Settler<'_, P, R> {
-    /// Decodes the replies in `inbox` and settles the oldest request with each.
+    /// Decodes the replies in `inbox` and settles the oldest request with each, up to the end or to what
+    /// then is in `ended`.
     #[inline]
     fn settle_all(
         &mut self,
         decoder: &mut P::Decoder,
         requests: &mut Requests<R::Mark>,
         inbox: &[u8],
-        span: &mut Span,
-    ) -> Result<Ended, Fatal> {
+    ) -> Span {
+        let mut span = Span::default();
         loop {
             let rest = &inbox[span.decoded..];
             let decoded = if self.asks.strings
@@ -164,9 +167,15 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
             } else {
                 decoder.decode(rest)
             };
-            let step = decoded.map_err(|error| Fatal(error.to_string()))?;
+            let step = match decoded {
+                Ok(step) => step,
+                Err(error) => {
+                    self.ended = Err(Fatal(error.to_string()));
+                    return span;
+                }
+            };
             span.decoded += step.consumed;
-            let Some(reply) = step.reply else { return Ok(Ended::Read) };
+            let Some(reply) = step.reply else { return span };
             let bytes = if self.asks.operations { span.decoded - span.settled } else { 0 };
             span.settled = span.decoded;
             if self.answers_nothing(reply, requests) {
@@ -178,10 +187,13 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
                 && let Some(kept) = reply.without_text()
             {
                 reply = kept;
-                self.settle_silent(requests, decoder.mark())?;
+                if let Err(fatal) = self.settle_silent(requests, decoder.mark()) {
+                    self.ended = Err(fatal);
+                    return span;
+                }
             }
-            if let ControlFlow::Break(ended) = self.settle(requests, reply, bytes as u64)? {
-                return Ok(ended);
+            if !self.settle(requests, reply, bytes as u64) {
+                return span;
             }
         }
     }
@@ -205,31 +217,27 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
         self.answers.meant(reply, requests.oldest_mut().map_or(0, |oldest| oldest.command))
     }
 
-    /// Settles the oldest request with its reply.
+    /// Settles the oldest request with its reply. Whether the next reply can be settled too.
     #[inline]
-    fn settle(
-        &mut self,
-        requests: &mut Requests<R::Mark>,
-        reply: Reply<'_>,
-        bytes: u64,
-    ) -> Result<ControlFlow<Ended>, Fatal> {
+    fn settle(&mut self, requests: &mut Requests<R::Mark>, reply: Reply<'_>, bytes: u64) -> bool {
         let wrong = match requests.oldest_mut() {
             Some(oldest) if self.asks.any => self.inspect(oldest, reply),
             _ => None,
         };
         let is_alone = requests.commands() == 1;
         let Some((first_byte_ns, request)) = requests.settle(self.now_ns) else {
-            return unexpected(reply);
+            self.ended = unexpected(reply);
+            return false;
         };
-        let flow = match (reply, wrong) {
+        let goes_on = match (reply, wrong) {
             (Reply::Error(text), _) => self.fail((request, first_byte_ns), text, bytes, is_alone),
             (_, Some((kind, text))) => {
                 self.count_error((request, first_byte_ns), (kind, &text), bytes);
-                Ok(ControlFlow::Continue(()))
+                true
             }
             (reply, None) => {
                 self.succeed((request, first_byte_ns), reply, bytes);
-                Ok(ControlFlow::Continue(()))
+                true
             }
         };
         if self.asks.per_position {
@@ -237,7 +245,7 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
         }
         self.complete(request);
         requests.advance(self.sequence_len);
-        flow
+        goes_on
     }
 
     /// Records a reply that is no error.
@@ -275,14 +283,15 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
         counts
     }
 
-    /// Sends a request again that was answered with an error, or counts the error.
+    /// Sends a request again that was answered with an error, or counts the error. Whether the next reply
+    /// can be settled.
     fn fail(
         &mut self,
         (request, first_byte_ns): (&mut Request<R::Mark>, u64),
         text: &[u8],
         bytes: u64,
         is_alone: bool,
-    ) -> Result<ControlFlow<Ended>, Fatal> {
+    ) -> bool {
         let command = &self.plan.sequence[request.command as usize];
         // Nobody knows which of the commands that may keep silent it answers.
         let is_uncertain =
@@ -301,14 +310,16 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
                 self.recorder.tell(failed::<P>(asked, &text, request.progress.retries));
             }
             if self.plan.recovery.on_error == OnError::Stop {
-                return Err(Fatal(explain::error_reply(&text)));
+                self.ended = Err(Fatal(explain::error_reply(&text)));
+                return false;
             }
         }
-        Ok(match (is_uncertain, is_refused) {
-            (true, _) => ControlFlow::Break(Ended::Uncertain),
-            (false, true) => ControlFlow::Break(Ended::Refused),
-            (false, false) => ControlFlow::Continue(()),
-        })
+        if is_uncertain {
+            self.ended = Ok(Ended::Uncertain);
+        } else if is_refused {
+            self.ended = Ok(Ended::Refused);
+        }
+        !is_uncertain && !is_refused
     }
 
     /// Counts an error if it is the result of a request. Whether it is.
@@ -339,10 +350,10 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
 
 /// What a reply means that answers no request.
 #[cold]
-fn unexpected(reply: Reply<'_>) -> Result<ControlFlow<Ended>, Fatal> {
+fn unexpected(reply: Reply<'_>) -> Result<Ended, Fatal> {
     let fatal = Fatal(explain::unexpected(&reply));
     match explain::turns_away(&reply) {
-        true => Ok(ControlFlow::Break(Ended::TurnedAway(fatal))),
+        true => Ok(Ended::TurnedAway(fatal)),
         false => Err(fatal),
     }
 }
