@@ -59,7 +59,7 @@ done
 # unpacked and built of ours goes first.
 find "${CARGO_HOME:-$HOME/.cargo}"/registry/src/-*/ "$target/crates" -name '*keystorm*' -prune -exec rm -rf {} + \
     2>/dev/null || true
-CARGO_TARGET_DIR=$target/crates $cargo package --quiet --workspace --exclude bench --locked
+CARGO_TARGET_DIR=$target/crates $cargo package --quiet --workspace --exclude bench --exclude tidy --locked
 cp "$target"/crates/package/*.crate "$packages/"
 
 ls -l "$packages" | awk 'NF > 8 { printf "%9d  %s\n", $5, $9 }'
