@@ -1,37 +1,25 @@
 //! Options of keystorm's own that stand in another tool's command line, behind `--ks-`.
 
+use report::command_line::SETTINGS;
+
 use super::Output;
 use super::run::vocabulary;
 
 /// What they begin with there.
 pub const PREFIX: &str = "--ks-";
 
-/// Options of what is sent, where to and how often, that no other tool's command line takes beside its own.
-const OF_THE_LOAD: [&str; 18] = [
-    "pool",
-    "per-connection",
-    "time-limit",
-    "join",
-    "connect-spacing",
-    "requests-per-connection",
-    "renew",
-    "reconnect-wait",
-    "reconnect-tries",
-    "reconnect-timeout",
-    "first-key",
-    "unpadded",
-    "keys-by",
-    "one-slot",
-    "order",
-    "rows-by",
-    "row-value",
-    "replay",
-];
+/// Options of what is sent, where to and how often, that no other tool's command line takes beside its own;
+/// so are the settings, except [`SIZES`].
+const OF_THE_LOAD: [&str; 5] = ["pool", "per-connection", "time-limit", "replay", "set"];
 
-/// Whether the words of another tool say what an option of this name says; `said` are those that this tool
-/// says beside the usual ones.
+/// The setting that adds to every tool's sizes.
+const SIZES: &str = "size-by";
+
+/// Whether another tool's own options set what this option sets; `said` are those that this tool sets beside
+/// the usual ones.
 pub fn is_said(name: &str, said: &[&str]) -> bool {
-    said.contains(&name) || OF_THE_LOAD.contains(&name)
+    let is_setting = SETTINGS.contains(&name) && name != SIZES;
+    said.contains(&name) || OF_THE_LOAD.contains(&name) || is_setting
 }
 
 /// Refuses `--ks-json -`: standard output has the other tool's report.
@@ -81,4 +69,18 @@ pub fn option(
         words.push(next().ok_or_else(|| format!("{word}: the value is missing"))?);
     }
     Ok(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_setting_comes_in_behind_set() {
+        let words = |word: &str| option(word, (&["c"], "-c"), || Some("turns".to_owned()));
+        for word in ["--ks-set", "--ks-set=order=turns", "--ks-order", "--ks-renew=1", "--ks-c"] {
+            assert!(words(word).unwrap_err().contains("instead"), "{word}");
+        }
+        assert_eq!(words("--ks-size-by").unwrap(), ["--size-by", "turns"]);
+    }
 }

@@ -29,7 +29,7 @@ pub struct SinkJob {
 /// What `keystorm calibrate` is to do.
 #[derive(Debug)]
 pub struct Calibration {
-    /// The load of each cell but for its engine, pipeline and address.
+    /// The load of each cell; engine, pipeline and address are the cell's.
     pub plan: Plan,
     /// How long to measure each line of the table [default: 1s]
     pub seconds: f64,

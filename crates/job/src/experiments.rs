@@ -62,7 +62,7 @@ pub struct SearchJob {
 
 /// What `keystorm survey` is to do.
 pub struct SurveyJob {
-    /// What is to be measured, but for what only the server tells.
+    /// The survey as asked for; what depends on the server is filled in later.
     pub wish: Wish,
     /// A job that names the server.
     pub first: Job,

@@ -11,7 +11,7 @@ use workload::Plan;
 
 use crate::End;
 
-/// What is said of a fault, in the words of the tool that was called.
+/// The text of a fault with the option names of the tool that was called.
 pub fn in_its_words(reports: Option<&Arc<dyn ToolOutput>>, text: String) -> String {
     match reports {
         Some(reports) => reports.in_its_words(&text),
@@ -41,7 +41,7 @@ pub trait ToolOutput: Send + Sync {
     /// before. How long to wait before the next try; `None` for no more.
     ///
     /// # Errors
-    /// Nobody reads what is said.
+    /// Standard error is closed.
     fn not_there(&self, _why: &str, _tried: u32) -> anyhow::Result<Option<Duration>> {
         Ok(None)
     }
@@ -60,7 +60,7 @@ pub trait RunMonitor: Observer {
     /// The run is about to begin.
     ///
     /// # Errors
-    /// Nobody reads what is said, or what it needs cannot be had.
+    /// Standard error is closed, or a file or port that it needs cannot be opened.
     fn begin(&mut self) -> anyhow::Result<()>;
 
     /// It has ended. Whether all is well.

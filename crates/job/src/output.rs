@@ -26,7 +26,7 @@ pub enum VerdictTo {
 pub struct Output {
     /// A name of [`report::formats`].
     pub format: &'static str,
-    /// What it is told.
+    /// Its options.
     pub options: FormatOptions,
     /// The file that reports go to, if not to standard output.
     pub to: Option<PathBuf>,

@@ -148,7 +148,7 @@ mod tests {
         let (list, _) = list.split_once("\n\n").expect("its end");
         let listed = list.lines().filter_map(|line| line.strip_prefix("  ")?.get(..27));
         for name in listed.flat_map(|names| names.split(", ")).map(str::trim) {
-            // Other tools are no commands of ours, and each has a page.
+            // An imitated tool is no command of keystorm's, and has a page.
             let found = OWN.iter().any(|front| front.names().contains(&name))
                 || topics::page(name).is_some();
             assert!(found || name.is_empty(), "{name}");

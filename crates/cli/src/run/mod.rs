@@ -164,7 +164,7 @@ impl Typed {
         }
     }
 
-    /// The same in the place of another tool.
+    /// This command line, read for another tool: its differences apply.
     #[must_use]
     pub fn in_place_of(self, persona: Persona) -> Self {
         Self { persona, ..self }
