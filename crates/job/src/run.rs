@@ -100,5 +100,5 @@ pub enum End {
 /// # Errors
 /// A plan holds what JSON cannot.
 pub fn printed_plans<'p>(plans: impl IntoIterator<Item = &'p Plan>) -> serde_json::Result<String> {
-    Ok(serde_json::to_string_pretty(&plans.into_iter().collect::<Vec<_>>())? + "\n")
+    Ok(report::json::pretty(&plans.into_iter().collect::<Vec<_>>())? + "\n")
 }

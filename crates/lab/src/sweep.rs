@@ -122,7 +122,7 @@ impl Sweep {
     /// # Errors
     /// A figure has no JSON.
     pub fn to_json(&self) -> serde_json::Result<String> {
-        Ok(report::record::steady(&serde_json::to_string_pretty(self)?) + "\n")
+        Ok(report::record::steady(&report::json::pretty(self)?) + "\n")
     }
 
     /// CSV: a line for each run.

@@ -28,7 +28,7 @@ pub(crate) fn differences(
     passed_over: &dyn Fn(&str) -> bool,
 ) -> Result<Vec<Difference>, RecordError> {
     let as_data =
-        |plan: &Plan| serde_json::to_value(plan).map_err(|e| RecordError::wrong(e.to_string()));
+        |plan: &Plan| crate::json::value(plan).map_err(|e| RecordError::wrong(e.to_string()));
     let (data, other) = (as_data(ours)?, as_data(theirs)?);
     let mut found = Vec::new();
     walk("", &data, &other, passed_over, &mut found);
@@ -36,7 +36,8 @@ pub(crate) fn differences(
         return Ok(found);
     }
     // The other plan as far as it matters: options tell what is left.
-    let other = serde_json::from_value::<Plan>(overlaid("", &data, &other, passed_over));
+    let other = overlaid("", &data, &other, passed_over).to_string();
+    let other = serde_json::from_slice::<Plan>(other.as_bytes());
     let by_option = other.map(|other| options_apart(ours, &other)).unwrap_or_default();
     Ok(if by_option.is_empty() { found } else { by_option })
 }

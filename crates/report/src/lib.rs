@@ -22,6 +22,7 @@ mod figures;
 pub mod fixture;
 pub mod format;
 mod hdr;
+pub mod json;
 pub mod live;
 mod lookups;
 mod merge;

@@ -115,7 +115,9 @@ impl WorstMoments {
 fn worst(mut points: Vec<&Point>, usual_ns: u64) -> Vec<Span> {
     let least = ((usual_ns as f64 * WORSE_BY) as u64).max(usual_ns.saturating_add(WORSE_BY_NS));
     points.retain(|point| point.p99_ns.is_some_and(|ns| ns >= least));
-    points.sort_by_key(|point| std::cmp::Reverse((point.p99_ns, point.max_ns)));
+    workload::sort::sort_by_key(&mut points, |point| {
+        std::cmp::Reverse((point.p99_ns, point.max_ns))
+    });
     let mut spans: Vec<Span> = Vec::new();
     for point in points {
         let (p99_ns, max_ns) = (point.p99_ns.unwrap_or(0), point.max_ns.unwrap_or(0));
@@ -134,7 +136,7 @@ fn worst(mut points: Vec<&Point>, usual_ns: u64) -> Vec<Span> {
             spans.push(Span { first, last, p99_ns, max_ns, own_late_ns });
         }
     }
-    spans.sort_by_key(|span| span.first);
+    workload::sort::sort_by_key(&mut spans, |span| span.first);
     spans
 }
 
@@ -165,7 +167,9 @@ fn moment(run: &Run, span: &Span, dated: &mut Vec<JournalEntry>) -> Moment {
         found.extend(then.map(|entry| (server, journal, entry)));
     }
     // What held the server up for longest explains most.
-    found.sort_by_key(|(_, _, e)| (rank(e.kind), std::cmp::Reverse((e.usec, e.count))));
+    workload::sort::sort_by_key(&mut found, |(_, _, e)| {
+        (rank(e.kind), std::cmp::Reverse((e.usec, e.count)))
+    });
     let mut told = Vec::new();
     for (server, journal, entry) in found {
         dated.push(entry.clone());
@@ -283,7 +287,7 @@ fn besides(run: &Run, server: &ServerUse, told: &[JournalEntry]) -> Vec<String> 
         all.filter(|e| during(journal, e) && !told.contains(e)).map(move |e| (journal, e))
     });
     let mut entries: Vec<(&Journal, &JournalEntry)> = entries.collect();
-    entries.sort_by_key(|(_, entry)| std::cmp::Reverse(entry.usec));
+    workload::sort::sort_by_key(&mut entries, |(_, entry)| std::cmp::Reverse(entry.usec));
     entries.truncate(ENTRIES_MAX);
     besides.extend(entries.iter().map(|(journal, entry)| told_of(run, journal, entry)));
     let ours: Vec<String> = run.plan.sequence.iter().map(|c| c.name().to_lowercase()).collect();

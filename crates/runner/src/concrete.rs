@@ -1,4 +1,5 @@
-//! The worker that a plan needs, out of those that are compiled: one for each protocol, engine and route.
+//! The worker that a plan needs, out of those that are compiled: one for each protocol, engine and route. TLS is one
+//! engine, whatever it is over.
 //!
 //! The only place that names concrete types, and the match that a new one joins. What is made of each
 //! combination is in the program once for each, so what needs none of the three is elsewhere.
@@ -53,24 +54,24 @@ fn over<'r, P: Protocol>(
     tls: Option<&'r TlsContext>,
     origin: Instant,
 ) -> Box<Work<'r>> {
-    match choice {
+    match (tls, choice) {
+        (Some(tls), _) => on_engine::<Tls, P>(move |room| encrypted(choice, tls, origin, room)),
         #[cfg(target_os = "linux")]
-        Choice::Uring => encrypted::<Uring, P>(tls, move |room| Uring::new(origin, room)),
-        Choice::Epoll => encrypted::<Epoll, P>(tls, move |_| Epoll::new(origin)),
+        (None, Choice::Uring) => on_engine::<Uring, P>(move |room| Uring::new(origin, room)),
+        (None, Choice::Epoll) => on_engine::<Epoll, P>(move |_| Epoll::new(origin)),
     }
 }
 
-/// In TLS, if that is spoken. `make` is told how many connections its engine gets.
-fn encrypted<'r, E: Engine, P: Protocol>(
-    tls: Option<&'r TlsContext>,
-    make: impl Fn(u32) -> io::Result<E> + Sync + 'r,
-) -> Box<Work<'r>> {
-    match tls {
-        None => on_engine::<E, P>(make),
-        Some(tls) => on_engine::<Tls<E>, P>(move |room| Ok(Tls::new(make(room)?, tls.clone()))),
-    }
+/// TLS over the engine for so many connections.
+fn encrypted(choice: Choice, tls: &TlsContext, origin: Instant, room: u32) -> io::Result<Tls> {
+    Ok(match choice {
+        #[cfg(target_os = "linux")]
+        Choice::Uring => Tls::new(Uring::new(origin, room)?, tls.clone()),
+        Choice::Epoll => Tls::new(Epoll::new(origin)?, tls.clone()),
+    })
 }
 
+/// `make` gets the number of connections that its engine must have room for.
 fn on_engine<'r, E: Engine, P: Protocol>(
     make: impl Fn(u32) -> io::Result<E> + Sync + 'r,
 ) -> Box<Work<'r>> {

@@ -194,7 +194,7 @@ fn logarithms(values: &[f64]) -> Option<Vec<f64>> {
 pub fn holm(probabilities: &[f64], looks: u32) -> Vec<bool> {
     let rate = ERROR_RATE / f64::from(looks.max(1));
     let mut order: Vec<usize> = (0..probabilities.len()).collect();
-    order.sort_by(|a, b| probabilities[*a].total_cmp(&probabilities[*b]));
+    workload::sort::sort_by(&mut order, |a, b| probabilities[*a].total_cmp(&probabilities[*b]));
     let mut small = vec![false; probabilities.len()];
     for (rank, at) in order.iter().enumerate() {
         if probabilities[*at] > rate / (probabilities.len() - rank) as f64 {

@@ -28,6 +28,7 @@ pub mod redis_commands;
 pub mod secret;
 pub mod shard;
 pub mod sizes;
+pub mod sort;
 pub mod stream;
 pub mod suite;
 pub mod target;

@@ -42,7 +42,7 @@ fn settings() -> TlsSettings {
     }
 }
 
-fn secure<E: Engine>(engine: E, settings: &TlsSettings) -> Tls<E> {
+fn secure(engine: impl Engine + 'static, settings: &TlsSettings) -> Tls {
     Tls::new(engine, TlsContext::new(settings).unwrap())
 }
 

@@ -218,14 +218,14 @@ impl Journal {
 
 /// Those of each kind that lasted longest or were most, in order of time.
 fn longest(mut entries: Vec<JournalEntry>) -> Vec<JournalEntry> {
-    entries.sort_by_key(|entry| std::cmp::Reverse((entry.usec, entry.count)));
+    workload::sort::sort_by_key(&mut entries, |entry| std::cmp::Reverse((entry.usec, entry.count)));
     let mut kept: Vec<JournalEntry> = Vec::new();
     for entry in entries {
         if kept.iter().filter(|other| other.kind == entry.kind).count() < KEPT_MAX {
             kept.push(entry);
         }
     }
-    kept.sort_by(|a, b| a.from_s.total_cmp(&b.from_s));
+    workload::sort::sort_by(&mut kept, |a, b| a.from_s.total_cmp(&b.from_s));
     kept
 }
 

@@ -63,7 +63,7 @@ impl Subject {
             }
         };
         all.retain(|(name, _)| !is_secret(name));
-        all.sort();
+        workload::sort::sort_by(&mut all, Ord::cmp);
         all
     }
 

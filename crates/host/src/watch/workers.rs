@@ -35,7 +35,7 @@ pub(super) fn between(before: &Workers, after: &Workers) -> (Vec<f64>, Option<f6
             (seconds(*run, run_before), seconds(*wait, wait_before))
         })
         .collect();
-    used.sort_by(|a, b| b.0.total_cmp(&a.0));
+    workload::sort::sort_by(&mut used, |a, b| b.0.total_cmp(&a.0));
     let waited = used.first().map(|(_, waited)| *waited);
     (used.into_iter().map(|(run, _)| run).collect(), waited)
 }

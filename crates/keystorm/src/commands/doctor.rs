@@ -96,9 +96,9 @@ fn json(evidence: &Evidence, subject: &str, findings: &[Finding]) -> Result<Stri
         "counts": serde_json::Map::from_iter(counts),
         "findings": findings,
         "round_trips": trips,
-        "host": evidence.host,
+        "host": report::json::value(&evidence.host)?,
     });
-    Ok(serde_json::to_string_pretty(&json)? + "\n")
+    Ok(report::json::pretty(&json)? + "\n")
 }
 
 /// The name of a level in JSON.

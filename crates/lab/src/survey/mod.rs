@@ -193,6 +193,6 @@ impl Survey {
     /// # Errors
     /// A figure has no JSON.
     pub fn to_json(&self) -> serde_json::Result<String> {
-        Ok(report::record::steady(&serde_json::to_string_pretty(self)?) + "\n")
+        Ok(report::record::steady(&report::json::pretty(self)?) + "\n")
     }
 }

@@ -47,7 +47,7 @@ impl Hunt {
     fn rate_table(&self) -> Table {
         let mut table = Table::new(["rate", "trials", "void", "kept"]);
         let mut rates: Vec<&Rate> = self.rates.iter().collect();
-        rates.sort_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s));
+        workload::sort::sort_by(&mut rates, |a, b| a.rate_per_s.total_cmp(&b.rate_per_s));
         for Rate { rate_per_s, trials, void, judgement } in rates {
             table.row([
                 report::grouped(*rate_per_s),
@@ -71,7 +71,7 @@ impl Hunt {
                 DataPoint::at(trial.rate_per_s, value(trial)).noted(note)
             };
             let mut points: Vec<DataPoint> = self.of(Phase::Curve).map(point).collect();
-            points.sort_by(|a, b| a.x.total_cmp(&b.x));
+            workload::sort::sort_by(&mut points, |a, b| a.x.total_cmp(&b.x));
             Series::of(name, points)
         };
         let bounded = self.slo.latency();

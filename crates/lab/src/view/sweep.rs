@@ -131,7 +131,7 @@ impl Sweep {
             }
         }
         for series in &mut chart.series {
-            series.points.sort_by(|a, b| a.x.total_cmp(&b.x));
+            workload::sort::sort_by(&mut series.points, |a, b| a.x.total_cmp(&b.x));
         }
         (chart.points_shown() > 0).then_some(chart)
     }
@@ -165,7 +165,7 @@ impl Sweep {
             }
         }
         for series in &mut chart.series {
-            series.points.sort_by(|a, b| a.x.total_cmp(&b.x));
+            workload::sort::sort_by(&mut series.points, |a, b| a.x.total_cmp(&b.x));
         }
         chart
     }

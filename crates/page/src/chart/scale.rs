@@ -120,7 +120,7 @@ fn log(axis: &Axis, values: &[f64], (low, high): (f64, f64), wanted: usize, fitt
         // An axis of what was varied names just that.
         let mut given: Vec<f64> =
             values.iter().copied().filter(|v| *v > 0.0 && v.is_finite()).collect();
-        given.sort_by(f64::total_cmp);
+        workload::sort::sort_by(&mut given, f64::total_cmp);
         given.dedup();
         let pad = if high > low { (high - low) * 0.03 } else { 0.5 };
         if given.len() <= 16 {

@@ -22,7 +22,7 @@ use crate::{RecordError, Run, Summary};
 /// # Errors
 /// A figure has no JSON.
 pub fn to_json(comparison: &Comparison) -> Result<String, RecordError> {
-    let text = serde_json::to_string_pretty(&document(comparison));
+    let text = crate::json::pretty(&document(comparison));
     Ok(steady(&text.map_err(|e| RecordError::wrong(e.to_string()))?) + "\n")
 }
 
@@ -86,7 +86,7 @@ fn terms_of(terms: &Terms) -> Value {
 /// Settings are an object, by name.
 #[must_use]
 pub fn subject_value(subject: &Subject) -> Value {
-    let mut value = json!(subject);
+    let mut value = crate::json::value(subject).unwrap_or_default();
     if let Value::Object(fields) = &mut value {
         let settings = subject.settings.iter();
         let settings: Map<String, Value> =
@@ -116,7 +116,7 @@ fn test(test: &TestComparison) -> Value {
         "runs": { "a": runs[0], "b": runs[1] },
         "figures": figures(rows),
         "limited_by": { "a": limited(a), "b": limited(b) },
-        "plan": test.counted.iter().flatten().next().map(|run| json!(run.plan)),
+        "plan": test.counted.iter().flatten().next().map(|run| crate::json::value(&*run.plan).unwrap_or_default()),
         "each_run": { "a": each_run(&test.counted[0]), "b": each_run(&test.counted[1]) },
         "void_blocks": test.void.iter().map(|(cause, blocks)| json!({
             "cause": cause,
@@ -143,7 +143,8 @@ fn test(test: &TestComparison) -> Value {
 /// The machine that put on the load, as the first run knows it.
 fn host(tests: &[TestComparison]) -> Value {
     let first = tests.iter().flat_map(|test| test.counted.iter().flatten()).next();
-    json!(first.and_then(|run| run.host.as_ref()))
+    let host = first.and_then(|run| run.host.as_ref());
+    crate::json::value(&host).unwrap_or_default()
 }
 
 /// When each run was, and what came of it.

@@ -33,7 +33,7 @@ pub(super) fn limits(side: &[Glance]) -> Limits {
             None => limits.push((limit, 1)),
         }
     }
-    limits.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    workload::sort::sort_by_key(&mut limits, |(_, count)| std::cmp::Reverse(*count));
     limits
 }
 

@@ -26,7 +26,7 @@ pub fn to_json(decision: &Decision) -> Result<String, RecordError> {
         "comparisons": pairs.iter().map(document).collect::<Vec<_>>(),
         "warnings": warnings,
     });
-    let text = serde_json::to_string_pretty(&document);
+    let text = crate::json::pretty(&document);
     Ok(steady(&text.map_err(|e| RecordError::wrong(e.to_string()))?) + "\n")
 }
 

@@ -175,7 +175,7 @@ impl Record {
     /// # Errors
     /// A figure has no JSON.
     pub fn to_json(&self) -> Result<String, RecordError> {
-        let text = serde_json::to_string_pretty(self).map_err(|e| RecordError(e.to_string()))?;
+        let text = crate::json::pretty(self).map_err(|e| RecordError(e.to_string()))?;
         Ok(steady(&text) + "\n")
     }
 

@@ -114,8 +114,10 @@ impl Topology {
     /// Shards that own nothing serve nobody, and neither do those without a master.
     fn of(mut shards: Vec<Shard>) -> Self {
         shards.retain(|shard| shard.master.is_some() && !shard.slots.is_empty());
-        shards.iter_mut().for_each(|s| s.slots.sort_by_key(|range| *range.start()));
-        shards.sort_by_key(|shard| *shard.slots[0].start());
+        shards
+            .iter_mut()
+            .for_each(|s| workload::sort::sort_by_key(&mut s.slots, |range| *range.start()));
+        workload::sort::sort_by_key(&mut shards, |shard| *shard.slots[0].start());
         let node = |found: Found, role, slots: &[RangeInclusive<u16>]| {
             let Found { id, host, hostname, port } = found;
             let slots = slots.to_vec();

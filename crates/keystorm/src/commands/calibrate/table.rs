@@ -107,7 +107,7 @@ impl Table {
             "complete": complete,
             "cells": cells,
         });
-        Ok(serde_json::to_string_pretty(&table)? + "\n")
+        Ok(report::json::pretty(&table)? + "\n")
     }
 }
 

@@ -179,7 +179,7 @@ fn settings(run: &Run) -> Vec<(String, String)> {
     let mut told: Vec<(String, String)> =
         of.iter().map(|setting| (setting.name.clone(), setting.value.clone())).collect();
     // Redis tells them in an order that differs from start to start.
-    told.sort();
+    workload::sort::sort_by(&mut told, Ord::cmp);
     told
 }
 

@@ -1,91 +1,131 @@
 //! Text as outlines of one font, a letter after another.
+//!
+//! The font's outlines are packed by `build.rs`, which says how.
 
-use ttf_parser::{Face, GlyphId, OutlineBuilder};
+use std::collections::HashMap;
+use std::io::Read;
+
+use flate2::read::DeflateDecoder;
 use zeno::{Command, PathBuilder};
 
 use super::Fault;
 
+/// The outlines of the font that comes with the program.
+const PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/letters"));
+
 /// Draws text in one font as outlines.
-pub(super) struct Lettering<'f> {
-    face: Face<'f>,
+pub(super) struct Lettering {
+    units_per_em: f32,
+    /// The first stands for every character that the font lacks.
+    letters: Vec<Letter>,
+    /// Places in `letters`.
+    by_character: HashMap<u32, usize>,
 }
 
-impl Lettering<'static> {
+/// One letter in the units of its font.
+struct Letter {
+    advance: f32,
+    /// As it is packed.
+    outline: Vec<u8>,
+}
+
+impl Lettering {
     /// Of the font that comes with the program.
     pub(super) fn new() -> Result<Self, Fault> {
-        Ok(Self { face: Face::parse(epaint_default_fonts::UBUNTU_LIGHT, 0)? })
+        let mut bytes = Vec::new();
+        DeflateDecoder::new(PACKED).read_to_end(&mut bytes)?;
+        let mut packed = Packed(&bytes);
+        let units_per_em = packed.number() as f32;
+        let letters = (0..packed.number())
+            .map(|_| {
+                let advance = packed.number() as f32;
+                let length = packed.number() as usize;
+                Letter { advance, outline: packed.bytes(length).to_vec() }
+            })
+            .collect();
+        let mut character = 0;
+        let by_character = (0..packed.number())
+            .map(|_| {
+                character += packed.number();
+                (character, packed.number() as usize)
+            })
+            .collect();
+        Ok(Self { units_per_em, letters, by_character })
     }
-}
 
-impl Lettering<'_> {
     /// How wide a text of this size is.
     pub(super) fn width(&self, text: &str, size: f32) -> f32 {
-        text.chars().map(|c| self.advance(self.glyph(c), size)).sum()
+        text.chars().map(|c| self.letter(c).advance * self.scale(size)).sum()
     }
 
     /// The outlines of a text of this size whose base line begins there.
     pub(super) fn outline(&self, text: &str, size: f32, (mut x, y): (f32, f32)) -> Vec<Command> {
-        let mut outline = Outline { path: Vec::new(), scale: self.scale(size), at: (x, y) };
+        let scale = self.scale(size);
+        let mut path = Vec::new();
         for c in text.chars() {
-            let glyph = self.glyph(c);
-            outline.at.0 = x;
-            self.face.outline_glyph(glyph, &mut outline);
-            x += self.advance(glyph, size);
+            let letter = self.letter(c);
+            // Fonts count upwards.
+            draw(&letter.outline, &mut path, |[to_x, to_y]| [x + to_x * scale, y - to_y * scale]);
+            x += letter.advance * scale;
         }
-        outline.path
+        path
     }
 
-    /// That of a character; of one that the font has not, the sign of that.
-    fn glyph(&self, c: char) -> GlyphId {
-        self.face.glyph_index(c).unwrap_or_default()
-    }
-
-    fn advance(&self, glyph: GlyphId, size: f32) -> f32 {
-        f32::from(self.face.glyph_hor_advance(glyph).unwrap_or_default()) * self.scale(size)
+    fn letter(&self, c: char) -> &Letter {
+        &self.letters[self.by_character.get(&u32::from(c)).copied().unwrap_or_default()]
     }
 
     fn scale(&self, size: f32) -> f32 {
-        size / f32::from(self.face.units_per_em())
+        size / self.units_per_em
     }
 }
 
-/// Outlines in the units and with the direction of a picture.
-struct Outline {
-    path: Vec<Command>,
-    scale: f32,
-    at: (f32, f32),
-}
-
-impl Outline {
-    /// Fonts count upwards.
-    fn place(&self, x: f32, y: f32) -> [f32; 2] {
-        [self.at.0 + x * self.scale, self.at.1 - y * self.scale]
+/// Adds a letter to a path; `place` leads from the font's points to those of the picture.
+fn draw(outline: &[u8], path: &mut Vec<Command>, place: impl Fn([f32; 2]) -> [f32; 2]) {
+    let mut packed = Packed(outline);
+    let mut at = [0, 0];
+    while let [command, rest @ ..] = packed.0 {
+        packed = Packed(rest);
+        let mut point = || place(packed.point(&mut at));
+        match command {
+            b'M' => drop(path.move_to(point())),
+            b'L' => drop(path.line_to(point())),
+            b'Q' => drop(path.quad_to(point(), point())),
+            b'C' => drop(path.curve_to(point(), point(), point())),
+            _ => drop(path.close()),
+        }
     }
 }
 
-impl OutlineBuilder for Outline {
-    fn move_to(&mut self, x: f32, y: f32) {
-        let to = self.place(x, y);
-        self.path.move_to(to);
+/// What `build.rs` has packed, from where it is being read.
+struct Packed<'p>(&'p [u8]);
+
+impl<'p> Packed<'p> {
+    fn bytes(&mut self, count: usize) -> &'p [u8] {
+        let (taken, rest) = self.0.split_at(count);
+        self.0 = rest;
+        taken
     }
 
-    fn line_to(&mut self, x: f32, y: f32) {
-        let to = self.place(x, y);
-        self.path.line_to(to);
+    fn number(&mut self) -> u32 {
+        let mut value = 0;
+        for shift in (0..).step_by(7) {
+            let byte = self.bytes(1)[0];
+            value |= u32::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                break;
+            }
+        }
+        value
     }
 
-    fn quad_to(&mut self, x1: f32, y1: f32, x: f32, y: f32) {
-        let (control, to) = (self.place(x1, y1), self.place(x, y));
-        self.path.quad_to(control, to);
-    }
-
-    fn curve_to(&mut self, x1: f32, y1: f32, x2: f32, y2: f32, x: f32, y: f32) {
-        let (first, second, to) = (self.place(x1, y1), self.place(x2, y2), self.place(x, y));
-        self.path.curve_to(first, second, to);
-    }
-
-    fn close(&mut self) {
-        self.path.close();
+    /// The next point, in units of the font. `at` is the one before, doubled.
+    fn point(&mut self, at: &mut [i32; 2]) -> [f32; 2] {
+        at.each_mut().map(|at| {
+            let by = self.number();
+            *at += (by >> 1) as i32 ^ -((by & 1) as i32);
+            *at as f32 / 2.0
+        })
     }
 }
 
@@ -109,7 +149,7 @@ mod tests {
         }
         // Everything that charts themselves say has a letter.
         for c in "0123456789 kMGµsn%/×−–…·<>".chars() {
-            assert_ne!(lettering.glyph(c), GlyphId(0), "{c}");
+            assert!(lettering.by_character.contains_key(&u32::from(c)), "{c}");
         }
     }
 }

@@ -236,7 +236,7 @@ fn write(
     element: &Element,
     text: &str,
     right: f32,
-    lettering: &Lettering<'_>,
+    lettering: &Lettering,
     canvas: &mut Canvas,
 ) -> Result<(), Fault> {
     let size = element.needed("font-size")?;
