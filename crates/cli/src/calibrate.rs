@@ -12,7 +12,7 @@ use workload::Plan;
 
 use super::run::{RunFront, seconds, seconds_in, small_count};
 use super::sink::{EngineArg, SinkProtocol};
-use super::{FrontEnd, Intent, UsageError, options};
+use super::{FrontEnd, Intent, UsageError, with_options};
 
 /// The front end of `keystorm calibrate`.
 pub(crate) struct CalibrateFront;
@@ -90,18 +90,20 @@ impl FrontEnd for CalibrateFront {
     }
 
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
-        let Options { clients, protocol, seconds, quick, engine, json, .. } =
-            match options::<Options>(args)? {
-                Ok(options) => options,
-                Err(intent) => return Ok(intent),
-            };
-        let default = if quick { SECONDS_QUICK } else { SECONDS_DEFAULT };
-        let seconds = seconds.unwrap_or(Duration::from_secs_f64(default));
-        let seconds = seconds_in("--seconds", seconds, 0.01..=SECONDS_MAX).map_err(UsageError)?;
-        let plan = load(clients, protocol, seconds)?;
-        let engine = engine.choice();
-        Ok(Intent::Calibrate(Box::new(Calibration { plan, seconds, engine, json })))
+        with_options(args, intent)
     }
+}
+
+/// What the options mean.
+fn intent(
+    Options { clients, protocol, seconds, quick, engine, json, .. }: Options,
+) -> Result<Intent, UsageError> {
+    let default = if quick { SECONDS_QUICK } else { SECONDS_DEFAULT };
+    let seconds = seconds.unwrap_or(Duration::from_secs_f64(default));
+    let seconds = seconds_in("--seconds", seconds, 0.01..=SECONDS_MAX).map_err(UsageError)?;
+    let plan = load(clients, protocol, seconds)?;
+    let engine = engine.choice();
+    Ok(Intent::Calibrate(Box::new(Calibration { plan, seconds, engine, json })))
 }
 
 /// `SET` of 3 bytes, as the classic front end sends it.

@@ -6,7 +6,7 @@ use clap::{ArgAction, Command, CommandFactory, Parser};
 use clap_complete::Shell;
 
 use super::tree::tree;
-use super::{FrontEnd, Intent, UsageError, options};
+use super::{FrontEnd, Intent, UsageError, with_options};
 
 /// The front end of `keystorm completions`.
 pub(crate) struct CompletionsFront;
@@ -46,12 +46,10 @@ impl FrontEnd for CompletionsFront {
     }
 
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
-        let shell = match options::<Options>(args)? {
-            Ok(options) => options.shell,
-            Err(intent) => return Ok(intent),
-        };
-        let mut script = Vec::new();
-        clap_complete::generate(shell, &mut tree(), "keystorm", &mut script);
-        Ok(Intent::Say(String::from_utf8_lossy(&script).into_owned()))
+        with_options(args, |Options { shell, .. }| {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut tree(), "keystorm", &mut script);
+            Ok(Intent::Say(String::from_utf8_lossy(&script).into_owned()))
+        })
     }
 }

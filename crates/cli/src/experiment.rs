@@ -18,7 +18,7 @@ use workload::secret;
 use super::near::{named, no_option};
 use super::outputs::apart;
 use super::run::{self, Typed};
-use super::{Action, Intent, Job, PageOptions, UsageError, options};
+use super::{Action, Intent, Job, PageOptions, UsageError, with_options};
 
 /// Where the results of an experiment go.
 #[derive(Debug, Clone, Args)]
@@ -85,13 +85,14 @@ const REFUSED: [(&str, &str); 9] = [
 ];
 
 /// Takes the words of a command line apart: those of `O`'s options, the line of a run, and the whole
-/// as it may be shown.
+/// as it may be shown. `meaning` says what they mean; text to say instead where that was asked for.
 ///
 /// # Errors
-/// Text to say instead (`Ok(Err)`), or what makes no sense.
-pub(super) fn split<O: Parser>(
+/// What makes no sense.
+pub(super) fn with_split<O: Parser>(
     args: Vec<OsString>,
-) -> Result<Result<(O, Line, String), Intent>, UsageError> {
+    meaning: impl FnOnce(O, Line, String) -> Result<Intent, UsageError>,
+) -> Result<Intent, UsageError> {
     let own = O::command();
     let of_run = run::vocabulary();
     let find = |name: &str| named(&own, name).or_else(|| named(&of_run, name));
@@ -111,7 +112,7 @@ pub(super) fn split<O: Parser>(
     if let Some((name, why)) = REFUSED.iter().find(|(name, _)| line.has(name)) {
         return Err(UsageError(format!("{name} {why}")));
     }
-    Ok(options::<O>(words_of(&ours))?.map(|options| (options, line, again)))
+    with_options(words_of(&ours), |options| meaning(options, line, again))
 }
 
 /// Refuses a word where a command for the server stands that surely is none: a program or an address of

@@ -125,11 +125,14 @@ fn front_named(peers: FrontEnds, name: &str) -> Option<(&'static dyn FrontEnd, &
     })
 }
 
-/// Reads the options of a subcommand; text to say instead where that was asked for.
-fn options<O: clap::Parser>(args: Vec<OsString>) -> Result<Result<O, Intent>, UsageError> {
+/// What a subcommand's arguments mean, once they are read; text to say instead where that was asked for.
+fn with_options<O: clap::Parser>(
+    args: Vec<OsString>,
+    meaning: impl FnOnce(O) -> Result<Intent, UsageError>,
+) -> Result<Intent, UsageError> {
     match O::try_parse_from(std::iter::once(OsString::from("keystorm")).chain(args)) {
-        Ok(options) => Ok(Ok(options)),
-        Err(said) if !said.use_stderr() => Ok(Err(Intent::Say(said.render().to_string()))),
+        Ok(options) => meaning(options),
+        Err(said) if !said.use_stderr() => Ok(Intent::Say(said.render().to_string())),
         Err(error) => Err(near::explained(error, &O::command())),
     }
 }

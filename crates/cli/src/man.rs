@@ -9,7 +9,7 @@ use clap_mangen::Man;
 
 use super::near::{nearest, one_of};
 use super::tree::tree;
-use super::{FrontEnd, Intent, UsageError, options};
+use super::{FrontEnd, Intent, UsageError, with_options};
 
 /// The front end of `keystorm man`.
 pub(crate) struct ManFront;
@@ -51,30 +51,30 @@ impl FrontEnd for ManFront {
     }
 
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
-        let options = match options::<Options>(args)? {
-            Ok(options) => options,
-            Err(intent) => return Ok(intent),
-        };
-        let failed = |error: io::Error| UsageError(error.to_string());
-        let mut tree = tree();
-        tree.build();
-        if let Some(dir) = options.dir {
-            let commands = std::iter::once(&tree).chain(tree.get_subcommands());
-            let pages =
-                commands.map(|command| Ok((format!("{}.1", title(command)), page(command)?)));
-            let pages: io::Result<Vec<_>> = pages.collect();
-            return Ok(Intent::Write(dir, pages.map_err(failed)?));
-        }
-        let command = match options.name.as_deref() {
-            None | Some("keystorm") => &tree,
-            Some(name) => tree.find_subcommand(name).ok_or_else(|| {
-                let known: Vec<&str> = tree.get_subcommands().map(Command::get_name).collect();
-                let near = nearest(name, known.iter().copied());
-                UsageError(one_of("subcommand", name, near, &known))
-            })?,
-        };
-        page(command).map(Intent::Say).map_err(failed)
+        with_options(args, intent)
     }
+}
+
+/// What the options mean.
+fn intent(options: Options) -> Result<Intent, UsageError> {
+    let failed = |error: io::Error| UsageError(error.to_string());
+    let mut tree = tree();
+    tree.build();
+    if let Some(dir) = options.dir {
+        let commands = std::iter::once(&tree).chain(tree.get_subcommands());
+        let pages = commands.map(|command| Ok((format!("{}.1", title(command)), page(command)?)));
+        let pages: io::Result<Vec<_>> = pages.collect();
+        return Ok(Intent::Write(dir, pages.map_err(failed)?));
+    }
+    let command = match options.name.as_deref() {
+        None | Some("keystorm") => &tree,
+        Some(name) => tree.find_subcommand(name).ok_or_else(|| {
+            let known: Vec<&str> = tree.get_subcommands().map(Command::get_name).collect();
+            let near = nearest(name, known.iter().copied());
+            UsageError(one_of("subcommand", name, near, &known))
+        })?,
+    };
+    page(command).map(Intent::Say).map_err(failed)
 }
 
 /// `keystorm`, or `keystorm-search` and the like.

@@ -9,7 +9,7 @@ use job::MergeJob;
 use super::outputs::apart;
 use super::run::count_in;
 use super::show::format_name;
-use super::{FrontEnd, Intent, PageOptions, UsageError, options};
+use super::{FrontEnd, Intent, PageOptions, UsageError, with_options};
 
 /// The front end of `keystorm merge`.
 pub(crate) struct MergeFront;
@@ -66,16 +66,18 @@ impl FrontEnd for MergeFront {
     }
 
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
-        let Options { files, missing, output, format, pages, .. } = match options::<Options>(args)?
-        {
-            Ok(options) => options,
-            Err(intent) => return Ok(intent),
-        };
-        let pages = pages.checked().map_err(UsageError)?;
-        let inputs: Vec<_> = files.iter().map(|file| ("FILE", Some(file.as_path()))).collect();
-        let outputs = [("-o", output.as_deref()), ("--html", pages.html.as_deref())];
-        apart(&outputs, &inputs).map_err(UsageError)?;
-        let format = format.or(output.is_none().then_some("text"));
-        Ok(Intent::Merge(MergeJob { files, missing, output, format, pages }))
+        with_options(args, intent)
     }
+}
+
+/// What the options mean.
+fn intent(
+    Options { files, missing, output, format, pages, .. }: Options,
+) -> Result<Intent, UsageError> {
+    let pages = pages.checked().map_err(UsageError)?;
+    let inputs: Vec<_> = files.iter().map(|file| ("FILE", Some(file.as_path()))).collect();
+    let outputs = [("-o", output.as_deref()), ("--html", pages.html.as_deref())];
+    apart(&outputs, &inputs).map_err(UsageError)?;
+    let format = format.or(output.is_none().then_some("text"));
+    Ok(Intent::Merge(MergeJob { files, missing, output, format, pages }))
 }

@@ -61,14 +61,16 @@ pub fn option(
     }
     let takes = takes_value(name)
         .ok_or_else(|| format!("{PREFIX}{name}: keystorm has no option --{name}"))?;
-    let mut words = vec![match joined {
-        Some(value) => format!("--{name}={value}"),
-        None => format!("--{name}"),
-    }];
-    if takes && joined.is_none() {
-        words.push(next().ok_or_else(|| format!("{word}: the value is missing"))?);
-    }
-    Ok(words)
+    let value = match joined {
+        None if takes => Some(next().ok_or_else(|| format!("{word}: the value is missing"))?),
+        joined => joined.map(str::to_owned),
+    };
+    Ok(match (value, SETTINGS.contains(&name)) {
+        (Some(value), true) => vec!["--set".to_owned(), format!("{name}={value}")],
+        (Some(value), false) if joined.is_some() => vec![format!("--{name}={value}")],
+        (Some(value), false) => vec![format!("--{name}"), value],
+        (None, _) => vec![format!("--{name}")],
+    })
 }
 
 #[cfg(test)]
@@ -81,6 +83,6 @@ mod tests {
         for word in ["--ks-set", "--ks-set=order=turns", "--ks-order", "--ks-renew=1", "--ks-c"] {
             assert!(words(word).unwrap_err().contains("instead"), "{word}");
         }
-        assert_eq!(words("--ks-size-by").unwrap(), ["--size-by", "turns"]);
+        assert_eq!(words("--ks-size-by").unwrap(), ["--set", "size-by=turns"]);
     }
 }

@@ -9,7 +9,7 @@ use workload::{CacheCommand, CommandSpec};
 
 use super::near::{nearest, one_of};
 use super::workload_file::{Load, Source, Workload, read};
-use super::{FrontEnd, Intent, UsageError, options, run};
+use super::{FrontEnd, Intent, UsageError, run, with_options};
 
 /// Its name and its file.
 macro_rules! preset {
@@ -138,14 +138,15 @@ impl FrontEnd for PresetsFront {
     }
 
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
-        let options = match options::<Options>(args)? {
-            Ok(options) => options,
-            Err(intent) => return Ok(intent),
-        };
-        match options.name {
-            Some(name) => Ok(Intent::Say(source(&name).map_err(UsageError)?.text)),
-            None => list().map(Intent::Say).map_err(UsageError),
-        }
+        with_options(args, intent)
+    }
+}
+
+/// What the options mean.
+fn intent(options: Options) -> Result<Intent, UsageError> {
+    match options.name {
+        Some(name) => Ok(Intent::Say(source(&name).map_err(UsageError)?.text)),
+        None => list().map(Intent::Say).map_err(UsageError),
     }
 }
 

@@ -7,7 +7,7 @@ use clap::{ArgAction, Command, CommandFactory, Parser};
 use job::ReportJob;
 
 use super::outputs::apart;
-use super::{FrontEnd, Intent, PageOptions, UsageError, options};
+use super::{FrontEnd, Intent, PageOptions, UsageError, with_options};
 
 /// The front end of `keystorm report`.
 pub(crate) struct ReportFront;
@@ -63,20 +63,21 @@ impl FrontEnd for ReportFront {
     }
 
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
-        let Options { files, output, mut pages, .. } = match options::<Options>(args)? {
-            Ok(options) => options,
-            Err(intent) => return Ok(intent),
-        };
-        if files.iter().filter(|file| *file == "-").count() > 1 {
-            return Err(UsageError("standard input (-) can be read only once".into()));
-        }
-        if output.is_some() {
-            pages.html = output;
-        } else if !pages.any() {
-            pages.html = Some(PathBuf::from("report.html"));
-        }
-        let inputs: Vec<_> = files.iter().map(|file| ("FILE", Some(file.as_path()))).collect();
-        apart(&[("-o", pages.html.as_deref())], &inputs).map_err(UsageError)?;
-        Ok(Intent::Report(ReportJob { files, pages }))
+        with_options(args, intent)
     }
+}
+
+/// What the options mean.
+fn intent(Options { files, output, mut pages, .. }: Options) -> Result<Intent, UsageError> {
+    if files.iter().filter(|file| *file == "-").count() > 1 {
+        return Err(UsageError("standard input (-) can be read only once".into()));
+    }
+    if output.is_some() {
+        pages.html = output;
+    } else if !pages.any() {
+        pages.html = Some(PathBuf::from("report.html"));
+    }
+    let inputs: Vec<_> = files.iter().map(|file| ("FILE", Some(file.as_path()))).collect();
+    apart(&[("-o", pages.html.as_deref())], &inputs).map_err(UsageError)?;
+    Ok(Intent::Report(ReportJob { files, pages }))
 }

@@ -6,10 +6,12 @@ use std::time::Duration;
 use clap::{Command, CommandFactory, Parser};
 use job::SearchJob;
 use lab::search::Settings;
-use lab::words::Given;
+use lab::words::{Given, Line};
 use report::slo::Slo;
 
-use super::experiment::{ExperimentOptions, job, names_test, one_seed, split, with_those_of_a_run};
+use super::experiment::{
+    ExperimentOptions, job, names_test, one_seed, with_split, with_those_of_a_run,
+};
 use super::run::{count, count_in, percent, seconds, seconds_in};
 use super::{FrontEnd, Intent, Job, UsageError};
 
@@ -129,76 +131,76 @@ impl FrontEnd for SearchFront {
     }
 
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
-        let (options, mut line, again) = match split::<Options>(args)? {
-            Ok(split) => split,
-            Err(intent) => return Ok(intent),
-        };
-        let Options { slo, start, most, within, repeat, budget, duration, no_curve, output } =
-            options;
-        let output = output.settled()?;
-        for (option, why) in [
-            ("-n", "trials run for a time; see --duration"),
-            ("--rps", "search finds the rate; see --start and --most"),
-        ] {
-            if line.has(option) {
-                return Err(UsageError(format!("{option}: {why}")));
-            }
-        }
-        let duration = seconds_in("--duration", duration, 0.01..=SECONDS_MAX);
-        let duration = duration.map_err(UsageError)?;
-        let budget_s = seconds_in("--budget", budget, 1.0..=SECONDS_MAX).map_err(UsageError)?;
-        if !(0.1..=50.0).contains(&within) {
-            return Err(UsageError(format!("--within {within}: must be between 0.1 and 50 %")));
-        }
-        if most == 0 || start == Some(0) || start.is_some_and(|start| start > most) {
-            let text = "--start, --most: rates must be above 0, and --start cannot exceed --most";
-            return Err(UsageError(text.to_owned()));
-        }
-        if !names_test(&line) {
-            line.options.push(Given::new("-t", TEST));
-        }
-        one_seed(&mut line);
-        // A target for errors is one for a run that goes on in spite of them.
-        if slo.bounds_errors() && !line.has("--on-error") {
-            line.options.push(Given::new("--on-error", "count"));
-        }
-        let default = Settings::default();
-        // Below that the longest trial has too few requests to tell.
-        let least_per_s = slo.requests_min() as f64 / (duration * LONGER_MAX);
-        let settings = Settings {
-            least_per_s: start
-                .map_or(least_per_s, |start| least_per_s.min(start as f64))
-                .max(1.0)
-                .min(most as f64),
-            start_per_s: start.map_or(default.start_per_s, |start| start as f64),
-            within: within / 100.0,
-            repeats: repeat,
-            most_per_s: (most as f64).min(default.most_per_s),
-            budget_s,
-        };
-        let job = SearchJob {
-            slo,
-            settings,
-            closed_first: start.is_none(),
-            seconds: duration,
-            curve: !no_curve,
-            output,
-            again,
-            line,
-        };
-        // What a trial cannot be is said before the first.
-        let first = trial(&job, job.settings.start_per_s)?;
-        if first.plans.len() != 1 {
-            let text = format!(
-                "search works with a single test, and these are {}; name one with -t",
-                first.plans.len()
-            );
-            return Err(UsageError(text));
-        }
-        if job.output.print_plan {
-            let text = job::printed_plans(&first.plans);
-            return text.map(Intent::Say).map_err(|e| UsageError(e.to_string()));
-        }
-        Ok(Intent::Search(Box::new(job)))
+        with_split(args, intent)
     }
+}
+
+/// What the options mean.
+fn intent(options: Options, mut line: Line, again: String) -> Result<Intent, UsageError> {
+    let Options { slo, start, most, within, repeat, budget, duration, no_curve, output } = options;
+    let output = output.settled()?;
+    for (option, why) in [
+        ("-n", "trials run for a time; see --duration"),
+        ("--rps", "search finds the rate; see --start and --most"),
+    ] {
+        if line.has(option) {
+            return Err(UsageError(format!("{option}: {why}")));
+        }
+    }
+    let duration = seconds_in("--duration", duration, 0.01..=SECONDS_MAX);
+    let duration = duration.map_err(UsageError)?;
+    let budget_s = seconds_in("--budget", budget, 1.0..=SECONDS_MAX).map_err(UsageError)?;
+    if !(0.1..=50.0).contains(&within) {
+        return Err(UsageError(format!("--within {within}: must be between 0.1 and 50 %")));
+    }
+    if most == 0 || start == Some(0) || start.is_some_and(|start| start > most) {
+        let text = "--start, --most: rates must be above 0, and --start cannot exceed --most";
+        return Err(UsageError(text.to_owned()));
+    }
+    if !names_test(&line) {
+        line.options.push(Given::new("-t", TEST));
+    }
+    one_seed(&mut line);
+    // A target for errors is one for a run that goes on in spite of them.
+    if slo.bounds_errors() && !line.has("--on-error") {
+        line.options.push(Given::new("--on-error", "count"));
+    }
+    let default = Settings::default();
+    // Below that the longest trial has too few requests to tell.
+    let least_per_s = slo.requests_min() as f64 / (duration * LONGER_MAX);
+    let settings = Settings {
+        least_per_s: start
+            .map_or(least_per_s, |start| least_per_s.min(start as f64))
+            .max(1.0)
+            .min(most as f64),
+        start_per_s: start.map_or(default.start_per_s, |start| start as f64),
+        within: within / 100.0,
+        repeats: repeat,
+        most_per_s: (most as f64).min(default.most_per_s),
+        budget_s,
+    };
+    let job = SearchJob {
+        slo,
+        settings,
+        closed_first: start.is_none(),
+        seconds: duration,
+        curve: !no_curve,
+        output,
+        again,
+        line,
+    };
+    // What a trial cannot be is said before the first.
+    let first = trial(&job, job.settings.start_per_s)?;
+    if first.plans.len() != 1 {
+        let text = format!(
+            "search works with a single test, and these are {}; name one with -t",
+            first.plans.len()
+        );
+        return Err(UsageError(text));
+    }
+    if job.output.print_plan {
+        let text = job::printed_plans(&first.plans);
+        return text.map(Intent::Say).map_err(|e| UsageError(e.to_string()));
+    }
+    Ok(Intent::Search(Box::new(job)))
 }

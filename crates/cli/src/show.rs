@@ -7,7 +7,7 @@ use clap::{ArgAction, Command, CommandFactory, Parser};
 use job::ShowJob;
 
 use super::outputs::apart;
-use super::{FrontEnd, Intent, PageOptions, Spread, UsageError, options};
+use super::{FrontEnd, Intent, PageOptions, Spread, UsageError, with_options};
 
 /// The front end of `keystorm show`.
 pub(crate) struct ShowFront;
@@ -66,16 +66,17 @@ impl FrontEnd for ShowFront {
     }
 
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
-        Ok(match options::<Options>(args)? {
-            Ok(Options { file, format, distribution, pages, .. }) => {
-                let pages = pages.checked().map_err(UsageError)?;
-                let html = [("--html", pages.html.as_deref())];
-                apart(&html, &[("FILE", Some(&file))]).map_err(UsageError)?;
-                Intent::Show(ShowJob { file, format, distribution, pages })
-            }
-            Err(intent) => intent,
-        })
+        with_options(args, intent)
     }
+}
+
+/// What the options mean.
+fn intent(
+    Options { file, format, distribution, pages, .. }: Options,
+) -> Result<Intent, UsageError> {
+    let pages = pages.checked().map_err(UsageError)?;
+    apart(&[("--html", pages.html.as_deref())], &[("FILE", Some(&file))]).map_err(UsageError)?;
+    Ok(Intent::Show(ShowJob { file, format, distribution, pages }))
 }
 
 /// The name of a layout, as an option.

@@ -9,7 +9,7 @@ use job::SinkJob;
 use sink::{BULK_MAX, EngineChoice};
 
 use super::run::{count_in, ip, port};
-use super::{FrontEnd, Intent, UsageError, options};
+use super::{FrontEnd, Intent, UsageError, with_options};
 use crate::cpus::cpu_list;
 
 /// The front end of `keystorm sink`.
@@ -120,24 +120,25 @@ impl FrontEnd for SinkFront {
     }
 
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
-        let options = match options::<Options>(args)? {
-            Ok(options) => options,
-            Err(intent) => return Ok(intent),
-        };
-        let memcache = options.protocol == SinkProtocol::Memcache;
-        let port = match (options.port, &options.unix) {
-            (None, None) if memcache => Some(MEMCACHE_PORT_DEFAULT),
-            (None, None) => Some(PORT_DEFAULT),
-            (port, _) => port,
-        };
-        Ok(Intent::Sink(SinkJob {
-            tcp: port.map(|port| SocketAddr::new(options.bind, port)),
-            unix: options.unix,
-            engine: options.engine.choice(),
-            memcache,
-            bulk: options.bulk,
-            connections: options.clients,
-            cpus: cpu_list("--cpus", options.cpus.as_deref()).map_err(UsageError)?,
-        }))
+        with_options(args, intent)
     }
+}
+
+/// What the options mean.
+fn intent(options: Options) -> Result<Intent, UsageError> {
+    let memcache = options.protocol == SinkProtocol::Memcache;
+    let port = match (options.port, &options.unix) {
+        (None, None) if memcache => Some(MEMCACHE_PORT_DEFAULT),
+        (None, None) => Some(PORT_DEFAULT),
+        (port, _) => port,
+    };
+    Ok(Intent::Sink(SinkJob {
+        tcp: port.map(|port| SocketAddr::new(options.bind, port)),
+        unix: options.unix,
+        engine: options.engine.choice(),
+        memcache,
+        bulk: options.bulk,
+        connections: options.clients,
+        cpus: cpu_list("--cpus", options.cpus.as_deref()).map_err(UsageError)?,
+    }))
 }

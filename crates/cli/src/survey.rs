@@ -9,7 +9,7 @@ use job::SurveyJob;
 use lab::Line;
 use lab::survey::Wish;
 
-use super::experiment::{job, split, with_those_of_a_run};
+use super::experiment::{job, with_split, with_those_of_a_run};
 use super::run::{count, seconds, seconds_in};
 use super::{FrontEnd, Intent, PageOptions, UsageError};
 
@@ -79,12 +79,11 @@ Examples:
     $ keystorm survey -h 127.0.0.1 -o reports";
 
 /// What a survey decides itself, or cannot have.
-const REFUSED: [&str; 33] = [
+const REFUSED: [&str; 32] = [
     "-c",
     "-n",
     "-P",
     "-d",
-    "--size-by",
     "--content",
     "-r",
     "-t",
@@ -128,70 +127,69 @@ impl FrontEnd for SurveyFront {
     }
 
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
-        let (options, line, again) = match split::<Options>(args)? {
-            Ok(split) => split,
-            Err(intent) => return Ok(intent),
-        };
-        let Options { quick, all, with, keys, seconds, keep, output, pages, .. } = options;
-        if pages.html.is_some() {
-            return Err(UsageError(
-                "--html: the page of a survey is survey.html in the directory -o".to_owned(),
-            ));
-        }
-        if output.extension().is_some_and(|end| end.eq_ignore_ascii_case("html"))
-            && !output.is_dir()
-        {
-            return Err(UsageError(format!(
-                "-o {}: not a directory; survey writes survey.html into it",
-                output.display()
-            )));
-        }
-        if let Some(option) = REFUSED.iter().find(|option| line.has(option)) {
-            let text = format!(
-                "{option}: survey sets this itself; to vary it, use keystorm \
-                sweep"
-            );
-            return Err(UsageError(text));
-        }
-        if let Some(word) = line.rest.first() {
-            let word = word.to_string_lossy();
-            return Err(UsageError(format!(
-                "unexpected word {}: a survey has its own commands",
-                shell_words::quote(&word)
-            )));
-        }
-        let within = |time| seconds_in("--seconds", time, 0.01..=SECONDS_MAX);
-        let seconds = seconds.map(within).transpose().map_err(UsageError)?;
-        if !(1..=1_000_000_000).contains(&keys) {
-            let text = format!("--keys {keys}: must be between 1 and 1,000,000,000");
-            return Err(UsageError(text));
-        }
-        let first = job(NAME, line.words())?;
-        let endpoint = first.plans.first().map(|plan| &plan.target.endpoint);
-        let spawned = matches!(endpoint, Some(workload::Endpoint::Spawned { .. }));
-        let unix = matches!(endpoint, Some(workload::Endpoint::Unix(_)));
-        let server = Line { options: line.options, rest: Vec::new() };
-        let wish = Wish {
-            server,
-            spawned,
-            unix,
-            quick,
-            all,
-            seconds,
-            keys,
-            clients_max: None,
-            with_memcached: with.is_some(),
-        };
-        Ok(Intent::Survey(Box::new(SurveyJob {
-            wish,
-            first,
-            pages: PageOptions {
-                html: Some(output.join("survey.html")),
-                ..pages.checked().map_err(UsageError)?
-            },
-            directory: output,
-            keep,
-            again,
-        })))
+        with_split(args, intent)
     }
+}
+
+/// What the options mean.
+fn intent(options: Options, line: Line, again: String) -> Result<Intent, UsageError> {
+    let Options { quick, all, with, keys, seconds, keep, output, pages, .. } = options;
+    if pages.html.is_some() {
+        return Err(UsageError(
+            "--html: the page of a survey is survey.html in the directory -o".to_owned(),
+        ));
+    }
+    if output.extension().is_some_and(|end| end.eq_ignore_ascii_case("html")) && !output.is_dir() {
+        return Err(UsageError(format!(
+            "-o {}: not a directory; survey writes survey.html into it",
+            output.display()
+        )));
+    }
+    if let Some(option) = REFUSED.iter().find(|option| line.has(option)) {
+        let text = format!(
+            "{option}: survey sets this itself; to vary it, use keystorm \
+            sweep"
+        );
+        return Err(UsageError(text));
+    }
+    if let Some(word) = line.rest.first() {
+        let word = word.to_string_lossy();
+        return Err(UsageError(format!(
+            "unexpected word {}: a survey has its own commands",
+            shell_words::quote(&word)
+        )));
+    }
+    let within = |time| seconds_in("--seconds", time, 0.01..=SECONDS_MAX);
+    let seconds = seconds.map(within).transpose().map_err(UsageError)?;
+    if !(1..=1_000_000_000).contains(&keys) {
+        let text = format!("--keys {keys}: must be between 1 and 1,000,000,000");
+        return Err(UsageError(text));
+    }
+    let first = job(NAME, line.words())?;
+    let endpoint = first.plans.first().map(|plan| &plan.target.endpoint);
+    let spawned = matches!(endpoint, Some(workload::Endpoint::Spawned { .. }));
+    let unix = matches!(endpoint, Some(workload::Endpoint::Unix(_)));
+    let server = Line { options: line.options, rest: Vec::new() };
+    let wish = Wish {
+        server,
+        spawned,
+        unix,
+        quick,
+        all,
+        seconds,
+        keys,
+        clients_max: None,
+        with_memcached: with.is_some(),
+    };
+    Ok(Intent::Survey(Box::new(SurveyJob {
+        wish,
+        first,
+        pages: PageOptions {
+            html: Some(output.join("survey.html")),
+            ..pages.checked().map_err(UsageError)?
+        },
+        directory: output,
+        keep,
+        again,
+    })))
 }

@@ -5,10 +5,10 @@ use std::ffi::OsString;
 use clap::{Command, CommandFactory, Parser};
 use job::SweepJob;
 use lab::Grid;
-use lab::words::Given;
+use lab::words::{Given, Line};
 
 use super::experiment::{
-    ExperimentOptions, job, names_length, names_test, one_seed, split, with_those_of_a_run,
+    ExperimentOptions, job, names_length, names_test, one_seed, with_split, with_those_of_a_run,
 };
 use super::run::count_in;
 use super::{FrontEnd, Intent, Job, UsageError};
@@ -77,34 +77,36 @@ impl FrontEnd for SweepFront {
     }
 
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
-        let (Options { repeat, output }, mut line, again) = match split::<Options>(args)? {
-            Ok(split) => split,
-            Err(intent) => return Ok(intent),
-        };
-        let output = output.settled()?;
-        if !names_test(&line) {
-            line.options.push(Given::new("-t", TESTS));
-        }
-        if !names_length(&line) {
-            line.options.push(Given::new("--duration", SECONDS));
-        }
-        one_seed(&mut line);
-        let grid = Grid::of(line.clone()).map_err(UsageError)?;
-        let mut points = jobs(&grid)?;
-        // Whoever varies the size of values wants to read values of that size.
-        if grid.axes.iter().any(|axis| axis.option == "-d") && !line.has("--fill") {
-            line.options.push(Given { name: "--fill".to_owned(), value: None });
-            one_seed(&mut line);
-            // Tests that read nothing that can be written so are as they were.
-            if let Ok(filled) = jobs(&Grid::of(line).map_err(UsageError)?) {
-                points = filled;
-            }
-        }
-        if output.print_plan {
-            let plans: Vec<_> = points.into_iter().flat_map(|(_, job)| job.plans).collect();
-            let text = job::printed_plans(&plans);
-            return text.map(Intent::Say).map_err(|e| UsageError(e.to_string()));
-        }
-        Ok(Intent::Sweep(Box::new(SweepJob { axes: grid.axes, points, repeat, output, again })))
+        with_split(args, intent)
     }
+}
+
+/// What the options mean.
+fn intent(options: Options, mut line: Line, again: String) -> Result<Intent, UsageError> {
+    let Options { repeat, output } = options;
+    let output = output.settled()?;
+    if !names_test(&line) {
+        line.options.push(Given::new("-t", TESTS));
+    }
+    if !names_length(&line) {
+        line.options.push(Given::new("--duration", SECONDS));
+    }
+    one_seed(&mut line);
+    let grid = Grid::of(line.clone()).map_err(UsageError)?;
+    let mut points = jobs(&grid)?;
+    // Whoever varies the size of values wants to read values of that size.
+    if grid.axes.iter().any(|axis| axis.option == "-d") && !line.has("--fill") {
+        line.options.push(Given { name: "--fill".to_owned(), value: None });
+        one_seed(&mut line);
+        // Tests that read nothing that can be written so are as they were.
+        if let Ok(filled) = jobs(&Grid::of(line).map_err(UsageError)?) {
+            points = filled;
+        }
+    }
+    if output.print_plan {
+        let plans: Vec<_> = points.into_iter().flat_map(|(_, job)| job.plans).collect();
+        let text = job::printed_plans(&plans);
+        return text.map(Intent::Say).map_err(|e| UsageError(e.to_string()));
+    }
+    Ok(Intent::Sweep(Box::new(SweepJob { axes: grid.axes, points, repeat, output, again })))
 }

@@ -66,7 +66,6 @@ const LONG_FUNCTIONS: &[(&str, &str, usize)] = &[
     ("redirect.rs", "redirect_one", 71),
     ("round.rs", "take", 74),
     ("saved.rs", "of_saved", 77),
-    ("search.rs", "parse", 74),
     ("section.rs", "of", 95),
     ("term.rs", "chart", 131),
     ("terms.rs", "table", 86),

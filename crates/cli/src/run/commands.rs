@@ -104,7 +104,7 @@ pub(super) fn parts(
 pub(super) fn given(base: PlanParts, options: &Options, given: Given) -> Result<PlanParts, String> {
     let mixed = given.is_mix();
     if options.data.order.is_some() && !given.mixed {
-        return Err("--order requires operations: --mix, or [[operation]] in a file".to_owned());
+        return Err("--set order requires operations: --mix, or [[operation]] in a file".to_owned());
     }
     let Given { name, mut operations, stepped, translated, loaded_by, .. } = given;
     let dataset = dataset_of(options)?;
@@ -433,7 +433,7 @@ fn dataset_of(options: &Options) -> Result<Option<Dataset>, String> {
     let column = dataset.columns().iter().position(|column| column == value);
     let column = column.ok_or_else(|| {
         let columns = dataset.columns().join(", ");
-        format!("--row-value {value}: no such column in the dataset; available: {columns}")
+        format!("--set row-value={value}: no such column in the dataset; available: {columns}")
     })?;
     Ok(Some(dataset.with_values(column)))
 }

@@ -44,15 +44,15 @@ impl Connecting {
     /// An option that changes nothing.
     pub(super) fn check(&self, keep_alive: bool, reconnect: bool) -> Result<(), String> {
         if self.requests_per_connection.is_some() && keep_alive {
-            return Err("--requests-per-connection requires -k 0".to_owned());
+            return Err("--set requests-per-connection requires -k 0".to_owned());
         }
         let of_reconnect = [
-            ("--reconnect-wait", self.reconnect_wait.is_some()),
-            ("--reconnect-tries", self.reconnect_tries.is_some()),
-            ("--reconnect-timeout", self.reconnect_timeout.is_some()),
+            ("reconnect-wait", self.reconnect_wait.is_some()),
+            ("reconnect-tries", self.reconnect_tries.is_some()),
+            ("reconnect-timeout", self.reconnect_timeout.is_some()),
         ];
         match of_reconnect.into_iter().find(|(_, given)| *given && !reconnect) {
-            Some((option, _)) => Err(format!("{option} requires --reconnect yes")),
+            Some((name, _)) => Err(format!("--set {name} requires --reconnect yes")),
             None => Ok(()),
         }
     }

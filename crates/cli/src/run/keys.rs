@@ -31,12 +31,12 @@ pub(super) struct KeyOptions {
 impl KeyOptions {
     fn given(&self) -> Option<&'static str> {
         let given = [
-            ("--first-key", self.first_key.is_some()),
-            ("--unpadded", self.unpadded),
-            ("--keys-by", self.keys_by.is_some()),
-            ("--one-slot", self.one_slot),
+            ("first-key", self.first_key.is_some()),
+            ("unpadded", self.unpadded),
+            ("keys-by", self.keys_by.is_some()),
+            ("one-slot", self.one_slot),
         ];
-        given.into_iter().find_map(|(option, given)| given.then_some(option))
+        given.into_iter().find_map(|(name, given)| given.then_some(name))
     }
 }
 
@@ -47,8 +47,8 @@ impl KeyOptions {
 pub(super) fn space(options: &DataOptions) -> Result<KeySpace, String> {
     let keys = &options.keys;
     let space = in_range(options)?;
-    if let Some(option) = keys.given().filter(|_| space.range.is_none()) {
-        return Err(format!("{option} requires -r, the number of keys"));
+    if let Some(name) = keys.given().filter(|_| space.range.is_none()) {
+        return Err(format!("--set {name} requires -r, the number of keys"));
     }
     let numbered = Numbered {
         first: keys.first_key.unwrap_or(0),

@@ -115,6 +115,17 @@ fn setting(text: &str) -> Result<OsString, UsageError> {
     }
 }
 
+/// Refuses a setting that is typed as an option of its own.
+fn refuse_bare_settings(matches: &ArgMatches) -> Result<(), UsageError> {
+    let typed = |name: &&&str| {
+        matches.value_source(&name.replace('-', "_")) == Some(ValueSource::CommandLine)
+    };
+    let Some(name) = SETTINGS.iter().find(typed) else { return Ok(()) };
+    Err(UsageError(format!(
+        "--{name}: no such option; {name} is a setting, written behind --set: see keystorm help settings"
+    )))
+}
+
 /// A command line, read. Front ends that carry out the same runs in other ways read theirs through
 /// this, with what options they add.
 pub struct Typed {
@@ -143,12 +154,13 @@ impl Typed {
         let mut matches = read(&args);
         let mut args = args;
         // A setting is an option behind --set: it is read as one, before the others.
-        if let Ok(first) = &matches
-            && let Some(set) = first.get_many::<String>("settings")
-        {
-            let set = set.map(|text| setting(text)).collect::<Result<Vec<_>, _>>()?;
-            args.splice(0..0, set);
-            matches = read(&args);
+        if let Ok(first) = &matches {
+            refuse_bare_settings(first)?;
+            if let Some(set) = first.get_many::<String>("settings") {
+                let set = set.map(|text| setting(text)).collect::<Result<Vec<_>, _>>()?;
+                args.splice(0..0, set);
+                matches = read(&args);
+            }
         }
         match matches {
             Ok(matches) => {

@@ -225,7 +225,7 @@ pub(super) struct LoadOptions {
           value_parser = count)]
     pub(super) requests: Option<u64>,
     /// Make -n the number of requests of each connection, and let each take operations and keys
-    /// (--order, --keys-by) by itself
+    /// (--set order, --set keys-by) by itself
     #[arg(long)]
     pub(super) per_connection: bool,
     /// With -n, end after this time even if requests are left

@@ -1,4 +1,4 @@
-//! `-d`, `--size-by` and `--content`: how large values are and what they are made of.
+//! `-d`, `--set size-by` and `--content`: how large values are and what they are made of.
 
 use report::Persona;
 use workload::sizes::SIZE_MAX;
@@ -58,7 +58,7 @@ pub(super) fn values(
         Some(Size::Fixed(_) | Size::Nearest { .. }) | None => None,
     };
     if size_by.is_some() && drawn.is_none() {
-        return Err("--size-by requires varying sizes, such as -d uniform:100..4k".to_owned());
+        return Err("--set size-by requires varying sizes, such as -d uniform:100..4k".to_owned());
     }
     // What is read is compared with rows, and not with values that keystorm makes.
     let verified = options.verify && options.row_value.is_none();

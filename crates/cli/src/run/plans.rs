@@ -71,7 +71,7 @@ pub(super) fn job(
         return Err(commands::FIELDS_WANTED.into());
     }
     if given.is_none() && options.data.order.is_some() && (suite || replayed.is_some()) {
-        return Err("--order requires operations: --mix, or [[operation]] in a file".to_owned());
+        return Err("--set order requires operations: --mix, or [[operation]] in a file".to_owned());
     }
     if suite && !options.server.replicas.rfr_also.is_empty() {
         return Err("--rfr-also: requires commands, such as: eval 'return 1' 0".into());

@@ -18,7 +18,7 @@ pub(super) fn check(options: &Options) -> Result<(), String> {
     let Some(path) = &data.replay else {
         return match data.rows_by {
             Some(by) if data.dataset.is_none() => {
-                Err(format!("--rows-by {by}: requires --dataset or --replay"))
+                Err(format!("--set rows-by={by}: requires --dataset or --replay"))
             }
             _ => Ok(()),
         };
@@ -40,7 +40,7 @@ pub(super) fn check(options: &Options) -> Result<(), String> {
     }
     match data.rows_by {
         Some(by @ (RowBy::Key | RowBy::Turn)) => {
-            Err(format!("--rows-by {by}: with --replay, request or random"))
+            Err(format!("--set rows-by={by}: with --replay, request or random"))
         }
         _ => Ok(()),
     }

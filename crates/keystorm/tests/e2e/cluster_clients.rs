@@ -67,7 +67,7 @@ fn our_words_say_the_same(cluster: &Cluster) {
     let told = memtier(cluster, "--rate-limiting 100 --as keystorm").run().ok();
     told.prints(" --per-node ").prints(" --rps-per-node ");
     cluster.reset();
-    let line = "--per-node --per-connection -c 5 -n 40 -r 1000 --keys-by connection";
+    let line = "--per-node --per-connection -c 5 -n 40 -r 1000 --set keys-by=connection";
     cluster.run(&format!("{line} set k:__key__ v")).ok().prints("  15 connections, ");
     assert_eq!(calls(cluster, "set"), 200);
     assert!(keys(cluster) <= 40, "each client has the same 40");
@@ -105,7 +105,7 @@ fn clients_join_with_a_connection_to_every_node(cluster: &Cluster) {
     assert!(shown(1) && shown(3) && shown(5), "{}", ran.err);
     ran.says("Client staircase pattern (per thread x 2 threads):");
     assert_eq!(carrying(), [0; 3]);
-    cluster.run("--join 1+1/1s --duration 1 get k").exits(2).says("add --cluster --per-node");
+    cluster.run("--set join=1+1/1s --duration 1 get k").exits(2).says("add --cluster --per-node");
 }
 
 /// Every client opens a connection to the node that takes another's place.

@@ -152,7 +152,7 @@ fn what_monitor_printed_is_sent_again() {
     assert!(page.contains("--replay ") && !page.contains("--dataset"), "{json}");
     // Any of them, as often as is said; and by several clients.
     server.reset();
-    Keystorm::new(&format!("{line} --rows-by random -n 6000 -q")).run().ok();
+    Keystorm::new(&format!("{line} --set rows-by=random -n 6000 -q")).run().ok();
     let calls = ["set", "get", "mget"].map(|name| server.calls(name));
     assert_eq!(calls.iter().sum::<u64>(), 6000);
     assert!(calls.iter().all(|count| (1800..2200).contains(count)), "{calls:?}");
@@ -174,18 +174,18 @@ fn what_does_not_go_with_a_capture_is_refused() {
     for (words, says) in [
         ("get a", "cannot be combined with a command"),
         ("--fill", "--fill: has no effect with --replay"),
-        ("--rows-by turn", "request or random"),
+        ("--set rows-by=turn", "request or random"),
         ("-t get", "cannot be used with"),
         ("--print-workload", "cannot name the file of --replay"),
         ("--protocol memcache", "this is memcached"),
     ] {
         Keystorm::new(&format!("--replay {file} {words}")).run().exits(2).says(says);
     }
-    let line = format!("--replay {file} --order turns");
-    Keystorm::new(&line).run().exits(2).says("--order requires operations");
+    let line = format!("--replay {file} --set order=turns");
+    Keystorm::new(&line).run().exits(2).says("--set order requires operations");
     Keystorm::new("--replay /no/such").run().exits(2).says("No such file");
     Keystorm::new("--replay /dev/null").run().exits(2).says("no valid commands");
-    Keystorm::new("--rows-by random get a").run().exits(2).says("--dataset or --replay");
+    Keystorm::new("--set rows-by=random get a").run().exits(2).says("--dataset or --replay");
 }
 
 #[test]

@@ -41,7 +41,7 @@ fn a_test_has_the_name_that_it_was_given_or_the_shares_of_its_mix() {
         title("--mix -- 2 get a:__key__ ';' get b:__key__"),
         "66.7 % get a:__key__, 33.3 % get b:__key__"
     );
-    assert_eq!(title("--mix --order turns -- 3 get k ';' incr n"), "3 get, incr in turns");
+    assert_eq!(title("--mix --set order=turns -- 3 get k ';' incr n"), "3 get, incr in turns");
     assert_eq!(title(&format!("--name shop --mix {mix}")), "shop");
     assert_eq!(title("--name 'cold reads' -t get"), "cold reads");
     // What was done can be done again, and by what name is said.

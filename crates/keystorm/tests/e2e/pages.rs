@@ -200,7 +200,7 @@ fn a_page_tells_how_to_run_it_again_and_no_password() {
         "-a hunter2 --seed 5 --rps 900..1500/0.1s --arrivals poisson --duration 0.3 --window batch get k",
         "-a hunter2 --seed 5 -n 200 --threads 2 --first-byte -3 --engine epoll --sequential -r 9 -t get -k 0",
         "-a hunter2 --seed 5 -n 200 -r 900 --key-dist hotspot:90/10 -d normal:500,50 \
-         --size-by request --content compressible:3 set k:__key__ __data__",
+         --set size-by=request --content compressible:3 set k:__key__ __data__",
         "-a hunter2 --seed 5 -n 200 -r 900 -d 100 set k:__key__ __data__",
         "-a hunter2 --seed 5 -n 20 -t fcall,function_load --num-functions 3 --num-keys-in-fcall 2",
     ];

@@ -1,4 +1,4 @@
-//! `-d`, `--size-by` and `--content`: what a server holds after values were written.
+//! `-d`, `--set size-by` and `--content`: what a server holds after values were written.
 
 use std::collections::BTreeMap;
 
@@ -41,7 +41,7 @@ fn a_size_by_request_is_another_each_time() {
     let line = "-q -n 200 -c 1 -r 1 --seed 5 -d uniform:1..1k";
     for (by, range) in [("key", 1..2), ("request", 100..201)] {
         server.reset();
-        server.run(&format!("{line} --size-by {by} rpush l:__key__ __data__")).ok();
+        server.run(&format!("{line} --set size-by={by} rpush l:__key__ __data__")).ok();
         let values = server.texts(&["LRANGE", "l:000000000000", "0", "-1"]);
         let sizes: std::collections::HashSet<usize> =
             values.iter().map(|value| value.chars().count()).collect();
@@ -89,7 +89,8 @@ fn contents_are_the_peers_random_or_compressible() {
 
 #[test]
 fn plans_say_how_values_vary() {
-    let line = "-r 100 --seed 2 -d lognormal:300,0.5,10..900 --size-by request --content random";
+    let line =
+        "-r 100 --seed 2 -d lognormal:300,0.5,10..900 --set size-by=request --content random";
     let printed = Keystorm::new(&format!("--print-plan {line} -t set")).run().ok().out;
     let plans: Value = serde_json::from_str(&printed).unwrap();
     let spec = serde_json::json!({
@@ -110,7 +111,7 @@ fn sizes_that_make_no_sense_are_refused() {
         ("-d 2G", "1073741824"),
         ("-d normal:1k,0", "standard deviation"),
         ("-d lognormal:1k,1,900k..1M", "almost none"),
-        ("-d 10 --size-by request", "--size-by"),
+        ("-d 10 --set size-by=request", "--set size-by"),
         ("-d 10 --content zeros", "available: classic, random, "),
         ("-d uniform:1..1G -P 100", "-P"),
     ] {

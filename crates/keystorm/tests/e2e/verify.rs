@@ -35,7 +35,7 @@ fn a_fill_writes_what_is_read_or_is_refused() {
     let rows = tempfile::Builder::new().suffix(".csv").tempfile().unwrap();
     std::fs::write(rows.path(), "id,name\n7,ann\n8,bob\n9,cy\n7,dee\n").unwrap();
     let dataset = format!("--dataset {}", rows.path().display());
-    for by in ["", "--rows-by random"] {
+    for by in ["", "--set rows-by=random"] {
         filled(&format!("{dataset} {by} get u:__field:id__"), "filled 3 keys:", 0);
     }
     let with = "--fill-with 'hset u:__field:id__ name __field:name__'";
@@ -221,7 +221,10 @@ fn what_cannot_be_verified_is_a_usage_error() {
     for (line, why) in [
         ("-r 10 --verify set k:__key__ __data__", "no command reads the values"),
         ("--verify get k:__key__", "requires -r"),
-        ("-r 10 -d uniform:1..9 --size-by request --verify get k:__key__", "--size-by request"),
+        (
+            "-r 10 -d uniform:1..9 --set size-by=request --verify get k:__key__",
+            "--set size-by=request",
+        ),
         ("-r 10 --fill-with 'set a b' get k", "--fill"),
     ] {
         server.run(&format!("-q -n 10 {line}")).exits(2).says(why);

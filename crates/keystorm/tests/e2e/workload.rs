@@ -232,7 +232,7 @@ fn what_a_command_line_says_a_file_says_too() {
         "--first-byte -k 7 --seed -5 --rps 0.5",
     ];
     let data = [
-        "-r 1M -d lognormal:1k,1.2,64..100k --size-by request --content compressible:2.5 --ttl 60..300",
+        "-r 1M -d lognormal:1k,1.2,64..100k --set size-by=request --content compressible:2.5 --ttl 60..300",
         "-r 5k --sequential -d 100",
         "-r 0010 --key-dist zipf-scattered:1.3 --ttl 1h",
     ];

@@ -79,7 +79,7 @@ impl PlanParts {
             })?;
             // Elsewhere the load of a node is on whichever connection has room.
             refuse(!self.target.is_by_key() || self.target.has_clients(), || {
-                "--join: among several servers that share out keys, only clients of a cluster join \
+                "--set join: among several servers that share out keys, only clients of a cluster join \
                  the load: add --cluster --per-node"
                     .to_owned()
             })?;
@@ -238,11 +238,11 @@ impl PlanParts {
             let wrong = spans.iter().find(|span| !possible(span));
             refuse(wrong.is_none() && !spans.is_empty(), || match wrong {
                 Some(span) => format!(
-                    "--order: operation {} does not exist; there are {}",
+                    "--set order: operation {} does not exist; there are {}",
                     u64::from(span.operation) + 1,
                     mix.operations.len()
                 ),
-                None => "--order: names no operation".to_owned(),
+                None => "--set order: names no operation".to_owned(),
             })?;
             refuse(spans.len() <= limits::SEQUENCE_MAX, || {
                 format!("the order of a mix has at most {} spans", limits::SEQUENCE_MAX)
@@ -261,13 +261,13 @@ impl PlanParts {
     /// That every row of the dataset says which of so many operations it is for.
     fn check_rows(&self, operations: usize) -> Result<(), PlanError> {
         let Some(dataset) = &self.data.dataset else {
-            return refuse(false, || "--order rows: requires --replay".to_owned());
+            return refuse(false, || "--set order=rows: requires --replay".to_owned());
         };
         let of = dataset.operations();
         let each = of.len() == dataset.len() && of.iter().all(|of| (*of as usize) < operations);
         let by_number = matches!(dataset.by(), RowBy::Request | RowBy::Random);
         refuse(dataset.is_description() || each && by_number, || {
-            "--order rows: each row of the dataset must name its operation".to_owned()
+            "--set order=rows: each row of the dataset must name its operation".to_owned()
         })
     }
 
@@ -307,7 +307,7 @@ impl PlanParts {
             return Err(PlanError("--verify: requires -d or --content".to_owned()));
         };
         refuse(values.by == SizeBy::Key, || {
-            "--verify: cannot be combined with --size-by request, where the size of a key's \
+            "--verify: cannot be combined with --set size-by=request, where the size of a key's \
              value is unknown"
                 .to_owned()
         })?;
@@ -431,20 +431,20 @@ impl PlanParts {
             format!("{held} keys from number {} on are more than can be counted", numbered.first)
         })?;
         refuse(numbered.by != DrawnBy::Slice || *draw == KeyDist::SEQUENTIAL, || {
-            format!("--keys-by slice: requires --sequential, and not --key-dist {draw}")
+            format!("--set keys-by=slice: requires --sequential, and not --key-dist {draw}")
         })?;
         let by = numbered.by;
         let counted = matches!(by, DrawnBy::Connection | DrawnBy::Slice);
         refuse(!counted || self.load.share == Share::PerConnection, || {
             format!(
-                "--keys-by {by}: requires --per-connection, by which connections count for themselves"
+                "--set keys-by={by}: requires --per-connection, by which connections count for themselves"
             )
         })?;
         let mut pieces =
             commands.iter().flat_map(|command| &command.args).flat_map(|arg| &arg.pieces);
         let other = |piece: &Piece| matches!(piece, Piece::Number(Slot::Key | Slot::Shared(_)));
         refuse(one_slot.is_none() || !pieces.any(other), || {
-            "--one-slot: the keys of a command must be __rand_int__, with the same text around it"
+            "--set one-slot: the keys of a command must be __rand_int__, with the same text around it"
                 .to_owned()
         })?;
         refuse(one_slot.is_none() || held <= KeyGroups::KEYS_MAX, || {
