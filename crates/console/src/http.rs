@@ -61,6 +61,11 @@ impl Asked<'_> {
 }
 
 impl Answer {
+    /// A page.
+    pub fn page(content_type: &'static str, body: String) -> Self {
+        Self { status: "200 OK", content_type, allow: "", body }
+    }
+
     /// A line of text.
     pub fn plain(status: &'static str, line: &str) -> Self {
         let content_type = "text/plain; charset=utf-8";

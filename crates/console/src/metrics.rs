@@ -38,11 +38,11 @@ impl Tests {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn text(&self) -> Option<String> {
+    fn text(&self) -> String {
         let mut tests = self.lock().clone();
         // Until the engine is known, lines would be of another series than those that follow.
         tests.retain(|test| !test.engine.is_empty());
-        openmetrics(env!("CARGO_PKG_VERSION"), tests).ok()
+        openmetrics(env!("CARGO_PKG_VERSION"), &tests)
     }
 
     fn answer(&self, asked: &Asked<'_>) -> Answer {
@@ -52,12 +52,7 @@ impl Tests {
         if asked.path != "/metrics" {
             return Answer::plain("404 Not Found", "keystorm serves /metrics");
         }
-        match self.text() {
-            Some(body) => {
-                Answer { status: "200 OK", content_type: OPENMETRICS_TYPE, allow: "", body }
-            }
-            None => Answer::plain("500 Internal Server Error", "no text"),
-        }
+        Answer::page(OPENMETRICS_TYPE, self.text())
     }
 }
 

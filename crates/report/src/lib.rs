@@ -17,6 +17,7 @@ pub mod decision;
 mod differ;
 pub mod distribution;
 pub mod escape;
+pub mod exposition;
 mod failures;
 mod figures;
 pub mod fixture;

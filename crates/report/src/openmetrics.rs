@@ -1,21 +1,16 @@
 //! The figures of tests that are under way or done, in the format that Prometheus reads.
 //!
 //! Owns the names of the metrics, their labels and the bounds of their buckets; how they are
-//! written is the business of `prometheus-client`. Who asks for them, and when, is left to the
+//! written is the business of [`exposition`](crate::exposition). Who asks for them, and when, is left to the
 //! caller: there is no socket and no clock here.
 //! <https://prometheus.io/docs/specs/om/open_metrics_spec/>
 
-use std::fmt;
+use std::fmt::Display;
 
 use measure::{Latency, Tally};
-use prometheus_client::collector::Collector;
-use prometheus_client::encoding::text::encode;
-use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
-use prometheus_client::metrics::MetricType;
-use prometheus_client::registry::{Registry, Unit};
-
 use workload::Plan;
 
+use crate::exposition::{Exposition, decimal};
 use crate::{OperationFigures, escape};
 
 /// The media type of [`openmetrics`]'s text.
@@ -151,181 +146,207 @@ impl Buckets {
 }
 
 /// The text: every test in every family, in the order given. Names of tests must differ.
-///
-/// # Errors
-/// None that a text could cause; those of the library are passed on.
-pub fn openmetrics(version: &str, tests: Vec<TestState>) -> Result<String, fmt::Error> {
-    let mut registry = Registry::with_prefix("keystorm");
-    registry.register_collector(Box::new(Families { version: version.to_owned(), tests }));
-    let mut text = String::new();
-    encode(&mut text, &registry)?;
-    Ok(text)
+#[must_use]
+pub fn openmetrics(version: &str, tests: &[TestState]) -> String {
+    let mut page = Page { text: Exposition::default(), tests };
+    page.text.family("keystorm_build", "info", "This keystorm", "");
+    page.text.line("keystorm_build_info", &[("version", version)], &1);
+    page.requests();
+    page.connections();
+    page.operations();
+    page.progress();
+    page.text.into_open_metrics()
 }
 
-/// What is written, at one moment.
-#[derive(Debug)]
-struct Families {
-    version: String,
-    tests: Vec<TestState>,
-}
-
+/// Labels of one line beside those that name the test.
 type Labels = Vec<(&'static str, String)>;
 
-/// One line, or one histogram, for each test that has the figure.
-struct Family<'e, 't> {
-    encoder: MetricEncoder<'e>,
+/// The families, one after another, each with a line or histogram for every test that has the figure.
+struct Page<'t> {
+    text: Exposition,
     tests: &'t [TestState],
 }
 
-impl Family<'_, '_> {
-    fn each<V>(
-        mut self,
-        figures: impl Fn(&TestState) -> Vec<(Labels, V)>,
-        write: impl Fn(&mut MetricEncoder<'_>, V) -> fmt::Result,
-    ) -> fmt::Result {
-        for test in self.tests {
-            for (more, value) in figures(test) {
-                let mut labels: Labels = vec![("test", escape(&test.name).to_string())];
-                labels.push(("engine", test.engine.clone()));
-                labels.extend(more);
-                write(&mut self.encoder.encode_family(&labels)?, value)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn gauge(self, figure: impl Fn(&TestState) -> Option<f64>) -> fmt::Result {
-        let figures = |test: &TestState| figure(test).map(|v| (vec![], v)).into_iter().collect();
-        self.each(figures, |encoder, value| encoder.encode_gauge(&value))
-    }
-
-    fn counter(self, figure: impl Fn(&TestState) -> u64) -> fmt::Result {
-        self.counters(|test| vec![(vec![], figure(test))])
-    }
-
-    fn counters(self, figures: impl Fn(&TestState) -> Vec<(Labels, u64)>) -> fmt::Result {
-        self.each(figures, |encoder, value| {
-            encoder.encode_counter::<NoLabelSet, _, u64>(&value, None)
-        })
-    }
-
-    fn histogram(self, figure: impl Fn(&TestState) -> &Buckets) -> fmt::Result {
-        self.histograms(|test| vec![(vec![], figure(test).clone())])
-    }
-
-    fn histograms(self, figures: impl Fn(&TestState) -> Vec<(Labels, Buckets)>) -> fmt::Result {
-        self.each(figures, |encoder, Buckets { counts, count, sum_s }| {
-            encoder.encode_histogram::<NoLabelSet>(sum_s, count, &counts, None)
-        })
-    }
-}
-
-/// The families, one after another.
-struct Page<'e, 'w> {
-    encoder: &'e mut DescriptorEncoder<'w>,
-    tests: &'e [TestState],
-}
-
-impl Page<'_, '_> {
-    fn family<'s>(
-        &'s mut self,
-        name: &'s str,
-        unit: Option<&'s Unit>,
-        kind: MetricType,
-        help: &str,
-    ) -> Result<Family<'s, 's>, fmt::Error> {
-        let encoder = self.encoder.encode_descriptor(name, help, unit, kind)?;
-        Ok(Family { encoder, tests: self.tests })
-    }
-}
-
-impl Collector for Families {
-    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        use MetricType::{Counter, Gauge, Histogram, Info};
-        let (seconds, bytes, ratio) = (&Unit::Seconds, &Unit::Bytes, Unit::Other("ratio".into()));
-        let build = vec![("version", self.version.clone())];
-        encoder.encode_descriptor("build", "This keystorm", None, Info)?.encode_info(&build)?;
-
-        let mut page = Page { encoder: &mut encoder, tests: &self.tests };
-        page.family("requests", None, Counter, "Requests answered, including error replies")?
-            .counter(|test| test.seen.requests)?;
-        page.family("errors", None, Counter, "Error replies by their first word")?.counters(
-            |test| {
-                let kinds = test.seen.errors.iter();
-                kinds.map(|(kind, n)| (vec![("kind", escape(kind).to_string())], *n)).collect()
-            },
-        )?;
-        page.family("requests_per_second", None, Gauge, "Requests answered in the last second")?
-            .gauge(|test| Some(test.rate_per_s))?;
-        page.family(
+impl Page<'_> {
+    fn requests(&mut self) {
+        self.counter("requests", "Requests answered, including error replies", |test| {
+            test.seen.requests
+        });
+        self.counters("errors", "", "Error replies by their first word", |test| {
+            let kinds = test.seen.errors.iter();
+            kinds.map(|(kind, n)| (vec![("kind", escape(kind).to_string())], *n)).collect()
+        });
+        self.gauge("requests_per_second", "", "Requests answered in the last second", |test| {
+            Some(test.rate_per_s)
+        });
+        self.histograms(
             "response_time",
-            Some(seconds),
-            Histogram,
             "From when a request was due (without --rps: sent) to its reply, errors excluded",
-        )?
-        .histogram(|test| &test.seen.response)?;
-        page.family(
+            |test| vec![(vec![], &test.seen.response)],
+        );
+        self.histograms(
             "service_time",
-            Some(seconds),
-            Histogram,
             "From when a request was sent to its reply, errors excluded",
-        )?
-        .histogram(|test| &test.seen.service)?;
-        page.family("requests_in_flight", None, Gauge, "Requests sent and not yet answered")?
-            .gauge(|test| Some(test.in_flight as f64))?;
-        page.family("requests_backlog", None, Gauge, "Requests due by --rps and not sent")?
-            .gauge(|test| test.backlog.map(|n| n as f64))?;
-        page.family("connections", None, Gauge, "Connections that are open and ready")?
-            .gauge(|test| Some(test.connections as f64))?;
-        page.family("client_cpu", Some(seconds), Counter, "CPU time of each worker thread")?.each(
+            |test| vec![(vec![], &test.seen.service)],
+        );
+        self.gauge("requests_in_flight", "", "Requests sent and not yet answered", |test| {
+            Some(test.in_flight as f64)
+        });
+        self.gauge("requests_backlog", "", "Requests due by --rps and not sent", |test| {
+            test.backlog.map(|n| n as f64)
+        });
+    }
+
+    fn connections(&mut self) {
+        self.gauge("connections", "", "Connections that are open and ready", |test| {
+            Some(test.connections as f64)
+        });
+        self.lines(
+            "client_cpu",
+            ("counter", "seconds"),
+            "CPU time of each worker thread",
             |test| {
                 let workers = test.cpu_s.iter().enumerate();
-                workers.map(|(n, s)| (vec![("worker", n.to_string())], *s)).collect()
+                workers.map(|(n, s)| (vec![("worker", n.to_string())], decimal(*s))).collect()
             },
-            |encoder, value| encoder.encode_counter::<NoLabelSet, _, u64>(&value, None),
-        )?;
-        page.family("sent", Some(bytes), Counter, "Bytes of requests")?
-            .counter(|test| test.seen.bytes_out)?;
-        page.family("received", Some(bytes), Counter, "Bytes of replies")?
-            .counter(|test| test.seen.bytes_in)?;
-        page.family("operations", None, Counter, "Operations of a mix that ended, by outcome")?
-            .counters(|test| {
-                let outcomes = |o: &SeenOperation| {
-                    let counts = [("hit", o.succeeded), ("miss", o.misses), ("error", o.errors)];
-                    counts.map(|(outcome, n)| (vec![o.label(), ("outcome", outcome.to_owned())], n))
-                };
-                test.seen.operations.iter().flat_map(outcomes).collect()
-            })?;
-        page.family(
+        );
+        self.counters("sent", "bytes", "Bytes of requests", |test| {
+            vec![(vec![], test.seen.bytes_out)]
+        });
+        self.counters("received", "bytes", "Bytes of replies", |test| {
+            vec![(vec![], test.seen.bytes_in)]
+        });
+    }
+
+    fn operations(&mut self) {
+        self.counters("operations", "", "Operations of a mix that ended, by outcome", |test| {
+            let outcomes = |o: &SeenOperation| {
+                let counts = [("hit", o.succeeded), ("miss", o.misses), ("error", o.errors)];
+                counts.map(|(outcome, n)| (vec![o.label(), ("outcome", outcome.to_owned())], n))
+            };
+            test.seen.operations.iter().flat_map(outcomes).collect()
+        });
+        self.histograms(
             "operation_time",
-            Some(seconds),
-            Histogram,
             "From when an operation was due (without --rps: sent) to its last reply",
-        )?
-        .histograms(|test| {
-            let operations = test.seen.operations.iter();
-            operations.map(|o| (vec![o.label()], o.response.clone())).collect()
-        })?;
+            |test| {
+                let operations = test.seen.operations.iter();
+                operations.map(|o| (vec![o.label()], &o.response)).collect()
+            },
+        );
         let sent: fn(&SeenOperation) -> u64 = |o| o.bytes_out;
         let received: fn(&SeenOperation) -> u64 = |o| o.bytes_in;
         for (name, help, bytes_of) in [
             ("operation_sent", "Bytes of an operation's requests", sent),
             ("operation_received", "Bytes of the replies to an operation", received),
         ] {
-            page.family(name, Some(bytes), Counter, help)?.counters(|test| {
+            self.counters(name, "bytes", help, |test| {
                 let operations = test.seen.operations.iter();
                 operations.map(|o| (vec![o.label()], bytes_of(o))).collect()
-            })?;
+            });
         }
-        page.family("test_elapsed", Some(seconds), Gauge, "Time since measuring began")?
-            .gauge(|test| Some(test.elapsed_s))?;
-        page.family("test_progress", Some(&ratio), Gauge, "Completed share of the test")?
-            .gauge(|test| test.progress)?;
-        page.family("test_running", None, Gauge, "1 while load runs")?
-            .gauge(|test| Some(f64::from(u8::from(test.running))))?;
-        page.family("test_warming_up", None, Gauge, "1 during warm-up")?
-            .gauge(|test| Some(f64::from(u8::from(test.warming_up))))
     }
+
+    fn progress(&mut self) {
+        let share = |is: bool| Some(f64::from(u8::from(is)));
+        self.gauge("test_elapsed", "seconds", "Time since measuring began", |test| {
+            Some(test.elapsed_s)
+        });
+        self.gauge("test_progress", "ratio", "Completed share of the test", |test| test.progress);
+        self.gauge("test_running", "", "1 while load runs", |test| share(test.running));
+        self.gauge("test_warming_up", "", "1 during warm-up", |test| share(test.warming_up));
+    }
+
+    fn gauge(
+        &mut self,
+        name: &str,
+        unit: &str,
+        help: &str,
+        figure: impl Fn(&TestState) -> Option<f64>,
+    ) {
+        self.lines(name, ("gauge", unit), help, |test| {
+            figure(test).map(|value| (vec![], decimal(value))).into_iter().collect()
+        });
+    }
+
+    fn counter(&mut self, name: &str, help: &str, figure: impl Fn(&TestState) -> u64) {
+        self.counters(name, "", help, |test| vec![(vec![], figure(test))]);
+    }
+
+    fn counters(
+        &mut self,
+        name: &str,
+        unit: &str,
+        help: &str,
+        figures: impl Fn(&TestState) -> Vec<(Labels, u64)>,
+    ) {
+        self.lines(name, ("counter", unit), help, |test| {
+            figures(test).into_iter().map(|(labels, n)| (labels, n.to_string())).collect()
+        });
+    }
+
+    fn lines(
+        &mut self,
+        name: &str,
+        (kind, unit): (&str, &str),
+        help: &str,
+        figures: impl Fn(&TestState) -> Vec<(Labels, String)>,
+    ) {
+        let name = full(name, unit);
+        self.text.family(&name, kind, help, unit);
+        let name = if kind == "counter" { name + "_total" } else { name };
+        for test in self.tests {
+            for (own, value) in figures(test) {
+                self.line(&name, test, &own, None, &value);
+            }
+        }
+    }
+
+    fn histograms<'t>(
+        &mut self,
+        name: &str,
+        help: &str,
+        figures: impl Fn(&'t TestState) -> Vec<(Labels, &'t Buckets)>,
+    ) where
+        Self: 't,
+    {
+        let name = full(name, "seconds");
+        self.text.family(&name, "histogram", help, "seconds");
+        for test in self.tests {
+            for (own, Buckets { counts, count, sum_s }) in figures(test) {
+                self.line(&format!("{name}_sum"), test, &own, None, &decimal(*sum_s));
+                self.line(&format!("{name}_count"), test, &own, None, count);
+                let mut so_far = 0;
+                for (bound, count) in counts {
+                    so_far += count;
+                    let bound = if bound.is_finite() { decimal(*bound) } else { "+Inf".to_owned() };
+                    self.line(&format!("{name}_bucket"), test, &own, Some(&bound), &so_far);
+                }
+            }
+        }
+    }
+
+    /// A line with the labels of its test; `bound` is a bucket's.
+    fn line(
+        &mut self,
+        name: &str,
+        test: &TestState,
+        own: &Labels,
+        bound: Option<&str>,
+        value: &dyn Display,
+    ) {
+        let shown = escape(&test.name).to_string();
+        let mut labels: Vec<(&str, &str)> = bound.map(|bound| ("le", bound)).into_iter().collect();
+        labels.extend([("test", shown.as_str()), ("engine", test.engine.as_str())]);
+        labels.extend(own.iter().map(|(name, value)| (*name, value.as_str())));
+        self.text.line(name, &labels, value);
+    }
+}
+
+/// The name of a family, which ends in its unit.
+fn full(name: &str, unit: &str) -> String {
+    let joint = if unit.is_empty() { "" } else { "_" };
+    format!("keystorm_{name}{joint}{unit}")
 }
 
 #[cfg(test)]
@@ -368,7 +389,7 @@ mod tests {
         let (engine, seen) =
             ("epoll".to_owned(), Seen::of(&crate::fixture::complete().plan, &tally()));
         let state = TestState { name, engine, seen, cpu_s: vec![0.5, 1.25], ..Default::default() };
-        openmetrics("1.2.3", vec![state]).unwrap()
+        openmetrics("1.2.3", &[state])
     }
 
     #[test]
@@ -400,7 +421,7 @@ mod tests {
 
     #[test]
     fn a_test_that_saw_nothing_has_all_buckets() {
-        let text = openmetrics("1", vec![TestState::default()]).unwrap();
+        let text = openmetrics("1", &[TestState::default()]);
         let bounds = text.lines().filter(|l| l.contains("_bucket{") && l.ends_with(" 0")).count();
         assert_eq!((bounds, text.matches("le=\"+Inf\"").count()), (2 * 44, 2), "{text}");
     }

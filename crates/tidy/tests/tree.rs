@@ -55,7 +55,6 @@ const LONG_FUNCTIONS: &[(&str, &str, usize)] = &[
     ("configuration.rs", "entries", 121),
     ("decode.rs", "read", 78),
     ("facts.rs", "plan", 102),
-    ("openmetrics.rs", "encode", 86),
     ("options.rs", "default", 90),
     ("options.rs", "take", 152),
     ("plan.rs", "parts", 93),

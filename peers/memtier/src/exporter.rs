@@ -121,7 +121,7 @@ impl Exporter {
         if asked.path != "/metrics" {
             return Answer::plain("404 Not Found", "keystorm serves /metrics");
         }
-        Answer { status: "200 OK", content_type: EXPOSITION_TYPE, allow: "", body: self.page() }
+        Answer::page(EXPOSITION_TYPE, self.page())
     }
 
     fn page(&self) -> String {

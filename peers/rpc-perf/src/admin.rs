@@ -110,7 +110,7 @@ impl Shared {
             1 => (JSON, metrics.json()),
             _ => (PROMETHEUS, metrics.prometheus()),
         };
-        Answer { status: OK, content_type, allow: "", body }
+        Answer::page(content_type, body)
     }
 }
 

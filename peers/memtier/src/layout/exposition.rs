@@ -1,9 +1,8 @@
 //! Figures while runs go on, as Prometheus reads them: the names and buckets of the original, in its
 //! text format of version 0.0.4.
 
-use std::fmt::Write as _;
-
 use measure::Latency;
+use report::exposition::Exposition as Page;
 
 /// The media type of the page.
 pub(crate) const EXPOSITION_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -96,19 +95,20 @@ impl Exposition<'_> {
     /// The page.
     #[must_use]
     pub(crate) fn page(&self) -> String {
-        let mut page = Page { labels: labels(self.labels), text: String::new() };
+        let labels: Vec<(&str, &str)> =
+            self.labels.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let mut page = Page::new(&labels);
         let Counters { ops, sent, received, hits, misses, .. } = self.counters;
         let Counters { errors, retries, retried, connection_errors, .. } = self.counters;
         let Counters { command_hits, command_misses, .. } = self.counters;
         let build = [("version", self.version), ("git_sha", "00000000")];
-        let build = build.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        page.family("memtier_build_info", "gauge", "The program that measures");
-        page.line("memtier_build_info", &labels(&build), "1");
+        page.family("memtier_build_info", "gauge", "The program that measures", "");
+        page.line("memtier_build_info", &build, &1);
         page.one(
             "memtier_start_time_seconds",
             "gauge",
             "When the program was started, since 1970",
-            &{ format!("{:.3}", self.started_s) },
+            &format_args!("{:.3}", self.started_s),
         );
         for (name, help, count) in [
             ("ops", "Requests that were answered", ops),
@@ -127,7 +127,7 @@ impl Exposition<'_> {
                 command_misses,
             ),
         ] {
-            page.one(&format!("memtier_{name}_total"), "counter", help, &count.to_string());
+            page.one(&format!("memtier_{name}_total"), "counter", help, &count);
         }
         for (name, help, value) in [
             ("connections", "Connections that are open", self.connections),
@@ -140,77 +140,44 @@ impl Exposition<'_> {
                 self.test_time,
             ),
         ] {
-            page.one(&format!("memtier_{name}"), "gauge", help, &value.to_string());
+            page.one(&format!("memtier_{name}"), "gauge", help, &value);
         }
         self.histogram(&mut page);
-        let renders = self.renders.to_string();
         page.one(
             "memtier_exporter_renders_total",
             "counter",
             "Pages made, not counting repeats",
-            &renders,
+            &self.renders,
         );
-        let age = format!("{:.3}", self.age_s);
         page.one(
             "memtier_exporter_snapshot_age_seconds",
             "gauge",
             "How old these figures are",
-            &age,
+            &format_args!("{:.3}", self.age_s),
         );
-        page.text
+        page.into_text()
     }
 
     fn histogram(&self, page: &mut Page) {
         const NAME: &str = "memtier_latency_seconds";
-        page.family(NAME, "histogram", "Latency of all requests but those with error replies");
+        page.family(NAME, "histogram", "Latency of all requests but those with error replies", "");
         let recorded = || self.latency.into_iter().flat_map(Latency::recorded);
         for bound in self.buckets {
             // Divided, not multiplied, so that a bound is compared as it is written.
             let within = recorded().filter(|(ns, _)| *ns as f64 / 1e9 <= *bound);
             let count: u64 = within.map(|(_, count)| count).sum();
-            page.line(&format!("{NAME}_bucket"), &format!("le=\"{bound}\""), &count.to_string());
+            page.line(&format!("{NAME}_bucket"), &[("le", &bound.to_string())], &count);
         }
         let count: u64 = recorded().map(|(_, count)| count).sum();
         let mean_ns = self.latency.and_then(Latency::mean_ns).unwrap_or_default();
-        page.line(&format!("{NAME}_bucket"), "le=\"+Inf\"", &count.to_string());
-        page.line(&format!("{NAME}_count"), "", &count.to_string());
-        page.line(&format!("{NAME}_sum"), "", &format!("{:.9}", mean_ns * count as f64 / 1e9));
+        page.line(&format!("{NAME}_bucket"), &[("le", "+Inf")], &count);
+        page.line(&format!("{NAME}_count"), &[], &count);
+        page.line(
+            &format!("{NAME}_sum"),
+            &[],
+            &format_args!("{:.9}", mean_ns * count as f64 / 1e9),
+        );
     }
-}
-
-/// The page as far as it is written.
-struct Page {
-    labels: String,
-    text: String,
-}
-
-impl Page {
-    fn family(&mut self, name: &str, kind: &str, help: &str) {
-        let written = writeln!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}");
-        debug_assert!(written.is_ok(), "memory takes every byte");
-    }
-
-    fn line(&mut self, name: &str, more: &str, value: &str) {
-        let labels: Vec<&str> =
-            [self.labels.as_str(), more].into_iter().filter(|labels| !labels.is_empty()).collect();
-        self.text += name;
-        if !labels.is_empty() {
-            self.text += &format!("{{{}}}", labels.join(","));
-        }
-        self.text += &format!(" {value}\n");
-    }
-
-    fn one(&mut self, name: &str, kind: &str, help: &str, value: &str) {
-        self.family(name, kind, help);
-        self.line(name, "", value);
-    }
-}
-
-fn labels(labels: &[(String, String)]) -> String {
-    let escaped =
-        |value: &str| value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-    let label = |(name, value): &(String, String)| format!("{name}=\"{}\"", escaped(value));
-    labels.iter().map(label).collect::<Vec<_>>().join(",")
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! Metrics by their names: a line of the metrics file, and the pages of the admin port. What the file has
 //! in binary form instead of a line is [`packed`](super::packed)'s.
 
-use std::fmt::Write;
 use std::time::{Duration, SystemTime};
 
 use measure::Latency;
+use report::exposition::Exposition;
 use serde_json::{Map, Value, json};
 
 use super::window::PERCENTILES;
@@ -151,23 +151,21 @@ impl<'s> Metrics<'s> {
     /// The page `/metrics`, in the text format of Prometheus.
     #[must_use]
     pub(crate) fn prometheus(&self) -> String {
-        let mut text = String::new();
+        let mut page = Exposition::default();
         let plain = |name: &str| name.replace('/', "_");
         for (name, count) in &self.counters {
-            let name = plain(name);
-            let _ = writeln!(text, "# TYPE {name} counter\n{name} {count}");
+            page.one(&plain(name), "counter", "", count);
         }
         for (name, value) in &self.gauges {
-            let name = plain(name);
-            let _ = writeln!(text, "# TYPE {name} gauge\n{name} {value}");
+            page.one(&plain(name), "gauge", "", value);
         }
         for (name, latency) in HISTOGRAMS.iter().zip(&self.snapshot.window.latency) {
-            let _ = writeln!(text, "# TYPE {name} gauge");
+            page.family(name, "gauge", "", "");
             for (_, quantile, ns) in percentiles(latency.as_ref()) {
-                let _ = writeln!(text, "{name}{{percentile=\"{quantile}\"}} {ns}");
+                page.line(name, &[("percentile", &quantile.to_string())], &ns);
             }
         }
-        text
+        page.into_text()
     }
 }
 

@@ -1,0 +1,119 @@
+//! The text format in which Prometheus reads figures: families, and lines with labels.
+//!
+//! Which figures there are, and what they are called, is a page's own business: [`openmetrics`](crate::openmetrics)
+//! has keystorm's names, and imitated tools have theirs.
+//! <https://prometheus.io/docs/specs/om/open_metrics_spec/>
+
+use std::fmt::{Display, Write};
+
+/// A page as far as it is written.
+#[derive(Debug, Default)]
+pub struct Exposition {
+    text: String,
+    /// Labels of every line, as they are written.
+    labels: String,
+}
+
+impl Exposition {
+    /// An empty page, all lines of which will have these labels.
+    #[must_use]
+    pub fn new(labels: &[(&str, &str)]) -> Self {
+        Self { text: String::new(), labels: written(labels) }
+    }
+
+    /// Begins a family. An empty `help` or `unit` is left out; `name` ends in the unit, if there is one.
+    pub fn family(&mut self, name: &str, kind: &str, help: &str, unit: &str) {
+        if !help.is_empty() {
+            self.put(format_args!("# HELP {name} {help}\n"));
+        }
+        self.put(format_args!("# TYPE {name} {kind}\n"));
+        if !unit.is_empty() {
+            self.put(format_args!("# UNIT {name} {unit}\n"));
+        }
+    }
+
+    /// A figure of the family. `name` is the family's, with the suffix that its kind asks for.
+    pub fn line(&mut self, name: &str, labels: &[(&str, &str)], value: &dyn Display) {
+        let own = written(labels);
+        let comma = if self.labels.is_empty() || own.is_empty() { "" } else { "," };
+        let all = format!("{}{comma}{own}", self.labels);
+        match all.is_empty() {
+            true => self.put(format_args!("{name} {value}\n")),
+            false => self.put(format_args!("{name}{{{all}}} {value}\n")),
+        }
+    }
+
+    /// A family of one line without labels of its own.
+    pub fn one(&mut self, name: &str, kind: &str, help: &str, value: &dyn Display) {
+        self.family(name, kind, help, "");
+        self.line(name, &[], value);
+    }
+
+    /// The page.
+    #[must_use]
+    pub fn into_text(self) -> String {
+        self.text
+    }
+
+    /// The page, with the end that OpenMetrics asks for.
+    #[must_use]
+    pub fn into_open_metrics(self) -> String {
+        self.text + "# EOF\n"
+    }
+
+    fn put(&mut self, line: std::fmt::Arguments<'_>) {
+        let put = self.text.write_fmt(line);
+        debug_assert!(put.is_ok(), "memory takes every byte");
+    }
+}
+
+/// A number as OpenMetrics wants it: with a point, or an exponent where it would be very long.
+#[must_use]
+pub fn decimal(number: f64) -> String {
+    let size = number.abs();
+    if size != 0.0 && !(1e-6..1e21).contains(&size) {
+        return format!("{number:e}");
+    }
+    let text = number.to_string();
+    if text.contains('.') { text } else { text + ".0" }
+}
+
+/// Labels with commas between them.
+fn written(labels: &[(&str, &str)]) -> String {
+    let escaped =
+        |value: &str| value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+    let label = |(name, value): &(&str, &str)| format!("{name}=\"{}\"", escaped(value));
+    labels.iter().map(label).collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_of_the_page_come_first_and_are_escaped() {
+        let mut page = Exposition::new(&[("note", "a\"b\\c\nd")]);
+        page.family("time_seconds", "gauge", "A time", "seconds");
+        page.line("time_seconds", &[("le", "1")], &decimal(0.5));
+        page.line("time_seconds", &[], &7);
+        let note = r#"note="a\"b\\c\nd""#;
+        let expected = format!(
+            "# HELP time_seconds A time\n# TYPE time_seconds gauge\n# UNIT time_seconds seconds\n\
+             time_seconds{{{note},le=\"1\"}} 0.5\ntime_seconds{{{note}}} 7\n# EOF\n"
+        );
+        assert_eq!(page.into_open_metrics(), expected);
+    }
+
+    #[test]
+    fn numbers_have_a_point_or_an_exponent() {
+        for (number, expected) in [
+            (0.0, "0.0"),
+            (100.0, "100.0"),
+            (0.00001, "0.00001"),
+            (1.25e-7, "1.25e-7"),
+            (1e22, "1e22"),
+        ] {
+            assert_eq!(decimal(number), expected);
+        }
+    }
+}
