@@ -214,11 +214,32 @@ impl<M: Copy> Requests<M> {
     /// Nothing is copied here: what was just written of a request would have to reach memory first.
     #[inline]
     pub(crate) fn settle(&mut self, now_ns: u64) -> Option<(u64, &mut Request<M>)> {
+        self.settle_many(1, now_ns)
+    }
+
+    /// Takes the commands of the next `count` replies off, all of the oldest request.
+    #[inline]
+    pub(crate) fn settle_many(
+        &mut self,
+        count: u32,
+        now_ns: u64,
+    ) -> Option<(u64, &mut Request<M>)> {
         let first_byte_ns = self.reply_begun(now_ns)?;
         let oldest = self.queue.front_mut()?;
-        self.commands -= 1;
-        oldest.left -= 1;
+        self.commands -= count;
+        oldest.left -= count;
         Some((first_byte_ns, oldest))
+    }
+
+    /// Goes on behind `count` replies to the oldest request, in a sequence of one command.
+    #[inline]
+    pub(crate) fn advance_many(&mut self, count: u32) {
+        match self.queue.front_mut() {
+            Some(oldest) if oldest.left > 0 => {
+                oldest.number = oldest.number.wrapping_add(count.into());
+            }
+            _ => drop(self.queue.pop_front()),
+        }
     }
 
     /// Goes on to what the next reply answers.
@@ -345,6 +366,26 @@ mod tests {
         .collect();
         assert_eq!(settled, [(10, 0, 2), (10, 1, 1), (10, 0, 0), (20, 0, 0)]);
         assert_eq!(requests.commands(), 0);
+    }
+
+    #[test]
+    fn replies_settled_together_are_those_settled_one_by_one() {
+        let (mut together, mut singly) = (Requests::default(), Requests::default());
+        for requests in [&mut together, &mut singly] {
+            requests.push(request(10, 5));
+            requests.push(request(20, 1));
+        }
+        for count in [3, 2, 1] {
+            let first_byte_ns = together.settle_many(count, 30 + u64::from(count)).unwrap().0;
+            together.advance_many(count);
+            for _ in 0..count {
+                let settled = singly.settle(30 + u64::from(count)).unwrap();
+                assert_eq!(settled.0, first_byte_ns);
+                singly.advance(1);
+            }
+            assert_eq!(together.oldest_mut(), singly.oldest_mut());
+            assert_eq!(together.commands(), singly.commands());
+        }
     }
 
     #[test]

@@ -34,6 +34,8 @@ pub use given::{Given, KeyNumber, Replied};
 pub use keys::{Keys, Split};
 pub use kind::{check, encoded_len};
 pub use payload::ValueAt;
-pub use protocol::{Decode, Decoded, Protocol, ProtocolError, Reply, ReplyVisitor, Silence};
+pub use protocol::{
+    Decode, Decoded, Protocol, ProtocolError, Reply, ReplyVisitor, Silence, repeats,
+};
 pub use spelled::spelled;
 pub use template::{Hole, Insert, LengthForm, NumberAt, Template};

@@ -1,11 +1,14 @@
 //! The harness of the protocol seam's suite: decoding bytes that come in pieces.
 
+use std::fmt::Debug;
+
 use crate::{Decode, Reply, ReplyVisitor};
 
 /// Decodes pieces as an engine would hand them over: what is not consumed comes again, and no more than
 /// `held_max` bytes of it. Each reply by `say`, with the mark that came with it, and whether a fault
-/// ended it.
-pub(crate) fn decoded<'a, D: Decode + Default, S>(
+/// ended it. Checks that what a decoder calls the beginning of a reply means the same to a decoder that has seen
+/// nothing.
+pub(crate) fn decoded<'a, D: Decode + Default, S: Clone + PartialEq + Debug>(
     pieces: impl IntoIterator<Item = &'a [u8]>,
     held_max: usize,
     say: impl Fn(Reply<'_>) -> S,
@@ -15,11 +18,17 @@ pub(crate) fn decoded<'a, D: Decode + Default, S>(
     for piece in pieces {
         held.extend_from_slice(piece);
         loop {
+            let is_between = decoder.is_between_replies();
             let Ok(step) = decoder.decode(&held) else {
                 return (said, true);
             };
             let (consumed, reply) = (step.consumed, step.reply.map(&say));
             let mark = decoder.mark();
+            let mut fresh = D::default();
+            if is_between && reply.is_some() {
+                let again = fresh.decode(&held[..consumed]).unwrap();
+                assert_eq!((again.consumed, again.reply.map(&say)), (consumed, reply.clone()));
+            }
             held.drain(..consumed);
             let Some(reply) = reply else { break };
             said.push((reply, mark));

@@ -125,6 +125,13 @@ pub trait Decode {
         self.decode(input)
     }
 
+    /// Whether the next byte begins a reply, and nothing of what came before changes what it means: the same bytes
+    /// are then the same reply. A decoder that cannot know says no.
+    #[inline]
+    fn is_between_replies(&self) -> bool {
+        false
+    }
+
     /// The mark that the request of the last reply had and that came back with it, in protocols that
     /// have such marks: the place of a command in its sequence.
     fn mark(&self) -> Option<u32> {
@@ -171,6 +178,20 @@ impl ReplyVisitor for Unseen {
 
     #[inline]
     fn bytes(&mut self, _part: &[u8]) {}
+}
+
+/// How often the first `len` bytes of `input` stand behind themselves at once, at most `most` times.
+#[inline]
+#[must_use]
+pub fn repeats(input: &[u8], len: usize, most: u32) -> u32 {
+    let (first, rest) = input.split_at(len);
+    let bytes = len * most as usize;
+    // All of them, mostly: bytes that are those one reply before are all the same reply.
+    if most > 0 && bytes <= rest.len() && rest[..bytes] == input[..bytes] {
+        return most;
+    }
+    rest.chunks_exact(len.max(1)).take(most as usize).take_while(|next| *next == first).count()
+        as u32
 }
 
 /// What [`Decode::decode`] found.
@@ -239,5 +260,20 @@ impl ProtocolError {
         const EXCERPT_MAX: usize = 48;
         let excerpt = input[..input.len().min(EXCERPT_MAX)].escape_ascii().to_string();
         Self { protocol, why, excerpt }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replies_that_repeat_the_first_are_counted_up_to_the_first_other() {
+        let input = b"+OK\r\n+OK\r\n+OK\r\n+NO\r\n+OK\r\n";
+        for (most, count) in [(0, 0), (1, 1), (2, 2), (3, 2), (99, 2)] {
+            assert_eq!(repeats(input, 5, most), count, "{most}");
+        }
+        assert_eq!(repeats(b"+OK\r\n+OK\r", 5, 4), 0, "half a reply is none");
+        assert_eq!(repeats(b"+OK\r\n", 5, 4), 0);
     }
 }

@@ -5,6 +5,7 @@
 //! collector; no tally is allocated unless the collector falls behind. What it has no room for waits in
 //! the [`Outbox`].
 
+mod handover;
 mod optional;
 mod outbox;
 mod silence;
@@ -16,10 +17,11 @@ use std::time::Duration;
 
 use engine::{ConnId, thread_cpu};
 use measure::{
-    ByConnection, CORRUPT, Ended, Failures, Interval, Latency, OperationLog, Sample, Slices,
-    Stamps, Tally, TallyShape,
+    ByConnection, CORRUPT, Ended, Failures, Latency, OperationLog, Sample, Slices, Stamps, Tally,
+    TallyShape,
 };
 
+pub(crate) use self::handover::Finished;
 use self::optional::OptionalRecorders;
 use self::outbox::Outbox;
 use self::silence::Silence;
@@ -209,6 +211,12 @@ impl Recorder {
     /// Adds one reply that was settled at `now_ns`.
     #[inline]
     pub(crate) fn reply(&mut self, answer: &Answer, now_ns: u64) {
+        self.replies(answer, 1, now_ns);
+    }
+
+    /// Adds `count` replies that share everything, settled at `now_ns`.
+    #[inline]
+    pub(crate) fn replies(&mut self, answer: &Answer, count: u32, now_ns: u64) {
         let Answer { answered, outcome, bytes, keys } = answer;
         let (outcome, bytes) = (*outcome, *bytes);
         if !self.counts(answered.measured) {
@@ -217,10 +225,12 @@ impl Recorder {
         if self.fresh == 0 {
             self.silences[self.node].heard(now_ns, self.usual_ns);
         }
-        self.fresh += 1;
+        self.fresh += count;
+        let count = u64::from(count);
         let command = self.tallies[answered.command as usize] as usize;
         if keys.asked > 0 {
-            self.tally.commands[command].keys.add(keys.asked.into(), keys.found.into());
+            let (asked, found) = (u64::from(keys.asked), u64::from(keys.found));
+            self.tally.commands[command].keys.add(asked * count, found * count);
         }
         if let Some(group) = &mut self.group {
             // The replies to one send that came with one read share every stamp.
@@ -229,8 +239,8 @@ impl Recorder {
                 && group.sent_ns == answered.sent_ns
                 && group.intended_ns == answered.intended_ns
             {
-                group.count += 1;
-                group.bytes += bytes;
+                group.count += count;
+                group.bytes += bytes * count;
                 return;
             }
             let group = *group;
@@ -239,8 +249,8 @@ impl Recorder {
         self.group = Some(Sample {
             command,
             outcome,
-            count: 1,
-            bytes,
+            count,
+            bytes: bytes * count,
             intended_ns: answered.intended_ns,
             sent_ns: answered.sent_ns,
             first_byte_ns: answered.first_byte_ns,
@@ -389,12 +399,6 @@ impl Recorder {
         }
     }
 
-    /// CPU time that this thread, which calls, has used since it last handed over an interval.
-    pub(crate) fn cpu_since_turn_ns(&self) -> u64 {
-        let cpu_ns = (thread_cpu() - self.cpu_from).as_nanos() as u64;
-        cpu_ns.saturating_sub(self.gauges.cpu_ns)
-    }
-
     /// This worker did not run in this span.
     pub(crate) fn was_away(&mut self, span: Range<u64>) {
         self.silences.iter_mut().for_each(|silence| silence.begin(span.end));
@@ -427,85 +431,4 @@ impl Recorder {
     pub(crate) fn connections(&mut self) -> &mut measure::ConnectionTally {
         &mut self.tally.connections
     }
-
-    /// When [`turn`](Self::turn) has something to do next.
-    #[inline]
-    pub(crate) fn wake_ns(&self) -> u64 {
-        self.interval_end_ns
-    }
-
-    /// Hands the tally over if its interval has ended, with where the worker stands; CPU time is
-    /// added here.
-    #[inline]
-    pub(crate) fn turn(&mut self, now_ns: u64, gauges: impl FnOnce() -> Gauges) {
-        if now_ns < self.interval_end_ns {
-            return;
-        }
-        let cpu_ns = (thread_cpu() - self.cpu_from).as_nanos() as u64;
-        self.gauges = Gauges { cpu_ns, ..gauges() };
-        match self.phase {
-            Phase::Before => {}
-            Phase::Warmup { end_ns } if now_ns >= end_ns => {
-                self.measuring(now_ns);
-            }
-            Phase::Warmup { end_ns } => {
-                self.hand_over();
-                self.interval_end_ns = (now_ns + INTERVAL_NS).min(end_ns);
-            }
-            Phase::Measured { from_ns } => {
-                self.hand_over();
-                let interval = (now_ns - from_ns) / INTERVAL_NS;
-                self.interval = interval as u32;
-                self.interval_from_ns = from_ns + interval * INTERVAL_NS;
-                self.interval_end_ns = self.interval_from_ns + INTERVAL_NS;
-            }
-        }
-    }
-
-    fn hand_over(&mut self) {
-        let empty = self.empty.try_recv().unwrap_or_else(|_| Tally::new(&self.shape));
-        let tally = std::mem::replace(&mut self.tally, empty);
-        let empty = vec![Slices::default(); self.slices.len()];
-        let slices = std::mem::replace(&mut self.slices, empty);
-        let message = self.message(tally, slices);
-        self.full.send(message);
-    }
-
-    fn message(&mut self, tally: Tally, slices: Vec<Slices>) -> Message {
-        let warm = !matches!(self.phase, Phase::Measured { .. });
-        let interval =
-            Interval { index: self.interval, worker: self.worker, tally: Some(tally), slices };
-        let failed = std::mem::take(&mut self.failed);
-        Message::Interval { interval, gauges: self.gauges, warm, failed }
-    }
-
-    /// The rest, in order, and what it knew of the whole run.
-    pub(crate) fn finish(mut self) -> (Vec<Message>, Finished) {
-        let span = match self.phase {
-            Phase::Measured { from_ns } => Some((from_ns, self.last_end_ns)),
-            Phase::Before | Phase::Warmup { .. } => None,
-        };
-        let tally = std::mem::replace(&mut self.tally, Tally::new(&self.shape));
-        let slices = std::mem::take(&mut self.slices);
-        let (by_connection, log) = self.optional.take();
-        let delayed = self.delayed.take();
-        let away = std::mem::take(&mut self.away);
-        let last = self.message(tally, slices);
-        (self.full.end_with(last), Finished { span, away, delayed, by_connection, log })
-    }
-}
-
-/// What a recorder keeps until the end.
-#[derive(Debug, Default)]
-pub(crate) struct Finished {
-    /// From where measuring began to the end of the last request that counted.
-    pub(crate) span: Option<(u64, u64)>,
-    /// When this worker did not run.
-    pub(crate) away: Vec<Range<u64>>,
-    /// What users of a schedule waited who came while nothing succeeded.
-    pub(crate) delayed: Option<Latency>,
-    /// What each connection saw, where that was asked for.
-    pub(crate) by_connection: Option<ByConnection>,
-    /// The log of operations, if the plan asks for one.
-    pub(crate) log: Option<OperationLog>,
 }

@@ -65,6 +65,8 @@ impl Route for Direct<'_> {
     /// The number of its server.
     type Place = u16;
 
+    const COUNTS_ALL: bool = true;
+
     fn places(&self, connections: u32) -> Vec<u16> {
         let servers = self.addresses.len() as u64;
         let place = |n| ((self.first_connection + u64::from(n)) % servers) as u16;

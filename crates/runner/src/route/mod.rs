@@ -104,6 +104,10 @@ pub(crate) trait Route: Sized {
 
     // Receiving.
 
+    /// Whether every reply is the answer to the oldest request and is recorded as it comes: the route passes over
+    /// none, and withholds none.
+    const COUNTS_ALL: bool = false;
+
     /// Under which number a connection is recorded: where clients have several, that of its client.
     fn counted_as(&self, _place: &Self::Place, conn: ConnId) -> ConnId {
         conn

@@ -17,6 +17,9 @@ use crate::route::Route;
 pub(super) struct Inspections {
     /// Any of those below.
     pub(super) any: bool,
+    /// None of those below, of a sequence of one command that is always answered: replies with the same bytes
+    /// mean the same, and are settled together.
+    pub(super) nothing: bool,
     /// How far operations have come; bytes are then counted by command.
     pub(super) operations: bool,
     /// The strings of replies, for any of the four that follow.
@@ -32,9 +35,9 @@ pub(super) struct Inspections {
 }
 
 impl Inspections {
-    pub(super) fn new<P: Protocol, M: Copy>(
+    pub(super) fn new<P: Protocol, R: Route>(
         plan: &Plan,
-        steps: &Steps<M>,
+        steps: &Steps<R::Mark>,
         verifier: Option<&Verifier>,
         answers: &Answers,
     ) -> Self {
@@ -44,7 +47,9 @@ impl Inspections {
         let (queues, misses_fail) = (answers.has_queues(), answers.misses_fail());
         let strings = verifier.is_some() || keeps || per_position || queues;
         let any = operations || strings || misses_fail;
-        Self { any, operations, strings, keeps, per_position, queues, misses_fail }
+        let nothing =
+            R::COUNTS_ALL && !any && plan.sequence.len() == 1 && !answers.may_be_missing();
+        Self { any, nothing, operations, strings, keeps, per_position, queues, misses_fail }
     }
 }
 

@@ -134,7 +134,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
         let whole = if route.splits_sequences() { 1 } else { sequence_len };
         let request_len = steps.operations.is_none().then_some(whole);
         let (answers, verifier) = (Answers::of::<P>(plan), Verifier::of::<P>(plan));
-        let inspections = Inspections::new::<P, _>(plan, &steps, verifier.as_ref(), &answers);
+        let inspections = Inspections::new::<P, R>(plan, &steps, verifier.as_ref(), &answers);
         let places = route.places(context.connections);
         let mut worker = Self {
             engine,

@@ -158,8 +158,13 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
         inbox: &[u8],
     ) -> Span {
         let mut span = Span::default();
+        let mut may_repeat = self.asks.nothing;
         loop {
             let rest = &inbox[span.decoded..];
+            if rest.is_empty() {
+                return span;
+            }
+            let is_whole = may_repeat && decoder.is_between_replies();
             let decoded = if self.asks.strings
                 && let Some(oldest) = requests.oldest_mut()
             {
@@ -174,7 +179,8 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
                     return span;
                 }
             };
-            span.decoded += step.consumed;
+            let consumed = step.consumed;
+            span.decoded += consumed;
             let Some(reply) = step.reply else { return span };
             let bytes = if self.asks.operations { span.decoded - span.settled } else { 0 };
             span.settled = span.decoded;
@@ -192,10 +198,40 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
                     return span;
                 }
             }
+            let repeated = if is_whole { reply.without_text() } else { None };
             if !self.settle(requests, reply, bytes as u64) {
                 return span;
             }
+            if let Some(reply) = repeated {
+                let more = self.settle_repeats(requests, reply, (rest, consumed));
+                span.decoded += more * consumed;
+                span.settled = span.decoded;
+                may_repeat = more > 0;
+            }
         }
+    }
+
+    /// Settles the replies that follow one of `len` bytes at the start of `input` and have the same bytes. They
+    /// are not decoded: between replies, the same bytes are the same reply. Returns how many they are; those
+    /// to a request that was sent later are left to the next call.
+    #[inline]
+    fn settle_repeats(
+        &mut self,
+        requests: &mut Requests<R::Mark>,
+        reply: Reply<'_>,
+        (input, len): (&[u8], usize),
+    ) -> usize {
+        let most = requests.oldest_mut().map_or(0, |oldest| oldest.left);
+        let count = wire::repeats(input, len, most);
+        if count > 0
+            && let Some((first_byte_ns, request)) = requests.settle_many(count, self.now_ns)
+        {
+            let answer = self.answer((request, first_byte_ns), reply, 0);
+            self.recorder.replies(&answer, count, self.now_ns);
+            self.complete(request);
+            requests.advance_many(count);
+        }
+        count as usize
     }
 
     /// Whether a reply is no request's: a push, or the answer to what was sent on a request's behalf.
@@ -256,6 +292,23 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
         reply: Reply<'_>,
         bytes: u64,
     ) {
+        let answer = self.answer((request, first_byte_ns), reply, bytes);
+        if self.record(request, &answer)
+            && self.asks.per_position
+            && self.found.len() == self.answers.keys(request.command) as usize
+        {
+            self.recorder.found(&answer.answered, self.found);
+        }
+    }
+
+    /// What a reply that is no error means to its request.
+    #[inline]
+    fn answer(
+        &self,
+        (request, first_byte_ns): (&Request<R::Mark>, u64),
+        reply: Reply<'_>,
+        bytes: u64,
+    ) -> Answer {
         let outcome = if reply == Reply::Miss { Outcome::Miss } else { Outcome::Ok };
         let asked = self.answers.keys(request.command);
         let keys = match reply {
@@ -264,13 +317,7 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
             // It says nothing of keys, such as that the command was queued.
             _ => Keys { asked: 0, found: 0 },
         };
-        let answer = Answer { answered: request.answered(first_byte_ns), outcome, bytes, keys };
-        if self.record(request, &answer)
-            && self.asks.per_position
-            && self.found.len() == asked as usize
-        {
-            self.recorder.found(&answer.answered, self.found);
-        }
+        Answer { answered: request.answered(first_byte_ns), outcome, bytes, keys }
     }
 
     /// Records an answer, unless the route does so later.

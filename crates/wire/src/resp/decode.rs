@@ -66,9 +66,15 @@ enum Ending {
 impl Decode for RespDecoder {
     #[inline]
     fn decode<'b>(&'b mut self, input: &'b [u8]) -> Result<Decoded<'b>, ProtocolError> {
-        // What nearly every write is answered with, between replies.
-        if self.elements == 0 && input.starts_with(b"+OK\r\n") {
-            return Ok(Decoded { consumed: 5, reply: Some(Reply::Done) });
+        if self.elements == 0 {
+            // What nearly every write is answered with.
+            if input.starts_with(b"+OK\r\n") {
+                return Ok(Decoded { consumed: 5, reply: Some(Reply::Done) });
+            }
+            // What nearly every read is.
+            if let Some(consumed) = whole_string(input) {
+                return Ok(Decoded { consumed, reply: Some(Reply::Done) });
+            }
         }
         self.read(input, &mut Unseen)
     }
@@ -79,6 +85,11 @@ impl Decode for RespDecoder {
         look: &mut L,
     ) -> Result<Decoded<'b>, ProtocolError> {
         self.read(input, look)
+    }
+
+    #[inline]
+    fn is_between_replies(&self) -> bool {
+        self.elements == 0
     }
 }
 
@@ -91,22 +102,7 @@ impl RespDecoder {
         let mut at = 0;
         loop {
             if self.skip > 0 {
-                let step = self.skip.min((input.len() - at) as u64);
-                // The line end after the text is no part of it.
-                let text = step.min(self.skip.saturating_sub(2)) as usize;
-                let (text, end) = input[at..at + step as usize].split_at(text);
-                if !LINE_END[LINE_END.len() - self.skip.min(2) as usize..].starts_with(end) {
-                    return Err(fault("a string that does not end in CR LF", &input[at..]));
-                }
-                if L::SEES || self.ending == Ending::Error {
-                    match self.ending {
-                        Ending::Error => self.keep(text),
-                        Ending::Done | Ending::Values(_) => look.bytes(text),
-                        Ending::Push | Ending::Attribute => {}
-                    }
-                }
-                at += step as usize;
-                self.skip -= step;
+                at += self.skip_string(&input[at..], look)?;
                 if self.skip > 0 {
                     return Ok(Decoded { consumed: at, reply: None });
                 }
@@ -143,13 +139,7 @@ impl RespDecoder {
             };
             let top = self.elements == 0;
             if L::SEES && matches!(self.ending, Ending::Done | Ending::Values(_)) {
-                // Metadata belongs to the element after it.
-                let within = self.elements == self.next && !top && line.first() != Some(&b'|');
-                if within && matches!(self.ending, Ending::Values(_)) {
-                    self.next -= 1;
-                    look.element(line);
-                }
-                show_header(line, look)?;
+                self.show_line(line, look)?;
             }
             let reply = self.header(line)?;
             if L::SEES && top {
@@ -160,6 +150,47 @@ impl RespDecoder {
                 return Ok(Decoded { consumed: at, reply });
             }
         }
+    }
+
+    /// Skips what is there of a string, and shows its text. Returns the bytes skipped.
+    #[inline]
+    fn skip_string<L: ReplyVisitor>(
+        &mut self,
+        input: &[u8],
+        look: &mut L,
+    ) -> Result<usize, ProtocolError> {
+        let step = self.skip.min(input.len() as u64);
+        // The line end after the text is no part of it.
+        let text = step.min(self.skip.saturating_sub(2)) as usize;
+        let (text, end) = input[..step as usize].split_at(text);
+        if !LINE_END[LINE_END.len() - self.skip.min(2) as usize..].starts_with(end) {
+            return Err(fault("a string that does not end in CR LF", input));
+        }
+        if L::SEES || self.ending == Ending::Error {
+            match self.ending {
+                Ending::Error => self.keep(text),
+                Ending::Done | Ending::Values(_) => look.bytes(text),
+                Ending::Push | Ending::Attribute => {}
+            }
+        }
+        self.skip -= step;
+        Ok(step as usize)
+    }
+
+    /// Shows the line that an element begins with.
+    fn show_line(
+        &mut self,
+        line: &[u8],
+        look: &mut impl ReplyVisitor,
+    ) -> Result<(), ProtocolError> {
+        // Metadata belongs to the element after it.
+        let is_element =
+            self.elements == self.next && self.elements > 0 && line.first() != Some(&b'|');
+        if is_element && matches!(self.ending, Ending::Values(_)) {
+            self.next -= 1;
+            look.element(line);
+        }
+        show_header(line, look)
     }
 
     /// Begins to skip the line at the start of `input`, which is longer than what is waited for.
@@ -310,6 +341,26 @@ impl RespDecoder {
         self.elements -= skipped as u64;
         skipped * stride
     }
+}
+
+/// The length of the string at the start of `input`, its header included, if all of it is there and its length has
+/// few digits.
+#[inline]
+fn whole_string(input: &[u8]) -> Option<usize> {
+    const DIGITS_MAX: usize = 6;
+    let (b'$', digits) = input.split_first()? else { return None };
+    let mut len = 0;
+    for (n, byte) in digits.iter().take(DIGITS_MAX + 1).enumerate() {
+        let digit = byte.wrapping_sub(b'0');
+        if digit <= 9 {
+            len = len * 10 + usize::from(digit);
+            continue;
+        }
+        let text = digits[n..].strip_prefix(LINE_END).filter(|_| n > 0)?;
+        let is_whole = text.get(len..)?.starts_with(LINE_END);
+        return is_whole.then_some(1 + n + LINE_END.len() + len + LINE_END.len());
+    }
+    None
 }
 
 /// Shows that a string begins, or that a null stands there.

@@ -91,6 +91,17 @@ fn redirect_one<E: Engine, P: Protocol>(
     if now_ns.saturating_sub(request.first_handed_ns()) > PATIENCE_NS {
         return refuse(worker, from, &request, text);
     }
+    queue_again(worker, target, request, now_ns);
+    Ok(())
+}
+
+/// Has a request sent to a node next, or a while later where none is known or nodes do not agree.
+fn queue_again<E: Engine, P: Protocol>(
+    worker: &mut ClusterWorker<'_, '_, E, P>,
+    target: Option<u16>,
+    request: ClusterRequest,
+    now_ns: u64,
+) {
     match target {
         Some(node) if request.mark.tries <= AT_ONCE_MAX || request.mark.asking => {
             know_nodes(worker);
@@ -105,7 +116,6 @@ fn redirect_one<E: Engine, P: Protocol>(
             worker.route.put_off(now_ns + wait_ns, request);
         }
     }
-    Ok(())
 }
 
 /// Gives a request up: the redirect is its result.

@@ -62,6 +62,11 @@ impl Decode for TextDecoder {
     }
 
     #[inline]
+    fn is_between_replies(&self) -> bool {
+        self.open == Open::None && self.block == 0 && !self.erred
+    }
+
+    #[inline]
     fn mark(&self) -> Option<u32> {
         self.mark
     }

@@ -1,0 +1,99 @@
+//! The end of an interval: a full tally leaves for the collector, an empty one takes its place.
+
+use std::ops::Range;
+
+use engine::thread_cpu;
+use measure::{ByConnection, Interval, Latency, OperationLog, Slices, Tally};
+
+use super::{Phase, Recorder};
+use crate::collect::Message;
+use crate::{Gauges, INTERVAL_NS};
+
+impl Recorder {
+    /// CPU time that the calling thread has used since it last handed over an interval.
+    pub(crate) fn cpu_since_turn_ns(&self) -> u64 {
+        let cpu_ns = (thread_cpu() - self.cpu_from).as_nanos() as u64;
+        cpu_ns.saturating_sub(self.gauges.cpu_ns)
+    }
+
+    /// When [`turn`](Self::turn) has something to do next.
+    #[inline]
+    pub(crate) fn wake_ns(&self) -> u64 {
+        self.interval_end_ns
+    }
+
+    /// Hands the tally over if its interval has ended, with where the worker stands; CPU time is
+    /// added here.
+    #[inline]
+    pub(crate) fn turn(&mut self, now_ns: u64, gauges: impl FnOnce() -> Gauges) {
+        if now_ns < self.interval_end_ns {
+            return;
+        }
+        let cpu_ns = (thread_cpu() - self.cpu_from).as_nanos() as u64;
+        self.gauges = Gauges { cpu_ns, ..gauges() };
+        match self.phase {
+            Phase::Before => {}
+            Phase::Warmup { end_ns } if now_ns >= end_ns => {
+                self.measuring(now_ns);
+            }
+            Phase::Warmup { end_ns } => {
+                self.hand_over();
+                self.interval_end_ns = (now_ns + INTERVAL_NS).min(end_ns);
+            }
+            Phase::Measured { from_ns } => {
+                self.hand_over();
+                let interval = (now_ns - from_ns) / INTERVAL_NS;
+                self.interval = interval as u32;
+                self.interval_from_ns = from_ns + interval * INTERVAL_NS;
+                self.interval_end_ns = self.interval_from_ns + INTERVAL_NS;
+            }
+        }
+    }
+
+    pub(super) fn hand_over(&mut self) {
+        let empty = self.empty.try_recv().unwrap_or_else(|_| Tally::new(&self.shape));
+        let tally = std::mem::replace(&mut self.tally, empty);
+        let empty = vec![Slices::default(); self.slices.len()];
+        let slices = std::mem::replace(&mut self.slices, empty);
+        let message = self.message(tally, slices);
+        self.full.send(message);
+    }
+
+    fn message(&mut self, tally: Tally, slices: Vec<Slices>) -> Message {
+        let warm = !matches!(self.phase, Phase::Measured { .. });
+        let interval =
+            Interval { index: self.interval, worker: self.worker, tally: Some(tally), slices };
+        let failed = std::mem::take(&mut self.failed);
+        Message::Interval { interval, gauges: self.gauges, warm, failed }
+    }
+
+    /// The rest, in order, and what it knew of the whole run.
+    pub(crate) fn finish(mut self) -> (Vec<Message>, Finished) {
+        let span = match self.phase {
+            Phase::Measured { from_ns } => Some((from_ns, self.last_end_ns)),
+            Phase::Before | Phase::Warmup { .. } => None,
+        };
+        let tally = std::mem::replace(&mut self.tally, Tally::new(&self.shape));
+        let slices = std::mem::take(&mut self.slices);
+        let (by_connection, log) = self.optional.take();
+        let delayed = self.delayed.take();
+        let away = std::mem::take(&mut self.away);
+        let last = self.message(tally, slices);
+        (self.full.end_with(last), Finished { span, away, delayed, by_connection, log })
+    }
+}
+
+/// What a recorder keeps until the end.
+#[derive(Debug, Default)]
+pub(crate) struct Finished {
+    /// From where measuring began to the end of the last request that counted.
+    pub(crate) span: Option<(u64, u64)>,
+    /// When this worker did not run.
+    pub(crate) away: Vec<Range<u64>>,
+    /// What users of a schedule waited who came while nothing succeeded.
+    pub(crate) delayed: Option<Latency>,
+    /// What each connection saw, where that was asked for.
+    pub(crate) by_connection: Option<ByConnection>,
+    /// The log of operations, if the plan asks for one.
+    pub(crate) log: Option<OperationLog>,
+}
