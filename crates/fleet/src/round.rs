@@ -262,50 +262,18 @@ impl<'f> Round<'f> {
             }
             FromClient::Tick(tick) => match part.partial.add(&self.shares[client], &tick) {
                 Ok(tally) => self.seconds.add(client, &tick, tally, self.observer),
-                Err(error) => self.fleet.lose(
-                    client,
-                    format!(
-                        "its figures cannot be read: \
-                    {error}"
-                    ),
-                ),
+                Err(error) => {
+                    self.fleet.lose(client, format!("its figures cannot be read: {error}"));
+                }
             },
             FromClient::Run(record) => match record.load() {
-                Ok(loaded) if loaded.runs.len() == 1 => {
-                    let measurement = &loaded.runs[0].measurement;
-                    let (ending, elapsed_ns) = (measurement.ending.clone(), measurement.elapsed_ns);
-                    let stopped = part.stopped.is_some();
-                    if let Some(why) = self.longer_than_here(at, elapsed_ns) {
-                        return self.fleet.lose(client, why);
-                    }
-                    let part = &mut self.parts[client];
-                    part.result = Some(loaded);
-                    // Which says all of it again.
-                    part.partial = Partial::default();
-                    self.seconds.ended(client);
-                    match ending {
-                        Ending::Failed(_) => {
-                            let called = self.fleet.clients[client].called.clone();
-                            self.stop(&format!("{called} failed"));
-                        }
-                        Ending::Interrupted if stopped => {
-                            self.count_as_lost(client, "");
-                            let why = self.parts[client].lost.clone().unwrap_or_default();
-                            self.fleet.lose(client, why);
-                        }
-                        Ending::Complete | Ending::Interrupted => {}
-                    }
-                }
+                Ok(loaded) if loaded.runs.len() == 1 => self.take_result(client, at, loaded),
                 Ok(_) => {
-                    self.fleet.lose(client, "its result does not have exactly one test".to_owned())
+                    self.fleet.lose(client, "its result does not have exactly one test".to_owned());
                 }
-                Err(error) => self.fleet.lose(
-                    client,
-                    format!(
-                        "its result cannot be read: \
-                    {error}"
-                    ),
-                ),
+                Err(error) => {
+                    self.fleet.lose(client, format!("its result cannot be read: {error}"));
+                }
             },
             FromClient::Failed(why) => {
                 part.failed = Some(why);
@@ -313,6 +281,33 @@ impl<'f> Round<'f> {
                 self.stop(&format!("{called} failed"));
             }
             FromClient::Hello(_) | FromClient::Alive(_) => {}
+        }
+    }
+
+    /// Takes the result of a client, which arrived at `at`.
+    fn take_result(&mut self, client: usize, at: Instant, loaded: Loaded) {
+        let measurement = &loaded.runs[0].measurement;
+        let (ending, elapsed_ns) = (measurement.ending.clone(), measurement.elapsed_ns);
+        if let Some(why) = self.longer_than_here(at, elapsed_ns) {
+            return self.fleet.lose(client, why);
+        }
+        let part = &mut self.parts[client];
+        let stopped = part.stopped.is_some();
+        part.result = Some(loaded);
+        // The result has all of it.
+        part.partial = Partial::default();
+        self.seconds.ended(client);
+        match ending {
+            Ending::Failed(_) => {
+                let called = self.fleet.clients[client].called.clone();
+                self.stop(&format!("{called} failed"));
+            }
+            Ending::Interrupted if stopped => {
+                self.count_as_lost(client, "");
+                let why = self.parts[client].lost.clone().unwrap_or_default();
+                self.fleet.lose(client, why);
+            }
+            Ending::Complete | Ending::Interrupted => {}
         }
     }
 

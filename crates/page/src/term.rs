@@ -3,6 +3,8 @@
 //! Whether there are colours is the caller's to say: [`colour_wanted`] decides it from what he
 //! knows. The text without colours is the same text.
 
+mod plot;
+
 use comfy_table::{CellAlignment, ContentArrangement, presets};
 use report::escape;
 
@@ -50,8 +52,6 @@ pub fn table(table: &Table, colour: bool) -> String {
 const BOLD: &str = "1";
 /// Blue, yellow, green, magenta, cyan, red: as terminals have them.
 const SERIES: [&str; 6] = ["34", "33", "32", "35", "36", "31"];
-/// What stands at the points of a series, in every font.
-const MARKS: [char; 8] = ['o', 'x', '+', '*', '#', '@', '%', '&'];
 
 fn painted(text: &str, code: &str, colour: bool) -> String {
     if colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
@@ -123,135 +123,31 @@ fn bar(share: f64, room: usize) -> String {
 /// eight dots (Braille), one below the other on the same axes. `width` is in columns.
 #[must_use]
 pub fn chart(chart: &Chart, width: usize, colour: bool) -> String {
-    const HEIGHT: usize = 8;
-    if let Kind::Bars(categories) = &chart.kind {
-        let named = |n: f64| categories.get(n as usize).cloned().unwrap_or_default();
-        let rows: Vec<(String, f64, String)> = chart
-            .series
-            .iter()
-            .flat_map(|series| {
-                series.points.iter().filter(|p| chart.shows(p)).map(move |p| (series, p))
-            })
-            .map(|(series, p)| {
-                let name = if chart.series.len() > 1 {
-                    format!("{} {}", named(p.x), series.name)
-                } else {
-                    named(p.x)
-                };
-                (name, p.y, chart.y.unit.show(p.y))
-            })
-            .collect();
-        let rows = rows.iter().map(|(name, y, shown)| (name.as_str(), *y, shown.clone()));
-        return format!("{}\n{}", escape(&chart.title), bars(rows, width, colour));
+    match &chart.kind {
+        Kind::Bars(categories) => bar_chart(chart, categories, width, colour),
+        _ => plot::plot(chart, width, colour),
     }
-    let place = |p: &crate::DataPoint| Some((chart.x.scale.place(p.x)?, chart.y.scale.place(p.y)?));
-    let all: Vec<(f64, f64)> =
-        chart.series.iter().flat_map(|s| &s.points).filter_map(place).collect();
-    let title = painted(&escape(&chart.title), BOLD, colour);
-    if all.is_empty() {
-        return format!("{title}\nnothing was measured\n");
-    }
-    let ends = |values: Vec<f64>| {
-        let low = values.iter().copied().fold(f64::INFINITY, f64::min);
-        let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        if high > low { (low, high) } else { (low - 1.0, low + 1.0) }
-    };
-    let (left, right) = ends(all.iter().map(|p| p.0).collect());
-    let (bottom, top) = match chart.y.scale {
-        crate::Scale::Linear => ends(all.iter().map(|p| p.1).chain([0.0]).collect()),
-        _ => ends(all.iter().map(|p| p.1).collect()),
-    };
-    let shown = |f: fn(&crate::DataPoint) -> f64, greatest: bool| {
-        let values = chart.series.iter().flat_map(|s| &s.points).filter(|p| chart.shows(p)).map(f);
-        if greatest {
-            values.fold(f64::NEG_INFINITY, f64::max)
-        } else {
-            values.fold(f64::INFINITY, f64::min)
-        }
-    };
-    let high_label = chart.y.unit.show(shown(|p| p.y, true));
-    let low = if chart.y.scale == crate::Scale::Linear {
-        shown(|p| p.y, false).min(0.0)
-    } else {
-        shown(|p| p.y, false)
-    };
-    let low_label = chart.y.unit.show(low);
-    let margin = high_label.chars().count().max(low_label.chars().count()) + 1;
-    let columns = width.saturating_sub(margin + 2).clamp(16, 200);
-    let mut grid = vec![vec![(0u8, 0usize, false); columns]; HEIGHT];
-    let several = chart.series.len() > 1;
-    let dot = |x: f64, y: f64| {
-        let x = ((x - left) / (right - left) * (columns * 2 - 1) as f64).round() as usize;
-        let y = ((top - y) / (top - bottom) * (HEIGHT * 4 - 1) as f64).round() as usize;
-        (x.min(columns * 2 - 1), y.min(HEIGHT * 4 - 1))
-    };
-    for (n, series) in chart.series.iter().enumerate() {
-        let points: Vec<(f64, f64)> = series.points.iter().filter_map(place).collect();
-        let fine = columns * 4;
-        let mut set = |(x, y): (f64, f64)| {
-            // The bits of U+2800, <https://www.unicode.org/charts/PDF/U2800.pdf>.
-            const BITS: [[u8; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
-            let (x, y) = dot(x, y);
-            let cell = &mut grid[y / 4][x / 2];
-            *cell = (cell.0 | BITS[x % 2][y % 4], n, false);
-        };
-        points.iter().copied().for_each(&mut set);
-        let pairs = points.windows(2).filter(|_| chart.kind != Kind::Scatter);
-        for pair in pairs {
-            let [(x0, y0), (x1, y1)] = [pair[0], pair[1]];
-            (0..fine)
-                .map(|k| k as f64 / fine as f64)
-                .for_each(|t| set((x0 + (x1 - x0) * t, y0 + (y1 - y0) * t)));
-        }
-    }
-    // Over all lines, so that each is known by its marks where there are no colours.
-    for (n, series) in chart.series.iter().enumerate().filter(|_| several) {
-        for (x, y) in series.points.iter().filter_map(place) {
-            let (x, y) = dot(x, y);
-            grid[y / 4][x / 2] = (u8::MAX, n, true);
-        }
-    }
-    let mut text = format!("{title}\n");
-    for (n, row) in grid.iter().enumerate() {
-        let label = match n {
-            0 => &high_label,
-            n if n == HEIGHT - 1 => &low_label,
-            _ => "",
-        };
-        let gap = " ".repeat(margin - label.chars().count());
-        let mut line = format!("{gap}{label} ┤");
-        for (bits, series, mark) in row {
-            let c = match mark {
-                true => MARKS[series % MARKS.len()],
-                false => char::from_u32(0x2800 + u32::from(*bits)).unwrap_or(' '),
+}
+
+fn bar_chart(chart: &Chart, categories: &[String], width: usize, colour: bool) -> String {
+    let named = |n: f64| categories.get(n as usize).cloned().unwrap_or_default();
+    let rows: Vec<(String, f64, String)> = chart
+        .series
+        .iter()
+        .flat_map(|series| {
+            series.points.iter().filter(|p| chart.shows(p)).map(move |p| (series, p))
+        })
+        .map(|(series, p)| {
+            let name = if chart.series.len() > 1 {
+                format!("{} {}", named(p.x), series.name)
+            } else {
+                named(p.x)
             };
-            let c = if *bits == 0 { " ".to_owned() } else { c.to_string() };
-            line +=
-                &if *bits == 0 { c } else { painted(&c, SERIES[series % SERIES.len()], colour) };
-        }
-        text += line.trim_end();
-        text.push('\n');
-    }
-    let (first, last) =
-        (chart.x.unit.show(shown(|p| p.x, false)), chart.x.unit.show(shown(|p| p.x, true)));
-    let gap = columns.saturating_sub(first.chars().count() + last.chars().count()).max(1);
-    text += &format!(
-        "{}  {first}{}{last}  {}\n",
-        " ".repeat(margin),
-        " ".repeat(gap),
-        escape(&chart.x.label)
-    );
-    if several {
-        let names = chart.series.iter().enumerate().map(|(n, s)| {
-            painted(
-                &format!("{} {}", MARKS[n % MARKS.len()], escape(&s.name)),
-                SERIES[n % SERIES.len()],
-                colour,
-            )
-        });
-        text += &format!("{}  {}\n", " ".repeat(margin), names.collect::<Vec<_>>().join("  "));
-    }
-    text
+            (name, p.y, chart.y.unit.show(p.y))
+        })
+        .collect();
+    let rows = rows.iter().map(|(name, y, shown)| (name.as_str(), *y, shown.clone()));
+    format!("{}\n{}", escape(&chart.title), bars(rows, width, colour))
 }
 
 #[cfg(test)]

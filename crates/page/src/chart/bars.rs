@@ -10,7 +10,7 @@ use super::draw::{self, Frame, LABEL, Mark, NARROW};
 use super::scale::{Span, span};
 use super::surface::{FINE, Surface, px, shortened, text_width, xml};
 use super::theme::Role;
-use super::{Chart, ChartError, Guide, Scale};
+use super::{Chart, ChartError, DataPoint, Guide, Scale};
 
 /// Heights in pixels.
 const BAR: u32 = 18;
@@ -21,61 +21,33 @@ const NAME: u32 = 20;
 /// Share of the plot that the names of categories may take.
 const NAMES_MAX: f64 = 0.4;
 
+/// Where a bar, its whisker and its value stand: the place of a value and of a category, in pixels.
+type Place<'a> = &'a dyn Fn(f64, f64) -> (i32, i32);
+
 /// Draws the bars below `frame.top` and gives where they end.
 pub(super) fn draw(
     chart: &Chart,
     categories: &[String],
-    Frame { width, top }: Frame,
+    frame: Frame,
     out: &mut String,
 ) -> Result<u32, ChartError> {
-    let narrow = width <= NARROW;
-    // Guides are named above the bars.
-    let top = top + if chart.guides.is_empty() { 0 } else { CATEGORY };
-    let each = u32::try_from(chart.series.len().max(1)).unwrap_or(1);
-    // On a phone a name stands above its bars.
-    let above = if narrow { CATEGORY } else { 0 };
-    let group = each * BAR + above + GAP;
-    let count = u32::try_from(categories.len()).unwrap_or(1).max(1);
-    let height = top + count * group + TICKS + NAME;
-    let names = categories.iter().map(|name| text_width(name, LABEL)).fold(0.0, f64::max);
-    let left = if narrow { 0.0 } else { names.min(f64::from(width) * NAMES_MAX).ceil() + 10.0 };
-    let points = || chart.series.iter().flat_map(|s| &s.points).filter(|p| chart.shows(p));
-    let value = |y: f64| text_width(&chart.y.unit.show(y), LABEL);
-    let right = points().map(|p| value(p.y)).fold(20.0, f64::max).ceil() + 12.0;
-    let mut values: Vec<f64> = points().map(|p| p.y).collect();
-    values.extend(points().filter_map(|p| p.interval).map(|(_, high)| high));
-    values.extend(
-        chart.guides.iter().filter_map(|g| if let Guide::Y(y, _) = g { Some(*y) } else { None }),
-    );
-    let mut lengths =
-        span(&chart.y, &values, if narrow { 3 } else { 5 }, true, chart.y.scale == Scale::Linear);
-    let reach = (f64::from(width) - left - right) / (lengths.to - lengths.from);
-    let mut free = f64::NEG_INFINITY;
-    let from = lengths.from;
-    lengths.ticks.retain(|(place, label)| {
-        let (middle, half) = ((place - from) * reach, text_width(label, LABEL) / 2.0);
-        let fits = middle - half >= free && (left > half || middle >= half);
-        if fits {
-            free = middle + half + 8.0;
-        }
-        fits
-    });
-    let mut marks = Vec::new();
-    let mut over = String::new();
+    let layout = Layout::new(chart, categories, frame);
+    let mut bars =
+        Bars { chart, categories, layout: &layout, marks: Vec::new(), over: String::new() };
     {
         let fine = FINE.unsigned_abs();
-        let root = Surface { out, size: (width, height) }.into_drawing_area();
+        let root = Surface { out, size: (layout.width, layout.height) }.into_drawing_area();
         let failed = |e: DrawingAreaErrorKind<std::convert::Infallible>| chart.failed(e);
         let mut context = ChartBuilder::on(&root)
-            .margin_top(top * fine)
-            .margin_left(left as u32 * fine)
-            .margin_right(right as u32 * fine)
+            .margin_top(layout.top * fine)
+            .margin_left(layout.left as u32 * fine)
+            .margin_right(layout.right as u32 * fine)
             .margin_bottom(NAME * fine)
             .x_label_area_size(TICKS * fine)
             .build_cartesian_2d(
-                lengths.clone(),
+                layout.lengths.clone(),
                 // The first category is at the top.
-                Span { from: f64::from(count), to: 0.0, ticks: Vec::new() },
+                Span { from: f64::from(layout.count), to: 0.0, ticks: Vec::new() },
             )
             .map_err(failed)?;
         let label = ("sans-serif", LABEL * f64::from(FINE)).into_font().color(&Role::Muted.rgb());
@@ -89,101 +61,211 @@ pub(super) fn draw(
             .draw()
             .map_err(failed)?;
         let area = context.plotting_area();
-        for (n, series) in chart.series.iter().enumerate() {
-            for point in series.points.iter().filter(|p| chart.shows(p)) {
-                let category = point.x as usize;
-                let Some(place) = chart.y.scale.place(point.y) else { continue };
-                // On a linear scale a bar begins at zero, which is where a negative one ends.
-                let zero = if chart.y.scale == Scale::Linear { 0.0 } else { lengths.from };
-                let (a, y) = area.map_coordinate(&(zero, category as f64));
-                let (b, _) = area.map_coordinate(&(place, category as f64));
-                let (begin, end) = (a.min(b), a.max(b));
-                let y = y + (above + GAP / 2 + n as u32 * BAR) as i32 * FINE;
-                let middle = y + BAR as i32 * FINE / 2;
-                let name = &categories[category];
-                let mut title = format!("{name}\n");
-                if chart.series.len() > 1 {
-                    title += &format!("{}: ", series.name);
+        let at = |value: f64, category: f64| area.map_coordinate(&(value, category));
+        bars.draw_series(&at);
+        bars.draw_guides(&at);
+    }
+    let Bars { marks, over, .. } = bars;
+    layout.name_categories(categories, out);
+    let _ = writeln!(
+        out,
+        "<text {} x=\"{}\" y=\"{}\" font-size=\"{LABEL}\" text-anchor=\"end\">{}</text>",
+        Role::Muted.fill(),
+        layout.width - 14,
+        layout.height - 6,
+        xml(&chart.y.label)
+    );
+    draw::marks(&marks, out);
+    *out += &over;
+    Ok(layout.height)
+}
+
+/// Sizes and margins, in pixels, and the axis along the bars.
+struct Layout {
+    narrow: bool,
+    width: u32,
+    top: u32,
+    height: u32,
+    left: f64,
+    right: f64,
+    /// Of the bars of one category; above it a name, on a phone; and of both with the gap below.
+    each: u32,
+    above: u32,
+    group: u32,
+    /// Categories, at least 1.
+    count: u32,
+    lengths: Span,
+}
+
+impl Layout {
+    fn new(chart: &Chart, categories: &[String], Frame { width, top }: Frame) -> Self {
+        let narrow = width <= NARROW;
+        // Guides are named above the bars.
+        let top = top + if chart.guides.is_empty() { 0 } else { CATEGORY };
+        let each = u32::try_from(chart.series.len().max(1)).unwrap_or(1) * BAR;
+        // On a phone a name stands above its bars.
+        let above = if narrow { CATEGORY } else { 0 };
+        let group = each + above + GAP;
+        let count = u32::try_from(categories.len()).unwrap_or(1).max(1);
+        let height = top + count * group + TICKS + NAME;
+        let names = categories.iter().map(|name| text_width(name, LABEL)).fold(0.0, f64::max);
+        let left = if narrow { 0.0 } else { names.min(f64::from(width) * NAMES_MAX).ceil() + 10.0 };
+        let value = |y: f64| text_width(&chart.y.unit.show(y), LABEL);
+        let right = shown(chart).map(|p| value(p.y)).fold(20.0, f64::max).ceil() + 12.0;
+        let mut lengths = lengths(chart, narrow);
+        let reach = (f64::from(width) - left - right) / (lengths.to - lengths.from);
+        drop_overlapping_ticks(&mut lengths, reach, left);
+        Self { narrow, width, top, height, left, right, each, above, group, count, lengths }
+    }
+
+    /// Writes the name of each category beside its bars, or above them on a phone.
+    fn name_categories(&self, categories: &[String], out: &mut String) {
+        for (row, name) in categories.iter().enumerate() {
+            let middle =
+                f64::from(self.top) + (row as f64) * f64::from(self.group) + f64::from(GAP / 2);
+            let (x, anchor, y, room) = match self.narrow {
+                true => (0.0, "start", middle + 12.0, f64::from(self.width)),
+                false => {
+                    let y = middle + f64::from(self.each) / 2.0 + 4.0;
+                    (self.left - 8.0, "end", y, self.left - 8.0)
                 }
-                title += &chart.y.unit.show(point.y);
-                let mut text_at = end;
-                if let Some((low, high)) = point.interval {
-                    title +=
-                        &format!(" ({} to {})", chart.y.unit.show(low), chart.y.unit.show(high));
-                    let ends = [low, high].map(|v| {
-                        area.map_coordinate(&(
-                            chart
-                                .y
-                                .scale
-                                .place(v)
-                                .unwrap_or(lengths.from)
-                                .clamp(lengths.from, lengths.to),
-                            0.0,
-                        ))
-                        .0
-                    });
-                    text_at = text_at.max(ends[1]);
-                    let (up, down) = (px(middle - 4 * FINE), px(middle + 4 * FINE));
-                    let _ = writeln!(
-                        over,
-                        "<path {} fill=\"none\" stroke-width=\"1.2\" d=\"M{1} {up}V{down}M{1} {2}H{3}M{3} {up}V{down}\"/>",
-                        Role::Ink.stroke(),
-                        px(ends[0]),
-                        px(middle),
-                        px(ends[1])
-                    );
-                }
-                if !point.note.is_empty() {
-                    title += &format!("\n{}", point.note);
-                }
+            };
+            let _ = writeln!(
+                out,
+                "<text {} x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"{LABEL}\" text-anchor=\"{anchor}\">{}</text>",
+                Role::Ink.fill(),
+                xml(&shortened(name, LABEL, room))
+            );
+        }
+    }
+}
+
+/// The points that have a place on the axis.
+fn shown(chart: &Chart) -> impl Iterator<Item = &DataPoint> {
+    chart.series.iter().flat_map(|s| &s.points).filter(|p| chart.shows(p))
+}
+
+/// The axis along the bars: of all values, the upper ends of their intervals, and the guides.
+fn lengths(chart: &Chart, narrow: bool) -> Span {
+    let mut values: Vec<f64> = shown(chart).map(|p| p.y).collect();
+    values.extend(shown(chart).filter_map(|p| p.interval).map(|(_, high)| high));
+    values.extend(
+        chart.guides.iter().filter_map(|g| if let Guide::Y(y, _) = g { Some(*y) } else { None }),
+    );
+    span(&chart.y, &values, if narrow { 3 } else { 5 }, true, chart.y.scale == Scale::Linear)
+}
+
+/// Leaves out the labels that would stand on the one before, or begin left of the picture. `reach` is the pixels
+/// of a unit of the axis, `left` the margin.
+fn drop_overlapping_ticks(lengths: &mut Span, reach: f64, left: f64) {
+    let mut free = f64::NEG_INFINITY;
+    let from = lengths.from;
+    lengths.ticks.retain(|(place, label)| {
+        let (middle, half) = ((place - from) * reach, text_width(label, LABEL) / 2.0);
+        let fits = middle - half >= free && (left > half || middle >= half);
+        if fits {
+            free = middle + half + 8.0;
+        }
+        fits
+    });
+}
+
+/// The bars of a chart as they are drawn.
+struct Bars<'c> {
+    chart: &'c Chart,
+    categories: &'c [String],
+    layout: &'c Layout,
+    /// The bars themselves.
+    marks: Vec<Mark>,
+    /// What lies over them: whiskers, values and guides.
+    over: String,
+}
+
+impl Bars<'_> {
+    fn draw_series(&mut self, at: Place<'_>) {
+        for (n, series) in self.chart.series.iter().enumerate() {
+            for point in series.points.iter().filter(|p| self.chart.shows(p)) {
                 let alone = series.points.iter().filter(|of| of.x == point.x).count() == 1;
-                let label = if alone { chart.y.unit.show(point.y) } else { String::new() };
-                let _ = writeln!(
-                    over,
-                    "<text {} x=\"{}\" y=\"{}\" font-size=\"{LABEL}\">{}</text>",
-                    Role::Ink.fill(),
-                    px(text_at + 5 * FINE),
-                    px(middle + 4 * FINE),
-                    label
-                );
-                let colour = Role::Series(point.colour.unwrap_or(n));
-                let paint = match point.hollow {
-                    // All of it answers to the pointer, as a full one does.
-                    true => format!(
-                        "{} fill=\"none\" stroke-width=\"1.5\" pointer-events=\"all\"",
-                        colour.stroke()
-                    ),
-                    false => colour.fill(),
-                };
-                let fill = paint.replace("class=\"", "class=\"m ");
-                let dot = || {
-                    format!(
-                        "<circle {fill} data-s=\"{n}\" cx=\"{}\" cy=\"{}\" r=\"5\"",
-                        px(b),
-                        px(middle)
-                    )
-                };
-                let bar = || {
-                    format!(
-                        "<rect {fill} data-s=\"{n}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"1.5\"",
-                        px(begin),
-                        px(y + FINE),
-                        px((end - begin).max(FINE)),
-                        px((BAR as i32 - 2) * FINE)
-                    )
-                };
-                // On a logarithmic axis a length says nothing.
-                let shape = if chart.y.scale == Scale::Log { dot() } else { bar() };
-                marks.push(Mark { shape, title });
+                self.draw_bar(n, point, alone, at);
             }
         }
-        for guide in &chart.guides {
+    }
+
+    /// Draws the bar of a point of series `n`, with its value where it is `alone` in its category.
+    fn draw_bar(&mut self, n: usize, point: &DataPoint, alone: bool, at: Place<'_>) {
+        let Layout { above, lengths, .. } = self.layout;
+        let axis = &self.chart.y;
+        let Some(place) = axis.scale.place(point.y) else { return };
+        let category = point.x as usize as f64;
+        // On a linear scale a bar begins at zero, which is where a negative one ends.
+        let zero = if axis.scale == Scale::Linear { 0.0 } else { lengths.from };
+        let (zero, y) = at(zero, category);
+        let (tip, _) = at(place, category);
+        let y = y + (above + GAP / 2 + n as u32 * BAR) as i32 * FINE;
+        let middle = y + BAR as i32 * FINE / 2;
+        let mut text_at = zero.max(tip);
+        if let Some(interval) = point.interval {
+            text_at = text_at.max(self.draw_whisker(interval, middle, at));
+        }
+        let label = if alone { axis.unit.show(point.y) } else { String::new() };
+        let _ = writeln!(
+            self.over,
+            "<text {} x=\"{}\" y=\"{}\" font-size=\"{LABEL}\">{}</text>",
+            Role::Ink.fill(),
+            px(text_at + 5 * FINE),
+            px(middle + 4 * FINE),
+            label
+        );
+        // On a logarithmic axis a length says nothing.
+        let shape = match axis.scale {
+            Scale::Log => dot(n, point, (tip, middle)),
+            _ => bar(n, point, (zero.min(tip), zero.max(tip)), y),
+        };
+        self.marks.push(Mark { shape, title: self.title(n, point) });
+    }
+
+    /// Draws the interval of a value across its bar; where it ends.
+    fn draw_whisker(&mut self, (low, high): (f64, f64), middle: i32, at: Place<'_>) -> i32 {
+        let Span { from, to, .. } = self.layout.lengths;
+        let place = |v| self.chart.y.scale.place(v).unwrap_or(from).clamp(from, to);
+        let [left, right] = [low, high].map(|v| at(place(v), 0.0).0);
+        let (up, down) = (px(middle - 4 * FINE), px(middle + 4 * FINE));
+        let _ = writeln!(
+            self.over,
+            "<path {} fill=\"none\" stroke-width=\"1.2\" d=\"M{1} {up}V{down}M{1} {2}H{3}M{3} {up}V{down}\"/>",
+            Role::Ink.stroke(),
+            px(left),
+            px(middle),
+            px(right)
+        );
+        right
+    }
+
+    /// What a bar says when it is pointed at.
+    fn title(&self, n: usize, point: &DataPoint) -> String {
+        let (series, unit) = (&self.chart.series, &self.chart.y.unit);
+        let mut title = format!("{}\n", self.categories[point.x as usize]);
+        if series.len() > 1 {
+            title += &format!("{}: ", series[n].name);
+        }
+        title += &unit.show(point.y);
+        if let Some((low, high)) = point.interval {
+            title += &format!(" ({} to {})", unit.show(low), unit.show(high));
+        }
+        if !point.note.is_empty() {
+            title += &format!("\n{}", point.note);
+        }
+        title
+    }
+
+    fn draw_guides(&mut self, at: Place<'_>) {
+        for guide in &self.chart.guides {
             let Guide::Y(y, text) = guide else { continue };
-            let Some(place) = chart.y.scale.place(*y) else { continue };
-            let (x, up) = area.map_coordinate(&(place, 0.0));
-            let (_, down) = area.map_coordinate(&(place, f64::from(count)));
+            let Some(place) = self.chart.y.scale.place(*y) else { continue };
+            let (x, up) = at(place, 0.0);
+            let (_, down) = at(place, f64::from(self.layout.count));
             let _ = writeln!(
-                over,
+                self.over,
                 "<path {} fill=\"none\" stroke-width=\"1.5\" stroke-dasharray=\"5 4\" d=\"M{2} {3}V{4}\"/>\
                  <text {1} x=\"{2}\" y=\"{5}\" font-size=\"{LABEL}\" text-anchor=\"middle\">{6}</text>",
                 Role::Guide.stroke(),
@@ -196,35 +278,40 @@ pub(super) fn draw(
             );
         }
     }
-    for (row, name) in categories.iter().enumerate() {
-        let middle = f64::from(top) + (row as f64) * f64::from(group) + f64::from(GAP / 2);
-        let (x, anchor, y, room) = match narrow {
-            true => (0.0, "start", middle + 12.0, f64::from(width)),
-            false => (left - 8.0, "end", middle + f64::from(each * BAR) / 2.0 + 4.0, left - 8.0),
-        };
-        let _ = writeln!(
-            out,
-            "<text {} x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"{LABEL}\" text-anchor=\"{anchor}\">{}</text>",
-            Role::Ink.fill(),
-            xml(&shortened(name, LABEL, room))
-        );
-    }
-    let _ = writeln!(
-        out,
-        "<text {} x=\"{}\" y=\"{}\" font-size=\"{LABEL}\" text-anchor=\"end\">{}</text>",
-        Role::Muted.fill(),
-        width - 14,
-        height - 6,
-        xml(&chart.y.label)
-    );
-    draw::marks(&marks, out);
-    *out += &over;
-    Ok(height)
+}
+
+/// How a bar or dot of series `n` is painted.
+fn paint(n: usize, point: &DataPoint) -> String {
+    let colour = Role::Series(point.colour.unwrap_or(n));
+    let paint = match point.hollow {
+        // All of it answers to the pointer, as a full one does.
+        true => {
+            format!("{} fill=\"none\" stroke-width=\"1.5\" pointer-events=\"all\"", colour.stroke())
+        }
+        false => colour.fill(),
+    };
+    paint.replace("class=\"", "class=\"m ")
+}
+
+fn dot(n: usize, point: &DataPoint, (x, y): (i32, i32)) -> String {
+    let paint = paint(n, point);
+    format!("<circle {paint} data-s=\"{n}\" cx=\"{}\" cy=\"{}\" r=\"5\"", px(x), px(y))
+}
+
+fn bar(n: usize, point: &DataPoint, (begin, end): (i32, i32), y: i32) -> String {
+    format!(
+        "<rect {} data-s=\"{n}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"1.5\"",
+        paint(n, point),
+        px(begin),
+        px(y + FINE),
+        px((end - begin).max(FINE)),
+        px((BAR as i32 - 2) * FINE)
+    )
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Axis, DataPoint, Series, Unit};
+    use super::super::{Axis, Series, Unit};
     use super::*;
 
     #[test]

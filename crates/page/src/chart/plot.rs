@@ -29,36 +29,27 @@ const BAND_MIN: i32 = 2 * FINE;
 /// Series with more points show a line only, and a point when it is pointed at.
 const POINTS_SEEN: usize = 40;
 
+/// Where a place on both axes is in the picture.
+type At<'a> = &'a dyn Fn(f64, f64) -> Point;
+
 /// Draws the plot below `frame.top` and gives where it ends.
 pub(super) fn draw(chart: &Chart, frame: Frame, out: &mut String) -> Result<u32, ChartError> {
-    let Frame { width, top } = frame;
-    let (x_span, y_span) = spans(chart, width);
-    let widest = y_span.ticks.iter().map(|(_, label)| text_width(label, LABEL));
-    // Charts that share an extent begin and end at the same place.
-    let least = if chart.extent.is_some() { SHARED_LABELS } else { 24.0 };
-    let left = widest.fold(least, f64::max).ceil() as u32 + 10;
-    let height = top + HEAD + PLOT + TICKS + NAME;
-    let last = x_span.ticks.last().map_or(0.0, |(_, label)| text_width(label, LABEL) / 2.0);
-    let least = if chart.extent.is_some() { SHARED_END } else { 12.0 };
-    let right = last.max(least).ceil() as u32 + 2;
-    let x_span = thinned(x_span, f64::from(width - left - right));
-    let mut marks = Vec::new();
-    let (mut below, mut mesh, mut shapes) = (String::new(), String::new(), String::new());
-    names(chart, frame, height, out);
-    let mut steps: Vec<(usize, Vec<(i32, i32)>)> = Vec::new();
-    let weights = chart.series.iter().flat_map(|series| &series.points).map(|p| p.weight);
-    let most = weights.fold(0.0, f64::max);
+    let layout = Layout::new(chart, frame);
+    let mut mesh = String::new();
+    let mut drawing = Drawing::new(chart, &layout);
+    names(chart, frame, layout.height, out);
     {
         let fine = FINE.unsigned_abs();
-        let root = Surface { out: &mut mesh, size: (width, height) }.into_drawing_area();
+        let root = Surface { out: &mut mesh, size: (frame.width, layout.height) };
+        let root = root.into_drawing_area();
         let failed = |e: DrawingAreaErrorKind<std::convert::Infallible>| chart.failed(e);
         let mut context = ChartBuilder::on(&root)
-            .margin_top((top + HEAD) * fine)
-            .margin_right(right * fine)
+            .margin_top((frame.top + HEAD) * fine)
+            .margin_right(layout.right * fine)
             .margin_bottom(NAME * fine)
             .x_label_area_size(TICKS * fine)
-            .y_label_area_size(left * fine)
-            .build_cartesian_2d(x_span.clone(), y_span.clone())
+            .y_label_area_size(layout.left * fine)
+            .build_cartesian_2d(layout.x.clone(), layout.y.clone())
             .map_err(failed)?;
         let label = ("sans-serif", LABEL * f64::from(FINE)).into_font().color(&Role::Muted.rgb());
         context
@@ -72,84 +63,152 @@ pub(super) fn draw(chart: &Chart, frame: Frame, out: &mut String) -> Result<u32,
             .draw()
             .map_err(failed)?;
         let area = context.plotting_area();
-        let at = |x: f64, y: f64| area.map_coordinate(&(x, y));
-        let corners = (at(x_span.from, y_span.to), at(x_span.to, y_span.from));
-        bands(chart, corners, |x| at(x.clamp(x_span.from, x_span.to), y_span.from).0, &mut below);
-        guides(
-            chart,
-            corners,
-            |guide| match guide {
-                Guide::X(x, _) => chart
-                    .x
-                    .scale
-                    .place(*x)
-                    .filter(|x| (x_span.from..=x_span.to).contains(x))
-                    .map(|x| at(x, y_span.from)),
-                Guide::Y(_, _) if matches!(chart.kind, Kind::Bars(_)) => None,
-                Guide::Y(y, _) => chart
-                    .y
-                    .scale
-                    .place(*y)
-                    .filter(|y| (y_span.from..=y_span.to).contains(y))
-                    .map(|y| at(x_span.from, y)),
-            },
-            &mut shapes,
-        );
+        drawing.draw(&|x: f64, y: f64| area.map_coordinate(&(x, y)));
+    }
+    *out += &drawing.below;
+    *out += &mesh;
+    *out += &drawing.shapes;
+    drawing.write_lines(out);
+    draw::marks(&drawing.marks, out);
+    Ok(layout.height)
+}
+
+/// Both axes, the margins beside them, and where the plot ends, in pixels.
+struct Layout {
+    x: Span,
+    y: Span,
+    left: u32,
+    right: u32,
+    height: u32,
+}
+
+impl Layout {
+    fn new(chart: &Chart, Frame { width, top }: Frame) -> Self {
+        let (x, y) = spans(chart, width);
+        let widest = y.ticks.iter().map(|(_, label)| text_width(label, LABEL));
+        // Charts that share an extent begin and end at the same place.
+        let least = if chart.extent.is_some() { SHARED_LABELS } else { 24.0 };
+        let left = widest.fold(least, f64::max).ceil() as u32 + 10;
+        let last = x.ticks.last().map_or(0.0, |(_, label)| text_width(label, LABEL) / 2.0);
+        let least = if chart.extent.is_some() { SHARED_END } else { 12.0 };
+        let right = last.max(least).ceil() as u32 + 2;
+        let x = thinned(x, f64::from(width - left - right));
+        Self { x, y, left, right, height: top + HEAD + PLOT + TICKS + NAME }
+    }
+}
+
+/// What is drawn on the mesh and below it.
+struct Drawing<'c> {
+    chart: &'c Chart,
+    layout: &'c Layout,
+    /// The greatest weight of a point.
+    weight_max: f64,
+    /// The bands, below the mesh.
+    below: String,
+    /// Guides and whiskers.
+    shapes: String,
+    /// The corners of each line, and of which series it is.
+    lines: Vec<(usize, Vec<Point>)>,
+    /// What answers to the pointer.
+    marks: Vec<Mark>,
+}
+
+impl<'c> Drawing<'c> {
+    fn new(chart: &'c Chart, layout: &'c Layout) -> Self {
+        let weights = chart.series.iter().flat_map(|series| &series.points).map(|p| p.weight);
+        let weight_max = weights.fold(0.0, f64::max);
+        let (below, shapes) = (String::new(), String::new());
+        Self { chart, layout, weight_max, below, shapes, lines: Vec::new(), marks: Vec::new() }
+    }
+
+    fn draw(&mut self, at: At<'_>) {
+        let Self { chart, layout: Layout { x, y, .. }, .. } = *self;
+        let corners = (at(x.from, y.to), at(x.to, y.from));
+        bands(chart, corners, |place| at(place.clamp(x.from, x.to), y.from).0, &mut self.below);
+        guides(chart, corners, |guide| self.layout.guide(chart, guide, at), &mut self.shapes);
         for (n, series) in chart.series.iter().enumerate() {
             for stretch in stretches(chart, series) {
-                let mut path: Vec<(i32, i32)> = Vec::new();
-                for point in &stretch {
-                    let (Some(x), Some(y)) =
-                        (chart.x.scale.place(point.x), chart.y.scale.place(point.y))
-                    else {
-                        continue;
-                    };
-                    let here = at(x, y);
-                    if let (Kind::HeatMap(width), Some((low, high))) = (&chart.kind, point.interval)
-                    {
-                        let place = |y| chart.y.scale.place(y).unwrap_or(y_span.from);
-                        let corner = |x: f64, y| at(x.clamp(x_span.from, x_span.to), place(y));
-                        let (from, to) = (point.x - width / 2.0, point.x + width / 2.0);
-                        let corners = (corner(from, high), corner(to, low));
-                        marks.push(heat::cell(chart, (n, point, most), corners));
-                        continue;
-                    }
-                    if chart.kind == Kind::Steps
-                        && let Some((_, before)) = path.last()
-                    {
-                        path.push((here.0, *before));
-                    }
-                    path.push(here);
-                    if let Some((low, high)) = point.interval {
-                        let low =
-                            at(x, chart.y.scale.place(low).unwrap_or(y_span.from).max(y_span.from));
-                        let high = at(x, chart.y.scale.place(high).unwrap_or(y).min(y_span.to));
-                        shapes += &whisker(n, low, high);
-                    }
-                    marks.push(mark(chart, n, series, point, here));
+                let mut line = Vec::new();
+                for point in stretch {
+                    self.draw_point((n, series), point, &mut line, at);
                 }
-                steps.push((n, path));
+                self.lines.push((n, line));
             }
         }
     }
-    *out += &below;
-    *out += &mesh;
-    *out += &shapes;
-    steps.retain(|_| !matches!(chart.kind, Kind::Scatter | Kind::HeatMap(_)));
-    for (n, path) in steps {
-        let points: Vec<String> =
-            path.iter().map(|(x, y)| format!("{},{}", px(*x), px(*y))).collect();
-        let _ = writeln!(
-            out,
-            "<polyline {}{} fill=\"none\" stroke-width=\"2\" stroke-linejoin=\"round\" \
-             stroke-linecap=\"round\" points=\"{}\"/>",
-            Role::Series(n).stroke(),
-            draw::dashes(chart.series[n].dashed, n),
-            points.join(" ")
-        );
+
+    /// Draws a point of a series and adds it to its line; of a heat map a cell.
+    fn draw_point(
+        &mut self,
+        (n, series): (usize, &Series),
+        point: &super::DataPoint,
+        line: &mut Vec<Point>,
+        at: At<'_>,
+    ) {
+        let Self { chart, layout: Layout { x: x_span, y: y_span, .. }, .. } = *self;
+        let (Some(x), Some(y)) = (chart.x.scale.place(point.x), chart.y.scale.place(point.y))
+        else {
+            return;
+        };
+        let place = |y| chart.y.scale.place(y);
+        let here = at(x, y);
+        if let (Kind::HeatMap(width), Some((low, high))) = (&chart.kind, point.interval) {
+            let corner =
+                |x: f64, y| at(x.clamp(x_span.from, x_span.to), place(y).unwrap_or(y_span.from));
+            let (from, to) = (point.x - width / 2.0, point.x + width / 2.0);
+            let corners = (corner(from, high), corner(to, low));
+            self.marks.push(heat::cell(chart, (n, point, self.weight_max), corners));
+            return;
+        }
+        if chart.kind == Kind::Steps
+            && let Some((_, before)) = line.last()
+        {
+            line.push((here.0, *before));
+        }
+        line.push(here);
+        if let Some((low, high)) = point.interval {
+            let low = at(x, place(low).unwrap_or(y_span.from).max(y_span.from));
+            let high = at(x, place(high).unwrap_or(y).min(y_span.to));
+            self.shapes += &whisker(n, low, high);
+        }
+        self.marks.push(mark(chart, n, series, point, here));
     }
-    draw::marks(&marks, out);
-    Ok(height)
+
+    fn write_lines(&self, out: &mut String) {
+        if matches!(self.chart.kind, Kind::Scatter | Kind::HeatMap(_)) {
+            return;
+        }
+        for (n, line) in &self.lines {
+            let points: Vec<String> =
+                line.iter().map(|(x, y)| format!("{},{}", px(*x), px(*y))).collect();
+            let _ = writeln!(
+                out,
+                "<polyline {}{} fill=\"none\" stroke-width=\"2\" stroke-linejoin=\"round\" \
+                 stroke-linecap=\"round\" points=\"{}\"/>",
+                Role::Series(*n).stroke(),
+                draw::dashes(self.chart.series[*n].dashed, *n),
+                points.join(" ")
+            );
+        }
+    }
+}
+
+impl Layout {
+    /// Where a guide begins; `None` if it lies outside of the plot.
+    fn guide(&self, chart: &Chart, guide: &Guide, at: At<'_>) -> Option<Point> {
+        let within = |span: &Span, place: &f64| (span.from..=span.to).contains(place);
+        match guide {
+            Guide::X(x, _) => {
+                let place = chart.x.scale.place(*x).filter(|x| within(&self.x, x));
+                place.map(|x| at(x, self.y.from))
+            }
+            Guide::Y(_, _) if matches!(chart.kind, Kind::Bars(_)) => None,
+            Guide::Y(y, _) => {
+                let place = chart.y.scale.place(*y).filter(|y| within(&self.y, y));
+                place.map(|y| at(self.x.from, y))
+            }
+        }
+    }
 }
 
 /// The ranges of both axes. A guide across the y axis is part of it, so that it is seen.

@@ -88,73 +88,75 @@ fn plan(plan: &Plan) -> Pairs {
         ("connections", grouped(f64::from(concurrency.connections))),
         ("requests in flight on each", grouped(f64::from(concurrency.pipeline_depth))),
         ("worker threads", concurrency.workers.to_string()),
-        (
-            "ends after",
-            match plan.load.stop {
-                Stop::Requests(count) => {
-                    format!("{} {}", grouped(count as f64), noun(count, "request"))
-                }
-                Stop::AfterNs(ns) => Unit::Seconds.show(ns as f64 / 1e9),
-            },
-        ),
-        (
-            "pace",
-            match plan.load.pace.schedule() {
-                None => "closed loop: the next request is sent when a reply arrives".to_owned(),
-                Some(schedule) => {
-                    let rate = match schedule.rate_per_s() {
-                        Some(rate) => format!("{} requests/s", grouped(rate)),
-                        None if schedule.stages.len() == 1 => {
-                            let stage = &schedule.stages[0];
-                            let ends = [stage.from_per_s, stage.to_per_s].map(grouped);
-                            format!("a ramp from {} to {} requests/s", ends[0], ends[1])
-                        }
-                        None => format!(
-                            "{} stages, up to {} requests/s{}",
-                            schedule.stages.len(),
-                            grouped(schedule.peak_per_s()),
-                            if schedule.is_limited() {
-                                ""
-                            } else {
-                                ", without a limit for a part of the time"
-                            }
-                        ),
-                    };
-                    let spread = match schedule.arrivals {
-                        Arrivals::Constant => "",
-                        Arrivals::Poisson => ", at random intervals",
-                    };
-                    let shares = match plan.load.shard.of {
-                        1 => String::new(),
-                        of => format!(" of all {of} shares together"),
-                    };
-                    format!("open loop: {rate}{shares}{spread}")
-                }
-            },
-        ),
+        ("ends after", end(&plan.load.stop)),
+        ("pace", pace(plan)),
         ("protocol", format!("{:?}", plan.protocol).to_uppercase()),
         ("requested engine", format!("{:?}", plan.engine).to_lowercase()),
-        (
-            "value size",
-            match &plan.data.values {
-                Some(values) => format!("{}, {}", values.sizes, values.content),
-                None => Unit::Bytes.show(plan.data.payload_bytes as f64),
-            },
-        ),
-        (
-            "keys",
-            match plan.data.keys.range {
-                Some(range) => format!("{} of {}", plan.data.keys.draw, grouped(range as f64)),
-                None => "as written".to_owned(),
-            },
-        ),
+        ("value size", value_size(plan)),
+        ("keys", keys(plan)),
         ("seed", plan.load.seed.to_string()),
     ];
+    pairs.extend(unusual(plan));
+    pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+fn end(stop: &Stop) -> String {
+    match stop {
+        Stop::Requests(count) => format!("{} {}", grouped(*count as f64), noun(*count, "request")),
+        Stop::AfterNs(ns) => Unit::Seconds.show(*ns as f64 / 1e9),
+    }
+}
+
+fn pace(plan: &Plan) -> String {
+    let Some(schedule) = plan.load.pace.schedule() else {
+        return "closed loop: the next request is sent when a reply arrives".to_owned();
+    };
+    let rate = match schedule.rate_per_s() {
+        Some(rate) => format!("{} requests/s", grouped(rate)),
+        None if schedule.stages.len() == 1 => {
+            let stage = &schedule.stages[0];
+            let ends = [stage.from_per_s, stage.to_per_s].map(grouped);
+            format!("a ramp from {} to {} requests/s", ends[0], ends[1])
+        }
+        None => format!(
+            "{} stages, up to {} requests/s{}",
+            schedule.stages.len(),
+            grouped(schedule.peak_per_s()),
+            if schedule.is_limited() { "" } else { ", without a limit for a part of the time" }
+        ),
+    };
+    let spread = match schedule.arrivals {
+        Arrivals::Constant => "",
+        Arrivals::Poisson => ", at random intervals",
+    };
+    let shares = match plan.load.shard.of {
+        1 => String::new(),
+        of => format!(" of all {of} shares together"),
+    };
+    format!("open loop: {rate}{shares}{spread}")
+}
+
+fn value_size(plan: &Plan) -> String {
+    match &plan.data.values {
+        Some(values) => format!("{}, {}", values.sizes, values.content),
+        None => Unit::Bytes.show(plan.data.payload_bytes as f64),
+    }
+}
+
+fn keys(plan: &Plan) -> String {
+    match plan.data.keys.range {
+        Some(range) => format!("{} of {}", plan.data.keys.draw, grouped(range as f64)),
+        None => "as written".to_owned(),
+    }
+}
+
+/// What most plans do not ask for, where this one does.
+fn unusual(plan: &Plan) -> Vec<(&'static str, String)> {
+    let concurrency = &plan.load.concurrency;
+    let mut pairs = Vec::new();
     if !plan.load.shard.is_whole() {
-        pairs.push((
-            "share of the load",
-            format!("{} of {}", plan.load.shard.index, plan.load.shard.of),
-        ));
+        let shard = &plan.load.shard;
+        pairs.push(("share of the load", format!("{} of {}", shard.index, shard.of)));
     }
     if let Some(cluster) = &plan.target.cluster {
         let readers = match cluster.read_from {
@@ -182,7 +184,7 @@ fn plan(plan: &Plan) -> Pairs {
     if concurrency.renewed_per_s > 0 {
         pairs.push(("reconnects", format!("{} per second", concurrency.renewed_per_s)));
     }
-    pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    pairs
 }
 
 fn server(run: &Run) -> Pairs {

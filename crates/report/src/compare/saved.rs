@@ -109,26 +109,9 @@ pub fn of_saved(
     errors_allowed: f64,
 ) -> Result<Comparison, RecordError> {
     let sides = [tests(names[0], a)?, tests(names[1], b)?];
-    let lists = sides.each_ref().map(|tests| {
-        tests.iter().map(|runs| runs[0].plan.name.as_str()).collect::<Vec<_>>().join(", ")
-    });
-    let wrong = |text: String| Err(RecordError::wrong(text));
-    if lists[0] != lists[1] {
-        return wrong(format!(
-            "{} has the tests {}, but {} has {}; compare needs the same tests",
-            names[0], lists[0], names[1], lists[1]
-        ));
-    }
+    check_alike(names, &sides)?;
     let [a, b] = &sides;
-    let mut faults = Vec::new();
-    for (a, b) in a.iter().zip(b) {
-        for fault in unlike(names, &a[0].plan, &b[0].plan)? {
-            faults.push(format!("in the test {}, {fault}", a[0].plan.name));
-        }
-    }
-    if !faults.is_empty() {
-        return wrong(format!("the runs differ in more than the server: {}", faults.join("; ")));
-    }
+    let wrong = |text: String| Err(RecordError::wrong(text));
     let (Some(first_a), Some(first_b)) = (a.first(), b.first()) else {
         return wrong(format!("{} has no tests", names[0]));
     };
@@ -142,22 +125,7 @@ pub fn of_saved(
     let mut warnings = beside(&called, first_a, first_b);
     let mut compared = Vec::new();
     for (a, b) in a.iter().zip(b) {
-        let glances = |runs: &[&Run]| runs.iter().filter_map(|run| Glance::of(run)).collect();
-        let sides: [Vec<Glance>; 2] = [glances(a), glances(b)];
-        for (name, (all, complete)) in names.iter().zip([a, b].into_iter().zip(&sides)) {
-            let (name, test) = (*name, &all[0].plan.name);
-            if complete.is_empty() {
-                return wrong(format!("{name}: no run of the test {test} completed"));
-            }
-            if complete.len() < all.len() {
-                let broken = all.len() - complete.len();
-                warnings.push(format!(
-                    "{name}: {test}: {} that did not complete {} left out",
-                    counted(broken as u64, "run"),
-                    if broken == 1 { "is" } else { "are" }
-                ));
-            }
-        }
+        let sides = complete(names, [a, b], &mut warnings)?;
         let plan = &a[0].plan;
         let [a, b] = &sides;
         let setup = Setup::of(plan, ["A", "B"].map(str::to_owned), Pairing::None, errors_allowed);
@@ -175,6 +143,57 @@ pub fn of_saved(
         errors_allowed,
         terms: None,
     })
+}
+
+/// Checks that both sides have the same tests, and plans that differ in nothing but the server.
+fn check_alike(names: [&str; 2], sides: &[Vec<Vec<&Run>>; 2]) -> Result<(), RecordError> {
+    let lists = sides.each_ref().map(|tests| {
+        tests.iter().map(|runs| runs[0].plan.name.as_str()).collect::<Vec<_>>().join(", ")
+    });
+    if lists[0] != lists[1] {
+        return Err(RecordError::wrong(format!(
+            "{} has the tests {}, but {} has {}; compare needs the same tests",
+            names[0], lists[0], names[1], lists[1]
+        )));
+    }
+    let mut faults = Vec::new();
+    for (a, b) in sides[0].iter().zip(&sides[1]) {
+        for fault in unlike(names, &a[0].plan, &b[0].plan)? {
+            faults.push(format!("in the test {}, {fault}", a[0].plan.name));
+        }
+    }
+    match faults.is_empty() {
+        true => Ok(()),
+        false => Err(RecordError::wrong(format!(
+            "the runs differ in more than the server: {}",
+            faults.join("; ")
+        ))),
+    }
+}
+
+/// The runs of a test that completed, of each side; warns of those that did not.
+fn complete(
+    names: [&str; 2],
+    sides: [&Vec<&Run>; 2],
+    warnings: &mut Vec<String>,
+) -> Result<[Vec<Glance>; 2], RecordError> {
+    let complete = sides.map(|runs| runs.iter().filter_map(|run| Glance::of(run)).collect());
+    for (name, (all, complete)) in names.iter().zip(sides.into_iter().zip(&complete)) {
+        let (test, complete): (_, &Vec<Glance>) = (&all[0].plan.name, complete);
+        if complete.is_empty() {
+            let text = format!("{name}: no run of the test {test} completed");
+            return Err(RecordError::wrong(text));
+        }
+        if complete.len() < all.len() {
+            let broken = all.len() - complete.len();
+            warnings.push(format!(
+                "{name}: {test}: {} that did not complete {} left out",
+                counted(broken as u64, "run"),
+                if broken == 1 { "is" } else { "are" }
+            ));
+        }
+    }
+    Ok(complete)
 }
 
 /// The runs of each test, in order: repeats of one belong together and their plans are alike.

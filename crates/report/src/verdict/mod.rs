@@ -6,6 +6,7 @@
 //! [`disturbance`], whether it is of one state in [`drift`]. What no two lines of a report may say at once is in
 //! [`contradictions`].
 
+mod advice;
 mod contradictions;
 mod disturbance;
 mod drift;

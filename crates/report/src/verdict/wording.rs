@@ -4,6 +4,7 @@
 use host::BusyPart;
 use workload::quantity::noun;
 
+use super::advice::advice;
 use super::evidence::{Evidence, Outages, Schedule, ServerSide};
 use super::rules::{ERRORS_SHARE, Finding};
 use super::threads::{HELD, ThreadUse};
@@ -23,26 +24,14 @@ pub(super) fn verdict(finding: Finding, evidence: &Evidence) -> Verdict {
 /// The evidence of a finding, without the limit that it names.
 fn what(finding: Finding, evidence: &Evidence) -> String {
     let (server, client) = (server(evidence, "server "), client(evidence, "client "));
+    let (so, in_flight) = (so(evidence), evidence.in_flight());
+    // Where the class of the finding names whose thread it is.
+    let (server_thread, client_thread) = (self::server(evidence, ""), self::client(evidence, ""));
+    let (others, service) = (others(evidence), time(evidence.service_s.unwrap_or(0.0)));
     match finding {
-        Finding::Errors if evidence.broken_off => {
-            format!("an error ended the test after {}", requests(evidence.requests))
-        }
-        Finding::Errors => {
-            let asked = evidence.asked();
-            let share = percent(evidence.failed as f64 / asked as f64);
-            match asked {
-                1 => format!("the only request {}", how_it_failed(evidence)),
-                _ => format!("{share} of {} {}", requests(asked), how_it_failed(evidence)),
-            }
-        }
+        Finding::Errors => errors(evidence),
         Finding::Outage => outage(evidence),
-        Finding::Absence => format!(
-            "keystorm itself did not run for {:.2} s of {:.2} s, as if it or its machine had \
-             been stopped{}; {server}",
-            evidence.absent_s,
-            evidence.span_s.max(evidence.absent_s),
-            so(evidence)
-        ),
+        Finding::Absence => format!("{}{so}; {server}", absence(evidence)),
         Finding::Nothing => "nothing was measured".to_owned(),
         Finding::Short => format!("the load lasted {}", time(evidence.load_s)),
         Finding::ScheduleKept => format!("{}; {server}", kept(evidence)),
@@ -53,74 +42,46 @@ fn what(finding: Finding, evidence: &Evidence) -> String {
             format!("requests were sent on time, but {}; {server}, {client}", behind(evidence))
         }
         Finding::EachOther => {
-            format!("client and server took each other's CPU{}; {server}, {client}", so(evidence))
+            format!("client and server took each other's CPU{so}; {server}, {client}")
         }
-        Finding::ServerStarved => {
-            format!("{server} that {} used{}; {client}", others(evidence), so(evidence))
+        Finding::ServerStarved => format!("{server} that {others} used{so}; {client}"),
+        Finding::ClientStarved => format!("{client} that {others} used{so}; {server}"),
+        Finding::Stolen => {
+            let stolen = percent(evidence.stolen);
+            format!(
+                "the hypervisor gave {stolen} of this machine's CPU time to others{so}; {server}, {client}"
+            )
         }
-        Finding::ClientStarved => {
-            format!("{client} that {} used{}; {server}", others(evidence), so(evidence))
-        }
-        Finding::Stolen => format!(
-            "the hypervisor gave {} of this machine's CPU time to others{}; {server}, \
-             {client}",
-            percent(evidence.stolen),
-            so(evidence)
-        ),
-        Finding::Server => {
-            // The class before it names whose thread it is.
-            format!("{}{}, {}", self::server(evidence, ""), so(evidence), spare(evidence))
-        }
-        Finding::ServerQuota => {
-            format!("{}{}; {client}", self::server(evidence, ""), so(evidence))
-        }
+        Finding::Server => format!("{server_thread}{so}, {}", spare(evidence)),
+        Finding::ServerQuota => format!("{server_thread}{so}; {client}"),
         Finding::ServerBlocked => {
             let executing = percent(evidence.executing.unwrap_or(0.0));
-            format!("it spent {executing} of the time in commands, with {server}{}", so(evidence))
+            format!("it spent {executing} of the time in commands, with {server}{so}")
         }
         Finding::ServerPolls => format!(
-            "{server}, but its threads poll and it does not report how much of that was \
-             work; {client}{}",
-            so(evidence)
+            "{server}, but its threads poll and it does not report how much of that was work; {client}{so}"
         ),
-        Finding::Client => {
-            format!("{}{} while {server}", self::client(evidence, ""), so(evidence))
-        }
-        Finding::ClientQuota => {
-            format!("{}{}; {server}", self::client(evidence, ""), so(evidence))
-        }
+        Finding::Client => format!("{client_thread}{so} while {server}"),
+        Finding::ClientQuota => format!("{client_thread}{so}; {server}"),
         Finding::LinkFull => {
             let (share, device) = evidence.link.clone().unwrap_or_default();
-            format!("{device} is {} full{}", percent(share), so(evidence))
+            format!("{device} is {} full{so}", percent(share))
         }
-        Finding::Between => format!(
-            "neither end was busy ({server}, {client}), but a reply took {} and a round \
-             trip without load takes {}, at {} MB/s{}",
-            time(evidence.service_s.unwrap_or(0.0)),
-            time(evidence.round_trip_s.unwrap_or(0.0)),
-            megabytes(evidence.bytes_per_s),
-            so(evidence)
-        ),
+        Finding::Between => {
+            format!("neither end was busy ({server}, {client}), but {}{so}", between(evidence))
+        }
         Finding::Concurrency => format!(
-            "with {:.1} requests in flight on average, both ends were idle at \
-             times; {server}, {client}{}",
-            evidence.in_flight(),
-            so(evidence)
+            "with {in_flight:.1} requests in flight on average, both ends were idle at times; {server}, {client}{so}"
         ),
         Finding::Turns => format!(
-            "neither end was full with {:.1} requests in flight ({server}, {client}), \
-             as if they took turns{}",
-            evidence.in_flight(),
-            so(evidence)
+            "neither end was full with {in_flight:.1} requests in flight ({server}, {client}), as if they took turns{so}"
         ),
         Finding::Disturbed => format!(
-            "threads waited for a CPU at times ({server}, {client}), but most of the {} \
-             per reply was spent elsewhere",
-            time(evidence.service_s.unwrap_or(0.0))
+            "threads waited for a CPU at times ({server}, {client}), but most of the {service} per reply was spent elsewhere"
         ),
         Finding::Disk => format!(
-            "no CPU was full ({server}, {client}), but the server answers writes only \
-             once they are on disk (appendfsync always)"
+            "no CPU was full ({server}, {client}), but the server answers writes only once they are on disk \
+             (appendfsync always)"
         ),
         Finding::Blocking => format!(
             "{} may wait for something other than the server's CPU; {server}, {client}",
@@ -129,6 +90,37 @@ fn what(finding: Finding, evidence: &Evidence) -> String {
         Finding::Unseen => format!("{client}, and {server}"),
         Finding::Unclear => format!("{server}, {client}"),
     }
+}
+
+/// How many requests failed, or after how many an error ended the test.
+fn errors(evidence: &Evidence) -> String {
+    let asked = evidence.asked();
+    if evidence.broken_off {
+        return format!("an error ended the test after {}", requests(evidence.requests));
+    }
+    if asked == 1 {
+        return format!("the only request {}", how_it_failed(evidence));
+    }
+    let share = percent(evidence.failed as f64 / asked as f64);
+    format!("{share} of {} {}", requests(asked), how_it_failed(evidence))
+}
+
+fn absence(evidence: &Evidence) -> String {
+    let (absent_s, span_s) = (evidence.absent_s, evidence.span_s.max(evidence.absent_s));
+    format!(
+        "keystorm itself did not run for {absent_s:.2} s of {span_s:.2} s, as if it or its machine had been stopped"
+    )
+}
+
+/// How long a reply took and a round trip without load takes, and what was carried.
+fn between(evidence: &Evidence) -> String {
+    let (service_s, round_trip_s) = (evidence.service_s, evidence.round_trip_s);
+    format!(
+        "a reply took {} and a round trip without load takes {}, at {} MB/s",
+        time(service_s.unwrap_or(0.0)),
+        time(round_trip_s.unwrap_or(0.0)),
+        megabytes(evidence.bytes_per_s)
+    )
 }
 
 /// What became of the requests that failed.
@@ -189,82 +181,9 @@ fn outage(evidence: &Evidence) -> String {
     format!("nothing succeeded{on} for {total_s:.2} s of {span_s:.2} s{of}{all}; {cost}")
 }
 
-fn advice(finding: Finding, evidence: &Evidence) -> String {
-    match finding {
-        Finding::Errors if evidence.missing > 0 && evidence.missing == evidence.failed => {
-            "check whether the keys were written, and then deleted, evicted or expired"
-        }
-        Finding::Errors => "fix the errors first: the other figures mean little",
-        Finding::Outage => {
-            "judge by the outages: rates and latencies over the whole test mix two states"
-        }
-        Finding::Absence => "repeat the test: this says nothing of the server",
-        Finding::Nothing => "see the error above",
-        Finding::Short => "to find out, run longer (-n or --duration)",
-        Finding::ScheduleKept => "raise --rps to find its limit",
-        Finding::ScheduleMissed => {
-            "check whether something stops this client or the server at \
-            times"
-        }
-        Finding::ScheduleBehind => {
-            "find what delays the replies: requests arrived faster than they were answered"
-        }
-        Finding::EachOther => {
-            "give each its own CPU (--cpus, --server-cpus, taskset), or run the client on \
-             another machine"
-        }
-        Finding::Stolen => "use a machine or instance type with dedicated CPUs",
-        Finding::Server => "this is the server's limit for these commands on this CPU",
-        Finding::ServerStarved => "stop other processes there, or give the server its own CPU",
-        Finding::ServerQuota => "this is the server's limit within the CPU quota of its container",
-        Finding::ClientQuota => "raise or remove the CPU quota of this client",
-        Finding::ServerBlocked => "find what blocks it: disk, swapping, or commands that sleep",
-        Finding::ServerPolls => {
-            "Valkey 9.1 and newer report work apart from polling; use one of \
-            these to find out"
-        }
-        Finding::Client => return more_client(evidence),
-        Finding::ClientStarved => {
-            "stop other processes on this machine, or pin the workers to free CPUs (--cpus)"
-        }
-        Finding::LinkFull => "use smaller values or a faster link to measure the server",
-        Finding::Between => {
-            "check what is between them: the link's bandwidth, a proxy, or a CPU quota of the \
-             server's container"
-        }
-        Finding::Concurrency => "use more connections (-c) or deeper pipelines (-P)",
-        Finding::Turns => {
-            "to find out, use deeper pipelines (-P) or run the client on another machine"
-        }
-        Finding::Disturbed => "to find out, free the CPUs and repeat the test",
-        Finding::Disk => "check whether the disk is the limit",
-        Finding::Blocking => "judge by the latency of what they wait for",
-        Finding::Unseen => {
-            "to find out, look at the server's CPU on its machine, or let this \
-            user call INFO"
-        }
-        Finding::Unclear => "to find out, repeat the test with a longer run",
-    }
-    .to_owned()
-}
-
 /// Who else uses a CPU that was waited for.
 fn others(evidence: &Evidence) -> &'static str {
     if evidence.stolen >= HELD { "the hypervisor" } else { "other programs" }
-}
-
-/// How to get more out of the client.
-fn more_client(evidence: &Evidence) -> String {
-    let taken = evidence.workers + usize::from(evidence.server_here);
-    match evidence.cpus {
-        Some(cpus) if cpus <= taken => "this machine has no CPU for another worker, so use deeper \
-             pipelines (-P) or a second machine"
-            .to_owned(),
-        _ if evidence.connections <= evidence.workers as u64 => {
-            "add connections (-c) and --threads".to_owned()
-        }
-        _ => "add --threads".to_owned(),
-    }
 }
 
 /// How busy the server was, whose thread is named behind `owner`.

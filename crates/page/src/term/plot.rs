@@ -1,0 +1,207 @@
+//! Lines over two axes, drawn in characters of eight dots (Braille).
+
+use report::escape;
+
+use super::{BOLD, SERIES, painted};
+use crate::{Chart, DataPoint, Kind, Scale};
+
+/// Lines of text that the plot takes.
+const HEIGHT: usize = 8;
+/// What stands at the points of a series, in every font.
+const MARKS: [char; 8] = ['o', 'x', '+', '*', '#', '@', '%', '&'];
+
+/// A chart with its title, axes and, of several series, their names. `width` is in columns.
+pub(super) fn plot(chart: &Chart, width: usize, colour: bool) -> String {
+    let title = painted(&escape(&chart.title), BOLD, colour);
+    let Some(bounds) = Bounds::new(chart) else {
+        return format!("{title}\nnothing was measured\n");
+    };
+    let labels = Labels::new(chart);
+    let columns = width.saturating_sub(labels.margin + 2).clamp(16, 200);
+    let several = chart.series.len() > 1;
+    let mut grid = Grid::new(columns, bounds);
+    for (n, series) in chart.series.iter().enumerate() {
+        let points: Vec<(f64, f64)> =
+            series.points.iter().filter_map(|p| place(chart, p)).collect();
+        grid.draw_line(n, &points, chart.kind != Kind::Scatter);
+    }
+    // Over all lines, so that each is known by its marks where there are no colours.
+    for (n, series) in chart.series.iter().enumerate().filter(|_| several) {
+        series.points.iter().filter_map(|p| place(chart, p)).for_each(|p| grid.mark(n, p));
+    }
+    let mut text = format!("{title}\n");
+    for n in 0..HEIGHT {
+        text += &format!("{} ┤{}", labels.of_row(n), grid.row(n, colour)).trim_end();
+        text.push('\n');
+    }
+    text += &x_axis(chart, labels.margin, columns);
+    if several {
+        text += &legend(chart, labels.margin, colour);
+    }
+    text
+}
+
+/// Where a point stands, as far as both axes have a place for it.
+fn place(chart: &Chart, point: &DataPoint) -> Option<(f64, f64)> {
+    Some((chart.x.scale.place(point.x)?, chart.y.scale.place(point.y)?))
+}
+
+/// The values of all points that are shown.
+fn shown(chart: &Chart, value: fn(&DataPoint) -> f64) -> impl Iterator<Item = f64> {
+    chart.series.iter().flat_map(|s| &s.points).filter(|p| chart.shows(p)).map(value)
+}
+
+fn least(values: impl Iterator<Item = f64>) -> f64 {
+    values.fold(f64::INFINITY, f64::min)
+}
+
+fn greatest(values: impl Iterator<Item = f64>) -> f64 {
+    values.fold(f64::NEG_INFINITY, f64::max)
+}
+
+/// The places at the edges of the plot.
+struct Bounds {
+    left: f64,
+    right: f64,
+    bottom: f64,
+    top: f64,
+}
+
+impl Bounds {
+    /// Around all points; `None` if there are none. A linear y axis begins at zero.
+    fn new(chart: &Chart) -> Option<Self> {
+        let points = chart.series.iter().flat_map(|s| &s.points);
+        let all: Vec<(f64, f64)> = points.filter_map(|p| place(chart, p)).collect();
+        if all.is_empty() {
+            return None;
+        }
+        let zero = (chart.y.scale == Scale::Linear).then_some(0.0);
+        let (left, right) = ends(all.iter().map(|p| p.0).collect());
+        let (bottom, top) = ends(all.iter().map(|p| p.1).chain(zero).collect());
+        Some(Self { left, right, bottom, top })
+    }
+}
+
+/// The least and the greatest, apart even if they are equal.
+fn ends(values: Vec<f64>) -> (f64, f64) {
+    let (low, high) = (least(values.iter().copied()), greatest(values.into_iter()));
+    if high > low { (low, high) } else { (low - 1.0, low + 1.0) }
+}
+
+/// The labels of the y axis.
+struct Labels {
+    high: String,
+    low: String,
+    /// Columns that they take, with one between them and the axis.
+    margin: usize,
+}
+
+impl Labels {
+    fn new(chart: &Chart) -> Self {
+        let low = least(shown(chart, |p| p.y));
+        let low = if chart.y.scale == Scale::Linear { low.min(0.0) } else { low };
+        let high = chart.y.unit.show(greatest(shown(chart, |p| p.y)));
+        let low = chart.y.unit.show(low);
+        let margin = high.chars().count().max(low.chars().count()) + 1;
+        Self { high, low, margin }
+    }
+
+    /// What stands before the axis in this line.
+    fn of_row(&self, n: usize) -> String {
+        let label = match n {
+            0 => &self.high,
+            n if n == HEIGHT - 1 => &self.low,
+            _ => "",
+        };
+        " ".repeat(self.margin - label.chars().count()) + label
+    }
+}
+
+/// A character of the plot.
+#[derive(Clone, Copy, Default)]
+struct Cell {
+    /// The dots of a Braille character, by their bits in U+2800.
+    dots: u8,
+    /// The series that drew it last.
+    series: usize,
+    /// Whether the mark of the series stands there instead of dots.
+    is_mark: bool,
+}
+
+struct Grid {
+    columns: usize,
+    bounds: Bounds,
+    cells: Vec<Vec<Cell>>,
+}
+
+impl Grid {
+    fn new(columns: usize, bounds: Bounds) -> Self {
+        Self { columns, bounds, cells: vec![vec![Cell::default(); columns]; HEIGHT] }
+    }
+
+    /// The dot of a place: two in each column, four in each line.
+    fn dot(&self, (x, y): (f64, f64)) -> (usize, usize) {
+        let Bounds { left, right, bottom, top } = self.bounds;
+        let (columns, lines) = (self.columns * 2 - 1, HEIGHT * 4 - 1);
+        let x = ((x - left) / (right - left) * columns as f64).round() as usize;
+        let y = ((top - y) / (top - bottom) * lines as f64).round() as usize;
+        (x.min(columns), y.min(lines))
+    }
+
+    fn set(&mut self, series: usize, place: (f64, f64)) {
+        // The bits of U+2800, <https://www.unicode.org/charts/PDF/U2800.pdf>.
+        const BITS: [[u8; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
+        let (x, y) = self.dot(place);
+        let cell = &mut self.cells[y / 4][x / 2];
+        *cell = Cell { dots: cell.dots | BITS[x % 2][y % 4], series, is_mark: false };
+    }
+
+    /// Sets the points of a series and, if it is `joined`, what lies between them.
+    fn draw_line(&mut self, series: usize, points: &[(f64, f64)], joined: bool) {
+        let fine = self.columns * 4;
+        points.iter().for_each(|point| self.set(series, *point));
+        for pair in points.windows(2).filter(|_| joined) {
+            let [(x0, y0), (x1, y1)] = [pair[0], pair[1]];
+            (0..fine)
+                .map(|k| k as f64 / fine as f64)
+                .for_each(|t| self.set(series, (x0 + (x1 - x0) * t, y0 + (y1 - y0) * t)));
+        }
+    }
+
+    fn mark(&mut self, series: usize, place: (f64, f64)) {
+        let (x, y) = self.dot(place);
+        self.cells[y / 4][x / 2] = Cell { dots: u8::MAX, series, is_mark: true };
+    }
+
+    fn row(&self, n: usize, colour: bool) -> String {
+        let shown = |cell: &Cell| {
+            let character = match cell.is_mark {
+                true => MARKS[cell.series % MARKS.len()],
+                false => char::from_u32(0x2800 + u32::from(cell.dots)).unwrap_or(' '),
+            };
+            match cell.dots {
+                0 => " ".to_owned(),
+                _ => painted(&character.to_string(), SERIES[cell.series % SERIES.len()], colour),
+            }
+        };
+        self.cells[n].iter().map(shown).collect()
+    }
+}
+
+/// The line below the plot: the ends of the x axis and what it counts.
+fn x_axis(chart: &Chart, margin: usize, columns: usize) -> String {
+    let first = chart.x.unit.show(least(shown(chart, |p| p.x)));
+    let last = chart.x.unit.show(greatest(shown(chart, |p| p.x)));
+    let gap = columns.saturating_sub(first.chars().count() + last.chars().count()).max(1);
+    let (margin, gap) = (" ".repeat(margin), " ".repeat(gap));
+    format!("{margin}  {first}{gap}{last}  {}\n", escape(&chart.x.label))
+}
+
+/// The mark and name of each series.
+fn legend(chart: &Chart, margin: usize, colour: bool) -> String {
+    let names = chart.series.iter().enumerate().map(|(n, series)| {
+        let name = format!("{} {}", MARKS[n % MARKS.len()], escape(&series.name));
+        painted(&name, SERIES[n % SERIES.len()], colour)
+    });
+    format!("{}  {}\n", " ".repeat(margin), names.collect::<Vec<_>>().join("  "))
+}

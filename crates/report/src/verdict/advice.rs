@@ -1,0 +1,78 @@
+//! What to do about each finding, in one sentence.
+
+use super::evidence::Evidence;
+use super::rules::Finding;
+
+/// What to do about a finding.
+pub(super) fn advice(finding: Finding, evidence: &Evidence) -> String {
+    match finding {
+        Finding::Errors if evidence.missing > 0 && evidence.missing == evidence.failed => {
+            "check whether the keys were written, and then deleted, evicted or expired"
+        }
+        Finding::Errors => "fix the errors first: the other figures mean little",
+        Finding::Outage => {
+            "judge by the outages: rates and latencies over the whole test mix two states"
+        }
+        Finding::Absence => "repeat the test: this says nothing of the server",
+        Finding::Nothing => "see the error above",
+        Finding::Short => "to find out, run longer (-n or --duration)",
+        Finding::ScheduleKept => "raise --rps to find its limit",
+        Finding::ScheduleMissed => {
+            "check whether something stops this client or the server at \
+            times"
+        }
+        Finding::ScheduleBehind => {
+            "find what delays the replies: requests arrived faster than they were answered"
+        }
+        Finding::EachOther => {
+            "give each its own CPU (--cpus, --server-cpus, taskset), or run the client on \
+             another machine"
+        }
+        Finding::Stolen => "use a machine or instance type with dedicated CPUs",
+        Finding::Server => "this is the server's limit for these commands on this CPU",
+        Finding::ServerStarved => "stop other processes there, or give the server its own CPU",
+        Finding::ServerQuota => "this is the server's limit within the CPU quota of its container",
+        Finding::ClientQuota => "raise or remove the CPU quota of this client",
+        Finding::ServerBlocked => "find what blocks it: disk, swapping, or commands that sleep",
+        Finding::ServerPolls => {
+            "Valkey 9.1 and newer report work apart from polling; use one of \
+            these to find out"
+        }
+        Finding::Client => return more_client(evidence),
+        Finding::ClientStarved => {
+            "stop other processes on this machine, or pin the workers to free CPUs (--cpus)"
+        }
+        Finding::LinkFull => "use smaller values or a faster link to measure the server",
+        Finding::Between => {
+            "check what is between them: the link's bandwidth, a proxy, or a CPU quota of the \
+             server's container"
+        }
+        Finding::Concurrency => "use more connections (-c) or deeper pipelines (-P)",
+        Finding::Turns => {
+            "to find out, use deeper pipelines (-P) or run the client on another machine"
+        }
+        Finding::Disturbed => "to find out, free the CPUs and repeat the test",
+        Finding::Disk => "check whether the disk is the limit",
+        Finding::Blocking => "judge by the latency of what they wait for",
+        Finding::Unseen => {
+            "to find out, look at the server's CPU on its machine, or let this \
+            user call INFO"
+        }
+        Finding::Unclear => "to find out, repeat the test with a longer run",
+    }
+    .to_owned()
+}
+
+/// How to get more out of the client.
+fn more_client(evidence: &Evidence) -> String {
+    let taken = evidence.workers + usize::from(evidence.server_here);
+    match evidence.cpus {
+        Some(cpus) if cpus <= taken => "this machine has no CPU for another worker, so use deeper \
+             pipelines (-P) or a second machine"
+            .to_owned(),
+        _ if evidence.connections <= evidence.workers as u64 => {
+            "add connections (-c) and --threads".to_owned()
+        }
+        _ => "add --threads".to_owned(),
+    }
+}
