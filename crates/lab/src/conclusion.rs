@@ -126,7 +126,10 @@ impl Hunt {
                     grouped(rate),
                     per_s(high)
                 );
-                if found.undecided_per_s.is_some() {
+                if found.unjudged_per_s.is_some() {
+                    before +=
+                        &format!("Rates between them could not be judged: {}. ", in_trials(void));
+                } else if found.undecided_per_s.is_some() {
                     before += "Between them it stays undecided: the latency is too unsteady for the \
                         requests that were sent. ";
                 }
@@ -201,9 +204,10 @@ impl Hunt {
     }
 }
 
-/// The ends of an interval with the digits that its width carries, rounded away from each other.
+/// The ends of an interval with the digits that its width carries, rounded away from each other: by at most a
+/// fifth of it each.
 fn carried(low: f64, high: f64) -> (f64, f64) {
-    let unit = 10f64.powf((high - low).log10().floor());
+    let unit = 10f64.powf(((high - low) / 5.0).log10().floor());
     if !unit.is_normal() || low < unit {
         return (low, high);
     }
@@ -226,6 +230,7 @@ mod tests {
             (3.0, 3.05, (3.0, 3.05)),
             (900.0, 4_000.0, (900.0, 4_000.0)),
             (2.0, 90.0, (2.0, 90.0)),
+            (194_000.0, 434_000.0, (190_000.0, 440_000.0)),
         ] {
             let (found_low, found_high) = carried(low, high);
             let close = |a: f64, b: f64| (a - b).abs() < 1e-6;

@@ -83,8 +83,9 @@ pub struct Bracket {
 const DOUBTS_MAX: u32 = 4;
 /// So many void trials of a rate, and it is left unjudged.
 const VOID_MAX: u32 = 4;
-/// With so many void trials, and most of all trials, the search is given up.
-const GIVEN_UP_AT: u32 = 10;
+/// With so many void trials, and most of all trials, the search is given up: four rates, each half of the one
+/// before, could not be judged.
+const GIVEN_UP_AT: u32 = 16;
 
 /// So far above what is undecided a rate that is missed is looked for, in steps that double.
 const STEPS_ABOVE_MAX: u32 = 6;
@@ -95,6 +96,8 @@ const WIDE_REPEATS: u32 = 3;
 const WIDE: f64 = 1.25;
 /// How close the edge of what is undecided is looked for, as a share: it has no sharper one.
 const UNDECIDED_WITHIN: f64 = 0.05;
+/// And the edge of what the machine decided, which moves with what else runs.
+const UNJUDGED_WITHIN: f64 = 0.2;
 
 /// A search as it goes.
 #[derive(Debug, Clone)]
@@ -108,6 +111,10 @@ pub struct Search {
     disturbed: u32,
     client_limit: u32,
 }
+
+/// What a rate is that is not kept.
+const UNKEPT: [Answer; 4] =
+    [Answer::Missed, Answer::Undecided, Answer::Disturbed, Answer::ClientLimit];
 
 /// A rate that is kept, and one above it that is not.
 type Ends = Option<(f64, f64)>;
@@ -126,7 +133,8 @@ impl Search {
     /// First the rate is doubled until it is no longer kept (or halved until it is), then the gap is
     /// halved by ratio until it is as narrow as asked, or as what is undecided allows. Then both ends are tried
     /// anew: if the upper one is kept now or the lower one is not, a hiccup had decided, and the search goes on
-    /// from there. If the upper end is undecided, the lowest rate that is missed is looked for above it.
+    /// from there. If the upper end is undecided, or the machine decided its trials, the lowest rate that is missed
+    /// is looked for above it.
     ///
     /// # Errors
     /// What a trial fails with.
@@ -150,6 +158,12 @@ impl Search {
             _ => self.fall(start, 2.0, &mut trial)?,
         };
         let Some((mut low, mut high)) = found else { return Ok(self.bracket) };
+        if self.of(high) == Some(Answer::Disturbed) {
+            match self.climb(low, high, &mut trial)? {
+                Some(ends) => (low, high) = ends,
+                None => return Ok(self.bracket),
+            }
+        }
         for doubts in 0..=DOUBTS_MAX {
             while let Some(middle) = self.between(low, high) {
                 let repeats = self.repeats(high / low);
@@ -185,6 +199,31 @@ impl Search {
         Ok(self.bracket)
     }
 
+    /// Goes up from a rate that the machine decided: which rates it lets be judged depends on the moment more
+    /// than on the rate. Gives the highest that is kept and the lowest above it that is not.
+    fn climb<E>(
+        &mut self,
+        low: f64,
+        from: f64,
+        trial: &mut impl FnMut(f64) -> Result<Answer, E>,
+    ) -> Result<Ends, E> {
+        let (mut kept, mut rate) = (low, from);
+        for _ in 0..STEPS_ABOVE_MAX {
+            if rate >= self.settings.most_per_s {
+                break;
+            }
+            rate = self.rate(rate * 2.0);
+            match self.decide(rate, WIDE_REPEATS, trial)? {
+                Answer::Kept => kept = rate,
+                Answer::Missed | Answer::ClientLimit => break,
+                Answer::Undecided | Answer::Disturbed => {}
+            }
+            self.note(Some(kept));
+        }
+        self.note(Some(kept));
+        Ok(self.lowest(kept, &UNKEPT).map(|high| (kept, high)))
+    }
+
     /// Looks for the lowest rate that is missed, from one on that is not kept. Where the client is the
     /// limit there is none.
     fn miss_above<E>(
@@ -193,10 +232,11 @@ impl Search {
         from: f64,
         trial: &mut impl FnMut(f64) -> Result<Answer, E>,
     ) -> Result<(), E> {
-        let (mut low, mut step) = (from, 1.0 + self.settings.within);
-        if self.of(low) != Some(Answer::Undecided) {
-            return Ok(());
-        }
+        let (mut low, mut step) = match self.of(from) {
+            Some(Answer::Undecided) => (from, 1.0 + self.settings.within),
+            Some(Answer::Disturbed) => (from, 1.0 + UNJUDGED_WITHIN),
+            _ => return Ok(()),
+        };
         let missed = |search: &Self| search.lowest(from, &[Answer::Missed]);
         for _ in 0..STEPS_ABOVE_MAX {
             if missed(self).is_some() || low >= self.settings.most_per_s || self.bracket.given_up {
@@ -205,12 +245,12 @@ impl Search {
             step = faster(step);
             let high = self.rate(low * step);
             match self.decide(high, self.repeats(step), trial)? {
-                Answer::Disturbed | Answer::ClientLimit => break,
+                Answer::ClientLimit => break,
                 _ => low = high,
             }
         }
         let Some(mut high) = missed(self) else {
-            self.note(Some(kept));
+            self.note(Some(self.highest_kept(f64::INFINITY).unwrap_or(kept)));
             return Ok(());
         };
         low = self.known.iter().map(|(rate, _)| *rate).filter(|r| *r < high).fold(from, f64::max);
@@ -223,7 +263,7 @@ impl Search {
                 break;
             }
         }
-        self.note(Some(kept));
+        self.note(Some(self.highest_kept(high).unwrap_or(kept)));
         Ok(())
     }
 
@@ -314,12 +354,12 @@ impl Search {
         Ok(answer)
     }
 
-    /// Gives up if most trials are void: those of the machine always, those of the client as long as no
-    /// rate is within its reach.
+    /// Gives up if most trials are void and no rate was kept in spite of that. Once one was, the answer is at
+    /// least that rate, and higher ones are tried as long as there is time.
     fn give_up(&mut self) {
-        let own = if self.bracket.passes_per_s.is_none() { self.client_limit } else { 0 };
-        let void = self.disturbed + own;
-        self.bracket.given_up = void >= GIVEN_UP_AT && void > self.counted;
+        let void = self.disturbed + self.client_limit;
+        let nothing = !self.known.iter().any(|(_, answer)| *answer == Answer::Kept);
+        self.bracket.given_up = nothing && void >= GIVEN_UP_AT && void > self.counted;
         if self.bracket.given_up {
             self.bracket = Bracket { given_up: true, ..Bracket::default() };
         }
@@ -340,6 +380,12 @@ impl Search {
     fn lowest(&self, from: f64, answers: &[Answer]) -> Option<f64> {
         let above = self.known.iter().filter(|(rate, a)| *rate >= from && answers.contains(a));
         above.map(|(rate, _)| *rate).min_by(f64::total_cmp)
+    }
+
+    /// The highest rate below one that is kept.
+    fn highest_kept(&self, below: f64) -> Option<f64> {
+        let kept = self.known.iter().filter(|(rate, a)| *rate < below && *a == Answer::Kept);
+        kept.map(|(rate, _)| *rate).max_by(f64::total_cmp)
     }
 
     /// Says what is known if this is the highest rate that is kept.
@@ -365,8 +411,12 @@ impl Search {
     /// allows.
     fn between(&self, low: f64, high: f64) -> Option<f64> {
         let middle = self.rate((low * high).sqrt());
-        let undecided = [low, high].iter().any(|rate| self.of(*rate) == Some(Answer::Undecided));
-        let least = if undecided { UNDECIDED_WITHIN } else { 0.0 };
+        let is = |answer| [low, high].iter().any(|rate| self.of(*rate) == Some(answer));
+        let least = match () {
+            () if is(Answer::Disturbed) => UNJUDGED_WITHIN,
+            () if is(Answer::Undecided) => UNDECIDED_WITHIN,
+            () => 0.0,
+        };
         let apart = high / low > 1.0 + self.settings.within.max(least);
         (apart && low < middle && middle < high).then_some(middle)
     }
@@ -505,17 +555,40 @@ mod tests {
     }
 
     #[test]
-    fn a_search_of_mostly_void_trials_is_given_up_without_a_rate() {
+    fn a_search_of_void_trials_is_given_up_without_a_rate() {
         let (found, tried) = search(Settings::default(), |_| Answer::Disturbed);
         assert_eq!(found, Bracket { given_up: true, ..Bracket::default() });
-        assert_eq!(tried.len(), 10);
-        // Also if a few were kept.
+        assert_eq!(tried.len(), 16);
+        // Also if a few were missed.
         let at = std::cell::Cell::new(0);
         let (found, _) = search(Settings::default(), |_| {
             at.set(at.get() + 1);
-            if at.get() % 4 == 0 { Answer::Kept } else { Answer::Disturbed }
+            if at.get() % 4 == 0 { Answer::Missed } else { Answer::Disturbed }
         });
         assert!(found.given_up && found.passes_per_s.is_none(), "{found:?}");
+    }
+
+    #[test]
+    fn what_was_kept_among_void_trials_is_a_lower_end() {
+        // Three of four are void whatever the rate, and so is whatever is missed by less than a half.
+        for seed in 0..50 {
+            let noise = std::cell::RefCell::new(Noise::new(seed));
+            let (found, tried) =
+                search(Settings { start_per_s: 20_000.0, ..Settings::default() }, |rate| {
+                    let calm = noise.borrow_mut().uniform() < 0.25;
+                    match rate {
+                        rate if rate > 1.5 * 51_234.5 => Answer::Missed,
+                        rate if rate <= 51_234.5 && calm => Answer::Kept,
+                        _ => Answer::Disturbed,
+                    }
+                });
+            assert!(tried.len() < 150, "{}", tried.len());
+            if found.given_up {
+                continue;
+            }
+            let (passes, fails) = (found.passes_per_s.unwrap(), found.fails_per_s.unwrap());
+            assert!(passes <= 51_234.5 && fails > 51_234.5, "{found:?}");
+        }
     }
 
     #[test]

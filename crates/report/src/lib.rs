@@ -82,8 +82,8 @@ pub use summary::Summary;
 pub use together::Together;
 pub use value_size::{other_value_size, value_size};
 pub use verdict::{
-    Cause, Disturbance, EvidenceFigure, Finding, LimitedBy, Verdict, Warning, WarningKind, class,
-    contradictions, gets_apart, warnings,
+    Cause, Disturbance, EvidenceFigure, Excess, Finding, LimitedBy, Verdict, Warning, WarningKind,
+    class, contradictions, gets_apart, warnings,
 };
 pub use wall_clock::{wall_clock, wall_clock_rfc3339, wall_clock_s};
 pub use warned::Warned;

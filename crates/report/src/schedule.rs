@@ -18,11 +18,11 @@ pub const MISSED_NS: u64 = 10_000_000;
 
 /// The schedule was kept if no more than this share of the requests that were due left too late or
 /// never: what a percentile of 99 does not show.
-const MISSED_SHARE: f64 = 0.01;
+pub(crate) const MISSED_SHARE: f64 = 0.01;
 
 /// Replies that come later than the schedule's end by this share of its length lower the rate by as
 /// much.
-const BEHIND_SHARE: f64 = 0.01;
+pub(crate) const BEHIND_SHARE: f64 = 0.01;
 /// Where a backlog grows, service times rise from nothing to the wait for the last reply: a tenth of
 /// them is short beside that wait and half of them is not. Where replies merely take long, all of them
 /// are as long; where few do, most are short.

@@ -52,6 +52,20 @@ impl Share {
         Some(Self { share, effective: of / effect })
     }
 
+    /// Of groups that belong to trials, one list for each. What one trial meets hits neighbouring groups alike,
+    /// so trials count as groups, too, and the more cautious of the two counts holds.
+    #[must_use]
+    pub fn of_trials(trials: &[&[(u64, u64)]]) -> Option<Self> {
+        let groups: Vec<(u64, u64)> = trials.iter().copied().flatten().copied().collect();
+        let sum = |groups: &&[(u64, u64)]| {
+            groups.iter().fold((0, 0), |(hits, all), (hit, of)| (hits + hit, all + of))
+        };
+        let whole: Vec<(u64, u64)> = trials.iter().map(sum).collect();
+        let by_group = Self::of(&groups)?;
+        let by_trial = Self::of(&whole)?;
+        Some(Self { effective: by_group.effective.min(by_trial.effective), ..by_group })
+    }
+
     /// By how much a share may be off a true one of `bound`, 19 times in 20.
     #[must_use]
     pub fn margin(&self, bound: f64) -> f64 {
@@ -96,6 +110,24 @@ mod tests {
         assert_eq!(against(&one, 0.01), None, "of one hiccup nobody knows how often it comes");
         let much: Vec<_> = (0..8).map(|n| (400 + n, 10_000)).collect();
         assert_eq!(against(&much, 0.01), Some(Ordering::Greater));
+    }
+
+    #[test]
+    fn trials_that_differ_are_worth_less_than_their_spans() {
+        let (bad, good) = ([(300, 1000); 8], [(0, 1000); 8]);
+        let of = |trials: &[&[(u64, u64)]]| Share::of_trials(trials).unwrap();
+        let alike = of(&[&bad, &bad, &bad]);
+        assert_eq!(alike, Share::of(&[(300, 1000); 24]).unwrap());
+        let apart = of(&[&bad, &good, &good, &good]);
+        let spans = Share::of(&[bad, good, good, good].concat()).unwrap();
+        assert!(apart.effective < spans.effective / 4.0, "{apart:?} {spans:?}");
+        assert_eq!((apart.share, apart.against(0.01)), (0.075, None));
+        assert_eq!(
+            spans.against(0.01),
+            Some(Ordering::Greater),
+            "which one bad trial does not show"
+        );
+        assert_eq!(of(&[&bad]), Share::of(&bad).unwrap(), "one trial has its spans alone");
     }
 
     #[test]

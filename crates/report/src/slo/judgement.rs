@@ -1,16 +1,16 @@
 //! Whether a rate keeps a target: what a trial showed, and what several trials say together.
 //!
 //! Kept and missed are statements that hold 19 times in 20; between the two a rate is undecided. A trial
-//! that the client or the machine decided is void, and says nothing.
-
-use std::cmp::Ordering;
+//! that missed the target, for which the client or the machine can account, is void, and says nothing. One
+//! that kept it counts, whatever else the machine did.
 
 use measure::Latency;
 use serde::{Deserialize, Serialize};
-use statistics::{Mean, Share};
 
-use super::{Clause, Measure, Slo};
-use crate::{Disturbance, Fault, Run, Summary};
+use super::bound::{ClauseEvidence, ClauseTrial};
+use super::{Bound, Clause, Measure, Slo};
+use crate::schedule::{BEHIND_SHARE, MISSED_NS, MISSED_SHARE};
+use crate::{Disturbance, Excess, Fault, Run, Summary};
 
 /// The share of the requests that were due that may lack a reply.
 const UNANSWERED_SHARE: f64 = 0.01;
@@ -49,21 +49,6 @@ pub enum Miss {
     Unanswered,
 }
 
-/// A bound of the target, and the value held against it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Bound {
-    /// What is bounded, and by what.
-    pub clause: Clause,
-    /// What was measured: nanoseconds, or a share.
-    pub value: f64,
-    /// The lower end of the interval that holds the true value 19 times in 20, where there is one.
-    pub low: Option<f64>,
-    /// Its upper end; `None` where too few requests say how far it goes, and of a maximum.
-    pub high: Option<f64>,
-    /// Whether it is kept.
-    pub outcome: Outcome,
-}
-
 /// What became of a rate, or of one trial of it, under a target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Judgement {
@@ -94,17 +79,6 @@ pub struct Observation {
     response: Latency,
 }
 
-/// What one trial showed of a clause, by spans of time where these may differ.
-#[derive(Debug, Clone)]
-enum ClauseEvidence {
-    /// How many were beyond the bound, and how many there were.
-    Beyond(Vec<(u64, u64)>),
-    /// The mean of each span.
-    Means(Vec<f64>),
-    /// The greatest.
-    Greatest(u64),
-}
-
 impl Observation {
     /// What the run of a trial shows under a target.
     #[must_use]
@@ -115,21 +89,19 @@ impl Observation {
     /// The same of figures that are known already.
     pub(super) fn of_summary(slo: &Slo, summary: &Summary<'_>) -> Self {
         let run = summary.run;
-        let disturbance = slo.clauses.iter().find_map(|clause| match clause.measure {
-            Measure::Quantile(quantile) => Disturbance::of_bound(run, quantile, clause.below),
-            Measure::Max => Disturbance::of_bound(run, 1.0, clause.below),
-            Measure::Mean | Measure::Errors => Disturbance::of(run),
-        });
-        Self {
-            misses: misses(summary),
-            seen: slo.clauses.iter().map(|clause| seen(clause, run, summary)).collect(),
-            response: summary.response_times.clone(),
-            disturbance,
-        }
+        let seen = |clause| ClauseEvidence::of(clause, run, summary);
+        let seen: Vec<ClauseEvidence> = slo.clauses.iter().map(seen).collect();
+        let misses = misses(summary);
+        let of_clauses =
+            slo.clauses.iter().zip(&seen).filter_map(|(clause, seen)| clause.excess(seen));
+        let excess: Option<Vec<Excess>> =
+            misses.iter().map(|miss| miss.excess).chain(of_clauses).collect();
+        let disturbance = excess.and_then(|excess| Disturbance::of_miss(run, &excess));
+        let misses = misses.into_iter().map(|miss| (miss.what, miss.text)).collect();
+        Self { misses, seen, response: summary.response_times.clone(), disturbance }
     }
 
-    /// The same as evidence for the target, whatever disturbed it: other programs make latencies longer, and
-    /// a target that is kept in spite of them is kept.
+    /// The same as evidence for or against the target, whatever disturbed it.
     #[must_use]
     pub fn undisturbed(&self) -> Self {
         Self { disturbance: None, ..self.clone() }
@@ -148,96 +120,89 @@ impl Observation {
 
     /// Whether it missed what has no interval: the schedule, or a maximum.
     fn missed_outright(&self, slo: &Slo) -> bool {
-        let beyond = |(clause, seen): (&Clause, &ClauseEvidence)| match seen {
-            ClauseEvidence::Greatest(ns) => *ns as f64 >= clause.below,
-            ClauseEvidence::Beyond(_) | ClauseEvidence::Means(_) => false,
+        let beyond = |(clause, seen): (&Clause, &ClauseEvidence)| {
+            clause.measure == Measure::Max && seen.badness() >= clause.below
         };
         !self.misses.is_empty() || slo.clauses.iter().zip(&self.seen).any(beyond)
     }
 }
 
-/// What of a schedule was missed, and that in words.
-fn misses(summary: &Summary<'_>) -> Vec<(Miss, String)> {
+/// What was missed beside the clauses.
+struct Missed {
+    what: Miss,
+    text: String,
+    /// By how much; `None` of what no CPU accounts for.
+    excess: Option<Excess>,
+}
+
+/// What of a schedule was missed.
+fn misses(summary: &Summary<'_>) -> Vec<Missed> {
     let mut misses = Vec::new();
-    if let Some(shortfall) = summary.shortfall() {
-        misses.push((Miss::Incomplete, shortfall));
+    if let Some(text) = summary.shortfall() {
+        misses.push(Missed { what: Miss::Incomplete, text, excess: None });
     } else if summary.requests == 0 {
-        misses.push((Miss::Silent, "no request was answered".to_owned()));
+        let text = "no request was answered".to_owned();
+        misses.push(Missed { what: Miss::Silent, text, excess: None });
     }
     let Some(schedule) = &summary.schedule else { return misses };
     let missed = !schedule.kept();
-    let short = (1.0 - UNANSWERED_SHARE) * schedule.due as f64;
-    if missed && schedule.fault.is_some_and(Fault::is_own) {
+    let unanswered = 1.0 - summary.counted() as f64 / schedule.due.max(1) as f64;
+    let too_late = schedule.missed_share - MISSED_SHARE;
+    let (what, text, over) = if missed && schedule.fault.is_some_and(Fault::is_own) {
         let text = "schedule missed: connections had room, but keystorm was late";
-        misses.push((Miss::Late, text.to_owned()));
+        (Miss::Late, text.to_owned(), too_late)
     } else if missed && schedule.late == 0 {
         let (unsent, due) = (schedule.unsent, schedule.due);
         let text = format!("schedule missed: {unsent} of {due} requests were never sent");
-        misses.push((Miss::NeverSent, text));
+        (Miss::NeverSent, text, too_late)
     } else if missed {
         let text = "schedule missed: every connection was waiting for replies";
-        misses.push((Miss::NoRoom, text.to_owned()));
-    } else if schedule.behind_ns.is_some() {
-        misses.push((Miss::Behind, schedule.behind()));
-    } else if (summary.counted() as f64) < short {
+        (Miss::NoRoom, text.to_owned(), too_late)
+    } else if let Some(behind_ns) = schedule.behind_ns {
+        let behind = behind_ns as f64 / schedule.span_ns.max(1) as f64;
+        (Miss::Behind, schedule.behind(), behind - BEHIND_SHARE)
+    } else if unanswered > UNANSWERED_SHARE {
         let (answered, due) = (summary.counted(), schedule.due);
         let noun = summary.counted_noun();
-        misses.push((Miss::Unanswered, format!("only {answered} of {due} {noun} were answered")));
-    }
+        let text = format!("only {answered} of {due} {noun} were answered");
+        (Miss::Unanswered, text, unanswered - UNANSWERED_SHARE)
+    } else {
+        return misses;
+    };
+    // A request missed the schedule where it was sent so late, which is half of twice that.
+    let excess = Some(Excess::Share { over, below_ns: 2.0 * MISSED_NS as f64 });
+    misses.push(Missed { what, text, excess });
     misses
 }
 
-fn seen(clause: &Clause, run: &Run, summary: &Summary<'_>) -> ClauseEvidence {
-    let points = &run.measurement.timeline.points;
-    let beyond = |response: &Latency| {
-        let over = response.recorded().filter(|(ns, _)| *ns as f64 >= clause.below);
-        (over.map(|(_, n)| n).sum::<u64>(), response.count())
-    };
-    match clause.measure {
-        Measure::Max => ClauseEvidence::Greatest(summary.response.max_ns),
-        Measure::Quantile(_) => {
-            let decoded = points.iter().filter_map(|point| point.response.as_ref()?.decode().ok());
-            let groups: Vec<(u64, u64)> = decoded.map(|response| beyond(&response)).collect();
-            let all: u64 = groups.iter().map(|(_, of)| of).sum();
-            // Of a run without all of its timeline the whole is one span.
-            match all == summary.response_times.count() {
-                true => ClauseEvidence::Beyond(groups),
-                false => ClauseEvidence::Beyond(vec![beyond(&summary.response_times)]),
-            }
-        }
-        Measure::Mean => {
-            let means: Vec<f64> = points.iter().filter_map(|point| point.mean_ns).collect();
-            ClauseEvidence::Means(if means.is_empty() {
-                vec![summary.response.mean_ns]
-            } else {
-                means
-            })
-        }
-        Measure::Errors => {
-            let unanswered = run.measurement.total.connections.unanswered;
-            let mut groups: Vec<(u64, u64)> =
-                points.iter().map(|point| (point.errors, point.requests)).collect();
-            let all: u64 = groups.iter().map(|(_, of)| of).sum();
-            if all != summary.requests {
-                groups = vec![(summary.errors, summary.requests)];
-            }
-            if unanswered > 0 {
-                groups.push((unanswered, unanswered));
-            }
-            ClauseEvidence::Beyond(groups)
-        }
+impl Clause {
+    /// By how much a trial was beyond it, `None` if it was not; within, `None` of what no CPU accounts for.
+    fn excess(&self, seen: &ClauseEvidence) -> Option<Option<Excess>> {
+        let over = match self.measure {
+            Measure::Quantile(quantile) => seen.badness() - (1.0 - quantile),
+            Measure::Errors | Measure::Mean | Measure::Max => seen.badness() - self.below,
+        };
+        (over > 0.0).then_some(match self.measure {
+            Measure::Quantile(_) => Some(Excess::Share { over, below_ns: self.below }),
+            Measure::Mean => Some(Excess::Mean(over)),
+            Measure::Max => Some(Excess::Max(over)),
+            Measure::Errors => None,
+        })
     }
 }
 
 impl Slo {
     /// Its clauses over trials; none without a trial.
     pub(super) fn bounds(&self, trials: &[&Observation]) -> Vec<Bound> {
-        let Some((first, others)) = trials.split_first() else { return Vec::new() };
-        let mut response = first.response.clone();
-        others.iter().for_each(|trial| response.merge(&trial.response));
-        let seen = |at: usize| trials.iter().map(move |trial| &trial.seen[at]);
-        let clauses = self.clauses.iter().enumerate();
-        clauses.map(|(at, clause)| clause.bound(seen(at), &response)).collect()
+        if trials.is_empty() {
+            return Vec::new();
+        }
+        let bound = |(at, clause): (usize, &Clause)| {
+            let of: Vec<ClauseTrial<'_>> =
+                trials.iter().map(|trial| (&trial.seen[at], &trial.response)).collect();
+            clause.bound(&of)
+        };
+        self.clauses.iter().enumerate().map(bound).collect()
     }
 
     /// What trials of one rate say together; those that are void count for nothing.
@@ -272,108 +237,5 @@ impl Slo {
         let misses = misses.iter().map(|(miss, _)| *miss).collect();
         let (kept, why) = (outcome == Outcome::Kept, why.join("; "));
         Judgement { outcome, kept, why, misses, bounds, disturbance: None }
-    }
-}
-
-impl Clause {
-    /// Whether one trial by itself lies beyond the bound, however surely.
-    fn is_beyond(&self, seen: &ClauseEvidence) -> bool {
-        match (seen, self.measure) {
-            (ClauseEvidence::Beyond(groups), measure) => {
-                let bound = match measure {
-                    Measure::Quantile(q) => 1.0 - q,
-                    _ => self.below,
-                };
-                Share::of(groups).is_some_and(|share| share.share >= bound)
-            }
-            (ClauseEvidence::Means(means), _) => {
-                Mean::of(means).is_some_and(|mean| mean.mean >= self.below)
-            }
-            (ClauseEvidence::Greatest(ns), _) => *ns as f64 >= self.below,
-        }
-    }
-
-    /// The value over trials that showed this, whose response times are all of `response`.
-    fn bound<'s>(
-        &self,
-        seen: impl Iterator<Item = &'s ClauseEvidence>,
-        response: &Latency,
-    ) -> Bound {
-        let (mut groups, mut means, mut greatest) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut trials, mut beyond) = (0, 0);
-        for seen in seen {
-            trials += 1;
-            beyond += usize::from(self.is_beyond(seen));
-            match seen {
-                ClauseEvidence::Beyond(of) => groups.extend_from_slice(of),
-                ClauseEvidence::Means(of) => means.extend_from_slice(of),
-                ClauseEvidence::Greatest(ns) => greatest.push(*ns as f64),
-            }
-        }
-        // Spans of one trial are no independent witnesses of a backlog: what a single trial shows is not
-        // missed as long as most others show the contrary.
-        let outcome = |ordering: Option<Ordering>| match ordering {
-            Some(Ordering::Less) => Outcome::Kept,
-            Some(_) if beyond * 2 > trials => Outcome::Missed,
-            _ => Outcome::Undecided,
-        };
-        let quantile = |q: f64| response.quantile_ns(q).map(|ns| ns as f64);
-        let clause = self.clone();
-        match self.measure {
-            Measure::Quantile(q) => {
-                let bound = 1.0 - q;
-                let share = Share::of(&groups);
-                let margin = share.map_or(1.0, |share| share.margin(bound));
-                let value = quantile(q).unwrap_or_default();
-                let within = |q: f64| Some(q).filter(|q| (0.0..1.0).contains(q)).and_then(quantile);
-                let (low, high) = (within((q - margin).max(0.0)), within(q + margin));
-                let outcome = outcome(share.and_then(|share| share.against(bound)));
-                Bound { clause, value, low, high, outcome }
-            }
-            Measure::Errors => {
-                let share = Share::of(&groups);
-                let value = share.map_or(0.0, |share| share.share);
-                let margin = share.map_or(1.0, |share| share.margin(value.max(self.below)));
-                let (low, high) = ((value - margin).max(0.0), (value + margin).min(1.0));
-                let outcome = outcome(share.and_then(|share| share.against(self.below)));
-                Bound { clause, value, low: Some(low), high: Some(high), outcome }
-            }
-            Measure::Mean => {
-                let mean = Mean::of(&means);
-                let value = mean.map_or(0.0, |mean| mean.mean);
-                let interval = mean.and_then(|mean| mean.interval);
-                let ordering = match interval {
-                    Some(interval) if interval.high < self.below => Some(Ordering::Less),
-                    Some(interval) if interval.low >= self.below => Some(Ordering::Greater),
-                    Some(_) => None,
-                    None => value.partial_cmp(&self.below),
-                };
-                let (low, high) = (interval.map(|i| i.low), interval.map(|i| i.high));
-                Bound { clause, value, low, high, outcome: outcome(ordering) }
-            }
-            Measure::Max => {
-                let value = greatest.iter().copied().fold(0.0, f64::max);
-                let ordering = if beyond == 0 { Ordering::Less } else { Ordering::Greater };
-                Bound { clause, value, low: None, high: None, outcome: outcome(Some(ordering)) }
-            }
-        }
-    }
-}
-
-impl Bound {
-    /// The value with its interval, in words.
-    pub(super) fn told(&self) -> String {
-        let Self { clause, value, low, high, .. } = self;
-        let told = |value: f64| clause.measure.told(value);
-        let interval = match (low, high) {
-            (Some(low), Some(high)) if low < high => {
-                format!(" (95 % interval {} to {})", told(*low), told(*high))
-            }
-            (Some(low), None) if clause.measure != Measure::Max => {
-                format!(" (95 % interval from {})", told(*low))
-            }
-            _ => String::new(),
-        };
-        format!("{} {}{interval}", clause.measure, told(*value))
     }
 }

@@ -5,10 +5,12 @@ use workload::quantity::{self, Plain};
 
 use crate::{LatencyFigures, Summary, resting};
 
+mod bound;
 mod judgement;
 mod result;
 
-pub use judgement::{Bound, Judgement, Miss, Observation, Outcome};
+pub use bound::Bound;
+pub use judgement::{Judgement, Miss, Observation, Outcome};
 pub use result::{ClauseResult, SloResult};
 
 /// A target: every clause must hold.

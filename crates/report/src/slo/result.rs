@@ -47,20 +47,12 @@ impl SloResult {
         Self::of_trials(slo, &[Observation::of_summary(slo, summary)])
     }
 
-    /// What several runs show together. Those that the client or the machine decided count for nothing. Where
-    /// all of them are such, the target can be kept, and otherwise is not judged.
+    /// What several runs show together. Those that missed by the client or the machine count for nothing.
     #[must_use]
     pub fn of_trials(slo: &Slo, trials: &[Observation]) -> Self {
         let valid: Vec<&Observation> = trials.iter().filter(|trial| !trial.is_void()).collect();
-        let mut judgement = slo.judge(&trials.iter().collect::<Vec<_>>());
+        let judgement = slo.judge(&trials.iter().collect::<Vec<_>>());
         let shown = if valid.is_empty() { trials.iter().collect() } else { valid };
-        if judgement.outcome == Outcome::Void {
-            let all: Vec<Observation> = trials.iter().map(Observation::undisturbed).collect();
-            let in_spite = slo.judge(&all.iter().collect::<Vec<_>>());
-            if in_spite.outcome == Outcome::Kept {
-                judgement = in_spite;
-            }
-        }
         let samples = shown.iter().map(|trial| trial.samples()).sum();
         Self { slo: slo.clone(), judgement, bounds: slo.bounds(&shown), samples }
     }

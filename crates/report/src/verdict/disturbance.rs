@@ -2,7 +2,8 @@
 //!
 //! Owns the judgement by which every experiment leaves out, repeats or marks a run: a search, a sweep,
 //! a survey, repeats and a comparison. It is weaker than a verdict: a run may keep its schedule, and
-//! be limited by nothing else, while other programs made a few of its requests wait.
+//! be limited by nothing else, while other programs made a few of its requests wait. Of a run that is held
+//! against a target, [`attribution`](super::attribution) judges that, in relation to the target.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +11,7 @@ use super::evidence::Evidence;
 use super::threads::{HELD, ThreadUse};
 use super::wording::{percent, time};
 use super::{EvidenceFigure, rules};
-use crate::schedule::Fault;
+use crate::schedule::{Fault, ScheduleFigures};
 use crate::{Finding, Run};
 
 /// A thread that waits for a CPU for this share of the time in which it could run is held up by others:
@@ -18,10 +19,6 @@ use crate::{Finding, Run};
 const WAIT_OF_WANTED: f64 = 0.25;
 /// Less waiting than this share of the run is a thing of single wake-ups.
 const WAIT_MIN: f64 = 0.002;
-/// A client that is late by this share of a bound on response times decides whether it is kept.
-const LATE_OF_BOUND: f64 = 0.5;
-/// An idle machine stays below that.
-const LATE_MIN_NS: f64 = 100_000.0;
 
 /// What made a run say nothing of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -97,89 +94,88 @@ impl Disturbance {
         Self::of_evidence(&Evidence::of(&run.plan, &run.measurement, &run.watched))
     }
 
-    /// The same of a run whose quantile (0 to 1) of the response times is held against a bound, in
-    /// nanoseconds: there a client is late that spends much of the bound itself.
-    #[must_use]
-    pub fn of_bound(run: &Run, quantile: f64, below_ns: f64) -> Option<Self> {
-        Self::of(run).or_else(|| {
-            let lateness = run.measurement.total.lateness.as_ref()?;
-            let late_ns = lateness.own.quantile_ns(quantile)? as f64;
-            (late_ns >= f64::max(LATE_OF_BOUND * below_ns, LATE_MIN_NS)).then(|| {
-                let late = time(late_ns / 1e9);
-                let who = match quantile {
-                    all if all >= 1.0 => format!("requests were sent up to {late} late"),
-                    _ => format!(
-                        "{} of requests were sent {late} late or more",
-                        percent(1.0 - quantile)
-                    ),
-                };
-                let text = format!("{who}, although connections had room");
-                let evidence = vec![figure("client_late", late_ns / 1e9, "seconds")];
-                Self { cause: Cause::ClientLate, evidence, text }
-            })
-        })
-    }
-
-    pub(super) fn of_evidence(evidence: &Evidence) -> Option<Self> {
+    fn of_evidence(evidence: &Evidence) -> Option<Self> {
         let server = evidence.server.filter(|_| evidence.server_here).map(|side| side.time);
-        let ends = [("the client", evidence.client), ("the server", server)];
         // Errors, outages and too short a run are told by the verdict, and are no disturbance.
         match rules::find(evidence) {
             Finding::Errors | Finding::Outage | Finding::Nothing | Finding::Short => return None,
-            Finding::EachOther => return Some(Self::held(Cause::CpuShared, ends)),
+            Finding::EachOther => return Some(Self::of_cause(Cause::CpuShared, evidence)),
             Finding::ServerQuota | Finding::ServerBlocked => return None,
             _ => {}
         }
         if evidence.absent_s > 0.0 {
-            let length = time(evidence.absent_s);
-            let text = format!("the client itself did not run for {length}, as if stopped");
-            let evidence = vec![figure("client_absent", evidence.absent_s, "seconds")];
-            return Some(Self { cause: Cause::ClientAbsent, evidence, text });
+            return Some(Self::of_cause(Cause::ClientAbsent, evidence));
         }
         if evidence.stolen >= HELD {
-            let text = format!(
-                "the hypervisor gave {} of this machine's CPU time to others",
-                percent(evidence.stolen)
-            );
-            let evidence = vec![figure("cpu_stolen", evidence.stolen, "share")];
-            return Some(Self { cause: Cause::CpuStolen, evidence, text });
+            return Some(Self::of_cause(Cause::CpuStolen, evidence));
         }
         let by_others = |time: &ThreadUse| is_held(*time) && !time.by_quota();
-        if ends.iter().filter_map(|(_, time)| time.as_ref()).any(by_others) {
-            return Some(Self::held(Cause::CpuHeld, ends));
+        if [evidence.client, server].iter().flatten().any(by_others) {
+            return Some(Self::of_cause(Cause::CpuHeld, evidence));
         }
         if let Some(client) = evidence.client {
             if client.by_quota() && is_held(client) {
-                let text = format!(
-                    "the CPU quota stopped the client for {} of the time",
-                    percent(client.throttled)
-                );
-                let evidence = vec![figure("client_stopped_by_quota", client.throttled, "share")];
-                return Some(Self { cause: Cause::ClientQuota, evidence, text });
+                return Some(Self::of_cause(Cause::ClientQuota, evidence));
             }
             // Where both are full, the fuller of the two is the limit.
             if client.full() && server.is_none_or(|server| server.taken() < client.taken()) {
-                let text = format!("the client was {} busy", percent(client.cpu));
-                let evidence = vec![figure("client_worker_busy", client.cpu, "share")];
-                return Some(Self { cause: Cause::ClientBusy, evidence, text });
+                return Some(Self::of_cause(Cause::ClientBusy, evidence));
             }
         }
         let schedule = evidence.schedule.as_ref().map(|schedule| &schedule.figures);
-        let late = schedule.filter(|s| !s.kept() && s.fault == Some(Fault::Client))?;
-        let text = format!(
-            "{} of requests were sent over 10 ms late, although connections had room",
-            late.late_percent()
-        );
-        let share = late.late as f64 / late.due.max(1) as f64;
-        Some(Self {
-            cause: Cause::ClientLate,
-            evidence: vec![figure("sent_too_late", share, "share")],
-            text,
-        })
+        schedule.filter(|s| !s.kept() && s.fault == Some(Fault::Client))?;
+        Some(Self::of_cause(Cause::ClientLate, evidence))
+    }
+
+    /// A disturbance with the evidence for its cause.
+    pub(super) fn of_cause(cause: Cause, evidence: &Evidence) -> Self {
+        let client = evidence.client.unwrap_or(ThreadUse::new(0.0, 0.0, 0.0));
+        let (text, figures) = match cause {
+            Cause::CpuHeld | Cause::CpuShared => return Self::held(cause, evidence),
+            Cause::ClientAbsent => {
+                let length = time(evidence.absent_s);
+                (
+                    format!("the client itself did not run for {length}, as if stopped"),
+                    figure("client_absent", evidence.absent_s, "seconds"),
+                )
+            }
+            Cause::CpuStolen => {
+                let stolen = percent(evidence.stolen);
+                (
+                    format!("the hypervisor gave {stolen} of this machine's CPU time to others"),
+                    figure("cpu_stolen", evidence.stolen, "share"),
+                )
+            }
+            Cause::ClientQuota => (
+                format!(
+                    "the CPU quota stopped the client for {} of the time",
+                    percent(client.throttled)
+                ),
+                figure("client_stopped_by_quota", client.throttled, "share"),
+            ),
+            Cause::ClientBusy => (
+                format!("the client was {} busy", percent(client.cpu)),
+                figure("client_worker_busy", client.cpu, "share"),
+            ),
+            Cause::ClientLate => {
+                let schedule = evidence.schedule.as_ref().map(|schedule| &schedule.figures);
+                let late = schedule.map_or(String::new(), ScheduleFigures::late_percent);
+                let share = schedule.map_or(0.0, |s| s.late as f64 / s.due.max(1) as f64);
+                (
+                    format!(
+                        "{late} of requests were sent over 10 ms late, although connections had room"
+                    ),
+                    figure("sent_too_late", share, "share"),
+                )
+            }
+        };
+        Self { cause, evidence: vec![figures], text }
     }
 
     /// Of threads that waited for a CPU.
-    fn held(cause: Cause, ends: [(&str, Option<ThreadUse>); 2]) -> Self {
+    fn held(cause: Cause, evidence: &Evidence) -> Self {
+        let server = evidence.server.filter(|_| evidence.server_here).map(|side| side.time);
+        let ends = [("the client", evidence.client), ("the server", server)];
         let known = || ends.iter().filter_map(|(who, time)| Some((*who, (*time)?)));
         let waited = known().max_by(|(_, a), (_, b)| a.held().total_cmp(&b.held()));
         let text = waited.map_or(String::new(), |(who, time)| {
@@ -207,7 +203,7 @@ fn is_held(time: ThreadUse) -> bool {
     time.starved() || (held >= WAIT_MIN && held >= WAIT_OF_WANTED * time.taken())
 }
 
-fn figure(name: &str, value: f64, unit: &str) -> EvidenceFigure {
+pub(super) fn figure(name: &str, value: f64, unit: &str) -> EvidenceFigure {
     EvidenceFigure { name: name.to_owned(), value, unit: unit.to_owned() }
 }
 

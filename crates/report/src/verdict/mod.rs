@@ -3,10 +3,11 @@
 //! Owns the words for it. The evidence is gathered by `host` and `measure`; which figures count is
 //! in [`evidence`] and [`threads`], how they are weighed in [`rules`], how it reads in [`wording`]. What
 //! spoils a measurement is in [`warnings`], and whether a run says anything of the server at all in
-//! [`disturbance`], whether it is of one state in [`drift`]. What no two lines of a report may say at once is in
-//! [`contradictions`].
+//! [`disturbance`], and under a target in [`attribution`]; whether it is of one state in [`drift`]. What no
+//! two lines of a report may say at once is in [`contradictions`].
 
 mod advice;
+mod attribution;
 mod contradictions;
 mod disturbance;
 mod drift;
@@ -28,6 +29,7 @@ use workload::Plan;
 use crate::Clients;
 use evidence::Evidence;
 
+pub use attribution::Excess;
 pub use contradictions::contradictions;
 pub use disturbance::{Cause, Disturbance};
 pub use memcache::gets_apart;

@@ -1,0 +1,206 @@
+//! What trials show of one clause of a target: a value, the interval that holds the true one 19 times in 20,
+//! and what that says.
+//!
+//! The outcome is read off the interval that is shown: all of it below the bound is kept, all of it at or
+//! above the bound is missed, and anything else is undecided. Two things widen it beyond the spread of
+//! requests. Requests that meet one hiccup are no independent witnesses, nor are neighbouring spans of one
+//! trial ([`Share::of_trials`]). And one bad trial among several is no rate's fault, so the lower end is never
+//! above what the others show without it.
+
+use measure::Latency;
+use serde::{Deserialize, Serialize};
+use statistics::{Mean, Share};
+
+use super::{Clause, Measure, Outcome};
+use crate::{Run, Summary};
+
+/// A bound of the target, and the value held against it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Bound {
+    /// What is bounded, and by what.
+    pub clause: Clause,
+    /// What was measured: nanoseconds, or a share.
+    pub value: f64,
+    /// The lower end of the interval that holds the true value 19 times in 20, where there is one.
+    pub low: Option<f64>,
+    /// Its upper end; `None` where too few requests say how far it goes, and of a maximum.
+    pub high: Option<f64>,
+    /// Whether it is kept.
+    pub outcome: Outcome,
+}
+
+/// What one trial showed of a clause, by spans of time where these may differ.
+#[derive(Debug, Clone)]
+pub(super) enum ClauseEvidence {
+    /// How many were beyond the bound, and how many there were.
+    Beyond(Vec<(u64, u64)>),
+    /// The mean of each span.
+    Means(Vec<f64>),
+    /// The greatest.
+    Greatest(u64),
+}
+
+/// What one trial showed of a clause, and all of its response times.
+pub(super) type ClauseTrial<'t> = (&'t ClauseEvidence, &'t Latency);
+
+/// The ends of an interval, as far as they are known.
+type Ends = (Option<f64>, Option<f64>);
+
+impl ClauseEvidence {
+    /// What a run shows of a clause.
+    pub(super) fn of(clause: &Clause, run: &Run, summary: &Summary<'_>) -> Self {
+        let points = &run.measurement.timeline.points;
+        let beyond = |response: &Latency| {
+            let over = response.recorded().filter(|(ns, _)| *ns as f64 >= clause.below);
+            (over.map(|(_, n)| n).sum::<u64>(), response.count())
+        };
+        match clause.measure {
+            Measure::Max => Self::Greatest(summary.response.max_ns),
+            Measure::Quantile(_) => {
+                let decoded =
+                    points.iter().filter_map(|point| point.response.as_ref()?.decode().ok());
+                let groups: Vec<(u64, u64)> = decoded.map(|response| beyond(&response)).collect();
+                let all: u64 = groups.iter().map(|(_, of)| of).sum();
+                // Of a run without all of its timeline the whole is one span.
+                match all == summary.response_times.count() {
+                    true => Self::Beyond(groups),
+                    false => Self::Beyond(vec![beyond(&summary.response_times)]),
+                }
+            }
+            Measure::Mean => {
+                let means: Vec<f64> = points.iter().filter_map(|point| point.mean_ns).collect();
+                Self::Means(match means.is_empty() {
+                    true => vec![summary.response.mean_ns],
+                    false => means,
+                })
+            }
+            Measure::Errors => {
+                let unanswered = run.measurement.total.connections.unanswered;
+                let mut groups: Vec<(u64, u64)> =
+                    points.iter().map(|point| (point.errors, point.requests)).collect();
+                let all: u64 = groups.iter().map(|(_, of)| of).sum();
+                if all != summary.requests {
+                    groups = vec![(summary.errors, summary.requests)];
+                }
+                if unanswered > 0 {
+                    groups.push((unanswered, unanswered));
+                }
+                Self::Beyond(groups)
+            }
+        }
+    }
+
+    /// What counts against the clause: a share, a mean or the greatest.
+    pub(super) fn badness(&self) -> f64 {
+        match self {
+            Self::Beyond(groups) => Share::of(groups).map_or(0.0, |share| share.share),
+            Self::Means(means) => Mean::of(means).map_or(0.0, |mean| mean.mean),
+            Self::Greatest(ns) => *ns as f64,
+        }
+    }
+
+    fn groups(&self) -> &[(u64, u64)] {
+        if let Self::Beyond(groups) = self { groups } else { &[] }
+    }
+}
+
+impl Clause {
+    /// The value over trials, and what it says.
+    pub(super) fn bound(&self, trials: &[ClauseTrial<'_>]) -> Bound {
+        let (value, (low, high)) = match self.measure {
+            Measure::Quantile(quantile) => quantile_of(trials, quantile),
+            Measure::Errors => self.errors(trials),
+            Measure::Mean => mean_of(trials),
+            Measure::Max => (worst_of(trials), (None, None)),
+        };
+        let beyond = trials.iter().filter(|(seen, _)| seen.badness() >= self.below).count();
+        let outcome = match self.measure {
+            Measure::Max if beyond == 0 => Outcome::Kept,
+            Measure::Max if beyond * 2 > trials.len() => Outcome::Missed,
+            Measure::Max => Outcome::Undecided,
+            // Of a single span there is the mean alone.
+            Measure::Mean if low.is_none() && value < self.below => Outcome::Kept,
+            Measure::Mean if low.is_none() => Outcome::Missed,
+            _ if high.is_some_and(|high| high < self.below) => Outcome::Kept,
+            _ if low.is_some_and(|low| low >= self.below) => Outcome::Missed,
+            _ => Outcome::Undecided,
+        };
+        Bound { clause: self.clone(), value, low, high, outcome }
+    }
+
+    /// The share of errors, with the margin of a share that is as large as the bound.
+    fn errors(&self, trials: &[ClauseTrial<'_>]) -> (f64, Ends) {
+        let share = |trials: &[ClauseTrial<'_>]| {
+            Share::of_trials(&trials.iter().map(|(seen, _)| seen.groups()).collect::<Vec<_>>())
+        };
+        let all = share(trials);
+        let value = all.map_or(0.0, |share| share.share);
+        let margin = all.map_or(1.0, |share| share.margin(self.below));
+        let others = share(&without_worst(trials)).map(|share| share.share);
+        let low = others.unwrap_or(value).min(value - margin).max(0.0);
+        (value, (Some(low), Some((value + margin).min(1.0))))
+    }
+}
+
+/// The trials without the one that speaks most against the clause; none without another.
+fn without_worst<'t>(trials: &[ClauseTrial<'t>]) -> Vec<ClauseTrial<'t>> {
+    let worst =
+        (0..trials.len()).max_by(|a, b| trials[*a].0.badness().total_cmp(&trials[*b].0.badness()));
+    let others = trials.iter().enumerate().filter(|(at, _)| Some(*at) != worst);
+    others.map(|(_, trial)| *trial).collect()
+}
+
+fn worst_of(trials: &[ClauseTrial<'_>]) -> f64 {
+    trials.iter().map(|(seen, _)| seen.badness()).fold(0.0, f64::max)
+}
+
+fn quantile_of(trials: &[ClauseTrial<'_>], quantile: f64) -> (f64, Ends) {
+    let bound = 1.0 - quantile;
+    let groups: Vec<&[(u64, u64)]> = trials.iter().map(|(seen, _)| seen.groups()).collect();
+    let margin = Share::of_trials(&groups).map_or(1.0, |share| share.margin(bound));
+    let at = |trials: &[ClauseTrial<'_>], q: f64| {
+        let mut response = trials.first()?.1.clone();
+        trials[1..].iter().for_each(|(_, more)| response.merge(more));
+        let known = (0.0..1.0).contains(&q).then(|| response.quantile_ns(q)).flatten();
+        known.map(|ns| ns as f64)
+    };
+    let others = at(&without_worst(trials), quantile);
+    let low = at(trials, quantile - margin).map(|low| low.min(others.unwrap_or(low)));
+    (at(trials, quantile).unwrap_or_default(), (low, at(trials, quantile + margin)))
+}
+
+fn mean_of(trials: &[ClauseTrial<'_>]) -> (f64, Ends) {
+    let spans = |trial: &ClauseTrial<'_>| match trial.0 {
+        ClauseEvidence::Means(means) => means.clone(),
+        ClauseEvidence::Beyond(_) | ClauseEvidence::Greatest(_) => Vec::new(),
+    };
+    let mean =
+        |trials: &[ClauseTrial<'_>]| Mean::of(&trials.iter().flat_map(spans).collect::<Vec<_>>());
+    let all = mean(trials);
+    let others = mean(&without_worst(trials)).map(|mean| mean.mean);
+    let interval = all.and_then(|mean| mean.interval);
+    let low = interval.map(|interval| others.unwrap_or(interval.low).min(interval.low));
+    (all.map_or(0.0, |mean| mean.mean), (low, interval.map(|interval| interval.high)))
+}
+
+impl Bound {
+    /// The value with its interval, in words.
+    pub(super) fn told(&self) -> String {
+        let Self { clause, value, low, high, .. } = self;
+        let told = |value: f64| clause.measure.told(value);
+        let interval = match (low, high) {
+            (Some(low), Some(high)) if low < high => {
+                format!(" (95 % interval {} to {})", told(*low), told(*high))
+            }
+            (Some(low), None) if clause.measure != Measure::Max => {
+                format!(" (95 % interval from {})", told(*low))
+            }
+            _ => String::new(),
+        };
+        format!("{} {}{interval}", clause.measure, told(*value))
+    }
+}
+
+#[cfg(test)]
+#[path = "bound_tests.rs"]
+mod tests;
