@@ -21,8 +21,10 @@ const CAUSES_MAX: usize = 4;
 /// Remarks beside the moments.
 const BESIDES_MAX: usize = 10;
 /// Entries of a server's journal among them, each of so many microseconds at least.
-const ENTRIES_MAX: usize = 5;
+const ENTRIES_MAX: usize = 8;
 const ENTRY_MIN_US: u64 = 1_000;
+/// Latency events of what has an entry of its own.
+const OF_ENTRIES: [&str; 3] = ["command", "fast-command", "fork"];
 /// A test of fewer intervals has no course.
 const INTERVALS_MIN: usize = 8;
 /// A moment is worse than usual by this factor, and by this much.
@@ -170,6 +172,7 @@ fn moment(run: &Run, span: &Span, dated: &mut Vec<JournalEntry>) -> Moment {
     workload::sort::sort_by_key(&mut found, |(_, _, e)| {
         (rank(e.kind), std::cmp::Reverse((e.usec, e.count)))
     });
+    let found = first_of_each_kind(found, |(_, _, entry)| *entry);
     let mut told = Vec::new();
     for (server, journal, entry) in found {
         dated.push(entry.clone());
@@ -214,6 +217,25 @@ fn rank(kind: JournalKind) -> u8 {
         JournalKind::Save | JournalKind::Rewrite | JournalKind::FullSync => 3,
         JournalKind::Eviction | JournalKind::Expiry | JournalKind::Connections => 4,
     }
+}
+
+/// The first entry of each kind before the others: what there is much of crowds out nothing else.
+fn first_of_each_kind<E>(entries: Vec<E>, entry: impl Fn(&E) -> &JournalEntry) -> Vec<E> {
+    let mut seen: Vec<(JournalKind, String)> = Vec::new();
+    let (mut first, mut others) = (Vec::new(), Vec::new());
+    for of in entries {
+        let JournalEntry { kind, what, .. } = entry(&of);
+        let of_kind = (*kind, what.split(' ').next().unwrap_or_default().to_uppercase());
+        match seen.contains(&of_kind) {
+            true => others.push(of),
+            false => {
+                seen.push(of_kind);
+                first.push(of);
+            }
+        }
+    }
+    first.append(&mut others);
+    first
 }
 
 /// An entry in words.
@@ -281,13 +303,15 @@ fn besides(run: &Run, server: &ServerUse, told: &[JournalEntry]) -> Vec<String> 
     };
     let entries = server.journal.iter().flat_map(|journal| {
         let stops = |e: &&JournalEntry| {
-            rank(e.kind) == 0 && e.usec.is_some_and(|usec| usec >= ENTRY_MIN_US)
+            (rank(e.kind) == 0 || e.kind == JournalKind::Latency && !OF_ENTRIES.contains(&&*e.what))
+                && e.usec.is_some_and(|usec| usec >= ENTRY_MIN_US)
         };
         let all = journal.entries.iter().filter(stops);
         all.filter(|e| during(journal, e) && !told.contains(e)).map(move |e| (journal, e))
     });
     let mut entries: Vec<(&Journal, &JournalEntry)> = entries.collect();
     workload::sort::sort_by_key(&mut entries, |(_, entry)| std::cmp::Reverse(entry.usec));
+    let mut entries = first_of_each_kind(entries, |(_, entry)| *entry);
     entries.truncate(ENTRIES_MAX);
     besides.extend(entries.iter().map(|(journal, entry)| told_of(run, journal, entry)));
     let ours: Vec<String> = run.plan.sequence.iter().map(|c| c.name().to_lowercase()).collect();
@@ -295,7 +319,12 @@ fn besides(run: &Run, server: &ServerUse, told: &[JournalEntry]) -> Vec<String> 
     let listed = |name: &str| {
         server.journal.iter().flat_map(|journal| &journal.entries).any(|entry| {
             let first = entry.what.split(' ').next().unwrap_or_default();
-            entry.kind == JournalKind::SlowCommand && first.eq_ignore_ascii_case(name)
+            match entry.kind {
+                JournalKind::SlowCommand => first.eq_ignore_ascii_case(name),
+                // What these take is the fork.
+                JournalKind::Fork => ["bgsave", "bgrewriteaof"].contains(&name),
+                _ => false,
+            }
         })
     };
     for command in &server.by_command {

@@ -57,6 +57,38 @@ fn what_belongs_to_no_moment_is_told_besides() {
 }
 
 #[test]
+fn much_of_one_kind_crowds_out_no_other() {
+    let slow = |n: u64| {
+        let at = 1_000.0 + n as f64 / 10.0;
+        entry(JournalKind::SlowCommand, at, at + 1.0, 90_000 - n, &format!("SORT list:{n}"))
+    };
+    let mut entries: Vec<JournalEntry> = (0..60).map(slow).collect();
+    entries.push(entry(JournalKind::SlowCommand, 1_001.0, 1_002.0, 78_000, "KEYS nothing*"));
+    entries.push(entry(JournalKind::Fork, 1_001.0, 1_002.0, 1_600, "BGSAVE"));
+    entries.push(entry(JournalKind::Latency, 1_001.0, 1_002.0, 2_000, "expire-cycle"));
+    entries.push(entry(JournalKind::Latency, 1_001.0, 1_002.0, 9_000, "fast-command"));
+    let journal = Journal { entries, ..Journal::default() };
+    let named = |told: &[String]| {
+        let has = |what: &str| told.iter().any(|text| text.contains(what));
+        has("SORT") && has("KEYS nothing*") && has("a fork for BGSAVE")
+    };
+    // None of these is in a moment, since all that was measured was even.
+    let mut run = run(&[], Some(journal));
+    let command = |name: &str| CommandUse { name: name.into(), calls: 1, usec: 1_700 };
+    run.watched.servers[0].by_command = vec![command("bgsave"), command("keys")];
+    let found = WorstMoments::of(&run).unwrap();
+    assert!(named(&found.besides) && found.besides.len() <= BESIDES_MAX, "{:?}", found.besides);
+    assert!(found.besides.iter().any(|text| text.contains("\"expire-cycle\"")), "{found:?}");
+    let twice = |text: &String| text.contains("another client") || text.contains("fast-command");
+    assert!(!found.besides.iter().any(twice), "{:?}", found.besides);
+    // And all of them in one.
+    let slow: Vec<(u32, u64)> = (0..8).map(|n| (n, 80)).collect();
+    run.measurement.timeline = super::tests::run(&slow, None).measurement.timeline;
+    let found = WorstMoments::of(&run).unwrap();
+    assert!(named(&found.moments[0].causes), "{:?}", found.moments[0].causes);
+}
+
+#[test]
 fn the_clock_of_the_server_may_differ() {
     let keys = entry(JournalKind::SlowCommand, 1_102.922, 1_104.0, 78_000, "KEYS *");
     let journal = Journal { entries: vec![keys], ahead_s: 100.0, ..Journal::default() };
