@@ -46,6 +46,14 @@ pub struct Finding {
     pub mend: String,
 }
 
+impl Finding {
+    /// It as a warning about a test that it preceded; unescaped.
+    #[must_use]
+    pub fn of_test(&self) -> String {
+        format!("{}: {} when the test began; see keystorm doctor", self.name, self.seen)
+    }
+}
+
 /// A finding without the name of its check.
 #[derive(Debug, Clone)]
 pub(crate) struct Outcome {

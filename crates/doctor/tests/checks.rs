@@ -226,6 +226,20 @@ fn a_spoilt_machine_and_server_have_every_fault() {
 }
 
 #[test]
+fn a_report_of_a_test_tells_what_competed_with_it() {
+    let mut busy = spoilt();
+    (busy.host.load.running_beside, busy.host.load.average) = (Some(7.2), None);
+    busy.host.cpu.logical = Some(2);
+    let found = examine(&busy);
+    let load = found.iter().find(|finding| finding.name == "load").unwrap();
+    assert_eq!(
+        load.of_test(),
+        "load: other programs competed for the CPU: 7.2 runnable tasks on 2 CPUs when the test \
+         began; see keystorm doctor"
+    );
+}
+
+#[test]
 fn without_evidence_everything_is_unknown_and_says_why() {
     let nothing = Evidence::of_host(HostFacts::default(), Load::default());
     for finding in examine(&nothing) {

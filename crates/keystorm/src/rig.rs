@@ -413,8 +413,7 @@ impl<'r> Rig<'r> {
         };
         let mut found = doctor::cheap(self.machine, &load);
         found.retain(|finding| finding.level == doctor::Level::Bad);
-        let told = |f: &doctor::Finding| format!("{}: {}; see keystorm doctor", f.name, f.seen);
-        found.iter().map(told).collect()
+        found.iter().map(doctor::Finding::of_test).collect()
     }
 }
 

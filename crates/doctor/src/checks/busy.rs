@@ -45,7 +45,7 @@ pub(super) fn load(evidence: &Evidence) -> Verdict {
         format!("; load averages {minute:.2} {five:.2} {fifteen:.2}")
     });
     let tasks = format!("{running:.1} runnable tasks on {cpus} CPUs{average}");
-    let competing = format!("other programs compete for the CPU: {tasks}");
+    let competing = format!("other programs competed for the CPU: {tasks}");
     let why = "other programs take CPU time from client and server";
     let mend = "find them with `top` and stop them";
     let share = running / f64::from(cpus.max(1));

@@ -33,6 +33,11 @@ fn one_option_is_explained_with_an_example() {
     Keystorm::new("help -c").run().ok().prints("Parallel connections");
     Keystorm::new("help --slo").run().ok().prints("Of keystorm search");
     Keystorm::new("help --duraton").run().exits(2).says("--duration");
+    let also = Keystorm::new("help --rfr-also").run().ok().out;
+    let words = also.split_whitespace().collect::<Vec<_>>().join(" ");
+    let sentence =
+        "Further commands to send to replicas, such as a read-only EVAL, by position from 1";
+    assert!(words.contains(sentence), "{words}");
     Keystorm::new("help topics").run().ok().prints("redis-and-memcached");
 }
 

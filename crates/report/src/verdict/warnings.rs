@@ -2,7 +2,9 @@
 //!
 //! Owns when each is worth a warning, and its words. None of them changes a figure.
 
-use host::{ServerUse, Watched};
+use std::time::{Duration, UNIX_EPOCH};
+
+use host::{JournalKind, ServerUse, Watched};
 use measure::{Ending, Measurement};
 use serde::{Deserialize, Serialize};
 use workload::quantity::noun;
@@ -13,7 +15,7 @@ use super::misses::misses;
 use super::wording::{percent, time};
 use super::{drift, evidence};
 use crate::quantity::grouped;
-use crate::{connections, escape};
+use crate::{connections, escape, wall_clock_s};
 
 /// A kind of thing that spoils a measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -178,7 +180,8 @@ const BOUNDS: Bounds = Bounds { memory: "maxmemory", clients: "maxclients, or pr
 fn of_server(server: &ServerUse, bounds: &Bounds) -> Vec<Warning> {
     let some = |figure: Option<u64>| figure.filter(|n| *n > 0);
     let fork = some(server.fork_usec).map_or(String::new(), |usec| {
-        format!("; the fork paused it for {}", time(usec as f64 / 1e6))
+        let at = forked_at(server).map_or(String::new(), |at| format!(" at about {at} UTC"));
+        format!("; the fork paused it for {}{at}", time(usec as f64 / 1e6))
     });
     let mut found = Vec::new();
     let mut say = |kind, text: String| found.push(warning(kind, text));
@@ -221,6 +224,16 @@ fn of_server(server: &ServerUse, bounds: &Bounds) -> Vec<Warning> {
         }
     }
     found
+}
+
+/// When the server forked last, by this machine's clock; known to a second or two.
+fn forked_at(server: &ServerUse) -> Option<String> {
+    let journal = server.journal.as_ref()?;
+    let forks = journal.entries.iter().filter(|entry| entry.kind == JournalKind::Fork);
+    let last = forks.max_by(|a, b| a.from_s.total_cmp(&b.from_s))?;
+    let unix_s = f64::midpoint(last.from_s, last.to_s) - journal.ahead_s;
+    let after = Duration::try_from_secs_f64(unix_s).ok()?;
+    Some(wall_clock_s(UNIX_EPOCH.checked_add(after)?, 0))
 }
 
 /// The kernel tells of a server here; of another, that it holds less memory than its data takes.

@@ -49,6 +49,29 @@ fn each_thing_that_spoils_a_run_is_told() {
 }
 
 #[test]
+fn a_snapshot_is_told_with_the_length_and_the_time_of_its_fork() {
+    use host::{Journal, JournalEntry};
+    let told = |journal| {
+        let (saved, fork_usec) = (Some(true), Some(8_708));
+        let servers = vec![ServerUse { saved, fork_usec, journal, ..ServerUse::default() }];
+        let run = fixture::complete();
+        let watched = Watched { servers, ..Watched::default() };
+        warnings(&run.plan, &run.measurement, &watched).swap_remove(0).text
+    };
+    let until = "the server took a snapshot during the test; the fork paused it for 8.71 ms";
+    assert_eq!(told(None), until);
+    let fork = |from_s: f64| {
+        let kind = JournalKind::Fork;
+        JournalEntry { kind, from_s, to_s: from_s + 1.0, ..JournalEntry::default() }
+    };
+    // 14:03:22 by this clock; the server's is a minute ahead.
+    let at = 86_400.0 + 14.0 * 3600.0 + 3.0 * 60.0 + 22.0;
+    let entries = vec![fork(at + 60.0), fork(at)];
+    let journal = Journal { entries, ahead_s: 60.0, ..Journal::default() };
+    assert_eq!(told(Some(journal)), format!("{until} at about 14:03:22 UTC"));
+}
+
+#[test]
 fn of_memcached_it_is_told_in_its_own_words() {
     use workload::{CommandSpec, ProtocolKind};
     let told = |protocol, depth, line: &str, server: ServerUse| {
