@@ -185,6 +185,8 @@ pub struct MemcacheEvidence {
     pub settings: Result<BTreeMap<String, String>, String>,
     /// What changed while we looked; `Err` is why that is not known.
     pub grown: Result<Grown, String>,
+    /// Sockets that it listens at, where it told: `curr_connections` has all of them but one.
+    pub listening: Option<u64>,
 }
 
 /// What memcached counted while we looked.
@@ -199,6 +201,12 @@ pub struct Grown {
 }
 
 impl MemcacheEvidence {
+    /// Connections of others: all but this program's own.
+    pub(crate) fn others(&self) -> Result<u64, String> {
+        let known = self.number("curr_connections")?;
+        Ok(known.saturating_sub(self.listening.unwrap_or(1)))
+    }
+
     pub(crate) fn text(&self, name: &str) -> Result<&str, String> {
         let found = self.stats.get(name).map(String::as_str);
         found.ok_or_else(|| format!("the server's stats have no {name}"))

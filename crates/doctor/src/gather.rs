@@ -141,6 +141,9 @@ const MEMCACHE_COMMANDS: [&str; 9] = [
     "decr_misses",
 ];
 
+/// Connections that memcached is asked to list, at most: it stops for each.
+const LISTED_MAX: u64 = 1000;
+
 fn memcache(client: &mut MemcacheClient, patience: Duration) -> Result<MemcacheEvidence, String> {
     let begun = Instant::now();
     let stats = |client: &mut MemcacheClient, which| -> Result<BTreeMap<String, String>, String> {
@@ -148,6 +151,14 @@ fn memcache(client: &mut MemcacheClient, patience: Duration) -> Result<MemcacheE
     };
     let first = stats(client, None)?;
     let settings = stats(client, Some("settings"));
+    let listening = first.get("curr_connections").and_then(|n| n.parse::<u64>().ok());
+    let listening = listening.filter(|n| *n <= LISTED_MAX).and_then(|_| {
+        let listed = stats(client, Some("conns")).ok()?;
+        let is_state = |(name, value): &(&String, &String)| {
+            name.ends_with(":state") && *value == "conn_listening"
+        };
+        Some(listed.iter().filter(is_state).count() as u64)
+    });
     std::thread::sleep(patience.saturating_sub(begun.elapsed()));
     let seconds = begun.elapsed().as_secs_f64();
     let grown = stats(client, None).and_then(|after| {
@@ -161,7 +172,7 @@ fn memcache(client: &mut MemcacheClient, patience: Duration) -> Result<MemcacheE
         let commands = MEMCACHE_COMMANDS.iter().map(|name| grown(name)).sum();
         Ok(Grown { commands, evictions: grown("evictions"), seconds })
     });
-    Ok(MemcacheEvidence { stats: first, settings, grown })
+    Ok(MemcacheEvidence { stats: first, settings, grown, listening })
 }
 
 fn server<T: Read + Write>(

@@ -169,6 +169,8 @@ fn what_is_off_or_was_not_seen_is_not_called_good() {
     };
     let off = with(|server| server.config = Ok(config(&[("latency-monitor-threshold", "0")])));
     unknown(&off, "latency monitor", "off (latency-monitor-threshold 0)");
+    let off = with(|server| server.config = Ok(config(&[("slowlog-log-slower-than", "-1")])));
+    unknown(&off, "slowlog", "off (slowlog-log-slower-than -1): the server records no slow");
     let hidden = with(|server| server.config = Err("CONFIG is renamed".into()));
     unknown(&hidden, "latency monitor", "it may be off: CONFIG is renamed");
     unknown(&hidden, "slowlog", "threshold unknown: CONFIG is renamed");
@@ -280,7 +282,8 @@ fn memcache(stats: &[(&str, &str)], settings: &[(&str, &str)], grown: Grown) -> 
         ("tcp_backlog", "1024"),
         ("evictions", "on"),
     ];
-    MemcacheEvidence { stats: of(&told, stats), settings: Ok(of(&set, settings)), grown: Ok(grown) }
+    let (stats, settings) = (of(&told, stats), Ok(of(&set, settings)));
+    MemcacheEvidence { stats, settings, grown: Ok(grown), listening: Some(2) }
 }
 
 #[test]
@@ -289,6 +292,8 @@ fn a_good_memcached_has_no_fault_and_a_spoilt_one_every() {
     let well = Evidence { memcache: Some(Ok(fresh)), ..good() };
     let found = examine(&well);
     assert!(found.iter().all(|finding| finding.level == Level::Ok), "{found:?}");
+    // Of the two connections that it counts beside one that does not count, two only listen.
+    assert!(found.iter().any(|finding| finding.seen.ends_with("0 other clients")), "{found:?}");
     assert!(!found.iter().any(|finding| finding.name == "appendonly"));
     let stats = [
         ("version", "1.6.18"),

@@ -93,7 +93,7 @@ const OTHER_FILES: u64 = 64;
 pub(super) fn connection_limit(evidence: &Evidence) -> Verdict {
     let server = asked(evidence)?;
     let most = server.setting("maxconns")?;
-    let others = server.number("curr_connections")?.saturating_sub(1);
+    let others = server.others()?;
     let needed = u64::from(evidence.load.connections) + others + OTHER_FILES;
     let seen = format!("{most} (-c), {others} others connected");
     Ok(if most < needed {
@@ -212,9 +212,9 @@ pub(super) fn traffic(evidence: &Evidence) -> Verdict {
     let server = asked(evidence)?;
     let grown = server.grown.as_ref().map_err(Clone::clone)?;
     let rate = grown.commands as f64 / grown.seconds.max(1e-3);
-    let others = server.number("curr_connections").map_or_else(
+    let others = server.others().map_or_else(
         |_| "number of other clients unknown".to_owned(),
-        |n| counted(n.saturating_sub(1), "other client"),
+        |others| counted(others, "other client"),
     );
     let seen = format!("{rate:.0} keys per second, {others}");
     Ok(super::server_work::of_others(rate, seen, "--spawn=memcached"))

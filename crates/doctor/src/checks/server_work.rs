@@ -116,7 +116,10 @@ fn logged(entries: u64) -> String {
 pub(super) fn slowlog(evidence: &Evidence) -> Verdict {
     let server = asked(evidence)?;
     let entries = server.slowlog.clone();
-    let threshold = server.number("slowlog-log-slower-than");
+    // Valkey has had both names since 8.1, where COMMANDLOG holds the log.
+    let names = ["slowlog-log-slower-than", "commandlog-execution-slower-than"];
+    let threshold =
+        server.number(names[0]).or_else(|reason| server.number(names[1]).map_err(|_| reason));
     let mend = "CONFIG SET slowlog-log-slower-than 10000";
     let why = "commands that are not slow are copied into the log with their arguments";
     match (entries, threshold) {
@@ -124,12 +127,18 @@ pub(super) fn slowlog(evidence: &Evidence) -> Verdict {
         (Ok(entries), Err(reason)) => {
             Err(format!("{}; threshold unknown: {reason}", logged(entries)))
         }
+        (entries, Ok(..0)) => Err(format!(
+            "off (slowlog-log-slower-than -1): the server records no slow commands{}",
+            entries
+                .ok()
+                .filter(|n| *n > 0)
+                .map_or(String::new(), |n| format!("; {} from before", logged(n)))
+        )),
         (entries, Ok(threshold)) => {
             let unknown = |reason| format!("an unknown number of entries ({reason})");
             let entries = entries.map_or_else(unknown, logged);
             Ok(match threshold {
-                ..0 => Outcome::ok(format!("off, {entries}")),
-                0 => Outcome::bad(format!("every command, {entries}"), why, mend),
+                ..=0 => Outcome::bad(format!("every command, {entries}"), why, mend),
                 us if us < SLOWLOG_MIN_US => {
                     Outcome::warn(format!("from {us} µs, {entries}"), why, mend)
                 }
