@@ -55,8 +55,9 @@ const LONGER_MAX: f64 = 10.0;
 /// that slow replies do not delay, doubles the rate until the target is missed, then halves the gap
 /// until it is small enough. Latency here is response time, counted from when each request was due.
 /// A rate is kept or missed where that is 95 % certain from all requests of its trials; otherwise it
-/// is undecided. Trials that other programs, the hypervisor or the client spoiled count for nothing;
-/// if most are, search names no rate. Finally, search measures latency at 50 to 110 % of the rate found. Takes
+/// is undecided. A target kept beside other programs is kept; trials that missed it because of other
+/// programs, the hypervisor or the client count for nothing, and if most are such, search names no
+/// rate. Finally, search measures latency at 50 to 110 % of the rate found. Takes
 /// every option of a run (see keystorm --help) except -n and --rps, for a single test.
 #[derive(Debug, Parser)]
 #[command(
@@ -84,8 +85,8 @@ struct Options {
     #[arg(long, value_name = "PERCENT", help_heading = "Target", default_value = "2",
           value_parser = percent)]
     within: f64,
-    /// Maximum number of trials per rate; as soon as it is clear, no more. Trials that other programs
-    /// or the client itself spoiled are repeated and not counted
+    /// Maximum number of trials per rate; as soon as it is clear, no more. Trials that missed the target
+    /// because of other programs or the client itself are repeated and not counted
     #[arg(long, value_name = "TIMES", help_heading = "Target", default_value = "5",
           value_parser = count_in(1..=99))]
     repeat: u32,
