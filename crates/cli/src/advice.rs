@@ -3,9 +3,9 @@
 
 use super::run::has_option;
 
-/// How a tool says what keystorm says.
+/// How an imitated tool words keystorm's own messages.
 pub struct Words {
-    /// Phrases and options of ours, and what this tool says; longer ones first.
+    /// keystorm's phrases and options, each with this tool's wording; longer ones first.
     pub phrases: &'static [(&'static str, &'static str)],
     /// Whether an option is one of its own, by its name with dashes.
     pub has: fn(&str) -> bool,

@@ -44,7 +44,7 @@ pub enum Scripts {
     EveryLine,
 }
 
-/// Whether a command is about its connection: what was logged in, ended or told there is not for ours.
+/// Whether a command concerns only the connection it was captured on, such as a login: it is not sent again.
 fn is_of_its_connection(words: &[Vec<u8>]) -> bool {
     let is = |at: usize, name: &str| {
         words.get(at).is_some_and(|word| word.eq_ignore_ascii_case(name.as_bytes()))

@@ -1,4 +1,4 @@
-//! The command line of `keystorm completions`: what a shell is told of ours.
+//! The command line of `keystorm completions`: completion scripts for shells.
 
 use std::ffi::OsString;
 

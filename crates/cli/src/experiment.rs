@@ -252,7 +252,7 @@ pub(super) fn masked_uri(text: &str) -> Option<String> {
     Some(format!("{scheme}://***@{}", rest.rsplit_once('@')?.1))
 }
 
-/// Whether a line says what to send.
+/// Whether a command line names what to send.
 pub(super) fn names_test(line: &Line) -> bool {
     line.has("-t") || line.has("--workload") || line.has("--replay") || !line.rest.is_empty()
 }

@@ -11,8 +11,8 @@ use strsim::damerau_levenshtein;
 
 use super::UsageError;
 
-/// Words of other tools, and options of ours for the same thing, of which the first that a command
-/// has is told. Hyphens do not count.
+/// Words of other tools, with keystorm's options for the same thing; the first that the subcommand has is suggested.
+/// Hyphens do not count.
 const MEANINGS: [(&[&str], &[&str]); 33] = [
     (&["connections", "connection", "conns", "concurrency", "concurrent", "parallel"], &["-c"]),
     (&["client", "numclients"], &["-c"]),
@@ -149,7 +149,7 @@ fn in_full(called: &str, command: &Command) -> String {
 fn meant<'c>(typed: &str, command: &'c Command) -> Option<&'c Arg> {
     let word = typed.strip_prefix("--")?.split('=').next()?.replace(['-', '_'], "").to_lowercase();
     let known = MEANINGS.iter().flat_map(|(words, _)| *words).copied();
-    // A slip in the name of an option of ours is likelier than one in another tool's.
+    // A typo in one of keystorm's own options is likelier than another tool's word.
     let ours = command.get_arguments().filter_map(Arg::get_long);
     if !MEANINGS.iter().any(|(words, _)| words.contains(&&*word))
         && nearest(typed.strip_prefix("--")?.split('=').next()?, ours).is_some()

@@ -1,4 +1,4 @@
-//! Every command line of ours as one: what man pages and completions are made from.
+//! All of keystorm's command lines in one tree, from which man pages and completions are made.
 
 use std::collections::BTreeSet;
 

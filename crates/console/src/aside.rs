@@ -1,4 +1,4 @@
-//! What is said beside results: the one place that writes to standard error.
+//! Messages beside results: the one place that writes to standard error.
 //!
 //! What is said there must not spoil what is measured. A standard error that takes nothing, such as
 //! a file on a full disk, is passed over. One that nobody reads any more is [`Unread`], which ends
@@ -26,7 +26,7 @@ impl Display for Unread {
 
 impl std::error::Error for Unread {}
 
-/// Says a line on standard error.
+/// Prints a line to standard error.
 ///
 /// # Errors
 /// Nobody reads it.
@@ -34,7 +34,7 @@ pub fn say(line: impl Display) -> Result<(), Unread> {
     put(&format!("{line}\n"))
 }
 
-/// Says a text on standard error as it is.
+/// Prints text to standard error as it is.
 ///
 /// # Errors
 /// Nobody reads it.
@@ -52,18 +52,18 @@ pub fn as_error(why: &str) -> String {
     if why.contains("Error") { why.to_owned() } else { format!("Error: {why}") }
 }
 
-/// Where lines go that are said beside results.
+/// Where messages beside results go.
 pub enum Aside {
     /// Standard error.
     Stderr,
-    /// Nowhere: standard error is a peer's, who says nothing there of a run that goes well.
+    /// Nowhere: the imitated tool prints nothing there when a run goes well.
     Nowhere,
     /// The end of a file.
     File(File),
 }
 
 impl Aside {
-    /// Says a line there.
+    /// Prints a line there.
     ///
     /// # Errors
     /// Nobody reads it.
@@ -93,7 +93,7 @@ impl Aside {
     }
 }
 
-/// What a run says beside its results, by kind.
+/// Messages of a run beside its results, by kind.
 pub struct Asides {
     /// What a person should know of the server, the machine and the command line.
     pub remarks: Aside,

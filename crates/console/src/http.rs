@@ -146,7 +146,7 @@ impl Serving {
         }
     }
 
-    /// Whether one more may come, in the place of another if need be.
+    /// Whether another connection may be accepted; an old one may have to be closed for it.
     fn has_room(&self, now: Instant) -> bool {
         self.open.len() < CONNECTIONS_MAX || self.open.iter().any(|c| c.gives_way_at() <= now)
     }

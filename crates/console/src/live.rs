@@ -203,7 +203,7 @@ impl<'p> Live<'p> {
             test_index: self.test_index,
             test_count: self.test_count,
             share_done,
-            // As if all tests took as long as this one: rough, and told as such by its rounding.
+            // Assumes that all tests take as long as this one. The rounding shows that it is rough.
             time_left_s: share_done.filter(|share| *share > 0.0).map(|share| {
                 let whole_s = elapsed_s / share;
                 whole_s * f64::from(self.test_count - self.test_index)

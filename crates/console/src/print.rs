@@ -136,7 +136,7 @@ impl<'a> Printer<'a> {
 }
 
 /// The nodes of a cluster, in the words of redis-benchmark or valkey-benchmark; empty without a
-/// cluster, and in a layout of ours that has a line for each test.
+/// cluster, and in keystorm's layouts that have a line for each test.
 pub fn cluster_nodes(
     server: &host::ServerFacts,
     persona: Persona,

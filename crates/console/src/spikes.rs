@@ -44,7 +44,7 @@ pub(crate) struct Spikes {
 }
 
 impl Spikes {
-    /// Takes an interval, and gives what is to be said of it.
+    /// Adds an interval; returns the message it causes, if any.
     pub(crate) fn interval(&mut self, seen: &IntervalFigures) -> Option<String> {
         let line = self.line(seen)?;
         self.told += 1;

@@ -24,7 +24,7 @@ pub trait ToolOutput: Send + Sync {
     /// Lays out the runs of a job.
     fn format(&self) -> Box<dyn Format>;
 
-    /// What keystorm says of a fault, in the words of this tool: its options are others.
+    /// keystorm's error message in this tool's words: its options have other names.
     fn in_its_words(&self, text: &str) -> String;
 
     /// Whether a job that Ctrl-C ended is one that went well: some tools print what there is and exit with 0.

@@ -1,6 +1,6 @@
 //! `--fill`: what a plan reads is written before it runs, as fast as it can be, unmeasured.
 //!
-//! Stands behind [`Rig::run`], so that every experiment has it, and fills a server once with the same,
+//! Stands behind [`TestBed::run`], so that every experiment has it, and fills a server once with the same,
 //! however many plans read it.
 
 use std::collections::{HashMap, HashSet};
@@ -13,7 +13,7 @@ use measure::Ending;
 use report::{Run, Summary};
 use workload::{CommandSpec, Data, Load, Plan, PlanParts, quantity};
 
-use crate::rig::{Rig, With};
+use crate::test_bed::{LoadContext, TestBed};
 
 /// What a server was filled with.
 #[derive(Debug, Default)]
@@ -23,8 +23,8 @@ pub(crate) struct Filled(Mutex<State>);
 struct State {
     /// For each form of keys, what was written there last.
     written: HashMap<String, String>,
-    /// What has been told.
-    told: HashSet<String>,
+    /// Fills that were announced.
+    announced: HashSet<String>,
 }
 
 /// How a server is to be filled: which keys, and with what.
@@ -74,9 +74,9 @@ impl Filled {
         self.lock().written.insert(keys.clone(), all.clone()).as_ref() != Some(all)
     }
 
-    /// Whether it is yet to be told.
-    fn is_untold(&self, content: &Content) -> bool {
-        self.lock().told.insert(content.all.clone())
+    /// Whether it has not been announced yet; from now on it has.
+    fn is_unannounced(&self, content: &Content) -> bool {
+        self.lock().announced.insert(content.all.clone())
     }
 }
 
@@ -84,15 +84,15 @@ impl Filled {
 ///
 /// # Errors
 /// A key could not be written. Whoever interrupts it interrupts what comes after it too.
-pub(crate) fn fill(rig: &Rig<'_>, plan: &Plan) -> Result<()> {
+pub(crate) fn fill(bed: &TestBed<'_>, plan: &Plan) -> Result<()> {
     for parts in plan.filled_by().parts {
         let content = Content::of(&parts)?;
-        if !rig.filled.is_new(&content) {
+        if !bed.filled.is_new(&content) {
             continue;
         }
         let fill = parts.build()?;
-        let Some(run) = written(rig, &fill, "--fill")? else { return Ok(()) };
-        if rig.tells && rig.filled.is_untold(&content) {
+        let Some(run) = written(bed, &fill, "--fill")? else { return Ok(()) };
+        if bed.tells && bed.filled.is_unannounced(&content) {
             let measured = &run.measurement;
             let (mb, s) = (
                 measured.total.connections.bytes_out as f64 / 1e6,
@@ -113,17 +113,17 @@ pub(crate) fn fill(rig: &Rig<'_>, plan: &Plan) -> Result<()> {
 ///
 /// # Errors
 /// As [`fill`].
-pub(crate) fn prepare(rig: &Rig<'_>, plan: &Plan) -> Result<()> {
+pub(crate) fn prepare(bed: &TestBed<'_>, plan: &Plan) -> Result<()> {
     for parts in plan.prepared_by() {
-        written(rig, &parts.build()?, "storing the keys of the test")?;
+        written(bed, &parts.build()?, "storing the keys of the test")?;
     }
     Ok(())
 }
 
 /// Carries out a plan that writes; `None` if somebody interrupted it.
-fn written(rig: &Rig<'_>, plan: &Plan, what: &str) -> Result<Option<Run>> {
+fn written(bed: &TestBed<'_>, plan: &Plan, what: &str) -> Result<Option<Run>> {
     let mut live = Live::new(plan, 1, 1, Some(report::KEYSTORM));
-    let run = rig.run_without_probe(plan, With::default(), &mut live)?;
+    let run = bed.run_without_probe(plan, LoadContext::default(), &mut live)?;
     live.clear();
     match &run.measurement.ending {
         Ending::Failed(why) => bail!("{what}: {why}"),

@@ -37,8 +37,7 @@ impl Keep {
         })
     }
 
-    /// Keeps the result of test number `at`, in the place of what was there before. `last` says
-    /// that no test is left to do.
+    /// Saves the result of test number `at`, replacing an earlier one. `last`: no test is left to do.
     pub(crate) fn put(&mut self, at: usize, run: &Run, last: bool) -> Result<()> {
         if let Some((place, record)) = &mut self.json {
             record.put(at, run)?;

@@ -14,11 +14,11 @@ mod keep;
 mod markdown;
 mod probe;
 mod replicas;
-mod rig;
 mod sentinel;
 mod server;
 mod server_clock;
 mod signals;
+mod test_bed;
 mod tls;
 
 use std::process::ExitCode;
@@ -94,7 +94,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Says why there is no result, behind the word that clap begins its own refusals with.
+/// Prints why there is no result, behind the word that clap's own errors begin with.
 fn told(why: &str, code: u8) -> ExitCode {
     let prefix = if why.starts_with("error: ") || why.contains("Error") { "" } else { "error: " };
     match aside::say(format_args!("{prefix}{why}")) {
@@ -103,7 +103,7 @@ fn told(why: &str, code: u8) -> ExitCode {
     }
 }
 
-/// Says what another tool would say, with its exit code.
+/// Prints what the imitated tool would print, and exits with its code.
 fn tell(told: &ToolMessage) -> ExitCode {
     match (aside::put(&told.err), print::text(&told.out)) {
         (Ok(()), Ok(())) => ExitCode::from(told.code),

@@ -16,7 +16,7 @@ use report::Probe;
 use runner::{Barrier, Start};
 use workload::{OnError, Pace, Plan, PlanParts, Shard, Stop, Window, limits};
 
-use crate::rig::Rig;
+use crate::test_bed::TestBed;
 
 /// Enough for a rate at which each is mostly idle, and too few to be a load.
 const CONNECTIONS: u32 = 4;
@@ -45,9 +45,9 @@ fn plan_of(load: &Plan, rate_per_s: f64) -> Result<Plan> {
 /// Carries out `load` with a probe beside it, which begins when `load` has its barrier released.
 ///
 /// # Errors
-/// Those of the load. A probe that fails is told by its second value.
+/// Those of the load. If the probe failed, the second value says why.
 pub(crate) fn beside<T>(
-    rig: &Rig<'_>,
+    bed: &TestBed<'_>,
     plan: &Plan,
     rate_per_s: f64,
     load: impl FnOnce(&Arc<Barrier>) -> Result<T>,
@@ -62,10 +62,10 @@ pub(crate) fn beside<T>(
     thread::scope(|scope| {
         let (own, stop, held) = (&own, &stop, &barrier);
         let probing =
-            scope.spawn(move || rig.load(own, Start::Released(held), None, stop, &mut Nobody));
+            scope.spawn(move || bed.load(own, Start::Released(held), None, stop, &mut Nobody));
         while is_ready.recv_timeout(Duration::from_millis(20)) == Err(RecvTimeoutError::Timeout)
             && !probing.is_finished()
-            && !rig.interrupted().load(Ordering::Relaxed)
+            && !bed.interrupted().load(Ordering::Relaxed)
         {}
         let loaded = load(&barrier);
         stop.store(true, Ordering::Relaxed);

@@ -35,7 +35,7 @@ impl Sentinels {
     /// The address of the primary, by the first sentinel whose answer holds.
     ///
     /// # Errors
-    /// What each of them said, in words for a person.
+    /// The answer of each, in words for a person.
     pub(crate) fn primary(&self) -> Result<Address, String> {
         let mut reasons = Vec::new();
         for (host, port) in &self.hosts {

@@ -46,7 +46,7 @@ impl Server {
         connections: u32,
         questions: Questions,
     ) -> Result<Self> {
-        // Before anything is started, so that a wrong file is told at once.
+        // Before anything is started, so that a wrong file is reported at once.
         let tls = target
             .tls
             .as_ref()
@@ -93,7 +93,7 @@ impl Server {
             _ => None,
         };
         if let Some(topology) = &cluster {
-            // Of all that a node says only its settings are told.
+            // Reports show only the settings of a cluster's nodes, so nothing else is asked.
             let questions =
                 if questions == Questions::All { Questions::Settings } else { questions };
             look_at_nodes(topology, login(target, tls.as_ref()), questions, &mut probed.facts);
@@ -153,7 +153,7 @@ impl Server {
         }
     }
 
-    /// Ends it if it was started for the run, and says whether it was.
+    /// Stops it if it was started for the run; returns whether it was.
     pub(crate) fn stop(&mut self) -> bool {
         self.spawned.take().is_some()
     }
@@ -193,7 +193,7 @@ impl Server {
         self.resolver().and_then(|r| r.resolve()).unwrap_or_else(|| self.address.clone())
     }
 
-    /// What a server that was started for the run is, for the one line that says so.
+    /// How a server that was started for the run is named in the line that announces it.
     pub(crate) fn spawned(&self) -> Option<String> {
         self.spawned.as_ref()?;
         let known =
@@ -401,7 +401,7 @@ fn kind(protocol: ProtocolKind) -> SpawnKind {
     if protocol.is_memcache() { SpawnKind::Memcached } else { SpawnKind::Redis }
 }
 
-/// Notes what is to be said of the nodes.
+/// Adds notes about the nodes.
 fn look_at_nodes(
     topology: &Topology,
     login: Login<'_>,
@@ -503,7 +503,7 @@ fn spawn(
     let guard = std::env::current_exe().context("finding keystorm's own program")?;
     let listen = if unix { Listen::Unix } else { Listen::Loopback };
     let mut args = args.to_vec();
-    // A server takes 10,000 clients unless told otherwise; what the user says comes last and wins.
+    // The default limit is 10,000 clients. The user's arguments come last and win.
     let (option, default) = match kind {
         SpawnKind::Redis => ("--maxclients", CLIENTS_DEFAULT),
         // It counts file descriptors by their numbers, of which others are taken before.

@@ -5,7 +5,7 @@ use std::net::{IpAddr, ToSocketAddrs};
 use super::fault::{Fault, check_error};
 use super::options::Options;
 
-/// What a URI says.
+/// The parts of a URI that are used.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Uri {
     tls: bool,
@@ -16,7 +16,7 @@ struct Uri {
     db: Option<u32>,
 }
 
-/// Puts what a URI says in the place of other options, which is told; what it leaves out is as they say.
+/// Applies a URI, whose parts override other options. Returns a note for each option overridden.
 pub(super) fn apply_uri(options: &mut Options) -> Result<Vec<String>, Fault> {
     let Some(text) = &options.uri else { return Ok(Vec::new()) };
     let fault = |why| check_error(format!("Invalid URI format: {why}: {}", shown(text)));

@@ -64,7 +64,7 @@ pub(super) fn keys_as_text(text: &str) -> Option<String> {
     ))
 }
 
-/// The same command of a SCAN with the cursor that came in the place of its own, if it has one.
+/// A SCAN that continues: the cursor of the last reply replaces its own. `None` without a cursor.
 pub(super) fn with_cursor(command: &CommandSpec) -> Option<CommandSpec> {
     let at = match &*command.name() {
         "SCAN" => 1,

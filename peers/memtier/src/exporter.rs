@@ -79,7 +79,7 @@ impl Exporter {
         }
     }
 
-    /// Serves until what it returns is dropped; with what is said of it.
+    /// Serves until the returned server is dropped. The text announces the address.
     ///
     /// # Errors
     /// The port is taken, or the address is not of this machine.

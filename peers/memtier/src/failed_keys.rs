@@ -19,7 +19,10 @@ pub(super) struct FailedKeys {
 const HEADER: &str = "timestamp,command,key,status,retries\n";
 
 impl FailedKeys {
-    /// Opens a file that lines are put behind what it has. What is to be said, if it cannot be.
+    /// Opens a file for appending.
+    ///
+    /// # Errors
+    /// The line to print if it cannot be opened.
     pub(super) fn open(path: &str, built_in: bool) -> (Self, Option<String>) {
         let mut keys = Self { path: path.to_owned(), file: None, built_in, left_out: 0 };
         let opened = OpenOptions::new().append(true).create(true).open(path);
@@ -33,14 +36,14 @@ impl FailedKeys {
         (keys, said)
     }
 
-    /// Adds a line for each. What is to be said, if that fails.
+    /// Adds a line for each. Returns the message to print if that fails.
     pub(super) fn add(&mut self, failed: &FailedRequests) -> Option<String> {
         self.left_out += failed.left_out;
         let lines: String = failed.list.iter().map(|failed| self.line(failed)).collect();
         self.write(&lines)
     }
 
-    /// What is to be said of those that no line was written for.
+    /// The message about keys that no line was written for.
     pub(super) fn end(&self) -> Option<String> {
         let (path, left_out) = (report::escape(&self.path), self.left_out);
         (left_out > 0).then(|| {

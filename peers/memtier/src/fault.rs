@@ -1,4 +1,4 @@
-//! Why a command line is not carried out, and how that is told.
+//! Errors of the command line: text and exit code of each.
 
 use job::ToolMessage;
 
@@ -33,7 +33,7 @@ impl Fault {
         }
     }
 
-    /// What is said where, with which exit code.
+    /// The text, the stream it goes to, and the exit code.
     pub(super) fn told(self) -> ToolMessage {
         match self {
             Self::Usage(line) => ToolMessage { out: short_usage(), err: line + "\n", code: 2 },

@@ -259,7 +259,7 @@ const WATCHING: &[Known] = &[
 const HELP: &[Known] =
     &[flag("help", "this text"), short('v', flag("version", "the version whose ways are kept"))];
 
-/// Those of ours that have no `ks-` before them; `--ks-verdict` and others have.
+/// keystorm's options that need no `ks-` prefix here; `--ks-verdict` and others do.
 pub(super) const OURS: &[Known] = &[
     flag("print-plan", "print what would be run as JSON, and stop"),
     value("as", "keystorm", "print the keystorm command line that does the same, and stop"),

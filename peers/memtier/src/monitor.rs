@@ -22,7 +22,7 @@ pub(super) fn is_all(text: &str) -> bool {
     text.trim() == ALL
 }
 
-/// What a capture that nothing asks for is told with.
+/// The warning about a capture that no command uses.
 pub(super) fn unused(options: &Options) -> Option<String> {
     let unused = options.monitor_input.is_some() && options.commands.is_empty();
     unused.then(|| {

@@ -146,14 +146,14 @@ pub(super) struct Options {
     pub(super) statsd: Statsd,
     /// Where figures are served over HTTP.
     pub(super) prometheus: Prometheus,
-    /// Whether percentiles are told while a run goes on, and of how many of its last seconds.
+    /// Whether percentiles are printed during a run, and of how many of its last seconds.
     pub(super) realtime: bool,
     pub(super) latency_window: u32,
-    /// Whether commands of the user's own have hits and misses, and the share of misses, in per cent,
-    /// above which a command is told of.
+    /// Whether hits and misses of --command commands are counted, and the miss rate (%) above which a command is
+    /// reported.
     pub(super) miss_tracking: bool,
     pub(super) miss_threshold: Option<f64>,
-    /// Per cent of a CPU above which a thread is told of.
+    /// CPU usage (%) above which a thread is reported.
     pub(super) cpu_warn: Option<f64>,
     /// Whether each thread has a CPU of its own.
     pub(super) pin_threads: bool,

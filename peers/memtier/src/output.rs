@@ -40,7 +40,7 @@ pub(super) struct Reports {
     pub(super) configuration: Vec<Entry>,
     /// Whether a server that is not there yet is waited for.
     pub(super) waiting: Option<Waiting>,
-    /// What is said while runs go on.
+    /// Settings of the progress lines.
     pub(super) watched: Watched,
     /// The seconds of each run, in order, until its report takes them.
     pub(super) seconds: Arc<Mutex<Vec<OverTime>>>,
@@ -125,7 +125,7 @@ struct Written {
     client_prefix: Option<String>,
     configuration: Vec<Entry>,
     seconds: Arc<Mutex<Vec<OverTime>>>,
-    /// The file in the place of standard output, once it is open.
+    /// The file that replaces standard output, once it is open.
     out: Option<ReportFile>,
     /// Whether the files of each connection could be written so far.
     client_files: io::Result<()>,

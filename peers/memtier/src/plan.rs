@@ -31,8 +31,7 @@ const MANY: usize = 200;
 const SEED: u64 = 0x006d_656d_7469_6572;
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// The plan of these options on a base that says where and how it is sent; what is to be told is added
-/// to `notes`.
+/// The plan of these options. `base` has the target and how it is reached; warnings are added to `notes`.
 pub(super) fn parts(
     options: &Options,
     base: &PlanParts,
@@ -370,7 +369,7 @@ fn all_lines(options: &Options, capture: Capture) -> Result<Operations, Fault> {
     Ok((operations, Pick::Row, Some(recorded.rows)))
 }
 
-/// The places of the commands that were said to read.
+/// The positions of the commands that are declared to read.
 fn said_to_read(options: &Options) -> Vec<u32> {
     let own = options.commands.iter().filter(|given| !monitor::is_all(&given.text));
     (0..).zip(own).filter(|(_, given)| given.is_read).map(|(at, _)| at).collect()

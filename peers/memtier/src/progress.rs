@@ -26,27 +26,27 @@ use crate::layout::{
 
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// What is watched of runs, and said of them.
+/// What the monitor of a run watches and prints.
 #[derive(Clone)]
 pub(super) struct Watched {
     pub(super) style: Style,
     pub(super) statsd: Statsd,
-    /// Per cent of a CPU above which a thread is told of.
+    /// CPU usage (%) above which a thread is reported.
     pub(super) cpu_warn: Option<f64>,
     /// Seconds in which the first reply must have come.
     pub(super) stage_timeout: Option<u32>,
-    /// Seconds of the window whose percentiles are told while a run goes on, if they are.
+    /// Length in seconds of the sliding window of percentiles; `None` without --realtime output.
     pub(super) realtime: Option<u32>,
-    /// Per cent of misses above which a command is told of.
+    /// Miss rate (%) above which a command is reported.
     pub(super) miss_threshold: Option<f64>,
     /// Whether requests that fail are sent again.
     pub(super) retries: bool,
     /// Where those are listed that fail for good.
     pub(super) failed_keys: Option<String>,
     pub(super) exporter: Option<Arc<Exporter>>,
-    /// Whether more is said than is usually asked for.
+    /// Whether --debug was given.
     pub(super) debug: bool,
-    /// What is said of too many threads.
+    /// The warning about more threads than CPUs.
     pub(super) oversubscribed: Option<String>,
 }
 
@@ -72,7 +72,7 @@ pub(super) struct Progress<'p> {
     last: Sum,
     /// and the rates and mean latency that stood in it.
     shown: [f64; 3],
-    /// Nobody reads what is said.
+    /// Standard error is closed.
     unread: bool,
     statsd: Option<Client>,
     failed_keys: Option<FailedKeys>,
@@ -260,7 +260,7 @@ impl<'p> Progress<'p> {
         self.block = 0;
     }
 
-    /// Lines, in the place of the last ones on a terminal.
+    /// Prints lines; on a terminal they overwrite the last ones.
     fn say_block(&mut self, lines: &[String]) {
         let text = match io::stderr().is_terminal() {
             true => {

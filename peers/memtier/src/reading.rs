@@ -89,7 +89,7 @@ impl Reading {
         Ok(())
     }
 
-    /// What has no effect is told.
+    /// Warnings about options that have no effect.
     pub(super) fn notes(&self, options: &Options) -> Vec<String> {
         let from_replicas = self.preference != PRIMARY;
         let unread = [
@@ -132,13 +132,13 @@ impl Reading {
         words.flatten().collect()
     }
 
-    /// What was said of reads without a replica, or what holds where nothing was.
+    /// The choice for reads without a replica, or the default.
     pub(super) fn fallback(&self) -> &'static str {
         self.fallback.unwrap_or(FALLBACKS[0])
     }
 }
 
-/// 0 stands for nothing said.
+/// 0 means not given.
 fn some(number: u32) -> Option<u32> {
     Some(number).filter(|number| *number > 0)
 }

@@ -15,7 +15,7 @@ const NS_PER_MS: u64 = 1_000_000;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Retrying {
     pub(super) on_error: bool,
-    /// Without end where nothing is said.
+    /// Unlimited by default.
     max_retries: Option<u32>,
     backoff_ms: u32,
     /// 0 for always the same.

@@ -18,7 +18,7 @@ pub(super) struct Statsd {
     pub(super) port: u16,
     pub(super) prefix: String,
     pub(super) label: String,
-    /// The port of a Graphite server on the same host that is told when a run begins and ends.
+    /// Port of a Graphite server on the same host that gets an event when a run begins and ends.
     pub(super) events: Option<u16>,
 }
 
@@ -29,7 +29,7 @@ impl Default for Statsd {
     }
 }
 
-/// Sends datagrams. What does not arrive is missed by nobody, so no fault is told.
+/// Sends datagrams. Losing one is harmless, so errors are ignored.
 pub(super) struct Client {
     socket: UdpSocket,
     prefix: String,
@@ -112,7 +112,7 @@ impl Client {
         let _ = sent.and_then(|()| stream.read(&mut [0; 64]));
     }
 
-    /// Sends what a line of progress says, and percentiles of all replies so far.
+    /// Sends the figures of a progress line, and percentiles of all replies so far.
     pub(super) fn send(&self, line: &Progress, total: &Tally, percentiles: &[f64]) {
         let connections = u64::from(line.threads) * u64::from(line.clients);
         let whole = |number: f64| (number as u64).to_string();

@@ -1,4 +1,4 @@
-//! What threads use of their CPUs, second by second and on average, and who is told of it.
+//! CPU usage of the threads, per second and on average, and warnings about threads that use too much.
 
 use engine::thread_cpu;
 use measure::WorkerUse;
@@ -8,10 +8,10 @@ use crate::layout::CpuSecond;
 
 /// Watches the threads of one run.
 pub(super) struct Threads {
-    /// Per cent of a CPU above which a thread is told of.
+    /// CPU usage (%) above which a thread is reported.
     threshold: Option<f64>,
-    /// Whether a thread has been told of.
-    told: Vec<bool>,
+    /// Threads that were reported already.
+    reported: Vec<bool>,
     /// CPU time of each so far, and of the one that adds up, when the last second ended.
     used_ns: Vec<u64>,
     main_ns: u64,
@@ -25,7 +25,7 @@ impl Threads {
         let threads = usize::from(threads);
         Self {
             threshold,
-            told: vec![false; threads],
+            reported: vec![false; threads],
             used_ns: vec![0; threads],
             main_ns: own_ns(),
             at_ns: 0,
@@ -33,7 +33,7 @@ impl Threads {
         }
     }
 
-    /// Ends a second; what is said of it.
+    /// Ends a second; returns its warnings.
     pub(super) fn second(&mut self, gauges: &[Gauges], elapsed_ns: u64) -> Vec<String> {
         let span_ns = elapsed_ns.saturating_sub(self.at_ns).max(1) as f64;
         let percent = |now: u64, before: u64| 100.0 * now.saturating_sub(before) as f64 / span_ns;
@@ -47,7 +47,7 @@ impl Threads {
         let mut said = Vec::new();
         for (thread, used) in threads.iter().enumerate() {
             let above = self.threshold.is_some_and(|threshold| *used > threshold);
-            if above && !std::mem::replace(&mut self.told[thread], true) {
+            if above && !std::mem::replace(&mut self.reported[thread], true) {
                 said.push(format!(
                     "\nwarning: high CPU on thread {thread}: {used:.1}% of a core; the client may be \
                      what limits the run\n"
@@ -64,14 +64,14 @@ impl Threads {
     pub(super) fn taken(&mut self, workers: &[WorkerUse], elapsed_ns: u64) -> Vec<CpuSecond> {
         let of = |worker: &WorkerUse| Gauges { cpu_ns: worker.cpu_ns, ..Gauges::default() };
         if elapsed_ns > self.at_ns {
-            // Who has been busy for a part of a second is not told of.
-            self.told.fill(true);
+            // A partial second is too short to report a thread by.
+            self.reported.fill(true);
             self.second(&workers.iter().map(of).collect::<Vec<_>>(), elapsed_ns);
         }
         std::mem::take(&mut self.seconds)
     }
 
-    /// What is said of a run that has ended.
+    /// The warnings about a run that has ended.
     pub(super) fn averages(&self, workers: &[WorkerUse]) -> Vec<String> {
         let above = |(thread, used): (usize, &WorkerUse)| {
             let percent = 100.0 * used.busy();

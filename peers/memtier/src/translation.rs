@@ -36,7 +36,7 @@ const PERSONA: Persona = Persona {
 
 /// Ours that is no option of keystorm's own command line.
 const VERDICT: &str = "--verdict";
-/// A layout of ours in the place of its tables.
+/// One of keystorm's layouts instead of memtier's tables.
 const FORMAT: &str = "--format";
 
 /// What it has words of its own for, or what would change what is sent.
@@ -210,7 +210,7 @@ fn reports(options: &Options) -> Reports {
         (Some(Requests::AllKeys), Some(each)) => format!("setting requests to {each}\n"),
         _ => String::new(),
     };
-    // Its own GETs are told of where that is asked for.
+    // Misses of generated GETs are reported only with --miss-tracking.
     let tracked = options.miss_tracking && !options.commands.is_empty();
     let seconds = options.test_time.unwrap_or_default();
     let exporter = || Arc::new(Exporter::new(&options.prometheus, options.run_count, seconds));
@@ -240,10 +240,10 @@ fn reports(options: &Options) -> Reports {
     }
 }
 
-/// Per cent of misses above which a command is told of, where nothing else is said.
+/// Default miss rate (%) above which a command is reported.
 const MISS_THRESHOLD: f64 = 1.0;
 
-/// What is said where threads have to share CPUs.
+/// The warning about threads that share CPUs.
 fn oversubscribed(threads: u32) -> Option<String> {
     let allowed = affinity::allowed().len();
     (allowed > 0 && threads as usize > allowed).then(|| {

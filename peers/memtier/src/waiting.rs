@@ -11,7 +11,7 @@ const LONGEST: Duration = Duration::from_secs(60);
 /// How often, how long and until when it is tried.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Waiting {
-    /// Without end where nothing is said.
+    /// Unlimited by default.
     attempts: Option<u32>,
     /// How many times as long each wait is as the one before; the same for none.
     factor: Option<f64>,
@@ -31,7 +31,7 @@ impl Waiting {
         })
     }
 
-    /// The wait after so many tries that failed before, and what is said of it.
+    /// The wait after so many failed attempts, and its log line.
     pub(super) fn after(&self, tried: u32) -> Result<(Duration, String), String> {
         let given_up = |attempts: u32| {
             format!("Maximum reconnection attempts ({attempts}) exceeded for Connection error.\n")

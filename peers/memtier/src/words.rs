@@ -14,15 +14,15 @@ pub(super) struct Given {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Words {
     pub(super) given: Vec<Given>,
-    /// Options of ours, as words of our own command line.
+    /// keystorm's own options, as words of its command line.
     pub(super) ours: Vec<String>,
 }
 
 /// The prefix of our options: they are those of keystorm behind it.
 const PREFIX: &str = "ks-";
 
-/// Reads words. Those that are no option are passed over, as there. `takes_value` says what an option
-/// of ours takes.
+/// Reads words. Words that are no option are skipped, as in memtier_benchmark. `takes_value` tells whether one of
+/// keystorm's options takes a value.
 ///
 /// # Errors
 /// The line of getopt.

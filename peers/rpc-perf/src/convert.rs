@@ -12,7 +12,7 @@ use super::versions::Version;
 
 /// Keys of a key space that has no count.
 const KEYS_MOST: u64 = 1_000_000;
-/// What is assumed where a file says nothing.
+/// Defaults for keys that a file lacks.
 const INTERVAL_S: u64 = 60;
 const WINDOWS: u64 = 5;
 const TIMEOUT_MS: u64 = 1000;

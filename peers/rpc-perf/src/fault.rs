@@ -12,7 +12,7 @@ pub(super) enum Fault {
 }
 
 impl Fault {
-    /// What is said, and with which exit code.
+    /// The message, and the exit code.
     pub(super) fn told(self) -> ToolMessage {
         let (line, code) = match self {
             Self::File(line) => (line, 1),

@@ -24,7 +24,7 @@ use crate::layout::{Figures, Role, Roles, Snapshot as Shown, Window, stamped};
 
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// What is told where.
+/// The reports of a run, and where each goes.
 pub(super) struct Reports {
     protocol: &'static str,
     interval_s: u64,
@@ -218,7 +218,7 @@ impl Observer for Windows<'_> {
         if snapshot.warming_up {
             return;
         }
-        // Intervals in which nothing was asked or answered may not have been told of.
+        // Idle intervals may have been skipped: catch up first.
         self.tell_until(snapshot.elapsed_ns.saturating_sub(snapshot.span_ns));
         let figures = Figures::of(&self.roles, snapshot.tally);
         self.window.merge(&figures);
@@ -244,7 +244,7 @@ impl RunMonitor for Windows<'_> {
             (None, None) => Throttle::Unlimited,
         };
         let admin = Admin::start(&self.address, throttle)?;
-        // Whoever asks before the first figures come is told the rate that it begins with.
+        // Requests before the first figures see the initial rate.
         self.shown.rate = self.rate_at(0);
         admin.show(&self.shown);
         self.admin = Some(admin);

@@ -1,4 +1,4 @@
-//! What a file says of its workload, as a plan.
+//! The workload of a configuration file as a plan.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};

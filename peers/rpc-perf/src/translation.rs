@@ -1,4 +1,4 @@
-//! From a file to a job: the words of keystorm that say whom to ask and how, the plan, and what is told.
+//! From a configuration file to a job: keystorm's words for the target, the plan, and the reports.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

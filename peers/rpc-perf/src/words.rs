@@ -21,7 +21,7 @@ pub(super) struct Words {
     pub(super) own: Vec<String>,
 }
 
-/// Options of keystorm's that say what a file says.
+/// keystorm's options that a configuration file sets itself.
 const OF_A_FILE: [&str; 29] = [
     "workload",
     "phase",
@@ -55,7 +55,7 @@ const OF_A_FILE: [&str; 29] = [
 ];
 
 impl Words {
-    /// Whether a server is started for the run, in the place of those of the file.
+    /// Whether a private server is started instead of using those of the file.
     pub(super) fn spawns(&self) -> bool {
         self.own.iter().any(|word| word.starts_with("--spawn"))
     }

@@ -1,8 +1,8 @@
 //! The command line of YCSB: `bin/ycsb load|run redis|memcached …`.
 //!
 //! [`arguments`] reads the words, [`properties`] the files, [`workload`] what CoreWorkload's properties
-//! mean, [`binding`] the commands of each database, [`plans`] makes a plan of all that, [`results`]
-//! says what is told of it, [`status`] tells it while it runs, and [`raw`] tells of each operation.
+//! mean, [`binding`] the commands of each database; [`plans`] makes a plan of all that. [`results`] chooses the
+//! reports, [`status`] prints lines during a run, and [`raw`] writes each operation.
 
 mod advice;
 mod arguments;

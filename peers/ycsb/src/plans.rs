@@ -24,7 +24,7 @@ struct Amount {
     operations: u64,
     seconds: u64,
     threads: u32,
-    /// What YCSB says where it lowers the number of threads.
+    /// YCSB's message when it lowers the number of threads.
     warning: Option<String>,
 }
 
@@ -192,7 +192,7 @@ fn memcached_hosts(properties: &Properties) -> Result<String, String> {
     Ok(servers?.join(","))
 }
 
-/// What is sent, in the place of what the words said.
+/// Completes the base plan with YCSB's operations, keys and values.
 fn complete(
     mut parts: PlanParts,
     arguments: &Arguments,

@@ -1,4 +1,4 @@
-//! What is told of a run: YCSB's report, where it goes, and what is said beside it.
+//! The outputs of a run: YCSB's report, where it goes, and the messages beside it.
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -18,7 +18,7 @@ use super::status::Status;
 use super::{PERSONA, advice};
 use crate::layout::{ByStatus, Exporter, Interval, Kind, Percentile, Series, Ycsb, YcsbOptions};
 
-/// What is told of a run in YCSB's words.
+/// The outputs that a command line asks for.
 #[derive(Debug, Clone)]
 pub(super) struct Reports {
     /// The report.
@@ -27,9 +27,9 @@ pub(super) struct Reports {
     pub(super) status: Option<StatusLines>,
     /// What the names of logs of histograms begin with, if any are kept.
     pub(super) logs: Option<String>,
-    /// Averages over time, where they are told.
+    /// Averages over time, for reports that show them.
     pub(super) series: Option<OverTime>,
-    /// Where each operation is told, where that is done.
+    /// Where each operation is written, for raw reports.
     pub(super) raw: Option<RawOutput>,
 }
 

@@ -93,7 +93,7 @@ impl<'p> Status<'p> {
         let _ = aside::say(line);
     }
 
-    /// Adds an interval to what is told over time.
+    /// Adds an interval to the averages over time.
     fn note(&self, tally: &Tally, connections: u64, from_ns: u64) {
         let Some(OverTime { seen, .. }) = &self.output.series else { return };
         let YcsbOptions { interval, by_status, .. } = &self.output.options;

@@ -16,7 +16,7 @@ use super::{
 const TESTS_DEFAULT: &str = "set,get,mget10,mget100";
 /// Most keys of one get.
 const KEYS_MAX: usize = 1000;
-/// The keys, and the bytes of a value, where nobody says.
+/// The default number of keys, and the default size of a value in bytes.
 const KEYS_DEFAULT: &str = "100000";
 const BYTES_DEFAULT: u32 = 100;
 const KEY: &str = "key:__rand_int__";

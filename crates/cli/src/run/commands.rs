@@ -281,7 +281,7 @@ impl<'o> Reading<'o> {
     }
 }
 
-/// Refuses a lifetime that stands nowhere, which memcached would not be told.
+/// Refuses a lifetime that no command has a place for: memcached would never receive it.
 fn lifetime_said(options: &Options, sequence: &[CommandSpec]) -> Result<(), String> {
     let Some(lifetime) = options.data.ttl else { return Ok(()) };
     let of_fill = options.data.fill_with.as_ref();

@@ -1,5 +1,5 @@
-//! What was typed and changes nothing, or something else than it seems to: told in a line each, by
-//! keystorm's own name only.
+//! Warnings about options that change nothing, or something other than they seem to. Only keystorm under its own name
+//! prints them.
 
 use report::Persona;
 use workload::{CommandSpec, PlanParts};

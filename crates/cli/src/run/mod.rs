@@ -233,8 +233,7 @@ impl Options {
         &mut self.server
     }
 
-    /// A command in the place of tests, over so many keys with values of so many bytes where the
-    /// command line does not say.
+    /// Sends a command instead of tests. `keys` and `bytes` apply where the command line has no -r or -d.
     pub(super) fn send(&mut self, words: Vec<OsString>, keys: &str, bytes: u32) {
         (self.command, self.data.tests) = (words, None);
         self.data.keyspace.get_or_insert_with(|| keys.to_owned());

@@ -68,7 +68,7 @@ pub(super) fn values(
     };
     let content = content.unwrap_or(match drawn {
         Some(_) if !persona.is_peer() => Content::Random,
-        // Those of the peers are the same for every key, so one could not be told from another.
+        // The classic content is the same for every key, so a wrong value would go unnoticed.
         None if verified => Content::Random,
         // By the name of a peer, and where values are those of the peers, so are their bytes.
         _ => Content::Classic,

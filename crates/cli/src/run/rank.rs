@@ -1,4 +1,4 @@
-//! `--shard`: which share of a plan this process carries out, as it was typed or as its launcher says.
+//! `--shard`: which shard of a plan this process carries out, as typed or from the launcher's environment.
 
 use workload::Shard;
 

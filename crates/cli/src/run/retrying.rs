@@ -5,7 +5,7 @@ use workload::{Backoff, Retry};
 
 use super::values::count_in;
 
-/// Where nothing is said.
+/// The default.
 const WAIT: Backoff = Backoff { first_ns: 10_000_000, factor: 2.0, longest_ns: 1_000_000_000 };
 
 /// The options of retries.

@@ -12,7 +12,7 @@ use percent_encoding::percent_decode_str;
 use url::{Host, Url};
 use workload::Endpoint;
 
-/// What a URI says.
+/// The parts of a URI that are used.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Parsed {
     pub(super) endpoint: Endpoint,

@@ -7,7 +7,7 @@ use workload::{KeyDist, KeySpace, Plan};
 
 use super::{Command, Load, Operation, Placed, Space, Step, Workload};
 
-/// The file of a plan; what else it says stands on the command line beside it.
+/// The workload file of a plan. Settings that files do not have stay on the command line.
 pub(crate) fn of_plan(plan: &Plan) -> Workload {
     let mut spaces: Vec<(Space, KeySpace)> = Vec::new();
     let mut names = BTreeSet::new();

@@ -188,7 +188,7 @@ impl Settings {
         self.0.iter().find(|set| set.setting.key == key)
     }
 
-    /// Takes one in, in the place of what it contradicts.
+    /// Adds one, and removes those that it contradicts.
     pub(crate) fn put(&mut self, set: Set) {
         self.remove_for(set.setting.key);
         self.0.push(set);
@@ -204,7 +204,7 @@ impl Settings {
         keys.iter().for_each(|key| self.remove(key));
     }
 
-    /// Takes out what does not hold any more where this is said.
+    /// Removes this one and the one that it contradicts.
     pub(crate) fn remove_for(&mut self, key: &str) {
         self.remove(key);
         if let Some(other) = other(key) {
@@ -212,14 +212,14 @@ impl Settings {
         }
     }
 
-    /// The same with what others say in the place of what they contradict.
+    /// These settings, overridden by others.
     pub(crate) fn overlaid(mut self, others: &Self) -> Self {
         others.iter().cloned().for_each(|set| self.put(set));
         self
     }
 }
 
-/// The setting that says the same thing in another way.
+/// The setting that excludes this one, if there is one.
 pub(crate) fn other(key: &str) -> Option<&'static str> {
     let pair = EXCLUSIVE.iter().find(|pair| pair.contains(&key))?;
     pair.iter().find(|one| **one != key).copied()

@@ -20,10 +20,10 @@ use report::{Growth, Record, Run};
 use runner::{Barrier, INTERVAL_NS, Observer, Snapshot};
 use workload::{Plan, Target};
 
-use crate::rig::Rig;
 use crate::signals;
+use crate::test_bed::TestBed;
 
-/// How often it says that it is alive, and what it saw.
+/// How often it reports to the coordinator that it is alive, and what it measured.
 const EVERY_NS: u64 = 1_000_000_000;
 /// How often it is looked whether a signal has come while there is nothing to do.
 const LOOK: Duration = Duration::from_millis(100);
@@ -143,7 +143,7 @@ fn carry_out_all(
     interrupted: &AtomicBool,
     signal: &AtomicUsize,
 ) {
-    let mut rig: Option<(Target, Rig<'_>)> = None;
+    let mut bed: Option<(Target, TestBed<'_>)> = None;
     let stopped = || match signal.load(Ordering::Relaxed) {
         0 => false,
         number => {
@@ -158,7 +158,7 @@ fn carry_out_all(
             Err(RecvTimeoutError::Timeout) => continue,
             Err(RecvTimeoutError::Disconnected) => return,
         };
-        let said = match carry_out(&share, &mut rig, out, interrupted) {
+        let said = match carry_out(&share, &mut bed, out, interrupted) {
             Ok(record) => FromClient::Run(Box::new(record)),
             Err(error) => FromClient::Failed(report::escape(format!("{error:#}"))),
         };
@@ -173,20 +173,22 @@ fn carry_out_all(
 
 fn carry_out<'r>(
     Share { plan, barrier }: &Share,
-    rig: &mut Option<(Target, Rig<'r>)>,
+    bed: &mut Option<(Target, TestBed<'r>)>,
     out: &Out,
     interrupted: &'r AtomicBool,
 ) -> Result<Record> {
     // Many plans of an experiment are against one server, which is looked at once.
-    let known = rig.take().filter(|(target, _)| *target == plan.target);
+    let known = bed.take().filter(|(target, _)| *target == plan.target);
     let known = match known {
-        Some((_, rig)) => {
-            rig.allow_connections(plan.own_connections())?;
-            rig
+        Some((_, bed)) => {
+            bed.allow_connections(plan.own_connections())?;
+            bed
         }
-        None => Rig::reach(&plan.target, plan.protocol, plan.own_connections(), None, interrupted)?,
+        None => {
+            TestBed::reach(&plan.target, plan.protocol, plan.own_connections(), None, interrupted)?
+        }
     };
-    let (_, known) = rig.insert((plan.target.clone(), known));
+    let (_, known) = bed.insert((plan.target.clone(), known));
     let mut ticks = Ticks { plan, out, number: 0, open: None };
     let run: Run = known.run_share(plan, barrier, &mut ticks)?;
     let mut record = Record::new(false);
@@ -205,7 +207,7 @@ struct Ticks<'t> {
     open: Option<Second>,
 }
 
-/// What was seen since it was told last.
+/// What was measured since the last report to the coordinator.
 struct Second {
     tally: Tally,
     points: Vec<Point>,

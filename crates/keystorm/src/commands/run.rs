@@ -19,9 +19,9 @@ use report::{Gathering, Persona, Repeat, Run, Summary};
 use workload::{ClusterOptions, Plan, ReadFrom, WithoutReplica};
 
 use crate::keep::Keep;
-use crate::rig::Rig;
 use crate::server::Server;
 use crate::signals;
+use crate::test_bed::TestBed;
 
 /// Prints text that was asked for.
 pub(crate) fn say(text: &str) -> Result<End> {
@@ -75,35 +75,35 @@ fn carry_out(job: &Job) -> Result<End> {
     let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
     // Phases of a workload may differ in this.
     let widest = job.plans.iter().max_by_key(|plan| plan.own_connections()).unwrap_or(first);
-    let mut rig = reach(job, first, widest.own_connections(), &interrupted)?;
-    rig.sample = job.output.sample;
+    let mut bed = reach(job, first, widest.own_connections(), &interrupted)?;
+    bed.sample = job.output.sample;
     // By a peer's name nothing is asked that the peer does not ask.
-    rig.journal = !job.output.options.persona.is_peer();
-    rig.tells = !job.output.options.persona.is_peer();
-    (rig.server_clock, rig.probe) = (job.server_clock, job.probe);
-    tell_about(&rig.server, widest, &asides.remarks, persona)?;
-    introduce_cluster(job, &rig.server, &asides.remarks)?;
-    if job.repeats > 1 && !rig.server.is_own() {
+    bed.journal = !job.output.options.persona.is_peer();
+    bed.tells = !job.output.options.persona.is_peer();
+    (bed.server_clock, bed.probe) = (job.server_clock, job.probe);
+    tell_about(&bed.server, widest, &asides.remarks, persona)?;
+    introduce_cluster(job, &bed.server, &asides.remarks)?;
+    if job.repeats > 1 && !bed.server.is_own() {
         asides.remarks.say(OF_ONE_START)?;
     }
     match job.action {
-        Action::Idle => idle(first, &rig),
-        Action::Run { repeat } => run_all(job, &mut rig, repeat, keep, metrics.as_ref(), &asides),
+        Action::Idle => idle(first, &bed),
+        Action::Run { repeat } => run_all(job, &mut bed, repeat, keep, metrics.as_ref(), &asides),
     }
 }
 
-/// Finds or starts the server, and waits for it where the front end says so.
+/// Finds or starts the server, and waits for it where the job asks for that.
 fn reach<'r>(
     job: &Job,
     first: &Plan,
     connections: u32,
     interrupted: &'r AtomicBool,
-) -> Result<Rig<'r>> {
+) -> Result<TestBed<'r>> {
     let mut tried = 0;
     loop {
         let several = job.several.as_ref();
         let questions = job.questions();
-        let reached = Rig::reach_asking(
+        let reached = TestBed::reach_asking(
             questions,
             &first.target,
             first.protocol,
@@ -144,7 +144,7 @@ fn not_connected(error: &anyhow::Error) -> Option<String> {
 pub(crate) const OF_ONE_START: &str = "note: --repeat: all repeats use one start of the server, \
     so intervals do not cover how starts differ (with --spawn they do)";
 
-/// Says what a person should know before the figures come.
+/// Prints the notes that belong before the figures.
 pub(crate) fn tell_about(
     server: &Server,
     plan: &Plan,
@@ -209,14 +209,14 @@ fn introduce_cluster(job: &Job, server: &Server, remarks: &Aside) -> Result<()> 
 
 fn run_all(
     job: &Job,
-    rig: &mut Rig<'_>,
+    bed: &mut TestBed<'_>,
     repeat: bool,
     mut keep: Keep,
     metrics: Option<&Metrics>,
     asides: &Asides,
 ) -> Result<End> {
     let mut printer = Printer::begin(&job.output, asides)?;
-    let ended = run_rounds(job, rig, repeat, &mut printer, &mut keep, metrics);
+    let ended = run_rounds(job, bed, repeat, &mut printer, &mut keep, metrics);
     // Also after an error: what was measured before it is not lost.
     let closed = printer.close();
     let end = ended?;
@@ -236,7 +236,7 @@ fn order(plans: &[Plan], times: u32, rounds: bool) -> Vec<(&Plan, u32)> {
 
 fn run_rounds(
     job: &Job,
-    rig: &mut Rig<'_>,
+    bed: &mut TestBed<'_>,
     repeat: bool,
     printer: &mut Printer<'_>,
     keep: &mut Keep,
@@ -245,18 +245,18 @@ fn run_rounds(
     let (mut failed, mut targets) = (false, Targets::default());
     loop {
         let times = job.repeats;
-        let mut all = order(&job.plans, times, rig.server.is_own());
+        let mut all = order(&job.plans, times, bed.server.is_own());
         // It is of the server that was there in the end.
         all.extend(job.last.as_ref().map(|plan| (plan, times)));
         let count = all.len();
         let mut round = 1;
         for (at, (plan, number)) in all.into_iter().enumerate() {
-            if rig.server.is_own() && number != round {
-                rig.restart(&plan.target)?;
+            if bed.server.is_own() && number != round {
+                bed.restart(&plan.target)?;
             }
             round = number;
             let mut beside: Box<dyn RunMonitor> = match &job.output.reports {
-                Some(reports) => reports.companion(plan, number, rig.interrupted()),
+                Some(reports) => reports.companion(plan, number, bed.interrupted()),
                 None => {
                     let line = Live::new(plan, at as u32 + 1, count as u32, job.output.live);
                     Box::new(line.with_rows(job.output.progress))
@@ -264,9 +264,9 @@ fn run_rounds(
             };
             let mut watch = metrics.map(|metrics| metrics.watch(plan));
             beside.begin()?;
-            rig.rate = beside.rate();
+            bed.rate = beside.rate();
             let mut shown = Both(&mut beside, watch.as_mut());
-            let mut run = rig.run(plan, job.start_at, &mut shown)?;
+            let mut run = bed.run(plan, job.start_at, &mut shown)?;
             run.repeat = (times > 1).then_some(Repeat { number, of: times });
             run.slo = job.slo.clone();
             failed |= !beside.end(&run)?;
@@ -335,8 +335,8 @@ impl Targets {
 }
 
 /// Holds idle connections until Ctrl-C.
-fn idle(plan: &Plan, rig: &Rig<'_>) -> Result<End> {
-    let (server, interrupted) = (&rig.server, rig.interrupted());
+fn idle(plan: &Plan, bed: &TestBed<'_>) -> Result<End> {
+    let (server, interrupted) = (&bed.server, bed.interrupted());
     let count = plan.own_connections();
     let hello = "idle connections and waiting forever (Ctrl+C when done)";
     say(&format!("Creating {count} {hello}\n"))?;

@@ -13,8 +13,8 @@ use crate::commands::run::{say, tell_about};
 use crate::experiment::files::Files;
 use crate::experiment::progress::{Progress, planned_s};
 use crate::experiment::terminal::Terminal;
-use crate::rig::Rig;
 use crate::signals;
+use crate::test_bed::TestBed;
 
 /// Trials that a search takes, as a guess for the time left.
 const TRIALS_EXPECTED: u32 = 22;
@@ -32,7 +32,7 @@ pub(crate) fn search(job: &SearchJob) -> Result<End> {
     let files =
         Files::open(job.output.json.as_deref().map(|path| ("--json", path)), &job.output.pages)?;
     let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
-    let mut rig = Rig::reach_asking(
+    let mut bed = TestBed::reach_asking(
         host::Questions::All,
         &plan.target,
         plan.protocol,
@@ -40,11 +40,11 @@ pub(crate) fn search(job: &SearchJob) -> Result<End> {
         probe.several.as_ref(),
         &interrupted,
     )?;
-    rig.sample = probe.output.sample;
-    tell_about(&rig.server, plan, &Aside::Stderr, report::KEYSTORM)?;
+    bed.sample = probe.output.sample;
+    tell_about(&bed.server, plan, &Aside::Stderr, report::KEYSTORM)?;
     let hunt = Hunt::new(plan.name.clone(), job.slo.clone(), job.settings.clone());
     let progress = Progress::new();
-    let mut hunting = Hunting { job, rig: &rig, hunt, files, progress, expected: TRIALS_EXPECTED };
+    let mut hunting = Hunting { job, bed: &bed, hunt, files, progress, expected: TRIALS_EXPECTED };
     let ended = hunting.all();
     hunting.progress.clear();
     let end = match ended {
@@ -86,7 +86,7 @@ fn said(UsageError(text): UsageError) -> Error {
 /// A search as it goes.
 struct Hunting<'j> {
     job: &'j SearchJob,
-    rig: &'j Rig<'j>,
+    bed: &'j TestBed<'j>,
     hunt: Hunt,
     files: Files,
     progress: Progress,
@@ -160,7 +160,7 @@ impl Hunting<'_> {
         let this_s = planned_s(plan);
         self.expected = self.expected.saturating_sub(1).max(1);
         self.progress.begin(what.to_owned(), this_s, this_s * f64::from(self.expected));
-        let run = self.rig.run(plan, None, &mut self.progress)?;
+        let run = self.bed.run(plan, None, &mut self.progress)?;
         self.progress.end();
         match &run.measurement.ending {
             Ending::Interrupted => return Err(Stop::Interrupted),
@@ -171,7 +171,7 @@ impl Hunting<'_> {
             }
             Ending::Complete => {}
         }
-        self.rig.filled.forget_used(&run);
+        self.bed.filled.forget_used(&run);
         let answer = self.hunt.add(phase, &run)?;
         let hunt = &self.hunt;
         self.files.keep(|| hunt.to_json())?;

@@ -14,8 +14,8 @@ use crate::commands::run::{OF_ONE_START, say, tell_about};
 use crate::experiment::files::Files;
 use crate::experiment::progress::{Progress, planned_s};
 use crate::experiment::terminal::Terminal;
-use crate::rig::Rig;
 use crate::signals;
+use crate::test_bed::TestBed;
 
 /// A grid is given up when so many runs in a row fail: the server is gone.
 const FAILURES_MAX: u32 = 3;
@@ -35,7 +35,7 @@ pub(crate) fn sweep(job: &SweepJob) -> Result<End> {
     let mut files =
         Files::open(job.output.json.as_deref().map(|path| ("--json", path)), &job.output.pages)?;
     let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
-    let mut rig = Rig::reach_asking(
+    let mut bed = TestBed::reach_asking(
         host::Questions::All,
         &widest.target,
         widest.protocol,
@@ -43,14 +43,14 @@ pub(crate) fn sweep(job: &SweepJob) -> Result<End> {
         job.points.first().and_then(|(_, job)| job.several.as_ref()),
         &interrupted,
     )?;
-    rig.sample = job.points.iter().any(|(_, job)| job.output.sample);
-    tell_about(&rig.server, widest, &Aside::Stderr, report::KEYSTORM)?;
-    if job.repeat > 1 && !rig.server.is_own() {
+    bed.sample = job.points.iter().any(|(_, job)| job.output.sample);
+    tell_about(&bed.server, widest, &Aside::Stderr, report::KEYSTORM)?;
+    if job.repeat > 1 && !bed.server.is_own() {
         aside::say(OF_ONE_START)?;
     }
     let mut sweep = Sweep::new(job.axes.clone());
     sweep.slo = job.points.first().and_then(|(_, job)| job.slo.clone());
-    let ended = measure(job, &widest.target, &mut rig, &mut sweep, &mut files);
+    let ended = measure(job, &widest.target, &mut bed, &mut sweep, &mut files);
     if matches!(ended, Ok(End::Complete)) {
         sweep.set_complete();
     }
@@ -70,12 +70,12 @@ const RECOVERY: Duration = Duration::from_secs(1);
 fn measure(
     job: &SweepJob,
     target: &Target,
-    rig: &mut Rig<'_>,
+    bed: &mut TestBed<'_>,
     sweep: &mut Sweep,
     files: &mut Files,
 ) -> Result<End> {
     let mut progress = Progress::new();
-    let ended = rounds(job, target, rig, sweep, files, &mut progress);
+    let ended = rounds(job, target, bed, sweep, files, &mut progress);
     progress.clear();
     ended
 }
@@ -83,7 +83,7 @@ fn measure(
 fn rounds(
     job: &SweepJob,
     target: &Target,
-    rig: &mut Rig<'_>,
+    bed: &mut TestBed<'_>,
     sweep: &mut Sweep,
     files: &mut Files,
     progress: &mut Progress,
@@ -93,7 +93,7 @@ fn rounds(
     let (mut in_a_row, mut failed) = (0, false);
     for round in 0..job.repeat {
         if round > 0 {
-            rig.restart(target)?;
+            bed.restart(target)?;
         }
         for (number, (settings, point)) in (1..).zip(&job.points) {
             for plan in &point.plans {
@@ -101,7 +101,7 @@ fn rounds(
                 left_s -= this_s;
                 let what = place(job, round, number) + &title(job, settings, plan);
                 progress.begin(what, this_s, left_s.max(0.0));
-                let mut run = rig.run(plan, None, progress)?;
+                let mut run = bed.run(plan, None, progress)?;
                 run.slo = point.slo.clone();
                 progress.end();
                 sweep.add(settings, &run)?;

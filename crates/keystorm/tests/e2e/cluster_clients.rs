@@ -117,7 +117,7 @@ fn a_planned_failover_leaves_no_client_behind(cluster: &Cluster) {
     assert!(within(PATIENCE, || calls(cluster, "incr") > 100), "load runs");
     replica.ask(&["CLUSTER", "FAILOVER"]);
     assert!(within(PATIENCE, || role(replica) == "master"), "the replica takes over");
-    // As a replica it has executed what its primary told it.
+    // As a replica it has executed what its primary replicated.
     let taken_over = replica.calls("incr");
     assert!(within(PATIENCE, || replica.calls("incr") > taken_over + 500), "it gets load");
     let clients = || {
@@ -135,7 +135,7 @@ fn role(server: &crate::server::Server) -> String {
     info.lines().find_map(|line| line.strip_prefix("role:")).unwrap_or_default().trim().to_owned()
 }
 
-/// Of a cluster it is told as of one server, for every way to reach the nodes.
+/// A cluster's value size is reported as a single server's is, for every way to reach the nodes.
 #[test]
 fn the_size_of_values_of_a_cluster_is_that_of_those_that_came_back() {
     let cluster = Cluster::new(3, 0, &[]);

@@ -1,4 +1,4 @@
-//! `keystorm compare`: what is carried out, found, refused, and told by the exit code.
+//! `keystorm compare`: what is run, found and refused, and the exit codes.
 
 use serde_json::Value;
 
@@ -252,7 +252,7 @@ fn a_decision_between_three_servers_is_made_by_one_command() {
     let words = shell_words::split(&line).unwrap();
     let args = ["compare", "--disturbed=count", "redis-server"].map(str::to_owned);
     let ran = Keystorm::of(KEYSTORM, args.into_iter().chain(words)).run().ok();
-    // Whether it is kept is for a quiet machine to say; that it is told comes first.
+    // Only a quiet machine shows whether the target is kept; here the line must be there, and come first.
     assert!(ran.out.starts_with("get: at 500 requests/s, "), "{}", ran.out);
     let ran = ran.prints("redis 7.").prints("valkey ").prints("memcached ");
     let ran = ran.prints(" compared with redis 7.").prints("of it");

@@ -1,4 +1,4 @@
-//! In the place of a peer: the command lines that the test suites of Redis and Valkey run, with a
+//! keystorm as a replacement for a peer: the command lines that the test suites of Redis and Valkey run, with a
 //! caller that takes any byte on standard error for a failure, as Tcl's `exec` does.
 
 use std::ffi::OsString;
@@ -325,7 +325,7 @@ fn the_name_may_be_an_option() {
     assert!(!titles.contains("XADD") && titles.contains("MSET"), "{titles}");
     server.run("--as memtier_benchmark -n 10 get k").exits(2).says("redis-benchmark");
     Keystorm::new("sweep --spawn -c 1,2 --as redis-benchmark").run().exits(2).says("--as");
-    // A server that is started for it is told of by our own name.
+    // A spawned server is announced only under keystorm's own name.
     let spawned = Keystorm::new("--as redis-benchmark --spawn -q -n 10 -t get").run().ok();
     assert_eq!(spawned.err, "");
 }

@@ -1,4 +1,4 @@
-//! Runs that end early: what was measured is printed, marked, and told by the exit code.
+//! Runs that end early: what was measured is printed and marked, and the exit code shows it.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;

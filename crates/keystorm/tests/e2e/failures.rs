@@ -1,5 +1,5 @@
 //! Outages in the middle of a run, against real servers: the run ends by itself, its counts add
-//! up, and the outage is told as long as it was.
+//! up, and the outage is reported with its true length.
 
 use std::process::Stdio;
 use std::thread;
@@ -11,8 +11,8 @@ use crate::program::{Keystorm, Ran, Running, elapse, goes_on, within};
 use crate::real_clock::holds_when_quiet;
 use crate::server::{Server, called, free_port, guarded, start};
 
-/// Waits until load runs, by the server's own count, and for a few intervals more: an outage is told
-/// by what was usual before it.
+/// Waits until load runs, by the server's own count, and for a few intervals more: an outage is detected
+/// against the rate before it.
 fn going(running: &Running, server: &Server) {
     running.until("load runs", |_| server.calls("incr") + server.calls("get") > 100);
     goes_on(4, || server.calls("incr") + server.calls("get"));

@@ -9,7 +9,7 @@ use crate::program::{Keystorm, Running, within};
 use crate::record::{json, place};
 use crate::server::Server;
 
-/// A run by three clients, once all of them have told of some seconds.
+/// A run by three clients, once all of them have reported some seconds.
 fn running(server: &Server, more: &str) -> Running {
     let line = format!("-t set --duration 60 -c 6 --on local:3 --metrics 0 {more}");
     let running = server.keystorm(&line).start();

@@ -30,7 +30,7 @@ impl Stand {
     }
 }
 
-/// What stands in for ssh: the hosts are this machine, but for `down`, `bare` and `dying`.
+/// A replacement for ssh: every host is this machine, except `down`, `bare` and `dying`.
 const SSH: &str = r#"
 while [ $# -gt 2 ]; do shift; done
 case "$1" in

@@ -1,4 +1,4 @@
-//! Servers that are none: they accept and say what they are told to.
+//! Fake servers: they accept and send scripted bytes.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};

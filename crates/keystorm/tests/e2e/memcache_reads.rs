@@ -68,7 +68,7 @@ fn values_of_any_size_are_those_that_were_filled() {
         let misses = server.grown(&["get_misses"]) - probes(protocol);
         assert_eq!((server.grown(&["cmd_set"]), misses), (300, 0), "{protocol}");
     }
-    // Keys that are not there are left out of a reply; the others are told by their names.
+    // Keys that are not there are left out of a reply; the others are identified by their names.
     server.say("delete k:000000000007\ndelete k:000000000008\n");
     let keys = "k:__rand_int__ none k:__rand_int__ ".repeat(5);
     let values = "-q -r 300 --seed 9 -d uniform:0..20k --content random";
@@ -210,7 +210,7 @@ fn keys_are_counted_for_each_command() {
         .prints("    gats: 100 of 200 found (50.00 %)");
 }
 
-/// As with Redis: what came back is told, and that it is another size than `-d`.
+/// As with Redis: the size of what came back is reported, and that it differs from `-d`.
 #[test]
 fn the_size_of_values_is_that_of_those_that_came_back() {
     let server = Memcached::new();

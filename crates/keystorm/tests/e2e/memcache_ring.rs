@@ -91,7 +91,7 @@ fn the_suite_runs_on_several_servers() {
         for test in ["delete (each key once)", "incr", "set"] {
             assert!(ran.out.contains(&format!("====== {test} ======")), "{protocol}: {test}");
         }
-        // All keys that are read, but for those of cas, which somebody else may have swapped.
+        // All keys that are read except those of cas, which another client may have swapped.
         let missed = ran.out.lines().filter(|line| line.contains(" hits, ")).count();
         assert!(missed <= 1, "{protocol}: {}", ran.out);
     }

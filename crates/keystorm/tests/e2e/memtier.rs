@@ -66,7 +66,7 @@ fn a_second_run_asks_for_the_same_keys_and_another_seed_for_others() {
     let first = sent(&server, &line);
     assert_eq!(first, sent(&server, &line));
     assert_ne!(first, sent(&server, &format!("{line} --randomize")));
-    // All connections draw the same keys unless they are told apart.
+    // All connections draw the same keys unless each has its own seed.
     let keys = |more: &str| {
         let line = format!("-t 1 -c 3 -n 20 --ratio 1:0 --key-maximum 1000000 {more}");
         executed(&server, &line);

@@ -13,10 +13,10 @@ use crate::record;
 use crate::server::{Server, pause};
 
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Longer than the shortest absence that is told of, and than several intervals.
+/// Longer than the shortest absence that is reported, and than several intervals.
 const ABSENCE: Duration = Duration::from_millis(1500);
 
-/// Load runs, and has for a few intervals: an outage is told by what was usual before it.
+/// Load runs, and has for a few intervals: an outage is detected against the rate before it.
 fn usual(running: &Running, calls: impl Fn() -> u64) {
     running.until("load runs", |_| calls() > 100);
     goes_on(4, calls);

@@ -20,7 +20,7 @@ const OTHERS_MAX: f64 = 0.2;
 const USER_HZ: f64 = 100.0;
 
 /// Seconds of CPU that the whole machine has used, those of its host included; `None` where that is not
-/// told.
+/// known.
 fn machine_cpu_s() -> Option<f64> {
     let text = fs::read_to_string("/proc/stat").ok()?;
     let ticks: Vec<f64> =

@@ -25,7 +25,7 @@ pub(crate) fn json(path: &Path) -> Value {
 
 const RUN: &str = "keystorm.run.1.json";
 
-/// What a schema of ours finds wrong with a document, if anything.
+/// What one of keystorm's schemas finds wrong with a document, if anything.
 fn faults(schema_name: &str, document: &Value) -> Option<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema").join(schema_name);
     let (mut schemas, mut compiler) = (boon::Schemas::new(), boon::Compiler::new());

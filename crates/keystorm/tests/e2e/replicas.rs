@@ -34,7 +34,7 @@ pub(crate) fn reads_go_where_memtier_s_words_say(cluster: &Cluster) {
             fallback => format!(" --read-preference-fallback {fallback}"),
         };
         run(&format!("--ratio 1:1 --read-preference {preference}{fallback}"));
-        // What a primary was told a replica counts, too.
+        // A replica also counts what its primary replicates to it.
         assert_eq!((calls("set").0, calls("get")), (400, (0, 400)), "{preference}{fallback}");
     }
     run("--ratio 0:1 --read-preference nearest");

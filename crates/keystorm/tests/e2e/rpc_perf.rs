@@ -53,7 +53,7 @@ impl File {
         Self::of(port).speaking("memcache")
     }
 
-    /// With a line in the place of the one that begins so.
+    /// With a line that replaces the one of the same beginning.
     pub(crate) fn with(mut self, line: &'static str, by: &str) -> Self {
         self.changes.push((line, by.to_owned()));
         self

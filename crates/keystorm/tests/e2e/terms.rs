@@ -1,5 +1,5 @@
 //! `keystorm compare` of servers of different protocols: what each is sent, which tables there are, and
-//! when no ratio is told.
+//! when no ratio is printed.
 
 use std::fs;
 

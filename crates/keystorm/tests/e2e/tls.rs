@@ -186,7 +186,7 @@ fn mutual_tls_takes_the_clients_certificate() {
         let ran = secure.trusted("-n 100 get k").exits(1);
         ran.says("client certificate").says("--cert").says("--key");
         secure.trusted(&with("stranger")).exits(1).says("refused our certificate").says("CA");
-        // A key of somebody else is told before anything is sent.
+        // A key that does not fit the certificate is reported before anything is sent.
         let (cert, key) = (secure.file("client.crt"), secure.file("server.key"));
         let mixed = format!("--cert {} --key {} -n 1 get k", cert.display(), key.display());
         secure.trusted(&mixed).exits(1).says("does not match --cert");
@@ -360,7 +360,7 @@ fn clients_elsewhere_get_the_files_with_the_plan() {
     secure.ca.signs(&Subject::default()).write(secure.dir.path(), "client");
     let here = secure.dir.path().display().to_string();
     let (file, page) = (secure.file("run.json"), secure.file("page.html"));
-    // A host on which none of these files are: whatever a client is told of them is nowhere there.
+    // A host that has none of these files: paths that a client gets lead nowhere there.
     let ssh = format!(
         "while [ $# -gt 2 ]; do shift; done\nsed -u 's#{here}#/nowhere#g' | exec sh -c \"$2\"\n"
     );
@@ -377,7 +377,7 @@ fn clients_elsewhere_get_the_files_with_the_plan() {
         let text = std::fs::read_to_string(&kept).unwrap();
         assert!(!text.contains(secret.lines().nth(1).unwrap()), "{}", kept.display());
     }
-    // A directory is not carried, and it is told which client lacks it.
+    // A directory is not sent along; the error names the client that lacks it.
     let line = line.replace(&format!("--cacert {here}/ca.crt"), &format!("--cacertdir {here}/cas"));
     std::fs::create_dir(secure.file("cas")).unwrap();
     let hash = secure.ca.certificate.subject_name_hash();
@@ -462,7 +462,7 @@ fn a_file_of_rpc_perf_names_the_rest_of_a_chain_and_the_password_of_a_key() {
         assert!(secure.server.calls("set") > 0, "{}", file.display());
         assert!(!text(&json).contains(PASSWORD));
     }
-    // Another process is told of it over a pipe.
+    // Another process gets it over a pipe.
     line(&chain(&whole), "--ks-on local:2").ok();
     line(&chain(&whole), "--print-plan").ok().prints("\"key_password\": \"***\"");
     let ours = line(&chain(&whole), "--as keystorm").ok();

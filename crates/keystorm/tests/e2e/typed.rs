@@ -201,7 +201,7 @@ fn no_command_of_a_server_is_taken_for_a_slip() {
         let is_near = |command: &&String| words.iter().any(|word| near(word, command));
         let first = commands.iter().filter(|command| !command.contains('|')).filter(is_near);
         for command in first {
-            // As a first word it would be sent; what is near is told by the help too.
+            // As a first word it would be sent; the help suggests what is near, too.
             let ran = Keystorm::of(KEYSTORM, ["help", command.as_str()]).run();
             if command == "cluster" {
                 // A page of the documents; as a first word it is sent all the same.

@@ -133,7 +133,7 @@ fn nothing_is_lost_by_a_restart_or_it_is_told() {
         .prints("first: corrupt: get k:000000000011");
     let all = "--fail-on-miss mget k:__rand_int__ k:__rand_int__";
     server.run(&format!("-q {values} {all}")).exits(1).prints("missing");
-    // A command that says with a null that it did what it was told has lost nothing.
+    // A null that means "done" is no lost value.
     let locks = "--fail-on-miss --mix -- 1 get k:000000000001 ';' 1 set k:000000000001 v nx";
     server.run(&format!("-q -n 100 -r 10 {locks}")).ok();
     for (line, why) in [

@@ -260,7 +260,7 @@ fn averages_over_time_are_told_where_they_are_measured() {
     assert!(starts.iter().all(|start| start.is_multiple_of(250)), "{starts:?}");
     let averages = reads[5..].iter().map(|line| line.split_once(", ").unwrap().1.parse::<f64>());
     assert!(averages.flatten().all(|average| average > 0.0), "{reads:?}");
-    // Its lines of status are told twice, as there.
+    // Its status lines appear twice, as in YCSB.
     let status = |text: &str| text.lines().filter(|line| line.contains(" sec: ")).count();
     assert!(status(&ran.out) >= 2 && status(&ran.out) == status(&ran.err), "{}", ran.out);
     let odd = ycsb(&server, "run", &format!("{run} -p timeseries.granularity=100")).exits(2);

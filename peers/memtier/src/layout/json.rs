@@ -185,7 +185,7 @@ fn runtime(of: Option<(SystemTime, f64, bool)>) -> Json {
 fn row_json(row: &Row, is_wait: bool, cluster: bool, seconds: Json, percentiles: &[f64]) -> Json {
     let rate = |number| Json::decimal(number, 2);
     let ms = |number| Json::decimal(number, 3);
-    // Of waits nothing but how long they took is told.
+    // WAIT rows have latencies only.
     let average = row.average_ms().filter(|_| !is_wait).unwrap_or_default();
     let accumulated = if is_wait { 0.0 } else { row.accumulated_ms };
     let kilobytes = |number: f64| rate(if is_wait { 0.0 } else { number });

@@ -14,11 +14,11 @@ use super::{Figures, buckets};
 pub(super) const HISTOGRAMS: [&str; 3] =
     ["response_latency", "kvget_response_latency", "kvset_response_latency"];
 
-/// What is said of every histogram.
+/// Metadata of every histogram.
 pub(super) const SHAPE: [(&str, u32); 2] =
     [("grouping_power", buckets::GROUPING_POWER), ("max_value_power", buckets::MAX_VALUE_POWER)];
 
-/// What is said of every line of the metrics file, between two of which it is so long.
+/// Metadata of every line of the metrics file. `every`: the time between two lines.
 pub(super) fn about(every: Duration) -> [(&'static str, String); 3] {
     [
         ("source", "rpc-perf".to_owned()),

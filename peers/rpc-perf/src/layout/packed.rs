@@ -52,7 +52,7 @@ impl Metrics<'_> {
     }
 }
 
-/// A name, a number, and that nothing more is said of it.
+/// A name, a number, and empty metadata.
 fn plain(name: &str, value: u64, out: &mut Vec<u8>) -> Packed {
     write_array_len(out, 3)?;
     write_str(out, name)?;

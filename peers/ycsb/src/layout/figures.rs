@@ -6,7 +6,7 @@ use super::options::{Kind, YcsbOptions};
 use super::raw::Raw;
 use super::sections::{Returned, Section};
 
-/// A name, what is told of it, and how much.
+/// Section, name of the figure, and its value.
 pub(super) type Figure = (String, String, Value);
 
 /// A number, whole or not.
@@ -21,11 +21,11 @@ pub(super) enum Value {
 const NS_PER_US: u64 = 1_000;
 const US_PER_BUCKET: u64 = 1_000;
 
-/// All figures of a section; `raw` has every operation, where that is told.
+/// All figures of a section; `raw` has every operation of a raw report.
 pub(super) fn of_section(section: &Section, options: &YcsbOptions, raw: &Raw<'_>) -> Vec<Figure> {
     let Section { name, latency, returned } = section;
     let first = options.kind.hdr_name(name);
-    // How operations ended is told once.
+    // Return counts are printed once.
     let rest = if first.is_none() { *returned } else { None };
     let mut all = first.map_or(Vec::new(), |name| hdr(&name, latency, *returned, options));
     let Some(name) = options.kind.other_name(name) else { return all };

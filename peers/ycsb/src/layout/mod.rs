@@ -1,16 +1,16 @@
 //! Reports in YCSB's words: sections, figures, and the three ways in which they are exported.
 //!
-//! Owns the layout alone. What is told under which name is decided in [`sections`].
+//! Owns the layout alone. [`sections`] decides what is reported under which name.
 
 mod figures;
 mod hdr_log;
 mod java;
+mod named;
 mod options;
 mod raw;
 mod sections;
 mod series;
 mod status;
-mod told;
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,18 +20,18 @@ use report::{Format, Summary};
 use figures::{Figure, Value};
 
 pub(crate) use hdr_log::HdrFiles;
+pub(crate) use named::logged;
 pub(crate) use options::{ByStatus, Exporter, Interval, Kind, Percentile, YcsbOptions};
 pub(crate) use raw::Raw;
 pub(crate) use sections::{Section, sections};
 pub(crate) use series::Series;
 pub(crate) use status::{StatusLine, status_line};
-pub(crate) use told::logged;
 
 /// The report in YCSB's words.
 #[derive(Debug, Default)]
 pub(crate) struct Ycsb {
     options: YcsbOptions,
-    /// What whoever watches a run saw over time, where that is told.
+    /// What the run's monitor recorded over time, for reports that show it.
     series: Option<Arc<Mutex<Series>>>,
     /// Figures of an array that stand before the next.
     written: bool,
@@ -44,7 +44,7 @@ impl Ycsb {
         Self { options, series: None, written: false }
     }
 
-    /// The same of [`Kind::TimeSeries`]: `series` has what was seen of a run by the time that it is told.
+    /// The same for [`Kind::TimeSeries`]: `series` must be complete before the report is written.
     #[must_use]
     pub(crate) fn over_time(self, series: Arc<Mutex<Series>>) -> Self {
         Self { series: Some(series), ..self }

@@ -14,13 +14,13 @@ pub(crate) struct YcsbOptions {
     pub(crate) interval: Interval,
     /// The percentiles.
     pub(crate) percentiles: Vec<Percentile>,
-    /// Whether every value that was seen is told with its count.
+    /// Whether every recorded value is listed with its count.
     pub(crate) verbose: bool,
     /// Buckets of a millisecond of [`Kind::Buckets`].
     pub(crate) buckets: usize,
-    /// Whether the figures of [`Kind::Raw`] are left out, but for how many there were.
+    /// Whether [`Kind::Raw`] reports only the number of operations.
     pub(crate) no_summary: bool,
-    /// Whether operations that failed are told by what they failed of: all, or those in the list.
+    /// Which failed operations get a section for each cause.
     pub(crate) by_status: ByStatus,
 }
 
@@ -55,7 +55,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Whether every operation is told by itself.
+    /// Whether every operation has its own line.
     #[must_use]
     pub(crate) fn is_raw(self) -> bool {
         matches!(self, Self::Raw | Self::HdrAndRaw)
@@ -81,7 +81,7 @@ impl Kind {
     }
 }
 
-/// Which latencies are told.
+/// Which latencies are reported.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Interval {
     /// From sent to the reply.
@@ -93,7 +93,7 @@ pub(crate) enum Interval {
     Both,
 }
 
-/// Which failures are told by what they failed of.
+/// Which failures have a section for each cause.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) enum ByStatus {
     /// None.

@@ -9,9 +9,9 @@ use measure::{Entries, LogEntry, LoggedAs};
 use report::{Run, escape};
 
 use super::figures::{Figure, Figures};
+use super::named::{Misses, Named, Source, named};
 use super::options::{Interval, YcsbOptions};
 use super::sections::{CLEANUP, INTENDED, Returned, Section, VERIFY, sections};
-use super::told::{Misses, Source, Told, told};
 
 /// How an operation can end.
 const ENDINGS: [LoggedAs; 4] = [LoggedAs::Ok, LoggedAs::Missed, LoggedAs::Failed, LoggedAs::Wrong];
@@ -107,15 +107,16 @@ impl<'r> Raw<'r> {
             let connections = self.run.plan.own_connections() as usize;
             return vec![(measurement.elapsed_ns / 1_000, 0); connections];
         }
-        let all = told(&self.run.plan);
+        let all = named(&self.run.plan);
         let mut lines = Vec::new();
-        for (told, ended) in all.iter().flat_map(|told| ENDINGS.map(|ended| (told, ended))) {
-            let is_checked = name == VERIFY && told.name == "READ" && !intended;
+        for (section, ended) in all.iter().flat_map(|section| ENDINGS.map(|ended| (section, ended)))
+        {
+            let is_checked = name == VERIFY && section.name == "READ" && !intended;
             if is_checked && self.run.plan.peer.checks.is_some() {
                 // Bytes are compared as they arrive.
-                self.each(told.source, ended, |entry| lines.push((entry.done_us, 0)));
-            } else if self.is_told_as(told, ended) == name {
-                self.each(told.source, ended, |entry| {
+                self.each(section.source, ended, |entry| lines.push((entry.done_us, 0)));
+            } else if self.name_of(section, ended) == name {
+                self.each(section.source, ended, |entry| {
                     let LogEntry { done_us, service_us, response_us } = *entry;
                     lines.push((done_us, if intended { response_us } else { service_us }));
                 });
@@ -126,16 +127,16 @@ impl<'r> Raw<'r> {
     }
 
     /// The name of the section that something which ended so is in.
-    fn is_told_as(&self, told: &Told, ended: LoggedAs) -> String {
-        let well = match (ended, told.misses) {
+    fn name_of(&self, named: &Named, ended: LoggedAs) -> String {
+        let well = match (ended, named.misses) {
             // A wrong value is that of a read that went well.
             (LoggedAs::Ok | LoggedAs::Wrong, _) | (_, Misses::AllSucceed) => true,
             (LoggedAs::Missed, misses) => misses == Misses::Succeed,
             (LoggedAs::Failed, _) => false,
         };
         let name = match well {
-            true => told.name.clone(),
-            false => format!("{}-{}", told.name, self.options.by_status.ending("ERROR")),
+            true => named.name.clone(),
+            false => format!("{}-{}", named.name, self.options.by_status.ending("ERROR")),
         };
         escape(name)
     }
@@ -169,8 +170,8 @@ mod tests {
     use measure::{Ended, OperationLog, Outcome, Sample, Stamps};
     use workload::{CommandSpec, Mix, Operation, Pick, Step, When};
 
+    use super::super::named::logged;
     use super::super::options::Kind;
-    use super::super::told::logged;
     use super::*;
     use crate::layout::ByStatus;
     use report::fixture;

@@ -10,8 +10,8 @@ use report::escape;
 use workload::Plan;
 
 use super::java;
+use super::named::{Misses, Named, Source, named};
 use super::options::{ByStatus, Interval};
-use super::told::{Misses, Source, Told, told};
 
 /// What the names of sections of latencies from when something was due begin with.
 pub(super) const INTENDED: &str = "Intended-";
@@ -20,14 +20,14 @@ pub(super) const INTENDED: &str = "Intended-";
 pub(super) const VERIFY: &str = "VERIFY";
 pub(super) const CLEANUP: &str = "CLEANUP";
 
-/// What is told under one name.
+/// What is reported under one name.
 #[derive(Debug, Clone)]
 pub(crate) struct Section {
     /// The name.
     pub(crate) name: String,
     /// Latencies, in nanoseconds.
     pub(crate) latency: Latency,
-    /// How many ended well and how many did not, where that is told.
+    /// How many succeeded and failed, if the section reports it.
     pub(crate) returned: Option<Returned>,
 }
 
@@ -122,7 +122,7 @@ struct Sections<'o> {
 impl Sections<'_> {
     fn collect(&mut self, plan: &Plan, tally: &Tally) {
         let different = plan.different_commands();
-        for Told { name, source, misses } in told(plan) {
+        for Named { name, source, misses } in named(plan) {
             let seen = match source {
                 Source::Command(at) => Some(Seen::from(&tally.commands[different.of[at] as usize])),
                 Source::Operation(at) => tally.operations.get(at).map(Seen::from),
@@ -162,8 +162,8 @@ impl Sections<'_> {
         }
     }
 
-    /// Where reads check what comes, that is told as an operation: one that takes no time which is
-    /// measured, since bytes are compared as they arrive. A wrong value makes no failure of its read.
+    /// With data integrity checks, verification is a section of its own, without times: bytes are compared as they
+    /// arrive. A wrong value makes no failure of its read.
     fn verified(&mut self, plan: &Plan, tally: &Tally) {
         let Some(read) = self.all.iter_mut().find(|section| section.name == "READ") else { return };
         let Some(returned) = read.returned.as_mut().filter(|_| plan.peer.checks.is_some()) else {

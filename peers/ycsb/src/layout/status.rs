@@ -26,7 +26,7 @@ pub(crate) struct StatusLine<'s> {
     pub(crate) sections: &'s [Section],
     /// What is counted of latencies.
     pub(crate) kind: Kind,
-    /// Whether the median is told, as in versions after 0.17.
+    /// Whether the median is printed, as in versions after 0.17.
     pub(crate) median: bool,
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn status_line(line: &StatusLine<'_>) -> String {
     text
 }
 
-/// What is told of a section of which there are no percentiles.
+/// The status text of a section without percentiles.
 fn on_average(name: &str, latency: &Latency, kind: Kind) -> String {
     let us = latency.mean_ns().unwrap_or_default() / 1e3;
     match kind.is_raw() {
@@ -87,7 +87,7 @@ fn short(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// A time as YCSB says it: days, hours and minutes, and seconds of less than a minute.
+/// A time as YCSB prints it: days, hours and minutes, and seconds of less than a minute.
 fn remaining(seconds: u64) -> String {
     let mut text = String::new();
     let (days, hours) = (seconds / 86_400, seconds / 3600 % 24);

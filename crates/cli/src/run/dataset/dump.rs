@@ -64,7 +64,7 @@ fn parse(bytes: &[u8]) -> Result<Vec<Vec<Vec<u8>>>, (usize, String)> {
     Ok(rows)
 }
 
-/// The number of the line of a place, which is counted when it is to be told.
+/// The line number of a place in the file; counted only when an error needs it.
 fn line_at(bytes: &[u8], at: usize) -> usize {
     1 + bytes[..at].iter().filter(|byte| **byte == b'\n').count()
 }

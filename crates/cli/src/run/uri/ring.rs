@@ -55,7 +55,7 @@ pub(in super::super) fn servers(
 ) -> Result<Endpoint, String> {
     let server = |text: &str| match text {
         path if path.starts_with('/') => Ok(Endpoint::Unix(path.into())),
-        // Without brackets there is no port to be told from it.
+        // Without brackets, the last colon may belong to the address, so there is no port.
         host if is_ipv6(host) => Ok(Endpoint::Tcp { host: host.to_owned(), port: port_default }),
         text => {
             let found = host_and_port(text, port_default).transpose()?;

@@ -10,7 +10,7 @@ use report::compare::Glance;
 use report::{Cause, Disturbance, Persona, Run};
 use workload::Plan;
 
-use super::rigs::Rigs;
+use super::test_beds::TestBeds;
 
 /// One load, for each side a plan, or one for each share of its keys.
 pub(super) struct Load {
@@ -75,7 +75,7 @@ pub(super) fn order_of(sides: usize, block: u32) -> Vec<usize> {
 
 /// Who takes part, and what was taken so far.
 pub(super) struct Blocks<'b, 'r> {
-    sides: &'b mut [Rigs<'r>],
+    sides: &'b mut [TestBeds<'r>],
     names: &'b [String],
     loads: &'b [Load],
     course: Course,
@@ -90,7 +90,7 @@ pub(super) struct Blocks<'b, 'r> {
 
 impl<'b, 'r> Blocks<'b, 'r> {
     pub(super) fn new(
-        sides: &'b mut [Rigs<'r>],
+        sides: &'b mut [TestBeds<'r>],
         names: &'b [String],
         loads: &'b [Load],
         course: Course,
@@ -100,11 +100,11 @@ impl<'b, 'r> Blocks<'b, 'r> {
         Self { sides, names, loads, course, taken, begun: 0, started_for: 0, wanted }
     }
 
-    /// Puts each load on all sides in turn, as often as there are blocks, and tells of each as soon as it
-    /// is known. Where they may be judged more than once, `is_open` says whether more blocks are needed.
+    /// Runs each load on all sides in turn, as often as there are blocks, and prints each result as soon as it
+    /// is known. Where blocks may be judged more than once, `is_open` says whether more blocks are needed.
     ///
     /// # Errors
-    /// A run could not be started, or what came of it not be told.
+    /// A run could not be started, or its result not be printed.
     pub(super) fn carry_out(
         &mut self,
         is_open: &mut dyn FnMut(&[Taken]) -> bool,
@@ -130,7 +130,7 @@ impl<'b, 'r> Blocks<'b, 'r> {
 
     /// Takes blocks until as many of each load count as are wanted, or as many again were void.
     fn take(&mut self, tell: &mut dyn FnMut(Told<'_>) -> Result<()>) -> Result<End> {
-        let restarts = self.sides.iter().any(Rigs::is_own);
+        let restarts = self.sides.iter().any(TestBeds::is_own);
         let all: Vec<usize> = (0..self.loads.len()).collect();
         // Where each block has servers of its own, all loads of a block and then those of the next: a test
         // finds what those before it wrote. Otherwise all blocks of a load come first, so that its result is
@@ -244,8 +244,8 @@ fn short_name(name: &str) -> &str {
     inner.map_or(name, |(_, inner)| inner)
 }
 
-/// Why a run says nothing of its server: something that comes and goes. A client that is full, or a CPU
-/// that both share, is so in every run, and told by what limited them.
+/// The passing disturbance that makes a run worthless, if there was one. A saturated client, or a CPU that both
+/// share, is no such cause: it is there in every run, and the verdict names it.
 fn spoiled(run: &Run) -> Option<Cause> {
     let cause = Disturbance::of(run)?.cause;
     match cause {

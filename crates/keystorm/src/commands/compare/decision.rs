@@ -15,11 +15,11 @@ use report::slo::{Bound, Observation, Outcome, Slo};
 use workload::Plan;
 
 use super::blocks::{Blocks, Course, Load, RUNS_OF_SIDE, Taken, Told};
-use super::rigs::Rigs;
+use super::test_beds::TestBeds;
 use super::{blocks_told, pins, unlike_error};
 use crate::commands::report::Pages;
 use crate::commands::run::{say, tell_about};
-use crate::rig::Rig;
+use crate::test_bed::TestBed;
 
 /// Blocks of a load as fast as it goes: how far a server is from its limit needs no interval.
 const LIMIT_BLOCKS: u32 = 1;
@@ -49,8 +49,8 @@ pub(super) fn run(
     for load in &loads {
         alike(job, sides.mixed, &load.plans)?;
     }
-    let mut rigs = reach(&loads, job, interrupted)?;
-    let mut subjects: Vec<Subject> = rigs.iter().map(Rigs::subject).collect();
+    let mut beds = reach(&loads, job, interrupted)?;
+    let mut subjects: Vec<Subject> = beds.iter().map(TestBeds::subject).collect();
     compare::name(&mut subjects, &job.names);
     let names: Vec<String> = subjects.iter().map(|subject| subject.name.clone()).collect();
     let mut how = blocks_told(sides.blocks);
@@ -68,12 +68,12 @@ pub(super) fn run(
     };
     let at_rate = Series { course: super::course(job, sides.blocks), loads: loads.len() };
     let mut first = |runs: &[Run]| decision.warnings = beside(&names, runs);
-    let (taken, ended) = at_rate.carry_out(&mut rigs, &names, loads_at_rate(&loads), &mut first)?;
-    let memory: Vec<Option<u64>> = rigs.iter().map(Rigs::resident_bytes).collect();
+    let (taken, ended) = at_rate.carry_out(&mut beds, &names, loads_at_rate(&loads), &mut first)?;
+    let memory: Vec<Option<u64>> = beds.iter().map(TestBeds::resident_bytes).collect();
     let limits = Series { course: super::course(job, LIMIT_BLOCKS), loads: loads.len() };
     let (limits, end) = match ended {
         End::Complete => {
-            limits.carry_out(&mut rigs, &names, loads_at_limit(&loads), &mut |_| ())?
+            limits.carry_out(&mut beds, &names, loads_at_limit(&loads), &mut |_| ())?
         }
         end => (vec![Taken::default(); loads.len()], end),
     };
@@ -103,27 +103,27 @@ fn reach<'r>(
     loads: &[DecisionLoad],
     job: &CompareJob,
     interrupted: &'r AtomicBool,
-) -> Result<Vec<Rigs<'r>>> {
-    let mut rigs: Vec<Rigs<'r>> = Vec::new();
+) -> Result<Vec<TestBeds<'r>>> {
+    let mut beds: Vec<TestBeds<'r>> = Vec::new();
     let first = loads.first().map_or(&[][..], |load| &load.plans);
     for (side, plan) in first.iter().enumerate() {
         let plans = loads.iter().map(|load| load.plans[side].own_connections());
         let connections = plans.max().unwrap_or(1);
-        let reached = Rigs::reach(std::slice::from_ref(&plan.target), |target| {
-            let mut rig = match rigs.first().and_then(Rigs::first) {
+        let reached = TestBeds::reach(std::slice::from_ref(&plan.target), |target| {
+            let mut bed = match beds.first().and_then(TestBeds::first) {
                 None => {
                     let several = job.several.as_ref();
-                    Rig::reach(target, plan.protocol, connections, several, interrupted)?
+                    TestBed::reach(target, plan.protocol, connections, several, interrupted)?
                 }
                 Some(first) => first.reach_beside(target, plan.protocol, connections)?,
             };
-            (rig.sample, rig.tells) = (job.output.sample, side == 0);
-            tell_about(&rig.server, plan, &Aside::Stderr, report::KEYSTORM)?;
-            Ok(rig)
+            (bed.sample, bed.tells) = (job.output.sample, side == 0);
+            tell_about(&bed.server, plan, &Aside::Stderr, report::KEYSTORM)?;
+            Ok(bed)
         });
-        rigs.push(reached.with_context(|| job.word(side))?);
+        beds.push(reached.with_context(|| job.word(side))?);
     }
-    Ok(rigs)
+    Ok(beds)
 }
 
 /// The same load on every server, in the commands of each one's protocol.
@@ -176,7 +176,7 @@ impl Series {
     /// server.
     fn carry_out(
         &self,
-        rigs: &mut [Rigs<'_>],
+        beds: &mut [TestBeds<'_>],
         names: &[String],
         loads: Vec<Numbered>,
         first: &mut dyn FnMut(&[Run]),
@@ -194,7 +194,7 @@ impl Series {
             Ok(())
         };
         let end =
-            Blocks::new(rigs, names, &loads, self.course).carry_out(&mut |_| false, &mut tell)?;
+            Blocks::new(beds, names, &loads, self.course).carry_out(&mut |_| false, &mut tell)?;
         Ok((all, end))
     }
 }

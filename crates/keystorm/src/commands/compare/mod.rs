@@ -1,13 +1,13 @@
 //! Carrying out `keystorm compare`: the same load on two servers in turn, or two files read.
 //!
 //! Owns who is compared and when results are printed, which is after each test. The order of the runs
-//! is [`blocks`]'s, what a side is [`rigs`]'s, the tables of servers of different protocols
+//! is [`blocks`]'s, what a side is [`test beds`]'s, the tables of servers of different protocols
 //! [`terms`]'s. What the runs say is [`report::compare`]'s business.
 
 mod blocks;
 mod decision;
-mod rigs;
 mod terms;
+mod test_beds;
 mod writer;
 
 use std::sync::atomic::AtomicBool;
@@ -25,13 +25,13 @@ use crate::commands::calibrate::place::siblings;
 use crate::commands::report::Pages;
 use crate::commands::run::tell_about;
 use crate::commands::show;
-use crate::rig::{Rig, machine};
 use crate::signals;
+use crate::test_bed::{TestBed, machine};
 use blocks::{Blocks, Course, Load, Taken, Told};
-use rigs::Rigs;
+use test_beds::TestBeds;
 use writer::Writer;
 
-/// Compares, prints, and says whether B is worse than allowed.
+/// Compares and prints; the outcome tells whether B is worse than allowed.
 ///
 /// # Errors
 /// What kept it from being done, in words for a person.
@@ -101,16 +101,16 @@ fn judge(comparison: &Comparison, job: &CompareJob, end: End) -> End {
 /// The server of a side, for the clients of the side before it.
 fn reach<'r>(
     plan: &Plan,
-    beside: Option<&Rigs<'r>>,
+    beside: Option<&TestBeds<'r>>,
     job: &CompareJob,
     interrupted: &'r AtomicBool,
-) -> Result<Rigs<'r>> {
+) -> Result<TestBeds<'r>> {
     let (protocol, connections) = (plan.protocol, plan.own_connections());
-    Rigs::reach(std::slice::from_ref(&plan.target), |target| {
-        let mut rig = match beside.and_then(Rigs::first) {
+    TestBeds::reach(std::slice::from_ref(&plan.target), |target| {
+        let mut bed = match beside.and_then(TestBeds::first) {
             None => {
                 let several = job.several.as_ref();
-                Rig::reach_asking(
+                TestBed::reach_asking(
                     host::Questions::All,
                     target,
                     protocol,
@@ -121,9 +121,9 @@ fn reach<'r>(
             }
             Some(first) => first.reach_beside(target, protocol, connections)?,
         };
-        rig.sample = job.output.sample;
-        tell_about(&rig.server, plan, &Aside::Stderr, report::KEYSTORM)?;
-        Ok(rig)
+        bed.sample = job.output.sample;
+        tell_about(&bed.server, plan, &Aside::Stderr, report::KEYSTORM)?;
+        Ok(bed)
     })
 }
 
@@ -145,11 +145,17 @@ fn run_live(
     let mut both = [rigs_a, rigs_b];
     // A server that keystorm started is named by its address: its options stand in the command line.
     let mut subjects =
-        both.each_ref().map(|rigs| compare::Subject { command_line: None, ..rigs.subject() });
+        both.each_ref().map(|beds| compare::Subject { command_line: None, ..beds.subject() });
     compare::name(&mut subjects, &job.names);
     let names = subjects.each_ref().map(|subject| subject.name.clone());
     let mut comparison = Comparison {
-        how: how(first_a, live.blocks, &names, both.each_ref().map(Rigs::is_own), pins.as_ref()),
+        how: how(
+            first_a,
+            live.blocks,
+            &names,
+            both.each_ref().map(TestBeds::is_own),
+            pins.as_ref(),
+        ),
         subjects,
         command_line: job.again.clone(),
         complete: false,

@@ -12,11 +12,11 @@ use report::{Metric, Run};
 use workload::{Endpoint, Stop, Target};
 
 use super::blocks::{Blocks, Course, Load, RUNS_OF_SIDE, Taken, Told};
-use super::rigs::Rigs;
+use super::test_beds::TestBeds;
 use super::writer::Writer;
 use super::{blocks_told, unlike_error};
 use crate::commands::calibrate::place::siblings;
-use crate::rig::{Rig, machine};
+use crate::test_bed::{TestBed, machine};
 
 /// Compares, and prints each table as it comes.
 ///
@@ -86,7 +86,7 @@ struct Going<'g, 's> {
 
 impl Going<'_, '_> {
     fn table(&mut self, table: &Table, comparison: &mut Comparison) -> Result<End> {
-        let rigs = |side: usize| {
+        let beds = |side: usize| {
             let connections = table.paired_loads.iter().flat_map(|paired| &paired.sides[side]);
             // Each server gets the connections of its shares only, or of all of them.
             let connections: u32 =
@@ -94,8 +94,8 @@ impl Going<'_, '_> {
             let shares = table.paired_loads.first().map_or(1, |paired| paired.sides[side].len());
             let connections = connections.saturating_mul(shares as u32);
             let protocol = self.sides.wish.sides[side].protocol;
-            Rigs::reach(&table.servers[side], |target: &Target| {
-                let reached = Rig::reach_asking(
+            TestBeds::reach(&table.servers[side], |target: &Target| {
+                let reached = TestBed::reach_asking(
                     host::Questions::All,
                     target,
                     protocol,
@@ -103,17 +103,17 @@ impl Going<'_, '_> {
                     None,
                     self.interrupted,
                 );
-                let mut rig = reached.with_context(|| self.job.word(side))?;
-                (rig.sample, rig.tells) = (self.job.output.sample, false);
-                Ok(rig)
+                let mut bed = reached.with_context(|| self.job.word(side))?;
+                (bed.sample, bed.tells) = (self.job.output.sample, false);
+                Ok(bed)
             })
         };
-        let mut both = [rigs(0)?, rigs(1)?];
+        let mut both = [beds(0)?, beds(1)?];
         let mut told = compare::Table {
             kind: table.kind.name(),
             title: table.title.clone(),
             text: table.text.clone(),
-            subjects: both.each_ref().map(Rigs::subject),
+            subjects: both.each_ref().map(TestBeds::subject),
         };
         if !self.headed {
             comparison.subjects =

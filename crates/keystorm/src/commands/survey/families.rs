@@ -1,4 +1,4 @@
-//! Shapes of the keys that plans write: their names, told from a plan before it runs.
+//! Shapes of the keys that plans write: their names, known from a plan before it runs.
 
 use workload::argument::{TAG_PLACEHOLDER, placeholder};
 use workload::{Arg, Piece, Plan};
@@ -21,7 +21,7 @@ enum Part {
 }
 
 impl Family {
-    /// The keys of an argument; `None` if they cannot be told from the plan.
+    /// The keys of an argument; `None` if the plan alone does not determine them.
     pub(super) fn of(key: &Arg, plan: &Plan) -> Option<Self> {
         let mut parts: Vec<Part> = Vec::new();
         for piece in &key.pieces {

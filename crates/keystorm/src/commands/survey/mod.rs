@@ -23,8 +23,8 @@ use crate::commands::run::tell_about;
 use crate::experiment::files::Files;
 use crate::experiment::progress::{Progress, planned_s};
 use crate::experiment::terminal::Terminal;
-use crate::rig::{Rig, machine};
 use crate::signals;
+use crate::test_bed::{TestBed, machine};
 
 /// Measures every chapter, prints its table, and writes the page.
 ///
@@ -41,17 +41,17 @@ pub(crate) fn survey(job: &SurveyJob) -> Result<End> {
     let several = job.first.several.as_ref();
     // How many clients a server takes is asked of it; one of our own takes as many as we like.
     let mut wish = job.wish.clone();
-    let mut rig = None;
+    let mut bed = None;
     if !wish.spawned {
-        let reached = Rig::reach(&first.target, first.protocol, 1, several, &interrupted)?;
+        let reached = TestBed::reach(&first.target, first.protocol, 1, several, &interrupted)?;
         wish.clients_max = clients_max(&reached, &first.target);
-        rig = Some(reached);
+        bed = Some(reached);
     }
     let plan = Plan::of(&wish, &machine);
     host::allow_open_files(plan.connections, 64)?;
-    let rig = match rig {
-        Some(rig) => rig,
-        None => Rig::reach(
+    let bed = match bed {
+        Some(bed) => bed,
+        None => TestBed::reach(
             &first.target,
             first.protocol,
             plan.connections as u32,
@@ -59,13 +59,13 @@ pub(crate) fn survey(job: &SurveyJob) -> Result<End> {
             &interrupted,
         )?,
     };
-    tell_about(&rig.server, first, &Aside::Stderr, report::KEYSTORM)?;
+    tell_about(&bed.server, first, &Aside::Stderr, report::KEYSTORM)?;
     let written =
-        if wish.spawned { None } else { Some(written(&plan, &rig, &first.target, job.keep)?) };
+        if wish.spawned { None } else { Some(written(&plan, &bed, &first.target, job.keep)?) };
     let survey = Survey::new(wish.quick, plan.seconds);
     let mut surveying = Surveying {
         wish: &wish,
-        main: (first.target.clone(), &rig),
+        main: (first.target.clone(), &bed),
         interrupted: &interrupted,
         several,
         survey,
@@ -76,7 +76,7 @@ pub(crate) fn survey(job: &SurveyJob) -> Result<End> {
     };
     let ended = plan.chapters.iter().try_for_each(|chapter| surveying.chapter(chapter));
     surveying.progress.clear();
-    let tidied = tidy(written.as_ref().filter(|_| !job.keep), &rig, &first.target);
+    let tidied = tidy(written.as_ref().filter(|_| !job.keep), &bed, &first.target);
     let Surveying { mut survey, files, failed, .. } = surveying;
     if ended.is_ok() {
         survey.set_complete();
@@ -108,7 +108,7 @@ impl<E: Into<Error>> From<E> for Stop {
 }
 
 /// Says what the survey writes into a server that was given, and finds what of it is there already.
-fn written(plan: &Plan, rig: &Rig<'_>, target: &Target, keep: bool) -> Result<Written> {
+fn written(plan: &Plan, bed: &TestBed<'_>, target: &Target, keep: bool) -> Result<Written> {
     let lines = plan.chapters.iter().flat_map(|chapter| {
         chapter.fill.iter().chain(chapter.stations.iter().flat_map(|station| &station.lines))
     });
@@ -116,12 +116,12 @@ fn written(plan: &Plan, rig: &Rig<'_>, target: &Target, keep: bool) -> Result<Wr
         lines.map(|line| job("keystorm survey", line.clone())).collect();
     let jobs = jobs.map_err(said)?;
     let mut written = Written::by(jobs.iter().flat_map(|job| &job.plans));
-    let looked = holders(rig, target).and_then(|mut holders| written.look(&mut holders));
+    let looked = holders(bed, target).and_then(|mut holders| written.look(&mut holders));
     looked.context("looking for keys that are there already")?;
     let place = match target.db {
-        _ if rig.server.cluster.is_some() => format!("the cluster of {}", rig.server.address),
-        0 => rig.server.address.to_string(),
-        db => format!("database {db} of {}", rig.server.address),
+        _ if bed.server.cluster.is_some() => format!("the cluster of {}", bed.server.address),
+        0 => bed.server.address.to_string(),
+        db => format!("database {db} of {}", bed.server.address),
     };
     aside::say(report::escape(written.told(&place, keep)))?;
     if let Some(overwritten) = written.overwritten() {
@@ -131,17 +131,17 @@ fn written(plan: &Plan, rig: &Rig<'_>, target: &Target, keep: bool) -> Result<Wr
 }
 
 /// Whom to ask for keys.
-fn holders(rig: &Rig<'_>, target: &Target) -> Result<Holders> {
-    Ok(match rig.server.master_clients(target)? {
+fn holders(bed: &TestBed<'_>, target: &Target) -> Result<Holders> {
+    Ok(match bed.server.master_clients(target)? {
         Some(clients) => Holders::Masters(clients),
-        None => Holders::One(Box::new(rig.server.client(target)?)),
+        None => Holders::One(Box::new(bed.server.client(target)?)),
     })
 }
 
 /// Removes what the survey wrote.
-fn tidy(written: Option<&Written>, rig: &Rig<'_>, target: &Target) -> Result<()> {
+fn tidy(written: Option<&Written>, bed: &TestBed<'_>, target: &Target) -> Result<()> {
     let Some(written) = written else { return Ok(()) };
-    let removed = holders(rig, target).and_then(|mut holders| written.remove(&mut holders));
+    let removed = holders(bed, target).and_then(|mut holders| written.remove(&mut holders));
     let removed = removed.context("removing the keys of the survey; they may still be there")?;
     let keys = report::grouped(removed as f64);
     aside::say(format_args!("Removed {keys} keys again."))?;
@@ -149,8 +149,8 @@ fn tidy(written: Option<&Written>, rig: &Rig<'_>, target: &Target) -> Result<()>
 }
 
 /// `maxclients` of a server, if it tells.
-fn clients_max(rig: &Rig<'_>, target: &Target) -> Option<u64> {
-    let mut client = rig.server.client(target).ok()?;
+fn clients_max(bed: &TestBed<'_>, target: &Target) -> Option<u64> {
+    let mut client = bed.server.client(target).ok()?;
     let reply = client.ask(&[b"CONFIG", b"GET", b"maxclients"]).ok()?;
     match reply {
         wire::resp::Value::Array(items) => items.get(1)?.text()?.parse().ok(),
@@ -175,7 +175,7 @@ fn planned(plan: &Plan) -> Result<f64> {
 struct Surveying<'s> {
     wish: &'s Wish,
     /// The server of most chapters.
-    main: (Target, &'s Rig<'s>),
+    main: (Target, &'s TestBed<'s>),
     interrupted: &'s AtomicBool,
     several: Option<&'s ClientFleet>,
     survey: Survey,
@@ -230,17 +230,17 @@ impl Surveying<'_> {
         station: &Station,
         jobs: Vec<Job>,
     ) -> Result<(), Stop> {
-        let mut own: Vec<Rig<'_>> = Vec::new();
+        let mut own: Vec<TestBed<'_>> = Vec::new();
         let targets: Vec<&Target> =
             jobs.iter().filter_map(|job| Some(&job.plans.first()?.target)).collect();
         let protocol = jobs.iter().find_map(|job| Some(job.plans.first()?.protocol));
         let protocol = protocol.unwrap_or(ProtocolKind::Resp2);
         if jobs.len() > 1 || targets.iter().any(|target| **target != self.main.0) {
             for target in targets {
-                let mut rig = Rig::reach(target, protocol, 64, self.several, self.interrupted)?;
+                let mut bed = TestBed::reach(target, protocol, 64, self.several, self.interrupted)?;
                 // What is stored before a run is no news among tables.
-                rig.tells = false;
-                own.push(rig);
+                bed.tells = false;
+                own.push(bed);
             }
         }
         let (alone, many) = (jobs.len() == 1, jobs.len());
@@ -252,8 +252,8 @@ impl Surveying<'_> {
                 let label = [&station.label, &station.series].map(report::escape).join(" ");
                 let what = format!("{}: {} {label}", chapter.title, report::escape(&plan.name));
                 self.progress.begin(what, this_s, self.left_s);
-                let rig = own.first().unwrap_or(self.main.1);
-                let ran = rig.run(plan, None, &mut self.progress);
+                let bed = own.first().unwrap_or(self.main.1);
+                let ran = bed.run(plan, None, &mut self.progress);
                 self.progress.end();
                 self.put(station, ran.map(|run| vec![run]))?;
             }
@@ -265,7 +265,7 @@ impl Surveying<'_> {
         let runs = thread::scope(|scope| {
             let started: Vec<_> = plans
                 .zip(&own)
-                .map(|(plan, rig)| scope.spawn(move || rig.run(plan, None, &mut Nobody)))
+                .map(|(plan, bed)| scope.spawn(move || bed.run(plan, None, &mut Nobody)))
                 .collect();
             let ended = started.into_iter().map(|thread| {
                 thread.join().map_err(|_| anyhow!("a run panicked")).and_then(|run| run)

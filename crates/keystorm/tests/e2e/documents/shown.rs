@@ -2,8 +2,8 @@
 
 use crate::mask::masked;
 
-/// Compares what a page shows with what was printed, but for figures, blanks, and lines that depend
-/// on what else the machine does. In what is shown `...` stands for any lines, also at the end of a
+/// Compares what a page shows with what was printed. Figures, blanks, and lines that depend on what else the
+/// machine does are not compared. In what is shown `...` stands for any lines, also at the end of a
 /// line for its rest.
 ///
 /// # Errors

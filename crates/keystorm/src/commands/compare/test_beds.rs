@@ -17,54 +17,54 @@ use report::compare::Subject;
 use runner::{Barrier, Observer, Start};
 use workload::{Endpoint, Plan, PlanParts, Stop, Target};
 
-use crate::rig::Rig;
+use crate::test_bed::TestBed;
 
 /// The servers of one side of a comparison.
-pub(super) struct Rigs<'r> {
-    rigs: Vec<Rig<'r>>,
+pub(super) struct TestBeds<'r> {
+    beds: Vec<TestBed<'r>>,
     targets: Vec<Target>,
 }
 
 /// From when all shares are ready to their start: each has to hear of it.
 const LEAD: Duration = Duration::from_millis(10);
 
-impl<'r> Rigs<'r> {
+impl<'r> TestBeds<'r> {
     /// Finds or starts the servers of these targets, each by `reach`.
     pub(super) fn reach(
         targets: &[Target],
-        reach: impl FnMut(&Target) -> Result<Rig<'r>>,
+        reach: impl FnMut(&Target) -> Result<TestBed<'r>>,
     ) -> Result<Self> {
-        let rigs = targets.iter().map(reach).collect::<Result<Vec<_>>>()?;
-        if rigs.is_empty() {
+        let beds = targets.iter().map(reach).collect::<Result<Vec<_>>>()?;
+        if beds.is_empty() {
             bail!("a side of a comparison has no server");
         }
-        Ok(Self { rigs, targets: targets.to_vec() })
+        Ok(Self { beds, targets: targets.to_vec() })
     }
 
     /// The first of its servers.
-    pub(super) fn first(&self) -> Option<&Rig<'r>> {
-        self.rigs.first()
+    pub(super) fn first(&self) -> Option<&TestBed<'r>> {
+        self.beds.first()
     }
 
     /// Whether its servers were started for the comparison.
     pub(super) fn is_own(&self) -> bool {
-        self.rigs.iter().all(|rig| rig.server.is_own())
+        self.beds.iter().all(|bed| bed.server.is_own())
     }
 
     /// Starts them again, if they were.
     pub(super) fn restart(&mut self) -> Result<()> {
-        self.rigs.iter_mut().zip(&self.targets).try_for_each(|(rig, target)| rig.restart(target))
+        self.beds.iter_mut().zip(&self.targets).try_for_each(|(bed, target)| bed.restart(target))
     }
 
     /// Bytes of memory that its servers hold now, where they were started here.
     pub(super) fn resident_bytes(&self) -> Option<u64> {
-        self.rigs.iter().map(|rig| rig.server.resident_bytes()).sum()
+        self.beds.iter().map(|bed| bed.server.resident_bytes()).sum()
     }
 
-    /// As it is told: a server of our own has another address in each block.
+    /// The server as reports name it: one that keystorm started has a new address in each block.
     pub(super) fn subject(&self) -> Subject {
-        let (rig, target) = (&self.rigs[0], &self.targets[0]);
-        let address = match (&target.endpoint, &rig.server.address) {
+        let (bed, target) = (&self.beds[0], &self.targets[0]);
+        let address = match (&target.endpoint, &bed.server.address) {
             (Endpoint::Spawned { .. }, host::Address::Tcp(address)) => {
                 format!("{}, restarted for each block", address.ip())
             }
@@ -73,12 +73,12 @@ impl<'r> Rigs<'r> {
             }
             (_, address) => address.to_string(),
         };
-        let mut subject = Subject::of(&rig.server.facts, address, None);
-        if self.rigs.len() > 1 {
-            subject.server = format!("{} processes of {}", self.rigs.len(), subject.server);
+        let mut subject = Subject::of(&bed.server.facts, address, None);
+        if self.beds.len() > 1 {
+            subject.server = format!("{} processes of {}", self.beds.len(), subject.server);
         }
-        subject.command_line = rig.server.command_line();
-        subject.settings = rig.server.settings(target);
+        subject.command_line = bed.server.command_line();
+        subject.settings = bed.server.settings(target);
         subject
     }
 
@@ -88,24 +88,24 @@ impl<'r> Rigs<'r> {
     /// It could not be started.
     pub(super) fn run(&self, plans: &[Plan], observer: &mut dyn Observer) -> Result<Run> {
         match plans {
-            [one] => self.rigs[0].run(one, None, observer),
+            [one] => self.beds[0].run(one, None, observer),
             shares => self.run_together(shares),
         }
     }
 
-    fn rig_of(&self, share: usize) -> &Rig<'r> {
-        &self.rigs[share % self.rigs.len()]
+    fn rig_of(&self, share: usize) -> &TestBed<'r> {
+        &self.beds[share % self.beds.len()]
     }
 
     fn run_together(&self, shares: &[Plan]) -> Result<Run> {
         for (at, share) in shares.iter().enumerate() {
             self.rig_of(at).prepare(share)?;
         }
-        let watch = |(rig, target)| -> Watch<'_> {
-            let (rig, target): (&Rig<'_>, &Target) = (rig, target);
-            rig.server.watch(target, rig.sample)
+        let watch = |(bed, target)| -> Watch<'_> {
+            let (bed, target): (&TestBed<'_>, &Target) = (bed, target);
+            bed.server.watch(target, bed.sample)
         };
-        let watches: Vec<Watch<'_>> = self.rigs.iter().zip(&self.targets).map(watch).collect();
+        let watches: Vec<Watch<'_>> = self.beds.iter().zip(&self.targets).map(watch).collect();
         let begun: Vec<_> = watches.iter().map(Watch::begin).collect();
         let measured = self.measure(shares)?;
         let seen = watches.iter().zip(begun).map(|(watch, begun)| watch.end(begun));
@@ -113,8 +113,8 @@ impl<'r> Rigs<'r> {
         let names: Vec<String> =
             (1..=shares.len()).map(|share| format!("share {share} of {}", shares.len())).collect();
         let measurement = report::measured_together(&names, measured)?;
-        let mut run = self.rigs[0].run_of(whole(shares)?, measurement, watched);
-        run.warnings = self.rigs[0].warned_of(&run);
+        let mut run = self.beds[0].run_of(whole(shares)?, measurement, watched);
+        run.warnings = self.beds[0].warned_of(&run);
         Ok(run)
     }
 
@@ -130,16 +130,16 @@ impl<'r> Rigs<'r> {
                 })
             })
             .collect();
-        let interrupted = self.rigs[0].interrupted();
+        let interrupted = self.beds[0].interrupted();
         thread::scope(|scope| {
             let loads: Vec<_> = shares
                 .iter()
                 .zip(&barriers)
                 .enumerate()
                 .map(|(at, (share, barrier))| {
-                    let rig = self.rig_of(at);
+                    let bed = self.rig_of(at);
                     scope.spawn(move || {
-                        rig.load(share, Start::Released(barrier), None, interrupted, &mut Nobody)
+                        bed.load(share, Start::Released(barrier), None, interrupted, &mut Nobody)
                     })
                 })
                 .collect();

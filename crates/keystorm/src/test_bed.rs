@@ -26,20 +26,20 @@ use crate::{item_limit, probe};
 const OTHER_FILES: u64 = 32;
 
 /// A server that was reached or started, with all that a run on it needs.
-pub(crate) struct Rig<'r> {
+pub(crate) struct TestBed<'r> {
     pub(crate) server: Server,
     /// How many the load will open at most.
     connections: u32,
     machine: &'static HostFacts,
     interrupted: &'r AtomicBool,
-    /// The clients that put on the load, if this process does not. Rigs that are used in turn share
+    /// The clients that put on the load, if this process does not. TestBeds that are used in turn share
     /// them: what a launcher has to give may be enough for one set.
     fleet: Option<Arc<Mutex<Fleet>>>,
     /// Whether the server is looked at once a second while load runs.
     pub(crate) sample: bool,
     /// Whether the server is asked what it remembers of its slow moments.
     pub(crate) journal: bool,
-    /// What the server was filled with, and whether that is told.
+    /// What the server was filled with, and whether that is announced.
     pub(crate) filled: Filled,
     pub(crate) tells: bool,
     /// Whether times are those of the server's clock.
@@ -52,7 +52,7 @@ pub(crate) struct Rig<'r> {
 
 /// What one load is given beside its plan.
 #[derive(Default)]
-pub(crate) struct With<'a> {
+pub(crate) struct LoadContext<'a> {
     /// When it begins, if that was agreed on.
     pub(crate) start_at: Option<SystemTime>,
     /// What a probe waits for.
@@ -61,7 +61,7 @@ pub(crate) struct With<'a> {
     pub(crate) rate: Option<&'a LiveRate>,
 }
 
-impl<'r> Rig<'r> {
+impl<'r> TestBed<'r> {
     /// Finds or starts the server, for plans of up to `connections`, and places the clients, if they
     /// are several.
     ///
@@ -128,7 +128,7 @@ impl<'r> Rig<'r> {
         })
     }
 
-    /// Reaches another server, with the clients of this rig. The two are used in turn.
+    /// Reaches another server, with the clients of this test bed. The two are used in turn.
     ///
     /// # Errors
     /// The server cannot be reached or started, or too few files can be open.
@@ -182,12 +182,12 @@ impl<'r> Rig<'r> {
     ) -> Result<Run> {
         let plan = &*self.server.fitted(plan)?;
         self.prepare(plan)?;
-        let with = With { start_at, probe: None, rate: self.rate.as_deref() };
+        let with = LoadContext { start_at, probe: None, rate: self.rate.as_deref() };
         let Some(rate_per_s) = self.probe else {
             return self.run_without_probe(plan, with, observer);
         };
         let load = |barrier: &Arc<Barrier>| {
-            self.run_without_probe(plan, With { probe: Some(barrier), ..with }, observer)
+            self.run_without_probe(plan, LoadContext { probe: Some(barrier), ..with }, observer)
         };
         let (mut run, probe) = probe::beside(self, plan, rate_per_s, load)?;
         match probe {
@@ -220,10 +220,10 @@ impl<'r> Rig<'r> {
     pub(crate) fn run_without_probe(
         &self,
         plan: &Plan,
-        with: With<'_>,
+        with: LoadContext<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Run> {
-        let With { start_at, probe, rate } = with;
+        let LoadContext { start_at, probe, rate } = with;
         let watch = self.server.watch(&plan.target, self.sample).with_journal(self.journal);
         let begun = watch.begin();
         let Some(fleet) = &self.fleet else {
@@ -265,8 +265,8 @@ impl<'r> Rig<'r> {
         self.whole(plan, gathered, probe.is_some(), watch.end(begun))
     }
 
-    /// What spoiled a run. What a probe of ours sends, and a client in the last second before it was
-    /// lost, is in no count of the run's: with `strangers_unknown` nothing is said of other clients.
+    /// What disturbed a run. No count of the run has the requests of the probe, or of a lost client's last second, so
+    /// with `strangers_unknown` the warning about other clients is left out.
     fn found(run: &Run, strangers_unknown: bool) -> impl Iterator<Item = String> + use<> {
         let found = report::warnings(&run.plan, &run.measurement, &run.watched).into_iter();
         let known = move |warning: &report::Warning| {
@@ -290,7 +290,7 @@ impl<'r> Rig<'r> {
             return;
         }
         run.measurement.started_at = clock.there(run.measurement.started_at);
-        // A server that has gone tells no time, and the run says so.
+        // A server that is gone has no clock to read; the run's ending already says why.
         let later = self.ask_clock(&run.plan).ok();
         run.clock = Some(clock.kept(later.as_ref()));
     }
@@ -353,8 +353,7 @@ impl<'r> Rig<'r> {
         run
     }
 
-    /// The plan for clients of ours: a server that was started for the run is to them one that is
-    /// there, and files that are here come with it.
+    /// The plan as sent to remote clients: a spawned server becomes its address, local files are inlined.
     fn reached(&self, plan: &Plan) -> Result<Plan> {
         let mut parts: PlanParts = (**plan).clone();
         if let Some(tls) = &mut parts.target.tls {

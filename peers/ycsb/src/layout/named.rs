@@ -1,8 +1,8 @@
-//! Which commands and operations of a plan YCSB tells under which name, and what a miss is there.
+//! The section names under which YCSB reports commands and operations, and what a miss counts as there.
 
 use workload::{CommandSpec, Logged, PlanParts};
 
-/// Where what is told under a name is counted.
+/// Where the figures of a section are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Source {
     /// A command, by its place in the sequence.
@@ -11,26 +11,26 @@ pub(super) enum Source {
     Operation(usize),
 }
 
-/// Whether a miss is a failure, whose latencies are told apart.
+/// Whether a miss is a failure. Latencies of failures are kept separately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Misses {
     Fail,
     Succeed,
-    /// Nor is an error: it is told as one that ended.
+    /// Neither misses nor errors fail: both are reported as OK.
     AllSucceed,
 }
 
-/// What is told under one name; there may be several of a name.
+/// One reported section; names may repeat.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct Named {
     pub(super) name: String,
     pub(super) source: Source,
     pub(super) misses: Misses,
 }
 
-/// All that is told of a plan.
-pub(super) fn told(plan: &PlanParts) -> Vec<Told> {
-    let one = |name: &str, source, misses| Told { name: name.to_owned(), source, misses };
+/// All sections of a plan.
+pub(super) fn named(plan: &PlanParts) -> Vec<Named> {
+    let one = |name: &str, source, misses| Named { name: name.to_owned(), source, misses };
     let Some(mix) = &plan.mix else {
         let commands = plan.sequence.iter().enumerate();
         let command = |(at, spec): (usize, &CommandSpec)| {
@@ -50,7 +50,7 @@ pub(super) fn told(plan: &PlanParts) -> Vec<Told> {
     let mut all = Vec::new();
     for (at, (operation, span)) in mix.spans().enumerate() {
         let first = span.start;
-        // What is counted of the only command says it all.
+        // An operation of one command is counted with that command.
         let whole = match span.len() {
             1 => Source::Command(first),
             _ => Source::Operation(at),
@@ -74,12 +74,12 @@ pub(super) fn told(plan: &PlanParts) -> Vec<Told> {
     all
 }
 
-/// What a log must be kept of for every operation that is told.
+/// The commands and operations that need a log of every request.
 #[must_use]
 pub(crate) fn logged(plan: &PlanParts) -> Vec<Logged> {
-    let of = |told: &Told| match told.source {
+    let of = |named: &Named| match named.source {
         Source::Command(at) => Logged::Command(at as u32),
         Source::Operation(at) => Logged::Operation(at as u32),
     };
-    told(plan).iter().map(of).collect()
+    named(plan).iter().map(of).collect()
 }
