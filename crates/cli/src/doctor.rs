@@ -10,7 +10,8 @@ use job::Checkup;
 
 use super::near::explained;
 use super::run::{
-    Rule, ServerOptions, count, port, protocol, seconds, seconds_in, signed, small_count, target,
+    ServerOptions, UriPrecedence, count, port, protocol, seconds, seconds_in, signed, small_count,
+    target,
 };
 use super::{FrontEnd, Intent, UsageError};
 
@@ -131,7 +132,7 @@ impl FrontEnd for DoctorFront {
             value_bytes: options.data_size,
             keep_alive: options.keep_alive != 0,
         };
-        let target = target(&options.server, Rule::Agree).map_err(UsageError)?;
+        let target = target(&options.server, UriPrecedence::Agree).map_err(UsageError)?;
         let protocol = protocol(&options.server).map_err(UsageError)?;
         let json = options.json;
         Ok(Intent::Doctor(Box::new(Checkup { target, protocol, named, load, seconds, json })))

@@ -17,7 +17,7 @@ use workload::secret;
 
 use super::near::{named, no_option};
 use super::outputs::apart;
-use super::run::{self, Typed};
+use super::run::{self, ParsedArgs};
 use super::{Action, Intent, Job, PageOptions, UsageError, with_options};
 
 /// Where the results of an experiment go.
@@ -207,7 +207,7 @@ pub(super) fn with_those_of_a_run(own: Command, refused: &[&str]) -> Command {
 /// What makes no sense in it.
 pub fn job(experiment: &str, args: Vec<OsString>) -> Result<Job, UsageError> {
     let usage = format!("{experiment} [OPTIONS] [OPTIONS OF A RUN] [--] [COMMAND ARGS...]");
-    let typed = match Typed::read(experiment, |command| command.override_usage(usage), args)? {
+    let typed = match ParsedArgs::read(experiment, |command| command.override_usage(usage), args)? {
         Ok(typed) => typed,
         Err(_) => return Err(UsageError(format!("see {experiment} --help"))),
     };

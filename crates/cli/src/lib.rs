@@ -3,7 +3,7 @@
 //!
 //! The words of a run are in [`run`]; each other command has a file. A command is one file here and one row in
 //! [`OWN`]. Other tools' command lines are crates of their own, in `peers/`, which read the options that they
-//! have in common through [`run::Typed`].
+//! have in common through [`run::ParsedArgs`].
 
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 

@@ -5,9 +5,9 @@
 
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 
-pub mod aside;
 pub mod bar;
 pub mod closed;
+pub mod diagnostics;
 pub mod http;
 pub mod live;
 pub mod metrics;

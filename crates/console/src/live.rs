@@ -11,8 +11,8 @@ use report::{Persona, Progress, Run, cleared, progress_line, progress_row, wall_
 use runner::{Observer, Snapshot};
 use workload::{Plan, Stop};
 
-use crate::aside;
 use crate::bar;
+use crate::diagnostics;
 use crate::spikes::{IntervalFigures, Spikes};
 
 /// Our line moves once a second, a multiple of the interval: a figure that changes more often
@@ -116,7 +116,7 @@ impl<'p> Live<'p> {
             _ => {
                 self.clear();
                 // Nobody who reads it is noticed by what prints the results.
-                let _ = aside::say(line);
+                let _ = diagnostics::say(line);
             }
         }
     }
@@ -156,7 +156,7 @@ impl<'p> Live<'p> {
         let progress = self.progress(snapshot, since_ns, requests, &recent);
         let row = progress_row(&progress, &wall_clock_s(SystemTime::now(), 0));
         self.clear();
-        let _ = aside::say(row);
+        let _ = diagnostics::say(row);
     }
 
     fn progress(

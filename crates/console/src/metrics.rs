@@ -16,7 +16,7 @@ use report::{OPENMETRICS_TYPE, Run, Seen, TestState, openmetrics};
 use runner::{FailedRequests, Observer, Snapshot};
 use workload::{Plan, Stop};
 
-use crate::aside::{self, Aside};
+use crate::diagnostics::{self, Diagnostics};
 use crate::http::{Answer, Asked, HttpServer};
 
 /// The span over which the rate is the mean: one second.
@@ -61,7 +61,7 @@ impl Metrics {
     ///
     /// # Errors
     /// The address cannot be listened on: the port is taken, or it is not of this machine.
-    pub fn serve(at: &MetricsAt, remarks: &Aside) -> Result<Self> {
+    pub fn serve(at: &MetricsAt, remarks: &Diagnostics) -> Result<Self> {
         let listener = listen(at, "--metrics")?;
         let address = listener.local_addr().context("--metrics")?;
         if !address.ip().is_loopback() {
@@ -76,7 +76,7 @@ impl Metrics {
         let told = format!("Metrics on http://{address}/metrics");
         // Nobody else can know which port it is.
         if at.port == 0 {
-            aside::say(told)?
+            diagnostics::say(told)?
         } else {
             remarks.say(told)?
         }

@@ -13,7 +13,7 @@ use report::{Format, Gathering, NodeNames, Persona, Repeats, Run, Summary};
 use workload::quantity::{counted, noun};
 use workload::{ReadFrom, Target};
 
-use crate::aside::{self, Asides, Unread};
+use crate::diagnostics::{self, Asides, Unread};
 use crate::report_file;
 use crate::wrap::{self, WrappedStdout};
 
@@ -86,11 +86,11 @@ impl<'a> Printer<'a> {
             // Their lines of errors begin with the error.
             Some(why) if self.persona.is_peer() && (failed || run.measurement.is_unheard()) => {
                 let why = in_its_words(self.reports.as_ref(), why);
-                aside::say(aside::as_error(&why))?;
+                diagnostics::say(diagnostics::as_error(&why))?;
             }
             // Who goes along with the run has said so.
             Some(_) | None if !self.persona.mentions_shortfall => {}
-            Some(why) => aside::say(format_args!("{}: {why}", summary.title))?,
+            Some(why) => diagnostics::say(format_args!("{}: {why}", summary.title))?,
             None => {}
         }
         self.verdicts.add(&summary);

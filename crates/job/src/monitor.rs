@@ -47,7 +47,7 @@ pub trait ToolOutput: Send + Sync {
     }
 
     /// Goes along with run number `run`, from 1, which ends when `interrupted` is set.
-    fn companion<'p>(
+    fn monitor<'p>(
         &self,
         plan: &'p Plan,
         run: u32,

@@ -5,7 +5,7 @@
 
 use std::panic::PanicHookInfo;
 
-use console::aside;
+use console::diagnostics;
 
 /// From here on a panic ends the program in words for a person. With `RUST_BACKTRACE` in the
 /// environment it says where it came from, too.
@@ -15,7 +15,7 @@ pub(crate) fn tell_of_panics(exit_code: u8) {
         if std::env::var_os("RUST_BACKTRACE").is_some_and(|value| value != "0") {
             usual(info);
         }
-        let _ = aside::say(sentence(&reason(info)));
+        let _ = diagnostics::say(sentence(&reason(info)));
         std::process::exit(exit_code.into());
     }));
 }

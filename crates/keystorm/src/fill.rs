@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Result, bail};
-use console::aside::say;
+use console::diagnostics::say;
 use console::live::Live;
 use measure::Ending;
 use report::{Run, Summary};
@@ -34,7 +34,7 @@ struct Content {
 }
 
 impl Content {
-    fn of(parts: &PlanParts) -> Result<Self> {
+    fn from_parts(parts: &PlanParts) -> Result<Self> {
         let PlanParts { sequence, load: Load { seed, shard, .. }, data, .. } = parts;
         let Data { keys, values, .. } = data;
         let names: Vec<_> = sequence.iter().map(|command| command.args.get(1)).collect();
@@ -86,7 +86,7 @@ impl Filled {
 /// A key could not be written. Whoever interrupts it interrupts what comes after it too.
 pub(crate) fn fill(bed: &TestBed<'_>, plan: &Plan) -> Result<()> {
     for parts in plan.filled_by().parts {
-        let content = Content::of(&parts)?;
+        let content = Content::from_parts(&parts)?;
         if !bed.filled.is_new(&content) {
             continue;
         }

@@ -23,7 +23,7 @@ mod tls;
 
 use std::process::ExitCode;
 
-use console::aside::{self, Unread};
+use console::diagnostics::{self, Unread};
 use console::{print, wrap};
 use fleet::Unfit;
 use job::{End, FrontEnd, Intent, ToolMessage, UsageError};
@@ -97,7 +97,7 @@ fn main() -> ExitCode {
 /// Prints why there is no result, behind the word that clap's own errors begin with.
 fn told(why: &str, code: u8) -> ExitCode {
     let prefix = if why.starts_with("error: ") || why.contains("Error") { "" } else { "error: " };
-    match aside::say(format_args!("{prefix}{why}")) {
+    match diagnostics::say(format_args!("{prefix}{why}")) {
         Ok(()) => ExitCode::from(code),
         Err(Unread) => signals::end_of_pipe(),
     }
@@ -105,7 +105,7 @@ fn told(why: &str, code: u8) -> ExitCode {
 
 /// Prints what the imitated tool would print, and exits with its code.
 fn tell(told: &ToolMessage) -> ExitCode {
-    match (aside::put(&told.err), print::text(&told.out)) {
+    match (diagnostics::put(&told.err), print::text(&told.out)) {
         (Ok(()), Ok(())) => ExitCode::from(told.code),
         _ => signals::end_of_pipe(),
     }

@@ -47,7 +47,7 @@ const LONG_FILES: &[(&str, usize)] = &[
 /// Functions that are longer, by the names of file and function, and how long they may be.
 const LONG_FUNCTIONS: &[(&str, &str, usize)] = &[
     ("arguments.rs", "explained", 95),
-    ("arguments.rs", "of", 90),
+    ("arguments.rs", "new", 90),
     ("conclusion.rs", "concluded", 107),
     ("configuration.rs", "entries", 121),
     ("options.rs", "default", 90),
@@ -56,9 +56,9 @@ const LONG_FUNCTIONS: &[(&str, &str, usize)] = &[
     ("plans.rs", "base", 101),
     ("plans.rs", "job", 131),
     ("plans.rs", "words", 74),
-    ("section.rs", "of", 95),
+    ("section.rs", "new", 95),
     ("terms.rs", "table", 86),
-    ("workload.rs", "of", 79),
+    ("workload.rs", "from_properties", 79),
 ];
 
 /// Tests that sleep for a fixed time, how many times, and why.
@@ -80,7 +80,7 @@ const SLEEPS: &[(&str, usize, &str)] = &[
 const OWN: &str = "crates/tidy/";
 
 /// Crates whose comments are free of [`DIALECT`].
-const PLAIN: [&str; 10] = [
+const PLAIN: [&str; 17] = [
     "wire",
     "engine",
     "measure",
@@ -91,6 +91,13 @@ const PLAIN: [&str; 10] = [
     "fleet",
     "sink",
     "page",
+    "cli",
+    "console",
+    "job",
+    "keystorm",
+    "memtier",
+    "ycsb",
+    "rpc-perf",
 ];
 
 /// Crates that carry out and report, and must not know where a job comes from.
@@ -234,7 +241,7 @@ fn tests_wait_for_states() {
 fn comments_say_what_an_item_is() {
     let mut faults = Vec::new();
     for (path, text) in sources().iter().filter(|(path, _)| !path.starts_with(OWN)) {
-        let plain = PLAIN.iter().any(|name| path.starts_with(&format!("crates/{name}/")));
+        let plain = PLAIN.iter().any(|name| path.split('/').nth(1) == Some(name));
         let mut found = tidy::phrases(text, &EMPTY_REFERENCES);
         if plain {
             found.extend(tidy::phrases(text, &DIALECT));

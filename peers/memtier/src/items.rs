@@ -19,7 +19,7 @@ pub(super) struct Items {
 
 impl Items {
     /// Those of a file, if one is given, and otherwise `value` under keys that are numbers.
-    pub(super) fn of(
+    pub(super) fn new(
         options: &Options,
         value: &Piece,
         imported: Option<&Imported>,

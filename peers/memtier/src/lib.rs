@@ -164,7 +164,7 @@ mod golden {
     use job::FrontEnd;
     use report::conformance;
 
-    /// After a wanted change, `INSTA_UPDATE=always cargo test -p keystorm-memtier` writes the file anew.
+    /// OptionsAfterUri a wanted change, `INSTA_UPDATE=always cargo test -p keystorm-memtier` writes the file anew.
     #[test]
     fn its_layout_of_every_run() {
         let front = super::Memtier;

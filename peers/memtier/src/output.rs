@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use console::aside::{self, Unread};
+use console::diagnostics::{self, Unread};
 use console::http::HttpServer;
 use console::report_file::{self, ReportFile};
 use job::{RunMonitor, ToolOutput};
@@ -17,7 +17,7 @@ use workload::Plan;
 
 use super::advice;
 use super::exporter::Exporter;
-use super::progress::{OverTime, Progress, Watched};
+use super::progress::{OverTime, ProgressMonitor, Watched};
 use super::statsd::Statsd;
 use super::verification::Verification;
 use super::waiting::Waiting;
@@ -83,7 +83,7 @@ impl ToolOutput for Reports {
             Err(said) => (None, said),
         };
         let why = report::escape(self.in_its_words(why));
-        aside::put(&format!("Connection error: {why}\n{said}")).map_err(|_| Unread)?;
+        diagnostics::put(&format!("Connection error: {why}\n{said}")).map_err(|_| Unread)?;
         Ok(wait)
     }
 
@@ -91,7 +91,7 @@ impl ToolOutput for Reports {
         advice::WORDS.of(text)
     }
 
-    fn companion<'p>(
+    fn monitor<'p>(
         &self,
         plan: &'p Plan,
         run: u32,
@@ -100,7 +100,7 @@ impl ToolOutput for Reports {
         if plan.data.verify {
             return Box::new(Verification);
         }
-        Box::new(Progress::new(
+        Box::new(ProgressMonitor::new(
             plan,
             run,
             self.watched.clone(),
@@ -169,8 +169,8 @@ impl Format for Written {
             self.verified = Some([total.requests().saturating_sub(failed), failed]);
             return Ok(());
         }
-        let rows = Rows::of(&summary.run.plan, &self.style);
-        let mut figures = RunFigures::of(summary, &rows);
+        let rows = Rows::from_plan(&summary.run.plan, &self.style);
+        let mut figures = RunFigures::new(summary, &rows);
         let mut seconds = self.seconds.lock().unwrap_or_else(PoisonError::into_inner);
         let OverTime { seconds: of_run, cpu } = seconds.pop().unwrap_or_default();
         figures.over_time = of_run;
@@ -204,7 +204,7 @@ impl Format for Written {
 impl Written {
     fn write_tables(&self, sections: &[Section], out: &mut dyn Write) -> io::Result<()> {
         if let Some(first) = self.runs.first() {
-            let layout = Layout::of(&self.style, first);
+            let layout = Layout::new(&self.style, first);
             write_head(first, out)?;
             sections.iter().try_for_each(|section| write_section(section, &layout, out))?;
         }
@@ -296,5 +296,5 @@ fn tls((version, cipher): &(String, String)) -> Entry {
 }
 
 fn say(line: impl std::fmt::Display) -> io::Result<()> {
-    aside::say(line).map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))
+    diagnostics::say(line).map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))
 }

@@ -39,7 +39,7 @@ pub(super) fn parts(
 ) -> Result<Parts, Fault> {
     let imported = import::read(options, notes)?;
     let (value, values) = values(options)?;
-    let items = Items::of(options, &value, imported.as_ref())?;
+    let items = Items::new(options, &value, imported.as_ref())?;
     let (operations, pick, recorded) = match options.commands.is_empty() {
         true => built_in(options, &items)?,
         false => of_commands(options, &value, notes)?,

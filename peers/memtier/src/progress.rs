@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
-use console::aside::{self, Unread};
+use console::diagnostics::{self, Unread};
 use job::{End, RunMonitor};
 use measure::{Ending, ErrorCounts, Tally};
 use report::Run;
@@ -20,8 +20,8 @@ use super::staircase;
 use super::statsd::{Client, Statsd};
 use super::threads::Threads;
 use crate::layout::{
-    Cells, Counters, CpuSecond, Lookup, Progress as Line, Realtime, Retried, Rows, Second, Seconds,
-    Style, Window, lookups,
+    Counters, CpuSecond, Lookup, MemtierHistogram, Progress as Line, Realtime, Retried, Rows,
+    Second, Seconds, Style, Window, lookups,
 };
 
 const NS_PER_S: u64 = 1_000_000_000;
@@ -58,7 +58,7 @@ pub(super) struct OverTime {
 }
 
 /// Watches one run.
-pub(super) struct Progress<'p> {
+pub(super) struct ProgressMonitor<'p> {
     plan: &'p Plan,
     run: u32,
     watched: Watched,
@@ -100,7 +100,7 @@ struct Sum {
 }
 
 impl Sum {
-    fn of(plan: &Plan, total: &Tally, at_ns: u64) -> Self {
+    fn new(plan: &Plan, total: &Tally, at_ns: u64) -> Self {
         let timed = total.commands.iter().map(|command| command.service.count());
         let ms = total.commands.iter().map(|command| {
             command.service.mean_ns().unwrap_or_default() * command.service.count() as f64 / 1e6
@@ -141,7 +141,7 @@ impl Sum {
     }
 }
 
-impl<'p> Progress<'p> {
+impl<'p> ProgressMonitor<'p> {
     /// For run number `run`; its seconds are put behind those that ended before.
     pub(super) fn new(
         plan: &'p Plan,
@@ -156,7 +156,7 @@ impl<'p> Progress<'p> {
             run,
             interrupted,
             unheard: false,
-            seconds: Some(Seconds::new(Rows::of(plan, style), style)),
+            seconds: Some(Seconds::new(Rows::from_plan(plan, style), style)),
             ended,
             last: Sum::default(),
             shown: [0.0; 3],
@@ -177,7 +177,7 @@ impl<'p> Progress<'p> {
     }
 
     fn say(&mut self, text: &str) {
-        self.unread |= aside::put(text).is_err();
+        self.unread |= diagnostics::put(text).is_err();
     }
 
     fn line(&mut self, mut sum: Sum, total: &Tally) {
@@ -231,7 +231,7 @@ impl<'p> Progress<'p> {
                     miss_percent: [sum.miss_percent(&before), sum.miss_percent(&Sum::default())],
                     second,
                     window: self.watched.realtime.zip(all),
-                    overall: Cells::of(&total.service()),
+                    overall: MemtierHistogram::from_latency(&total.service()),
                     percentiles: &self.watched.style.percentiles,
                 };
                 let lines = block.lines();
@@ -320,7 +320,7 @@ fn counters(plan: &Plan, total: &Tally, built_in: bool) -> Counters {
     }
 }
 
-impl Observer for Progress<'_> {
+impl Observer for ProgressMonitor<'_> {
     fn interval(&mut self, snapshot: &Snapshot<'_>) {
         if snapshot.warming_up {
             return;
@@ -335,7 +335,7 @@ impl Observer for Progress<'_> {
         }
         if snapshot.elapsed_ns / NS_PER_S > self.last.at_ns / NS_PER_S {
             let told = self.threads.second(snapshot.gauges, snapshot.elapsed_ns);
-            self.line(Sum::of(self.plan, snapshot.total, snapshot.elapsed_ns), snapshot.total);
+            self.line(Sum::new(self.plan, snapshot.total, snapshot.elapsed_ns), snapshot.total);
             told.into_iter().for_each(|line| self.say(&line));
             if self.watched.debug {
                 let said = debug::of_second(snapshot.gauges, snapshot.elapsed_ns);
@@ -354,7 +354,7 @@ impl Observer for Progress<'_> {
     }
 }
 
-impl RunMonitor for Progress<'_> {
+impl RunMonitor for ProgressMonitor<'_> {
     fn begin(&mut self) -> Result<()> {
         let run = self.run;
         if self.watched.debug {
@@ -398,7 +398,7 @@ impl RunMonitor for Progress<'_> {
             ));
         }
         let total = &measurement.total;
-        self.line(Sum::of(self.plan, total, measurement.elapsed_ns), total);
+        self.line(Sum::new(self.plan, total, measurement.elapsed_ns), total);
         if let Some(statsd) = &self.statsd {
             statsd.end(&self.watched.style.percentiles);
             statsd.event(&format!("run {} ended", self.run));

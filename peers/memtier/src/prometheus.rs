@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use super::fault::{Fault, usage_error};
 use super::values::number;
-use crate::layout::{Cells, EXPOSITION_BUCKETS};
+use crate::layout::{EXPOSITION_BUCKETS, MemtierHistogram};
 
 /// As many labels as there may be, and as long as their names and values may be.
 const LABELS_MAX: usize = 16;
@@ -87,9 +87,9 @@ impl Prometheus {
         let bounds: Option<Vec<f64>> = text.split(',').map(bound).collect();
         let us = |seconds: f64| (seconds * 1e6).round() as u64;
         let rise = |bounds: &Vec<f64>| {
-            bounds
-                .windows(2)
-                .all(|pair| pair[0] < pair[1] && Cells::tell_apart(us(pair[0]), us(pair[1])))
+            bounds.windows(2).all(|pair| {
+                pair[0] < pair[1] && MemtierHistogram::tell_apart(us(pair[0]), us(pair[1]))
+            })
         };
         let possible = bounds.filter(|bounds| bounds.len() <= BUCKETS_MAX).filter(rise);
         self.buckets = Some(possible.ok_or_else(|| {

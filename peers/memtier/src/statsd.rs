@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use measure::Tally;
 
-use crate::layout::{Cells, Progress};
+use crate::layout::{MemtierHistogram, Progress};
 
 /// How long an event may take.
 const EVENT_PATIENCE: Duration = Duration::from_secs(1);
@@ -127,7 +127,7 @@ impl Client {
         }
         self.say("latency_ms", &format!("{:.3}", line.latencies_ms[0]), "ms");
         self.say("latency_avg_ms", &format!("{:.3}", line.latencies_ms[1]), "ms");
-        let cells = Cells::of(&total.service());
+        let cells = MemtierHistogram::from_latency(&total.service());
         for percentile in percentiles {
             self.say(
                 &called(*percentile),

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::sync::Arc;
 
 use cli::own;
-use cli::run::Typed;
+use cli::run::ParsedArgs;
 use host::{Questions, affinity};
 use job::{Intent, Job, ToolMessage, UsageError, VerdictTo};
 use report::{NodeNames, Persona, ProgressFigures};
@@ -162,7 +162,7 @@ fn based(words: Vec<String>) -> Result<Job, Fault> {
     let words = words.into_iter().map(OsString::from).collect();
     let told =
         |why: UsageError| check_error(why.0.trim_end().trim_start_matches("error: ").to_owned());
-    match Typed::read("keystorm", |command| command, words).map_err(told)? {
+    match ParsedArgs::read("keystorm", |command| command, words).map_err(told)? {
         Ok(typed) => typed.job_of_peer().map_err(told),
         Err(_) => Err(check_error("--ks-help and --ks-version: ask keystorm itself")),
     }
@@ -222,7 +222,7 @@ fn reports(options: &Options) -> Reports {
         hdr_prefix: options.hdr_file_prefix.clone(),
         client_prefix: options.client_stats.clone(),
         configuration,
-        waiting: Waiting::of(options),
+        waiting: Waiting::from_options(options),
         watched: Watched {
             style,
             statsd: options.statsd.clone(),

@@ -117,7 +117,7 @@ pub(super) enum Pattern {
 }
 
 impl Pattern {
-    fn of(letter: char) -> Option<Self> {
+    fn from_letter(letter: char) -> Option<Self> {
         Some(match letter {
             'R' => Self::Random,
             'S' => Self::Sequential,
@@ -131,7 +131,7 @@ impl Pattern {
     /// One for all.
     pub(super) fn read(name: &str, text: &str) -> Result<Self, Fault> {
         let mut letters = text.chars();
-        let one = letters.next().and_then(Self::of).filter(|_| letters.next().is_none());
+        let one = letters.next().and_then(Self::from_letter).filter(|_| letters.next().is_none());
         one.ok_or_else(|| usage_error(format!("{name} must be one of S, R, Z, G or P.")))
     }
 
@@ -139,7 +139,7 @@ impl Pattern {
     pub(super) fn pair(text: &str) -> Result<[Self; 2], Fault> {
         let letters: Vec<char> = text.chars().collect();
         let both = match letters[..] {
-            [set, ':', get] => Self::of(set).zip(Self::of(get)),
+            [set, ':', get] => Self::from_letter(set).zip(Self::from_letter(get)),
             _ => None,
         };
         let (set, get) = both.ok_or_else(|| {

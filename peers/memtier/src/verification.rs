@@ -1,7 +1,7 @@
 //! `--data-verify`: what was written is read again by one connection, and compared with the file.
 
 use anyhow::Result;
-use console::aside::{self, Unread};
+use console::diagnostics::{self, Unread};
 use job::RunMonitor;
 use report::Run;
 use runner::{Observer, Snapshot};
@@ -76,7 +76,7 @@ impl RunMonitor for Verification {
         let errors = &run.measurement.total.errors;
         let mut unread = false;
         for example in errors.examples() {
-            unread |= aside::put(&format!("error: {}\n", report::escape(example))).is_err();
+            unread |= diagnostics::put(&format!("error: {}\n", report::escape(example))).is_err();
         }
         if unread { Err(Unread.into()) } else { Ok(errors.total() == 0) }
     }

@@ -22,7 +22,7 @@ pub(super) struct Waiting {
 
 impl Waiting {
     /// What these options say, if a lost connection is opened again.
-    pub(super) fn of(options: &Options) -> Option<Self> {
+    pub(super) fn from_options(options: &Options) -> Option<Self> {
         options.reconnect_on_error.then(|| Self {
             attempts: options.reconnect_attempts,
             factor: options.reconnect_backoff_factor,

@@ -104,7 +104,7 @@ impl Shared {
             return Answer::not_allowed("GET, HEAD");
         }
         let snapshot = self.lock();
-        let metrics = Metrics::of(&snapshot);
+        let metrics = Metrics::new(&snapshot);
         let (content_type, body) = match page {
             0 => (TEXT, metrics.page()),
             1 => (JSON, metrics.json()),

@@ -127,10 +127,10 @@ impl Config {
         })?;
         let root = Table::root(source, parsed.get_ref());
         versions::check(&root)?;
-        Self::of(&root)
+        Self::from_table(&root)
     }
 
-    fn of(root: &Table<'_, '_>) -> Result<Self, Fault> {
+    fn from_table(root: &Table<'_, '_>) -> Result<Self, Fault> {
         let section = |key: &str| {
             let table = root.table(key)?;
             table.ok_or_else(|| root.broken("", format!("[{key}] is missing")))

@@ -55,7 +55,7 @@ pub(super) fn converted(source: &Source) -> Result<String, Fault> {
         Fault::File(source.fault(at, error.message()))
     })?;
     let root = Table::root(source, parsed.get_ref());
-    let version = Version::of(&root).ok_or_else(|| {
+    let version = Version::from_table(&root).ok_or_else(|| {
         rule(format!("{}: nothing to convert: not a file of rpc-perf 1.x to 4.0", source.name))
     })?;
     let mut new = Converted { interval_s: INTERVAL_S, windows: WINDOWS, ..Converted::default() };

@@ -8,7 +8,7 @@ pub(super) enum Fault {
     /// The file cannot be read, or is none of its schema; exit code 1.
     File(String),
     /// It makes no sense, or asks for what is not carried out; exit code 2.
-    Rule(String),
+    UriPrecedence(String),
 }
 
 impl Fault {
@@ -16,7 +16,7 @@ impl Fault {
     pub(super) fn told(self) -> ToolMessage {
         let (line, code) = match self {
             Self::File(line) => (line, 1),
-            Self::Rule(line) => (line, 2),
+            Self::UriPrecedence(line) => (line, 2),
         };
         ToolMessage { out: String::new(), err: line.trim_end().to_owned() + "\n", code }
     }
@@ -24,5 +24,5 @@ impl Fault {
 
 /// For what keystorm itself refuses.
 pub(super) fn rule(why: impl Into<String>) -> Fault {
-    Fault::Rule(why.into())
+    Fault::UriPrecedence(why.into())
 }

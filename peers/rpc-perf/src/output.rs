@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
-use console::aside::{self, Unread};
+use console::diagnostics::{self, Unread};
 use console::print;
 use job::{End, RunMonitor, ToolOutput};
 use measure::Ending;
@@ -38,7 +38,7 @@ pub(super) struct Reports {
 
 impl Reports {
     /// For a file whose operations are this to the reports, carried out by `several` clients or one.
-    pub(super) fn of(config: &Config, roles: Vec<Role>, several: bool) -> Self {
+    pub(super) fn new(config: &Config, roles: Vec<Role>, several: bool) -> Self {
         Self {
             protocol: config.protocol.shown(),
             interval_s: config.interval_s,
@@ -60,7 +60,7 @@ impl ToolOutput for Reports {
         advice::WORDS.of(text)
     }
 
-    fn companion<'p>(
+    fn monitor<'p>(
         &self,
         plan: &'p Plan,
         _run: u32,
@@ -68,7 +68,7 @@ impl ToolOutput for Reports {
     ) -> Box<dyn RunMonitor + 'p> {
         Box::new(Windows {
             plan,
-            roles: Roles::of(plan, self.roles.clone()),
+            roles: Roles::new(plan, self.roles.clone()),
             interval_ns: self.interval_s * NS_PER_S,
             windows: self.windows,
             printed: 0,
@@ -158,7 +158,7 @@ impl File {
         while elapsed_ns >= self.next_ns && self.written.is_ok() {
             self.next_ns = self.next_ns.saturating_add(self.every_ns);
             let every = Duration::from_nanos(self.every_ns);
-            let metrics = crate::layout::Metrics::of(shown);
+            let metrics = crate::layout::Metrics::new(shown);
             let now = SystemTime::now();
             let line = match self.format {
                 MetricsFormat::Json => Ok(metrics.line(now, every, self.sparse).into_bytes()),
@@ -220,7 +220,7 @@ impl Observer for Windows<'_> {
         }
         // Idle intervals may have been skipped: catch up first.
         self.tell_until(snapshot.elapsed_ns.saturating_sub(snapshot.span_ns));
-        let figures = Figures::of(&self.roles, snapshot.tally);
+        let figures = Figures::new(&self.roles, snapshot.tally);
         self.window.merge(&figures);
         self.shown.total.merge(&figures);
         // The first connections were opened before anything was measured.
@@ -266,11 +266,13 @@ impl RunMonitor for Windows<'_> {
         let (errors, requests) = (total.errors.total(), total.requests());
         if requests > 0 && errors == requests {
             let first = total.errors.examples().first().map(report::escape).unwrap_or_default();
-            aside::say(format_args!("rpc-perf: every reply is an error; the first: {first}"))?;
+            diagnostics::say(format_args!(
+                "rpc-perf: every reply is an error; the first: {first}"
+            ))?;
             return Ok(false);
         }
         if connections.dropped > 0 {
-            aside::say(format_args!(
+            diagnostics::say(format_args!(
                 "rpc-perf: {} connections were lost with {} requests",
                 connections.dropped, connections.lost
             ))?;

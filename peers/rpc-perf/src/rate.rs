@@ -13,13 +13,13 @@ pub(super) struct Ratelimit {
     rates: Vec<u32>,
     /// How long each holds, in seconds, if there are several.
     each_s: u32,
-    after: After,
+    after: OptionsAfterUri,
     shuffled: bool,
 }
 
 /// What follows the last rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum After {
+enum OptionsAfterUri {
     Stable,
     Loop,
     Mirror,
@@ -33,7 +33,7 @@ impl Ratelimit {
         let one = |rate: u32| Self {
             rates: Some(rate).filter(|rate| *rate > 0).into_iter().collect(),
             each_s: 0,
-            after: After::Stable,
+            after: OptionsAfterUri::Stable,
             shuffled: false,
         };
         if let Ok(Some(rate)) = workload.number::<u32>("ratelimit") {
@@ -41,12 +41,12 @@ impl Ratelimit {
         }
         let table = workload.table("ratelimit")?;
         let table = table.ok_or_else(|| workload.broken("", "[workload.ratelimit] is missing"))?;
-        let read = Self::of(&table, one)?;
+        let read = Self::from_table(&table, one)?;
         remarks.extend(table.unknown());
         Ok(read)
     }
 
-    fn of(table: &Table<'_, '_>, one: impl Fn(u32) -> Self) -> Result<Self, Fault> {
+    fn from_table(table: &Table<'_, '_>, one: impl Fn(u32) -> Self) -> Result<Self, Fault> {
         let rate = |key| table.number::<u32>(key);
         let start = rate("start")?.unwrap_or(0);
         let shuffled = match table.text("ramp")?.as_deref() {
@@ -55,9 +55,9 @@ impl Ratelimit {
             Some(_) => return Err(table.broken("ramp", "expected \"linear\" or \"shuffled\"")),
         };
         let after = match table.text("on_ramp_completion")?.as_deref() {
-            None | Some("stable") => After::Stable,
-            Some("loop") => After::Loop,
-            Some("mirror") => After::Mirror,
+            None | Some("stable") => OptionsAfterUri::Stable,
+            Some("loop") => OptionsAfterUri::Loop,
+            Some("mirror") => OptionsAfterUri::Mirror,
             Some(_) => {
                 let why = "expected \"stable\", \"loop\" or \"mirror\"";
                 return Err(table.broken("on_ramp_completion", why));
@@ -108,18 +108,20 @@ impl Ratelimit {
         };
         let backwards = rates.iter().rev().copied();
         let turn: Vec<u32> = match self.after {
-            After::Stable => rates,
-            After::Loop => rates,
-            After::Mirror => rates.iter().copied().chain(backwards).collect(),
+            OptionsAfterUri::Stable => rates,
+            OptionsAfterUri::Loop => rates,
+            OptionsAfterUri::Mirror => rates.iter().copied().chain(backwards).collect(),
         };
         let held = duration_s.div_ceil(u64::from(self.each_s)).max(1) as usize;
         let mut steps: Vec<u32> = match self.after {
-            After::Stable => turn,
-            After::Loop | After::Mirror => turn.iter().cycle().take(held).copied().collect(),
+            OptionsAfterUri::Stable => turn,
+            OptionsAfterUri::Loop | OptionsAfterUri::Mirror => {
+                turn.iter().cycle().take(held).copied().collect()
+            }
         };
         steps.truncate(held);
         if steps.len() > limits::STAGES_MAX {
-            return Err(Fault::Rule(format!(
+            return Err(Fault::UriPrecedence(format!(
                 "[workload.ratelimit]: {held} steps; the maximum is {} per run",
                 limits::STAGES_MAX
             )));
@@ -185,7 +187,7 @@ mod tests {
             "start = 1\nend = 5\nstep = 0\ninterval = 1",
             "start = 9\nend = 5\nstep = 1\ninterval = 1",
         ] {
-            assert!(matches!(rates(text, 9), Err(Fault::Rule(_))), "{text}");
+            assert!(matches!(rates(text, 9), Err(Fault::UriPrecedence(_))), "{text}");
         }
         assert!(matches!(rates("start = 'x'", 9), Err(Fault::File(_))));
     }

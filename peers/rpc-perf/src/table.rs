@@ -65,7 +65,7 @@ impl<'v, 'i> Table<'v, 'i> {
 
     /// What is wrong with a key: it makes no sense, or is not carried out.
     pub(super) fn refused(&self, key: &str, why: impl Display) -> Fault {
-        Fault::Rule(self.said(key, why))
+        Fault::UriPrecedence(self.said(key, why))
     }
 
     /// A table in it.

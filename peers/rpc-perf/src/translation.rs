@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use cli::own;
-use cli::run::{Typed, verdict_place};
+use cli::run::{ParsedArgs, verdict_place};
 use host::Questions;
 use job::{Job, UsageError};
 use report::{NodeNames, Persona, ProgressFigures};
@@ -46,7 +46,7 @@ pub(super) fn job(config: &Config, words: &Words) -> Result<Job, Fault> {
     let plan = parts.build().map_err(|why| rule(why.to_string()))?;
     wire::check(&plan).map_err(rule)?;
     runner::check_memory(&plan).map_err(rule)?;
-    let reports = Reports::of(config, roles, job.several.is_some());
+    let reports = Reports::new(config, roles, job.several.is_some());
     job.plans = vec![plan];
     let output = &mut job.output;
     own::check_output(output).map_err(rule)?;
@@ -64,7 +64,7 @@ pub(super) fn job(config: &Config, words: &Words) -> Result<Job, Fault> {
 fn based_on(config: &Config, endpoint: &str, words: &Words) -> Result<(Job, PlanParts), Fault> {
     let typed = |why: UsageError| rule(why.0);
     let said = keystorm_words(config, endpoint, words)?.into_iter().map(OsString::from).collect();
-    let mut job = match Typed::read("rpc-perf", |command| command, said).map_err(typed)? {
+    let mut job = match ParsedArgs::read("rpc-perf", |command| command, said).map_err(typed)? {
         Ok(read) => read.job_of_peer().map_err(typed)?,
         Err(_) => {
             return Err(rule(

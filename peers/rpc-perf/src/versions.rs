@@ -16,7 +16,7 @@ pub(super) enum Version {
 
 impl Version {
     /// The older version that a file is of, if it is of one.
-    pub(super) fn of(root: &Table<'_, '_>) -> Option<Self> {
+    pub(super) fn from_table(root: &Table<'_, '_>) -> Option<Self> {
         if root.has("workload") && root.table("workload").is_err() {
             return Some(Self::Two);
         }
@@ -39,7 +39,7 @@ impl Version {
 
 /// Refuses a file of an older version, by its name.
 pub(super) fn check(root: &Table<'_, '_>) -> Result<(), Fault> {
-    let Some(version) = Version::of(root) else { return Ok(()) };
+    let Some(version) = Version::from_table(root) else { return Ok(()) };
     Err(root.broken(
         "",
         format!("this is a file of rpc-perf {}; convert it to 5.x with --convert", version.name()),

@@ -137,7 +137,7 @@ mod tests {
             ("a.toml --as python", "--as keystorm"),
             ("a.toml --ks-json", "missing"),
         ] {
-            let Fault::Rule(said) = read(line).unwrap_err() else { panic!("{line}") };
+            let Fault::UriPrecedence(said) = read(line).unwrap_err() else { panic!("{line}") };
             assert!(said.contains(why), "{line}: {said}");
         }
     }

@@ -79,7 +79,7 @@ const OF_YCSB: [&str; 21] = [
 
 impl Read {
     /// Reads the words behind the program's name.
-    pub(super) fn of(args: Vec<OsString>) -> Result<Self, String> {
+    pub(super) fn new(args: Vec<OsString>) -> Result<Self, String> {
         let words: Result<Vec<String>, _> = args.into_iter().map(OsString::into_string).collect();
         let words = words.map_err(|word| format!("{}: not UTF-8", word.to_string_lossy()))?;
         if words.is_empty() || words.iter().any(|word| word == "--help" || word == "-h") {
@@ -228,7 +228,7 @@ mod tests {
 
     fn read(line: &str) -> Result<Arguments, String> {
         let words = line.split(' ').map(OsString::from).collect();
-        match Read::of(words)? {
+        match Read::new(words)? {
             Read::Arguments(arguments) => Ok(*arguments),
             Read::Help => Err("help".to_owned()),
         }

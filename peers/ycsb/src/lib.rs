@@ -53,7 +53,7 @@ impl FrontEnd for YcsbFront {
     }
 
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
-        let arguments = match Read::of(args).map_err(UsageError)? {
+        let arguments = match Read::new(args).map_err(UsageError)? {
             Read::Help => return Ok(Intent::Say(HELP.to_owned())),
             Read::Arguments(arguments) => arguments,
         };
@@ -99,7 +99,7 @@ mod golden {
     use job::FrontEnd;
     use report::conformance;
 
-    /// After a wanted change, `INSTA_UPDATE=always cargo test -p keystorm-ycsb` writes the file anew.
+    /// OptionsAfterUri a wanted change, `INSTA_UPDATE=always cargo test -p keystorm-ycsb` writes the file anew.
     #[test]
     fn its_layout_of_every_run() {
         let front = super::YcsbFront;

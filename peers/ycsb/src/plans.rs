@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 
-use cli::run::Typed;
+use cli::run::ParsedArgs;
 use job::{Job, UsageError};
 use workload::derived::CheckedValues;
 use workload::{
@@ -35,11 +35,12 @@ struct Amount {
 pub(super) fn job(arguments: &Arguments) -> Result<Job, UsageError> {
     let properties = &arguments.properties;
     let mut remarks = known::check(properties).map_err(UsageError)?;
-    let workload = CoreWorkload::of(properties, arguments.phase).map_err(UsageError)?;
+    let workload =
+        CoreWorkload::from_properties(properties, arguments.phase).map_err(UsageError)?;
     remarks.extend(workload.remarks.iter().cloned());
-    let amount = Amount::of(properties, arguments.phase).map_err(UsageError)?;
+    let amount = Amount::from_properties(properties, arguments.phase).map_err(UsageError)?;
     let words = words(arguments, &amount).map_err(UsageError)?;
-    let typed = match Typed::read("ycsb", |command| command, words)? {
+    let typed = match ParsedArgs::read("ycsb", |command| command, words)? {
         Ok(typed) => typed.in_place_of(PERSONA),
         Err(intent) => return Err(UsageError(said(intent))),
     };
@@ -66,7 +67,7 @@ fn said(intent: job::Intent) -> String {
 }
 
 impl Amount {
-    fn of(properties: &Properties, phase: Phase) -> Result<Self, String> {
+    fn from_properties(properties: &Properties, phase: Phase) -> Result<Self, String> {
         let operations = match phase {
             Phase::Load => CoreWorkload::load_count(properties)?,
             Phase::Run => properties.number("operationcount", 0u64)?,

@@ -7,7 +7,7 @@ use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use console::{aside, print};
+use console::{diagnostics, print};
 use report::Run;
 
 use super::properties::Properties;
@@ -22,7 +22,7 @@ pub(super) struct RawOutput {
 
 impl RawOutput {
     /// As properties have it.
-    pub(super) fn of(properties: &Properties) -> Self {
+    pub(super) fn from_properties(properties: &Properties) -> Self {
         let file = properties.get("measurement.raw.output_file").filter(|path| !path.is_empty());
         Self { file: file.map(PathBuf::from) }
     }
@@ -45,7 +45,7 @@ impl RawOutput {
 
     /// Tells of each operation of a run. Whether none was left out.
     pub(super) fn write(&self, run: &Run, options: &YcsbOptions) -> Result<bool> {
-        let raw = Raw::of(run, options);
+        let raw = Raw::new(run, options);
         let place = match &self.file {
             Some(path) => format!("to result file: {}", path.display()),
             None => "to stdout.".to_owned(),
@@ -61,7 +61,7 @@ impl RawOutput {
         }
         let left_out = raw.left_out();
         if left_out > 0 {
-            aside::say(format_args!(
+            diagnostics::say(format_args!(
                 "Error: measurementtype=raw: there was no memory for the last {left_out} \
                  operations, which are not in the raw data; use a shorter run"
             ))?;

@@ -66,7 +66,7 @@ impl ToolOutput for Reports {
         advice::WORDS.of(text)
     }
 
-    fn companion<'p>(
+    fn monitor<'p>(
         &self,
         plan: &'p Plan,
         _run: u32,
@@ -132,7 +132,7 @@ pub(super) fn complete(
             .flag("hdrhistogram.fileoutput", false)
             .then(|| properties.text("hdrhistogram.output.path", "").to_owned()),
         series: over_time(properties, options.kind)?,
-        raw: options.kind.is_raw().then(|| RawOutput::of(properties)),
+        raw: options.kind.is_raw().then(|| RawOutput::from_properties(properties)),
         options,
     }));
     output.options = FormatOptions { suite: false, ..output.options };

@@ -6,7 +6,7 @@ use std::sync::PoisonError;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
-use console::{aside, print};
+use console::{diagnostics, print};
 use job::RunMonitor;
 use measure::Tally;
 use report::Run;
@@ -90,7 +90,7 @@ impl<'p> Status<'p> {
         if self.output.series.is_some() {
             let _ = print::text(&format!("{line}\n"));
         }
-        let _ = aside::say(line);
+        let _ = diagnostics::say(line);
     }
 
     /// Adds an interval to the averages over time.

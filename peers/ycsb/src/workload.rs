@@ -73,7 +73,7 @@ impl Kind {
 
 impl CoreWorkload {
     /// Of properties, for a phase of so many operations.
-    pub(super) fn of(properties: &Properties, phase: Phase) -> Result<Self, String> {
+    pub(super) fn from_properties(properties: &Properties, phase: Phase) -> Result<Self, String> {
         let class = properties.get("workload").ok_or(
             "Missing property: workload; a workload file sets it, such as -P workloads/workloada",
         )?;
@@ -303,7 +303,7 @@ mod tests {
 
     fn of(lines: &str) -> Result<CoreWorkload, String> {
         let lines = format!("workload=site.ycsb.workloads.CoreWorkload\n{lines}");
-        CoreWorkload::of(&Properties::read(lines.as_bytes()), Phase::Run)
+        CoreWorkload::from_properties(&Properties::read(lines.as_bytes()), Phase::Run)
     }
 
     #[test]
@@ -330,8 +330,8 @@ mod tests {
             let lines =
                 format!("workload=site.ycsb.workloads.CoreWorkload\nrecordcount=20\n{lines}");
             let properties = Properties::read(lines.as_bytes());
-            let loaded =
-                CoreWorkload::of(&properties, Phase::Load).map(|w| w.loaded.draw.to_string());
+            let loaded = CoreWorkload::from_properties(&properties, Phase::Load)
+                .map(|w| w.loaded.draw.to_string());
             loaded.map(|loaded| (loaded, CoreWorkload::load_count(&properties).unwrap()))
         };
         assert_eq!(of("insertstart=5").unwrap(), ("ycsb:sequential,5,20".to_owned(), 20));

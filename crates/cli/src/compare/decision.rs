@@ -5,7 +5,7 @@ use lab::terms::{Side as TermsSide, started_alike};
 use report::slo::Slo;
 use workload::{Pace, Plan, PlanParts, Window};
 
-use super::super::run::{ProtocolArg, Typed};
+use super::super::run::{ParsedArgs, ProtocolArg};
 use super::super::{Job, UsageError};
 use super::terms::{Equal, equal};
 use super::{
@@ -15,7 +15,7 @@ use super::{
 
 /// What is compared, and what else was typed.
 pub(super) fn sides(
-    typed: &Typed,
+    typed: &ParsedArgs,
     words: &[Word],
     asked: Option<ProtocolArg>,
     slo: Option<Slo>,
@@ -48,7 +48,7 @@ pub(super) fn sides(
 type Named = (String, Vec<Plan>);
 
 /// Of servers that speak one protocol.
-fn alike(typed: &Typed, words: &[Word]) -> Result<(Vec<Named>, Job), UsageError> {
+fn alike(typed: &ParsedArgs, words: &[Word]) -> Result<(Vec<Named>, Job), UsageError> {
     refuse(typed, &OF_SERVERS, NAMED)?;
     let any_spawned = words.iter().any(|word| matches!(word, Word::Program { .. }));
     let job = |word: &Word| {
@@ -74,7 +74,7 @@ fn alike(typed: &Typed, words: &[Word]) -> Result<(Vec<Named>, Job), UsageError>
 
 /// Of servers that do not: the load is read in the words of Redis, and said in each one's.
 fn said(
-    typed: &Typed,
+    typed: &ParsedArgs,
     words: &[Word],
     asked: Option<ProtocolArg>,
 ) -> Result<(Vec<Named>, Job), UsageError> {

@@ -19,7 +19,7 @@ use report::compare::ERRORS_DEFAULT;
 use report::slo::Slo;
 use workload::{Plan, PlanParts, Target};
 
-use super::run::{self, ProtocolArg, Typed};
+use super::run::{self, ParsedArgs, ProtocolArg};
 use super::{FrontEnd, Intent, Job, UsageError, help};
 use arguments::{
     CORES, DISTURBED, Disturbed, ERRORS, INCONCLUSIVE, NAME_A, NAME_B, NAMED, OF_ONE, OF_SERVERS,
@@ -66,7 +66,7 @@ impl FrontEnd for CompareFront {
         let (help, args) = help::of_compare(args);
         let (sides, args) = sides_and_rest(args);
         let again = again(sides.as_deref(), &args);
-        let typed = match Typed::read("keystorm compare", |run| help(explained(run)), args)? {
+        let typed = match ParsedArgs::read("keystorm compare", |run| help(explained(run)), args)? {
             Ok(typed) => typed,
             Err(intent) => return Ok(intent),
         };
@@ -80,7 +80,7 @@ impl FrontEnd for CompareFront {
         let words = sides.iter().map(|side| side::shown(&side.to_string_lossy())).collect();
         let errors = typed.matches().get_one::<f64>(ERRORS).copied();
         refuse(&typed, &OF_ONE, "works with one server only")?;
-        let sides = sides.iter().map(|word| Side::of(word)).collect::<Result<Vec<_>, _>>();
+        let sides = sides.iter().map(|word| Side::parse(word)).collect::<Result<Vec<_>, _>>();
         let (sides, job) = match two_kinds(sides.map_err(UsageError)?)? {
             Kinds::Files(files) => {
                 let files: [PathBuf; 2] = files
@@ -146,7 +146,11 @@ fn two_kinds(sides: Vec<Side>) -> Result<Kinds, UsageError> {
 }
 
 /// What is done to servers.
-fn servers(typed: &Typed, words: Vec<Word>, slo: Option<Slo>) -> Result<(Sides, Job), UsageError> {
+fn servers(
+    typed: &ParsedArgs,
+    words: Vec<Word>,
+    slo: Option<Slo>,
+) -> Result<(Sides, Job), UsageError> {
     let asked = typed.matches().get_one::<ProtocolArg>("protocol").copied();
     let mixed = words.iter().any(|word| word.is_memcache(asked) != words[0].is_memcache(asked));
     let at_a_rate = mixed && typed.typed().any(|id| id == "rps");
@@ -171,7 +175,7 @@ fn servers(typed: &Typed, words: Vec<Word>, slo: Option<Slo>) -> Result<(Sides, 
 }
 
 /// Two files, and what else was typed.
-fn saved(typed: &Typed, a: PathBuf, b: PathBuf) -> Result<(Sides, Job), UsageError> {
+fn saved(typed: &ParsedArgs, a: PathBuf, b: PathBuf) -> Result<(Sides, Job), UsageError> {
     if let Some(option) = typed.typed().find(|id| !OF_FILES.contains(id)) {
         return usage(&format!(
             "{} is an option for live runs; {} and {} are saved runs",
@@ -184,7 +188,7 @@ fn saved(typed: &Typed, a: PathBuf, b: PathBuf) -> Result<(Sides, Job), UsageErr
 }
 
 /// Two servers, and what else was typed.
-fn live(typed: &Typed, sides: &[Word; 2]) -> Result<(Sides, Job), UsageError> {
+fn live(typed: &ParsedArgs, sides: &[Word; 2]) -> Result<(Sides, Job), UsageError> {
     refuse(typed, &OF_SERVERS, NAMED)?;
     let any_spawned = sides.iter().any(|side| matches!(side, Word::Program { .. }));
     let job = |side: &Word| {
@@ -215,13 +219,13 @@ fn on(plan: &Plan, target: &Target) -> Result<Plan, UsageError> {
 
 /// Whether servers and client are to have CPUs of their own: where all servers are started here, by this
 /// process, and nobody has placed anybody.
-fn places(typed: &Typed, words: &[Word]) -> bool {
+fn places(typed: &ParsedArgs, words: &[Word]) -> bool {
     let own = words.iter().all(|word| matches!(word, Word::Program { .. }));
     own && !typed.typed().any(|id| ["cpus", "server_cpus", "on"].contains(&id))
 }
 
 /// How many blocks, in each of which every server runs twice.
-fn blocks(typed: &Typed) -> u32 {
+fn blocks(typed: &ParsedArgs) -> u32 {
     typed.matches().get_one::<u32>("repeats").copied().unwrap_or(BLOCKS_DEFAULT)
 }
 
@@ -229,7 +233,7 @@ fn usage<T>(text: &str) -> Result<T, UsageError> {
     Err(UsageError(text.to_owned()))
 }
 
-fn refuse(typed: &Typed, options: &[&str], why: &str) -> Result<(), UsageError> {
+fn refuse(typed: &ParsedArgs, options: &[&str], why: &str) -> Result<(), UsageError> {
     match typed.typed().find(|id| options.contains(id)) {
         Some(id) => usage(&format!("{} {why}", typed.written(id))),
         None => Ok(()),

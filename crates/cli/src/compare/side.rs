@@ -28,7 +28,7 @@ pub(super) enum Word {
 }
 
 impl Side {
-    pub(super) fn of(word: &OsStr) -> Result<Self, String> {
+    pub(super) fn parse(word: &OsStr) -> Result<Self, String> {
         let path = Path::new(word);
         let text = word.to_str();
         if let Some(uri) = text.filter(|text| text.contains("://")) {
@@ -66,7 +66,7 @@ impl Side {
             Some(line) if line.contains(' ') => {
                 let mut words = shell_words::split(line).map_err(|e| format!("{line}: {e}"))?;
                 let first = words.first().cloned().unwrap_or_default();
-                match Self::of(OsStr::new(&first))? {
+                match Self::parse(OsStr::new(&first))? {
                     Self::Server(Word::Program { program, .. }) => {
                         let args = words.split_off(1);
                         Ok(Self::Server(Word::Program { program, args }))
@@ -84,7 +84,7 @@ pub(super) fn shown(word: &str) -> String {
     if let Some(masked) = masked_uri(word) {
         return masked;
     }
-    match Side::of(OsStr::new(word)) {
+    match Side::parse(OsStr::new(word)) {
         Ok(Side::Server(Word::Program { args, .. })) if !args.is_empty() => {
             let words = shell_words::split(word).unwrap_or_default();
             shell_words::join(secret::shown_arguments(&words))
@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     fn side(word: &str) -> Side {
-        Side::of(OsStr::new(word)).unwrap()
+        Side::parse(OsStr::new(word)).unwrap()
     }
 
     #[test]
@@ -162,10 +162,10 @@ mod tests {
         let (file, socket) = (dir.path().join("run.json"), dir.path().join("s"));
         std::fs::write(&file, "{}").unwrap();
         let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
-        assert_eq!(Side::of(file.as_os_str()).unwrap(), Side::File(file));
-        assert_eq!(Side::of(socket.as_os_str()).unwrap(), Side::Server(Word::Unix(socket)));
+        assert_eq!(Side::parse(file.as_os_str()).unwrap(), Side::File(file));
+        assert_eq!(Side::parse(socket.as_os_str()).unwrap(), Side::Server(Word::Unix(socket)));
         for word in ["no-such-program", "/no/such", "host", "host:99999", ""] {
-            assert!(Side::of(OsStr::new(word)).unwrap_err().contains("host:port"), "{word}");
+            assert!(Side::parse(OsStr::new(word)).unwrap_err().contains("host:port"), "{word}");
         }
     }
 
@@ -177,7 +177,7 @@ mod tests {
             side("sh -c 'exit 1'"),
             Side::Server(Word::Program { program: program(), args })
         );
-        assert!(Side::of(OsStr::new("127.0.0.1:1 --x")).is_err());
+        assert!(Side::parse(OsStr::new("127.0.0.1:1 --x")).is_err());
         assert_eq!(shown("sh --requirepass hunter2 --hz 5"), "sh --requirepass '***' --hz 5");
         assert_eq!(shown("redis://u:hunter2@h:1"), "redis://***@h:1");
     }

@@ -6,7 +6,7 @@ use job::{Sides, TermsSides};
 use lab::terms::{Kind, Side, Test, Wish};
 use workload::{Arg, Piece, Plan, PlanParts};
 
-use super::super::run::{self, ProtocolArg, Typed};
+use super::super::run::{self, ParsedArgs, ProtocolArg};
 use super::super::{Job, UsageError};
 use super::{
     CORES, NAMED, OF_SERVERS, SECONDS_DEFAULT, TABLES, WARMUP_DEFAULT, Word, blocks, refuse, usage,
@@ -49,7 +49,7 @@ const REFUSED: [(&str, &str); 14] = [
 
 /// What is compared, and what else was typed.
 pub(super) fn sides(
-    typed: &Typed,
+    typed: &ParsedArgs,
     words: &[Word; 2],
     asked: Option<ProtocolArg>,
 ) -> Result<(Sides, Job), UsageError> {
@@ -85,7 +85,7 @@ pub(super) struct Equal {
 
 /// The tests of a command line, or these, for servers of different protocols.
 pub(super) fn equal(
-    typed: &Typed,
+    typed: &ParsedArgs,
     words: &[Word],
     asked: Option<ProtocolArg>,
     tests_default: &str,
@@ -159,7 +159,7 @@ fn own_value(plan: &Plan) -> Option<Arg> {
 type Named = (Option<String>, Vec<OsString>);
 
 /// The tests that `-t` names, or the command that was typed.
-fn named_tests(typed: &Typed, tests_default: &str) -> Result<Vec<Named>, UsageError> {
+fn named_tests(typed: &ParsedArgs, tests_default: &str) -> Result<Vec<Named>, UsageError> {
     let matches = typed.matches();
     let command: Vec<OsString> =
         matches.get_many::<OsString>("command").unwrap_or_default().cloned().collect();

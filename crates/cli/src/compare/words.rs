@@ -34,7 +34,7 @@ pub(super) fn sides_and_rest(args: Vec<OsString>) -> (Option<Vec<OsString>>, Vec
 
 /// Whether a word can only be a server: no command of one has such a name.
 fn names_a_server(word: &OsString) -> bool {
-    match Side::of(word) {
+    match Side::parse(word) {
         Ok(Side::Server(Word::Program { program, args })) => {
             let is_path = program.contains('/');
             is_path || !args.is_empty() || redis_commands::known(&program, None).is_none()

@@ -109,7 +109,7 @@ pub(super) fn given(base: PlanParts, options: &Options, given: Given) -> Result<
     let Given { name, mut operations, stepped, translated, loaded_by, .. } = given;
     let dataset = dataset_of(options)?;
     let values = (base.data.values.is_some(), base.data.payload_bytes as u32);
-    let mut reading = Reading::of(options, base.protocol, dataset.as_ref(), values);
+    let mut reading = Reading::new(options, base.protocol, dataset.as_ref(), values);
     (reading.replies, reading.translated) = (stepped, translated);
     let mut sequence = Vec::new();
     let mut sizes = Vec::new();
@@ -204,7 +204,7 @@ pub(super) struct Reading<'o> {
 
 impl<'o> Reading<'o> {
     /// `values` says whether they are drawn, and how long they are.
-    pub(super) fn of(
+    pub(super) fn new(
         options: &'o Options,
         protocol: ProtocolKind,
         dataset: Option<&'o Dataset>,

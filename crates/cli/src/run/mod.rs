@@ -40,7 +40,7 @@ use super::help;
 use super::near::{self, explained};
 use super::{FrontEnd, Intent, Job, UsageError};
 use options::Options;
-use target::After;
+use target::OptionsAfterUri;
 use values::OnErrorArg;
 
 pub use dataset::dump;
@@ -48,7 +48,7 @@ pub use dataset::dump;
 pub(super) use options::ServerOptions;
 pub(super) use plans::{NAME, single};
 pub use replicas::Address;
-pub(super) use target::{Rule, protocol, target};
+pub(super) use target::{UriPrecedence, protocol, target};
 pub(super) use values::{
     ProtocolArg, count, count_in, ip, percent, port, seconds, seconds_in, signed, small_count,
 };
@@ -75,10 +75,11 @@ impl FrontEnd for RunFront {
         let name = called_as.unwrap_or("keystorm");
         let usage = format!("{name} [OPTIONS] [--] [COMMAND ARGS...]");
         let (help, args) = help::of_run(name, args);
-        let typed = match Typed::read(name, |command| help(command.override_usage(usage)), args)? {
-            Ok(typed) => typed,
-            Err(intent) => return Ok(intent),
-        };
+        let typed =
+            match ParsedArgs::read(name, |command| help(command.override_usage(usage)), args)? {
+                Ok(typed) => typed,
+                Err(intent) => return Ok(intent),
+            };
         if typed.matches.get_flag("print_workload") {
             return phases::printed(&typed).map(Intent::Say);
         }
@@ -128,14 +129,14 @@ fn refuse_bare_settings(matches: &ArgMatches) -> Result<(), UsageError> {
 
 /// A command line, read. Front ends that carry out the same runs in other ways read theirs through
 /// this, with what options they add.
-pub struct Typed {
+pub struct ParsedArgs {
     command: Command,
     args: Vec<OsString>,
     matches: ArgMatches,
     persona: Persona,
 }
 
-impl Typed {
+impl ParsedArgs {
     /// Reads arguments; text to say instead where that was asked for. `own` adds to the command
     /// line or changes how it is explained.
     ///
@@ -223,7 +224,8 @@ impl Typed {
             return phases::job(self, &workload, &change);
         }
         change(&mut options);
-        plans::job(options, self.persona, After::of(&self.matches), None).map_err(UsageError)
+        plans::job(options, self.persona, OptionsAfterUri::from_matches(&self.matches), None)
+            .map_err(UsageError)
     }
 }
 

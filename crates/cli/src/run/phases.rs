@@ -13,8 +13,8 @@ use workload::{DrawnBy, KeyDist, KeySpace, OneGroup, ProtocolKind, When, limits,
 
 use super::commands::{self, Given, GivenOperation};
 use super::options::Options;
-use super::target::{After, protocol};
-use super::{Typed, keys, plans};
+use super::target::{OptionsAfterUri, protocol};
+use super::{ParsedArgs, keys, plans};
 use crate::experiment::takes_of;
 use crate::near::{self, explained, nearest, one_of};
 use crate::workload_file::settings::{OF_NO_FILL, Set, written};
@@ -33,7 +33,7 @@ const OF_KEYS: [&str; 7] =
 
 /// The job of a workload: its phases, each changed by what was typed and by `change`.
 pub(super) fn job(
-    typed: &Typed,
+    typed: &ParsedArgs,
     name: &str,
     change: &dyn Fn(&mut Options),
 ) -> Result<Job, UsageError> {
@@ -64,7 +64,7 @@ pub(super) fn job(
     Ok(job)
 }
 
-fn opened(typed: &Typed, name: &str) -> Result<Workload, UsageError> {
+fn opened(typed: &ParsedArgs, name: &str) -> Result<Workload, UsageError> {
     let workload = read(open(name).map_err(UsageError)?, super::vocabulary());
     let workload = workload.map_err(UsageError)?;
     let loads = std::iter::once(&workload.load).chain(workload.phases.iter().map(|p| &p.load));
@@ -86,7 +86,7 @@ fn opened(typed: &Typed, name: &str) -> Result<Workload, UsageError> {
 }
 
 /// The phases that `--phase` names, in the order of the file.
-fn chosen(typed: &Typed, workload: &Workload) -> Result<Vec<Phase>, UsageError> {
+fn chosen(typed: &ParsedArgs, workload: &Workload) -> Result<Vec<Phase>, UsageError> {
     let phases = workload.phases();
     let Some(asked) = typed.matches.get_one::<String>("phase") else { return Ok(phases) };
     let asked: Vec<&str> = asked.split(',').map(str::trim).filter(|n| !n.is_empty()).collect();
@@ -110,7 +110,7 @@ fn chosen(typed: &Typed, workload: &Workload) -> Result<Vec<Phase>, UsageError> 
 }
 
 fn job_of(
-    typed: &Typed,
+    typed: &ParsedArgs,
     workload: &Workload,
     phase: &Phase,
     seed: Option<i64>,
@@ -156,7 +156,8 @@ fn job_of(
         options.load.requests = Some(requests);
         (options.load.duration, options.data.sequential) = (None, true);
     }
-    plans::job(options, typed.persona, After::of(&matches), given).map_err(placed)
+    plans::job(options, typed.persona, OptionsAfterUri::from_matches(&matches), given)
+        .map_err(placed)
 }
 
 /// How many requests take every key once.
@@ -175,11 +176,11 @@ fn every_key(options: &Options, given: &Given) -> Result<u64, String> {
 }
 
 /// The setting that an option is.
-fn of_option(typed: &Typed, name: &str) -> Option<&'static Setting> {
+fn of_option(typed: &ParsedArgs, name: &str) -> Option<&'static Setting> {
     Setting::of_option(near::named(&typed.command, name)?.get_id().as_str())
 }
 
-fn settings_words(typed: &Typed, settings: &Settings) -> Vec<OsString> {
+fn settings_words(typed: &ParsedArgs, settings: &Settings) -> Vec<OsString> {
     let options = || typed.command.get_arguments();
     let words = |set: &Set| {
         let option = options().find(|arg| arg.get_id() == set.setting.option);
@@ -241,7 +242,7 @@ fn words(command: Command) -> Vec<Vec<u8>> {
 /// An error of a phase with the place of what causes it: the setting whose option it names, or the
 /// phase, unless it names an option that was typed.
 fn located(
-    typed: &Typed,
+    typed: &ParsedArgs,
     workload: &Workload,
     phase: &Phase,
     settings: &Settings,
@@ -280,7 +281,7 @@ fn located(
 }
 
 /// The file that says what a command line says.
-pub(super) fn printed(typed: &Typed) -> Result<String, UsageError> {
+pub(super) fn printed(typed: &ParsedArgs) -> Result<String, UsageError> {
     let options = typed.options()?;
     if options.data.replay.is_some() {
         let why = "--print-workload: a workload file cannot name the file of --replay";
@@ -326,7 +327,7 @@ pub(super) fn printed(typed: &Typed) -> Result<String, UsageError> {
     Ok(write(&workload))
 }
 
-fn set_of(typed: &Typed, setting: &'static Setting) -> Result<Set, UsageError> {
+fn set_of(typed: &ParsedArgs, setting: &'static Setting) -> Result<Set, UsageError> {
     let value = match setting.form {
         Form::Flag => None,
         Form::Value | Form::Either(..) => {
@@ -350,7 +351,7 @@ fn set_of(typed: &Typed, setting: &'static Setting) -> Result<Set, UsageError> {
     Ok(Set { setting, value, at: 0 })
 }
 
-fn typed_load(typed: &Typed, options: &Options) -> Result<Load, String> {
+fn typed_load(typed: &ParsedArgs, options: &Options) -> Result<Load, String> {
     let operations = commands::typed(options, typed.persona)?;
     let names = commands::operation_names(&operations.iter().collect::<Vec<_>>());
     let mut read = Vec::new();

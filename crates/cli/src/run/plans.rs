@@ -14,7 +14,7 @@ use workload::{
 
 use super::commands::Given;
 use super::options::Options;
-use super::target::{After, Rule, protocol, target};
+use super::target::{OptionsAfterUri, UriPrecedence, protocol, target};
 use super::values::{OnErrorArg, Threads, YesNo, nanoseconds};
 use super::{commands, ineffective, keys, memcache, payload, rate, reads, replay, tls, verdict};
 use crate::cpus::cpu_list;
@@ -36,7 +36,7 @@ pub(crate) const NAME: &str = "--name";
 pub(super) fn job(
     mut options: Options,
     persona: Persona,
-    after: After,
+    after: OptionsAfterUri,
     given: Option<Given>,
 ) -> Result<Job, String> {
     if let Some(refusal) = options.later.refused() {
@@ -269,7 +269,7 @@ fn output(options: &Options, persona: Persona, suite: bool) -> Result<Output, St
 fn base(
     options: &Options,
     persona: Persona,
-    after: After,
+    after: OptionsAfterUri,
     notes: &mut Vec<String>,
 ) -> Result<PlanParts, String> {
     let (load, data, results) = (&options.load, &options.data, &options.results);
@@ -284,7 +284,7 @@ fn base(
         (None, Pace::Closed) => Window::Batch,
         (None, Pace::Open(_)) => Window::Rolling,
     };
-    let rule = if persona.is_peer() { Rule::Last(after) } else { Rule::Agree };
+    let rule = if persona.is_peer() { UriPrecedence::Last(after) } else { UriPrecedence::Agree };
     let mut target = target(&options.server, rule)?;
     target.tls = tls::options(options, &target, persona, notes)?;
     let threads = match load.threads {

@@ -48,7 +48,7 @@ fn fill(
 ) -> Result<(), String> {
     let protocol = parts.first().map_or(ProtocolKind::Resp2, |parts| parts.protocol);
     let dataset = parts.first().and_then(|parts| parts.data.dataset.clone());
-    let mut reading = Reading::of(options, protocol, dataset.as_deref(), values);
+    let mut reading = Reading::new(options, protocol, dataset.as_deref(), values);
     let with = match &options.data.fill_with {
         None => Vec::new(),
         Some(line) => {

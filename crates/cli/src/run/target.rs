@@ -23,16 +23,16 @@ fn port_default(protocol: ProtocolKind) -> u16 {
 
 /// What holds where `-u` and another option say the same.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Rule {
+pub(crate) enum UriPrecedence {
     /// They must agree.
     Agree,
     /// The last, as in the peers: which options stand after `-u`.
-    Last(After),
+    Last(OptionsAfterUri),
 }
 
 /// Options that stand after `-u` on the command line.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct After {
+pub(crate) struct OptionsAfterUri {
     host: bool,
     port: bool,
     user: bool,
@@ -40,9 +40,9 @@ pub(crate) struct After {
     db: bool,
 }
 
-impl After {
+impl OptionsAfterUri {
     /// Reads it off a command line.
-    pub(super) fn of(matches: &ArgMatches) -> Self {
+    pub(super) fn from_matches(matches: &ArgMatches) -> Self {
         let last = |id| matches.indices_of(id).and_then(Iterator::last);
         let uri = last("uri");
         let after = |id| last(id) > uri;
@@ -56,14 +56,14 @@ impl After {
     }
 }
 
-impl Rule {
+impl UriPrecedence {
     /// The value that holds of an option and of a URI. `after` tells whether the option stands
     /// after the URI, `differ` how the two contradict.
     fn choose<T: PartialEq>(
         self,
         option: Option<T>,
         of_uri: Option<T>,
-        after: fn(After) -> bool,
+        after: fn(OptionsAfterUri) -> bool,
         differ: impl FnOnce(&T, &T) -> String,
     ) -> Result<Option<T>, String> {
         match (self, option, of_uri) {
@@ -113,7 +113,7 @@ pub(crate) fn protocol(server: &ServerOptions) -> Result<ProtocolKind, String> {
 ///
 /// # Errors
 /// What makes no sense, in words for the person who typed it.
-pub(crate) fn target(server: &ServerOptions, rule: Rule) -> Result<Target, String> {
+pub(crate) fn target(server: &ServerOptions, rule: UriPrecedence) -> Result<Target, String> {
     // Checked here, because the parser waives a requirement that conflicts with another option.
     for (option, given) in [
         ("--spawn-args", server.spawn_args.is_some()),
@@ -197,7 +197,7 @@ fn shared_out(
 fn endpoint(
     server: &ServerOptions,
     uri: Option<&Parsed>,
-    rule: Rule,
+    rule: UriPrecedence,
     port_default: u16,
 ) -> Result<Endpoint, String> {
     if let Some(program) = &server.spawn {
@@ -212,7 +212,7 @@ fn endpoint(
     if let Some(path) = &server.socket {
         let socket = Endpoint::Unix(path.clone());
         return match uri {
-            Some(uri) if matches!(rule, Rule::Agree) && uri.endpoint != socket => {
+            Some(uri) if matches!(rule, UriPrecedence::Agree) && uri.endpoint != socket => {
                 Err(contradicts(&format!("-s {}", path.display()), uri, None))
             }
             _ => Ok(socket),
@@ -225,8 +225,12 @@ fn endpoint(
     };
     let Endpoint::Tcp { host: of_uri, .. } = &uri.endpoint else {
         return match (rule, &host, port) {
-            (Rule::Agree, Some(host), _) => Err(contradicts(&format!("-h {host}"), uri, None)),
-            (Rule::Agree, None, Some(port)) => Err(contradicts(&format!("-p {port}"), uri, None)),
+            (UriPrecedence::Agree, Some(host), _) => {
+                Err(contradicts(&format!("-h {host}"), uri, None))
+            }
+            (UriPrecedence::Agree, None, Some(port)) => {
+                Err(contradicts(&format!("-p {port}"), uri, None))
+            }
             _ => Ok(uri.endpoint.clone()),
         };
     };
@@ -265,7 +269,7 @@ fn credentials(
     server: &ServerOptions,
     user: Option<String>,
     password: Option<String>,
-    rule: Rule,
+    rule: UriPrecedence,
     protocol: ProtocolKind,
 ) -> Result<Option<Credentials>, String> {
     let differ = |option: &'static str, what: &'static str| {
@@ -293,7 +297,7 @@ fn credentials(
     match (user, password.or_else(from_environment)) {
         (user, Some(password)) => Ok(Some(Credentials { user, password: Secret::new(password) })),
         // The peers send no login without a password.
-        (Some(_), None) if matches!(rule, Rule::Last(_)) => Ok(None),
+        (Some(_), None) if matches!(rule, UriPrecedence::Last(_)) => Ok(None),
         (Some(_), None) => Err("--user requires a password: -a or REDISCLI_AUTH".into()),
         (None, None) => Ok(None),
     }
@@ -317,7 +321,11 @@ mod tests {
         let words = std::iter::once("keystorm").chain(line.split(' ').filter(|w| !w.is_empty()));
         let matches = Options::command().get_matches_from(words);
         let options = Options::from_arg_matches(&matches).unwrap();
-        let rule = if peer { Rule::Last(After::of(&matches)) } else { Rule::Agree };
+        let rule = if peer {
+            UriPrecedence::Last(OptionsAfterUri::from_matches(&matches))
+        } else {
+            UriPrecedence::Agree
+        };
         target(&options.server, rule)
     }
 

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use std::{io, thread};
 
 use anyhow::{Context, Result, anyhow, bail};
-use console::aside::{self, Aside, Asides, Unread};
 use console::closed;
+use console::diagnostics::{self, Asides, Diagnostics, Unread};
 use console::live::Live;
 use console::metrics::{Both, Metrics};
 use console::print::{self, Printer};
@@ -46,7 +46,7 @@ pub(crate) fn run(job: &Job) -> Result<End> {
         if error.is::<Unread>() || error.is::<Unfit>() || error.is::<UsageError>() {
             return error;
         }
-        let why = aside::as_error(&format!("{error:#}"));
+        let why = diagnostics::as_error(&format!("{error:#}"));
         match &output.reports {
             Some(tool) => tool.failure(&error, why),
             None => anyhow!(why),
@@ -56,7 +56,7 @@ pub(crate) fn run(job: &Job) -> Result<End> {
 
 fn carry_out(job: &Job) -> Result<End> {
     let persona = job.output.options.persona;
-    job.notes.iter().try_for_each(aside::say)?;
+    job.notes.iter().try_for_each(diagnostics::say)?;
     if !job.greeting.is_empty() {
         print::text(&job.greeting)?;
     }
@@ -148,7 +148,7 @@ pub(crate) const OF_ONE_START: &str = "note: --repeat: all repeats use one start
 pub(crate) fn tell_about(
     server: &Server,
     plan: &Plan,
-    remarks: &Aside,
+    remarks: &Diagnostics,
     persona: Persona,
 ) -> Result<()> {
     if let Some(spawned) = server.spawned() {
@@ -157,7 +157,7 @@ pub(crate) fn tell_about(
     let asked = server.questions() != Questions::None && !plan.protocol.is_memcache();
     if server.facts.config.is_none() && asked {
         // The peers say so, too.
-        aside::say(format_args!("{}: Could not fetch server CONFIG", persona.warning()))?;
+        diagnostics::say(format_args!("{}: Could not fetch server CONFIG", persona.warning()))?;
     }
     if let Some(mismatch) = server.tls.as_ref().and_then(engine::TlsContext::name_mismatch) {
         remarks.say(format_args!("warning: {}", report::escape(mismatch)))?;
@@ -173,7 +173,7 @@ pub(crate) fn tell_about(
 
 /// The nodes, as the peers list them: on standard output where that is for people, and by the
 /// peers' names always.
-fn introduce_cluster(job: &Job, server: &Server, remarks: &Aside) -> Result<()> {
+fn introduce_cluster(job: &Job, server: &Server, remarks: &Diagnostics) -> Result<()> {
     let Some(topology) = &server.cluster else { return Ok(()) };
     let missing = topology.slots_without_owner();
     if missing > 0 {
@@ -256,7 +256,7 @@ fn run_rounds(
             }
             round = number;
             let mut beside: Box<dyn RunMonitor> = match &job.output.reports {
-                Some(reports) => reports.companion(plan, number, bed.interrupted()),
+                Some(reports) => reports.monitor(plan, number, bed.interrupted()),
                 None => {
                     let line = Live::new(plan, at as u32 + 1, count as u32, job.output.live);
                     Box::new(line.with_rows(job.output.progress))

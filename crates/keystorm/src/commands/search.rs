@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Error, Result, anyhow, bail};
-use console::aside::{self, Aside};
+use console::diagnostics::{self, Diagnostics};
 use job::{End, Job, SearchJob, UsageError};
 use lab::{Answer, Answered, Hunt, Phase, Search};
 use measure::Ending;
@@ -28,7 +28,7 @@ const CURVE_TRIES_MAX: u32 = 3;
 pub(crate) fn search(job: &SearchJob) -> Result<End> {
     let probe = cli::search::trial(job, job.settings.start_per_s).map_err(said)?;
     let Some(plan) = probe.plans.first() else { return Ok(End::Complete) };
-    probe.notes.iter().try_for_each(aside::say)?;
+    probe.notes.iter().try_for_each(diagnostics::say)?;
     let files =
         Files::open(job.output.json.as_deref().map(|path| ("--json", path)), &job.output.pages)?;
     let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
@@ -41,7 +41,7 @@ pub(crate) fn search(job: &SearchJob) -> Result<End> {
         &interrupted,
     )?;
     bed.sample = probe.output.sample;
-    tell_about(&bed.server, plan, &Aside::Stderr, report::KEYSTORM)?;
+    tell_about(&bed.server, plan, &Diagnostics::Stderr, report::KEYSTORM)?;
     let hunt = Hunt::new(plan.name.clone(), job.slo.clone(), job.settings.clone());
     let progress = Progress::new();
     let mut hunting = Hunting { job, bed: &bed, hunt, files, progress, expected: TRIALS_EXPECTED };

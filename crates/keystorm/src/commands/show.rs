@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use anyhow::{Result, anyhow};
-use console::aside::Asides;
+use console::diagnostics::Asides;
 use console::print::{self, Printer};
 use job::{End, Output, ShowJob, Spread};
 use report::{FormatOptions, Loaded, Record};

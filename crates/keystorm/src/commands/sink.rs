@@ -3,7 +3,7 @@
 //! To be stopped is how a server ends well, so Ctrl-C is no failure here: the exit code is 0.
 
 use anyhow::{Context, Result, anyhow};
-use console::aside;
+use console::diagnostics;
 use host::affinity;
 use job::{End, SinkJob};
 use sink::{EngineChoice, Listener, MemcacheReplies, Replies};
@@ -65,7 +65,7 @@ fn listeners(job: &SinkJob) -> Result<Vec<Listener>> {
     if let Some(address) = job.tcp {
         if !address.ip().is_loopback() {
             let warning = "warning: anyone who can reach this machine can connect to the sink";
-            aside::say(format_args!("{warning} on {address}"))?;
+            diagnostics::say(format_args!("{warning} on {address}"))?;
         }
         let listener = Listener::tcp(address)
             .with_context(|| format!("cannot listen on {address} (--port, --bind)"))?;

@@ -4,7 +4,7 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use console::aside::{self, Aside};
+use console::diagnostics::{self, Diagnostics};
 use job::{End, SweepJob};
 use lab::Sweep;
 use measure::Ending;
@@ -31,7 +31,7 @@ pub(crate) fn sweep(job: &SweepJob) -> Result<End> {
     };
     let mut notes: Vec<&String> = job.points.iter().flat_map(|(_, job)| &job.notes).collect();
     notes.dedup();
-    notes.iter().try_for_each(aside::say)?;
+    notes.iter().try_for_each(diagnostics::say)?;
     let mut files =
         Files::open(job.output.json.as_deref().map(|path| ("--json", path)), &job.output.pages)?;
     let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
@@ -44,9 +44,9 @@ pub(crate) fn sweep(job: &SweepJob) -> Result<End> {
         &interrupted,
     )?;
     bed.sample = job.points.iter().any(|(_, job)| job.output.sample);
-    tell_about(&bed.server, widest, &Aside::Stderr, report::KEYSTORM)?;
+    tell_about(&bed.server, widest, &Diagnostics::Stderr, report::KEYSTORM)?;
     if job.repeat > 1 && !bed.server.is_own() {
-        aside::say(OF_ONE_START)?;
+        diagnostics::say(OF_ONE_START)?;
     }
     let mut sweep = Sweep::new(job.axes.clone());
     sweep.slo = job.points.first().and_then(|(_, job)| job.slo.clone());
@@ -162,7 +162,7 @@ fn show(job: &SweepJob, sweep: &Sweep, files: &Files) -> Result<()> {
     }
     for row in &sweep.points {
         for shortfall in row.figures.iter().filter_map(|run| run.shortfall.as_ref()) {
-            aside::say(format_args!("{}: {shortfall}", report::escape(&row.test)))?;
+            diagnostics::say(format_args!("{}: {shortfall}", report::escape(&row.test)))?;
         }
     }
     files.finish(|| sweep.to_json(), || sweep.page(&job.again))

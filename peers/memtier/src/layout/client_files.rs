@@ -6,7 +6,7 @@ use measure::{ConnectionSecond, ConnectionTrace};
 use report::Summary;
 
 use super::distribution::distribution;
-use super::{Cells, Rows, Style};
+use super::{MemtierHistogram, Rows, Style};
 
 /// The files of run number `run` by what follows their prefix, with their texts: one of each
 /// connection, by its thread and its number there.
@@ -17,7 +17,7 @@ pub(crate) fn client_files(
     run: usize,
 ) -> Vec<(String, String)> {
     // Every line has columns of its own.
-    let rows = Rows::of(&summary.run.plan, &Style { merged: false, ..style.clone() });
+    let rows = Rows::from_plan(&summary.run.plan, &Style { merged: false, ..style.clone() });
     let in_cluster = summary.run.plan.target.is_cluster();
     let threads = summary.run.measurement.by_connection.iter().enumerate();
     let connections = threads.flat_map(|(thread, by)| {
@@ -25,7 +25,7 @@ pub(crate) fn client_files(
     });
     connections
         .map(|(thread, client, traces)| {
-            let traces = Traces::of(traces, &rows);
+            let traces = Traces::new(traces, &rows);
             let of_cluster = if in_cluster { cluster_seconds(&traces) } else { String::new() };
             (format!("-{run}-{thread}-{client}.csv"), text(&traces) + &of_cluster)
         })
@@ -37,15 +37,15 @@ struct Traces<'r> {
     names: &'r [String],
     built_in: bool,
     seconds: Vec<Vec<ConnectionSecond>>,
-    cells: Vec<Cells>,
+    cells: Vec<MemtierHistogram>,
 }
 
 impl<'r> Traces<'r> {
-    fn of(traces: &[ConnectionTrace], rows: &'r Rows) -> Self {
+    fn new(traces: &[ConnectionTrace], rows: &'r Rows) -> Self {
         let Rows { names, of, built_in, .. } = rows;
         let length = traces.iter().map(|trace| trace.seconds.len()).max().unwrap_or_default();
         let mut seconds = vec![vec![ConnectionSecond::default(); names.len()]; length];
-        let mut cells = vec![Cells::default(); names.len()];
+        let mut cells = vec![MemtierHistogram::default(); names.len()];
         for (trace, row) in traces.iter().zip(of) {
             cells[*row].add(&trace.service);
             for (second, of_second) in trace.seconds.iter().zip(&mut seconds) {
@@ -200,7 +200,7 @@ mod tests {
     fn sets_and_gets_have_a_line_a_second() {
         let by = traces();
         let rows = rows(&["SET", "GET", "WAIT"], true);
-        let text = text(&Traces::of(&by.connections()[0], &rows));
+        let text = text(&Traces::new(&by.connections()[0], &rows));
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0], "Per-Second Benchmark Data");
         assert_eq!(lines[1].split(',').count(), lines[2].split(',').count());
@@ -220,7 +220,7 @@ mod tests {
         by.redirected((0, 0), false, MS);
         by.redirected((0, 1), true, 1001 * MS);
         let rows = rows(&["SET", "GET", "WAIT"], true);
-        let text = cluster_seconds(&Traces::of(&by.connections()[0], &rows));
+        let text = cluster_seconds(&Traces::new(&by.connections()[0], &rows));
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(
             lines[1..3],
@@ -232,7 +232,7 @@ mod tests {
     #[test]
     fn commands_of_ones_own_have_columns_each() {
         let by = traces();
-        let text = text(&Traces::of(&by.connections()[0], &rows(&["HSET", "HGETALL"], false)));
+        let text = text(&Traces::new(&by.connections()[0], &rows(&["HSET", "HGETALL"], false)));
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0], "Per-Second Benchmark Arbitrary Commands Data");
         assert!(lines[1].starts_with("Second,HSET Requests,HSET Average Latency,HSET Total Bytes"));

@@ -1,7 +1,7 @@
 //! How latencies spread: the steps at which the percentile iterator of HdrHistogram stops, ten for
 //! each halving of what is left.
 
-use super::Cells;
+use super::MemtierHistogram;
 
 /// Stops for each halving of the distance to 100 %.
 const TICKS: f64 = 10.0;
@@ -17,7 +17,7 @@ pub(super) struct Step {
 
 /// The steps of these latencies.
 #[must_use]
-pub(super) fn distribution(cells: &Cells) -> Vec<Step> {
+pub(super) fn distribution(cells: &MemtierHistogram) -> Vec<Step> {
     let total = cells.count();
     let mut steps = Vec::new();
     let (mut wanted, mut seen, mut last_ms) = (0.0, 0, 0.0);
@@ -48,7 +48,7 @@ mod tests {
     fn steps_halve_what_is_left() {
         let mut latency = Latency::new(3);
         (1..=1000).for_each(|us| latency.record_n(us * 10_000, 1));
-        let steps = distribution(&Cells::of(&latency));
+        let steps = distribution(&MemtierHistogram::from_latency(&latency));
         let percents: Vec<f64> = steps.iter().map(|step| step.percent).collect();
         assert_eq!(percents[..4], [0.0, 5.0, 10.0, 15.0]);
         assert_eq!(percents[10..13], [50.0, 52.5, 55.0]);
@@ -60,10 +60,10 @@ mod tests {
     #[test]
     fn nothing_is_one_line_and_one_value_two() {
         let step = |ms, percent, count| Step { ms, percent, count };
-        assert_eq!(distribution(&Cells::default()), [step(0.0, 100.0, 0)]);
+        assert_eq!(distribution(&MemtierHistogram::default()), [step(0.0, 100.0, 0)]);
         let mut latency = Latency::new(3);
         latency.record_n(50_000, 7);
         let both = [step(0.055, 0.0, 7), step(0.055, 100.0, 7)];
-        assert_eq!(distribution(&Cells::of(&latency)), both);
+        assert_eq!(distribution(&MemtierHistogram::from_latency(&latency)), both);
     }
 }

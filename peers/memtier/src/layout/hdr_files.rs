@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::distribution::{Step, distribution};
-use super::{Cells, RunFigures};
+use super::{MemtierHistogram, RunFigures};
 
 /// A file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +50,7 @@ fn file_name(name: &str) -> String {
     name.chars().map(|c| if c.is_whitespace() || c == '/' { '_' } else { c }).collect()
 }
 
-fn table(cells: &Cells) -> String {
+fn table(cells: &MemtierHistogram) -> String {
     let mut out = format!(
         "{:>12} {:>12} {:>12} {:>12}\n\n",
         "Value", "Percentile", "TotalCount", "1/(1-Percentile)"
@@ -67,7 +67,7 @@ fn table(cells: &Cells) -> String {
     out
 }
 
-fn log(cells: &Cells, title: &str, figures: &RunFigures) -> String {
+fn log(cells: &MemtierHistogram, title: &str, figures: &RunFigures) -> String {
     let start = figures.started_at.duration_since(UNIX_EPOCH).unwrap_or_default();
     let date = date(figures.started_at);
     format!(

@@ -4,12 +4,12 @@
 //! are read off. Figures are of a [`Summary`](report::Summary); where files go and what stands beside
 //! them is the front end's business. What is right here and wrong there is in docs/memtier.md.
 
-mod cells;
 mod client_files;
 mod cpu;
 mod distribution;
 mod exposition;
 mod hdr_files;
+mod histogram;
 mod json;
 mod lookups;
 mod progress;
@@ -19,11 +19,11 @@ mod seconds;
 mod section;
 mod table;
 
-pub(crate) use cells::Cells;
 pub(crate) use client_files::client_files;
 pub(crate) use cpu::CpuSecond;
 pub(crate) use exposition::{Counters, EXPOSITION_BUCKETS, EXPOSITION_TYPE, Exposition};
 pub(crate) use hdr_files::{HdrFile, hdr_files};
+pub(crate) use histogram::MemtierHistogram;
 pub(crate) use json::{Entry, Json, json_section};
 pub(crate) use lookups::{Lookup, lookups};
 pub(crate) use progress::{Progress, Retried};
@@ -81,11 +81,11 @@ pub(crate) struct MemtierText {
 
 impl Format for MemtierText {
     fn each(&mut self, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
-        let rows = Rows::of(&summary.run.plan, &self.style);
-        let figures = RunFigures::of(summary, &rows);
+        let rows = Rows::from_plan(&summary.run.plan, &self.style);
+        let figures = RunFigures::new(summary, &rows);
         write_head(&figures, out)?;
         let section = Section::of_run("ALL STATS", &figures);
-        write_section(&section, &Layout::of(&self.style, &figures), out)?;
+        write_section(&section, &Layout::new(&self.style, &figures), out)?;
         if summary.run.repeat.is_some() {
             self.runs.push(figures);
         }
@@ -95,7 +95,7 @@ impl Format for MemtierText {
     fn repeats(&mut self, _repeats: &Repeats, out: &mut dyn Write) -> io::Result<()> {
         let runs = std::mem::take(&mut self.runs);
         let Some(first) = runs.first().filter(|_| runs.len() > 1) else { return Ok(()) };
-        let layout = Layout::of(&self.style, first);
+        let layout = Layout::new(&self.style, first);
         let sections = sections(&runs, false);
         sections.iter().try_for_each(|section| write_section(section, &layout, out))
     }

@@ -6,7 +6,7 @@ use measure::Tally;
 
 use super::progress::size;
 use super::table::label;
-use super::{Cells, Progress};
+use super::{MemtierHistogram, Progress};
 
 /// Percentiles on a line.
 const ON_A_LINE: usize = 3;
@@ -16,8 +16,8 @@ const ON_A_LINE: usize = 3;
 pub(crate) struct Window {
     /// How many of them; 0 for none.
     seconds: usize,
-    kept: VecDeque<Cells>,
-    open: Cells,
+    kept: VecDeque<MemtierHistogram>,
+    open: MemtierHistogram,
 }
 
 impl Window {
@@ -33,7 +33,7 @@ impl Window {
     }
 
     /// Ends a second: its latencies, and those of the window if there is one.
-    pub(crate) fn tick(&mut self) -> (Cells, Option<Cells>) {
+    pub(crate) fn tick(&mut self) -> (MemtierHistogram, Option<MemtierHistogram>) {
         let second = std::mem::take(&mut self.open);
         if self.seconds == 0 {
             return (second, None);
@@ -42,7 +42,7 @@ impl Window {
             self.kept.pop_front();
         }
         self.kept.push_back(second.clone());
-        let mut all = Cells::default();
+        let mut all = MemtierHistogram::default();
         self.kept.iter().for_each(|second| all.merge(second));
         (second, Some(all))
     }
@@ -56,11 +56,11 @@ pub(crate) struct Realtime<'t> {
     /// How many of a hundred lookups missed in this second, and in all.
     pub(crate) miss_percent: [f64; 2],
     /// The latencies of this second.
-    pub(crate) second: Cells,
+    pub(crate) second: MemtierHistogram,
     /// The latencies of the last seconds, and how many seconds these are.
-    pub(crate) window: Option<(u32, Cells)>,
+    pub(crate) window: Option<(u32, MemtierHistogram)>,
     /// The latencies of the whole run so far.
-    pub(crate) overall: Cells,
+    pub(crate) overall: MemtierHistogram,
     /// In the order typed.
     pub(crate) percentiles: &'t [f64],
 }
@@ -147,7 +147,7 @@ mod tests {
             miss_percent: [99.5, 0.0],
             second,
             window: last.map(|cells| (2, cells)),
-            overall: Cells::default(),
+            overall: MemtierHistogram::default(),
             percentiles: &[50.0, 99.0, 99.9, 99.99999],
         };
         assert_eq!(

@@ -23,7 +23,7 @@ pub(crate) struct Rows {
 impl Rows {
     /// Those of a plan.
     #[must_use]
-    pub(crate) fn of(plan: &Plan, style: &Style) -> Self {
+    pub(crate) fn from_plan(plan: &Plan, style: &Style) -> Self {
         let mut names: Vec<String> = match style.built_in {
             true => BUILT_IN.map(str::to_owned).to_vec(),
             false => Vec::new(),

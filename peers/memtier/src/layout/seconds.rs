@@ -4,7 +4,7 @@
 
 use measure::Tally;
 
-use super::{Cells, Rows, Style};
+use super::{MemtierHistogram, Rows, Style};
 
 /// What came in one second.
 #[derive(Debug, Clone)]
@@ -59,7 +59,7 @@ struct Sum {
     sent: u64,
     timed: u64,
     ms: f64,
-    cells: Cells,
+    cells: MemtierHistogram,
 }
 
 impl Sum {

@@ -8,7 +8,7 @@ use workload::{Joining, Share, Stop};
 
 use super::cpu::{CpuSecond, CpuUse};
 use super::lookups::{merge, of_command};
-use super::{Cells, Lookup, Rows, Second, lookups};
+use super::{Lookup, MemtierHistogram, Rows, Second, lookups};
 
 /// What is said of one kind of request.
 #[derive(Debug, Clone, Default)]
@@ -21,7 +21,7 @@ pub(super) struct Row {
     pub(super) accumulated_ms: f64,
     /// Of how many.
     pub(super) timed: u64,
-    pub(super) cells: Cells,
+    pub(super) cells: MemtierHistogram,
     /// Whether it is of commands that look for something.
     pub(super) looks: bool,
 }
@@ -128,7 +128,7 @@ pub(crate) struct Endpoints {
 }
 
 impl Endpoints {
-    fn of(nodes: &[report::NodeFigures]) -> Self {
+    fn new(nodes: &[report::NodeFigures]) -> Self {
         let mut endpoints = Self::default();
         for node in nodes {
             let role = usize::from(!node.master);
@@ -148,7 +148,7 @@ impl Endpoints {
 impl RunFigures {
     /// Those of a run.
     #[must_use]
-    pub(crate) fn of(summary: &Summary<'_>, rows: &Rows) -> Self {
+    pub(crate) fn new(summary: &Summary<'_>, rows: &Rows) -> Self {
         let (run, elapsed_s) = (summary.run, summary.elapsed_s);
         let (plan, total) = (&run.plan, &run.measurement.total);
         let rate = |count: f64| if elapsed_s > 0.0 { count / elapsed_s } else { 0.0 };
@@ -177,7 +177,7 @@ impl RunFigures {
                 accumulated_ms: latency.mean_ns().unwrap_or_default() * latency.count() as f64
                     / 1e6,
                 timed: latency.count(),
-                cells: Cells::of(latency),
+                cells: MemtierHistogram::from_latency(latency),
                 connection_errors: 0,
                 looks: found.is_some(),
             };
@@ -234,7 +234,7 @@ impl RunFigures {
             seconds,
             joining: plan.load.concurrency.joining,
             cluster: plan.target.cluster.is_some(),
-            endpoints: Endpoints::of(&summary.nodes),
+            endpoints: Endpoints::new(&summary.nodes),
             started_at: run.measurement.started_at,
             elapsed_s,
             interrupted: run.measurement.ending == Ending::Interrupted,

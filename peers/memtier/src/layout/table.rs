@@ -19,7 +19,7 @@ pub(crate) struct Layout {
 impl Layout {
     /// Those of a run.
     #[must_use]
-    pub(crate) fn of(style: &Style, run: &RunFigures) -> Self {
+    pub(crate) fn new(style: &Style, run: &RunFigures) -> Self {
         let longest = run.names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
         Self {
             percentiles: style.percentiles.clone(),
@@ -196,7 +196,7 @@ mod tests {
             count: 10,
             accumulated_ms: 10.0,
             timed: 10,
-            cells: super::super::Cells::of(&latency),
+            cells: super::super::MemtierHistogram::from_latency(&latency),
             rates: Rates { ops: 5000.0, received: 100.0, sent: 300.0, ..Rates::default() },
             ..Row::default()
         };

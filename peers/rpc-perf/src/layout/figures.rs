@@ -27,7 +27,7 @@ pub(crate) struct Roles {
 impl Roles {
     /// Those of a plan whose operations these are.
     #[must_use]
-    pub(crate) fn of(plan: &Plan, roles: Vec<Role>) -> Self {
+    pub(crate) fn new(plan: &Plan, roles: Vec<Role>) -> Self {
         let different = plan.different_commands();
         let spans = plan.mix.iter().flat_map(Mix::spans).map(|(_, span)| {
             let own = &different.of[span];
@@ -80,7 +80,7 @@ const APART: [&str; 2] = ["get", "set"];
 impl Figures {
     /// Those of a tally.
     #[must_use]
-    pub(crate) fn of(roles: &Roles, tally: &Tally) -> Self {
+    pub(crate) fn new(roles: &Roles, tally: &Tally) -> Self {
         let connections = &tally.connections;
         let mut figures = Self {
             opened: connections.connect.count(),

@@ -51,7 +51,7 @@ pub(crate) struct Metrics<'s> {
 impl<'s> Metrics<'s> {
     /// Those of a snapshot.
     #[must_use]
-    pub(crate) fn of(snapshot: &'s Snapshot) -> Self {
+    pub(crate) fn new(snapshot: &'s Snapshot) -> Self {
         let total = &snapshot.total;
         let requests = total.requests();
         let mut counters: Vec<(String, u64)> = [
@@ -222,7 +222,7 @@ pub(super) mod tests {
         let snapshot = snapshot();
         for sparse in [false, true] {
             let at = SystemTime::UNIX_EPOCH + Duration::from_millis(1500);
-            let text = Metrics::of(&snapshot).line(at, Duration::from_secs(1), sparse);
+            let text = Metrics::new(&snapshot).line(at, Duration::from_secs(1), sparse);
             assert_eq!(text.matches('\n').count(), 1);
             let line: Value = serde_json::from_str(&text).unwrap();
             assert_eq!(line["systemtime"]["nanos_since_epoch"], 500_000_000);
@@ -244,7 +244,7 @@ pub(super) mod tests {
     #[test]
     fn pages_name_each_figure_once() {
         let snapshot = snapshot();
-        let metrics = Metrics::of(&snapshot);
+        let metrics = Metrics::new(&snapshot);
         let vars: Value = serde_json::from_str(&metrics.json()).unwrap();
         assert_eq!(vars["response_latency/p999"], 1000, "nanoseconds");
         assert!(metrics.page().contains("\"get/ok\": 5\n"));

@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn lines_hold_what_those_of_json_hold_by_place_and_back_to_back() {
         let snapshot = snapshot();
-        let metrics = Metrics::of(&snapshot);
+        let metrics = Metrics::new(&snapshot);
         let at = SystemTime::UNIX_EPOCH + Duration::from_millis(1_700_000_000_250);
         for sparse in [false, true] {
             let every = Duration::from_millis(500);

@@ -49,13 +49,13 @@ pub(super) struct Figures<'n> {
 }
 
 impl<'n> Figures<'n> {
-    pub(super) fn of(name: &'n str) -> Self {
+    pub(super) fn new(name: &'n str) -> Self {
         Self { name, all: Vec::new() }
     }
 
     /// How many there were, and how long they took on average.
     fn counted(name: &'n str, latency: &Latency) -> Self {
-        let mut figures = Self::of(name);
+        let mut figures = Self::new(name);
         figures.whole("Operations", latency.count());
         let mean_ns = latency.mean_ns().unwrap_or_default();
         figures.real("AverageLatency(us)", mean_ns / NS_PER_US as f64);

@@ -104,7 +104,7 @@ impl Format for Ycsb {
             figure("TOTAL_GC_TIME", "Time(ms)", Value::Whole(0)),
             figure("TOTAL_GC_TIME_%", "Time(%)", Value::Real(0.0)),
         ];
-        let raw = Raw::of(run, &self.options);
+        let raw = Raw::new(run, &self.options);
         for section in raw.sections() {
             figures.extend(figures::of_section(&section, &self.options, &raw));
             if let Some(series) = &self.series {

@@ -29,7 +29,7 @@ type Line = (u64, u32);
 impl<'r> Raw<'r> {
     /// Of a run, in a report with these options.
     #[must_use]
-    pub(crate) fn of(run: &'r Run, options: &'r YcsbOptions) -> Self {
+    pub(crate) fn new(run: &'r Run, options: &'r YcsbOptions) -> Self {
         Self { run, options }
     }
 
@@ -77,7 +77,7 @@ impl<'r> Raw<'r> {
         let mut took_us: Vec<u32> =
             self.lines(&section.name).into_iter().map(|(_, took_us)| took_us).collect();
         took_us.sort_unstable();
-        let mut figures = Figures::of(name);
+        let mut figures = Figures::new(name);
         let count = took_us.len();
         figures.whole("Total Operations", count as u64);
         if let (Some(least), Some(most), false) =
@@ -229,7 +229,7 @@ mod tests {
 
     fn written(run: &Run, options: &YcsbOptions) -> String {
         let mut text = Vec::new();
-        Raw::of(run, options).write(&mut text).unwrap();
+        Raw::new(run, options).write(&mut text).unwrap();
         let text = String::from_utf8(text).unwrap();
         let is_of_operations = |line: &&str| !line.contains(CLEANUP);
         text.lines().filter(is_of_operations).map(|line| format!("{line}\n")).collect()
@@ -276,7 +276,7 @@ mod tests {
         let options = YcsbOptions { kind: Kind::Raw, ..YcsbOptions::default() };
         let run = run();
         let figures = |options: &YcsbOptions| -> Vec<(String, String)> {
-            let raw = Raw::of(&run, options);
+            let raw = Raw::new(&run, options);
             let sections = raw.sections();
             let read = sections.iter().find(|section| section.name == "READ").unwrap();
             let all = raw.figures(read, "READ", read.returned);

@@ -2,7 +2,7 @@
 //! blocks count.
 
 use anyhow::Result;
-use console::aside;
+use console::diagnostics;
 use console::live::Live;
 use job::End;
 use measure::Ending;
@@ -31,7 +31,7 @@ pub(super) struct Course {
 }
 
 /// What came of blocks.
-pub(super) enum Told<'t> {
+pub(super) enum BlockResult<'t> {
     /// The first run of each side, before all else.
     First(&'t [Run]),
     /// All runs of a load, by its number.
@@ -48,7 +48,7 @@ pub(super) struct Taken {
 }
 
 impl Taken {
-    fn of(sides: usize) -> Self {
+    fn new(sides: usize) -> Self {
         Self { runs: vec![Vec::new(); sides], void: Vec::new() }
     }
 
@@ -95,7 +95,7 @@ impl<'b, 'r> Blocks<'b, 'r> {
         loads: &'b [Load],
         course: Course,
     ) -> Self {
-        let taken = vec![Taken::of(sides.len()); loads.len()];
+        let taken = vec![Taken::new(sides.len()); loads.len()];
         let wanted = course.blocks;
         Self { sides, names, loads, course, taken, begun: 0, started_for: 0, wanted }
     }
@@ -108,7 +108,7 @@ impl<'b, 'r> Blocks<'b, 'r> {
     pub(super) fn carry_out(
         &mut self,
         is_open: &mut dyn FnMut(&[Taken]) -> bool,
-        tell: &mut dyn FnMut(Told<'_>) -> Result<()>,
+        tell: &mut dyn FnMut(BlockResult<'_>) -> Result<()>,
     ) -> Result<End> {
         let mut end = self.take(tell)?;
         for _ in 1..self.course.looks {
@@ -122,14 +122,14 @@ impl<'b, 'r> Blocks<'b, 'r> {
         for at in 0..self.loads.len() {
             let taken = std::mem::take(&mut self.taken[at]);
             if taken.blocks() > 0 || !taken.void.is_empty() {
-                tell(Told::Load(at, taken))?;
+                tell(BlockResult::Load(at, taken))?;
             }
         }
         Ok(end)
     }
 
     /// Takes blocks until as many of each load count as are wanted, or as many again were void.
-    fn take(&mut self, tell: &mut dyn FnMut(Told<'_>) -> Result<()>) -> Result<End> {
+    fn take(&mut self, tell: &mut dyn FnMut(BlockResult<'_>) -> Result<()>) -> Result<End> {
         let restarts = self.sides.iter().any(TestBeds::is_own);
         let all: Vec<usize> = (0..self.loads.len()).collect();
         // Where each block has servers of its own, all loads of a block and then those of the next: a test
@@ -149,7 +149,7 @@ impl<'b, 'r> Blocks<'b, 'r> {
             }
             if !restarts && self.course.looks == 1 {
                 for load in round {
-                    tell(Told::Load(load, std::mem::take(&mut self.taken[load])))?;
+                    tell(BlockResult::Load(load, std::mem::take(&mut self.taken[load])))?;
                 }
             }
         }
@@ -172,7 +172,7 @@ impl<'b, 'r> Blocks<'b, 'r> {
         &mut self,
         load: usize,
         restarts: bool,
-        tell: &mut dyn FnMut(Told<'_>) -> Result<()>,
+        tell: &mut dyn FnMut(BlockResult<'_>) -> Result<()>,
     ) -> Result<End> {
         let Load { name, sides: plans } = &self.loads[load];
         let order = order_of(self.sides.len(), self.begun);
@@ -195,7 +195,7 @@ impl<'b, 'r> Blocks<'b, 'r> {
             if let Some(why) = report::Summary::of(&run).shortfall() {
                 let test = report::escape(name);
                 let server = report::escape(&self.names[side]);
-                aside::say(format_args!("{test} on {server}: {why}"))?;
+                diagnostics::say(format_args!("{test} on {server}: {why}"))?;
             }
             let end = match run.measurement.ending {
                 Ending::Complete => End::Complete,
@@ -209,7 +209,7 @@ impl<'b, 'r> Blocks<'b, 'r> {
         }
         if (load, self.begun) == (0, 0) {
             let first: Vec<Run> = runs.iter().filter_map(|runs| runs.first().cloned()).collect();
-            tell(Told::First(&first))?;
+            tell(BlockResult::First(&first))?;
         }
         let taken = &mut self.taken[load];
         match runs.iter().flatten().find_map(spoiled).filter(|_| self.course.repeats_void) {

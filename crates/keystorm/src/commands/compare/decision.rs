@@ -4,7 +4,7 @@
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, anyhow};
-use console::aside::{self, Aside};
+use console::diagnostics::{self, Diagnostics};
 use console::place::Place;
 use job::{CompareJob, DecisionLoad, DecisionSides, End};
 use lab::terms::pinned;
@@ -14,7 +14,7 @@ use report::decision::{self, Candidate, ClauseValue, Decision, Question, TargetS
 use report::slo::{Bound, Observation, Outcome, Slo};
 use workload::Plan;
 
-use super::blocks::{Blocks, Course, Load, RUNS_OF_SIDE, Taken, Told};
+use super::blocks::{BlockResult, Blocks, Course, Load, RUNS_OF_SIDE, Taken};
 use super::test_beds::TestBeds;
 use super::{blocks_told, pins, unlike_error};
 use crate::commands::report::Pages;
@@ -118,7 +118,7 @@ fn reach<'r>(
                 Some(first) => first.reach_beside(target, plan.protocol, connections)?,
             };
             (bed.sample, bed.tells) = (job.output.sample, side == 0);
-            tell_about(&bed.server, plan, &Aside::Stderr, report::KEYSTORM)?;
+            tell_about(&bed.server, plan, &Diagnostics::Stderr, report::KEYSTORM)?;
             Ok(bed)
         });
         beds.push(reached.with_context(|| job.word(side))?);
@@ -186,10 +186,10 @@ impl Series {
         if loads.is_empty() {
             return Ok((all, End::Complete));
         }
-        let mut tell = |told: Told<'_>| {
+        let mut tell = |told: BlockResult<'_>| {
             match told {
-                Told::First(runs) => first(runs),
-                Told::Load(at, taken) => all[places[at]] = taken,
+                BlockResult::First(runs) => first(runs),
+                BlockResult::Load(at, taken) => all[places[at]] = taken,
             }
             Ok(())
         };
@@ -331,7 +331,7 @@ fn print(decision: &Decision, job: &CompareJob) -> Result<()> {
             }
             for question in &decision.questions {
                 let answer = question.answer(decision.target.as_deref());
-                aside::say(report::escape(answer))?;
+                diagnostics::say(report::escape(answer))?;
             }
             say(&String::from_utf8_lossy(&out)).map(drop)
         }

@@ -13,7 +13,7 @@ mod writer;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Error, Result, anyhow, bail};
-use console::aside::{self, Aside};
+use console::diagnostics::{self, Diagnostics};
 use console::place::Place;
 use job::{CompareJob, End, Inconclusive, LiveSides, Sides};
 use lab::survey::Machine;
@@ -27,7 +27,7 @@ use crate::commands::run::tell_about;
 use crate::commands::show;
 use crate::signals;
 use crate::test_bed::{TestBed, machine};
-use blocks::{Blocks, Course, Load, Taken, Told};
+use blocks::{BlockResult, Blocks, Course, Load, Taken};
 use test_beds::TestBeds;
 use writer::Writer;
 
@@ -36,7 +36,7 @@ use writer::Writer;
 /// # Errors
 /// What kept it from being done, in words for a person.
 pub(crate) fn compare(job: &CompareJob) -> Result<End> {
-    job.notes.iter().try_for_each(aside::say)?;
+    job.notes.iter().try_for_each(diagnostics::say)?;
     // Before anything is measured, as with every result that is kept.
     let place = job.output.json.as_deref().map(|path| Place::new("--json", path)).transpose()?;
     let pages = Pages::open(&job.output.pages)?;
@@ -122,7 +122,7 @@ fn reach<'r>(
             Some(first) => first.reach_beside(target, protocol, connections)?,
         };
         bed.sample = job.output.sample;
-        tell_about(&bed.server, plan, &Aside::Stderr, report::KEYSTORM)?;
+        tell_about(&bed.server, plan, &Diagnostics::Stderr, report::KEYSTORM)?;
         Ok(bed)
     })
 }
@@ -140,32 +140,17 @@ fn run_live(
         live.plans.iter().map(|[a, b]| Ok([placed(a)?, placed(b)?])).collect::<Result<_>>()?;
     let Some([first_a, first_b]) = plans.first() else { bail!("there is no test to compare") };
     apples(job, first_a, first_b)?;
-    let rigs_a = reach(first_a, None, job, interrupted).with_context(|| job.word(0))?;
-    let rigs_b = reach(first_b, Some(&rigs_a), job, interrupted).with_context(|| job.word(1))?;
-    let mut both = [rigs_a, rigs_b];
+    let beds_a = reach(first_a, None, job, interrupted).with_context(|| job.word(0))?;
+    let beds_b = reach(first_b, Some(&beds_a), job, interrupted).with_context(|| job.word(1))?;
+    let mut both = [beds_a, beds_b];
     // A server that keystorm started is named by its address: its options stand in the command line.
     let mut subjects =
         both.each_ref().map(|beds| compare::Subject { command_line: None, ..beds.subject() });
     compare::name(&mut subjects, &job.names);
     let names = subjects.each_ref().map(|subject| subject.name.clone());
-    let mut comparison = Comparison {
-        how: how(
-            first_a,
-            live.blocks,
-            &names,
-            both.each_ref().map(TestBeds::is_own),
-            pins.as_ref(),
-        ),
-        subjects,
-        command_line: job.again.clone(),
-        complete: false,
-        tests: Vec::new(),
-        warnings: Vec::new(),
-        threshold: job.fail_on_regression,
-        looks: looks(job),
-        errors_allowed: job.errors_allowed,
-        terms: None,
-    };
+    let how =
+        how(first_a, live.blocks, &names, both.each_ref().map(TestBeds::is_own), pins.as_ref());
+    let mut comparison = untested(job, subjects, how);
     writer.head(&comparison)?;
     let load = |[a, b]: &[Plan; 2]| Load {
         name: a.name.clone(),
@@ -184,14 +169,14 @@ fn run_live(
         let gate = Comparison { tests, ..so_far.clone() }.gate();
         gate.is_some_and(|gate| gate.state == GateState::Undecided)
     };
-    let mut tell = |told: Told<'_>| match told {
-        Told::First(runs) => {
+    let mut tell = |told: BlockResult<'_>| match told {
+        BlockResult::First(runs) => {
             if let [a, b] = runs {
                 comparison.warnings = compare::beside(&names, a, b);
             }
             writer.warn(&comparison.warnings)
         }
-        Told::Load(at, taken) => {
+        BlockResult::Load(at, taken) => {
             let test = compared(at, &taken);
             writer.test(&test, &test.name)?;
             comparison.tests.push(test);
@@ -203,6 +188,22 @@ fn run_live(
     let end = blocks.carry_out(&mut is_open, &mut tell)?;
     comparison.complete = end == End::Complete;
     Ok((comparison, end))
+}
+
+/// A comparison that has no results yet.
+fn untested(job: &CompareJob, subjects: [compare::Subject; 2], how: String) -> Comparison {
+    Comparison {
+        how,
+        subjects,
+        command_line: job.again.clone(),
+        complete: false,
+        tests: Vec::new(),
+        warnings: Vec::new(),
+        threshold: job.fail_on_regression,
+        looks: looks(job),
+        errors_allowed: job.errors_allowed,
+        terms: None,
+    }
 }
 
 /// At how many moments the runs are judged, at most.

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, anyhow};
-use console::aside;
+use console::diagnostics;
 use job::{CompareJob, End, TermsSides};
 use lab::survey::Machine;
 use lab::terms::{Kind, PairedLoad, Side, Table};
@@ -11,7 +11,7 @@ use report::compare::{self, Comparison, Pairing, Setup, Subject, Terms, TestComp
 use report::{Metric, Run};
 use workload::{Endpoint, Stop, Target};
 
-use super::blocks::{Blocks, Course, Load, RUNS_OF_SIDE, Taken, Told};
+use super::blocks::{BlockResult, Blocks, Course, Load, RUNS_OF_SIDE, Taken};
 use super::test_beds::TestBeds;
 use super::writer::Writer;
 use super::{blocks_told, unlike_error};
@@ -131,9 +131,9 @@ impl Going<'_, '_> {
         let number = comparison.terms.as_ref().map_or(0, |terms| terms.tables.len());
         let errors_allowed = self.job.errors_allowed;
         let writer = &mut *self.writer;
-        let mut tell = |what: Told<'_>| -> Result<()> {
+        let mut tell = |what: BlockResult<'_>| -> Result<()> {
             match what {
-                Told::First(runs) => {
+                BlockResult::First(runs) => {
                     let [a, b] = runs else { return Ok(()) };
                     for (subject, run) in told.subjects.iter_mut().zip([a, b]) {
                         subject.settings = settings(run);
@@ -151,7 +151,7 @@ impl Going<'_, '_> {
                     }
                     Ok(())
                 }
-                Told::Load(at, Taken { runs, void }) => {
+                BlockResult::Load(at, Taken { runs, void }) => {
                     let [a, b] = &*runs else { return Ok(()) };
                     let paired = &table.paired_loads[at];
                     let Some(plan) = paired.sides[0].first() else { return Ok(()) };
@@ -215,7 +215,10 @@ fn announce<'b>(
     if let Some(all) = all.map(|s| s * f64::from(blocks) * (2 * RUNS_OF_SIDE) as f64)
         && all >= 60.0
     {
-        aside::say(format_args!("note: this takes about {:.0} minutes", (all / 60.0).ceil()))?;
+        diagnostics::say(format_args!(
+            "note: this takes about {:.0} minutes",
+            (all / 60.0).ceil()
+        ))?;
     }
     Ok(())
 }

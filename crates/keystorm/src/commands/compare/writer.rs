@@ -1,7 +1,7 @@
 //! Where the results of a comparison go while it is under way.
 
 use anyhow::Result;
-use console::aside;
+use console::diagnostics;
 use console::place::Place;
 use job::Output;
 use report::compare::{self, Comparison, Table, TestComparison};
@@ -43,7 +43,7 @@ impl Writer<'_> {
         self.print("text", |out| compare::write_warnings(warnings, out))?;
         if self.output.format == "csv" {
             for warning in warnings {
-                aside::say(format_args!("warning: {}", report::escape(warning)))?;
+                diagnostics::say(format_args!("warning: {}", report::escape(warning)))?;
             }
         }
         Ok(())
@@ -66,7 +66,7 @@ impl Writer<'_> {
         }
         if self.output.format != "text" {
             for line in compare::notes(comparison) {
-                aside::say(report::escape(line))?;
+                diagnostics::say(report::escape(line))?;
             }
         }
         self.keep(comparison)

@@ -22,7 +22,7 @@ enum Part {
 
 impl Family {
     /// The keys of an argument; `None` if the plan alone does not determine them.
-    pub(super) fn of(key: &Arg, plan: &Plan) -> Option<Self> {
+    pub(super) fn from_key(key: &Arg, plan: &Plan) -> Option<Self> {
         let mut parts: Vec<Part> = Vec::new();
         for piece in &key.pieces {
             let part = match (piece, plan.data.keys.range) {

@@ -8,7 +8,7 @@ use std::{fs, thread};
 
 use anyhow::{Context, Error, Result, anyhow};
 use cli::experiment::job;
-use console::aside::{self, Aside};
+use console::diagnostics::{self, Diagnostics};
 use console::live::Nobody;
 use job::{ClientFleet, End, Job, SurveyJob, UsageError};
 use lab::Survey;
@@ -59,7 +59,7 @@ pub(crate) fn survey(job: &SurveyJob) -> Result<End> {
             &interrupted,
         )?,
     };
-    tell_about(&bed.server, first, &Aside::Stderr, report::KEYSTORM)?;
+    tell_about(&bed.server, first, &Diagnostics::Stderr, report::KEYSTORM)?;
     let written =
         if wish.spawned { None } else { Some(written(&plan, &bed, &first.target, job.keep)?) };
     let survey = Survey::new(wish.quick, plan.seconds);
@@ -123,9 +123,9 @@ fn written(plan: &Plan, bed: &TestBed<'_>, target: &Target, keep: bool) -> Resul
         0 => bed.server.address.to_string(),
         db => format!("database {db} of {}", bed.server.address),
     };
-    aside::say(report::escape(written.told(&place, keep)))?;
+    diagnostics::say(report::escape(written.told(&place, keep)))?;
     if let Some(overwritten) = written.overwritten() {
-        aside::say(format_args!("warning: {}", report::escape(overwritten)))?;
+        diagnostics::say(format_args!("warning: {}", report::escape(overwritten)))?;
     }
     Ok(written)
 }
@@ -144,7 +144,7 @@ fn tidy(written: Option<&Written>, bed: &TestBed<'_>, target: &Target) -> Result
     let removed = holders(bed, target).and_then(|mut holders| written.remove(&mut holders));
     let removed = removed.context("removing the keys of the survey; they may still be there")?;
     let keys = report::grouped(removed as f64);
-    aside::say(format_args!("Removed {keys} keys again."))?;
+    diagnostics::say(format_args!("Removed {keys} keys again."))?;
     Ok(())
 }
 
@@ -288,7 +288,7 @@ impl Surveying<'_> {
                 for run in &runs {
                     if let Ending::Failed(why) = &run.measurement.ending {
                         let test = report::escape(&run.plan.name);
-                        aside::say(format_args!("{test}: {}", report::escape(why)))?;
+                        diagnostics::say(format_args!("{test}: {}", report::escape(why)))?;
                     }
                 }
                 self.survey.add(station, &runs)?;

@@ -46,7 +46,7 @@ impl Written {
                 let routing = known(&command.name(), sub.as_deref());
                 if let Some(KeyPlace::Arg(place)) = routing.map(|routing| routing.key)
                     && let Some(key) = command.args.get(place)
-                    && let Some(family) = Family::of(key, plan)
+                    && let Some(family) = Family::from_key(key, plan)
                 {
                     let grows = GROWING.contains(&command.name().as_str());
                     written.grows |= grows;

@@ -53,7 +53,7 @@ pub fn as_error(why: &str) -> String {
 }
 
 /// Where messages beside results go.
-pub enum Aside {
+pub enum Diagnostics {
     /// Standard error.
     Stderr,
     /// Nowhere: the imitated tool prints nothing there when a run goes well.
@@ -62,7 +62,7 @@ pub enum Aside {
     File(File),
 }
 
-impl Aside {
+impl Diagnostics {
     /// Prints a line there.
     ///
     /// # Errors
@@ -80,7 +80,7 @@ impl Aside {
     }
 
     /// Where lines of that kind go.
-    fn of(to: &VerdictTo) -> Result<Self> {
+    fn new(to: &VerdictTo) -> Result<Self> {
         Ok(match to {
             VerdictTo::Nowhere => Self::Nowhere,
             VerdictTo::File(path) => {
@@ -96,9 +96,9 @@ impl Aside {
 /// Messages of a run beside its results, by kind.
 pub struct Asides {
     /// What a person should know of the server, the machine and the command line.
-    pub remarks: Aside,
+    pub remarks: Diagnostics,
     /// What limited each test and what spoiled it.
-    pub verdicts: Aside,
+    pub verdicts: Diagnostics,
 }
 
 impl Asides {
@@ -110,13 +110,13 @@ impl Asides {
         let verdicts = match (&output.verdict, output.format) {
             // The layout has room for it.
             (VerdictTo::Report, format) if report::tells_verdicts(format, output.options) => {
-                Aside::Nowhere
+                Diagnostics::Nowhere
             }
-            (to, _) => Aside::of(to)?,
+            (to, _) => Diagnostics::new(to)?,
         };
         let remarks = match output.options.persona.is_peer() {
-            true => Aside::of(&output.verdict)?,
-            false => Aside::Stderr,
+            true => Diagnostics::new(&output.verdict)?,
+            false => Diagnostics::Stderr,
         };
         Ok(Self { remarks, verdicts })
     }
@@ -131,11 +131,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let to = VerdictTo::File(dir.path().join("verdicts"));
         for line in ["one", "two"] {
-            Aside::of(&to).unwrap().say(line).unwrap();
+            Diagnostics::new(&to).unwrap().say(line).unwrap();
         }
         assert_eq!(std::fs::read_to_string(dir.path().join("verdicts")).unwrap(), "one\ntwo\n");
         let nowhere = VerdictTo::File("/no/such/file".into());
-        let error = Aside::of(&nowhere).err().unwrap();
+        let error = Diagnostics::new(&nowhere).err().unwrap();
         assert!(error.to_string().contains("KEYSTORM_VERDICT: /no/such/file"), "{error}");
     }
 }

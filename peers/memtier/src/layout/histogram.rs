@@ -13,19 +13,19 @@ const MOST: u64 = 600_000_000;
 
 /// Latencies in its steps.
 #[derive(Debug, Clone)]
-pub(crate) struct Cells(Histogram<u64>);
+pub(crate) struct MemtierHistogram(Histogram<u64>);
 
-impl Default for Cells {
+impl Default for MemtierHistogram {
     fn default() -> Self {
         let cells = Histogram::new_with_bounds(LEAST, MOST, 2);
         Self(cells.expect("bounds from 10 and two digits are valid"))
     }
 }
 
-impl Cells {
+impl MemtierHistogram {
     /// Those of a histogram.
     #[must_use]
-    pub(crate) fn of(latency: &Latency) -> Self {
+    pub(crate) fn from_latency(latency: &Latency) -> Self {
         let mut cells = Self::default();
         cells.add(latency);
         cells
@@ -109,10 +109,10 @@ impl Cells {
 mod tests {
     use super::*;
 
-    fn cells(us: &[u64]) -> Cells {
+    fn cells(us: &[u64]) -> MemtierHistogram {
         let mut latency = Latency::new(4);
         us.iter().for_each(|us| latency.record_n(us * 1000, 1));
-        Cells::of(&latency)
+        MemtierHistogram::from_latency(&latency)
     }
 
     #[test]
@@ -135,7 +135,7 @@ mod tests {
         }
         let low = cells(&[10, 20]);
         assert_eq!((low.percentile_ms(0.0), low.min_ms()), (0.008, 0.008));
-        assert_eq!(Cells::default().percentile_ms(99.0), 0.0);
+        assert_eq!(MemtierHistogram::default().percentile_ms(99.0), 0.0);
     }
 
     #[test]
