@@ -2,7 +2,7 @@
 
 use measure::{Ending, Latency};
 use report::slo::{ClauseResult, Outcome, SloResult};
-use report::{CpuFigures, Finding, LimitedBy, Lookups, Run, Summary, grouped, resting};
+use report::{CpuFigures, Finding, LimitedBy, Run, Summary, grouped, resting};
 use workload::Stop;
 
 use super::{Source, Test, outages, spectrum};
@@ -107,20 +107,20 @@ fn limit(limit: LimitedBy) -> Option<&'static str> {
     })
 }
 
-fn figure(latency: &Latency, quantile: f64) -> String {
+pub(super) fn figure(latency: &Latency, quantile: f64) -> String {
     let ns = if quantile >= 1.0 { latency.max_ns() } else { latency.quantile_ns(quantile) };
     let told = |ns| Unit::Nanoseconds.show_even(ns as f64);
     ns.map_or("–".to_owned(), |ns| resting::marked(told(ns), quantile, latency.count()))
 }
 
 /// A latency for a table whose columns name the unit.
-fn cell(latency: &Latency, quantile: f64) -> String {
+pub(super) fn cell(latency: &Latency, quantile: f64) -> String {
     let ns = if quantile >= 1.0 { latency.max_ns() } else { latency.quantile_ns(quantile) };
     let told = |ns| resting::marked(report::msec_at_most(ns), quantile, latency.count());
     ns.map_or("–".to_owned(), told)
 }
 
-fn mean(latency: &Latency) -> String {
+pub(super) fn mean(latency: &Latency) -> String {
     latency.mean_ns().map_or("–".to_owned(), report::msec)
 }
 
@@ -346,130 +346,4 @@ pub(super) fn notes(Test { summary, .. }: &Test<'_>, tests: &[Test<'_>]) -> Vec<
         note(Tone::Plain, engine.clone());
     }
     notes
-}
-
-/// Per command, per kind of error, per connection and per worker.
-pub(super) fn tables(summary: &Summary<'_>) -> Vec<Block> {
-    let run = summary.run;
-    let total = &run.measurement.total;
-    let mut blocks: Vec<Block> = operations(summary).map(Block::Table).into_iter().collect();
-    blocks.push(Block::Table(commands(run)));
-    blocks.extend(nodes(summary));
-    if summary.errors > 0 {
-        let mut errors = Table::new(["kind of error", "replies", "share of requests"]);
-        for (kind, count) in total.errors.by_kind() {
-            let share = *count as f64 / summary.requests.max(1) as f64;
-            errors.row([kind.clone(), grouped(*count as f64), Unit::Share.show(share)]);
-        }
-        blocks.push(Block::Table(errors));
-        let mut texts = Table::new(["error text from the server"]);
-        for text in total.errors.examples() {
-            texts.row([text.clone()]);
-        }
-        blocks.push(Block::Table(texts));
-    }
-    let connections = &total.connections;
-    let seconds = summary.elapsed_s;
-    let per_s = |bytes: u64| if seconds > 0.0 { bytes as f64 / seconds } else { 0.0 };
-    let mut pairs = vec![
-        ("measured for".to_owned(), Unit::Seconds.show(seconds)),
-        ("sent".to_owned(), traffic(connections.bytes_out, per_s(connections.bytes_out))),
-        ("received".to_owned(), traffic(connections.bytes_in, per_s(connections.bytes_in))),
-        ("connections opened".to_owned(), grouped(connections.connect.count() as f64)),
-        ("time to connect, 99th percentile".to_owned(), figure(&connections.connect, 0.99)),
-        ("connections lost".to_owned(), grouped(connections.dropped as f64)),
-        ("requests never answered".to_owned(), grouped(connections.unanswered as f64)),
-    ];
-    if let Some(tls) = &summary.tls {
-        pairs.push(("TLS".to_owned(), tls.negotiated.clone()));
-        pairs.extend(tls.resumed.map(|n| ("sessions resumed".to_owned(), grouped(n as f64))));
-    }
-    blocks.push(Block::KeyValues(pairs));
-    let mut workers = Table::new(["worker", "busy", "CPU time"]);
-    for (number, worker) in run.measurement.workers.iter().enumerate() {
-        workers.row([
-            (number + 1).to_string(),
-            Unit::Share.show(worker.busy()),
-            Unit::Nanoseconds.show(worker.cpu_ns as f64),
-        ]);
-    }
-    if !workers.rows.is_empty() {
-        blocks.push(Block::Table(workers));
-    }
-    blocks
-}
-
-fn traffic(bytes: u64, per_s: f64) -> String {
-    format!("{} ({})", Unit::Bytes.show(bytes as f64), Unit::BytesPerSecond.show(per_s))
-}
-
-/// One row a node of a cluster that had part in the load.
-fn nodes(summary: &Summary<'_>) -> Option<Block> {
-    let mut table = Table::new([
-        "node", "role", "slots", "requests", "share", "errors", "moved", "asked", "retried",
-        "avg (ms)", "p50 (ms)", "p99 (ms)", "max (ms)",
-    ]);
-    for node in &summary.nodes {
-        let counts = [node.errors, node.moved, node.asked, node.retried];
-        let figures = [node.response.p50_ns, node.response.p99_ns, node.response.max_ns];
-        let role = if node.master { "master" } else { "replica" };
-        let share = node.requests as f64 / summary.requests.max(1) as f64;
-        let mut row = vec![node.name.clone(), role.to_owned(), grouped(f64::from(node.slots))];
-        row.extend([grouped(node.requests as f64), Unit::Share.show_even(share)]);
-        row.extend(counts.map(|n| grouped(n as f64)));
-        let known = |text: String| if node.response.count == 0 { "–".to_owned() } else { text };
-        row.push(known(report::msec(node.response.mean_ns)));
-        row.extend(figures.map(|ns| known(report::msec_at_most(ns))));
-        table.row(row);
-    }
-    (!table.rows.is_empty()).then_some(Block::Table(table))
-}
-
-/// One row for each operation of a mix.
-fn operations(summary: &Summary<'_>) -> Option<Table> {
-    let mut table = Table::new([
-        "operation",
-        "count",
-        "per second",
-        "hits",
-        "misses",
-        "errors",
-        "avg (ms)",
-        "p50 (ms)",
-        "p95 (ms)",
-        "p99 (ms)",
-        "p99.9 (ms)",
-        "max (ms)",
-        "bytes sent",
-        "bytes received",
-    ]);
-    for operation in &summary.operations {
-        let all = &operation.response_times;
-        let mut row = vec![operation.name.clone()];
-        row.extend([grouped(operation.count as f64), grouped(operation.rate_per_s)]);
-        let counts = [operation.hits, operation.misses, operation.errors];
-        row.extend(counts.map(|count| grouped(count as f64)));
-        row.push(mean(all));
-        row.extend([0.5, 0.95, 0.99, 0.999, 1.0].map(|q| cell(all, q)));
-        row.extend([operation.bytes_out, operation.bytes_in].map(|n| grouped(n as f64)));
-        table.row(row);
-    }
-    (!table.rows.is_empty()).then_some(table)
-}
-
-/// One row for each different command of the sequence.
-fn commands(run: &Run) -> Table {
-    let mut table = Table::new(["command", "hits", "misses"].into_iter().chain(LATENCIES));
-    let different = run.plan.different_commands().commands;
-    let total = &run.measurement.total;
-    let looked = Lookups::of_commands(&run.plan, total);
-    for ((spec, tally), lookups) in different.iter().zip(&total.commands).zip(looked) {
-        let mut row = vec![spec.name()];
-        row.extend(lookups.map_or(["-".to_owned(), "-".to_owned()], |of| {
-            [of.hits, of.misses].map(|count| grouped(count as f64))
-        }));
-        row.extend(latencies(tally.response()));
-        table.row(row);
-    }
-    table
 }

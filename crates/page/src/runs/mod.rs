@@ -13,6 +13,7 @@ pub(crate) mod outages;
 mod over_time;
 mod server_course;
 mod spectrum;
+mod tables;
 
 use std::collections::{HashMap, HashSet};
 
@@ -191,6 +192,6 @@ fn section(test: &Test<'_>, tests: &[Test<'_>], verdict: bool) -> Section {
     blocks.extend(outages::table(&test.summary, None));
     blocks.extend(moments::blocks(&test.summary, None));
     blocks.push(Block::Chart(spectrum("Response time by percentile", &[("", run)])));
-    blocks.extend(figures::tables(&test.summary));
+    blocks.extend(tables::tables(&test.summary));
     Section::new(test.name.clone(), blocks)
 }

@@ -8,10 +8,11 @@ use serde::{Deserialize, Serialize};
 use workload::Plan;
 
 use super::RecordError;
+use super::command::CommandRecord;
 use super::connection::ConnectionRecord;
 use super::counts::ErrorRecord;
 use super::operation::OperationRecord;
-use super::test::{CommandRecord, LatenessRecord};
+use super::test::LatenessRecord;
 use super::timeline::{self, PointRecord};
 use crate::OperationFigures;
 

@@ -8,6 +8,7 @@
 //! The layout is explained in `docs/results.md` and fixed by `docs/schema/keystorm.run.1.json`.
 
 mod apart;
+mod command;
 mod connection;
 mod counts;
 mod growth;
@@ -296,6 +297,11 @@ impl Client {
             workers: workers.iter().map(WorkerRecord::of).collect(),
         }
     }
+}
+
+/// For fields that are left out where they count nothing.
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use measure::{CommandTally, Ending, Lateness, Measurement, Tally, Timeline, Work
 use serde::{Deserialize, Serialize};
 use workload::Plan;
 
-use super::apart::ApartRecord;
+use super::command::CommandRecord;
 use super::connection::ConnectionRecord;
 use super::counts::{ErrorRecord, KeyRecord, LookupRecord};
 use super::latency::LatencyRecord;
@@ -127,45 +127,6 @@ struct Latencies {
     first_byte: Option<LatencyRecord>,
 }
 
-/// One of the different commands of the sequence. Without a `response` of its own, response time is service time.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct CommandRecord {
-    name: String,
-    ok: u64,
-    miss: u64,
-    #[serde(default)]
-    errors: u64,
-    /// Where there is a mix of operations.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    bytes_out: u64,
-    #[serde(default, skip_serializing_if = "is_zero")]
-    bytes_in: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    keys: Option<KeyRecord>,
-    /// Where it looks something up.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    lookups: Option<LookupRecord>,
-    /// Hits and misses, where they are counted for each place of a reply.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    places: Vec<[u64; 2]>,
-    latency_ms: CommandLatencies,
-}
-
-fn is_zero(count: &u64) -> bool {
-    *count == 0
-}
-
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct CommandLatencies {
-    service: LatencyRecord,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    response: Option<LatencyRecord>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    first_byte: Option<LatencyRecord>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    apart: Option<ApartRecord>,
-}
-
 /// How late requests of an open loop were sent.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct LatenessRecord {
@@ -174,7 +135,7 @@ pub(super) struct LatenessRecord {
     /// The part of it for which a connection had room.
     own: LatencyRecord,
     /// Requests that were lost before they could be sent.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "super::is_zero")]
     given_up: u64,
     /// Requests that were due. Files of earlier versions do not say; then those that were sent.
     #[serde(default)]
@@ -301,7 +262,7 @@ impl TestRecord {
                 .zip(&looked)
                 .map(|((name, tally), lookups)| {
                     let lookups = lookups.map(LookupRecord::of);
-                    Ok(CommandRecord { lookups, ..CommandRecord::of(name, tally)? })
+                    Ok(CommandRecord::of(name, tally)?.with_lookups(lookups))
                 })
                 .collect::<Result<_, RecordError>>()?,
             operations: OperationRecord::of_plan(plan, total, &summary.operations)?,
@@ -424,58 +385,4 @@ fn written(time: SystemTime) -> String {
     const YEAR_9999_S: u64 = 253_402_300_799;
     let last = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(YEAR_9999_S);
     humantime::format_rfc3339_nanos(time.clamp(SystemTime::UNIX_EPOCH, last)).to_string()
-}
-
-impl CommandRecord {
-    pub(super) fn of(name: String, tally: &CommandTally) -> Result<Self, RecordError> {
-        let CommandTally {
-            service,
-            scheduled_response,
-            first_byte,
-            apart,
-            ok,
-            miss,
-            errors,
-            bytes_out,
-            bytes_in,
-            keys,
-            places,
-        } = tally;
-        Ok(Self {
-            name,
-            ok: *ok,
-            miss: *miss,
-            errors: *errors,
-            bytes_out: *bytes_out,
-            bytes_in: *bytes_in,
-            keys: KeyRecord::of(keys),
-            lookups: None,
-            places: places.clone(),
-            latency_ms: CommandLatencies {
-                service: LatencyRecord::of(service)?,
-                response: scheduled_response.as_ref().map(LatencyRecord::of).transpose()?,
-                first_byte: first_byte.as_ref().map(LatencyRecord::of).transpose()?,
-                apart: apart.as_ref().map(ApartRecord::of).transpose()?,
-            },
-        })
-    }
-
-    pub(super) fn tally(&self) -> Result<CommandTally, RecordError> {
-        let CommandLatencies { service, response, first_byte, apart } = &self.latency_ms;
-        let latency =
-            |l: &Option<LatencyRecord>| l.as_ref().map(LatencyRecord::latency).transpose();
-        Ok(CommandTally {
-            service: service.latency()?,
-            scheduled_response: latency(response)?,
-            first_byte: latency(first_byte)?,
-            apart: apart.as_ref().map(ApartRecord::apart).transpose()?,
-            ok: self.ok,
-            miss: self.miss,
-            errors: self.errors,
-            bytes_out: self.bytes_out,
-            bytes_in: self.bytes_in,
-            keys: self.keys.map(KeyRecord::counts).unwrap_or_default(),
-            places: self.places.clone(),
-        })
-    }
 }

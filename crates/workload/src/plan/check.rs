@@ -1,11 +1,11 @@
 //! What a plan must keep to: every bound, in words that name the option of the classic command line.
 
-use super::{Mix, Operation, Pick, Plan, PlanError, PlanParts, Share, Span, Stop, When, limits};
+use super::{Operation, Plan, PlanError, PlanParts, Share, Stop, When, limits};
 use std::ops::Range;
 
 use crate::{
-    CommandSpec, DrawnBy, Endpoint, KeyDist, KeyGroups, KeySpace, Pace, Piece, RowBy, Schedule,
-    Shard, SizeBy, Slot, verify,
+    CommandSpec, DrawnBy, Endpoint, KeyDist, KeyGroups, KeySpace, Pace, Piece, Schedule, Shard,
+    SizeBy, Slot, verify,
 };
 
 pub(super) fn refuse(ok: bool, message: impl FnOnce() -> String) -> Result<(), PlanError> {
@@ -198,98 +198,6 @@ impl PlanParts {
         refuse(self.data.fill.is_none(), || {
             "--fill: a key would be written to one server and read from any; name one server"
                 .to_owned()
-        })
-    }
-
-    fn check_mix(&self) -> Result<(), PlanError> {
-        if self.load.share == Share::PerConnection
-            && let Stop::Requests(n) = self.load.stop
-        {
-            let all = n.checked_mul(self.load.concurrency.connections.into());
-            refuse(all.is_some_and(|all| all <= limits::REQUESTS_MAX), || {
-                format!("-n {n} per connection is more than a test can count")
-            })?;
-        }
-        let Some(mix) = &self.mix else { return Ok(()) };
-        refuse(!mix.operations.is_empty(), || "a mix requires an operation".to_owned())?;
-        for Operation { name, weight, steps, .. } in &mix.operations {
-            refuse(*weight > 0, || format!("{name}: the weight must be a whole number from 1"))?;
-            refuse(!steps.is_empty() && steps.iter().all(|step| step.commands > 0), || {
-                format!("{name}: an operation requires a step, and a step a command")
-            })?;
-            refuse(steps.len() <= limits::STEPS_MAX, || {
-                format!("{name}: the maximum is {} steps", limits::STEPS_MAX)
-            })?;
-            refuse(steps[0].when == When::Always, || {
-                format!("{name}: the first step cannot depend on a miss")
-            })?;
-            let each = steps.iter().filter(|step| step.when == When::ForEach).count();
-            refuse(each < 2, || format!("{name}: an operation can have only one list"))?;
-            let mut pairs = steps.windows(2);
-            let list = pairs.find(|pair| pair[1].when == When::ForEach);
-            refuse(list.is_none_or(|pair| pair[0].commands == 1), || {
-                format!("{name}: the step that returns a list must be a single command")
-            })?;
-        }
-        self.check_walks(mix)?;
-        if let Pick::Spans(spans) = &mix.pick {
-            let possible =
-                |span: &Span| span.times > 0 && (span.operation as usize) < mix.operations.len();
-            let wrong = spans.iter().find(|span| !possible(span));
-            refuse(wrong.is_none() && !spans.is_empty(), || match wrong {
-                Some(span) => format!(
-                    "--set order: operation {} does not exist; there are {}",
-                    u64::from(span.operation) + 1,
-                    mix.operations.len()
-                ),
-                None => "--set order: names no operation".to_owned(),
-            })?;
-            refuse(spans.len() <= limits::SEQUENCE_MAX, || {
-                format!("the order of a mix has at most {} spans", limits::SEQUENCE_MAX)
-            })?;
-        }
-        if mix.pick == Pick::Row {
-            self.check_rows(mix.operations.len())?;
-        }
-        let commands: usize = mix.operations.iter().map(Operation::commands).sum();
-        refuse(commands == self.sequence.len(), || {
-            let given = self.sequence.len();
-            format!("the operations have {commands} commands, and {given} are given")
-        })
-    }
-
-    /// That every row of the dataset says which of so many operations it is for.
-    fn check_rows(&self, operations: usize) -> Result<(), PlanError> {
-        let Some(dataset) = &self.data.dataset else {
-            return refuse(false, || "--set order=rows: requires --replay".to_owned());
-        };
-        let of = dataset.operations();
-        let each = of.len() == dataset.len() && of.iter().all(|of| (*of as usize) < operations);
-        let by_number = matches!(dataset.by(), RowBy::Request | RowBy::Random);
-        refuse(dataset.is_description() || each && by_number, || {
-            "--set order=rows: each row of the dataset must name its operation".to_owned()
-        })
-    }
-
-    fn check_walks(&self, mix: &Mix) -> Result<(), PlanError> {
-        let walks = || mix.operations.iter().filter(|operation| operation.walk().is_some());
-        for Operation { name, steps, .. } in walks() {
-            refuse(steps.len() == 2 && steps.iter().all(|step| step.commands == 1), || {
-                format!("{name}: ;~ must stand between exactly one command and exactly one other")
-            })?;
-        }
-        refuse(walks().count() < 2, || {
-            "a connection keeps one cursor, so only one ;~ is possible".to_owned()
-        })?;
-        let depth = self.load.concurrency.pipeline_depth;
-        refuse(walks().count() == 0 || depth == 1, || {
-            format!(
-                "-P {depth}: ;~ needs the cursor of the previous reply, so it works with -P 1 \
-                 only"
-            )
-        })?;
-        refuse(walks().count() == 0 || !self.target.is_by_key(), || {
-            "a cursor belongs to one server, so ;~ works with one server only".to_owned()
         })
     }
 

@@ -5,6 +5,7 @@
 //! holds a valid one and nothing is left to check while load runs.
 
 mod check;
+mod check_mix;
 mod concurrency;
 mod different;
 mod fill;
@@ -17,6 +18,7 @@ mod numbering;
 mod operations;
 mod parts;
 mod pick;
+mod reads;
 mod retry;
 mod saved;
 mod transactions;

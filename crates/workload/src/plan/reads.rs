@@ -1,0 +1,122 @@
+//! Which commands read a key, write one, or need one to be there, and which of their arguments are keys.
+
+use std::ops::Range;
+
+use crate::redis_commands::{self, KeyPlace};
+use crate::{Arg, CommandSpec, ProtocolKind};
+
+/// Which arguments of a command are keys of strings that it reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Keys {
+    First,
+    /// From this one on.
+    From(usize),
+}
+
+/// Commands that read strings.
+const STRINGS: [(&str, Keys); 9] = [
+    ("GET", Keys::First),
+    ("GETEX", Keys::First),
+    ("GETDEL", Keys::First),
+    ("GETRANGE", Keys::First),
+    ("SUBSTR", Keys::First),
+    ("STRLEN", Keys::First),
+    ("MGET", Keys::From(1)),
+    ("EXISTS", Keys::From(1)),
+    ("TTL", Keys::First),
+];
+
+/// Commands of memcached for which an item, whatever it holds, must be there.
+const ITEMS: [(&str, Keys); 13] = [
+    ("GET", Keys::From(1)),
+    ("GETS", Keys::From(1)),
+    ("GETK", Keys::First),
+    ("MG", Keys::First),
+    ("GAT", Keys::From(2)),
+    ("GATS", Keys::From(2)),
+    ("TOUCH", Keys::First),
+    ("DELETE", Keys::First),
+    ("MD", Keys::First),
+    ("REPLACE", Keys::First),
+    ("APPEND", Keys::First),
+    ("PREPEND", Keys::First),
+    ("CAS", Keys::First),
+];
+
+/// Those of them that change nothing.
+const ITEMS_READ: [&str; 4] = ["GET", "GETS", "GETK", "MG"];
+
+/// Those that also need it to be a number.
+const NUMBERS: [&str; 3] = ["INCR", "DECR", "MA"];
+
+/// Commands of memcached that need no item to be there.
+pub(super) const ITEMS_WRITTEN: [&str; 3] = ["SET", "ADD", "MS"];
+
+impl CommandSpec {
+    /// Whether it reads a key and changes nothing, as a command of that protocol.
+    #[must_use]
+    pub fn reads(&self, protocol: ProtocolKind) -> bool {
+        let name = self.name();
+        if protocol.is_memcache() {
+            return ITEMS_READ.contains(&name.as_str());
+        }
+        let second = self.args.get(1).and_then(Arg::fixed_bytes);
+        let second = second.as_deref().and_then(|word| std::str::from_utf8(word).ok());
+        let known = redis_commands::known(&name, second);
+        known.is_some_and(|known| known.read_only && matches!(known.key, KeyPlace::Arg(_)))
+    }
+
+    /// Whether it may write a key. Of a command that nobody knows, such as a module's, that is taken for
+    /// granted.
+    #[must_use]
+    pub fn may_write(&self, protocol: ProtocolKind) -> bool {
+        let name = self.name();
+        if protocol.is_memcache() {
+            let looks = ["GAT", "GATS", "TOUCH"].into_iter().chain(ITEMS_READ);
+            let written = ITEMS_WRITTEN.contains(&name.as_str()) || name == "FLUSH_ALL";
+            return written || self.needs_item() && !looks.into_iter().any(|looks| looks == name);
+        }
+        let second = self.args.get(1).and_then(Arg::fixed_bytes);
+        let second = second.as_deref().and_then(|word| std::str::from_utf8(word).ok());
+        let emptied = matches!(name.as_str(), "FLUSHALL" | "FLUSHDB" | "SWAPDB");
+        redis_commands::known(&name, second)
+            .is_none_or(|known| emptied || !known.read_only && known.key != KeyPlace::Keyless)
+    }
+
+    /// Whether a reply of nothing says that what it looks for is not there. After a command that writes,
+    /// or a script, it says something else.
+    #[must_use]
+    pub fn looks_for(&self, protocol: ProtocolKind) -> bool {
+        let name = self.name();
+        if protocol.is_memcache() {
+            return !ITEMS_WRITTEN.contains(&name.as_str()) && name != "CAS";
+        }
+        // A module's command is called as Redis's own is: JSON.GET.
+        let own = name.rsplit_once('.').map(|(_, own)| Self::from_words([own]));
+        own.as_ref().unwrap_or(self).reads(protocol) || redis_commands::takes(&name)
+    }
+
+    /// Whether it is a command of memcached that says if the item is there which it is about.
+    pub(super) fn needs_item(&self) -> bool {
+        let name = self.name();
+        ITEMS.iter().any(|(known, _)| *known == name) || NUMBERS.contains(&name.as_str())
+    }
+
+    /// Whether `SET` writes what it reads.
+    #[must_use]
+    pub fn reads_what_set_writes(&self, protocol: ProtocolKind) -> bool {
+        read_keys(self, protocol).is_some()
+    }
+}
+
+/// The arguments that are keys of strings which a command reads.
+pub(super) fn read_keys(command: &CommandSpec, protocol: ProtocolKind) -> Option<Range<usize>> {
+    let name = command.name();
+    let read = if protocol.is_memcache() { &ITEMS[..] } else { &STRINGS };
+    let (_, keys) = read.iter().find(|(known, _)| *known == name)?;
+    let words = command.args.len();
+    match *keys {
+        Keys::First => (words > 1).then_some(1..2),
+        Keys::From(first) => Some(first.min(words)..words),
+    }
+}
