@@ -1,6 +1,6 @@
 //! Experiments as tables for programs: the columns that all have in common.
 //!
-//! Names are those of [`report::Metric`], rows are quoted as every CSV of ours is.
+//! Names are those of [`report::Metric`], rows are quoted as every CSV of keystorm is.
 
 use report::{Metric, write_row};
 

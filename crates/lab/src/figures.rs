@@ -78,7 +78,7 @@ impl Figures {
     }
 
     /// What other programs or the hypervisor did to the run, if they decided it. What the client did is
-    /// told as its limit.
+    /// reported as its limit.
     #[must_use]
     pub fn disturbed(&self) -> Option<Cause> {
         self.disturbance.as_ref().map(|found| found.cause).filter(|cause| cause.by_others())

@@ -1,8 +1,8 @@
 //! A command line taken apart into options and what follows them, without knowing what they mean.
 //!
 //! Owns the rules of the shape: `-c 5`, `-c5`, `-qc 5`, `--name value`, `--name=value`, `--`, and
-//! that the first word that is no option begins the rest. Which options there are is told by the
-//! caller, who has a parser that knows.
+//! that the first word that is no option begins the rest. Which options there are is the
+//! caller's to say, who has a parser that knows.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};

@@ -11,7 +11,7 @@ pub struct Aside {
     targets: Vec<String>,
     warnings: Warned,
     /// The tests that were the first to have a verdict, or a warning, of each kind, in the order of
-    /// [`Warned::told`].
+    /// [`Warned::shown`].
     titles: [Vec<String>; 2],
 }
 

@@ -1,7 +1,7 @@
 //! In what two plans differ.
 //!
 //! Owns the walk over their data, so that what may add up and what may be compared are found by the
-//! same paths, and the options by which people are told. Which differences matter is the caller's to say.
+//! same paths, and the names of the options that people know them by. Which differences matter is the caller's to say.
 
 use serde_json::{Map, Value};
 use workload::Plan;

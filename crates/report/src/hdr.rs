@@ -32,7 +32,7 @@ struct Test {
 const NS_PER_MS: f64 = 1e6;
 
 impl HdrLog {
-    /// Puts test number `at`: in the place of the one that stands there, or behind the last.
+    /// Puts test number `at`: replaces the one that stands there, or adds it at the end.
     pub fn put(&mut self, at: usize, run: &Run) {
         let measurement = &run.measurement;
         let test = Test {

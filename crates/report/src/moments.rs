@@ -14,9 +14,9 @@ use workload::quantity::counted;
 use crate::quantity::msec_at_most;
 use crate::{Run, escape, wall_clock, wall_clock_s};
 
-/// Moments told.
+/// Most moments that are reported.
 const MOMENTS_MAX: usize = 10;
-/// Causes told of one moment.
+/// Most causes that are reported for one moment.
 const CAUSES_MAX: usize = 4;
 /// Remarks beside the moments.
 const BESIDES_MAX: usize = 10;

@@ -1,4 +1,4 @@
-//! A common start that comes from outside: several processes are told it when all of them are ready.
+//! A common start that comes from outside: a coordinator sets the time when all processes are ready.
 //!
 //! Owns no clock: whoever releases it says when to begin, on this process's own clock.
 

@@ -27,7 +27,7 @@ pub(crate) enum Message {
         gauges: Gauges,
         /// It belongs to the warm-up: shown and not kept.
         warm: bool,
-        /// What failed in it, where that is told of.
+        /// Requests that failed in it, where a plan asks for each.
         failed: FailedRequests,
     },
     /// The worker ended.
@@ -39,7 +39,7 @@ pub trait Observer {
     /// All workers have reported an interval.
     fn interval(&mut self, snapshot: &Snapshot<'_>);
 
-    /// Requests failed for good, of a plan that asks to be told of each.
+    /// Requests failed for good. Called if the plan asks for each of them.
     fn failed(&mut self, _failed: &FailedRequests) {}
 }
 
@@ -84,7 +84,7 @@ pub(crate) struct Collector {
     /// The log of operations of each worker, if the plan asks for one.
     pub(crate) logs: Vec<Option<OperationLog>>,
     gauges: Vec<Gauges>,
-    /// Those of workers that have ended, from when everything before that has been told.
+    /// The last gauges of workers that have ended; they count once all earlier intervals are reported.
     ended: Vec<(usize, Gauges)>,
     engine: &'static str,
     /// Intervals that not all workers have reported.

@@ -16,7 +16,7 @@ use crate::opening::{Gaps, Opening, Origins};
 use crate::{INTERVAL_NS, explain};
 
 /// Opens the connections of a plan, sends nothing on them but the handshake, and holds them until
-/// `interrupted` is set. `live` is told how many there are, at least every quarter of a second.
+/// `interrupted` is set. Calls `live` with their number, at least every quarter of a second.
 ///
 /// `tls` is for a server that speaks it. `local_ports` are those that this machine connects from, where that is known.
 ///

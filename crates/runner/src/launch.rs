@@ -101,7 +101,7 @@ impl<'r> Start<'r> {
     }
 }
 
-/// Carries out a plan. Blocks until it has ended; `observer` is told of each interval.
+/// Carries out a plan. Blocks until it has ended; calls `observer` for each interval.
 ///
 /// A run that the server ends, by an error or by going away, is not an error here: what was
 /// measured until then comes back, and [`Measurement::ending`] says why.

@@ -151,7 +151,7 @@ impl Groups {
     }
 }
 
-/// Beyond so many connections to one address the kernel is told which port to try.
+/// With more connections to one address than this, keystorm chooses local ports itself.
 const PORTS_FROM: u32 = 4096;
 
 /// Decides where each connection of a run comes from.

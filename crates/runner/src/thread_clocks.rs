@@ -20,7 +20,7 @@ impl ThreadClocks {
         Self { ticks, cpu, waited_ns: run_delay_ns(), wall: Instant::now() }
     }
 
-    /// What the thread, which calls this too, has used since then, but for so much in which it only waited.
+    /// CPU time that the calling thread has used since then, without the `spun_ns` of busy-waiting.
     pub(crate) fn used_since(&self, spun_ns: u64) -> WorkerUse {
         let cpu_ns = (thread_cpu() - self.cpu).as_nanos() as u64;
         let cpu_ns = cpu_ns.saturating_sub(spun_ns);

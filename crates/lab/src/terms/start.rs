@@ -19,7 +19,7 @@ pub(super) enum Start {
 /// Memory of a side, evicted from the least recently used when it is full: what a memcached that is
 /// started has anyway.
 const MEMORY_MB: usize = 1024;
-/// What memcached serves of a connection at a time unless it is told otherwise.
+/// Requests of one connection that memcached serves in a row, by default (-R).
 const REQUESTS_DEFAULT: u64 = 20;
 
 impl Start {

@@ -51,8 +51,8 @@ pub fn chosen(mut tests: Vec<Names>) -> Vec<&'static str> {
     chosen
 }
 
-/// The command line of keystorm's that asks for what a plan says, so many times, without its passwords and
-/// but for what is [`unsaid()`].
+/// The command line of keystorm that asks for what a plan says, so many times, without its passwords and without
+/// what no option can ask for ([`unsaid()`]).
 #[must_use]
 pub fn command_line_of(plan: &Plan, repeats: u32) -> String {
     let (mut words, test) = command_line(plan, None, Operations::Typed);
@@ -347,7 +347,7 @@ fn clients(plan: &Plan, run: Option<&Run>, words: &mut Words) -> Option<usize> {
     clients.rows.iter().map(|row| row.workers).max().filter(|workers| *workers > 1)
 }
 
-/// What two tests of the suite were told that no other is, where it was not the default.
+/// The arguments that only two tests of the suite have, where they are not the default.
 fn functions(plan: &Plan) -> Option<(&'static str, String)> {
     let word = |n: usize| Some(argument(plan.sequence.first()?.args.get(n)?, plan, false));
     let (option, given, default) = match plan.name.as_str() {

@@ -89,7 +89,7 @@ pub struct Subject {
     /// first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command_line: Option<String>,
-    /// Its settings, as far as it shows them, but for secrets.
+    /// Its settings, as far as it shows them, without secrets.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<(String, String)>,
 }
@@ -148,7 +148,7 @@ pub struct Setup {
     pub precision: u8,
     /// Whether a schedule sets the throughput.
     pub open_loop: bool,
-    /// The per cent of a side's requests that may fail before its ratios are not told.
+    /// The per cent of a side's requests that may fail; with more, there is no ratio.
     pub errors_allowed: f64,
 }
 
@@ -231,7 +231,7 @@ pub struct TestComparison {
     pub table: Option<usize>,
     /// The share of reads that found their key, in hundredths, of A and of B, where that was compared.
     pub hit_ratios: [Option<f64>; 2],
-    /// Why its ratios are not told, if they are not.
+    /// Why it has no ratios, if it has none.
     pub refused: Option<Refusal>,
     /// The requests of A and of B.
     pub failures: [Failures; 2],
@@ -324,7 +324,7 @@ impl TestComparison {
         (blocks > 0 && self.refused.is_none()).then(text)
     }
 
-    /// The same as a part of that table, whose ratios are told only if the runs allow it.
+    /// The same as a part of that table; it has ratios only if the runs allow it.
     #[must_use]
     pub fn on_equal_terms(mut self, table: usize, a: &[Glance], b: &[Glance]) -> Self {
         self.table = Some(table);

@@ -1,4 +1,4 @@
-//! When no ratio of a test may be told, and why.
+//! When the runs of a test do not support a ratio, and why.
 
 use super::limits::mostly;
 use super::terms::HITS_APART_MAX;
@@ -20,7 +20,7 @@ pub enum RefusalKind {
     Disturbed,
 }
 
-/// Why the ratios of a test are not told.
+/// Why a test has no ratios.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Refusal {
     /// Its kind.

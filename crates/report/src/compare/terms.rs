@@ -1,5 +1,5 @@
-//! Servers of different protocols on equal terms: which table a comparison belongs to, and whether its
-//! ratio may be told.
+//! Servers of different protocols on equal terms: which table a comparison belongs to, and whether it
+//! may have a ratio.
 
 use serde::Serialize;
 

@@ -232,7 +232,7 @@ impl Question {
         let mut told = Vec::new();
         let interval =
             |name: &str| self.candidates.iter().find(|of| of.name == name)?.server_cpu_interval;
-        // Means whose intervals overlap are not told apart.
+        // Means whose intervals overlap count as equal.
         let apart = |name: &str, other: &str| {
             interval(name).zip(interval(other)).is_some_and(|(less, more)| less.high < more.low)
         };

@@ -166,7 +166,7 @@ fn write_tls(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// How long TLS handshakes took, where that is told.
+/// How long TLS handshakes took, where that is known.
 fn handshake<'s>(summary: &'s Summary<'_>) -> Option<&'s LatencyFigures> {
     summary.tls.as_ref()?.handshake.as_ref()
 }

@@ -50,7 +50,7 @@ pub(super) fn write_pushes(summary: &Summary<'_>, out: &mut dyn Write) -> io::Re
     }
 }
 
-/// The outages, after everything else that is told of the whole run.
+/// Writes the outages, after all other figures of the whole run.
 pub(super) fn write_outages(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     let (outages, run) = (summary.outages(), summary.run);
     let absences = &run.measurement.absences;

@@ -27,7 +27,7 @@ impl RedisCsv {
         Self { first_byte, persona, repeats: Vec::new() }
     }
 
-    /// Of what no reply tells, cells of ours are empty; the peers write 0.
+    /// Without replies keystorm's cells are empty; the imitated tools write 0.
     fn latency(&self, figures: &LatencyFigures) -> [String; 6] {
         match self.persona.is_peer() {
             true => msec_columns(figures),
@@ -71,7 +71,7 @@ impl Format for RedisCsv {
             let name = format!("{}: probe", summary.title);
             let mut row = vec![name, format!("{:.2}", probe.rate_per_s)];
             row.extend(msec_columns(&LatencyFigures::of(&probe.response)));
-            // Neither is told of a probe.
+            // A probe has neither first-byte times nor hits.
             let unknown = CPU.len() + if self.first_byte { 4 } else { 2 };
             row.extend(std::iter::repeat_n(String::new(), unknown));
             write_row(&row, out)?;
@@ -106,7 +106,7 @@ impl Format for RedisCsv {
     }
 }
 
-/// A row of a CSV, every cell quoted: as the peers write theirs, all of ours are.
+/// A row of a CSV, every cell quoted, as redis-benchmark writes it.
 ///
 /// # Errors
 /// What the writer fails with.

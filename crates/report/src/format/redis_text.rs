@@ -95,8 +95,8 @@ fn write_nodes(
     Ok(())
 }
 
-/// What only keystorm can be told, and so the peers' layout has no place for: said when it was
-/// told, or when an engine had to be passed over.
+/// Settings that redis-benchmark lacks, so that its layout has no place for them: written when one was given, or
+/// when an engine was not available.
 pub(super) fn write_placement(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     let (plan, measurement) = (&summary.run.plan, &summary.run.measurement);
     if !plan.load.concurrency.cpus.is_empty() {

@@ -98,7 +98,7 @@ fn write_keys(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     let first = kinds.next().unwrap_or("keys");
     let what = if kinds.all(|kind| kind == first) { first } else { "keys and fields" };
     writeln!(out, "  {what}: {}", told(&all, what))?;
-    // What is asked for in several ways is told once.
+    // Rows that several options ask for are printed once.
     let mut by_name: Vec<(String, KeyCounts)> = Vec::new();
     for (command, tally) in asking() {
         let name = command.name().to_lowercase();

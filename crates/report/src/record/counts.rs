@@ -27,7 +27,7 @@ pub(super) struct KeyRecord {
 }
 
 impl KeyRecord {
-    /// `None` where no reply told.
+    /// `None` if no reply said how many keys there were.
     pub(super) fn of(keys: &KeyCounts) -> Option<Self> {
         let KeyCounts { requests, asked, found } = *keys;
         (asked > 0).then_some(Self { requests, asked, found })

@@ -1,4 +1,4 @@
-//! What a client has seen since it last said so: small enough to be told once a second.
+//! What a client has seen since its last report: small enough to be sent once a second.
 //!
 //! The same structs as in a saved run, without what follows from the plan. What is read may come from
 //! anywhere: nothing in it is believed before it is checked.
@@ -16,7 +16,7 @@ use super::test::LatenessRecord;
 use super::timeline::{self, PointRecord};
 use crate::OperationFigures;
 
-/// Counts, histograms and points of the timeline that came to those told before.
+/// Counts, histograms and points of the timeline since the last report.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Growth {
     commands: Vec<CommandRecord>,

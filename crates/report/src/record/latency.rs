@@ -50,7 +50,7 @@ pub(super) fn msec(ns: u64) -> f64 {
     ns as f64 / 1e6
 }
 
-/// The nanoseconds that [`msec`] was told.
+/// Reverses [`msec`].
 pub(super) fn nanoseconds(msec: f64) -> u64 {
     (msec * 1e6).round() as u64
 }

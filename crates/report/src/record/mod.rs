@@ -37,7 +37,7 @@ use test::{TestRecord, WorkerRecord};
 pub const SCHEMA: &str = "keystorm.run/1";
 /// What the names of all its versions begin with.
 const SCHEMA_FAMILY: &str = "keystorm.run/";
-/// Documents of experiments, which hold one of ours with all their runs under `run`.
+/// Documents of experiments, which hold a run document with all their runs under `run`.
 const EXPERIMENTS: [&str; 3] = ["keystorm.sweep/1", "keystorm.search/1", "keystorm.survey/1"];
 
 /// Why a document cannot be written or read, in words for a person. May quote the document, and so
@@ -136,7 +136,7 @@ impl Record {
         }
     }
 
-    /// Puts test number `at`: in the place of the one that stands there, or behind the last.
+    /// Puts test number `at`: replaces the one that stands there, or adds it at the end.
     ///
     /// # Errors
     /// A count is too large to be written.

@@ -96,7 +96,7 @@ impl Disturbance {
 
     fn of_evidence(evidence: &Evidence) -> Option<Self> {
         let server = evidence.server.filter(|_| evidence.server_here).map(|side| side.time);
-        // Errors, outages and too short a run are told by the verdict, and are no disturbance.
+        // The verdict reports errors, outages and too short a run; they are no disturbance.
         match rules::find(evidence) {
             Finding::Errors | Finding::Outage | Finding::Nothing | Finding::Short => return None,
             Finding::EachOther => return Some(Self::of_cause(Cause::CpuShared, evidence)),

@@ -110,7 +110,7 @@ mod tests {
     use crate::fixture;
     use workload::{KeyDist, Mix, Operation, Pick, PlanParts, ProtocolKind, Step};
 
-    /// What is told of a run of these operations, each of which found and missed so much.
+    /// The warning about a run of these operations: name, hits and misses of each.
     fn told(
         operations: &[(&str, u64, u64)],
         change: impl FnOnce(&mut PlanParts),

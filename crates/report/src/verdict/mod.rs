@@ -42,7 +42,7 @@ pub use warnings::{Warning, WarningKind, warnings};
 pub enum LimitedBy {
     /// The server had no CPU left, or none of its quota.
     Server,
-    /// A worker of ours had no CPU left.
+    /// A worker of keystorm had no CPU left.
     Client,
     /// The link carried what it can.
     Network,
@@ -119,7 +119,7 @@ impl Verdict {
         wording::verdict(rules::find(&evidence), &evidence)
     }
 
-    /// The same of what several clients did together, of which the busiest is told by its name.
+    /// Judges what several clients did together, and names the busiest of them.
     #[must_use]
     pub fn of_clients(
         plan: &Plan,
@@ -154,7 +154,7 @@ impl Verdict {
         }
     }
 
-    /// The evidence and the advice, where the limit is told elsewhere.
+    /// The evidence and the advice, without the limit.
     #[must_use]
     pub fn reason(&self) -> String {
         match self.advice.as_str() {

@@ -250,7 +250,7 @@ fn each_other(evidence: &Evidence) -> bool {
     let both = ends.iter().flatten().filter(|time| takes(time)).count() == 2;
     let starve = |time: &&ThreadUse| time.starved() && !time.by_quota();
     let mut starving = ends.iter().flatten().filter(starve).peekable();
-    // What waits for longer than the others of ours ran waits for something else, unless they had
+    // A thread that waits for longer than keystorm's other threads ran waits for something else, unless they had
     // every CPU there is.
     let all = evidence.cpus.is_some_and(|cpus| evidence.ours >= SATURATED * cpus as f64);
     let by_ours = |time: &ThreadUse| evidence.ours - time.cpu >= EXPLAINED * time.held();

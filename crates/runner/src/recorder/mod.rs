@@ -66,7 +66,7 @@ pub(crate) struct Recorder {
     cpu_from: Duration,
     /// What goes with the next interval that is handed over.
     gauges: Gauges,
-    /// What failed and was not told of yet, where that is asked for.
+    /// Requests that failed since the last hand-over, where a plan asks for each.
     failed: FailedRequests,
     full: Outbox,
     empty: Receiver<Tally>,

@@ -97,7 +97,7 @@ pub(crate) enum Fault {
     CutAt(usize),
     /// The connection is reset.
     ResetAt(usize),
-    /// As `ResetAt(50)`, and then so many connections are told that there is no room.
+    /// As `ResetAt(50)`; then it refuses so many connections for lack of room.
     FullUntil(usize),
 }
 

@@ -33,7 +33,7 @@ const SERVICE_NS: u64 = 8 * MS;
 /// How long nobody answers for a primary that dies and is replaced, and for one that restarts.
 const ELECTED_NS: u64 = 1_700 * MS;
 const RESTARTED_NS: u64 = 900 * MS;
-/// A connection is tried again so much later at most, and an outage told to two slices.
+/// Longest wait before a connection is opened again, with the two slices by which an outage is uncertain.
 const LATE_NS: u64 = 1_100 * MS;
 const EXACT_NS: u64 = 30 * MS;
 /// So long nothing is drawn in a closed loop while the queue of another node is full: four pipelines a connection.
@@ -54,7 +54,7 @@ enum Event {
     Restart(usize),
 }
 
-/// A cluster with all that is to happen to it, and what must be told of that.
+/// A cluster, all events that happen to it, and what the result must say of them.
 struct History {
     downs: BTreeMap<u16, Vec<Range<u64>>>,
     /// The owner of each block from these times on.

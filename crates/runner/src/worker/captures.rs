@@ -33,7 +33,7 @@ pub(crate) struct PartialCapture {
 }
 
 impl ReplyVisitor for PartialCapture {
-    /// A status or a number is kept where no string comes, but for none of a list.
+    /// A status or a number is kept if the reply has no string and is no list.
     fn line(&mut self, text: &[u8]) {
         if self.strings == 0 && !self.all {
             self.begin(Some(text.len() as u64));

@@ -2,7 +2,7 @@
 //!
 //! A reply that brings a mark answers the command of that place in the sequence, one without a mark
 //! the oldest command that must be answered. Whatever was sent before it and may keep silent has kept
-//! silent, and is settled then: its latency is that of the reply that told.
+//! silent, and is settled then, with the latency of that next reply.
 
 use measure::Outcome;
 use wire::{Protocol, Reply, Silence};

@@ -29,7 +29,7 @@ use crate::{Fatal, explain};
 enum Ended {
     /// The rest is not a whole reply.
     Read,
-    /// After such an error replies cannot be told apart.
+    /// After such an error nobody knows which request the next reply answers.
     Uncertain,
     /// The server is about to hang up.
     Refused,
@@ -92,8 +92,8 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         self.read_ended(conn, ended, settled)
     }
 
-    /// Goes on after the replies of a read: with another connection in the place of one that is of no more
-    /// use.
+    /// Goes on after the replies of a read: replaces a connection that is of no more use, and sends what the
+    /// replies made due.
     #[inline]
     fn read_ended(
         &mut self,

@@ -31,7 +31,7 @@ const LOOK_OPENING_NS: u64 = 100_000_000;
 const OPEN_MAX_NS: u64 = 3_000_000_000;
 /// A connection that lives so long has lasted: when it is lost, backing off begins anew.
 const LASTING_NS: u64 = 1_000_000_000;
-/// What is told of a request that is lost with its connection.
+/// The kind of error that a request lost with its connection has.
 const LOST: &str = "connection-dropped";
 /// How long a run of so many requests goes on while no connection is there.
 const ABSENT_MAX_NS: u64 = 60_000_000_000;

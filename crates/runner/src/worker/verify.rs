@@ -282,7 +282,7 @@ pub(super) fn asked<P: Protocol>(
     bytes.escape_ascii().to_string()
 }
 
-/// A request that failed for good, as it is told of.
+/// A request that failed for good, as observers get it.
 #[cold]
 pub(super) fn failed<P: Protocol>(
     (plan, batch, (request, command)): (&Plan, &Batch, (Given<'_>, u32)),

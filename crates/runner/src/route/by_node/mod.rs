@@ -44,7 +44,7 @@ pub(super) trait ByNode: Route {
     /// What is noted of these commands of a client, of which it gets the first and how many.
     fn mark(first: u32, commands: u32, client: u32) -> Self::Mark;
 
-    /// The client of a request; 0 where none is told apart.
+    /// The client of a request; 0 where clients share connections.
     fn client(_mark: &Self::Mark) -> u32 {
         0
     }

@@ -30,7 +30,7 @@ pub(crate) struct NodeQueues<M> {
     queues: Vec<NodeQueue<M>>,
     /// How many a node has.
     clients: u32,
-    /// Whose turn it is to draw, where clients are told apart.
+    /// Whose turn it is to draw, where each client has connections of its own.
     turns: Option<Turns>,
     /// Queues whose idle connections lack requests, and queues that have too many.
     hungry: usize,
@@ -177,7 +177,7 @@ impl<M> NodeQueues<M> {
         }
     }
 
-    /// The client that draws next, if more requests are wanted; 0 where none is told apart.
+    /// The client that draws next, if more requests are wanted; 0 where clients share connections.
     #[inline]
     pub(crate) fn drawer(&mut self) -> Option<u32> {
         match self.turns {
@@ -211,7 +211,7 @@ impl<M> NodeQueues<M> {
         true
     }
 
-    /// Whether clients are told apart.
+    /// Whether each client has connections of its own.
     pub(crate) fn has_clients(&self) -> bool {
         self.turns.is_some()
     }

@@ -51,7 +51,7 @@ impl Cluster<'_> {
     }
 }
 
-/// Which of two nodes has fewer connections for its weight, each told as both.
+/// Which of two nodes has fewer connections for its weight; each is a pair of connections and weight.
 pub(super) fn least_for_its_weight(a: (u64, u64), b: (u64, u64)) -> Ordering {
     (a.0 * b.1).cmp(&(b.0 * a.1))
 }

@@ -63,7 +63,7 @@ pub(crate) struct Mark {
     /// The first of its commands in the sequence, and how many it has.
     first: u32,
     commands: u32,
-    /// Whose it is, where clients are told apart; 0 otherwise.
+    /// Its client, where each has connections of its own; 0 otherwise.
     client: u32,
     /// How often it was sent elsewhere or again.
     tries: u32,
@@ -121,7 +121,7 @@ impl ClusterRequest {
 pub(crate) struct Place {
     /// The node that it belongs to.
     node: u16,
-    /// Whose it is, where clients are told apart; 0 otherwise.
+    /// Its client, where each has connections of its own; 0 otherwise.
     client: u32,
     /// Answers to a sequence that counts as a whole, until its last reply is in.
     held: Vec<Answer>,

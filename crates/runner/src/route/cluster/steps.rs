@@ -21,7 +21,7 @@ impl Route for Cluster<'_> {
     type Mark = Mark;
     type Place = Place;
 
-    /// Each node that gets load has a connection at least, and where clients are told apart one of each.
+    /// Each node that gets load has at least one connection, or one of each client that has its own.
     fn places(&self, connections: u32) -> Vec<Place> {
         let used = self.map.used();
         if self.shared.queues.has_clients() {

@@ -83,7 +83,7 @@ impl TopologyWatch {
         lock(&self.ownership).know(known, now_ns);
     }
 
-    /// A worker was told at this time that a slot has another owner.
+    /// A node answered a worker at this time that a slot has another owner.
     pub(crate) fn moved(&self, slot: u16, to: u16, now_ns: u64) {
         lock(&self.ownership).moved(slot, to, now_ns);
     }
