@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{ArgAction, Command, CommandFactory, Parser};
 use job::SurveyJob;
 use lab::Line;
-use lab::survey::Wish;
+use lab::survey::SurveySpec;
 
 use super::experiment::{job, with_split, with_those_of_a_run};
 use super::run::{count, seconds, seconds_in};
@@ -170,7 +170,7 @@ fn intent(options: Options, line: Line, again: String) -> Result<Intent, UsageEr
     let spawned = matches!(endpoint, Some(workload::Endpoint::Spawned { .. }));
     let unix = matches!(endpoint, Some(workload::Endpoint::Unix(_)));
     let server = Line { options: line.options, rest: Vec::new() };
-    let wish = Wish {
+    let spec = SurveySpec {
         server,
         spawned,
         unix,
@@ -182,7 +182,7 @@ fn intent(options: Options, line: Line, again: String) -> Result<Intent, UsageEr
         with_memcached: with.is_some(),
     };
     Ok(Intent::Survey(Box::new(SurveyJob {
-        wish,
+        spec,
         first,
         pages: PageOptions {
             html: Some(output.join("survey.html")),

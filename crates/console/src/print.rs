@@ -9,7 +9,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, anyhow};
 use job::{Output, ToolOutput, in_its_words};
 use measure::Ending;
-use report::{Format, Gathering, NodeNames, Persona, Repeats, Run, Summary};
+use report::{Format, NodeNames, Persona, RepeatCollector, Repeats, Run, Summary};
 use workload::quantity::{counted, noun};
 use workload::{ReadFrom, Target};
 
@@ -29,7 +29,7 @@ pub struct Printer<'a> {
     /// What limited the tests and what spoiled them, to be said after all of them.
     verdicts: report::Aside,
     /// Runs of one plan, until all of them are there.
-    gathering: Gathering,
+    gathering: RepeatCollector,
     out: Box<dyn Write>,
 }
 
@@ -47,7 +47,7 @@ impl<'a> Printer<'a> {
                     format!("the report: {}: cannot be written", path.display())
                 })?),
             };
-        let (gathering, verdicts) = (Gathering::default(), report::Aside::default());
+        let (gathering, verdicts) = (RepeatCollector::default(), report::Aside::default());
         let reports = output.reports.clone();
         let mut printer =
             Self { format, reports, suite, csv, quiet, persona, asides, verdicts, gathering, out };

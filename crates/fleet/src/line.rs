@@ -3,7 +3,7 @@
 //! The client, `keystorm --hold`, reads standard input and writes standard output. The end of its
 //! input stops its load at once, under whatever launcher. docs/fleet.md tells the contract for people.
 
-use report::{Growth, Record};
+use report::{Record, TallyDelta};
 use runner::Gauges;
 use serde::{Deserialize, Serialize};
 use workload::{Plan, in_full};
@@ -100,7 +100,7 @@ pub struct Tick {
     /// How long it was.
     pub span_ns: u64,
     /// What was seen in it.
-    pub growth: Growth,
+    pub growth: TallyDelta,
     /// Where each worker stands.
     pub workers: Vec<Standing>,
     /// The engine that moves the bytes.

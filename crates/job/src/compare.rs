@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use lab::terms::Wish;
+use lab::terms::ComparisonTerms;
 use report::slo::Slo;
 use workload::Plan;
 
@@ -104,7 +104,7 @@ pub struct DecisionLoad {
 /// Two servers that speak different protocols, and what is done to both.
 pub struct TermsSides {
     /// The terms of the comparison.
-    pub wish: Wish,
+    pub terms: ComparisonTerms,
     /// How many blocks of A B B A.
     pub blocks: u32,
 }

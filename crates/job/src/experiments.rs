@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use lab::search::Settings;
-use lab::survey::Wish;
+use lab::survey::SurveySpec;
 use lab::{Axis, Line};
 use report::slo::Slo;
 
@@ -63,7 +63,7 @@ pub struct SearchJob {
 /// What `keystorm survey` is to do.
 pub struct SurveyJob {
     /// The survey as asked for; what depends on the server is filled in later.
-    pub wish: Wish,
+    pub spec: SurveySpec,
     /// A job that names the server.
     pub first: Job,
     /// Where the page and the results go.

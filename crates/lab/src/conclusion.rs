@@ -4,7 +4,7 @@ use report::grouped;
 use serde::{Deserialize, Serialize};
 
 use crate::figures::limited_by;
-use crate::hunt::{Hunt, Phase};
+use crate::rate_search::{Phase, RateSearch};
 use report::slo::Outcome;
 
 /// What can be said at the end of a search.
@@ -45,7 +45,7 @@ pub struct Conclusion {
     pub not_the_server: bool,
 }
 
-impl Hunt {
+impl RateSearch {
     /// What was found.
     pub(crate) fn concluded(&self) -> Conclusion {
         let (slo, found) = (&self.slo.text, self.found());

@@ -2,14 +2,14 @@
 //!
 //! [`grid`] turns a command line with lists into ordinary ones, [`search`] decides which rate is
 //! tried next, [`survey`] says what is measured on a machine, [`terms`] what is compared on equal terms. What
-//! was measured becomes documents ([`Sweep`], [`Hunt`], [`Survey`]) and, with `page`, tables, charts and pages.
+//! was measured becomes documents ([`Sweep`], [`RateSearch`], [`Survey`]) and, with `page`, tables, charts and pages.
 //! Everything here is pure: no run is carried out, no file or terminal touched; that is left to the binary.
 
 pub mod conclusion;
 mod csv;
 pub mod figures;
 pub mod grid;
-pub mod hunt;
+pub mod rate_search;
 mod runs;
 pub mod search;
 pub mod survey;
@@ -22,7 +22,7 @@ pub mod words;
 pub use conclusion::{Answered, Conclusion};
 pub use figures::Figures;
 pub use grid::{Axis, Grid, Point};
-pub use hunt::{Hunt, Phase};
+pub use rate_search::{Phase, RateSearch};
 pub use search::{Answer, Search};
 pub use survey::Survey;
 pub use sweep::Sweep;

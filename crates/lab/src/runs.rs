@@ -60,7 +60,7 @@ impl Runs {
             1 => format!("{text} (similar in 1 more run)"),
             more => format!("{text} (similar in {more} more runs)"),
         };
-        self.warned.told().take(WARNINGS_MAX).map(told).collect()
+        self.warned.shown().take(WARNINGS_MAX).map(told).collect()
     }
 
     /// The outages and worst moments of a run; none of one without any.

@@ -1,6 +1,6 @@
 //! What is counted of one command: outcomes, hits, bytes and latencies.
 
-use crate::apart::{Apart, merge_apart};
+use crate::separate_failures::{SeparateFailures, merge_apart};
 use crate::tally::merge_optional;
 use crate::{KeyCounts, Latency, TallyShape};
 
@@ -14,7 +14,7 @@ pub struct CommandTally {
     /// From sent to the first byte of the pipeline's replies, where asked for.
     pub first_byte: Option<Latency>,
     /// Latencies of misses and errors, where they are not among the others.
-    pub apart: Option<Apart>,
+    pub apart: Option<SeparateFailures>,
     /// Replies with a value.
     pub ok: u64,
     /// Replies with nothing.
@@ -39,7 +39,7 @@ impl CommandTally {
             service: latency(),
             scheduled_response: shape.scheduled.then(latency),
             first_byte: shape.first_byte.then(latency),
-            apart: shape.apart.then(|| Apart::new(shape.precision, shape.scheduled)),
+            apart: shape.apart.then(|| SeparateFailures::new(shape.precision, shape.scheduled)),
             ok: 0,
             miss: 0,
             errors: 0,
@@ -122,7 +122,7 @@ impl CommandTally {
         } = self;
         let latencies = [Some(service), first_byte.as_ref()];
         latencies.into_iter().flatten().all(|latency| latency.count() == 0)
-            && apart.as_ref().is_none_or(Apart::is_empty)
+            && apart.as_ref().is_none_or(SeparateFailures::is_empty)
             && [ok, miss, errors, bytes_out, bytes_in].into_iter().all(|count| *count == 0)
             && *keys == KeyCounts::default()
             && places.iter().all(|place| *place == [0; 2])
@@ -142,7 +142,7 @@ impl CommandTally {
             keys,
             places,
         } = self;
-        apart.iter_mut().for_each(Apart::clear);
+        apart.iter_mut().for_each(SeparateFailures::clear);
         service.clear();
         scheduled_response.iter_mut().for_each(Latency::clear);
         first_byte.iter_mut().for_each(Latency::clear);

@@ -6,7 +6,6 @@
 //!
 //! Knows no clock, protocol or plan; derived figures and their layout are `report`'s business.
 
-mod apart;
 mod by_connection;
 mod command_tally;
 mod connections;
@@ -20,6 +19,7 @@ mod node;
 mod operation;
 mod operation_log;
 mod outage;
+mod separate_failures;
 mod slices;
 mod sparse;
 mod success_line;
@@ -27,7 +27,6 @@ mod tally;
 mod tenure;
 mod timeline;
 
-pub use apart::{Apart, Timed};
 pub use by_connection::{ByConnection, ConnectionSecond, ConnectionTrace};
 pub use command_tally::CommandTally;
 pub use connections::{ConnectionTally, TlsTally};
@@ -41,6 +40,7 @@ pub use node::{NodeTally, merge_nodes};
 pub use operation::{Ended, OperationTally};
 pub use operation_log::{Entries, LogEntry, LoggedAs, OperationLog, Stamps};
 pub use outage::{Outage, Usual};
+pub use separate_failures::{FailureLatency, SeparateFailures};
 pub use slices::{Failures, SLICE_NS, Slices};
 pub use success_line::SuccessLine;
 pub use tally::{Outcome, Sample, Tally, TallyShape};

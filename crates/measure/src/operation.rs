@@ -3,7 +3,7 @@
 //! An operation of one command needs none: what is counted of the command says it all.
 
 use crate::Latency;
-use crate::apart::{Apart, merge_apart};
+use crate::separate_failures::{SeparateFailures, merge_apart};
 use crate::tally::{TallyShape, merge_optional};
 
 /// How an operation ended.
@@ -25,7 +25,7 @@ pub struct OperationTally {
     /// From when it was due to its last reply, where operations are due at times of their own.
     pub scheduled_response: Option<Latency>,
     /// Latencies of those with a miss or an error, where they are not among the others.
-    pub apart: Option<Apart>,
+    pub apart: Option<SeparateFailures>,
     /// How many ended with values alone.
     pub ok: u64,
     /// With a miss among the replies.
@@ -40,7 +40,7 @@ impl OperationTally {
         Self {
             service: latency(),
             scheduled_response: shape.scheduled.then(latency),
-            apart: shape.apart.then(|| Apart::new(shape.precision, shape.scheduled)),
+            apart: shape.apart.then(|| SeparateFailures::new(shape.precision, shape.scheduled)),
             ok: 0,
             missed: 0,
             failed: 0,
@@ -98,7 +98,7 @@ impl OperationTally {
 
     pub(crate) fn clear(&mut self) {
         let Self { service, scheduled_response, apart, ok, missed, failed } = self;
-        apart.iter_mut().for_each(Apart::clear);
+        apart.iter_mut().for_each(SeparateFailures::clear);
         service.clear();
         scheduled_response.iter_mut().for_each(Latency::clear);
         (*ok, *missed, *failed) = (0, 0, 0);

@@ -42,9 +42,11 @@ impl Aside {
                 format!("{title}: {what}{}{like}", escape(text))
             }
         };
-        let limited = of_verdicts.into_iter().zip(verdicts.told()).map(line(""));
+        let limited = of_verdicts.into_iter().zip(verdicts.shown()).map(line(""));
         let limited = targets.into_iter().chain(limited);
-        limited.chain(of_warnings.into_iter().zip(warnings.told()).map(line("warning: "))).collect()
+        limited
+            .chain(of_warnings.into_iter().zip(warnings.shown()).map(line("warning: ")))
+            .collect()
     }
 }
 

@@ -73,8 +73,8 @@ pub use persona::{
 };
 pub use probe::Probe;
 pub use quantity::{grouped, msec, msec_at_most};
-pub use record::{Growth, Loaded, Record, RecordError};
-pub use repeats::{Gathering, Repeat, Repeats};
+pub use record::{Loaded, Record, RecordError, TallyDelta};
+pub use repeats::{Repeat, RepeatCollector, Repeats};
 pub use run::Run;
 pub use schedule::{Fault, MISSED_NS, Missed, ScheduleFigures};
 pub use server_course::{ServerPoint, server_course};

@@ -149,11 +149,11 @@ pub(crate) fn counted(run: &Run) -> Option<Counted> {
 /// Collects runs as they come, and hands out each group when its last one is there. The runs of
 /// several groups may take turns.
 #[derive(Debug, Default)]
-pub struct Gathering {
+pub struct RepeatCollector {
     open: Vec<Repeats>,
 }
 
-impl Gathering {
+impl RepeatCollector {
     /// Takes a run, and gives the group that is whole by it, if one is.
     pub fn add(&mut self, run: &Run) -> Option<Repeats> {
         self.add_figures(&run.plan.name, run.repeat, counted(run))
@@ -215,7 +215,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_group_is_whole_with_its_last_run() {
-        let mut gathering = Gathering::default();
+        let mut gathering = RepeatCollector::default();
         let groups: Vec<_> = runs(3).iter().map(|run| gathering.add(run)).collect();
         assert!(groups[0].is_none() && groups[1].is_none());
         let group = groups[2].as_ref().unwrap();
@@ -231,7 +231,7 @@ pub(crate) mod tests {
     fn no_interval_leaves_what_a_figure_can_be() {
         let mut runs = runs(3);
         runs[0].measurement.elapsed_ns /= 40;
-        let mut gathering = Gathering::default();
+        let mut gathering = RepeatCollector::default();
         let group = runs.iter().filter_map(|run| gathering.add(run)).last().unwrap();
         let mean = group.mean(Metric::Throughput).unwrap();
         assert_eq!(mean.interval.unwrap().low, 0.0);
@@ -243,11 +243,11 @@ pub(crate) mod tests {
     fn what_was_broken_off_counts_in_no_mean() {
         let mut runs = runs(4);
         runs[2].measurement.ending = Ending::Interrupted;
-        let mut gathering = Gathering::default();
+        let mut gathering = RepeatCollector::default();
         assert!(runs[..3].iter().all(|run| gathering.add(run).is_none()));
         let group = gathering.end().remove(0);
         assert_eq!(group.counted(), "2 of 4 repeats");
-        let mut gathering = Gathering::default();
+        let mut gathering = RepeatCollector::default();
         gathering.add(&runs[0]);
         assert!(gathering.end()[0].too_wide().unwrap().contains("one run"));
     }
@@ -263,7 +263,7 @@ pub(crate) mod tests {
         });
         let turns: Vec<Run> =
             of_set.clone().into_iter().zip(of_get).flat_map(|(a, b)| [a, b]).collect();
-        let mut gathering = Gathering::default();
+        let mut gathering = RepeatCollector::default();
         let whole: Vec<_> = turns.iter().filter_map(|run| gathering.add(run)).collect();
         let told: Vec<_> = whole.iter().map(|r| (r.name.as_str(), r.count())).collect();
         assert_eq!(told, [("SET", 3), ("GET", 3)]);
@@ -277,7 +277,7 @@ pub(crate) mod tests {
     fn a_wide_spread_is_told_with_what_to_do() {
         let mut runs = runs(3);
         runs[1].measurement.elapsed_ns *= 2;
-        let mut gathering = Gathering::default();
+        let mut gathering = RepeatCollector::default();
         let group = runs.iter().find_map(|run| gathering.add(run)).unwrap();
         let said = group.too_wide().unwrap();
         assert!(said.starts_with("too wide to draw conclusions: requests/s ± "), "{said}");

@@ -25,7 +25,7 @@ impl Warned {
     }
 
     /// Each as the first run said it, and how many runs did, in the order in which they came.
-    pub fn told(&self) -> impl Iterator<Item = (&str, usize)> {
+    pub fn shown(&self) -> impl Iterator<Item = (&str, usize)> {
         self.0.iter().map(|kind| (kind.text.as_str(), kind.runs))
     }
 }

@@ -26,14 +26,17 @@ pub(crate) struct Destination {
     address: Mutex<Address>,
     generation: AtomicU32,
     follows: bool,
-    wish: Mutex<Wish>,
+    request: Mutex<ResolveRequest>,
     changed: Condvar,
 }
 
+/// What the thread that resolves the address is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wish {
+enum ResolveRequest {
     Nothing,
+    /// The address, resolved again.
     Ask,
+    /// To end.
     End,
 }
 
@@ -44,7 +47,7 @@ impl Destination {
             address: Mutex::new(address.clone()),
             generation: AtomicU32::new(0),
             follows,
-            wish: Mutex::new(Wish::Nothing),
+            request: Mutex::new(ResolveRequest::Nothing),
             changed: Condvar::new(),
         }
     }
@@ -65,47 +68,49 @@ impl Destination {
         self.address.lock().unwrap_or_else(|e| e.into_inner()).clone()
     }
 
-    /// Wishes for a new answer.
+    /// Asks for a new answer.
     pub(crate) fn ask(&self) {
         if self.follows {
-            self.wish(Wish::Ask);
+            self.request(ResolveRequest::Ask);
         }
     }
 
     /// Ends [`follow`](Self::follow).
     pub(crate) fn end(&self) {
-        self.wish(Wish::End);
+        self.request(ResolveRequest::End);
     }
 
-    fn wish(&self, new: Wish) {
-        let mut wish = self.wish.lock().unwrap_or_else(|e| e.into_inner());
-        if *wish != Wish::End {
-            *wish = new;
+    fn request(&self, new: ResolveRequest) {
+        let mut request = self.request.lock().unwrap_or_else(|e| e.into_inner());
+        if *request != ResolveRequest::End {
+            *request = new;
         }
         self.changed.notify_all();
     }
 
     /// Keeps the address up to date until the [`end`](Self::end).
     pub(crate) fn follow(&self, resolver: &dyn Resolver) {
-        while self.wait_while(MOST, Wish::Nothing) != Wish::End {
+        while self.wait_while(MOST, ResolveRequest::Nothing) != ResolveRequest::End {
             if let Some(found) = resolver.resolve() {
                 self.publish(found);
             }
-            if self.wait_while(LEAST, Wish::Ask) == Wish::End {
+            if self.wait_while(LEAST, ResolveRequest::Ask) == ResolveRequest::End {
                 return;
             }
         }
     }
 
-    /// Waits while the wish is no more than this, and takes it.
-    fn wait_while(&self, most: Duration, no_more: Wish) -> Wish {
-        let wish = self.wish.lock().unwrap_or_else(|e| e.into_inner());
-        let idle = |wish: &mut Wish| *wish == Wish::Nothing || *wish == no_more;
-        let (mut wish, _) =
-            self.changed.wait_timeout_while(wish, most, idle).unwrap_or_else(|e| e.into_inner());
-        let taken = *wish;
-        if taken == Wish::Ask && no_more == Wish::Nothing {
-            *wish = Wish::Nothing;
+    /// Waits while the request is no more than this, and takes it.
+    fn wait_while(&self, most: Duration, no_more: ResolveRequest) -> ResolveRequest {
+        let request = self.request.lock().unwrap_or_else(|e| e.into_inner());
+        let idle = |request: &mut ResolveRequest| {
+            *request == ResolveRequest::Nothing || *request == no_more
+        };
+        let (mut request, _) =
+            self.changed.wait_timeout_while(request, most, idle).unwrap_or_else(|e| e.into_inner());
+        let taken = *request;
+        if taken == ResolveRequest::Ask && no_more == ResolveRequest::Nothing {
+            *request = ResolveRequest::Nothing;
         }
         taken
     }

@@ -72,7 +72,7 @@ const SLEEPS: &[(&str, usize, &str)] = &[
 const OWN: &str = "crates/tidy/";
 
 /// Crates whose comments are free of [`DIALECT`].
-const PLAIN: [&str; 17] = [
+const PLAIN: [&str; 20] = [
     "wire",
     "engine",
     "measure",
@@ -83,6 +83,9 @@ const PLAIN: [&str; 17] = [
     "fleet",
     "sink",
     "page",
+    "runner",
+    "report",
+    "lab",
     "cli",
     "console",
     "job",

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use job::{Sides, TermsSides};
-use lab::terms::{Kind, Side, Test, Wish};
+use lab::terms::{ComparisonTerms, Kind, Side, Test};
 use workload::{Arg, Piece, Plan, PlanParts};
 
 use super::super::run::{self, ParsedArgs, ProtocolArg};
@@ -64,7 +64,7 @@ pub(super) fn sides(
         .map_err(|_| UsageError("the tables of equal terms are of two servers".to_owned()))?;
     let kinds = typed.matches().get_many::<Kind>(TABLES);
     let given = |options: &[&str]| typed.typed().any(|id| options.contains(&id));
-    let wish = Wish {
+    let terms = ComparisonTerms {
         sides,
         tests,
         kinds: kinds.map_or_else(|| Kind::ALL.to_vec(), |kinds| kinds.copied().collect()),
@@ -72,7 +72,7 @@ pub(super) fn sides(
         threads_given: given(&["threads"]),
         cpus_given: given(&["cpus", "server_cpus"]),
     };
-    Ok((Sides::Terms(Box::new(TermsSides { wish, blocks: blocks(typed) })), job))
+    Ok((Sides::Terms(Box::new(TermsSides { terms, blocks: blocks(typed) })), job))
 }
 
 /// One load in the words of every server.

@@ -16,7 +16,7 @@ use anyhow::{Context, Result, anyhow};
 use fleet::line::{FromClient, Hello, LINE_BYTES_MAX, Tick, ToClient};
 use job::End;
 use measure::{Ending, Point, Tally};
-use report::{Growth, Record, Run};
+use report::{Record, Run, TallyDelta};
 use runner::{Barrier, INTERVAL_NS, Observer, Snapshot};
 use workload::{Plan, Target};
 
@@ -219,7 +219,7 @@ impl Ticks<'_> {
     fn tell(&mut self, snapshot: &Snapshot<'_>, second: Second) {
         let Second { tally, points, span_ns, warming_up } = second;
         // A count beyond what can be written takes longer than a second.
-        let Ok(growth) = Growth::of(self.plan, &tally, INTERVAL_NS, points) else { return };
+        let Ok(growth) = TallyDelta::of(self.plan, &tally, INTERVAL_NS, points) else { return };
         self.out.say(&FromClient::Tick(Box::new(Tick {
             number: self.number,
             warming_up,

@@ -15,7 +15,7 @@ use host::Questions;
 use job::{Action, End, Job, RunMonitor, UsageError};
 use measure::Ending;
 use report::slo::Outcome;
-use report::{Gathering, Persona, Repeat, Run, Summary};
+use report::{Persona, Repeat, RepeatCollector, Run, Summary};
 use workload::{ClusterOptions, Plan, ReadFrom, WithoutReplica};
 
 use crate::keep::Keep;
@@ -305,7 +305,7 @@ fn run_rounds(
 #[derive(Default)]
 struct Targets {
     /// Repeats of a test are judged together.
-    gathering: Gathering,
+    gathering: RepeatCollector,
     missed: bool,
     undecided: bool,
 }

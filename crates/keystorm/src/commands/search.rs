@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Error, Result, anyhow, bail};
 use console::diagnostics::{self, Diagnostics};
 use job::{End, Job, SearchJob, UsageError};
-use lab::{Answer, Answered, Hunt, Phase, Search};
+use lab::{Answer, Answered, Phase, RateSearch, Search};
 use measure::Ending;
 use page::Verdict;
 
@@ -42,23 +42,24 @@ pub(crate) fn search(job: &SearchJob) -> Result<End> {
     )?;
     bed.sample = probe.output.sample;
     tell_about(&bed.server, plan, &Diagnostics::Stderr, report::KEYSTORM)?;
-    let hunt = Hunt::new(plan.name.clone(), job.slo.clone(), job.settings.clone());
+    let record = RateSearch::new(plan.name.clone(), job.slo.clone(), job.settings.clone());
     let progress = Progress::new();
-    let mut hunting = Hunting { job, bed: &bed, hunt, files, progress, expected: TRIALS_EXPECTED };
-    let ended = hunting.all();
-    hunting.progress.clear();
+    let mut search =
+        SearchRun { job, bed: &bed, record, files, progress, expected: TRIALS_EXPECTED };
+    let ended = search.all();
+    search.progress.clear();
     let end = match ended {
         Ok(()) => {
-            hunting.hunt.set_complete();
+            search.record.set_complete();
             Ok(End::Complete)
         }
         Err(Stop::Interrupted | Stop::OutOfTime) => Ok(End::Interrupted),
         Err(Stop::Fault(error)) => Err(error),
     };
-    let shown = hunting.show();
+    let shown = search.show();
     let end = end?;
     shown?;
-    Ok(match (end, hunting.hunt.conclusion().answered) {
+    Ok(match (end, search.record.conclusion().answered) {
         (End::Complete, Answered::NotEven | Answered::Nothing) => End::Failed,
         (End::Complete, Answered::Undecided | Answered::NotHere) => End::Inconclusive,
         (end, _) => end,
@@ -84,27 +85,27 @@ fn said(UsageError(text): UsageError) -> Error {
 }
 
 /// A search as it goes.
-struct Hunting<'j> {
+struct SearchRun<'j> {
     job: &'j SearchJob,
     bed: &'j TestBed<'j>,
-    hunt: Hunt,
+    record: RateSearch,
     files: Files,
     progress: Progress,
     /// Trials that are thought to come.
     expected: u32,
 }
 
-impl Hunting<'_> {
+impl SearchRun<'_> {
     fn all(&mut self) -> Result<(), Stop> {
         let mut settings = self.job.settings.clone();
         if self.job.closed_first {
             let closed = cli::search::closed_loop(self.job).map_err(said)?;
             self.run(Phase::Closed, &closed, "closed loop, to find the first rate")?;
-            let reached = self.hunt.trials.last().map_or(0.0, |trial| trial.rate_per_s);
+            let reached = self.record.trials.last().map_or(0.0, |trial| trial.rate_per_s);
             // A rate that surely is within reach, as a round number.
             let start = format!("{:.1e}", reached / 2.0).parse().unwrap_or(0.0);
             settings.start_per_s = if start > 0.0 { start } else { settings.start_per_s };
-            self.hunt.settings = settings.clone();
+            self.record.settings = settings.clone();
         }
         let budget = Duration::from_secs_f64(settings.budget_s);
         let began = Instant::now();
@@ -114,15 +115,15 @@ impl Hunting<'_> {
             self.trial(Phase::Search, rate, left)
         });
         if matches!(found, Err(Stop::OutOfTime)) {
-            self.hunt.set_out_of_time();
+            self.record.set_out_of_time();
         }
-        self.hunt.settle(search.bracket);
+        self.record.settle(search.bracket);
         match found {
             Ok(_) | Err(Stop::OutOfTime) => {}
             Err(stop) => return Err(stop),
         }
         if self.job.curve {
-            let rates = self.hunt.curve_rates();
+            let rates = self.record.curve_rates();
             for (at, rate) in rates.iter().enumerate() {
                 self.expected = (rates.len() - at) as u32;
                 // A point that the machine decided is measured again, and in the end marked.
@@ -141,12 +142,12 @@ impl Hunting<'_> {
     /// begun, unless it is the first.
     fn trial(&mut self, phase: Phase, rate: f64, left: Duration) -> Result<Answer, Stop> {
         let job = cli::search::trial(self.job, rate).map_err(said)?;
-        let first = self.hunt.of(phase).next().is_none();
+        let first = self.record.of(phase).next().is_none();
         let takes_s = job.plans.first().map_or(0.0, planned_s);
         if !first && takes_s > left.as_secs_f64() {
             return Err(Stop::OutOfTime);
         }
-        let number = self.hunt.of(phase).count() + 1;
+        let number = self.record.of(phase).count() + 1;
         let rate = report::grouped(rate);
         let what = match phase {
             Phase::Curve => format!("curve, trial {number}: {rate}/s"),
@@ -166,33 +167,33 @@ impl Hunting<'_> {
             Ending::Interrupted => return Err(Stop::Interrupted),
             // An error of the server ends a trial, and says nothing about a rate.
             Ending::Failed(why) => {
-                self.hunt.add(phase, &run)?;
+                self.record.add(phase, &run)?;
                 return Err(Stop::Fault(anyhow!("{}: {why}", plan.name)));
             }
             Ending::Complete => {}
         }
         self.bed.filled.forget_used(&run);
-        let answer = self.hunt.add(phase, &run)?;
-        let hunt = &self.hunt;
-        self.files.keep(|| hunt.to_json())?;
+        let answer = self.record.add(phase, &run)?;
+        let record = &self.record;
+        self.files.keep(|| record.to_json())?;
         Ok(answer)
     }
 
     fn show(&self) -> Result<()> {
-        let (hunt, job) = (&self.hunt, self.job);
-        if hunt.trials.is_empty() {
+        let (record, job) = (&self.record, self.job);
+        if record.trials.is_empty() {
             bail!("nothing was measured");
         }
         match job.output.format.as_str() {
-            "json" => say(&hunt.to_json()?).map(drop)?,
-            "csv" => say(&hunt.to_csv()).map(drop)?,
+            "json" => say(&record.to_json()?).map(drop)?,
+            "csv" => say(&record.to_csv()).map(drop)?,
             _ => {
                 let terminal = Terminal::of_stdout();
-                let conclusion = hunt.conclusion();
-                let headline = format!("{}: {}", hunt.test, conclusion.headline);
-                let curve = hunt.curve_table();
+                let conclusion = record.conclusion();
+                let headline = format!("{}: {}", record.test, conclusion.headline);
+                let curve = record.curve_table();
                 let ended = match conclusion.rate_per_s {
-                    Some(_) if !hunt.complete() => ", so far",
+                    Some(_) if !record.complete() => ", so far",
                     _ => "",
                 };
                 terminal.verdict(&Verdict::new(headline + ended, conclusion.text.clone()))?;
@@ -200,14 +201,14 @@ impl Hunting<'_> {
                     say("\n").map(drop)?;
                     terminal.table(&curve)?;
                     if !job.output.quiet {
-                        terminal.chart(&hunt.chart())?;
+                        terminal.chart(&record.chart())?;
                     }
                 }
                 if !job.output.quiet {
-                    terminal.warnings(&hunt.warnings())?;
+                    terminal.warnings(&record.warnings())?;
                 }
             }
         }
-        self.files.finish(|| hunt.to_json(), || hunt.page(&job.again))
+        self.files.finish(|| record.to_json(), || record.page(&job.again))
     }
 }

@@ -31,8 +31,8 @@ fn a_rate_is_found_and_its_curve_measured() {
     let trials = document["trials"].as_array().unwrap().clone();
     let of = |phase: &str| trials.iter().filter(|t| t["phase"] == phase).count();
     let found = document["found"]["passes_per_s"].as_f64();
-    let hunt: lab::Hunt = serde_json::from_value(document).unwrap();
-    let runs = hunt.load().unwrap();
+    let record: lab::RateSearch = serde_json::from_value(document).unwrap();
+    let runs = record.load().unwrap();
     // Whatever was kept: every trial is there, and nothing else was sent.
     assert_eq!(runs.len(), trials.len());
     let sent: u64 = runs.iter().map(|run| run.measurement.total.requests()).sum();
@@ -43,7 +43,7 @@ fn a_rate_is_found_and_its_curve_measured() {
     let tried = trials.iter().zip(&rates).filter(|(t, _)| t["phase"] != "closed");
     assert!(tried.clone().all(|(_, rate)| *rate <= 2000.5), "never above --most: {rates:?}");
     // A machine that gives no CPU to client or server judges nothing, and names no rate.
-    let answered = hunt.conclusion().answered;
+    let answered = record.conclusion().answered;
     let all_kept = found == Some(2000.0) && of("curve") == 7;
     match answered {
         lab::Answered::NotHere | lab::Answered::Undecided => {

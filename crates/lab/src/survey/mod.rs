@@ -10,7 +10,7 @@ use crate::figures::Figures;
 use crate::runs::Runs;
 
 pub use machine::Machine;
-pub use plan::{Chapter, Plan, Station, Wish};
+pub use plan::{Chapter, Station, SurveyPlan, SurveySpec};
 
 /// The name of the document's layout.
 pub const SCHEMA: &str = "keystorm.survey/1";

@@ -9,9 +9,9 @@ use std::ffi::OsString;
 use super::Machine;
 use crate::words::{Given, Line};
 
-/// What is wanted.
+/// What a survey is asked to measure, and on which server.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Wish {
+pub struct SurveySpec {
     /// The options that name the server and log in there, and what else all runs share.
     pub server: Line,
     /// Whether it is started for the survey, and so may be started in other ways too.
@@ -32,9 +32,9 @@ pub struct Wish {
     pub with_memcached: bool,
 }
 
-/// The whole.
+/// All that a survey measures.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Plan {
+pub struct SurveyPlan {
     /// The chapters, in order.
     pub chapters: Vec<Chapter>,
     /// Seconds of each run.
@@ -84,13 +84,13 @@ const LARGE_KEYS: u64 = 100;
 /// Tests in the suite; a survey's length is estimated by it.
 const SUITE_TESTS: usize = 24;
 
-impl Plan {
+impl SurveyPlan {
     /// The survey of a machine and a server.
     #[must_use]
-    pub fn of(wish: &Wish, machine: &Machine) -> Self {
-        let connections = machine.connections_max(wish.unix, wish.clients_max);
+    pub fn of(spec: &SurveySpec, machine: &Machine) -> Self {
+        let connections = machine.connections_max(spec.unix, spec.clients_max);
         let make = |seconds| {
-            let lines = Lines { wish, seconds };
+            let lines = Lines { spec, seconds };
             vec![
                 lines.suite(),
                 lines.pipeline(),
@@ -101,13 +101,13 @@ impl Plan {
                 lines.instances(machine),
             ]
             .into_iter()
-            .chain(wish.with_memcached.then(|| lines.memcached(machine)))
+            .chain(spec.with_memcached.then(|| lines.memcached(machine)))
             .collect::<Vec<Chapter>>()
         };
-        let seconds = wish.seconds.unwrap_or_else(|| {
+        let seconds = spec.seconds.unwrap_or_else(|| {
             let stations: usize = make(1.0).iter().map(|chapter| chapter.stations.len()).sum();
-            let suite = if wish.quick { QUICK_TESTS_COUNT } else { SUITE_TESTS };
-            let all_s = if wish.quick { RUNS_QUICK_S } else { RUNS_S };
+            let suite = if spec.quick { QUICK_TESTS_COUNT } else { SUITE_TESTS };
+            let all_s = if spec.quick { RUNS_QUICK_S } else { RUNS_S };
             // The suite is one station and many runs. Whole hundredths read well.
             (all_s / (stations + suite - 1) as f64 * 100.0).floor() / 100.0
         });
@@ -117,14 +117,14 @@ impl Plan {
 
 /// Writes command lines.
 struct Lines<'w> {
-    wish: &'w Wish,
+    spec: &'w SurveySpec,
     seconds: f64,
 }
 
 impl Lines<'_> {
     /// The server's options and these words, for the length of a run.
     fn run(&self, words: &str) -> Vec<OsString> {
-        self.line(&self.wish.server, &format!("{words} --duration {}", self.seconds))
+        self.line(&self.spec.server, &format!("{words} --duration {}", self.seconds))
     }
 
     fn line(&self, server: &Line, words: &str) -> Vec<OsString> {
@@ -134,7 +134,7 @@ impl Lines<'_> {
 
     /// A server of its own, on this CPU, and a client on that one.
     fn placed(&self, pair: Option<(usize, usize)>, words: &str) -> Vec<OsString> {
-        let mut server = self.wish.server.clone();
+        let mut server = self.spec.server.clone();
         let mut words = format!("{words} --duration {}", self.seconds);
         if let Some((server_cpu, client_cpu)) = pair {
             server.options.push(Given::new("--server-cpus", server_cpu.to_string()));
@@ -144,7 +144,7 @@ impl Lines<'_> {
     }
 
     fn suite(&self) -> Chapter {
-        let tests = if self.wish.quick { format!("-t {QUICK_TESTS}") } else { String::new() };
+        let tests = if self.spec.quick { format!("-t {QUICK_TESTS}") } else { String::new() };
         let stations = vec![Station {
             label: String::new(),
             series: String::new(),
@@ -164,7 +164,7 @@ impl Lines<'_> {
     }
 
     fn pipeline(&self) -> Chapter {
-        let keys = self.wish.keys;
+        let keys = self.spec.keys;
         let mut stations = Vec::new();
         for depth in [1, 16] {
             for test in ["set", "get", "lpush", "lpop"] {
@@ -185,7 +185,7 @@ impl Lines<'_> {
                  flight on each connection, and 16. Pipelining saves system calls on both ends.",
                 report::grouped(keys as f64)
             ),
-            fill: Some(self.line(&self.wish.server, &fill)),
+            fill: Some(self.line(&self.spec.server, &fill)),
             stations,
             left_out: vec![],
         }
@@ -203,16 +203,16 @@ impl Lines<'_> {
             stations: vec![],
             left_out: vec![],
         };
-        if !self.wish.spawned {
+        if !self.spec.spawned {
             let why = "A unix socket against TCP: an existing server is measured only the way it \
                 is reached. Use --spawn to measure both.";
             chapter.left_out.push(why.into());
             return chapter;
         }
-        let tests: &[&str] = if self.wish.quick { &["set"] } else { &["set", "get"] };
-        let mut unix = self.wish.server.clone();
+        let tests: &[&str] = if self.spec.quick { &["set"] } else { &["set", "get"] };
+        let mut unix = self.spec.server.clone();
         unix.options.push(Given { name: "--spawn-unix".into(), value: None });
-        for (name, server) in [("TCP", &self.wish.server), ("unix socket", &unix)] {
+        for (name, server) in [("TCP", &self.spec.server), ("unix socket", &unix)] {
             for depth in [1, 16] {
                 for test in tests {
                     let words = format!("-t {test} -P {depth} --duration {}", self.seconds);
@@ -230,7 +230,7 @@ impl Lines<'_> {
 
     fn payload(&self) -> Chapter {
         let sizes: &[u64] =
-            if self.wish.quick { &[10, 1000, 100_000] } else { &[10, 100, 1000, 10_000, 100_000] };
+            if self.spec.quick { &[10, 1000, 100_000] } else { &[10, 100, 1000, 10_000, 100_000] };
         let mut stations = Vec::new();
         for size in sizes {
             for test in ["set", "get"] {
@@ -257,7 +257,7 @@ impl Lines<'_> {
     }
 
     fn connections(&self, most: u64) -> Chapter {
-        let decades: &[u64] = if self.wish.quick {
+        let decades: &[u64] = if self.spec.quick {
             &[1, 10, 100, 1000]
         } else {
             &[1, 10, 100, 1000, 10_000, 100_000]
@@ -272,7 +272,7 @@ impl Lines<'_> {
             label: count.to_string(),
             series: String::new(),
             x: Some(*count as f64),
-            lines: vec![self.run(&format!("-t get -c {count} -r {}", self.wish.keys))],
+            lines: vec![self.run(&format!("-t get -c {count} -r {}", self.spec.keys))],
         });
         Chapter {
             key: "connections",
@@ -299,7 +299,7 @@ impl Lines<'_> {
             stations: vec![],
             left_out: vec![],
         };
-        if !self.wish.spawned {
+        if !self.spec.spawned {
             let why = "Placement: an existing server stays on its CPUs. Use --spawn to move it.";
             chapter.left_out.push(why.into());
             return chapter;
@@ -311,7 +311,7 @@ impl Lines<'_> {
             ("two cores without a common cache", machine.two_caches(), "all share one"),
             ("two sockets", machine.two_nodes(), "this machine has one"),
         ];
-        let depths: &[u32] = if self.wish.quick { &[1] } else { &[1, 16] };
+        let depths: &[u32] = if self.spec.quick { &[1] } else { &[1, 16] };
         for (label, pair, lack) in places {
             if pair.is_none() {
                 chapter.left_out.push(format!("Not possible on this machine: {label}; {lack}."));
@@ -342,13 +342,13 @@ impl Lines<'_> {
             left_out: vec![],
         };
         let cores = machine.four_cores();
-        if !self.wish.spawned {
+        if !self.spec.spawned {
             chapter.left_out.push(
                 "Two instances: there is one existing server. Use --spawn to start two.".into(),
             );
             return chapter;
         }
-        if cores.is_none() && !self.wish.all {
+        if cores.is_none() && !self.spec.all {
             chapter.left_out.push(format!(
                 "Not possible on this machine: two instances; two servers and two clients need a \
                  core each, and there are {}. With --all they share cores.",
@@ -401,21 +401,21 @@ impl Lines<'_> {
             stations: vec![],
             left_out: vec![],
         };
-        if !self.wish.spawned {
+        if !self.spec.spawned {
             let why = "Comparison with memcached: an existing server may run elsewhere. Use --spawn to \
                 start both on this machine.";
             chapter.left_out.push(why.into());
             return chapter;
         }
         let pair = machine.one_cache().or_else(|| machine.two_caches());
-        let (keys, bytes) = (self.wish.keys.min(BESIDE_KEYS), BESIDE_BYTES);
-        let mut server = self.wish.server.clone();
+        let (keys, bytes) = (self.spec.keys.min(BESIDE_KEYS), BESIDE_BYTES);
+        let mut server = self.spec.server.clone();
         server.take(|given: &Given| OF_REDIS.contains(&given.name.as_str()));
         server.options.push(Given::new("--spawn", "memcached"));
         server.options.push(Given::new("--spawn-args", "-t 1 -R 32"));
         let memcached =
-            Lines { wish: &Wish { server, ..self.wish.clone() }, seconds: self.seconds };
-        let depths: &[u32] = if self.wish.quick { &[1] } else { &[1, 16] };
+            Lines { spec: &SurveySpec { server, ..self.spec.clone() }, seconds: self.seconds };
+        let depths: &[u32] = if self.spec.quick { &[1] } else { &[1, 16] };
         for depth in depths {
             for test in ["set", "get"] {
                 let words = format!("-t {test} -P {depth} -d {bytes} -r {keys}");

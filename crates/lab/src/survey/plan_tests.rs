@@ -2,10 +2,10 @@
 
 use super::*;
 
-fn wish(spawned: bool, quick: bool) -> Wish {
+fn spec(spawned: bool, quick: bool) -> SurveySpec {
     let server = if spawned { "--spawn" } else { "-s" };
     let value = (!spawned).then(|| "/run/s".into());
-    Wish {
+    SurveySpec {
         server: Line { options: vec![Given { name: server.into(), value }], rest: vec![] },
         spawned,
         unix: !spawned,
@@ -50,13 +50,13 @@ fn texts(chapter: &Chapter) -> Vec<String> {
     chapter.stations.iter().flat_map(|s| &s.lines).map(line).collect()
 }
 
-fn chapter(plan: &Plan, key: &str) -> Chapter {
+fn chapter(plan: &SurveyPlan, key: &str) -> Chapter {
     plan.chapters.iter().find(|c| c.key == key).unwrap().clone()
 }
 
 #[test]
 fn a_large_machine_has_every_station() {
-    let plan = Plan::of(&wish(true, false), &large());
+    let plan = SurveyPlan::of(&spec(true, false), &large());
     assert!(plan.chapters.iter().all(|c| c.left_out.is_empty() && !c.stations.is_empty()));
     let placed = texts(&chapter(&plan, "placement"));
     for cpus in [(0, 0), (0, 8), (0, 1), (0, 2), (0, 4)] {
@@ -72,18 +72,18 @@ fn a_large_machine_has_every_station() {
 
 #[test]
 fn a_small_machine_says_what_is_not_possible() {
-    let plan = Plan::of(&wish(true, false), &small());
+    let plan = SurveyPlan::of(&spec(true, false), &small());
     let placement = chapter(&plan, "placement");
     assert_eq!(placement.stations.len(), 4, "{:?}", texts(&placement));
     assert_eq!(placement.left_out.len(), 3, "{:?}", placement.left_out);
     assert!(chapter(&plan, "instances").left_out[0].contains("there are 2"));
-    let all = Plan::of(&Wish { all: true, ..wish(true, false) }, &small());
+    let all = SurveyPlan::of(&SurveySpec { all: true, ..spec(true, false) }, &small());
     assert_eq!(chapter(&all, "instances").stations.len(), 2);
 }
 
 #[test]
 fn a_given_server_is_neither_moved_nor_doubled() {
-    let plan = Plan::of(&wish(false, false), &large());
+    let plan = SurveyPlan::of(&spec(false, false), &large());
     for key in ["transport", "placement", "instances"] {
         let chapter = chapter(&plan, key);
         assert!(chapter.stations.is_empty() && chapter.left_out[0].contains("--spawn"), "{key}");
@@ -94,38 +94,38 @@ fn a_given_server_is_neither_moved_nor_doubled() {
 
 #[test]
 fn connections_go_as_far_as_the_limits() {
-    let counts = |machine: &Machine, wish: &Wish| -> Vec<String> {
-        let plan = Plan::of(wish, machine);
+    let counts = |machine: &Machine, spec: &SurveySpec| -> Vec<String> {
+        let plan = SurveyPlan::of(spec, machine);
         chapter(&plan, "connections").stations.into_iter().map(|s| s.label).collect()
     };
     let all = ["1", "10", "100", "1000", "10000"];
-    assert_eq!(counts(&small(), &wish(true, false)), [&all[..], &["19800"]].concat());
-    let given = Wish { clients_max: Some(10_000), ..wish(false, false) };
+    assert_eq!(counts(&small(), &spec(true, false)), [&all[..], &["19800"]].concat());
+    let given = SurveySpec { clients_max: Some(10_000), ..spec(false, false) };
     assert_eq!(counts(&large(), &given), ["1", "10", "100", "1000", "9800"]);
     let few = Machine { files: 1024, ..small() };
-    assert_eq!(counts(&few, &wish(true, false)), ["1", "10", "100", "824"]);
+    assert_eq!(counts(&few, &spec(true, false)), ["1", "10", "100", "824"]);
 }
 
 #[test]
 fn a_quick_survey_is_under_a_minute_and_a_whole_one_about_three() {
-    let length = |plan: &Plan, suite: usize| {
+    let length = |plan: &SurveyPlan, suite: usize| {
         let stations: usize = plan.chapters.iter().map(|c| c.stations.len()).sum();
         (stations + suite - 1) as f64 * plan.seconds
     };
     for machine in [small(), large()] {
-        let quick = length(&Plan::of(&wish(true, true), &machine), QUICK_TESTS_COUNT);
+        let quick = length(&SurveyPlan::of(&spec(true, true), &machine), QUICK_TESTS_COUNT);
         assert!((30.0..45.0).contains(&quick), "{quick}");
-        let whole = length(&Plan::of(&wish(true, false), &machine), SUITE_TESTS);
+        let whole = length(&SurveyPlan::of(&spec(true, false), &machine), SUITE_TESTS);
         assert!((140.0..180.0).contains(&whole), "{whole}");
     }
 }
 
 #[test]
 fn memcached_gets_the_same_load_on_the_same_cores() {
-    let mut wish = Wish { with_memcached: true, ..wish(true, false) };
-    wish.server.options.push(Given::new("-a", "hunter2"));
-    wish.server.options.push(Given::new("--threads", "2"));
-    let plan = Plan::of(&wish, &small());
+    let mut spec = SurveySpec { with_memcached: true, ..spec(true, false) };
+    spec.server.options.push(Given::new("-a", "hunter2"));
+    spec.server.options.push(Given::new("--threads", "2"));
+    let plan = SurveyPlan::of(&spec, &small());
     let beside = chapter(&plan, "memcached");
     let lines = texts(&beside);
     assert_eq!(lines.len(), 8);
@@ -136,7 +136,7 @@ fn memcached_gets_the_same_load_on_the_same_cores() {
         assert!(pair.iter().all(|line| line.contains("--threads=2") && line.contains("--cpus 1")));
         assert!(pair.iter().all(|line| line.contains("--server-cpus=0")), "{pair:?}");
     }
-    wish.spawned = false;
-    let given = chapter(&Plan::of(&wish, &small()), "memcached");
+    spec.spawned = false;
+    let given = chapter(&SurveyPlan::of(&spec, &small()), "memcached");
     assert!(given.stations.is_empty() && given.left_out[0].contains("--spawn"));
 }

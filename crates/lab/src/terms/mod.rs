@@ -124,9 +124,9 @@ impl Test {
     }
 }
 
-/// What is wanted.
+/// What a comparison on equal terms is asked to measure.
 #[derive(Debug, Clone)]
-pub struct Wish {
+pub struct ComparisonTerms {
     /// A and B.
     pub sides: [Side; 2],
     /// The loads.
@@ -168,7 +168,7 @@ pub struct PairedLoad {
 /// What of the slower one's best the rates of the table of latencies are, and how that is said.
 const RATES: [(f64, &str); 2] = [(0.5, "half"), (0.8, "four fifths")];
 
-impl Wish {
+impl ComparisonTerms {
     /// The tables that need nothing measured before, in order, and what is left out.
     ///
     /// # Errors
@@ -420,7 +420,7 @@ impl Wish {
     }
 
     fn shares<'w>(&'w self, count: usize, place: &'w Place) -> Shares<'w> {
-        Shares { count, wish: self, place }
+        Shares { count, terms: self, place }
     }
 }
 

@@ -4,12 +4,12 @@
 use workload::{CacheCommand, Plan, PlanParts, Stop, Target};
 
 use super::place::Place;
-use super::{PairedLoad, Side, Test, Wish};
+use super::{ComparisonTerms, PairedLoad, Side, Test};
 
 /// How a load is divided.
 pub(super) struct Shares<'w> {
     pub(super) count: usize,
-    pub(super) wish: &'w Wish,
+    pub(super) terms: &'w ComparisonTerms,
     pub(super) place: &'w Place,
 }
 
@@ -54,7 +54,7 @@ impl Shares<'_> {
                 part(load.load.concurrency.connections.into()) as u32;
             load.load.seed = load.load.seed.wrapping_add(share as u64);
         }
-        let as_asked = self.wish.threads_given || self.place.client.is_empty();
+        let as_asked = self.terms.threads_given || self.place.client.is_empty();
         let threads = match as_asked {
             true => usize::from(load.load.concurrency.workers),
             false => self.place.client.len(),

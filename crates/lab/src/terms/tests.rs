@@ -32,9 +32,9 @@ fn test(words: &[&str]) -> Test {
     Test { name: words[0].to_owned(), load, value: Arg::literal(b"v") }
 }
 
-fn wish() -> Wish {
+fn terms() -> ComparisonTerms {
     let keys: Vec<&str> = ["mget"].into_iter().chain(["k:__rand_int__"; 10]).collect();
-    Wish {
+    ComparisonTerms {
         sides: [
             spawned("redis-server", &["my.conf", "--hz", "5"], ProtocolKind::Resp2),
             spawned("/opt/memcached", &[], ProtocolKind::MemcacheText),
@@ -56,8 +56,8 @@ fn arguments(target: &Target) -> (String, Vec<usize>) {
 
 #[test]
 fn each_table_starts_what_it_is_named_for() {
-    let wish = wish();
-    let (tables, left_out) = wish.tables(&machine(8)).unwrap();
+    let terms = terms();
+    let (tables, left_out) = terms.tables(&machine(8)).unwrap();
     assert_eq!(left_out, [""; 0]);
     let titles: Vec<&str> = tables.iter().map(|table| table.title.as_str()).collect();
     assert_eq!(
@@ -85,7 +85,7 @@ fn each_table_starts_what_it_is_named_for() {
 
 #[test]
 fn shares_of_a_load_are_the_same_on_both_sides_and_divide_all_of_it() {
-    let (tables, _) = wish().tables(&machine(4)).unwrap();
+    let (tables, _) = terms().tables(&machine(4)).unwrap();
     let [a, b] = &tables[1].paired_loads[0].sides;
     assert_eq!((a.len(), b.len()), (2, 2));
     for (share, (a, b)) in a.iter().zip(b).enumerate() {
@@ -108,9 +108,9 @@ fn shares_of_a_load_are_the_same_on_both_sides_and_divide_all_of_it() {
 
 #[test]
 fn latencies_are_compared_at_shares_of_the_slower_ones_best() {
-    let wish = wish();
+    let terms = terms();
     let best = [("get".to_owned(), 1000.0)];
-    let table = wish.latency(&machine(2), &best).unwrap().unwrap();
+    let table = terms.latency(&machine(2), &best).unwrap().unwrap();
     let rates: Vec<f64> = table
         .paired_loads
         .iter()
@@ -122,21 +122,21 @@ fn latencies_are_compared_at_shares_of_the_slower_ones_best() {
         "{}",
         table.paired_loads[0].name
     );
-    assert!(wish.latency(&machine(2), &[]).unwrap().is_none());
+    assert!(terms.latency(&machine(2), &[]).unwrap().is_none());
 }
 
 #[test]
 fn what_cannot_be_measured_here_is_left_out_with_its_reason() {
-    let mut wish = wish();
-    let (tables, left_out) = wish.tables(&machine(2)).unwrap();
+    let mut terms = terms();
+    let (tables, left_out) = terms.tables(&machine(2)).unwrap();
     assert_eq!((tables.len(), left_out.len()), (2, 2));
     assert!(left_out[0].contains("--cores 2"), "{left_out:?}");
-    wish.cores = Some(2);
-    let (tables, left_out) = wish.tables(&machine(2)).unwrap();
+    terms.cores = Some(2);
+    let (tables, left_out) = terms.tables(&machine(2)).unwrap();
     assert_eq!((tables.len(), left_out.len()), (5, 0));
     assert!(tables[1].text.contains("they share them"), "{}", tables[1].text);
-    wish.sides[1].target.endpoint = Endpoint::default();
-    let (tables, left_out) = wish.tables(&machine(8)).unwrap();
+    terms.sides[1].target.endpoint = Endpoint::default();
+    let (tables, left_out) = terms.tables(&machine(8)).unwrap();
     assert_eq!((tables.len(), left_out.len()), (2, 2));
     assert_eq!(tables[0].title, "As the servers run");
     assert_eq!(tables[0].servers[1], [Target::default()]);
@@ -145,13 +145,15 @@ fn what_cannot_be_measured_here_is_left_out_with_its_reason() {
 
 #[test]
 fn what_is_equal_is_told_and_what_is_not() {
-    let mut wish = wish();
-    let told = |wish: &Wish| format!("{:?}", wish.equal());
-    assert!(told(&wish).contains("1,000 keys, each equally likely") && told(&wish).contains("TCP"));
-    wish.sides[0].target.endpoint = Endpoint::Unix("/s".into());
-    assert!(told(&wish).contains("NOT equal: a unix socket to A and TCP to B"));
-    wish.tests[0].load.load.pace = Pace::Closed;
-    wish.sides[0].target.credentials =
+    let mut terms = terms();
+    let told = |terms: &ComparisonTerms| format!("{:?}", terms.equal());
+    assert!(
+        told(&terms).contains("1,000 keys, each equally likely") && told(&terms).contains("TCP")
+    );
+    terms.sides[0].target.endpoint = Endpoint::Unix("/s".into());
+    assert!(told(&terms).contains("NOT equal: a unix socket to A and TCP to B"));
+    terms.tests[0].load.load.pace = Pace::Closed;
+    terms.sides[0].target.credentials =
         Some(Credentials { user: None, password: workload::Secret::new("hunter2") });
-    assert!(!told(&wish).contains("hunter2"));
+    assert!(!told(&terms).contains("hunter2"));
 }

@@ -2,7 +2,7 @@
 
 use workload::{Endpoint, KeyDist, Stop};
 
-use super::{Side, Test, Wish};
+use super::{ComparisonTerms, Side, Test};
 
 impl Side {
     /// What a server is called in headings.
@@ -18,7 +18,7 @@ impl Side {
     }
 }
 
-impl Wish {
+impl ComparisonTerms {
     /// What both sides get alike, by name.
     #[must_use]
     pub fn equal(&self) -> Vec<(String, String)> {

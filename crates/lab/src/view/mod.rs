@@ -1,6 +1,6 @@
 //! Experiments as tables, charts and pages.
 
-mod hunt;
+mod rate_search;
 mod survey;
 mod sweep;
 

@@ -83,7 +83,7 @@ impl Closing {
             let limit = format!("{}{cut}", row.limit);
             line(&row.title, [&row.throughput, p50, p99, max], &limit)?;
         }
-        for (text, tests) in warned.told().filter(|(_, tests)| warnings && *tests > 1) {
+        for (text, tests) in warned.shown().filter(|(_, tests)| warnings && *tests > 1) {
             writeln!(out, "  warning ({tests} of {all} tests): {}", escape(text))?;
         }
         Ok(())

@@ -90,13 +90,13 @@ pub(super) fn write_rows(all: &[Repeats], out: &mut dyn Write) -> io::Result<()>
 
 #[cfg(test)]
 mod tests {
-    use crate::repeats::Gathering;
+    use crate::repeats::RepeatCollector;
     use crate::repeats::tests::runs;
     use crate::{FORMATS, FormatOptions, Run, Summary};
 
     fn rendered(format: &str, runs: &[Run]) -> String {
         let mut format = crate::by_name(format, FormatOptions::default()).unwrap();
-        let (mut out, mut gathering) = (Vec::new(), Gathering::default());
+        let (mut out, mut gathering) = (Vec::new(), RepeatCollector::default());
         for run in runs {
             format.each(&Summary::of(run), &mut out).unwrap();
             if let Some(repeats) = gathering.add(run) {

@@ -1,6 +1,6 @@
 //! Latencies of misses and errors in a saved run, where they are kept apart from the others.
 
-use measure::{Apart, Timed};
+use measure::{FailureLatency, SeparateFailures};
 use serde::{Deserialize, Serialize};
 
 use super::RecordError;
@@ -22,27 +22,27 @@ struct TimedRecord {
 }
 
 impl ApartRecord {
-    pub(super) fn of(apart: &Apart) -> Result<Self, RecordError> {
-        let Apart { missed, failed } = apart;
+    pub(super) fn of(apart: &SeparateFailures) -> Result<Self, RecordError> {
+        let SeparateFailures { missed, failed } = apart;
         Ok(Self { missed: TimedRecord::of(missed)?, failed: TimedRecord::of(failed)? })
     }
 
-    pub(super) fn apart(&self) -> Result<Apart, RecordError> {
-        Ok(Apart { missed: self.missed.timed()?, failed: self.failed.timed()? })
+    pub(super) fn apart(&self) -> Result<SeparateFailures, RecordError> {
+        Ok(SeparateFailures { missed: self.missed.timed()?, failed: self.failed.timed()? })
     }
 }
 
 impl TimedRecord {
-    fn of(timed: &Timed) -> Result<Self, RecordError> {
-        let Timed { service, scheduled_response } = timed;
+    fn of(timed: &FailureLatency) -> Result<Self, RecordError> {
+        let FailureLatency { service, scheduled_response } = timed;
         Ok(Self {
             service: LatencyRecord::of(service)?,
             response: scheduled_response.as_ref().map(LatencyRecord::of).transpose()?,
         })
     }
 
-    fn timed(&self) -> Result<Timed, RecordError> {
-        Ok(Timed {
+    fn timed(&self) -> Result<FailureLatency, RecordError> {
+        Ok(FailureLatency {
             service: self.service.latency()?,
             scheduled_response: (self.response.as_ref()).map(LatencyRecord::latency).transpose()?,
         })

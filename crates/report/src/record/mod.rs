@@ -11,13 +11,13 @@ mod apart;
 mod command;
 mod connection;
 mod counts;
-mod growth;
 mod latency;
 mod node;
 mod operation;
 mod outages;
 mod probe;
 mod repeats;
+mod tally_delta;
 mod test;
 mod timeline;
 
@@ -29,8 +29,8 @@ use workload::Plan;
 
 use crate::repeats::{Counted, counted};
 use crate::{Repeat, Run};
-pub use growth::Growth;
 use repeats::RepeatsRecord;
+pub use tally_delta::TallyDelta;
 use test::{TestRecord, WorkerRecord};
 
 /// The name of the layout. The number changes when what is written before cannot be read after.

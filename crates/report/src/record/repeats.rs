@@ -8,7 +8,7 @@ use statistics::Mean;
 use workload::Plan;
 
 use super::test::TargetRecord;
-use crate::repeats::{Counted, Gathering};
+use crate::repeats::{Counted, RepeatCollector};
 use crate::{Metric, Repeat, Repeats};
 
 /// One block: the repeats of one test.
@@ -36,7 +36,7 @@ pub(super) fn blocks(
     plans: &[Plan],
     figures: &[(Option<Repeat>, Option<Counted>)],
 ) -> Vec<RepeatsRecord> {
-    let mut gathering = Gathering::default();
+    let mut gathering = RepeatCollector::default();
     let mut blocks: Vec<RepeatsRecord> = Vec::new();
     for (plan, (repeat, figures)) in plans.iter().zip(figures) {
         let ended = gathering.add_figures(&plan.name, *repeat, figures.clone());

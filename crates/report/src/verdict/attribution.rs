@@ -74,7 +74,7 @@ impl Disturbance {
     #[must_use]
     pub fn of_miss(run: &Run, excess: &[Excess]) -> Option<Self> {
         let evidence = Evidence::of(&run.plan, &run.measurement, &run.watched);
-        // Errors and outages are told by the verdict, and are no disturbance.
+        // The verdict reports errors and outages; they are no disturbance.
         match rules::find(&evidence) {
             Finding::Errors | Finding::Outage | Finding::Nothing => return None,
             _ => {}

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 
 use host::{ServerFacts, Watched};
 use lab::search::{Answer, Bracket, Search, Settings};
-use lab::{Answered, Conclusion, Hunt, Phase};
+use lab::{Answered, Conclusion, Phase, RateSearch};
 use report::Run;
 use report::slo::{Judgement, Observation, Outcome, Slo};
 use workload::{Pace, Stop, Window};
@@ -63,18 +63,18 @@ fn search(
     machine: impl Fn(u32) -> Machine,
 ) -> (Bracket, Conclusion, u32) {
     let (slo, trials) = (Slo::parse(slo).unwrap(), Cell::new(0));
-    let hunt = RefCell::new(Hunt::new("SET".into(), slo.clone(), settings.clone()));
+    let record = RefCell::new(RateSearch::new("SET".into(), slo.clone(), settings.clone()));
     let mut search = Search::new(settings);
     let found = search.run(|rate| {
         trials.set(trials.get() + 1);
         let number = trials.get();
         let run = trial(&slo, rate, server(number), 50, machine(number));
-        Ok::<Answer, Infallible>(hunt.borrow_mut().add(Phase::Search, &run).unwrap())
+        Ok::<Answer, Infallible>(record.borrow_mut().add(Phase::Search, &run).unwrap())
     });
     let Ok(found) = found;
-    let mut hunt = hunt.into_inner();
-    hunt.settle(found);
-    (found, hunt.conclusion().clone(), trials.get())
+    let mut record = record.into_inner();
+    record.settle(found);
+    (found, record.conclusion().clone(), trials.get())
 }
 
 fn quiet(_: u32) -> Machine {

@@ -5,7 +5,9 @@
 
 use std::borrow::Cow;
 
-use measure::{Apart, CORRUPT, CommandTally, Latency, OperationTally, Tally, Timed};
+use measure::{
+    CORRUPT, CommandTally, FailureLatency, Latency, OperationTally, SeparateFailures, Tally,
+};
 use report::escape;
 use workload::Plan;
 
@@ -49,7 +51,7 @@ struct Seen<'t> {
     failed: u64,
     service: &'t Latency,
     response: &'t Latency,
-    apart: Option<&'t Apart>,
+    apart: Option<&'t SeparateFailures>,
 }
 
 impl<'t> From<&'t CommandTally> for Seen<'t> {
@@ -134,7 +136,7 @@ impl Sections<'_> {
     }
 
     fn add(&mut self, name: &str, seen: &Seen<'_>, misses: Misses) {
-        let timed = |timed: &Timed| match (&timed.scheduled_response, self.intended) {
+        let timed = |timed: &FailureLatency| match (&timed.scheduled_response, self.intended) {
             (Some(response), true) => response.clone(),
             _ => timed.service.clone(),
         };

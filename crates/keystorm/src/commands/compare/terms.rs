@@ -29,19 +29,19 @@ pub(super) fn run(
     writer: &mut Writer<'_>,
 ) -> Result<(Comparison, End)> {
     let machine = Machine::of(machine(), siblings);
-    let wish = &sides.wish;
-    alike(job, &wish.sides)?;
-    let (tables, left_out) = wish.tables(&machine).map_err(|why| anyhow!(why))?;
+    let terms = &sides.terms;
+    alike(job, &terms.sides)?;
+    let (tables, left_out) = terms.tables(&machine).map_err(|why| anyhow!(why))?;
     let paired_loads = tables.iter().flat_map(|table| &table.paired_loads);
     same_load(job, paired_loads.clone())?;
     // Latencies are compared at two rates for each test of the first table.
-    let after = match wish.kinds.contains(&Kind::Latency) {
+    let after = match terms.kinds.contains(&Kind::Latency) {
         true => tables.first().map_or(0, |table| 2 * table.paired_loads.len()),
         false => 0,
     };
     announce(paired_loads, after, sides.blocks)?;
     let mut comparison = Comparison {
-        subjects: wish.sides.each_ref().map(named),
+        subjects: terms.sides.each_ref().map(named),
         how: format!("{} of each table", blocks_told(sides.blocks)),
         command_line: job.again.clone(),
         complete: false,
@@ -50,7 +50,7 @@ pub(super) fn run(
         threshold: job.fail_on_regression,
         looks: 1,
         errors_allowed: job.errors_allowed,
-        terms: Some(Terms { equal: wish.equal(), left_out, tables: Vec::new() }),
+        terms: Some(Terms { equal: terms.equal(), left_out, tables: Vec::new() }),
     };
     let mut going = Going { sides, job, interrupted, writer, headed: false };
     let mut end = End::Complete;
@@ -63,7 +63,7 @@ pub(super) fn run(
         if table.kind == Kind::Core {
             let slower: Vec<(String, f64)> =
                 comparison.tests.iter().filter_map(slower_of).collect();
-            let latency = wish.latency(&machine, &slower).map_err(|why| anyhow!(why))?;
+            let latency = terms.latency(&machine, &slower).map_err(|why| anyhow!(why))?;
             let behind = tables.iter().position(|table| table.kind == Kind::MultiGet);
             if let Some(table) = latency {
                 tables.insert(behind.unwrap_or(tables.len()), table);
@@ -93,7 +93,7 @@ impl Going<'_, '_> {
                 connections.map(|plan| plan.own_connections()).max().unwrap_or(1);
             let shares = table.paired_loads.first().map_or(1, |paired| paired.sides[side].len());
             let connections = connections.saturating_mul(shares as u32);
-            let protocol = self.sides.wish.sides[side].protocol;
+            let protocol = self.sides.terms.sides[side].protocol;
             TestBeds::reach(&table.servers[side], |target: &Target| {
                 let reached = TestBed::reach_asking(
                     host::Questions::All,

@@ -12,7 +12,7 @@ use console::diagnostics::{self, Diagnostics};
 use console::live::Nobody;
 use job::{ClientFleet, End, Job, SurveyJob, UsageError};
 use lab::Survey;
-use lab::survey::{Chapter, Machine, Plan, Station, Wish};
+use lab::survey::{Chapter, Machine, Station, SurveyPlan, SurveySpec};
 use measure::Ending;
 use report::Run;
 use workload::{ProtocolKind, Target};
@@ -40,14 +40,14 @@ pub(crate) fn survey(job: &SurveyJob) -> Result<End> {
     let machine = Machine::of(machine(), siblings);
     let several = job.first.several.as_ref();
     // How many clients a server takes is asked of it; one of our own takes as many as we like.
-    let mut wish = job.wish.clone();
+    let mut spec = job.spec.clone();
     let mut bed = None;
-    if !wish.spawned {
+    if !spec.spawned {
         let reached = TestBed::reach(&first.target, first.protocol, 1, several, &interrupted)?;
-        wish.clients_max = clients_max(&reached, &first.target);
+        spec.clients_max = clients_max(&reached, &first.target);
         bed = Some(reached);
     }
-    let plan = Plan::of(&wish, &machine);
+    let plan = SurveyPlan::of(&spec, &machine);
     host::allow_open_files(plan.connections, 64)?;
     let bed = match bed {
         Some(bed) => bed,
@@ -61,10 +61,10 @@ pub(crate) fn survey(job: &SurveyJob) -> Result<End> {
     };
     tell_about(&bed.server, first, &Diagnostics::Stderr, report::KEYSTORM)?;
     let written =
-        if wish.spawned { None } else { Some(written(&plan, &bed, &first.target, job.keep)?) };
-    let survey = Survey::new(wish.quick, plan.seconds);
+        if spec.spawned { None } else { Some(written(&plan, &bed, &first.target, job.keep)?) };
+    let survey = Survey::new(spec.quick, plan.seconds);
     let mut surveying = Surveying {
-        wish: &wish,
+        spec: &spec,
         main: (first.target.clone(), &bed),
         interrupted: &interrupted,
         several,
@@ -108,7 +108,7 @@ impl<E: Into<Error>> From<E> for Stop {
 }
 
 /// Says what the survey writes into a server that was given, and finds what of it is there already.
-fn written(plan: &Plan, bed: &TestBed<'_>, target: &Target, keep: bool) -> Result<Written> {
+fn written(plan: &SurveyPlan, bed: &TestBed<'_>, target: &Target, keep: bool) -> Result<Written> {
     let lines = plan.chapters.iter().flat_map(|chapter| {
         chapter.fill.iter().chain(chapter.stations.iter().flat_map(|station| &station.lines))
     });
@@ -159,7 +159,7 @@ fn clients_max(bed: &TestBed<'_>, target: &Target) -> Option<u64> {
 }
 
 /// Planned seconds of all runs; those that go on at the same time count once.
-fn planned(plan: &Plan) -> Result<f64> {
+fn planned(plan: &SurveyPlan) -> Result<f64> {
     let mut all_s = 0.0;
     for station in plan.chapters.iter().flat_map(|chapter| &chapter.stations) {
         for (at, line) in station.lines.iter().enumerate() {
@@ -173,7 +173,7 @@ fn planned(plan: &Plan) -> Result<f64> {
 
 /// A survey as it goes.
 struct Surveying<'s> {
-    wish: &'s Wish,
+    spec: &'s SurveySpec,
     /// The server of most chapters.
     main: (Target, &'s TestBed<'s>),
     interrupted: &'s AtomicBool,
@@ -209,7 +209,7 @@ impl Surveying<'_> {
     fn stations(&mut self, chapter: &Chapter) -> Result<(), Stop> {
         if let Some(line) = &chapter.fill {
             let fill = job("keystorm survey", line.clone()).map_err(said)?;
-            self.progress.begin(format!("filling {} keys", self.wish.keys), 1.0, self.left_s);
+            self.progress.begin(format!("filling {} keys", self.spec.keys), 1.0, self.left_s);
             for plan in &fill.plans {
                 let run = self.main.1.run(plan, None, &mut self.progress)?;
                 judged(&run)?;

@@ -18,7 +18,7 @@ pub const CURVE: [f64; 9] = [0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1];
 
 /// A search, as far as it has come. Reads and writes as the document `keystorm.search/1`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Hunt {
+pub struct RateSearch {
     schema: String,
     /// Whether the search and the curve have been carried out as planned.
     complete: bool,
@@ -88,7 +88,7 @@ pub struct Rate {
     pub judgement: Judgement,
 }
 
-impl Hunt {
+impl RateSearch {
     /// A search that has tried nothing.
     #[must_use]
     pub fn new(test: String, slo: Slo, settings: Settings) -> Self {
@@ -333,5 +333,5 @@ pub(crate) fn same(a: f64, b: f64) -> bool {
 }
 
 #[cfg(test)]
-#[path = "hunt_tests.rs"]
+#[path = "rate_search_tests.rs"]
 mod tests;

@@ -1,6 +1,6 @@
-//! Latencies of what did not succeed, kept apart from those of what did.
+//! Latencies of misses and errors, kept separate from those of successes.
 //!
-//! Tools that count a miss or an error as a failed operation tell its latency with the failures, so that
+//! Tools that count a miss or an error as a failed operation report its latency with the failures, so that
 //! a server that refuses quickly does not look fast.
 
 use crate::Latency;
@@ -8,25 +8,25 @@ use crate::tally::merge_optional;
 
 /// The latencies of misses and of errors.
 #[derive(Debug, Clone)]
-pub struct Apart {
-    /// Of what brought nothing.
-    pub missed: Timed,
-    /// Of what was refused.
-    pub failed: Timed,
+pub struct SeparateFailures {
+    /// Of misses.
+    pub missed: FailureLatency,
+    /// Of error replies.
+    pub failed: FailureLatency,
 }
 
 /// Latencies from when something was sent and from when it was due.
 #[derive(Debug, Clone)]
-pub struct Timed {
+pub struct FailureLatency {
     /// From sent to done.
     pub service: Latency,
     /// From due to done, where requests are due at times of their own.
     pub scheduled_response: Option<Latency>,
 }
 
-impl Apart {
+impl SeparateFailures {
     pub(crate) fn new(precision: u8, scheduled: bool) -> Self {
-        let timed = || Timed::new(precision, scheduled);
+        let timed = || FailureLatency::new(precision, scheduled);
         Self { missed: timed(), failed: timed() }
     }
 
@@ -49,7 +49,7 @@ impl Apart {
     }
 }
 
-impl Timed {
+impl FailureLatency {
     fn new(precision: u8, scheduled: bool) -> Self {
         let latency = || Latency::new(precision);
         Self { service: latency(), scheduled_response: scheduled.then(latency) }
@@ -78,7 +78,7 @@ impl Timed {
 }
 
 /// Adds what `from` keeps apart.
-pub(crate) fn merge_apart(into: &mut Option<Apart>, from: Option<&Apart>) {
+pub(crate) fn merge_apart(into: &mut Option<SeparateFailures>, from: Option<&SeparateFailures>) {
     match (into, from) {
         (Some(into), Some(from)) => into.merge(from),
         (into @ None, Some(from)) => *into = Some(from.clone()),

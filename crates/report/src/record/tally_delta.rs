@@ -18,7 +18,7 @@ use crate::OperationFigures;
 
 /// Counts, histograms and points of the timeline since the last report.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Growth {
+pub struct TallyDelta {
     commands: Vec<CommandRecord>,
     /// Where operations have several commands.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -31,7 +31,7 @@ pub struct Growth {
     timeline: Vec<PointRecord>,
 }
 
-impl Growth {
+impl TallyDelta {
     /// Of what a tally of this plan and these points hold.
     ///
     /// # Errors
@@ -95,9 +95,9 @@ mod tests {
             let measured = &run.measurement;
             let points = measured.timeline.points.clone();
             let interval_ns = measured.timeline.interval_ns;
-            let growth = Growth::of(&run.plan, &measured.total, interval_ns, points).unwrap();
+            let growth = TallyDelta::of(&run.plan, &measured.total, interval_ns, points).unwrap();
             let text = serde_json::to_string(&growth).unwrap();
-            let read: Growth = serde_json::from_str(&text).unwrap();
+            let read: TallyDelta = serde_json::from_str(&text).unwrap();
             let tally = read.tally(&run.plan).unwrap();
             assert_eq!(tally.requests(), measured.total.requests(), "{name}");
             assert!(tally.response().recorded().eq(measured.total.response().recorded()), "{name}");
@@ -109,7 +109,8 @@ mod tests {
         }
         let run = fixture::complete();
         let two = fixture::changed(|p| p.sequence.push(workload::CommandSpec::parse(["PING"])));
-        let growth = Growth::of(&run.plan, &run.measurement.total, 1_000_000, Vec::new()).unwrap();
+        let growth =
+            TallyDelta::of(&run.plan, &run.measurement.total, 1_000_000, Vec::new()).unwrap();
         assert!(growth.tally(&two.plan).is_err());
     }
 }

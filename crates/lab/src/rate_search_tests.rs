@@ -32,44 +32,44 @@ fn void(rate_per_s: f64) -> Trial {
     Trial { judgement, ..trial(rate_per_s, "", LimitedBy::Schedule) }
 }
 
-fn hunt_of(found: Bracket, trials: Vec<Trial>) -> Hunt {
+fn record_of(found: Bracket, trials: Vec<Trial>) -> RateSearch {
     let slo = Slo::parse("p99<1ms").unwrap();
-    let mut hunt = Hunt::new("GET".into(), slo, Settings::default());
+    let mut record = RateSearch::new("GET".into(), slo, Settings::default());
     for (number, trial) in trials.into_iter().enumerate() {
-        let known = hunt.rates.iter_mut().find(|rate| rate.rate_per_s == trial.rate_per_s);
+        let known = record.rates.iter_mut().find(|rate| rate.rate_per_s == trial.rate_per_s);
         match known {
             Some(rate) => {
                 rate.trials.push(number);
                 rate.judgement = trial.judgement.clone();
             }
-            None => hunt.rates.push(Rate {
+            None => record.rates.push(Rate {
                 rate_per_s: trial.rate_per_s,
                 trials: vec![number],
                 void: 0,
                 judgement: trial.judgement.clone(),
             }),
         }
-        hunt.trials.push(trial);
+        record.trials.push(trial);
     }
-    hunt.settle(found);
-    hunt
+    record.settle(found);
+    record
 }
 
-fn hunt(trials: Vec<Trial>) -> Hunt {
+fn record(trials: Vec<Trial>) -> RateSearch {
     let (passes_per_s, fails_per_s) = (Some(50_000.0), Some(51_000.0));
-    hunt_of(Bracket { passes_per_s, fails_per_s, ..Bracket::default() }, trials)
+    record_of(Bracket { passes_per_s, fails_per_s, ..Bracket::default() }, trials)
 }
 
 #[test]
 fn the_obstacle_is_the_failure_just_above() {
-    let hunt = hunt(vec![
+    let record = record(vec![
         trial(100_000.0, "p99 90ms", LimitedBy::Server),
         trial(51_000.0, "p99 1.2ms", LimitedBy::Schedule),
         trial(50_000.0, "", LimitedBy::Schedule),
         trial(50_000.0, "p99 1.1ms", LimitedBy::Schedule),
     ]);
-    assert_eq!(hunt.obstacle().unwrap().1.rate_per_s, 51_000.0);
-    let conclusion = hunt.conclusion();
+    assert_eq!(record.obstacle().unwrap().1.rate_per_s, 51_000.0);
+    let conclusion = record.conclusion();
     assert_eq!(conclusion.headline, "50,000/s keep p99<1ms");
     assert_eq!(conclusion.answered, Answered::Found);
     assert_eq!((conclusion.low_per_s, conclusion.high_per_s), (Some(50_000.0), Some(51_000.0)));
@@ -89,19 +89,19 @@ fn nobody_is_told_to_raise_a_rate_that_fails() {
     missed.figures.statement = "the server kept up with 51,000 requests/s".to_owned();
     missed.figures.verdict =
         "not saturated: the server kept up with 51,000 requests/s; raise --rps".to_owned();
-    let text = hunt(vec![missed.clone()]).conclusion().text.clone();
+    let text = record(vec![missed.clone()]).conclusion().text.clone();
     assert!(text.ends_with("At this rate, the server kept up with 51,000 requests/s"), "{text}");
     missed.judgement.misses = vec![Miss::NoRoom];
     missed.figures.finding = Some(Finding::ScheduleMissed);
     missed.figures.verdict = "schedule: 9 % left late; see why".to_owned();
-    let text = hunt(vec![missed]).conclusion().text.clone();
+    let text = record(vec![missed]).conclusion().text.clone();
     assert!(text.ends_with("limited by: schedule: 9 % left late; see why"), "{text}");
 }
 
 #[test]
 fn a_page_has_no_empty_chart() {
-    let headings = |hunt: &Hunt| -> Vec<String> {
-        let page = hunt.page("keystorm search");
+    let headings = |record: &RateSearch| -> Vec<String> {
+        let page = record.page("keystorm search");
         assert!(
             page.title.starts_with("GET: the highest rate that keeps p99<1ms"),
             "{}",
@@ -109,12 +109,12 @@ fn a_page_has_no_empty_chart() {
         );
         page.sections.iter().map(|section| section.heading.clone()).collect()
     };
-    let mut hunt = hunt(vec![trial(51_000.0, "p99 2 ms", LimitedBy::Schedule)]);
-    assert_eq!(headings(&hunt)[..2], ["Every rate", "Every trial"]);
-    assert!(hunt.page("").charts().is_empty());
-    hunt.trials.push(Trial { phase: Phase::Curve, ..hunt.trials[0].clone() });
-    assert_eq!(headings(&hunt)[..3], ["Around the rate found", "Every rate", "Every trial"]);
-    assert!(hunt.page("").charts()[0].1.of.starts_with("GET: "));
+    let mut record = record(vec![trial(51_000.0, "p99 2 ms", LimitedBy::Schedule)]);
+    assert_eq!(headings(&record)[..2], ["Every rate", "Every trial"]);
+    assert!(record.page("").charts().is_empty());
+    record.trials.push(Trial { phase: Phase::Curve, ..record.trials[0].clone() });
+    assert_eq!(headings(&record)[..3], ["Around the rate found", "Every rate", "Every trial"]);
+    assert!(record.page("").charts()[0].1.of.starts_with("GET: "));
 }
 
 #[test]
@@ -127,39 +127,39 @@ fn whoever_else_was_the_limit_is_named() {
     ] {
         let mut trial = trial(51_000.0, "p99 2ms", limit);
         trial.judgement.misses = misses;
-        let hunt = hunt(vec![trial]);
-        let conclusion = hunt.conclusion();
+        let record = record(vec![trial]);
+        let conclusion = record.conclusion();
         assert!(conclusion.not_the_server && conclusion.text.contains(named), "{conclusion:?}");
     }
 }
 
 #[test]
 fn a_rate_is_in_doubt_if_lower_ones_miss_the_target() {
-    let mut hunt = hunt(vec![trial(51_000.0, "p99 1.2ms", LimitedBy::Schedule)]);
+    let mut record = record(vec![trial(51_000.0, "p99 1.2ms", LimitedBy::Schedule)]);
     for (rate, why) in [(25_000.0, "p99 2ms"), (40_000.0, ""), (50_000.0, "p99 2ms")] {
         let curve = trial(rate, why, LimitedBy::Schedule);
-        hunt.trials.push(Trial { phase: Phase::Curve, ..curve });
+        record.trials.push(Trial { phase: Phase::Curve, ..curve });
     }
-    hunt.set_complete();
-    let text = &hunt.conclusion().text;
+    record.set_complete();
+    let text = &record.conclusion().text;
     assert!(text.starts_with("This result is not reliable: 2 of the 3 points"), "{text}");
     // What the machine decided is no point against it.
-    hunt.trials[1] = Trial { phase: Phase::Curve, ..void(25_000.0) };
-    hunt.trials[3] = Trial { phase: Phase::Curve, ..void(50_000.0) };
-    hunt.set_complete();
-    assert!(!hunt.conclusion().text.contains("reliable"));
+    record.trials[1] = Trial { phase: Phase::Curve, ..void(25_000.0) };
+    record.trials[3] = Trial { phase: Phase::Curve, ..void(50_000.0) };
+    record.set_complete();
+    assert!(!record.conclusion().text.contains("reliable"));
 }
 
 #[test]
 fn the_curve_goes_around_what_was_found_and_never_above_the_highest_rate() {
-    let mut hunt = hunt(vec![]);
-    let rates = hunt.curve_rates();
+    let mut record = record(vec![]);
+    let rates = record.curve_rates();
     assert_eq!((rates[0], rates[6], rates.len()), (25_000.0, 50_000.0, 9));
-    hunt.settings.most_per_s = 50_000.0;
-    assert_eq!(hunt.curve_rates().len(), 7);
+    record.settings.most_per_s = 50_000.0;
+    assert_eq!(record.curve_rates().len(), 7);
     let missed = trial(1.0, "p99 2 ms", LimitedBy::Schedule);
     let found = Bracket { fails_per_s: Some(1.0), ..Bracket::default() };
-    let nothing = hunt_of(found, vec![missed]);
+    let nothing = record_of(found, vec![missed]);
     assert!(nothing.curve_rates().is_empty());
     assert_eq!(nothing.conclusion().headline, "not even 1/s keep p99<1ms");
     assert_eq!(nothing.conclusion().answered, Answered::NotEven);
@@ -169,18 +169,18 @@ fn the_curve_goes_around_what_was_found_and_never_above_the_highest_rate() {
 fn a_machine_that_decides_most_trials_gets_no_rate() {
     let mut trials: Vec<Trial> = (0..10).map(|_| void(1000.0)).collect();
     let given_up = Bracket { given_up: true, ..Bracket::default() };
-    let hunt = hunt_of(given_up, trials.clone());
-    let conclusion = hunt.conclusion();
+    let record = record_of(given_up, trials.clone());
+    let conclusion = record.conclusion();
     assert_eq!(
         conclusion.headline,
         "cannot be judged here: other programs held the CPU in 10 of 10 trials"
     );
     assert_eq!((conclusion.answered, conclusion.rate_per_s), (Answered::NotHere, None));
-    let page = hunt.page("keystorm search");
+    let page = record.page("keystorm search");
     assert!(page.lede.iter().all(|verdict| verdict.tone != page::Tone::Bad), "{:?}", page.lede);
     trials.push(trial(1000.0, "", LimitedBy::Schedule));
-    let hunt = hunt_of(given_up, trials);
-    assert!(hunt.conclusion().headline.ends_with("in 10 of 11 trials"));
+    let record = record_of(given_up, trials);
+    assert!(record.conclusion().headline.ends_with("in 10 of 11 trials"));
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn what_is_not_clear_is_called_undecided() {
     let mut unclear = trial(100.0, "p99 0.9 ms", LimitedBy::Schedule);
     unclear.judgement.outcome = Outcome::Undecided;
     let found = Bracket { undecided_per_s: Some(100.0), ..Bracket::default() };
-    let conclusion = hunt_of(found, vec![unclear]).conclusion().clone();
+    let conclusion = record_of(found, vec![unclear]).conclusion().clone();
     assert_eq!(conclusion.headline, "undecided whether 100/s keep p99<1ms");
     assert!(conclusion.text.starts_with("At 100/s: p99 0.9 ms"), "{conclusion:?}");
     assert_eq!(conclusion.answered, Answered::Undecided);
@@ -197,7 +197,7 @@ fn what_is_not_clear_is_called_undecided() {
         unjudged_per_s: Some(60_000.0),
         ..Bracket::default()
     };
-    let conclusion = hunt_of(found, vec![void(60_000.0)]).conclusion().clone();
+    let conclusion = record_of(found, vec![void(60_000.0)]).conclusion().clone();
     assert_eq!(conclusion.headline, "at least 50,000/s keep p99<1ms");
     assert!(conclusion.text.contains("other programs held the CPU in 1 of 1 trials"));
 }

@@ -4,7 +4,7 @@ use page::{Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Unit, Ve
 
 use super::{FIGURES, figure_cells, incomplete, limited};
 use crate::conclusion::Answered;
-use crate::hunt::{Hunt, Phase, Rate, Trial};
+use crate::rate_search::{Phase, Rate, RateSearch, Trial};
 use report::slo::{Judgement, Measure, Outcome};
 
 /// Whether a target was kept, and why not.
@@ -17,7 +17,7 @@ fn kept(Judgement { outcome, why, .. }: &Judgement) -> String {
     }
 }
 
-impl Hunt {
+impl RateSearch {
     /// The curve around the rate that was found, as a table.
     #[must_use]
     pub fn curve_table(&self) -> Table {
