@@ -185,7 +185,7 @@ pub struct MemcacheEvidence {
     pub settings: Result<BTreeMap<String, String>, String>,
     /// What changed while we looked; `Err` is why that is not known.
     pub grown: Result<Grown, String>,
-    /// Sockets that it listens at, where it told: `curr_connections` has all of them but one.
+    /// Sockets that it listens at, if it reports them: `curr_connections` counts all of these except one.
     pub listening: Option<u64>,
 }
 

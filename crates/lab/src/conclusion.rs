@@ -1,6 +1,8 @@
 //! What a search has found, as data and in words.
 
-use report::grouped;
+use std::fmt::{self, Display, Formatter};
+
+use report::{Cause, grouped};
 use serde::{Deserialize, Serialize};
 
 use crate::figures::limited_by;
@@ -45,66 +47,99 @@ pub struct Conclusion {
     pub not_the_server: bool,
 }
 
+/// The trials that decide nothing, and the most frequent cause.
+struct VoidTrials {
+    all: usize,
+    count: usize,
+    cause: Option<Cause>,
+}
+
+impl VoidTrials {
+    fn new(search: &RateSearch) -> Self {
+        let (all, count, cause) = search.void();
+        Self { all, count, cause }
+    }
+
+    /// The conclusion of a search in which most trials were void.
+    fn conclusion(&self) -> Conclusion {
+        let text = match self.cause {
+            Some(Cause::ClientBusy) => {
+                "No rate is given. Give the client more --threads or CPUs, and search again."
+            }
+            Some(Cause::CpuStolen) => "No rate is given. Use a machine with dedicated CPUs.",
+            _ => {
+                "No rate is given. Stop other programs, or give client and server CPUs of their own \
+                 (--cpus, --server-cpus), and search again."
+            }
+        };
+        Conclusion {
+            answered: Answered::NotHere,
+            headline: format!("cannot be judged here: {self}"),
+            text: text.to_owned(),
+            ..Conclusion::default()
+        }
+    }
+}
+
+impl Display for VoidTrials {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { all, count, cause } = self;
+        match cause {
+            Some(cause) => write!(f, "{} in {count} of {all} trials", cause.told()),
+            None => Ok(()),
+        }
+    }
+}
+
+fn per_s(rate: f64) -> String {
+    format!("{}/s", grouped(rate))
+}
+
 impl RateSearch {
     /// What was found.
     pub(crate) fn concluded(&self) -> Conclusion {
-        let (slo, found) = (&self.slo.text, self.found());
-        let (all, void, cause) = self.void();
-        let in_trials = |void: usize| match cause {
-            Some(cause) => format!("{} in {void} of {all} trials", cause.told()),
-            None => String::new(),
-        };
-        let mostly_void = found.passes_per_s.is_none() && void * 2 > all;
-        if mostly_void && !found.given_up && !self.complete() {
-            let headline = format!("no rate is known yet for {slo}; {}", in_trials(void));
+        let found = self.found();
+        let void = VoidTrials::new(self);
+        let is_mostly_void = found.passes_per_s.is_none() && void.count * 2 > void.all;
+        if is_mostly_void && !found.given_up && !self.complete() {
+            let headline = format!("no rate is known yet for {}; {void}", self.slo.text);
             return Conclusion { headline, ..Conclusion::default() };
         }
-        if found.given_up || mostly_void {
-            let headline = format!("cannot be judged here: {}", in_trials(void));
-            let text = "No rate is given. Stop other programs, or give client and server CPUs of \
-                their own (--cpus, --server-cpus), and search again.";
-            let text = match cause {
-                Some(report::Cause::ClientBusy) => {
-                    "No rate is given. Give the client more --threads or CPUs, and search again."
-                }
-                Some(report::Cause::CpuStolen) => {
-                    "No rate is given. Use a machine with dedicated CPUs."
-                }
-                _ => text,
-            };
-            let answered = Answered::NotHere;
-            return Conclusion { answered, headline, text: text.into(), ..Conclusion::default() };
+        if found.given_up || is_mostly_void {
+            return void.conclusion();
         }
-        let per_s = |rate: f64| format!("{}/s", grouped(rate));
-        let Some(passes) = found.passes_per_s else {
-            let lowest = self.rates.iter().map(|rate| rate.rate_per_s).min_by(f64::total_cmp);
-            let lowest =
-                lowest.and_then(|lowest| self.rates.iter().find(|rate| rate.rate_per_s == lowest));
-            let (answered, headline) = match lowest {
-                Some(rate) if rate.judgement.outcome == Outcome::Missed => {
-                    (Answered::NotEven, format!("not even {} keep {slo}", per_s(rate.rate_per_s)))
-                }
-                Some(rate) => {
-                    let rate = per_s(rate.rate_per_s);
-                    let headline = format!("undecided whether {rate} keep {slo}");
-                    (Answered::Undecided, headline)
-                }
-                None => (Answered::Nothing, format!("no rate has been tried for {slo}")),
-            };
-            let why = lowest.map_or(String::new(), |rate| {
-                format!("At {}: {}. ", per_s(rate.rate_per_s), rate.judgement.why)
-            });
-            let (who, text) = self.above();
-            let text = if text.is_empty() { why.trim_end().to_owned() } else { text };
-            let text = format!("{} {text}", self.time_up()).trim().to_owned();
-            return Conclusion {
-                answered,
-                headline,
-                text,
-                not_the_server: who,
-                ..Conclusion::default()
-            };
+        match found.passes_per_s {
+            Some(passes) => self.rate_kept(passes, &void),
+            None => self.no_rate_kept(),
+        }
+    }
+
+    /// The conclusion where no rate that was tried is kept.
+    fn no_rate_kept(&self) -> Conclusion {
+        let slo = &self.slo.text;
+        let lowest = self.rates.iter().min_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s));
+        let (answered, headline) = match lowest {
+            Some(rate) if rate.judgement.outcome == Outcome::Missed => {
+                (Answered::NotEven, format!("not even {} keep {slo}", per_s(rate.rate_per_s)))
+            }
+            Some(rate) => {
+                let rate = per_s(rate.rate_per_s);
+                (Answered::Undecided, format!("undecided whether {rate} keep {slo}"))
+            }
+            None => (Answered::Nothing, format!("no rate has been tried for {slo}")),
         };
+        let why = lowest.map_or(String::new(), |rate| {
+            format!("At {}: {}. ", per_s(rate.rate_per_s), rate.judgement.why)
+        });
+        let (not_the_server, text) = self.above();
+        let text = if text.is_empty() { why.trim_end().to_owned() } else { text };
+        let text = format!("{} {text}", self.time_up()).trim().to_owned();
+        Conclusion { answered, headline, text, not_the_server, ..Conclusion::default() }
+    }
+
+    /// The conclusion where this is the highest rate that is kept.
+    fn rate_kept(&self, passes: f64, void: &VoidTrials) -> Conclusion {
+        let found = self.found();
         let (rate, high) = match found.fails_per_s {
             Some(fails) => {
                 let (low, high) = carried(passes, fails);
@@ -112,50 +147,55 @@ impl RateSearch {
             }
             None => (passes, None),
         };
-        let (who, text) = self.above();
-        let mut not_the_server = who;
-        let (mut answered, mut headline) =
-            (Answered::AtLeast, format!("{} keep {slo}", per_s(rate)));
-        let mut before = String::new();
-        match high {
-            Some(high) => {
-                answered = Answered::Found;
-                before = format!(
-                    "The highest rate that does is between {} and {} (95 % confidence at each \
-                     end). ",
-                    grouped(rate),
-                    per_s(high)
-                );
-                if found.unjudged_per_s.is_some() {
-                    before +=
-                        &format!("Rates between them could not be judged: {}. ", in_trials(void));
-                } else if found.undecided_per_s.is_some() {
-                    before += "Between them it stays undecided: the latency is too unsteady for the \
-                        requests that were sent. ";
-                }
-            }
-            None if found.unjudged_per_s.is_some() => {
-                headline = format!("at least {headline}");
-                not_the_server = true;
-                before = format!("Higher rates could not be judged: {}. ", in_trials(void));
-            }
-            None if found.undecided_per_s.is_some() => {
-                headline = format!("at least {headline}");
-                before =
-                    "Higher rates stay undecided: the latency is too unsteady for the requests \
-                    that were sent. "
-                        .to_owned();
-            }
-            None => headline += "; higher rates were not tried",
-        }
+        let (is_other, above) = self.above();
+        let is_unjudged = high.is_none() && found.unjudged_per_s.is_some();
+        let (headline, mut before) = self.higher_rates((rate, high), void);
         if high.is_none_or(|high| high > rate * (1.0 + 2.0 * self.settings.within)) {
             before += &self.time_up();
         }
         let doubt = self.doubt();
-        not_the_server |= doubt.is_some();
-        let text = (doubt.unwrap_or_default() + &before + &text).trim_end().to_owned();
-        let (rate_per_s, low_per_s, high_per_s) = (Some(rate), Some(rate), high);
-        Conclusion { answered, rate_per_s, low_per_s, high_per_s, headline, text, not_the_server }
+        let not_the_server = is_other || is_unjudged || doubt.is_some();
+        Conclusion {
+            answered: if high.is_some() { Answered::Found } else { Answered::AtLeast },
+            rate_per_s: Some(rate),
+            low_per_s: Some(rate),
+            high_per_s: high,
+            headline,
+            text: (doubt.unwrap_or_default() + &before + &above).trim_end().to_owned(),
+            not_the_server,
+        }
+    }
+
+    /// The headline for a rate that is kept, and what is known of higher ones; `high` is missed.
+    fn higher_rates(
+        &self,
+        (rate, high): (f64, Option<f64>),
+        void: &VoidTrials,
+    ) -> (String, String) {
+        const UNSTEADY: &str = "the latency is too unsteady for the requests that were sent. ";
+        let found = self.found();
+        let headline = format!("{} keep {}", per_s(rate), self.slo.text);
+        let at_least = format!("at least {headline}");
+        let Some(high) = high else {
+            return if found.unjudged_per_s.is_some() {
+                (at_least, format!("Higher rates could not be judged: {void}. "))
+            } else if found.undecided_per_s.is_some() {
+                (at_least, format!("Higher rates stay undecided: {UNSTEADY}"))
+            } else {
+                (headline + "; higher rates were not tried", String::new())
+            };
+        };
+        let mut text = format!(
+            "The highest rate that does is between {} and {} (95 % confidence at each end). ",
+            grouped(rate),
+            per_s(high)
+        );
+        if found.unjudged_per_s.is_some() {
+            text += &format!("Rates between them could not be judged: {void}. ");
+        } else if found.undecided_per_s.is_some() {
+            text += &format!("Between them it stays undecided: {UNSTEADY}");
+        }
+        (headline, text)
     }
 
     /// What is to be said of a search that had no more time.

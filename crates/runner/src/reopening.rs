@@ -28,7 +28,7 @@ pub(crate) struct Reopening {
     due: BinaryHeap<Reverse<(u64, u32)>>,
     groups: Groups,
     random: SplitMix,
-    /// In the place of all that, if a plan has one.
+    /// Used instead of all that, if a plan has one.
     backoff: Option<Backoff>,
     /// An attempt failed since one last succeeded.
     failing: bool,
