@@ -3,7 +3,7 @@
 //! Ratios and what follows from them are [`report::compare`]'s; none is computed here.
 
 use report::compare::{
-    self, Comparison, GateState, Row, TestComparison, limited, verdict, warning,
+    self, Comparison, GateState, Row, TestComparison, limited, limits_told, verdict, warning,
 };
 use report::{Metric, Run, Summary};
 
@@ -124,9 +124,10 @@ fn lede(test: &TestComparison, comparison: &Comparison) -> Verdict {
         // The latency is what was asked for.
         figures.reverse();
     }
-    let [first, second] = &test.setup.names;
-    let [limits_a, limits_b] = test.limits.each_ref().map(limited);
-    let limits = format!("{first} was limited by {limits_a}; {second} by {limits_b}.");
+    let limits = test.setup.names.iter().zip(&test.limits);
+    let known = limits.filter(|(_, of)| !of.is_empty());
+    let limits: Vec<String> = known.map(|(name, of)| limits_told(name, of)).collect();
+    let limits = format!("{}.", limits.join("; "));
     let text = match test.resolution(comparison.threshold) {
         Some(resolution) => format!("{} {limits}", sentence(&resolution)),
         None => limits,
@@ -287,7 +288,7 @@ pub(crate) fn blocks(test: &TestComparison) -> Vec<Block> {
     let operations = test.operations.iter();
     blocks.extend(operations.map(|of| Block::Table(table(test, &of.name, &of.rows))));
     let limits = test.setup.names.iter().zip(&test.limits);
-    let limits = limits.map(|(name, limits)| (format!("{name} was limited by"), limited(limits)));
+    let limits = limits.map(|(name, limits)| (format!("Limits of {name}"), limited(limits)));
     blocks.push(Block::KeyValues(limits.collect()));
     let by_run = [
         (Metric::Throughput, Axis::linear("requests per second", Unit::PerSecond), 1.0),

@@ -123,3 +123,44 @@ pub fn limited(limits: &Limits) -> String {
     };
     limits.iter().enumerate().map(part).collect::<Vec<_>>().join(", ")
 }
+
+/// What limited the runs of a side that is called so: `redis limited by: server (9 of 10 runs), client (1)`. A
+/// side that kept its schedule in some runs was not limited in those.
+#[must_use]
+pub fn limits_told(name: &str, limits: &Limits) -> String {
+    let is_kept = limits.iter().any(|(limit, _)| limit.kept);
+    let Some(rest) = limits.iter().position(|(limit, _)| !limit.kept).filter(|_| is_kept) else {
+        let verb = if is_kept { "" } else { " limited by" };
+        return format!("{name}{verb}: {}", limited(limits));
+    };
+    let runs: usize = limits.iter().map(|(_, count)| count).sum();
+    let part = |(at, (limit, count)): (usize, &(Limit, usize))| {
+        let by = if at == rest { "limited by " } else { "" };
+        let of = if at == 0 { format!(" of {runs} runs") } else { String::new() };
+        format!("{by}{} ({count}{of})", limit.name())
+    };
+    let parts: Vec<String> = limits.iter().enumerate().map(part).collect();
+    format!("{name}: {}", parts.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_saturated_was_not_limited() {
+        let kept = Limit { by: LimitedBy::Schedule, kept: true };
+        let of = |by| Limit { by, kept: false };
+        let told = |limits: &[(Limit, usize)]| limits_told("a", &limits.to_vec());
+        assert_eq!(told(&[(kept, 6)]), "a: not saturated (6 of 6 runs)");
+        assert_eq!(
+            told(&[(kept, 4), (of(LimitedBy::Schedule), 1), (of(LimitedBy::Server), 1)]),
+            "a: not saturated (4 of 6 runs), limited by schedule (1), server (1)"
+        );
+        assert_eq!(
+            told(&[(of(LimitedBy::Server), 5), (kept, 1)]),
+            "a: limited by server (5 of 6 runs), not saturated (1)"
+        );
+        assert_eq!(told(&[(of(LimitedBy::Server), 2)]), "a limited by: server (2 of 2 runs)");
+    }
+}

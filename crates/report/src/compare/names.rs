@@ -138,9 +138,46 @@ fn with_settings(server: &str, differences: &[SettingDifference], at: usize) -> 
     if told.is_empty() { server.to_owned() } else { format!("{server}, {told}") }
 }
 
+/// Names that are no longer than `width`, in characters. Of names that are longer, what all begin with is
+/// left out: what tells them apart comes after it.
+pub(crate) fn shortened(names: &[String], width: usize) -> Vec<String> {
+    let fits = |name: &String| name.chars().count() <= width;
+    let common = match names.split_first() {
+        Some((first, others)) if !names.iter().all(fits) => {
+            let parts = first.match_indices(", ").map(|(at, _)| at + 2);
+            let common = parts.filter(|at| {
+                others.iter().all(|other| other.as_bytes().starts_with(&first.as_bytes()[..*at]))
+            });
+            common.max().unwrap_or(0)
+        }
+        _ => 0,
+    };
+    let cut = |name: &String| {
+        let name = name[common..].to_owned();
+        match fits(&name) {
+            true => name,
+            false => name.chars().take(width.saturating_sub(1)).chain(['…']).collect(),
+        }
+    };
+    names.iter().map(cut).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_names_keep_what_tells_them_apart() {
+        let names = [
+            "redis 7.0.15, io-threads 1, appendonly no",
+            "redis 7.0.15, io-threads 2, appendonly yes",
+        ];
+        let names = names.map(str::to_owned);
+        let short = shortened(&names, 25);
+        assert_eq!(short, ["io-threads 1, appendonly…", "io-threads 2, appendonly…"]);
+        assert_eq!(shortened(&names, 60), names);
+        assert_eq!(shortened(&["a".to_owned(), "b, ".repeat(9)], 5), ["a", "b, b…"]);
+    }
 
     fn subject(server: &str, address: &str, settings: &[(&str, &str)]) -> Subject {
         let settings = settings.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();

@@ -3,7 +3,9 @@
 use std::io::{self, Write};
 
 use super::refusal::share;
-use super::{Comparison, Row, Spoiled, Table, Terms, TestComparison, limited, notes, verdict};
+use super::{
+    Comparison, Row, Spoiled, Table, Terms, TestComparison, limits_told, notes, shortened, verdict,
+};
 use crate::{Failures, escape};
 
 /// Columns of a line that is made of words.
@@ -46,7 +48,7 @@ pub fn write_differences(comparison: &Comparison, out: &mut dyn Write) -> io::Re
         let cells: String = values.iter().map(|v| format!("{:<SETTING$}", cell(v))).collect();
         writeln!(out, "{}", format!("  {:<SETTING$}{cells}", cell(name)).trim_end())
     };
-    line("", &comparison.names())?;
+    line("", &shortened(&comparison.names(), SETTING - 1))?;
     for difference in differences.iter().take(SETTINGS_MAX) {
         let value = |value: &Option<String>| match value.as_deref() {
             Some("") => "\"\"".to_owned(),
@@ -137,7 +139,7 @@ pub fn write_test(test: &TestComparison, out: &mut dyn Write) -> io::Result<()> 
     }
     let limits = test.setup.names.iter().zip(&test.limits);
     for (name, limits) in limits.filter(|(_, limits)| !limits.is_empty()) {
-        write_words(&format!("  {} limited by: {}", escape(name), limited(limits)), 4, out)?;
+        write_words(&format!("  {}", escape(limits_told(name, limits))), 4, out)?;
     }
     if let Some(text) = test.resolution(None) {
         write_words(&format!("  {}", escape(text)), 4, out)?;

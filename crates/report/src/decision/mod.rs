@@ -273,7 +273,7 @@ impl Question {
                 most / least
             ));
         }
-        let known = |of: &&&Candidate| of.server_cpu_us.is_some();
+        let known = |of: &&&Candidate| of.server_cpu_interval.is_some();
         if told.is_empty() && eligible.iter().filter(known).count() == eligible.len() {
             told.push(
                 "No difference in server CPU, memory or limit was found that is worth a choice."

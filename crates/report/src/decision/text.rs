@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::{Candidate, Decision, Question, TargetState};
-use crate::compare::{notes, write_test, write_words};
+use crate::compare::{notes, shortened, write_test, write_words};
 use crate::escape;
 use crate::quantity::grouped;
 
@@ -46,8 +46,9 @@ fn write_candidates(question: &Question, out: &mut dyn Write) -> io::Result<()> 
     for (name, cells) in [("", head), ("", units)] {
         write_row(name, &cells.map(str::to_owned), out)?;
     }
-    for candidate in &question.candidates {
-        write_row(&escape(&candidate.name), &cells(candidate), out)?;
+    let names: Vec<String> = question.candidates.iter().map(|of| escape(&of.name)).collect();
+    for (name, candidate) in shortened(&names, NAME).iter().zip(&question.candidates) {
+        write_row(name, &cells(candidate), out)?;
     }
     for candidate in question.candidates.iter().filter(|of| !of.why.is_empty()) {
         write_words(&format!("  {}: {}", escape(&candidate.name), escape(&candidate.why)), 4, out)?;
@@ -81,9 +82,6 @@ pub(crate) fn kept(kept: Option<TargetState>) -> &'static str {
 }
 
 fn write_row(name: &str, cells: &[String; 7], out: &mut dyn Write) -> io::Result<()> {
-    let long = name.chars().count() > NAME;
-    let kept: String = name.chars().take(if long { NAME - 1 } else { NAME }).collect();
-    let name = if long { kept + "…" } else { kept };
     let [target, p99, server, core, memory, limit, used] = cells;
     let line = format!(
         "  {name:<NAME$} {target:>6} {p99:>7} {server:>6} {core:>5} {memory:>6} {limit:>8} {used:>5}"

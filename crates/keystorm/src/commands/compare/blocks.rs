@@ -45,11 +45,14 @@ pub(super) struct Taken {
     pub(super) runs: Vec<Vec<Glance>>,
     /// Blocks that do not.
     pub(super) void: Vec<Cause>,
+    /// The runs of those: what a target is judged by has rules of its own.
+    pub(super) void_runs: Vec<Vec<Glance>>,
 }
 
 impl Taken {
     fn new(sides: usize) -> Self {
-        Self { runs: vec![Vec::new(); sides], void: Vec::new() }
+        let runs = vec![Vec::new(); sides];
+        Self { void_runs: runs.clone(), runs, void: Vec::new() }
     }
 
     /// Blocks that count.
@@ -212,13 +215,11 @@ impl<'b, 'r> Blocks<'b, 'r> {
             tell(BlockResult::First(&first))?;
         }
         let taken = &mut self.taken[load];
-        match runs.iter().flatten().find_map(spoiled).filter(|_| self.course.repeats_void) {
-            Some(cause) => taken.void.push(cause),
-            None => {
-                for (glances, runs) in taken.runs.iter_mut().zip(&runs) {
-                    glances.extend(runs.iter().filter_map(Glance::of));
-                }
-            }
+        let spoiled = runs.iter().flatten().find_map(spoiled).filter(|_| self.course.repeats_void);
+        taken.void.extend(spoiled);
+        let of_sides = if spoiled.is_some() { &mut taken.void_runs } else { &mut taken.runs };
+        for (glances, runs) in of_sides.iter_mut().zip(&runs) {
+            glances.extend(runs.iter().filter_map(Glance::of));
         }
         Ok(End::Complete)
     }

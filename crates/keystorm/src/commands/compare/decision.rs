@@ -218,24 +218,27 @@ fn question(
     slo: Option<&Slo>,
     leaves_out_void: bool,
 ) -> Question {
-    let none: &[Glance] = &[];
-    let of = |taken: &Taken, side: usize| taken.runs.get(side).map_or(none, Vec::as_slice).to_vec();
     let blocks = taken.runs.first().map_or(0, Vec::len) / RUNS_OF_SIDE;
     let candidate = |(side, name): (usize, &String)| {
-        let runs = of(taken, side);
-        let trials = slo.map_or_else(Vec::new, |slo| trials(slo, &runs, leaves_out_void));
-        let mut candidate = Candidate::of(name, &valid(&runs, &trials), &of(limit, side));
-        if let Some(slo) = slo {
-            judge(&mut candidate, slo, &trials);
-            if let Some(cause) = taken.void.first().filter(|_| taken.void.len() > blocks) {
-                candidate.kept = Some(TargetState::Void);
-                candidate.why = format!(
-                    "cannot be judged here: {} in {} of {} blocks",
-                    cause.told(),
-                    taken.void.len(),
-                    taken.void.len() + blocks
-                );
-            }
+        let (mut runs, limit) = (of_side(&taken.runs, side), of_side(&limit.runs, side));
+        let Some(slo) = slo else { return Candidate::of(name, &runs, &limit) };
+        runs.extend(of_side(&taken.void_runs, side));
+        let trials = trials(slo, &runs, leaves_out_void);
+        let shown = valid(&runs, &trials);
+        let mut candidate = Candidate::of(name, &shown, &limit);
+        judge(&mut candidate, slo, &trials);
+        if shown.len() > blocks * RUNS_OF_SIDE {
+            // What a request costs beside other programs is told, and no difference concluded from it.
+            candidate.server_cpu_interval = None;
+        }
+        let cause = taken.void.first().filter(|_| taken.void.len() > blocks);
+        if let Some(cause) = cause.filter(|_| candidate.kept == Some(TargetState::Void)) {
+            candidate.why = format!(
+                "cannot be judged here: {} in {} of {} blocks",
+                cause.told(),
+                taken.void.len(),
+                taken.void.len() + blocks
+            );
         }
         candidate
     };
@@ -246,6 +249,11 @@ fn question(
         rate_rps: rate_rps.map(|rate| plan.own_rate_per_s(rate)),
         candidates: names.iter().enumerate().map(candidate).collect(),
     }
+}
+
+/// The runs of a side, if there are any.
+fn of_side(runs: &[Vec<Glance>], side: usize) -> Vec<Glance> {
+    runs.get(side).cloned().unwrap_or_default()
 }
 
 /// What each run shows; with `--disturbed=count`, whatever the machine did to it.

@@ -151,7 +151,7 @@ impl Going<'_, '_> {
                     }
                     Ok(())
                 }
-                BlockResult::Load(at, Taken { runs, void }) => {
+                BlockResult::Load(at, Taken { runs, void, .. }) => {
                     let [a, b] = &*runs else { return Ok(()) };
                     let paired = &table.paired_loads[at];
                     let Some(plan) = paired.sides[0].first() else { return Ok(()) };
