@@ -58,7 +58,8 @@ impl<'a> Printer<'a> {
     /// Prints a run.
     pub fn each(&mut self, run: &Run) -> Result<()> {
         let summary = Summary::of(run);
-        if summary.requests > summary.errors || run.measurement.ending == Ending::Complete {
+        let shown = summary.requests > summary.errors || run.measurement.ending == Ending::Complete;
+        if shown {
             let done = self.format.each(&summary, &mut self.out);
             written(done.and_then(|()| self.out.flush()))?;
         }
@@ -92,6 +93,11 @@ impl<'a> Printer<'a> {
             Some(_) | None if !self.persona.mentions_shortfall => {}
             Some(why) => diagnostics::say(format_args!("{}: {why}", summary.title))?,
             None => {}
+        }
+        // Of a test that is shown, its warnings have it.
+        let told = shown || self.csv || self.quiet || self.persona.is_peer();
+        if let Some(text) = report::option_sent(&run.plan, &run.measurement).filter(|_| !told) {
+            aside::say(format_args!("warning: {}", report::escape(text)))?;
         }
         self.verdicts.add(&summary);
         let repeats = self.gathering.add(run);

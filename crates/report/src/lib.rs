@@ -83,7 +83,7 @@ pub use together::Together;
 pub use value_size::{other_value_size, value_size};
 pub use verdict::{
     Cause, Disturbance, EvidenceFigure, Excess, Finding, LimitedBy, Verdict, Warning, WarningKind,
-    class, contradictions, gets_apart, warnings,
+    class, contradictions, gets_apart, option_sent, warnings,
 };
 pub use wall_clock::{wall_clock, wall_clock_rfc3339, wall_clock_s};
 pub use warned::Warned;

@@ -138,28 +138,24 @@ fn with_settings(server: &str, differences: &[SettingDifference], at: usize) -> 
     if told.is_empty() { server.to_owned() } else { format!("{server}, {told}") }
 }
 
-/// Names that are no longer than `width`, in characters. Of names that are longer, what all begin with is
-/// left out: what tells them apart comes after it.
+/// Names that are no longer than `width`, in characters. Of those that would be cut to the same, what they
+/// begin with alike is left out: what tells them apart comes after it.
 pub(crate) fn shortened(names: &[String], width: usize) -> Vec<String> {
-    let fits = |name: &String| name.chars().count() <= width;
-    let common = match names.split_first() {
-        Some((first, others)) if !names.iter().all(fits) => {
-            let parts = first.match_indices(", ").map(|(at, _)| at + 2);
-            let common = parts.filter(|at| {
-                others.iter().all(|other| other.as_bytes().starts_with(&first.as_bytes()[..*at]))
-            });
-            common.max().unwrap_or(0)
-        }
-        _ => 0,
+    let cut = |name: &str| match name.chars().count() <= width {
+        true => name.to_owned(),
+        false => name.chars().take(width.saturating_sub(1)).chain(['…']).collect(),
     };
-    let cut = |name: &String| {
-        let name = name[common..].to_owned();
-        match fits(&name) {
-            true => name,
-            false => name.chars().take(width.saturating_sub(1)).chain(['…']).collect(),
+    let of = |name: &String| {
+        let short = cut(name);
+        let alike: Vec<&String> = names.iter().filter(|other| cut(other) == short).collect();
+        let parts = name.match_indices(", ").map(|(at, _)| at + 2);
+        let common = parts.filter(|at| alike.iter().all(|o| o.get(..*at) == name.get(..*at))).max();
+        match common.filter(|_| alike.len() > 1) {
+            Some(common) => cut(&name[common..]),
+            None => short,
         }
     };
-    names.iter().map(cut).collect()
+    names.iter().map(of).collect()
 }
 
 #[cfg(test)]
@@ -177,6 +173,8 @@ mod tests {
         assert_eq!(short, ["io-threads 1, appendonly…", "io-threads 2, appendonly…"]);
         assert_eq!(shortened(&names, 60), names);
         assert_eq!(shortened(&["a".to_owned(), "b, ".repeat(9)], 5), ["a", "b, b…"]);
+        let three = [&names[..], &["valkey 8.1.8".to_owned()]].concat();
+        assert_eq!(shortened(&three, 25)[1..], ["io-threads 2, appendonly…", "valkey 8.1.8"]);
     }
 
     fn subject(server: &str, address: &str, settings: &[(&str, &str)]) -> Subject {

@@ -14,7 +14,7 @@ use statistics::{Interval, Mean};
 
 use crate::compare::{Comparison, Glance, Subject};
 use crate::quantity::grouped;
-use crate::{Failures, LimitedBy, Metric, Summary};
+use crate::{Failures, Finding, LimitedBy, Metric, Summary};
 
 pub use json::to_json;
 pub use text::{write_answer, write_details, write_head};
@@ -82,6 +82,11 @@ pub struct Candidate {
     pub failures: Failures,
 }
 
+/// Whether a run was so short that the looks at the server cost as much CPU as its requests.
+fn is_short(glance: &Glance) -> bool {
+    glance.run().verdict.finding == Some(Finding::Short)
+}
+
 impl Candidate {
     /// The figures of runs that count, and of those as fast as it went.
     #[must_use]
@@ -115,7 +120,9 @@ impl Candidate {
             p50_ms: at(0.5),
             p99_ms: at(0.99),
             server_cpu_us: mean(runs, Metric::ServerCpu),
-            server_cpu_interval: spread(runs, Metric::ServerCpu).and_then(|mean| mean.interval),
+            server_cpu_interval: spread(runs, Metric::ServerCpu)
+                .filter(|_| !runs.iter().any(is_short))
+                .and_then(|mean| mean.interval),
             client_cpu_us: mean(runs, Metric::ClientCpu),
             memory_bytes: last.and_then(|of| of.memory_rss_bytes.or(of.memory_after_bytes)),
             limit: mean(fastest, Metric::Throughput).zip(limited_by()),

@@ -34,7 +34,7 @@ pub use contradictions::contradictions;
 pub use disturbance::{Cause, Disturbance};
 pub use memcache::gets_apart;
 pub use rules::Finding;
-pub use warnings::{Warning, WarningKind, warnings};
+pub use warnings::{Warning, WarningKind, option_sent, warnings};
 
 /// What kept a run from being faster, or from keeping its schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

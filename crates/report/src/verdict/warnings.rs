@@ -147,8 +147,10 @@ fn bytes(n: f64) -> String {
     format!("{} {}", grouped(n), noun(n as u64, "byte"))
 }
 
-/// A command that the server refused, and that has a word in it that looks like an option.
-fn option_sent(plan: &Plan, measurement: &Measurement) -> Option<String> {
+/// What is to be told of a command that the server refused, and that has a word in it that looks like an
+/// option; unescaped.
+#[must_use]
+pub fn option_sent(plan: &Plan, measurement: &Measurement) -> Option<String> {
     let different = plan.different_commands().commands;
     let refused = different.iter().zip(&measurement.total.commands);
     let mut refused = refused.filter(|(_, tally)| tally.errors > 0 && tally.ok == 0);
