@@ -64,3 +64,19 @@ fn repeats_are_judged_together() {
 fn what_is_no_target_is_refused() {
     Keystorm::new("-t get --slo fast").run().exits(2).says("is not a target");
 }
+
+#[test]
+fn what_servers_keep_beside_other_programs_they_keep() {
+    let (one, other) = (Server::redis(), Server::redis());
+    let line = |rest: &str| {
+        let (one, other) = (one.port(), other.port());
+        let ran = Keystorm::new(&format!("compare 127.0.0.1:{one} 127.0.0.1:{other} {rest}"));
+        ran.run().out.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let decided = line("--rps 300 --duration 0.5 --repeat 1 --slo p99<20s -t set");
+    assert!(decided.contains("all 2 servers keep p99<20s"), "{decided}");
+    let compared = line("-n 300 -t set --repeat 2");
+    let sentence =
+        "the servers were not restarted, so the intervals leave out how much starts differ";
+    assert!(compared.contains(sentence), "{compared}");
+}

@@ -91,7 +91,7 @@ impl Observation {
         let run = summary.run;
         let seen = |clause| ClauseEvidence::of(clause, run, summary);
         let seen: Vec<ClauseEvidence> = slo.clauses.iter().map(seen).collect();
-        let misses = misses(summary);
+        let misses = misses(slo, summary);
         let of_clauses =
             slo.clauses.iter().zip(&seen).filter_map(|(clause, seen)| clause.excess(seen));
         let excess: Option<Vec<Excess>> =
@@ -135,8 +135,9 @@ struct Missed {
     excess: Option<Excess>,
 }
 
-/// What of a schedule was missed.
-fn misses(summary: &Summary<'_>) -> Vec<Missed> {
+/// What of a schedule was missed. A request that is sent late is one with a long response time, so that being
+/// late by less than a bound on that misses nothing.
+fn misses(slo: &Slo, summary: &Summary<'_>) -> Vec<Missed> {
     let mut misses = Vec::new();
     if let Some(text) = summary.shortfall() {
         misses.push(Missed { what: Miss::Incomplete, text, excess: None });
@@ -145,9 +146,14 @@ fn misses(summary: &Summary<'_>) -> Vec<Missed> {
         misses.push(Missed { what: Miss::Silent, text, excess: None });
     }
     let Some(schedule) = &summary.schedule else { return misses };
-    let missed = !schedule.kept();
+    let late_ns = slo.latency().map_or(0.0, |clause| clause.below).max(MISSED_NS as f64);
+    let late = summary.run.measurement.total.lateness.iter().flat_map(|late| late.total.recorded());
+    let late = late.filter(|(ns, _)| *ns as f64 > late_ns).map(|(_, n)| n);
+    let late = late.fold(schedule.unsent, u64::saturating_add);
+    let missed_share = late as f64 / schedule.due.max(1) as f64;
+    let missed = !schedule.kept() && missed_share > MISSED_SHARE;
     let unanswered = 1.0 - summary.counted() as f64 / schedule.due.max(1) as f64;
-    let too_late = schedule.missed_share - MISSED_SHARE;
+    let too_late = missed_share - MISSED_SHARE;
     let (what, text, over) = if missed && schedule.fault.is_some_and(Fault::is_own) {
         let text = "schedule missed: connections had room, but keystorm was late";
         (Miss::Late, text.to_owned(), too_late)
@@ -170,7 +176,7 @@ fn misses(summary: &Summary<'_>) -> Vec<Missed> {
         return misses;
     };
     // A request missed the schedule where it was sent so late, which is half of twice that.
-    let excess = Some(Excess::Share { over, below_ns: 2.0 * MISSED_NS as f64 });
+    let excess = Some(Excess::Share { over, below_ns: 2.0 * late_ns });
     misses.push(Missed { what, text, excess });
     misses
 }
