@@ -97,7 +97,7 @@ impl<'a> Printer<'a> {
         // Of a test that is shown, its warnings have it.
         let told = shown || self.csv || self.quiet || self.persona.is_peer();
         if let Some(text) = report::option_sent(&run.plan, &run.measurement).filter(|_| !told) {
-            aside::say(format_args!("warning: {}", report::escape(text)))?;
+            diagnostics::say(format_args!("warning: {}", report::escape(text)))?;
         }
         self.verdicts.add(&summary);
         let repeats = self.gathering.add(run);
