@@ -1,23 +1,23 @@
 //! The server to measure: found, started if asked for, and looked at before load runs.
 
-use std::borrow::Cow;
-use std::net::{SocketAddr, ToSocketAddrs};
+mod nodes;
+mod start;
+
+use std::net::ToSocketAddrs;
 
 use anyhow::{Context, Result, anyhow, bail};
 use engine::TlsContext;
 use host::{
-    Listen, Login, NodeFacts, ProbeError, Probed, Questions, ServerFacts, Spawn, SpawnKind,
-    SpawnedServer, Subject, Watch,
+    Login, NodeFacts, ProbeError, Probed, Questions, ServerFacts, SpawnedServer, Subject, Watch,
 };
-use runner::{ClusterJob, RingJob, RingServer, ServerSet};
+use runner::RingServer;
 use wire::cluster::{Role, Topology};
-use workload::{
-    ClusterOptions, Credentials, Endpoint, Plan, PlanParts, ProtocolKind, ReadFrom, Target,
-};
+use workload::{Credentials, Endpoint, Plan, ProtocolKind, Target};
 
 use crate::replicas;
 use crate::sentinel::Sentinels;
 use crate::tls;
+use start::{kind, pinned, spawn};
 
 /// A server that has answered. One that was started for the run ends with this.
 pub(crate) struct Server {
@@ -270,91 +270,6 @@ impl Server {
         self.addresses().into_iter().filter_map(limit).min_by_key(|(_, limit)| *limit)
     }
 
-    /// A connection to each master that the cluster has now; `None` without a cluster.
-    pub(crate) fn master_clients(
-        &self,
-        target: &Target,
-    ) -> Result<Option<Vec<host::Client<host::Transport>>>> {
-        let Some(before) = &self.cluster else { return Ok(None) };
-        let login = login(target, self.tls.as_ref());
-        let nodes: Vec<SocketAddr> = before.nodes.iter().filter_map(|node| node.address).collect();
-        let now = host::cluster::refresh(&nodes, login, login.tls.is_some());
-        let now = now.as_ref().unwrap_or(before);
-        let masters = now.nodes.iter().take(now.masters()).filter_map(|node| node.address);
-        let clients: Result<Vec<_>, _> =
-            masters.map(|at| host::log_in(&host::Address::Tcp(at), login)).collect();
-        Ok(Some(clients?))
-    }
-
-    /// Where servers are several: who they are, and on a cluster where each command of a plan has its
-    /// key, and how the cluster is looked at again while it runs.
-    pub(crate) fn with_several<T>(
-        &self,
-        plan: &Plan,
-        run: impl FnOnce(Option<ServerSet<'_>>) -> Result<T>,
-    ) -> Result<T> {
-        if let Some((_, hash)) = plan.target.ring() {
-            return run(Some(ServerSet::Ring(RingJob { servers: &self.named, hash })));
-        }
-        if !self.named.is_empty() {
-            return run(Some(ServerSet::Pool(&self.addresses())));
-        }
-        let Some(topology) = &self.cluster else { return run(None) };
-        let login = login(&plan.target, self.tls.as_ref());
-        let routings = host::cluster::routings(plan, &self.address, login)?;
-        let refresh = |nodes: &[SocketAddr]| match plan.target.is_cluster() {
-            true => host::cluster::refresh(nodes, login, login.tls.is_some()),
-            // Those that are named stay what they are.
-            false => None,
-        };
-        let job = ClusterJob { topology, routings: &routings, refresh: &refresh };
-        run(Some(ServerSet::Cluster(job)))
-    }
-
-    /// Nodes that get load, where the target is several; otherwise 1.
-    pub(crate) fn loaded_nodes(&self, target: &Target) -> u32 {
-        let Some(topology) = &self.cluster else { return 1 };
-        let masters = topology.masters();
-        let options = target.cluster.unwrap_or_default();
-        let each = options.replicas_max.map_or(usize::MAX, |most| most as usize);
-        let replicas = (topology.nodes.len() - masters).min(masters.saturating_mul(each));
-        let nodes = match options.read_from {
-            ReadFrom::Masters => masters,
-            ReadFrom::Replicas | ReadFrom::All | ReadFrom::Nearest => masters + replicas,
-        };
-        nodes.max(1) as u32
-    }
-
-    /// A plan as it is carried out here: what it says of each node, for as many as there are.
-    ///
-    /// # Errors
-    /// So much is beyond what a plan may have.
-    pub(crate) fn fitted<'p>(&self, plan: &'p Plan) -> Result<Cow<'p, Plan>> {
-        let Some(options) = plan.target.cluster.filter(|options| options.rate_per_node) else {
-            return Ok(Cow::Borrowed(plan));
-        };
-        let mut parts: PlanParts = (**plan).clone();
-        parts.load.pace = plan.load.pace.times(self.loaded_nodes(&plan.target).into());
-        parts.target.cluster = Some(ClusterOptions { rate_per_node: false, ..options });
-        Ok(Cow::Owned(parts.build()?))
-    }
-
-    /// The addresses of all nodes, masters first; of the server itself without a cluster.
-    fn addresses(&self) -> Vec<host::Address> {
-        if !self.named.is_empty() {
-            return self.named.iter().map(|server| server.address.clone()).collect();
-        }
-        let Some(topology) = &self.cluster else { return vec![self.address_now()] };
-        topology.nodes.iter().filter_map(|node| node.address).map(host::Address::Tcp).collect()
-    }
-
-    /// The addresses of the masters; of the servers themselves without a cluster.
-    fn masters(&self) -> Vec<host::Address> {
-        let Some(topology) = &self.cluster else { return self.addresses() };
-        let masters = topology.nodes.iter().take(topology.masters());
-        masters.filter_map(|node| node.address).map(host::Address::Tcp).collect()
-    }
-
     /// Sends commands that must come before a test, and fails if one is refused.
     pub(crate) fn prepare(&self, plan: &Plan) -> Result<()> {
         let (target, commands) = (&plan.target, &plan.setup);
@@ -395,11 +310,6 @@ fn look(
 
 /// Who asks a server, in what, and how much.
 type Asking<'a> = (Login<'a>, ProtocolKind, Questions);
-
-/// Which servers speak a protocol.
-fn kind(protocol: ProtocolKind) -> SpawnKind {
-    if protocol.is_memcache() { SpawnKind::Memcached } else { SpawnKind::Redis }
-}
 
 /// Adds notes about the nodes.
 fn look_at_nodes(
@@ -469,54 +379,3 @@ pub(crate) fn resolve(server: &Endpoint) -> Result<Vec<host::Address>> {
         .collect();
     Ok(addresses)
 }
-
-/// Starts a server on these CPUs: it inherits the place of the thread that starts it.
-#[cfg(target_os = "linux")]
-fn pinned(cpus: &[usize], spawn: impl FnOnce() -> Result<SpawnedServer>) -> Result<SpawnedServer> {
-    use rustix::thread::{sched_getaffinity, sched_setaffinity};
-    if cpus.is_empty() {
-        return spawn();
-    }
-    let ours = sched_getaffinity(None)?;
-    host::affinity::pin(cpus)
-        .map_err(|e| anyhow!("--server-cpus: the server cannot be pinned to {cpus:?}: {e}"))?;
-    let spawned = spawn();
-    sched_setaffinity(None, &ours)?;
-    spawned
-}
-
-#[cfg(not(target_os = "linux"))]
-fn pinned(cpus: &[usize], spawn: impl FnOnce() -> Result<SpawnedServer>) -> Result<SpawnedServer> {
-    if !cpus.is_empty() {
-        bail!("--server-cpus: CPU pinning is available on Linux only");
-    }
-    spawn()
-}
-
-fn spawn(
-    kind: SpawnKind,
-    program: Option<String>,
-    args: &[String],
-    connections: u32,
-    unix: bool,
-) -> Result<SpawnedServer> {
-    let guard = std::env::current_exe().context("finding keystorm's own program")?;
-    let listen = if unix { Listen::Unix } else { Listen::Loopback };
-    let mut args = args.to_vec();
-    // The default limit is 10,000 clients. The user's arguments come last and win.
-    let (option, default) = match kind {
-        SpawnKind::Redis => ("--maxclients", CLIENTS_DEFAULT),
-        // It counts file descriptors by their numbers, of which others are taken before.
-        SpawnKind::Memcached => ("-c", MEMCACHED_CLIENTS_DEFAULT),
-    };
-    if connections > default {
-        let clients = u64::from(connections) + u64::from(CLIENTS_SPARE);
-        args.splice(0..0, [option.to_owned(), clients.to_string()]);
-    }
-    Ok(Spawn { kind, program, args, listen, guard }.start()?)
-}
-
-/// Clients that a server takes by default, less some for those who only look.
-const CLIENTS_DEFAULT: u32 = 10_000 - CLIENTS_SPARE;
-const MEMCACHED_CLIENTS_DEFAULT: u32 = 1024 - CLIENTS_SPARE;
-const CLIENTS_SPARE: u32 = 64;

@@ -1,0 +1,97 @@
+//! A target of several servers: the nodes of a cluster, a pool, or servers that share out keys.
+
+use std::borrow::Cow;
+use std::net::SocketAddr;
+
+use anyhow::Result;
+use runner::{ClusterJob, RingJob, ServerSet};
+use workload::{ClusterOptions, Plan, PlanParts, ReadFrom, Target};
+
+use super::{Server, login};
+
+impl Server {
+    /// A connection to each master that the cluster has now; `None` without a cluster.
+    pub(crate) fn master_clients(
+        &self,
+        target: &Target,
+    ) -> Result<Option<Vec<host::Client<host::Transport>>>> {
+        let Some(before) = &self.cluster else { return Ok(None) };
+        let login = login(target, self.tls.as_ref());
+        let nodes: Vec<SocketAddr> = before.nodes.iter().filter_map(|node| node.address).collect();
+        let now = host::cluster::refresh(&nodes, login, login.tls.is_some());
+        let now = now.as_ref().unwrap_or(before);
+        let masters = now.nodes.iter().take(now.masters()).filter_map(|node| node.address);
+        let clients: Result<Vec<_>, _> =
+            masters.map(|at| host::log_in(&host::Address::Tcp(at), login)).collect();
+        Ok(Some(clients?))
+    }
+
+    /// Where servers are several: who they are, and on a cluster where each command of a plan has its
+    /// key, and how the cluster is looked at again while it runs.
+    pub(crate) fn with_several<T>(
+        &self,
+        plan: &Plan,
+        run: impl FnOnce(Option<ServerSet<'_>>) -> Result<T>,
+    ) -> Result<T> {
+        if let Some((_, hash)) = plan.target.ring() {
+            return run(Some(ServerSet::Ring(RingJob { servers: &self.named, hash })));
+        }
+        if !self.named.is_empty() {
+            return run(Some(ServerSet::Pool(&self.addresses())));
+        }
+        let Some(topology) = &self.cluster else { return run(None) };
+        let login = login(&plan.target, self.tls.as_ref());
+        let routings = host::cluster::routings(plan, &self.address, login)?;
+        let refresh = |nodes: &[SocketAddr]| match plan.target.is_cluster() {
+            true => host::cluster::refresh(nodes, login, login.tls.is_some()),
+            // Those that are named stay what they are.
+            false => None,
+        };
+        let job = ClusterJob { topology, routings: &routings, refresh: &refresh };
+        run(Some(ServerSet::Cluster(job)))
+    }
+
+    /// Nodes that get load, where the target is several; otherwise 1.
+    pub(crate) fn loaded_nodes(&self, target: &Target) -> u32 {
+        let Some(topology) = &self.cluster else { return 1 };
+        let masters = topology.masters();
+        let options = target.cluster.unwrap_or_default();
+        let each = options.replicas_max.map_or(usize::MAX, |most| most as usize);
+        let replicas = (topology.nodes.len() - masters).min(masters.saturating_mul(each));
+        let nodes = match options.read_from {
+            ReadFrom::Masters => masters,
+            ReadFrom::Replicas | ReadFrom::All | ReadFrom::Nearest => masters + replicas,
+        };
+        nodes.max(1) as u32
+    }
+
+    /// A plan as it is carried out here: what it says of each node, for as many as there are.
+    ///
+    /// # Errors
+    /// So much is beyond what a plan may have.
+    pub(crate) fn fitted<'p>(&self, plan: &'p Plan) -> Result<Cow<'p, Plan>> {
+        let Some(options) = plan.target.cluster.filter(|options| options.rate_per_node) else {
+            return Ok(Cow::Borrowed(plan));
+        };
+        let mut parts: PlanParts = (**plan).clone();
+        parts.load.pace = plan.load.pace.times(self.loaded_nodes(&plan.target).into());
+        parts.target.cluster = Some(ClusterOptions { rate_per_node: false, ..options });
+        Ok(Cow::Owned(parts.build()?))
+    }
+
+    /// The addresses of all nodes, masters first; of the server itself without a cluster.
+    pub(super) fn addresses(&self) -> Vec<host::Address> {
+        if !self.named.is_empty() {
+            return self.named.iter().map(|server| server.address.clone()).collect();
+        }
+        let Some(topology) = &self.cluster else { return vec![self.address_now()] };
+        topology.nodes.iter().filter_map(|node| node.address).map(host::Address::Tcp).collect()
+    }
+
+    /// The addresses of the masters; of the servers themselves without a cluster.
+    pub(super) fn masters(&self) -> Vec<host::Address> {
+        let Some(topology) = &self.cluster else { return self.addresses() };
+        let masters = topology.nodes.iter().take(topology.masters());
+        masters.filter_map(|node| node.address).map(host::Address::Tcp).collect()
+    }
+}

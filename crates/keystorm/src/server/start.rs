@@ -1,0 +1,67 @@
+//! Starting a private server for a run.
+
+use anyhow::{Context, Result, anyhow};
+use host::{Listen, Spawn, SpawnKind, SpawnedServer};
+use workload::ProtocolKind;
+
+/// Which servers speak a protocol.
+pub(super) fn kind(protocol: ProtocolKind) -> SpawnKind {
+    if protocol.is_memcache() { SpawnKind::Memcached } else { SpawnKind::Redis }
+}
+
+/// Starts a server on these CPUs: it inherits the place of the thread that starts it.
+#[cfg(target_os = "linux")]
+pub(super) fn pinned(
+    cpus: &[usize],
+    spawn: impl FnOnce() -> Result<SpawnedServer>,
+) -> Result<SpawnedServer> {
+    use rustix::thread::{sched_getaffinity, sched_setaffinity};
+    if cpus.is_empty() {
+        return spawn();
+    }
+    let ours = sched_getaffinity(None)?;
+    host::affinity::pin(cpus)
+        .map_err(|e| anyhow!("--server-cpus: the server cannot be pinned to {cpus:?}: {e}"))?;
+    let spawned = spawn();
+    sched_setaffinity(None, &ours)?;
+    spawned
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn pinned(
+    cpus: &[usize],
+    spawn: impl FnOnce() -> Result<SpawnedServer>,
+) -> Result<SpawnedServer> {
+    if !cpus.is_empty() {
+        anyhow::bail!("--server-cpus: CPU pinning is available on Linux only");
+    }
+    spawn()
+}
+
+pub(super) fn spawn(
+    kind: SpawnKind,
+    program: Option<String>,
+    args: &[String],
+    connections: u32,
+    unix: bool,
+) -> Result<SpawnedServer> {
+    let guard = std::env::current_exe().context("finding keystorm's own program")?;
+    let listen = if unix { Listen::Unix } else { Listen::Loopback };
+    let mut args = args.to_vec();
+    // The default limit is 10,000 clients. The user's arguments come last and win.
+    let (option, default) = match kind {
+        SpawnKind::Redis => ("--maxclients", CLIENTS_DEFAULT),
+        // It counts file descriptors by their numbers, of which others are taken before.
+        SpawnKind::Memcached => ("-c", MEMCACHED_CLIENTS_DEFAULT),
+    };
+    if connections > default {
+        let clients = u64::from(connections) + u64::from(CLIENTS_SPARE);
+        args.splice(0..0, [option.to_owned(), clients.to_string()]);
+    }
+    Ok(Spawn { kind, program, args, listen, guard }.start()?)
+}
+
+/// Clients that a server takes by default, less some for those who only look.
+const CLIENTS_DEFAULT: u32 = 10_000 - CLIENTS_SPARE;
+const MEMCACHED_CLIENTS_DEFAULT: u32 = 1024 - CLIENTS_SPARE;
+const CLIENTS_SPARE: u32 = 64;
