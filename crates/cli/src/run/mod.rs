@@ -2,6 +2,7 @@
 //!
 //! Two stages: [`options`] holds what was typed, its [`values`] read, and [`plans`] what it means.
 
+mod base;
 mod clients;
 mod commands;
 mod connecting;
@@ -10,6 +11,7 @@ mod ineffective;
 mod keys;
 mod memcache;
 mod options;
+mod output;
 mod payload;
 mod persona;
 mod phases;

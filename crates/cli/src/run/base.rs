@@ -1,0 +1,175 @@
+//! What all tests of a command line have in common.
+
+use std::net::IpAddr;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use report::Persona;
+use workload::{
+    Arrivals, Concurrency, Data, Endpoint, Load, OnError, Pace, PlanParts, Recording, Recovery,
+    Schedule, Share, Stop, Target, Window, limits,
+};
+
+use super::options::{LoadOptions, Options};
+use super::target::{OptionsAfterUri, UriPrecedence, protocol, target};
+use super::values::{Threads, YesNo, nanoseconds};
+use super::{keys, payload, rate, tls};
+use crate::cpus::cpu_list;
+
+const REQUESTS_DEFAULT: u64 = 100_000;
+
+/// What all tests have in common.
+pub(super) fn base(
+    options: &Options,
+    persona: Persona,
+    after: OptionsAfterUri,
+    notes: &mut Vec<String>,
+) -> Result<PlanParts, String> {
+    let (load, data, results) = (&options.load, &options.data, &options.results);
+    let (value_len, values) = payload::values(data, persona)?;
+    let arrivals = load.arrivals.map_or(Arrivals::Constant, Into::into);
+    let pace = match load.rps.as_deref() {
+        None => Pace::Closed,
+        Some(text) => rate::pace(text, arrivals).map_err(|e| format!("--rps {text}: {e}"))?,
+    };
+    let window = match (load.window, &pace) {
+        (Some(window), _) => window.into(),
+        (None, Pace::Closed) => Window::Batch,
+        (None, Pace::Open(_)) => Window::Rolling,
+    };
+    let rule = if persona.is_peer() { UriPrecedence::Last(after) } else { UriPrecedence::Agree };
+    let mut target = target(&options.server, rule)?;
+    target.tls = tls::options(options, &target, persona, notes)?;
+    let threads = threads(load, &target, persona, notes);
+    let stop = stop(load, &pace);
+    // By the name of a peer a lost connection ends the run, as it does there.
+    let ours = !persona.is_peer();
+    // One that was started for the run does not come back.
+    let returns = !matches!(target.endpoint, Endpoint::Spawned { .. });
+    let by_time = matches!(stop, Stop::AfterNs(_)) && ours && returns;
+    let reconnect = load.reconnect.map_or(by_time, |arg| arg == YesNo::Yes);
+    load.connecting.check(load.keep_alive != 0, reconnect)?;
+    let concurrency = concurrency(load, threads, window)?;
+    Ok(PlanParts {
+        target,
+        protocol: protocol(&options.server)?,
+        engine: load.engine.into(),
+        load: Load {
+            concurrency: concurrency,
+            pace,
+            warmup_ns: nanoseconds(load.warmup.unwrap_or_default()),
+            stop,
+            at_most_ns: load.time_limit.map(nanoseconds),
+            share: if load.per_connection { Share::PerConnection } else { Share::OneBudget },
+            seed: seed(options),
+            shard: load.shard.unwrap_or_default(),
+        },
+        data: Data {
+            keys: keys::space(data)?,
+            payload_bytes: u64::from(value_len),
+            values,
+            verify: data.verify,
+            fail_on_miss: data.fail_on_miss,
+            ..Data::default()
+        },
+        recording: Recording {
+            precision: precision(results.precision),
+            first_byte: results.first_byte,
+        },
+        recovery: recovery(options, reconnect),
+        ..PlanParts::default()
+    })
+}
+
+/// Worker threads; 0 for one that reports do not call multi-threaded.
+fn threads(load: &LoadOptions, target: &Target, persona: Persona, notes: &mut Vec<String>) -> i64 {
+    let threads = match load.threads {
+        None => 0,
+        Some(Threads::Number(threads)) => threads.max(0),
+        Some(Threads::Auto) => spare_cpus(&target.endpoint),
+    };
+    if threads > i64::from(limits::WORKERS_MAX) {
+        let most = limits::WORKERS_MAX;
+        notes.push(format!("{}: Too many threads, limiting threads to {most}.", persona.warning()));
+    }
+    threads
+}
+
+fn stop(load: &LoadOptions, pace: &Pace) -> Stop {
+    let length_ns = pace.schedule().and_then(Schedule::length_ns);
+    match (load.duration, load.requests, length_ns) {
+        (Some(time), ..) => Stop::AfterNs(nanoseconds(time)),
+        (None, None, Some(ns)) => Stop::AfterNs(ns),
+        (None, requests, _) => Stop::Requests(requests.unwrap_or(REQUESTS_DEFAULT)),
+    }
+}
+
+fn concurrency(load: &LoadOptions, threads: i64, window: Window) -> Result<Concurrency, String> {
+    let pipeline = load.pipeline.unwrap_or(1).max(1);
+    Ok(load.connecting.of(Concurrency {
+        workers: threads.clamp(1, i64::from(limits::WORKERS_MAX)) as u16,
+        multi_thread: threads > 0,
+        connections: load.clients,
+        pipeline_depth: u32::try_from(pipeline).unwrap_or(u32::MAX),
+        window,
+        keep_alive: load.keep_alive != 0,
+        cpus: cpu_list("--cpus", load.cpus.as_deref())?,
+        ..Concurrency::default()
+    }))
+}
+
+fn seed(options: &Options) -> u64 {
+    match options.data.seed {
+        Some(seed) => seed as u64,
+        // The shares of a plan must draw from one stream, wherever they run.
+        None if options.load.shard.is_some() => 1,
+        None => seed_of_now(),
+    }
+}
+
+fn recovery(options: &Options, reconnect: bool) -> Recovery {
+    let (load, results) = (&options.load, &options.results);
+    Recovery {
+        on_error: match results.on_error {
+            Some(on_error) => on_error.into(),
+            // Who stands an outage stands the errors of a server that has just come back.
+            None if reconnect => OnError::Count,
+            None => OnError::Stop,
+        },
+        timeout_ns: load.timeout.map(nanoseconds),
+        retry: None,
+        reconnect,
+        backoff: load.connecting.backoff(),
+        reopening: load.connecting.reopening(),
+    }
+}
+
+fn precision(digits: Option<i64>) -> u8 {
+    match digits {
+        None | Some(..=0) => 3,
+        Some(digits) => digits.min(4) as u8,
+    }
+}
+
+/// CPUs that the load may use beside a server on this machine, which takes one.
+fn spare_cpus(endpoint: &Endpoint) -> i64 {
+    let cpus = std::thread::available_parallelism().map_or(1, |n| n.get() as i64);
+    if is_remote(endpoint) { cpus } else { (cpus - 1).max(1) }
+}
+
+fn is_remote(endpoint: &Endpoint) -> bool {
+    match endpoint {
+        Endpoint::Tcp { host, .. } | Endpoint::Replicated { primary: (host, _), .. } => {
+            host != "localhost" && !host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+        }
+        Endpoint::Sentinel { .. } => true,
+        Endpoint::Ring { servers, .. } | Endpoint::Pool { servers } => {
+            servers.iter().all(is_remote)
+        }
+        Endpoint::Unix(_) | Endpoint::Spawned { .. } => false,
+    }
+}
+
+fn seed_of_now() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    (now.as_nanos() as u64) ^ u64::from(std::process::id()).rotate_left(32)
+}

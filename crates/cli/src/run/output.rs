@@ -1,0 +1,70 @@
+//! Where results go, and in which layout.
+
+use std::path::{Path, PathBuf};
+
+use report::{FormatOptions, Persona};
+
+use super::options::Options;
+use super::verdict;
+use crate::outputs::apart;
+use crate::{Output, Spread, VerdictTo};
+
+/// Where results go, and in which layout. `suite`: the tests are those of the suite.
+pub(super) fn output(options: &Options, persona: Persona, suite: bool) -> Result<Output, String> {
+    let results = &options.results;
+    let to_stdout = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
+    if to_stdout(&results.hdr) {
+        return Err("--hdr: name a file; standard output is for the report".into());
+    }
+    let pages = results.pages.clone().checked()?;
+    apart(
+        &[
+            ("--json", results.json.as_deref()),
+            ("--hdr", results.hdr.as_deref()),
+            ("--html", pages.html.as_deref()),
+        ],
+        &[
+            ("--dataset", options.data.dataset.as_deref()),
+            ("--replay", options.data.replay.as_deref()),
+        ],
+    )?;
+    if options.load.idle && (results.json.is_some() || results.hdr.is_some() || pages.any()) {
+        return Err("-I measures nothing to save with --json, --hdr, --html, --svg or --png".into());
+    }
+    let document = to_stdout(&results.json);
+    if document && (results.quiet || results.csv || results.format.is_some_and(|f| f != "json")) {
+        return Err("--json -: standard output can have only one format".into());
+    }
+    // Under the peers' names standard output is theirs to the byte.
+    let ours = !persona.is_peer();
+    let format = match (results.format, results.csv, results.quiet) {
+        _ if document => "json",
+        (Some(name), ..) => name,
+        (None, true, _) => "csv",
+        (None, false, true) => "quiet",
+        (None, false, false) if ours => "text",
+        (None, false, false) => "redis",
+    };
+    let environment = std::env::var_os("KEYSTORM_VERDICT");
+    let verdict = verdict::place(persona, results.no_verdict, environment);
+    Ok(Output {
+        format,
+        to: None,
+        options: FormatOptions {
+            first_byte: results.first_byte,
+            suite,
+            verdict: verdict == VerdictTo::Report,
+            persona,
+            full_distribution: results.distribution == Spread::Full,
+        },
+        verdict,
+        live: Some(persona).filter(|_| !matches!(format, "csv" | "json" | "timeline" | "samples")),
+        progress: results.progress,
+        metrics: results.metrics.clone(),
+        json: results.json.clone().filter(|_| !document),
+        pages,
+        hdr: results.hdr.clone(),
+        sample: results.sample,
+        reports: None,
+    })
+}
