@@ -192,7 +192,7 @@ mod tests {
         let mut options = Options {
             uri: Some("redis://:pw@127.0.0.1:6380/3".into()),
             port: Some(1),
-            ..Options::default()
+            ..Options::new()
         };
         let told = apply_uri(&mut options).unwrap();
         assert_eq!(told, ["warning: both URI and --port specified, URI takes precedence"]);

@@ -25,39 +25,48 @@ fn file_name(path: &Option<String>) -> Json {
 
 /// Everything that its file has of a configuration, in its order; passwords are not shown.
 pub(super) fn entries(options: &Options) -> Vec<Entry> {
-    let whole = |number: u32| Json::whole(u64::from(number));
-    let replicas = options.num_slaves;
-    let ratio = |(a, b): (u64, u64)| Json::text(format!("{a}:{b}"));
+    let mut entries = server(options);
+    entries.extend(load(options));
+    entries.extend(data(options));
+    entries.extend(connections(options));
+    entries.extend(reports(options));
+    let mut entries: Vec<Entry> =
+        entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+    let behind = entries.iter().position(|(key, _)| key == "connection_timeout");
+    let at = behind.unwrap_or(entries.len());
+    entries.splice(at..at, options.retrying.entries());
+    let steps = [
+        ("clients_start", options.clients_start),
+        ("clients_step", options.clients_step),
+        ("step_duration", options.step_duration),
+    ];
+    let given = |(key, number): (&str, Option<u32>)| Some((key.to_owned(), whole(number?)));
+    entries.extend(steps.into_iter().filter_map(given));
+    entries
+}
+
+/// Entries with the names that they have there.
+type Named = Vec<(&'static str, Json)>;
+
+fn whole(number: u32) -> Json {
+    Json::whole(u64::from(number))
+}
+
+fn ratio((a, b): (u64, u64)) -> Json {
+    Json::text(format!("{a}:{b}"))
+}
+
+fn server(options: &Options) -> Named {
     let family = match options.ip_version {
         Some(4) => "AF_INET",
         Some(6) => "AF_INET6",
         _ => "Unspecified",
     };
-    let turn = options.turn();
-    let patterns = options.patterns().map(super::values::Pattern::letter);
-    let list = options.data_size_list.iter().map(|(size, weight)| format!("{size}:{weight}"));
-    let list = list.collect::<Vec<_>>().join(",");
-    let range = options.data_size_range.map_or((0, 0), |(a, b)| (a.into(), b.into()));
-    let waits = options.wait_ratio.map_or((0, 0), |(a, b)| (a.into(), b.into()));
-    let decimal = |number: Option<f64>| Json::Number(format!("{:.6}", number.unwrap_or(0.0)));
-    // What a Unix socket or a file takes the place of has no default.
+    // What a Unix socket takes the place of has no default.
     let of_tcp = options.unix_socket.is_none();
-    let is_imported = options.import.file.is_some();
-    let of_keys = options.import.generate_keys || !is_imported;
-    let size = match options.sizes() {
-        Sizes::One(size) if !is_imported => size,
-        _ => 0,
-    };
     let host = options.host.clone().or(of_tcp.then(|| "localhost".to_owned()));
     let port = options.port.or(of_tcp.then_some(PORT)).unwrap_or(0);
-    let prometheus = &options.prometheus;
-    let address = prometheus.address.map_or("127.0.0.1".to_owned(), |ip| ip.to_string());
-    let labels = prometheus.labels.iter().map(|(name, value)| format!("{name}={value}"));
-    let labels = labels.collect::<Vec<_>>();
-    let buckets = prometheus.buckets.as_ref().map_or("default".to_owned(), |bounds| {
-        bounds.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
-    });
-    let entries: Vec<(&str, Json)> = vec![
+    vec![
         ("server", Json::Text(host)),
         ("port", Json::whole(port.into())),
         ("uri", Json::text(options.uri.as_deref().map(shown_uri).unwrap_or_default())),
@@ -72,6 +81,12 @@ pub(super) fn entries(options: &Options) -> Vec<Entry> {
         ("tls_skip_verify", yes_no(options.tls_skip_verify)),
         ("sni", text(&options.sni)),
         ("client_stats", text(&options.client_stats)),
+    ]
+}
+
+fn load(options: &Options) -> Named {
+    let turn = options.turn();
+    vec![
         ("run_count", whole(options.run_count)),
         ("debug", whole(u32::from(options.debug))),
         ("requests", Json::whole(options.requests_each().unwrap_or(0))),
@@ -82,6 +97,23 @@ pub(super) fn entries(options: &Options) -> Vec<Entry> {
         ("ratio", ratio((turn.0.into(), turn.1.into()))),
         ("pipeline", whole(options.pipeline)),
         ("transaction", yes_no(options.transaction)),
+    ]
+}
+
+fn data(options: &Options) -> Named {
+    let patterns = options.patterns().map(super::values::Pattern::letter);
+    let list = options.data_size_list.iter().map(|(size, weight)| format!("{size}:{weight}"));
+    let list = list.collect::<Vec<_>>().join(",");
+    let range = options.data_size_range.map_or((0, 0), |(a, b)| (a.into(), b.into()));
+    let decimal = |number: Option<f64>| Json::Number(format!("{:.6}", number.unwrap_or(0.0)));
+    // What a file takes the place of has no default.
+    let is_imported = options.import.file.is_some();
+    let of_keys = options.import.generate_keys || !is_imported;
+    let size = match options.sizes() {
+        Sizes::One(size) if !is_imported => size,
+        _ => 0,
+    };
+    vec![
         ("data_size", whole(size)),
         ("data_offset", whole(options.data_offset)),
         ("random_data", yes_no(options.random_data)),
@@ -100,6 +132,13 @@ pub(super) fn entries(options: &Options) -> Vec<Entry> {
         ("key_stddev", decimal(options.key_stddev)),
         ("key_median", decimal(options.key_median)),
         ("key_zipf_exp", decimal(options.key_zipf_exp)),
+    ]
+}
+
+fn connections(options: &Options) -> Named {
+    let replicas = options.num_slaves;
+    let waits = options.wait_ratio.map_or((0, 0), |(a, b)| (a.into(), b.into()));
+    vec![
         ("reconnect_interval", Json::whole(options.reconnect_interval)),
         ("connection_timeout", whole(options.connection_timeout.unwrap_or(0))),
         ("connection_stage_timeout", whole(options.stage_timeout.unwrap_or(0))),
@@ -115,6 +154,18 @@ pub(super) fn entries(options: &Options) -> Vec<Entry> {
             "wait-timeout",
             Json::text(format!("{}-{}", options.wait_timeout.0, options.wait_timeout.1)),
         ),
+    ]
+}
+
+fn reports(options: &Options) -> Named {
+    let prometheus = &options.prometheus;
+    let address = prometheus.address.map_or("127.0.0.1".to_owned(), |ip| ip.to_string());
+    let labels = prometheus.labels.iter().map(|(name, value)| format!("{name}={value}"));
+    let labels = labels.collect::<Vec<_>>();
+    let buckets = prometheus.buckets.as_ref().map_or("default".to_owned(), |bounds| {
+        bounds.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+    });
+    vec![
         ("print-all-runs", yes_no(options.print_all_runs)),
         // The one truth value of its file.
         ("pin_threads", Json::Number(options.pin_threads.to_string())),
@@ -130,20 +181,7 @@ pub(super) fn entries(options: &Options) -> Vec<Entry> {
         ("prometheus-bind-addr", Json::text(address)),
         ("prometheus-run-labels", Json::text(labels.join(","))),
         ("prometheus-latency-buckets", Json::text(buckets)),
-    ];
-    let mut entries: Vec<Entry> =
-        entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
-    let behind = entries.iter().position(|(key, _)| key == "connection_timeout");
-    let at = behind.unwrap_or(entries.len());
-    entries.splice(at..at, options.retrying.entries());
-    let steps = [
-        ("clients_start", options.clients_start),
-        ("clients_step", options.clients_step),
-        ("step_duration", options.step_duration),
-    ];
-    let given = |(key, number): (&str, Option<u32>)| Some((key.to_owned(), whole(number?)));
-    entries.extend(steps.into_iter().filter_map(given));
-    entries
+    ]
 }
 
 /// What `--show-config` has of them, in its order; what came later than it follows.
@@ -248,7 +286,7 @@ mod tests {
         let options = Options {
             authenticate: Some("user:geheim".into()),
             uri: Some("redis://user:geheim@host".into()),
-            ..Options::default()
+            ..Options::new()
         };
         let text = format!("{:?} {}", entries(&options), shown(&options));
         assert!(!text.contains("geheim"), "{text}");
@@ -256,7 +294,7 @@ mod tests {
 
     #[test]
     fn every_option_has_a_line_as_there() {
-        let options = Options { data_size_range: Some((3, 9)), ..Options::default() };
+        let options = Options { data_size_range: Some((3, 9)), ..Options::new() };
         let shown = shown(&options);
         let lines: Vec<&str> = shown.lines().collect();
         for (line, name) in lines.iter().zip(SHOWN) {
@@ -283,12 +321,12 @@ mod tests {
             let entries = entries(options);
             entries.iter().find(|(known, _)| known == key).unwrap().1.clone()
         };
-        let socket = Options { unix_socket: Some("s".into()), ..Options::default() };
+        let socket = Options { unix_socket: Some("s".into()), ..Options::new() };
         assert_eq!(
             (of(&socket, "server"), of(&socket, "port")),
             (Json::Text(None), Json::whole(0))
         );
-        let mut import = Options::default();
+        let mut import = Options::new();
         import.import.file = Some("f".into());
         assert_eq!(
             ["data_size", "key_prefix", "key_maximum"].map(|key| of(&import, key)),

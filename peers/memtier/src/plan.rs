@@ -44,26 +44,10 @@ pub(super) fn parts(
         true => built_in(options, &items)?,
         false => of_commands(options, &value, notes)?,
     };
-    // Lines that all connections share are counted over all of them.
-    let shared = monitor::is_shared(options);
-    let stop = match (options.requests_each(), options.test_time) {
-        (Some(each), _) if shared => Stop::Requests(each.saturating_mul(options.connections())),
-        (Some(each), _) => Stop::Requests(each),
-        (None, seconds) => Stop::AfterNs(in_ns(seconds.unwrap_or_default())),
-    };
     // Of a transaction each request number is all of its commands.
     let in_one = match &operations[..] {
         [(_, commands)] if options.is_in_one_piece() => commands.len() as u64,
         _ => 1,
-    };
-    let stop = match stop {
-        Stop::Requests(requests) => Stop::Requests(requests.div_ceil(in_one)),
-        stop => stop,
-    };
-    let depth = u64::from(options.pipeline).div_ceil(in_one) as u32;
-    let pace = match options.rate_limiting {
-        0 => base.load.pace.clone(),
-        each => staircase::pace(options, each as f64 / in_one as f64),
     };
     let mut target = base.target.clone();
     if let Some(cluster) = &mut target.cluster {
@@ -80,22 +64,7 @@ pub(super) fn parts(
     let keys = keys.unwrap_or_default();
     let (operations, commands): (Vec<_>, Vec<_>) = operations.into_iter().unzip();
     let sequence: Vec<CommandSpec> = commands.into_iter().flatten().collect();
-    let load = Load {
-        concurrency: Concurrency {
-            joining: options.joining(),
-            spacing: options.spacing(),
-            pipeline_depth: depth,
-            requests_each: u32::try_from(options.reconnect_interval).unwrap_or(u32::MAX),
-            ..base.load.concurrency.clone()
-        },
-        pace,
-        stop,
-        // With a number of requests it is a limit.
-        at_most_ns: options.test_time.filter(|_| options.requests.is_some()).map(in_ns),
-        share: if shared { Share::OneBudget } else { Share::PerConnection },
-        seed: seed(options),
-        ..base.load.clone()
-    };
+    let load = load(options, base, in_one);
     let data = Data {
         keys,
         dataset: imported.map(|imported| imported.items).or(recorded).map(Arc::new),
@@ -124,6 +93,42 @@ pub(super) fn parts(
         ..base.clone()
     };
     Ok(Parts { load, items })
+}
+
+/// How much is sent, how fast, and over which connections. `in_one` commands share a request number.
+fn load(options: &Options, base: &PlanParts, in_one: u64) -> Load {
+    // Lines that all connections share are counted over all of them.
+    let shared = monitor::is_shared(options);
+    let stop = match (options.requests_each(), options.test_time) {
+        (Some(each), _) if shared => Stop::Requests(each.saturating_mul(options.connections())),
+        (Some(each), _) => Stop::Requests(each),
+        (None, seconds) => Stop::AfterNs(in_ns(seconds.unwrap_or_default())),
+    };
+    let stop = match stop {
+        Stop::Requests(requests) => Stop::Requests(requests.div_ceil(in_one)),
+        stop => stop,
+    };
+    let depth = u64::from(options.pipeline).div_ceil(in_one) as u32;
+    let pace = match options.rate_limiting {
+        0 => base.load.pace.clone(),
+        each => staircase::pace(options, each as f64 / in_one as f64),
+    };
+    Load {
+        concurrency: Concurrency {
+            joining: options.joining(),
+            spacing: options.spacing(),
+            pipeline_depth: depth,
+            requests_each: u32::try_from(options.reconnect_interval).unwrap_or(u32::MAX),
+            ..base.load.concurrency.clone()
+        },
+        pace,
+        stop,
+        // With a number of requests it is a limit.
+        at_most_ns: options.test_time.filter(|_| options.requests.is_some()).map(in_ns),
+        share: if shared { Share::OneBudget } else { Share::PerConnection },
+        seed: seed(options),
+        ..base.load.clone()
+    }
 }
 
 fn recovery(options: &Options, base: &PlanParts) -> Recovery {

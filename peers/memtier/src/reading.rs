@@ -159,12 +159,12 @@ mod tests {
         for pair in line.split_whitespace().collect::<Vec<_>>().chunks(2) {
             assert_eq!(reading.take(pair[0], pair[1]), Ok(()), "{line}");
         }
-        (reading, Options::default())
+        (reading, Options::new())
     }
 
     #[test]
     fn every_preference_has_its_words() {
-        let cluster = Options { cluster: true, ..Options::default() };
+        let cluster = Options { cluster: true, ..Options::new() };
         for (line, words) in [
             ("read-preference primary", ""),
             ("read-preference secondaryPreferred", "--rfr yes"),

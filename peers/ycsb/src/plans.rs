@@ -102,56 +102,9 @@ impl Amount {
 fn words(arguments: &Arguments, amount: &Amount) -> Result<Vec<OsString>, String> {
     let properties = &arguments.properties;
     let mut words: Vec<OsString> = Vec::new();
-    let mut option = |name: &str, value: &str| words.extend([name.into(), value.into()]);
-    let own = |name: &str| arguments.own.iter().any(|word| word == name);
-    let spawned = arguments.own.iter().any(|word| word.to_string_lossy().starts_with("--spawn"));
     match arguments.binding {
-        Binding::Redis => {
-            match properties.get("redis.host").filter(|host| !host.is_empty()) {
-                Some(host) => option("-h", host),
-                None if spawned => {}
-                None => {
-                    return Err(
-                        "redis.host is not set; add it, such as -p redis.host=127.0.0.1".to_owned()
-                    );
-                }
-            }
-            if !spawned {
-                option("-p", &properties.number("redis.port", 6379u16)?.to_string());
-            }
-            if let Some(password) = properties.get("redis.password") {
-                option("-a", password);
-            }
-            let timeout = properties.number("redis.timeout", 0u32)?;
-            if timeout > 0 {
-                option("--timeout", &timeout.to_string());
-            }
-            if properties.flag("redis.cluster", false) {
-                words.push("--cluster".into());
-            }
-        }
-        Binding::Memcached => {
-            if !spawned {
-                let hosts = memcached_hosts(properties)?;
-                option("-h", &hosts);
-                if hosts.contains(',') && !own("--hash") {
-                    // Where spymemcached, which YCSB has, stores them.
-                    option("--hash", "spymemcached");
-                }
-            }
-            let protocol = match properties.text("memcached.protocol", "text") {
-                "text" => "memcache",
-                "binary" => "memcache-binary",
-                other => {
-                    return Err(format!("memcached.protocol={other}: expected text or binary"));
-                }
-            };
-            option("--protocol", protocol);
-            let timeout = properties.number("memcached.opTimeoutMillis", 60_000u32)?;
-            if !own("--timeout") {
-                option("--timeout", &timeout.to_string());
-            }
-        }
+        Binding::Redis => of_redis(arguments, &mut words)?,
+        Binding::Memcached => of_memcached(arguments, &mut words)?,
     }
     let mut option = |name: &str, value: String| words.extend([name.into(), value.into()]);
     option("-c", amount.threads.to_string());
@@ -172,6 +125,63 @@ fn words(arguments: &Arguments, amount: &Amount) -> Result<Vec<OsString>, String
     words.push("--".into());
     words.extend(command.iter().map(OsString::from));
     Ok(words)
+}
+
+/// Where a Redis is, and how it is asked.
+fn of_redis(arguments: &Arguments, words: &mut Vec<OsString>) -> Result<(), String> {
+    let properties = &arguments.properties;
+    let spawned = arguments.own.iter().any(|word| word.to_string_lossy().starts_with("--spawn"));
+    let mut option = |name: &str, value: &str| words.extend([name.into(), value.into()]);
+    match properties.get("redis.host").filter(|host| !host.is_empty()) {
+        Some(host) => option("-h", host),
+        None if spawned => {}
+        None => {
+            return Err("redis.host is not set; add it, such as -p redis.host=127.0.0.1".to_owned());
+        }
+    }
+    if !spawned {
+        option("-p", &properties.number("redis.port", 6379u16)?.to_string());
+    }
+    if let Some(password) = properties.get("redis.password") {
+        option("-a", password);
+    }
+    let timeout = properties.number("redis.timeout", 0u32)?;
+    if timeout > 0 {
+        option("--timeout", &timeout.to_string());
+    }
+    if properties.flag("redis.cluster", false) {
+        words.push("--cluster".into());
+    }
+    Ok(())
+}
+
+/// Where memcached servers are, and how they are asked.
+fn of_memcached(arguments: &Arguments, words: &mut Vec<OsString>) -> Result<(), String> {
+    let properties = &arguments.properties;
+    let spawned = arguments.own.iter().any(|word| word.to_string_lossy().starts_with("--spawn"));
+    let mut option = |name: &str, value: &str| words.extend([name.into(), value.into()]);
+    let own = |name: &str| arguments.own.iter().any(|word| word == name);
+    if !spawned {
+        let hosts = memcached_hosts(properties)?;
+        option("-h", &hosts);
+        if hosts.contains(',') && !own("--hash") {
+            // Where spymemcached, which YCSB has, stores them.
+            option("--hash", "spymemcached");
+        }
+    }
+    let protocol = match properties.text("memcached.protocol", "text") {
+        "text" => "memcache",
+        "binary" => "memcache-binary",
+        other => {
+            return Err(format!("memcached.protocol={other}: expected text or binary"));
+        }
+    };
+    option("--protocol", protocol);
+    let timeout = properties.number("memcached.opTimeoutMillis", 60_000u32)?;
+    if !own("--timeout") {
+        option("--timeout", &timeout.to_string());
+    }
+    Ok(())
 }
 
 /// The servers as `-h` takes them, each with its port.

@@ -74,12 +74,7 @@ impl Kind {
 impl CoreWorkload {
     /// Of properties, for a phase of so many operations.
     pub(super) fn from_properties(properties: &Properties, phase: Phase) -> Result<Self, String> {
-        let class = properties.get("workload").ok_or(
-            "Missing property: workload; a workload file sets it, such as -P workloads/workloada",
-        )?;
-        if class != "core" && class.rsplit('.').next() != Some("CoreWorkload") {
-            return Err(format!("workload={class}: expected site.ycsb.workloads.CoreWorkload"));
-        }
+        check_class(properties)?;
         let records = match properties.number("recordcount", 0)? {
             0 => RECORDS_MOST,
             records => records,
@@ -106,11 +101,6 @@ impl CoreWorkload {
             true => Some(lengths::constant(properties)?),
             false => None,
         };
-        let padding = properties.at_least_0("zeropadding", 1)?;
-        let width = u8::try_from(padding.max(1))
-            .map_err(|_| format!("zeropadding={padding}: the maximum is 255 digits"))?;
-        let all = properties.flag("readallfields", true);
-        let by_name = properties.flag("readallfieldsbyname", false);
         let mut remarks = Vec::new();
         let operations = match phase {
             Phase::Load => vec![(Kind::Insert, 1)],
@@ -124,20 +114,12 @@ impl CoreWorkload {
         };
         let workload = Self {
             table: properties.text("table", "usertable").to_owned(),
-            key: KeyText {
-                hashed: properties.text("insertorder", "hashed") == "hashed",
-                letters: false,
-                width,
-            },
+            key: key_text(properties)?,
             fields,
             field_prefix: properties.text("fieldnameprefix", "field").to_owned(),
             lengths,
             checked,
-            reads: match (all, by_name) {
-                (true, false) => Reads::All,
-                (true, true) => Reads::ByName,
-                (false, _) => Reads::One,
-            },
+            reads: reads(properties),
             writes_all: properties.flag("writeallfields", false),
             scan_length: scan_length(properties, scans)?,
             // In 2038: so large a number is a time and not a span.
@@ -160,6 +142,35 @@ impl CoreWorkload {
             records => records,
         };
         properties.number("insertcount", records)
+    }
+}
+
+fn check_class(properties: &Properties) -> Result<(), String> {
+    let class = properties.get("workload").ok_or(
+        "Missing property: workload; a workload file sets it, such as -P workloads/workloada",
+    )?;
+    if class != "core" && class.rsplit('.').next() != Some("CoreWorkload") {
+        return Err(format!("workload={class}: expected site.ycsb.workloads.CoreWorkload"));
+    }
+    Ok(())
+}
+
+/// How the number of a record becomes its key.
+fn key_text(properties: &Properties) -> Result<KeyText, String> {
+    let padding = properties.at_least_0("zeropadding", 1)?;
+    let width = u8::try_from(padding.max(1))
+        .map_err(|_| format!("zeropadding={padding}: the maximum is 255 digits"))?;
+    let hashed = properties.text("insertorder", "hashed") == "hashed";
+    Ok(KeyText { hashed, letters: false, width })
+}
+
+/// Which fields a read asks for.
+fn reads(properties: &Properties) -> Reads {
+    let by_name = properties.flag("readallfieldsbyname", false);
+    match (properties.flag("readallfields", true), by_name) {
+        (true, false) => Reads::All,
+        (true, true) => Reads::ByName,
+        (false, _) => Reads::One,
     }
 }
 

@@ -78,30 +78,7 @@ pub(super) fn explained(run: Command) -> Command {
         .mut_args(|arg| if refused(&arg) { arg.hide(true) } else { arg })
         .override_usage("keystorm compare SERVER SERVER... [OPTIONS] [--] [COMMAND ARGS...]")
         .after_help(EXAMPLES)
-        .arg(
-            Arg::new(REGRESSION)
-                .long("fail-on-regression")
-                .value_name("PCT")
-                .value_parser(percent)
-                .help_heading("Results")
-                .help(
-                    "Exit with code 3 if the second server's throughput is lower, or its p99 \
-                     higher, by more than PCT percent, at a confidence of 95 % over all tests \
-                     together",
-                ),
-        )
-        .arg(
-            Arg::new(ERRORS)
-                .long("errors")
-                .value_name("PCT")
-                .value_parser(share)
-                .help_heading("Results")
-                .help(
-                    "The percentage of a server's requests that may fail. Above it there is no \
-                     ratio, and the exit code is 3 where this or --fail-on-regression is given \
-                     [default: 0.1]",
-                ),
-        )
+        .args(gates())
         .mut_arg(SLO, |slo| {
             slo.help(
                 "What response times are to keep at --rps, such as p99<2ms; the answer says which \
@@ -135,29 +112,58 @@ pub(super) fn explained(run: Command) -> Command {
         )
         .arg(name_of(NAME_A, "name-a", "first"))
         .arg(name_of(NAME_B, "name-b", "second"))
-        .arg(
-            Arg::new(TABLES)
-                .long("tables")
-                .value_name("LIST")
-                .value_parser(kind)
-                .value_delimiter(',')
-                .help_heading("Equal terms")
-                .help(
-                    "Tables of Redis and memcached, comma-separated: core, machine, latency \
+        .args(of_equal_terms())
+}
+
+/// What fails a comparison.
+fn gates() -> [Arg; 2] {
+    [
+        Arg::new(REGRESSION)
+            .long("fail-on-regression")
+            .value_name("PCT")
+            .value_parser(percent)
+            .help_heading("Results")
+            .help(
+                "Exit with code 3 if the second server's throughput is lower, or its p99 \
+                     higher, by more than PCT percent, at a confidence of 95 % over all tests \
+                     together",
+            ),
+        Arg::new(ERRORS)
+            .long("errors")
+            .value_name("PCT")
+            .value_parser(share)
+            .help_heading("Results")
+            .help(
+                "The percentage of a server's requests that may fail. Above it there is no \
+                     ratio, and the exit code is 3 where this or --fail-on-regression is given \
+                     [default: 0.1]",
+            ),
+    ]
+}
+
+/// Options of servers of different protocols.
+fn of_equal_terms() -> [Arg; 2] {
+    [
+        Arg::new(TABLES)
+            .long("tables")
+            .value_name("LIST")
+            .value_parser(kind)
+            .value_delimiter(',')
+            .help_heading("Equal terms")
+            .help(
+                "Tables of Redis and memcached, comma-separated: core, machine, latency \
                      (requires core) and mget [default: all]",
-                ),
-        )
-        .arg(
-            Arg::new(CORES)
-                .long("cores")
-                .value_name("NUM")
-                .value_parser(count_in(1..=CORES_MAX))
-                .help_heading("Equal terms")
-                .help(
-                    "Cores for the servers in the per-machine table [default: half of all \
+            ),
+        Arg::new(CORES)
+            .long("cores")
+            .value_name("NUM")
+            .value_parser(count_in(1..=CORES_MAX))
+            .help_heading("Equal terms")
+            .help(
+                "Cores for the servers in the per-machine table [default: half of all \
                     cores]",
-                ),
-        )
+            ),
+    ]
 }
 
 fn name_of(id: &'static str, long: &'static str, which: &str) -> Arg {

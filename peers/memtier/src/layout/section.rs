@@ -2,9 +2,9 @@
 
 use std::time::SystemTime;
 
-use measure::Ending;
+use measure::{CommandTally, Ending, Tally};
 use report::Summary;
-use workload::{Joining, Share, Stop};
+use workload::{CommandSpec, Joining, Plan, Share, Stop};
 
 use super::cpu::{CpuSecond, CpuUse};
 use super::lookups::{merge, of_command};
@@ -156,69 +156,19 @@ impl RunFigures {
         let mut totals = Row::default();
         let commands = plan.different_commands().commands;
         for ((command, tally), row) in commands.iter().zip(&total.commands).zip(&rows.of) {
-            let latency = &tally.service;
-            let kilobytes = |bytes: u64| rate(bytes as f64 / 1024.0);
-            let count = tally.ok + tally.miss + tally.errors;
-            let found = match rows.built_in {
-                true => (rows.names[*row] == "GET").then_some([tally.ok, tally.miss]),
-                false => of_command(command, tally).filter(|_| rows.lookups),
-            };
-            let [hits, misses] = found.unwrap_or_default().map(|count| rate(count as f64));
-            let one = Row {
-                count,
-                rates: Rates {
-                    ops: rate(count as f64),
-                    hits,
-                    misses,
-                    received: kilobytes(tally.bytes_in),
-                    sent: kilobytes(tally.bytes_out),
-                    ..Rates::default()
-                },
-                accumulated_ms: latency.mean_ns().unwrap_or_default() * latency.count() as f64
-                    / 1e6,
-                timed: latency.count(),
-                cells: MemtierHistogram::from_latency(latency),
-                connection_errors: 0,
-                looks: found.is_some(),
-            };
+            let one = figures(command, tally, (rows, *row), &rate);
             of[*row].add(&one);
             totals.add(&one);
         }
-        // One kind of request has the bytes of all.
-        if let [tally] = &total.commands[..]
-            && tally.bytes_out == 0
-        {
-            let connections = &total.connections;
-            let kilobytes = [connections.bytes_in, connections.bytes_out];
-            let [received, sent] = kilobytes.map(|bytes| rate(bytes as f64 / 1024.0));
-            for row in [&mut of[rows.of[0]], &mut totals] {
-                (row.rates.received, row.rates.sent) = (received, sent);
-            }
-        }
-        // What keys of several were there is known key by key, and only in all.
-        let keys = total.keys();
-        if rows.built_in && keys.asked > 0 {
-            let (hits, misses) =
-                (keys.found as f64, (keys.asked - keys.found.min(keys.asked)) as f64);
-            let read = rows.names.iter().position(|name| name == "GET");
-            for row in [read.map(|at| &mut of[at]), Some(&mut totals)].into_iter().flatten() {
-                (row.rates.hits, row.rates.misses) = (rate(hits), rate(misses));
-            }
-        }
+        share_bytes(total, rows, &rate, (&mut of, &mut totals));
+        share_lookups(total, rows, &rate, (&mut of, &mut totals));
         let sum =
             |count: fn(&report::NodeFigures) -> u64| summary.nodes.iter().map(count).sum::<u64>();
         totals.rates.moved = rate(sum(|node| node.moved) as f64);
         totals.rates.asked = rate(sum(|node| node.asked) as f64);
         totals.connection_errors = total.connections.dropped;
         totals.rates.connection_errors = rate(totals.connection_errors as f64);
-        let connections = u64::from(plan.load.concurrency.connections);
-        let (requests, seconds) = match (plan.load.stop, plan.load.share) {
-            (Stop::Requests(each), Share::PerConnection) => {
-                (Some(each * plan.requests_in_number()), None)
-            }
-            (Stop::Requests(all), Share::OneBudget) => (Some(all / connections), None),
-            (Stop::AfterNs(ns), _) => (None, Some(ns / 1_000_000_000)),
-        };
+        let (requests, seconds) = limits(plan);
         Self {
             names: rows.names.clone(),
             built_in: rows.built_in,
@@ -242,6 +192,87 @@ impl RunFigures {
             cpu: CpuUse { workers: run.measurement.workers.clone(), seconds: Vec::new() },
             tls: negotiated(total),
         }
+    }
+}
+
+/// The figures of one command, whose row is `row`.
+fn figures(
+    command: &CommandSpec,
+    tally: &CommandTally,
+    (rows, row): (&Rows, usize),
+    rate: &dyn Fn(f64) -> f64,
+) -> Row {
+    let latency = &tally.service;
+    let kilobytes = |bytes: u64| rate(bytes as f64 / 1024.0);
+    let count = tally.ok + tally.miss + tally.errors;
+    let found = match rows.built_in {
+        true => (rows.names[row] == "GET").then_some([tally.ok, tally.miss]),
+        false => of_command(command, tally).filter(|_| rows.lookups),
+    };
+    let [hits, misses] = found.unwrap_or_default().map(|count| rate(count as f64));
+    Row {
+        count,
+        rates: Rates {
+            ops: rate(count as f64),
+            hits,
+            misses,
+            received: kilobytes(tally.bytes_in),
+            sent: kilobytes(tally.bytes_out),
+            ..Rates::default()
+        },
+        accumulated_ms: latency.mean_ns().unwrap_or_default() * latency.count() as f64 / 1e6,
+        timed: latency.count(),
+        cells: MemtierHistogram::from_latency(latency),
+        connection_errors: 0,
+        looks: found.is_some(),
+    }
+}
+
+/// One kind of request has the bytes of all.
+fn share_bytes(
+    total: &Tally,
+    rows: &Rows,
+    rate: &dyn Fn(f64) -> f64,
+    (of, totals): (&mut [Row], &mut Row),
+) {
+    if let [tally] = &total.commands[..]
+        && tally.bytes_out == 0
+    {
+        let connections = &total.connections;
+        let kilobytes = [connections.bytes_in, connections.bytes_out];
+        let [received, sent] = kilobytes.map(|bytes| rate(bytes as f64 / 1024.0));
+        for row in [&mut of[rows.of[0]], totals] {
+            (row.rates.received, row.rates.sent) = (received, sent);
+        }
+    }
+}
+
+/// What keys of several were there is known key by key, and only in all.
+fn share_lookups(
+    total: &Tally,
+    rows: &Rows,
+    rate: &dyn Fn(f64) -> f64,
+    (of, totals): (&mut [Row], &mut Row),
+) {
+    let keys = total.keys();
+    if rows.built_in && keys.asked > 0 {
+        let (hits, misses) = (keys.found as f64, (keys.asked - keys.found.min(keys.asked)) as f64);
+        let read = rows.names.iter().position(|name| name == "GET");
+        for row in [read.map(|at| &mut of[at]), Some(totals)].into_iter().flatten() {
+            (row.rates.hits, row.rates.misses) = (rate(hits), rate(misses));
+        }
+    }
+}
+
+/// Requests of each connection, or seconds of the run.
+fn limits(plan: &Plan) -> (Option<u64>, Option<u64>) {
+    let connections = u64::from(plan.load.concurrency.connections);
+    match (plan.load.stop, plan.load.share) {
+        (Stop::Requests(each), Share::PerConnection) => {
+            (Some(each * plan.requests_in_number()), None)
+        }
+        (Stop::Requests(all), Share::OneBudget) => (Some(all / connections), None),
+        (Stop::AfterNs(ns), _) => (None, Some(ns / 1_000_000_000)),
     }
 }
 

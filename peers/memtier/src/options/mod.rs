@@ -1,5 +1,7 @@
 //! What was typed, read: every option with its default, and what is wrong with one alone.
 
+mod take;
+
 use workload::{Joining, ProtocolKind, Spacing};
 
 use super::fault::{Fault, usage_error};
@@ -7,10 +9,7 @@ use super::prometheus::Prometheus;
 use super::reading::Reading;
 use super::retrying::Retrying;
 use super::statsd::Statsd;
-use super::values::{
-    Pattern, at_least, decimal, exponent, limit, one_of, percent, percentiles, port, protocol,
-    range, ratio, requests, size_list, sizes, small, small_range, tls_protocols,
-};
+use super::values::{Pattern, protocol};
 use super::words::Given;
 
 /// How many requests each connection sends.
@@ -52,7 +51,7 @@ pub(super) struct Import {
 }
 
 /// The options as typed; each field has the name of its option.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Options {
     pub(super) host: Option<String>,
     pub(super) port: Option<u16>,
@@ -168,267 +167,35 @@ pub(super) const PORT: u16 = 6379;
 pub(super) const RATIO: (u32, u32) = (1, 10);
 pub(super) const REQUESTS: u64 = 10_000;
 
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            host: None,
-            port: None,
-            unix_socket: None,
-            ip_version: None,
-            uri: None,
-            protocol: "redis".to_owned(),
-            authenticate: None,
-            select_db: None,
-            tls: false,
-            cert: None,
-            key: None,
-            cacert: None,
-            tls_skip_verify: false,
-            sni: None,
-            tls_protocols: None,
-            run_count: 1,
-            out_file: None,
-            json_out_file: None,
-            hdr_file_prefix: None,
-            client_stats: None,
-            debug: false,
-            show_config: false,
-            hide_histogram: false,
-            percentiles: vec![50.0, 99.0, 99.9],
-            print_all_runs: false,
-            by_line: false,
-            cluster: false,
-            reading: Reading::default(),
-            no_touch: false,
-            stage_timeout: Some(30),
-            connection_timeout: None,
-            reconnect_attempts: None,
-            jitter: [0; 2],
-            requests: None,
-            clients: 50,
-            threads: 4,
-            test_time: None,
-            clients_start: None,
-            clients_step: None,
-            step_duration: None,
-            rate_limiting: 0,
-            ratio: None,
-            pipeline: 1,
-            reconnect_interval: 0,
-            reconnect_on_error: false,
-            reconnect_backoff_factor: None,
-            retrying: Retrying::default(),
-            multi_key_get: 0,
-            distinct_client_seed: false,
-            randomize: false,
-            wait_ratio: None,
-            num_slaves: (0, 0),
-            wait_timeout: (0, 0),
-            data_size: None,
-            data_size_range: None,
-            data_size_list: Vec::new(),
-            size_by_key: false,
-            data_offset: 0,
-            random_data: false,
-            expiry_range: None,
-            import: Import::default(),
-            key_prefix: "memtier-".to_owned(),
-            key_minimum: 0,
-            key_maximum: 10_000_000,
-            key_pattern: None,
-            key_stddev: None,
-            key_median: None,
-            key_zipf_exp: None,
-            commands: Vec::new(),
-            transaction: false,
-            monitor_input: None,
-            monitor_random: false,
-            scan_walk: false,
-            scan_most: None,
-            statsd: Statsd::default(),
-            prometheus: Prometheus::default(),
-            realtime: false,
-            latency_window: 60,
-            miss_tracking: true,
-            miss_threshold: None,
-            cpu_warn: None,
-            pin_threads: false,
-            print_plan: false,
-            as_keystorm: false,
-            help: false,
-            version: false,
-        }
-    }
-}
-
 /// As long as a run may be, in seconds.
 const SECONDS_MAX: u64 = 366 * 86_400;
 
 impl Options {
+    /// Those of an empty command line.
+    pub(super) fn new() -> Self {
+        Self {
+            protocol: "redis".to_owned(),
+            run_count: 1,
+            percentiles: vec![50.0, 99.0, 99.9],
+            stage_timeout: Some(30),
+            clients: 50,
+            threads: 4,
+            pipeline: 1,
+            key_prefix: "memtier-".to_owned(),
+            key_maximum: 10_000_000,
+            latency_window: 60,
+            miss_tracking: true,
+            ..Self::default()
+        }
+    }
+
     /// Reads what was given, the last of several.
     pub(super) fn read(given: &[Given]) -> Result<Self, Fault> {
-        let mut options = Self::default();
+        let mut options = Self::new();
         for Given { name, value } in given {
             options.take(name, value.as_deref().unwrap_or_default())?;
         }
         Ok(options)
-    }
-
-    fn take(&mut self, name: &'static str, text: &str) -> Result<(), Fault> {
-        let own = || text.to_owned();
-        match name {
-            "host" | "server" => self.host = Some(own()),
-            "port" => self.port = Some(port(text)?),
-            "unix-socket" => self.unix_socket = Some(own()),
-            "ipv4" => self.ip_version = Some(4),
-            "ipv6" => self.ip_version = Some(6),
-            "uri" => self.uri = Some(own()),
-            "protocol" => {
-                protocol(text)?;
-                self.protocol = own();
-            }
-            "authenticate" => self.authenticate = Some(own()),
-            "select-db" => self.select_db = Some(small(name, text, 0)?),
-            "tls" => self.tls = true,
-            "cert" => self.cert = Some(own()),
-            "key" => self.key = Some(own()),
-            "cacert" => self.cacert = Some(own()),
-            "tls-skip-verify" => self.tls_skip_verify = true,
-            "sni" => self.sni = Some(own()),
-            "tls-protocols" => self.tls_protocols = Some(tls_protocols(text)?),
-            "run-count" => self.run_count = small("run count", text, 1)?,
-            "out-file" => self.out_file = Some(own()),
-            "json-out-file" => self.json_out_file = Some(own()),
-            "client-stats" => self.client_stats = Some(own()).filter(|p| !p.is_empty()),
-            "hdr-file-prefix" => self.hdr_file_prefix = Some(own()).filter(|p| !p.is_empty()),
-            "debug" => self.debug = true,
-            "show-config" => self.show_config = true,
-            "hide-histogram" => self.hide_histogram = true,
-            "print-percentiles" => self.percentiles = percentiles(text)?,
-            "print-all-runs" => self.print_all_runs = true,
-            "command-stats-breakdown" => {
-                self.by_line = one_of(name, &text.to_lowercase(), "command", "line")?;
-            }
-            "cluster-mode" => self.cluster = true,
-            "read-preference"
-            | "read-preference-fallback"
-            | "read-server"
-            | "replica-clients"
-            | "replicas-per-shard" => self.reading.take(name, text)?,
-            "client-no-touch" => self.no_touch = true,
-            "connection-timeout" => self.connection_timeout = limit(name, text)?,
-            "max-reconnect-attempts" => self.reconnect_attempts = limit(name, text)?,
-            "thread-conn-start-min-jitter-micros" => self.jitter[0] = small(name, text, 0)?,
-            "thread-conn-start-max-jitter-micros" => self.jitter[1] = small(name, text, 0)?,
-            "connection-stage-timeout" => self.stage_timeout = limit(name, text)?,
-            "requests" => self.requests = Some(requests(text)?),
-            "clients" => self.clients = small(name, text, 1)?,
-            "threads" => self.threads = small(name, text, 1)?,
-            "test-time" => {
-                let seconds = at_least(name, text, 1)?;
-                self.test_time = Some(seconds.min(SECONDS_MAX));
-            }
-            "clients-start" => self.clients_start = Some(small(name, text, 1)?),
-            "clients-step" => self.clients_step = Some(small(name, text, 1)?),
-            "step-duration" => self.step_duration = Some(small(name, text, 1)?),
-            "rate-limiting" => self.rate_limiting = at_least(name, text, 1)?,
-            "ratio" => self.ratio = Some(ratio(name, text)?),
-            "pipeline" => self.pipeline = small(name, text, 1)?,
-            "reconnect-interval" => self.reconnect_interval = at_least(name, text, 1)?,
-            "reconnect-on-error" => self.reconnect_on_error = true,
-            "reconnect-backoff-factor" => {
-                self.reconnect_backoff_factor = Some(decimal(name, text)?);
-            }
-            "retry-on-error"
-            | "max-retries"
-            | "retry-backoff-ms"
-            | "retry-backoff-factor"
-            | "retry-on"
-            | "max-retry-queue"
-            | "failed-keys-file" => self.retrying.take(name, text)?,
-            "multi-key-get" => self.multi_key_get = small(name, text, 1)?,
-            "distinct-client-seed" => self.distinct_client_seed = true,
-            "randomize" => self.randomize = true,
-            "wait-ratio" => self.wait_ratio = Some(ratio(name, text)?),
-            "num-slaves" => self.num_slaves = small_range(name, text, 0)?,
-            "wait-timeout" => self.wait_timeout = small_range(name, text, 0)?,
-            "data-size" => self.data_size = Some(small(name, text, 1)?),
-            "data-offset" => self.data_offset = small(name, text, 0)?,
-            "random-data" => self.random_data = true,
-            "data-size-range" => self.data_size_range = Some(sizes(name, text)?),
-            "data-size-list" => self.data_size_list.extend(size_list(text)?),
-            "data-size-pattern" => self.size_by_key = one_of(name, text, "R", "S")?,
-            "expiry-range" => self.expiry_range = Some(range(name, text, 0)?),
-            "data-import" => self.import.file = Some(own()),
-            "data-verify" => self.import.verify = true,
-            "verify-only" => (self.import.verify, self.import.verify_only) = (true, true),
-            "generate-keys" => self.import.generate_keys = true,
-            "no-expiry" => self.import.no_expiry = true,
-            "key-prefix" => self.key_prefix = own(),
-            "key-minimum" => self.key_minimum = at_least(name, text, 1)?,
-            "key-maximum" => self.key_maximum = at_least(name, text, 1)?,
-            "key-pattern" => self.key_pattern = Some(Pattern::pair(text)?),
-            "key-stddev" => self.key_stddev = Some(decimal(name, text)?),
-            "key-median" => self.key_median = Some(decimal(name, text)?),
-            "key-zipf-exp" => self.key_zipf_exp = Some(exponent(text)?),
-            "command" => self.commands.push(Command {
-                text: own(),
-                ratio: 1,
-                pattern: Pattern::Random,
-                is_read: false,
-            }),
-            "command-ratio" => {
-                let ratio = small(name, text, 1)
-                    .map_err(|_| usage_error("--command-ratio must be a positive integer."))?;
-                self.last_command()?.ratio = ratio;
-            }
-            "command-key-pattern" => {
-                let pattern = Pattern::read("command-key-pattern", text)?;
-                self.last_command()?.pattern = pattern;
-            }
-            "command-is-read" => {
-                let last = self.commands.last_mut();
-                let fault = || usage_error("--command-is-read must follow a --command.");
-                last.ok_or_else(fault)?.is_read = true;
-            }
-            "transaction" => self.transaction = true,
-            "monitor-input" => self.monitor_input = Some(own()),
-            "monitor-pattern" => {
-                self.monitor_random = one_of(name, &text.to_uppercase(), "S", "R")?;
-            }
-            "scan-incremental-iteration" => self.scan_walk = true,
-            "scan-incremental-max-iterations" => {
-                self.scan_most = limit(name, text)?;
-            }
-            "statsd-host" => self.statsd.host = Some(own()),
-            "statsd-port" => self.statsd.port = port(text)?,
-            "statsd-prefix" => self.statsd.prefix = own(),
-            "statsd-run-label" => self.statsd.label = own(),
-            "graphite-port" => self.statsd.events = Some(port(text)?),
-            "prometheus-port" => self.prometheus.take_port(text)?,
-            "prometheus-bind-addr" => self.prometheus.take_address(text)?,
-            "prometheus-run-label" => self.prometheus.take_label(text)?,
-            "prometheus-latency-buckets" => self.prometheus.take_buckets(text)?,
-            "realtime-latencies" => self.realtime = true,
-            "latency-window" => self.latency_window = small(name, text, 0)?,
-            "command-miss-tracking" => self.miss_tracking = !one_of(name, text, "auto", "off")?,
-            "miss-rate-threshold" => self.miss_threshold = Some(percent(name, text)?),
-            "cpu-warn-threshold" => self.cpu_warn = Some(percent(name, text)?),
-            "pin-threads" => self.pin_threads = true,
-            "print-plan" => self.print_plan = true,
-            "as" if text == "keystorm" => self.as_keystorm = true,
-            "as" => {
-                return Err(usage_error(format!("--as {text}: only keystorm is possible.")));
-            }
-            "help" => self.help = true,
-            "version" => self.version = true,
-            _ => unreachable!("{name} is in the table of options, and is read nowhere"),
-        }
-        Ok(())
-    }
-
-    fn last_command(&mut self) -> Result<&mut Command, Fault> {
-        self.commands.last_mut().ok_or_else(|| usage_error("no arbitrary command found."))
     }
 
     /// What the server speaks.
