@@ -18,10 +18,11 @@ use super::exporter::{Exporter, Now};
 use super::failed_keys::FailedKeys;
 use super::staircase;
 use super::statsd::{Client, Statsd};
+use super::sums::{Sum, found};
 use super::threads::Threads;
 use crate::layout::{
-    Counters, CpuSecond, Lookup, MemtierHistogram, Progress as Line, Realtime, Retried, Rows,
-    Second, Seconds, Style, Window, lookups,
+    Counters, CpuSecond, Lookup, MemtierHistogram, Progress as Line, Realtime, Rows, Second,
+    Seconds, Style, Window, lookups,
 };
 
 const NS_PER_S: u64 = 1_000_000_000;
@@ -82,63 +83,6 @@ pub(super) struct ProgressMonitor<'p> {
     address: Option<String>,
     /// Lines of the last block, which the next one takes the place of on a terminal.
     block: usize,
-}
-
-/// Sums since the start.
-#[derive(Debug, Clone, Copy, Default)]
-struct Sum {
-    at_ns: u64,
-    requests: u64,
-    bytes: u64,
-    timed: u64,
-    latency_ms: f64,
-    lost: u64,
-    /// Errors, requests that were sent again, and how often that was.
-    retried: Retried,
-    /// What was looked for and there, and what was not.
-    lookups: [u64; 2],
-}
-
-impl Sum {
-    fn new(plan: &Plan, total: &Tally, at_ns: u64) -> Self {
-        let timed = total.commands.iter().map(|command| command.service.count());
-        let ms = total.commands.iter().map(|command| {
-            command.service.mean_ns().unwrap_or_default() * command.service.count() as f64 / 1e6
-        });
-        Self {
-            at_ns,
-            requests: total.requests(),
-            bytes: total.connections.bytes_in + total.connections.bytes_out,
-            timed: timed.sum(),
-            latency_ms: ms.sum(),
-            lost: total.connections.dropped,
-            retried: Retried {
-                errors: total.errors.total(),
-                retries: total.connections.retries,
-                retried: total.connections.retried,
-            },
-            lookups: found(plan, total),
-        }
-    }
-
-    /// How many of a hundred lookups since `before` missed.
-    fn miss_percent(&self, before: &Self) -> f64 {
-        let [hits, misses] = [0, 1].map(|at| self.lookups[at].saturating_sub(before.lookups[at]));
-        if hits + misses > 0 { 100.0 * misses as f64 / (hits + misses) as f64 } else { 0.0 }
-    }
-
-    /// Requests and bytes per second, and mean latency, since `before`.
-    fn rates(&self, before: &Self) -> [f64; 3] {
-        let seconds = (self.at_ns - before.at_ns.min(self.at_ns)) as f64 / 1e9;
-        let rate = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
-        let timed = self.timed.saturating_sub(before.timed);
-        let latency = self.latency_ms - before.latency_ms;
-        [
-            rate(self.requests.saturating_sub(before.requests)),
-            rate(self.bytes.saturating_sub(before.bytes)),
-            if timed > 0 { latency / timed as f64 } else { 0.0 },
-        ]
-    }
 }
 
 impl<'p> ProgressMonitor<'p> {
@@ -290,12 +234,6 @@ impl<'p> ProgressMonitor<'p> {
         ));
         self.interrupted.store(true, Ordering::Relaxed);
     }
-}
-
-/// What was looked for: how much of it was there, and how much was not.
-fn found(plan: &Plan, total: &Tally) -> [u64; 2] {
-    let add = |[hits, misses]: [u64; 2], of: &Lookup| [hits + of.hits, misses + of.misses];
-    lookups(plan, total).iter().fold([0; 2], add)
 }
 
 /// What there was so far, as the exporter counts it.
