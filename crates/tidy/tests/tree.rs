@@ -32,10 +32,8 @@ const LONG_FILES: &[(&str, usize)] = &[
 ];
 
 /// Functions that are longer, by the names of file and function, and how long they may be.
-const LONG_FUNCTIONS: &[(&str, &str, usize)] = &[
-    ("arguments.rs", "new", 90),
-    ("terms.rs", "table", 86),
-];
+const LONG_FUNCTIONS: &[(&str, &str, usize)] =
+    &[("arguments.rs", "new", 90), ("terms.rs", "table", 86)];
 
 /// Tests that sleep for a fixed time, how many times, and why.
 const SLEEPS: &[(&str, usize, &str)] = &[
