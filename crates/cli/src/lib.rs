@@ -13,6 +13,7 @@ pub mod captured;
 mod compare;
 mod completions;
 pub mod cpus;
+mod deliver;
 mod doctor;
 pub mod equal;
 pub mod experiment;
@@ -50,6 +51,7 @@ pub const OWN: FrontEnds = &[
     &calibrate::CalibrateFront,
     &show::ShowFront,
     &merge::MergeFront,
+    &deliver::DeliverFront,
     &self::doctor::DoctorFront,
     &report_page::ReportFront,
     &compare::CompareFront,

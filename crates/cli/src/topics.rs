@@ -18,6 +18,7 @@ const TOPICS: &[(&str, &[u8])] = &[
     topic!("workloads"),
     topic!("cluster"),
     topic!("memcached"),
+    topic!("messages"),
     topic!("redis-and-memcached"),
     topic!("lab"),
     topic!("automation"),

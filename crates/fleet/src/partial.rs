@@ -67,6 +67,7 @@ impl Partial {
             nodes: Vec::new(),
             by_connection: Vec::new(),
             logs: Vec::new(),
+            deliveries: None,
             ending,
         }
     }

@@ -27,6 +27,8 @@ pub struct CommandTally {
     pub bytes_in: u64,
     /// Keys, where its replies tell how many were there.
     pub keys: KeyCounts,
+    /// Receivers of its messages, where its replies tell how many there were.
+    pub receivers: u64,
     /// Hits and misses of each place of its replies, where they are counted one by one; those behind the
     /// last are of others' replies, and 0.
     pub places: Vec<[u64; 2]>,
@@ -46,6 +48,7 @@ impl CommandTally {
             bytes_out: 0,
             bytes_in: 0,
             keys: KeyCounts::default(),
+            receivers: 0,
             places: vec![[0; 2]; shape.places],
         }
     }
@@ -87,6 +90,7 @@ impl CommandTally {
             bytes_out,
             bytes_in,
             keys,
+            receivers,
             places,
         } = other;
         merge_apart(&mut self.apart, apart.as_ref());
@@ -99,6 +103,7 @@ impl CommandTally {
         self.bytes_out = self.bytes_out.saturating_add(*bytes_out);
         self.bytes_in = self.bytes_in.saturating_add(*bytes_in);
         self.keys.merge(keys);
+        self.receivers = self.receivers.saturating_add(*receivers);
         self.places.resize(self.places.len().max(places.len()), [0; 2]);
         for (sum, place) in self.places.iter_mut().zip(places) {
             *sum = [sum[0].saturating_add(place[0]), sum[1].saturating_add(place[1])];
@@ -118,12 +123,15 @@ impl CommandTally {
             bytes_out,
             bytes_in,
             keys,
+            receivers,
             places,
         } = self;
         let latencies = [Some(service), first_byte.as_ref()];
         latencies.into_iter().flatten().all(|latency| latency.count() == 0)
             && apart.as_ref().is_none_or(SeparateFailures::is_empty)
-            && [ok, miss, errors, bytes_out, bytes_in].into_iter().all(|count| *count == 0)
+            && [ok, miss, errors, bytes_out, bytes_in, receivers]
+                .into_iter()
+                .all(|count| *count == 0)
             && *keys == KeyCounts::default()
             && places.iter().all(|place| *place == [0; 2])
     }
@@ -140,6 +148,7 @@ impl CommandTally {
             bytes_out,
             bytes_in,
             keys,
+            receivers,
             places,
         } = self;
         apart.iter_mut().for_each(SeparateFailures::clear);
@@ -147,7 +156,7 @@ impl CommandTally {
         scheduled_response.iter_mut().for_each(Latency::clear);
         first_byte.iter_mut().for_each(Latency::clear);
         (*ok, *miss, *errors) = (0, 0, 0);
-        (*bytes_out, *bytes_in) = (0, 0);
+        (*bytes_out, *bytes_in, *receivers) = (0, 0, 0);
         *keys = KeyCounts::default();
         places.fill([0; 2]);
     }

@@ -9,6 +9,7 @@
 mod by_connection;
 mod command_tally;
 mod connections;
+mod deliveries;
 mod encoded;
 mod errors;
 mod histogram;
@@ -30,6 +31,7 @@ mod timeline;
 pub use by_connection::{ByConnection, ConnectionSecond, ConnectionTrace};
 pub use command_tally::CommandTally;
 pub use connections::{ConnectionTally, TlsTally};
+pub use deliveries::{Deliveries, DeliveryCounts};
 pub use encoded::{CodecError, EncodedLatency};
 pub use errors::ErrorCounts;
 pub use histogram::Latency;

@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ByConnection, Latency, NodeTally, OperationLog, Outage, Tally, Timeline};
+use crate::{ByConnection, Deliveries, Latency, NodeTally, OperationLog, Outage, Tally, Timeline};
 
 /// What one worker thread used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -91,6 +91,13 @@ impl Measurement {
         [CORRUPT, MISSING].map(|kind| (kind, self.total.errors.of_kind(kind)))
     }
 
+    /// Whether some reply, or some message, was not what it must be, or did not come.
+    #[must_use]
+    pub fn is_wrong(&self) -> bool {
+        self.wrong().iter().any(|(_, count)| *count > 0)
+            || self.deliveries.as_ref().is_some_and(|deliveries| deliveries.is_faulty())
+    }
+
     /// Whether requests were sent and none was answered.
     #[must_use]
     pub fn is_unheard(&self) -> bool {
@@ -137,6 +144,9 @@ pub struct Measurement {
     pub by_connection: Vec<ByConnection>,
     /// What each worker logged, if the plan asks for that; not saved.
     pub logs: Vec<OperationLog>,
+    /// What became of messages, if the plan measures their delivery: the other figures are then those of
+    /// deliveries.
+    pub deliveries: Option<Box<Deliveries>>,
     /// How it ended.
     pub ending: Ending,
 }

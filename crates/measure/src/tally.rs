@@ -202,6 +202,14 @@ impl Tally {
         }
     }
 
+    /// Adds to what receivers saw what the senders of their messages did, except their replies: errors,
+    /// connections, and how late they sent.
+    pub fn add_senders(&mut self, sending: &Self) {
+        self.errors.merge(&sending.errors);
+        self.connections.merge(&sending.connections);
+        self.lateness.clone_from(&sending.lateness);
+    }
+
     /// Whether nothing was counted.
     #[must_use]
     pub fn is_empty(&self) -> bool {

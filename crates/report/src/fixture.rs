@@ -383,6 +383,7 @@ pub fn run(parts: PlanParts, service_ns: &[u64]) -> Run {
         nodes: vec![],
         by_connection: vec![],
         logs: vec![],
+        deliveries: None,
         ending: Ending::Complete,
     };
     let server = ServerFacts {

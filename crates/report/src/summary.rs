@@ -10,8 +10,8 @@ use workload::{Pace, Stop};
 use crate::slo::SloResult;
 use crate::verdict::time;
 use crate::{
-    LatencyFigures, Lookups, NodeFigures, OperationFigures, RateFigures, Run, ScheduleFigures,
-    TlsFigures, Together, escape,
+    DeliveryFigures, LatencyFigures, Lookups, NodeFigures, OperationFigures, RateFigures, Run,
+    ScheduleFigures, TlsFigures, Together, escape,
 };
 
 /// The figures of one run.
@@ -54,6 +54,9 @@ pub struct Summary<'r> {
     pub delayed: Option<LatencyFigures>,
     /// The nodes of a cluster that had any part in the load.
     pub nodes: Vec<NodeFigures>,
+    /// What became of messages, where their delivery is measured: `response` is then from due to received,
+    /// `service` from sent to received, and `requests` are deliveries and error replies.
+    pub deliveries: Option<DeliveryFigures<'r>>,
     /// What became of the target, where there is one.
     pub target: Option<SloResult>,
     /// All response times, of which `response` and the distributions are taken.
@@ -74,6 +77,8 @@ impl<'r> Summary<'r> {
         let mut summary = Self {
             run,
             target: None,
+            deliveries: (measurement.deliveries.as_deref())
+                .map(|deliveries| DeliveryFigures::of(deliveries, elapsed_s)),
             title: escape(&plan.name),
             requests,
             operations: OperationFigures::of_plan(plan, total, elapsed_s),
@@ -142,7 +147,11 @@ impl<'r> Summary<'r> {
     /// What is counted, by name.
     #[must_use]
     pub fn counted_noun(&self) -> &'static str {
-        if self.counts_operations() { "operations" } else { "requests" }
+        match self.counts_operations() {
+            true => "operations",
+            false if self.deliveries.is_some() => "messages",
+            false => "requests",
+        }
     }
 
     /// The error replies by kind, unescaped.

@@ -43,6 +43,13 @@ pub trait Observer {
     fn failed(&mut self, _failed: &FailedRequests) {}
 }
 
+/// Who does not watch.
+pub(crate) struct Unobserved;
+
+impl Observer for Unobserved {
+    fn interval(&mut self, _snapshot: &Snapshot<'_>) {}
+}
+
 /// How far a run has come.
 #[derive(Debug)]
 pub struct Snapshot<'c> {

@@ -18,6 +18,7 @@ use workload::ProtocolKind;
 
 use crate::Fatal;
 use crate::collect::Message;
+use crate::delivery::{ReceiverContext, Receivers, Receiving};
 use crate::engines::Choice;
 use crate::launch::ServerSet;
 use crate::recorder::Recorder;
@@ -32,6 +33,31 @@ pub(crate) type Servers<'w> = (Option<ServerSet<'w>>, Option<&'w TopologyWatch>)
 /// Carries out the share of one worker on the thread that calls it. Returns its last words.
 pub(crate) type Work<'r> =
     dyn for<'w> Fn(WorkerContext<'w>, Recorder, Servers<'w>) -> Vec<Message> + Sync + 'r;
+
+/// Receives on the thread that calls it. What is left to report, and what was received.
+pub(crate) type Receive<'r> =
+    dyn for<'w> Fn(ReceiverContext<'w>, Recorder) -> (Vec<Message>, Receiving) + Sync + 'r;
+
+/// The receivers for this engine. Their clock begins at `origin`.
+pub(crate) fn receiver<'r>(
+    choice: Choice,
+    tls: Option<&'r TlsContext>,
+    origin: Instant,
+) -> Box<Receive<'r>> {
+    match (tls, choice) {
+        (Some(tls), _) => receive_on(move |room| encrypted(choice, tls, origin, room)),
+        #[cfg(target_os = "linux")]
+        (None, Choice::Uring) => receive_on(move |room| Uring::new(origin, room)),
+        (None, Choice::Epoll) => receive_on(move |_| Epoll::new(origin)),
+    }
+}
+
+fn receive_on<'r, E: Engine>(make: impl Fn(u32) -> io::Result<E> + Sync + 'r) -> Box<Receive<'r>> {
+    Box::new(move |context, recorder| match make(context.connections()) {
+        Ok(engine) => Receivers::new(engine, context, recorder).receive_all(),
+        Err(error) => context.idle(recorder, format!("starting an I/O engine: {error}")),
+    })
+}
 
 /// The worker for this protocol and engine. Its clock begins at `origin`.
 pub(crate) fn worker<'r>(

@@ -107,6 +107,11 @@ impl<'r> Gate<'r> {
         self.failed.load(Ordering::Relaxed) || self.interrupted()
     }
 
+    /// Whether some worker cannot go on.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Relaxed)
+    }
+
     /// Whether somebody asked for the end.
     #[inline]
     pub(crate) fn interrupted(&self) -> bool {

@@ -14,6 +14,7 @@ use workload::Plan;
 
 use crate::collect::{Collector, Message, Observer};
 use crate::concrete;
+use crate::delivery::Roles;
 use crate::destination::{Destination, EndOfFollowing, Resolver};
 use crate::engines::{self, Choice};
 use crate::gate::{Gate, Opens};
@@ -132,15 +133,17 @@ fn carry_out(
 ) -> io::Result<Measurement> {
     let work = &*concrete::worker(job.plan.protocol, choice, job.tls, origin);
     let plan = job.plan;
-    if let Some(rate) = job.rate {
-        rate.counts_from(origin);
-    }
+    job.rate.iter().for_each(|rate| rate.counts_from(origin));
     let connections = Connections::new(job);
     let workers = connections.workers;
     let (full, messages) = mpsc::sync_channel(AHEAD_MAX * usize::from(workers));
     let (empties, recorders) = recorders(plan, &connections, &full);
-    let mut collector = Collector::new(tally_shape(plan), empties, choice.name());
-    let gate = Gate::new(workers, job.start.opens(origin), job.interrupted);
+    let mut sending = Collector::new(tally_shape(plan), empties, choice.name());
+    let gate =
+        Gate::new(workers + plan.receiver_threads(), job.start.opens(origin), job.interrupted);
+    let roles = Roles::of(plan, job.address, &gate, choice.name());
+    let receive = &*concrete::receiver(choice, job.tls, origin);
+    let mut receiving = None;
     let budget = plan.budget();
     let warmup = budget.for_warmup();
     let inserts = plan.inserts().map(Arc::new);
@@ -152,25 +155,24 @@ fn carry_out(
         let _end = EndOfFollowing(&destination);
         let _stop = watch.as_ref().map(StopWatch);
         follow(scope, job, &destination, watch.as_ref())?;
-        let cpus = thread::available_parallelism().map_or(1, usize::from);
-        let may_spin = cpus > usize::from(workers);
+        let may_spin = cpus() > usize::from(workers);
         for (worker, recorder) in (0..).zip(recorders) {
             let own = connections.of(worker);
-            let count = own.end - own.start;
             let context = WorkerContext {
                 plan,
                 destination: &destination,
                 gate: &gate,
                 worker,
                 workers,
-                connections: count,
-                connections_max: count * connections.per_client + connections.room,
+                connections: own.len() as u32,
+                connections_max: connections.most_of(worker),
                 first_connection: own.start,
                 origins: &origins,
                 stream: budget.stream(own.clone()),
                 warmup: warmup.stream(own),
                 inserts: inserts.clone(),
                 rate: job.rate,
+                run_id: roles.as_ref().map(|roles| roles.run),
                 may_spin,
             };
             let servers = (job.several, watch.as_ref());
@@ -180,17 +182,40 @@ fn carry_out(
             .inspect_err(|error| gate.fail(Fatal(format!("starting a thread: {error}"))))?;
         }
         drop(full);
-        collector.collect(&messages, observer);
+        match &roles {
+            None => sending.collect(&messages, observer),
+            Some(roles) => {
+                let (mut received, reports) = roles.start(scope, plan, &origins, receive)?;
+                roles.collect(scope, &mut sending, messages)?;
+                received.collect(&reports, observer);
+                receiving = Some(received);
+            }
+        }
         Ok(())
     })?;
+    Ok(measured(job, sending, roles.zip(receiving), (&gate, origin), watch.as_ref()))
+}
+
+/// What the senders saw, with what the receivers did if there were some.
+fn measured(
+    job: &Job<'_>,
+    sending: Collector,
+    receiving: Option<(Roles<'_>, Collector)>,
+    (gate, origin): (&Gate<'_>, Instant),
+    watch: Option<&TopologyWatch>,
+) -> Measurement {
     let changed = job.rate.map(LiveRate::plan);
-    let tenures = watch.as_ref().map(TopologyWatch::tenures).unwrap_or_default();
-    let carried_out = changed.as_ref().unwrap_or(plan);
-    let mut measurement = measurement(carried_out, collector, &gate, origin, &tenures);
+    let carried_out = changed.as_ref().unwrap_or(job.plan);
+    let tenures = watch.map(TopologyWatch::tenures).unwrap_or_default();
+    let measured = |collector| measurement(carried_out, collector, gate, origin, &tenures);
+    let mut measurement = match receiving {
+        Some((roles, receiving)) => roles.together(measured(sending), measured(receiving)),
+        None => measured(sending),
+    };
     if let Some(watch) = watch {
-        number_outages(&mut measurement, &watch);
+        number_outages(&mut measurement, watch);
     }
-    Ok(measurement)
+    measurement
 }
 
 /// The connections of a run, and how workers share them.
@@ -223,6 +248,11 @@ impl Connections {
         // A worker without a connection would have nothing to do.
         let workers = u32::from(job.plan.load.concurrency.workers).min(total) as u16;
         Self { workers, total, per_client, room }
+    }
+
+    /// Most that a worker may have at once.
+    fn most_of(&self, worker: u16) -> u32 {
+        share(self.total, worker, self.workers) * self.per_client + self.room
     }
 
     /// Those of a worker, by their numbers in the run.
@@ -314,6 +344,10 @@ fn on_clock(instant: SystemTime, origin: Instant) -> i64 {
         Ok(ahead) => now_ns.saturating_add(ns(ahead)),
         Err(behind) => now_ns.saturating_sub(ns(behind.duration())),
     }
+}
+
+fn cpus() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// Worker `worker`'s share of `total`; the shares of all sum to it and differ by one at most.

@@ -11,6 +11,7 @@ mod barrier;
 mod collect;
 mod concrete;
 mod connection;
+mod delivery;
 mod destination;
 mod engines;
 mod explain;

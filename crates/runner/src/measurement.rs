@@ -90,6 +90,7 @@ pub(crate) fn measurement(
         nodes,
         by_connection,
         logs,
+        deliveries: None,
         ending,
     }
 }

@@ -1,7 +1,7 @@
 //! One argument of a command as bytes, holes and inserts, and how long it will be: the same in every
 //! protocol.
 
-use workload::{Arg, Piece, Slot, argument};
+use workload::{Arg, Piece, Slot, argument, message};
 
 use crate::template::NumberAt;
 use crate::{Hole, Insert, LengthForm, Template, ValueAt};
@@ -90,6 +90,8 @@ pub(crate) fn append_body(
             (Piece::Fill { len, skip }, _) => {
                 workload::values::Lcg::at(*skip).fill(*len as usize, &mut template.bytes);
             }
+            // Written over where it stands: see `Batch::fill_messages`.
+            (Piece::Message, _) => template.bytes.resize(at + message::BYTES, 0),
             (Piece::Tag, _) => {
                 template.bytes.extend_from_slice(argument::TAG_PLACEHOLDER);
                 template.holes.push(Hole { at: at + 1, digits: 3, slot: Slot::Tag });
@@ -125,7 +127,12 @@ fn insert_of(
             Insert::Value(*at)
         }
         Piece::Number(slot) if digits == Some(0) => Insert::Number(NumberAt { slot: *slot, fresh }),
-        Piece::Number(_) | Piece::Bytes(_) | Piece::Secret(_) | Piece::Fill { .. } | Piece::Tag => {
+        Piece::Number(_)
+        | Piece::Bytes(_)
+        | Piece::Secret(_)
+        | Piece::Fill { .. }
+        | Piece::Tag
+        | Piece::Message => {
             return None;
         }
     })
@@ -143,6 +150,7 @@ fn fixed_len(piece: &Piece, digits: Option<usize>) -> usize {
         | Piece::Reply { .. }
         | Piece::Cas => 0,
         Piece::Tag => argument::TAG_PLACEHOLDER.len(),
+        Piece::Message => message::BYTES,
         Piece::Number(slot) => digits.unwrap_or_else(|| argument::placeholder(*slot).len()),
     }
 }

@@ -7,7 +7,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use workload::{Dataset, KeySpace, Piece, Plan, Slot, Turn};
+use workload::{Dataset, KeySpace, Message, Piece, Plan, Slot, Turn, message};
 
 use crate::checked::CheckedReads;
 use crate::cluster::{KeyHash, tag_of};
@@ -34,6 +34,11 @@ pub struct Batch {
     pub(crate) asked: Asked,
     /// Which strings of replies tell whose they are, if any do.
     pub(crate) checked: Option<CheckedReads>,
+    /// How many bytes stand behind the message of a command, if its command carries one.
+    messages: Option<usize>,
+    /// Where each command of the current turn ends in the image, where each carries a message and they differ
+    /// in length.
+    ends: Vec<usize>,
 }
 
 /// A command in the joined template.
@@ -104,6 +109,8 @@ impl Batch {
             image.reserve(plan.batch_bytes().min(AHEAD_MAX) as usize);
         }
         Self {
+            messages: plan.carries_messages().then_some(MESSAGE_END.len()),
+            ends: Vec::new(),
             payload: Payload::new(plan, values),
             checked: CheckedReads::of(plan),
             asked: Asked::of(plan, |command| commands[command].fresh),
@@ -123,6 +130,35 @@ impl Batch {
     /// The bytes of the commands of this turn.
     pub fn fill(&mut self, turn: Turn) -> &[u8] {
         if self.sequence.inserts.is_empty() { self.patch(turn) } else { self.write(turn) }
+    }
+
+    /// Whether its commands carry messages.
+    #[inline]
+    #[must_use]
+    pub fn carries_messages(&self) -> bool {
+        self.messages.is_some()
+    }
+
+    /// The bytes of the commands of this turn, each with its message: `message` makes that of the command at a
+    /// place of the turn.
+    pub fn fill_messages(&mut self, turn: Turn, message: impl Fn(u64) -> Message) -> &[u8] {
+        let len = self.fill(turn).len();
+        let Some(message_end) = self.messages else { return &self.image[..len] };
+        let fixed = self.sequence.inserts.is_empty();
+        for place in 0..turn.sequences as usize {
+            let end =
+                if fixed { (place + 1) * self.sequence.bytes.len() } else { self.ends[place] };
+            write_message(message(place as u64), &mut self.image[..end - message_end]);
+        }
+        &self.image[..len]
+    }
+
+    /// Writes a message into the command that was appended last.
+    pub fn put_message(&self, message: Message, out: &mut [u8]) {
+        if let Some(message_end) = self.messages {
+            let end = out.len() - message_end;
+            write_message(message, &mut out[..end]);
+        }
     }
 
     /// The slot of the key of command number `command` of a request; `None` if it has no key.
@@ -169,11 +205,15 @@ impl Batch {
     fn write(&mut self, turn: Turn) -> &[u8] {
         let mut image = std::mem::take(&mut self.image);
         image.clear();
+        self.ends.clear();
         let commands_per_sequence = self.commands.len() as u32;
         for copy in 0..turn.sequences {
             let left = turn.commands - copy * commands_per_sequence;
             let commands = left.min(commands_per_sequence) as usize;
             self.append(turn.first.wrapping_add(u64::from(copy)), 0..commands, &mut image);
+            if self.messages.is_some() {
+                self.ends.push(image.len());
+            }
         }
         self.image = image;
         &self.image
@@ -302,6 +342,16 @@ fn write_fixed(
         write_number(number, hole.slot, &mut out[place..place + hole.digits]);
     }
     fresh
+}
+
+/// What stands behind a message: the end of its argument, which is the last of its command.
+const MESSAGE_END: &[u8] = b"\r\n";
+
+/// Writes a message at the end of these bytes.
+#[inline]
+fn write_message(message: Message, out: &mut [u8]) {
+    let start = out.len() - message::BYTES;
+    out[start..].copy_from_slice(&message.to_bytes());
 }
 
 /// Writes the number of a slot into its hole.

@@ -144,6 +144,9 @@ pub trait ReplyVisitor {
     /// Whether it looks at all. If not, nothing that shows is compiled.
     const SEES: bool = true;
 
+    /// Whether it looks at messages that answer no request, too.
+    const PUSHES: bool = false;
+
     /// The reply is to the command of that place in the sequence, in protocols whose replies say so.
     fn marked(&mut self, _command: u32) {}
 

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Lifetime;
 use crate::derived::{self, Derived};
+use crate::message;
 use crate::secret::SecretBytes;
 use crate::values::Lcg;
 
@@ -48,6 +49,8 @@ pub enum Piece {
     },
     /// The token of the item whose value an earlier step brought (memcached's `cas`).
     Cas,
+    /// A [`Message`](crate::Message), the last of its command.
+    Message,
     /// `len` bytes of the classic payload generator, beginning `skip` bytes into its stream.
     /// Kept as numbers so that a plan with a 1 GiB value stays small; see [`Lcg`].
     Fill {
@@ -110,6 +113,7 @@ impl Piece {
             Self::Secret(bytes) => bytes.reveal().len() as u64,
             Self::Number(_) => PLACEHOLDER_LEN as u64,
             Self::Field(_) | Self::Value | Self::Reply { .. } | Self::Cas => 0,
+            Self::Message => message::BYTES as u64,
             Self::Derived(Derived::Checked { len, .. }) => u64::from(*len),
             Self::Derived(Derived::Random(random)) => u64::from(random.len),
             Self::Derived(_) => 2 * PLACEHOLDER_LEN as u64,
@@ -287,7 +291,8 @@ impl Arg {
                 | Piece::Lifetime(_)
                 | Piece::Derived(_)
                 | Piece::Reply { .. }
-                | Piece::Cas => return None,
+                | Piece::Cas
+                | Piece::Message => return None,
             }
         }
         Some(out)

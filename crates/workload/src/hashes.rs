@@ -1,5 +1,8 @@
 //! Hash functions that other tools spread or order their keys by.
 
+/// The prime of 64-bit FNV.
+pub(crate) const FNV_PRIME: u64 = 1_099_511_628_211;
+
 /// FNV-1a over the eight bytes of a number, the least significant first, without its sign: what YCSB
 /// calls the hash of a number.
 #[inline]
@@ -7,7 +10,7 @@
 pub fn fnv(mut number: u64) -> u64 {
     let mut hash: u64 = 0xCBF2_9CE4_8422_2325;
     for _ in 0..8 {
-        hash = (hash ^ (number & 0xFF)).wrapping_mul(1_099_511_628_211);
+        hash = (hash ^ (number & 0xFF)).wrapping_mul(FNV_PRIME);
         number >>= 8;
     }
     hash.cast_signed().unsigned_abs()
@@ -16,7 +19,7 @@ pub fn fnv(mut number: u64) -> u64 {
 /// FNV-1a over a text.
 #[must_use]
 pub fn fnv_text(text: &[u8]) -> u64 {
-    let hash = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(1_099_511_628_211);
+    let hash = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(FNV_PRIME);
     text.iter().fold(0xCBF2_9CE4_8422_2325, hash)
 }
 

@@ -13,12 +13,14 @@ pub mod cache_words;
 mod command;
 pub mod command_line;
 pub mod dataset;
+pub mod delivery;
 pub mod derived;
 pub mod hashes;
 mod in_full;
 pub mod keys;
 pub mod lifetime;
 pub mod memcache_suite;
+pub mod message;
 pub mod pace;
 pub mod parameters;
 pub mod plan;
@@ -40,12 +42,14 @@ pub use argument::{Arg, Piece, Slot};
 pub use cache_words::CacheCommand;
 pub use command::CommandSpec;
 pub use dataset::{Dataset, RowBy};
+pub use delivery::{Delivery, DeliveryKind};
 pub use derived::Derived;
 pub use in_full::in_full;
 pub use keys::{
     DrawnBy, Inserts, KeyDist, KeyDraw, KeyGroups, KeySpace, Numbered, OneGroup, Source,
 };
 pub use lifetime::Lifetime;
+pub use message::{Message, Purpose};
 pub use pace::{Arrivals, Curve, Lane, Pace, Pacer, Schedule, Stage};
 pub use plan::{
     Backoff, Came, Concurrency, Data, Different, EngineKind, Fill, Joining, Keeps, Load, Logged,

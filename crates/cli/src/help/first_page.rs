@@ -50,6 +50,7 @@ Results:
 
 Subcommands (keystorm NAME --help):
   search, sweep, survey      find the highest rate; try combinations; measure the whole machine
+  deliver                    measure how long messages take to their subscribers
   compare, doctor            compare two servers or saved runs; check what distorts results
   show, report, merge        print, chart or add up saved runs
   presets, sink, calibrate   list presets; a server that does nothing; the client's own limits

@@ -74,8 +74,8 @@ fn carry_out(job: &Job) -> Result<End> {
     let metrics = job.output.metrics.as_ref().map(serve).transpose()?;
     let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
     // Phases of a workload may differ in this.
-    let widest = job.plans.iter().max_by_key(|plan| plan.own_connections()).unwrap_or(first);
-    let mut bed = reach(job, first, widest.own_connections(), &interrupted)?;
+    let widest = job.plans.iter().max_by_key(|plan| plan.all_connections()).unwrap_or(first);
+    let mut bed = reach(job, first, widest.all_connections(), &interrupted)?;
     bed.sample = job.output.sample;
     // By a peer's name nothing is asked that the peer does not ask.
     bed.journal = !job.output.options.persona.is_peer();
@@ -278,9 +278,7 @@ fn run_rounds(
             targets.add(&run);
             match run.measurement.ending {
                 Ending::Complete if run.measurement.is_unheard() => return Ok(End::Failed),
-                Ending::Complete if run.measurement.wrong().iter().any(|(_, n)| *n > 0) => {
-                    failed = true;
-                }
+                Ending::Complete if run.measurement.is_wrong() => failed = true,
                 Ending::Complete => {}
                 // Whoever ends a run ends the job: the word to stop stays said.
                 Ending::Interrupted | Ending::Failed(_) => {

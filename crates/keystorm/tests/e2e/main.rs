@@ -15,6 +15,7 @@ mod program;
 mod real_clock;
 mod server;
 
+mod broker;
 mod calibrate;
 mod cluster;
 mod cluster_clients;
@@ -22,6 +23,7 @@ mod compare;
 mod connections;
 mod counts;
 mod dataset;
+mod deliver;
 mod doctor;
 mod documents;
 mod dropin;

@@ -7,6 +7,7 @@
 mod classic;
 mod clients;
 mod closing;
+mod deliveries;
 #[cfg(test)]
 mod golden;
 mod json;
@@ -194,7 +195,7 @@ pub(crate) fn write_outages(summary: &Summary<'_>, out: &mut dyn Write) -> io::R
 
 /// Requests without a reply and outages in one line, each after a comma.
 pub(crate) fn trouble(summary: &Summary<'_>) -> String {
-    outages::in_a_line(summary)
+    outages::in_a_line(summary) + &deliveries::trouble(summary)
 }
 
 /// What limited the run and what spoiled it, if that is wanted.

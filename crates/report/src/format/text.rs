@@ -10,6 +10,7 @@ use measure::KeyCounts;
 use workload::quantity::counted;
 
 use super::closing::Closing;
+use super::deliveries;
 use super::redis_text;
 use crate::distribution::{self, Step};
 use crate::quantity::{COLUMNS, QUANTILES, marked_columns_or, msec_at_most};
@@ -37,6 +38,9 @@ impl Format for Text {
         }
         write_setup(summary, out)?;
         write_figures(summary, out)?;
+        if let Some(figures) = &summary.deliveries {
+            deliveries::write_counts(figures, out)?;
+        }
         let cpu = CpuFigures::of(summary);
         if !cpu.is_unknown() {
             writeln!(out, "  CPU: {cpu}")?;
@@ -125,13 +129,16 @@ fn write_setup(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     match summary.counts_operations() {
         true => write!(
             out,
-            "  {} ({})",
+            "  {} ({}) completed",
             counted(summary.counted(), "operation"),
             counted(requests, "request")
         )?,
-        false => write!(out, "  {}", counted(requests, "request"))?,
+        false if summary.deliveries.is_some() => {
+            write!(out, "  {} received", counted(requests, "message"))?;
+        }
+        false => write!(out, "  {} completed", counted(requests, "request"))?,
     }
-    writeln!(out, " completed in {:.2} seconds", summary.elapsed_s)?;
+    writeln!(out, " in {:.2} seconds", summary.elapsed_s)?;
     if let Some(together) = summary.together {
         writeln!(out, "  {together}")?;
     }
@@ -199,7 +206,15 @@ fn write_figures(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     let asked =
         summary.target_rps().map_or(String::new(), |rate| format!(" of {rate:.2} requested"));
     let noun = summary.counted_noun();
-    write!(out, "\n  throughput: {:.2} {noun}/s{asked}", summary.counted_rps())?;
+    match &summary.deliveries {
+        None => write!(out, "\n  throughput: {:.2} {noun}/s{asked}", summary.counted_rps())?,
+        Some(figures) => write!(
+            out,
+            "\n  throughput: {:.2} {noun}/s received, {:.2}{asked} sent",
+            summary.counted_rps(),
+            figures.sent_rps
+        )?,
+    }
     match summary.counts_operations() {
         true => writeln!(out, ", {:.2} requests/s", summary.throughput_rps)?,
         false => writeln!(out)?,
@@ -212,9 +227,13 @@ fn write_figures(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     if let Some(probe) = &summary.run.probe {
         latency("probe (ms)", &LatencyFigures::of(&probe.response))?;
     }
-    match summary.target_rps() {
-        None => latency("latency (ms)", &summary.response)?,
-        Some(_) => {
+    match (summary.target_rps(), &summary.deliveries) {
+        (_, Some(figures)) => {
+            let mut rows = deliveries::rows(summary, figures).into_iter();
+            rows.try_for_each(|(label, figures)| latency(label, figures))?;
+        }
+        (None, None) => latency("latency (ms)", &summary.response)?,
+        (Some(_), None) => {
             latency("response time (ms)", &summary.response)?;
             latency("service time (ms)", &summary.service)?;
         }
@@ -236,7 +255,11 @@ fn write_figures(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
             rates.max_rps,
         ];
         let cells = rates.map(|rate| format!("{rate:.0}"));
-        write_row("rate (requests/s)", cells.each_ref().map(String::as_str), out)?;
+        write_row(
+            &format!("rate ({}/s)", summary.counted_noun()),
+            cells.each_ref().map(String::as_str),
+            out,
+        )?;
     }
     if let Some(probe) = &summary.run.probe {
         writeln!(out, "  probe: {}", probe.told())?;
@@ -367,80 +390,5 @@ fn write_steps(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::fixture;
-
-    fn written(options: FormatOptions, runs: &[&crate::Run]) -> String {
-        let mut format = Text::new(options);
-        let mut out = Vec::new();
-        runs.iter().for_each(|run| format.each(&Summary::of(run), &mut out).unwrap());
-        format.finish(true, &mut out).unwrap();
-        format.close(&mut out).unwrap();
-        String::from_utf8(out).unwrap()
-    }
-
-    const OURS: FormatOptions = FormatOptions {
-        first_byte: false,
-        suite: true,
-        verdict: true,
-        persona: crate::KEYSTORM,
-        full_distribution: false,
-    };
-
-    #[test]
-    fn what_matters_fits_a_screen_and_the_rest_is_short() {
-        for (name, run) in
-            fixture::all().iter().filter(|(name, _)| *name != "cluster" && *name != "four hours")
-        {
-            let text = written(OURS, &[run]);
-            let first = text.find("\nLatency by").unwrap_or(text.len());
-            let (screen, spread) = text.split_at(first);
-            assert!(screen.lines().count() <= 30, "{name}: {screen}");
-            assert!(screen.contains("\n  limited by: "), "{name}: {screen}");
-            assert!(spread.trim_start().lines().count() <= 30, "{name}: {spread}");
-            let wide = text.lines().filter(|l| l.len() > 80).find(|l| !l.contains(": "));
-            assert_eq!(wide, None, "{name}");
-        }
-    }
-
-    #[test]
-    fn all_of_the_distribution_comes_where_it_is_asked_for() {
-        let run = fixture::complete();
-        let full = FormatOptions { full_distribution: true, ..OURS };
-        let lines = |options| written(options, &[&run]).matches(" % <= ").count();
-        assert!(lines(full) > lines(OURS) && lines(OURS) > 10);
-    }
-
-    #[test]
-    fn several_tests_end_in_one_table_and_one_in_none() {
-        let (set, limited) = (fixture::complete(), fixture::limited());
-        let text = written(OURS, &[&set, &limited]);
-        let table = text.split("====== 2 tests ======\n").nth(1).unwrap();
-        assert_eq!(table.lines().count(), 3, "{table}");
-        assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
-        assert!(table.trim_end().ends_with("server"), "{table}");
-        assert!(!written(OURS, &[&set]).contains("tests ======"));
-    }
-
-    #[test]
-    fn a_test_of_errors_only_has_no_latencies_in_the_table() {
-        let mut failed = fixture::run(fixture::parts(), &[]);
-        (0..9).for_each(|_| failed.measurement.total.errors.add("OOM", "OOM command not allowed"));
-        let text = written(OURS, &[&fixture::complete(), &failed]);
-        let table = text.split("====== 2 tests ======\n").nth(1).unwrap();
-        let cells: Vec<&str> = table.lines().nth(2).unwrap().split_whitespace().collect();
-        assert_eq!(cells[2..5], ["-"; 3], "{table}");
-    }
-
-    #[test]
-    fn a_warning_is_told_once_and_then_with_its_tests() {
-        let mut run = fixture::limited();
-        run.warnings = vec!["load: 1.5 tasks on 2 CPUs".to_owned()];
-        let mut other = run.clone();
-        other.warnings = vec!["load: 1.7 tasks on 2 CPUs".to_owned()];
-        let text = written(OURS, &[&run, &other]);
-        assert_eq!(text.matches("load: ").count(), 2, "{text}");
-        assert_eq!(text.matches("  warning (2 of 2 tests): load: 1.5").count(), 1, "{text}");
-    }
-}
+#[path = "text_tests.rs"]
+mod tests;

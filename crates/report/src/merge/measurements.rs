@@ -61,6 +61,7 @@ pub(super) fn measurement(
         by_connection,
         // They count from the start of their own share, and plans that are shared out keep none.
         logs: Vec::new(),
+        deliveries: None,
         ending,
     })
 }

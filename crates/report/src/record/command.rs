@@ -23,6 +23,9 @@ pub(super) struct CommandRecord {
     bytes_in: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     keys: Option<KeyRecord>,
+    /// Receivers of its messages, by their replies.
+    #[serde(default, skip_serializing_if = "super::is_zero")]
+    receivers: u64,
     /// Where it looks something up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     lookups: Option<LookupRecord>,
@@ -56,6 +59,7 @@ impl CommandRecord {
             bytes_out,
             bytes_in,
             keys,
+            receivers,
             places,
         } = tally;
         Ok(Self {
@@ -66,6 +70,7 @@ impl CommandRecord {
             bytes_out: *bytes_out,
             bytes_in: *bytes_in,
             keys: KeyRecord::of(keys),
+            receivers: *receivers,
             lookups: None,
             places: places.clone(),
             latency_ms: CommandLatencies {
@@ -96,6 +101,7 @@ impl CommandRecord {
             bytes_out: self.bytes_out,
             bytes_in: self.bytes_in,
             keys: self.keys.map(KeyRecord::counts).unwrap_or_default(),
+            receivers: self.receivers,
             places: self.places.clone(),
         })
     }

@@ -11,7 +11,9 @@ mod apart;
 mod command;
 mod connection;
 mod counts;
+mod deliveries;
 mod latency;
+mod lateness;
 mod node;
 mod operation;
 mod outages;
@@ -20,6 +22,7 @@ mod repeats;
 mod tally_delta;
 mod test;
 mod timeline;
+mod worker;
 
 use host::{HostFacts, ServerFacts};
 use measure::CodecError;
@@ -31,7 +34,8 @@ use crate::repeats::{Counted, counted};
 use crate::{Repeat, Run};
 use repeats::RepeatsRecord;
 pub use tally_delta::TallyDelta;
-use test::{TestRecord, WorkerRecord};
+use test::TestRecord;
+use worker::WorkerRecord;
 
 /// The name of the layout. The number changes when what is written before cannot be read after.
 pub const SCHEMA: &str = "keystorm.run/1";

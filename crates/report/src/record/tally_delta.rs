@@ -11,8 +11,8 @@ use super::RecordError;
 use super::command::CommandRecord;
 use super::connection::ConnectionRecord;
 use super::counts::ErrorRecord;
+use super::lateness::LatenessRecord;
 use super::operation::OperationRecord;
-use super::test::LatenessRecord;
 use super::timeline::{self, PointRecord};
 use crate::OperationFigures;
 

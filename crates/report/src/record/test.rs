@@ -5,19 +5,22 @@
 
 use std::time::SystemTime;
 
-use measure::{CommandTally, Ending, Lateness, Measurement, Tally, Timeline, WorkerUse};
+use measure::{CommandTally, Ending, Measurement, Tally, Timeline};
 use serde::{Deserialize, Serialize};
 use workload::Plan;
 
 use super::command::CommandRecord;
 use super::connection::ConnectionRecord;
 use super::counts::{ErrorRecord, KeyRecord, LookupRecord};
+use super::deliveries::DeliveriesRecord;
 use super::latency::LatencyRecord;
+use super::lateness::LatenessRecord;
 use super::node::NodeRecord;
 use super::operation::OperationRecord;
 use super::outages::{AbsenceRecord, OutageRecord};
 use super::probe::ProbeRecord;
 use super::timeline::{self, PointRecord};
+use super::worker::WorkerRecord;
 use super::{Common, RecordError};
 use crate::slo::{Judgement, Slo, SloResult};
 use crate::{Clients, Clock, Lookups, Repeat, Run, Summary, Verdict, WorstMoments};
@@ -44,6 +47,9 @@ pub(super) struct TestRecord {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     operations: Vec<OperationRecord>,
     connections: ConnectionRecord,
+    /// What became of messages, where their delivery is measured; the latencies are then those of deliveries.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    deliveries: Option<DeliveriesRecord>,
     /// The nodes of a cluster.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     nodes: Vec<NodeRecord>,
@@ -127,35 +133,6 @@ struct Latencies {
     first_byte: Option<LatencyRecord>,
 }
 
-/// How late requests of an open loop were sent.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct LatenessRecord {
-    /// From due to sent.
-    total: LatencyRecord,
-    /// The part of it for which a connection had room.
-    own: LatencyRecord,
-    /// Requests that were lost before they could be sent.
-    #[serde(default, skip_serializing_if = "super::is_zero")]
-    given_up: u64,
-    /// Requests that were due. Files of earlier versions do not say; then those that were sent.
-    #[serde(default)]
-    due: Option<u64>,
-}
-
-impl LatenessRecord {
-    pub(super) fn of(lateness: &Lateness) -> Result<Self, RecordError> {
-        let Lateness { total, own, given_up, due } = lateness;
-        let (total, own) = (LatencyRecord::of(total)?, LatencyRecord::of(own)?);
-        Ok(Self { total, own, given_up: *given_up, due: Some(*due) })
-    }
-
-    pub(super) fn lateness(&self) -> Result<Lateness, RecordError> {
-        let total = self.total.latency()?;
-        let due = self.due.unwrap_or(total.count());
-        Ok(Lateness { total, own: self.own.latency()?, given_up: self.given_up, due })
-    }
-}
-
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum EndingRecord {
@@ -171,30 +148,6 @@ struct ClientRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     engine_note: Option<String>,
     workers: Vec<WorkerRecord>,
-}
-
-/// What a worker thread used. `busy` is the share of a core.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub(super) struct WorkerRecord {
-    busy: f64,
-    cpu_ns: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    system_ns: Option<u64>,
-    wall_ns: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    wait_ns: Option<u64>,
-}
-
-impl WorkerRecord {
-    pub(super) fn of(worker: &WorkerUse) -> Self {
-        let WorkerUse { cpu_ns, system_ns, wall_ns, wait_ns } = *worker;
-        Self { busy: worker.busy(), cpu_ns, system_ns, wall_ns, wait_ns }
-    }
-
-    pub(super) fn worker(self) -> WorkerUse {
-        let Self { busy: _, cpu_ns, system_ns, wall_ns, wait_ns } = self;
-        WorkerUse { cpu_ns, system_ns, wall_ns, wait_ns }
-    }
 }
 
 impl TestRecord {
@@ -229,6 +182,7 @@ impl TestRecord {
             // Files of its own have it.
             by_connection: _,
             logs: _,
+            deliveries,
             ending,
         } = measurement;
         let Tally { commands, operations: _, errors, connections, lateness } = total;
@@ -267,6 +221,7 @@ impl TestRecord {
                 .collect::<Result<_, RecordError>>()?,
             operations: OperationRecord::of_plan(plan, total, &summary.operations)?,
             connections: ConnectionRecord::of(connections)?,
+            deliveries: deliveries.as_deref().map(DeliveriesRecord::of).transpose()?,
             nodes: nodes.iter().map(NodeRecord::of).collect::<Result<_, _>>()?,
             lateness_ms: lateness.as_ref().map(LatenessRecord::of).transpose()?,
             outages: outages.iter().map(OutageRecord::of).collect(),
@@ -345,6 +300,7 @@ impl TestRecord {
             nodes: self.nodes.iter().map(NodeRecord::tally).collect::<Result<_, _>>()?,
             by_connection: Vec::new(),
             logs: Vec::new(),
+            deliveries: self.deliveries.map(DeliveriesRecord::deliveries).transpose()?,
             ending: match self.ending {
                 EndingRecord::Complete => Ending::Complete,
                 EndingRecord::Interrupted => Ending::Interrupted,

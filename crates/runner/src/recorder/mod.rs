@@ -5,6 +5,7 @@
 //! collector; no tally is allocated unless the collector falls behind. What it has no room for waits in
 //! the [`Outbox`].
 
+mod by_command;
 mod handover;
 mod optional;
 mod outbox;
@@ -258,14 +259,6 @@ impl Recorder {
         });
     }
 
-    /// Notes what was there of what a reply has places for.
-    pub(crate) fn found(&mut self, answered: &Answered, found: &[bool]) {
-        if self.counts(answered.measured) {
-            let command = self.tallies[answered.command as usize] as usize;
-            self.tally.commands[command].add_places(found);
-        }
-    }
-
     /// Adds a group that no further reply belongs to.
     #[inline]
     fn settled(&mut self, group: &Sample) {
@@ -346,16 +339,6 @@ impl Recorder {
     pub(crate) fn redirected(&mut self, command: u32, for_once: bool, now_ns: u64) {
         let command = self.tallies[command as usize] as usize;
         self.optional.redirected(command, for_once, now_ns);
-    }
-
-    /// Adds bytes that were sent of a command, where they are counted by command.
-    #[inline]
-    pub(crate) fn sent_bytes(&mut self, command: u32, bytes: usize, measured: bool) {
-        if measured {
-            let command = self.tallies[command as usize] as usize;
-            self.tally.commands[command].bytes_out += bytes as u64;
-            self.optional.put_together(command, bytes as u64);
-        }
     }
 
     /// Adds measured bytes that were handed to a connection at `sent_ns`.

@@ -37,7 +37,7 @@ use wire::resp::Resp;
 use workload::{CommandSpec, Concurrency, Data, KeyDist, KeySpace, Load, PlanParts, Stop};
 
 use crate::LiveRate;
-use crate::collect::{Collector, Message, Observer, Snapshot};
+use crate::collect::{Collector, Message, Unobserved};
 use crate::concrete::work;
 use crate::destination::Destination;
 use crate::gate::{Gate, Opens};
@@ -63,12 +63,6 @@ pub(crate) fn parts(connections: u32, depth: u32, stop: Stop) -> PlanParts {
         data: Data { keys: KeySpace::of(Some(1000), KeyDist::UNIFORM), ..Data::default() },
         ..PlanParts::default()
     }
-}
-
-struct Nobody;
-
-impl Observer for Nobody {
-    fn interval(&mut self, _snapshot: &Snapshot<'_>) {}
 }
 
 /// Runs the plan against the server: what was measured, and what the server saw.
@@ -187,6 +181,7 @@ fn replay_script<S: Script>(
         warmup: warmup.stream(0..plan.own_connections()),
         inserts: plan.inserts().map(Arc::new),
         rate: rate.as_deref(),
+        run_id: None,
         // Its time passes only in sleep.
         may_spin: false,
     };
@@ -202,7 +197,7 @@ fn replay_script<S: Script>(
         collects.borrow_mut().between = None;
     }
     drop(late);
-    collector.collect(&messages, &mut Nobody);
+    collector.collect(&messages, &mut Unobserved);
     let kept = rate.as_ref().map_or(plan.clone(), |rate| rate.plan());
     measurement(&kept, collector, &gate, Instant::now(), &tenures())
 }

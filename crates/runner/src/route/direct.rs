@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use engine::{Address, ConnId, Engine};
 use wire::Protocol;
-use workload::Turn;
+use workload::{Message, Purpose, Turn};
 
 use super::Route;
 use crate::connection::State;
@@ -297,7 +297,23 @@ fn send<E: Engine, P: Protocol>(
     turn: Turn,
     measured: bool,
 ) -> u64 {
-    let bytes = worker.batch.fill(turn);
+    let bytes = match worker.context.run_id {
+        None => worker.batch.fill(turn),
+        Some(run) => {
+            let now_ns = worker.engine.now_ns();
+            let purpose = if measured { Purpose::Measured } else { Purpose::Warmup };
+            let (route, sender) = (&worker.route, worker.context.first_connection + conn.0);
+            worker.batch.fill_messages(turn, |place| Message {
+                purpose,
+                run,
+                sender,
+                number: turn.first.wrapping_add(place),
+                // In a closed loop each is due when it is sent.
+                due_ns: route.due_ns.get(place as usize).map_or(now_ns, |due_ns| *due_ns),
+                sent_ns: now_ns,
+            })
+        }
+    };
     let sent_ns = worker.engine.send(conn, bytes);
     let len = bytes.len();
     worker.count_sent(conn, len, sent_ns, measured);

@@ -32,6 +32,8 @@ pub(super) struct Inspections {
     pub(super) queues: bool,
     /// A read that finds nothing is an error.
     pub(super) misses_fail: bool,
+    /// Replies name how many receivers a message had.
+    pub(super) receivers: bool,
 }
 
 impl Inspections {
@@ -47,9 +49,20 @@ impl Inspections {
         let (queues, misses_fail) = (answers.has_queues(), answers.misses_fail());
         let strings = verifier.is_some() || keeps || per_position || queues;
         let any = operations || strings || misses_fail;
-        let nothing =
-            R::COUNTS_ALL && !any && plan.sequence.len() == 1 && !answers.may_be_missing();
-        Self { any, nothing, operations, strings, keeps, per_position, queues, misses_fail }
+        let receivers = plan.delivery.is_some();
+        let plain = !any && !receivers && plan.sequence.len() == 1;
+        let nothing = R::COUNTS_ALL && plain && !answers.may_be_missing();
+        Self {
+            any,
+            nothing,
+            operations,
+            strings,
+            keeps,
+            per_position,
+            queues,
+            misses_fail,
+            receivers,
+        }
     }
 }
 

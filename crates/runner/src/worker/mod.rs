@@ -74,6 +74,8 @@ pub(crate) struct WorkerContext<'r> {
     pub(crate) inserts: Option<Arc<Inserts>>,
     /// The rate of the run, if it may change.
     pub(crate) rate: Option<&'r LiveRate>,
+    /// What tells its messages from those of other runs, if it sends messages.
+    pub(crate) run_id: Option<u32>,
     /// Whether there is a CPU for it alone.
     pub(crate) may_spin: bool,
 }

@@ -246,11 +246,17 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
 
     /// What a reply means to the command that it answers.
     #[inline]
-    fn meant<'b>(&self, reply: Reply<'b>, requests: &mut Requests<R::Mark>) -> Reply<'b> {
+    fn meant<'b>(&mut self, reply: Reply<'b>, requests: &mut Requests<R::Mark>) -> Reply<'b> {
         if !matches!(reply, Reply::Empty | Reply::Number(_)) {
             return reply;
         }
-        self.answers.meant(reply, requests.oldest_mut().map_or(0, |oldest| oldest.command))
+        let oldest = requests.oldest_mut();
+        if self.asks.receivers
+            && let (Reply::Number(receivers), Some(oldest)) = (reply, &oldest)
+        {
+            self.recorder.reached(oldest, receivers);
+        }
+        self.answers.meant(reply, oldest.map_or(0, |oldest| oldest.command))
     }
 
     /// Settles the oldest request with its reply. Whether the next reply can be settled too.

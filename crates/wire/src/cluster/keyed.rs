@@ -72,7 +72,8 @@ impl KeyHash {
                 | Piece::Lifetime(_)
                 | Piece::Derived(_)
                 | Piece::Reply { .. }
-                | Piece::Cas => return written(),
+                | Piece::Cas
+                | Piece::Message => return written(),
             }
         }
         let range = hashed(&sample);
@@ -144,7 +145,7 @@ fn write(
                 let row = Drawn::default().row(numbers, request, dataset);
                 out.extend_from_slice(dataset.cell(row, *column));
             }
-            (Piece::Value | Piece::Cas, _) => {}
+            (Piece::Value | Piece::Cas | Piece::Message, _) => {}
             (Piece::Reply { or }, _) => {
                 out.extend_from_slice(request.replied.value.unwrap_or(or));
             }

@@ -138,7 +138,7 @@ impl RespDecoder {
                 continue;
             };
             let top = self.elements == 0;
-            if L::SEES && matches!(self.ending, Ending::Done | Ending::Values(_)) {
+            if L::SEES && self.is_shown::<L>() {
                 self.show_line(line, look)?;
             }
             let reply = self.header(line)?;
@@ -169,8 +169,8 @@ impl RespDecoder {
         if L::SEES || self.ending == Ending::Error {
             match self.ending {
                 Ending::Error => self.keep(text),
-                Ending::Done | Ending::Values(_) => look.bytes(text),
-                Ending::Push | Ending::Attribute => {}
+                _ if self.is_shown::<L>() => look.bytes(text),
+                _ => {}
             }
         }
         self.skip -= step;
@@ -191,6 +191,15 @@ impl RespDecoder {
             look.element(line);
         }
         show_header(line, look)
+    }
+
+    /// Whether somebody looks at what is being read.
+    fn is_shown<L: ReplyVisitor>(&self) -> bool {
+        match self.ending {
+            Ending::Done | Ending::Values(_) => true,
+            Ending::Push => L::PUSHES,
+            Ending::Attribute | Ending::Error => false,
+        }
     }
 
     /// Begins to skip the line at the start of `input`, which is longer than what is waited for.

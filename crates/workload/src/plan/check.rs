@@ -52,7 +52,7 @@ impl PlanParts {
         self.check_verify()?;
         self.check_misses()?;
         self.check_replies()?;
-        self.check_logged()?;
+        self.check_logged().and_then(|()| self.check_delivery())?;
         Ok(Plan(self.without_open_passwords()))
     }
 

@@ -91,7 +91,7 @@ impl PlanParts {
                     has_row = true;
                     continue;
                 }
-                Piece::Derived(_) | Piece::Value | Piece::Lifetime(_) => {
+                Piece::Derived(_) | Piece::Value | Piece::Lifetime(_) | Piece::Message => {
                     return Err(format!("{shown} has text that is drawn for each request"));
                 }
                 Piece::Tag => {
@@ -361,7 +361,7 @@ fn typed(key: &Arg) -> String {
         Piece::Value => "__data__".to_owned(),
         Piece::Lifetime(_) => "__ttl__".to_owned(),
         Piece::Cas => "__cas__".to_owned(),
-        Piece::Secret(_) | Piece::Fill { .. } => "...".to_owned(),
+        Piece::Secret(_) | Piece::Fill { .. } | Piece::Message => "...".to_owned(),
     };
     key.pieces.iter().map(text).collect()
 }

@@ -32,3 +32,9 @@ pub const TIMEOUT_NS_MAX: u64 = 3600 * 1_000_000_000;
 
 /// Most servers that share out keys.
 pub const SERVERS_MAX: usize = 1_000;
+/// Most channels, or keys, that messages go through.
+pub const PLACES_MAX: u32 = 1_000_000;
+/// Most subscriptions of all receivers together.
+pub const SUBSCRIPTIONS_MAX: u64 = 10_000_000;
+/// Most pairs of a sender and a receiver: each takes 32 bytes.
+pub const PAIRS_MAX: u64 = 1 << 25;

@@ -19,6 +19,7 @@ mod operations;
 mod parts;
 mod pick;
 mod reads;
+mod receivers;
 mod retry;
 mod saved;
 mod transactions;
@@ -42,8 +43,8 @@ pub use transactions::Transactions;
 
 use crate::secret::{self, SecretBytes};
 use crate::{
-    Budget, CommandSpec, Content, Curve, Endpoint, Pace, Pacer, Piece, Schedule, SizeBy, Sizes,
-    Target, stream,
+    Budget, CommandSpec, Content, Curve, Delivery, Endpoint, Pace, Pacer, Piece, Schedule, SizeBy,
+    Sizes, Target, stream,
 };
 
 /// The protocol spoken on every connection.
@@ -152,6 +153,8 @@ pub struct PlanParts {
     pub recording: Recording,
     /// What happens after an error or a loss.
     pub recovery: Recovery,
+    /// The receivers of its messages, if it sends messages.
+    pub delivery: Option<Delivery>,
     /// What only an imitated tool can ask for.
     pub peer: PeerOptions,
 }
@@ -226,6 +229,12 @@ impl PlanParts {
 }
 
 impl Plan {
+    /// Whether its commands carry messages, so that their delivery can be measured.
+    #[must_use]
+    pub fn carries_messages(&self) -> bool {
+        self.pieces().any(|piece| *piece == Piece::Message)
+    }
+
     /// Every password that it holds, each once, to look for in what others say.
     #[must_use]
     pub fn secrets(&self) -> Vec<String> {
@@ -261,6 +270,14 @@ impl Plan {
     #[must_use]
     pub fn own_connections(&self) -> u32 {
         self.load.shard.count(self.load.concurrency.connections)
+    }
+
+    /// Connections that this share of the plan opens, those of receivers included.
+    #[must_use]
+    pub fn all_connections(&self) -> u32 {
+        // One more sends probes.
+        let receivers = self.delivery.as_ref().map_or(0, |delivery| delivery.receivers + 1);
+        self.own_connections().saturating_add(receivers)
     }
 
     /// Shares that the plan can be cut into, each with a connection and a request, at least 1.

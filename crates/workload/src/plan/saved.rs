@@ -13,7 +13,7 @@ use super::{
     ProtocolKind, Recording, Recovery, Reopening, Retry, Share, Stop, ValueSpec,
 };
 use crate::derived::CheckedValues;
-use crate::{CommandSpec, Dataset, KeySpace, Lifetime, Pace, Shard, Target};
+use crate::{CommandSpec, Dataset, Delivery, KeySpace, Lifetime, Pace, Shard, Target};
 
 /// The fields of [`PlanParts`] in the order in which they are written.
 #[derive(Serialize, Deserialize)]
@@ -79,6 +79,8 @@ pub(super) struct SavedPlan {
     by_connection: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     logged: Vec<Logged>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    delivery: Option<Delivery>,
     seed: u64,
     #[serde(default, skip_serializing_if = "Shard::is_whole")]
     shard: Shard,
@@ -126,6 +128,7 @@ impl From<SavedPlan> for PlanParts {
                 retry: saved.retry,
                 timeout_ns: saved.timeout_ns,
             },
+            delivery: saved.delivery,
             peer: PeerOptions {
                 checks: saved.checks,
                 each_failure: saved.tells_failures,
@@ -179,6 +182,7 @@ impl From<PlanParts> for SavedPlan {
             read_only: parts.read_only,
             by_connection: parts.peer.by_connection,
             logged: parts.peer.logged,
+            delivery: parts.delivery,
             seed: parts.load.seed,
             shard: parts.load.shard,
         }

@@ -46,6 +46,7 @@ Subcommands, each with its own --help:
   keystorm compare     compare two servers or saved runs: ratios with confidence intervals
   keystorm sweep       run every combination of listed option values: a table and a chart
   keystorm search      find the highest rate that keeps a target such as p99<1ms
+  keystorm deliver     measure how long messages take to their subscribers, and count them
   keystorm survey      measure how fast Redis is on this machine: a page with charts
   keystorm presets     list the presets of --workload
   keystorm calibrate   measure the limits of this client on this machine
@@ -57,7 +58,7 @@ Subcommands, each with its own --help:
   keystorm man         print the man pages or write them to a directory
   keystorm completions print completions for bash, zsh or fish
   keystorm help        print this help, that of a subcommand, or a topic:
-                       applications, workloads, cluster, memcached, redis-and-memcached, lab,
-                       automation, installing, results, comparing, fleet, memtier, ycsb,
-                       rpc-perf, publishing, measuring, doctor, reports, performance,
+                       applications, workloads, cluster, memcached, messages, lab, results,
+                       redis-and-memcached, automation, installing, comparing, fleet, memtier,
+                       ycsb, rpc-perf, publishing, measuring, doctor, reports, performance,
                        architecture, dependencies";

@@ -189,6 +189,7 @@ pages! {
     measuring: "docs/measuring.md",
     memcached: "docs/memcached.md",
     memtier: "docs/memtier.md",
+    messages: "docs/messages.md",
     performance: "docs/performance.md",
     publishing: "docs/publishing.md",
     redis_and_memcached: "docs/redis-and-memcached.md",

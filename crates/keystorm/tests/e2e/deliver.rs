@@ -1,0 +1,221 @@
+//! `keystorm deliver`: what is sent arrives, is counted and timed from when it was due.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::broker::{Broker, Fate};
+use crate::program::{Keystorm, Ran, within};
+use crate::server::Server;
+
+/// The one test of a run that printed JSON.
+fn test(ran: Ran) -> Value {
+    let document: Value = serde_json::from_str(&ran.out).unwrap();
+    document["tests"][0].clone()
+}
+
+fn count(test: &Value, name: &str) -> u64 {
+    test["deliveries"][name].as_u64().unwrap()
+}
+
+/// A run against this server; `line` begins with the kind.
+fn deliver(server: &Server, line: &str) -> Keystorm {
+    let (kind, options) = line.split_once(' ').unwrap_or((line, ""));
+    Keystorm::new(&format!("deliver {kind} -p {} {options}", server.port()))
+}
+
+/// Runs it, and checks that all of so many deliveries came, each once and in order.
+fn all_arrive(server: &Server, line: &str, expected: u64) -> Value {
+    let test = test(deliver(server, &format!("pubsub --json - {line}")).run().ok());
+    let counts = ["expected", "received", "lost", "doubled", "out_of_order", "from_other_runs"];
+    let counts = counts.map(|name| count(&test, name));
+    assert_eq!(counts, [expected, expected, 0, 0, 0, 0], "{line}");
+    assert_eq!(test["requests"], expected, "{line}");
+    assert_eq!(test["latency_ms"]["response"]["exact"]["count"], expected, "{line}");
+    test
+}
+
+#[test]
+fn every_message_reaches_every_subscriber_of_its_channel() {
+    for (name, server) in Server::both() {
+        for (line, each) in [
+            ("--channels 1 --subscribers 1", 1),
+            ("--channels 1 --subscribers 7", 7),
+            ("--channels 4 --subscribers 8", 2),
+            ("--channels 4 --subscribers 8 --channels-per-subscriber 2", 4),
+            ("--channels 4 --subscribers 8 --patterns", 2),
+            ("--channels 4 --subscribers 8 -3", 2),
+            ("--channels 4 --subscribers 8 --receiver-threads 2 --threads 2 --publishers 20", 2),
+            ("--channels 4 --subscribers 8 -P 16 -d 1000 --engine epoll", 2),
+            ("--channels 4 --subscribers 8 -d 32", 2),
+            ("--channels 1 --subscribers 3 -d 100k -n 200", 3),
+        ] {
+            server.reset();
+            let n = if line.contains("-n ") { 200 } else { 2_000 };
+            let line = format!("-n {n} {line}");
+            all_arrive(&server, &line, n * each);
+            let channels = if line.contains("--channels 1 ") { 1 } else { 4 };
+            assert_eq!(server.calls("publish"), n + channels, "{name}: {line}, and a probe each");
+        }
+    }
+}
+
+#[test]
+fn a_schedule_and_a_warm_up_are_counted_apart() {
+    let server = Server::redis();
+    server.reset();
+    let line = "-c 3 --channels 2 --subscribers 4 --rps 2k --warmup 0.3 -n 1000";
+    let test = all_arrive(&server, line, 2_000);
+    assert!(server.calls("publish") > 1_200, "the warm-up is sent, too");
+    let first = &test["deliveries"]["first_receiver_ms"]["exact"]["count"];
+    assert_eq!(
+        (first, &test["deliveries"]["messages_acknowledged"]),
+        (&1_000.into(), &1_000.into())
+    );
+    assert!(test["lateness_ms"]["due"].as_u64().unwrap() == 1_000);
+}
+
+#[test]
+fn the_report_says_what_was_sent_and_what_arrived() {
+    let server = Server::redis();
+    let ran = deliver(&server, "pubsub -n 500 --channels 2 --subscribers 4").run().ok();
+    ran.prints("====== PUBLISH to SUBSCRIBE ======")
+        .prints("  1000 messages received in ")
+        .prints(" messages/s received, ")
+        .prints("  delivery (ms) ")
+        .prints("  first receiver ")
+        .prints("  last receiver ")
+        .prints("  messages: 500 sent, all acknowledged\n")
+        .prints("  deliveries: 1,000 of 1,000 received; none lost, doubled or out of order\n");
+}
+
+#[test]
+fn over_a_unix_socket() {
+    let server = Server::redis();
+    let line = format!("-s {} -n 300 --channels 2 --subscribers 2", server.socket().display());
+    all_arrive(&server, &line, 300);
+}
+
+#[test]
+fn what_a_broker_loses_doubles_and_swaps_is_counted_exactly() {
+    let broker = Broker::new(|number| match number {
+        n if n % 100 == 0 => Fate::Lost,
+        n if n % 250 == 1 => Fate::Doubled,
+        n if n % 500 == 7 => Fate::Swapped,
+        _ => Fate::Delivered,
+    });
+    let line = "--json - -c 1 --channels 1 --subscribers 2 -n 1000 --drain 0.2";
+    let ran = broker.run(line).exits(1);
+    let test = test(ran);
+    // Of each of two subscribers; the last of the numbers that are swapped is followed by another.
+    for (name, expected) in [
+        ("expected", 2_000),
+        ("received", 1_980),
+        ("lost", 20),
+        ("doubled", 8),
+        ("out_of_order", 4),
+    ] {
+        assert_eq!(count(&test, name), expected, "{name}");
+    }
+    let text = broker.run("-c 1 --channels 1 --subscribers 2 -n 1000 --drain 0.2").exits(1);
+    text.prints("1,980 of 2,000 received; 20 lost, 8 doubled, 4 out of order");
+}
+
+#[test]
+fn a_server_that_stands_still_shows_in_deliveries_from_when_they_were_due() {
+    let server = Server::redis();
+    let line = "pubsub --json - --rps 1k --duration 2s --channels 1 --subscribers 1";
+    let running = deliver(&server, line).start();
+    assert!(within(Duration::from_secs(20), || server.calls("publish") > 100));
+    let stood = server.pause(Duration::from_millis(400));
+    let test = test(running.wait().ok());
+    let max_ms = test["latency_ms"]["response"]["max"].as_f64().unwrap();
+    assert!(max_ms >= stood.as_secs_f64() * 1e3 * 0.9, "{max_ms} ms of {stood:?}");
+    // One message a millisecond was due meanwhile: those of the first half waited for the second.
+    let p90_ms = test["latency_ms"]["response"]["p90"].as_f64().unwrap();
+    assert!(p90_ms >= 100.0, "p90 {p90_ms} ms");
+    assert_eq!(count(&test, "lost"), 0);
+}
+
+#[test]
+fn a_subscriber_that_is_cut_off_comes_back_or_ends_the_run() {
+    let server = Server::redis();
+    let kill = |server: &Server| {
+        assert!(within(Duration::from_secs(20), || server.calls("publish") > 100));
+        server.ask(&["CLIENT", "KILL", "TYPE", "pubsub"]);
+    };
+    let line = "pubsub --json - --rps 1k --duration 2s --channels 1 --subscribers 3";
+    let running = deliver(&server, line).start();
+    kill(&server);
+    let cut = test(running.wait().ok());
+    assert_eq!((count(&cut, "receivers_cut_off"), count(&cut, "lost")), (3, 0));
+    assert!(count(&cut, "received") > 3_000, "they came back");
+    server.reset();
+    let line = "pubsub --rps 1k -n 5000 --channels 1 --subscribers 3 --reconnect no";
+    let running = deliver(&server, line).start();
+    kill(&server);
+    running.wait().exits(1).prints("a receiver lost its connection");
+}
+
+#[test]
+fn two_runs_at_one_server_do_not_get_each_others_messages() {
+    let server = Server::redis();
+    let line = "pubsub --json - --rps 500 --duration 2s --channels 1 --subscribers 1";
+    let first = deliver(&server, line).start();
+    assert!(within(Duration::from_secs(20), || server.calls("publish") > 50));
+    let second =
+        test(deliver(&server, "pubsub --json - --channels 1 --subscribers 1 -n 100").run().ok());
+    let first = test(first.wait().ok());
+    assert_eq!((count(&first, "lost"), count(&second, "lost")), (0, 0));
+    assert_eq!(count(&second, "received"), 100);
+}
+
+#[test]
+fn messages_of_other_runs_are_told_apart() {
+    let server = Server::redis();
+    let line = "pubsub --json - --seed 7 --rps 500 --duration 2s --channels 1 --subscribers 1";
+    let first = deliver(&server, line).start();
+    assert!(within(Duration::from_secs(20), || server.calls("publish") > 50));
+    let line = "pubsub --json - --seed 7 --channels 1 --subscribers 1 -n 100";
+    let second = test(deliver(&server, line).run().ok());
+    let first = test(first.wait().ok());
+    assert_eq!((count(&first, "lost"), count(&second, "lost")), (0, 0));
+    assert_eq!(count(&second, "received"), 100);
+    assert!(count(&first, "from_other_runs") >= 100);
+}
+
+#[test]
+fn five_thousand_subscribers_are_there_before_the_first_message() {
+    let server = Server::redis_with(&["--maxclients", "9000"]);
+    let line = "--channels 1 --subscribers 5000 -c 1 -n 5";
+    all_arrive(&server, line, 25_000);
+}
+
+#[test]
+fn a_channel_that_the_user_may_not_use_is_an_error() {
+    let server = Server::redis();
+    server.ask(&["ACL", "SETUSER", "ann", "on", ">pw", "~*", "+@all", "resetchannels"]);
+    let line = "pubsub -n 10 --user ann -a pw --channels 1 --subscribers 1";
+    deliver(&server, line).run().exits(1).says("NOPERM").says("the user lacks the permission");
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let server = Server::redis();
+    for (line, why) in [
+        ("pubsup", "pubsub"),
+        ("pubsub -d 31", "a message has at least 32 bytes"),
+        ("pubsub -d uniform:100..200", "use -d with one"),
+        ("pubsub -t get", "sends one command of its own"),
+        ("pubsub get x", "unexpected word get"),
+        ("pubsub --cluster", "sends one command of its own"),
+        ("pubsub --protocol memcache", "memcached has nothing that a client could wait for"),
+        ("pubsub --channels 0", "--channels 0"),
+        ("pubsub --channels 2 --channels-per-subscriber 3", "--channels-per-subscriber 3"),
+        ("pubsub --subscribers 0", "--subscribers 0"),
+    ] {
+        deliver(&server, line).run().exits(2).says(why);
+    }
+    assert_eq!(server.calls("publish"), 0);
+    Keystorm::new("deliver -n 1").run().exits(2).says("deliver requires a kind first: pubsub");
+}

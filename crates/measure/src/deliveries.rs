@@ -1,0 +1,87 @@
+//! What became of messages between their senders and their receivers.
+//!
+//! The latencies of deliveries are those of a measurement's tally; here is what is counted beside them.
+
+use crate::{Latency, Tally};
+
+/// Counts of messages and their deliveries.
+#[derive(Debug, Clone)]
+pub struct Deliveries {
+    /// What the senders saw: requests, replies, lateness.
+    pub sending: Tally,
+    /// Deliveries that there must have been of the acknowledged messages, by the replies to their senders.
+    pub expected: u64,
+    /// What the receivers counted.
+    pub counts: DeliveryCounts,
+    /// From due to the first receiver of each message, where messages have several.
+    pub first: Option<Latency>,
+    /// From due to the last receiver of each message that reached all.
+    pub last: Option<Latency>,
+    /// Deliveries of each receiver: the fewest and the most.
+    pub by_receiver: Option<(u64, u64)>,
+    /// Receivers.
+    pub receivers: u32,
+}
+
+/// What receivers counted, of the measured part.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DeliveryCounts {
+    /// Messages received, each once for each receiver.
+    pub received: u64,
+    /// Received once more by a receiver that had it.
+    pub doubled: u64,
+    /// Received after a later one of the same sender; they count as received.
+    pub out_of_order: u64,
+    /// Messages of other runs.
+    pub foreign: u64,
+    /// Payloads that are no message.
+    pub corrupt: u64,
+    /// Connections of receivers that were lost.
+    pub cut_off: u64,
+}
+
+impl DeliveryCounts {
+    /// Adds all that `other` holds.
+    pub fn merge(&mut self, other: &Self) {
+        let Self { received, doubled, out_of_order, foreign, corrupt, cut_off } = other;
+        for (sum, count) in [
+            (&mut self.received, received),
+            (&mut self.doubled, doubled),
+            (&mut self.out_of_order, out_of_order),
+            (&mut self.foreign, foreign),
+            (&mut self.corrupt, corrupt),
+            (&mut self.cut_off, cut_off),
+        ] {
+            *sum = sum.saturating_add(*count);
+        }
+    }
+}
+
+impl Deliveries {
+    /// Messages that were acknowledged.
+    #[must_use]
+    pub fn acknowledged(&self) -> u64 {
+        self.sending.commands.iter().map(|command| command.ok + command.miss).sum()
+    }
+
+    /// Messages that were sent, and of which nobody knows whether the server got them.
+    #[must_use]
+    pub fn unacknowledged(&self) -> u64 {
+        let connections = &self.sending.connections;
+        connections.lost + connections.timed_out + connections.unanswered
+    }
+
+    /// Expected deliveries that did not come. With [`unacknowledged`](Self::unacknowledged) messages at least
+    /// so many: of those some may have come.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.expected.saturating_sub(self.counts.received)
+    }
+
+    /// Whether deliveries are missing, came twice or out of order, or are no messages.
+    #[must_use]
+    pub fn is_faulty(&self) -> bool {
+        let DeliveryCounts { doubled, out_of_order, corrupt, .. } = self.counts;
+        self.lost() + doubled + out_of_order + corrupt > 0
+    }
+}

@@ -1,0 +1,99 @@
+//! The figures of messages and their deliveries.
+
+use measure::{Deliveries, DeliveryCounts};
+use workload::quantity::counted;
+
+use crate::{LatencyFigures, grouped};
+
+/// Figures of a run whose messages have receivers. Its other latencies are those of deliveries.
+#[derive(Debug, Clone, Copy)]
+pub struct DeliveryFigures<'r> {
+    /// What was counted.
+    pub deliveries: &'r Deliveries,
+    /// Messages per second that were acknowledged; 0 of a run that took no time.
+    pub sent_rps: f64,
+    /// From when a message was sent until its sender had the reply.
+    pub acknowledged: LatencyFigures,
+    /// From when a message was due until the first of its receivers had it, where it has several.
+    pub first: Option<LatencyFigures>,
+    /// The same of the last.
+    pub last: Option<LatencyFigures>,
+}
+
+impl<'r> DeliveryFigures<'r> {
+    /// Those of a run of so many seconds.
+    #[must_use]
+    pub fn of(deliveries: &'r Deliveries, elapsed_s: f64) -> Self {
+        let sent = deliveries.acknowledged() as f64;
+        Self {
+            deliveries,
+            sent_rps: if elapsed_s > 0.0 { sent / elapsed_s } else { 0.0 },
+            acknowledged: LatencyFigures::of(&deliveries.sending.service()),
+            first: deliveries.first.as_ref().map(LatencyFigures::of),
+            last: deliveries.last.as_ref().map(LatencyFigures::of),
+        }
+    }
+
+    /// What became of the messages that were sent: `20,000 sent, all acknowledged`.
+    #[must_use]
+    pub fn messages(&self) -> String {
+        let acknowledged = self.deliveries.acknowledged();
+        let refused = self.deliveries.sending.errors.total();
+        let unknown = self.deliveries.unacknowledged();
+        let sent = grouped((acknowledged + refused + unknown) as f64);
+        if refused + unknown == 0 {
+            return format!("{sent} sent, all acknowledged");
+        }
+        let mut text = format!("{sent} sent, {} acknowledged", grouped(acknowledged as f64));
+        if refused > 0 {
+            text += &format!(", {} refused", grouped(refused as f64));
+        }
+        if unknown > 0 {
+            let unknown = grouped(unknown as f64);
+            text += &format!(", {unknown} without a reply (some may have been delivered)");
+        }
+        text
+    }
+
+    /// What became of their deliveries: `40,000 of 40,000 received; none lost, doubled or out of order`.
+    #[must_use]
+    pub fn received(&self) -> String {
+        let DeliveryCounts { received, doubled, out_of_order, foreign, corrupt, cut_off } =
+            self.deliveries.counts;
+        let (expected, lost) = (self.deliveries.expected, self.deliveries.lost());
+        let mut text =
+            format!("{} of {} received", grouped(received as f64), grouped(expected as f64));
+        if lost + doubled + out_of_order == 0 {
+            text += "; none lost, doubled or out of order";
+        } else {
+            text += &format!(
+                "; {} lost, {} doubled, {} out of order",
+                grouped(lost as f64),
+                grouped(doubled as f64),
+                grouped(out_of_order as f64)
+            );
+        }
+        for (count, what) in [(foreign, "from other runs"), (corrupt, "that are not messages")] {
+            if count > 0 {
+                text += &format!(", {} {what}", grouped(count as f64));
+            }
+        }
+        if cut_off > 0 {
+            text += &format!("; {} of receivers", counted(cut_off, "connection loss"));
+        }
+        text
+    }
+
+    /// How evenly receivers got messages, where they got different numbers of them.
+    #[must_use]
+    pub fn fairness(&self) -> Option<String> {
+        let (least, most) = self.deliveries.by_receiver.filter(|(least, most)| least < most)?;
+        let mean = self.deliveries.counts.received as f64 / f64::from(self.deliveries.receivers);
+        Some(format!(
+            "by receiver: {} to {}, {} on average",
+            grouped(least as f64),
+            grouped(most as f64),
+            grouped(mean)
+        ))
+    }
+}

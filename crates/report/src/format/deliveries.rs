@@ -1,0 +1,36 @@
+//! What a report tells of messages and their deliveries.
+
+use std::io::{self, Write};
+
+use crate::{DeliveryFigures, LatencyFigures, Summary};
+
+/// The rows of latencies: what each is called, and its figures. The first is the headline.
+pub(super) fn rows<'s>(
+    summary: &'s Summary<'_>,
+    figures: &'s DeliveryFigures<'_>,
+) -> Vec<(&'static str, &'s LatencyFigures)> {
+    let mut rows = vec![("delivery (ms)", &summary.response)];
+    rows.extend(figures.first.as_ref().map(|first| ("first receiver", first)));
+    rows.extend(figures.last.as_ref().map(|last| ("last receiver", last)));
+    if summary.target_rps().is_some() {
+        rows.push(("sent to received", &summary.service));
+    }
+    rows.push(("sent to acknowl.", &figures.acknowledged));
+    rows
+}
+
+/// What was counted, a line each.
+pub(super) fn write_counts(figures: &DeliveryFigures<'_>, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "  messages: {}", figures.messages())?;
+    writeln!(out, "  deliveries: {}", figures.received())?;
+    match figures.fairness() {
+        Some(text) => writeln!(out, "  {text}"),
+        None => Ok(()),
+    }
+}
+
+/// What went wrong with deliveries, after a comma; empty if nothing did.
+pub(super) fn trouble(summary: &Summary<'_>) -> String {
+    let faulty = summary.deliveries.filter(|figures| figures.deliveries.is_faulty());
+    faulty.map_or(String::new(), |figures| format!(", {}", figures.received()))
+}

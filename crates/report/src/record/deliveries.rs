@@ -1,0 +1,113 @@
+//! What became of messages in a saved run.
+
+use measure::{Deliveries, DeliveryCounts, Latency, Tally};
+use serde::{Deserialize, Serialize};
+
+use super::RecordError;
+use super::command::CommandRecord;
+use super::connection::ConnectionRecord;
+use super::counts::ErrorRecord;
+use super::latency::LatencyRecord;
+use super::lateness::LatenessRecord;
+
+/// Counts of messages and deliveries, and what the senders saw. What follows from others is written and never
+/// read.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct DeliveriesRecord {
+    #[serde(skip_deserializing)]
+    messages_acknowledged: u64,
+    #[serde(skip_deserializing)]
+    messages_unacknowledged: u64,
+    receivers: u32,
+    expected: u64,
+    received: u64,
+    #[serde(skip_deserializing)]
+    lost: u64,
+    doubled: u64,
+    out_of_order: u64,
+    from_other_runs: u64,
+    corrupt: u64,
+    receivers_cut_off: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    least_by_receiver: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    most_by_receiver: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    first_receiver_ms: Option<LatencyRecord>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    last_receiver_ms: Option<LatencyRecord>,
+    sending: SendingRecord,
+}
+
+/// What the senders saw.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct SendingRecord {
+    commands: Vec<CommandRecord>,
+    errors: ErrorRecord,
+    connections: ConnectionRecord,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lateness_ms: Option<LatenessRecord>,
+}
+
+impl DeliveriesRecord {
+    pub(super) fn of(deliveries: &Deliveries) -> Result<Self, RecordError> {
+        let Deliveries { sending, expected, counts, first, last, by_receiver, receivers } =
+            deliveries;
+        let DeliveryCounts { received, doubled, out_of_order, foreign, corrupt, cut_off } = *counts;
+        let Tally { commands, operations: _, errors, connections, lateness } = sending;
+        let latency = |l: &Option<Latency>| l.as_ref().map(LatencyRecord::of).transpose();
+        let command = |tally| CommandRecord::of("send".to_owned(), tally);
+        Ok(Self {
+            messages_acknowledged: deliveries.acknowledged(),
+            messages_unacknowledged: deliveries.unacknowledged(),
+            receivers: *receivers,
+            expected: *expected,
+            received,
+            lost: deliveries.lost(),
+            doubled,
+            out_of_order,
+            from_other_runs: foreign,
+            corrupt,
+            receivers_cut_off: cut_off,
+            least_by_receiver: by_receiver.map(|(least, _)| least),
+            most_by_receiver: by_receiver.map(|(_, most)| most),
+            first_receiver_ms: latency(first)?,
+            last_receiver_ms: latency(last)?,
+            sending: SendingRecord {
+                commands: commands.iter().map(command).collect::<Result<_, _>>()?,
+                errors: ErrorRecord::of(errors),
+                connections: ConnectionRecord::of(connections)?,
+                lateness_ms: lateness.as_ref().map(LatenessRecord::of).transpose()?,
+            },
+        })
+    }
+
+    pub(super) fn deliveries(self) -> Result<Box<Deliveries>, RecordError> {
+        let SendingRecord { commands, errors, connections, lateness_ms } = self.sending;
+        let latency =
+            |l: &Option<LatencyRecord>| l.as_ref().map(LatencyRecord::latency).transpose();
+        let sending = Tally {
+            commands: commands.iter().map(CommandRecord::tally).collect::<Result<_, _>>()?,
+            operations: Vec::new(),
+            errors: errors.counts(),
+            connections: connections.tally()?,
+            lateness: lateness_ms.as_ref().map(LatenessRecord::lateness).transpose()?,
+        };
+        Ok(Box::new(Deliveries {
+            sending,
+            expected: self.expected,
+            counts: DeliveryCounts {
+                received: self.received,
+                doubled: self.doubled,
+                out_of_order: self.out_of_order,
+                foreign: self.from_other_runs,
+                corrupt: self.corrupt,
+                cut_off: self.receivers_cut_off,
+            },
+            first: latency(&self.first_receiver_ms)?,
+            last: latency(&self.last_receiver_ms)?,
+            by_receiver: self.least_by_receiver.zip(self.most_by_receiver),
+            receivers: self.receivers,
+        }))
+    }
+}

@@ -1,0 +1,36 @@
+//! How late requests were sent, in a saved run.
+
+use measure::Lateness;
+use serde::{Deserialize, Serialize};
+
+use super::RecordError;
+use super::latency::LatencyRecord;
+
+/// How late requests of an open loop were sent.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct LatenessRecord {
+    /// From due to sent.
+    total: LatencyRecord,
+    /// The part of it for which a connection had room.
+    own: LatencyRecord,
+    /// Requests that were lost before they could be sent.
+    #[serde(default, skip_serializing_if = "super::is_zero")]
+    given_up: u64,
+    /// Requests that were due. Files of earlier versions do not say; then those that were sent.
+    #[serde(default)]
+    due: Option<u64>,
+}
+
+impl LatenessRecord {
+    pub(super) fn of(lateness: &Lateness) -> Result<Self, RecordError> {
+        let Lateness { total, own, given_up, due } = lateness;
+        let (total, own) = (LatencyRecord::of(total)?, LatencyRecord::of(own)?);
+        Ok(Self { total, own, given_up: *given_up, due: Some(*due) })
+    }
+
+    pub(super) fn lateness(&self) -> Result<Lateness, RecordError> {
+        let total = self.total.latency()?;
+        let due = self.due.unwrap_or(total.count());
+        Ok(Lateness { total, own: self.own.latency()?, given_up: self.given_up, due })
+    }
+}

@@ -1,0 +1,224 @@
+//! Messages and their receivers: the second role of a plan whose senders are ordinary workers.
+//!
+//! The receivers have threads, connections and tallies of their own, and pass the senders' gate: load begins when
+//! every subscription is confirmed and a probe has come through each place. What senders and receivers
+//! share is in [`Roles`], and touched a few times a second.
+
+mod heard;
+mod kind;
+mod order;
+mod probe;
+mod pubsub;
+mod receivers;
+mod setup;
+mod spread;
+
+use std::io;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver};
+use std::thread::{self, Scope};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use engine::Address;
+use measure::{Deliveries, DeliveryCounts, Latency, Measurement, Tally, TallyShape};
+use workload::random::SplitMix;
+use workload::{Delivery, Plan};
+
+pub(crate) use receivers::{ReceiverContext, Receivers};
+
+use crate::Fatal;
+use crate::collect::{Collector, Message, Unobserved};
+use crate::concrete::Receive;
+use crate::gate::Gate;
+use crate::opening::Origins;
+use crate::recorder::Recorder;
+use kind::Kind;
+
+/// Intervals that a thread may be ahead of the collector.
+const AHEAD_MAX: usize = 4;
+
+/// No end is known yet.
+const NO_END: u64 = u64::MAX;
+
+/// What the threads of a run with receivers share.
+pub(crate) struct Roles<'r> {
+    delivery: &'r Delivery,
+    kind: Box<dyn Kind + 'r>,
+    /// What tells messages of this run from those of others.
+    pub(crate) run: u32,
+    address: &'r Address,
+    gate: &'r Gate<'r>,
+    engine: &'static str,
+    /// Deliveries that there must be; [`NO_END`] while the senders are at work.
+    expected: AtomicU64,
+    threads: Vec<ReceiverThread>,
+    /// What each thread had in the end.
+    ended: Mutex<Vec<Receiving>>,
+}
+
+/// What is known of a thread of receivers while load runs.
+#[derive(Debug, Default)]
+struct ReceiverThread {
+    subscribed: AtomicBool,
+    received: AtomicU64,
+}
+
+/// What a thread of receivers had.
+#[derive(Debug, Default)]
+pub(crate) struct Receiving {
+    counts: DeliveryCounts,
+    by_receiver: Option<(u64, u64)>,
+    spread: Option<(Latency, Latency)>,
+}
+
+/// A number that no other run has.
+fn run_id(seed: u64) -> u32 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let mixed = (now.as_nanos() as u64) ^ u64::from(std::process::id()).rotate_left(40) ^ seed;
+    (SplitMix::new(mixed).draw() >> 32) as u32
+}
+
+impl<'r> Roles<'r> {
+    /// Those of a plan, if it has receivers. `engine` is the name of what moves their bytes.
+    pub(crate) fn of(
+        plan: &'r Plan,
+        address: &'r Address,
+        gate: &'r Gate<'r>,
+        engine: &'static str,
+    ) -> Option<Self> {
+        let delivery = plan.delivery.as_ref()?;
+        Some(Self {
+            delivery,
+            kind: kind::of(delivery),
+            run: run_id(plan.load.seed),
+            address,
+            gate,
+            engine,
+            expected: AtomicU64::new(NO_END),
+            threads: (0..delivery.threads).map(|_| ReceiverThread::default()).collect(),
+            ended: Mutex::default(),
+        })
+    }
+
+    /// Starts the threads of the receivers. The collector of what they see, and where from.
+    pub(crate) fn start<'scope>(
+        &'scope self,
+        scope: &'scope Scope<'scope, '_>,
+        plan: &'scope Plan,
+        origins: &'scope Origins,
+        receive: &'scope Receive<'scope>,
+    ) -> io::Result<(Collector, Receiver<Message>)> {
+        let shape = tally_shape(plan);
+        let (full, messages) = mpsc::sync_channel(AHEAD_MAX * self.threads.len());
+        let mut empties = Vec::new();
+        for thread in 0..self.delivery.threads {
+            let (empty, ready) = mpsc::channel();
+            let _ = empty.send(Tally::new(&shape));
+            empties.push(empty);
+            let recorder = Recorder::new(thread, shape, Arc::new([0]), full.clone(), ready);
+            let all = 0..self.delivery.receivers;
+            let receivers = all.filter(|receiver| self.delivery.thread_of(*receiver) == thread);
+            let receivers = receivers.collect();
+            let context = ReceiverContext { plan, roles: self, origins, thread, receivers };
+            let full = full.clone();
+            let started = thread::Builder::new().name(format!("receiver-{thread}"));
+            let started = started.spawn_scoped(scope, move || {
+                let (reports, had) = receive(context, recorder);
+                self.ended.lock().unwrap_or_else(|e| e.into_inner()).push(had);
+                reports.into_iter().for_each(|report| drop(full.send(report)));
+            });
+            if let Err(error) = started {
+                self.gate.fail(Fatal(format!("starting a thread: {error}")));
+                return Err(error);
+            }
+        }
+        Ok((Collector::new(shape, empties, self.engine), messages))
+    }
+
+    /// Has what the senders see collected by a thread of its own, which tells the receivers when that is all.
+    pub(crate) fn collect<'scope>(
+        &'scope self,
+        scope: &'scope Scope<'scope, '_>,
+        sending: &'scope mut Collector,
+        messages: Receiver<Message>,
+    ) -> io::Result<()> {
+        let thread = thread::Builder::new().name("collector".to_owned());
+        let started = thread.spawn_scoped(scope, move || {
+            sending.collect(&messages, &mut Unobserved);
+            self.expected.store(self.kind.expected(&sending.total), Ordering::Release);
+        });
+        started.map(drop)
+    }
+
+    /// Deliveries that there must be, once the senders are done.
+    fn expected(&self) -> Option<u64> {
+        Some(self.expected.load(Ordering::Acquire)).filter(|expected| *expected != NO_END)
+    }
+
+    fn tell_received(&self, thread: u16, received: u64) {
+        self.threads[usize::from(thread)].received.store(received, Ordering::Release);
+    }
+
+    /// Whether everything has come.
+    fn is_complete(&self) -> bool {
+        let received = self.threads.iter().map(|thread| thread.received.load(Ordering::Acquire));
+        self.expected().is_some_and(|expected| received.sum::<u64>() >= expected)
+    }
+
+    /// The measurement of the receivers with what the senders saw: latencies are those of deliveries, lateness,
+    /// errors and connections those of both.
+    pub(crate) fn together(self, sending: Measurement, mut receiving: Measurement) -> Measurement {
+        let expected = self.expected().unwrap_or_else(|| self.kind.expected(&sending.total));
+        let mut counts = DeliveryCounts::default();
+        let mut by_receiver = None;
+        let mut spread: Option<(Latency, Latency)> = None;
+        for had in self.ended.into_inner().unwrap_or_else(|e| e.into_inner()) {
+            counts.merge(&had.counts);
+            by_receiver = joined(by_receiver, had.by_receiver, |(least, most), (few, many)| {
+                (u64::min(least, few), u64::max(most, many))
+            });
+            spread =
+                joined(spread, had.spread, |(mut first, mut last), its: (Latency, Latency)| {
+                    first.merge(&its.0);
+                    last.merge(&its.1);
+                    (first, last)
+                });
+        }
+        let (first, last) = spread.unzip();
+        receiving.workers = [sending.workers, receiving.workers].concat();
+        receiving.total.add_senders(&sending.total);
+        receiving.deliveries = Some(Box::new(Deliveries {
+            sending: sending.total,
+            expected,
+            counts,
+            first,
+            last,
+            by_receiver,
+            receivers: self.delivery.receivers,
+        }));
+        receiving
+    }
+}
+
+/// Both together, or the one that is there.
+fn joined<T>(a: Option<T>, b: Option<T>, join: impl FnOnce(T, T) -> T) -> Option<T> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(join(a, b)),
+        (a, b) => a.or(b),
+    }
+}
+
+/// What receivers record: one kind of thing, which was due at a time of its own.
+fn tally_shape(plan: &Plan) -> TallyShape {
+    TallyShape {
+        commands: 1,
+        precision: plan.recording.precision,
+        scheduled: true,
+        first_byte: false,
+        operations: 0,
+        apart: false,
+        places: 0,
+    }
+}

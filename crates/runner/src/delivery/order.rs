@@ -1,0 +1,67 @@
+//! Whether messages come once, and in the order in which their sender sent them.
+
+/// Messages of one sender that a receiver remembers: what comes once more after so many others counts as out of
+/// order.
+const REMEMBERED: usize = 4;
+
+/// What a message is among those that a receiver had of its sender.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Behind them.
+    Next,
+    /// One of them, once more.
+    Doubled,
+    /// New, and sent before the last of them.
+    OutOfOrder,
+}
+
+/// The latest messages that one receiver had of one sender.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Latest {
+    /// Greatest number, plus one; 0 before the first.
+    next: u64,
+    /// The lower half of the numbers that came last, in turn.
+    numbers: [u32; REMEMBERED],
+    turn: u8,
+}
+
+impl Default for Latest {
+    fn default() -> Self {
+        Self { next: 0, numbers: [u32::MAX; REMEMBERED], turn: 0 }
+    }
+}
+
+impl Latest {
+    /// Takes a message.
+    #[inline]
+    pub(super) fn take(&mut self, number: u64) -> Place {
+        let place = match number >= self.next {
+            true => Place::Next,
+            false if self.numbers.contains(&(number as u32)) => return Place::Doubled,
+            false => Place::OutOfOrder,
+        };
+        self.next = self.next.max(number + 1);
+        self.numbers[usize::from(self.turn) % REMEMBERED] = number as u32;
+        self.turn = self.turn.wrapping_add(1);
+        place
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places(numbers: &[u64]) -> Vec<Place> {
+        let mut latest = Latest::default();
+        numbers.iter().map(|number| latest.take(*number)).collect()
+    }
+
+    #[test]
+    fn gaps_are_in_order_and_neighbours_that_changed_places_are_not() {
+        use Place::{Doubled, Next, OutOfOrder};
+        assert_eq!(places(&[0, 50, 51, 900]), [Next; 4]);
+        assert_eq!(places(&[3, 2, 4]), [Next, OutOfOrder, Next]);
+        assert_eq!(places(&[3, 3, 4, 3]), [Next, Doubled, Next, Doubled]);
+        assert_eq!(places(&[3, 2, 2]), [Next, OutOfOrder, Doubled]);
+    }
+}

@@ -1,0 +1,362 @@
+//! The loop of one thread of receivers: set up, hear probes, receive until all has come.
+//!
+//! What receivers ask for and what replies mean is the [`Kind`]'s business. Nothing is shared with the senders on the
+//! way of a message: what a sample needs stands in it.
+
+use engine::{ConnId, Engine, Event, Reason};
+use measure::{DeliveryCounts, Latency, Outcome, WorkerUse};
+use wire::resp::{Resp, RespDecoder};
+use wire::{Decode, Reply};
+use workload::{Message, Plan, Purpose};
+
+use super::heard::Heard;
+use super::kind::{Kind, Meaning};
+use super::order::{Latest, Place};
+use super::probe::Prober;
+use super::spread::Spread;
+use super::{NO_END, Receiving, Roles};
+use crate::collect::Message as Report;
+use crate::handshake::{Answer, Handshake};
+use crate::opening::Origins;
+use crate::recorder::Recorder;
+use crate::reopening::Reopening;
+use crate::request::{Answer as Recorded, Answered, Keys};
+use crate::thread_clocks::ThreadClocks;
+use crate::{Fatal, Gauges, explain};
+
+/// How often a thread looks whether the run has ended: while load runs, and when the senders are done.
+const LOOK_NS: u64 = 20_000_000;
+pub(super) const DRAIN_LOOK_NS: u64 = 1_000_000;
+
+/// What a connection of a receiver is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    Closed,
+    Handshake {
+        answered: usize,
+    },
+    /// So many confirmations are still to come.
+    Asking {
+        left: u32,
+    },
+    Ready,
+}
+
+/// One receiver.
+pub(super) struct Receiver {
+    pub(super) state: State,
+    pub(super) decoder: RespDecoder,
+    pub(super) heard: Heard,
+    /// What it had last of each sender.
+    pub(super) latest: Vec<Latest>,
+    /// Probes that it has not had.
+    pub(super) probes: u32,
+    /// Receivers of each message that it gets, where all that it gets have as many.
+    pub(super) fan_out: u32,
+    /// Measured messages that it had.
+    pub(super) received: u64,
+    /// Times that it was tried in vain to open its connection again.
+    pub(super) attempts: u32,
+    pub(super) was_lost: bool,
+}
+
+/// What a thread of receivers needs of the run that it belongs to.
+pub(crate) struct ReceiverContext<'r> {
+    pub(crate) plan: &'r Plan,
+    pub(crate) roles: &'r Roles<'r>,
+    pub(crate) origins: &'r Origins,
+    /// Which of the threads of receivers it is.
+    pub(crate) thread: u16,
+    /// The receivers of this thread, by their numbers in the run.
+    pub(crate) receivers: Vec<u32>,
+}
+
+impl ReceiverContext<'_> {
+    /// Connections that its engine needs room for: with those of the receivers that of the probes.
+    pub(crate) fn connections(&self) -> u32 {
+        self.receivers.len() as u32 + 1
+    }
+
+    /// The end of a thread that never began.
+    pub(crate) fn idle(&self, recorder: Recorder, why: String) -> (Vec<Report>, Receiving) {
+        self.roles.gate.fail(Fatal(why));
+        (last_words(self.thread, recorder, WorkerUse::default()), Receiving::default())
+    }
+}
+
+fn last_words(worker: u16, recorder: Recorder, spent: WorkerUse) -> Vec<Report> {
+    let (mut reports, finished) = recorder.finish();
+    reports.push(Report::Done { worker, spent, finished, nodes: Vec::new() });
+    reports
+}
+
+/// One thread of receivers.
+pub(crate) struct Receivers<'r, E> {
+    pub(super) engine: E,
+    pub(super) context: ReceiverContext<'r>,
+    pub(super) kind: &'r dyn Kind,
+    pub(super) handshake: Handshake,
+    pub(super) receivers: Vec<Receiver>,
+    pub(super) prober: Option<Prober>,
+    pub(super) recorder: Recorder,
+    pub(super) reopening: Reopening,
+    pub(super) counts: DeliveryCounts,
+    pub(super) spread: Option<Spread>,
+    /// Receivers that are ready.
+    pub(super) ready: u32,
+    /// Receivers that have not had all their probes.
+    pub(super) unprobed: u32,
+    pub(super) out: Vec<u8>,
+}
+
+impl<'r, E: Engine> Receivers<'r, E> {
+    pub(crate) fn new(engine: E, context: ReceiverContext<'r>, recorder: Recorder) -> Self {
+        let (plan, roles) = (context.plan, context.roles);
+        let delivery = roles.delivery;
+        let by_place = delivery.receivers_by_place();
+        let senders = plan.own_connections() as usize;
+        let receiver = |number: &u32| {
+            let place = delivery.places_of(*number).next().unwrap_or(0);
+            Receiver {
+                state: State::Closed,
+                decoder: RespDecoder::default(),
+                heard: Heard::default(),
+                latest: vec![Latest::default(); senders],
+                probes: delivery.places_each,
+                fan_out: by_place[place as usize],
+                received: 0,
+                attempts: 0,
+                was_lost: false,
+            }
+        };
+        let receivers: Vec<_> = context.receivers.iter().map(receiver).collect();
+        let even = by_place.iter().min() == by_place.iter().max();
+        let known = delivery.places_each == 1 || (even && delivery.threads == 1);
+        let spread = (known && by_place.iter().any(|receivers| *receivers > 1))
+            .then(|| Spread::new(plan.recording.precision));
+        let count = receivers.len() as u32;
+        Self {
+            engine,
+            kind: &*roles.kind,
+            handshake: Handshake::new::<Resp>(plan),
+            prober: (context.thread == 0).then(|| Prober::new(ConnId(count), &by_place)),
+            receivers,
+            recorder,
+            reopening: Reopening::new(
+                count,
+                (plan.load.seed, context.thread),
+                plan.recovery.backoff,
+            ),
+            counts: DeliveryCounts::default(),
+            spread,
+            ready: 0,
+            unprobed: count,
+            out: Vec::new(),
+            context,
+        }
+    }
+
+    /// Receives from end to end. What is left to report of it.
+    pub(crate) fn receive_all(mut self) -> (Vec<Report>, Receiving) {
+        let gate = self.context.roles.gate;
+        let mut spent = WorkerUse::default();
+        let ended = self.set_up().and_then(|started| {
+            if !started {
+                return Ok(());
+            }
+            let clocks = ThreadClocks::read();
+            let ended = self.receive_load();
+            spent = clocks.used_since(0);
+            ended
+        });
+        if let Err(fatal) = ended {
+            gate.fail(fatal);
+        }
+        let Self { context, recorder, receivers, counts, spread, .. } = self;
+        let reports = last_words(context.thread, recorder, spent);
+        let received = receivers.iter().map(|receiver| receiver.received);
+        let by_receiver = received.clone().min().zip(received.max());
+        let spread: Option<(Latency, Latency)> = spread.map(Spread::latencies);
+        (reports, Receiving { counts, by_receiver, spread })
+    }
+
+    /// Receives until all that was sent has come, or is not waited for any more.
+    fn receive_load(&mut self) -> Result<(), Fatal> {
+        let roles = self.context.roles;
+        let drain_ns = roles.delivery.drain_ns;
+        let mut end_ns = NO_END;
+        loop {
+            let now_ns = self.engine.now_ns();
+            let look_ns = if end_ns == NO_END { LOOK_NS } else { DRAIN_LOOK_NS };
+            let until_ns = (now_ns + look_ns).min(self.recorder.wake_ns()).min(end_ns);
+            self.turn(until_ns.min(self.reopening.wake_ns()))?;
+            let now_ns = self.engine.now_ns();
+            while let Some(conn) = self.reopening.next(now_ns) {
+                self.connect(conn);
+            }
+            let connections = self.ready;
+            self.recorder.turn(now_ns, || Gauges { connections, ..Gauges::default() });
+            roles.tell_received(self.context.thread, self.counts.received);
+            if end_ns == NO_END && roles.expected().is_some() {
+                end_ns = now_ns + drain_ns;
+            }
+            if roles.gate.has_failed() || roles.is_complete() || now_ns >= end_ns {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Waits for events until this time, and deals with them.
+    pub(super) fn turn(&mut self, until_ns: u64) -> Result<(), Fatal> {
+        self.wait(until_ns)?;
+        while let Some(event) = self.engine.next() {
+            match event {
+                Event::Opened(conn) => self.greet(conn),
+                Event::Received(conn) if self.is_prober(conn) => self.hear_prober()?,
+                Event::Received(conn) => self.hear(conn)?,
+                Event::Closed(conn, reason) => self.lost(conn, &reason)?,
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn wait(&mut self, until_ns: u64) -> Result<(), Fatal> {
+        let waited = self.engine.wait(Some(until_ns));
+        waited.map_err(|e| Fatal(format!("waiting for messages: {e}")))
+    }
+
+    /// Takes what a receiver's connection received.
+    fn hear(&mut self, conn: ConnId) -> Result<(), Fatal> {
+        let receiver = &mut self.receivers[conn.0 as usize];
+        if let State::Handshake { answered } = receiver.state {
+            let inbox = self.engine.inbox();
+            let Answer::Heard { steps, consumed } =
+                self.handshake.hear(&mut receiver.decoder, inbox, answered, false)?
+            else {
+                return Ok(());
+            };
+            self.engine.consume(consumed);
+            receiver.state = State::Handshake { answered: steps };
+            if steps == self.handshake.steps.len() {
+                self.ask(conn);
+            }
+            return Ok(());
+        }
+        let now_ns = self.engine.now_ns();
+        self.recorder.measuring(now_ns);
+        let mut consumed = 0;
+        loop {
+            let receiver = &mut self.receivers[conn.0 as usize];
+            let rest = &self.engine.inbox()[consumed..];
+            let decoded = receiver.decoder.decode_shown(rest, &mut receiver.heard);
+            let decoded = decoded.map_err(|error| Fatal(error.to_string()))?;
+            consumed += decoded.consumed;
+            let Some(reply) = decoded.reply else { break };
+            match self.kind.meaning(reply, &receiver.heard) {
+                Meaning::Message => {
+                    let message = receiver.heard.message();
+                    receiver.heard.clear();
+                    self.take(conn, message, now_ns);
+                    continue;
+                }
+                Meaning::Confirmation => self.confirmed(conn),
+                Meaning::Withdrawal | Meaning::Other => {
+                    if let Reply::Error(text) = reply {
+                        let text = self.handshake.masked(explain::text(text));
+                        return Err(Fatal(explain::error_reply(&text)));
+                    }
+                }
+            }
+            self.receivers[conn.0 as usize].heard.clear();
+        }
+        self.recorder.read_ended(now_ns, consumed);
+        self.engine.consume(consumed);
+        Ok(())
+    }
+
+    fn confirmed(&mut self, conn: ConnId) {
+        if let State::Asking { left } = &mut self.receivers[conn.0 as usize].state {
+            *left = left.saturating_sub(1);
+            if *left == 0 {
+                self.is_ready(conn);
+            }
+        }
+    }
+
+    /// Takes a message; `None` is a payload that is none.
+    #[inline]
+    fn take(&mut self, conn: ConnId, message: Option<Message>, now_ns: u64) {
+        let receiver = &mut self.receivers[conn.0 as usize];
+        let Some(message) = message else {
+            self.counts.corrupt += 1;
+            return;
+        };
+        if message.run != self.context.roles.run {
+            self.counts.foreign += 1;
+            return;
+        }
+        if message.purpose == Purpose::Probe {
+            if receiver.probes > 0 {
+                receiver.probes -= 1;
+                self.unprobed -= u32::from(receiver.probes == 0);
+            }
+            return;
+        }
+        let measured = message.purpose == Purpose::Measured;
+        if measured {
+            let latest = receiver.latest.get_mut(message.sender as usize);
+            match latest.map_or(Place::Next, |latest| latest.take(message.number)) {
+                Place::Doubled => {
+                    self.counts.doubled += 1;
+                    return;
+                }
+                Place::OutOfOrder => self.counts.out_of_order += 1,
+                Place::Next => {}
+            }
+            self.counts.received += 1;
+            receiver.received += 1;
+            if let Some(spread) = &mut self.spread {
+                spread.received(&message, receiver.fan_out, now_ns);
+            }
+        }
+        let answered = Answered {
+            intended_ns: message.due_ns,
+            sent_ns: message.sent_ns,
+            first_byte_ns: now_ns,
+            command: 0,
+            measured,
+        };
+        let keys = Keys::default();
+        self.recorder.reply(&Recorded { answered, outcome: Outcome::Ok, bytes: 0, keys }, now_ns);
+    }
+
+    /// A connection has ended.
+    fn lost(&mut self, conn: ConnId, reason: &Reason) -> Result<(), Fatal> {
+        let address = self.context.roles.address;
+        let started = self.context.roles.gate.start_ns().is_some();
+        if self.is_prober(conn) {
+            let why = format!("{address}: the connection that sends probes was lost: {reason}");
+            return Err(Fatal(why));
+        }
+        let receiver = &mut self.receivers[conn.0 as usize];
+        let was = std::mem::replace(&mut receiver.state, State::Closed);
+        if !started {
+            return Err(Fatal(explain::connect_failed(address, reason)));
+        }
+        if was == State::Ready {
+            self.ready -= 1;
+            self.counts.cut_off += 1;
+            receiver.was_lost = true;
+        }
+        if !self.context.plan.recovery.reconnect {
+            return Err(Fatal(format!(
+                "{address}: a receiver lost its connection: {reason}; one that falls behind is cut off at \
+                 client-output-buffer-limit pubsub; with --reconnect yes it comes back"
+            )));
+        }
+        receiver.attempts += 1;
+        let (attempt, now_ns) = (receiver.attempts - 1, self.engine.now_ns());
+        self.reopening.again(conn, attempt, now_ns);
+        Ok(())
+    }
+}

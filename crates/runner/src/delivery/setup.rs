@@ -1,0 +1,159 @@
+//! Setting up receivers: connections, what they ask for, and the probes that show that messages come through.
+
+use std::sync::atomic::Ordering;
+
+use engine::{ConnId, Engine};
+use wire::resp::RespDecoder;
+
+use super::Roles;
+use super::probe::Probing;
+use super::receivers::{DRAIN_LOOK_NS, Receivers, State};
+use crate::Fatal;
+use crate::opening::Opening;
+
+/// For how long the first messages are waited for without any.
+const PATIENCE_NS: u64 = 10_000_000_000;
+
+impl<E: Engine> Receivers<'_, E> {
+    /// Opens all connections, asks for messages, and waits until a probe has come through each place and load
+    /// has begun. Whether it has: the run may have been stopped.
+    pub(super) fn set_up(&mut self) -> Result<bool, Fatal> {
+        let (roles, plan) = (self.context.roles, self.context.plan);
+        self.wait(0)?;
+        let mut opening = Opening::new(self.receivers.len() as u32, self.engine.now_ns(), None);
+        let mut progress = (self.engine.now_ns(), u64::MAX);
+        let mut arrived = false;
+        loop {
+            let now_ns = self.engine.now_ns();
+            while let Some(number) = opening.next(now_ns) {
+                self.connect(ConnId(number));
+            }
+            let before = self.ready;
+            if let Some(start_ns) = roles.gate.start_ns().filter(|_| arrived) {
+                self.recorder.start(start_ns, plan.load.warmup_ns);
+                self.recorder.expect_every(plan.due_every_ns());
+                return Ok(true);
+            }
+            let until_ns = if opening.is_complete() { u64::MAX } else { opening.wake_ns() };
+            self.turn(until_ns.min(now_ns + DRAIN_LOOK_NS))?;
+            (before..self.ready).for_each(|_| opening.opened(self.engine.now_ns()));
+            if roles.gate.stopped() {
+                return Ok(false);
+            }
+            let missing = u64::from(self.unready()) << 32 | u64::from(self.unprobed);
+            let now_ns = self.engine.now_ns();
+            if missing < progress.1 || arrived {
+                progress = (now_ns, missing);
+            }
+            if now_ns > progress.0 + PATIENCE_NS {
+                return Err(Fatal(self.what_is_missing()));
+            }
+            self.probe()?;
+            if self.unprobed == 0 && !std::mem::replace(&mut arrived, self.unprobed == 0) {
+                roles.gate.arrive(now_ns);
+            }
+        }
+    }
+
+    /// Goes on with the probes, which the first thread sends when the receivers of all are ready.
+    fn probe(&mut self) -> Result<(), Fatal> {
+        let roles = self.context.roles;
+        if self.unready() > 0 {
+            return Ok(());
+        }
+        let all_ready = roles.is_subscribed(self.context.thread);
+        let Some(prober) = self.prober.as_mut().filter(|_| all_ready) else { return Ok(()) };
+        match prober.next(&*roles.kind, roles.run, self.engine.now_ns(), &mut self.out) {
+            Probing::Connect => {
+                let (conn, count) = (prober.conn, self.context.roles.delivery.receivers);
+                self.engine.open(conn, roles.address, &self.context.origins.options(count));
+            }
+            Probing::Send => {
+                self.engine.send(prober.conn, &self.out);
+            }
+            Probing::Close => self.engine.close(prober.conn),
+            Probing::Nothing => {}
+        }
+        Ok(())
+    }
+
+    pub(super) fn is_prober(&self, conn: ConnId) -> bool {
+        conn.0 as usize == self.receivers.len()
+    }
+
+    pub(super) fn connect(&mut self, conn: ConnId) {
+        let receiver = &mut self.receivers[conn.0 as usize];
+        receiver.decoder = RespDecoder::default();
+        receiver.heard.clear();
+        let number = self.context.plan.own_connections() + self.context.receivers[conn.0 as usize];
+        self.engine.open(conn, self.context.roles.address, &self.context.origins.options(number));
+    }
+
+    /// A connection is open: it says who it is, and then asks for messages.
+    pub(super) fn greet(&mut self, conn: ConnId) {
+        if self.is_prober(conn) {
+            self.prober.iter_mut().for_each(|prober| prober.opened(self.handshake.steps.len()));
+        } else if self.handshake.steps.is_empty() {
+            return self.ask(conn);
+        } else {
+            self.receivers[conn.0 as usize].state = State::Handshake { answered: 0 };
+        }
+        self.engine.send(conn, &self.handshake.bytes);
+    }
+
+    pub(super) fn ask(&mut self, conn: ConnId) {
+        let number = self.context.receivers[conn.0 as usize];
+        self.out.clear();
+        let mut places = self.context.roles.delivery.places_of(number);
+        let left = self.kind.ask(&mut places, &mut self.out);
+        self.engine.send(conn, &self.out);
+        self.receivers[conn.0 as usize].state = State::Asking { left };
+        if left == 0 {
+            self.is_ready(conn);
+        }
+    }
+
+    pub(super) fn is_ready(&mut self, conn: ConnId) {
+        let receiver = &mut self.receivers[conn.0 as usize];
+        (receiver.state, receiver.attempts) = (State::Ready, 0);
+        if std::mem::take(&mut receiver.was_lost) {
+            self.recorder.connections().reconnects += 1;
+            self.reopening.back(self.engine.now_ns());
+        }
+        self.ready += 1;
+    }
+
+    pub(super) fn hear_prober(&mut self) -> Result<(), Fatal> {
+        let Some(prober) = &mut self.prober else { return Ok(()) };
+        let consumed = prober.hear(&self.handshake, self.engine.inbox())?;
+        self.engine.consume(consumed);
+        Ok(())
+    }
+
+    /// Receivers that do not wait for messages yet.
+    pub(super) fn unready(&self) -> u32 {
+        self.receivers.len() as u32 - self.ready
+    }
+
+    /// Why the load cannot begin.
+    fn what_is_missing(&self) -> String {
+        let (address, of) = (self.context.roles.address, self.receivers.len());
+        match self.unready() {
+            0 => format!(
+                "{address}: no message came through to {} of {of} receivers within 10 s",
+                self.unprobed
+            ),
+            unready => format!(
+                "{address} does not answer: {unready} of {of} receivers have no confirmation after 10 s"
+            ),
+        }
+    }
+}
+
+impl Roles<'_> {
+    /// Notes that all receivers of a thread wait for messages. Whether those of all threads do.
+    fn is_subscribed(&self, thread: u16) -> bool {
+        self.threads[usize::from(thread)].subscribed.store(true, Ordering::Release);
+        self.threads.iter().all(|thread| thread.subscribed.load(Ordering::Acquire))
+    }
+}

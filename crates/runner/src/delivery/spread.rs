@@ -1,0 +1,84 @@
+//! When the first and the last receiver had each message, where messages have several.
+//!
+//! Only messages that reached all count: the last receiver of another is not known. What a message needs is kept
+//! in a ring by its number; one that is not complete when its place is needed is left out.
+
+use measure::Latency;
+use workload::Message;
+
+/// Messages on their way that are kept, a power of two.
+const RING: usize = 1 << 16;
+
+/// Of one message.
+#[derive(Debug, Clone, Copy, Default)]
+struct Entry {
+    /// Number plus one; 0 of none.
+    message: u64,
+    first_ns: u64,
+    receivers: u32,
+}
+
+/// First and last receivers of the messages that one thread receives.
+#[derive(Debug)]
+pub(super) struct Spread {
+    ring: Vec<Entry>,
+    first: Latency,
+    last: Latency,
+}
+
+impl Spread {
+    pub(super) fn new(precision: u8) -> Self {
+        let latency = || Latency::new(precision);
+        Self { ring: vec![Entry::default(); RING], first: latency(), last: latency() }
+    }
+
+    /// Notes that a message of so many receivers came to one of them.
+    #[inline]
+    pub(super) fn received(&mut self, message: &Message, receivers: u32, now_ns: u64) {
+        let entry = &mut self.ring[message.number as usize % RING];
+        if entry.message != message.number + 1 {
+            *entry = Entry { message: message.number + 1, first_ns: now_ns, receivers: 0 };
+        }
+        entry.receivers += 1;
+        if entry.receivers == receivers {
+            self.first.record_n(entry.first_ns.saturating_sub(message.due_ns), 1);
+            self.last.record_n(now_ns.saturating_sub(message.due_ns), 1);
+        }
+    }
+
+    /// From due to the first receiver, and to the last.
+    pub(super) fn latencies(self) -> (Latency, Latency) {
+        (self.first, self.last)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use workload::Purpose;
+
+    fn message(number: u64) -> Message {
+        Message { purpose: Purpose::Measured, run: 0, sender: 0, number, due_ns: 100, sent_ns: 0 }
+    }
+
+    #[test]
+    fn first_and_last_are_of_messages_that_reached_all() {
+        let mut spread = Spread::new(3);
+        for (number, now_ns) in [(1, 110), (2, 115), (1, 120), (1, 150), (2, 160)] {
+            spread.received(&message(number), 3, now_ns);
+        }
+        let (first, last) = spread.latencies();
+        assert_eq!((first.count(), last.count()), (1, 1));
+        assert_eq!((first.max_ns(), last.max_ns()), (Some(10), Some(50)));
+    }
+
+    #[test]
+    fn a_message_that_needs_a_place_takes_it() {
+        let mut spread = Spread::new(3);
+        spread.received(&message(7), 2, 110);
+        spread.received(&message(7 + RING as u64), 2, 120);
+        spread.received(&message(7 + RING as u64), 2, 130);
+        let (first, last) = spread.latencies();
+        assert_eq!((first.max_ns(), last.max_ns()), (Some(20), Some(30)));
+    }
+}

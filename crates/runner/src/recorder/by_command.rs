@@ -1,0 +1,33 @@
+//! What is counted of a command beside its replies, in plans that ask for it.
+
+use super::Recorder;
+use crate::request::{Answered, Request};
+
+impl Recorder {
+    /// Notes what was there of what a reply has places for.
+    pub(crate) fn found(&mut self, answered: &Answered, found: &[bool]) {
+        if self.counts(answered.measured) {
+            let command = self.tallies[answered.command as usize] as usize;
+            self.tally.commands[command].add_places(found);
+        }
+    }
+
+    /// Notes how many receivers the message of a request had, by the reply to it.
+    pub(crate) fn reached<M>(&mut self, request: &Request<M>, receivers: u32) {
+        if self.counts(request.measured) {
+            let command = self.tallies[request.command as usize] as usize;
+            let reached = &mut self.tally.commands[command].receivers;
+            *reached = reached.saturating_add(receivers.into());
+        }
+    }
+
+    /// Adds bytes that were sent of a command, where they are counted by command.
+    #[inline]
+    pub(crate) fn sent_bytes(&mut self, command: u32, bytes: usize, measured: bool) {
+        if measured {
+            let command = self.tallies[command as usize] as usize;
+            self.tally.commands[command].bytes_out += bytes as u64;
+            self.optional.put_together(command, bytes as u64);
+        }
+    }
+}

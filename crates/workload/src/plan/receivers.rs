@@ -1,0 +1,83 @@
+//! What a plan with receivers must keep to.
+
+use super::check::refuse;
+use super::{PlanError, PlanParts, limits};
+use crate::{Delivery, Endpoint, Piece, Shard};
+
+impl PlanParts {
+    /// Threads that receive, beside those that send; 0 where nobody does.
+    #[must_use]
+    pub fn receiver_threads(&self) -> u16 {
+        self.delivery.as_ref().map_or(0, |delivery| delivery.threads)
+    }
+
+    pub(super) fn check_delivery(&self) -> Result<(), PlanError> {
+        let carries = self.pieces().any(|piece| *piece == Piece::Message);
+        let Some(delivery) = &self.delivery else {
+            return refuse(!carries, || {
+                "__message__ requires receivers: use keystorm deliver".to_owned()
+            });
+        };
+        let is_last = match &self.sequence[..] {
+            [command] => {
+                let pieces: Vec<&Piece> = command.args.iter().flat_map(|arg| &arg.pieces).collect();
+                let messages = pieces.iter().filter(|piece| ***piece == Piece::Message).count();
+                messages == 1 && pieces.last().is_some_and(|piece| **piece == Piece::Message)
+            }
+            _ => false,
+        };
+        refuse(is_last && self.mix.is_none(), || {
+            "deliver sends one command, whose last argument ends in __message__".to_owned()
+        })?;
+        refuse(!self.protocol.is_memcache(), || {
+            "deliver: memcached has nothing that a client could wait for".to_owned()
+        })?;
+        let one = match &self.target.endpoint {
+            Endpoint::Ring { .. } | Endpoint::Pool { .. } => false,
+            _ => !self.target.is_cluster(),
+        };
+        refuse(one, || "deliver: several servers are not supported yet; name one".to_owned())?;
+        refuse(self.load.shard == Shard::WHOLE, || {
+            "deliver: a share of a plan (--shard, --on) has not the receivers of the whole"
+                .to_owned()
+        })?;
+        self.check_receivers(delivery)
+    }
+
+    fn check_receivers(&self, delivery: &Delivery) -> Result<(), PlanError> {
+        let Delivery { receivers, threads, places, places_each, drain_ns, .. } = *delivery;
+        refuse((1..=limits::CONNECTIONS_MAX).contains(&receivers), || {
+            format!("--subscribers {receivers}: must be between 1 and {}", limits::CONNECTIONS_MAX)
+        })?;
+        refuse((1..=limits::WORKERS_MAX).contains(&threads), || {
+            format!("--receiver-threads {threads}: must be between 1 and {}", limits::WORKERS_MAX)
+        })?;
+        refuse((1..=limits::PLACES_MAX).contains(&places), || {
+            format!("--channels {places}: must be between 1 and {}", limits::PLACES_MAX)
+        })?;
+        refuse((1..=places).contains(&places_each), || {
+            format!(
+                "--channels-per-subscriber {places_each}: must be between 1 and {places}, the number of channels"
+            )
+        })?;
+        let subscriptions = u64::from(receivers) * u64::from(places_each);
+        refuse(subscriptions <= limits::SUBSCRIPTIONS_MAX, || {
+            format!("{subscriptions} subscriptions; the maximum is {}", limits::SUBSCRIPTIONS_MAX)
+        })?;
+        let pairs = u64::from(receivers) * u64::from(self.load.concurrency.connections);
+        refuse(pairs <= limits::PAIRS_MAX, || {
+            format!(
+                "{pairs} pairs of a publisher and a subscriber, each of which remembers the messages that came \
+                 last; the maximum is {}",
+                limits::PAIRS_MAX
+            )
+        })?;
+        refuse(drain_ns <= limits::TIMEOUT_NS_MAX, || {
+            format!("--drain {}: the maximum is 1 hour", drain_ns as f64 / 1e9)
+        })?;
+        refuse(self.data.keys.range == Some(u64::from(places)), || {
+            "the keys of a plan with receivers are the places that they get messages from"
+                .to_owned()
+        })
+    }
+}
