@@ -1,5 +1,5 @@
-//! A server of PUBLISH and SUBSCRIBE that is written for tests: it loses, doubles and swaps messages as it is told
-//! to, and says of each that all subscribers got it.
+//! A server of PUBLISH and SUBSCRIBE that is written for tests: it loses, doubles and swaps messages as a test
+//! decides, and says of each that all subscribers got it.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};

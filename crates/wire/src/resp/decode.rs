@@ -195,11 +195,8 @@ impl RespDecoder {
 
     /// Whether somebody looks at what is being read.
     fn is_shown<L: ReplyVisitor>(&self) -> bool {
-        match self.ending {
-            Ending::Done | Ending::Values(_) => true,
-            Ending::Push => L::PUSHES,
-            Ending::Attribute | Ending::Error => false,
-        }
+        let is_push = self.ending == Ending::Push;
+        is_push && L::PUSHES || matches!(self.ending, Ending::Done | Ending::Values(_))
     }
 
     /// Begins to skip the line at the start of `input`, which is longer than what is waited for.

@@ -9,6 +9,7 @@ case $1 in
 show | merge | report | presets | calibrate | sink | help | man | completions | rpc-perf) exec "$program" "$@" ;;
 ycsb) exec "$program" "$@" -p redis.port="$KEYSTORM_PORT" ;;
 sweep | search | compare | doctor | survey | memtier) command=$1 && shift ;;
+deliver) command="$1 $2" && shift 2 ;;
 esac
 
 # The rate of a run is told by quarters of a second.
