@@ -132,3 +132,37 @@ fn a_node_that_turns_requests_away_holds_up_no_other() {
         }
     }
 }
+
+/// However many requests wait for a node that turns them away, the others get theirs at once, and so does that
+/// node once it answers.
+#[test]
+fn many_requests_that_are_turned_away_hold_up_no_other_node() {
+    type Answer = fn(&[String], usize) -> Vec<u8>;
+    fn answer(words: &[String], is_down: bool) -> Vec<u8> {
+        let said: &[u8] = match is_down && slot_of(words[1].as_bytes()) >= 10_923 {
+            true => b"-CLUSTERDOWN Hash slot not served\r\n",
+            false => b"+OK\r\n",
+        };
+        said.to_vec()
+    }
+    let stays_away: Answer = |words, _| answer(words, true);
+    let comes_back: Answer = |words, before| answer(words, before < 40_000);
+    for (answers, is_back) in [(stays_away, false), (comes_back, true)] {
+        let mut plan = on_cluster(6, 1, Stop::AfterNs(4 * SECOND));
+        plan.load.pace = Pace::constant(9000.0);
+        plan.recovery.on_error = OnError::Count;
+        let server = Server::taking(MS / 100).answering(answers);
+        let (got, _) = replay_on(plan, server, Some(&masters(3)));
+        assert_eq!((got.ending, got.total.errors.total()), (Ending::Complete, 0));
+        for node in &got.nodes[..2] {
+            let longest_ns = node.response.max_ns().unwrap();
+            assert!(node.ok > 11_000 && longest_ns < 100 * MS, "{}: {longest_ns} ns", node.name);
+        }
+        let (waited, retried) = (got.total.connections.unanswered, got.nodes[2].retried);
+        assert!(retried > 4096, "{retried}");
+        match is_back {
+            false => assert!(waited > 4096, "{waited}"),
+            true => assert_eq!((waited, got.total.requests()), (0, 36_000), "{retried}"),
+        }
+    }
+}

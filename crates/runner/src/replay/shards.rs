@@ -104,17 +104,6 @@ impl History {
         (12.0 / (rate * share) * SECOND as f64) as u64
     }
 
-    /// Until when at the latest a closed loop asks other nodes for nothing: what waited for a node while it was
-    /// away goes first when it is back. With the time until that is noted.
-    fn caught_up_ns(&self, at_ns: u64) -> u64 {
-        let before =
-            self.outages.iter().filter_map(|(_, from_ns, to_ns)| Some((from_ns, (*to_ns)?)));
-        let caught_up = before
-            .filter(|(_, to_ns)| *to_ns < at_ns)
-            .map(|(from_ns, to_ns)| to_ns + 2 * (to_ns - from_ns) + ASKED_NS);
-        caught_up.max().unwrap_or_default()
-    }
-
     /// Whether it can happen to what is there.
     fn allows(&self, event: Event) -> bool {
         match event {
@@ -323,16 +312,11 @@ fn told_as_it_was(events: &[(Event, u64)], parts: PlanParts, early_ns: u64) {
         .iter()
         .map(|(who, from, to, end)| format!("{who} {}..{} {end}", told_s(*from), told_s(*to)))
         .collect();
-    // What is over before a node is asked again has cost nobody anything.
-    let unasked = |(_, from_ns, to_ns): &(u16, u64, Option<u64>)| {
-        rate.is_none() && to_ns.is_some_and(|to_ns| to_ns <= history.caught_up_ns(*from_ns))
-    };
-    let must = history.outages.iter().filter(|outage| !unasked(outage)).count();
-    assert!((must..=history.outages.len()).contains(&told.len()), "{events:?}, {load}: {shown:?}");
-    for (node, from_ns, to_ns) in history.outages.iter().filter(|outage| !unasked(outage)) {
+    assert_eq!(told.len(), history.outages.len(), "{events:?}, {load}: {shown:?}");
+    for (node, from_ns, to_ns) in &history.outages {
         let idle_ns = match rate {
             Some(rate) => history.asked_within_ns(*node, *from_ns, rate),
-            None => history.caught_up_ns(*from_ns).saturating_sub(*from_ns).max(FULL_NS),
+            None => FULL_NS,
         };
         let late_ns = EXACT_NS + idle_ns;
         let is_it = |(who, from, to, end): &&(&str, u64, u64, bool)| {

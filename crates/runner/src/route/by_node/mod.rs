@@ -26,9 +26,8 @@ pub(super) use queues::{Lane, NodeQueues};
 const WAITING_PIPELINES: usize = 4;
 /// The same of an open loop, or while the node is gone and the route waits for it, in requests.
 const WAITING_LARGE: usize = 1 << 20;
-/// Commands set aside that take no room. Each is sent again five times a second, so that many more would
-/// keep the client from what it can do.
-const SET_ASIDE_MAX: u64 = 4096;
+/// Commands set aside that take no room from others.
+const SET_ASIDE_MAX: u64 = WAITING_LARGE as u64;
 
 /// A route to several servers.
 pub(super) trait ByNode: Route {

@@ -9,6 +9,10 @@ use engine::ConnId;
 
 use crate::request::Request;
 
+/// A surplus shrinks by one request for so many that leave the queue: meanwhile the other nodes get all but one in
+/// so many of the requests that they could take.
+const SURPLUS_PARTS: usize = 8;
+
 /// What waits in one queue: requests for a node, or for one client where clients are distinguished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Lane {
@@ -53,6 +57,9 @@ struct NodeQueue<M> {
     /// Connections, and those of them that are open.
     connections: usize,
     ready: usize,
+    /// Requests that came all at once and do not count as too many, in parts of a request: each that leaves
+    /// takes one part off.
+    surplus: usize,
     /// Since when there has been an idle one, if there is.
     room_ns: u64,
     hungry: bool,
@@ -97,6 +104,7 @@ impl<M> Default for NodeQueue<M> {
             idle: VecDeque::new(),
             connections: 0,
             ready: 0,
+            surplus: 0,
             room_ns: 0,
             hungry: false,
             full: false,
@@ -236,13 +244,33 @@ impl<M> NodeQueues<M> {
         let lane = lane.into();
         self.queue_mut(lane).waiting.push_front(request);
         self.waiting += 1;
+        self.admit(lane);
         self.update(lane);
+    }
+
+    /// Adds one that has waited for another node, behind the others.
+    pub(crate) fn push_moved(&mut self, lane: impl Into<Lane>, request: Request<M>) {
+        let lane = lane.into();
+        self.queue_mut(lane).waiting.push_back(request);
+        self.waiting += 1;
+        self.admit(lane);
+        self.update(lane);
+    }
+
+    /// What waits in a queue and was not drawn for it just now keeps nothing from the others.
+    fn admit(&mut self, lane: Lane) {
+        let capacity = self.capacity;
+        let queue = self.queue_mut(lane);
+        let beyond = (queue.waiting.len() + 1).saturating_sub(capacity);
+        queue.surplus = queue.surplus.max(beyond * SURPLUS_PARTS);
     }
 
     /// The next request of a node.
     #[inline]
     pub(crate) fn pop(&mut self, lane: impl Into<Lane>) -> Option<Request<M>> {
-        let request = self.queue_mut(lane).waiting.pop_front()?;
+        let queue = self.queue_mut(lane);
+        let request = queue.waiting.pop_front()?;
+        queue.surplus = queue.surplus.saturating_sub(1);
         self.waiting -= 1;
         Some(request)
     }
@@ -360,7 +388,12 @@ impl<M> NodeQueues<M> {
     /// A connection of a node has opened, or ended.
     pub(crate) fn count_ready(&mut self, lane: impl Into<Lane>, opened: bool) {
         let lane = lane.into();
-        count(&mut self.queue_mut(lane).ready, opened);
+        let queue = self.queue_mut(lane);
+        if opened && queue.ready == 0 {
+            // What waited while the node was away.
+            queue.surplus = queue.surplus.max(queue.waiting.len() * SURPLUS_PARTS);
+        }
+        count(&mut queue.ready, opened);
         self.update(lane);
     }
 
@@ -371,7 +404,10 @@ impl<M> NodeQueues<M> {
         let queue = &mut self.queues[at];
         let hungry =
             !queue.idle.is_empty() && queue.waiting.len() < queue.idle.len() * self.appetite;
-        let capacity = if queue.ready == 0 { self.capacity_large } else { self.capacity };
+        let capacity = match queue.ready {
+            0 => self.capacity_large,
+            _ => self.capacity + queue.surplus / SURPLUS_PARTS,
+        };
         let full = queue.waiting.len() >= capacity;
         if hungry != queue.hungry {
             queue.hungry = hungry;

@@ -74,7 +74,7 @@ pub(super) fn reroute<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '_,
             route.shared.queues.push_again(to(&request), request);
         }
         for request in new {
-            route.shared.queues.push(to(&request), request);
+            route.shared.queues.push_moved(to(&request), request);
         }
     }
 }

@@ -4,19 +4,29 @@ use std::collections::BTreeMap;
 
 use super::ClusterRequest;
 
+/// The longest wait of a request while few wait.
+const WAIT_MAX_NS: u64 = 200_000_000;
+/// As many are few. Where more wait, each waits longer, so that no more are sent again in a second.
+const FEW: u64 = 4096;
+
 /// In the order in which their waits end.
 #[derive(Default)]
 pub(super) struct Later {
     /// By when the wait ends, and by how many were put here before.
     waits: BTreeMap<(u64, u64), ClusterRequest>,
     put: u64,
+    /// When the last one was put here.
+    last_ns: u64,
 }
 
 impl Later {
-    /// Puts a request here until this time.
-    pub(super) fn put(&mut self, until_ns: u64, request: ClusterRequest) {
+    /// Puts a request here for so long, or longer if many are.
+    pub(super) fn put(&mut self, now_ns: u64, wait_ns: u64, request: ClusterRequest) {
+        let longest_ns = WAIT_MAX_NS * (1 + self.waits.len() as u64 / FEW);
+        let wait_ns = if longest_ns > WAIT_MAX_NS { longest_ns } else { wait_ns.min(WAIT_MAX_NS) };
         self.put += 1;
-        self.waits.insert((until_ns, self.put), request);
+        self.last_ns = now_ns;
+        self.waits.insert((now_ns + wait_ns, self.put), request);
     }
 
     /// Takes the first one whose wait has ended.
@@ -47,10 +57,11 @@ impl Later {
         self.first_ns().is_some_and(|until_ns| until_ns <= now_ns)
     }
 
-    /// When the first wait ends.
+    /// When the first wait ends. All end once nothing was turned away for a while: the nodes answer again.
     #[inline]
     pub(super) fn first_ns(&self) -> Option<u64> {
-        self.waits.first_key_value().map(|((until_ns, _), _)| *until_ns)
+        let first = self.waits.first_key_value();
+        first.map(|((until_ns, _), _)| (*until_ns).min(self.last_ns + WAIT_MAX_NS))
     }
 
     #[inline]

@@ -224,11 +224,11 @@ impl<'r> Cluster<'r> {
         }
     }
 
-    /// Puts a request that a node turned away off until this time.
-    fn put_off(&mut self, until_ns: u64, mut request: ClusterRequest) {
+    /// Puts a request that a node turned away off for so long.
+    fn put_off(&mut self, now_ns: u64, wait_ns: u64, mut request: ClusterRequest) {
         request.mark.aside = true;
         self.shared.set_aside += u64::from(request.left);
-        self.later.put(until_ns, request);
+        self.later.put(now_ns, wait_ns, request);
     }
 
     /// The number that all workers know a node by.

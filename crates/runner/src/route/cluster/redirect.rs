@@ -15,9 +15,8 @@ use crate::{Fatal, explain};
 
 /// So often a request is sent elsewhere at once. Beyond it nodes do not agree, and get time to.
 const AT_ONCE_MAX: u32 = 3;
-/// The first wait before another try, and the longest; each is twice the one before.
+/// The first wait before another try; each is twice the one before.
 const WAIT_NS: u64 = 5_000_000;
-const WAIT_MAX_NS: u64 = 200_000_000;
 /// A request that found no node for so long is an error. Longer than a cluster takes to replace a
 /// master: the default `cluster-node-timeout` is 15 s.
 const PATIENCE_NS: u64 = 60_000_000_000;
@@ -112,8 +111,8 @@ fn queue_again<E: Engine, P: Protocol>(
             }
         }
         _ => {
-            let wait_ns = (WAIT_NS << request.mark.tries.min(8)).min(WAIT_MAX_NS);
-            worker.route.put_off(now_ns + wait_ns, request);
+            let wait_ns = WAIT_NS << request.mark.tries.min(8);
+            worker.route.put_off(now_ns, wait_ns, request);
         }
     }
 }
