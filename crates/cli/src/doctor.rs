@@ -7,11 +7,12 @@ use clap::parser::ValueSource;
 use clap::{ArgAction, Command, CommandFactory, FromArgMatches, Parser};
 use doctor::Load;
 use job::Checkup;
+use report::Persona;
 
 use super::near::explained;
 use super::run::{
-    ServerOptions, UriPrecedence, count, port, protocol, seconds, seconds_in, signed, small_count,
-    target,
+    ServerOptions, TlsArgs, UriPrecedence, count, port, protocol, seconds, seconds_in, signed,
+    small_count, target, tls_options,
 };
 use super::{FrontEnd, Intent, UsageError};
 
@@ -39,6 +40,8 @@ struct Options {
     target: Option<String>,
     #[command(flatten, next_help_heading = "Server")]
     server: ServerOptions,
+    #[command(flatten, next_help_heading = "TLS")]
+    tls: TlsArgs,
     /// Connections of the planned run
     #[arg(short = 'c', long, value_name = "CLIENTS", help_heading = "Planned load",
           default_value = "50", value_parser = small_count)]
@@ -132,10 +135,21 @@ impl FrontEnd for DoctorFront {
             value_bytes: options.data_size,
             keep_alive: options.keep_alive != 0,
         };
-        let target = target(&options.server, UriPrecedence::Agree).map_err(UsageError)?;
+        let mut target = target(&options.server, UriPrecedence::Agree).map_err(UsageError)?;
+        let mut notes = Vec::new();
+        let secure = tls_options(&options.tls, &target, Persona::default(), &mut notes);
+        target.tls = secure.map_err(UsageError)?;
         let protocol = protocol(&options.server).map_err(UsageError)?;
         let json = options.json;
-        Ok(Intent::Doctor(Box::new(Checkup { target, protocol, named, load, seconds, json })))
+        Ok(Intent::Doctor(Box::new(Checkup {
+            target,
+            protocol,
+            named,
+            load,
+            seconds,
+            json,
+            notes,
+        })))
     }
 }
 

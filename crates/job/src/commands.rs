@@ -54,4 +54,6 @@ pub struct Checkup {
     pub seconds: f64,
     /// Print JSON (schema keystorm.doctor/1) instead of lines
     pub json: bool,
+    /// What to say of the command line.
+    pub notes: Vec<String>,
 }

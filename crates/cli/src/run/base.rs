@@ -38,7 +38,7 @@ pub(super) fn base(
     };
     let rule = if persona.is_peer() { UriPrecedence::Last(after) } else { UriPrecedence::Agree };
     let mut target = target(&options.server, rule)?;
-    target.tls = tls::options(options, &target, persona, notes)?;
+    target.tls = tls::options(&options.tls, &target, persona, notes)?;
     let threads = threads(load, &target, persona, notes);
     let stop = stop(load, &pace);
     // By the name of a peer a lost connection ends the run, as it does there.

@@ -47,10 +47,11 @@ use values::OnErrorArg;
 
 pub use dataset::dump;
 // What other front ends ask of a server and of numbers is asked in these words too.
-pub(super) use options::ServerOptions;
+pub(super) use options::{ServerOptions, TlsArgs};
 pub(super) use plans::{NAME, single};
 pub use replicas::Address;
 pub(super) use target::{UriPrecedence, protocol, target};
+pub(super) use tls::options as tls_options;
 pub(super) use values::{
     ProtocolArg, count, count_in, ip, percent, port, seconds, seconds_in, signed, small_count,
 };

@@ -3,7 +3,7 @@
 use report::Persona;
 use workload::{Endpoint, Secret, Target, TlsOptions, Verify};
 
-use super::options::{Options, TlsArgs};
+use super::options::TlsArgs;
 
 /// The environment variable that has the password of the private key.
 const KEY_PASSWORD: &str = workload::secret::KEY_PASSWORD_VARIABLE;
@@ -12,13 +12,12 @@ const KEY_PASSWORD: &str = workload::secret::KEY_PASSWORD_VARIABLE;
 ///
 /// # Errors
 /// What makes no sense, in words for the person who typed it.
-pub(super) fn options(
-    options: &Options,
+pub(crate) fn options(
+    args: &TlsArgs,
     target: &Target,
     persona: Persona,
     notes: &mut Vec<String>,
 ) -> Result<Option<TlsOptions>, String> {
-    let args = &options.tls;
     if !args.tls && target.tls.is_none() {
         // The peers take them and do nothing with them, without a word.
         if let Some(option) = given(args).filter(|_| !persona.is_peer()) {

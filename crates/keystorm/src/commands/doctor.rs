@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use anyhow::Result;
+use console::aside;
 use doctor::{Area, Evidence, Finding, Level};
 use job::{Checkup, End};
 
@@ -17,6 +18,7 @@ use crate::server::Server;
 /// # Errors
 /// The result could not be printed.
 pub(crate) fn doctor(job: &Checkup) -> Result<End> {
+    job.notes.iter().try_for_each(aside::say)?;
     let (evidence, subject) = look(job);
     let findings = doctor::examine(&evidence);
     if job.json {

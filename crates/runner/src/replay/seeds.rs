@@ -115,8 +115,11 @@ fn mix(draws: &mut Draws, plan: &mut PlanParts) {
     if draws.one_in(2) {
         let first_ns = MS * draws.below(3) * 7;
         let drawn = draws.one_in(2).then(|| draws.below(4) as u32);
-        // So many requests that time out again and again would never come to an end.
+        // Requests that time out again and again would not come to an end, or after minutes.
         let without_end = matches!(plan.load.stop, Stop::Requests(_)).then_some(3);
+        if let Stop::Requests(requests) = &mut plan.load.stop {
+            *requests = (*requests).min(300);
+        }
         plan.recovery.retry = Some(Retry {
             most: drawn.or(without_end),
             backoff: Backoff { first_ns, factor: 2.0, longest_ns: 100 * MS },

@@ -21,7 +21,7 @@ use examples::EXAMPLES;
 pub(in crate::run) use load::LoadOptions;
 pub(in crate::run) use results::ResultOptions;
 pub(crate) use server::ServerOptions;
-pub(in crate::run) use server::TlsArgs;
+pub(crate) use server::TlsArgs;
 
 /// Load generator and benchmark for Redis, Valkey and memcached. Runs redis-benchmark and
 /// valkey-benchmark command lines unchanged.

@@ -90,7 +90,7 @@ pub(crate) struct ServerOptions {
 
 /// The TLS options of the peers, with their names, and `--tls-resume`.
 #[derive(Debug, clap::Args)]
-pub(in crate::run) struct TlsArgs {
+pub(crate) struct TlsArgs {
     /// Use TLS, as -u rediss:// and valkeys:// do. The server's certificate must be signed by a
     /// trusted CA and, unless keystorm is called redis-benchmark or valkey-benchmark, match the
     /// host
