@@ -25,7 +25,7 @@ pub fn probe(
     if questions != Questions::All && login.password.is_none() {
         return probe::is_there(address, login).map(|()| Probed::default());
     }
-    let (mut client, version) = match begin(address, login, protocol) {
+    let (mut client, version) = match begin(address, login, protocol, Patience::default()) {
         Err(ProbeError::Broken(why)) if why.is_silence() && login.password.is_none() => {
             if !answers_a_get(address, login, protocol)? {
                 return Err(ProbeError::Broken(why));
@@ -66,7 +66,7 @@ fn answers_a_get(
     }
 }
 
-/// A connection that is logged in, for whoever has more to ask.
+/// A connection that is logged in, for whoever has more to ask, with this patience.
 ///
 /// # Errors
 /// As [`probe`].
@@ -74,8 +74,9 @@ pub fn log_in(
     address: &Address,
     login: Login<'_>,
     protocol: ProtocolKind,
+    patience: Patience,
 ) -> Result<MemcacheClient, ProbeError> {
-    begin(address, login, protocol).map(|(client, _)| client)
+    begin(address, login, protocol, patience).map(|(client, _)| client)
 }
 
 /// What a server that has just been started says, if it is the one with this pid. One that asks for a
@@ -106,8 +107,9 @@ fn begin(
     address: &Address,
     login: Login<'_>,
     protocol: ProtocolKind,
+    patience: Patience,
 ) -> Result<(MemcacheClient, Option<String>), ProbeError> {
-    let (dialect, patience) = (Dialect::of(protocol), Patience::default());
+    let dialect = Dialect::of(protocol);
     // A handshake of TLS takes its time.
     if dialect == Dialect::Text || login.tls.is_some() {
         return converse(address, login, dialect, patience);

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use wire::resp::Value;
 
 use crate::machine::{self, CpuTimes};
-use crate::{Address, Client, ProbeError, Transport};
+use crate::{Address, Client, Patience, ProbeError, Transport};
 use info::Info;
 use link::Link;
 use sample::Sampler;
@@ -55,8 +55,8 @@ pub struct Watched {
     pub throttled_s: Option<f64>,
 }
 
-/// Connects to one of the servers and logs in anew.
-pub type Connect<'a> = dyn Fn(&Address) -> Result<Subject, ProbeError> + 'a;
+/// Connects to one of the servers with this patience and logs in anew.
+pub type Connect<'a> = dyn Fn(&Address, Patience) -> Result<Subject, ProbeError> + 'a;
 
 /// Somebody who looks at the servers of a run.
 pub struct Watch<'a> {
@@ -97,6 +97,9 @@ const ROUND_TRIPS_MAX: usize = 20;
 const ROUND_TRIPS_FOR: Duration = Duration::from_millis(50);
 /// A server may need a moment to notice that the load's connections are closed.
 const TURNED_AWAY_FOR: Duration = Duration::from_secs(1);
+/// Patience with a server after the load: one that fell silent under it does not hold up the result.
+const SECOND_LOOK: Patience =
+    Patience { connect: Duration::from_secs(2), reply: Duration::from_secs(2) };
 /// With more clients than that, listing them would disturb the server.
 const LISTED_CLIENTS_MAX: u64 = 1000;
 
@@ -106,7 +109,7 @@ impl<'a> Watch<'a> {
     pub fn new(
         addresses: Vec<Address>,
         sample: bool,
-        connect: impl Fn(&Address) -> Result<Subject, ProbeError> + 'a,
+        connect: impl Fn(&Address, Patience) -> Result<Subject, ProbeError> + 'a,
     ) -> Self {
         let link_to = addresses.first().cloned();
         Self {
@@ -123,7 +126,7 @@ impl<'a> Watch<'a> {
     /// this reason.
     #[must_use]
     pub fn of_this_machine(server: Address, unseen: Option<String>) -> Self {
-        let nobody = |_: &Address| unreachable!("no server was watched");
+        let nobody = |_: &Address, _| unreachable!("no server was watched");
         let link_to = Some(server);
         Self {
             addresses: Vec::new(),
@@ -154,7 +157,7 @@ impl<'a> Watch<'a> {
         };
         for address in &self.addresses {
             let mut server = BegunServer { before: Err(String::new()), pid: None, sampler: None };
-            server.before = self.client(address).and_then(|mut client| {
+            server.before = self.client(address, Patience::default()).and_then(|mut client| {
                 let mut before = look(&mut client, None);
                 if begun.servers.is_empty() {
                     begun.idle_round_trip_ns = round_trip_ns(&mut client, before.is_ok());
@@ -168,7 +171,8 @@ impl<'a> Watch<'a> {
             });
             if let Ok(before) = &mut server.before {
                 before.local = server.pid.and_then(local::read);
-                let sampler = || self.client(address).ok().and_then(Sampler::start);
+                let sampler =
+                    || self.client(address, Patience::default()).ok().and_then(Sampler::start);
                 server.sampler = self.sample.then(sampler).flatten();
             }
             begun.servers.push(server);
@@ -205,7 +209,7 @@ impl<'a> Watch<'a> {
             self.addresses.iter().zip(ended)
         {
             let used = before.and_then(|before| {
-                let mut client = self.client(address)?;
+                let mut client = self.client(address, SECOND_LOOK)?;
                 let after = look(&mut client, local)?;
                 let mut used = ServerUse::between(&before, &after)?;
                 used.journal = before
@@ -227,10 +231,10 @@ impl<'a> Watch<'a> {
         watched
     }
 
-    fn client(&self, address: &Address) -> Result<Subject, String> {
+    fn client(&self, address: &Address, patience: Patience) -> Result<Subject, String> {
         let deadline = Instant::now() + TURNED_AWAY_FOR;
         loop {
-            match (self.connect)(address) {
+            match (self.connect)(address, patience) {
                 Ok(client) => return Ok(client),
                 Err(ProbeError::TooManyClients { .. }) if Instant::now() < deadline => {
                     thread::sleep(Duration::from_millis(20));

@@ -14,7 +14,7 @@ const NOBODY: Login<'_> = Login { user: None, password: None, db: 0, tls: None, 
 fn what_a_server_did_between_two_looks_is_known() {
     for listen in [Listen::Loopback, Listen::Unix] {
         let server = redis(&[], listen);
-        let watch = Watch::new(vec![server.address().clone()], true, |address| {
+        let watch = Watch::new(vec![server.address().clone()], true, |address, _| {
             log_in(address, NOBODY).map(Subject::Resp)
         });
         let begun = watch.begin();
@@ -61,7 +61,7 @@ fn what_a_server_did_between_two_looks_is_known() {
 fn a_server_that_forbids_all_of_it_is_said_to() {
     let server = redis(&[], Listen::Unix);
     let mut admin = log_in(server.address(), NOBODY).unwrap();
-    let watch = Watch::new(vec![server.address().clone()], true, |address| {
+    let watch = Watch::new(vec![server.address().clone()], true, |address, _| {
         log_in(address, NOBODY).map(Subject::Resp)
     });
     let rules = ["ACL", "SETUSER", "default", "-info", "-config", "-client|list"];
@@ -77,7 +77,7 @@ fn a_server_that_forbids_all_of_it_is_said_to() {
 fn a_server_that_is_gone_is_said_to() {
     let server = redis(&[], Listen::Unix);
     let address = server.address().clone();
-    let watch = Watch::new(vec![address.clone()], false, |address| {
+    let watch = Watch::new(vec![address.clone()], false, |address, _| {
         log_in(address, NOBODY).map(Subject::Resp)
     });
     let begun = watch.begin();

@@ -8,7 +8,7 @@ use std::net::ToSocketAddrs;
 use anyhow::{Context, Result, anyhow, bail};
 use engine::TlsContext;
 use host::{
-    Login, NodeFacts, ProbeError, Probed, Questions, ServerFacts, SpawnedServer, Subject, Watch,
+    Login, NodeFacts, Patience, ProbeError, Probed, Questions, ServerFacts, SpawnedServer, Subject, Watch,
 };
 use runner::RingServer;
 use wire::cluster::{Role, Topology};
@@ -208,17 +208,23 @@ impl Server {
         if self.questions != Questions::All || self.silence.is_some() {
             return Watch::of_this_machine(self.address.clone(), self.silence.clone());
         }
-        let connect = |address: &host::Address| self.subject(address, target);
+        let connect = |address: &_, patience| self.subject(address, target, patience);
         Watch::new(self.addresses(), sample, connect)
     }
 
     /// A connection for whoever wants to know what a server counts and uses.
-    fn subject(&self, address: &host::Address, target: &Target) -> Result<Subject, ProbeError> {
+    fn subject(
+        &self,
+        address: &host::Address,
+        target: &Target,
+        patience: Patience,
+    ) -> Result<Subject, ProbeError> {
         let login = login(target, self.tls.as_ref());
         if self.protocol.is_memcache() {
-            return host::memcache::log_in(address, login, self.protocol).map(Subject::Memcache);
+            let client = host::memcache::log_in(address, login, self.protocol, patience);
+            return client.map(Subject::Memcache);
         }
-        host::log_in(address, login).map(Subject::Resp)
+        host::log_in_within(address, login, patience).map(Subject::Resp)
     }
 
     /// A connection to the one whose clock counts: of a cluster, the node of the least id, which all
@@ -246,12 +252,13 @@ impl Server {
         &self,
         target: &Target,
     ) -> Result<host::memcache::MemcacheClient> {
-        Ok(host::memcache::log_in(&self.address, login(target, self.tls.as_ref()), self.protocol)?)
+        let login = login(target, self.tls.as_ref());
+        Ok(host::memcache::log_in(&self.address, login, self.protocol, Patience::default())?)
     }
 
     /// Every setting that it shows, passwords left out; of several servers the first one's.
     pub(crate) fn settings(&self, target: &Target) -> Vec<(String, String)> {
-        let subject = self.subject(&self.address_now(), target);
+        let subject = self.subject(&self.address_now(), target, Patience::default());
         subject.map(|mut subject| subject.every_setting()).unwrap_or_default()
     }
 
@@ -262,7 +269,9 @@ impl Server {
         }
         let login = login(target, self.tls.as_ref());
         let limit = |address: host::Address| {
-            let mut client = host::memcache::log_in(&address, login, self.protocol).ok()?;
+            let client =
+                host::memcache::log_in(&address, login, self.protocol, Patience::default());
+            let mut client = client.ok()?;
             let settings = client.stats(Some("settings")).ok()?;
             let (_, limit) = settings.into_iter().find(|(name, _)| name == "item_size_max")?;
             Some((address, limit.parse().ok()?))

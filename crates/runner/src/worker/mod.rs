@@ -50,7 +50,8 @@ use renewing::Renewals;
 use retry::Retries;
 use verify::Verifier;
 
-/// How long the replies to the last requests of a run by time are waited for.
+/// How long the replies to the last requests of a run by time are waited for, at least and at most.
+const DRAIN_MIN_NS: u64 = 5_000_000_000;
 pub(crate) const DRAIN_MAX_NS: u64 = 10_000_000_000;
 /// Where the clock has moved so much further than a wait was to last, or a turn takes, the thread did not run.
 const ABSENT_MIN_NS: u64 = 100_000_000;
@@ -360,6 +361,11 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
         self.started && self.ready == 0
     }
 
+    /// Whether a reply is what makes the next request due, on connections that stay open.
+    pub(crate) fn is_closed_loop(&self) -> bool {
+        self.started && self.pacer.is_none() && self.context.plan.load.concurrency.keep_alive
+    }
+
     /// Whether no new request is sent any more.
     #[inline]
     pub(crate) fn is_over(&self) -> bool {
@@ -411,9 +417,13 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
     }
 
     /// When a run by time no longer waits for replies: it ends by itself, even if the server has
-    /// fallen silent.
+    /// fallen silent. A short run waits no longer than it lasted.
     fn give_up_ns(&self) -> u64 {
-        self.stop_ns.saturating_add(DRAIN_MAX_NS)
+        let drain_ns = match self.context.plan.load.stop {
+            Stop::AfterNs(ns) => ns.clamp(DRAIN_MIN_NS, DRAIN_MAX_NS),
+            Stop::Requests(_) => DRAIN_MAX_NS,
+        };
+        self.stop_ns.saturating_add(drain_ns)
     }
 
     /// Time in which it only waited, without sleeping.

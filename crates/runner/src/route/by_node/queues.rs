@@ -370,6 +370,11 @@ impl<M> NodeQueues<M> {
         self.lanes(node).all(|lane| self.queue(lane).ready == 0)
     }
 
+    /// Whether a node has connections, and none is open.
+    pub(crate) fn is_cut(&self, node: u16) -> bool {
+        self.is_absent(node) && self.connections(node) > 0
+    }
+
     /// Connections of a node.
     pub(crate) fn connections(&self, node: u16) -> usize {
         self.lanes(node).map(|lane| self.connections_of(lane)).sum()
