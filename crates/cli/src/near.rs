@@ -8,6 +8,7 @@ use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command};
 use strsim::damerau_levenshtein;
+use workload::typed_login::shown_address;
 
 use super::UsageError;
 
@@ -111,6 +112,12 @@ fn explained_among(mut error: clap::Error, command: &Command, all: &[&Command]) 
             error.insert(ContextKind::SuggestedArg, near);
         }
     }
+    if let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidValue)
+        && takes_address(&error)
+    {
+        let shown = ContextValue::String(shown_address(typed));
+        error.insert(ContextKind::InvalidValue, shown);
+    }
     if let (Some(ContextValue::String(typed)), Some(ContextValue::Strings(valid))) =
         (error.get(ContextKind::InvalidValue), error.get(ContextKind::ValidValue))
         && let Some(near) = nearest(typed, valid.iter().map(String::as_str))
@@ -123,6 +130,16 @@ fn explained_among(mut error: clap::Error, command: &Command, all: &[&Command]) 
         error.insert(ContextKind::Usage, ContextValue::StyledStr(usage));
     }
     UsageError(error.render().to_string())
+}
+
+/// Whether the value that clap refuses is one that could hold a password: an address, or what is typed for one.
+fn takes_address(error: &clap::Error) -> bool {
+    const ADDRESSES: [&str; 7] = ["HOST", "PORT", "URI", "SERVER", "--replicas", "--pool", "--on "];
+    let named = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(named)) => named.as_str(),
+        _ => return false,
+    };
+    ADDRESSES.iter().any(|name| named.contains(name))
 }
 
 /// Refuses an option that `command` does not have, nor `also`, whose options it takes too.

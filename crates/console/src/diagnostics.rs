@@ -4,12 +4,15 @@
 //! a file on a full disk, is passed over. One that nobody reads any more is [`Unread`], which ends
 //! the program as SIGPIPE ends others.
 
+use std::borrow::Cow;
 use std::fmt::{self, Display};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
+use std::sync::OnceLock;
 
 use anyhow::{Context, Result};
 use job::{Output, VerdictTo};
+use workload::typed_login::TypedLogins;
 
 use crate::bar;
 use crate::wrap;
@@ -26,7 +29,15 @@ impl Display for Unread {
 
 impl std::error::Error for Unread {}
 
-/// Prints a line to standard error.
+/// Logins of the command line, which no message may quote.
+static TYPED: OnceLock<TypedLogins> = OnceLock::new();
+
+/// Has these hidden in all that is said from now on.
+pub fn conceal(typed: TypedLogins) {
+    let _ = TYPED.set(typed);
+}
+
+/// Says a line on standard error.
 ///
 /// # Errors
 /// Nobody reads it.
@@ -39,7 +50,11 @@ pub fn say(line: impl Display) -> Result<(), Unread> {
 /// # Errors
 /// Nobody reads it.
 pub fn put(text: &str) -> Result<(), Unread> {
-    let text = wrap::wrapped(text, wrap::of_stderr());
+    let text = match TYPED.get() {
+        Some(typed) => Cow::Owned(typed.hide(text)),
+        None => Cow::Borrowed(text),
+    };
+    let text = wrap::wrapped(&text, wrap::of_stderr());
     // In one piece, so that lines of two programs in one file stay whole.
     match bar::out_of_the_way(|| io::stderr().lock().write_all(text.as_bytes())) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Unread),

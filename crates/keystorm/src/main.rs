@@ -27,6 +27,7 @@ use console::diagnostics::{self, Unread};
 use console::{print, wrap};
 use fleet::Unfit;
 use job::{End, FrontEnd, Intent, ToolMessage, UsageError};
+use workload::typed_login::TypedLogins;
 
 /// The other tools whose command lines are understood: a crate in peers/ each, and a row here.
 const PEERS: &[&dyn FrontEnd] = &[&memtier::Memtier, &ycsb::YcsbFront, &rpc_perf::RpcPerf];
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
     if args.first().is_some_and(|a| a == host::guard::GUARD_ARG) {
         return guard(args);
     }
+    aside::conceal(TypedLogins::of(args.iter().filter_map(|word| word.to_str())));
     let mut reports = None;
     let own = cli::is_own(PEERS, &called_as, &args);
     let intent = cli::parse(PEERS, &called_as, args);

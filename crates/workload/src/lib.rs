@@ -34,6 +34,7 @@ pub mod sort;
 pub mod stream;
 pub mod suite;
 pub mod target;
+pub mod typed_login;
 pub mod value_key;
 pub mod values;
 pub mod verify;

@@ -2,6 +2,8 @@
 
 use std::net::{IpAddr, ToSocketAddrs};
 
+use workload::typed_login::shown_address;
+
 use super::fault::{Fault, check_error};
 use super::options::Options;
 
@@ -19,7 +21,7 @@ struct Uri {
 /// Applies a URI, whose parts override other options. Returns a note for each option overridden.
 pub(super) fn apply_uri(options: &mut Options) -> Result<Vec<String>, Fault> {
     let Some(text) = &options.uri else { return Ok(Vec::new()) };
-    let fault = |why| check_error(format!("Invalid URI format: {why}: {}", shown(text)));
+    let fault = |why| check_error(format!("Invalid URI format: {why}: {}", shown_address(text)));
     let uri = uri(text).map_err(fault)?;
     let both = [
         (options.host.is_some() && uri.host.is_some(), "--host/--server"),
@@ -85,14 +87,6 @@ fn uri(text: &str) -> Result<Uri, &'static str> {
     };
     let host = (!host.is_empty()).then(|| host.to_owned());
     Ok(Uri { tls, user, password, host, port, db })
-}
-
-/// A URI without the login in it.
-pub(super) fn shown(text: &str) -> String {
-    match (text.split_once("://"), text.split_once('@')) {
-        (Some((scheme, _)), Some((_, rest))) => format!("{scheme}://***@{rest}"),
-        _ => text.to_owned(),
-    }
 }
 
 /// The words of keystorm that name the server; one that is `spawned` has no address unless one is given.
@@ -184,7 +178,6 @@ mod tests {
         ] {
             assert!(uri(bad).unwrap_err().starts_with(says), "{bad}");
         }
-        assert_eq!(shown("redis://u:p@h:1"), "redis://***@h:1");
     }
 
     #[test]

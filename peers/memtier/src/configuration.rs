@@ -1,8 +1,8 @@
 //! The options that hold, as its JSON file and `--show-config` tell them.
 
-use super::address::shown as shown_uri;
 use super::options::{Options, PORT, Sizes};
 use crate::layout::{Entry, Json};
+use workload::typed_login::shown_address;
 
 /// Numbers that its file cuts to 32 bits, at least eleven characters wide.
 fn wide(number: u64) -> Json {
@@ -69,7 +69,7 @@ fn server(options: &Options) -> Named {
     vec![
         ("server", Json::Text(host)),
         ("port", Json::whole(port.into())),
-        ("uri", Json::text(options.uri.as_deref().map(shown_uri).unwrap_or_default())),
+        ("uri", Json::text(options.uri.as_deref().map(shown_address).unwrap_or_default())),
         ("unix socket", text(&options.unix_socket)),
         ("address family", Json::text(family)),
         ("protocol", Json::text(options.protocol.clone())),

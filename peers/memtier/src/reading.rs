@@ -3,6 +3,7 @@
 //! Owns these options, what is wrong with them, and the words of keystorm for them.
 
 use cli::run::Address;
+use workload::typed_login::shown_address;
 
 use super::fault::{Fault, check_error, usage_error};
 use super::options::Options;
@@ -146,7 +147,10 @@ fn some(number: u32) -> Option<u32> {
 fn server(text: &str) -> Result<String, Fault> {
     match text.parse::<Address>() {
         Ok(_) => Ok(text.to_owned()),
-        Err(_) => Err(usage_error(format!("--read-server: expected HOST:PORT, got '{text}'."))),
+        Err(_) => Err(usage_error(format!(
+            "--read-server: expected HOST:PORT, got '{}'.",
+            shown_address(text)
+        ))),
     }
 }
 

@@ -156,7 +156,8 @@ fn keystorm_words(config: &Config, endpoint: &str, words: &Words) -> Result<Vec<
 fn host_and_port(endpoint: &str) -> Result<(&str, &str), Fault> {
     let fault = || {
         rule(format!(
-            "[target] endpoints: {endpoint:?} is not ADDRESS:PORT, such as \"127.0.0.1:6379\""
+            "[target] endpoints: {:?} is not ADDRESS:PORT, such as \"127.0.0.1:6379\"",
+            workload::typed_login::shown_address(endpoint)
         ))
     };
     let (host, port) = endpoint.rsplit_once(':').ok_or_else(fault)?;

@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use cli::run::ParsedArgs;
 use job::{Job, UsageError};
 use workload::derived::CheckedValues;
+use workload::typed_login::shown_address;
 use workload::{
     Backoff, Content, KeyDist, KeySpace, Mix, OnError, Operation, Pick, PlanParts, Retry, SizeBy,
     Step, Stop, ValueSpec, limits,
@@ -192,11 +193,11 @@ fn memcached_hosts(properties: &Properties) -> Result<String, String> {
         .ok_or("memcached.hosts is not set; add it, such as -p memcached.hosts=127.0.0.1")?;
     let server = |server: &str| {
         let (host, port) = server.split_once(':').unwrap_or((server, "11211"));
-        let fault = |what: &str| format!("memcached.hosts={hosts}: {what}");
+        let fault = |what: &str| format!("memcached.hosts={}: {what}", shown_address(hosts));
         if host.is_empty() {
             return Err(fault("a host is missing"));
         }
-        let port: u16 = port.parse().map_err(|_| fault(&format!("{port:?} is not a port")))?;
+        let port: u16 = port.parse().map_err(|_| fault("the port is no number from 1 to 65535"))?;
         Ok(format!("{host}:{port}"))
     };
     let servers: Result<Vec<String>, String> = hosts.split(',').map(server).collect();

@@ -74,7 +74,10 @@ impl Side {
                     _ => Err(format!("{first}: only a program can have arguments")),
                 }
             }
-            _ => Err(format!("{shown}: not a file, a program or an address (host:port)")),
+            _ => {
+                let shown = workload::typed_login::shown_address(&shown.to_string());
+                Err(format!("{shown}: not a file, a program or an address (host:port)"))
+            }
         }
     }
 }

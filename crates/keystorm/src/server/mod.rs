@@ -12,6 +12,7 @@ use host::{
 };
 use runner::RingServer;
 use wire::cluster::{Role, Topology};
+use workload::typed_login::shown_address;
 use workload::{Credentials, Endpoint, Plan, ProtocolKind, Target};
 
 use crate::replicas;
@@ -383,7 +384,9 @@ pub(crate) fn resolve(server: &Endpoint) -> Result<Vec<host::Address>> {
     };
     let found = (host.as_str(), port).to_socket_addrs();
     let addresses: Vec<_> = found
-        .map_err(|e| anyhow!("Could not resolve the host {host:?}: {e}. Check -h"))?
+        .map_err(|e| {
+            anyhow!("Could not resolve the host {:?}: {e}. Check -h", shown_address(host))
+        })?
         .map(host::Address::Tcp)
         .collect();
     Ok(addresses)

@@ -3,6 +3,7 @@
 
 use std::net::Ipv6Addr;
 
+use workload::typed_login::shown_address;
 use workload::{Endpoint, RingHash};
 
 use super::{Parsed, decoded, host_and_port, login};
@@ -59,7 +60,7 @@ pub(in super::super) fn servers(
         host if is_ipv6(host) => Ok(Endpoint::Tcp { host: host.to_owned(), port: port_default }),
         text => {
             let found = host_and_port(text, port_default).transpose()?;
-            let fault = || format!("{text:?} is not a host and port of a server");
+            let fault = || format!("{:?} is not a host and port of a server", shown_address(text));
             found.map(|(host, port)| Endpoint::Tcp { host, port }).ok_or_else(fault)
         }
     };

@@ -1,6 +1,7 @@
 //! `redis-sentinel://[[user:]password@]host[:port][,host[:port]…]/NAME[/db]`.
 
 use workload::Endpoint;
+use workload::typed_login::shown_address;
 
 use super::{Parsed, decoded, host_and_port, login};
 
@@ -31,7 +32,9 @@ pub(super) fn parse(rest: &str) -> Result<Parsed, String> {
     };
     let host = |text| {
         let found = host_and_port(text, PORT).transpose()?;
-        found.ok_or_else(|| format!("-u: {text:?} is not a host and port of a sentinel"))
+        let fault =
+            || format!("-u: {:?} is not a host and port of a sentinel", shown_address(text));
+        found.ok_or_else(fault)
     };
     let sentinels: Result<Vec<_>, String> = hosts.split(',').map(host).collect();
     let (sentinels, name) = (sentinels?, decoded(name)?);

@@ -124,7 +124,8 @@ impl<M> Shared<M> {
         let gone = if waits { WAITING_LARGE } else { capacity };
         let sequences = u64::from(plan.load.concurrency.pipeline_depth) * connections as u64;
         Self {
-            queues: NodeQueues::new(if rolling { 1 } else { depth }, capacity, gone),
+            queues: NodeQueues::new(if rolling { 1 } else { depth }, capacity, gone)
+                .lasting(plan.load.concurrency.keep_alive),
             in_flight_max: sequences * plan.sequence.len() as u64,
             set_aside: 0,
             scarce: connections < nodes,

@@ -47,6 +47,8 @@ pub(crate) struct NodeQueues<M> {
     capacity: usize,
     /// The same while the node of the queue is not to be reached.
     capacity_large: usize,
+    /// A node that no connection is open to is away: they are not closed after each pipeline.
+    lasting: bool,
     waiting: usize,
 }
 
@@ -126,6 +128,7 @@ impl<M> NodeQueues<M> {
             appetite,
             capacity,
             capacity_large,
+            lasting: true,
             waiting: 0,
         }
     }
@@ -138,6 +141,11 @@ impl<M> NodeQueues<M> {
     /// The same with room for so many in each queue.
     pub(crate) fn holding(self, capacity: usize) -> Self {
         Self { capacity, capacity_large: capacity, ..self }
+    }
+
+    /// The same, where connections last or are opened for each pipeline.
+    pub(crate) fn lasting(self, lasting: bool) -> Self {
+        Self { lasting, ..self }
     }
 
     /// The same with queues of their own for so many clients.
@@ -393,8 +401,9 @@ impl<M> NodeQueues<M> {
     /// A connection of a node has opened, or ended.
     pub(crate) fn count_ready(&mut self, lane: impl Into<Lane>, opened: bool) {
         let lane = lane.into();
+        let lasting = self.lasting;
         let queue = self.queue_mut(lane);
-        if opened && queue.ready == 0 {
+        if opened && lasting && queue.ready == 0 {
             // What waited while the node was away.
             queue.surplus = queue.surplus.max(queue.waiting.len() * SURPLUS_PARTS);
         }
