@@ -193,6 +193,17 @@ mod tests {
     }
 
     #[test]
+    fn tls_is_asked_for_as_in_a_run() {
+        let secure = checkup("--tls --cacert ca.pem --sni db -p 7").unwrap();
+        let tls = secure.target.tls.unwrap();
+        assert_eq!((tls.cacert, tls.sni), (Some("ca.pem".into()), Some("db".to_owned())));
+        assert!(checkup("rediss://db").unwrap().target.tls.is_some());
+        let idle = checkup("--cacert ca.pem -p 7").unwrap();
+        assert!(idle.target.tls.is_none() && idle.notes[0].contains("--cacert"));
+        assert!(checkup("--tls --cert c.pem").unwrap_err().contains("--key"));
+    }
+
+    #[test]
     fn a_target_is_one_word() {
         for (word, shown) in [
             ("db", "db:6379"),

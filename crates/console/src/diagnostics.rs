@@ -37,6 +37,14 @@ pub fn conceal(typed: TypedLogins) {
     let _ = TYPED.set(typed);
 }
 
+/// A text without them, for what is said of a fault elsewhere.
+pub fn concealed(text: &str) -> Cow<'_, str> {
+    match TYPED.get() {
+        Some(typed) => Cow::Owned(typed.hide(text)),
+        None => Cow::Borrowed(text),
+    }
+}
+
 /// Says a line on standard error.
 ///
 /// # Errors
@@ -50,11 +58,7 @@ pub fn say(line: impl Display) -> Result<(), Unread> {
 /// # Errors
 /// Nobody reads it.
 pub fn put(text: &str) -> Result<(), Unread> {
-    let text = match TYPED.get() {
-        Some(typed) => Cow::Owned(typed.hide(text)),
-        None => Cow::Borrowed(text),
-    };
-    let text = wrap::wrapped(&text, wrap::of_stderr());
+    let text = wrap::wrapped(&concealed(text), wrap::of_stderr());
     // In one piece, so that lines of two programs in one file stay whole.
     match bar::out_of_the_way(|| io::stderr().lock().write_all(text.as_bytes())) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Unread),

@@ -8,7 +8,7 @@ use measure::{ByConnection, OperationLog, Tally};
 use workload::{CommandSpec, Plan, Stop};
 
 use crate::measurement::tally_shape;
-use crate::worker::DRAIN_MAX_NS;
+use crate::worker::ending::DRAIN_MAX_NS;
 
 /// Most bytes that tallies, pipelines, a log and the seconds of connections may take together.
 const BYTES_MAX: u64 = 4 << 30;

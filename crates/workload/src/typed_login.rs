@@ -68,7 +68,8 @@ impl TypedLogins {
 /// Who logs in and where, if a word is an address that says so: not an e-mail address, nor a place of clients.
 fn login(word: &str) -> Option<(&str, &str)> {
     let (login, host) = word.rsplit_once('@')?;
-    let has_port = host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+    let is_number = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
+    let has_port = host.rsplit_once(':').is_some_and(|(_, port)| is_number(port));
     let is_place = login.starts_with("ssh:");
     let is_login = (login.contains(':') || has_port) && !is_place && !word.contains(' ');
     let after_scheme = login.rsplit_once('/').map_or(login, |(_, login)| login);

@@ -48,7 +48,7 @@ fn look(job: &Checkup) -> (Evidence, String) {
                 (evidence, format!("this machine and {}", server.address))
             }
             Err(error) => {
-                let from = Err(format!("{error:#}"));
+                let from = Err(unreached(&error));
                 let evidence = doctor::gather::gather_memcache(from, load(), patience);
                 (evidence, "this machine".to_owned())
             }
@@ -63,11 +63,16 @@ fn look(job: &Checkup) -> (Evidence, String) {
             (evidence, format!("this machine and {}", server.address))
         }
         Err(error) => {
-            let from = Err::<(&_, &mut host::Client<host::Transport>), _>(format!("{error:#}"));
+            let from = Err::<(&_, &mut host::Client<host::Transport>), _>(unreached(&error));
             let evidence = doctor::gather::gather(from, load(), patience);
             (evidence, "this machine".to_owned())
         }
     }
+}
+
+/// Why there is no server to look at.
+fn unreached(error: &anyhow::Error) -> String {
+    aside::concealed(&format!("{error:#}")).into_owned()
 }
 
 /// How many findings there are of each level.

@@ -212,3 +212,30 @@ fn by_a_peers_name_a_user_without_a_password_is_not_sent() {
     assert_eq!(server.calls("get"), 10);
     server.run("--user default -n 10 get k").exits(2).says("--user requires a password");
 }
+
+/// Whatever option an address is typed for, and however wrong it is: the password in it is in no message.
+#[test]
+fn an_address_that_is_refused_is_not_quoted_with_its_password() {
+    let addresses =
+        ["u:hunter2@host", "redis:/:hunter2@h:1", "redis://:hunter2@[::1", "hunter2@h:99999"];
+    let options = ["-h", "-u", "-s", "-p", "--replicas", "--pool", "--on", "--metrics", "--spawn"];
+    let with_port = ["-h", "-u", "-p", "--replicas", "--pool"].map(|at| (at, "h:1234:hunter2"));
+    let each = options.into_iter().flat_map(|at| addresses.map(move |address| (at, address)));
+    for (option, address) in each.chain(with_port) {
+        let ran = Keystorm::new(&format!("{option}={address} -n 1 get k")).run();
+        assert!(ran.keeps_secret("hunter2").err.contains("error: "), "{option} {address}");
+    }
+    for address in addresses.into_iter().chain(["h:1234:hunter2"]) {
+        for line in [
+            format!("compare {address} 127.0.0.1:1 get k"),
+            format!("doctor {address} --seconds 0"),
+            format!("doctor --replicas {address}"),
+            format!("memtier_benchmark --uri {address} -n 1"),
+            format!("memtier_benchmark -h {address} -n 1"),
+            format!("memtier_benchmark --read-server {address} -n 1"),
+            format!("ycsb load memcached -p memcached.hosts={address}"),
+        ] {
+            Keystorm::new(&line).run().keeps_secret("hunter2");
+        }
+    }
+}

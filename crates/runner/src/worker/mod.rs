@@ -10,6 +10,7 @@
 pub(crate) mod captures;
 mod checked;
 pub(crate) mod cursor_scan;
+pub(crate) mod ending;
 pub(crate) mod growing;
 mod inspect;
 mod joining;
@@ -28,7 +29,6 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use engine::{ConnId, Engine};
-use measure::NodeTally;
 use wire::{Batch, Protocol};
 use workload::{Inserts, Pacer, Plan, RequestStream, Stop, Turn, Window};
 
@@ -50,9 +50,6 @@ use renewing::Renewals;
 use retry::Retries;
 use verify::Verifier;
 
-/// How long the replies to the last requests of a run by time are waited for, at least and at most.
-const DRAIN_MIN_NS: u64 = 5_000_000_000;
-pub(crate) const DRAIN_MAX_NS: u64 = 10_000_000_000;
 /// Where the clock has moved so much further than a wait was to last, or a turn takes, the thread did not run.
 const ABSENT_MIN_NS: u64 = 100_000_000;
 
@@ -416,45 +413,8 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
                 || R::gives_up(self, now_ns))
     }
 
-    /// When a run by time no longer waits for replies: it ends by itself, even if the server has
-    /// fallen silent. A short run waits no longer than it lasted.
-    fn give_up_ns(&self) -> u64 {
-        let drain_ns = match self.context.plan.load.stop {
-            Stop::AfterNs(ns) => ns.clamp(DRAIN_MIN_NS, DRAIN_MAX_NS),
-            Stop::Requests(_) => DRAIN_MAX_NS,
-        };
-        self.stop_ns.saturating_add(drain_ns)
-    }
-
     /// Time in which it only waited, without sleeping.
     pub(crate) fn spun_ns(&self) -> u64 {
         self.spin.spun_ns()
-    }
-
-    /// The load ends here, before its time.
-    pub(crate) fn broken_off(&mut self) {
-        self.recorder.stopped(self.engine.now_ns().min(self.stop_ns));
-    }
-
-    /// Ends: what is still in flight was never answered. What was seen, in all and by node.
-    pub(crate) fn finish(mut self) -> (Recorder, Vec<NodeTally>) {
-        R::note_asked(&mut self);
-        if let Some(pacer) = &self.pacer {
-            let due = pacer.due_before(self.stop_ns.min(self.engine.now_ns()));
-            self.recorder.due(due.saturating_mul(self.per_number));
-        }
-        for connection in &mut self.connections {
-            let withheld = R::withheld(&mut connection.place);
-            let route = &mut self.route;
-            let lost = |request: &_| route.forsake(request).commands;
-            let unanswered = connection.requests.abandon(0, withheld, lost).total();
-            self.recorder.connections().unanswered += unanswered;
-            self.route.count_unanswered(&connection.place, unanswered);
-        }
-        for request in self.retries.drain().filter(|request| request.measured) {
-            self.recorder.connections().unanswered += u64::from(request.left);
-        }
-        let nodes = self.route.finish(&mut self.recorder);
-        (self.recorder, nodes)
     }
 }

@@ -7,6 +7,7 @@
 //! route's own business.
 
 mod queues;
+mod turns;
 
 use engine::{ConnId, Engine};
 use measure::NodeTally;

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 
 use engine::ConnId;
 
+use super::turns::Turns;
 use crate::request::Request;
 
 /// A surplus shrinks by one request for so many that leave the queue: meanwhile the other nodes get all but one in
@@ -69,34 +70,6 @@ struct NodeQueue<M> {
     listed: bool,
     /// Whether it stands among those that wait for their client's turn.
     asks: bool,
-}
-
-/// Clients that draw for themselves, in turn.
-#[derive(Debug)]
-struct Turns {
-    /// Lanes whose idle connections lacked requests, the longest first.
-    hungry: VecDeque<Lane>,
-    clients: Vec<Client>,
-}
-
-#[derive(Debug, Default, Clone)]
-struct Client {
-    /// Its queues that have too many.
-    full: usize,
-    /// It has nothing left to draw.
-    spent: bool,
-}
-
-impl Turns {
-    fn new(clients: u32) -> Self {
-        let clients = vec![Client::default(); clients.max(1) as usize];
-        Self { hungry: VecDeque::new(), clients }
-    }
-
-    fn may_draw(&self, lane: Lane) -> bool {
-        let client = &self.clients[lane.client as usize];
-        client.full == 0 && !client.spent
-    }
 }
 
 impl<M> Default for NodeQueue<M> {

@@ -1,0 +1,33 @@
+//! Whose turn it is to draw, where clients are told apart.
+
+use std::collections::VecDeque;
+
+use super::queues::Lane;
+
+/// Clients that draw for themselves, in turn.
+#[derive(Debug)]
+pub(super) struct Turns {
+    /// Lanes whose idle connections lacked requests, the longest first.
+    pub(super) hungry: VecDeque<Lane>,
+    pub(super) clients: Vec<Client>,
+}
+
+#[derive(Debug, Default, Clone)]
+pub(super) struct Client {
+    /// Its queues that have too many.
+    pub(super) full: usize,
+    /// It has nothing left to draw.
+    pub(super) spent: bool,
+}
+
+impl Turns {
+    pub(super) fn new(clients: u32) -> Self {
+        let clients = vec![Client::default(); clients.max(1) as usize];
+        Self { hungry: VecDeque::new(), clients }
+    }
+
+    pub(super) fn may_draw(&self, lane: Lane) -> bool {
+        let client = &self.clients[lane.client as usize];
+        client.full == 0 && !client.spent
+    }
+}

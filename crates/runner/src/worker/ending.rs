@@ -1,0 +1,52 @@
+//! The end of a worker: how long it waits for its last replies, and what is left to count.
+
+use engine::Engine;
+use measure::NodeTally;
+use wire::Protocol;
+use workload::Stop;
+
+use super::Worker;
+use crate::recorder::Recorder;
+use crate::route::Route;
+
+/// How long the replies to the last requests of a run by time are waited for, at least and at most.
+const DRAIN_MIN_NS: u64 = 5_000_000_000;
+pub(crate) const DRAIN_MAX_NS: u64 = 10_000_000_000;
+impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
+    /// When a run by time no longer waits for replies: it ends by itself, even if the server has
+    /// fallen silent. A short run waits no longer than it lasted.
+    pub(super) fn give_up_ns(&self) -> u64 {
+        let drain_ns = match self.context.plan.load.stop {
+            Stop::AfterNs(ns) => ns.clamp(DRAIN_MIN_NS, DRAIN_MAX_NS),
+            Stop::Requests(_) => DRAIN_MAX_NS,
+        };
+        self.stop_ns.saturating_add(drain_ns)
+    }
+
+    /// The load ends here, before its time.
+    pub(crate) fn broken_off(&mut self) {
+        self.recorder.stopped(self.engine.now_ns().min(self.stop_ns));
+    }
+
+    /// Ends: what is still in flight was never answered. What was seen, in all and by node.
+    pub(crate) fn finish(mut self) -> (Recorder, Vec<NodeTally>) {
+        R::note_asked(&mut self);
+        if let Some(pacer) = &self.pacer {
+            let due = pacer.due_before(self.stop_ns.min(self.engine.now_ns()));
+            self.recorder.due(due.saturating_mul(self.per_number));
+        }
+        for connection in &mut self.connections {
+            let withheld = R::withheld(&mut connection.place);
+            let route = &mut self.route;
+            let lost = |request: &_| route.forsake(request).commands;
+            let unanswered = connection.requests.abandon(0, withheld, lost).total();
+            self.recorder.connections().unanswered += unanswered;
+            self.route.count_unanswered(&connection.place, unanswered);
+        }
+        for request in self.retries.drain().filter(|request| request.measured) {
+            self.recorder.connections().unanswered += u64::from(request.left);
+        }
+        let nodes = self.route.finish(&mut self.recorder);
+        (self.recorder, nodes)
+    }
+}
