@@ -51,7 +51,7 @@ fn main() -> ExitCode {
     if args.first().is_some_and(|a| a == host::guard::GUARD_ARG) {
         return guard(args);
     }
-    aside::conceal(TypedLogins::of(args.iter().filter_map(|word| word.to_str())));
+    diagnostics::conceal(TypedLogins::of(args.iter().filter_map(|word| word.to_str())));
     let mut reports = None;
     let own = cli::is_own(PEERS, &called_as, &args);
     let intent = cli::parse(PEERS, &called_as, args);

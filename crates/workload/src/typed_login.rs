@@ -108,7 +108,7 @@ mod tests {
             "hunter2@h:1",
             ":hunter2@h",
             "redis:/:hunter2@h:1",
-            "redis://:hun/hunter2@[::1",
+            "redis://:hunter2@[::1",
         ] {
             let logins = TypedLogins::of([typed]);
             for said in [format!("{typed}: no address"), "\"hunter2@h\" is no port".to_owned()] {

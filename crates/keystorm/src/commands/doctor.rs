@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use anyhow::Result;
-use console::aside;
+use console::diagnostics;
 use doctor::{Area, Evidence, Finding, Level};
 use job::{Checkup, End};
 
@@ -18,7 +18,7 @@ use crate::server::Server;
 /// # Errors
 /// The result could not be printed.
 pub(crate) fn doctor(job: &Checkup) -> Result<End> {
-    job.notes.iter().try_for_each(aside::say)?;
+    job.notes.iter().try_for_each(diagnostics::say)?;
     let (evidence, subject) = look(job);
     let findings = doctor::examine(&evidence);
     if job.json {
@@ -72,7 +72,7 @@ fn look(job: &Checkup) -> (Evidence, String) {
 
 /// Why there is no server to look at.
 fn unreached(error: &anyhow::Error) -> String {
-    aside::concealed(&format!("{error:#}")).into_owned()
+    diagnostics::concealed(&format!("{error:#}")).into_owned()
 }
 
 /// How many findings there are of each level.
