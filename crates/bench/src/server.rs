@@ -67,7 +67,12 @@ impl Server {
                     host::Address::Unix(path) => case.fill_memcached(UnixStream::connect(path)?)?,
                 }
                 let text = ProtocolKind::MemcacheText;
-                let client = host::memcache::log_in(spawned.address(), Login::default(), text)?;
+                let client = host::memcache::log_in(
+                    spawned.address(),
+                    Login::default(),
+                    text,
+                    host::Patience::default(),
+                )?;
                 Asked::Memcached(client)
             }
         };
