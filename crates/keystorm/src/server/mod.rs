@@ -8,7 +8,8 @@ use std::net::ToSocketAddrs;
 use anyhow::{Context, Result, anyhow, bail};
 use engine::TlsContext;
 use host::{
-    Login, NodeFacts, Patience, ProbeError, Probed, Questions, ServerFacts, SpawnedServer, Subject, Watch,
+    Login, NodeFacts, Patience, ProbeError, Probed, Questions, ServerFacts, SpawnedServer, Subject,
+    Watch,
 };
 use runner::RingServer;
 use wire::cluster::{Role, Topology};
