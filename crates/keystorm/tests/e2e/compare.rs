@@ -339,7 +339,7 @@ fn saved_runs_compare_where_their_plans_are_alike() {
         ["compare", "--html", page.to_str().unwrap(), &a, "--svg", charts.to_str().unwrap(), &b];
     Keystorm::of(KEYSTORM, line).run().ok().prints("====== GET ======");
     let html = std::fs::read_to_string(&page).unwrap();
-    assert!(html.contains("SET: ") && html.contains(" was limited by"));
+    assert!(html.contains("SET: ") && html.contains(" limited by"));
     assert!(html.contains("with its 95 % interval"));
     let picture = charts.join("set-throughput-run-by-run.svg");
     let picture = std::fs::read_to_string(picture).unwrap();
