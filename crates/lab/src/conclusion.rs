@@ -245,9 +245,10 @@ impl RateSearch {
 }
 
 /// The ends of an interval with the digits that its width carries, rounded away from each other: by at most a
-/// fifth of it each.
+/// fifth of it each, and the lower end to two digits at least.
 fn carried(low: f64, high: f64) -> (f64, f64) {
-    let unit = 10f64.powf(((high - low) / 5.0).log10().floor());
+    let magnitude = |rate: f64| 10f64.powf(rate.log10().floor());
+    let unit = magnitude((high - low) / 5.0).min(magnitude(low) / 10.0);
     if !unit.is_normal() || low < unit {
         return (low, high);
     }
@@ -271,6 +272,7 @@ mod tests {
             (900.0, 4_000.0, (900.0, 4_000.0)),
             (2.0, 90.0, (2.0, 90.0)),
             (194_000.0, 434_000.0, (190_000.0, 440_000.0)),
+            (141_000.0, 883_000.0, (140_000.0, 890_000.0)),
         ] {
             let (found_low, found_high) = carried(low, high);
             let close = |a: f64, b: f64| (a - b).abs() < 1e-6;
