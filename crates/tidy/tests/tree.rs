@@ -27,8 +27,6 @@ const LONG_FILES: &[(&str, usize)] = &[
     ("crates/keystorm/tests/e2e/memtier_reports.rs", 522),
     ("crates/keystorm/tests/e2e/tls.rs", 475),
     ("crates/keystorm/tests/e2e/ycsb.rs", 580),
-    ("crates/report/src/compare/tests.rs", 531),
-    ("crates/report/src/verdict/rules_tests.rs", 666),
 ];
 
 /// Functions that are longer, by the names of file and function, and how long they may be.

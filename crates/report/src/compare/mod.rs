@@ -6,6 +6,8 @@
 //! the caller, layouts to the files beside this.
 
 mod csv;
+#[cfg(test)]
+mod failure_tests;
 mod gate;
 mod headline;
 mod json;
@@ -15,6 +17,8 @@ mod operations;
 mod refusal;
 mod rows;
 mod saved;
+#[cfg(test)]
+mod saved_tests;
 mod terms;
 #[cfg(test)]
 mod tests;

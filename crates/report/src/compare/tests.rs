@@ -3,11 +3,10 @@
 use statistics::Noise;
 
 use super::*;
-use crate::{Loaded, Repeat, fixture};
-use workload::PlanParts;
+use crate::fixture;
 
 /// Runs whose rate and latencies both waver by `spread`, with a jump every few runs.
-fn glances(count: usize, rps: f64, spread: f64, seed: u64) -> Vec<Glance> {
+pub(super) fn glances(count: usize, rps: f64, spread: f64, seed: u64) -> Vec<Glance> {
     let mut noise = Noise::new(seed);
     let glance = |_| {
         let factor = (spread * noise.normal()).exp();
@@ -18,11 +17,11 @@ fn glances(count: usize, rps: f64, spread: f64, seed: u64) -> Vec<Glance> {
     (0..count).map(glance).collect()
 }
 
-fn compared(pairing: Pairing, a: &[Glance], b: &[Glance]) -> TestComparison {
+pub(super) fn compared(pairing: Pairing, a: &[Glance], b: &[Glance]) -> TestComparison {
     TestComparison::of("SET", &setup(pairing), a, b)
 }
 
-fn setup(pairing: Pairing) -> Setup {
+pub(super) fn setup(pairing: Pairing) -> Setup {
     Setup {
         names: ["first", "second"].map(str::to_owned),
         pairing,
@@ -32,7 +31,7 @@ fn setup(pairing: Pairing) -> Setup {
     }
 }
 
-fn comparison(tests: Vec<TestComparison>, threshold: Option<f64>) -> Comparison {
+pub(super) fn comparison(tests: Vec<TestComparison>, threshold: Option<f64>) -> Comparison {
     let redis = host::ServerFacts {
         product: Some("redis".into()),
         version: Some("7.0.15".into()),
@@ -56,7 +55,7 @@ fn comparison(tests: Vec<TestComparison>, threshold: Option<f64>) -> Comparison 
     }
 }
 
-fn text(comparison: &Comparison) -> String {
+pub(super) fn text(comparison: &Comparison) -> String {
     let mut out = Vec::new();
     write_head(comparison, &mut out).unwrap();
     write_warnings(&comparison.warnings, &mut out).unwrap();
@@ -364,80 +363,6 @@ fn hit_ratios_that_are_alike_or_unknown_refuse_nothing() {
     assert!(text.contains("keys found, as counted by the servers: 100.00 % and 99.91 %"), "{text}");
 }
 
-fn loaded(runs: Vec<crate::Run>) -> Loaded {
-    Loaded { runs, suite: true, complete: true }
-}
-
-fn repeats(of: u32, change: impl Fn(&mut PlanParts)) -> Vec<crate::Run> {
-    let mut parts = fixture::parts();
-    change(&mut parts);
-    let mut runs = crate::repeats::tests::runs(of);
-    for run in &mut runs {
-        run.plan = parts.clone().build().unwrap();
-    }
-    runs
-}
-
-#[test]
-fn saved_runs_compare_by_their_repeats() {
-    let elsewhere = |parts: &mut PlanParts| {
-        parts.target.endpoint = workload::Endpoint::Unix("/tmp/s".into());
-        parts.load.seed = 9;
-    };
-    let (a, b) = (loaded(repeats(3, |_| ())), loaded(repeats(4, elsewhere)));
-    let comparison = of_saved(["a.json", "b.json"], &a, &b, &[], "", None, ERRORS_DEFAULT).unwrap();
-    assert_eq!((comparison.tests.len(), comparison.tests[0].runs), (1, [3, 4]));
-    assert!(comparison.warnings.iter().any(|w| w.contains("the connection type differs")));
-    let throughput = comparison.tests[0].row(Metric::Throughput).unwrap();
-    assert!(throughput.ratio.interval.unwrap().holds(1.0));
-    let mut broken = repeats(3, |_| ());
-    broken[2].measurement.ending = Ending::Interrupted;
-    let comparison =
-        of_saved(["a.json", "b.json"], &loaded(broken), &b, &[], "", None, ERRORS_DEFAULT).unwrap();
-    assert_eq!(comparison.tests[0].runs, [2, 4]);
-    assert!(
-        comparison
-            .warnings
-            .iter()
-            .any(|w| w.contains("a.json: SET: 1 run that did not complete is left out"))
-    );
-}
-
-#[test]
-fn apples_and_pears_are_refused_and_every_difference_is_named() {
-    let said = |b: Vec<crate::Run>| {
-        let a = loaded(repeats(3, |_| ()));
-        of_saved(["a.json", "b.json"], &a, &loaded(b), &[], "", None, ERRORS_DEFAULT)
-            .map(|_| ())
-            .unwrap_err()
-            .to_string()
-    };
-    let refused = said(repeats(3, |parts| {
-        parts.load.concurrency.pipeline_depth = 16;
-        parts.target.tracking = true;
-        parts.load.seed = 7;
-    }));
-    assert!(refused.contains("-P is not given in a.json and 16 in b.json"), "{refused}");
-    assert!(
-        refused.contains("--enable-tracking is not given in a.json and given in b.json"),
-        "{refused}"
-    );
-    assert!(!refused.contains("seed"), "{refused}");
-    let other = said(repeats(3, |parts| parts.name = "GET".into()));
-    assert!(other.contains("a.json has the tests SET, but b.json has GET"), "{other}");
-    let mut mixed = repeats(3, |_| ());
-    mixed[1].plan = repeats(1, |parts| parts.recording.precision = 2)[0].plan.clone();
-    assert!(said(mixed).contains("repeats of the test SET differ"));
-    let mut failed = repeats(2, |_| ());
-    failed.iter_mut().for_each(|run| run.measurement.ending = Ending::Failed("gone".into()));
-    assert!(said(failed).contains("every test failed"));
-    let single: Vec<_> = repeats(2, |_| ())
-        .into_iter()
-        .map(|run| crate::Run { repeat: Some(Repeat { number: 1, of: 2 }), ..run })
-        .collect();
-    assert!(said(single).contains("b.json has SET, SET"));
-}
-
 #[test]
 fn each_operation_of_a_mix_has_rows_of_its_own() {
     let glances = |elapsed_ns| {
@@ -470,53 +395,6 @@ fn each_operation_of_a_mix_has_rows_of_its_own() {
     // Other operations on the other side are not compared.
     let plain = Glance::of(&fixture::limited()).unwrap();
     assert!(compared(Pairing::None, &a, &[plain]).operations.is_empty());
-}
-
-/// Runs of which so many of 2,000 requests failed.
-fn failing(failed: u64) -> Vec<Glance> {
-    let fail = |mut glance: Glance| {
-        glance.failures = Failures { asked: 2000, failed };
-        glance
-    };
-    glances(10, 100_000.0, 0.004, 1).into_iter().map(fail).collect()
-}
-
-#[test]
-fn a_side_whose_requests_fail_has_no_ratio_and_passes_no_gate() {
-    for (failed, told) in [(2000, "100.0 %"), (1000, "50.0 %"), (3, "0.150 %")] {
-        for sides in [[failing(0), failing(failed)], [failing(failed), failing(0)]] {
-            let test = compared(Pairing::Blocks, &sides[0], &sides[1]);
-            let name = if test.failures[0].failed > 0 { "first" } else { "second" };
-            let comparison = comparison(vec![test.clone()], Some(5.0));
-            let refused = test.refused.as_ref().unwrap();
-            assert_eq!(refused.kind, RefusalKind::Failures);
-            let said =
-                format!("no ratio: {told} of the requests to {name} failed, and at most 0.1 %");
-            assert!(refused.text.starts_with(&said), "{refused:?}");
-            let notes = notes(&comparison);
-            assert_eq!(notes, [format!("Gate failed: SET: {}.", refused.text)]);
-            let text = text(&comparison);
-            assert!(!text.contains("Gate passed") && !text.contains("better"), "{text}");
-            let json: serde_json::Value =
-                serde_json::from_str(&to_json(&comparison).unwrap()).unwrap();
-            let test = &json["tests"][0];
-            assert!(test["not_told_because"].as_str().unwrap().contains(told), "{test}");
-            let side = if name == "first" { "a" } else { "b" };
-            let percent = failed as f64 / 20.0;
-            assert_eq!(test["failed_percent"][side].as_f64(), Some(percent), "{test}");
-        }
-    }
-}
-
-#[test]
-fn failures_within_what_is_allowed_are_told_and_nothing_is_refused() {
-    let test = compared(Pairing::Blocks, &failing(0), &failing(1));
-    assert_eq!(test.refused, None);
-    let text = text(&comparison(vec![test], Some(5.0)));
-    assert!(text.contains("failed requests: 0.0 % to first, 0.050 % to second"), "{text}");
-    let allowed = Setup { errors_allowed: 50.0, ..setup(Pairing::Blocks) };
-    let test = TestComparison::of("SET", &allowed, &failing(0), &failing(1000));
-    assert_eq!(test.refused, None);
 }
 
 #[test]

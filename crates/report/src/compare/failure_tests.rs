@@ -1,0 +1,51 @@
+//! Comparisons of runs in which requests failed.
+
+use super::tests::{compared, comparison, glances, setup, text};
+use super::*;
+
+/// Runs of which so many of 2,000 requests failed.
+fn failing(failed: u64) -> Vec<Glance> {
+    let fail = |mut glance: Glance| {
+        glance.failures = Failures { asked: 2000, failed };
+        glance
+    };
+    glances(10, 100_000.0, 0.004, 1).into_iter().map(fail).collect()
+}
+
+#[test]
+fn a_side_whose_requests_fail_has_no_ratio_and_passes_no_gate() {
+    for (failed, told) in [(2000, "100.0 %"), (1000, "50.0 %"), (3, "0.150 %")] {
+        for sides in [[failing(0), failing(failed)], [failing(failed), failing(0)]] {
+            let test = compared(Pairing::Blocks, &sides[0], &sides[1]);
+            let name = if test.failures[0].failed > 0 { "first" } else { "second" };
+            let comparison = comparison(vec![test.clone()], Some(5.0));
+            let refused = test.refused.as_ref().unwrap();
+            assert_eq!(refused.kind, RefusalKind::Failures);
+            let said =
+                format!("no ratio: {told} of the requests to {name} failed, and at most 0.1 %");
+            assert!(refused.text.starts_with(&said), "{refused:?}");
+            let notes = notes(&comparison);
+            assert_eq!(notes, [format!("Gate failed: SET: {}.", refused.text)]);
+            let text = text(&comparison);
+            assert!(!text.contains("Gate passed") && !text.contains("better"), "{text}");
+            let json: serde_json::Value =
+                serde_json::from_str(&to_json(&comparison).unwrap()).unwrap();
+            let test = &json["tests"][0];
+            assert!(test["not_told_because"].as_str().unwrap().contains(told), "{test}");
+            let side = if name == "first" { "a" } else { "b" };
+            let percent = failed as f64 / 20.0;
+            assert_eq!(test["failed_percent"][side].as_f64(), Some(percent), "{test}");
+        }
+    }
+}
+
+#[test]
+fn failures_within_what_is_allowed_are_told_and_nothing_is_refused() {
+    let test = compared(Pairing::Blocks, &failing(0), &failing(1));
+    assert_eq!(test.refused, None);
+    let text = text(&comparison(vec![test], Some(5.0)));
+    assert!(text.contains("failed requests: 0.0 % to first, 0.050 % to second"), "{text}");
+    let allowed = Setup { errors_allowed: 50.0, ..setup(Pairing::Blocks) };
+    let test = TestComparison::of("SET", &allowed, &failing(0), &failing(1000));
+    assert_eq!(test.refused, None);
+}

@@ -1,0 +1,81 @@
+//! Comparisons of saved runs: which runs belong together, and what is refused.
+
+use measure::Ending;
+use workload::PlanParts;
+
+use super::*;
+use crate::{Loaded, Repeat, fixture};
+
+fn loaded(runs: Vec<crate::Run>) -> Loaded {
+    Loaded { runs, suite: true, complete: true }
+}
+
+fn repeats(of: u32, change: impl Fn(&mut PlanParts)) -> Vec<crate::Run> {
+    let mut parts = fixture::parts();
+    change(&mut parts);
+    let mut runs = crate::repeats::tests::runs(of);
+    for run in &mut runs {
+        run.plan = parts.clone().build().unwrap();
+    }
+    runs
+}
+
+#[test]
+fn saved_runs_compare_by_their_repeats() {
+    let elsewhere = |parts: &mut PlanParts| {
+        parts.target.endpoint = workload::Endpoint::Unix("/tmp/s".into());
+        parts.load.seed = 9;
+    };
+    let (a, b) = (loaded(repeats(3, |_| ())), loaded(repeats(4, elsewhere)));
+    let comparison = of_saved(["a.json", "b.json"], &a, &b, &[], "", None, ERRORS_DEFAULT).unwrap();
+    assert_eq!((comparison.tests.len(), comparison.tests[0].runs), (1, [3, 4]));
+    assert!(comparison.warnings.iter().any(|w| w.contains("the connection type differs")));
+    let throughput = comparison.tests[0].row(Metric::Throughput).unwrap();
+    assert!(throughput.ratio.interval.unwrap().holds(1.0));
+    let mut broken = repeats(3, |_| ());
+    broken[2].measurement.ending = Ending::Interrupted;
+    let comparison =
+        of_saved(["a.json", "b.json"], &loaded(broken), &b, &[], "", None, ERRORS_DEFAULT).unwrap();
+    assert_eq!(comparison.tests[0].runs, [2, 4]);
+    assert!(
+        comparison
+            .warnings
+            .iter()
+            .any(|w| w.contains("a.json: SET: 1 run that did not complete is left out"))
+    );
+}
+
+#[test]
+fn apples_and_pears_are_refused_and_every_difference_is_named() {
+    let said = |b: Vec<crate::Run>| {
+        let a = loaded(repeats(3, |_| ()));
+        of_saved(["a.json", "b.json"], &a, &loaded(b), &[], "", None, ERRORS_DEFAULT)
+            .map(|_| ())
+            .unwrap_err()
+            .to_string()
+    };
+    let refused = said(repeats(3, |parts| {
+        parts.load.concurrency.pipeline_depth = 16;
+        parts.target.tracking = true;
+        parts.load.seed = 7;
+    }));
+    assert!(refused.contains("-P is not given in a.json and 16 in b.json"), "{refused}");
+    assert!(
+        refused.contains("--enable-tracking is not given in a.json and given in b.json"),
+        "{refused}"
+    );
+    assert!(!refused.contains("seed"), "{refused}");
+    let other = said(repeats(3, |parts| parts.name = "GET".into()));
+    assert!(other.contains("a.json has the tests SET, but b.json has GET"), "{other}");
+    let mut mixed = repeats(3, |_| ());
+    mixed[1].plan = repeats(1, |parts| parts.recording.precision = 2)[0].plan.clone();
+    assert!(said(mixed).contains("repeats of the test SET differ"));
+    let mut failed = repeats(2, |_| ());
+    failed.iter_mut().for_each(|run| run.measurement.ending = Ending::Failed("gone".into()));
+    assert!(said(failed).contains("every test failed"));
+    let single: Vec<_> = repeats(2, |_| ())
+        .into_iter()
+        .map(|run| crate::Run { repeat: Some(Repeat { number: 1, of: 2 }), ..run })
+        .collect();
+    assert!(said(single).contains("b.json has SET, SET"));
+}

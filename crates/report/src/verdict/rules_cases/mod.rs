@@ -1,0 +1,101 @@
+//! Evidence with the finding and the words that it must lead to.
+
+mod busy;
+mod failures;
+mod schedules;
+
+use host::BusyPart;
+
+use super::super::super::evidence::{Outages, ServerSide};
+use super::*;
+use crate::ScheduleFigures;
+
+/// A closed loop of 50 connections over a second, in which everybody had time.
+pub(super) fn idle() -> Evidence {
+    Evidence {
+        requests: 10_000,
+        span_s: 1.0,
+        load_s: 1.0,
+        achieved_rps: 10_000.0,
+        connections: 50,
+        slots: 50,
+        service_s: Some(0.005),
+        client: client(0.2, 0.0),
+        workers: 1,
+        cpus: Some(4),
+        server: server(0.2, 0.0),
+        servers: 1,
+        server_here: true,
+        executing: Some(0.05),
+        round_trip_s: Some(0.000_05),
+        bytes_per_s: 1e6,
+        ..Evidence::default()
+    }
+}
+
+pub(super) fn client(cpu: f64, wait: f64) -> Option<ThreadUse> {
+    Some(ThreadUse::new(cpu, wait, 0.0))
+}
+
+pub(super) fn server(cpu: f64, wait: f64) -> Option<ServerSide> {
+    stopped(cpu, wait, 0.0)
+}
+
+pub(super) fn stopped(cpu: f64, wait: f64, throttled: f64) -> Option<ServerSide> {
+    let time = ThreadUse::new(cpu, wait, throttled);
+    Some(ServerSide { time, part: BusyPart::MainThread, polls: false })
+}
+
+pub(super) fn polling(cpu: f64, wait: f64) -> Option<ServerSide> {
+    server(cpu, wait).map(|side| ServerSide { polls: true, ..side })
+}
+
+/// A second of 10,000 requests that were due, of which so many left late or never.
+pub(super) fn figures(late: u64, unsent: u64, fault: Option<Fault>) -> ScheduleFigures {
+    ScheduleFigures {
+        due_rps: 10_000.0,
+        span_ns: 1_000_000_000,
+        due: 10_000,
+        sent: 10_000 - unsent,
+        given_up: 0,
+        late,
+        unsent,
+        late_p50_ns: 20_000,
+        late_p99_ns: 30_000,
+        late_max_ns: 500_000_000,
+        own_late_max_ns: 40_000,
+        missed_share: (late + unsent) as f64 / 10_000.0,
+        fault,
+        missed: Vec::new(),
+        behind_ns: None,
+    }
+}
+
+pub(super) fn asked() -> Option<Schedule> {
+    Some(Schedule { figures: figures(0, 0, None), late_s: 0.0001 })
+}
+
+pub(super) fn missed(fault: Fault) -> Option<Schedule> {
+    Some(Schedule { figures: figures(8000, 52, Some(fault)), late_s: 0.5 })
+}
+
+pub(super) fn behind() -> Option<Schedule> {
+    let figures = ScheduleFigures { behind_ns: Some(8_000_000_000), ..figures(0, 0, None) };
+    Some(Schedule { figures, late_s: 0.0001 })
+}
+
+pub(super) fn out(count: usize, total_s: f64) -> Option<Outages> {
+    Some(Outages { count, total_s, node: None, failed: 0, to_the_end: false, all_s: None })
+}
+
+pub(super) fn out_on(node: &str, count: usize, total_s: f64) -> Option<Outages> {
+    out(count, total_s).map(|outages| Outages { node: Some(node.to_owned()), ..outages })
+}
+
+/// Name, evidence, finding, limit, and words of the text.
+pub(super) type Case = (&'static str, Evidence, Finding, LimitedBy, &'static str);
+
+/// Every case.
+pub(super) fn cases() -> Vec<Case> {
+    failures::cases().into_iter().chain(busy::cases()).chain(schedules::cases()).collect()
+}
