@@ -147,8 +147,8 @@ fn bytes(n: f64) -> String {
     format!("{} {}", grouped(n), noun(n as u64, "byte"))
 }
 
-/// What is to be told of a command that the server refused, and that has a word in it that looks like an
-/// option; unescaped.
+/// The warning about a command that the server refused and that has a word which looks like an option;
+/// unescaped.
 #[must_use]
 pub fn option_sent(plan: &Plan, measurement: &Measurement) -> Option<String> {
     let different = plan.different_commands().commands;

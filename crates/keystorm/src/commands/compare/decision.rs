@@ -228,7 +228,7 @@ fn question(
         let mut candidate = Candidate::of(name, &shown, &limit);
         judge(&mut candidate, slo, &trials);
         if shown.len() > blocks * RUNS_OF_SIDE {
-            // What a request costs beside other programs is told, and no difference concluded from it.
+            // The cost of a request beside other programs is printed, and no difference concluded from it.
             candidate.server_cpu_interval = None;
         }
         let cause = taken.void.first().filter(|_| taken.void.len() > blocks);

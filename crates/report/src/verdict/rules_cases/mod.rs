@@ -1,8 +1,8 @@
 //! Evidence with the finding and the words that it must lead to.
 
-mod busy;
-mod failures;
-mod schedules;
+mod busy_tests;
+mod failures_tests;
+mod schedules_tests;
 
 use host::BusyPart;
 
@@ -97,5 +97,9 @@ pub(super) type Case = (&'static str, Evidence, Finding, LimitedBy, &'static str
 
 /// Every case.
 pub(super) fn cases() -> Vec<Case> {
-    failures::cases().into_iter().chain(busy::cases()).chain(schedules::cases()).collect()
+    failures_tests::cases()
+        .into_iter()
+        .chain(busy_tests::cases())
+        .chain(schedules_tests::cases())
+        .collect()
 }
