@@ -148,7 +148,8 @@ pub(crate) fn shortened(names: &[String], width: usize) -> Vec<String> {
     let of = |name: &String| {
         let short = cut(name);
         let alike: Vec<&String> = names.iter().filter(|other| cut(other) == short).collect();
-        let parts = name.match_indices(", ").map(|(at, _)| at + 2);
+        let parts = [", ", " on "].into_iter();
+        let parts = parts.flat_map(|by| name.match_indices(by).map(move |(at, _)| at + by.len()));
         let common = parts.filter(|at| alike.iter().all(|o| o.get(..*at) == name.get(..*at))).max();
         match common.filter(|_| alike.len() > 1) {
             Some(common) => cut(&name[common..]),
@@ -173,6 +174,9 @@ mod tests {
         assert_eq!(short, ["io-threads 1, appendonly…", "io-threads 2, appendonly…"]);
         assert_eq!(shortened(&names, 60), names);
         assert_eq!(shortened(&["a".to_owned(), "b, ".repeat(9)], 5), ["a", "b, b…"]);
+        let places = ["redis 7.0.15 on 127.0.0.1:7111", "redis 7.0.15 on 127.0.0.1:7112"];
+        let places = places.map(str::to_owned);
+        assert_eq!(shortened(&places, 20), ["127.0.0.1:7111", "127.0.0.1:7112"]);
         let three = [&names[..], &["valkey 8.1.8".to_owned()]].concat();
         assert_eq!(shortened(&three, 25)[1..], ["io-threads 2, appendonly…", "valkey 8.1.8"]);
     }
