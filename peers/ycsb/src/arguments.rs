@@ -87,22 +87,7 @@ impl Read {
         }
         let shown = shown(&words);
         let mut words = words.into_iter();
-        let mut phase = match words.next().as_deref() {
-            Some("load") => Phase::Load,
-            Some("run") => Phase::Run,
-            Some("shell") => {
-                return Err(
-                    "shell: use redis-cli for single operations; expected load or run".to_owned()
-                );
-            }
-            other => {
-                let other = other.unwrap_or_default();
-                return Err(format!(
-                    "{other:?} is not a command; expected load or run, such as: ycsb run redis \
-                     -P workloads/workloada -p redis.host=127.0.0.1"
-                ));
-            }
-        };
+        let mut phase = phase(words.next().as_deref())?;
         let mut binding = bound(words.next().as_deref())?;
         let (mut of_files, mut typed) = (Properties::default(), Properties::default());
         let mut own = Vec::new();
@@ -140,13 +125,7 @@ impl Read {
                 _ if word.starts_with("-jvm-args=") => for_java.push("-jvm-args"),
                 "--print-plan" | "--ks-print-plan" => print_plan = true,
                 "--ks-verdict" => verdict = Some(value("the place")?.into()),
-                "--ks-ycsb-compat" => match value("the version")?.as_str() {
-                    "0.17" | "0.17.0" => release = true,
-                    "0.18" | "master" => release = false,
-                    other => {
-                        return Err(format!("--ks-ycsb-compat {other}: expected 0.17 or 0.18"));
-                    }
-                },
+                "--ks-ycsb-compat" => release = is_release(&value("the version")?)?,
                 "--as" | "--ks-as" => match value("the name")?.as_str() {
                     "keystorm" => as_keystorm = true,
                     other => return Err(format!("--as {other}: only --as keystorm exists")),
@@ -168,6 +147,33 @@ impl Read {
             for_java,
             shown,
         })))
+    }
+}
+
+/// The phase that the first word names.
+fn phase(word: Option<&str>) -> Result<Phase, String> {
+    match word {
+        Some("load") => Ok(Phase::Load),
+        Some("run") => Ok(Phase::Run),
+        Some("shell") => {
+            Err("shell: use redis-cli for single operations; expected load or run".to_owned())
+        }
+        other => {
+            let other = other.unwrap_or_default();
+            Err(format!(
+                "{other:?} is not a command; expected load or run, such as: ycsb run redis \
+                 -P workloads/workloada -p redis.host=127.0.0.1"
+            ))
+        }
+    }
+}
+
+/// Whether reports are those of YCSB 0.17.
+fn is_release(version: &str) -> Result<bool, String> {
+    match version {
+        "0.17" | "0.17.0" => Ok(true),
+        "0.18" | "master" => Ok(false),
+        other => Err(format!("--ks-ycsb-compat {other}: expected 0.17 or 0.18")),
     }
 }
 

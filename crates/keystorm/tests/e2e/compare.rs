@@ -17,7 +17,7 @@ const FIGURES: [&str; 8] = [
     "server_cpu_us_per_request",
 ];
 
-fn compare(a: &str, b: &str, line: &str) -> Keystorm {
+pub(crate) fn compare(a: &str, b: &str, line: &str) -> Keystorm {
     let rest = shell_words::split(line).unwrap();
     // The machine that tests run on is busy, and what is counted must not depend on it.
     let is_saved = std::fs::read(a).is_ok_and(|bytes| bytes.starts_with(b"{"));
@@ -26,7 +26,7 @@ fn compare(a: &str, b: &str, line: &str) -> Keystorm {
     Keystorm::of(KEYSTORM, args)
 }
 
-fn address(server: &Server) -> String {
+pub(crate) fn address(server: &Server) -> String {
     format!("127.0.0.1:{}", server.port())
 }
 
@@ -144,68 +144,6 @@ fn servers_of_our_own_are_started_anew_for_each_block() {
 }
 
 #[test]
-fn a_regression_has_an_exit_code_of_its_own() {
-    let (fast, slow) = (Server::redis(), Server::redis());
-    fast.ask(&["RPUSH", "l", "x"]);
-    let many: Vec<String> = (0..5000).map(|n| format!("value-{n}")).collect();
-    let words: Vec<&str> =
-        ["RPUSH", "l"].into_iter().chain(many.iter().map(String::as_str)).collect();
-    slow.ask(&words);
-    let line = "-n 200 -c 2 --repeat 4 --fail-on-regression 20% lrange l 0 -1";
-    let worse = compare(&address(&fast), &address(&slow), line).run().exits(3);
-    worse.prints("Gate failed: ").prints("worse, ");
-    let better = compare(&address(&slow), &address(&fast), line).run();
-    assert!(matches!(better.code, Some(0 | 4)), "{better:?}");
-    better.prints("better, ");
-    let line = line.replace("-n 200", "--csv -n 200");
-    compare(&address(&fast), &address(&slow), &line).run().exits(3).says("Gate failed: ");
-}
-
-#[test]
-fn each_state_of_a_gate_has_its_exit_code() {
-    let server = Server::redis();
-    let dir = tempfile::tempdir().unwrap();
-    let kept = |name: &str, line: &str| {
-        let path = dir.path().join(name).to_str().unwrap().to_owned();
-        server.run(&format!("--json {path} -q -n 300 -t set {line}")).ok();
-        path
-    };
-    // One run a side has no interval: the runs do not say, whatever they are.
-    let (a, b) = (kept("a", ""), kept("b", ""));
-    for (option, code) in [
-        ("", 4),
-        ("--inconclusive pass", 0),
-        ("--inconclusive fail", 3),
-        ("--inconclusive repeat", 4),
-    ] {
-        let line = format!("--fail-on-regression 5 {option}");
-        let ran = Keystorm::of(
-            KEYSTORM,
-            ["compare", &a, &b]
-                .map(str::to_owned)
-                .into_iter()
-                .chain(shell_words::split(&line).unwrap()),
-        );
-        let ran = ran.run().exits(code).prints("Gate undecided: ");
-        assert!(
-            !ran.out.contains("Gate passed") && !ran.out.contains("Gate failed"),
-            "{}",
-            ran.out
-        );
-    }
-    // A run is like itself, so nothing is worse.
-    let (c, d) = (kept("c", "--repeat 3"), dir.path().join("d"));
-    std::fs::copy(&c, &d).unwrap();
-    let line = ["compare", &c, d.to_str().unwrap(), "--fail-on-regression", "99"];
-    let ran = Keystorm::of(KEYSTORM, line).run();
-    assert!(matches!(ran.code, Some(0 | 4)), "{ran:?}");
-    assert_eq!(ran.out.contains("Gate passed: "), ran.code == Some(0), "{}", ran.out);
-    compare(&a, &b, "--inconclusive pass").run().exits(2);
-    let line = ["compare", &a, &b, "--inconclusive", "pass"];
-    Keystorm::of(KEYSTORM, line).run().exits(2).says("requires --fail-on-regression");
-}
-
-#[test]
 fn servers_that_differ_in_settings_alone_are_told_apart_by_them() {
     let (_dir, file) = place();
     let line = format!("-n 100 --repeat 2 -t set --json {}", file.display());
@@ -274,41 +212,6 @@ fn a_decision_between_three_servers_is_made_by_one_command() {
     ran.prints("no server was shown to keep p99<1us");
     compare("redis-server", valkey, "--slo 'p99<1ms'").run().exits(2).says("name it with --rps");
     compare("redis-server", valkey, "--rps 5 --slo 'p99'").run().exits(2).says("--slo");
-}
-
-#[test]
-fn a_server_that_answers_errors_passes_no_gate_and_has_no_ratio() {
-    let (good, broken) = (Server::redis(), Server::redis());
-    good.ask(&["SET", "x", "1"]);
-    broken.ask(&["RPUSH", "x", "1"]);
-    let (_dir, file) = place();
-    let gate = format!("-n 200 -c 2 --repeat 2 --json {} --fail-on-regression 5", file.display());
-    let all = compare(&address(&good), &address(&broken), &format!("{gate} get x")).run().exits(3);
-    let words = all.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("no ratio: 100.0 % of the requests to "), "{words}");
-    assert!(words.contains("and at most 0.1 % may (--errors)"), "{words}");
-    assert!(!words.contains("No regression") && !words.contains(" better"), "{words}");
-    let document = json(&file);
-    valid_by("keystorm.compare.1.json", &document);
-    assert_eq!(document["tests"][0]["failed_percent"]["b"], 100.0);
-    // Half of them, and the other way round.
-    let half = format!("{gate} --mix -- 1 get x ';' 1 get y");
-    for (a, b) in [(&good, &broken), (&broken, &good)] {
-        let ran = compare(&address(a), &address(b), &half).run().exits(3);
-        ran.prints("no ratio: ").prints("--errors)");
-    }
-    // As many as are allowed fail no gate, and without a gate nothing is judged.
-    compare(&address(&good), &address(&broken), "-n 200 --repeat 2 get x").run().ok();
-    compare(&address(&good), &address(&broken), "-n 200 --repeat 2 --errors 50 get x")
-        .run()
-        .exits(3);
-    let allowed = "-n 200 --repeat 2 --errors 100 get x";
-    let ran = compare(&address(&good), &address(&broken), allowed).run().ok();
-    ran.prints("failed requests: 0.0 % to ");
-    compare(&address(&good), &address(&broken), "--errors 101 get x")
-        .run()
-        .exits(2)
-        .says("--errors");
 }
 
 #[test]

@@ -20,6 +20,7 @@ mod calibrate;
 mod cluster;
 mod cluster_clients;
 mod compare;
+mod compare_gates;
 mod connections;
 mod counts;
 mod dataset;

@@ -84,31 +84,32 @@ struct Going<'g, 's> {
     headed: bool,
 }
 
-impl Going<'_, '_> {
+impl<'g> Going<'g, '_> {
+    /// The servers of one side, reached or started.
+    fn beds(&self, table: &Table, side: usize) -> Result<TestBeds<'g>> {
+        let connections = table.paired_loads.iter().flat_map(|paired| &paired.sides[side]);
+        // Each server gets the connections of its shares only, or of all of them.
+        let connections: u32 = connections.map(|plan| plan.own_connections()).max().unwrap_or(1);
+        let shares = table.paired_loads.first().map_or(1, |paired| paired.sides[side].len());
+        let connections = connections.saturating_mul(shares as u32);
+        let protocol = self.sides.terms.sides[side].protocol;
+        TestBeds::reach(&table.servers[side], |target: &Target| {
+            let reached = TestBed::reach_asking(
+                host::Questions::All,
+                target,
+                protocol,
+                connections,
+                None,
+                self.interrupted,
+            );
+            let mut bed = reached.with_context(|| self.job.word(side))?;
+            (bed.sample, bed.tells) = (self.job.output.sample, false);
+            Ok(bed)
+        })
+    }
+
     fn table(&mut self, table: &Table, comparison: &mut Comparison) -> Result<End> {
-        let beds = |side: usize| {
-            let connections = table.paired_loads.iter().flat_map(|paired| &paired.sides[side]);
-            // Each server gets the connections of its shares only, or of all of them.
-            let connections: u32 =
-                connections.map(|plan| plan.own_connections()).max().unwrap_or(1);
-            let shares = table.paired_loads.first().map_or(1, |paired| paired.sides[side].len());
-            let connections = connections.saturating_mul(shares as u32);
-            let protocol = self.sides.terms.sides[side].protocol;
-            TestBeds::reach(&table.servers[side], |target: &Target| {
-                let reached = TestBed::reach_asking(
-                    host::Questions::All,
-                    target,
-                    protocol,
-                    connections,
-                    None,
-                    self.interrupted,
-                );
-                let mut bed = reached.with_context(|| self.job.word(side))?;
-                (bed.sample, bed.tells) = (self.job.output.sample, false);
-                Ok(bed)
-            })
-        };
-        let mut both = [beds(0)?, beds(1)?];
+        let mut both = [self.beds(table, 0)?, self.beds(table, 1)?];
         let mut told = compare::Table {
             kind: table.kind.name(),
             title: table.title.clone(),
