@@ -1,4 +1,4 @@
-//! Whose turn it is to draw, where clients are told apart.
+//! Whose turn it is to draw, where requests belong to clients.
 
 use std::collections::VecDeque;
 
