@@ -117,7 +117,7 @@ pub fn run(job: &Job<'_>, observer: &mut dyn Observer) -> io::Result<Measurement
     // Nothing but a front end checks what was loaded.
     let checked = wire::check(job.plan);
     checked.map_err(|why| io::Error::new(io::ErrorKind::InvalidInput, why))?;
-    let origin = Instant::now();
+    let origin = (Instant::now(), SystemTime::now());
     let (choice, note) = engines::choose(job.plan.engine)?;
     let mut measurement = carry_out(job, observer, origin, choice)?;
     measurement.engine = choice.name().to_owned();
@@ -128,7 +128,7 @@ pub fn run(job: &Job<'_>, observer: &mut dyn Observer) -> io::Result<Measurement
 fn carry_out(
     job: &Job<'_>,
     observer: &mut dyn Observer,
-    origin: Instant,
+    (origin, wall): (Instant, SystemTime),
     choice: Choice,
 ) -> io::Result<Measurement> {
     let work = &*concrete::worker(job.plan.protocol, choice, job.tls, origin);
@@ -193,7 +193,7 @@ fn carry_out(
         }
         Ok(())
     })?;
-    Ok(measured(job, sending, roles.zip(receiving), (&gate, origin), watch.as_ref()))
+    Ok(measured(job, sending, roles.zip(receiving), (&gate, wall), watch.as_ref()))
 }
 
 /// What the senders saw, with what the receivers did if there were some.
@@ -201,7 +201,7 @@ fn measured(
     job: &Job<'_>,
     sending: Collector,
     receiving: Option<(Roles<'_>, Collector)>,
-    (gate, origin): (&Gate<'_>, Instant),
+    (gate, origin): (&Gate<'_>, SystemTime),
     watch: Option<&TopologyWatch>,
 ) -> Measurement {
     let changed = job.rate.map(LiveRate::plan);

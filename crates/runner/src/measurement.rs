@@ -1,7 +1,7 @@
 //! What a run leaves: the tallies of its workers put together, when it ran and how it ended.
 
 use std::ops::Range;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use measure::{Absence, Ending, Measurement, TallyShape, Tenure, Usual};
 use workload::{Pace, Plan, Stop};
@@ -32,13 +32,14 @@ fn most_places(plan: &Plan) -> usize {
     placed.filter_map(|command| Some(command.several_asked()?.1)).max().unwrap_or(0)
 }
 
-/// What was measured of this plan from `origin` on. `tenures` says who had to answer when, of servers
+/// What was measured of this plan. The engines' clocks began at `origin` by the wall clock of that moment: one that is
+/// set while load runs moves no start. `tenures` says who had to answer when, of servers
 /// between which that changes.
 pub(crate) fn measurement(
     plan: &Plan,
     collector: Collector,
     gate: &Gate<'_>,
-    origin: Instant,
+    origin: SystemTime,
     tenures: &[Tenure],
 ) -> Measurement {
     let Collector { mut total, mut timeline, workers, span, successes, delayed, nodes, .. } =
@@ -61,8 +62,6 @@ pub(crate) fn measurement(
         Stop::AfterNs(ns) if ending == Ending::Complete => ns,
         _ => 0,
     };
-    let now = SystemTime::now();
-    let since_start = origin.elapsed().saturating_sub(Duration::from_nanos(from_ns));
     let elapsed_ns = (to_ns - from_ns).max(planned_ns);
     timeline.end_at(elapsed_ns);
     let service_ns = total.service().quantile_ns(0.5).unwrap_or_default();
@@ -82,7 +81,7 @@ pub(crate) fn measurement(
         delayed,
         total,
         timeline,
-        started_at: now.checked_sub(since_start).unwrap_or(now),
+        started_at: origin.checked_add(Duration::from_nanos(from_ns)).unwrap_or(origin),
         elapsed_ns,
         workers,
         engine: String::new(),

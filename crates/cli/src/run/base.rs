@@ -54,7 +54,7 @@ pub(super) fn base(
         protocol: protocol(&options.server)?,
         engine: load.engine.into(),
         load: Load {
-            concurrency: concurrency,
+            concurrency,
             pace,
             warmup_ns: nanoseconds(load.warmup.unwrap_or_default()),
             stop,

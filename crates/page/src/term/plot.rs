@@ -31,7 +31,7 @@ pub(super) fn plot(chart: &Chart, width: usize, colour: bool) -> String {
     }
     let mut text = format!("{title}\n");
     for n in 0..HEIGHT {
-        text += &format!("{} ┤{}", labels.of_row(n), grid.row(n, colour)).trim_end();
+        text += format!("{} ┤{}", labels.of_row(n), grid.row(n, colour)).trim_end();
         text.push('\n');
     }
     text += &x_axis(chart, labels.margin, columns);

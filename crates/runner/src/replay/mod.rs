@@ -28,7 +28,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, mpsc};
-use std::time::Instant;
+use std::time::SystemTime;
 
 use engine::{Address, Script, Scripted};
 use measure::{Measurement, Tenure};
@@ -199,5 +199,5 @@ fn replay_script<S: Script>(
     drop(late);
     collector.collect(&messages, &mut Unobserved);
     let kept = rate.as_ref().map_or(plan.clone(), |rate| rate.plan());
-    measurement(&kept, collector, &gate, Instant::now(), &tenures())
+    measurement(&kept, collector, &gate, SystemTime::UNIX_EPOCH, &tenures())
 }

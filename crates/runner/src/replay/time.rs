@@ -1,5 +1,7 @@
 //! When requests are sent, and what latency means.
 
+use std::time::{Duration, SystemTime};
+
 use measure::Ending;
 use workload::{Arrivals, Pace, Schedule, Stage, Stop, Window};
 
@@ -165,4 +167,11 @@ fn an_overloaded_server_leaves_a_growing_backlog_not_a_slower_schedule() {
     // 2 s of work for each second of schedule: the last request waits about a second.
     assert!((900.0..1100.0).contains(&quantile_ms(&got.total.response(), 1.0)));
     assert!(quantile_ms(&got.total.service(), 1.0) < 20.0);
+}
+
+#[test]
+fn a_run_began_by_the_wall_clock_of_its_beginning() {
+    let (measured, _) = replay(parts(1, 1, Stop::Requests(3)), Server::taking(MS));
+    let start = measured.started_at.duration_since(SystemTime::UNIX_EPOCH).unwrap();
+    assert!(start < Duration::from_secs(1), "no clock of today is asked: {start:?}");
 }

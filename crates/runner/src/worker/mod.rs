@@ -363,6 +363,12 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
         self.started && self.pacer.is_none() && self.context.plan.load.concurrency.keep_alive
     }
 
+    /// Whether requests of the schedule are due that nobody has drawn.
+    pub(crate) fn is_behind(&self) -> bool {
+        let now_ns = self.engine.now_ns();
+        !self.is_over() && self.pacer.as_ref().is_some_and(|pacer| pacer.due_ns() <= now_ns)
+    }
+
     /// Whether no new request is sent any more.
     #[inline]
     pub(crate) fn is_over(&self) -> bool {
