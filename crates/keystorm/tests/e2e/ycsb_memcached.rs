@@ -93,7 +93,7 @@ fn what_memcached_cannot_do_is_refused_by_name() {
     let server = Memcached::new();
     for (rest, why) in [
         ("-P workloads/workloade", "scanproportion"),
-        ("-P workloads/workloada -p memcached.hosts=a,b:x", "\"x\" is not a port"),
+        ("-P workloads/workloada -p memcached.hosts=a,b:x", "the port is no number"),
         ("-P workloads/workloada -p memcached.hosts=a,", "a host is missing"),
         ("-P workloads/workloada -p memcached.protocol=udp", "text or binary"),
         ("-P workloads/workloada -p memcached.failureMode=Retry", "memcached.failureMode"),

@@ -102,7 +102,7 @@ pub(super) struct Outages {
     pub(super) total_s: f64,
     /// The node, on a cluster.
     pub(super) node: Option<String>,
-    /// Requests that failed in them.
+    /// Requests that failed in them; those of all nodes, if all were out at the end.
     pub(super) failed: u64,
     /// Whether one lasted to the end.
     pub(super) to_the_end: bool,
@@ -126,6 +126,8 @@ impl Outages {
         let longest = outages.clone().find(|outage| outage.node == node)?;
         let node = server_name(plan, measurement, longest);
         let all_s = outages.find(|o| o.of_all).map(|o| o.length_ns() as f64 / 1e9);
+        let everywhere = measurement.outages.iter().map(|outage| outage.failures.total());
+        let failed = if all_s.is_some() { everywhere.sum() } else { failed };
         Some(Self { count, total_s: total_ns as f64 / 1e9, node, failed, to_the_end, all_s })
     }
 }

@@ -172,6 +172,9 @@ fn outage(evidence: &Evidence) -> String {
     let cost = match (failed, evidence.unanswered) {
         (0, waiting @ 1..) if *to_the_end => format!("{} had no reply", requests(waiting)),
         (0, _) => "no request failed, requests only waited".to_owned(),
+        (n, _) if all_s.is_some() && node.is_some() => {
+            format!("{} failed on all servers together", requests(*n))
+        }
         (n, _) => format!("{} failed during it", requests(*n)),
     };
     let all = match (all_s, node) {

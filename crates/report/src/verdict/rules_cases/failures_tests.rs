@@ -96,7 +96,8 @@ pub(super) fn cases() -> Vec<Case> {
             },
             F::Outage,
             L::Outage,
-            "nothing succeeded on n:1 for 0.50 s of 1.00 s, in 2 outages, and on no server for the last 0.20 s;",
+            "nothing succeeded on n:1 for 0.50 s of 1.00 s, in 2 outages, and on no server for the last 0.20 s; \
+             3 requests failed on all servers together",
         ),
         (
             "a client that was stopped",
