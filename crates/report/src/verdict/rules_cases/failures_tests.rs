@@ -91,7 +91,11 @@ pub(super) fn cases() -> Vec<Case> {
         (
             "outages of every node",
             Evidence {
-                outages: out_on("n:1", 2, 0.5).map(|o| Outages { all_s: Some(0.2), ..o }),
+                outages: out_on("n:1", 2, 0.5).map(|o| Outages {
+                    all_s: Some(0.2),
+                    failed: 3,
+                    ..o
+                }),
                 ..idle()
             },
             F::Outage,
