@@ -55,8 +55,7 @@ pub struct TlsHandshake {
 
 /// An engine that encrypts what its inner engine carries.
 ///
-/// The inner engine is called through a pointer: beside encryption that costs nothing that can be measured, and
-/// workers are compiled once for all engines under TLS.
+/// The inner engine is called through a pointer, so that workers are compiled once for all engines under TLS.
 pub struct Tls {
     inner: Box<dyn Engine>,
     context: TlsContext,
