@@ -15,6 +15,8 @@ pub struct CpuFigures {
     pub server_cores: Option<f64>,
     /// The same of keystorm's workers.
     pub client_cores: Option<f64>,
+    /// Whether the time is for each message that was received, and not for each request.
+    pub per_message: bool,
 }
 
 impl CpuFigures {
@@ -28,7 +30,8 @@ impl CpuFigures {
             us.map(|us| us * per_s / 1e6).filter(|cores| cores.is_finite())
         };
         let [server_cores, client_cores] = [cores(server_us), cores(client_us)];
-        Self { server_us, client_us, server_cores, client_cores }
+        let per_message = summary.deliveries.is_some();
+        Self { server_us, client_us, server_cores, client_cores, per_message }
     }
 
     /// Whether neither is known.
@@ -45,17 +48,18 @@ impl fmt::Display for CpuFigures {
         let share = |cores: Option<f64>| {
             cores.map_or(String::new(), |cores| format!(" ({:.0} % of one core)", cores * 100.0))
         };
+        let per = if self.per_message { "message" } else { "request" };
         match (self.server_us, self.client_us) {
             (Some(server), Some(client)) => {
                 let of = share(self.server_cores);
-                write!(f, "server {} µs/request{of}, client {}", us(server), us(client))
+                write!(f, "server {} µs/{per}{of}, client {}", us(server), us(client))
             }
             (Some(server), None) => {
-                write!(f, "server {} µs/request{}", us(server), share(self.server_cores))
+                write!(f, "server {} µs/{per}{}", us(server), share(self.server_cores))
             }
             (None, Some(client)) => {
                 let of = share(self.client_cores);
-                write!(f, "client {} µs/request{of}, server unknown", us(client))
+                write!(f, "client {} µs/{per}{of}, server unknown", us(client))
             }
             (None, None) => write!(f, "unknown"),
         }

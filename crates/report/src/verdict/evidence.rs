@@ -32,6 +32,8 @@ pub(super) struct Evidence {
     pub(super) absent_s: f64,
     /// Whether an error ended the run.
     pub(super) broken_off: bool,
+    /// Whether requests are messages whose delivery is measured.
+    pub(super) of_messages: bool,
     /// Length of the measured part.
     pub(super) span_s: f64,
     /// How long the workers worked, warm-up and the wait for the last replies included.
@@ -201,6 +203,7 @@ impl Evidence {
             missing: total.errors.of_kind(MISSING),
             corrupt: total.errors.of_kind(CORRUPT),
             unanswered: given_up.saturating_add(connections.unanswered),
+            of_messages: plan.delivery.is_some(),
             outages: Outages::of(plan, measurement),
             absent_s: absent_ns as f64 / 1e9,
             broken_off: matches!(measurement.ending, Ending::Failed(_)),

@@ -160,7 +160,8 @@ fn kept(evidence: &Evidence) -> String {
         true => String::new(),
         false => format!(" ({})", except.join(", ")),
     };
-    format!("the server kept up with {rate} requests/s{except}")
+    let what = if evidence.of_messages { "messages" } else { "requests" };
+    format!("the server kept up with {rate} {what}/s{except}")
 }
 
 fn outage(evidence: &Evidence) -> String {
