@@ -172,10 +172,11 @@ fn prefix(plan: &Plan) -> String {
 
 /// The plan with its receivers, each payload of which ends in a message.
 fn with_receivers(plan: &Plan, options: &Options) -> Result<Plan, UsageError> {
+    let prefix = prefix(plan);
     let mut parts: PlanParts = (**plan).clone();
     let channel = parts.sequence.first_mut().and_then(|command| command.args.get_mut(1));
     if let Some(channel) = channel {
-        channel.pieces.insert(0, Piece::Bytes(prefix(plan).into_bytes()));
+        channel.pieces.insert(0, Piece::Bytes(prefix.clone().into_bytes()));
     }
     let pieces = parts.sequence.first_mut().and_then(|command| command.args.last_mut());
     let pieces = pieces.map(|payload| &mut payload.pieces);
@@ -197,7 +198,7 @@ fn with_receivers(plan: &Plan, options: &Options) -> Result<Plan, UsageError> {
         kind: DeliveryKind::Pubsub { patterns: options.patterns },
         receivers: options.subscribers,
         threads: u16::try_from(options.receiver_threads).unwrap_or(u16::MAX),
-        prefix: prefix(plan),
+        prefix,
         places: options.channels,
         places_each: options.channels_per_subscriber,
         drain_ns: u64::try_from(options.drain.unwrap_or(DRAIN).as_nanos()).unwrap_or(u64::MAX),

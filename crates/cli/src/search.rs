@@ -190,7 +190,7 @@ fn intent(options: Options, mut line: Line, again: String) -> Result<Intent, Usa
         again,
         line,
     };
-    // What a trial cannot be is said before the first.
+    // A setting that no trial can have is an error before the first trial.
     let first = trial(&job, job.settings.start_per_s)?;
     if first.plans.len() != 1 {
         let text = format!(

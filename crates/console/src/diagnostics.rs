@@ -32,12 +32,12 @@ impl std::error::Error for Unread {}
 /// Logins of the command line, which no message may quote.
 static TYPED: OnceLock<TypedLogins> = OnceLock::new();
 
-/// Has these hidden in all that is said from now on.
+/// Hides these texts in everything that is written from now on.
 pub fn conceal(typed: TypedLogins) {
     let _ = TYPED.set(typed);
 }
 
-/// A text without them, for what is said of a fault elsewhere.
+/// A text without them, for a fault that is reported elsewhere.
 pub fn concealed(text: &str) -> Cow<'_, str> {
     match TYPED.get() {
         Some(typed) => Cow::Owned(typed.hide(text)),

@@ -2,10 +2,10 @@
 
 use std::time::SystemTime;
 
-use host::{NodeFacts, ServerConfig, ServerFacts};
+use host::{NodeFacts, ServerConfig, ServerFacts, ServerUse, Watched};
 use measure::{
     Absence, Ended, Ending, Failures, Latency, Measurement, NodeTally, Outage, Outcome, Point,
-    Sample, Tally, TallyShape, Timeline,
+    Sample, Tally, TallyShape, Timeline, WorkerUse,
 };
 use workload::{
     CommandSpec, Load, Mix, OnError, Operation, Pace, Pick, PlanParts, Recovery, Step, Stop,
@@ -394,4 +394,16 @@ pub fn run(parts: PlanParts, service_ns: &[u64]) -> Run {
     };
     let plan = parts.build().expect("a complete plan");
     Run::new(plan, measurement, server, "0.0.0".into(), host::Watched::default())
+}
+
+/// Gives client and server these shares of a run's time: on a CPU, and waiting for one.
+pub fn use_cpu(run: &mut Run, client: (f64, f64), server: (f64, f64)) {
+    let wall_ns = run.measurement.elapsed_ns;
+    let ns = |share: f64| (share * wall_ns as f64) as u64;
+    let (cpu_ns, wait_ns) = (ns(client.0), Some(ns(client.1)));
+    run.measurement.workers = vec![WorkerUse { cpu_ns, system_ns: None, wall_ns, wait_ns }];
+    let seconds = |share: f64| Some(share * wall_ns as f64 / 1e9);
+    let [cpu_main_s, cpu_wait_s] = [server.0, server.1].map(seconds);
+    let server = ServerUse { cpu_main_s, cpu_wait_s, ..ServerUse::default() };
+    run.watched = Watched { servers: vec![server], ..Watched::default() };
 }

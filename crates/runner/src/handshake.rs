@@ -120,6 +120,11 @@ impl Handshake {
         self.steps[step].refused(&self.masked(error.to_owned()))
     }
 
+    /// Why an error reply ends the run, without the passwords that it quotes.
+    pub(crate) fn fatal(&self, error: &[u8]) -> Fatal {
+        Fatal(explain::error_reply(&self.masked(explain::text(error))))
+    }
+
     /// What a server said, without the passwords that it quotes.
     pub(crate) fn masked(&self, text: String) -> String {
         secret::masked(text, self.secrets.iter().map(Secret::reveal))

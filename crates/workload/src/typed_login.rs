@@ -34,7 +34,7 @@ fn without_third(server: &str) -> String {
     }
 }
 
-/// Logins in the addresses of a command line, to hide them in whatever is said about it.
+/// Logins in the addresses of a command line, to hide them in messages about it.
 #[derive(Debug, Default)]
 pub struct TypedLogins(Vec<(String, String)>);
 

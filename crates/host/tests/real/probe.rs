@@ -69,10 +69,10 @@ fn passwords_missing_wrong_and_unwanted() {
 
 #[test]
 fn a_user_who_may_not_ask_is_let_in_all_the_same() {
-    let rules = "--user worker on >pw ~* &* +@all -config -info -select";
+    let rules = "--user worker on >w0rker-s3cret ~* &* +@all -config -info -select";
     let rules: Vec<&str> = rules.split(' ').collect();
     let server = redis(&rules, Listen::Unix);
-    let worker = Login { user: Some("worker"), ..password("pw") };
+    let worker = Login { user: Some("worker"), ..password("w0rker-s3cret") };
     assert_eq!(probe(server.address(), worker, Questions::All).unwrap().facts, Default::default());
     let error =
         refused(server.address(), Login { db: 1, ..worker }, &["SELECT", "NOPERM", "+select"]);

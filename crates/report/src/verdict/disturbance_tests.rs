@@ -1,6 +1,3 @@
-use host::{ServerUse, Watched};
-use measure::WorkerUse;
-
 use super::*;
 use crate::fixture;
 
@@ -8,24 +5,8 @@ use crate::fixture;
 /// for one.
 fn run(client: (f64, f64), server: (f64, f64), stolen: f64) -> Run {
     let mut run = fixture::open_loop();
-    let wall_ns = run.measurement.elapsed_ns;
-    let ns = |share: f64| (share * wall_ns as f64) as u64;
-    run.measurement.workers = vec![WorkerUse {
-        cpu_ns: ns(client.0),
-        system_ns: None,
-        wall_ns,
-        wait_ns: Some(ns(client.1)),
-    }];
-    let seconds = |share: f64| Some(share * wall_ns as f64 / 1e9);
-    run.watched = Watched {
-        servers: vec![ServerUse {
-            cpu_main_s: seconds(server.0),
-            cpu_wait_s: seconds(server.1),
-            ..ServerUse::default()
-        }],
-        stolen: Some(stolen),
-        ..Watched::default()
-    };
+    fixture::use_cpu(&mut run, client, server);
+    run.watched.stolen = Some(stolen);
     run
 }
 

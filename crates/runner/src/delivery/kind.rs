@@ -7,8 +7,8 @@ use measure::Tally;
 use wire::Reply;
 use workload::{Delivery, DeliveryKind, Message};
 
-use super::heard::Heard;
 use super::pubsub::Pubsub;
+use super::reply_strings::ReplyStrings;
 
 /// What a reply is to a receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,8 +32,8 @@ pub(crate) trait Kind: Sync {
     /// Appends what sends a message through a place.
     fn send(&self, place: u32, message: Message, out: &mut Vec<u8>);
 
-    /// What a reply means of which these strings were heard.
-    fn meaning(&self, reply: Reply<'_>, heard: &Heard) -> Meaning;
+    /// What a reply means of which these strings were strings.
+    fn meaning(&self, reply: Reply<'_>, strings: &ReplyStrings) -> Meaning;
 
     /// Deliveries that there must be of what the senders sent.
     fn expected(&self, sending: &Tally) -> u64;

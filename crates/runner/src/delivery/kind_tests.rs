@@ -4,7 +4,7 @@ use wire::Decode;
 use wire::resp::{RespDecoder, Value};
 use workload::{Delivery, DeliveryKind, Message, Purpose};
 
-use super::super::heard::Heard;
+use super::super::reply_strings::ReplyStrings;
 use super::{Meaning, of};
 
 const KINDS: [DeliveryKind; 2] =
@@ -102,16 +102,16 @@ fn replies_mean_the_same_in_any_pieces() {
         let of_kind = of(&delivery);
         for (meaning, bytes) in replies(kind) {
             for at in 0..bytes.len() {
-                let (mut decoder, mut heard) = (RespDecoder::default(), Heard::default());
+                let (mut decoder, mut strings) = (RespDecoder::default(), ReplyStrings::default());
                 let mut held = bytes[..at].to_vec();
-                let step = decoder.decode_shown(&held, &mut heard).unwrap();
+                let step = decoder.decode_shown(&held, &mut strings).unwrap();
                 assert_eq!(step.reply, None, "{at}");
                 held.drain(..step.consumed);
                 held.extend_from_slice(&bytes[at..]);
-                let step = decoder.decode_shown(&held, &mut heard).unwrap();
-                assert_eq!(of_kind.meaning(step.reply.unwrap(), &heard), meaning, "{at}");
+                let step = decoder.decode_shown(&held, &mut strings).unwrap();
+                assert_eq!(of_kind.meaning(step.reply.unwrap(), &strings), meaning, "{at}");
                 let is_message = meaning == Meaning::Message;
-                assert_eq!(heard.message(), is_message.then(message), "{at}");
+                assert_eq!(strings.message(), is_message.then(message), "{at}");
             }
         }
     }
@@ -121,9 +121,9 @@ fn replies_mean_the_same_in_any_pieces() {
 fn an_error_is_no_message() {
     for kind in KINDS.map(delivery) {
         let kind = of(&kind);
-        let mut heard = Heard::default();
+        let mut strings = ReplyStrings::default();
         let mut decoder = RespDecoder::default();
-        let step = decoder.decode_shown(b"-NOPERM no\r\n", &mut heard).unwrap();
-        assert_eq!(kind.meaning(step.reply.unwrap(), &heard), Meaning::Other);
+        let step = decoder.decode_shown(b"-NOPERM no\r\n", &mut strings).unwrap();
+        assert_eq!(kind.meaning(step.reply.unwrap(), &strings), Meaning::Other);
     }
 }

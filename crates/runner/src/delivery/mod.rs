@@ -4,12 +4,12 @@
 //! every subscription is confirmed and a probe has come through each place. What senders and receivers
 //! share is in [`Roles`], and touched a few times a second.
 
-mod heard;
 mod kind;
 mod order;
 mod probe;
 mod pubsub;
 mod receivers;
+mod reply_strings;
 mod setup;
 mod spread;
 

@@ -7,8 +7,8 @@ use wire::{Decode, Reply};
 use workload::{Message, Purpose};
 
 use super::kind::Kind;
+use crate::Fatal;
 use crate::handshake::{Answer, Handshake};
-use crate::{Fatal, explain};
 
 /// Probes that are under way at once.
 const AT_ONCE: usize = 1_000;
@@ -122,8 +122,7 @@ impl Prober {
             match (decoded.reply, &mut self.state) {
                 (None, _) => return Ok(consumed),
                 (Some(Reply::Error(text)), _) => {
-                    let text = handshake.masked(explain::text(text));
-                    return Err(Fatal(explain::error_reply(&text)));
+                    return Err(handshake.fatal(text));
                 }
                 (Some(Reply::Push), _) => {}
                 (Some(_), State::Sent { left }) => {

@@ -8,8 +8,8 @@ use wire::Reply;
 use wire::resp::encode_command;
 use workload::{Delivery, Message};
 
-use super::heard::Heard;
 use super::kind::{Kind, Meaning};
+use super::reply_strings::ReplyStrings;
 
 /// Names in one SUBSCRIBE: a server runs a command to its end before it serves others.
 const NAMES_MAX: usize = 1_000;
@@ -40,11 +40,11 @@ impl Kind for Pubsub<'_> {
         encode_command(&[b"PUBLISH", channel.as_bytes(), &message.to_bytes()], out);
     }
 
-    fn meaning(&self, reply: Reply<'_>, heard: &Heard) -> Meaning {
+    fn meaning(&self, reply: Reply<'_>, strings: &ReplyStrings) -> Meaning {
         if !matches!(reply, Reply::Push | Reply::Found(_)) {
             return Meaning::Other;
         }
-        match heard.first() {
+        match strings.first() {
             b"message" | b"pmessage" | b"smessage" => Meaning::Message,
             b"subscribe" | b"psubscribe" | b"ssubscribe" => Meaning::Confirmation,
             b"unsubscribe" | b"punsubscribe" | b"sunsubscribe" => Meaning::Withdrawal,

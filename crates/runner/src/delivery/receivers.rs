@@ -9,10 +9,10 @@ use wire::resp::{Resp, RespDecoder};
 use wire::{Decode, Reply};
 use workload::{Message, Plan, Purpose};
 
-use super::heard::Heard;
 use super::kind::{Kind, Meaning};
 use super::order::{Latest, Place};
 use super::probe::Prober;
+use super::reply_strings::ReplyStrings;
 use super::spread::Spread;
 use super::{NO_END, Receiving, Roles};
 use crate::collect::Message as Report;
@@ -46,7 +46,7 @@ pub(super) enum State {
 pub(super) struct Receiver {
     pub(super) state: State,
     pub(super) decoder: RespDecoder,
-    pub(super) heard: Heard,
+    pub(super) strings: ReplyStrings,
     /// What it had last of each sender.
     pub(super) latest: Vec<Latest>,
     /// Probes that it has not had.
@@ -120,7 +120,7 @@ impl<'r, E: Engine> Receivers<'r, E> {
             Receiver {
                 state: State::Closed,
                 decoder: RespDecoder::default(),
-                heard: Heard::default(),
+                strings: ReplyStrings::default(),
                 latest: vec![Latest::default(); senders],
                 probes: delivery.places_each,
                 fan_out: by_place[place as usize],
@@ -248,26 +248,25 @@ impl<'r, E: Engine> Receivers<'r, E> {
         loop {
             let receiver = &mut self.receivers[conn.0 as usize];
             let rest = &self.engine.inbox()[consumed..];
-            let decoded = receiver.decoder.decode_shown(rest, &mut receiver.heard);
+            let decoded = receiver.decoder.decode_shown(rest, &mut receiver.strings);
             let decoded = decoded.map_err(|error| Fatal(error.to_string()))?;
             consumed += decoded.consumed;
             let Some(reply) = decoded.reply else { break };
-            match self.kind.meaning(reply, &receiver.heard) {
+            match self.kind.meaning(reply, &receiver.strings) {
                 Meaning::Message => {
-                    let message = receiver.heard.message();
-                    receiver.heard.clear();
+                    let message = receiver.strings.message();
+                    receiver.strings.clear();
                     self.take(conn, message, now_ns);
                     continue;
                 }
                 Meaning::Confirmation => self.confirmed(conn),
                 Meaning::Withdrawal | Meaning::Other => {
                     if let Reply::Error(text) = reply {
-                        let text = self.handshake.masked(explain::text(text));
-                        return Err(Fatal(explain::error_reply(&text)));
+                        return Err(self.handshake.fatal(text));
                     }
                 }
             }
-            self.receivers[conn.0 as usize].heard.clear();
+            self.receivers[conn.0 as usize].strings.clear();
         }
         self.recorder.read_ended(now_ns, consumed);
         self.engine.consume(consumed);

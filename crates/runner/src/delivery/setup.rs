@@ -84,7 +84,7 @@ impl<E: Engine> Receivers<'_, E> {
     pub(super) fn connect(&mut self, conn: ConnId) {
         let receiver = &mut self.receivers[conn.0 as usize];
         receiver.decoder = RespDecoder::default();
-        receiver.heard.clear();
+        receiver.strings.clear();
         let number = self.context.plan.own_connections() + self.context.receivers[conn.0 as usize];
         self.engine.open(conn, self.context.roles.address, &self.context.origins.options(number));
     }

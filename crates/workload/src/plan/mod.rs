@@ -192,6 +192,12 @@ impl PlanParts {
         self.sequence.iter().flat_map(|command| &command.args).flat_map(|arg| &arg.pieces)
     }
 
+    /// Whether its commands carry messages, so that their delivery can be measured.
+    #[must_use]
+    pub fn carries_messages(&self) -> bool {
+        self.pieces().any(|piece| *piece == Piece::Message)
+    }
+
     /// Most bytes of one pipeline (fields of a dataset not counted).
     #[must_use]
     pub fn batch_bytes(&self) -> u64 {
@@ -229,12 +235,6 @@ impl PlanParts {
 }
 
 impl Plan {
-    /// Whether its commands carry messages, so that their delivery can be measured.
-    #[must_use]
-    pub fn carries_messages(&self) -> bool {
-        self.pieces().any(|piece| *piece == Piece::Message)
-    }
-
     /// Every password that it holds, each once, to look for in what others say.
     #[must_use]
     pub fn secrets(&self) -> Vec<String> {

@@ -12,9 +12,8 @@ impl PlanParts {
     }
 
     pub(super) fn check_delivery(&self) -> Result<(), PlanError> {
-        let carries = self.pieces().any(|piece| *piece == Piece::Message);
         let Some(delivery) = &self.delivery else {
-            return refuse(!carries, || {
+            return refuse(!self.carries_messages(), || {
                 "__message__ requires receivers: use keystorm deliver".to_owned()
             });
         };

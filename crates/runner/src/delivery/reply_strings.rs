@@ -8,7 +8,7 @@ const FIRST_MAX: usize = 16;
 
 /// The strings of a reply, as far as a receiver asks for them. Bytes may come in any pieces.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Heard {
+pub(crate) struct ReplyStrings {
     /// Strings that have begun.
     strings: u32,
     first: [u8; FIRST_MAX],
@@ -20,7 +20,7 @@ pub(crate) struct Heard {
     end: [u8; message::BYTES],
 }
 
-impl Heard {
+impl ReplyStrings {
     /// The beginning of the first string; empty if there was none.
     #[inline]
     pub(crate) fn first(&self) -> &[u8] {
@@ -41,7 +41,7 @@ impl Heard {
     }
 }
 
-impl ReplyVisitor for Heard {
+impl ReplyVisitor for ReplyStrings {
     const PUSHES: bool = true;
 
     #[inline]
@@ -91,26 +91,26 @@ mod tests {
             let mut payload = vec![b'x'; filler];
             payload.extend_from_slice(&message.to_bytes());
             for at in 0..=payload.len() {
-                let mut heard = Heard::default();
-                heard.begin(Some(7));
-                heard.bytes(b"message");
-                heard.begin(Some(payload.len() as u64));
-                heard.bytes(&payload[..at]);
-                assert!(at == payload.len() || heard.message().is_none());
-                heard.bytes(&payload[at..]);
-                assert_eq!((heard.first(), heard.message()), (&b"message"[..], Some(message)));
+                let mut strings = ReplyStrings::default();
+                strings.begin(Some(7));
+                strings.bytes(b"message");
+                strings.begin(Some(payload.len() as u64));
+                strings.bytes(&payload[..at]);
+                assert!(at == payload.len() || strings.message().is_none());
+                strings.bytes(&payload[at..]);
+                assert_eq!((strings.first(), strings.message()), (&b"message"[..], Some(message)));
             }
         }
     }
 
     #[test]
     fn what_is_too_short_is_no_message() {
-        let mut heard = Heard::default();
-        heard.begin(Some(3));
-        heard.bytes(b"abc");
-        assert_eq!((heard.first(), heard.message()), (&b"abc"[..], None));
-        heard.clear();
-        heard.begin(None);
-        assert_eq!((heard.first(), heard.message()), (&b""[..], None));
+        let mut strings = ReplyStrings::default();
+        strings.begin(Some(3));
+        strings.bytes(b"abc");
+        assert_eq!((strings.first(), strings.message()), (&b"abc"[..], None));
+        strings.clear();
+        strings.begin(None);
+        assert_eq!((strings.first(), strings.message()), (&b""[..], None));
     }
 }
