@@ -12,7 +12,7 @@ use wire::{Batch, Decode};
 use workload::keys::{KEY_DRAWS, Uniform};
 use workload::{
     Arg, CommandSpec, Concurrency, Content, Data, KeyDist, KeyDraw, KeySpace, Load, Plan,
-    PlanParts, SizeBy, Stop, Turn, ValueSpec,
+    PlanParts, SequenceBatch, SizeBy, Stop, ValueSpec,
 };
 
 /// Keys, as `-r 1000000` has them.
@@ -40,7 +40,7 @@ fn encode(bencher: Bencher<'_, '_>, plan: &Plan) {
     let mut batch = Batch::new::<Resp>(plan);
     let mut first = 0;
     bencher.counter(ItemsCount::new(depth)).bench_local(|| {
-        let turn = Turn { first, sequences: depth, commands: depth };
+        let turn = SequenceBatch { first, sequences: depth, commands: depth };
         first += u64::from(depth);
         black_box(batch.fill(turn).len())
     });
@@ -178,7 +178,7 @@ fn set_plan(depth: u32) -> Plan {
         name: "SET".into(),
         sequence: vec![CommandSpec::parse(["SET", "key:__rand_int__", "xxx"])],
         load: Load { concurrency, stop: Stop::Requests(1), seed: SEED, ..Load::default() },
-        data: Data { keys: KeySpace::of(Some(KEYS), KeyDist::UNIFORM), ..Data::default() },
+        data: Data { keys: KeySpace::new(Some(KEYS), KeyDist::UNIFORM), ..Data::default() },
         ..PlanParts::default()
     }
     .build()

@@ -20,7 +20,7 @@ pub(crate) struct Figures {
 
 impl Figures {
     /// Of a run of `requests`, during which the server used `server_s` of CPU time.
-    pub(crate) fn of(run: &Run, requests: u64, server_s: f64) -> Self {
+    pub(crate) fn new(run: &Run, requests: u64, server_s: f64) -> Self {
         Self {
             cpu_us: run.cpu_s * 1e6 / requests as f64,
             rate: run.rate,
@@ -94,7 +94,9 @@ impl Comparison {
 
     /// Client CPU per request, ours over theirs, if there is another tool.
     pub(crate) fn cpu(&self) -> Option<Ratio> {
-        Ratio::of(self.others().map(|(ours, theirs)| ours.cpu_us / theirs.cpu_us).collect())
+        Ratio::from_ratios(
+            self.others().map(|(ours, theirs)| ours.cpu_us / theirs.cpu_us).collect(),
+        )
     }
 
     /// Throughput, ours over theirs, by the clock of the case.
@@ -102,12 +104,12 @@ impl Comparison {
         let clock = self.case.clock;
         let ratio =
             |(ours, theirs): (&Figures, &Figures)| ours.rate_by(clock) / theirs.rate_by(clock);
-        Ratio::of(self.others().map(ratio).collect())
+        Ratio::from_ratios(self.others().map(ratio).collect())
     }
 
     /// Client CPU per request, ours over the bare loop's, if that ran.
     pub(crate) fn above_bare(&self) -> Option<Ratio> {
-        Ratio::of(self.bares().map(|(ours, bare)| ours.cpu_us / bare.cpu_us).collect())
+        Ratio::from_ratios(self.bares().map(|(ours, bare)| ours.cpu_us / bare.cpu_us).collect())
     }
 
     fn others(&self) -> impl Iterator<Item = (&Figures, &Figures)> {
@@ -120,7 +122,7 @@ impl Comparison {
 }
 
 impl Ratio {
-    fn of(ratios: Vec<f64>) -> Option<Self> {
+    fn from_ratios(ratios: Vec<f64>) -> Option<Self> {
         (!ratios.is_empty()).then(|| Self {
             least: ratios.iter().copied().fold(f64::INFINITY, f64::min),
             most: ratios.iter().copied().fold(f64::NEG_INFINITY, f64::max),
@@ -176,7 +178,7 @@ pub(crate) mod tests {
     #[test]
     fn a_run_is_divided_by_its_requests_and_its_time() {
         let run = Run { cpu_s: 2.0, wall_s: 4.0, rate: 300_000.0, complaints: String::new() };
-        let figures = Figures::of(&run, 1_000_000, 3.0);
+        let figures = Figures::new(&run, 1_000_000, 3.0);
         assert_eq!(figures.to_string(), "2.00 µs, 300000/s (250000/s by wall clock), server 75 %");
     }
 

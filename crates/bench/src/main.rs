@@ -316,5 +316,5 @@ fn run(
         }
     };
     let used_s = server.cpu_s()? - before_s;
-    Ok(Figures::of(&run, requests, used_s))
+    Ok(Figures::new(&run, requests, used_s))
 }

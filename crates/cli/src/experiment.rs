@@ -96,7 +96,7 @@ pub(super) fn with_split<O: Parser>(
     let own = O::command();
     let of_run = run::vocabulary();
     let find = |name: &str| named(&own, name).or_else(|| named(&of_run, name));
-    let mut line = Line::of(args, |name| find(name).map(takes));
+    let mut line = Line::parse(args, |name| find(name).map(takes));
     if let Some(given) = line.options.iter().find(|given| find(&given.name).is_none()) {
         return Err(no_option(&given.name, &own, &of_run));
     }
@@ -287,8 +287,10 @@ mod tests {
         ] {
             let word = |word: &str| OsString::from(word.trim_matches('\'').replace('_', " "));
             let words = line.split(' ').map(word).collect();
-            let shown =
-                again("keystorm sweep", &Line::of(words, |name| named(&of_run, name).map(takes)));
+            let shown = again(
+                "keystorm sweep",
+                &Line::parse(words, |name| named(&of_run, name).map(takes)),
+            );
             assert!(!shown.contains("hun") && !shown.contains("ter2"), "{line}: {shown}");
             assert!(shown.starts_with("keystorm sweep -"), "{shown}");
         }

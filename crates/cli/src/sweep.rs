@@ -92,14 +92,14 @@ fn intent(options: Options, mut line: Line, again: String) -> Result<Intent, Usa
         line.options.push(Given::new("--duration", SECONDS));
     }
     one_seed(&mut line);
-    let grid = Grid::of(line.clone()).map_err(UsageError)?;
+    let grid = Grid::from_line(line.clone()).map_err(UsageError)?;
     let mut points = jobs(&grid)?;
     // Whoever varies the size of values wants to read values of that size.
     if grid.axes.iter().any(|axis| axis.option == "-d") && !line.has("--fill") {
         line.options.push(Given { name: "--fill".to_owned(), value: None });
         one_seed(&mut line);
         // Tests that read nothing that can be written so are as they were.
-        if let Ok(filled) = jobs(&Grid::of(line).map_err(UsageError)?) {
+        if let Ok(filled) = jobs(&Grid::from_line(line).map_err(UsageError)?) {
             points = filled;
         }
     }

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::Result;
 use job::RunMonitor;
 use measure::Latency;
-use report::{Persona, Progress, Run, cleared, progress_line, progress_row, wall_clock_s};
+use report::{LiveProgress, Persona, Run, cleared, progress_line, progress_row, wall_clock_s};
 use runner::{Observer, Snapshot};
 use workload::{Plan, Stop};
 
@@ -165,7 +165,7 @@ impl<'p> Live<'p> {
         since_ns: u64,
         recent_requests: u64,
         recent: &Latency,
-    ) -> Progress {
+    ) -> LiveProgress {
         let elapsed_s = snapshot.elapsed_ns as f64 / 1e9;
         let requests = snapshot.total.requests();
         let share_done = match (self.plan.load.stop, self.plan.own_requests()) {
@@ -184,7 +184,7 @@ impl<'p> Live<'p> {
             let span_s = (snapshot.elapsed_ns - from_ns) as f64 / 1e9;
             (due(snapshot.elapsed_ns) - due(from_ns)) / span_s
         });
-        Progress {
+        LiveProgress {
             title: self.title.clone(),
             warming_up: snapshot.warming_up,
             interval_rps: Some(recent_requests as f64 / (since_ns as f64 / 1e9)),

@@ -57,7 +57,7 @@ impl<'a> Printer<'a> {
 
     /// Prints a run.
     pub fn each(&mut self, run: &Run) -> Result<()> {
-        let summary = Summary::of(run);
+        let summary = Summary::from_run(run);
         let shown = summary.requests > summary.errors || run.measurement.ending == Ending::Complete;
         if shown {
             let done = self.format.each(&summary, &mut self.out);

@@ -122,7 +122,7 @@ pub struct RoundTrips {
 impl RoundTrips {
     /// The figures of samples; `None` without any.
     #[must_use]
-    pub fn of(mut samples: Vec<Duration>) -> Option<Self> {
+    pub fn from_samples(mut samples: Vec<Duration>) -> Option<Self> {
         samples.sort_unstable();
         let at = |share: f64| {
             let rank = (samples.len() as f64 * share).ceil() as usize;

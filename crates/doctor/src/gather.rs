@@ -125,7 +125,7 @@ fn round_trips(
         ask()?;
         samples.push(sent.elapsed());
     }
-    RoundTrips::of(samples).ok_or_else(|| "no reply came in time".to_owned())
+    RoundTrips::from_samples(samples).ok_or_else(|| "no reply came in time".to_owned())
 }
 
 /// What memcached counts of commands: keys of reads, and changes.

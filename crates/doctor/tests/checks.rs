@@ -89,7 +89,7 @@ fn info(changes: &[(&str, &str)]) -> Info {
 fn trips(us: u64, slow_us: u64) -> Result<RoundTrips, String> {
     let mut samples = vec![Duration::from_micros(us); 95];
     samples.extend([Duration::from_micros(slow_us); 5]);
-    Ok(RoundTrips::of(samples).unwrap())
+    Ok(RoundTrips::from_samples(samples).unwrap())
 }
 
 fn good() -> Evidence {

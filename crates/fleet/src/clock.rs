@@ -28,7 +28,7 @@ impl Offset {
     /// What all these say together; `None` if there are none. If they contradict each other, a clock
     /// was set meanwhile, and the quickest counts.
     #[must_use]
-    pub fn of(pings: &[Ping]) -> Option<Self> {
+    pub fn from_pings(pings: &[Ping]) -> Option<Self> {
         let least = |ping: &Ping| ping.theirs_ns as f64 - ping.received_ns as f64;
         let most = |ping: &Ping| ping.theirs_ns as f64 - ping.sent_ns as f64;
         let quickest = pings.iter().min_by_key(|p| p.received_ns.saturating_sub(p.sent_ns))?;
@@ -91,21 +91,21 @@ mod tests {
         // The other clock is 1000 ahead; each way takes what it takes.
         let slow_back = ping(100, 1110, 150);
         let slow_there = ping(200, 1245, 255);
-        let one = Offset::of(&[slow_back]).unwrap();
+        let one = Offset::from_pings(&[slow_back]).unwrap();
         assert_eq!((one.ahead_ns, one.bound_ns), (985.0, 25.0));
-        let both = Offset::of(&[slow_back, slow_there]).unwrap();
+        let both = Offset::from_pings(&[slow_back, slow_there]).unwrap();
         assert_eq!((both.ahead_ns, both.bound_ns), (1000.0, 10.0));
         assert!(Offset::agrees(&[slow_back, slow_there]));
         assert_eq!((both.theirs_ns(500), both.ours_ns(1500)), (1500, 500.0));
-        assert_eq!(Offset::of(&[]), None);
+        assert_eq!(Offset::from_pings(&[]), None);
     }
 
     #[test]
     fn an_hour_apart_is_no_matter_and_neither_is_which_began_first() {
         const HOUR_NS: u64 = 3_600_000_000_000;
-        let ahead = Offset::of(&[ping(10, HOUR_NS + 20, 30)]).unwrap();
+        let ahead = Offset::from_pings(&[ping(10, HOUR_NS + 20, 30)]).unwrap();
         assert_eq!((ahead.ahead_ns, ahead.bound_ns), (HOUR_NS as f64, 10.0));
-        let behind = Offset::of(&[ping(HOUR_NS + 10, 20, HOUR_NS + 30)]).unwrap();
+        let behind = Offset::from_pings(&[ping(HOUR_NS + 10, 20, HOUR_NS + 30)]).unwrap();
         assert_eq!(behind.theirs_ns(HOUR_NS + 50), 50);
         assert_eq!(behind.theirs_ns(5), 0);
     }
@@ -116,7 +116,7 @@ mod tests {
         assert!(!Offset::agrees(&pings));
         assert_eq!(Offset::contradiction_ns(&pings), 8990 - 1050);
         assert_eq!(Offset::contradiction_ns(&[]), 0);
-        let offset = Offset::of(&pings).unwrap();
+        let offset = Offset::from_pings(&pings).unwrap();
         assert_eq!((offset.ahead_ns, offset.bound_ns), (9000.0, 10.0));
     }
 

@@ -36,7 +36,7 @@ pub struct FleetResult {
 }
 
 impl FleetResult {
-    pub(crate) fn of(round: Round<'_>) -> Result<Self, Broken> {
+    pub(crate) fn from_round(round: Round<'_>) -> Result<Self, Broken> {
         let Round { fleet, shares, parts, start, .. } = round;
         let Some(whole) = shares.first().cloned() else {
             return Err(Broken("there are no clients".to_owned()));
@@ -189,6 +189,6 @@ fn row(
         clock_bound_us: clock_bound_ns / 1e3,
         clock_drift_us: part.offset.zip(part.offset_after).map(drift_ns).map(|ns| ns / 1e3),
         lost: part.lost.clone(),
-        ..ClientRow::of(index as u32 + 1, &client.name, run)
+        ..ClientRow::new(index as u32 + 1, &client.name, run)
     }
 }

@@ -146,10 +146,10 @@ impl<'f> Round<'f> {
         if self.stopping.is_none() {
             self.look_at_clocks(PINGS / 4, Instant::now() + PING_PATIENCE, false);
             for part in &mut self.parts {
-                part.offset_after = Offset::of(&part.pings);
+                part.offset_after = Offset::from_pings(&part.pings);
             }
         }
-        FleetResult::of(self)
+        FleetResult::from_round(self)
     }
 
     /// Why there is nothing to gather, if that is so.
@@ -351,7 +351,7 @@ impl<'f> Round<'f> {
         (self.started)(self.fleet.epoch + Duration::from_nanos(start_ns));
         for client in 0..self.parts.len() {
             let part = &mut self.parts[client];
-            part.offset = Offset::of(&part.pings);
+            part.offset = Offset::from_pings(&part.pings);
             let Some(offset) = part.offset else {
                 self.fleet.lose(client, "it did not report the time".to_owned());
                 continue;
@@ -372,7 +372,7 @@ impl<'f> Round<'f> {
         // Not up to the start: what begins then is not to be disturbed.
         self.look_at_clocks(PINGS, Instant::now() + lead / 2, false);
         for part in &mut self.parts {
-            part.offset = Offset::of(&part.pings).or(part.offset);
+            part.offset = Offset::from_pings(&part.pings).or(part.offset);
         }
     }
 

@@ -74,7 +74,7 @@ impl Seconds {
                     None => self.total = Some(tally.clone()),
                 }
             }
-            let point = Point::of(number, &tally);
+            let point = Point::from_tally(number, &tally);
             let gauges: Vec<Gauges> = self.workers.iter().flatten().copied().collect();
             observer.interval(&Snapshot {
                 point: &point,

@@ -61,7 +61,7 @@ impl Filled {
         let removes =
             |command: &CommandSpec| !command.reads(plan.protocol) && !plan.writes(command);
         let used = plan.data.fill_lifetime.is_some()
-            || Summary::of(run).lookups.misses > 0
+            || Summary::from_run(run).lookups.misses > 0
             || plan.sequence.iter().any(removes);
         if plan.data.fill.is_some() && used {
             self.forget();

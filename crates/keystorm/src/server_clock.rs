@@ -53,7 +53,7 @@ impl ServerClock {
             let theirs_ns = (told_ns + CUT_NS).saturating_sub(base_ns);
             pings.push(Ping { sent_ns, theirs_ns, received_ns });
         }
-        let offset = Offset::of(&pings).context("--clock server: it was not asked")?;
+        let offset = Offset::from_pings(&pings).context("--clock server: it was not asked")?;
         let agrees = Offset::agrees(&pings);
         Ok(Self { epoch, base_ns: base_ns.unwrap_or_default(), offset, agrees })
     }

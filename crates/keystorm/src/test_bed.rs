@@ -328,7 +328,7 @@ impl<'r> TestBed<'r> {
         observer: &mut dyn Observer,
     ) -> Result<Measurement> {
         self.server.with_several(plan, |several| {
-            let load = runner::Job {
+            let load = runner::RunJob {
                 plan,
                 address: &self.server.address_now(),
                 resolver: self.server.resolver().filter(|_| plan.recovery.reconnect),

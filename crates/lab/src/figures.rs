@@ -55,8 +55,8 @@ pub(crate) fn limited_by(run: &Figures, words: &str) -> String {
 impl Figures {
     /// The figures of a run.
     #[must_use]
-    pub fn of(run: &Run) -> Self {
-        let summary = Summary::of(run);
+    pub fn from_run(run: &Run) -> Self {
+        let summary = Summary::from_run(run);
         let payload = run.verdict.evidence.iter().find(|evidence| evidence.name == "payload");
         Self {
             requests: summary.requests,
@@ -72,7 +72,7 @@ impl Figures {
             verdict: run.verdict.text.clone(),
             finding: run.verdict.finding,
             statement: run.verdict.statement.clone(),
-            disturbance: Disturbance::of(run),
+            disturbance: Disturbance::from_run(run),
             shortfall: summary.shortfall(),
         }
     }

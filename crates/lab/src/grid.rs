@@ -64,7 +64,7 @@ impl Grid {
     ///
     /// # Errors
     /// A range that cannot be, or too many points, in words for a person.
-    pub fn of(line: Line) -> Result<Self, String> {
+    pub fn from_line(line: Line) -> Result<Self, String> {
         let kind = |name: &str| SWEPT.iter().find(|(option, _)| *option == name);
         let mut later = HashSet::new();
         let mut options = Vec::new();
@@ -128,7 +128,7 @@ mod tests {
             "--spawn" => Some(Takes::Attached),
             _ => Some(Takes::Value),
         };
-        Grid::of(Line::of(text.split_whitespace().map(OsString::from).collect(), takes))
+        Grid::from_line(Line::parse(text.split_whitespace().map(OsString::from).collect(), takes))
     }
 
     fn lines(text: &str) -> Vec<String> {

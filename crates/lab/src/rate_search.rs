@@ -114,9 +114,9 @@ impl RateSearch {
     /// A count is too large to be written.
     pub fn add(&mut self, phase: Phase, run: &Run) -> Result<Answer, RecordError> {
         self.run.put(run)?;
-        let summary = Summary::of(run);
+        let summary = Summary::from_run(run);
         let bounded = self.slo.latency();
-        let observation = Observation::of(&self.slo, run);
+        let observation = Observation::new(&self.slo, run);
         let judgement = self.slo.judge(&[&observation]);
         let rate_per_s = summary.target_rps().unwrap_or(summary.counted_rps());
         self.trials.push(Trial {
@@ -125,7 +125,7 @@ impl RateSearch {
             judgement: judgement.clone(),
             bounded_ns: bounded
                 .map_or(summary.response.p99_ns as f64, |clause| clause.measure.of(&summary)),
-            figures: Figures::of(run),
+            figures: Figures::from_run(run),
         });
         self.observed.push(observation);
         let known = match phase {

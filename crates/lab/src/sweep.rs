@@ -90,10 +90,10 @@ impl Sweep {
         }
         let row = &mut self.points[at];
         row.tests.push(number);
-        row.figures.push(Figures::of(run));
+        row.figures.push(Figures::from_run(run));
         if let Some(slo) = &self.slo {
             let observed = &mut self.observed[at];
-            observed.push(Observation::of(slo, run));
+            observed.push(Observation::new(slo, run));
             row.target = Some(SloResult::of_trials(slo, observed).judgement);
         }
         Ok(())

@@ -61,7 +61,7 @@ impl Line {
     /// Takes words apart. `takes` says what the option of a name takes; what it does not know is an
     /// option without a value, which whoever parses the words later will refuse.
     #[must_use]
-    pub fn of(args: Vec<OsString>, takes: impl Fn(&str) -> Option<Takes>) -> Self {
+    pub fn parse(args: Vec<OsString>, takes: impl Fn(&str) -> Option<Takes>) -> Self {
         let mut options = Vec::new();
         let mut args = args.into_iter().peekable();
         while let Some(word) = args.next_if(|word| is_option(word)) {
@@ -154,7 +154,7 @@ mod tests {
     }
 
     fn line(text: &str) -> Line {
-        Line::of(text.split_whitespace().map(OsString::from).collect(), takes)
+        Line::parse(text.split_whitespace().map(OsString::from).collect(), takes)
     }
 
     fn shown(line: &Line) -> Vec<String> {

@@ -50,7 +50,7 @@ impl EncodedLatency {
     ///
     /// # Errors
     /// A bucket counts more than 2^63 - 1, which the format cannot say.
-    pub fn of(latency: &Latency) -> Result<Self, CodecError> {
+    pub fn from_latency(latency: &Latency) -> Result<Self, CodecError> {
         let mut buckets = Vec::new();
         V2DeflateSerializer::new()
             .serialize(&latency.histogram(), &mut buckets)
@@ -85,7 +85,7 @@ impl EncodedLatency {
         let Self { count, sum_ns, min_ns, max_ns, .. } = *self;
         let times = |ns: u64| u128::from(ns) * u128::from(count);
         let counted = held.iter().try_fold(0u64, |sum, (_, count)| sum.checked_add(*count));
-        let widths = Widths::of(digits);
+        let widths = Widths::from_digits(digits);
         let ends_agree = match (held.first(), held.last()) {
             (Some(first), Some(last)) => {
                 min_ns <= max_ns
@@ -129,7 +129,7 @@ fn filled(plain: &[u8]) -> Result<(u8, Vec<(u64, u64)>), CodecError> {
     let Some(digits) = digits.filter(|digits| unit && (1..=5).contains(digits)) else {
         return Err(fault("its unit or its precision is not one of keystorm's"));
     };
-    let widths = Widths::of(digits);
+    let widths = Widths::from_digits(digits);
     let mut held = Vec::new();
     let (mut bytes, mut bucket) = (plain.get(HEADER_BYTES..).unwrap_or_default(), 0u64);
     while !bytes.is_empty() {
@@ -205,10 +205,10 @@ mod tests {
             precision in 1u8..=3,
         ) {
             let latency = of(precision, &[values, usual].concat());
-            let encoded = EncodedLatency::of(&latency).unwrap();
+            let encoded = EncodedLatency::from_latency(&latency).unwrap();
             let decoded = encoded.decode().unwrap();
             prop_assert_eq!(all(&decoded), all(&latency));
-            prop_assert_eq!(EncodedLatency::of(&decoded).unwrap(), encoded);
+            prop_assert_eq!(EncodedLatency::from_latency(&decoded).unwrap(), encoded);
         }
 
         #[test]
@@ -223,7 +223,7 @@ mod tests {
 
         #[test]
         fn no_bytes_make_it_panic(at in any::<prop::sample::Index>(), byte: u8, cut in 0usize..40) {
-            let mut encoded = EncodedLatency::of(&of(3, &[5, 1_000, 80_000_000])).unwrap();
+            let mut encoded = EncodedLatency::from_latency(&of(3, &[5, 1_000, 80_000_000])).unwrap();
             let at = at.index(encoded.buckets.len());
             encoded.buckets[at] = byte;
             let kept = encoded.buckets.len().saturating_sub(cut);
@@ -242,7 +242,7 @@ mod tests {
 
     /// Digits and buckets of these values, as read by us and by the library.
     fn both_read(precision: u8, values: &[u64]) -> [(u8, Vec<(u64, u64)>); 2] {
-        let encoded = EncodedLatency::of(&of(precision, values)).unwrap();
+        let encoded = EncodedLatency::from_latency(&of(precision, values)).unwrap();
         let mut buckets = &encoded.buckets[..];
         let read: Histogram<u64> = Deserializer::new().deserialize(&mut buckets).unwrap();
         let ours = filled(&inflate(&encoded.buckets).unwrap()).unwrap();
@@ -261,7 +261,7 @@ mod tests {
     /// Decodes a histogram of which the bytes behind the compression were changed.
     fn with_plain(change: impl FnOnce(&mut Vec<u8>)) -> Result<Latency, CodecError> {
         use std::io::Write;
-        let mut encoded = EncodedLatency::of(&of(3, &[5, 1_000, 80_000_000])).unwrap();
+        let mut encoded = EncodedLatency::from_latency(&of(3, &[5, 1_000, 80_000_000])).unwrap();
         let mut plain = inflate(&encoded.buckets).unwrap();
         change(&mut plain);
         let mut bytes = encoded.buckets[..8].to_vec();
@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn nothing_is_encoded_as_nothing() {
-        let encoded = EncodedLatency::of(&Latency::new(3)).unwrap();
+        let encoded = EncodedLatency::from_latency(&Latency::new(3)).unwrap();
         assert_eq!((encoded.count, encoded.min_ns, encoded.max_ns), (0, 0, 0));
         let mut decoded = encoded.decode().unwrap();
         assert_eq!(decoded.quantile_ns(0.5), None);
@@ -305,7 +305,7 @@ mod tests {
 
     #[test]
     fn exact_figures_must_be_of_the_buckets() {
-        let good = EncodedLatency::of(&of(3, &[1_000, 2_000])).unwrap();
+        let good = EncodedLatency::from_latency(&of(3, &[1_000, 2_000])).unwrap();
         let changes: [fn(&mut EncodedLatency); 5] = [
             |e| e.count = 3,
             |e| e.min_ns = 2_000,

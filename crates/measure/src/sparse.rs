@@ -23,7 +23,7 @@ pub(crate) struct Widths {
 }
 
 impl Widths {
-    pub(crate) fn of(digits: u8) -> Self {
+    pub(crate) fn from_digits(digits: u8) -> Self {
         Self { half: (2 * 10u64.pow(u32::from(digits))).ilog2() }
     }
 

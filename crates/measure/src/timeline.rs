@@ -53,7 +53,7 @@ pub struct Point {
 impl Point {
     /// The point of interval `index`, in which a tally was filled.
     #[must_use]
-    pub fn of(index: u32, tally: &Tally) -> Self {
+    pub fn from_tally(index: u32, tally: &Tally) -> Self {
         let late = tally.lateness.as_ref();
         Self {
             late_max_ns: late.and_then(|l| l.total.max_ns()),
@@ -77,7 +77,7 @@ impl Point {
             late_max_ns: None,
             own_late_max_ns: None,
             // A count beyond what can be encoded, 2^63, takes longer than an interval.
-            response: something.then(|| EncodedLatency::of(response).ok()).flatten(),
+            response: something.then(|| EncodedLatency::from_latency(response).ok()).flatten(),
         }
     }
 
@@ -132,12 +132,12 @@ impl Timeline {
     /// An empty timeline.
     #[must_use]
     pub fn new(interval_ns: u64) -> Self {
-        Self::of(interval_ns, Vec::new())
+        Self::from_points(interval_ns, Vec::new())
     }
 
     /// A timeline of points that are in order already, each of another interval.
     #[must_use]
-    pub fn of(interval_ns: u64, points: Vec<Point>) -> Self {
+    pub fn from_points(interval_ns: u64, points: Vec<Point>) -> Self {
         Self { interval_ns, points, all_ran: None, doubled: 0, waiting: VecDeque::new() }
     }
 
@@ -248,7 +248,7 @@ impl Timeline {
                 ..Point::with(index, sum(|p| p.requests), sum(|p| p.errors), &response)
             })
         };
-        Ok(Self::of(interval_ns, bins.into_iter().map(merge).collect::<Result<_, _>>()?))
+        Ok(Self::from_points(interval_ns, bins.into_iter().map(merge).collect::<Result<_, _>>()?))
     }
 
     fn settle_next(&mut self) {

@@ -299,7 +299,7 @@ pub(crate) fn blocks(test: &TestComparison) -> Vec<Block> {
         blocks.extend(row.map(|row| Block::Chart(over_runs(test, row, axis, factor))));
     }
     for (name, run) in middle_runs(test).into_iter().flatten() {
-        let summary = Summary::of(run);
+        let summary = Summary::from_run(run);
         blocks.extend(outages::table(&summary, Some(name)));
         blocks.extend(moments::blocks(&summary, Some(name)));
     }
@@ -378,7 +378,7 @@ fn ratios(test: &TestComparison) -> Chart {
     if test.rows.iter().any(|row| row.interval().is_none()) {
         chart.note += " A hollow dot has no interval, or one too wide to show.";
     }
-    chart.series.push(Series::of("ratio", (0..).zip(&test.rows).map(point)));
+    chart.series.push(Series::from_points("ratio", (0..).zip(&test.rows).map(point)));
     chart.guides.push(Guide::Y(1.0, "alike".into()));
     chart
 }
@@ -393,7 +393,7 @@ fn strip(test: &TestComparison, row: &Row, title: &str, y: Axis, factor: f64) ->
             point.coloured(side).noted(format!("run {run}"))
         })
     });
-    chart.series.push(Series::of("run", points));
+    chart.series.push(Series::from_points("run", points));
     chart
 }
 

@@ -152,7 +152,7 @@ fn latencies(question: &Question, decision: &Decision) -> Chart {
         }
     };
     let points = question.candidates.iter().enumerate().filter_map(point);
-    chart.series.push(Series::of("response time", points));
+    chart.series.push(Series::from_points("response time", points));
     if let (Some(clause), Some(target)) =
         (question.candidates.iter().find_map(clause), &decision.target)
     {
@@ -171,7 +171,7 @@ fn bars(
     let mut chart = Chart::bars(title, names, Axis::linear(title.to_lowercase(), unit));
     let point = |(at, of): (usize, &Candidate)| Some(DataPoint::at(at as f64, figure(of)?));
     let points = question.candidates.iter().enumerate().filter_map(point);
-    chart.series.push(Series::of(title, points));
+    chart.series.push(Series::from_points(title, points));
     Block::Chart(chart)
 }
 

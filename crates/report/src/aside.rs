@@ -63,7 +63,7 @@ mod tests {
         let mut like = limited.clone();
         like.verdict.text = like.verdict.text.replace("99 %", "97 %");
         for run in [&complete, &limited, &like] {
-            aside.add(&Summary::of(run));
+            aside.add(&Summary::from_run(run));
         }
         let lines = aside.lines();
         assert_eq!(lines.len(), 3, "{lines:?}");

@@ -98,8 +98,8 @@ impl ClientRow {
     /// The figures of a run that is one client's share, and its name. What the run does not hold is
     /// left to be filled in.
     #[must_use]
-    pub fn of(number: u32, name: &str, share: &Run) -> Self {
-        let summary = Summary::of(share);
+    pub fn new(number: u32, name: &str, share: &Run) -> Self {
+        let summary = Summary::from_run(share);
         let measured = &share.measurement;
         let late_ns = measured.total.lateness.as_ref().and_then(|late| late.total.mean_ns());
         Self {
@@ -157,7 +157,7 @@ impl Clients {
                 began_us: late.as_secs_f64() * 1e6,
                 clock_bound_us: clock.bound_us,
                 clock_drift_us: clock.drift_us,
-                ..ClientRow::of(number, name, share)
+                ..ClientRow::new(number, name, share)
             });
         }
         workload::sort::sort_by(&mut bounds, |a, b| b.total_cmp(a));
@@ -230,7 +230,7 @@ mod tests {
     fn workers_are_told_by_their_client() {
         let row = |number, workers| ClientRow {
             workers,
-            ..ClientRow::of(number, "h", &fixture::complete())
+            ..ClientRow::new(number, "h", &fixture::complete())
         };
         let clients = Clients {
             start_skew_us: 90.0,

@@ -29,7 +29,7 @@ pub fn rendered(build: Build, run: &Run) -> String {
     let (mut format, mut out) = (build(options), Vec::new());
     let written = format
         .begin(&mut out)
-        .and_then(|()| format.each(&Summary::of(run), &mut out))
+        .and_then(|()| format.each(&Summary::from_run(run), &mut out))
         .and_then(|()| format.finish(true, &mut out));
     written.expect("a vector takes everything");
     String::from_utf8(out).expect("text")

@@ -22,8 +22,8 @@ pub struct CpuFigures {
 impl CpuFigures {
     /// Those of a run, by the definitions of [`Metric`].
     #[must_use]
-    pub fn of(summary: &Summary<'_>) -> Self {
-        let figures = Figures::of(summary);
+    pub fn from_summary(summary: &Summary<'_>) -> Self {
+        let figures = Figures::from_summary(summary);
         let [server_us, client_us] = [Metric::ServerCpu, Metric::ClientCpu].map(|m| figures.get(m));
         let cores = |us: Option<f64>| {
             let per_s = summary.requests as f64 / summary.elapsed_s;
@@ -77,10 +77,10 @@ mod tests {
     #[test]
     fn a_request_has_its_cost_at_both_ends() {
         let mut run = fixture::complete();
-        assert!(CpuFigures::of(&Summary::of(&run)).is_unknown());
+        assert!(CpuFigures::from_summary(&Summary::from_run(&run)).is_unknown());
         let (cpu_ns, wall_ns) = (13_000_000, 26_000_000);
         run.measurement.workers = vec![WorkerUse { cpu_ns, wall_ns, ..WorkerUse::default() }];
-        let told = |run: &crate::Run| CpuFigures::of(&Summary::of(run)).to_string();
+        let told = |run: &crate::Run| CpuFigures::from_summary(&Summary::from_run(run)).to_string();
         assert_eq!(told(&run), "client 6.5 µs/request (50 % of one core), server unknown");
         run.watched.servers =
             vec![ServerUse { cpu_process_s: Some(0.0195), ..ServerUse::default() }];

@@ -23,14 +23,14 @@ pub struct DeliveryFigures<'r> {
 impl<'r> DeliveryFigures<'r> {
     /// Those of a run of so many seconds.
     #[must_use]
-    pub fn of(deliveries: &'r Deliveries, elapsed_s: f64) -> Self {
+    pub fn new(deliveries: &'r Deliveries, elapsed_s: f64) -> Self {
         let sent = deliveries.acknowledged() as f64;
         Self {
             deliveries,
             sent_rps: if elapsed_s > 0.0 { sent / elapsed_s } else { 0.0 },
-            acknowledged: LatencyFigures::of(&deliveries.sending.service()),
-            first: deliveries.first.as_ref().map(LatencyFigures::of),
-            last: deliveries.last.as_ref().map(LatencyFigures::of),
+            acknowledged: LatencyFigures::from_latency(&deliveries.sending.service()),
+            first: deliveries.first.as_ref().map(LatencyFigures::from_latency),
+            last: deliveries.last.as_ref().map(LatencyFigures::from_latency),
         }
     }
 

@@ -17,7 +17,7 @@ pub struct Failures {
 impl Failures {
     /// Of a run.
     #[must_use]
-    pub fn of(measurement: &Measurement) -> Self {
+    pub fn from_measurement(measurement: &Measurement) -> Self {
         let total = &measurement.total;
         let connections = &total.connections;
         let given_up = connections.lost.saturating_add(connections.timed_out);

@@ -31,7 +31,7 @@ pub struct LatencyFigures {
 }
 
 impl LatencyFigures {
-    pub(crate) fn of(latency: &Latency) -> Self {
+    pub(crate) fn from_latency(latency: &Latency) -> Self {
         let quantile = |q| latency.quantile_ns(q).unwrap_or_default();
         Self {
             count: latency.count(),
@@ -60,7 +60,7 @@ pub struct TlsFigures {
 }
 
 impl TlsFigures {
-    pub(crate) fn of(options: &TlsOptions, keep_alive: bool, tally: &TlsTally) -> Self {
+    pub(crate) fn new(options: &TlsOptions, keep_alive: bool, tally: &TlsTally) -> Self {
         let mut kinds = tally.negotiated.clone();
         kinds.sort_unstable_by(|a, b| (Reverse(a.2), &a.0, &a.1).cmp(&(Reverse(b.2), &b.0, &b.1)));
         let one = kinds.len() == 1;
@@ -71,7 +71,7 @@ impl TlsFigures {
         Self {
             negotiated: escape(kinds.iter().map(named).collect::<Vec<_>>().join(", ")),
             resumed: options.resume.then_some(tally.resumed),
-            handshake: (!keep_alive).then(|| LatencyFigures::of(&tally.handshake)),
+            handshake: (!keep_alive).then(|| LatencyFigures::from_latency(&tally.handshake)),
             handshakes: tally.handshake.count(),
         }
     }
@@ -108,7 +108,7 @@ impl NodeFigures {
         node.used || node.requests() + node.redirects() + node.unanswered > 0
     }
 
-    pub(crate) fn of(node: &NodeTally) -> Self {
+    pub(crate) fn from_node(node: &NodeTally) -> Self {
         Self {
             name: escape(&node.name),
             master: node.master,
@@ -119,7 +119,7 @@ impl NodeFigures {
             asked: node.asked,
             retried: node.retried,
             unanswered: node.unanswered,
-            response: LatencyFigures::of(&node.response),
+            response: LatencyFigures::from_latency(&node.response),
         }
     }
 
@@ -150,7 +150,7 @@ pub struct RateFigures {
 impl RateFigures {
     /// Of the intervals that lie wholly within the run: the last one ends when the run does, so
     /// its count is of a shorter time. An interval without a point is one without a reply.
-    pub(crate) fn of(timeline: &Timeline, elapsed_ns: u64) -> Option<Self> {
+    pub(crate) fn new(timeline: &Timeline, elapsed_ns: u64) -> Option<Self> {
         let whole = timeline.full_intervals(elapsed_ns);
         let full = whole.end - whole.start;
         let within = |point: &&Point| whole.contains(&u64::from(point.index));

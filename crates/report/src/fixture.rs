@@ -161,7 +161,7 @@ pub fn paced() -> Run {
     let mut whole = run(parts.clone(), &usual_ns());
     for (index, ns) in [(0, early), (1, late)] {
         let tally = run(parts.clone(), &ns).measurement.total;
-        whole.measurement.timeline.push(Point::of(index, &tally));
+        whole.measurement.timeline.push(Point::from_tally(index, &tally));
     }
     whole.measurement.elapsed_ns = QUARTER_NS + 100_000_000;
     whole

@@ -62,7 +62,7 @@ pub use format::{
     tells_verdicts, write_row,
 };
 pub use hdr::HdrLog;
-pub use live::{Progress, cleared, progress_line, progress_row};
+pub use live::{LiveProgress, cleared, progress_line, progress_row};
 pub use lookups::Lookups;
 pub use merge::{measured_together, merge};
 pub use metric::{Better, Figures, Metric};

@@ -8,7 +8,7 @@ use crate::{Persona, ProgressFigures, escape};
 
 /// How far a run is. A figure that is not known, or not finite, prints as 0 or not at all.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Progress {
+pub struct LiveProgress {
     /// The plan's name, unescaped.
     pub title: String,
     /// Whether measuring has yet to begin.
@@ -52,7 +52,7 @@ pub struct Progress {
 /// The line, without a line end or carriage return. Ours leaves out what a terminal of so many
 /// columns has no room for; one that wraps could not be rewritten.
 #[must_use]
-pub fn progress_line(progress: &Progress, whose: Persona, columns: Option<usize>) -> String {
+pub fn progress_line(progress: &LiveProgress, whose: Persona, columns: Option<usize>) -> String {
     let room = columns.map_or(usize::MAX, |columns| columns - 1);
     let title = format!(
         "{}{}",
@@ -104,13 +104,13 @@ pub fn progress_line(progress: &Progress, whose: Persona, columns: Option<usize>
 const TITLE_MIN: usize = 8;
 
 /// `: rps=    9998 of 10000`: what is achieved of what is wanted.
-fn now(progress: &Progress) -> String {
+fn now(progress: &LiveProgress) -> String {
     let of = finite(progress.wanted_rps).map_or(String::new(), |rps| format!(" of {rps:.0}"));
     format!(": rps={:>8.0}{of}", figure(progress.interval_rps))
 }
 
 /// `p50=  0.391 p99=   1.203 msec behind=0 errors=0 [3/24, 45 %, 12 s left]`.
-fn more(progress: &Progress) -> String {
+fn more(progress: &LiveProgress) -> String {
     let behind = progress.behind.map_or(String::new(), |count| format!(" behind={count}"));
     format!(
         "p50={:>7} p99={:>8} msec{behind} errors={}{}",
@@ -122,19 +122,19 @@ fn more(progress: &Progress) -> String {
 }
 
 /// `p99=   1.203 msec behind=0 errors=0 [45 %]`.
-fn least(progress: &Progress) -> String {
+fn least(progress: &LiveProgress) -> String {
     format!(
         "p99={:>8} msec behind={} errors={}{}",
         msec(progress.interval_p99_msec),
         progress.behind.unwrap_or_default(),
         progress.errors,
-        outlook(&Progress { time_left_s: None, ..progress.clone() }),
+        outlook(&LiveProgress { time_left_s: None, ..progress.clone() }),
     )
 }
 
 /// A line for a log, of which each is one of many: the same figures, and when.
 #[must_use]
-pub fn progress_row(progress: &Progress, at: &str) -> String {
+pub fn progress_row(progress: &LiveProgress, at: &str) -> String {
     let warming = if progress.warming_up { " (warming up)" } else { "" };
     let behind = progress.behind.map_or(String::new(), |count| format!(", behind {count}"));
     let wanted = finite(progress.wanted_rps).map_or(String::new(), |rps| format!(" of {rps:.0}"));
@@ -174,7 +174,7 @@ fn finite(value: Option<f64>) -> Option<f64> {
 }
 
 /// ` [3/24, 45 %, 12 s left]`, or as much of it as is known.
-fn outlook(progress: &Progress) -> String {
+fn outlook(progress: &LiveProgress) -> String {
     let test = (progress.test_count > 1)
         .then(|| format!("{}/{}", progress.test_index, progress.test_count));
     // Rounded down: 100 % is said of nothing that still runs.
@@ -199,8 +199,8 @@ fn time_left(seconds: f64) -> String {
 mod tests {
     use super::*;
 
-    fn progress() -> Progress {
-        Progress {
+    fn progress() -> LiveProgress {
+        LiveProgress {
             title: "SET".into(),
             interval_rps: Some(41_579.4),
             overall_rps: Some(41_579.4),
@@ -210,7 +210,7 @@ mod tests {
             interval_p99_msec: Some(1.2034),
             requests: 12_345,
             elapsed_s: 1.26,
-            ..Progress::default()
+            ..LiveProgress::default()
         }
     }
 
@@ -220,16 +220,16 @@ mod tests {
 
     const MORE: &str = "p50=  0.700 p99=   1.203 msec errors=0";
 
-    fn ours(progress: &Progress) -> String {
+    fn ours(progress: &LiveProgress) -> String {
         progress_line(progress, crate::KEYSTORM, None)
     }
 
     #[test]
     fn the_line_of_a_peer_is_its_own() {
-        let of = |progress: &Progress, whose| progress_line(progress, whose, None);
+        let of = |progress: &LiveProgress, whose| progress_line(progress, whose, None);
         assert_eq!(of(&progress(), crate::REDIS_BENCHMARK), PEER);
         assert_eq!(of(&progress(), crate::VALKEY_BENCHMARK), format!("{PEER} 12345 requests"));
-        let timed = Progress { timed: true, warming_up: true, ..progress() };
+        let timed = LiveProgress { timed: true, warming_up: true, ..progress() };
         assert_eq!(of(&timed, crate::VALKEY_BENCHMARK), format!("Warming up {PEER} 1.3 seconds"));
         assert_eq!(progress_line(&timed, crate::REDIS_BENCHMARK, Some(21)), "Warming up SET: rps=");
     }
@@ -237,13 +237,13 @@ mod tests {
     #[test]
     fn ours_has_more_to_say() {
         assert_eq!(ours(&progress()), format!("{OURS} 12345 requests {MORE}"));
-        let timed = Progress { timed: true, errors: 7, ..progress() };
+        let timed = LiveProgress { timed: true, errors: 7, ..progress() };
         assert_eq!(ours(&timed), format!("{OURS} 1.3 seconds {}7", MORE.trim_end_matches('0')));
     }
 
     #[test]
     fn without_a_reply_there_is_no_latency() {
-        let silent = Progress {
+        let silent = LiveProgress {
             interval_rps: Some(0.0),
             interval_avg_msec: None,
             interval_p50_msec: None,
@@ -256,13 +256,13 @@ mod tests {
         let line = ours(&silent);
         assert!(line.contains(" p50=      - p99=       - msec "), "{line}");
         assert!(!line.contains("0.000"), "{line}");
-        let whole = Progress { elapsed_s: 2.0, ..silent };
+        let whole = LiveProgress { elapsed_s: 2.0, ..silent };
         assert!(progress_row(&whole, "12:00:00").contains(": 2 s, 0 "));
     }
 
     #[test]
     fn what_is_known_of_the_rest_follows() {
-        let known = Progress {
+        let known = LiveProgress {
             test_index: 3,
             test_count: 24,
             share_done: Some(0.459),
@@ -270,26 +270,27 @@ mod tests {
             ..progress()
         };
         assert!(ours(&known).ends_with(" errors=0 [3/24, 45 %, 12 s left]"));
-        let single = Progress { test_index: 1, test_count: 1, time_left_s: None, ..known.clone() };
+        let single =
+            LiveProgress { test_index: 1, test_count: 1, time_left_s: None, ..known.clone() };
         assert!(ours(&single).ends_with(" errors=0 [45 %]"));
-        let long = Progress { time_left_s: Some(4000.0), ..known };
+        let long = LiveProgress { time_left_s: Some(4000.0), ..known };
         assert!(ours(&long).ends_with(", 67 min left]"));
     }
 
     #[test]
     fn what_is_wanted_and_what_is_behind_stand_beside_what_is_achieved() {
-        let open = Progress { wanted_rps: Some(50_000.0), behind: Some(8_421), ..progress() };
+        let open = LiveProgress { wanted_rps: Some(50_000.0), behind: Some(8_421), ..progress() };
         let line = progress_line(&open, crate::KEYSTORM, Some(80));
         assert_eq!(
             line,
             "SET: rps=   41579 of 50000 p50=  0.700 p99=   1.203 msec behind=8421 errors=0"
         );
         let share_done = Some(0.5);
-        let narrow = Progress { share_done, time_left_s: Some(9.0), ..open.clone() };
+        let narrow = LiveProgress { share_done, time_left_s: Some(9.0), ..open.clone() };
         let line = progress_line(&narrow, crate::KEYSTORM, Some(80));
         let told = "SET: rps=   41579 of 50000 p99=   1.203 msec behind=8421 errors=0 [50 %]";
         assert_eq!(line, told);
-        let row = progress_row(&Progress { interval_max_msec: Some(9.5), ..open }, "14:03:22");
+        let row = progress_row(&LiveProgress { interval_max_msec: Some(9.5), ..open }, "14:03:22");
         let told = "14:03:22 SET: 1.3 s, 41579 of 50000 requests/s, p50 0.700 ms, p99 1.203 ms, max \
             9.500 ms, errors 0, behind 8421";
         assert_eq!(row, told);
@@ -298,7 +299,7 @@ mod tests {
     #[test]
     fn ours_keeps_its_width_while_figures_grow() {
         let width = |rps: f64, ms: f64| {
-            let grown = Progress {
+            let grown = LiveProgress {
                 interval_rps: Some(rps),
                 overall_rps: Some(rps),
                 interval_avg_msec: Some(ms),
@@ -315,7 +316,7 @@ mod tests {
     fn a_narrow_terminal_gets_the_figures() {
         let share_done = Some(0.5);
         let title = "set user:__rand_int__ ".repeat(9);
-        let long = Progress { title, share_done, ..progress() };
+        let long = LiveProgress { title, share_done, ..progress() };
         let line = progress_line(&long, crate::KEYSTORM, Some(80));
         assert_eq!(line.chars().count(), 79, "{line}");
         assert!(line.starts_with("set user:__rand_int: "), "{line}");
@@ -327,7 +328,7 @@ mod tests {
 
     #[test]
     fn no_figure_is_infinite_or_not_a_number() {
-        let first = Progress {
+        let first = LiveProgress {
             interval_rps: Some(f64::INFINITY),
             overall_rps: Some(f64::NAN),
             interval_avg_msec: None,
@@ -348,7 +349,7 @@ mod tests {
 
     #[test]
     fn a_title_moves_no_cursor() {
-        let hostile = Progress { title: "a\x1b[2J\r".into(), ..progress() };
+        let hostile = LiveProgress { title: "a\x1b[2J\r".into(), ..progress() };
         assert!(ours(&hostile).starts_with("a\\x1b[2J\\r: rps="));
     }
 

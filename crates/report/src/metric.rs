@@ -138,7 +138,7 @@ pub struct Figures([Option<f64>; Metric::EVERY.len()]);
 impl Figures {
     /// The figures of a run. What was not measured is left out.
     #[must_use]
-    pub fn of(summary: &Summary<'_>) -> Self {
+    pub fn from_summary(summary: &Summary<'_>) -> Self {
         Self(Metric::EVERY.map(|metric| value(metric, summary)))
     }
 
@@ -211,8 +211,8 @@ mod tests {
     #[test]
     fn figures_are_those_of_the_summary() {
         let run = fixture::limited();
-        let summary = Summary::of(&run);
-        let figures = Figures::of(&summary);
+        let summary = Summary::from_run(&run);
+        let figures = Figures::from_summary(&summary);
         assert_eq!(figures.get(Metric::Throughput), Some(2000.0));
         assert_eq!(figures.get(Metric::P50), Some(summary.response.p50_ns as f64 / 1e6));
         assert_eq!(figures.get(Metric::P99), Some(summary.response.p99_ns as f64 / 1e6));
@@ -225,20 +225,20 @@ mod tests {
         let mut run = fixture::limited();
         run.measurement.workers[0].cpu_ns = 1_200_000_000;
         run.measurement.workers[0].wall_ns = 2_000_000_000;
-        let summary = Summary::of(&run);
-        assert_eq!(Figures::of(&summary).get(Metric::ClientCpu), Some(300.0));
+        let summary = Summary::from_run(&run);
+        assert_eq!(Figures::from_summary(&summary).get(Metric::ClientCpu), Some(300.0));
         assert_eq!(summary.client_cpu_ns(), Some(300_000.0), "the same wherever it is told");
         // A worker that ran for half of what its clients did together used what it used.
         run.measurement.workers[0].wall_ns = 500_000_000;
-        assert_eq!(Summary::of(&run).client_cpu_ns(), Some(600_000.0));
+        assert_eq!(Summary::from_run(&run).client_cpu_ns(), Some(600_000.0));
     }
 
     #[test]
     fn what_was_not_measured_is_left_out() {
         let run = fixture::empty();
-        assert_eq!(Figures::of(&Summary::of(&run)), Figures::default());
+        assert_eq!(Figures::from_summary(&Summary::from_run(&run)), Figures::default());
         let run = fixture::complete();
-        let figures = Figures::of(&Summary::of(&run));
+        let figures = Figures::from_summary(&Summary::from_run(&run));
         assert_eq!((figures.get(Metric::ClientCpu), figures.get(Metric::ServerCpu)), (None, None));
     }
 }

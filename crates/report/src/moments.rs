@@ -84,7 +84,7 @@ impl WorstMoments {
     /// Those of a run. `None` of a test that was too short, or in which all intervals were alike and
     /// the server remembers nothing.
     #[must_use]
-    pub fn of(run: &Run) -> Option<Self> {
+    pub fn from_run(run: &Run) -> Option<Self> {
         let timeline = &run.measurement.timeline;
         let points: Vec<&Point> = timeline.points.iter().filter(|p| p.p99_ns.is_some()).collect();
         if points.len() < INTERVALS_MIN || timeline.interval_ns == 0 {

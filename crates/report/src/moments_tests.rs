@@ -17,7 +17,7 @@ fn run(slow: &[(u32, u64)], journal: Option<Journal>) -> Run {
         }
         Point::with(index, latency.count(), 0, &latency)
     };
-    run.measurement.timeline = Timeline::of(QUARTER_NS, (0..40).map(point).collect());
+    run.measurement.timeline = Timeline::from_points(QUARTER_NS, (0..40).map(point).collect());
     run.measurement.elapsed_ns = 40 * QUARTER_NS;
     run.measurement.started_at = UNIX_EPOCH + Duration::from_secs(1_000);
     run.watched.servers = vec![ServerUse { journal, ..ServerUse::default() }];
@@ -35,7 +35,8 @@ fn each_moment_is_told_with_what_the_server_did_then() {
     let early = entry(JournalKind::SlowCommand, 900.0, 901.0, 5_000_000, "DEBUG sleep");
     let unseen = vec!["the latency monitor is off".to_owned()];
     let journal = Journal { entries: vec![early, keys, fork], unseen, ahead_s: 0.0 };
-    let found = WorstMoments::of(&run(&[(12, 80), (13, 70), (28, 9)], Some(journal))).unwrap();
+    let found =
+        WorstMoments::from_run(&run(&[(12, 80), (13, 70), (28, 9)], Some(journal))).unwrap();
     let [first, second] = &found.moments[..] else { panic!("{found:?}") };
     assert_eq!((first.at.as_str(), first.lasted_s), ("00:16:43.000", 0.5));
     assert_eq!(first.causes, ["KEYS * ran for 78.0 ms (00:16:43, SLOWLOG)"]);
@@ -50,7 +51,7 @@ fn what_belongs_to_no_moment_is_told_besides() {
     let fork = entry(JournalKind::Fork, 1_001.0, 1_002.0, 2_065, "");
     let early = entry(JournalKind::SlowCommand, 900.0, 901.0, 5_000_000, "DEBUG sleep");
     let journal = Journal { entries: vec![early, fork], ..Journal::default() };
-    let found = WorstMoments::of(&run(&[(12, 80)], Some(journal))).unwrap();
+    let found = WorstMoments::from_run(&run(&[(12, 80)], Some(journal))).unwrap();
     assert!(found.moments[0].causes.is_empty());
     let told = "a fork paused the server for 2.1 ms (between 00:16:41 and 00:16:42)";
     assert_eq!(found.besides, [told]);
@@ -76,7 +77,7 @@ fn much_of_one_kind_crowds_out_no_other() {
     let mut run = run(&[], Some(journal));
     let command = |name: &str| CommandUse { name: name.into(), calls: 1, usec: 1_700 };
     run.watched.servers[0].by_command = vec![command("bgsave"), command("keys")];
-    let found = WorstMoments::of(&run).unwrap();
+    let found = WorstMoments::from_run(&run).unwrap();
     assert!(named(&found.besides) && found.besides.len() <= BESIDES_MAX, "{:?}", found.besides);
     assert!(found.besides.iter().any(|text| text.contains("\"expire-cycle\"")), "{found:?}");
     let twice = |text: &String| text.contains("another client") || text.contains("fast-command");
@@ -84,7 +85,7 @@ fn much_of_one_kind_crowds_out_no_other() {
     // And all of them in one.
     let slow: Vec<(u32, u64)> = (0..8).map(|n| (n, 80)).collect();
     run.measurement.timeline = super::tests::run(&slow, None).measurement.timeline;
-    let found = WorstMoments::of(&run).unwrap();
+    let found = WorstMoments::from_run(&run).unwrap();
     assert!(named(&found.moments[0].causes), "{:?}", found.moments[0].causes);
 }
 
@@ -92,7 +93,7 @@ fn much_of_one_kind_crowds_out_no_other() {
 fn the_clock_of_the_server_may_differ() {
     let keys = entry(JournalKind::SlowCommand, 1_102.922, 1_104.0, 78_000, "KEYS *");
     let journal = Journal { entries: vec![keys], ahead_s: 100.0, ..Journal::default() };
-    let found = WorstMoments::of(&run(&[(12, 80)], Some(journal))).unwrap();
+    let found = WorstMoments::from_run(&run(&[(12, 80)], Some(journal))).unwrap();
     assert_eq!(found.moments[0].causes, ["KEYS * ran for 78.0 ms (00:16:43, SLOWLOG)"]);
 }
 
@@ -110,7 +111,7 @@ fn an_outage_is_the_cause_of_what_waited_for_its_end() {
         rate_before_per_s: None,
         recovered_ns: None,
     }];
-    let found = WorstMoments::of(&run).unwrap();
+    let found = WorstMoments::from_run(&run).unwrap();
     let told = "the server answered nothing for 1.30 s from 00:16:43.700 (outage)";
     assert_eq!(found.moments[0].causes, [told]);
 }
@@ -121,19 +122,19 @@ fn calls_of_others_are_told_by_the_time_of_one() {
     let command = |name: &str, calls, usec| CommandUse { name: name.into(), calls, usec };
     run.watched.servers[0].by_command =
         vec![command("keys", 1, 78_000), command("info", 1, 90_000), command("get", 9, 90)];
-    let found = WorstMoments::of(&run).unwrap();
+    let found = WorstMoments::from_run(&run).unwrap();
     assert_eq!(found.besides, ["another client's KEYS ran for 78.0 ms, once, at an unknown time"]);
     assert!(found.moments.is_empty());
 }
 
 #[test]
 fn a_calm_run_has_no_worst_moments_and_ten_are_the_most() {
-    assert_eq!(WorstMoments::of(&run(&[], None)), None);
-    assert_eq!(WorstMoments::of(&fixture::empty()), None);
+    assert_eq!(WorstMoments::from_run(&run(&[], None)), None);
+    assert_eq!(WorstMoments::from_run(&fixture::empty()), None);
     let many: Vec<(u32, u64)> = (0..20).map(|n| (n * 2, 50 + u64::from(n))).collect();
     // Half of all intervals are slow, and so slow is usual.
-    assert!(WorstMoments::of(&run(&many, None)).is_none_or(|m| m.moments.is_empty()));
-    let found = WorstMoments::of(&run(&many[..15], None)).unwrap();
+    assert!(WorstMoments::from_run(&run(&many, None)).is_none_or(|m| m.moments.is_empty()));
+    let found = WorstMoments::from_run(&run(&many[..15], None)).unwrap();
     assert_eq!(found.moments.len(), MOMENTS_MAX);
     let in_order = found.moments.windows(2).all(|pair| pair[0].t_s < pair[1].t_s);
     assert!(in_order && found.moments.iter().all(|moment| moment.max_ms >= 54.9));

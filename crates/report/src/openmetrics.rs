@@ -77,14 +77,14 @@ struct SeenOperation {
 impl Seen {
     /// What a tally of this plan holds.
     #[must_use]
-    pub fn of(plan: &Plan, tally: &Tally) -> Self {
+    pub fn new(plan: &Plan, tally: &Tally) -> Self {
         let operations = OperationFigures::of_plan(plan, tally, 0.0).into_iter();
         Self {
-            operations: operations.map(SeenOperation::of).collect(),
+            operations: operations.map(SeenOperation::from_figures).collect(),
             requests: tally.requests(),
             errors: tally.errors.by_kind().to_vec(),
-            response: Buckets::of(&tally.response()),
-            service: Buckets::of(&tally.service()),
+            response: Buckets::from_latency(&tally.response()),
+            service: Buckets::from_latency(&tally.service()),
             bytes_out: tally.connections.bytes_out,
             bytes_in: tally.connections.bytes_in,
         }
@@ -98,9 +98,9 @@ impl Seen {
 }
 
 impl SeenOperation {
-    fn of(figures: OperationFigures) -> Self {
+    fn from_figures(figures: OperationFigures) -> Self {
         let OperationFigures { name, succeeded, misses, errors, bytes_out, bytes_in, .. } = figures;
-        let response = Buckets::of(&figures.response_times);
+        let response = Buckets::from_latency(&figures.response_times);
         Self { name, succeeded, misses, errors, bytes_out, bytes_in, response }
     }
 
@@ -121,14 +121,14 @@ struct Buckets {
 impl Default for Buckets {
     /// Of nothing: a histogram without its buckets would be none.
     fn default() -> Self {
-        Self::of(&Latency::new(1))
+        Self::from_latency(&Latency::new(1))
     }
 }
 
 impl Buckets {
     /// A bucket of the histogram that lies across a bound is in the one above: what is said to have
     /// taken at most so long did.
-    fn of(latency: &Latency) -> Self {
+    fn from_latency(latency: &Latency) -> Self {
         let bounds = DECADES_NS.iter().flat_map(|decade| STEPS.map(|step| decade * step));
         let bounds: Vec<f64> = bounds.chain([1e11, f64::INFINITY]).collect();
         // Divided, not multiplied: 1e-9 is no binary fraction, and bounds would read 0.0030000001.
@@ -387,7 +387,7 @@ mod tests {
     fn text() -> String {
         let name = "a\"b\\c\n\x1b[2J".to_owned();
         let (engine, seen) =
-            ("epoll".to_owned(), Seen::of(&crate::fixture::complete().plan, &tally()));
+            ("epoll".to_owned(), Seen::new(&crate::fixture::complete().plan, &tally()));
         let state = TestState { name, engine, seen, cpu_s: vec![0.5, 1.25], ..Default::default() };
         openmetrics("1.2.3", &[state])
     }

@@ -55,12 +55,12 @@ pub struct CommandFigures {
 }
 
 impl CommandFigures {
-    fn of(name: &str, looks_up: bool, tally: &CommandTally) -> Self {
+    fn new(name: &str, looks_up: bool, tally: &CommandTally) -> Self {
         Self {
             name: escape(name),
             lookups: Lookups::of_command(looks_up, tally),
             errors: tally.errors,
-            response: LatencyFigures::of(tally.response()),
+            response: LatencyFigures::from_latency(tally.response()),
         }
     }
 
@@ -70,7 +70,7 @@ impl CommandFigures {
         let different = plan.different_commands();
         let named = different.commands.iter().zip(different.looks_up);
         let of = |((command, looks_up), tally): ((&&CommandSpec, bool), &CommandTally)| {
-            Self::of(&command.name(), looks_up, tally)
+            Self::new(&command.name(), looks_up, tally)
         };
         named.zip(&total.commands).map(of).collect()
     }
@@ -106,14 +106,14 @@ impl OperationFigures {
             let response = whole
                 .map_or_else(|| merged(CommandTally::response), |whole| whole.response().clone());
             let service = whole.map_or_else(
-                || LatencyFigures::of(&merged(|c| &c.service)),
-                |whole| LatencyFigures::of(&whole.service),
+                || LatencyFigures::from_latency(&merged(|c| &c.service)),
+                |whole| LatencyFigures::from_latency(&whole.service),
             );
             let count = [succeeded, misses, errors].into_iter().fold(0, u64::saturating_add);
             let looks_up = &different.looks_up[own.clone()];
             let commands = different.commands[own].iter().zip(looks_up).zip(tallies);
             let commands: Vec<CommandFigures> = commands
-                .map(|((c, looks_up), tally)| CommandFigures::of(&c.name(), *looks_up, tally))
+                .map(|((c, looks_up), tally)| CommandFigures::new(&c.name(), *looks_up, tally))
                 .collect();
             let looks_up = commands.iter().any(|command| command.lookups.is_some());
             Self {
@@ -127,7 +127,7 @@ impl OperationFigures {
                 errors,
                 bytes_out: sum(|c| c.bytes_out),
                 bytes_in: sum(|c| c.bytes_in),
-                response: LatencyFigures::of(&response),
+                response: LatencyFigures::from_latency(&response),
                 service,
                 response_times: response,
                 commands: if operation.commands() > 1 { commands } else { Vec::new() },
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn an_operation_of_one_command_has_the_figures_of_that() {
         let run = fixture::mix();
-        let summary = Summary::of(&run);
+        let summary = Summary::from_run(&run);
         let [get, aside] = &summary.operations[..] else { panic!("{:?}", summary.operations) };
         assert_eq!((get.name.as_str(), get.count, get.misses), ("get", 90, 10));
         assert_eq!((get.bytes_out, get.bytes_in, get.commands.len()), (900, 1800, 0));

@@ -75,7 +75,7 @@ impl Repeats {
     #[must_use]
     pub fn mean(&self, metric: Metric) -> Option<Mean> {
         let values: Option<Vec<f64>> = self.figures.iter().map(|f| f.get(metric)).collect();
-        let mean = Mean::of(&values?)?;
+        let mean = Mean::from_values(&values?)?;
         let possible = |Interval { low, high }| Interval { low: low.max(0.0), high };
         Some(Mean { interval: mean.interval.map(possible), ..mean })
     }
@@ -141,9 +141,9 @@ pub(crate) fn counted(run: &Run) -> Option<Counted> {
         return None;
     }
     let by_others = |found: &Disturbance| found.cause.by_others();
-    let disturbed = Disturbance::of(run).filter(by_others).map(|found| found.cause);
-    let target = run.slo.as_ref().map(|slo| (slo.clone(), Observation::of(slo, run)));
-    Some(Counted { figures: Figures::of(&Summary::of(run)), disturbed, target })
+    let disturbed = Disturbance::from_run(run).filter(by_others).map(|found| found.cause);
+    let target = run.slo.as_ref().map(|slo| (slo.clone(), Observation::new(slo, run)));
+    Some(Counted { figures: Figures::from_summary(&Summary::from_run(run)), disturbed, target })
 }
 
 /// Collects runs as they come, and hands out each group when its last one is there. The runs of

@@ -53,7 +53,7 @@ impl Run {
         version: String,
         watched: Watched,
     ) -> Self {
-        let verdict = Verdict::of(&plan, &measurement, &watched);
+        let verdict = Verdict::find(&plan, &measurement, &watched);
         let warnings = warnings(&plan, &measurement, &watched);
         let warnings = warnings.into_iter().map(|warning| warning.text).collect();
         let (host, other_hosts, repeat, clients) = (None, Vec::new(), None, None);

@@ -101,7 +101,7 @@ impl Fault {
 impl ScheduleFigures {
     /// The figures of a run; `None` of a closed loop, and of one in which nothing was due.
     #[must_use]
-    pub fn of(plan: &Plan, measurement: &Measurement) -> Option<Self> {
+    pub fn new(plan: &Plan, measurement: &Measurement) -> Option<Self> {
         let schedule = plan.load.pace.schedule()?;
         let lateness = measurement.total.lateness.as_ref()?;
         let (total, own) = (&lateness.total, &lateness.own);
@@ -358,13 +358,13 @@ mod tests {
         let lateness = run.measurement.total.lateness.as_mut().unwrap();
         lateness.record_n(0, room_ns, 20_000_000, late);
         lateness.due = 2000 + late + unsent;
-        ScheduleFigures::of(&run.plan, &run.measurement).unwrap()
+        ScheduleFigures::new(&run.plan, &run.measurement).unwrap()
     }
 
     #[test]
     fn a_schedule_that_was_kept_says_so() {
         let run = fixture::open_loop();
-        let figures = ScheduleFigures::of(&run.plan, &run.measurement).unwrap();
+        let figures = ScheduleFigures::new(&run.plan, &run.measurement).unwrap();
         assert_eq!((figures.missed_share, figures.fault, figures.kept()), (0.0, None, true));
         assert!(
             figures.to_string().starts_with("kept; 8000.00 requests per second; lateness p50=")
@@ -409,7 +409,7 @@ mod tests {
             let ns: Vec<u64> = ms.iter().map(|ms| ms * 1_000_000).collect();
             let mut run = fixture::run(parts, &ns);
             run.measurement.elapsed_ns = elapsed_ms * 1_000_000;
-            ScheduleFigures::of(&run.plan, &run.measurement).unwrap()
+            ScheduleFigures::new(&run.plan, &run.measurement).unwrap()
         };
         let slow = of(&[100; 1000], 2100);
         assert_eq!((slow.due_rps, slow.span_ns, slow.behind_ns), (500.0, 2_000_000_000, None));
@@ -425,6 +425,6 @@ mod tests {
     #[test]
     fn a_closed_loop_has_no_schedule() {
         let run = fixture::complete();
-        assert_eq!(ScheduleFigures::of(&run.plan, &run.measurement), None);
+        assert_eq!(ScheduleFigures::new(&run.plan, &run.measurement), None);
     }
 }

@@ -66,49 +66,52 @@ pub struct Summary<'r> {
 impl<'r> Summary<'r> {
     /// Computes the figures of a run.
     #[must_use]
-    pub fn of(run: &'r Run) -> Self {
+    pub fn from_run(run: &'r Run) -> Self {
         let (plan, measurement) = (&run.plan, &run.measurement);
         let total = &measurement.total;
         let requests = total.requests();
         let elapsed_s = measurement.elapsed_ns as f64 / 1e9;
         let response_times = total.response();
-        let response = LatencyFigures::of(&response_times);
+        let response = LatencyFigures::from_latency(&response_times);
         let open = matches!(plan.load.pace, Pace::Open(_));
         let mut summary = Self {
             run,
             target: None,
             deliveries: (measurement.deliveries.as_deref())
-                .map(|deliveries| DeliveryFigures::of(deliveries, elapsed_s)),
+                .map(|deliveries| DeliveryFigures::new(deliveries, elapsed_s)),
             title: escape(&plan.name),
             requests,
             operations: OperationFigures::of_plan(plan, total, elapsed_s),
             errors: total.errors.total(),
             elapsed_s,
             throughput_rps: if elapsed_s > 0.0 { requests as f64 / elapsed_s } else { 0.0 },
-            together: Together::of(measurement),
+            together: Together::from_measurement(measurement),
             response,
-            service: if open { LatencyFigures::of(&total.service()) } else { response },
-            first_byte: plan.recording.first_byte.then(|| LatencyFigures::of(&total.first_byte())),
+            service: if open { LatencyFigures::from_latency(&total.service()) } else { response },
+            first_byte: plan
+                .recording
+                .first_byte
+                .then(|| LatencyFigures::from_latency(&total.first_byte())),
             tls: (plan.target.tls.as_ref()).map(|tls| {
-                TlsFigures::of(tls, plan.load.concurrency.keep_alive, &total.connections.tls)
+                TlsFigures::new(tls, plan.load.concurrency.keep_alive, &total.connections.tls)
             }),
             rates: if open {
-                RateFigures::of(&measurement.timeline, measurement.elapsed_ns)
+                RateFigures::new(&measurement.timeline, measurement.elapsed_ns)
             } else {
                 None
             },
             lookups: Lookups::sum(&Lookups::of_commands(plan, total)),
-            schedule: ScheduleFigures::of(plan, measurement),
+            schedule: ScheduleFigures::new(plan, measurement),
             delayed: measurement
                 .delayed
                 .as_ref()
                 .filter(|_| !measurement.outages.is_empty())
-                .map(LatencyFigures::of),
+                .map(LatencyFigures::from_latency),
             nodes: measurement
                 .nodes
                 .iter()
                 .filter(|n| NodeFigures::counts(n))
-                .map(NodeFigures::of)
+                .map(NodeFigures::from_node)
                 .collect(),
             response_times,
         };
@@ -303,7 +306,7 @@ mod tests {
     #[test]
     fn figures_of_a_complete_run() {
         let run = fixture::complete();
-        let summary = Summary::of(&run);
+        let summary = Summary::from_run(&run);
         assert_eq!(summary.requests, 2000);
         assert_eq!(summary.throughput_rps, 2000.0 / 0.026);
         assert_eq!(summary.response.count, 2000);
@@ -323,7 +326,7 @@ mod tests {
             run.measurement.total.commands = counts.iter().map(tally).collect();
             let sequence = words.iter().map(CommandSpec::from_words).collect();
             run.plan = PlanParts { sequence, ..fixture::parts() }.build().unwrap();
-            let summary = Summary::of(&run);
+            let summary = Summary::from_run(&run);
             let ratio = summary.hit_ratio().map(|ratio| format!("{ratio:.2}"));
             (summary.hits_and_misses(), ratio)
         };
@@ -341,7 +344,7 @@ mod tests {
     #[test]
     fn nothing_has_figures_of_zero() {
         let run = fixture::empty();
-        let summary = Summary::of(&run);
+        let summary = Summary::from_run(&run);
         assert_eq!(summary.throughput_rps, 0.0);
         assert_eq!(summary.response, LatencyFigures::default());
         assert_eq!(summary.shortfall().unwrap(), "interrupted; 0 of 2000 requests");
@@ -350,7 +353,7 @@ mod tests {
     #[test]
     fn open_loop_tells_response_from_service() {
         let run = fixture::open_loop();
-        let summary = Summary::of(&run);
+        let summary = Summary::from_run(&run);
         assert_eq!(summary.target_rps(), Some(8000.0));
         assert_eq!(summary.response.min_ns, summary.service.min_ns + fixture::LATE_NS);
     }
@@ -358,7 +361,7 @@ mod tests {
     #[test]
     fn rates_are_of_full_intervals_and_a_silent_one_counts() {
         let run = fixture::open_loop();
-        let rates = Summary::of(&run).rates.unwrap();
+        let rates = Summary::from_run(&run).rates.unwrap();
         // Points 0, 1 and 3 are full, 2 was silent, 4 is cut short.
         assert_eq!((rates.min_rps, rates.max_rps), (0.0, 2000.0 * 4.0));
         assert_eq!(rates.p50_rps, 1900.0 * 4.0);
@@ -369,8 +372,8 @@ mod tests {
     fn no_full_interval_has_no_rates() {
         let mut run = fixture::open_loop();
         run.measurement.elapsed_ns = 249_999_999;
-        assert_eq!(Summary::of(&run).rates, None);
+        assert_eq!(Summary::from_run(&run).rates, None);
         run.measurement.timeline.interval_ns = 0;
-        assert_eq!(Summary::of(&run).rates, None);
+        assert_eq!(Summary::from_run(&run).rates, None);
     }
 }

@@ -21,7 +21,7 @@ const ALL_THE_TIME: f64 = 0.99;
 impl Together {
     /// Of a measurement; `None` if it is of one client, of clients that ran all the time, or of some that
     /// never ran at the same time.
-    pub(crate) fn of(measurement: &Measurement) -> Option<Self> {
+    pub(crate) fn from_measurement(measurement: &Measurement) -> Option<Self> {
         let span = measurement.timeline.all_ran.as_ref()?;
         let span_s = span.end.saturating_sub(span.start) as f64 / 1e9;
         let elapsed_s = measurement.elapsed_ns as f64 / 1e9;

@@ -200,7 +200,7 @@ impl Collector {
                 break;
             }
             let (index, tally) = entry.remove_entry();
-            let point = Point::of(index, &tally);
+            let point = Point::from_tally(index, &tally);
             let elapsed_ns = (u64::from(index) + 1) * INTERVAL_NS;
             observer.interval(&Snapshot {
                 point: &point,
@@ -228,7 +228,7 @@ impl Collector {
         if worker == 0 {
             self.warm_intervals += 1;
             let elapsed_ns = self.warm_intervals * INTERVAL_NS;
-            let point = &Point::of(0, &tally);
+            let point = &Point::from_tally(0, &tally);
             observer.interval(&Snapshot {
                 point,
                 span_ns: INTERVAL_NS,

@@ -77,7 +77,8 @@ fn hold<E: Engine, P: Protocol>(
     let wait =
         |engine: &mut E, until_ns| engine.wait(until_ns).map_err(|e: io::Error| e.to_string());
     wait(&mut engine, Some(0))?;
-    let mut opening = Opening::new(plan.own_connections(), engine.now_ns(), Gaps::of(plan, 0));
+    let mut opening =
+        Opening::new(plan.own_connections(), engine.now_ns(), Gaps::from_plan(plan, 0));
     let mut count = 0;
     while !interrupted.load(Ordering::Relaxed) {
         while let Some(n) = opening.next(engine.now_ns()) {

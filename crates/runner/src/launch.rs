@@ -39,7 +39,7 @@ const NODES_TO_COME_PER_CLIENT: u32 = 4;
 
 /// What to run and against what.
 #[derive(Clone)]
-pub struct Job<'r> {
+pub struct RunJob<'r> {
     /// The plan.
     pub plan: &'r Plan,
     /// Its target, resolved.
@@ -82,7 +82,7 @@ pub enum Start<'r> {
     Released(&'r Barrier),
 }
 
-impl<'r> Job<'r> {
+impl<'r> RunJob<'r> {
     /// The cluster that it runs against, if it is one.
     fn cluster(&self) -> Option<ClusterJob<'r>> {
         match self.several {
@@ -109,7 +109,7 @@ impl<'r> Start<'r> {
 ///
 /// # Errors
 /// The machine has no threads or file descriptors left.
-pub fn run(job: &Job<'_>, observer: &mut dyn Observer) -> io::Result<Measurement> {
+pub fn run(job: &RunJob<'_>, observer: &mut dyn Observer) -> io::Result<Measurement> {
     if let Some(what) = job.plan.lacking() {
         let lacking = format!("the plan was loaded from a file, which does not hold {what}");
         return Err(io::Error::new(io::ErrorKind::InvalidInput, lacking));
@@ -126,7 +126,7 @@ pub fn run(job: &Job<'_>, observer: &mut dyn Observer) -> io::Result<Measurement
 }
 
 fn carry_out(
-    job: &Job<'_>,
+    job: &RunJob<'_>,
     observer: &mut dyn Observer,
     (origin, wall): (Instant, SystemTime),
     choice: Choice,
@@ -141,7 +141,7 @@ fn carry_out(
     let mut sending = Collector::new(tally_shape(plan), empties, choice.name());
     let gate =
         Gate::new(workers + plan.receiver_threads(), job.start.opens(origin), job.interrupted);
-    let roles = Roles::of(plan, job.address, &gate, choice.name());
+    let roles = Roles::new(plan, job.address, &gate, choice.name());
     let receive = &*concrete::receiver(choice, job.tls, origin);
     let mut receiving = None;
     let budget = plan.budget();
@@ -198,7 +198,7 @@ fn carry_out(
 
 /// What the senders saw, with what the receivers did if there were some.
 fn measured(
-    job: &Job<'_>,
+    job: &RunJob<'_>,
     sending: Collector,
     receiving: Option<(Roles<'_>, Collector)>,
     (gate, origin): (&Gate<'_>, SystemTime),
@@ -231,7 +231,7 @@ struct Connections {
 }
 
 impl Connections {
-    fn new(job: &Job<'_>) -> Self {
+    fn new(job: &RunJob<'_>) -> Self {
         let total = job.plan.own_connections();
         let nodes = |cluster: ClusterJob<'_>| cluster.topology.nodes.len() as u32;
         let per_client = match job.several {
@@ -295,7 +295,7 @@ fn recorders(
 /// Starts the threads that find out where the servers are while load runs, if any are needed.
 fn follow<'scope>(
     scope: &'scope Scope<'scope, '_>,
-    job: &Job<'scope>,
+    job: &RunJob<'scope>,
     destination: &'scope Destination,
     watch: Option<&'scope TopologyWatch>,
 ) -> io::Result<()> {

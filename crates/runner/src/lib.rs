@@ -42,7 +42,7 @@ pub use destination::Resolver;
 pub use failed::{FailedRequest, FailedRequests};
 pub use gauges::Gauges;
 pub use idle::hold_idle;
-pub use launch::{Job, ServerSet, Start, run};
+pub use launch::{RunJob, ServerSet, Start, run};
 pub use live_rate::LiveRate;
 pub use measurement::tally_shape;
 pub use memory::check_memory;

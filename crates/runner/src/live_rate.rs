@@ -37,7 +37,7 @@ struct State {
 impl LiveRate {
     /// The rate of a plan; `None` of a closed loop, which has none.
     #[must_use]
-    pub fn of(plan: &Plan) -> Option<Self> {
+    pub fn from_plan(plan: &Plan) -> Option<Self> {
         plan.load.pace.schedule()?;
         let state = State { plan: plan.clone(), origin: None, start_ns: None };
         Some(Self { state: Mutex::new(state), changes: AtomicU32::new(0) })

@@ -101,9 +101,9 @@ pub(crate) struct Gaps {
 
 impl Gaps {
     /// Of worker `worker`, if its plan has some.
-    pub(crate) fn of(plan: &Plan, worker: u16) -> Option<Self> {
+    pub(crate) fn from_plan(plan: &Plan, worker: u16) -> Option<Self> {
         let spacing = plan.load.concurrency.spacing?;
-        let drawn = Stream::of(plan.load.seed).apart(STREAM | u64::from(worker) << 40);
+        let drawn = Stream::from_seed(plan.load.seed).apart(STREAM | u64::from(worker) << 40);
         Some(Self { spacing, drawn, count: 0, next_ns: 0 })
     }
 
@@ -223,7 +223,7 @@ mod tests {
     fn gaps_that_are_asked_for_are_kept_and_are_no_silence() {
         let ns = 20_000_000_000;
         let spacing = Spacing { least_ns: ns, most_ns: ns };
-        let gaps = Gaps { spacing, drawn: Stream::of(1), count: 0, next_ns: 0 };
+        let gaps = Gaps { spacing, drawn: Stream::from_seed(1), count: 0, next_ns: 0 };
         let mut opening = Opening::new(2, 0, Some(gaps));
         assert_eq!((opening.next(0), opening.next(0)), (Some(0), None));
         opening.opened(1);

@@ -27,14 +27,14 @@ pub(crate) struct Request<M> {
     /// Sent in the measured part, not in the warm-up.
     pub(crate) measured: bool,
     /// How far its operation has come.
-    pub(crate) progress: Progress,
+    pub(crate) progress: OperationState,
     /// See `M`.
     pub(crate) mark: M,
 }
 
 /// How far an operation has come, of a plan that has a mix of them.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Progress {
+pub(crate) struct OperationState {
     /// Which operation of the mix.
     pub(crate) operation: u32,
     /// Which of its steps.
@@ -61,9 +61,9 @@ pub(crate) struct Progress {
     pub(crate) at: u32,
 }
 
-impl Progress {
+impl OperationState {
     /// Of an operation that begins, with this key if it is not drawn from its number.
-    pub(crate) fn of(operation: u32, key: Option<KeyNumber>) -> Self {
+    pub(crate) fn new(operation: u32, key: Option<KeyNumber>) -> Self {
         Self { operation, key, ..Self::default() }
     }
 
@@ -122,9 +122,9 @@ pub(crate) struct Keys {
 impl<M: Copy> Request<M> {
     /// The same command, to be sent once more. Its times stay those of the first try.
     pub(crate) fn once_more(&self) -> Self {
-        let Progress { retries, .. } = self.progress;
+        let OperationState { retries, .. } = self.progress;
         let progress =
-            Progress { retries: retries + 1, again: false, failed: false, ..self.progress };
+            OperationState { retries: retries + 1, again: false, failed: false, ..self.progress };
         Self { handed_ns: 0, left: 1, progress, ..*self }
     }
 }
@@ -343,7 +343,7 @@ mod tests {
             command: 0,
             left,
             measured: true,
-            progress: Progress::default(),
+            progress: OperationState::default(),
             mark: (),
         }
     }

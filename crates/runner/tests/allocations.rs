@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use engine::Address;
-use runner::{Job, Observer, RingJob, RingServer, ServerSet, Snapshot, run};
+use runner::{Observer, RingJob, RingServer, RunJob, ServerSet, Snapshot, run};
 use workload::{
     Arg, CommandSpec, Concurrency, Content, Data, Endpoint, EngineKind, KeyDist, KeySpace, Load,
     Mix, Operation, Pace, Pick, Plan, PlanParts, ProtocolKind, Recording, RingHash, SizeBy, Step,
@@ -96,7 +96,7 @@ fn plan(requests: u64, depth: u32, engine: EngineKind, pace: Pace) -> Plan {
         engine,
         sequence: vec![CommandSpec::parse(["SET", "key:__rand_int__", "xxx"])],
         load: Load { concurrency, pace, stop: Stop::Requests(requests), ..Load::default() },
-        data: Data { keys: KeySpace::of(Some(1000), KeyDist::UNIFORM), ..Data::default() },
+        data: Data { keys: KeySpace::new(Some(1000), KeyDist::UNIFORM), ..Data::default() },
         recording: Recording { first_byte: true, ..Recording::default() },
         ..PlanParts::default()
     }
@@ -113,7 +113,7 @@ fn blocks(plan: &Plan, address: &Address) -> (u64, u64) {
     let before = dhat::HeapStats::get().total_blocks;
     let interrupted = AtomicBool::new(false);
     let measured = run(
-        &Job {
+        &RunJob {
             rate: None,
             plan,
             address,

@@ -42,8 +42,8 @@ pub struct Mean {
 impl Mean {
     /// The mean of these values; `None` if there are none, or if one is not finite.
     #[must_use]
-    pub fn of(values: &[f64]) -> Option<Self> {
-        let Moments { count, mean, variance } = Moments::of(values)?;
+    pub fn from_values(values: &[f64]) -> Option<Self> {
+        let Moments { count, mean, variance } = Moments::from_values(values)?;
         let freedom = count as f64 - 1.0;
         let interval = variance.and_then(|variance| {
             let half = student::two_sided(ERROR_RATE, freedom)? * (variance / count as f64).sqrt();
@@ -78,7 +78,7 @@ pub(crate) struct Moments {
 }
 
 impl Moments {
-    pub(crate) fn of(values: &[f64]) -> Option<Self> {
+    pub(crate) fn from_values(values: &[f64]) -> Option<Self> {
         let count = values.len();
         if count == 0 || values.iter().any(|value| !value.is_finite()) {
             return None;
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn a_known_sample_has_its_known_interval() {
         // 2, 4, 6: mean 4, standard deviation 2, t of two degrees of freedom 4.3027.
-        let mean = Mean::of(&[2.0, 4.0, 6.0]).unwrap();
+        let mean = Mean::from_values(&[2.0, 4.0, 6.0]).unwrap();
         let interval = mean.interval.unwrap();
         let half = 4.302_652_7 * 2.0 / 3.0_f64.sqrt();
         assert_eq!((mean.count, mean.mean), (3, 4.0));
@@ -109,18 +109,18 @@ mod tests {
 
     #[test]
     fn one_value_has_no_interval_and_nothing_no_mean() {
-        let one = Mean::of(&[5.0]).unwrap();
+        let one = Mean::from_values(&[5.0]).unwrap();
         assert_eq!((one.mean, one.interval, one.spread()), (5.0, None, None));
         assert!(one.too_wide());
-        assert_eq!(Mean::of(&[]), None);
-        assert_eq!(Mean::of(&[1.0, f64::NAN]), None);
-        assert_eq!(Mean::of(&[1.0, f64::INFINITY]), None);
+        assert_eq!(Mean::from_values(&[]), None);
+        assert_eq!(Mean::from_values(&[1.0, f64::NAN]), None);
+        assert_eq!(Mean::from_values(&[1.0, f64::INFINITY]), None);
     }
 
     #[test]
     fn what_does_not_vary_is_certain() {
         for value in [0.0, 7.0] {
-            let mean = Mean::of(&[value; 4]).unwrap();
+            let mean = Mean::from_values(&[value; 4]).unwrap();
             assert_eq!(mean.interval, Some(Interval { low: value, high: value }));
             assert_eq!(mean.spread(), Some(0.0));
             assert!(!mean.too_wide());
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn five_per_cent_is_the_bound() {
         // Two values a and b: half-width is 12.706 * |a - b| / 2.
-        let spread = |d: f64| Mean::of(&[1.0 - d, 1.0 + d]).unwrap();
+        let spread = |d: f64| Mean::from_values(&[1.0 - d, 1.0 + d]).unwrap();
         assert!(!spread(0.0039).too_wide(), "{:?}", spread(0.0039).spread());
         assert!(spread(0.0040).too_wide(), "{:?}", spread(0.0040).spread());
     }
@@ -141,7 +141,7 @@ mod tests {
             let held = (0..2_000).filter(|seed| {
                 let mut noise = Noise::new(*seed);
                 let values: Vec<f64> = (0..count).map(|_| 100.0 + 7.0 * noise.normal()).collect();
-                Mean::of(&values).unwrap().interval.unwrap().holds(100.0)
+                Mean::from_values(&values).unwrap().interval.unwrap().holds(100.0)
             });
             let held = held.count();
             assert!((1_860..=1_940).contains(&held), "{held} of 2000 with {count} values");

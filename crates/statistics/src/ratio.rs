@@ -74,7 +74,7 @@ impl Ratio {
         }
         let differences: Vec<f64> =
             logarithms(a)?.iter().zip(logarithms(b)?).map(|(a, b)| b - a).collect();
-        let Moments { count, mean, variance } = Moments::of(&differences)?;
+        let Moments { count, mean, variance } = Moments::from_values(&differences)?;
         let error = variance.map(|variance| StandardError {
             error: (variance / count as f64).sqrt(),
             freedom: count as f64 - 1.0,
@@ -90,7 +90,8 @@ impl Ratio {
     /// the counts may differ.
     #[must_use]
     pub fn unpaired(a: &[f64], b: &[f64], resolution: f64) -> Option<Self> {
-        let (a, b) = (Moments::of(&logarithms(a)?)?, Moments::of(&logarithms(b)?)?);
+        let (a, b) =
+            (Moments::from_values(&logarithms(a)?)?, Moments::from_values(&logarithms(b)?)?);
         let of_mean = |m: Moments| m.variance.map(|variance| variance / m.count as f64);
         let error = of_mean(a).zip(of_mean(b)).map(|(va, vb)| {
             let share = |v: f64, count: usize| v * v / (count as f64 - 1.0);

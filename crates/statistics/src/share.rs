@@ -27,7 +27,7 @@ pub struct Share {
 impl Share {
     /// Of groups, each with how many of it were hit and how many there were; `None` of nothing.
     #[must_use]
-    pub fn of(groups: &[(u64, u64)]) -> Option<Self> {
+    pub fn from_groups(groups: &[(u64, u64)]) -> Option<Self> {
         let groups: Vec<(f64, f64)> = groups
             .iter()
             .filter(|(_, of)| *of > 0)
@@ -61,8 +61,8 @@ impl Share {
             groups.iter().fold((0, 0), |(hits, all), (hit, of)| (hits + hit, all + of))
         };
         let whole: Vec<(u64, u64)> = trials.iter().map(sum).collect();
-        let by_group = Self::of(&groups)?;
-        let by_trial = Self::of(&whole)?;
+        let by_group = Self::from_groups(&groups)?;
+        let by_trial = Self::from_groups(&whole)?;
         Some(Self { effective: by_group.effective.min(by_trial.effective), ..by_group })
     }
 
@@ -90,7 +90,7 @@ mod tests {
     use crate::Noise;
 
     fn against(groups: &[(u64, u64)], bound: f64) -> Option<Ordering> {
-        Share::of(groups).unwrap().against(bound)
+        Share::from_groups(groups).unwrap().against(bound)
     }
 
     #[test]
@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(against(&[(0, 1000)], 0.01), Some(Ordering::Less));
         assert_eq!(against(&[(9, 1000)], 0.01), None);
         assert_eq!(against(&[(30, 1000)], 0.01), Some(Ordering::Greater));
-        assert_eq!(Share::of(&[(0, 0)]), None);
+        assert_eq!(Share::from_groups(&[(0, 0)]), None);
     }
 
     #[test]
@@ -117,9 +117,9 @@ mod tests {
         let (bad, good) = ([(300, 1000); 8], [(0, 1000); 8]);
         let of = |trials: &[&[(u64, u64)]]| Share::of_trials(trials).unwrap();
         let alike = of(&[&bad, &bad, &bad]);
-        assert_eq!(alike, Share::of(&[(300, 1000); 24]).unwrap());
+        assert_eq!(alike, Share::from_groups(&[(300, 1000); 24]).unwrap());
         let apart = of(&[&bad, &good, &good, &good]);
-        let spans = Share::of(&[bad, good, good, good].concat()).unwrap();
+        let spans = Share::from_groups(&[bad, good, good, good].concat()).unwrap();
         assert!(apart.effective < spans.effective / 4.0, "{apart:?} {spans:?}");
         assert_eq!((apart.share, apart.against(0.01)), (0.075, None));
         assert_eq!(
@@ -127,7 +127,7 @@ mod tests {
             Some(Ordering::Greater),
             "which one bad trial does not show"
         );
-        assert_eq!(of(&[&bad]), Share::of(&bad).unwrap(), "one trial has its spans alone");
+        assert_eq!(of(&[&bad]), Share::from_groups(&bad).unwrap(), "one trial has its spans alone");
     }
 
     #[test]

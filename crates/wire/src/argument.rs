@@ -16,7 +16,7 @@ pub(crate) struct Length {
 
 impl Length {
     /// Of an argument. `values` are the places for values from it on.
-    pub(crate) fn of(arg: &Arg, digits: Option<usize>, mut values: &[ValueAt]) -> Self {
+    pub(crate) fn new(arg: &Arg, digits: Option<usize>, mut values: &[ValueAt]) -> Self {
         let mut length = Self::default();
         for piece in &arg.pieces {
             length.fixed += fixed_len(piece, digits);

@@ -7,7 +7,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use workload::{Dataset, KeySpace, Message, Piece, Plan, Slot, Turn, message};
+use workload::{Dataset, KeySpace, Message, Piece, Plan, SequenceBatch, Slot, message};
 
 use crate::checked::CheckedReads;
 use crate::cluster::{KeyHash, tag_of};
@@ -112,8 +112,8 @@ impl Batch {
             messages: plan.carries_messages().then_some(MESSAGE_END.len()),
             ends: Vec::new(),
             payload: Payload::new(plan, values),
-            checked: CheckedReads::of(plan),
-            asked: Asked::of(plan, |command| commands[command].fresh),
+            checked: CheckedReads::from_plan(plan),
+            asked: Asked::new(plan, |command| commands[command].fresh),
             image,
             sequence,
             commands,
@@ -128,7 +128,7 @@ impl Batch {
     }
 
     /// The bytes of the commands of this turn.
-    pub fn fill(&mut self, turn: Turn) -> &[u8] {
+    pub fn fill(&mut self, turn: SequenceBatch) -> &[u8] {
         if self.sequence.inserts.is_empty() { self.patch(turn) } else { self.write(turn) }
     }
 
@@ -141,7 +141,11 @@ impl Batch {
 
     /// The bytes of the commands of this turn, each with its message: `message` makes that of the command at a
     /// place of the turn.
-    pub fn fill_messages(&mut self, turn: Turn, message: impl Fn(u64) -> Message) -> &[u8] {
+    pub fn fill_messages(
+        &mut self,
+        turn: SequenceBatch,
+        message: impl Fn(u64) -> Message,
+    ) -> &[u8] {
         let len = self.fill(turn).len();
         let Some(message_end) = self.messages else { return &self.image[..len] };
         let fixed = self.sequence.inserts.is_empty();
@@ -178,7 +182,7 @@ impl Batch {
     }
 
     /// Overwrites the holes of as many copies as the turn has.
-    fn patch(&mut self, turn: Turn) -> &[u8] {
+    fn patch(&mut self, turn: SequenceBatch) -> &[u8] {
         let len = self.sequence.bytes.len();
         // What is patched is one operation.
         let numbers = &self.numbers[0];
@@ -202,7 +206,7 @@ impl Batch {
     }
 
     /// Writes every sequence anew around its cells.
-    fn write(&mut self, turn: Turn) -> &[u8] {
+    fn write(&mut self, turn: SequenceBatch) -> &[u8] {
         let mut image = std::mem::take(&mut self.image);
         image.clear();
         self.ends.clear();

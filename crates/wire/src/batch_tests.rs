@@ -26,11 +26,11 @@ pub(crate) fn plan(line: &str, keys: KeySpace, depth: u32, dataset: Option<Datas
 }
 
 fn keys(draw: &str, range: u64) -> KeySpace {
-    KeySpace::of(Some(range), draw.parse().unwrap())
+    KeySpace::new(Some(range), draw.parse().unwrap())
 }
 
-fn turn(first: u64, sequences: u32, commands: u32) -> Turn {
-    Turn { first, sequences, commands }
+fn turn(first: u64, sequences: u32, commands: u32) -> SequenceBatch {
+    SequenceBatch { first, sequences, commands }
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -101,7 +101,7 @@ fn slots_are_those_of_the_keys_that_are_sent() {
         let data = line
             .contains("field")
             .then(|| Dataset::new("f".into(), vec!["id".into()], rows.clone()).unwrap());
-        let mut plan = plan(line, KeySpace::of(range, KeyDist::UNIFORM), 1, data);
+        let mut plan = plan(line, KeySpace::new(range, KeyDist::UNIFORM), 1, data);
         plan = tagged(plan);
         let keys = vec![Some(1); plan.sequence.len()];
         let slots = Slots::new(&plan, &keys);

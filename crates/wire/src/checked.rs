@@ -40,7 +40,7 @@ enum Asks {
 
 impl CheckedReads {
     /// Of a plan that checks; of any other nothing.
-    pub(crate) fn of(plan: &Plan) -> Option<Self> {
+    pub(crate) fn from_plan(plan: &Plan) -> Option<Self> {
         let asks = plan.sequence.iter().map(|command| {
             // The records of a list are not those of the request's key.
             match (&*command.name(), command.names_reply()) {

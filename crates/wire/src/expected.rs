@@ -40,7 +40,7 @@ pub(crate) struct Asked(Vec<Vec<Option<AskedFor>>>);
 
 impl Asked {
     /// Of a plan that verifies; of any other nothing.
-    pub(crate) fn of(plan: &Plan, fresh_before: impl Fn(usize) -> u64) -> Self {
+    pub(crate) fn new(plan: &Plan, fresh_before: impl Fn(usize) -> u64) -> Self {
         if !plan.data.verify {
             return Self::default();
         }

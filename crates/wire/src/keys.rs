@@ -121,7 +121,7 @@ mod tests {
     use workload::{KeyDist, KeySpace, Numbered};
 
     fn plan_of(line: &str) -> Plan {
-        plan(line, KeySpace::of(Some(1000), KeyDist::UNIFORM), 1, None)
+        plan(line, KeySpace::new(Some(1000), KeyDist::UNIFORM), 1, None)
     }
 
     fn key<P: Protocol>(plan: &Plan, command: usize, key: usize) -> String {
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn keys_without_zeros_are_those_of_the_command_too() {
-        let mut space = KeySpace::of(Some(1000), KeyDist::UNIFORM);
+        let mut space = KeySpace::new(Some(1000), KeyDist::UNIFORM);
         space.numbered = Numbered { bare: true, first: 5, ..Numbered::default() };
         let plan = plan("get a:__rand_int__ ; get b:__rand_int__ c:__rand_int__", space, 1, None);
         let (batch, keys) = (Batch::new::<Text>(&plan), Keys::of::<Text>(&plan));

@@ -50,7 +50,7 @@ impl Numbers {
             first: keys.numbered.first,
             range: keys.range.unwrap_or(0).max(1),
             seed: plan.load.seed,
-            streams: [0, KEY_STREAM].map(|by| Stream::of(plan.load.seed).apart(by)),
+            streams: [0, KEY_STREAM].map(|by| Stream::from_seed(plan.load.seed).apart(by)),
             fresh_per_request: if numbering.is_of_operation() { fresh(span) } else { most },
             numbering,
         };
@@ -105,7 +105,7 @@ impl Numbers {
 /// Every key of a space by its hash slot; `key` is the argument that its number stands in.
 fn numbered_by_slot(key: &Arg, keys: &KeySpace) -> KeyGroups {
     let mut text = Vec::new();
-    KeyGroups::of(keys.range.unwrap_or(0).max(1), SLOTS, |number| {
+    KeyGroups::new(keys.range.unwrap_or(0).max(1), SLOTS, |number| {
         text.clear();
         let number = keys.numbered.first.wrapping_add(number);
         for piece in &key.pieces {

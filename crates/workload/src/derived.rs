@@ -87,7 +87,7 @@ impl Derived {
     pub fn len(&self, of: Source) -> usize {
         match self {
             Self::Key(text) => text.digits(of.key).as_bytes().len(),
-            Self::Score(key) => JavaDouble::of(key.hash(of.key)).as_bytes().len(),
+            Self::Score(key) => JavaDouble::from_number(key.hash(of.key)).as_bytes().len(),
             Self::Drawn(drawn) => drawn.digits(of.seed, of.request).as_bytes().len(),
             Self::Random(random) => random.len as usize,
             Self::Checked { len, .. } => *len as usize,
@@ -99,7 +99,7 @@ impl Derived {
         match self {
             Self::Key(text) => out.extend_from_slice(text.digits(of.key).as_bytes()),
             Self::Score(key) => {
-                out.extend_from_slice(JavaDouble::of(key.hash(of.key)).as_bytes());
+                out.extend_from_slice(JavaDouble::from_number(key.hash(of.key)).as_bytes());
             }
             Self::Drawn(drawn) => {
                 out.extend_from_slice(drawn.digits(of.seed, of.request).as_bytes());
@@ -129,7 +129,7 @@ pub fn append_checked(len: usize, key: &Named, number: u64, field: [&[u8]; 2], o
         if hash < 0 {
             out.push(b'-');
         }
-        out.extend_from_slice(Digits::of(u64::from(hash.unsigned_abs()), 1).as_bytes());
+        out.extend_from_slice(Digits::new(u64::from(hash.unsigned_abs()), 1).as_bytes());
     }
     out.truncate(start + len);
 }
@@ -150,12 +150,12 @@ struct JavaDouble {
 }
 
 impl JavaDouble {
-    fn of(number: i32) -> Self {
+    fn from_number(number: i32) -> Self {
         let mut this = Self { text: [0; 16], len: 0 };
         if number < 0 {
             this.push(b"-");
         }
-        let digits = Digits::of(u64::from(number.unsigned_abs()), 1);
+        let digits = Digits::new(u64::from(number.unsigned_abs()), 1);
         let digits = digits.as_bytes();
         if number.unsigned_abs() < 10_000_000 {
             this.push(digits);
@@ -293,7 +293,7 @@ mod tests {
             (-120_000_000, "-1.2E8"),
             (i32::MIN, "-2.147483648E9"),
         ] {
-            assert_eq!(JavaDouble::of(number).as_bytes(), written.as_bytes());
+            assert_eq!(JavaDouble::from_number(number).as_bytes(), written.as_bytes());
         }
     }
 

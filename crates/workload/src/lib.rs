@@ -53,15 +53,15 @@ pub use lifetime::Lifetime;
 pub use message::{Message, Purpose};
 pub use pace::{Arrivals, Curve, Lane, Pace, Pacer, Schedule, Stage};
 pub use plan::{
-    Backoff, Came, Concurrency, Data, Different, EngineKind, Fill, Joining, Keeps, Load, Logged,
-    Mix, Numbering, OnError, Operation, Operations, PeerOptions, Pick, Plan, PlanError, PlanParts,
-    ProtocolKind, Recording, Recovery, Reopening, Retry, Share, Spacing, Span, Step, Stop,
-    Transactions, ValueSpec, Walked, When, Window, limits,
+    Backoff, BudgetScope, Came, Concurrency, Data, Different, EngineKind, Fill, Joining, Keeps,
+    Load, Logged, Mix, Numbering, OnError, Operation, Operations, PeerOptions, Pick, Plan,
+    PlanError, PlanParts, ProtocolKind, Recording, Recovery, Reopening, Retry, Spacing, Span, Step,
+    Stop, Transactions, ValueSpec, Walked, When, Window, limits,
 };
 pub use secret::{Secret, SecretBytes};
 pub use shard::Shard;
 pub use sizes::{SizeBy, Sizes};
-pub use stream::{Budget, RequestStream, Turn};
+pub use stream::{Budget, RequestStream, SequenceBatch};
 pub use target::{
     ClusterOptions, Credentials, Endpoint, NodeShares, ReadFrom, RingHash, Target, TlsFiles,
     TlsOptions, Verify, WithoutReplica,

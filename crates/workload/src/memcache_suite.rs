@@ -106,7 +106,7 @@ impl MemcacheTest {
             Keys::Fresh => CREATED,
             Keys::Once => shape.requests.unwrap_or(DELETED_MAX).clamp(1, DELETED_MAX),
         };
-        KeySpace::of(Some(range), KeyDist::SEQUENTIAL)
+        KeySpace::new(Some(range), KeyDist::SEQUENTIAL)
     }
 }
 

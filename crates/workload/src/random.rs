@@ -45,7 +45,7 @@ impl Stream {
     /// Of a seed.
     #[inline]
     #[must_use]
-    pub fn of(seed: u64) -> Self {
+    pub fn from_seed(seed: u64) -> Self {
         // Mixed: neighbouring seeds must not give shifted copies of one stream.
         Self { seed, start: mix(seed) }
     }
@@ -54,7 +54,7 @@ impl Stream {
     #[inline]
     #[must_use]
     pub fn apart(self, by: u64) -> Self {
-        Self::of(self.seed.wrapping_add(by))
+        Self::from_seed(self.seed.wrapping_add(by))
     }
 
     /// Draw number `index`: 64 bits, evenly spread.
@@ -67,7 +67,7 @@ impl Stream {
 
 impl From<u64> for Stream {
     fn from(seed: u64) -> Self {
-        Self::of(seed)
+        Self::from_seed(seed)
     }
 }
 
@@ -75,7 +75,7 @@ impl From<u64> for Stream {
 #[inline]
 #[must_use]
 pub fn draw(seed: u64, index: u64) -> u64 {
-    Stream::of(seed).draw(index)
+    Stream::from_seed(seed).draw(index)
 }
 
 /// Draw number `index` as a number above 0 and up to 1, of 53 bits, so that its logarithm is finite.

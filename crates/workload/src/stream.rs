@@ -116,7 +116,7 @@ impl Budget {
 /// What one pipeline sends: sequences `first..first + sequences`, of which the first `commands`
 /// commands are sent. Only the last turn of a test cuts a sequence short.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Turn {
+pub struct SequenceBatch {
     /// Number of the first sequence; keys are drawn by it.
     pub first: u64,
     /// Sequences, at least 1.
@@ -150,7 +150,7 @@ impl RequestStream<'_> {
     /// The next up to `sequences_max` sequences for connection number `connection` of the worker, or
     /// `None` when the budget is spent.
     #[inline]
-    pub fn take(&mut self, connection: u32, sequences_max: u32) -> Option<Turn> {
+    pub fn take(&mut self, connection: u32, sequences_max: u32) -> Option<SequenceBatch> {
         if self.own.is_some() {
             return self.take_own(connection as usize, sequences_max);
         }
@@ -162,10 +162,10 @@ impl RequestStream<'_> {
         self.next += sequences;
         let commands = self.budget.commands_of(first, sequences);
         let first = self.budget.first.wrapping_add(first);
-        Some(Turn { first, sequences: sequences as u32, commands })
+        Some(SequenceBatch { first, sequences: sequences as u32, commands })
     }
 
-    fn take_own(&mut self, connection: usize, sequences_max: u32) -> Option<Turn> {
+    fn take_own(&mut self, connection: usize, sequences_max: u32) -> Option<SequenceBatch> {
         let (budget, own) = (self.budget, self.own.as_mut()?);
         let each = budget.sequences_total();
         let taken = own.taken[connection];
@@ -179,7 +179,7 @@ impl RequestStream<'_> {
         let base = (own.first + connection as u64).wrapping_mul(apart);
         let first = budget.first.wrapping_add(base).wrapping_add(taken);
         let commands = budget.commands_of(taken, sequences);
-        Some(Turn { first, sequences: sequences as u32, commands })
+        Some(SequenceBatch { first, sequences: sequences as u32, commands })
     }
 
     /// How many sequences a connection may still take, at most `wanted`, as far as its own budget

@@ -5,9 +5,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use workload::derived::DrawnNumber;
 use workload::{
-    Arg, Backoff, CommandSpec, Concurrency, Content, Data, Dataset, Derived, DrawnBy, KeyDist,
-    KeySpace, Load, Mix, Numbered, OneGroup, Operation, PeerOptions, Pick, Piece, PlanParts,
-    Recording, Recovery, Reopening, Share, SizeBy, Span, Step, Stop, ValueSpec, When,
+    Arg, Backoff, BudgetScope, CommandSpec, Concurrency, Content, Data, Dataset, Derived, DrawnBy,
+    KeyDist, KeySpace, Load, Mix, Numbered, OneGroup, Operation, PeerOptions, Pick, Piece,
+    PlanParts, Recording, Recovery, Reopening, SizeBy, Span, Step, Stop, ValueSpec, When,
 };
 
 use super::fault::{Fault, check_error};
@@ -118,7 +118,7 @@ fn load(options: &Options, base: &PlanParts, in_one: u64) -> Load {
         stop,
         // With a number of requests it is a limit.
         at_most_ns: options.test_time.filter(|_| options.requests.is_some()).map(in_ns),
-        share: if shared { Share::OneBudget } else { Share::PerConnection },
+        share: if shared { BudgetScope::OneBudget } else { BudgetScope::PerConnection },
         seed: seed(options),
         ..base.load.clone()
     }

@@ -95,7 +95,7 @@ impl Retrying {
 mod tests {
     use super::*;
 
-    fn of(options: &[(&str, &str)]) -> Result<Retrying, Fault> {
+    fn parsed(options: &[(&str, &str)]) -> Result<Retrying, Fault> {
         let mut retrying = Retrying::default();
         options.iter().try_for_each(|(name, text)| retrying.take(name, text))?;
         Ok(retrying)
@@ -106,9 +106,9 @@ mod tests {
         for options in
             [&[("max-retries", "3")][..], &[("retry-on-error", ""), ("max-retries", "0")]]
         {
-            assert_eq!(of(options).unwrap().plan(1), None, "{options:?}");
+            assert_eq!(parsed(options).unwrap().plan(1), None, "{options:?}");
         }
-        let all = of(&[("retry-on-error", "")]).unwrap().plan(1).unwrap();
+        let all = parsed(&[("retry-on-error", "")]).unwrap().plan(1).unwrap();
         assert_eq!((all.most, all.backoff.delay_ns(9), all.waiting_max), (None, 0, 64));
         let all = [
             ("retry-on-error", ""),
@@ -117,7 +117,7 @@ mod tests {
             ("retry-backoff-factor", "2"),
             ("retry-on", " LOADING,,BUSY "),
         ];
-        let some = of(&all).unwrap().plan(100).unwrap();
+        let some = parsed(&all).unwrap().plan(100).unwrap();
         assert_eq!((some.most, some.waiting_max), (Some(3), 400));
         assert_eq!((some.backoff.delay_ns(2), some.backoff.delay_ns(99)), (40_000_000, LONGEST_NS));
         assert_eq!(some.on, ["LOADING", "BUSY"]);
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn numbers_are_checked() {
-        assert_eq!(of(&[("max-retries", "-1")]).unwrap(), Retrying::default());
+        assert_eq!(parsed(&[("max-retries", "-1")]).unwrap(), Retrying::default());
         for (name, text) in [
             ("max-retries", "-5"),
             ("max-retries", "x"),
@@ -133,7 +133,7 @@ mod tests {
             ("retry-backoff-factor", "-1"),
             ("retry-backoff-factor", "nan"),
         ] {
-            let Err(Fault::Usage(why)) = of(&[(name, text)]) else { panic!("{name} {text}") };
+            let Err(Fault::Usage(why)) = parsed(&[(name, text)]) else { panic!("{name} {text}") };
             assert!(why.contains(name), "{why}");
         }
     }

@@ -6,7 +6,8 @@ use job::RunMonitor;
 use report::Run;
 use runner::{Observer, Snapshot};
 use workload::{
-    Concurrency, Data, Load, Mix, Pace, PeerOptions, Pick, Plan, PlanParts, Recovery, Share, Stop,
+    BudgetScope, Concurrency, Data, Load, Mix, Pace, PeerOptions, Pick, Plan, PlanParts, Recovery,
+    Stop,
 };
 
 use super::fault::{Fault, check_error};
@@ -41,7 +42,7 @@ pub(super) fn plan(options: &Options, items: &Items, load: &Plan) -> Result<Plan
             pace: Pace::Closed,
             stop: Stop::Requests(count),
             at_most_ns: None,
-            share: Share::PerConnection,
+            share: BudgetScope::PerConnection,
             ..load.load.clone()
         },
         data: Data { keys: keys.clone(), verify: true, fail_on_miss: true, ..load.data.clone() },

@@ -161,7 +161,7 @@ mod tests {
         let Ok(Intent::Run(job)) = cli::parse(&[], "keystorm".as_ref(), words.into()) else {
             panic!("a run")
         };
-        let rate = Arc::new(LiveRate::of(&job.plans[0]).unwrap());
+        let rate = Arc::new(LiveRate::from_plan(&job.plans[0]).unwrap());
         let mut shared = Shared {
             snapshot: Mutex::default(),
             ends: AtomicBool::new(false),

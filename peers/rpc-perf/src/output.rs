@@ -78,7 +78,7 @@ impl ToolOutput for Reports {
             file: None,
             address: self.admin.clone(),
             admin: None,
-            rate: LiveRate::of(plan).filter(|_| !self.several).map(Arc::new),
+            rate: LiveRate::from_plan(plan).filter(|_| !self.several).map(Arc::new),
             unread: false,
             interrupted,
         })

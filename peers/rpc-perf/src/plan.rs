@@ -147,7 +147,7 @@ fn keys(keyspace: &Keyspace, first: u64) -> Result<KeySpace, Fault> {
         true => "zipf:1".parse().map_err(rule)?,
         false => KeyDist::UNIFORM,
     };
-    let mut keys = KeySpace::of(Some(keyspace.keys.count.into()), draw);
+    let mut keys = KeySpace::new(Some(keyspace.keys.count.into()), draw);
     keys.numbered.first = first;
     Ok(keys)
 }

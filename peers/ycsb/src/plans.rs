@@ -283,5 +283,5 @@ fn retry(properties: &Properties) -> Result<Option<Retry>, String> {
 
 /// Records that are not there yet, one after another, behind those that are.
 fn inserted(workload: &CoreWorkload) -> Result<KeySpace, String> {
-    Ok(KeySpace::of(workload.keys.range, KeyDist::INSERT))
+    Ok(KeySpace::new(workload.keys.range, KeyDist::INSERT))
 }

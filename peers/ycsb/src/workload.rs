@@ -124,11 +124,11 @@ impl CoreWorkload {
             scan_length: scan_length(properties, scans)?,
             // In 2038: so large a number is a time and not a span.
             expires: properties.number("memcached.objectExpirationTime", i32::MAX as u32)?,
-            loaded: KeySpace::of(
+            loaded: KeySpace::new(
                 Some(start.saturating_add(loaded)),
                 distribution(&format!("sequential,{start},{loaded}"))?,
             ),
-            keys: KeySpace::of(Some(records), drawn),
+            keys: KeySpace::new(Some(records), drawn),
             operations,
             remarks,
         };

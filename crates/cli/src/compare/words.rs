@@ -15,7 +15,7 @@ pub(super) fn sides_and_rest(args: Vec<OsString>) -> (Option<Vec<OsString>>, Vec
     let mut words = args.clone();
     let (mut sides, mut options) = (Vec::new(), Vec::new());
     loop {
-        let Line { options: given, rest } = Line::of(words, takes);
+        let Line { options: given, rest } = Line::parse(words, takes);
         options.extend(given);
         let is_side = |word: &OsString| word != "--" && (sides.len() < 2 || names_a_server(word));
         if sides.len() < SIDES_MAX && rest.first().is_some_and(is_side) {
@@ -67,7 +67,7 @@ pub(super) fn again(sides: Option<&[OsString]>, args: &[OsString]) -> String {
     let sides = sides.into_iter().flatten().map(|side| side.to_string_lossy());
     let sides: Vec<String> = sides.map(|side| side::shown(&side)).collect();
     let name = format!("keystorm compare {}", shell_words::join(sides));
-    shown(&name, &Line::of(args.to_vec(), takes))
+    shown(&name, &Line::parse(args.to_vec(), takes))
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use report::Persona;
 use workload::{
-    Arrivals, Concurrency, Data, Endpoint, Load, OnError, Pace, PlanParts, Recording, Recovery,
-    Schedule, Share, Stop, Target, Window, limits,
+    Arrivals, BudgetScope, Concurrency, Data, Endpoint, Load, OnError, Pace, PlanParts, Recording,
+    Recovery, Schedule, Stop, Target, Window, limits,
 };
 
 use super::options::{LoadOptions, Options};
@@ -59,7 +59,11 @@ pub(super) fn base(
             warmup_ns: nanoseconds(load.warmup.unwrap_or_default()),
             stop,
             at_most_ns: load.time_limit.map(nanoseconds),
-            share: if load.per_connection { Share::PerConnection } else { Share::OneBudget },
+            share: if load.per_connection {
+                BudgetScope::PerConnection
+            } else {
+                BudgetScope::OneBudget
+            },
             seed: seed(options),
             shard: load.shard.unwrap_or_default(),
         },

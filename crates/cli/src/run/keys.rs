@@ -63,7 +63,7 @@ fn in_range(options: &DataOptions) -> Result<KeySpace, String> {
     let draw = match &options.key_dist {
         Some(draw) => draw.clone(),
         None if options.sequential => KeyDist::SEQUENTIAL,
-        None => return Ok(KeySpace::of(range, KeyDist::UNIFORM)),
+        None => return Ok(KeySpace::new(range, KeyDist::UNIFORM)),
     };
     if draw.file().is_none() && options.key_dist.is_some() && range.is_none() {
         return Err(format!("--key-dist {draw}: add -r, the number of keys to draw from"));
@@ -78,10 +78,10 @@ fn in_range(options: &DataOptions) -> Result<KeySpace, String> {
 /// What is wrong with the file.
 pub(super) fn drawn(range: Option<u64>, draw: &KeyDist) -> Result<KeySpace, String> {
     let Some((path, column)) = draw.file() else {
-        return Ok(KeySpace::of(range, draw.clone()));
+        return Ok(KeySpace::new(range, draw.clone()));
     };
     let draw = draw.clone().with_trace(read(Path::new(path), column)?)?;
-    Ok(KeySpace::of(range.or(draw.trace_range()), draw))
+    Ok(KeySpace::new(range.or(draw.trace_range()), draw))
 }
 
 /// As in the peers, a negative key space is an empty one, whose only key is 0.

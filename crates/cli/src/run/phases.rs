@@ -118,7 +118,7 @@ fn job_of(
 ) -> Result<Job, UsageError> {
     let source = &workload.source;
     let mut settings = workload.settings_of(phase);
-    let mut line = Line::of(typed.args.clone(), |name| takes_of(&typed.command, name));
+    let mut line = Line::parse(typed.args.clone(), |name| takes_of(&typed.command, name));
     if phase.every_key {
         line.take(|given| {
             of_option(typed, &given.name).is_some_and(|s| OF_NO_FILL.contains(&s.key))

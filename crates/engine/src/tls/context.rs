@@ -225,7 +225,7 @@ fn watch(builder: &mut SslContextBuilder, verify: Verify, rejected: Arc<Mutex<Re
         }
         let wrong_name = matches!(store.error().as_raw(), verify::WRONG_HOST | verify::WRONG_IP);
         if let (Some(certificate), Ok(mut rejected)) = (store.current_cert(), rejected.lock()) {
-            *rejected = Rejected::of(certificate, wrong_name || rejected.wrong_name);
+            *rejected = Rejected::new(certificate, wrong_name || rejected.wrong_name);
         }
         wrong_name && verify == Verify::Chain
     });

@@ -18,7 +18,7 @@ impl Rejected {
     /// Names beyond so many are left out.
     const NAMES_MAX: usize = 4;
 
-    pub(super) fn of(certificate: &X509Ref, wrong_name: bool) -> Self {
+    pub(super) fn new(certificate: &X509Ref, wrong_name: bool) -> Self {
         let alternatives = certificate.subject_alt_names();
         let mut names: Vec<String> = alternatives
             .iter()

@@ -19,7 +19,7 @@ pub(crate) enum Dialect {
 }
 
 impl Dialect {
-    pub(crate) fn of(protocol: ProtocolKind) -> Self {
+    pub(crate) fn from_protocol(protocol: ProtocolKind) -> Self {
         match protocol {
             ProtocolKind::MemcacheBinary => Self::Binary,
             _ => Self::Text,

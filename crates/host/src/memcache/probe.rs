@@ -58,7 +58,7 @@ fn answers_a_get(
     protocol: ProtocolKind,
 ) -> Result<bool, ProbeError> {
     let client = connected(address, login, SECOND_PATIENCE)?;
-    let mut client = MemcacheClient::new(client, Dialect::of(protocol));
+    let mut client = MemcacheClient::new(client, Dialect::from_protocol(protocol));
     let word: &[u8] = if protocol == ProtocolKind::MemcacheMeta { b"mg" } else { b"get" };
     match client.ask(&[word, NO_KEY.as_bytes()]) {
         Err(why) if why.is_silence() => Ok(false),
@@ -109,7 +109,7 @@ fn begin(
     protocol: ProtocolKind,
     patience: Patience,
 ) -> Result<(MemcacheClient, Option<String>), ProbeError> {
-    let dialect = Dialect::of(protocol);
+    let dialect = Dialect::from_protocol(protocol);
     // A handshake of TLS takes its time.
     if dialect == Dialect::Text || login.tls.is_some() {
         return converse(address, login, dialect, patience);

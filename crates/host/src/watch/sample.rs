@@ -58,7 +58,7 @@ pub struct ServerSample {
 }
 
 impl ServerSample {
-    fn of(info: &Info, t_s: f64) -> Self {
+    fn new(info: &Info, t_s: f64) -> Self {
         Self {
             t_s,
             unix_s: now_s(),
@@ -106,7 +106,7 @@ impl Sampler {
                     dropped += 1;
                     continue;
                 }
-                samples.push(ServerSample::of(&info, began.elapsed().as_secs_f64()));
+                samples.push(ServerSample::new(&info, began.elapsed().as_secs_f64()));
             }
             (samples, dropped)
         };

@@ -219,7 +219,7 @@ impl Ticks<'_> {
     fn tell(&mut self, snapshot: &Snapshot<'_>, second: Second) {
         let Second { tally, points, span_ns, warming_up } = second;
         // A count beyond what can be written takes longer than a second.
-        let Ok(growth) = TallyDelta::of(self.plan, &tally, INTERVAL_NS, points) else { return };
+        let Ok(growth) = TallyDelta::new(self.plan, &tally, INTERVAL_NS, points) else { return };
         self.out.say(&FromClient::Tick(Box::new(Tick {
             number: self.number,
             warming_up,

@@ -312,7 +312,7 @@ impl Targets {
     /// Takes a run.
     fn add(&mut self, run: &Run) {
         let result = match run.repeat {
-            None => Summary::of(run).target,
+            None => Summary::from_run(run).target,
             Some(_) => self.gathering.add(run).and_then(|repeats| repeats.target()),
         };
         match result.map(|result| result.outcome()) {

@@ -23,7 +23,7 @@ pub(crate) fn compare(a: &str, b: &str, line: &str) -> Keystorm {
     let is_saved = std::fs::read(a).is_ok_and(|bytes| bytes.starts_with(b"{"));
     let counts = (!is_saved).then_some("--disturbed=count");
     let args = ["compare"].into_iter().chain(counts).chain([a, b]).map(str::to_owned).chain(rest);
-    Keystorm::of(KEYSTORM, args)
+    Keystorm::exec(KEYSTORM, args)
 }
 
 pub(crate) fn address(server: &Server) -> String {
@@ -183,7 +183,7 @@ fn a_decision_between_three_servers_is_made_by_one_command() {
     let line = format!("{valkey} memcached {line}");
     let words = shell_words::split(&line).unwrap();
     let args = ["compare", "--disturbed=count", "redis-server"].map(str::to_owned);
-    let ran = Keystorm::of(KEYSTORM, args.into_iter().chain(words)).run().ok();
+    let ran = Keystorm::exec(KEYSTORM, args.into_iter().chain(words)).run().ok();
     // Only a quiet machine shows whether the target is kept; here the line must be there, and come first.
     assert!(ran.out.starts_with("get: at 500 requests/s, "), "{}", ran.out);
     let ran = ran.prints("redis 7.").prints("valkey ").prints("memcached ");
@@ -240,7 +240,7 @@ fn saved_runs_compare_where_their_plans_are_alike() {
     let (page, charts) = (dir.path().join("c.html"), dir.path().join("charts"));
     let line =
         ["compare", "--html", page.to_str().unwrap(), &a, "--svg", charts.to_str().unwrap(), &b];
-    Keystorm::of(KEYSTORM, line).run().ok().prints("====== GET ======");
+    Keystorm::exec(KEYSTORM, line).run().ok().prints("====== GET ======");
     let html = std::fs::read_to_string(&page).unwrap();
     assert!(html.contains("SET: ") && html.contains(" limited by"));
     assert!(html.contains("with its 95 % interval"));
@@ -364,7 +364,7 @@ fn a_page_of_single_runs_ranks_none_of_them() {
     let page = |files: &[&str]| {
         let output = ["-o", html.to_str().unwrap()];
         let args = ["report"].iter().chain(files).chain(&output).copied();
-        Keystorm::of(KEYSTORM, args).run().ok();
+        Keystorm::exec(KEYSTORM, args).run().ok();
         std::fs::read_to_string(&html).unwrap()
     };
     let [a, b, c] = ["a.json", "b.json", "c.json"].map(|name| kept(name, "-t set"));

@@ -41,7 +41,7 @@ fn each_state_of_a_gate_has_its_exit_code() {
         ("--inconclusive repeat", 4),
     ] {
         let line = format!("--fail-on-regression 5 {option}");
-        let ran = Keystorm::of(
+        let ran = Keystorm::exec(
             KEYSTORM,
             ["compare", &a, &b]
                 .map(str::to_owned)
@@ -59,12 +59,12 @@ fn each_state_of_a_gate_has_its_exit_code() {
     let (c, d) = (kept("c", "--repeat 3"), dir.path().join("d"));
     std::fs::copy(&c, &d).unwrap();
     let line = ["compare", &c, d.to_str().unwrap(), "--fail-on-regression", "99"];
-    let ran = Keystorm::of(KEYSTORM, line).run();
+    let ran = Keystorm::exec(KEYSTORM, line).run();
     assert!(matches!(ran.code, Some(0 | 4)), "{ran:?}");
     assert_eq!(ran.out.contains("Gate passed: "), ran.code == Some(0), "{}", ran.out);
     compare(&a, &b, "--inconclusive pass").run().exits(2);
     let line = ["compare", &a, &b, "--inconclusive", "pass"];
-    Keystorm::of(KEYSTORM, line).run().exits(2).says("requires --fail-on-regression");
+    Keystorm::exec(KEYSTORM, line).run().exits(2).says("requires --fail-on-regression");
 }
 
 #[test]

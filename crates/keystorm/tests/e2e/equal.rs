@@ -140,7 +140,7 @@ fn by_shell(text: &str, words: &str) -> Ran {
         Some(rest) => format!("{called}{rest}\n"),
         None => format!("{line}\n"),
     });
-    Keystorm::of("sh", ["-c", &script.collect::<String>()]).run()
+    Keystorm::exec("sh", ["-c", &script.collect::<String>()]).run()
 }
 
 /// Plans one after another, as what they send to a server: without names, and what is kept of it.

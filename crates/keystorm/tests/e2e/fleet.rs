@@ -48,7 +48,7 @@ fn four_clients_send_what_one_would() {
         assert!(skew.as_f64().unwrap() >= 0.0, "{skew}");
     }
     assert_eq!(ran.out.matches("  4 clients started within ").count(), 2, "{}", ran.out);
-    let shown = Keystorm::of(crate::server::KEYSTORM, ["show".into(), file]).run().ok();
+    let shown = Keystorm::exec(crate::server::KEYSTORM, ["show".into(), file]).run().ok();
     assert_eq!(shown.out, ran.out);
 }
 
@@ -131,7 +131,8 @@ fn a_probe_measures_beside_the_load_and_stands_first() {
         assert_eq!(test["requests"].as_u64().unwrap() + probed, executed, "{on}");
         let strangers = |w: &&Value| w.as_str().unwrap().contains("other clients");
         assert_eq!(test["warnings"].as_array().unwrap().iter().find(strangers), None);
-        let shown = Keystorm::of(crate::server::KEYSTORM, ["show".into(), file.clone()]).run().ok();
+        let shown =
+            Keystorm::exec(crate::server::KEYSTORM, ["show".into(), file.clone()]).run().ok();
         assert_eq!(shown.out, ran.out);
     }
     // By count the probe ends with the load.

@@ -21,7 +21,7 @@ fn the_first_page_of_help_is_short_and_leads_to_the_rest() {
     assert_eq!(Keystorm::new("help").run().ok().out, page.out);
     assert_eq!(Keystorm::new("-c 5 -t get --help").run().ok().out, page.out);
     let (_dir, link) = called("redis-benchmark");
-    let theirs = Keystorm::of(link, ["--help"]).run().ok().out;
+    let theirs = Keystorm::exec(link, ["--help"]).run().ok().out;
     assert_eq!(theirs.replacen("redis-benchmark", "keystorm", 1), page.out);
 }
 
@@ -119,9 +119,9 @@ fn the_version_is_one_line() {
         assert_eq!(ran.out, concat!("keystorm ", env!("CARGO_PKG_VERSION"), "\n"));
     }
     // By a peer's name it is the version whose ways are kept: the one that is installed here.
-    let theirs = Keystorm::of("redis-benchmark", ["--version"]).run().ok().out;
+    let theirs = Keystorm::exec("redis-benchmark", ["--version"]).run().ok().out;
     let (_dir, link) = called("redis-benchmark");
-    assert_eq!(Keystorm::of(link, ["--version"]).run().ok().out, theirs);
+    assert_eq!(Keystorm::exec(link, ["--version"]).run().ok().out, theirs);
     let valkey = Keystorm::new("-v --as valkey-benchmark").run().ok().out;
     assert!(valkey.starts_with("valkey-benchmark 9."), "{valkey}");
 }

@@ -124,7 +124,7 @@ fn plans_and_kept_results_name_the_distribution() {
     assert_eq!(kept["plan"][0]["keys"]["draw"], "zipf:1.2");
     let page = std::fs::read_to_string(page).unwrap();
     assert!(page.contains("zipf:1.2 of 50") && page.contains("--key-dist zipf:1.2"));
-    Keystorm::of(crate::server::KEYSTORM, ["show", json]).run().ok();
+    Keystorm::exec(crate::server::KEYSTORM, ["show", json]).run().ok();
 }
 
 #[test]

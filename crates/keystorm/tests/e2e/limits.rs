@@ -23,17 +23,17 @@ fn a_full_server_is_told() {
 fn too_few_files_are_told_before_the_run() {
     let server = Server::redis();
     let line = format!("exec {KEYSTORM} -p {} -c 100 -n 1000 -q get k", server.port());
-    let hard = Keystorm::of("sh", ["-c", &format!("ulimit -n 64; {line}")]).run().exits(1);
+    let hard = Keystorm::exec("sh", ["-c", &format!("ulimit -n 64; {line}")]).run().exits(1);
     hard.says("100 connections (-c)").says("ulimit -n");
     // A soft limit is ours to raise.
-    let soft = Keystorm::of("sh", ["-c", &format!("ulimit -S -n 64; {line}")]);
+    let soft = Keystorm::exec("sh", ["-c", &format!("ulimit -S -n 64; {line}")]);
     soft.run().ok();
     assert_eq!(server.calls("get"), 1000);
     // The lines to clients take files, too.
     let line = line.replace("-c 100", "-c 20 --on local:20");
-    let hard = Keystorm::of("sh", ["-c", &format!("ulimit -n 64; {line}")]).run().exits(2);
+    let hard = Keystorm::exec("sh", ["-c", &format!("ulimit -n 64; {line}")]).run().exits(2);
     hard.says("--on local:20: 20 clients need 92 open files").says("ulimit -n 92");
-    Keystorm::of("sh", ["-c", &format!("ulimit -S -n 64; {line}")]).run().ok();
+    Keystorm::exec("sh", ["-c", &format!("ulimit -S -n 64; {line}")]).run().ok();
     assert_eq!(server.calls("get"), 2000);
 }
 

@@ -173,7 +173,7 @@ fn host_names_are_looked_up() {
 fn other_tools_take_no_password_from_the_environment_and_advise_in_their_words() {
     let server = Server::redis();
     let port = server.port();
-    let file = File::of(port).with("duration", "duration = 1");
+    let file = File::from_port(port).with("duration", "duration = 1");
     let rpc_perf = file.line("nkeys = 9\nklen = 2\ncommands = [{ verb = 'get' }]", "");
     rpc_perf.env("REDISCLI_AUTH", SECRET).run().ok();
     let ycsb = "-P workloads/workloada -p redis.host=127.0.0.1";

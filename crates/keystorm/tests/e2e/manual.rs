@@ -86,7 +86,7 @@ fn a_pager_is_for_terminals() {
     assert!(!piped.out.contains("PAGED"), "{}", piped.out);
     let command = format!("{KEYSTORM} help lab");
     let watched = |pager: &str| {
-        Keystorm::of("script", ["-qec", &command, "/dev/null"]).env("PAGER", pager).run().ok().out
+        Keystorm::exec("script", ["-qec", &command, "/dev/null"]).env("PAGER", pager).run().ok().out
     };
     assert!(watched(&pager).contains("PAGED"));
     assert!(watched("/no/such/pager").contains("The lab"), "without one it is printed");

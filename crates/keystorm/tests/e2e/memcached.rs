@@ -34,17 +34,17 @@ impl Memcached {
 
     /// With more arguments.
     pub(crate) fn with(args: &[&str]) -> Self {
-        Self::of("memcached", args)
+        Self::start("memcached", args)
     }
 
     /// Of another version, if `make setup-test` could fetch it.
     pub(crate) fn newer(args: &[&str]) -> Option<Self> {
         let path = "../../target/test-servers/memcached-1.6.38/memcached";
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
-        path.exists().then(|| Self::of(path, args))
+        path.exists().then(|| Self::start(path, args))
     }
 
-    fn of(program: impl Into<OsString>, args: &[&str]) -> Self {
+    fn start(program: impl Into<OsString>, args: &[&str]) -> Self {
         let program = program.into();
         let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
         // Somebody else may snatch the free port before the server has it.

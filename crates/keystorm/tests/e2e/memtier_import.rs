@@ -21,7 +21,7 @@ const ITEMS: [(&str, &str); 5] = [
 struct Dump(TempDir);
 
 impl Dump {
-    fn of(exptime: impl Fn(usize) -> u32) -> Self {
+    fn new(exptime: impl Fn(usize) -> u32) -> Self {
         let dir = TempDir::new().unwrap();
         let mut text =
             "dumpflags, time, exptime, nbytes, nsuffix, it_flags, clsid, nkey, key, data\n"
@@ -57,7 +57,7 @@ fn executed(server: &Server, line: &str) -> std::collections::BTreeMap<String, u
 #[test]
 fn sets_write_one_item_after_another_and_gets_ask_for_any() {
     let server = Server::redis();
-    let dump = Dump::of(|_| 0);
+    let dump = Dump::new(|_| 0);
     assert_eq!(executed(&server, &dump.line("-n 14 --ratio 1:1")), calls([("set", 7), ("get", 7)]));
     for (key, data) in ITEMS {
         assert_eq!(server.text(&["GET", key]), data, "{key}");
@@ -80,7 +80,7 @@ fn sets_write_one_item_after_another_and_gets_ask_for_any() {
 fn items_live_as_long_as_the_file_or_the_line_says() {
     let server = Server::redis();
     let line = "-n 5 --ratio 1:0";
-    let all = Dump::of(|at| 100 + at as u32);
+    let all = Dump::new(|at| 100 + at as u32);
     assert_eq!(executed(&server, &all.line(line)), calls([("setex", 5)]));
     let left = server.number(&["TTL", "k5"]);
     assert!((90..=104).contains(&left), "{left}");
@@ -89,14 +89,14 @@ fn items_live_as_long_as_the_file_or_the_line_says() {
     let ranged = all.line(&format!("{line} --expiry-range 1000-2000"));
     assert_eq!(executed(&server, &ranged), calls([("setex", 5)]));
     assert!(server.number(&["TTL", "k1"]) > 500);
-    let some = Dump::of(|at| if at == 2 { 60 } else { 0 });
+    let some = Dump::new(|at| if at == 2 { 60 } else { 0 });
     run(&server, &some.line(line)).exits(1).says("1 of 5 items have a time to live");
 }
 
 #[test]
 fn what_was_written_is_compared_with_the_file() {
     let server = Server::redis();
-    let dump = Dump::of(|_| 0);
+    let dump = Dump::new(|_| 0);
     let dir = TempDir::new().unwrap();
     let json = dir.path().join("j");
     let line = format!("-n 11 --ratio 1:1 -x 2 --data-verify --json-out-file {}", json.display());
@@ -134,7 +134,7 @@ fn what_was_written_is_compared_with_the_file() {
 #[test]
 fn keys_may_be_made_up_for_the_items_of_a_file() {
     let server = Server::redis();
-    let dump = Dump::of(|_| 0);
+    let dump = Dump::new(|_| 0);
     let line = dump.line(
         "-n 7 --ratio 1:0 --generate-keys --key-prefix g --key-minimum 1 --key-maximum 10 \
          --key-pattern S:S --data-verify",
@@ -147,7 +147,7 @@ fn keys_may_be_made_up_for_the_items_of_a_file() {
 #[test]
 fn memcached_has_the_items_too() {
     let server = Memcached::new();
-    let dump = Dump::of(|at| if at == 0 { 1000 } else { 0 });
+    let dump = Dump::new(|at| if at == 0 { 1000 } else { 0 });
     // A key of memcached has no blank in it.
     let file = dump.0.path().join("dump.csv");
     fs::write(&file, fs::read_to_string(&file).unwrap().replace("k 2", "k_2")).unwrap();

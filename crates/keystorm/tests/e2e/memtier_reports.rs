@@ -96,7 +96,7 @@ fn it_goes_by_its_name() {
     let server = Server::redis();
     let (_dir, link) = called("memtier_benchmark");
     let args = shell_words::split(&format!("-p {} {ONE} -n 11", server.port())).unwrap();
-    Keystorm::of(link, args).run().ok().prints("ALL STATS").prints("Totals");
+    Keystorm::exec(link, args).run().ok().prints("ALL STATS").prints("Totals");
 }
 
 #[test]

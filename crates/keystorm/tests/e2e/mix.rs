@@ -133,7 +133,7 @@ fn what_is_no_mix_is_a_usage_error() {
     // To the peers these are words like others.
     let (_dir, link) = called("redis-benchmark");
     let words = ["-p", &server.port().to_string(), "-n", "10", "-q", "echo", ";>"];
-    crate::program::Keystorm::of(link, words.map(str::to_owned)).run().ok();
+    crate::program::Keystorm::exec(link, words.map(str::to_owned)).run().ok();
     assert_eq!(server.calls("echo"), 10);
 }
 
@@ -182,7 +182,7 @@ fn a_later_step_has_the_value_that_an_earlier_one_brought() {
     server.run("-q -n 10 get __reply_or:x__ ';>' get a").exits(2).says("__reply__");
     let (_dir, link) = called("redis-benchmark");
     let words = ["-p", &server.port().to_string(), "-n", "10", "-q", "set", "k", "__reply__"];
-    crate::program::Keystorm::of(link, words.map(str::to_owned)).run().ok();
+    crate::program::Keystorm::exec(link, words.map(str::to_owned)).run().ok();
     assert_eq!(server.text(&["GET", "k"]), "__reply__");
 }
 

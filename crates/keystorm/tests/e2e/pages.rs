@@ -12,7 +12,7 @@ use crate::record::{json, place};
 use crate::server::Server;
 
 fn keystorm(args: &[&str]) -> Keystorm {
-    Keystorm::of(crate::server::KEYSTORM, args)
+    Keystorm::exec(crate::server::KEYSTORM, args)
 }
 
 /// The command lines that a page gives to run it again.
@@ -271,7 +271,7 @@ fn the_example_of_the_help_runs() {
     let lines = examples.join(" && ");
     let lines = lines.replace("keystorm -t", &format!("keystorm -p {} -t", server.port()));
     let lines = lines.replace("keystorm", crate::server::KEYSTORM);
-    let ran = Keystorm::of("sh", ["-c", &format!("cd {} && {lines}", dir.path().display())]);
+    let ran = Keystorm::exec("sh", ["-c", &format!("cd {} && {lines}", dir.path().display())]);
     ran.run().ok();
     assert!(dir.path().join("report.html").exists());
     let charts = fs::read_dir(dir.path().join("charts")).unwrap().count();

@@ -26,11 +26,11 @@ impl Keystorm {
     /// `line` is split as a shell would.
     pub(crate) fn new(line: &str) -> Self {
         let args = shell_words::split(line).unwrap();
-        Self::of(KEYSTORM, args)
+        Self::exec(KEYSTORM, args)
     }
 
     /// Another program, or keystorm by another name.
-    pub(crate) fn of(
+    pub(crate) fn exec(
         program: impl Into<OsString>,
         args: impl IntoIterator<Item = impl Into<OsString>>,
     ) -> Self {

@@ -69,7 +69,7 @@ fn by_a_peers_name_nothing_is_asked_but_what_that_tool_asks() {
     assert!(asked(told, &["get", "set"])["config|get"] > 2);
     let ycsb = ycsb::line(&server, "load", "-P workloads/workloada -p recordcount=10");
     assert_eq!(asked(ycsb, &["hmset", "zadd"]), calls([]));
-    let file = File::of(port);
+    let file = File::from_port(port);
     let rpc_perf = file.line("nkeys = 10\nklen = 3\ncommands = [{ verb = 'get' }]", "");
     assert_eq!(asked(rpc_perf, &["get"]), calls([]));
 }

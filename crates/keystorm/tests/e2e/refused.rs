@@ -59,7 +59,7 @@ fn absurd_memory_is_refused_and_not_asked_for() {
     for option in ["--num-keys-in-fcall", "--num-functions"] {
         let test = format!("-t fcall,function_load {option} 4000000000 --print-plan");
         let line = format!("ulimit -v 2000000; exec {KEYSTORM} {test}");
-        Keystorm::of("sh", ["-c", &line]).run().exits(2).says(option);
+        Keystorm::exec("sh", ["-c", &line]).run().exits(2).says(option);
     }
 }
 

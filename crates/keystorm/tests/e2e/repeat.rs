@@ -20,7 +20,7 @@ fn each_test_is_carried_out_so_often_and_shown_as_it_was_printed() {
             .run(&format!("--repeat 3 -n 700 -t set,get --format {format} --json {path}"))
             .ok();
         assert_eq!(server.counts(), calls([("set", 2100), ("get", 2100)]));
-        let shown = Keystorm::of(KEYSTORM, ["show", path, "--format", format]).run().ok();
+        let shown = Keystorm::exec(KEYSTORM, ["show", path, "--format", format]).run().ok();
         assert_eq!(shown.out, ran.out, "{format}");
     }
     let document = json(&file);

@@ -40,7 +40,7 @@ start = 200
 ";
 
 impl File {
-    pub(crate) fn of(port: u16) -> Self {
+    pub(crate) fn from_port(port: u16) -> Self {
         let dir = tempfile::tempdir().unwrap();
         Self { dir, port, protocol: "resp", changes: Vec::new() }
     }
@@ -50,7 +50,7 @@ impl File {
     }
 
     pub(crate) fn memcache(port: u16) -> Self {
-        Self::of(port).speaking("memcache")
+        Self::from_port(port).speaking("memcache")
     }
 
     /// With a line that replaces the one of the same beginning.
@@ -114,7 +114,7 @@ fn masked(line: &str) -> String {
 fn a_minimal_file_runs_and_has_a_window_for_each_interval() {
     let server = Server::redis();
     server.reset();
-    let file = File::of(server.port()).with("duration", "duration = 3");
+    let file = File::from_port(server.port()).with("duration", "duration = 3");
     let ran = file.run("nkeys = 10\nklen = 3\ncommands = [{ verb = 'get' }]").ok();
     assert_eq!(ran.err, "");
     let lines = unstamped(&ran.out);
@@ -149,7 +149,7 @@ fn a_minimal_file_runs_and_has_a_window_for_each_interval() {
 #[test]
 fn an_interval_longer_than_the_run_prints_no_window() {
     let server = Server::redis();
-    let file = File::of(server.port()).with("interval", "interval = 10");
+    let file = File::from_port(server.port()).with("interval", "interval = 10");
     let json = file.path("run.json");
     let keyspace = "nkeys = 9\nklen = 2\ncommands = [{ verb = 'get' }]";
     let ran = file.line(keyspace, &format!("--ks-json {json}")).run().ok();
@@ -164,18 +164,18 @@ fn a_server_is_named_by_a_uri_too_and_the_program_by_a_link() {
     let keyspace = "nkeys = 5\nklen = 2\nvlen = 3\ncommands = [{ verb = 'set' }]";
     let uri = format!("endpoints = ['redis://:hunter2@127.0.0.1:{}/0']", server.port());
     let (_dir, link) = called("rpc-perf");
-    let file = File::of(1).with("endpoints", &uri);
-    let ran = Keystorm::of(link, [file.written(keyspace)]).run().ok();
+    let file = File::from_port(1).with("endpoints", &uri);
+    let ran = Keystorm::exec(link, [file.written(keyspace)]).run().ok();
     ran.keeps_secret("hunter2");
     assert_eq!(server.keys().len(), 5);
     let unix = format!("endpoints = ['unix://{}']", server.socket().display());
-    File::of(1).with("endpoints", &unix).run(keyspace).exits(1).says("NOAUTH");
+    File::from_port(1).with("endpoints", &unix).run(keyspace).exits(1).says("NOAUTH");
 }
 
 #[test]
 fn a_server_that_comes_back_is_used_again_and_the_exit_code_tells() {
     let mut server = Server::redis();
-    let file = File::of(server.port()).with("duration", "duration = 600");
+    let file = File::from_port(server.port()).with("duration", "duration = 600");
     let port = free_port();
     let file = file.with("admin", &format!("admin = '127.0.0.1:{port}'"));
     let running = file.line("nkeys = 9\nklen = 2\ncommands = [{ verb = 'get' }]", "").start();
@@ -191,7 +191,7 @@ fn a_server_that_comes_back_is_used_again_and_the_exit_code_tells() {
 fn connections_are_closed_and_opened_again_at_their_rate() {
     let server = Server::redis();
     let port = free_port();
-    let file = File::of(server.port())
+    let file = File::from_port(server.port())
         .with("admin", &format!("admin = '127.0.0.1:{port}'"))
         .with("threads", "threads = 2")
         .with("poolsize", "poolsize = 4\nconcurrency = 3\nreconnect_rate = 40")
@@ -232,7 +232,7 @@ fn connections_are_closed_and_opened_again_at_their_rate() {
 fn the_equal_command_line_of_keystorm_sends_the_same() {
     let server = Server::redis();
     let keyspace = "nkeys = 20\nklen = 6\nvlen = 16\nttl = '1m'\ncommands = [{ verb = 'set' }]";
-    let said = File::of(server.port()).line(keyspace, "--as keystorm").run().ok();
+    let said = File::from_port(server.port()).line(keyspace, "--as keystorm").run().ok();
     let line = said.out.lines().last().unwrap();
     assert!(line.contains("__key:alnum6__"), "{line}");
     server.reset();
@@ -246,7 +246,7 @@ fn several_endpoints_have_as_many_connections_each_and_share_the_requests() {
     let servers = [Server::redis(), Server::redis(), Server::redis()];
     let endpoints: Vec<String> =
         servers.iter().map(|server| format!("'127.0.0.1:{}'", server.port())).collect();
-    let file = File::of(1)
+    let file = File::from_port(1)
         .with("endpoints", &format!("endpoints = [{}]", endpoints.join(", ")))
         .with("threads", "threads = 2")
         .with("poolsize", "poolsize = 5")
@@ -286,7 +286,7 @@ fn each_of_several_endpoints_has_its_share_of_connections() {
     let servers = [Server::redis(), Server::redis()];
     let port = free_port();
     let endpoints = format!("'127.0.0.1:{}', '127.0.0.1:{}'", servers[0].port(), servers[1].port());
-    let file = File::of(1)
+    let file = File::from_port(1)
         .with("endpoints", &format!("endpoints = [{endpoints}]"))
         .with("admin", &format!("admin = '127.0.0.1:{port}'"))
         .with("threads", "threads = 3")
@@ -319,8 +319,9 @@ fn several_endpoints_of_memcache_and_ping_are_interchangeable() {
     let servers = [Server::redis(), Server::redis()];
     servers.iter().for_each(Server::reset);
     let endpoints = format!("'127.0.0.1:{}', '127.0.0.1:{}'", servers[0].port(), servers[1].port());
-    let file =
-        File::of(1).speaking("ping").with("endpoints", &format!("endpoints = [{endpoints}]"));
+    let file = File::from_port(1)
+        .speaking("ping")
+        .with("endpoints", &format!("endpoints = [{endpoints}]"));
     file.run("commands = [{ verb = 'ping' }]\nnkeys = 1").ok();
     assert!(servers.iter().all(|server| server.calls("ping") > 0));
 }

@@ -20,7 +20,7 @@ use crate::server::{Server, free_port};
 fn a_ramp_holds_each_of_its_rates() {
     let server = Server::redis();
     let ramp = "start = 10\nend = 35\nstep = 10\ninterval = 1\non_ramp_completion = 'mirror'";
-    let file = File::of(server.port()).with("start", ramp).with("duration", "duration = 6");
+    let file = File::from_port(server.port()).with("start", ramp).with("duration", "duration = 6");
     let keyspace = "nkeys = 9\nklen = 2\ncommands = [{ verb = 'get' }]";
     let plan = file.line(keyspace, "--print-plan").run().ok();
     let plan: Value = serde_json::from_str(&plan.out).unwrap();
@@ -30,8 +30,9 @@ fn a_ramp_holds_each_of_its_rates() {
     assert_eq!(rates, [10.0, 20.0, 30.0, 30.0, 20.0, 10.0]);
     assert!(stages[..5].iter().all(|stage| stage["lasts_ns"] == 1_000_000_000));
     // As 5.0 to 5.3 wrote it.
-    let old =
-        File::of(server.port()).with("[workload.ratelimit]", "ratelimit = 10000").with("start", "");
+    let old = File::from_port(server.port())
+        .with("[workload.ratelimit]", "ratelimit = 10000")
+        .with("start", "");
     let plan = old.line(keyspace, "--print-plan").run().ok();
     assert!(plan.out.contains("\"from_per_s\": 10000.0"), "{}", plan.out);
 }
@@ -39,7 +40,7 @@ fn a_ramp_holds_each_of_its_rates() {
 #[test]
 fn the_file_of_metrics_has_a_line_for_each_interval() {
     let server = Server::redis();
-    let file = File::of(server.port());
+    let file = File::from_port(server.port());
     let path = file.path("metrics.json");
     let section =
         format!("[debug]\n[metrics]\noutput = '{path}'\nformat = 'json'\ninterval = '500ms'");
@@ -67,7 +68,7 @@ fn the_file_of_metrics_has_a_line_for_each_interval() {
 #[test]
 fn the_file_of_metrics_may_be_packed() {
     let server = Server::redis();
-    let file = File::of(server.port());
+    let file = File::from_port(server.port());
     let path = file.path("metrics.msgpack");
     let section =
         format!("[debug]\n[metrics]\noutput = '{path}'\nformat = 'msgpack'\ninterval = '500ms'");
@@ -157,7 +158,7 @@ fn rate(port: u16) -> Value {
 
 /// A file of a run with an admin port, which does not end by itself.
 fn lasting(server: &Server, port: u16) -> File {
-    File::of(server.port())
+    File::from_port(server.port())
         .with("admin", &format!("admin = '127.0.0.1:{port}'"))
         .with("duration", "duration = 600")
 }

@@ -24,7 +24,7 @@ const AT_ONCE: usize = 4;
 struct Draws(u64);
 
 impl Draws {
-    fn of(seed: u64) -> Self {
+    fn from_seed(seed: u64) -> Self {
         let mut draws = Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         (0..8).for_each(|_| _ = draws.next());
         draws
@@ -115,7 +115,7 @@ struct Generated {
 }
 
 fn generated(seed: u64, port: u16, dir: &str) -> Generated {
-    let mut draws = Draws::of(seed);
+    let mut draws = Draws::from_seed(seed);
     let protocol = *draws.pick(&["resp", "resp", "resp", "memcache", "ping"]);
     let duration = draws.within(1, 3);
     let mut text = String::from("# generated\n[general]\n");

@@ -7,11 +7,12 @@ use crate::server::Server;
 fn keys_are_as_long_as_told_and_the_same_in_every_run() {
     let server = Server::redis();
     let keyspace = "nkeys = 20\nklen = 20\nvlen = 8\ncommands = [{ verb = 'set' }]";
-    File::of(server.port()).run(keyspace).ok();
+    File::from_port(server.port()).run(keyspace).ok();
     let keys = server.keys();
     assert_eq!(keys.len(), 20);
     assert!(keys.iter().all(|key| key.len() == 20), "{keys:?}");
-    let seeded = File::of(server.port()).with("admin", "admin = '127.0.0.1:0'\ninitial_seed = 'x'");
+    let seeded =
+        File::from_port(server.port()).with("admin", "admin = '127.0.0.1:0'\ninitial_seed = 'x'");
     seeded.run(keyspace).ok();
     assert_eq!(server.keys(), keys);
 }
@@ -24,7 +25,7 @@ fn keyspaces_of_one_length_share_keys_only_where_they_hold_the_same() {
                      nkeys = 5\nklen = 3\ncommands = [{ verb = 'get' }]\n---\n\
                      nkeys = 9\nklen = 3\ninner_keys_nkeys = 2\ninner_keys_klen = 1\n\
                      commands = [{ verb = 'sadd' }]";
-    let ran = File::of(server.port()).run(keyspaces).ok();
+    let ran = File::from_port(server.port()).run(keyspaces).ok();
     assert!(ran.out.contains("Client Response: Success: 100.00 %"), "{}", ran.out);
     assert_eq!(server.keys().len(), 18);
     let kind = |key: &str| server.text(&["TYPE", key]);
@@ -45,7 +46,7 @@ fn zipf_keys_begin_with_the_first_and_end_with_the_last() {
     let server = Server::redis();
     let keyspace =
         "nkeys = 9\nklen = 1\nkey_distribution = 'zipf'\nvlen = 4\ncommands = [{ verb = 'set' }]";
-    File::of(server.port()).with("start", "start = 2000").run(keyspace).ok();
+    File::from_port(server.port()).with("start", "start = 2000").run(keyspace).ok();
     assert_eq!(server.keys(), ["0", "1", "2", "3", "4", "5", "6", "7", "8"]);
 }
 
@@ -64,7 +65,7 @@ fn values_are_random_bytes_that_compress_as_told() {
     );
     for keyspaces in [one, &two] {
         server.reset();
-        File::of(server.port()).run(keyspaces).ok();
+        File::from_port(server.port()).run(keyspaces).ok();
         let value = get("0");
         assert!(value.len() == 4096 && distinct(&value) == 256, "{}", distinct(&value));
     }
@@ -76,7 +77,7 @@ fn values_are_random_bytes_that_compress_as_told() {
 #[test]
 fn what_is_read_may_be_written_before() {
     let server = Server::redis();
-    let file = File::of(server.port());
+    let file = File::from_port(server.port());
     let keyspaces = "nkeys = 20\nklen = 6\nvlen = 16\ncommands = [{ verb = 'get' }, \
                      { verb = 'set', weight = 0 }]";
     let ran = file.line(keyspaces, "--ks-fill").run().ok();

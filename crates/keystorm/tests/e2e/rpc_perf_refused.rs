@@ -26,14 +26,14 @@ fn a_file_that_is_none_ends_with_exit_code_1() {
         ("start", "ramp = 'steep'", "[workload.ratelimit] ramp: "),
         ("[debug]", "[debug]\nlog_level = 'loud'", "[debug] log_level: "),
     ] {
-        told(File::of(1).with(line, by).run(GET), 1, says);
+        told(File::from_port(1).with(line, by).run(GET), 1, says);
     }
     for (keyspace, says) in [
         ("nkeys = 1", "keyspace 1: commands is missing"),
         ("commands = [{ verb = 'flushall' }]", "\"flushall\" is not a verb"),
         ("commands = [{ weight = 1 }]", "keyspace 1 command 1: verb is missing"),
     ] {
-        told(File::of(1).run(keyspace), 1, says);
+        told(File::from_port(1).run(keyspace), 1, says);
     }
     told(Keystorm::new("rpc-perf /no/such.toml").run(), 1, "/no/such.toml: ");
     Keystorm::new("rpc-perf").run().exits(1).says("no file given");
@@ -56,7 +56,7 @@ fn broken_rules_end_with_exit_code_2() {
         ("commands = [{ verb = 'get_batch' }]", "get_batch: rpc-perf sends nothing for it"),
         ("ttl = 'soon'\ncommands = [{ verb = 'get' }]", "\"soon\" is not a time"),
     ] {
-        told(File::of(1).run(&format!("{inner}{more}")), 2, says);
+        told(File::from_port(1).run(&format!("{inner}{more}")), 2, says);
     }
     for (keyspace, says) in [
         ("nkeys = 100\nklen = 1\ncommands = [{ verb = 'get' }]", "make 62 different texts"),
@@ -64,9 +64,9 @@ fn broken_rules_end_with_exit_code_2() {
         ("nkeys = 2\nklen = 1\ncommands = [{ verb = 'sadd' }]", "inner_keys_nkeys"),
         ("nkeys = 0\nklen = 1\ncommands = [{ verb = 'get' }]", "nkeys: from 1 on"),
     ] {
-        told(File::of(1).run(keyspace), 2, says);
+        told(File::from_port(1).run(keyspace), 2, says);
     }
-    let ramp = |lines: &str| File::of(1).with("start", lines).run(GET);
+    let ramp = |lines: &str| File::from_port(1).with("start", lines).run(GET);
     told(ramp("end = 5"), 2, "a ramp needs all of end, step and interval");
     told(ramp("start = 0\nend = 5\nstep = 1\ninterval = 1"), 2, "start: start, step and interval");
 }
@@ -93,22 +93,26 @@ fn what_is_for_other_systems_is_refused_by_name() {
             "parquet is not supported",
         ),
     ] {
-        told(File::of(1).with(line, by).run(GET), 2, says);
+        told(File::from_port(1).with(line, by).run(GET), 2, says);
     }
     let both = "admin = '127.0.0.1:0'\nmetrics_output = 'x'";
     let metrics = |interval: &str| {
         let section =
             format!("[debug]\n[metrics]\noutput = 'x'\nformat = 'json'\ninterval = '{interval}'");
-        File::of(1).with("admin", both).with("[debug]", &section).line(GET, "--print-plan").run()
+        File::from_port(1)
+            .with("admin", both)
+            .with("[debug]", &section)
+            .line(GET, "--print-plan")
+            .run()
     };
     told(metrics("1s"), 1, "set it only once");
     metrics("100ms").ok();
     told(
-        File::of(1).line(GET, "--ks-json -").run(),
+        File::from_port(1).line(GET, "--ks-json -").run(),
         2,
         "--ks-json -: standard output is taken by the report",
     );
-    let memcache = File::of(1).with("protocol", "protocol = 'memcache'");
+    let memcache = File::from_port(1).with("protocol", "protocol = 'memcache'");
     told(
         memcache.run("nkeys = 2\nklen = 1\ncommands = [{ verb = 'llen' }]"),
         2,
@@ -142,7 +146,7 @@ fn files_of_older_versions_are_known_by_their_names() {
 #[test]
 fn what_no_schema_has_is_a_remark_where_remarks_go() {
     let server = Server::redis();
-    let file = File::of(server.port())
+    let file = File::from_port(server.port())
         .with("poolsize", "poolsize = 2\nfancy = true")
         // Of 5.0 to 5.4.
         .with("interval", "interval = 1\njson_output = 'windows.json'");
@@ -163,9 +167,9 @@ fn what_no_schema_has_is_a_remark_where_remarks_go() {
 #[test]
 fn a_server_that_is_not_there_and_an_address_that_is_taken_are_errors() {
     let port = crate::server::free_port();
-    File::of(port).run(GET).exits(1).says("Error: ");
+    File::from_port(port).run(GET).exits(1).says("Error: ");
     let server = Server::redis();
     let taken = format!("admin = '127.0.0.1:{}'", server.port());
-    let ran = File::of(server.port()).with("admin", &taken).run(GET).exits(1);
+    let ran = File::from_port(server.port()).with("admin", &taken).run(GET).exits(1);
     assert!(ran.err.contains("[general] admin: ") && ran.err.contains("is in use"), "{}", ran.err);
 }

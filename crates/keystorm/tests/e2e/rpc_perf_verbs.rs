@@ -9,7 +9,7 @@ use crate::server::Server;
 fn sent(keyspaces: &str) -> Vec<String> {
     let server = Server::redis();
     server.log_commands();
-    File::of(server.port()).run(keyspaces).ok();
+    File::from_port(server.port()).run(keyspaces).ok();
     let mut all = server.logged();
     let own = |line: &String| {
         let name = line.split(' ').next().unwrap();
@@ -105,7 +105,7 @@ fn a_list_that_is_cut_off_keeps_as_many_as_it_is_told() {
             "nkeys = 1\nklen = 2\ninner_keys_nkeys = 99\ninner_keys_klen = 2\n\
              commands = [{{ verb = '{verb}', cardinality = 3, truncate = 10 }}]"
         );
-        File::of(server.port()).run(&keyspace).ok();
+        File::from_port(server.port()).run(&keyspace).ok();
         assert_eq!(server.number(&["LLEN", "00"]), 10);
         assert!(server.logged().contains(&trim.to_owned()));
     }
@@ -116,14 +116,14 @@ fn members_are_different_and_what_reads_them_hits() {
     let server = Server::redis();
     let keyspace = "nkeys = 1\nklen = 2\ninner_keys_nkeys = 5\ninner_keys_klen = 3\n";
     let add = format!("{keyspace}commands = [{{ verb = 'zadd', cardinality = 5 }}]");
-    File::of(server.port()).run(&add).ok();
+    File::from_port(server.port()).run(&add).ok();
     assert_eq!(server.number(&["ZCARD", "00"]), 5);
     assert!(server.texts(&["ZRANGE", "00", "0", "-1"]).iter().all(|member| member.len() == 3));
     let range = format!(
         "{keyspace}commands = [{{ verb = 'zrange' }}, \
          {{ verb = 'zrange', by_score = true, start = 0, end = 1 }}]"
     );
-    let ran = File::of(server.port()).with("duration", "duration = 3").run(&range).ok();
+    let ran = File::from_port(server.port()).with("duration", "duration = 3").run(&range).ok();
     let lines = unstamped(&ran.out);
     let windows: Vec<&str> =
         lines.iter().filter_map(|line| line.strip_prefix("Client Response: ")).collect();
@@ -149,7 +149,7 @@ fn fields_and_members_hit_and_miss_one_by_one() {
         keyspace("2", "{ verb = 'hmget', cardinality = 3 }, { verb = 'hexists' }"),
         keyspace("1", "{ verb = 'zmscore', cardinality = 3 }"),
     ];
-    let file = File::of(server.port());
+    let file = File::from_port(server.port());
     let path = file.path("metrics.json");
     let section = format!("[debug]\n[metrics]\noutput = '{path}'\nformat = 'json'");
     let file = file.with("[debug]", &section).with("duration", "duration = 2");
@@ -200,7 +200,7 @@ fn memcached_gets_its_own_commands_and_lifetimes() {
 fn the_ping_protocol_sends_lines() {
     let server = Server::redis();
     server.reset();
-    let file = File::of(server.port()).speaking("ping");
+    let file = File::from_port(server.port()).speaking("ping");
     file.run("commands = [{ verb = 'ping' }]").ok();
     assert!(server.calls("ping") > 0);
 }

@@ -9,7 +9,7 @@ use crate::record::{json, place, valid_by};
 use crate::server::Server;
 
 fn keystorm(args: &[&str]) -> Keystorm {
-    Keystorm::of(crate::server::KEYSTORM, args)
+    Keystorm::exec(crate::server::KEYSTORM, args)
 }
 
 #[test]

@@ -170,7 +170,7 @@ fn a_closed_loop_says_where_to_begin() {
 #[test]
 fn the_first_rate_is_half_of_what_a_schedule_counts() {
     let server = Server::redis();
-    let command = Keystorm::of(
+    let command = Keystorm::exec(
         crate::server::KEYSTORM,
         [
             "search",

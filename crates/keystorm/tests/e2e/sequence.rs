@@ -57,7 +57,7 @@ fn names_of_subcommands_can_still_be_sent() {
     // Called by a peer's name it has no subcommands.
     let (_dir, link) = called("redis-benchmark");
     let args = ["-p", &server.port().to_string(), "-n", "10", "-q", "ping"].map(str::to_owned);
-    Keystorm::of(link, args).run().ok();
+    Keystorm::exec(link, args).run().ok();
     assert_eq!(server.calls("ping"), 10);
 }
 

@@ -14,7 +14,7 @@ fn watched(server: &Server, line: &str) -> Ran {
 fn watched_as(program: &str, server: &Server, line: &str) -> Ran {
     assert!(Command::new("script").arg("--version").output().is_ok(), "util-linux is missing");
     let command = format!("{program} -p {} {line}", server.port());
-    Keystorm::of("script", ["-qec", &command, "/dev/null"]).run().ok()
+    Keystorm::exec("script", ["-qec", &command, "/dev/null"]).run().ok()
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn the_line_moves_once_a_second_and_keeps_to_its_width() {
     // At 0.25, 1, 2 and 3 s, and once more where the last reply came after the end.
     assert!((3..=5).contains(&lines), "{lines}: {:?}", ran.out);
     let command = format!("sh -c 'stty cols 80 && {KEYSTORM} -p {} {line}'", server.port());
-    let ran = Keystorm::of("script", ["-qec", &command, "/dev/null"]).run().ok();
+    let ran = Keystorm::exec("script", ["-qec", &command, "/dev/null"]).run().ok();
     let shown: Vec<&str> = ran.out.split(['\r', '\n']).filter(|l| l.contains(": rps=")).collect();
     assert!(!shown.is_empty(), "{:?}", ran.out);
     for line in shown {
@@ -94,7 +94,7 @@ fn a_table_is_not_disturbed() {
 fn idle_connections_are_counted_on_one_line() {
     let server = Server::redis();
     let command = format!("timeout -s INT 1 {KEYSTORM} -p {} -I -c 3 || true", server.port());
-    let ran = Keystorm::of("script", ["-qec", &command, "/dev/null"]).run();
+    let ran = Keystorm::exec("script", ["-qec", &command, "/dev/null"]).run();
     ran.prints("clients: 3\r");
 }
 
@@ -134,7 +134,7 @@ fn sentences_keep_to_the_width_of_the_terminal() {
     let server = Server::redis();
     let line = "--rps 500 --duration 0.6 get k";
     let command = format!("sh -c 'stty cols 60 && {KEYSTORM} -p {} {line}'", server.port());
-    let ran = Keystorm::of("script", ["-qec", &command, "/dev/null"]).run().ok();
+    let ran = Keystorm::exec("script", ["-qec", &command, "/dev/null"]).run().ok();
     let told = ran
         .out
         .split(['\r', '\n'])
@@ -147,7 +147,7 @@ fn sentences_keep_to_the_width_of_the_terminal() {
 fn an_error_of_the_command_line_keeps_to_the_width_of_the_terminal() {
     let said = |line: &str| {
         let command = format!("sh -c 'stty cols 60 && {KEYSTORM} {line}; true'");
-        Keystorm::of("script", ["-qec", &command, "/dev/null"]).run().ok().out
+        Keystorm::exec("script", ["-qec", &command, "/dev/null"]).run().ok().out
     };
     let own = said("--name x -t set,get");
     assert!(own.contains("--name works with a single test only"), "{own:?}");
@@ -161,7 +161,7 @@ fn a_sweep_says_which_point_of_how_many_it_measures() {
     let server = Server::redis();
     let command = "--duration 0.3 -t get -c 1,2,3 --repeat 2";
     let command = format!("{KEYSTORM} sweep -p {} {command}", server.port());
-    let ran = Keystorm::of("script", ["-qec", &command, "/dev/null"]).run();
+    let ran = Keystorm::exec("script", ["-qec", &command, "/dev/null"]).run();
     for place in ["round 1 of 2, point 1 of 3: -c 1 GET", "round 2 of 2, point 3 of 3: -c 3 GET"] {
         assert!(ran.out.contains(place), "{place}: {:?}", ran.out);
     }

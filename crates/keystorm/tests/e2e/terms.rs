@@ -13,7 +13,7 @@ use crate::server::{KEYSTORM, Server, calls};
 fn compare(a: &str, b: &str, line: &str) -> Keystorm {
     let rest = shell_words::split(line).unwrap();
     let args = ["compare", "--disturbed=count", a, b].map(str::to_owned).into_iter().chain(rest);
-    Keystorm::of(KEYSTORM, args)
+    Keystorm::exec(KEYSTORM, args)
 }
 
 fn words(text: &str) -> String {

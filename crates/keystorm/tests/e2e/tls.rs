@@ -393,7 +393,7 @@ fn a_file_of_rpc_perf_trusts_the_authority_that_it_names() {
         let port = secure.port;
         let endpoint = format!("endpoints = ['rediss://127.0.0.1:{port}']\n[tls]\n{tls}");
         let keyspace = "nkeys = 5\nklen = 2\nvlen = 3\ncommands = [{ verb = 'set' }]";
-        File::of(1).with("endpoints", &endpoint).run(keyspace)
+        File::from_port(1).with("endpoints", &endpoint).run(keyspace)
     };
     run("").exits(1).says("certificate");
     assert_eq!(secure.server.calls("set"), 0);
@@ -416,7 +416,7 @@ fn a_file_of_rpc_perf_names_the_certificate_of_the_client_alone_or_with_its_chai
             ca.display()
         );
         let keyspace = "nkeys = 5\nklen = 2\nvlen = 3\ncommands = [{ verb = 'set' }]";
-        File::of(1).with("endpoints", &endpoint).run(keyspace)
+        File::from_port(1).with("endpoints", &endpoint).run(keyspace)
     };
     for name in ["certificate", "certificate_chain"] {
         secure.server.reset();
@@ -451,7 +451,7 @@ fn a_file_of_rpc_perf_names_the_rest_of_a_chain_and_the_password_of_a_key() {
             cert.display()
         );
         let keyspace = "nkeys = 5\nklen = 2\nvlen = 3\ncommands = [{ verb = 'set' }]";
-        let ran = File::of(1).with("endpoints", &endpoint).line(keyspace, words).run();
+        let ran = File::from_port(1).with("endpoints", &endpoint).line(keyspace, words).run();
         ran.keeps_secret(PASSWORD)
     };
     let password = format!("private_key_password = '{PASSWORD}'\n");

@@ -202,7 +202,7 @@ fn no_command_of_a_server_is_taken_for_a_slip() {
         let first = commands.iter().filter(|command| !command.contains('|')).filter(is_near);
         for command in first {
             // As a first word it would be sent; the help suggests what is near, too.
-            let ran = Keystorm::of(KEYSTORM, ["help", command.as_str()]).run();
+            let ran = Keystorm::exec(KEYSTORM, ["help", command.as_str()]).run();
             if command == "cluster" {
                 // A page of the documents; as a first word it is sent all the same.
                 ran.ok().prints("Load on a cluster");

@@ -276,7 +276,7 @@ fn what_a_file_cannot_say_is_not_printed() {
     refused("-c 0 ping").says("-c 0");
     let words = ["--print-workload", "set", "k"].map(std::ffi::OsString::from);
     let odd = std::os::unix::ffi::OsStringExt::from_vec(b"\xff".to_vec());
-    let ran = Keystorm::of(crate::server::KEYSTORM, words.into_iter().chain([odd])).run();
+    let ran = Keystorm::exec(crate::server::KEYSTORM, words.into_iter().chain([odd])).run();
     ran.exits(2).says("UTF-8");
     let typed = "--print-workload -x set k";
     Keystorm::new(typed).stdin("a b\n").run().ok().prints(r#"set k 'a b\n'"#);

@@ -8,7 +8,7 @@ use wire::resp::Value;
 use crate::cluster::Cluster;
 use crate::memtier_retries::refused;
 use crate::program::{Keystorm, Ran};
-use crate::server::{Server, called, calls};
+use crate::server::{KEYSTORM, Server, called, calls};
 
 /// The key of record 0, and its place in the index.
 const KEY_0: &str = "user6284781860667377211";
@@ -508,7 +508,7 @@ fn the_equal_command_line_of_keystorm_sends_the_same() {
         let said = ycsb(&server, "run", &format!("{line} --as keystorm")).ok().out;
         let words = shell_words::split(&said).unwrap();
         assert_eq!(words[0], "keystorm", "{said}");
-        let ours = counted(&|| drop(Keystorm::of(crate::server::KEYSTORM, &words[1..]).run().ok()));
+        let ours = counted(&|| drop(Keystorm::exec(KEYSTORM, &words[1..]).run().ok()));
         for (command, count) in &theirs {
             // Records that were inserted make later scans longer.
             let near = ours.get(command).copied().unwrap_or(0).abs_diff(*count);

@@ -31,7 +31,7 @@ impl Machine {
     /// The machine that these facts are of. `siblings` gives the CPUs that are threads of one core
     /// with a CPU.
     #[must_use]
-    pub fn of(host: &HostFacts, siblings: impl Fn(usize) -> Vec<usize>) -> Self {
+    pub fn new(host: &HostFacts, siblings: impl Fn(usize) -> Vec<usize>) -> Self {
         let allowed = host.cpu.allowed.as_deref().map(cpu_list);
         let all = || (0..host.cpu.logical.unwrap_or(1) as usize).collect();
         let cpus: Vec<usize> = allowed.filter(|cpus| !cpus.is_empty()).unwrap_or_else(all);

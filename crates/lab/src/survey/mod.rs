@@ -135,7 +135,7 @@ impl Survey {
             series: station.series.clone(),
             x: station.x,
             tests,
-            figures: runs.iter().map(Figures::of).collect(),
+            figures: runs.iter().map(Figures::from_run).collect(),
             failure: None,
             test,
         });

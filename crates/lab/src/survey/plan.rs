@@ -87,7 +87,7 @@ const SUITE_TESTS: usize = 24;
 impl SurveyPlan {
     /// The survey of a machine and a server.
     #[must_use]
-    pub fn of(spec: &SurveySpec, machine: &Machine) -> Self {
+    pub fn new(spec: &SurveySpec, machine: &Machine) -> Self {
         let connections = machine.connections_max(spec.unix, spec.clients_max);
         let make = |seconds| {
             let lines = Lines { spec, seconds };

@@ -56,7 +56,7 @@ fn chapter(plan: &SurveyPlan, key: &str) -> Chapter {
 
 #[test]
 fn a_large_machine_has_every_station() {
-    let plan = SurveyPlan::of(&spec(true, false), &large());
+    let plan = SurveyPlan::new(&spec(true, false), &large());
     assert!(plan.chapters.iter().all(|c| c.left_out.is_empty() && !c.stations.is_empty()));
     let placed = texts(&chapter(&plan, "placement"));
     for cpus in [(0, 0), (0, 8), (0, 1), (0, 2), (0, 4)] {
@@ -72,18 +72,18 @@ fn a_large_machine_has_every_station() {
 
 #[test]
 fn a_small_machine_says_what_is_not_possible() {
-    let plan = SurveyPlan::of(&spec(true, false), &small());
+    let plan = SurveyPlan::new(&spec(true, false), &small());
     let placement = chapter(&plan, "placement");
     assert_eq!(placement.stations.len(), 4, "{:?}", texts(&placement));
     assert_eq!(placement.left_out.len(), 3, "{:?}", placement.left_out);
     assert!(chapter(&plan, "instances").left_out[0].contains("there are 2"));
-    let all = SurveyPlan::of(&SurveySpec { all: true, ..spec(true, false) }, &small());
+    let all = SurveyPlan::new(&SurveySpec { all: true, ..spec(true, false) }, &small());
     assert_eq!(chapter(&all, "instances").stations.len(), 2);
 }
 
 #[test]
 fn a_given_server_is_neither_moved_nor_doubled() {
-    let plan = SurveyPlan::of(&spec(false, false), &large());
+    let plan = SurveyPlan::new(&spec(false, false), &large());
     for key in ["transport", "placement", "instances"] {
         let chapter = chapter(&plan, key);
         assert!(chapter.stations.is_empty() && chapter.left_out[0].contains("--spawn"), "{key}");
@@ -95,7 +95,7 @@ fn a_given_server_is_neither_moved_nor_doubled() {
 #[test]
 fn connections_go_as_far_as_the_limits() {
     let counts = |machine: &Machine, spec: &SurveySpec| -> Vec<String> {
-        let plan = SurveyPlan::of(spec, machine);
+        let plan = SurveyPlan::new(spec, machine);
         chapter(&plan, "connections").stations.into_iter().map(|s| s.label).collect()
     };
     let all = ["1", "10", "100", "1000", "10000"];
@@ -113,9 +113,9 @@ fn a_quick_survey_is_under_a_minute_and_a_whole_one_about_three() {
         (stations + suite - 1) as f64 * plan.seconds
     };
     for machine in [small(), large()] {
-        let quick = length(&SurveyPlan::of(&spec(true, true), &machine), QUICK_TESTS_COUNT);
+        let quick = length(&SurveyPlan::new(&spec(true, true), &machine), QUICK_TESTS_COUNT);
         assert!((30.0..45.0).contains(&quick), "{quick}");
-        let whole = length(&SurveyPlan::of(&spec(true, false), &machine), SUITE_TESTS);
+        let whole = length(&SurveyPlan::new(&spec(true, false), &machine), SUITE_TESTS);
         assert!((140.0..180.0).contains(&whole), "{whole}");
     }
 }
@@ -125,7 +125,7 @@ fn memcached_gets_the_same_load_on_the_same_cores() {
     let mut spec = SurveySpec { with_memcached: true, ..spec(true, false) };
     spec.server.options.push(Given::new("-a", "hunter2"));
     spec.server.options.push(Given::new("--threads", "2"));
-    let plan = SurveyPlan::of(&spec, &small());
+    let plan = SurveyPlan::new(&spec, &small());
     let beside = chapter(&plan, "memcached");
     let lines = texts(&beside);
     assert_eq!(lines.len(), 8);
@@ -137,6 +137,6 @@ fn memcached_gets_the_same_load_on_the_same_cores() {
         assert!(pair.iter().all(|line| line.contains("--server-cpus=0")), "{pair:?}");
     }
     spec.spawned = false;
-    let given = chapter(&SurveyPlan::of(&spec, &small()), "memcached");
+    let given = chapter(&SurveyPlan::new(&spec, &small()), "memcached");
     assert!(given.stations.is_empty() && given.left_out[0].contains("--spawn"));
 }

@@ -61,8 +61,8 @@ pub struct Pins {
 impl Pins {
     /// Those of a machine: one core for the server, the others for the client. `None` where it has one.
     #[must_use]
-    pub fn of(machine: &Machine) -> Option<Self> {
-        let place = Place::of(machine, 1);
+    pub fn from_machine(machine: &Machine) -> Option<Self> {
+        let place = Place::new(machine, 1);
         let told = place.told();
         (!place.servers.is_empty()).then_some(Self { place, told })
     }
@@ -403,7 +403,7 @@ impl ComparisonTerms {
     fn place(&self, machine: &Machine, cores: usize) -> Place {
         // Nobody moves a server that was given, nor what somebody has placed.
         let placed = self.are_given() || self.cpus_given;
-        if placed { Place::nowhere() } else { Place::of(machine, cores) }
+        if placed { Place::nowhere() } else { Place::new(machine, cores) }
     }
 
     fn started(&self, start: Start, place: &Place) -> [Vec<Target>; 2] {

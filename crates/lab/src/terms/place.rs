@@ -13,7 +13,7 @@ pub(super) struct Place {
 
 impl Place {
     /// So many cores for the servers, one CPU of each, and the other cores for the client.
-    pub(super) fn of(machine: &Machine, cores: usize) -> Self {
+    pub(super) fn new(machine: &Machine, cores: usize) -> Self {
         let firsts =
             |cores: &[Vec<usize>]| cores.iter().filter_map(|c| c.first().copied()).collect();
         let (servers, client): (Vec<usize>, Vec<usize>) = match machine.cores.get(cores..) {

@@ -72,7 +72,7 @@ impl RateSearch {
             };
             let mut points: Vec<DataPoint> = self.of(Phase::Curve).map(point).collect();
             workload::sort::sort_by(&mut points, |a, b| a.x.total_cmp(&b.x));
-            Series::of(name, points)
+            Series::from_points(name, points)
         };
         let bounded = self.slo.latency();
         let mut series = vec![

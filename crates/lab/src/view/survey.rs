@@ -191,7 +191,7 @@ impl Answer {
 fn push(chart: &mut Chart, name: &str, point: DataPoint) {
     match chart.series.iter_mut().find(|series| series.name == name) {
         Some(series) => series.points.push(point),
-        None => chart.series.push(Series::of(name, [point])),
+        None => chart.series.push(Series::from_points(name, [point])),
     }
 }
 

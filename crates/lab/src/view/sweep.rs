@@ -119,7 +119,7 @@ impl Sweep {
             .find(|series| series.name == name)
         {
             Some(series) => series.points.push(point),
-            None => chart.series.push(Series::of(name, [point])),
+            None => chart.series.push(Series::from_points(name, [point])),
         };
         for row in &self.points {
             let Some((run, _)) = row.middle() else { continue };
@@ -161,7 +161,7 @@ impl Sweep {
             let name = self.name_without(row, along);
             match chart.series.iter_mut().find(|series| series.name == name) {
                 Some(series) => series.points.push(point),
-                None => chart.series.push(Series::of(name, [point])),
+                None => chart.series.push(Series::from_points(name, [point])),
             }
         }
         for series in &mut chart.series {
@@ -180,7 +180,7 @@ impl Sweep {
             point.interval = span;
             Some(point)
         });
-        chart.series.push(Series::of("", points.collect::<Vec<_>>()));
+        chart.series.push(Series::from_points("", points.collect::<Vec<_>>()));
         chart
     }
 

@@ -319,7 +319,7 @@ mod tests {
         let mut chart = Chart::bars("Ratios", ["p50"], Axis::log("ratio", Unit::Ratio));
         let points =
             [DataPoint::at(0.0, 1.2).within(0.9, 1.6).coloured(2), DataPoint::at(0.0, 3.0)];
-        chart.series.push(Series::of("ratio", points));
+        chart.series.push(Series::from_points("ratio", points));
         let svg = chart.svg().unwrap();
         assert_eq!(
             (svg.matches("<circle class=\"m ").count(), svg.matches("<rect class=\"m ").count()),
@@ -332,7 +332,7 @@ mod tests {
     fn what_is_not_sure_is_an_outline() {
         let mut chart = Chart::bars("Ratios", ["p50", "p99"], Axis::linear("B / A", Unit::Ratio));
         let points = [DataPoint::at(0.0, 1.2), DataPoint::at(1.0, 3.0).hollow()];
-        chart.series.push(Series::of("B / A", points));
+        chart.series.push(Series::from_points("B / A", points));
         let svg = chart.svg().unwrap();
         let bars: Vec<&str> =
             svg.split('<').filter(|of| of.starts_with("rect class=\"m ")).collect();

@@ -37,7 +37,7 @@ pub use unit::Unit;
 /// for (depth, rates) in [(1, [21e3, 98e3]), (16, [190e3, 640e3])] {
 ///     let points = [1.0, 10.0].into_iter().zip(rates);
 ///     let points = points.map(|(c, rate)| DataPoint::at(c, rate).noted("limited by the server"));
-///     chart.series.push(Series::of(format!("pipeline of {depth}"), points));
+///     chart.series.push(Series::from_points(format!("pipeline of {depth}"), points));
 /// }
 /// assert_eq!(chart.points_shown(), 4);
 /// assert!(chart.svg()?.contains("limited by the server"));
@@ -151,7 +151,10 @@ impl Series {
 
     /// A series of points that have more to say.
     #[must_use]
-    pub fn of(name: impl Into<String>, points: impl IntoIterator<Item = DataPoint>) -> Self {
+    pub fn from_points(
+        name: impl Into<String>,
+        points: impl IntoIterator<Item = DataPoint>,
+    ) -> Self {
         Self { name: name.into(), points: points.into_iter().collect(), dashed: false }
     }
 
@@ -296,7 +299,7 @@ impl Chart {
     /// let mut chart = Chart::bars("Throughput", ["SET", "GET"], ratio);
     /// let set = DataPoint::at(0.0, 1.04).within(1.01, 1.07).noted("significant");
     /// let get = DataPoint::at(1.0, 0.99).within(0.97, 1.02);
-    /// chart.series.push(Series::of("candidate", [set, get]));
+    /// chart.series.push(Series::from_points("candidate", [set, get]));
     /// chart.guides.push(Guide::Y(1.0, "no difference".into()));
     /// assert!(chart.svg()?.contains("significant"));
     /// # Ok::<(), page::ChartError>(())

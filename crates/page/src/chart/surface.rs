@@ -122,7 +122,7 @@ impl DrawingBackend for Surface<'_> {
         let _ = writeln!(
             self.out,
             "<polyline {} fill=\"none\" stroke-width=\"{}\" stroke-linejoin=\"round\" points=\"{}\"/>",
-            Role::of(style.color().rgb).stroke(),
+            Role::from_rgb(style.color().rgb).stroke(),
             px(style.stroke_width().cast_signed()),
             points.join(" "),
         );
@@ -150,7 +150,7 @@ impl DrawingBackend for Surface<'_> {
         let _ = writeln!(
             self.out,
             "<text {} x=\"{}\" y=\"{}\" font-size=\"{}\" text-anchor=\"{anchor}\">{}</text>",
-            Role::of(style.color().rgb).fill(),
+            Role::from_rgb(style.color().rgb).fill(),
             px(x),
             px(y + (size * down) as i32),
             px(size as i32),

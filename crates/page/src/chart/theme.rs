@@ -88,7 +88,7 @@ impl Role {
     }
 
     /// The role whose light colour this is.
-    pub(super) fn of((r, g, b): (u8, u8, u8)) -> Self {
+    pub(super) fn from_rgb((r, g, b): (u8, u8, u8)) -> Self {
         let all = FIXED.iter().map(|(role, ..)| *role).chain((0..SERIES).map(Self::Series));
         all.into_iter().find(|role| role.rgb() == RGBColor(r, g, b)).unwrap_or(Self::Ink)
     }
@@ -125,7 +125,7 @@ mod tests {
     fn every_role_is_found_by_its_colour() {
         for role in [Role::Ink, Role::Grid, Role::Guide, Role::Series(0), Role::Series(7)] {
             let RGBColor(r, g, b) = role.rgb();
-            assert_eq!(Role::of((r, g, b)), role);
+            assert_eq!(Role::from_rgb((r, g, b)), role);
         }
         assert_eq!(Role::Series(8).rgb(), Role::Series(0).rgb());
     }

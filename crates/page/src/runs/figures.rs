@@ -68,7 +68,7 @@ fn targets(summary: &Summary<'_>) -> Vec<(String, String)> {
 
 /// What a request cost at both ends, as far as that is known.
 fn cpu(summary: &Summary<'_>) -> Vec<(String, String)> {
-    let CpuFigures { server_us, client_us, server_cores, .. } = CpuFigures::of(summary);
+    let CpuFigures { server_us, client_us, server_cores, .. } = CpuFigures::from_summary(summary);
     let cost = |name: &str, us: Option<f64>| {
         us.map(|us| (name.to_owned(), Unit::Nanoseconds.show_even(us * 1e3)))
     };
@@ -243,7 +243,7 @@ pub(super) fn side_by_side(sources: &[Source<'_>], tests: &[Test<'_>]) -> Sectio
         let mut row = vec![name.clone(), grouped(summary.throughput_rps)];
         row.extend(latencies(&summary.response_times));
         row.extend([grouped(summary.requests as f64), grouped(summary.errors as f64)]);
-        let CpuFigures { server_us, client_us, .. } = CpuFigures::of(summary);
+        let CpuFigures { server_us, client_us, .. } = CpuFigures::from_summary(summary);
         let cost = |us: Option<f64>| us.map(|us| Unit::Nanoseconds.show_even(us * 1e3));
         row.extend([server_us, client_us].map(|us| cost(us).unwrap_or("–".to_owned())));
         row.push(limit(summary.run.verdict.limited_by).unwrap_or("unknown").to_owned());

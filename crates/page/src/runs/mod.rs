@@ -91,7 +91,7 @@ pub fn about(runs: &[Run]) -> (Vec<String>, Section) {
 /// The outages and worst moments of a run as tables; none of a run without any.
 #[must_use]
 pub fn incidents(run: &Run) -> Vec<Block> {
-    let summary = Summary::of(run);
+    let summary = Summary::from_run(run);
     outages::table(&summary, None).into_iter().chain(moments::blocks(&summary, None)).collect()
 }
 
@@ -137,7 +137,7 @@ fn tests<'r>(sources: &[Source<'r>]) -> Vec<Test<'r>> {
     let mut names = Names::default();
     for (source, Source { name: file, runs, .. }) in sources.iter().enumerate() {
         for run in *runs {
-            let summary = Summary::of(run);
+            let summary = Summary::from_run(run);
             let name = match sources.len() {
                 1 => summary.title.clone(),
                 _ => format!("{} ({file})", summary.title),

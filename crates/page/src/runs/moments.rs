@@ -7,7 +7,7 @@ use crate::{Block, Table, Tone};
 /// The table with what could not be looked at, where there is something for it. `of` is the server, where the
 /// page is about several.
 pub(crate) fn blocks(summary: &Summary<'_>, of: Option<&str>) -> Vec<Block> {
-    let Some(found) = WorstMoments::of(summary.run) else { return Vec::new() };
+    let Some(found) = WorstMoments::from_run(summary.run) else { return Vec::new() };
     let WorstMoments { interval_s, usual_p99_ms, moments, besides, unseen } = found;
     let mut blocks = Vec::new();
     let of = of.map_or(String::new(), |name| format!(" of {name}"));

@@ -43,7 +43,7 @@ pub(super) fn charts(run: &Run) -> Vec<Chart> {
                 .filter(|point| point.x >= 0.0)
                 .collect();
             if !points.is_empty() {
-                chart.series.push(Series::of(*address, points));
+                chart.series.push(Series::from_points(*address, points));
             }
         }
         if chart.points_shown() > 0 {

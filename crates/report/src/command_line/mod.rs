@@ -10,8 +10,8 @@ mod words;
 use std::fmt::Display;
 
 use workload::{
-    Arrivals, DrawnBy, EngineKind, KeyDist, KeySpace, OnError, Pick, Piece, Plan, RowBy, Share,
-    SizeBy, Stop, ValueSpec, Window, pace, quantity, suite::SUITE,
+    Arrivals, BudgetScope, DrawnBy, EngineKind, KeyDist, KeySpace, OnError, Pick, Piece, Plan,
+    RowBy, SizeBy, Stop, ValueSpec, Window, pace, quantity, suite::SUITE,
 };
 
 use crate::Run;
@@ -150,7 +150,7 @@ fn load(plan: &Plan, threads: Option<usize>, words: &mut Words) {
         Stop::Requests(count) => words.option("-n", &count),
         Stop::AfterNs(ns) => words.option("--duration", &seconds(ns)),
     }
-    words.flags(&[(plan.load.share == Share::PerConnection, "--per-connection")]);
+    words.flags(&[(plan.load.share == BudgetScope::PerConnection, "--per-connection")]);
     if let Some(ns) = plan.load.at_most_ns {
         words.option("--time-limit", &quantity::shown(ns));
     }

@@ -46,6 +46,6 @@ fn failures_within_what_is_allowed_are_told_and_nothing_is_refused() {
     let text = text(&comparison(vec![test], Some(5.0)));
     assert!(text.contains("failed requests: 0.0 % to first, 0.050 % to second"), "{text}");
     let allowed = Setup { errors_allowed: 50.0, ..setup(Pairing::Blocks) };
-    let test = TestComparison::of("SET", &allowed, &failing(0), &failing(1000));
+    let test = TestComparison::new("SET", &allowed, &failing(0), &failing(1000));
     assert_eq!(test.refused, None);
 }

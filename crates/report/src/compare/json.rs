@@ -154,7 +154,7 @@ fn each_run(runs: &[Arc<Run>]) -> Vec<Value> {
         since.map_or(0.0, |since| since.as_secs_f64())
     };
     let value = |run: &Arc<Run>| {
-        let summary = Summary::of(run);
+        let summary = Summary::from_run(run);
         json!({
             "started_at_unix_s": seconds(run),
             "elapsed_s": summary.elapsed_s,

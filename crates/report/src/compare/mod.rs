@@ -102,7 +102,7 @@ pub struct Subject {
 impl Subject {
     /// The subject of a run, as the runs of `address` know it.
     #[must_use]
-    pub fn of(facts: &host::ServerFacts, address: String, file: Option<String>) -> Self {
+    pub fn new(facts: &host::ServerFacts, address: String, file: Option<String>) -> Self {
         let server = facts.name().unwrap_or_else(|| "unknown server".to_owned());
         Self { name: server.clone(), server, address, file, ..Self::default() }
     }
@@ -114,7 +114,7 @@ impl Subject {
             Endpoint::Spawned { program: Some(program), .. } => format!("started as {program}"),
             endpoint => endpoint.to_string(),
         };
-        let mut subject = Self::of(&run.server, address, Some(file));
+        let mut subject = Self::new(&run.server, address, Some(file));
         let watched = run.watched.servers.first();
         let settings = watched.map_or(&[][..], |server| &server.settings);
         subject.settings = settings.iter().map(|of| (of.name.clone(), of.value.clone())).collect();
@@ -160,7 +160,7 @@ pub struct Setup {
 impl Setup {
     /// That of runs of a plan.
     #[must_use]
-    pub fn of(plan: &Plan, names: [String; 2], pairing: Pairing, errors_allowed: f64) -> Self {
+    pub fn new(plan: &Plan, names: [String; 2], pairing: Pairing, errors_allowed: f64) -> Self {
         let (precision, open_loop) =
             (plan.recording.precision, plan.load.pace.schedule().is_some());
         Self { names, pairing, precision, open_loop, errors_allowed }
@@ -183,14 +183,14 @@ pub struct Glance {
 impl Glance {
     /// Of a run that ended as planned; `None` of any other.
     #[must_use]
-    pub fn of(run: &Run) -> Option<Self> {
+    pub fn from_run(run: &Run) -> Option<Self> {
         let complete = run.measurement.ending == Ending::Complete;
         let glance = || {
-            let summary = Summary::of(run);
+            let summary = Summary::from_run(run);
             Self {
-                figures: Figures::of(&summary),
+                figures: Figures::from_summary(&summary),
                 operations: operations::figures(&summary.operations),
-                failures: Failures::of(&run.measurement),
+                failures: Failures::from_measurement(&run.measurement),
                 limited_by: run.verdict.limited_by,
                 kept: run.verdict.finding == Some(Finding::ScheduleKept),
                 warnings: run.warnings.clone(),
@@ -260,7 +260,7 @@ pub struct Spoiled {
 impl TestComparison {
     /// Compares the runs of a test.
     #[must_use]
-    pub fn of(name: &str, setup: &Setup, a: &[Glance], b: &[Glance]) -> Self {
+    pub fn new(name: &str, setup: &Setup, a: &[Glance], b: &[Glance]) -> Self {
         let Setup { pairing, precision, open_loop, .. } = *setup;
         let figures = [a, b].map(|side| side.iter().map(|glance| glance.figures).collect());
         let rows = COMPARED.into_iter();

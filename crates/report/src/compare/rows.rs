@@ -99,7 +99,7 @@ pub(super) fn row(
 
 fn geometric_mean(values: &[f64]) -> Option<f64> {
     let logarithms: Vec<f64> = values.iter().map(|value| value.ln()).collect();
-    Mean::of(&logarithms).map(|mean| mean.mean.exp())
+    Mean::from_values(&logarithms).map(|mean| mean.mean.exp())
 }
 
 /// What a ratio says of B, for tables.

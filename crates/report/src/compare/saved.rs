@@ -128,8 +128,8 @@ pub fn of_saved(
         let sides = complete(names, [a, b], &mut warnings)?;
         let plan = &a[0].plan;
         let [a, b] = &sides;
-        let setup = Setup::of(plan, ["A", "B"].map(str::to_owned), Pairing::None, errors_allowed);
-        compared.push(TestComparison::of(&plan.name, &setup, a, b));
+        let setup = Setup::new(plan, ["A", "B"].map(str::to_owned), Pairing::None, errors_allowed);
+        compared.push(TestComparison::new(&plan.name, &setup, a, b));
     }
     Ok(Comparison {
         how: format!("Saved runs with the same plans; ratios are {} / {}", called[1], called[0]),
@@ -177,7 +177,7 @@ fn complete(
     sides: [&Vec<&Run>; 2],
     warnings: &mut Vec<String>,
 ) -> Result<[Vec<Glance>; 2], RecordError> {
-    let complete = sides.map(|runs| runs.iter().filter_map(|run| Glance::of(run)).collect());
+    let complete = sides.map(|runs| runs.iter().filter_map(|run| Glance::from_run(run)).collect());
     for (name, (all, complete)) in names.iter().zip(sides.into_iter().zip(&complete)) {
         let (test, complete): (_, &Vec<Glance>) = (&all[0].plan.name, complete);
         if complete.is_empty() {

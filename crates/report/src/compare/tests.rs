@@ -12,13 +12,13 @@ pub(super) fn glances(count: usize, rps: f64, spread: f64, seed: u64) -> Vec<Gla
         let factor = (spread * noise.normal()).exp();
         let mut run = fixture::limited();
         run.measurement.elapsed_ns = (2000e9 / (rps * factor)) as u64;
-        Glance::of(&run).unwrap()
+        Glance::from_run(&run).unwrap()
     };
     (0..count).map(glance).collect()
 }
 
 pub(super) fn compared(pairing: Pairing, a: &[Glance], b: &[Glance]) -> TestComparison {
-    TestComparison::of("SET", &setup(pairing), a, b)
+    TestComparison::new("SET", &setup(pairing), a, b)
 }
 
 pub(super) fn setup(pairing: Pairing) -> Setup {
@@ -39,7 +39,7 @@ pub(super) fn comparison(tests: Vec<TestComparison>, threshold: Option<f64>) -> 
     };
     let subject = |name: &str, address: &str| Subject {
         name: name.into(),
-        ..Subject::of(&redis, address.into(), None)
+        ..Subject::new(&redis, address.into(), None)
     };
     Comparison {
         subjects: [subject("first", "127.0.0.1:1"), subject("second", "\x1b[2J/tmp/s")],
@@ -181,18 +181,18 @@ fn the_headline_is_about_what_was_asked_for() {
     };
     let a = glances(10, 100_000.0, 0.004, 1);
     let b = glances(10, 88_000.0, 0.004, 2);
-    let closed = TestComparison::of("SET", &setup(Pairing::Blocks), &a, &b);
+    let closed = TestComparison::new("SET", &setup(Pairing::Blocks), &a, &b);
     assert_eq!(closed.asked(), Metric::Throughput);
     let headline = closed.headline();
     assert!(headline.starts_with("second is worse: its throughput is 11.9 % lower"), "{headline}");
     let open = Setup { open_loop: true, ..setup(Pairing::Blocks) };
-    let open_test = TestComparison::of("SET", &open, &a, &b);
+    let open_test = TestComparison::new("SET", &open, &a, &b);
     assert_eq!(open_test.asked(), Metric::P99);
     assert!(open_test.headline().contains(" p99 "), "{}", open_test.headline());
     let seen = closed.resolution(None).unwrap();
     assert!(seen.starts_with("5 blocks can see a change of "), "{seen}");
     let empty: Vec<Glance> = a.clone().into_iter().map(slow).collect();
-    let refused = TestComparison::of("SET", &open, &empty, &b);
+    let refused = TestComparison::new("SET", &open, &empty, &b);
     assert!(refused.headline().starts_with("no ratio: nothing was measured"));
     assert_eq!(refused.resolution(None), None);
 }
@@ -368,11 +368,11 @@ fn each_operation_of_a_mix_has_rows_of_its_own() {
     let glances = |elapsed_ns| {
         let mut run = fixture::mix();
         run.measurement.elapsed_ns = elapsed_ns;
-        vec![Glance::of(&run).unwrap(); 4]
+        vec![Glance::from_run(&run).unwrap(); 4]
     };
     let (a, b) = (glances(1_000_000_000), glances(2_000_000_000));
     let setup = Setup { errors_allowed: 100.0, ..setup(Pairing::Blocks) };
-    let test = TestComparison::of("SET", &setup, &a, &b);
+    let test = TestComparison::new("SET", &setup, &a, &b);
     let names: Vec<&str> = test.operations.iter().map(|of| of.name.as_str()).collect();
     assert_eq!(names, ["get", "look-aside"]);
     let halved = |rows: &[Row]| {
@@ -393,7 +393,7 @@ fn each_operation_of_a_mix_has_rows_of_its_own() {
     let figure = &json["tests"][0]["operations"][1]["figures"]["throughput_rps"];
     assert!(figure["ratio"].as_f64().unwrap() < 0.51, "{figure}");
     // Other operations on the other side are not compared.
-    let plain = Glance::of(&fixture::limited()).unwrap();
+    let plain = Glance::from_run(&fixture::limited()).unwrap();
     assert!(compared(Pairing::None, &a, &[plain]).operations.is_empty());
 }
 

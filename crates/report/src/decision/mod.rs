@@ -90,14 +90,14 @@ fn is_short(glance: &Glance) -> bool {
 impl Candidate {
     /// The figures of runs that count, and of those as fast as it went.
     #[must_use]
-    pub fn of(name: &str, runs: &[Glance], fastest: &[Glance]) -> Self {
+    pub fn new(name: &str, runs: &[Glance], fastest: &[Glance]) -> Self {
         let spread = |of: &[Glance], metric| {
             let values: Option<Vec<f64>> = of.iter().map(|glance| glance.figure(metric)).collect();
-            Mean::of(&values?)
+            Mean::from_values(&values?)
         };
         let mean = |of: &[Glance], metric| spread(of, metric).map(|mean| mean.mean);
         // Percentiles of all requests together, as the target is judged: a mean over runs is another figure.
-        let mut all = runs.iter().map(|glance| Summary::of(glance.run()).response_times);
+        let mut all = runs.iter().map(|glance| Summary::from_run(glance.run()).response_times);
         let mut response = all.next();
         if let Some(response) = &mut response {
             all.for_each(|more| response.merge(&more));
@@ -109,7 +109,8 @@ impl Candidate {
             Some(middle.run().verdict.limited_by)
         };
         let mut failures = Failures::default();
-        runs.iter().for_each(|glance| failures += Failures::of(&glance.run().measurement));
+        runs.iter()
+            .for_each(|glance| failures += Failures::from_measurement(&glance.run().measurement));
         Self {
             name: name.to_owned(),
             kept: None,

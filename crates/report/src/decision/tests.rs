@@ -11,7 +11,7 @@ fn candidate(name: &str, kept: TargetState, cpu_us: f64, limit: f64) -> Candidat
         server_cpu_interval: Some(Interval { low: cpu_us - 1.0, high: cpu_us + 1.0 }),
         memory_bytes: Some(10_000_000),
         limit: Some((limit, LimitedBy::Server)),
-        ..Candidate::of(name, &[], &[])
+        ..Candidate::new(name, &[], &[])
     }
 }
 

@@ -82,7 +82,7 @@ mod tests {
     fn the_last_share_is_all() {
         for (name, run) in fixture::all() {
             let mut out = Vec::new();
-            Classic::default().each(&Summary::of(&run), &mut out).unwrap();
+            Classic::default().each(&Summary::from_run(&run), &mut out).unwrap();
             let text = String::from_utf8(out).unwrap();
             let last = text.lines().rfind(|l| l.contains("% <= "));
             assert!(last.is_none_or(|l| l.starts_with("100.00% <= ")), "{name}: {text}");

@@ -33,7 +33,7 @@ mod tests {
     fn written(count: u32) -> String {
         let mut run = fixture::complete();
         let rows = (1..=count).map(|number| {
-            let mut row = ClientRow::of(number, "load\u{1b}", &run);
+            let mut row = ClientRow::new(number, "load\u{1b}", &run);
             row.throughput_rps = f64::from(number);
             row.lost = (number == count).then(|| "after 1.2 s: killed".to_owned());
             row
@@ -42,7 +42,7 @@ mod tests {
         let skew = Clients { start_skew_us: 9.0, start_skew_bound_us: 20.0, ..Clients::default() };
         run.clients = Some(Clients { rows, ..skew });
         let mut out = Vec::new();
-        write_clients(&Summary::of(&run), &mut out).unwrap();
+        write_clients(&Summary::from_run(&run), &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 

@@ -9,7 +9,7 @@ fn rendered_with(format: &str, options: FormatOptions, run: &Run) -> String {
     let mut format = super::by_name(format, options).unwrap();
     let mut out = Vec::new();
     format.begin(&mut out).unwrap();
-    format.each(&Summary::of(run), &mut out).unwrap();
+    format.each(&Summary::from_run(run), &mut out).unwrap();
     format.finish(true, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }

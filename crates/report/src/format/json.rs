@@ -56,7 +56,7 @@ mod tests {
             let mut format = Json::new(FormatOptions { suite: true, ..FormatOptions::default() });
             let mut out = Vec::new();
             format.begin(&mut out).unwrap();
-            runs.iter().for_each(|(_, r)| format.each(&Summary::of(r), &mut out).unwrap());
+            runs.iter().for_each(|(_, r)| format.each(&Summary::from_run(r), &mut out).unwrap());
             assert!(out.is_empty());
             if complete {
                 format.finish(true, &mut out).unwrap();

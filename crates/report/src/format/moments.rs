@@ -6,7 +6,7 @@ use crate::{Moment, Summary, WorstMoments};
 
 /// The section, after a blank line.
 pub(super) fn write(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let Some(found) = WorstMoments::of(summary.run) else { return Ok(()) };
+    let Some(found) = WorstMoments::from_run(summary.run) else { return Ok(()) };
     let WorstMoments { interval_s, usual_p99_ms, moments, besides, unseen } = &found;
     writeln!(out, "\nWorst moments (UTC; p99 of {interval_s} s, usually {usual_p99_ms:.3} ms):")?;
     for Moment { at, p99_ms, max_ms, causes, .. } in moments {

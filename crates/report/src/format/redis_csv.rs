@@ -62,7 +62,7 @@ impl Format for RedisCsv {
             row.extend(
                 [summary.lookups.hits, summary.lookups.misses].map(|count| count.to_string()),
             );
-            let CpuFigures { server_us, client_us, .. } = CpuFigures::of(summary);
+            let CpuFigures { server_us, client_us, .. } = CpuFigures::from_summary(summary);
             let us = |us: Option<f64>| us.map(|us| format!("{us:.2}")).unwrap_or_default();
             row.extend([server_us, client_us].map(us));
         }
@@ -70,7 +70,7 @@ impl Format for RedisCsv {
         if let Some(probe) = summary.run.probe.as_ref().filter(|_| ours) {
             let name = format!("{}: probe", summary.title);
             let mut row = vec![name, format!("{:.2}", probe.rate_per_s)];
-            row.extend(msec_columns(&LatencyFigures::of(&probe.response)));
+            row.extend(msec_columns(&LatencyFigures::from_latency(&probe.response)));
             // A probe has neither first-byte times nor hits.
             let unknown = CPU.len() + if self.first_byte { 4 } else { 2 };
             row.extend(std::iter::repeat_n(String::new(), unknown));
@@ -132,7 +132,7 @@ mod tests {
         let mut out = Vec::new();
         format.begin(&mut out).unwrap();
         for (_, run) in fixture::all() {
-            format.each(&Summary::of(&run), &mut out).unwrap();
+            format.each(&Summary::from_run(&run), &mut out).unwrap();
         }
         format.finish(true, &mut out).unwrap();
         String::from_utf8(out).unwrap().lines().map(str::to_owned).collect()
@@ -154,7 +154,7 @@ mod tests {
             [(false, ours, 12), (true, ours, 14), (false, peer, 8), (true, peer, 10)]
         {
             let rows = table(first_byte, persona);
-            let operations = |(_, run): &(_, _)| Summary::of(run).operations.len();
+            let operations = |(_, run): &(_, _)| Summary::from_run(run).operations.len();
             let more: usize = fixture::all().iter().map(operations).sum();
             assert_eq!(rows.len(), fixture::all().len() + more + 1);
             for row in rows {
@@ -170,7 +170,7 @@ mod tests {
         let end = format!(",\"max_latency_ms\",\"hits\",\"misses\"{cost}");
         assert!(rows[0].ends_with(&end), "{}", rows[0]);
         for (row, (name, run)) in rows[1..].iter().zip(fixture::all()) {
-            let summary = Summary::of(&run);
+            let summary = Summary::from_run(&run);
             let Lookups { hits, misses } = summary.lookups;
             let middle = format!(",\"{hits}\",\"{misses}\",");
             assert!(row.contains(&middle), "{name}: {row}");

@@ -38,7 +38,7 @@ impl Format for RedisQuiet {
             write!(out, ", first byte p50={} msec", msec_at_most(first_byte.p50_ns))?;
         }
         if let Some(probe) = summary.run.probe.as_ref().filter(|_| !self.persona.is_peer()) {
-            let seen = LatencyFigures::of(&probe.response);
+            let seen = LatencyFigures::from_latency(&probe.response);
             let [p50, p99] = [seen.p50_ns, seen.p99_ns].map(msec_at_most);
             write!(out, ", probe p50={p50} p99={p99} msec")?;
         }
@@ -115,11 +115,11 @@ mod tests {
             let line = |verdict| {
                 let mut out = Vec::new();
                 let mut quiet = RedisQuiet { verdict, ..RedisQuiet::default() };
-                quiet.each(&Summary::of(&run), &mut out).unwrap();
+                quiet.each(&Summary::from_run(&run), &mut out).unwrap();
                 String::from_utf8(out).unwrap()
             };
             let (text, ours) = (line(false), line(true));
-            let operations = Summary::of(&run).operations.len();
+            let operations = Summary::from_run(&run).operations.len();
             assert_eq!(text.lines().count(), 1 + operations, "{name}: {text}");
             assert!(text.ends_with('\n'));
             let (text, ours) = (text.lines().next().unwrap(), ours.lines().next().unwrap());

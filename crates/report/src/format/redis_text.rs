@@ -243,7 +243,7 @@ mod tests {
 
     fn text(run: &crate::Run) -> String {
         let mut out = Vec::new();
-        RedisText::default().each(&Summary::of(run), &mut out).unwrap();
+        RedisText::default().each(&Summary::from_run(run), &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 

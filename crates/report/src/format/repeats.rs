@@ -98,7 +98,7 @@ mod tests {
         let mut format = crate::by_name(format, FormatOptions::default()).unwrap();
         let (mut out, mut gathering) = (Vec::new(), RepeatCollector::default());
         for run in runs {
-            format.each(&Summary::of(run), &mut out).unwrap();
+            format.each(&Summary::from_run(run), &mut out).unwrap();
             if let Some(repeats) = gathering.add(run) {
                 format.repeats(&repeats, &mut out).unwrap();
             }

@@ -41,7 +41,7 @@ impl Format for Text {
         if let Some(figures) = &summary.deliveries {
             deliveries::write_counts(figures, out)?;
         }
-        let cpu = CpuFigures::of(summary);
+        let cpu = CpuFigures::from_summary(summary);
         if !cpu.is_unknown() {
             writeln!(out, "  CPU: {cpu}")?;
         }
@@ -225,7 +225,7 @@ fn write_figures(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
         write_row(label, cells.each_ref().map(String::as_str), out)
     };
     if let Some(probe) = &summary.run.probe {
-        latency("probe (ms)", &LatencyFigures::of(&probe.response))?;
+        latency("probe (ms)", &LatencyFigures::from_latency(&probe.response))?;
     }
     match (summary.target_rps(), &summary.deliveries) {
         (_, Some(figures)) => {

@@ -6,7 +6,7 @@ use crate::fixture;
 fn written(options: FormatOptions, runs: &[&crate::Run]) -> String {
     let mut format = Text::new(options);
     let mut out = Vec::new();
-    runs.iter().for_each(|run| format.each(&Summary::of(run), &mut out).unwrap());
+    runs.iter().for_each(|run| format.each(&Summary::from_run(run), &mut out).unwrap());
     format.finish(true, &mut out).unwrap();
     format.close(&mut out).unwrap();
     String::from_utf8(out).unwrap()

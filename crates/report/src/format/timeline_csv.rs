@@ -155,7 +155,7 @@ mod tests {
     fn rows(mut format: impl Format, run: &crate::Run) -> Vec<String> {
         let mut out = Vec::new();
         format.begin(&mut out).unwrap();
-        format.each(&Summary::of(run), &mut out).unwrap();
+        format.each(&Summary::from_run(run), &mut out).unwrap();
         String::from_utf8(out).unwrap().lines().map(str::to_owned).collect()
     }
 

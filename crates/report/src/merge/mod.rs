@@ -135,7 +135,7 @@ fn merge_test(names: &[String], shares: Vec<Run>, missing: &[u32]) -> Result<Run
     }
     let verdict = match limits.as_slice() {
         [_] => verdict_of_one,
-        limits => verdict(names, limits, Verdict::of(&plan, &measurement, &watched)),
+        limits => verdict(names, limits, Verdict::find(&plan, &measurement, &watched)),
     };
     let host = hosts.pop();
     Ok(Run {

@@ -21,7 +21,7 @@ fn share(ns: &[u64], started_s: u64, connections: u32) -> Run {
     let cpu_ns = SHARES.fetch_add(1, Ordering::Relaxed);
     run.measurement.workers =
         vec![WorkerUse { cpu_ns, wall_ns: 1, system_ns: None, wait_ns: None }];
-    run.measurement.timeline.push(measure::Point::of(0, &run.measurement.total));
+    run.measurement.timeline.push(measure::Point::from_tally(0, &run.measurement.total));
     run
 }
 
@@ -164,9 +164,9 @@ fn everything_divides_by_one_time() {
         let tally = &run.measurement.total;
         let points = (0..8).map(|index| measure::Point {
             requests: per_interval,
-            ..measure::Point::of(index, tally)
+            ..measure::Point::from_tally(index, tally)
         });
-        run.measurement.timeline = Timeline::of(250_000_000, points.collect());
+        run.measurement.timeline = Timeline::from_points(250_000_000, points.collect());
         run.measurement.total.commands[0].ok = 8 * per_interval;
         run.measurement.started_at += Duration::from_millis(started_ms);
         run.measurement.elapsed_ns = 2_000_000_000;
@@ -175,7 +175,7 @@ fn everything_divides_by_one_time() {
     let run = merged(vec![second(0, 100), second(500, 200)]).unwrap();
     assert_eq!(run.measurement.elapsed_ns, 2_500_000_000);
     assert_eq!(run.measurement.timeline.all_ran, Some(500_000_000..2_000_000_000));
-    let summary = crate::Summary::of(&run);
+    let summary = crate::Summary::from_run(&run);
     assert_eq!((summary.requests, summary.elapsed_s, summary.throughput_rps), (2400, 2.5, 960.0));
     assert_eq!(summary.counted_rps(), 960.0);
     let told = summary.together.unwrap().to_string();
@@ -188,7 +188,7 @@ fn everything_divides_by_one_time() {
     late.measurement.started_at -= Duration::from_nanos(499_999_000);
     let run = merged(vec![second(0, 100), late]).unwrap();
     assert_eq!(run.measurement.timeline.all_ran, Some(1_000..2_000_000_000));
-    let summary = crate::Summary::of(&run);
+    let summary = crate::Summary::from_run(&run);
     assert_eq!((summary.together, summary.throughput_rps), (None, 2400.0 / 2.000_001));
 }
 
@@ -210,7 +210,7 @@ fn what_is_asked_for_is_of_the_time_that_is_told() {
     };
     for (apart_ms, per_s) in [(0, 1250.0), (500, 1000.0), (2000, 625.0)] {
         let run = merged(vec![ramp(0, 1), ramp(apart_ms, 2)]).unwrap();
-        let summary = crate::Summary::of(&run);
+        let summary = crate::Summary::from_run(&run);
         assert_eq!(summary.throughput_rps, per_s, "{apart_ms} ms apart");
         assert!((summary.target_rps().unwrap() - per_s).abs() < 1.0, "{:?}", summary.target_rps());
     }

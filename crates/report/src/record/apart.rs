@@ -22,9 +22,12 @@ struct TimedRecord {
 }
 
 impl ApartRecord {
-    pub(super) fn of(apart: &SeparateFailures) -> Result<Self, RecordError> {
+    pub(super) fn from_apart(apart: &SeparateFailures) -> Result<Self, RecordError> {
         let SeparateFailures { missed, failed } = apart;
-        Ok(Self { missed: TimedRecord::of(missed)?, failed: TimedRecord::of(failed)? })
+        Ok(Self {
+            missed: TimedRecord::from_timed(missed)?,
+            failed: TimedRecord::from_timed(failed)?,
+        })
     }
 
     pub(super) fn apart(&self) -> Result<SeparateFailures, RecordError> {
@@ -33,11 +36,11 @@ impl ApartRecord {
 }
 
 impl TimedRecord {
-    fn of(timed: &FailureLatency) -> Result<Self, RecordError> {
+    fn from_timed(timed: &FailureLatency) -> Result<Self, RecordError> {
         let FailureLatency { service, scheduled_response } = timed;
         Ok(Self {
-            service: LatencyRecord::of(service)?,
-            response: scheduled_response.as_ref().map(LatencyRecord::of).transpose()?,
+            service: LatencyRecord::from_latency(service)?,
+            response: scheduled_response.as_ref().map(LatencyRecord::from_latency).transpose()?,
         })
     }
 

@@ -47,7 +47,7 @@ struct CommandLatencies {
 }
 
 impl CommandRecord {
-    pub(super) fn of(name: String, tally: &CommandTally) -> Result<Self, RecordError> {
+    pub(super) fn new(name: String, tally: &CommandTally) -> Result<Self, RecordError> {
         let CommandTally {
             service,
             scheduled_response,
@@ -69,15 +69,18 @@ impl CommandRecord {
             errors: *errors,
             bytes_out: *bytes_out,
             bytes_in: *bytes_in,
-            keys: KeyRecord::of(keys),
+            keys: KeyRecord::from_keys(keys),
             receivers: *receivers,
             lookups: None,
             places: places.clone(),
             latency_ms: CommandLatencies {
-                service: LatencyRecord::of(service)?,
-                response: scheduled_response.as_ref().map(LatencyRecord::of).transpose()?,
-                first_byte: first_byte.as_ref().map(LatencyRecord::of).transpose()?,
-                apart: apart.as_ref().map(ApartRecord::of).transpose()?,
+                service: LatencyRecord::from_latency(service)?,
+                response: scheduled_response
+                    .as_ref()
+                    .map(LatencyRecord::from_latency)
+                    .transpose()?,
+                first_byte: first_byte.as_ref().map(LatencyRecord::from_latency).transpose()?,
+                apart: apart.as_ref().map(ApartRecord::from_apart).transpose()?,
             },
         })
     }

@@ -52,7 +52,7 @@ struct NegotiatedRecord {
 }
 
 impl ConnectionRecord {
-    pub(super) fn of(tally: &ConnectionTally) -> Result<Self, RecordError> {
+    pub(super) fn from_tally(tally: &ConnectionTally) -> Result<Self, RecordError> {
         let ConnectionTally {
             connect,
             tls,
@@ -69,8 +69,8 @@ impl ConnectionRecord {
             bytes_in,
         } = tally;
         Ok(Self {
-            tls: (tls.handshake.count() > 0).then(|| TlsRecord::of(tls)).transpose()?,
-            connect_ms: LatencyRecord::of(connect)?,
+            tls: (tls.handshake.count() > 0).then(|| TlsRecord::from_tally(tls)).transpose()?,
+            connect_ms: LatencyRecord::from_latency(connect)?,
             dropped: *dropped,
             reconnects: *reconnects,
             renewed: *renewed,
@@ -105,7 +105,7 @@ impl ConnectionRecord {
 }
 
 impl TlsRecord {
-    fn of(tally: &TlsTally) -> Result<Self, RecordError> {
+    fn from_tally(tally: &TlsTally) -> Result<Self, RecordError> {
         let TlsTally { handshake, resumed, negotiated } = tally;
         let negotiated = negotiated.iter().map(|(version, cipher, connections)| NegotiatedRecord {
             version: version.to_string(),
@@ -113,7 +113,7 @@ impl TlsRecord {
             connections: *connections,
         });
         Ok(Self {
-            handshake_ms: LatencyRecord::of(handshake)?,
+            handshake_ms: LatencyRecord::from_latency(handshake)?,
             resumed: *resumed,
             negotiated: negotiated.collect(),
         })

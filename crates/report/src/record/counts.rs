@@ -28,7 +28,7 @@ pub(super) struct KeyRecord {
 
 impl KeyRecord {
     /// `None` if no reply said how many keys there were.
-    pub(super) fn of(keys: &KeyCounts) -> Option<Self> {
+    pub(super) fn from_keys(keys: &KeyCounts) -> Option<Self> {
         let KeyCounts { requests, asked, found } = *keys;
         (asked > 0).then_some(Self { requests, asked, found })
     }
@@ -46,7 +46,7 @@ pub(super) struct LookupRecord {
 }
 
 impl LookupRecord {
-    pub(super) fn of(lookups: Lookups) -> Self {
+    pub(super) fn from_lookups(lookups: Lookups) -> Self {
         let Lookups { hits, misses } = lookups;
         Self { hits, misses }
     }
@@ -57,7 +57,7 @@ impl LookupRecord {
 struct ByKind(Vec<(String, u64)>);
 
 impl ErrorRecord {
-    pub(super) fn of(errors: &ErrorCounts) -> Self {
+    pub(super) fn from_errors(errors: &ErrorCounts) -> Self {
         Self {
             total: errors.total(),
             by_kind: ByKind(errors.by_kind().to_vec()),

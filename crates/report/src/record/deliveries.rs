@@ -50,13 +50,13 @@ struct SendingRecord {
 }
 
 impl DeliveriesRecord {
-    pub(super) fn of(deliveries: &Deliveries) -> Result<Self, RecordError> {
+    pub(super) fn from_deliveries(deliveries: &Deliveries) -> Result<Self, RecordError> {
         let Deliveries { sending, expected, counts, first, last, by_receiver, receivers } =
             deliveries;
         let DeliveryCounts { received, doubled, out_of_order, foreign, corrupt, cut_off } = *counts;
         let Tally { commands, operations: _, errors, connections, lateness } = sending;
-        let latency = |l: &Option<Latency>| l.as_ref().map(LatencyRecord::of).transpose();
-        let command = |tally| CommandRecord::of("send".to_owned(), tally);
+        let latency = |l: &Option<Latency>| l.as_ref().map(LatencyRecord::from_latency).transpose();
+        let command = |tally| CommandRecord::new("send".to_owned(), tally);
         Ok(Self {
             messages_acknowledged: deliveries.acknowledged(),
             messages_unacknowledged: deliveries.unacknowledged(),
@@ -75,9 +75,9 @@ impl DeliveriesRecord {
             last_receiver_ms: latency(last)?,
             sending: SendingRecord {
                 commands: commands.iter().map(command).collect::<Result<_, _>>()?,
-                errors: ErrorRecord::of(errors),
-                connections: ConnectionRecord::of(connections)?,
-                lateness_ms: lateness.as_ref().map(LatenessRecord::of).transpose()?,
+                errors: ErrorRecord::from_errors(errors),
+                connections: ConnectionRecord::from_tally(connections)?,
+                lateness_ms: lateness.as_ref().map(LatenessRecord::from_lateness).transpose()?,
             },
         })
     }

@@ -56,7 +56,7 @@ pub(super) fn nanoseconds(msec: f64) -> u64 {
 }
 
 impl LatencyRecord {
-    pub(super) fn of(latency: &Latency) -> Result<Self, RecordError> {
+    pub(super) fn from_latency(latency: &Latency) -> Result<Self, RecordError> {
         let quantile = |q| latency.quantile_ns(q).map(msec);
         Ok(Self {
             mean: latency.mean_ns().map(|ns| ns / 1e6),
@@ -68,7 +68,7 @@ impl LatencyRecord {
             p99_9: quantile(0.999),
             p99_99: quantile(0.9999),
             max: latency.max_ns().map(msec),
-            histogram: Histogram::of(&EncodedLatency::of(latency)?),
+            histogram: Histogram::from_encoded(&EncodedLatency::from_latency(latency)?),
         })
     }
 
@@ -78,7 +78,7 @@ impl LatencyRecord {
 }
 
 impl Histogram {
-    pub(super) fn of(encoded: &EncodedLatency) -> Self {
+    pub(super) fn from_encoded(encoded: &EncodedLatency) -> Self {
         let EncodedLatency { count, sum_ns, min_ns, max_ns, ref buckets } = *encoded;
         Self { exact: Exact { count, sum_ns, min_ns, max_ns }, histogram: STANDARD.encode(buckets) }
     }

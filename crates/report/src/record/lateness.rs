@@ -22,9 +22,9 @@ pub(super) struct LatenessRecord {
 }
 
 impl LatenessRecord {
-    pub(super) fn of(lateness: &Lateness) -> Result<Self, RecordError> {
+    pub(super) fn from_lateness(lateness: &Lateness) -> Result<Self, RecordError> {
         let Lateness { total, own, given_up, due } = lateness;
-        let (total, own) = (LatencyRecord::of(total)?, LatencyRecord::of(own)?);
+        let (total, own) = (LatencyRecord::from_latency(total)?, LatencyRecord::from_latency(own)?);
         Ok(Self { total, own, given_up: *given_up, due: Some(*due) })
     }
 

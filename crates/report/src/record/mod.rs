@@ -145,7 +145,7 @@ impl Record {
     /// # Errors
     /// A count is too large to be written.
     pub fn put(&mut self, at: usize, run: &Run) -> Result<(), RecordError> {
-        let (plan, test) = (run.plan.clone(), TestRecord::of(run)?);
+        let (plan, test) = (run.plan.clone(), TestRecord::from_run(run)?);
         let complete = run.measurement.ending == measure::Ending::Complete;
         let figures = (run.repeat, counted(run));
         if at < self.tests.len() {
@@ -160,7 +160,7 @@ impl Record {
         self.host = run.host.clone();
         self.other_hosts = run.other_hosts.clone();
         self.server = run.server.clone();
-        self.client = Client::of(&run.version, &self.tests);
+        self.client = Client::from_tests(&run.version, &self.tests);
         Ok(())
     }
 
@@ -279,7 +279,7 @@ fn ends_in_a_word(text: &[u8], error: &serde_json::Error) -> bool {
 }
 
 impl Client {
-    fn of(version: &str, tests: &[TestRecord]) -> Self {
+    fn from_tests(version: &str, tests: &[TestRecord]) -> Self {
         let mut engines: Vec<&str> = Vec::new();
         let mut workers: Vec<measure::WorkerUse> = Vec::new();
         for (engine, used) in tests.iter().map(TestRecord::client) {
@@ -298,7 +298,7 @@ impl Client {
         Self {
             version: version.to_owned(),
             engine: engines.join(", "),
-            workers: workers.iter().map(WorkerRecord::of).collect(),
+            workers: workers.iter().map(WorkerRecord::from_worker).collect(),
         }
     }
 }

@@ -23,7 +23,7 @@ pub(super) struct NodeRecord {
 }
 
 impl NodeRecord {
-    pub(super) fn of(tally: &NodeTally) -> Result<Self, RecordError> {
+    pub(super) fn from_tally(tally: &NodeTally) -> Result<Self, RecordError> {
         let NodeTally {
             name,
             master,
@@ -48,7 +48,7 @@ impl NodeRecord {
             asked: *asked,
             retried: *retried,
             unanswered: *unanswered,
-            response_ms: LatencyRecord::of(response)?,
+            response_ms: LatencyRecord::from_latency(response)?,
         })
     }
 

@@ -58,10 +58,12 @@ impl OperationRecord {
                 bytes_out: figures.bytes_out,
                 bytes_in: figures.bytes_in,
                 latency_ms: Latencies {
-                    service: service.map(|tally| LatencyRecord::of(&tally.service)).transpose()?,
-                    response: LatencyRecord::of(&figures.response_times)?,
+                    service: service
+                        .map(|tally| LatencyRecord::from_latency(&tally.service))
+                        .transpose()?,
+                    response: LatencyRecord::from_latency(&figures.response_times)?,
                     apart: (tallies.get(at).and_then(|tally| tally.apart.as_ref()))
-                        .map(ApartRecord::of)
+                        .map(ApartRecord::from_apart)
                         .transpose()?,
                 },
             })

@@ -24,7 +24,7 @@ pub(super) struct OutageRecord {
 }
 
 impl OutageRecord {
-    pub(super) fn of(outage: &Outage) -> Self {
+    pub(super) fn from_outage(outage: &Outage) -> Self {
         let Outage {
             node,
             from_ns,
@@ -76,7 +76,7 @@ pub(super) struct AbsenceRecord {
 }
 
 impl AbsenceRecord {
-    pub(super) fn of(absence: &Absence) -> Self {
+    pub(super) fn from_absence(absence: &Absence) -> Self {
         Self { from_s: seconds(absence.from_ns), to_s: seconds(absence.to_ns) }
     }
 

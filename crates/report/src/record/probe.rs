@@ -18,7 +18,7 @@ pub(super) struct ProbeRecord {
 }
 
 impl ProbeRecord {
-    pub(super) fn of(probe: &Probe) -> Result<Self, RecordError> {
+    pub(super) fn from_probe(probe: &Probe) -> Result<Self, RecordError> {
         let Probe { connections, rate_per_s, requests, errors, late_mean_ms, response } = probe;
         Ok(Self {
             connections: *connections,
@@ -26,7 +26,7 @@ impl ProbeRecord {
             requests: *requests,
             errors: *errors,
             late_mean_ms: *late_mean_ms,
-            response_ms: LatencyRecord::of(response)?,
+            response_ms: LatencyRecord::from_latency(response)?,
         })
     }
 

@@ -40,14 +40,14 @@ pub(super) fn blocks(
     let mut blocks: Vec<RepeatsRecord> = Vec::new();
     for (plan, (repeat, figures)) in plans.iter().zip(figures) {
         let ended = gathering.add_figures(&plan.name, *repeat, figures.clone());
-        blocks.extend(ended.iter().map(RepeatsRecord::of));
+        blocks.extend(ended.iter().map(RepeatsRecord::from_repeats));
     }
-    blocks.extend(gathering.end().iter().map(RepeatsRecord::of));
+    blocks.extend(gathering.end().iter().map(RepeatsRecord::from_repeats));
     blocks
 }
 
 impl RepeatsRecord {
-    fn of(repeats: &Repeats) -> Self {
+    fn from_repeats(repeats: &Repeats) -> Self {
         let figure =
             |metric: Metric| Some((metric.name().to_owned(), mean(&repeats.mean(metric)?)));
         let reason = repeats.too_wide();
@@ -58,7 +58,7 @@ impl RepeatsRecord {
             figures: Metric::ALL.into_iter().filter_map(figure).collect(),
             conclusive: reason.is_none(),
             reason,
-            target: repeats.target().as_ref().map(TargetRecord::of),
+            target: repeats.target().as_ref().map(TargetRecord::from_result),
         }
     }
 }

@@ -36,7 +36,7 @@ impl TallyDelta {
     ///
     /// # Errors
     /// A count is too large to be written.
-    pub fn of(
+    pub fn new(
         plan: &Plan,
         tally: &Tally,
         interval_ns: u64,
@@ -47,13 +47,13 @@ impl TallyDelta {
         let different = plan.different_commands().commands;
         let named = different.iter().map(|command| command.name()).zip(commands);
         Ok(Self {
-            commands: named.map(|(n, t)| CommandRecord::of(n, t)).collect::<Result<_, _>>()?,
+            commands: named.map(|(n, t)| CommandRecord::new(n, t)).collect::<Result<_, _>>()?,
             operations: OperationRecord::of_plan(plan, tally, &figures.unwrap_or_default())?,
-            errors: ErrorRecord::of(errors),
-            connections: ConnectionRecord::of(connections)?,
-            lateness_ms: lateness.as_ref().map(LatenessRecord::of).transpose()?,
+            errors: ErrorRecord::from_errors(errors),
+            connections: ConnectionRecord::from_tally(connections)?,
+            lateness_ms: lateness.as_ref().map(LatenessRecord::from_lateness).transpose()?,
             interval_ns,
-            timeline: timeline::record(&Timeline::of(interval_ns, points)),
+            timeline: timeline::record(&Timeline::from_points(interval_ns, points)),
         })
     }
 
@@ -95,7 +95,7 @@ mod tests {
             let measured = &run.measurement;
             let points = measured.timeline.points.clone();
             let interval_ns = measured.timeline.interval_ns;
-            let growth = TallyDelta::of(&run.plan, &measured.total, interval_ns, points).unwrap();
+            let growth = TallyDelta::new(&run.plan, &measured.total, interval_ns, points).unwrap();
             let text = serde_json::to_string(&growth).unwrap();
             let read: TallyDelta = serde_json::from_str(&text).unwrap();
             let tally = read.tally(&run.plan).unwrap();
@@ -110,7 +110,7 @@ mod tests {
         let run = fixture::complete();
         let two = fixture::changed(|p| p.sequence.push(workload::CommandSpec::parse(["PING"])));
         let growth =
-            TallyDelta::of(&run.plan, &run.measurement.total, 1_000_000, Vec::new()).unwrap();
+            TallyDelta::new(&run.plan, &run.measurement.total, 1_000_000, Vec::new()).unwrap();
         assert!(growth.tally(&two.plan).is_err());
     }
 }

@@ -105,7 +105,7 @@ pub(super) struct TargetRecord {
 }
 
 impl TargetRecord {
-    pub(super) fn of(result: &SloResult) -> Self {
+    pub(super) fn from_result(result: &SloResult) -> Self {
         Self { slo: result.slo.text.clone(), judgement: Some(result.judgement.clone()) }
     }
 
@@ -151,7 +151,7 @@ struct ClientRecord {
 }
 
 impl TestRecord {
-    pub(super) fn of(run: &Run) -> Result<Self, RecordError> {
+    pub(super) fn from_run(run: &Run) -> Result<Self, RecordError> {
         // What all tests have in common stands in the document.
         let Run {
             plan,
@@ -187,7 +187,7 @@ impl TestRecord {
         } = measurement;
         let Tally { commands, operations: _, errors, connections, lateness } = total;
         let Timeline { interval_ns, all_ran, .. } = timeline;
-        let summary = Summary::of(run);
+        let summary = Summary::from_run(run);
         let looked = Lookups::of_commands(plan, total);
         let different = plan.different_commands().commands;
         let named = different.iter().map(|command| command.name());
@@ -196,38 +196,42 @@ impl TestRecord {
             Ending::Interrupted => (EndingRecord::Interrupted, None),
             Ending::Failed(why) => (EndingRecord::Failed, Some(why.clone())),
         };
-        let first_byte = plan.recording.first_byte.then(|| LatencyRecord::of(&total.first_byte()));
+        let first_byte =
+            plan.recording.first_byte.then(|| LatencyRecord::from_latency(&total.first_byte()));
         Ok(Self {
             name: plan.name.clone(),
             repeat: *repeat,
             requests: summary.requests,
-            errors: ErrorRecord::of(errors),
-            keys: KeyRecord::of(&total.keys()),
-            lookups: looked.iter().any(Option::is_some).then(|| LookupRecord::of(summary.lookups)),
+            errors: ErrorRecord::from_errors(errors),
+            keys: KeyRecord::from_keys(&total.keys()),
+            lookups: looked
+                .iter()
+                .any(Option::is_some)
+                .then(|| LookupRecord::from_lookups(summary.lookups)),
             elapsed_s: summary.elapsed_s,
             throughput_rps: summary.throughput_rps,
             latency_ms: Latencies {
-                service: LatencyRecord::of(&total.service())?,
-                response: LatencyRecord::of(&summary.response_times)?,
+                service: LatencyRecord::from_latency(&total.service())?,
+                response: LatencyRecord::from_latency(&summary.response_times)?,
                 first_byte: first_byte.transpose()?,
             },
             commands: named
                 .zip(commands)
                 .zip(&looked)
                 .map(|((name, tally), lookups)| {
-                    let lookups = lookups.map(LookupRecord::of);
-                    Ok(CommandRecord::of(name, tally)?.with_lookups(lookups))
+                    let lookups = lookups.map(LookupRecord::from_lookups);
+                    Ok(CommandRecord::new(name, tally)?.with_lookups(lookups))
                 })
                 .collect::<Result<_, RecordError>>()?,
             operations: OperationRecord::of_plan(plan, total, &summary.operations)?,
-            connections: ConnectionRecord::of(connections)?,
-            deliveries: deliveries.as_deref().map(DeliveriesRecord::of).transpose()?,
-            nodes: nodes.iter().map(NodeRecord::of).collect::<Result<_, _>>()?,
-            lateness_ms: lateness.as_ref().map(LatenessRecord::of).transpose()?,
-            outages: outages.iter().map(OutageRecord::of).collect(),
-            absences: absences.iter().map(AbsenceRecord::of).collect(),
-            delayed_ms: delayed.as_ref().map(LatencyRecord::of).transpose()?,
-            worst_moments: WorstMoments::of(run),
+            connections: ConnectionRecord::from_tally(connections)?,
+            deliveries: deliveries.as_deref().map(DeliveriesRecord::from_deliveries).transpose()?,
+            nodes: nodes.iter().map(NodeRecord::from_tally).collect::<Result<_, _>>()?,
+            lateness_ms: lateness.as_ref().map(LatenessRecord::from_lateness).transpose()?,
+            outages: outages.iter().map(OutageRecord::from_outage).collect(),
+            absences: absences.iter().map(AbsenceRecord::from_absence).collect(),
+            delayed_ms: delayed.as_ref().map(LatencyRecord::from_latency).transpose()?,
+            worst_moments: WorstMoments::from_run(run),
             timeline_interval_s: *interval_ns as f64 / 1e9,
             timeline: timeline::record(timeline),
             verdict: verdict.clone(),
@@ -239,12 +243,12 @@ impl TestRecord {
             client: ClientRecord {
                 engine: engine.clone(),
                 engine_note: engine_note.clone(),
-                workers: workers.iter().map(WorkerRecord::of).collect(),
+                workers: workers.iter().map(WorkerRecord::from_worker).collect(),
             },
             clients: clients.clone(),
-            probe: probe.as_ref().map(ProbeRecord::of).transpose()?,
+            probe: probe.as_ref().map(ProbeRecord::from_probe).transpose()?,
             clock: clock.clone(),
-            target: summary.target.as_ref().map(TargetRecord::of),
+            target: summary.target.as_ref().map(TargetRecord::from_result),
             exact: Exact {
                 elapsed_ns: *elapsed_ns,
                 timeline_interval_ns: *interval_ns,

@@ -28,7 +28,7 @@ fn rendered(format: &str, run: &Run) -> Vec<u8> {
     };
     let mut format = crate::by_name(format, options).unwrap();
     let mut out = Vec::new();
-    format.each(&Summary::of(run), &mut out).unwrap();
+    format.each(&Summary::from_run(run), &mut out).unwrap();
     format.close(&mut out).unwrap();
     out
 }

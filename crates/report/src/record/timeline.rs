@@ -46,7 +46,7 @@ fn of(point: &Point, interval_ns: u64) -> PointRecord {
         max: max_ns.map(msec),
         late_max: late_max_ns.map(msec),
         own_late_max: own_late_max_ns.map(msec),
-        response: response.as_ref().map(Histogram::of),
+        response: response.as_ref().map(Histogram::from_encoded),
     }
 }
 
@@ -86,7 +86,7 @@ fn read(
         }
         loaded.push(point);
     }
-    Ok(Timeline::of(interval_ns, loaded))
+    Ok(Timeline::from_points(interval_ns, loaded))
 }
 
 impl PointRecord {

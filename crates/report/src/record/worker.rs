@@ -16,7 +16,7 @@ pub(super) struct WorkerRecord {
 }
 
 impl WorkerRecord {
-    pub(super) fn of(worker: &WorkerUse) -> Self {
+    pub(super) fn from_worker(worker: &WorkerUse) -> Self {
         let WorkerUse { cpu_ns, system_ns, wall_ns, wait_ns } = *worker;
         Self { busy: worker.busy(), cpu_ns, system_ns, wall_ns, wait_ns }
     }

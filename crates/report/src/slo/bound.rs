@@ -48,7 +48,7 @@ type Ends = (Option<f64>, Option<f64>);
 
 impl ClauseEvidence {
     /// What a run shows of a clause.
-    pub(super) fn of(clause: &Clause, run: &Run, summary: &Summary<'_>) -> Self {
+    pub(super) fn new(clause: &Clause, run: &Run, summary: &Summary<'_>) -> Self {
         let points = &run.measurement.timeline.points;
         let beyond = |response: &Latency| {
             let over = response.recorded().filter(|(ns, _)| *ns as f64 >= clause.below);
@@ -93,8 +93,8 @@ impl ClauseEvidence {
     /// What counts against the clause: a share, a mean or the greatest.
     pub(super) fn badness(&self) -> f64 {
         match self {
-            Self::Beyond(groups) => Share::of(groups).map_or(0.0, |share| share.share),
-            Self::Means(means) => Mean::of(means).map_or(0.0, |mean| mean.mean),
+            Self::Beyond(groups) => Share::from_groups(groups).map_or(0.0, |share| share.share),
+            Self::Means(means) => Mean::from_values(means).map_or(0.0, |mean| mean.mean),
             Self::Greatest(ns) => *ns as f64,
         }
     }
@@ -174,8 +174,9 @@ fn mean_of(trials: &[ClauseTrial<'_>]) -> (f64, Ends) {
         ClauseEvidence::Means(means) => means.clone(),
         ClauseEvidence::Beyond(_) | ClauseEvidence::Greatest(_) => Vec::new(),
     };
-    let mean =
-        |trials: &[ClauseTrial<'_>]| Mean::of(&trials.iter().flat_map(spans).collect::<Vec<_>>());
+    let mean = |trials: &[ClauseTrial<'_>]| {
+        Mean::from_values(&trials.iter().flat_map(spans).collect::<Vec<_>>())
+    };
     let all = mean(trials);
     let others = mean(&without_worst(trials)).map(|mean| mean.mean);
     let interval = all.and_then(|mean| mean.interval);

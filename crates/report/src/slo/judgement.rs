@@ -82,14 +82,14 @@ pub struct Observation {
 impl Observation {
     /// What the run of a trial shows under a target.
     #[must_use]
-    pub fn of(slo: &Slo, run: &Run) -> Self {
-        Self::of_summary(slo, &Summary::of(run))
+    pub fn new(slo: &Slo, run: &Run) -> Self {
+        Self::of_summary(slo, &Summary::from_run(run))
     }
 
     /// The same of figures that are known already.
     pub(super) fn of_summary(slo: &Slo, summary: &Summary<'_>) -> Self {
         let run = summary.run;
-        let seen = |clause| ClauseEvidence::of(clause, run, summary);
+        let seen = |clause| ClauseEvidence::new(clause, run, summary);
         let seen: Vec<ClauseEvidence> = slo.clauses.iter().map(seen).collect();
         let misses = misses(slo, summary);
         let of_clauses =

@@ -134,7 +134,7 @@ mod tests {
     use crate::fixture;
 
     fn held(target: &str, run: &crate::Run) -> SloResult {
-        SloResult::of_run(&Slo::parse(target).unwrap(), &Summary::of(run))
+        SloResult::of_run(&Slo::parse(target).unwrap(), &Summary::from_run(run))
     }
 
     #[test]

@@ -73,7 +73,7 @@ impl Disturbance {
     /// account for all of it. `None` of a run that missed nothing, and of one that the server missed.
     #[must_use]
     pub fn of_miss(run: &Run, excess: &[Excess]) -> Option<Self> {
-        let evidence = Evidence::of(&run.plan, &run.measurement, &run.watched);
+        let evidence = Evidence::new(&run.plan, &run.measurement, &run.watched);
         // The verdict reports errors and outages; they are no disturbance.
         match rules::find(&evidence) {
             Finding::Errors | Finding::Outage | Finding::Nothing => return None,
@@ -94,7 +94,7 @@ impl Disturbance {
             return None;
         }
         let cpus = run.host.as_ref().and_then(|host| host.cpu.logical).unwrap_or(1) as usize;
-        let delays = Delays::of(run, &evidence, cpus.max(evidence.cpus.unwrap_or(1)));
+        let delays = Delays::new(run, &evidence, cpus.max(evidence.cpus.unwrap_or(1)));
         if !excess.iter().all(|excess| delays.can_account_for(*excess)) {
             return None;
         }
@@ -136,7 +136,7 @@ fn needed(evidence: &Evidence, thread: ThreadUse) -> f64 {
 }
 
 impl<'r> Delays<'r> {
-    fn of(run: &'r Run, evidence: &Evidence, cpus: usize) -> Self {
+    fn new(run: &'r Run, evidence: &Evidence, cpus: usize) -> Self {
         let server = evidence.server.filter(|_| evidence.server_here).map(|side| side.time);
         // The quota of a server is a part of it.
         let server = server.filter(|server| !server.by_quota());

@@ -13,7 +13,7 @@ use crate::Summary;
 /// What of the lines of this report cannot be true together; none of a report that agrees with itself.
 #[must_use]
 pub fn contradictions(summary: &Summary<'_>) -> Vec<String> {
-    let report = Report::of(summary);
+    let report = Report::from_summary(summary);
     let mut found = Vec::new();
     report.schedule(&mut found);
     report.processors(&mut found);
@@ -45,7 +45,7 @@ const FULL: f64 = 0.9;
 const HELD: f64 = 0.1;
 
 impl<'s> Report<'s> {
-    fn of(summary: &'s Summary<'s>) -> Self {
+    fn from_summary(summary: &'s Summary<'s>) -> Self {
         let verdict = &summary.run.verdict;
         let schedule = summary.schedule.as_ref().map_or(String::new(), ToString::to_string);
         let mut outages = Vec::new();

@@ -230,7 +230,7 @@ proptest! {
     #[test]
     fn no_two_lines_of_a_report_contradict(story in story()) {
         let run = story.run();
-        let found = contradictions(&Summary::of(&run));
+        let found = contradictions(&Summary::from_run(&run));
         prop_assert!(found.is_empty(), "{found:#?}");
     }
 }
@@ -265,7 +265,7 @@ fn what_contradicts_is_found() {
         (LimitedBy::Contention, "contention: client and server took each other's CPU; stop it"),
     ] {
         let run = saying(limit, text);
-        assert_ne!(contradictions(&Summary::of(&run)), [""; 0], "{text}");
+        assert_ne!(contradictions(&Summary::from_run(&run)), [""; 0], "{text}");
     }
 }
 
@@ -277,6 +277,6 @@ fn the_runs_of_every_test_agree_with_themselves() {
         let ends = measurement.outages.iter().map(|outage| outage.to_ns);
         measurement.elapsed_ns = ends.chain([measurement.elapsed_ns]).max().unwrap();
         let run = Run::new(plan, measurement, server, version, watched);
-        assert_eq!(contradictions(&Summary::of(&run)), [""; 0], "{name}");
+        assert_eq!(contradictions(&Summary::from_run(&run)), [""; 0], "{name}");
     }
 }

@@ -90,8 +90,8 @@ pub struct Disturbance {
 impl Disturbance {
     /// Why a run is void; `None` of one that counts.
     #[must_use]
-    pub fn of(run: &Run) -> Option<Self> {
-        Self::of_evidence(&Evidence::of(&run.plan, &run.measurement, &run.watched))
+    pub fn from_run(run: &Run) -> Option<Self> {
+        Self::of_evidence(&Evidence::new(&run.plan, &run.measurement, &run.watched))
     }
 
     fn of_evidence(evidence: &Evidence) -> Option<Self> {

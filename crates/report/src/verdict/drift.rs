@@ -138,7 +138,7 @@ mod tests {
             })
             .collect();
         run.measurement.elapsed_ns = points.len() as u64 * 250_000_000;
-        run.measurement.timeline = Timeline::of(250_000_000, points);
+        run.measurement.timeline = Timeline::from_points(250_000_000, points);
         run
     }
 

@@ -113,7 +113,7 @@ pub(super) struct Outages {
 }
 
 impl Outages {
-    fn of(plan: &Plan, measurement: &Measurement) -> Option<Self> {
+    fn new(plan: &Plan, measurement: &Measurement) -> Option<Self> {
         let mut by_node: BTreeMap<u16, (usize, u64, u64, bool)> = BTreeMap::new();
         for outage in &measurement.outages {
             let (count, total_ns, failed, to_the_end) = by_node.entry(outage.node).or_default();
@@ -145,7 +145,7 @@ pub(super) struct ServerSide {
 }
 
 impl ServerSide {
-    fn of(server: &ServerUse, load_s: f64) -> Option<Self> {
+    fn new(server: &ServerUse, load_s: f64) -> Option<Self> {
         let ServerBusy { cpu, wait, part, polls } = server.busy(load_s)?;
         let throttled = server.cpu_throttled_s.unwrap_or(0.0) / load_s;
         Some(Self { time: ThreadUse::new(cpu, wait, throttled), part, polls })
@@ -172,7 +172,7 @@ pub(super) const BLOCKING: [&str; 14] = [
 
 impl Evidence {
     /// Puts together what is known of a run.
-    pub(super) fn of(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Self {
+    pub(super) fn new(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Self {
         let total = &measurement.total;
         let requests = total.requests();
         let span_s = measurement.elapsed_ns as f64 / 1e9;
@@ -181,7 +181,7 @@ impl Evidence {
         let load_s = wall_ns.filter(|ns| *ns > 0).map_or(span_s, |ns| ns as f64 / 1e9);
         let per_s = |count: f64| if span_s > 0.0 { count / span_s } else { 0.0 };
         let late_ns = total.lateness.as_ref().and_then(|late| late.total.mean_ns());
-        let schedule = ScheduleFigures::of(plan, measurement)
+        let schedule = ScheduleFigures::new(plan, measurement)
             .map(|figures| Schedule { figures, late_s: late_ns.unwrap_or(0.0) / 1e9 });
         let concurrency = &plan.load.concurrency;
         let busiest = busiest(&watched.servers, load_s);
@@ -192,7 +192,7 @@ impl Evidence {
         let workers = workers.filter(|(_, worker)| worker.wall_ns > 0).map(|(n, w)| (n, own(w)));
         let client = workers.max_by(|(_, a), (_, b)| a.taken().total_cmp(&b.taken()));
         let connections = &total.connections;
-        let failures = Failures::of(measurement);
+        let failures = Failures::from_measurement(measurement);
         let given_up = connections.lost.saturating_add(connections.timed_out);
         let absences = measurement.absences.iter();
         let absent_ns = absences.map(Absence::length_ns).fold(0, u64::saturating_add);
@@ -204,7 +204,7 @@ impl Evidence {
             corrupt: total.errors.of_kind(CORRUPT),
             unanswered: given_up.saturating_add(connections.unanswered),
             of_messages: plan.delivery.is_some(),
-            outages: Outages::of(plan, measurement),
+            outages: Outages::new(plan, measurement),
             absent_s: absent_ns as f64 / 1e9,
             broken_off: matches!(measurement.ending, Ending::Failed(_)),
             span_s,
@@ -280,7 +280,8 @@ impl Evidence {
 }
 
 fn busiest(servers: &[ServerUse], load_s: f64) -> Option<(&ServerUse, ServerSide)> {
-    let known = servers.iter().filter_map(|server| Some((server, ServerSide::of(server, load_s)?)));
+    let known =
+        servers.iter().filter_map(|server| Some((server, ServerSide::new(server, load_s)?)));
     known.max_by(|(_, a), (_, b)| a.time.taken().total_cmp(&b.time.taken()))
 }
 

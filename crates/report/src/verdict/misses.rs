@@ -118,7 +118,7 @@ mod tests {
         let words = |line: &str| CommandSpec::parse(line.split(' '));
         let mut run = fixture::changed(|parts| {
             parts.sequence = operations.iter().map(|(line, ..)| words(line)).collect();
-            parts.data.keys = KeySpace::of(Some(100_000), KeyDist::UNIFORM);
+            parts.data.keys = KeySpace::new(Some(100_000), KeyDist::UNIFORM);
             if operations.len() > 1 {
                 let operation = |(line, ..): &(&str, u64, u64)| Operation {
                     name: (*line).to_owned(),
@@ -184,7 +184,7 @@ mod tests {
         let absent = [("get k:__key__", 444, 0), ("get absent:__key__", 0, 556)];
         assert!(told(&absent, |_| {}).unwrap().starts_with("556 of 556"), "nothing says so");
         let own = |parts: &mut PlanParts| {
-            let keys = KeySpace::of(Some(10), KeyDist::UNIFORM.with_hits("0").unwrap());
+            let keys = KeySpace::new(Some(10), KeyDist::UNIFORM.with_hits("0").unwrap());
             parts.mix.iter_mut().for_each(|mix| mix.operations[1].keys = Some(keys.clone()));
         };
         assert_eq!(told(&absent, own), None);

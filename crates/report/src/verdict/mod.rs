@@ -114,8 +114,8 @@ pub struct Verdict {
 impl Verdict {
     /// What limited a run, from its figures and from what was watched beside it.
     #[must_use]
-    pub fn of(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Self {
-        let evidence = Evidence::of(plan, measurement, watched);
+    pub fn find(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Self {
+        let evidence = Evidence::new(plan, measurement, watched);
         wording::verdict(rules::find(&evidence), &evidence)
     }
 
@@ -127,7 +127,7 @@ impl Verdict {
         watched: &Watched,
         clients: &Clients,
     ) -> Self {
-        let mut evidence = Evidence::of(plan, measurement, watched);
+        let mut evidence = Evidence::new(plan, measurement, watched);
         evidence.client_name = evidence.busiest_worker.and_then(|w| clients.of_worker(w));
         wording::verdict(rules::find(&evidence), &evidence)
     }

@@ -82,7 +82,7 @@ fn run_id(seed: u64) -> u32 {
 
 impl<'r> Roles<'r> {
     /// Those of a plan, if it has receivers. `engine` is the name of what moves their bytes.
-    pub(crate) fn of(
+    pub(crate) fn new(
         plan: &'r Plan,
         address: &'r Address,
         gate: &'r Gate<'r>,

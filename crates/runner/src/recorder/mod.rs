@@ -27,7 +27,7 @@ use self::optional::OptionalRecorders;
 use self::outbox::Outbox;
 use self::silence::Silence;
 use crate::collect::Message;
-use crate::request::{Answer, Answered, LostRequests, Progress, Request};
+use crate::request::{Answer, Answered, LostRequests, OperationState, Request};
 use crate::{FailedRequest, FailedRequests, Gauges, INTERVAL_NS};
 
 /// Absences of a worker that are kept.
@@ -325,7 +325,7 @@ impl Recorder {
         }
         if let Some(tally) = self.tally.operations.get_mut(progress.operation as usize) {
             let ended = match progress {
-                Progress { failed: true, .. } => Ended::Failed,
+                OperationState { failed: true, .. } => Ended::Failed,
                 progress if progress.has_missed() => Ended::Missed,
                 _ => Ended::Ok,
             };

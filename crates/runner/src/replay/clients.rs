@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use engine::ConnId;
 use measure::Ending;
 use workload::{
-    ClusterOptions, CommandSpec, DrawnBy, Joining, KeyDist, KeySpace, Mix, Numbered, OnError,
-    Operation, Pace, Pick, PlanParts, Share, Step, Stop, When,
+    BudgetScope, ClusterOptions, CommandSpec, DrawnBy, Joining, KeyDist, KeySpace, Mix, Numbered,
+    OnError, Operation, Pace, Pick, PlanParts, Step, Stop, When,
 };
 
 use super::cluster::masters;
@@ -41,7 +41,7 @@ fn write_and_read(clients: u32, depth: u32, stop: Stop) -> PlanParts {
         }),
         ..parts(clients, depth, stop)
     };
-    plan.load.share = Share::PerConnection;
+    plan.load.share = BudgetScope::PerConnection;
     plan.target.cluster = Some(ClusterOptions { per_node: true, ..ClusterOptions::default() });
     plan
 }
@@ -166,7 +166,7 @@ fn a_node_that_is_away_is_reached_again_by_every_client() {
 #[test]
 fn one_budget_is_shared_out() {
     let mut plan = write_and_read(4, 2, Stop::Requests(1_000));
-    plan.load.share = Share::OneBudget;
+    plan.load.share = BudgetScope::OneBudget;
     let (got, log) = replay_on(plan, Server::taking(MS / 10), Some(&masters(NODES)));
     assert_eq!((got.ending, log.requests.len()), (Ending::Complete, 1_000));
 }

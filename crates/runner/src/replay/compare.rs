@@ -26,7 +26,7 @@ fn run(service_ns: f64, seed: u64, noise: &mut Noise) -> Glance {
     let (measured, _) = replay(parts.clone(), server);
     let facts = ServerFacts::default();
     let run = Run::new(parts.build().unwrap(), measured, facts, String::new(), Watched::default());
-    Glance::of(&run).unwrap()
+    Glance::from_run(&run).unwrap()
 }
 
 /// What is concluded about the throughput of a server that is slower by this share.
@@ -47,7 +47,7 @@ fn concluded(slower: f64, seed: u64) -> (Conclusion, f64) {
         open_loop: false,
         errors_allowed: ERRORS_DEFAULT,
     };
-    let test = TestComparison::of("SET", &setup, a, b);
+    let test = TestComparison::new("SET", &setup, a, b);
     let ratio = test.row(Metric::Throughput).unwrap().ratio;
     (ratio.conclusion(), ratio.ratio)
 }

@@ -21,7 +21,7 @@ fn growing(connections: u32, depth: u32, stop: Stop) -> PlanParts {
         name: name.into(),
         weight,
         steps: vec![Step { commands: 1, when: When::Always }],
-        keys: Some(KeySpace::of(Some(RANGE), dist.parse().unwrap())),
+        keys: Some(KeySpace::new(Some(RANGE), dist.parse().unwrap())),
     };
     PlanParts {
         sequence: vec![

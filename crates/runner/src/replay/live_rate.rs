@@ -20,7 +20,7 @@ fn changed(parts: PlanParts, said: &[Said]) -> (Run, ScheduleFigures, Log) {
 }
 
 fn changed_on(parts: PlanParts, server: Server, said: &[Said]) -> (Run, ScheduleFigures, Log) {
-    let rate = Arc::new(LiveRate::of(&parts.clone().build().unwrap()).unwrap());
+    let rate = Arc::new(LiveRate::from_plan(&parts.clone().build().unwrap()).unwrap());
     let said = said.iter();
     let mut server =
         said.fold(server, |server, (now_ns, at_ns, per_s)| server.rated(*now_ns, *at_ns, *per_s));
@@ -99,7 +99,7 @@ fn a_rate_of_0_pauses_and_the_next_one_goes_on_from_there() {
     // Before load begins, too: its warm-up keeps its rate.
     let mut plan = plan();
     plan.load.warmup_ns = SECOND;
-    let rate = Arc::new(LiveRate::of(&plan.clone().build().unwrap()).unwrap());
+    let rate = Arc::new(LiveRate::from_plan(&plan.clone().build().unwrap()).unwrap());
     rate.set(Some(0.0)).unwrap();
     let mut server = Server::taking(10);
     server.rate = Some(rate);
@@ -165,7 +165,7 @@ fn shares_pause_and_go_on_together() {
 fn a_warm_up_keeps_the_rate_that_it_began_with() {
     let mut plan = paced(Pace::constant(1000.0), Stop::AfterNs(2 * SECOND));
     plan.load.warmup_ns = SECOND;
-    let rate = Arc::new(LiveRate::of(&plan.clone().build().unwrap()).unwrap());
+    let rate = Arc::new(LiveRate::from_plan(&plan.clone().build().unwrap()).unwrap());
     let mut server = Server::taking(10).rated(300 * MS, 600 * MS, Some(500.0));
     server.rate = Some(rate);
     let (measured, log) = replay(plan, server);
@@ -196,7 +196,7 @@ fn shares_of_a_plan_turn_together() {
 #[test]
 fn what_cannot_be_is_refused_and_changes_nothing() {
     let plan = paced(Pace::constant(1000.0), Stop::AfterNs(SECOND)).build().unwrap();
-    let rate = LiveRate::of(&plan).unwrap();
+    let rate = LiveRate::from_plan(&plan).unwrap();
     rate.begins(0);
     assert!(rate.set_at(SECOND, Some(5.0)).unwrap_err().contains("the run ends before"));
     assert!(rate.set_at(1, Some(f64::NAN)).unwrap_err().contains("must be above 0"));
@@ -207,5 +207,5 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
     assert!(rate.set_at(5000, Some(5.0)).is_ok());
     assert!(rate.set_at(6000, Some(5.0)).unwrap_err().contains("between 1 and 1000 steps"));
     let closed = paced(Pace::Closed, Stop::Requests(5)).build().unwrap();
-    assert!(LiveRate::of(&closed).is_none());
+    assert!(LiveRate::from_plan(&closed).is_none());
 }

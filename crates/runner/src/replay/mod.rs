@@ -60,7 +60,7 @@ pub(crate) fn parts(connections: u32, depth: u32, stop: Stop) -> PlanParts {
         name: "SET".into(),
         sequence: vec![CommandSpec::parse(["SET", "key:__rand_int__", "v"])],
         load: Load { concurrency, stop, ..Load::default() },
-        data: Data { keys: KeySpace::of(Some(1000), KeyDist::UNIFORM), ..Data::default() },
+        data: Data { keys: KeySpace::new(Some(1000), KeyDist::UNIFORM), ..Data::default() },
         ..PlanParts::default()
     }
 }
@@ -83,7 +83,7 @@ pub(crate) fn replay_on(
         });
     };
     let watch = TopologyWatch::new(topology);
-    let (log, shared) = (Rc::new(RefCell::new(Log::default())), Shared::of(&server));
+    let (log, shared) = (Rc::new(RefCell::new(Log::default())), Shared::from_server(&server));
     let script = server.logging_to(Rc::clone(&log));
     let measured = replay_cluster(parts, script, &shared, (&watch, topology));
     (measured, log.take())
@@ -115,7 +115,7 @@ struct Shared {
 }
 
 impl Shared {
-    fn of(server: &Server) -> Self {
+    fn from_server(server: &Server) -> Self {
         Self {
             interrupted: Arc::clone(&server.interrupted),
             rate: server.rate.clone(),
@@ -130,7 +130,7 @@ fn replay_by(
     server: Server,
     run: impl FnOnce(Scripted<Server>, WorkerContext<'_>, Recorder) -> Vec<Message>,
 ) -> (Measurement, Log) {
-    let (log, shared) = (Rc::new(RefCell::new(Log::default())), Shared::of(&server));
+    let (log, shared) = (Rc::new(RefCell::new(Log::default())), Shared::from_server(&server));
     let script = server.logging_to(Rc::clone(&log));
     let measured = replay_script(parts, script, &shared, run, Vec::new);
     (measured, log.take())

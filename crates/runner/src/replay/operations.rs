@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use engine::ConnId;
 use measure::{Ending, LogEntry, LoggedAs};
 use workload::{
-    Arg, ClusterOptions, CommandSpec, DrawnBy, KeyDist, KeySpace, Logged, Mix, Numbered, OnError,
-    Operation, Pace, Pick, Piece, PlanParts, Share, Slot, Step, Stop, When,
+    Arg, BudgetScope, ClusterOptions, CommandSpec, DrawnBy, KeyDist, KeySpace, Logged, Mix,
+    Numbered, OnError, Operation, Pace, Pick, Piece, PlanParts, Slot, Step, Stop, When,
 };
 
 use super::cluster::masters;
@@ -157,7 +157,7 @@ fn each_connection_can_have_a_count_and_an_order_of_its_own() {
     for (pace, depth) in [(Pace::Closed, 1), (Pace::Closed, 3), (Pace::constant(1_000.0), 1)] {
         let mut plan = mixed(5, depth, Stop::Requests(22));
         plan.load.pace = pace;
-        plan.load.share = Share::PerConnection;
+        plan.load.share = BudgetScope::PerConnection;
         plan.sequence.truncate(2);
         plan.mix = Some(Mix {
             operations: vec![
@@ -219,7 +219,7 @@ fn walking(connections: u32, most: Option<u32>) -> PlanParts {
         }),
         ..parts(connections, 1, Stop::Requests(12))
     };
-    plan.load.share = Share::PerConnection;
+    plan.load.share = BudgetScope::PerConnection;
     plan
 }
 
@@ -253,7 +253,7 @@ fn a_walk_stays_with_its_key_and_the_next_one_has_the_next() {
         let draw = KeyDist::SEQUENTIAL;
         let numbered = Numbered { first: 1, bare: true, by: DrawnBy::Operation };
         let mut walk = operation("hscan", 1, &[When::Always, When::OnCursor { most: None }]);
-        walk.keys = Some(KeySpace { numbered, ..KeySpace::of(Some(3), draw) });
+        walk.keys = Some(KeySpace { numbered, ..KeySpace::new(Some(3), draw) });
         let mut plan = PlanParts {
             sequence: [first, next]
                 .map(|args| CommandSpec { args: args.to_vec(), inline: false })
@@ -261,7 +261,7 @@ fn a_walk_stays_with_its_key_and_the_next_one_has_the_next() {
             mix: Some(Mix { operations: vec![walk], pick: Pick::InOrder }),
             ..parts(connections, 1, Stop::Requests(12))
         };
-        plan.load.share = Share::PerConnection;
+        plan.load.share = BudgetScope::PerConnection;
         plan
     };
     fn of_keys(words: &[String], number: usize) -> Vec<u8> {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use engine::ConnId;
 use measure::Ending;
-use workload::{CommandSpec, Joining, OnError, Pace, Share, Stop, Window};
+use workload::{BudgetScope, CommandSpec, Joining, OnError, Pace, Stop, Window};
 
 use super::server::Server;
 use super::{MS, SECOND, parts, replay};
@@ -61,7 +61,7 @@ fn without_keep_alive_each_pipeline_has_a_connection() {
 
 #[test]
 fn a_connection_is_closed_after_as_many_requests_as_the_plan_says() {
-    for share in [Share::OneBudget, Share::PerConnection] {
+    for share in [BudgetScope::OneBudget, BudgetScope::PerConnection] {
         let mut plan = parts(1, 4, Stop::Requests(40));
         (plan.load.concurrency.keep_alive, plan.load.concurrency.requests_each, plan.load.share) =
             (false, 10, share);

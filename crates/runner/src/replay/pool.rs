@@ -3,7 +3,7 @@
 
 use engine::Address;
 use wire::resp::Resp;
-use workload::{Endpoint, OnError, Pace, PlanParts, Share, Stop};
+use workload::{BudgetScope, Endpoint, OnError, Pace, PlanParts, Stop};
 
 use super::server::{Log, Server};
 use super::{MS, SECOND, parts, replay_by};
@@ -97,7 +97,7 @@ fn a_server_that_nothing_is_asked_of_is_not_out() {
     let (measured, _) = pooled(plan, Server::taking(MS / 10), 3);
     assert_eq!(outages(&measured), []);
     let mut plan = parts(2, 1, Stop::Requests(2000));
-    plan.load.share = Share::PerConnection;
+    plan.load.share = BudgetScope::PerConnection;
     let slow = Server::taking(MS).at_node(2).frozen(20 * MS..3 * SECOND);
     let (measured, _) = pooled(plan, slow, 2);
     assert!(matches!(outages(&measured)[..], [(1, _, 30, false)]), "{:?}", outages(&measured));

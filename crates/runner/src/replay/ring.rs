@@ -38,7 +38,7 @@ pub(super) fn on_ring(
     parts.target.endpoint = Endpoint::Ring { servers, hash: RingHash::Ketama };
     parts.protocol = ProtocolKind::MemcacheText;
     parts.sequence = lines.iter().map(|line| CommandSpec::parse(line.split(' '))).collect();
-    parts.data.keys = KeySpace::of(Some(100_000), KeyDist::UNIFORM);
+    parts.data.keys = KeySpace::new(Some(100_000), KeyDist::UNIFORM);
     parts
 }
 

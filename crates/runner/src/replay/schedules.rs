@@ -38,7 +38,7 @@ fn carried_out(parts: PlanParts, server: Server) -> (Run, ScheduleFigures, Log) 
 
 /// A run, of which every figure is what the server saw.
 pub(super) fn checked(run: Run, log: Log) -> (Run, ScheduleFigures, Log) {
-    let summary = Summary::of(&run);
+    let summary = Summary::from_run(&run);
     assert_eq!(report::contradictions(&summary), [""; 0]);
     let figures = summary.schedule.unwrap();
     assert_eq!(
@@ -130,7 +130,7 @@ fn a_server_that_never_answers_is_an_outage() {
     assert!(measured.is_unheard());
     let run = run_of(plan, measured, Watched::default());
     assert_eq!(run.verdict.limited_by, LimitedBy::Outage, "{}", run.verdict.text);
-    assert_eq!(report::contradictions(&Summary::of(&run)), [""; 0]);
+    assert_eq!(report::contradictions(&Summary::from_run(&run)), [""; 0]);
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn shares_that_began_apart_have_sent_all_that_was_due() {
         loaded.push((format!("{index}.json"), of_one));
     }
     let whole = report::merge(loaded, &[]).unwrap().runs.remove(0);
-    let summary = Summary::of(&whole);
+    let summary = Summary::from_run(&whole);
     let figures = summary.schedule.as_ref().unwrap();
     assert_eq!((figures.due, figures.sent, figures.late, figures.unsent), (1000, 1000, 0, 0));
     assert_eq!(figures.due_rps, 1000.0);

@@ -52,7 +52,7 @@ fn trial(slo: &Slo, rate_per_s: f64, server: Server, connections: u32, machine: 
 
 fn judged(slo: &Slo, rate_per_s: f64, server: Server, connections: u32) -> Judgement {
     let run = trial(slo, rate_per_s, server, connections, Machine::Quiet);
-    slo.judge(&[&Observation::of(slo, &run)])
+    slo.judge(&[&Observation::new(slo, &run)])
 }
 
 /// A search, trial by trial with the number of each from 1.
@@ -152,7 +152,7 @@ fn few_requests_leave_a_rate_undecided() {
         let (facts, watched) = (ServerFacts::default(), Watched::default());
         Run::new(plan.build().unwrap(), measurement, facts, String::new(), watched)
     };
-    let hundred = Observation::of(&slo, &run(Server::taking(MS / 2)));
+    let hundred = Observation::new(&slo, &run(Server::taking(MS / 2)));
     assert_eq!(slo.judge(&[&hundred]).outcome, Outcome::Undecided);
     let thousand = slo.judge(&[&hundred; 10]);
     assert_eq!((thousand.outcome, thousand.kept), (Outcome::Kept, true));

@@ -95,7 +95,7 @@ fn mix(draws: &mut Draws, plan: &mut PlanParts) {
         name: name.into(),
         weight: 1 + draws.below(5) as u32,
         steps: steps.iter().map(|when| Step { commands: 1, when: *when }).collect(),
-        keys: Some(KeySpace::of(Some(RANGE), dist.parse().unwrap())),
+        keys: Some(KeySpace::new(Some(RANGE), dist.parse().unwrap())),
     };
     let operations = vec![
         operation("read", &[When::Always, When::OnMiss], "latest"),
@@ -335,7 +335,7 @@ fn hold(seed: u64) {
     let mut run = run_of(parts, measured, Watched::default());
     run.measurement.workers = workers;
     let run = report::Run::new(run.plan, run.measurement, run.server, run.version, watched);
-    assert_eq!(contradictions(&Summary::of(&run)), [""; 0]);
+    assert_eq!(contradictions(&Summary::from_run(&run)), [""; 0]);
 }
 
 #[test]

@@ -8,13 +8,13 @@ use std::collections::VecDeque;
 
 use engine::{Address, ConnId, Engine};
 use wire::Protocol;
-use workload::{Message, Purpose, Turn};
+use workload::{Message, Purpose, SequenceBatch};
 
 use super::Route;
 use crate::connection::State;
 use crate::destination::Destination;
 use crate::recorder::Recorder;
-use crate::request::{Progress, Request};
+use crate::request::{OperationState, Request};
 use crate::worker::operations::Steps;
 use crate::worker::{Worker, WorkerContext, operations};
 
@@ -209,7 +209,7 @@ fn send_next<E: Engine, P: Protocol>(worker: &mut DirectWorker<'_, '_, E, P>, co
         command: 0,
         left: turn.commands,
         measured,
-        progress: Progress::default(),
+        progress: OperationState::default(),
         mark: (),
     });
 }
@@ -267,7 +267,7 @@ fn send_due<E: Engine, P: Protocol>(worker: &mut DirectWorker<'_, '_, E, P>) {
                 command: 0,
                 left: commands,
                 measured,
-                progress: Progress::default(),
+                progress: OperationState::default(),
                 mark: (),
             });
         }
@@ -294,7 +294,7 @@ fn queue_up<E: Engine, P: Protocol>(worker: &mut DirectWorker<'_, '_, E, P>, con
 fn send<E: Engine, P: Protocol>(
     worker: &mut DirectWorker<'_, '_, E, P>,
     conn: ConnId,
-    turn: Turn,
+    turn: SequenceBatch,
     measured: bool,
 ) -> u64 {
     let bytes = match worker.context.run_id {
@@ -327,7 +327,7 @@ fn send<E: Engine, P: Protocol>(
 fn begin_operations<E: Engine, P: Protocol>(
     worker: &mut DirectWorker<'_, '_, E, P>,
     conn: ConnId,
-    turn: Turn,
+    turn: SequenceBatch,
     measured: bool,
 ) {
     let share = worker.context.plan.load.share;

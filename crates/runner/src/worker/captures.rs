@@ -7,7 +7,7 @@
 use wire::{Replied, ReplyVisitor};
 use workload::Keeps;
 
-use crate::request::Progress;
+use crate::request::OperationState;
 
 /// Most that is kept of a reply, in bytes.
 const KEPT_MAX: usize = 64 << 20;
@@ -90,7 +90,7 @@ struct Held {
 }
 
 impl Captures {
-    pub(super) fn of(commands: Vec<Keeps>) -> Self {
+    pub(super) fn from_commands(commands: Vec<Keeps>) -> Self {
         Self { commands, held: Vec::new(), free: Vec::new() }
     }
 
@@ -102,26 +102,26 @@ impl Captures {
 
     /// What an operation has kept, if anything: of several strings the one that is next.
     #[inline]
-    pub(crate) fn of_operation(&self, progress: &Progress) -> Replied<'_> {
+    pub(crate) fn of_operation(&self, progress: &OperationState) -> Replied<'_> {
         let Some(at) = progress.kept.checked_sub(1) else { return Replied::default() };
         Replied { value: self.value(progress), cas: self.held[at as usize].cas }
     }
 
     /// The string of what an operation has kept that is next, if there is one.
     #[inline]
-    pub(super) fn value(&self, progress: &Progress) -> Option<&[u8]> {
+    pub(super) fn value(&self, progress: &OperationState) -> Option<&[u8]> {
         let (start, end) = self.span(progress)?;
         self.held[progress.kept as usize - 1].strings.get(start..end)
     }
 
     /// Where the string after that one begins, if there is one.
     #[inline]
-    pub(super) fn after(&self, progress: &Progress) -> Option<u32> {
+    pub(super) fn after(&self, progress: &OperationState) -> Option<u32> {
         let (_, end) = self.span(progress)?;
         (end < self.held[progress.kept as usize - 1].strings.len()).then_some(end as u32)
     }
 
-    fn span(&self, progress: &Progress) -> Option<(usize, usize)> {
+    fn span(&self, progress: &OperationState) -> Option<(usize, usize)> {
         let at = progress.kept.checked_sub(1)?;
         let start = progress.at as usize + HEAD;
         let head = self.held[at as usize].strings.get(progress.at as usize..start)?;
@@ -141,7 +141,7 @@ impl Captures {
         &mut self,
         command: u32,
         coming: &mut PartialCapture,
-        progress: &mut Progress,
+        progress: &mut OperationState,
     ) {
         let (strings, mut cas) = (std::mem::take(&mut coming.strings), coming.cas.take());
         let is_line = std::mem::take(&mut coming.is_line);
@@ -177,7 +177,7 @@ impl Captures {
 
     /// What an operation that has come so far has kept is needed no more, if it has kept anything.
     #[inline]
-    pub(crate) fn release(&mut self, progress: Progress) {
+    pub(crate) fn release(&mut self, progress: OperationState) {
         self.free.extend(progress.kept.checked_sub(1));
     }
 }
@@ -188,8 +188,8 @@ mod tests {
 
     #[test]
     fn buffers_are_used_again_and_a_null_keeps_nothing() {
-        let mut kept = Captures::of(vec![Keeps::First, Keeps::Nothing]);
-        let (mut coming, mut progress) = (PartialCapture::default(), Progress::default());
+        let mut kept = Captures::from_commands(vec![Keeps::First, Keeps::Nothing]);
+        let (mut coming, mut progress) = (PartialCapture::default(), OperationState::default());
         for round in 0..3 {
             for (strings, expected) in
                 [(&[Some("abc"), Some("x")][..], Some("abc")), (&[], Some("abc")), (&[None], None)]
@@ -209,8 +209,8 @@ mod tests {
 
     #[test]
     fn a_status_or_a_number_is_kept_where_no_string_came() {
-        let mut kept = Captures::of(vec![Keeps::First, Keeps::Each]);
-        let (mut coming, mut progress) = (PartialCapture::default(), Progress::default());
+        let mut kept = Captures::from_commands(vec![Keeps::First, Keeps::Each]);
+        let (mut coming, mut progress) = (PartialCapture::default(), OperationState::default());
         for line in ["7", "OK"] {
             coming.line(line.as_bytes());
             kept.keep(0, &mut coming, &mut progress);
@@ -232,7 +232,7 @@ mod tests {
         coming.line(b"OK");
         kept.keep(0, &mut coming, &mut progress);
         assert_eq!(kept.value(&progress), None);
-        let mut progress = Progress::default();
+        let mut progress = OperationState::default();
         kept.expect(1, &mut coming);
         coming.line(b"3");
         kept.keep(1, &mut coming, &mut progress);
@@ -241,8 +241,8 @@ mod tests {
 
     #[test]
     fn the_token_of_an_item_is_kept_with_its_value_or_alone() {
-        let mut kept = Captures::of(vec![Keeps::First]);
-        let (mut coming, mut progress) = (PartialCapture::default(), Progress::default());
+        let mut kept = Captures::from_commands(vec![Keeps::First]);
+        let (mut coming, mut progress) = (PartialCapture::default(), OperationState::default());
         coming.begin(Some(1));
         coming.cas(7);
         coming.bytes(b"v");
@@ -260,8 +260,8 @@ mod tests {
 
     #[test]
     fn a_list_is_gone_through_string_by_string() {
-        let mut kept = Captures::of(vec![Keeps::Each]);
-        let (mut coming, mut progress) = (PartialCapture::default(), Progress::default());
+        let mut kept = Captures::from_commands(vec![Keeps::Each]);
+        let (mut coming, mut progress) = (PartialCapture::default(), OperationState::default());
         kept.expect(0, &mut coming);
         for string in [&b"first"[..], b"", b"third"] {
             coming.begin(Some(string.len() as u64));

@@ -4,10 +4,10 @@
 //! it. A request that is lost, or met an error, takes its cursor along: the next one begins anew. What
 //! else a command is made of is drawn once for all requests of a walk, by a number of the walk.
 
-use workload::{Operations, Share, Walked};
+use workload::{BudgetScope, Operations, Walked};
 
 use super::captures::Captures;
-use crate::request::{Progress, Request};
+use crate::request::{OperationState, Request};
 
 /// How far the walk of a connection has come.
 #[derive(Debug, Default, Clone, Copy)]
@@ -26,14 +26,14 @@ impl CursorScan {
     pub(crate) fn go_on<M>(
         &mut self,
         operations: &Operations,
-        share: Share,
+        share: BudgetScope,
         request: &mut Request<M>,
     ) {
         let Some(walked) = operations.walk(request.progress.operation) else { return };
         if self.kept == 0 {
             self.times = 0;
             // A connection that numbers its requests for itself numbers its walks so too.
-            let next = self.number.filter(|_| share == Share::PerConnection);
+            let next = self.number.filter(|_| share == BudgetScope::PerConnection);
             self.number = Some(next.map_or(request.number, |last| last.wrapping_add(1)));
         }
         request.number = self.number.unwrap_or(request.number);
@@ -47,7 +47,12 @@ impl CursorScan {
 
     /// A request of that operation has its reply: the cursor is for the next one, if there is more.
     #[inline]
-    pub(super) fn replied(&mut self, walked: Walked, kept: &mut Captures, progress: Progress) {
+    pub(super) fn replied(
+        &mut self,
+        walked: Walked,
+        kept: &mut Captures,
+        progress: OperationState,
+    ) {
         let more = kept.value(&progress).is_some_and(|cursor| cursor != b"0");
         if more && !progress.failed && self.times < walked.most {
             self.kept = progress.kept;

@@ -9,7 +9,7 @@ use wire::KeyNumber;
 use workload::random::Stream;
 use workload::{Inserts, KeyDraw, Plan, Source};
 
-use crate::request::Progress;
+use crate::request::OperationState;
 
 /// The stream that newest keys are drawn by, apart from those of other numbers.
 const STREAM: u64 = 15 << 56;
@@ -36,7 +36,7 @@ enum Comes {
 }
 
 impl Growing {
-    pub(super) fn of(plan: &Plan, inserts: Option<Arc<Inserts>>) -> Self {
+    pub(super) fn new(plan: &Plan, inserts: Option<Arc<Inserts>>) -> Self {
         let comes = inserts.iter().flat_map(|_| plan.key_spaces()).map(|(_, keys)| {
             let draws = keys.draws();
             match draws.source() {
@@ -49,7 +49,7 @@ impl Growing {
         Self {
             inserts,
             operations,
-            stream: Stream::of(plan.load.seed).apart(STREAM),
+            stream: Stream::from_seed(plan.load.seed).apart(STREAM),
             again: Vec::new(),
         }
     }
@@ -72,7 +72,7 @@ impl Growing {
 
     /// An operation has ended, with or without an error.
     #[inline]
-    pub(super) fn ended(&mut self, progress: Progress) {
+    pub(super) fn ended(&mut self, progress: OperationState) {
         match self.inserted(progress) {
             Some(_) if progress.failed => self.lost(progress),
             Some((inserts, key)) => inserts.answered(key),
@@ -81,14 +81,14 @@ impl Growing {
     }
 
     /// An operation will never be answered.
-    pub(super) fn lost(&mut self, progress: Progress) {
+    pub(super) fn lost(&mut self, progress: OperationState) {
         let key = self.inserted(progress).filter(|(inserts, key)| !inserts.is_there(*key));
         self.again.extend(key.map(|(_, key)| key));
     }
 
     /// The key that an operation inserts, if it does.
     #[inline]
-    fn inserted(&self, progress: Progress) -> Option<(&Inserts, u64)> {
+    fn inserted(&self, progress: OperationState) -> Option<(&Inserts, u64)> {
         let inserts = self.inserts.as_deref()?;
         let inserting = matches!(self.operations[progress.operation as usize], Comes::Next);
         progress.key.filter(|_| inserting).map(|key| (inserts, key.number()))

@@ -21,7 +21,7 @@ pub(super) struct Joined {
 }
 
 impl Joined {
-    pub(super) fn of(plan: &Plan) -> Self {
+    pub(super) fn from_plan(plan: &Plan) -> Self {
         let plan = plan.load.concurrency.joining;
         let count = plan.map_or(u32::MAX, |joining| joining.first);
         Self { plan, count, steps: 0, start_ns: 0, next_ns: u64::MAX }

@@ -30,7 +30,7 @@ use std::sync::Arc;
 
 use engine::{ConnId, Engine};
 use wire::{Batch, Protocol};
-use workload::{Inserts, Pacer, Plan, RequestStream, Stop, Turn, Window};
+use workload::{Inserts, Pacer, Plan, RequestStream, SequenceBatch, Stop, Window};
 
 use crate::connection::{Connection, State};
 use crate::destination::Destination;
@@ -130,7 +130,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
     pub(crate) fn new(engine: E, context: WorkerContext<'r>, recorder: Recorder, route: R) -> Self {
         let plan = context.plan;
         let sequence_len = plan.sequence.len() as u32;
-        let steps = Steps::of(plan, context.inserts.clone());
+        let steps = Steps::new(plan, context.inserts.clone());
         let whole = if route.splits_sequences() { 1 } else { sequence_len };
         let request_len = steps.operations.is_none().then_some(whole);
         let (answers, verifier) = (Answers::of::<P>(plan), Verifier::of::<P>(plan));
@@ -154,12 +154,12 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
                 .saturating_mul(request_len.map_or(1, |len| sequence_len / len)),
             rolling: plan.load.concurrency.window == Window::Rolling,
             spin: Spin::new(context.may_spin),
-            joined: Joined::of(plan),
-            renewals: Renewals::of(plan, context.worker, context.workers),
+            joined: Joined::from_plan(plan),
+            renewals: Renewals::new(plan, context.worker, context.workers),
             pacer: None,
             rate_changes: 0,
             recovery: Recovery::new(context.connections_max, plan, context.worker),
-            retries: Retries::of(plan, context.worker),
+            retries: Retries::new(plan, context.worker),
             in_flight: 0,
             ready: 0,
             stop_ns: u64::MAX,
@@ -335,7 +335,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
         now_ns: u64,
         conn: ConnId,
         sequences_max: u32,
-    ) -> Option<(Turn, bool)> {
+    ) -> Option<(SequenceBatch, bool)> {
         let measured = self.recorder.measuring(now_ns);
         let context = &mut self.context;
         let stream = if measured { &mut context.stream } else { &mut context.warmup };

@@ -31,7 +31,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         let mut opening = Opening::new(
             total,
             self.engine.now_ns(),
-            Gaps::of(self.context.plan, self.context.worker),
+            Gaps::from_plan(self.context.plan, self.context.worker),
         );
         while !opening.is_complete() {
             let now_ns = self.engine.now_ns();

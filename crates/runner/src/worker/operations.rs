@@ -13,7 +13,7 @@ use super::captures::Captures;
 use super::cursor_scan::CursorScan;
 use super::growing::Growing;
 use crate::recorder::Recorder;
-use crate::request::{Progress, Request};
+use crate::request::{OperationState, Request};
 use crate::route::{Completed, Route};
 
 impl<M: Copy> Request<M> {
@@ -38,7 +38,7 @@ impl<M: Copy> Request<M> {
             command: commands.start,
             left,
             measured,
-            progress: Progress::of(operation, growing.key(operation, number)),
+            progress: OperationState::new(operation, growing.key(operation, number)),
             mark: mark(commands.start, left),
         }
     }
@@ -69,14 +69,14 @@ pub(crate) struct Steps<M> {
 }
 
 impl<M: Copy> Steps<M> {
-    pub(super) fn of(plan: &Plan, inserts: Option<Arc<Inserts>>) -> Self {
-        let kept = Captures::of(plan.replies_kept());
-        let growing = Growing::of(plan, inserts);
+    pub(super) fn new(plan: &Plan, inserts: Option<Arc<Inserts>>) -> Self {
+        let kept = Captures::from_commands(plan.replies_kept());
+        let growing = Growing::new(plan, inserts);
         Self { operations: plan.operations(), due: Vec::new(), failed: Vec::new(), kept, growing }
     }
 
     /// An operation will not go on: its connection is gone, or its time is over.
-    pub(crate) fn forget(&mut self, progress: Progress) {
+    pub(crate) fn forget(&mut self, progress: OperationState) {
         self.kept.release(progress);
         self.growing.lost(progress);
     }
@@ -109,7 +109,7 @@ impl<M: Copy> Steps<M> {
             return self.failed.push(request.once_more());
         }
         let Some(operations) = &self.operations else { return };
-        let Progress { operation, step, missed, failed, .. } = request.progress;
+        let OperationState { operation, step, missed, failed, .. } = request.progress;
         let next = if failed || operations.is_one_step(operation) {
             None
         } else if let Some(commands) = operations.each(operation, step)
@@ -133,7 +133,7 @@ impl<M: Copy> Steps<M> {
             handed_ns: 0,
             command: commands.start,
             left: commands.end - commands.start,
-            progress: Progress { at, ..request.progress.then(step) },
+            progress: OperationState { at, ..request.progress.then(step) },
             ..*request
         });
     }

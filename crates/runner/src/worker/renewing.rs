@@ -32,7 +32,7 @@ pub(super) struct Renewals {
 impl Renewals {
     // Out of line, here and below: workers are compiled for every engine, protocol and route.
     #[inline(never)]
-    pub(super) fn of(plan: &Plan, worker: u16, workers: u16) -> Self {
+    pub(super) fn new(plan: &Plan, worker: u16, workers: u16) -> Self {
         Self {
             per_s: plan.load.concurrency.renewed_per_s,
             lane: plan.load.shard.lane(worker, workers),

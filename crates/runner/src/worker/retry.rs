@@ -69,13 +69,13 @@ impl<M> Eq for Waiting<M> {}
 
 impl<M: Copy> Retries<M> {
     /// For worker `worker`.
-    pub(super) fn of(plan: &Plan, worker: u16) -> Self {
+    pub(super) fn new(plan: &Plan, worker: u16) -> Self {
         Self {
             retry: plan.recovery.retry.clone(),
             later: BinaryHeap::new(),
             stranded: Vec::new(),
             count: 0,
-            drawn: Stream::of(plan.load.seed).apart(STREAM | u64::from(worker) << 40),
+            drawn: Stream::from_seed(plan.load.seed).apart(STREAM | u64::from(worker) << 40),
             due_ns: u64::MAX,
             waiting_max: plan.recovery.retry.as_ref().map_or(u32::MAX, |retry| retry.waiting_max),
         }

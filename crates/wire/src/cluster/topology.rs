@@ -83,7 +83,7 @@ impl Topology {
     #[must_use]
     pub fn of_shards(reply: &Value, asked: &str, tls: bool) -> Option<Self> {
         let shards = items(reply)?.iter().map(|shard| read_shard(shard, asked, tls));
-        Some(Self::of(shards.collect::<Option<Vec<_>>>()?))
+        Some(Self::from_shards(shards.collect::<Option<Vec<_>>>()?))
     }
 
     /// Reads the reply to `CLUSTER SLOTS`. The ports are those of the kind of connection that the
@@ -108,11 +108,11 @@ impl Topology {
                 }),
             }
         }
-        Some(Self::of(shards))
+        Some(Self::from_shards(shards))
     }
 
     /// Shards that own nothing serve nobody, and neither do those without a master.
-    fn of(mut shards: Vec<Shard>) -> Self {
+    fn from_shards(mut shards: Vec<Shard>) -> Self {
         shards.retain(|shard| shard.master.is_some() && !shard.slots.is_empty());
         shards
             .iter_mut()

@@ -181,7 +181,7 @@ fn check_key(name: &str, key: &Arg, digits: Option<usize>) -> Result<(), String>
     if key.pieces.contains(&Piece::Value) {
         return Err(format!("{name}: a key cannot be a value (__data__) whose size varies"));
     }
-    let length = Length::of(key, digits, &[]);
+    let length = Length::new(key, digits, &[]);
     if length.fixed > KEY_MAX {
         let len = length.fixed;
         return Err(format!("{name}: a key of {len} bytes; memcached allows at most {KEY_MAX}"));

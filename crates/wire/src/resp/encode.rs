@@ -44,7 +44,7 @@ pub(super) fn compile(command: &CommandSpec, digits: Option<usize>) -> Template 
 /// `values` are the places for values from this argument on.
 fn append_header(template: &mut Template, arg: &Arg, digits: Option<usize>, values: &[ValueAt]) {
     template.bytes.push(b'$');
-    Length::of(arg, digits, values).append(LengthForm::Decimal, template);
+    Length::new(arg, digits, values).append(LengthForm::Decimal, template);
     template.bytes.extend_from_slice(b"\r\n");
 }
 

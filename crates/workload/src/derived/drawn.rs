@@ -60,7 +60,7 @@ impl DrawnNumber {
     pub fn digits(self, seed: u64, request: u64) -> Digits {
         let number = self.of(seed, request);
         match self.letters {
-            0 => Digits::of(number, 1),
+            0 => Digits::new(number, 1),
             width => Digits::with_letters(number, width),
         }
     }

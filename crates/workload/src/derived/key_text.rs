@@ -29,7 +29,7 @@ impl KeyText {
         if self.letters {
             Digits::with_letters(number, self.width)
         } else {
-            Digits::of(number, self.width)
+            Digits::new(number, self.width)
         }
     }
 }
@@ -67,7 +67,7 @@ pub struct Digits {
 impl Digits {
     /// Of a number in decimal, at least so many.
     #[inline]
-    pub(super) fn of(number: u64, width: u8) -> Self {
+    pub(super) fn new(number: u64, width: u8) -> Self {
         Self::to_base(b"0123456789", number, width)
     }
 

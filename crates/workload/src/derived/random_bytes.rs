@@ -24,7 +24,7 @@ impl RandomBytes {
     /// Appends those of request number `request`.
     pub fn append(self, seed: u64, request: u64, out: &mut Vec<u8>) {
         let stream = STREAM.wrapping_add(u64::from(self.stream) << 48);
-        let words = Stream::of(Stream::of(seed.wrapping_add(stream)).draw(request));
+        let words = Stream::from_seed(Stream::from_seed(seed.wrapping_add(stream)).draw(request));
         let end = out.len() + self.len as usize;
         let random = (CHUNK as u64 * 100 / u64::from(self.ratio_percent.max(100))) as usize;
         let mut next = 0;

@@ -64,7 +64,7 @@ impl KeyGroups {
     /// Groups so many keys, at most [`KEYS_MAX`](Self::KEYS_MAX), each of which `group` puts into one of
     /// `groups`.
     #[must_use]
-    pub fn of(range: u64, groups: u16, mut group: impl FnMut(u64) -> u16) -> Self {
+    pub fn new(range: u64, groups: u16, mut group: impl FnMut(u64) -> u16) -> Self {
         let range = range.min(Self::KEYS_MAX);
         let of: Vec<u16> = (0..range).map(|key| group(key).min(groups - 1)).collect();
         let mut starts = vec![0; usize::from(groups) + 1];
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn keys_behind_a_key_are_of_its_group_and_differ_until_it_ends() {
-        let groups = KeyGroups::of(1000, 7, |key| (key * key % 7) as u16);
+        let groups = KeyGroups::new(1000, 7, |key| (key * key % 7) as u16);
         for key in 0..1000 {
             let of = |key: u64| key * key % 7;
             let all: Vec<u64> = (0..1000).map(|nth| groups.behind(key, nth)).collect();
@@ -124,7 +124,7 @@ mod tests {
     fn keys_are_grouped_once() {
         let (one, other) = (OneGroup::default(), OneGroup::default());
         let same = one.clone();
-        one.group(|| KeyGroups::of(10, 2, |key| (key % 2) as u16));
+        one.group(|| KeyGroups::new(10, 2, |key| (key % 2) as u16));
         same.group(|| unreachable!());
         assert_eq!(same.behind(1, 1), 3);
         assert_eq!(one, other);

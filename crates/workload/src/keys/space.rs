@@ -35,7 +35,7 @@ pub struct KeySpace {
 impl KeySpace {
     /// Keys `0..range`, drawn so.
     #[must_use]
-    pub fn of(range: Option<u64>, draw: KeyDist) -> Self {
+    pub fn new(range: Option<u64>, draw: KeyDist) -> Self {
         Self { range, draw, ..Self::default() }
     }
 
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn digits_grow_only_beyond_twelve() {
-        let digits = |range| KeySpace::of(Some(range), KeyDist::UNIFORM).digits();
+        let digits = |range| KeySpace::new(Some(range), KeyDist::UNIFORM).digits();
         assert_eq!(digits(0), 12);
         assert_eq!(digits(1_000_000_000_000), 12);
         assert_eq!(digits(1_000_000_000_001), 13);
@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn it_survives_being_saved() {
-        let space = KeySpace::of(Some(9), "zipf:1.2".parse().unwrap());
+        let space = KeySpace::new(Some(9), "zipf:1.2".parse().unwrap());
         let text = serde_json::to_string(&space).unwrap();
         assert_eq!(text, r#"{"range":9,"draw":"zipf:1.2"}"#);
         assert_eq!(serde_json::from_str::<KeySpace>(&text).unwrap(), space);

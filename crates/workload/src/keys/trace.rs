@@ -41,7 +41,7 @@ mod tests {
     #[test]
     fn keys_come_in_the_order_of_the_file_and_go_round() {
         let dist = "file:keys.csv".parse::<KeyDist>().unwrap().with_trace(vec![7, 7, 3]).unwrap();
-        let keys = KeySpace::of(dist.trace_range(), dist);
+        let keys = KeySpace::new(dist.trace_range(), dist);
         assert_eq!(keys.range, Some(8));
         let draws = keys.draws();
         assert_eq!((0..5).map(|i| draws.draw(9.into(), i)).collect::<Vec<_>>(), [7, 7, 3, 7, 7]);

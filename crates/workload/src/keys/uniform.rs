@@ -37,7 +37,7 @@ mod tests {
     fn seeds_give_different_streams() {
         let keys = Uniform { range: 1 << 40 };
         let stream =
-            |seed| -> Vec<u64> { (0..20).map(|i| keys.draw(Stream::of(seed), i)).collect() };
+            |seed| -> Vec<u64> { (0..20).map(|i| keys.draw(Stream::from_seed(seed), i)).collect() };
         assert_ne!(stream(1), stream(2));
         assert_ne!(stream(1)[1..], stream(2)[..19], "neighbouring seeds are not shifted copies");
     }

@@ -49,7 +49,7 @@ impl Curve {
     /// The curve of a schedule, in units of which one is `1 / scale` requests, after `hold_ns`
     /// nanoseconds at its first rate.
     #[must_use]
-    pub fn of(schedule: &Schedule, scale: f64, hold_ns: u64) -> Self {
+    pub fn new(schedule: &Schedule, scale: f64, hold_ns: u64) -> Self {
         let mut pieces = Vec::with_capacity(schedule.stages.len() + 2);
         let held_by = |ns: u64| ns.saturating_add(hold_ns);
         let unlimited = schedule.unlimited().map(|span| held_by(span.start)..held_by(span.end));
@@ -132,14 +132,14 @@ mod tests {
         assert_eq!(ramp.due_by(10 * S), 5000.0);
         assert_eq!(ramp.due_by(11 * S), 6000.0, "its last rate holds");
         assert_eq!(ramp.mean_per_s(10 * S), 500.0);
-        let due = due(&Curve::of(&ramp, 1.0, 0), [0, 1250, 5000, 6000].into_iter());
+        let due = due(&Curve::new(&ramp, 1.0, 0), [0, 1250, 5000, 6000].into_iter());
         assert_eq!(due, [0, 5 * S, 10 * S, 11 * S]);
     }
 
     #[test]
     fn the_inverse_undoes_the_curve_up_and_down() {
         let stages = [(100.0, 900.0, Some(S)), (50.0, 50.0, Some(S)), (400.0, 10.0, Some(2 * S))];
-        let curve = Curve::of(&schedule(&stages), 1.0, 0);
+        let curve = Curve::new(&schedule(&stages), 1.0, 0);
         let mut last = 0;
         for (n, at) in due(&curve, 0..900).into_iter().enumerate() {
             assert!(at >= last, "{n}");
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn steps_begin_at_their_time() {
         let steps = schedule(&[(10.0, 10.0, Some(S)), (20.0, 20.0, Some(S))]);
-        let due = due(&Curve::of(&steps, 1.0, 0), [0, 9, 10, 11, 30, 31].into_iter());
+        let due = due(&Curve::new(&steps, 1.0, 0), [0, 9, 10, 11, 30, 31].into_iter());
         assert_eq!(due, [0, 9 * S / 10, S, S + S / 20, 2 * S, 2 * S + S / 20]);
         assert_eq!((steps.length_ns(), steps.peak_per_s()), (Some(2 * S), 20.0));
     }
@@ -160,14 +160,14 @@ mod tests {
     #[test]
     fn a_warm_up_holds_the_first_rate() {
         let ramp = schedule(&[(10.0, 20.0, Some(S))]);
-        let due = due(&Curve::of(&ramp, 1.0, S), [0, 9, 10, 25].into_iter());
+        let due = due(&Curve::new(&ramp, 1.0, S), [0, 9, 10, 25].into_iter());
         assert_eq!(due, [0, 9 * S / 10, S, 2 * S]);
     }
 
     #[test]
     fn no_rate_is_never_due() {
         let fade = schedule(&[(2.0, 0.0, Some(2 * S))]);
-        let due = due(&Curve::of(&fade, 1.0, 0), [0, 2, 3].into_iter());
+        let due = due(&Curve::new(&fade, 1.0, 0), [0, 2, 3].into_iter());
         assert_eq!(due, [0, u64::MAX, u64::MAX]);
     }
 
@@ -177,7 +177,7 @@ mod tests {
         let pause = schedule(&stages);
         let at = |ns| pause.due_by(ns);
         assert_eq!([at(S), at(4 * S), at(6 * S), at(7 * S)], [10.0, 10.0, 10.0, 20.0]);
-        let due = due(&Curve::of(&pause, 1.0, 0), [9, 10, 11].into_iter());
+        let due = due(&Curve::new(&pause, 1.0, 0), [9, 10, 11].into_iter());
         assert_eq!(due, [9 * S / 10, 6 * S, 6 * S + S / 10]);
     }
 }

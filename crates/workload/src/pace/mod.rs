@@ -223,14 +223,14 @@ impl Schedule {
     /// expectation if arrivals are random.
     #[must_use]
     pub fn due_ns(&self, number: f64) -> u64 {
-        Curve::of(self, 1.0, 0).due_ns(number, &mut 0)
+        Curve::new(self, 1.0, 0).due_ns(number, &mut 0)
     }
 
     /// How many requests are due within the first `span_ns` nanoseconds; an expectation if
     /// arrivals are random.
     #[must_use]
     pub fn due_by(&self, span_ns: u64) -> f64 {
-        Curve::of(self, 1.0, 0).count_by(span_ns)
+        Curve::new(self, 1.0, 0).count_by(span_ns)
     }
 }
 

@@ -206,12 +206,12 @@ mod tests {
     const WHOLE: Lane = Lane { index: 0, of: 1 };
 
     fn pacer(start_ns: u64, rate: f64, lane: Lane) -> Pacer {
-        let curve = Curve::of(&Schedule::constant(rate), 1.0, 0);
+        let curve = Curve::new(&Schedule::constant(rate), 1.0, 0);
         Pacer::new(start_ns, curve, Arrivals::Constant, lane, 1)
     }
 
     fn poisson(schedule: &Schedule, lane: Lane, seed: u64, n: usize) -> Vec<u64> {
-        let curve = Curve::of(schedule, 1.0, 0);
+        let curve = Curve::new(schedule, 1.0, 0);
         let mut pacer = Pacer::new(0, curve, Arrivals::Poisson, lane, seed);
         (0..n).map(|_| pacer.take(u64::MAX - 1).unwrap()).collect()
     }
@@ -259,7 +259,7 @@ mod tests {
             .iter()
             .flat_map(|s| [Arrivals::Constant, Arrivals::Poisson].map(|arrivals| (s, arrivals)))
         {
-            let curve = Curve::of(schedule, 1.0, 0);
+            let curve = Curve::new(schedule, 1.0, 0);
             for (index, of, end_ns) in
                 [(0, 1, 2 * S), (2, 3, 2 * S), (1, 7, 123_456_789), (0, 1, 0)]
             {
@@ -280,7 +280,7 @@ mod tests {
     fn a_backlog_without_end_is_counted_in_no_time() {
         const HOUR: u64 = 3_600_000_000_000;
         assert_eq!(pacer(0, 1e9, WHOLE).due_before(HOUR), HOUR);
-        let curve = Curve::of(&Schedule::constant(1e9), 1.0, 0);
+        let curve = Curve::new(&Schedule::constant(1e9), 1.0, 0);
         let due = Pacer::new(0, curve, Arrivals::Poisson, WHOLE, 3).due_before(HOUR);
         assert!((due as f64 / HOUR as f64 - 1.0).abs() < 0.001, "{due}");
     }
@@ -303,7 +303,7 @@ mod tests {
             // Each hears of it at another time, ahead of it, and one was late with its own.
             let lane = |index: u64, of| {
                 let lane = Lane { index, of };
-                let curve = |schedule| Curve::of(schedule, 1.0, 0);
+                let curve = |schedule| Curve::new(schedule, 1.0, 0);
                 let mut pacer = Pacer::new(0, curve(&before), arrivals, lane, 5);
                 let mut due = Vec::new();
                 let hears_ns = S + index * S / 5;
@@ -333,7 +333,7 @@ mod tests {
     }
 
     fn poisson_backlog(now_ns: u64) -> u64 {
-        let curve = Curve::of(&Schedule::constant(1_000.0), 1.0, 0);
+        let curve = Curve::new(&Schedule::constant(1_000.0), 1.0, 0);
         Pacer::new(0, curve, Arrivals::Poisson, WHOLE, 3).backlog(now_ns)
     }
 

@@ -1,6 +1,6 @@
 //! What a plan must keep to: every bound, in words that name the option of the classic command line.
 
-use super::{Operation, Plan, PlanError, PlanParts, Share, Stop, When, limits};
+use super::{BudgetScope, Operation, Plan, PlanError, PlanParts, Stop, When, limits};
 use std::ops::Range;
 
 use crate::{
@@ -343,7 +343,7 @@ impl PlanParts {
         })?;
         let by = numbered.by;
         let counted = matches!(by, DrawnBy::Connection | DrawnBy::Slice);
-        refuse(!counted || self.load.share == Share::PerConnection, || {
+        refuse(!counted || self.load.share == BudgetScope::PerConnection, || {
             format!(
                 "--set keys-by={by}: requires --per-connection, by which connections count for themselves"
             )

@@ -1,13 +1,13 @@
 //! What the operations of a mix, and the order in which they come, must keep to.
 
 use super::check::refuse;
-use super::{Mix, Operation, Pick, PlanError, PlanParts, Share, Span, Stop, When, limits};
+use super::{BudgetScope, Mix, Operation, Pick, PlanError, PlanParts, Span, Stop, When, limits};
 use crate::RowBy;
 
 impl PlanParts {
     /// Checks the operations of a mix, and in which order they come.
     pub(super) fn check_mix(&self) -> Result<(), PlanError> {
-        if self.load.share == Share::PerConnection
+        if self.load.share == BudgetScope::PerConnection
             && let Stop::Requests(n) = self.load.stop
         {
             let all = n.checked_mul(self.load.concurrency.connections.into());

@@ -5,7 +5,7 @@ use crate::ProtocolKind;
 /// Parts that send these commands and are filled, over 50 keys or as many as `change` says.
 fn read(sequence: Vec<CommandSpec>, change: impl FnOnce(&mut PlanParts)) -> PlanParts {
     let mut parts = PlanParts { sequence, ..parts() };
-    parts.data.keys = KeySpace::of(Some(50), KeyDist::UNIFORM);
+    parts.data.keys = KeySpace::new(Some(50), KeyDist::UNIFORM);
     parts.data.fill = Some(Vec::new());
     change(&mut parts);
     parts

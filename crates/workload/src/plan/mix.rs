@@ -69,7 +69,7 @@ pub enum When {
 /// How requests are shared out among connections.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Share {
+pub enum BudgetScope {
     /// One budget for all, of which each takes what it has room for.
     #[default]
     OneBudget,
@@ -78,7 +78,7 @@ pub enum Share {
     PerConnection,
 }
 
-impl Share {
+impl BudgetScope {
     pub(super) fn is_one_budget(&self) -> bool {
         *self == Self::OneBudget
     }
@@ -261,7 +261,7 @@ mod tests {
             (0..8).map(|number| table.pick(number)).collect()
         };
         assert_eq!(picked(plan.clone()), [0, 1, 1, 1, 0, 1, 1, 1]);
-        (plan.load.share, plan.load.stop) = (Share::PerConnection, Stop::Requests(3));
+        (plan.load.share, plan.load.stop) = (BudgetScope::PerConnection, Stop::Requests(3));
         assert_eq!(picked(plan), [0, 1, 1, 0, 1, 1, 0, 1], "each connection begins anew");
     }
 

@@ -32,7 +32,7 @@ pub use different::Different;
 pub use fill::Fill;
 pub use joining::{Joining, Spacing};
 pub use logged::Logged;
-pub use mix::{Keeps, Mix, Operation, Share, Step, When};
+pub use mix::{BudgetScope, Keeps, Mix, Operation, Step, When};
 pub use numbering::Numbering;
 pub use operations::{Came, Operations, Walked};
 pub use parts::{Data, Load, PeerOptions, Recording, Recovery};
@@ -348,7 +348,7 @@ impl Plan {
         let Concurrency { pipeline_depth: depth, connections, .. } = self.load.concurrency;
         let connections = u64::from(connections);
         let one = |total| Budget::new(total, self.requests_per_number(), depth, paced);
-        if self.load.share == Share::OneBudget {
+        if self.load.share == BudgetScope::OneBudget {
             return one(given).shard(self.load.shard, self.data.keys.range.unwrap_or(1));
         }
         // Where keys decide, no connection has a place of its own.
@@ -362,7 +362,7 @@ impl Plan {
     /// Numbers after which another connection's begin.
     fn connection_round(&self) -> u64 {
         match self.load.stop {
-            Stop::Requests(n) if self.load.share == Share::PerConnection => {
+            Stop::Requests(n) if self.load.share == BudgetScope::PerConnection => {
                 n.div_ceil(self.requests_per_number().max(1) as u64)
             }
             _ => stream::CONNECTIONS_APART,
@@ -383,7 +383,7 @@ impl Plan {
     #[must_use]
     pub fn curve(&self) -> Option<Curve> {
         let schedule = self.load.pace.schedule()?;
-        Some(Curve::of(schedule, 1.0 / self.requests_per_number() as f64, self.load.warmup_ns))
+        Some(Curve::new(schedule, 1.0 / self.requests_per_number() as f64, self.load.warmup_ns))
     }
 }
 

@@ -141,7 +141,7 @@ impl Mix {
 #[cfg(test)]
 mod tests {
     use super::super::tests::parts;
-    use super::super::{Operation, Share, Step, When};
+    use super::super::{BudgetScope, Operation, Step, When};
     use super::*;
     use crate::keys::Numbered;
     use crate::{CommandSpec, KeyDist, PlanParts};
@@ -155,14 +155,14 @@ mod tests {
             steps: step.clone(),
             keys: None,
         };
-        let mut keys = KeySpace::of(Some(10), KeyDist::SEQUENTIAL);
+        let mut keys = KeySpace::new(Some(10), KeyDist::SEQUENTIAL);
         keys.numbered = Numbered { by, ..Numbered::default() };
         let mut plan = PlanParts {
             sequence: vec![CommandSpec::from_words(["PING"]); 2],
             mix: Some(Mix { operations: vec![operation("set", 1), operation("get", 3)], pick }),
             ..parts()
         };
-        (plan.load.share, plan.load.stop) = (Share::PerConnection, Stop::Requests(8));
+        (plan.load.share, plan.load.stop) = (BudgetScope::PerConnection, Stop::Requests(8));
         plan.data.keys = keys;
         plan.load.concurrency.connections = 3;
         plan.build().unwrap()

@@ -42,7 +42,7 @@ impl Plan {
         Some(Operations {
             bounds: bounds.collect(),
             of,
-            draws: drawn.then(|| Stream::of(self.load.seed.wrapping_add(PICK_STREAM))),
+            draws: drawn.then(|| Stream::from_seed(self.load.seed.wrapping_add(PICK_STREAM))),
             rows: self.data.dataset.clone().filter(|_| mix.pick == Pick::Row),
             seed: self.load.seed,
             round: self.connection_round(),

@@ -5,8 +5,8 @@ use std::sync::Arc;
 #[cfg(doc)]
 use super::limits;
 use super::{
-    Backoff, Concurrency, Logged, OnError, PlanParts, ProtocolKind, Reopening, Retry, Share, Stop,
-    ValueSpec,
+    Backoff, BudgetScope, Concurrency, Logged, OnError, PlanParts, ProtocolKind, Reopening, Retry,
+    Stop, ValueSpec,
 };
 use crate::derived::CheckedValues;
 use crate::{CommandSpec, Dataset, EngineKind, KeySpace, Lifetime, Pace, Shard, Target};
@@ -25,7 +25,7 @@ pub struct Load {
     /// Nanoseconds after which a measured part of so many requests ends in any case; none for no limit.
     pub at_most_ns: Option<u64>,
     /// How requests are shared out among connections.
-    pub share: Share,
+    pub share: BudgetScope,
     /// Where all randomness of the test comes from.
     pub seed: u64,
     /// Which share of the whole plan this process carries out. All other fields are those of the whole.
@@ -41,7 +41,7 @@ impl Default for Load {
             warmup_ns: 0,
             stop: Stop::Requests(100_000),
             at_most_ns: None,
-            share: Share::OneBudget,
+            share: BudgetScope::OneBudget,
             seed: 1,
             shard: Shard::WHOLE,
         }

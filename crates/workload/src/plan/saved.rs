@@ -9,8 +9,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Backoff, Concurrency, Data, EngineKind, Load, Logged, Mix, OnError, PeerOptions, PlanParts,
-    ProtocolKind, Recording, Recovery, Reopening, Retry, Share, Stop, ValueSpec,
+    Backoff, BudgetScope, Concurrency, Data, EngineKind, Load, Logged, Mix, OnError, PeerOptions,
+    PlanParts, ProtocolKind, Recording, Recovery, Reopening, Retry, Stop, ValueSpec,
 };
 use crate::derived::CheckedValues;
 use crate::{CommandSpec, Dataset, Delivery, KeySpace, Lifetime, Pace, Shard, Target};
@@ -34,8 +34,8 @@ pub(super) struct SavedPlan {
     sequence: Vec<CommandSpec>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     mix: Option<Mix>,
-    #[serde(default, skip_serializing_if = "Share::is_one_budget")]
-    share: Share,
+    #[serde(default, skip_serializing_if = "BudgetScope::is_one_budget")]
+    share: BudgetScope,
     keys: KeySpace,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     dataset: Option<Arc<Dataset>>,

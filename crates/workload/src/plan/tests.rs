@@ -65,7 +65,7 @@ fn a_plan_survives_being_saved_and_is_checked_again() {
     parts.target.credentials = Some(odd);
     parts.load.pace = Pace::constant(0.1 + 0.2);
     parts.sequence.push(CommandSpec::parse([&b"SET"[..], b"k:__rand_1st__", b"\x00\xff"]));
-    parts.data.keys = KeySpace::of(Some(u64::MAX), KeyDist::SEQUENTIAL);
+    parts.data.keys = KeySpace::new(Some(u64::MAX), KeyDist::SEQUENTIAL);
     let plan = parts.build().unwrap();
     let text = serde_json::to_string(&plan).unwrap();
     let loaded: Plan = serde_json::from_str(&text).unwrap();

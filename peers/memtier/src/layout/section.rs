@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use measure::{CommandTally, Ending, Tally};
 use report::Summary;
-use workload::{CommandSpec, Joining, Plan, Share, Stop};
+use workload::{BudgetScope, CommandSpec, Joining, Plan, Stop};
 
 use super::cpu::{CpuSecond, CpuUse};
 use super::lookups::{merge, of_command};
@@ -268,10 +268,10 @@ fn share_lookups(
 fn limits(plan: &Plan) -> (Option<u64>, Option<u64>) {
     let connections = u64::from(plan.load.concurrency.connections);
     match (plan.load.stop, plan.load.share) {
-        (Stop::Requests(each), Share::PerConnection) => {
+        (Stop::Requests(each), BudgetScope::PerConnection) => {
             (Some(each * plan.requests_in_number()), None)
         }
-        (Stop::Requests(all), Share::OneBudget) => (Some(all / connections), None),
+        (Stop::Requests(all), BudgetScope::OneBudget) => (Some(all / connections), None),
         (Stop::AfterNs(ns), _) => (None, Some(ns / 1_000_000_000)),
     }
 }

@@ -275,7 +275,7 @@ mod tests {
     use super::super::known::{OURS, known};
     use super::*;
 
-    fn of(line: &str) -> Result<Options, Fault> {
+    fn parsed(line: &str) -> Result<Options, Fault> {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         let words = super::super::words::read(&words, |_| None).unwrap();
         Options::read(&words.given)
@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn defaults_are_those_of_the_original() {
-        let options = of("").unwrap();
+        let options = parsed("").unwrap();
         assert_eq!((options.connections(), options.requests_each()), (200, Some(10_000)));
         assert_eq!((options.turn(), options.sizes()), ((1, 10), Sizes::One(32)));
         assert_eq!((options.keys(), &options.key_prefix[..]), (10_000_001, "memtier-"));
@@ -291,7 +291,7 @@ mod tests {
 
     #[test]
     fn all_keys_are_divided_among_parallel_connections_only() {
-        let each = |line: &str| of(line).unwrap().requests_each();
+        let each = |line: &str| parsed(line).unwrap().requests_each();
         let range = "-n allkeys --key-minimum=1 --key-maximum=500000";
         assert_eq!(each(&format!("{range} -t 2 -c 10 --key-pattern=P:P")), Some(25_000));
         assert_eq!(each(&format!("{range} -t 1 -c 1 --key-pattern=S:S")), Some(499_999));
@@ -321,7 +321,7 @@ mod tests {
             ("--run-count -1", "run count must be greater than zero."),
             ("-n x", "requests must be greater than zero."),
         ] {
-            let Err(Fault::Usage(error)) = of(line) else { panic!("{line}") };
+            let Err(Fault::Usage(error)) = parsed(line) else { panic!("{line}") };
             assert!(error.contains(says), "{line}: {error}");
         }
     }

@@ -133,7 +133,7 @@ impl Measuring<'_> {
             };
             let thread = thread::Builder::new().name("sink".to_owned()).spawn_scoped(scope, serve);
             let thread = thread.context("starting a thread for the sink")?;
-            let run = runner::Job {
+            let run = runner::RunJob {
                 several: None,
                 rate: None,
                 plan: &plan,

@@ -195,7 +195,7 @@ impl<'b, 'r> Blocks<'b, 'r> {
             // Nothing of it is left behind, also where the run could not be started.
             line.clear();
             let run = ran?;
-            if let Some(why) = report::Summary::of(&run).shortfall() {
+            if let Some(why) = report::Summary::from_run(&run).shortfall() {
                 let test = report::escape(name);
                 let server = report::escape(&self.names[side]);
                 diagnostics::say(format_args!("{test} on {server}: {why}"))?;
@@ -219,7 +219,7 @@ impl<'b, 'r> Blocks<'b, 'r> {
         taken.void.extend(spoiled);
         let of_sides = if spoiled.is_some() { &mut taken.void_runs } else { &mut taken.runs };
         for (glances, runs) in of_sides.iter_mut().zip(&runs) {
-            glances.extend(runs.iter().filter_map(Glance::of));
+            glances.extend(runs.iter().filter_map(Glance::from_run));
         }
         Ok(End::Complete)
     }
@@ -248,7 +248,7 @@ fn short_name(name: &str) -> &str {
 /// The passing disturbance that makes a run worthless, if there was one. A saturated client, or a CPU that both
 /// share, is no such cause: it is there in every run, and the verdict names it.
 fn spoiled(run: &Run) -> Option<Cause> {
-    let cause = Disturbance::of(run)?.cause;
+    let cause = Disturbance::from_run(run)?.cause;
     match cause {
         Cause::CpuHeld
         | Cause::CpuStolen

@@ -221,11 +221,11 @@ fn question(
     let blocks = taken.runs.first().map_or(0, Vec::len) / RUNS_OF_SIDE;
     let candidate = |(side, name): (usize, &String)| {
         let (mut runs, limit) = (of_side(&taken.runs, side), of_side(&limit.runs, side));
-        let Some(slo) = slo else { return Candidate::of(name, &runs, &limit) };
+        let Some(slo) = slo else { return Candidate::new(name, &runs, &limit) };
         runs.extend(of_side(&taken.void_runs, side));
         let trials = trials(slo, &runs, leaves_out_void);
         let shown = valid(&runs, &trials);
-        let mut candidate = Candidate::of(name, &shown, &limit);
+        let mut candidate = Candidate::new(name, &shown, &limit);
         judge(&mut candidate, slo, &trials);
         if shown.len() > blocks * RUNS_OF_SIDE {
             // The cost of a request beside other programs is printed, and no difference concluded from it.
@@ -258,7 +258,7 @@ fn of_side(runs: &[Vec<Glance>], side: usize) -> Vec<Glance> {
 
 /// What each run shows; with `--disturbed=count`, whatever the machine did to it.
 fn trials(slo: &Slo, runs: &[Glance], leaves_out_void: bool) -> Vec<Observation> {
-    let of = |glance: &Glance| match Observation::of(slo, glance.run()) {
+    let of = |glance: &Glance| match Observation::new(slo, glance.run()) {
         observation if leaves_out_void => observation,
         observation => observation.undisturbed(),
     };
@@ -305,8 +305,8 @@ fn pairs(
         let tests = loads.iter().zip(taken).filter_map(|(load, taken)| {
             let (a, b) = (taken.runs.first()?, taken.runs.get(side)?);
             let plan = &load.plans[0];
-            let setup = Setup::of(plan, names.clone(), Pairing::Blocks, job.errors_allowed);
-            Some(TestComparison::of(&load.name, &setup, a, b).with_void(&taken.void))
+            let setup = Setup::new(plan, names.clone(), Pairing::Blocks, job.errors_allowed);
+            Some(TestComparison::new(&load.name, &setup, a, b).with_void(&taken.void))
         });
         Comparison {
             subjects: [first.clone(), other.clone()],

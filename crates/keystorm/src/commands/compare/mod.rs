@@ -159,8 +159,8 @@ fn run_live(
     let loads: Vec<Load> = plans.iter().map(load).collect();
     let compared = |at: usize, taken: &Taken| {
         let plan = &plans[at][0];
-        let setup = Setup::of(plan, names.clone(), Pairing::Blocks, job.errors_allowed);
-        TestComparison::of(&plan.name, &setup, &taken.runs[0], &taken.runs[1])
+        let setup = Setup::new(plan, names.clone(), Pairing::Blocks, job.errors_allowed);
+        TestComparison::new(&plan.name, &setup, &taken.runs[0], &taken.runs[1])
             .with_void(&taken.void)
     };
     let so_far = Comparison { complete: true, ..comparison.clone() };
@@ -265,7 +265,7 @@ fn how(
 
 /// CPUs of their own for servers and client, where they are to have them and there are enough.
 fn pins(places: bool) -> Option<Pins> {
-    places.then(|| Pins::of(&Machine::of(machine(), siblings))).flatten()
+    places.then(|| Pins::from_machine(&Machine::new(machine(), siblings))).flatten()
 }
 
 /// The order of the runs.

@@ -28,7 +28,7 @@ pub(super) fn run(
     interrupted: &AtomicBool,
     writer: &mut Writer<'_>,
 ) -> Result<(Comparison, End)> {
-    let machine = Machine::of(machine(), siblings);
+    let machine = Machine::new(machine(), siblings);
     let terms = &sides.terms;
     alike(job, &terms.sides)?;
     let (tables, left_out) = terms.tables(&machine).map_err(|why| anyhow!(why))?;
@@ -156,8 +156,8 @@ impl<'g> Going<'g, '_> {
                     let [a, b] = &*runs else { return Ok(()) };
                     let paired = &table.paired_loads[at];
                     let Some(plan) = paired.sides[0].first() else { return Ok(()) };
-                    let setup = Setup::of(plan, names.clone(), Pairing::Blocks, errors_allowed);
-                    let test = TestComparison::of(&paired.name, &setup, a, b).with_void(&void);
+                    let setup = Setup::new(plan, names.clone(), Pairing::Blocks, errors_allowed);
+                    let test = TestComparison::new(&paired.name, &setup, a, b).with_void(&void);
                     let test = test.on_equal_terms(number, a, b);
                     let name = comparison.name_of(&test);
                     writer.test(&test, &name)?;
@@ -192,7 +192,7 @@ fn slower_of(test: &TestComparison) -> Option<(String, f64)> {
 
 /// Before a server has said what it is.
 fn named(side: &Side) -> Subject {
-    Subject::of(&host::ServerFacts::default(), side.target.endpoint.to_string(), None)
+    Subject::new(&host::ServerFacts::default(), side.target.endpoint.to_string(), None)
 }
 
 /// Says how long it will take.

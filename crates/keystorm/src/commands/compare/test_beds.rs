@@ -73,7 +73,7 @@ impl<'r> TestBeds<'r> {
             }
             (_, address) => address.to_string(),
         };
-        let mut subject = Subject::of(&bed.server.facts, address, None);
+        let mut subject = Subject::new(&bed.server.facts, address, None);
         if self.beds.len() > 1 {
             subject.server = format!("{} processes of {}", self.beds.len(), subject.server);
         }

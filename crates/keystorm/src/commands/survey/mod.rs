@@ -37,7 +37,7 @@ pub(crate) fn survey(job: &SurveyJob) -> Result<End> {
     let files = Files::open(Some(("-o", &json)), &job.pages)?;
     let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
     let Some(first) = job.first.plans.first() else { return Ok(End::Complete) };
-    let machine = Machine::of(machine(), siblings);
+    let machine = Machine::new(machine(), siblings);
     let several = job.first.several.as_ref();
     // How many clients a server takes is asked of it; one of our own takes as many as we like.
     let mut spec = job.spec.clone();
@@ -47,7 +47,7 @@ pub(crate) fn survey(job: &SurveyJob) -> Result<End> {
         spec.clients_max = clients_max(&reached, &first.target);
         bed = Some(reached);
     }
-    let plan = SurveyPlan::of(&spec, &machine);
+    let plan = SurveyPlan::new(&spec, &machine);
     host::allow_open_files(plan.connections, 64)?;
     let bed = match bed {
         Some(bed) => bed,

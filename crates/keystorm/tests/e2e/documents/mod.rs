@@ -88,7 +88,7 @@ impl Place {
         let path = std::env::var("PATH").unwrap();
         // Whoever looks at a run while it lasts needs it to last.
         let short = if script.contains("curl") { "" } else { "yes" };
-        Keystorm::of("sh", ["-e", "-c", &entered])
+        Keystorm::exec("sh", ["-e", "-c", &entered])
             .env("PATH", format!("{0}/bin:{0}/{valkey}:{path}", dir.display()))
             .env("HOME", dir)
             .env("KEYSTORM_LINKS", dir.join("links"))

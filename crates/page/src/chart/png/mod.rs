@@ -40,15 +40,21 @@ fn drawn(svg: &str) -> Result<Canvas, Fault> {
     loop {
         match reader.read_event()? {
             Event::Start(start) => match start.name().as_ref() {
-                "svg" => canvas = Canvas::new(Element::of(&start)?.size()?, PIXELS)?,
+                "svg" => canvas = Canvas::new(Element::from_start(&start)?.size()?, PIXELS)?,
                 // Tooltips.
                 "title" => told += 1,
-                "g" => moved.push(moved.last().unwrap_or(&0.0) + Element::of(&start)?.moved()?),
-                "text" => text = Some((Element::of(&start)?, String::new())),
-                _ => shape(&Element::of(&start)?, *moved.last().unwrap_or(&0.0), &mut canvas)?,
+                "g" => {
+                    moved.push(moved.last().unwrap_or(&0.0) + Element::from_start(&start)?.moved()?)
+                }
+                "text" => text = Some((Element::from_start(&start)?, String::new())),
+                _ => shape(
+                    &Element::from_start(&start)?,
+                    *moved.last().unwrap_or(&0.0),
+                    &mut canvas,
+                )?,
             },
             Event::Empty(start) => {
-                shape(&Element::of(&start)?, *moved.last().unwrap_or(&0.0), &mut canvas)?;
+                shape(&Element::from_start(&start)?, *moved.last().unwrap_or(&0.0), &mut canvas)?;
             }
             Event::Text(part) if told == 0 => {
                 if let Some((_, whole)) = &mut text {
@@ -95,7 +101,7 @@ struct Element {
 }
 
 impl Element {
-    fn of(start: &BytesStart<'_>) -> Result<Self, Fault> {
+    fn from_start(start: &BytesStart<'_>) -> Result<Self, Fault> {
         let name = start.name().as_ref().to_owned();
         let mut attributes = HashMap::new();
         for attribute in start.attributes() {

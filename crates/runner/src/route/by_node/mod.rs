@@ -12,11 +12,11 @@ mod turns;
 use engine::{ConnId, Engine};
 use measure::NodeTally;
 use wire::{Batch, Protocol};
-use workload::{Pace, Plan, Turn, Window};
+use workload::{Pace, Plan, SequenceBatch, Window};
 
 use super::Route;
 use crate::recorder::Recorder;
-use crate::request::{Answered, Progress, Request};
+use crate::request::{Answered, OperationState, Request};
 use crate::worker::Worker;
 use crate::worker::captures::Captures;
 use crate::worker::operations::Steps;
@@ -262,7 +262,7 @@ fn draw<E: Engine, P: Protocol, R: ByNode>(worker: &mut Worker<'_, E, P, R>, cli
 /// These commands of a sequence, not sent yet.
 #[inline]
 fn request<R: ByNode>(
-    turn: Turn,
+    turn: SequenceBatch,
     (first, commands): (u32, u32),
     intended_ns: u64,
     measured: bool,
@@ -276,7 +276,7 @@ fn request<R: ByNode>(
         command: first,
         left: commands,
         measured,
-        progress: Progress::default(),
+        progress: OperationState::default(),
         mark,
     }
 }

@@ -11,7 +11,7 @@ use crate::route::by_node::Lane;
 
 impl Place {
     /// A connection of this node and client.
-    pub(super) fn of(node: u16, client: u32) -> Self {
+    pub(super) fn new(node: u16, client: u32) -> Self {
         Self { node, client, held: Vec::new(), away: None, passed_over: 0 }
     }
 
@@ -98,7 +98,7 @@ pub(super) fn rebalance<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '
         && worker.connections.len() <= worker.route.map.nodes().len()
         && worker.connections.len() < worker.context.connections_max as usize
     {
-        add(worker, Place::of(poorest, 0));
+        add(worker, Place::new(poorest, 0));
     }
 }
 
@@ -116,7 +116,7 @@ fn reach_for_clients<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '_, 
         for lane in worker.route.shared.queues.lanes(node) {
             let has_room = worker.connections.len() < worker.context.connections_max as usize;
             if worker.route.shared.queues.connections_of(lane) == 0 && has_room {
-                add(worker, Place::of(node, lane.client));
+                add(worker, Place::new(node, lane.client));
             }
         }
     }

@@ -82,7 +82,7 @@ pub(crate) struct Mark {
 impl Mark {
     /// Of these commands of the sequence, not sent yet.
     #[inline]
-    fn of(first: u32, commands: u32, client: u32) -> Self {
+    fn new(first: u32, commands: u32, client: u32) -> Self {
         Self {
             first,
             commands,

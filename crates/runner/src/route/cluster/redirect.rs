@@ -10,7 +10,7 @@ use wire::cluster::Redirect;
 use workload::OnError;
 
 use super::{ClusterRequest, ClusterWorker, balance, know_nodes};
-use crate::request::{Answered, Progress, Request};
+use crate::request::{Answered, OperationState, Request};
 use crate::{Fatal, explain};
 
 /// So often a request is sent elsewhere at once. Beyond it nodes do not agree, and get time to.
@@ -132,7 +132,7 @@ fn refuse<E: Engine, P: Protocol>(
         worker.recorder.error(&answered, (explain::kind(text), text), 0, now_ns);
     }
     if worker.steps.operations.is_some() {
-        let progress = Progress { failed: true, ..request.progress };
+        let progress = OperationState { failed: true, ..request.progress };
         worker.recorder.operation(&Request { progress, ..*request }, now_ns);
     }
     let errors = if request.measured { u64::from(request.left) } else { 0 };

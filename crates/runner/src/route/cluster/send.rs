@@ -28,7 +28,7 @@ impl ByNode for Cluster<'_> {
 
     #[inline]
     fn mark(first: u32, commands: u32, client: u32) -> Mark {
-        Mark::of(first, commands, client)
+        Mark::new(first, commands, client)
     }
 
     #[inline]

@@ -10,7 +10,7 @@ use wire::cluster::Redirect;
 use super::{Cluster, ClusterRequest, Mark, Place, balance, recovery, redirect};
 use crate::Fatal;
 use crate::recorder::Recorder;
-use crate::request::{Answer, Progress, Request};
+use crate::request::{Answer, OperationState, Request};
 use crate::route::{Completed, Route, by_node};
 use crate::worker::Worker;
 
@@ -25,7 +25,7 @@ impl Route for Cluster<'_> {
     fn places(&self, connections: u32) -> Vec<Place> {
         let used = self.map.used();
         if self.shared.queues.has_clients() {
-            let of = |client| used.iter().map(move |node| Place::of(*node, client));
+            let of = |client| used.iter().map(move |node| Place::new(*node, client));
             return (0..connections).flat_map(of).collect();
         }
         let mut given = vec![0u64; used.len()];
@@ -34,7 +34,7 @@ impl Route for Cluster<'_> {
             let fewer = |a: &usize, b: &usize| balance::least_for_its_weight(of(a), of(b));
             let next = (0..used.len()).min_by(fewer).unwrap_or(0);
             given[next] += 1;
-            Place::of(used[next], 0)
+            Place::new(used[next], 0)
         };
         (0..used.len().max(connections as usize)).map(&mut place).collect()
     }
@@ -168,7 +168,7 @@ impl Route for Cluster<'_> {
             place.held.clear();
             place.passed_over = 0;
             let Mark { first, commands, .. } = request.mark;
-            let progress = Progress { missed: false, failed: false, ..request.progress };
+            let progress = OperationState { missed: false, failed: false, ..request.progress };
             let whole = Request { command: first, left: commands, progress, ..*request };
             self.turned_away.push((place.node, whole, text));
             return Completed::Partly;

@@ -212,7 +212,7 @@ fn joined(a: &Answer, b: &Answer) -> Answer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::Progress;
+    use crate::request::OperationState;
 
     fn answer(sent_ns: u64, found: u32) -> Answer {
         let outcome = if found > 0 { Outcome::Ok } else { Outcome::Miss };
@@ -235,7 +235,7 @@ mod tests {
             command: 0,
             left: 1,
             measured: true,
-            progress: Progress { missed, ..Progress::default() },
+            progress: OperationState { missed, ..OperationState::default() },
             mark: (),
         }
     }

@@ -90,7 +90,7 @@ pub(super) fn compile(command: &CommandSpec, digits: Option<usize>) -> Template 
     let part = |at: Option<usize>| at.and_then(|at| Some((at, command.args.get(at)?)));
     let (key, value) = (part(opcode.key), part(opcode.value));
     let length = |part: Option<(usize, &Arg)>| {
-        part.map(|(at, arg)| Length::of(arg, digits, values_from(command, at, &places)))
+        part.map(|(at, arg)| Length::new(arg, digits, values_from(command, at, &places)))
     };
     let key_len = length(key).unwrap_or_default();
     let body = length(value).unwrap_or_default().plus(&key_len, extras.len());

@@ -24,7 +24,7 @@ pub(super) fn compile(command: &CommandSpec, digits: Option<usize>) -> Template 
         _ => (&command.args[..], None),
     };
     let of_line: usize = line.iter().map(values_in).sum();
-    let length = data.map(|data| Length::of(data, digits, &places[of_line..]));
+    let length = data.map(|data| Length::new(data, digits, &places[of_line..]));
     let mut length = length_at.zip(length);
     for (at, arg) in line.iter().enumerate() {
         if let Some((_, length)) = length.take_if(|(before, _)| *before == at) {
@@ -84,7 +84,7 @@ pub(super) fn check(command: &CommandSpec, digits: Option<usize>) -> Result<(), 
         };
         return Err(format!("{name}: {instead}"));
     }
-    let len: usize = line.iter().map(|arg| Length::of(arg, digits, &[]).fixed + 1).sum();
+    let len: usize = line.iter().map(|arg| Length::new(arg, digits, &[]).fixed + 1).sum();
     if len >= LINE_MAX && !matches!(&name[..], "get" | "gets") {
         return Err(format!(
             "{name}: a line of {len} bytes; memcached closes the connection at {LINE_MAX}, \
