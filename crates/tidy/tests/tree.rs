@@ -1,7 +1,7 @@
 //! The tree keeps the rules of CONTRIBUTING.md that a program can check.
 //!
-//! Exceptions are listed with each rule. They may only become fewer and shorter: one that is no longer needed
-//! fails the test until its row is deleted.
+//! Exceptions are listed with their rule. They may only become fewer: one that is no longer needed fails the test
+//! until its row is deleted.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
@@ -15,22 +15,6 @@ const FILE_LINES_MAX: usize = 450;
 const FUNCTION_LINES_MAX: usize = 70;
 /// Columns of a line.
 const COLUMNS_MAX: usize = 120;
-/// By how much a row of an exception may be too high before it must be lowered.
-const SLACK: usize = 20;
-
-/// Files that are longer, and how long they may be.
-const LONG_FILES: &[(&str, usize)] = &[
-    ("crates/bench/src/case.rs", 500),
-    ("crates/keystorm/tests/e2e/cluster.rs", 696),
-    ("crates/keystorm/tests/e2e/memtier.rs", 508),
-    ("crates/keystorm/tests/e2e/memtier_reports.rs", 522),
-    ("crates/keystorm/tests/e2e/tls.rs", 475),
-    ("crates/keystorm/tests/e2e/ycsb.rs", 580),
-];
-
-/// Functions that are longer, by the names of file and function, and how long they may be.
-const LONG_FUNCTIONS: &[(&str, &str, usize)] = &[];
-
 /// Tests that sleep for a fixed time, how many times, and why.
 const SLEEPS: &[(&str, usize, &str)] = &[
     ("crates/engine/tests/conformance/peer.rs", 1, "the peer's delay is what a case is about"),
@@ -130,65 +114,27 @@ fn none(rule: &str, faults: &[String]) {
     assert!(faults.is_empty(), "{rule}:\n  {}", faults.join("\n  "));
 }
 
-/// What a length breaks, with its exception: too long, or a row that is too high or not needed.
-fn too_long(what: &str, lines: usize, limit: usize, allowed: Option<usize>) -> Option<String> {
-    match allowed {
-        None if lines > limit => Some(format!("{what} has {lines} lines, {limit} at most")),
-        Some(allowed) if lines > allowed => {
-            Some(format!("{what} has {lines} lines; it had {allowed} and must not grow"))
-        }
-        Some(_) if lines <= limit => Some(format!("{what} has {lines} lines: delete its row")),
-        Some(allowed) if lines + SLACK < allowed => {
-            Some(format!("{what} has {lines} lines: lower its row from {allowed}"))
-        }
-        _ => None,
-    }
-}
-
-#[test]
-fn a_length_is_held_by_limit_and_exception() {
-    let says = |lines, allowed| too_long("f", lines, 70, allowed).unwrap_or_default();
-    assert_eq!(says(70, None), "");
-    assert_eq!(says(71, None), "f has 71 lines, 70 at most");
-    assert_eq!(says(100, Some(100)), "");
-    assert_eq!(says(101, Some(100)), "f has 101 lines; it had 100 and must not grow");
-    assert_eq!(says(70, Some(100)), "f has 70 lines: delete its row");
-    assert_eq!(says(79, Some(100)), "f has 79 lines: lower its row from 100");
-}
-
 #[test]
 fn files_are_short() {
-    let sources = sources();
-    let mut faults = Vec::new();
-    for (path, text) in &sources {
-        let allowed = LONG_FILES.iter().find(|(known, _)| known == path).map(|(_, lines)| *lines);
-        faults.extend(too_long(path, text.lines().count(), FILE_LINES_MAX, allowed));
-    }
-    let gone =
-        LONG_FILES.iter().filter(|(path, _)| !sources.iter().any(|(known, _)| known == path));
-    faults.extend(gone.map(|(path, _)| format!("{path} is gone: delete its row")));
+    let faults: Vec<String> = sources()
+        .iter()
+        .map(|(path, text)| (path, text.lines().count()))
+        .filter(|(_, lines)| *lines > FILE_LINES_MAX)
+        .map(|(path, lines)| format!("{path} has {lines} lines, {FILE_LINES_MAX} at most"))
+        .collect();
     none("Files have 100 to 400 lines", &faults);
 }
 
 #[test]
 fn functions_fit_on_a_screen() {
     let mut faults = Vec::new();
-    let mut used = Vec::new();
     for (path, text) in sources().iter().filter(|(path, _)| !tidy::is_test(path)) {
-        for (name, line, lines) in tidy::functions(&tidy::without_tests(text)) {
-            let file = path.rsplit('/').next().unwrap_or(path);
-            let row = LONG_FUNCTIONS.iter().find(|row| (row.0, row.1) == (file, name.as_str()));
-            // Other functions of the same name have no part in it.
-            let row = row.filter(|_| lines > FUNCTION_LINES_MAX);
-            used.extend(row);
-            let what = format!("{path}:{line}: {name}");
-            faults.extend(too_long(&what, lines, FUNCTION_LINES_MAX, row.map(|row| row.2)));
-        }
+        let functions = tidy::functions(&tidy::without_tests(text));
+        let long = functions.iter().filter(|(_, _, lines)| *lines > FUNCTION_LINES_MAX);
+        faults.extend(long.map(|(name, line, lines)| {
+            format!("{path}:{line}: {name} has {lines} lines, {FUNCTION_LINES_MAX} at most")
+        }));
     }
-    let unused = LONG_FUNCTIONS.iter().filter(|row| !used.contains(row));
-    faults.extend(
-        unused.map(|(file, name, _)| format!("{file}: {name} is short or gone: delete its row")),
-    );
     none("Functions have at most 70 lines", &faults);
 }
 
