@@ -1,46 +1,86 @@
 //! The seam between kinds of delivery and the loop of the receivers.
 //!
-//! A kind says what a receiver asks the server for, what the replies are, and how many deliveries there must be.
-//! A new one is a file here and a row in [`of`]; it must pass the suite in `kind_tests.rs`.
+//! A kind says what a receiver asks the server for, what the replies mean and what it asks for next, and how many
+//! deliveries there must be. What the senders send is the plan's. A new kind is a file here and a row in
+//! [`from_delivery`]; it must pass the suite in `kind_tests.rs`.
 
 use measure::Tally;
 use wire::Reply;
-use workload::{Delivery, DeliveryKind, Message};
+use workload::{Delivery, DeliveryKind};
 
 use super::pubsub::Pubsub;
-use super::reply_strings::ReplyStrings;
+use super::reply_strings::{Capture, ReplyStrings};
 
 /// What a reply is to a receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Meaning {
     /// The answer to what it asked for when it was set up.
     Confirmation,
-    /// A message.
-    Message,
+    /// So many payloads, each of which should end in a message.
+    Messages(u32),
     /// The server takes back what was confirmed.
     Withdrawal,
-    /// None of these.
+    /// None of these. If it is an error, the receiver cannot go on.
     Other,
+}
+
+/// Who gets a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sharing {
+    /// Every receiver of its place.
+    FanOut,
+    /// One receiver of its place in each of so many groups; receiver n is in group n modulo that number.
+    #[expect(dead_code, reason = "queues have groups; pub/sub has none")]
+    Competing {
+        /// 1 of a plain queue.
+        groups: u32,
+    },
+}
+
+impl Sharing {
+    /// Deliveries of each message through a place with so many receivers.
+    pub(crate) fn copies(self, receivers: u32) -> u32 {
+        match self {
+            Self::FanOut => receivers,
+            Self::Competing { groups } => groups.min(receivers),
+        }
+    }
 }
 
 /// One kind of delivery.
 pub(crate) trait Kind: Sync {
-    /// Appends what a receiver of these places asks for when its connection is ready, and says how many
-    /// confirmations follow.
-    fn ask(&self, places: &mut dyn Iterator<Item = u32>, out: &mut Vec<u8>) -> u32;
+    /// The receiver of this number in the run.
+    fn consumer(&self, receiver: u32) -> Box<dyn Consumer + '_>;
 
-    /// Appends what sends a message through a place.
-    fn send(&self, place: u32, message: Message, out: &mut Vec<u8>);
+    /// Who gets a message.
+    fn sharing(&self) -> Sharing;
 
-    /// What a reply means of which these strings were strings.
-    fn meaning(&self, reply: Reply<'_>, strings: &ReplyStrings) -> Meaning;
+    /// What the loop keeps of replies beside the messages in them.
+    fn capture(&self) -> Capture {
+        Capture::default()
+    }
+
+    /// Whether the server promises each receiver the messages of one sender through one place in their order.
+    fn is_ordered(&self) -> bool {
+        true
+    }
 
     /// Deliveries that there must be of what the senders sent.
     fn expected(&self, sending: &Tally) -> u64;
 }
 
+/// What one receiver asks for. It remembers what it must know between replies.
+pub(crate) trait Consumer {
+    /// Appends what it asks for when a connection is ready, also one that was opened again, and says how many
+    /// confirmations follow. A command that waits stands last, behind a PING that confirms it.
+    fn ask(&mut self, out: &mut Vec<u8>) -> u32;
+
+    /// What a reply means of which these strings were strings. Appends what the receiver asks for next.
+    fn answer(&mut self, reply: Reply<'_>, strings: &ReplyStrings, out: &mut Vec<u8>) -> Meaning;
+}
+
 /// The kind of a plan.
-pub(crate) fn of(delivery: &Delivery) -> Box<dyn Kind + '_> {
+pub(crate) fn from_delivery(delivery: &Delivery) -> Box<dyn Kind + '_> {
     match delivery.kind {
         DeliveryKind::Pubsub { patterns } => Box::new(Pubsub { delivery, patterns }),
     }

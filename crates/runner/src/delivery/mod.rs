@@ -10,13 +10,14 @@ mod probe;
 mod pubsub;
 mod receivers;
 mod reply_strings;
+mod seen;
 mod setup;
 mod spread;
 
 use std::io;
 use std::sync::Arc;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver};
 use std::thread::{self, Scope};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -34,7 +35,8 @@ use crate::concrete::Receive;
 use crate::gate::Gate;
 use crate::opening::Origins;
 use crate::recorder::Recorder;
-use kind::Kind;
+use kind::{Kind, Sharing};
+use seen::Seen;
 
 /// Intervals that a thread may be ahead of the collector.
 const AHEAD_MAX: usize = 4;
@@ -54,6 +56,11 @@ pub(crate) struct Roles<'r> {
     /// Deliveries that there must be; [`NO_END`] while the senders are at work.
     expected: AtomicU64,
     threads: Vec<ReceiverThread>,
+    /// Deliveries of probes that there must be, and those that have come.
+    probes: u32,
+    probed: AtomicU32,
+    /// Where receivers compete: the messages that each of their groups had.
+    seen: Vec<Seen>,
     /// What each thread had in the end.
     ended: Mutex<Vec<Receiving>>,
 }
@@ -89,17 +96,27 @@ impl<'r> Roles<'r> {
         engine: &'static str,
     ) -> Option<Self> {
         let delivery = plan.delivery.as_ref()?;
-        Some(Self {
+        let kind = kind::from_delivery(delivery);
+        let groups = match kind.sharing() {
+            Sharing::FanOut => 0,
+            Sharing::Competing { groups } => groups,
+        };
+        let mut roles = Self {
             delivery,
-            kind: kind::of(delivery),
+            kind,
             run: run_id(plan.load.seed),
             address,
             gate,
             engine,
             expected: AtomicU64::new(NO_END),
             threads: (0..delivery.threads).map(|_| ReceiverThread::default()).collect(),
+            probes: 0,
+            probed: AtomicU32::new(0),
+            seen: (0..groups).map(|_| Seen::default()).collect(),
             ended: Mutex::default(),
-        })
+        };
+        roles.probes = roles.copies_by_place().iter().sum();
+        Some(roles)
     }
 
     /// Starts the threads of the receivers. The collector of what they see, and where from.

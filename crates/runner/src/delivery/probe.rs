@@ -2,11 +2,10 @@
 //! it is one that messages get through.
 
 use engine::ConnId;
-use wire::resp::RespDecoder;
+use wire::resp::{RespDecoder, encode_command};
 use wire::{Decode, Reply};
-use workload::{Message, Purpose};
+use workload::{Arg, CommandSpec, Delivery, Message, Piece, Plan, Purpose, Slot};
 
-use super::kind::Kind;
 use crate::Fatal;
 use crate::handshake::{Answer, Handshake};
 
@@ -60,7 +59,8 @@ impl Prober {
     /// What is to be done now; what is to be sent is then in `out`.
     pub(super) fn next(
         &mut self,
-        kind: &dyn Kind,
+        plan: &Plan,
+        delivery: &Delivery,
         run: u32,
         now_ns: u64,
         out: &mut Vec<u8>,
@@ -86,7 +86,12 @@ impl Prober {
                         due_ns: now_ns,
                         sent_ns: now_ns,
                     };
-                    kind.send(place, message, out);
+                    append_probe(
+                        &plan.sequence,
+                        &delivery.place_name(place)[delivery.prefix.len()..],
+                        message,
+                        out,
+                    );
                 }
                 self.state = State::Sent { left };
                 Probing::Send
@@ -134,5 +139,63 @@ impl Prober {
                 (Some(_), _) => {}
             }
         }
+    }
+}
+
+/// Appends the command of the senders, through the place of this number and with this message. Filler is left out.
+pub(super) fn append_probe(
+    sequence: &[CommandSpec],
+    digits: &str,
+    message: Message,
+    out: &mut Vec<u8>,
+) {
+    let bytes = |arg: &Arg| {
+        let mut bytes = Vec::new();
+        for piece in &arg.pieces {
+            match piece {
+                Piece::Bytes(text) => bytes.extend_from_slice(text),
+                Piece::Number(Slot::Key) => bytes.extend_from_slice(digits.as_bytes()),
+                Piece::Number(_) => bytes.push(b'0'),
+                Piece::Message => bytes.extend_from_slice(&message.to_bytes()),
+                _ => {}
+            }
+        }
+        bytes
+    };
+    let Some(command) = sequence.first() else { return };
+    let args: Vec<Vec<u8>> = command.args.iter().map(bytes).collect();
+    encode_command(&args.iter().map(Vec::as_slice).collect::<Vec<_>>(), out);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use workload::{CommandSpec, message};
+
+    #[test]
+    fn a_probe_is_the_senders_command_without_filler() {
+        let arg = |pieces: &[Piece]| Arg { pieces: pieces.to_vec() };
+        let text = |text: &[u8]| Piece::Bytes(text.to_vec());
+        let args = vec![
+            arg(&[text(b"PUBLISH")]),
+            arg(&[text(b"p:"), Piece::Number(Slot::Key)]),
+            arg(&[Piece::Fill { len: 100, skip: 0 }, Piece::Message]),
+        ];
+        let message = Message {
+            purpose: Purpose::Probe,
+            run: 1,
+            sender: 2,
+            number: 3,
+            due_ns: 4,
+            sent_ns: 5,
+        };
+        let mut out = Vec::new();
+        append_probe(&[CommandSpec { args, inline: false }], "000000000007", message, &mut out);
+        let bytes = message.to_bytes();
+        let words: [&[u8]; 3] = [b"PUBLISH", b"p:000000000007", &bytes];
+        let mut expected = Vec::new();
+        encode_command(&words, &mut expected);
+        assert_eq!(out, expected);
+        assert_eq!(bytes.len(), message::BYTES);
     }
 }

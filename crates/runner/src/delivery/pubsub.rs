@@ -6,9 +6,9 @@
 use measure::Tally;
 use wire::Reply;
 use wire::resp::encode_command;
-use workload::{Delivery, Message};
+use workload::Delivery;
 
-use super::kind::{Kind, Meaning};
+use super::kind::{Consumer, Kind, Meaning, Sharing};
 use super::reply_strings::ReplyStrings;
 
 /// Names in one SUBSCRIBE: a server runs a command to its end before it serves others.
@@ -21,35 +21,19 @@ pub(super) struct Pubsub<'r> {
     pub(super) patterns: bool,
 }
 
+/// One subscriber.
+struct Subscriber<'r> {
+    kind: &'r Pubsub<'r>,
+    receiver: u32,
+}
+
 impl Kind for Pubsub<'_> {
-    fn ask(&self, places: &mut dyn Iterator<Item = u32>, out: &mut Vec<u8>) -> u32 {
-        let command = if self.patterns { "PSUBSCRIBE" } else { "SUBSCRIBE" };
-        // A pattern that matches one channel: what a message costs depends on how many patterns there are.
-        let end = if self.patterns { "*" } else { "" };
-        let names: Vec<String> =
-            places.map(|place| self.delivery.place_name(place) + end).collect();
-        for names in names.chunks(NAMES_MAX) {
-            let words = std::iter::once(command).chain(names.iter().map(String::as_str));
-            encode_command(&words.map(str::as_bytes).collect::<Vec<_>>(), out);
-        }
-        names.len() as u32
+    fn consumer(&self, receiver: u32) -> Box<dyn Consumer + '_> {
+        Box::new(Subscriber { kind: self, receiver })
     }
 
-    fn send(&self, place: u32, message: Message, out: &mut Vec<u8>) {
-        let channel = self.delivery.place_name(place);
-        encode_command(&[b"PUBLISH", channel.as_bytes(), &message.to_bytes()], out);
-    }
-
-    fn meaning(&self, reply: Reply<'_>, strings: &ReplyStrings) -> Meaning {
-        if !matches!(reply, Reply::Push | Reply::Found(_)) {
-            return Meaning::Other;
-        }
-        match strings.first() {
-            b"message" | b"pmessage" | b"smessage" => Meaning::Message,
-            b"subscribe" | b"psubscribe" | b"ssubscribe" => Meaning::Confirmation,
-            b"unsubscribe" | b"punsubscribe" | b"sunsubscribe" => Meaning::Withdrawal,
-            _ => Meaning::Other,
-        }
+    fn sharing(&self) -> Sharing {
+        Sharing::FanOut
     }
 
     /// PUBLISH answers how many receivers a message had. More than there are of this run are somebody else's.
@@ -62,6 +46,35 @@ impl Kind for Pubsub<'_> {
                 u64::min(named, sent.saturating_mul(u64::from(*most)))
             }
             _ => named,
+        }
+    }
+}
+
+impl Consumer for Subscriber<'_> {
+    fn ask(&mut self, out: &mut Vec<u8>) -> u32 {
+        let Pubsub { delivery, patterns } = *self.kind;
+        let command = if patterns { "PSUBSCRIBE" } else { "SUBSCRIBE" };
+        // A pattern that matches one channel: what a message costs depends on how many patterns there are.
+        let end = if patterns { "*" } else { "" };
+        let places = delivery.places_of(self.receiver);
+        let names: Vec<String> = places.map(|place| delivery.place_name(place) + end).collect();
+        for names in names.chunks(NAMES_MAX) {
+            let words = std::iter::once(command).chain(names.iter().map(String::as_str));
+            encode_command(&words.map(str::as_bytes).collect::<Vec<_>>(), out);
+        }
+        names.len() as u32
+    }
+
+    #[inline]
+    fn answer(&mut self, reply: Reply<'_>, strings: &ReplyStrings, _: &mut Vec<u8>) -> Meaning {
+        if !matches!(reply, Reply::Push | Reply::Found(_)) {
+            return Meaning::Other;
+        }
+        match strings.first() {
+            b"message" | b"pmessage" | b"smessage" => Meaning::Messages(1),
+            b"subscribe" | b"psubscribe" | b"ssubscribe" => Meaning::Confirmation,
+            b"unsubscribe" | b"punsubscribe" | b"sunsubscribe" => Meaning::Withdrawal,
+            _ => Meaning::Other,
         }
     }
 }

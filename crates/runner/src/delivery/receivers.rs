@@ -1,18 +1,18 @@
 //! The loop of one thread of receivers: set up, hear probes, receive until all has come.
 //!
-//! What receivers ask for and what replies mean is the [`Kind`]'s business. Nothing is shared with the senders on the
-//! way of a message: what a sample needs stands in it.
+//! What receivers ask for, and again after a reply, and what replies mean is the [`Kind`]'s business. Nothing is
+//! shared with the senders on the way of a message: what a sample needs stands in it.
 
 use engine::{ConnId, Engine, Event, Reason};
 use measure::{DeliveryCounts, Latency, Outcome, WorkerUse};
 use wire::resp::{Resp, RespDecoder};
 use wire::{Decode, Reply};
-use workload::{Message, Plan, Purpose};
+use workload::{Plan, Purpose};
 
-use super::kind::{Kind, Meaning};
+use super::kind::{Consumer, Kind, Meaning, Sharing};
 use super::order::{Latest, Place};
 use super::probe::Prober;
-use super::reply_strings::ReplyStrings;
+use super::reply_strings::{Delivered, ReplyStrings};
 use super::spread::Spread;
 use super::{NO_END, Receiving, Roles};
 use crate::collect::Message as Report;
@@ -43,16 +43,21 @@ pub(super) enum State {
 }
 
 /// One receiver.
-pub(super) struct Receiver {
+pub(super) struct Receiver<'r> {
     pub(super) state: State,
+    pub(super) consumer: Box<dyn Consumer + 'r>,
+    /// Its number in the run.
+    pub(super) number: u32,
     pub(super) decoder: RespDecoder,
     pub(super) strings: ReplyStrings,
-    /// What it had last of each sender.
+    /// What it had last of each sender; of a kind that names places, through each of them.
     pub(super) latest: Vec<Latest>,
-    /// Probes that it has not had.
+    /// The first of its places.
+    pub(super) first_place: u32,
+    /// Probes that it may still have.
     pub(super) probes: u32,
-    /// Receivers of each message that it gets, where all that it gets have as many.
-    pub(super) fan_out: u32,
+    /// Deliveries of each message that it gets, where all that it gets have as many.
+    pub(super) copies: u32,
     /// Measured messages that it had.
     pub(super) received: u64,
     /// Times that it was tried in vain to open its connection again.
@@ -94,9 +99,8 @@ fn last_words(worker: u16, recorder: Recorder, spent: WorkerUse) -> Vec<Report> 
 pub(crate) struct Receivers<'r, E> {
     pub(super) engine: E,
     pub(super) context: ReceiverContext<'r>,
-    pub(super) kind: &'r dyn Kind,
     pub(super) handshake: Handshake,
-    pub(super) receivers: Vec<Receiver>,
+    pub(super) receivers: Vec<Receiver<'r>>,
     pub(super) prober: Option<Prober>,
     pub(super) recorder: Recorder,
     pub(super) reopening: Reopening,
@@ -104,8 +108,7 @@ pub(crate) struct Receivers<'r, E> {
     pub(super) spread: Option<Spread>,
     /// Receivers that are ready.
     pub(super) ready: u32,
-    /// Receivers that have not had all their probes.
-    pub(super) unprobed: u32,
+    pub(super) sharing: Sharing,
     pub(super) out: Vec<u8>,
 }
 
@@ -113,33 +116,38 @@ impl<'r, E: Engine> Receivers<'r, E> {
     pub(crate) fn new(engine: E, context: ReceiverContext<'r>, recorder: Recorder) -> Self {
         let (plan, roles) = (context.plan, context.roles);
         let delivery = roles.delivery;
-        let by_place = delivery.receivers_by_place();
-        let senders = plan.own_connections() as usize;
+        let kind: &'r dyn Kind = &*roles.kind;
+        let (sharing, capture) = (kind.sharing(), kind.capture());
+        let copies: Vec<u32> = roles.copies_by_place();
+        let apart = if capture.place_len.is_some() { delivery.places_each } else { 1 };
+        let latest = if kind.is_ordered() { plan.own_connections() * apart } else { 0 };
         let receiver = |number: &u32| {
             let place = delivery.places_of(*number).next().unwrap_or(0);
             Receiver {
                 state: State::Closed,
+                consumer: kind.consumer(*number),
+                number: *number,
                 decoder: RespDecoder::default(),
-                strings: ReplyStrings::default(),
-                latest: vec![Latest::default(); senders],
-                probes: delivery.places_each,
-                fan_out: by_place[place as usize],
+                strings: ReplyStrings::new(capture),
+                latest: vec![Latest::default(); latest as usize],
+                first_place: place,
+                probes: if sharing == Sharing::FanOut { delivery.places_each } else { u32::MAX },
+                copies: copies[place as usize],
                 received: 0,
                 attempts: 0,
                 was_lost: false,
             }
         };
         let receivers: Vec<_> = context.receivers.iter().map(receiver).collect();
-        let even = by_place.iter().min() == by_place.iter().max();
+        let even = copies.iter().min() == copies.iter().max();
         let known = delivery.places_each == 1 || (even && delivery.threads == 1);
-        let spread = (known && by_place.iter().any(|receivers| *receivers > 1))
+        let spread = (known && copies.iter().any(|copies| *copies > 1))
             .then(|| Spread::new(plan.recording.precision));
         let count = receivers.len() as u32;
         Self {
             engine,
-            kind: &*roles.kind,
             handshake: Handshake::new::<Resp>(plan),
-            prober: (context.thread == 0).then(|| Prober::new(ConnId(count), &by_place)),
+            prober: (context.thread == 0).then(|| Prober::new(ConnId(count), &copies)),
             receivers,
             recorder,
             reopening: Reopening::new(
@@ -150,7 +158,7 @@ impl<'r, E: Engine> Receivers<'r, E> {
             counts: DeliveryCounts::default(),
             spread,
             ready: 0,
-            unprobed: count,
+            sharing,
             out: Vec::new(),
             context,
         }
@@ -245,6 +253,7 @@ impl<'r, E: Engine> Receivers<'r, E> {
         let now_ns = self.engine.now_ns();
         self.recorder.measuring(now_ns);
         let mut consumed = 0;
+        self.out.clear();
         loop {
             let receiver = &mut self.receivers[conn.0 as usize];
             let rest = &self.engine.inbox()[consumed..];
@@ -252,13 +261,8 @@ impl<'r, E: Engine> Receivers<'r, E> {
             let decoded = decoded.map_err(|error| Fatal(error.to_string()))?;
             consumed += decoded.consumed;
             let Some(reply) = decoded.reply else { break };
-            match self.kind.meaning(reply, &receiver.strings) {
-                Meaning::Message => {
-                    let message = receiver.strings.message();
-                    receiver.strings.clear();
-                    self.take(conn, message, now_ns);
-                    continue;
-                }
+            match receiver.consumer.answer(reply, &receiver.strings, &mut self.out) {
+                Meaning::Messages(payloads) => self.take_all(conn, payloads, now_ns),
                 Meaning::Confirmation => self.confirmed(conn),
                 Meaning::Withdrawal | Meaning::Other => {
                     if let Reply::Error(text) = reply {
@@ -270,6 +274,9 @@ impl<'r, E: Engine> Receivers<'r, E> {
         }
         self.recorder.read_ended(now_ns, consumed);
         self.engine.consume(consumed);
+        if !self.out.is_empty() {
+            self.engine.send(conn, &self.out);
+        }
         Ok(())
     }
 
@@ -282,14 +289,21 @@ impl<'r, E: Engine> Receivers<'r, E> {
         }
     }
 
-    /// Takes a message; `None` is a payload that is none.
+    /// Takes the messages of a reply that should have as many as payloads.
     #[inline]
-    fn take(&mut self, conn: ConnId, message: Option<Message>, now_ns: u64) {
+    fn take_all(&mut self, conn: ConnId, payloads: u32, now_ns: u64) {
+        let count = self.receivers[conn.0 as usize].strings.messages().len();
+        self.counts.corrupt += u64::from(payloads).saturating_sub(count as u64);
+        for n in 0..count {
+            let delivered = self.receivers[conn.0 as usize].strings.messages()[n];
+            self.take(conn, delivered, now_ns);
+        }
+    }
+
+    #[inline]
+    fn take(&mut self, conn: ConnId, delivered: Delivered, now_ns: u64) {
         let receiver = &mut self.receivers[conn.0 as usize];
-        let Some(message) = message else {
-            self.counts.corrupt += 1;
-            return;
-        };
+        let message = delivered.message;
         if message.run != self.context.roles.run {
             self.counts.foreign += 1;
             return;
@@ -297,14 +311,13 @@ impl<'r, E: Engine> Receivers<'r, E> {
         if message.purpose == Purpose::Probe {
             if receiver.probes > 0 {
                 receiver.probes -= 1;
-                self.unprobed -= u32::from(receiver.probes == 0);
+                self.context.roles.probe_arrived();
             }
             return;
         }
         let measured = message.purpose == Purpose::Measured;
         if measured {
-            let latest = receiver.latest.get_mut(message.sender as usize);
-            match latest.map_or(Place::Next, |latest| latest.take(message.number)) {
+            match self.rank(conn, &delivered) {
                 Place::Doubled => {
                     self.counts.doubled += 1;
                     return;
@@ -312,10 +325,11 @@ impl<'r, E: Engine> Receivers<'r, E> {
                 Place::OutOfOrder => self.counts.out_of_order += 1,
                 Place::Next => {}
             }
+            let receiver = &mut self.receivers[conn.0 as usize];
             self.counts.received += 1;
             receiver.received += 1;
             if let Some(spread) = &mut self.spread {
-                spread.received(&message, receiver.fan_out, now_ns);
+                spread.received(&message, receiver.copies, now_ns);
             }
         }
         let answered = Answered {
@@ -327,6 +341,30 @@ impl<'r, E: Engine> Receivers<'r, E> {
         };
         let keys = Keys::default();
         self.recorder.reply(&Recorded { answered, outcome: Outcome::Ok, bytes: 0, keys }, now_ns);
+    }
+
+    /// What a message is among those that came before it: to this receiver, and where receivers compete, to any of
+    /// its group.
+    #[inline]
+    fn rank(&mut self, conn: ConnId, delivered: &Delivered) -> Place {
+        let receiver = &mut self.receivers[conn.0 as usize];
+        let message = &delivered.message;
+        let delivery = self.context.roles.delivery;
+        let through = delivered
+            .place
+            .map_or(0, |place| (place + delivery.places - receiver.first_place) % delivery.places);
+        let senders = self.context.plan.own_connections();
+        let at = (through * senders).saturating_add(message.sender) as usize;
+        let latest = receiver.latest.get_mut(at).filter(|_| message.sender < senders);
+        let place = latest.map_or(Place::Next, |latest| latest.take(message.number));
+        match self.sharing {
+            Sharing::FanOut => place,
+            Sharing::Competing { groups } => {
+                let group = (receiver.number % groups) as usize;
+                let is_new = self.context.roles.seen[group].insert(message.number);
+                if is_new { place } else { Place::Doubled }
+            }
+        }
     }
 
     /// A connection has ended.

@@ -1,14 +1,42 @@
-//! What a receiver keeps of a reply while it passes the decoder: its first string, and the end of its last.
+//! What a receiver keeps of a reply while it passes the decoder: its first string, and the messages that strings
+//! end in.
 
 use wire::ReplyVisitor;
 use workload::{Message, message};
 
 /// Bytes of the first string that are kept: no name of a push is longer.
 const FIRST_MAX: usize = 16;
+/// Digits that the name of a place ends in.
+const PLACE_DIGITS: usize = 12;
+
+/// What is kept of a reply beside messages, for kinds that need it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Capture {
+    /// Bytes of the names of places, where each message is to be known by the one before it.
+    pub(crate) place_len: Option<usize>,
+    /// IDs of stream entries, which stand before their messages.
+    pub(crate) entry_ids: bool,
+    /// The last string as a whole.
+    pub(crate) payload: bool,
+}
+
+/// The ID of a stream entry: milliseconds and a sequence number.
+pub(crate) type EntryId = (u64, u64);
+
+/// A message in a reply, and what stood before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Delivered {
+    pub(crate) message: Message,
+    /// The place that it came through, if the reply names it.
+    pub(crate) place: Option<u32>,
+    /// The entry that it stands in, if it is one of a stream.
+    pub(crate) entry: Option<EntryId>,
+}
 
 /// The strings of a reply, as far as a receiver asks for them. Bytes may come in any pieces.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ReplyStrings {
+    capture: Capture,
     /// Strings that have begun.
     strings: u32,
     first: [u8; FIRST_MAX],
@@ -18,27 +46,99 @@ pub(crate) struct ReplyStrings {
     passed: u64,
     /// The last bytes of that, as far as they have passed.
     end: [u8; message::BYTES],
+    place: Option<u32>,
+    entry: Option<EntryId>,
+    /// Entry IDs that passed.
+    entries: u32,
+    messages: Vec<Delivered>,
+    payload: Vec<u8>,
 }
 
 impl ReplyStrings {
+    pub(crate) fn new(capture: Capture) -> Self {
+        Self { capture, ..Self::default() }
+    }
+
     /// The beginning of the first string; empty if there was none.
     #[inline]
     pub(crate) fn first(&self) -> &[u8] {
         &self.first[..self.first_len]
     }
 
-    /// The message that the last string ends in; `None` if it does not.
+    /// Whether there was no string, nor a null instead of one.
     #[inline]
-    pub(crate) fn message(&self) -> Option<Message> {
-        let is_whole = self.len >= message::BYTES as u64 && self.passed == self.len;
-        if is_whole { Message::from_bytes(&self.end) } else { None }
+    #[cfg_attr(not(test), expect(dead_code, reason = "for kinds that are confirmed by PING"))]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.strings == 0
+    }
+
+    /// The messages that its strings end in, in their order.
+    #[inline]
+    pub(crate) fn messages(&self) -> &[Delivered] {
+        &self.messages
+    }
+
+    /// How many IDs of stream entries there were, where they are captured.
+    #[inline]
+    #[cfg_attr(not(test), expect(dead_code, reason = "for streams"))]
+    pub(crate) fn entries(&self) -> u32 {
+        self.entries
+    }
+
+    /// The last string, where it is captured.
+    #[inline]
+    #[cfg_attr(not(test), expect(dead_code, reason = "for kinds that name payloads again"))]
+    pub(crate) fn payload(&self) -> &[u8] {
+        &self.payload
     }
 
     /// Makes ready for the next reply.
     #[inline]
     pub(crate) fn clear(&mut self) {
         (self.strings, self.first_len, self.len, self.passed) = (0, 0, 0, 0);
+        (self.place, self.entry, self.entries) = (None, None, 0);
+        self.messages.clear();
     }
+
+    /// Looks at the end of a string that has passed.
+    #[inline]
+    fn string_ended(&mut self) {
+        if self.len >= message::BYTES as u64
+            && let Some(message) = Message::from_bytes(&self.end)
+        {
+            let (place, entry) = (self.place, self.entry);
+            self.messages.push(Delivered { message, place, entry });
+            return;
+        }
+        let len = self.len as usize;
+        let kept = &self.end[..len.min(message::BYTES)];
+        if self.capture.place_len == Some(len) {
+            let digits = kept.len().saturating_sub(PLACE_DIGITS);
+            let place = decimal(&kept[digits..]).and_then(|place| u32::try_from(place).ok());
+            self.place = place.or(self.place);
+        } else if self.capture.entry_ids
+            && len <= message::BYTES
+            && let Some(entry) = entry_id(kept)
+        {
+            (self.entry, self.entries) = (Some(entry), self.entries + 1);
+        }
+    }
+}
+
+/// A number in decimal digits.
+fn decimal(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() {
+        return None;
+    }
+    digits.iter().try_fold(0u64, |number, digit| {
+        let digit = digit.checked_sub(b'0').filter(|digit| *digit <= 9)?;
+        number.checked_mul(10)?.checked_add(digit.into())
+    })
+}
+
+fn entry_id(text: &[u8]) -> Option<EntryId> {
+    let dash = text.iter().position(|byte| *byte == b'-')?;
+    decimal(&text[..dash]).zip(decimal(&text[dash + 1..]))
 }
 
 impl ReplyVisitor for ReplyStrings {
@@ -48,6 +148,9 @@ impl ReplyVisitor for ReplyStrings {
     fn begin(&mut self, len: Option<u64>) {
         self.strings += 1;
         (self.len, self.passed) = (len.unwrap_or(0), 0);
+        if self.capture.payload {
+            self.payload.clear();
+        }
     }
 
     #[inline]
@@ -56,6 +159,9 @@ impl ReplyVisitor for ReplyStrings {
             let room = (FIRST_MAX - self.first_len).min(part.len());
             self.first[self.first_len..self.first_len + room].copy_from_slice(&part[..room]);
             self.first_len += room;
+        }
+        if self.capture.payload {
+            self.payload.extend_from_slice(part);
         }
         let from = self.len.saturating_sub(message::BYTES as u64);
         let (start, end) = (self.passed, self.passed + part.len() as u64);
@@ -69,6 +175,9 @@ impl ReplyVisitor for ReplyStrings {
         if let Some(kept) = self.end.get_mut(at..at + part.len()) {
             kept.copy_from_slice(part);
         }
+        if end == self.len && !part.is_empty() {
+            self.string_ended();
+        }
     }
 }
 
@@ -77,28 +186,31 @@ mod tests {
     use super::*;
     use workload::Purpose;
 
+    const MESSAGE: Message =
+        Message { purpose: Purpose::Measured, run: 1, sender: 2, number: 3, due_ns: 4, sent_ns: 5 };
+
+    fn show(strings: &mut ReplyStrings, all: &[&[u8]]) {
+        for string in all {
+            strings.begin(Some(string.len() as u64));
+            strings.bytes(string);
+        }
+    }
+
     #[test]
     fn the_message_at_the_end_of_a_payload_is_found_in_any_pieces() {
-        let message = Message {
-            purpose: Purpose::Measured,
-            run: 1,
-            sender: 2,
-            number: 3,
-            due_ns: 4,
-            sent_ns: 5,
-        };
+        let delivered = Delivered { message: MESSAGE, place: None, entry: None };
         for filler in [0, 1, 31, 32, 100] {
             let mut payload = vec![b'x'; filler];
-            payload.extend_from_slice(&message.to_bytes());
+            payload.extend_from_slice(&MESSAGE.to_bytes());
             for at in 0..=payload.len() {
                 let mut strings = ReplyStrings::default();
-                strings.begin(Some(7));
-                strings.bytes(b"message");
+                show(&mut strings, &[b"message"]);
                 strings.begin(Some(payload.len() as u64));
                 strings.bytes(&payload[..at]);
-                assert!(at == payload.len() || strings.message().is_none());
+                assert!(at == payload.len() || strings.messages().is_empty());
                 strings.bytes(&payload[at..]);
-                assert_eq!((strings.first(), strings.message()), (&b"message"[..], Some(message)));
+                assert_eq!(strings.first(), b"message");
+                assert_eq!(strings.messages(), [delivered]);
             }
         }
     }
@@ -106,11 +218,34 @@ mod tests {
     #[test]
     fn what_is_too_short_is_no_message() {
         let mut strings = ReplyStrings::default();
-        strings.begin(Some(3));
-        strings.bytes(b"abc");
-        assert_eq!((strings.first(), strings.message()), (&b"abc"[..], None));
+        show(&mut strings, &[b"abc"]);
+        assert_eq!((strings.first(), strings.messages()), (&b"abc"[..], &[][..]));
         strings.clear();
         strings.begin(None);
-        assert_eq!((strings.first(), strings.message()), (&b""[..], None));
+        assert_eq!((strings.first(), strings.messages()), (&b""[..], &[][..]));
+    }
+
+    #[test]
+    fn each_message_has_the_place_and_the_entry_that_stand_before_it() {
+        let capture = Capture { place_len: Some(14), entry_ids: true, payload: true };
+        let mut strings = ReplyStrings::new(capture);
+        let message = MESSAGE.to_bytes();
+        let all: [&[u8]; 9] = [
+            b"k:000000000007",
+            b"17-3",
+            b"m",
+            &message,
+            b"17-4",
+            b"no message",
+            b"k:000000000008",
+            b"18446744073709551615-0",
+            &message,
+        ];
+        show(&mut strings, &all);
+        let had = strings.messages().iter().map(|d| (d.place, d.entry)).collect::<Vec<_>>();
+        assert_eq!(had, [(Some(7), Some((17, 3))), (Some(8), Some((u64::MAX, 0)))]);
+        assert_eq!((strings.entries(), strings.payload()), (3, &message[..]));
+        strings.clear();
+        assert!(strings.is_empty() && strings.messages().is_empty());
     }
 }

@@ -40,7 +40,7 @@ impl<E: Engine> Receivers<'_, E> {
             if roles.gate.stopped() {
                 return Ok(false);
             }
-            let missing = u64::from(self.unready()) << 32 | u64::from(self.unprobed);
+            let missing = u64::from(self.unready()) << 32 | u64::from(roles.probes_left());
             let now_ns = self.engine.now_ns();
             if missing < progress.1 || arrived {
                 progress = (now_ns, missing);
@@ -49,7 +49,7 @@ impl<E: Engine> Receivers<'_, E> {
                 return Err(Fatal(self.what_is_missing()));
             }
             self.probe()?;
-            if self.unprobed == 0 && !std::mem::replace(&mut arrived, self.unprobed == 0) {
+            if roles.probes_left() == 0 && !std::mem::replace(&mut arrived, true) {
                 roles.gate.arrive(now_ns);
             }
         }
@@ -63,7 +63,8 @@ impl<E: Engine> Receivers<'_, E> {
         }
         let all_ready = roles.is_subscribed(self.context.thread);
         let Some(prober) = self.prober.as_mut().filter(|_| all_ready) else { return Ok(()) };
-        match prober.next(&*roles.kind, roles.run, self.engine.now_ns(), &mut self.out) {
+        let now_ns = self.engine.now_ns();
+        match prober.next(self.context.plan, roles.delivery, roles.run, now_ns, &mut self.out) {
             Probing::Connect => {
                 let (conn, count) = (prober.conn, self.context.roles.delivery.receivers);
                 self.engine.open(conn, roles.address, &self.context.origins.options(count));
@@ -102,12 +103,11 @@ impl<E: Engine> Receivers<'_, E> {
     }
 
     pub(super) fn ask(&mut self, conn: ConnId) {
-        let number = self.context.receivers[conn.0 as usize];
+        let receiver = &mut self.receivers[conn.0 as usize];
         self.out.clear();
-        let mut places = self.context.roles.delivery.places_of(number);
-        let left = self.kind.ask(&mut places, &mut self.out);
+        let left = receiver.consumer.ask(&mut self.out);
+        receiver.state = State::Asking { left };
         self.engine.send(conn, &self.out);
-        self.receivers[conn.0 as usize].state = State::Asking { left };
         if left == 0 {
             self.is_ready(conn);
         }
@@ -140,8 +140,9 @@ impl<E: Engine> Receivers<'_, E> {
         let (address, of) = (self.context.roles.address, self.receivers.len());
         match self.unready() {
             0 => format!(
-                "{address}: no message came through to {} of {of} receivers within 10 s",
-                self.unprobed
+                "{address}: {} of {} messages that should show whether receivers get any did not arrive within 10 s",
+                self.context.roles.probes_left(),
+                self.context.roles.probes
             ),
             unready => format!(
                 "{address} does not answer: {unready} of {of} receivers have no confirmation after 10 s"
@@ -155,5 +156,21 @@ impl Roles<'_> {
     fn is_subscribed(&self, thread: u16) -> bool {
         self.threads[usize::from(thread)].subscribed.store(true, Ordering::Release);
         self.threads.iter().all(|thread| thread.subscribed.load(Ordering::Acquire))
+    }
+
+    pub(super) fn probe_arrived(&self) {
+        self.probed.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Deliveries of probes that have not come.
+    fn probes_left(&self) -> u32 {
+        self.probes.saturating_sub(self.probed.load(Ordering::Acquire))
+    }
+
+    /// Deliveries of a message through each place.
+    pub(super) fn copies_by_place(&self) -> Vec<u32> {
+        let sharing = self.kind.sharing();
+        let receivers = self.delivery.receivers_by_place();
+        receivers.into_iter().map(|receivers| sharing.copies(receivers)).collect()
     }
 }

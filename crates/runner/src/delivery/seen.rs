@@ -1,0 +1,70 @@
+//! Which messages have come, where one of several receivers gets each: whichever thread it came to.
+//!
+//! A bit for each number, in pages that are made as numbers rise. Threads of receivers share them, and nobody else
+//! touches them.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Numbers of a page, and pages: 4,294,967,296 messages in 512 MiB.
+const PAGE: u64 = 1 << 16;
+const PAGES: usize = 1 << 16;
+
+const WORD: u64 = u64::BITS as u64;
+
+type Page = Box<[AtomicU64]>;
+
+/// The numbers of the messages that have come.
+#[derive(Debug)]
+pub(super) struct Seen {
+    pages: Box<[OnceLock<Page>]>,
+}
+
+impl Default for Seen {
+    fn default() -> Self {
+        Self { pages: (0..PAGES).map(|_| OnceLock::new()).collect() }
+    }
+}
+
+impl Seen {
+    /// Notes that a message has come. Whether it is the first of its number; one beyond those that there is room
+    /// for always is.
+    #[inline]
+    pub(super) fn insert(&self, number: u64) -> bool {
+        let Some(page) = self.pages.get((number / PAGE) as usize) else { return true };
+        let page = page.get_or_init(new_page);
+        let bit = 1 << (number % WORD);
+        page[(number % PAGE / WORD) as usize].fetch_or(bit, Ordering::Relaxed) & bit == 0
+    }
+}
+
+#[cold]
+fn new_page() -> Page {
+    (0..PAGE / WORD).map(|_| AtomicU64::new(0)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_is_new_once() {
+        let seen = Seen::default();
+        for number in (0..200_000).chain([PAGE * PAGES as u64 - 1]) {
+            assert!(seen.insert(number) && !seen.insert(number), "{number}");
+        }
+        let beyond = PAGE * PAGES as u64;
+        assert!(seen.insert(beyond) && seen.insert(beyond), "no room is no repetition");
+    }
+
+    #[test]
+    fn threads_agree_on_who_was_first() {
+        let seen = Seen::default();
+        let had = std::thread::scope(|scope| {
+            let count = || (0..PAGE * 2).filter(|number| seen.insert(*number)).count();
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(count)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).sum::<usize>()
+        });
+        assert_eq!(had, 2 * PAGE as usize);
+    }
+}
