@@ -93,11 +93,13 @@ pub struct DecisionSides {
 
 /// One load on every server.
 pub struct DecisionLoad {
-    /// Its name in reports.
+    /// Its name in reports; loads of one name are one load at several rates.
     pub name: String,
+    /// What tells it apart from others of that name, such as ` at 5,000/s`; empty for nothing.
+    pub at_rate: String,
     /// As it was asked for.
     pub plans: Vec<Plan>,
-    /// As fast as it goes; none where it was asked for so.
+    /// As fast as it goes; none where it was asked for so, or where a load of that name before it has them.
     pub limits: Vec<Plan>,
 }
 

@@ -2,12 +2,12 @@
 //! first.
 
 use report::Metric;
-use report::decision::{Candidate, Decision, Question, TargetState};
+use report::decision::{Candidate, Decision, Question, RateCurve, TargetState};
 
-use crate::comparison;
 use crate::{
     Axis, Block, Chart, DataPoint, Guide, Page, Section, Series, Table, Tone, Unit, Verdict,
 };
+use crate::{comparison, rate_curve};
 use report::grouped;
 
 /// The page; `again` is the command line that decides anew.
@@ -26,10 +26,22 @@ pub fn page(decision: &Decision, again: &str) -> Page {
         page.lede.push(Verdict { tone: Tone::Warning, ..Verdict::new("Interrupted", text) });
     }
     let target = decision.target.as_deref();
-    page.lede.extend(decision.questions.iter().map(|question| lede(question, target)));
-    for question in &decision.questions {
-        page.sections.push(section(question, decision));
+    let curves = decision.curves();
+    for curve in &curves {
+        match &curve.rates[..] {
+            [only] => {
+                page.lede.push(lede(only, target));
+                page.sections.push(section(only, decision));
+            }
+            rates => {
+                page.lede.push(rate_curve::lede(curve));
+                let mut blocks = rate_curve::blocks(curve);
+                blocks.extend(rates.first().and_then(|question| limits(question)));
+                page.sections.push(Section::new(curve.name, blocks));
+            }
+        }
     }
+    let many = curves.iter().any(RateCurve::has_several);
     for pair in &decision.pairs {
         let [first, second] = pair.names();
         let mut blocks = Vec::new();
@@ -37,7 +49,8 @@ pub fn page(decision: &Decision, again: &str) -> Page {
             blocks.push(Block::Heading(test.name.clone()));
             blocks.extend(comparison::blocks(test));
         }
-        page.sections.push(Section::new(format!("{second} compared with {first}"), blocks));
+        let section = Section::new(format!("{second} compared with {first}"), blocks);
+        page.sections.push(if many { section.folded() } else { section });
     }
     page.sections.extend(comparison::warnings(decision.warnings.clone()));
     page.sections.push(Section::new("The servers", servers(decision)).folded());
@@ -76,13 +89,27 @@ fn section(question: &Question, decision: &Decision) -> Section {
     blocks.push(bars(question, "Server CPU per request", Unit::Nanoseconds, |of| {
         Some(of.server_cpu_us? * 1e3)
     }));
-    blocks.push(bars(
-        question,
-        "Requests per second without a rate limit",
-        Unit::PerSecond,
-        |of| Some(of.limit?.0),
-    ));
+    blocks.extend(limits(question));
     Section::new(&question.name, blocks)
+}
+
+/// How far each server goes, where that was measured.
+fn limits(question: &Question) -> Option<Block> {
+    question.candidates.iter().find(|of| of.limit.is_some())?;
+    Some(bars(question, "Requests per second without a rate limit", Unit::PerSecond, |of| {
+        Some(of.limit?.0)
+    }))
+}
+
+/// Whether a target was kept, in words.
+pub(crate) fn kept(state: Option<TargetState>) -> &'static str {
+    match state {
+        None => "–",
+        Some(TargetState::Yes) => "yes",
+        Some(TargetState::No) => "no",
+        Some(TargetState::Undecided) => "the runs do not say",
+        Some(TargetState::Void) => "cannot be judged here",
+    }
 }
 
 fn table(question: &Question) -> Table {
@@ -102,17 +129,10 @@ fn table(question: &Question) -> Table {
     let dash = || "–".to_owned();
     let percent = |share: Option<f64>| share.map_or_else(dash, |s| format!("{:.0} %", s * 100.0));
     for of in &question.candidates {
-        let kept = match of.kept {
-            None => "–",
-            Some(TargetState::Yes) => "yes",
-            Some(TargetState::No) => "no",
-            Some(TargetState::Undecided) => "the runs do not say",
-            Some(TargetState::Void) => "cannot be judged here",
-        };
         let micros = |us: Option<f64>| us.map_or_else(dash, |us| format!("{us:.1}"));
         table.row([
             of.name.clone(),
-            kept.to_owned(),
+            kept(of.kept).to_owned(),
             of.throughput_rps.map_or_else(dash, grouped),
             of.p99_ms.map_or_else(dash, |ms| Metric::P99.written(ms)),
             micros(of.server_cpu_us),

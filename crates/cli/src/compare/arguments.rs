@@ -17,7 +17,8 @@ const ABOUT: &str = "Compares servers, or two saved runs. For each test, it prin
     the second to the first for throughput, latency percentiles and CPU per request, with a 95 % \
     confidence interval, whether they differ, and what limited each. All servers get the same load \
     in turn, there and back, so that a temporary slowdown of the machine affects all. With --rps and \
-    --slo it says which of two or more servers keeps the target, and at what cost";
+    --slo it says which of two or more servers keeps the target, and at what cost; a list of rates (--rps \
+    1k,5k,20k) draws throughput against latency of all of them";
 
 /// What stands below every option; examples are on the first page.
 const EXAMPLES: &str = "\

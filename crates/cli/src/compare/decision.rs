@@ -13,35 +13,60 @@ use super::{
     refuse,
 };
 
-/// What is compared, and what else was typed.
+/// What is compared, and what else was typed; `further` is the same command line at further rates.
 pub(super) fn sides(
     typed: &ParsedArgs,
+    further: &[ParsedArgs],
     words: &[Word],
     asked: Option<ProtocolArg>,
     slo: Option<Slo>,
 ) -> Result<(Sides, Job), UsageError> {
     let is_memcache: Vec<bool> = words.iter().map(|word| word.is_memcache(asked)).collect();
     let mixed = is_memcache.windows(2).any(|pair| pair[0] != pair[1]);
-    let (loads, job) = if mixed { said(typed, words, asked)? } else { alike(typed, words)? };
+    let read = |typed: &ParsedArgs| match mixed {
+        true => said(typed, words, asked),
+        false => alike(typed, words),
+    };
+    let (mut loads, job) = read(typed)?;
+    for typed in further {
+        loads.extend(read(typed)?.0);
+    }
+    // All rates of a load in a row.
+    let names: Vec<String> = loads.iter().map(|(name, _)| name.clone()).collect();
+    let place = |name: &str| names.iter().position(|of| of == name);
+    loads.sort_by_key(|(name, _)| place(name));
     if slo.is_some() && loads.iter().any(|(_, plans)| plans[0].load.pace.schedule().is_none()) {
         return Err(UsageError(
             "--slo: a target is kept at a rate; name it with --rps, such as --rps 30k".to_owned(),
         ));
     }
-    let load = |(name, plans): (String, Vec<Plan>)| -> Result<DecisionLoad, UsageError> {
+    let mut limited: Vec<String> = Vec::new();
+    let load = |(name, plans): Named| -> Result<DecisionLoad, UsageError> {
         let limit = |plan: &Plan| {
             let mut parts: PlanParts = (**plan).clone();
             (parts.load.pace, parts.load.concurrency.window) = (Pace::Closed, Window::Batch);
             parts.build().map_err(|error| UsageError(error.to_string()))
         };
         let open = plans.iter().all(|plan| plan.load.pace.schedule().is_some());
+        let open = open && !limited.contains(&name);
+        limited.push(name.clone());
+        let at_rate = if further.is_empty() { String::new() } else { at_rate(&plans) };
         let limits = if open { plans.iter().map(limit).collect::<Result<_, _>>()? } else { vec![] };
-        Ok(DecisionLoad { name, plans, limits })
+        Ok(DecisionLoad { name, at_rate, plans, limits })
     };
     let loads = loads.into_iter().map(load).collect::<Result<_, _>>()?;
     let sides =
         DecisionSides { loads, blocks: blocks(typed), slo, mixed, places: places(typed, words) };
     Ok((Sides::Decision(Box::new(sides)), job))
+}
+
+/// What tells a load apart from itself at other rates.
+fn at_rate(plans: &[Plan]) -> String {
+    let rate = plans.first().and_then(|plan| {
+        let rate = plan.load.pace.schedule()?.rate_per_s()?;
+        Some(plan.own_rate_per_s(rate))
+    });
+    rate.map_or(String::new(), |rate| format!(" at {}/s", report::grouped(rate)))
 }
 
 /// A load by its name, with a plan for each server.

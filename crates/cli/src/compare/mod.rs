@@ -6,6 +6,7 @@
 
 mod arguments;
 mod decision;
+mod rates;
 mod side;
 mod terms;
 mod words;
@@ -25,12 +26,14 @@ use arguments::{
     CORES, DISTURBED, Disturbed, ERRORS, INCONCLUSIVE, NAME_A, NAME_B, NAMED, OF_ONE, OF_SERVERS,
     REGRESSION, SLO, TABLES, explained,
 };
+use rates::lines_at_rates;
 use side::{Side, Word};
 use words::{again, sides_and_rest};
 
 /// The front end of `keystorm compare`.
 pub(crate) struct CompareFront;
 
+const NAME: &str = "keystorm compare";
 /// The load where none is given.
 const TESTS_DEFAULT: &str = "set,get";
 const SECONDS_DEFAULT: f64 = 1.0;
@@ -66,10 +69,17 @@ impl FrontEnd for CompareFront {
         let (help, args) = help::of_compare(args);
         let (sides, args) = sides_and_rest(args);
         let again = again(sides.as_deref(), &args);
-        let typed = match ParsedArgs::read("keystorm compare", |run| help(explained(run)), args)? {
+        let mut lines = lines_at_rates(args).map_err(UsageError)?.into_iter();
+        let first = lines.next().unwrap_or_default();
+        let typed = match ParsedArgs::read(NAME, |run| help(explained(run)), first)? {
             Ok(typed) => typed,
             Err(intent) => return Ok(intent),
         };
+        let further = lines.map(|line| match ParsedArgs::read(NAME, explained, line)? {
+            Ok(typed) => Ok(typed),
+            Err(_) => usage("see keystorm compare --help"),
+        });
+        let further: Vec<ParsedArgs> = further.collect::<Result<_, _>>()?;
         let Some(sides) = sides else {
             return usage(
                 "name the servers, two or more: keystorm compare redis-server valkey-server",
@@ -89,7 +99,7 @@ impl FrontEnd for CompareFront {
                 let [a, b] = files;
                 saved(&typed, a, b)?
             }
-            Kinds::Servers(words) => servers(&typed, words, slo)?,
+            Kinds::Servers(words) => servers(&typed, &further, words, slo)?,
         };
         let Job { output, several, notes, .. } = job;
         if typed.typed().any(|id| id == INCONCLUSIVE) && fail_on_regression.is_none() {
@@ -145,9 +155,10 @@ fn two_kinds(sides: Vec<Side>) -> Result<Kinds, UsageError> {
     }
 }
 
-/// What is done to servers.
+/// What is done to servers; `further` is the same command line at further rates.
 fn servers(
     typed: &ParsedArgs,
+    further: &[ParsedArgs],
     words: Vec<Word>,
     slo: Option<Slo>,
 ) -> Result<(Sides, Job), UsageError> {
@@ -156,7 +167,7 @@ fn servers(
     let at_a_rate = mixed && typed.typed().any(|id| id == "rps");
     let pair = <[Word; 2]>::try_from(words);
     match pair {
-        Ok(pair) if slo.is_none() && !at_a_rate => match mixed {
+        Ok(pair) if slo.is_none() && !at_a_rate && further.is_empty() => match mixed {
             true => terms::sides(typed, &pair, asked),
             false => {
                 let why = "requires servers of different protocols, such as redis-server and \
@@ -169,7 +180,7 @@ fn servers(
             let words = pair.map_or_else(|words| words, Vec::from);
             let why = "is of two servers of different protocols without --rps";
             refuse(typed, &[TABLES, CORES], why)?;
-            decision::sides(typed, &words, asked, slo)
+            decision::sides(typed, further, &words, asked, slo)
         }
     }
 }

@@ -48,7 +48,7 @@ fn names_a_server(word: &OsString) -> bool {
 const SIDES_MAX: usize = 16;
 
 /// What an option of this command line takes.
-fn takes(name: &str) -> Option<Takes> {
+pub(super) fn takes(name: &str) -> Option<Takes> {
     match name {
         "--fail-on-regression"
         | "--errors"

@@ -23,6 +23,7 @@ mod cluster_failover;
 mod cluster_tls;
 mod compare;
 mod compare_gates;
+mod compare_rates;
 mod connections;
 mod counts;
 mod dataset;

@@ -356,6 +356,9 @@ fn guides(
     out: &mut String,
 ) {
     let mut down = top + 14 * FINE;
+    // Rows of labels that those of other guides stand in.
+    let across = chart.guides.iter().filter(|guide| matches!(guide, Guide::Y(..)));
+    let taken: Vec<i32> = across.filter_map(|guide| Some(at(guide)?.1 - 5 * FINE)).collect();
     for guide in &chart.guides {
         let Some((x, y)) = at(guide) else { continue };
         let (path, text, x, y, end) = match guide {
@@ -363,6 +366,9 @@ fn guides(
                 let path = format!("M{} {}V{}", px(x), px(top), px(bottom));
                 let end = x > (left + right) / 2;
                 let beside = if end { x - 6 * FINE } else { x + 6 * FINE };
+                while taken.iter().any(|row| (row - down).abs() < 14 * FINE) {
+                    down += 14 * FINE;
+                }
                 let row = down;
                 down += 16 * FINE;
                 (path, text, beside, row, end)

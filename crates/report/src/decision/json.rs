@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Candidate, Decision, Question, SCHEMA};
+use super::{Candidate, Decision, Question, RateCurve, SCHEMA};
 use crate::RecordError;
 use crate::compare::{differing_settings, document, subject_value};
 use crate::record::steady;
@@ -23,11 +23,33 @@ pub fn to_json(decision: &Decision) -> Result<String, RecordError> {
         "servers": subjects.iter().map(subject_value).collect::<Vec<_>>(),
         "differing_settings": differing_settings(subjects),
         "answers": questions.iter().map(|of| question(of, target.as_deref())).collect::<Vec<_>>(),
+        "curves": decision.curves().iter().filter(|of| of.has_several()).map(curve).collect::<Vec<_>>(),
         "comparisons": pairs.iter().map(document).collect::<Vec<_>>(),
         "warnings": warnings,
     });
     let text = crate::json::pretty(&document);
     Ok(steady(&text.map_err(|e| RecordError::wrong(e.to_string()))?) + "\n")
+}
+
+/// What the rates of one load say together; the figures of each are an answer's.
+fn curve(curve: &RateCurve<'_>) -> Value {
+    let servers = curve.rates.first().map_or(&[][..], |first| &first.candidates);
+    let server = |(side, of): (usize, &Candidate)| {
+        let knee = curve.knee(side);
+        json!({
+            "name": of.name,
+            "knee_rps": knee.rate_rps,
+            "next_rps": knee.next.map(|(rate, _)| rate),
+            "next_kept": knee.next.map(|(_, state)| state),
+        })
+    };
+    json!({
+        "name": curve.name,
+        "rates_rps": curve.rates.iter().map(|question| question.rate_rps).collect::<Vec<_>>(),
+        "answer": curve.answer(),
+        "worth": curve.worth(),
+        "servers": servers.iter().enumerate().map(server).collect::<Vec<_>>(),
+    })
 }
 
 fn question(question: &Question, target: Option<&str>) -> Value {

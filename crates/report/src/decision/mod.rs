@@ -4,6 +4,8 @@
 //! runs, and what a target says of one, is left to the caller; how two of the servers differ is
 //! [`compare`](crate::compare)'s.
 
+mod csv;
+mod curve;
 mod json;
 #[cfg(test)]
 mod tests;
@@ -16,6 +18,8 @@ use crate::compare::{Comparison, Glance, Subject};
 use crate::quantity::grouped;
 use crate::{Failures, Finding, LimitedBy, Metric, Summary};
 
+pub use csv::write_csv_curves;
+pub use curve::{Knee, RateCurve};
 pub use json::to_json;
 pub use text::{write_answer, write_details, write_head};
 

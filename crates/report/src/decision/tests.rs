@@ -87,3 +87,84 @@ fn the_answer_stands_before_its_figures_in_80_columns() {
     let json: serde_json::Value = serde_json::from_str(&to_json(&decision).unwrap()).unwrap();
     assert_eq!(json["answers"][0]["servers"][1]["kept"], "yes");
 }
+
+/// GET at these rates on two servers, of which each is given the states of the target.
+fn at_rates(states: [&[TargetState]; 2], target: Option<&str>) -> Decision {
+    let questions = [5_000.0, 1_000.0, 20_000.0].into_iter().enumerate().map(|(at, rate)| {
+        let of = |(name, states): (&str, &[TargetState])| Candidate {
+            throughput_rps: Some(if states[at] == TargetState::No { rate / 2.0 } else { rate }),
+            kept: target.map(|_| states[at]),
+            ..candidate(name, states[at], 20.0, 100_000.0)
+        };
+        let candidates = ["redis", "valkey"].into_iter().zip(states).map(of).collect();
+        Question { name: "GET".into(), rate_rps: Some(rate), candidates }
+    });
+    Decision {
+        target: target.map(str::to_owned),
+        subjects: Vec::new(),
+        how: "5 blocks".into(),
+        complete: true,
+        questions: questions.collect(),
+        pairs: Vec::new(),
+        warnings: Vec::new(),
+    }
+}
+
+#[test]
+fn a_list_of_rates_says_how_far_each_server_comes() {
+    use TargetState::{No, Undecided, Void, Yes};
+    // At 5,000, 1,000 and 20,000/s, as they were measured.
+    let answer = |states: [&[TargetState]; 2], target| {
+        let decision = at_rates(states, target);
+        let curves = decision.curves();
+        assert_eq!(curves.len(), 1);
+        curves[0].answer()
+    };
+    assert_eq!(
+        answer([&[Yes, Yes, No], &[Yes, Yes, Yes]], Some("p99<2ms")),
+        "GET: redis keeps p99<2ms up to 5,000/s and misses it at 20,000/s; valkey keeps p99<2ms up to \
+         20,000/s, the highest rate tried"
+    );
+    // What is kept above a rate that is missed is no knee; a void rate below one that is kept is none either.
+    assert_eq!(
+        answer([&[No, Yes, Yes], &[Yes, Void, Undecided]], Some("p99<2ms")),
+        "GET: redis keeps p99<2ms up to 1,000/s and misses it at 5,000/s; valkey keeps p99<2ms up to \
+         5,000/s, and the runs do not say at 20,000/s"
+    );
+    assert_eq!(
+        answer([&[Yes, No, Yes], &[Void, Void, Void]], Some("p99<2ms")),
+        "GET: redis does not keep p99<2ms at 1,000/s; valkey cannot be judged here"
+    );
+    assert_eq!(
+        answer([&[Yes, Yes, No], &[Yes, Yes, Yes]], None),
+        "GET: redis keeps pace up to 5,000/s and falls behind at 20,000/s; valkey keeps pace up to 20,000/s, \
+         the highest rate tried"
+    );
+}
+
+#[test]
+fn rates_are_a_table_of_80_columns_with_the_lowest_first() {
+    use TargetState::{No, Yes};
+    let decision = at_rates([&[Yes, Yes, No], &[Yes, Yes, Yes]], Some("p99<2ms"));
+    let mut out = Vec::new();
+    write_answer(&decision, &mut out).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let rates: Vec<&str> = text
+        .lines()
+        .filter(|line| line.contains("     yes ") || line.contains("      NO "))
+        .collect();
+    assert_eq!(rates.len(), 6, "{text}");
+    assert!(rates[0].starts_with("  redis") && rates[0].contains(" 1,000 "), "{text}");
+    assert!(rates[2].contains("20,000") && rates[2].contains("NO"), "{text}");
+    assert!(text.contains("As fast as they go: redis 100,000/s, valkey 100,000/s."), "{text}");
+    let json: serde_json::Value = serde_json::from_str(&to_json(&decision).unwrap()).unwrap();
+    assert_eq!(json["curves"][0]["servers"][0]["knee_rps"], 5_000.0);
+    assert_eq!(json["curves"][0]["servers"][0]["next_kept"], "no");
+    assert_eq!(json["curves"][0]["servers"][1]["next_rps"], serde_json::Value::Null);
+    let mut csv = Vec::new();
+    write_csv_curves(&decision, &mut csv).unwrap();
+    let csv = String::from_utf8(csv).unwrap();
+    assert_eq!(csv.lines().count(), 1 + 1 + 6, "{csv}");
+    assert!(csv.contains("\"GET\",\"redis\",\"20000.000\",\"no\",\"10000.000\""), "{csv}");
+}

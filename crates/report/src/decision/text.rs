@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{Candidate, Decision, Question, TargetState};
+use super::{Candidate, Decision, Question, RateCurve, TargetState};
 use crate::compare::{notes, shortened, write_test, write_words};
 use crate::escape;
 use crate::quantity::grouped;
@@ -28,16 +28,66 @@ pub fn write_head(decision: &Decision, out: &mut dyn Write) -> io::Result<()> {
 /// # Errors
 /// `out` cannot be written.
 pub fn write_answer(decision: &Decision, out: &mut dyn Write) -> io::Result<()> {
-    for question in &decision.questions {
+    for curve in decision.curves() {
         writeln!(out)?;
-        let answer = question.answer(decision.target.as_deref());
-        write_words(&format!("{}.", escape(answer)), 0, out)?;
-        for sentence in question.worth() {
+        write_words(&format!("{}.", escape(curve.answer())), 0, out)?;
+        for sentence in curve.worth() {
             write_words(&escape(sentence), 0, out)?;
         }
-        write_candidates(question, out)?;
+        match &curve.rates[..] {
+            [only] => write_candidates(only, out)?,
+            _ => write_curve(&curve, out)?,
+        }
     }
     Ok(())
+}
+
+/// The rates of each server, from the lowest.
+fn write_curve(curve: &RateCurve<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let Some(first) = curve.rates.first() else { return Ok(()) };
+    let limit = |of: &Candidate| Some(format!("{} {}/s", of.name, grouped(of.limit?.0)));
+    let limits: Vec<String> = first.candidates.iter().filter_map(limit).collect();
+    if !limits.is_empty() {
+        write_words(&format!("As fast as they go: {}.", escape(limits.join(", "))), 0, out)?;
+    }
+    let kept = if curve.target.is_some() { "target" } else { "keeps" };
+    write_rate("", ["rate", kept, "reached", "p50", "p99", "server"], out)?;
+    let kept = if curve.target.is_some() { "kept" } else { "pace" };
+    write_rate("", ["(req/s)", kept, "(req/s)", "(ms)", "(ms)", "µs/req"], out)?;
+    let names: Vec<String> = first.candidates.iter().map(|of| escape(&of.name)).collect();
+    for (side, name) in shortened(&names, NAME).iter().enumerate() {
+        for (at, question) in curve.rates.iter().enumerate() {
+            let Some(of) = question.candidates.get(side) else { continue };
+            let dash = || "-".to_owned();
+            let ms = |ms: Option<f64>| ms.map_or_else(dash, |ms| format!("{ms:.3}"));
+            let cells = [
+                question.rate_rps.map_or_else(dash, grouped),
+                kept_word(curve.state(question, side)).to_owned(),
+                of.throughput_rps.map_or_else(dash, grouped),
+                ms(of.p50_ms),
+                ms(of.p99_ms),
+                of.server_cpu_us.map_or_else(dash, |us| format!("{us:.1}")),
+            ];
+            let name = if at == 0 { name } else { "" };
+            write_rate(name, cells.each_ref().map(String::as_str), out)?;
+        }
+    }
+    for question in &curve.rates {
+        let rate =
+            question.rate_rps.map_or(String::new(), |rate| format!(" at {}/s", grouped(rate)));
+        for of in question.candidates.iter().filter(|of| !of.why.is_empty()) {
+            let line = format!("  {}{rate}: {}", escape(&of.name), escape(&of.why));
+            write_words(&line, 4, out)?;
+        }
+    }
+    Ok(())
+}
+
+fn write_rate(name: &str, cells: [&str; 6], out: &mut dyn Write) -> io::Result<()> {
+    let [rate, kept, reached, p50, p99, server] = cells;
+    let line =
+        format!("  {name:<NAME$} {rate:>9} {kept:>7} {reached:>9} {p50:>7} {p99:>7} {server:>6}");
+    writeln!(out, "{}", line.trim_end())
 }
 
 fn write_candidates(question: &Question, out: &mut dyn Write) -> io::Result<()> {
@@ -60,7 +110,7 @@ fn cells(candidate: &Candidate) -> [String; 7] {
     let dash = || "-".to_owned();
     let percent = |share: Option<f64>| share.map_or_else(dash, |s| format!("{:.0} %", s * 100.0));
     [
-        kept(candidate.kept).to_owned(),
+        kept_word(candidate.kept).to_owned(),
         candidate.p99_ms.map_or_else(dash, |ms| format!("{ms:.3}")),
         candidate.server_cpu_us.map_or_else(dash, |us| format!("{us:.1}")),
         percent(candidate.cores()),
@@ -71,7 +121,7 @@ fn cells(candidate: &Candidate) -> [String; 7] {
 }
 
 /// Whether a target was kept, in a word.
-pub(crate) fn kept(kept: Option<TargetState>) -> &'static str {
+pub(crate) fn kept_word(kept: Option<TargetState>) -> &'static str {
     match kept {
         None => "-",
         Some(TargetState::Yes) => "yes",
@@ -94,6 +144,10 @@ fn write_row(name: &str, cells: &[String; 7], out: &mut dyn Write) -> io::Result
 /// # Errors
 /// `out` cannot be written.
 pub fn write_details(decision: &Decision, out: &mut dyn Write) -> io::Result<()> {
+    // Tables of every rate and pair are long: the page and the JSON have them.
+    if decision.curves().iter().any(RateCurve::has_several) {
+        return Ok(());
+    }
     for pair in &decision.pairs {
         let [first, second] = pair.names();
         writeln!(out, "\n###### {} compared with {} ######", escape(&second), escape(&first))?;

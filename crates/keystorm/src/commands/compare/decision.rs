@@ -7,7 +7,7 @@ use anyhow::{Context, Result, anyhow};
 use console::diagnostics::{self, Diagnostics};
 use console::place::Place;
 use job::{CompareJob, DecisionLoad, DecisionSides, End};
-use lab::terms::pinned;
+use lab::terms::{Pins, pinned};
 use report::Run;
 use report::compare::{self, Comparison, Glance, Pairing, Setup, Subject, TestComparison};
 use report::decision::{self, Candidate, ClauseValue, Decision, Question, TargetState};
@@ -19,6 +19,7 @@ use super::test_beds::TestBeds;
 use super::{blocks_told, pins, unlike_error};
 use crate::commands::report::Pages;
 use crate::commands::run::{say, tell_about};
+use crate::experiment::terminal::Terminal;
 use crate::test_bed::TestBed;
 
 /// Blocks of a load as fast as it goes: how far a server is from its limit needs no interval.
@@ -36,16 +37,7 @@ pub(super) fn run(
     pages: &Pages,
 ) -> Result<End> {
     let pins = pins(sides.places);
-    let placed = |plan: &Plan| pinned(plan, pins.as_ref()).map_err(|why| anyhow!(why));
-    let all = |plans: &[Plan]| plans.iter().map(placed).collect::<Result<Vec<Plan>>>();
-    let loads: Vec<DecisionLoad> = sides
-        .loads
-        .iter()
-        .map(|load| {
-            let (plans, limits) = (all(&load.plans)?, all(&load.limits)?);
-            Ok(DecisionLoad { name: load.name.clone(), plans, limits })
-        })
-        .collect::<Result<_>>()?;
+    let loads = placed(&sides.loads, pins.as_ref())?;
     for load in &loads {
         alike(job, sides.mixed, &load.plans)?;
     }
@@ -78,7 +70,10 @@ pub(super) fn run(
         end => (vec![Taken::default(); loads.len()], end),
     };
     decision.complete = end == End::Complete;
-    for ((load, taken), limit) in loads.iter().zip(&taken).zip(&limits) {
+    for (load, taken) in loads.iter().zip(&taken) {
+        // Several rates of a load have one limit.
+        let first = loads.iter().position(|of| of.name == load.name).unwrap_or_default();
+        let limit = &limits[first];
         let mut question =
             question(load, &names, taken, limit, sides.slo.as_ref(), job.repeats_void);
         for (candidate, bytes) in question.candidates.iter_mut().zip(&memory) {
@@ -96,6 +91,17 @@ pub(super) fn run(
         pages.write(&page::decision::page(&decision, &job.again))?;
     }
     Ok(end)
+}
+
+/// The loads, with servers and client on CPUs of their own where they have some.
+fn placed(loads: &[DecisionLoad], pins: Option<&Pins>) -> Result<Vec<DecisionLoad>> {
+    let placed = |plan: &Plan| pinned(plan, pins).map_err(|why| anyhow!(why));
+    let all = |plans: &[Plan]| plans.iter().map(placed).collect::<Result<Vec<Plan>>>();
+    let load = |load: &DecisionLoad| {
+        let (name, at_rate) = (load.name.clone(), load.at_rate.clone());
+        Ok(DecisionLoad { name, at_rate, plans: all(&load.plans)?, limits: all(&load.limits)? })
+    };
+    loads.iter().map(load).collect()
 }
 
 /// The servers of all sides; they run all the time, and one of them has load.
@@ -148,7 +154,8 @@ type Numbered = (usize, Load);
 
 /// The loads at the rate that was asked for.
 fn loads_at_rate(loads: &[DecisionLoad]) -> Vec<Numbered> {
-    loads.iter().map(|load| load_of(load.name.clone(), &load.plans)).enumerate().collect()
+    let load = |load: &DecisionLoad| load_of(load.name.clone() + &load.at_rate, &load.plans);
+    loads.iter().map(load).enumerate().collect()
 }
 
 /// The same as fast as it goes, where that is to be known.
@@ -306,7 +313,8 @@ fn pairs(
             let (a, b) = (taken.runs.first()?, taken.runs.get(side)?);
             let plan = &load.plans[0];
             let setup = Setup::new(plan, names.clone(), Pairing::Blocks, job.errors_allowed);
-            Some(TestComparison::new(&load.name, &setup, a, b).with_void(&taken.void))
+            let name = load.name.clone() + &load.at_rate;
+            Some(TestComparison::new(&name, &setup, a, b).with_void(&taken.void))
         });
         Comparison {
             subjects: [first.clone(), other.clone()],
@@ -337,20 +345,24 @@ fn print(decision: &Decision, job: &CompareJob) -> Result<()> {
                     compare::write_csv_test(test, &name, &mut out)?;
                 }
             }
-            for question in &decision.questions {
-                let answer = question.answer(decision.target.as_deref());
-                diagnostics::say(report::escape(answer))?;
+            for curve in decision.curves() {
+                diagnostics::say(report::escape(curve.answer()))?;
             }
+            decision::write_csv_curves(decision, &mut out)?;
             say(&String::from_utf8_lossy(&out)).map(drop)
         }
         _ => {
             let mut out = Vec::new();
             decision::write_answer(decision, &mut out)?;
-            out.push(b'\n');
+            let text = String::from_utf8_lossy(&out).into_owned();
+            say(text.trim_start_matches('\n')).map(drop)?;
+            for curve in decision.curves().iter().filter(|curve| curve.has_several()) {
+                Terminal::of_stdout().chart(&page::rate_curve::chart(curve))?;
+            }
+            let mut out = vec![b'\n'];
             decision::write_head(decision, &mut out)?;
             decision::write_details(decision, &mut out)?;
-            let text = String::from_utf8_lossy(&out).into_owned();
-            say(text.trim_start_matches('\n')).map(drop)
+            say(&String::from_utf8_lossy(&out)).map(drop)
         }
     }
 }

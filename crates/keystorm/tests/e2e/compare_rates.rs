@@ -1,0 +1,47 @@
+//! `keystorm compare --rps LIST`: throughput against latency of several servers.
+
+use serde_json::Value;
+
+use crate::compare::{address, compare};
+use crate::record::{json, place, valid_by};
+use crate::server::Server;
+
+#[test]
+fn a_list_of_rates_is_drawn_for_all_servers_on_one_chart() {
+    let (dir, file) = place();
+    let (a, b) = (Server::redis(), Server::valkey());
+    let page = dir.path().join("page.html");
+    let line = format!(
+        "--rps 200,400,800 --slo 'p50<30s' --duration 0.2 --repeat 1 -t set \
+         --json {} --html {}",
+        file.display(),
+        page.display()
+    );
+    let ran = compare(&address(&a), &address(&b), &line).run().ok();
+    assert!(ran.out.starts_with("SET: redis 7."), "{}", ran.out);
+    let ran = ran.prints("keeps p50<30s up to 800/s, the highest rate");
+    assert!(ran.out.contains("Response time (p50) against throughput"), "{}", ran.out);
+    let document = json(&file);
+    valid_by("keystorm.decision.1.json", &document);
+    let curve = &document["curves"][0];
+    assert_eq!(curve["rates_rps"], serde_json::json!([200.0, 400.0, 800.0]));
+    for server in curve["servers"].as_array().unwrap() {
+        assert_eq!((&server["knee_rps"], &server["next_rps"]), (&800.0.into(), &Value::Null));
+    }
+    // Both had the same load at each rate, twice, and once as fast as it went.
+    let runs = document["answers"].as_array().unwrap().iter().map(|of| &of["servers"][1]["runs"]);
+    assert_eq!(runs.collect::<Vec<_>>(), [2, 2, 2]);
+    let html = std::fs::read_to_string(&page).unwrap();
+    assert!(html.contains("Response time (p50) against throughput"), "{html}");
+    assert!(html.contains(">p50&lt;30s</text>"), "no target in the chart");
+    let line = "--rps 200,400 --duration 0.2 --repeat 1 -t set --csv";
+    let ran = compare(&address(&a), &address(&b), line).run().ok();
+    let ran = ran.prints("\"test\",\"server\",\"rate_rps\",\"kept\"").says("SET: redis 7.");
+    assert_eq!(
+        ran.out.lines().filter(|line| line.contains("\"400.000\",")).count(),
+        2,
+        "{}",
+        ran.out
+    );
+    compare(&address(&a), &address(&b), "--rps 5..1").run().exits(2).says("--rps 5..1: ");
+}

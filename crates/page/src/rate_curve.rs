@@ -1,0 +1,209 @@
+//! What is shown of servers at several rates: throughput against latency of all of them, with the target and the
+//! rate up to which each keeps it.
+
+use report::decision::{Candidate, ClauseValue, RateCurve, TargetState};
+use report::{Metric, grouped};
+
+use crate::{Block, Chart, DataPoint, Guide, Series, Table, Tone, Unit, Verdict};
+
+/// Knees nearer to each other than this share are one line.
+const ALIKE: f64 = 0.01;
+
+/// Response time against throughput: a line for each server, the target across, and the knees.
+#[must_use]
+pub fn chart(curve: &RateCurve<'_>) -> Chart {
+    let names = curve.rates.first().map_or(&[][..], |first| &first.candidates);
+    let bound = curve.rates.iter().flat_map(|of| &of.candidates).find_map(latency_clause);
+    let measure = bound
+        .map_or("p99", |clause| clause.clause.split('<').next().unwrap_or(&clause.clause).trim());
+    let line = |(side, of): (usize, &Candidate)| {
+        let mut points: Vec<DataPoint> = curve
+            .rates
+            .iter()
+            .filter_map(|question| {
+                let of = question.candidates.get(side)?;
+                let asked = question.rate_rps.map_or(String::new(), |rate| {
+                    format!("{} requests/s asked for", grouped(rate))
+                });
+                let (ns, interval) = latency(of)?;
+                let point = DataPoint::at(of.throughput_rps?, ns).noted(asked);
+                let point = match interval {
+                    Some([low, high]) => point.within(low, high),
+                    None => point,
+                };
+                Some(if of.kept == Some(TargetState::Void) { point.hollow() } else { point })
+            })
+            .collect();
+        workload::sort::sort_by(&mut points, |a, b| a.x.total_cmp(&b.x));
+        Series::from_points(of.name.clone(), points)
+    };
+    let series = names.iter().enumerate().map(line).collect();
+    let slo = bound.map(|clause| (clause.below, clause.clause.clone()));
+    let title = format!("Response time ({measure}) against throughput");
+    let mut chart = Chart::rate_curve(title, series, slo, None);
+    let verb = if curve.target.is_some() { "keeps it" } else { "keeps pace" };
+    let mut knees: Vec<(f64, Vec<&str>)> = Vec::new();
+    for (side, of) in names.iter().enumerate() {
+        // Where the line has its point: what was answered, not what was asked for.
+        let reached = curve.knee(side).rate_rps.and_then(|rate| {
+            let question = curve.rates.iter().find(|of| of.rate_rps == Some(rate))?;
+            question.candidates.get(side)?.throughput_rps
+        });
+        let Some(rate) = reached else { continue };
+        match knees.iter_mut().find(|(other, _)| (*other / rate - 1.0).abs() < ALIKE) {
+            Some((_, names)) => names.push(&of.name),
+            None => knees.push((rate, vec![&of.name])),
+        }
+    }
+    let knee = |(rate, names): (f64, Vec<&str>)| {
+        let verb =
+            if names.len() > 1 { verb.replacen("keeps", "keep", 1) } else { verb.to_owned() };
+        Guide::X(rate, format!("{} {verb}", names.join(", ")))
+    };
+    chart.guides.extend(knees.into_iter().map(knee));
+    chart.note = "Each point is a rate that was asked for; its whisker is the 95 % interval. A vertical line is the \
+        highest rate that a server keeps, with none below it missed."
+        .to_owned();
+    chart
+}
+
+/// The clause that bounds a response time.
+fn latency_clause(of: &Candidate) -> Option<&ClauseValue> {
+    of.clauses.iter().find(|clause| clause.below > 1.0)
+}
+
+/// The response time that the target bounds, or else the 99th percentile, in nanoseconds, with its interval.
+fn latency(of: &Candidate) -> Option<(f64, Option<[f64; 2]>)> {
+    match latency_clause(of) {
+        Some(clause) => Some((clause.mean, clause.interval)),
+        None => Some((of.p99_ms? * 1e6, None)),
+    }
+}
+
+/// The answer, with the highest rate of each server.
+pub(crate) fn lede(curve: &RateCurve<'_>) -> Verdict {
+    let names = curve.rates.first().map_or(&[][..], |first| &first.candidates);
+    let knees: Vec<_> = (0..names.len()).map(|side| curve.knee(side)).collect();
+    let missed = |knee: &report::decision::Knee| {
+        knee.rate_rps.is_none() && knee.next.is_some_and(|(_, state)| state == TargetState::No)
+    };
+    let tone = match () {
+        () if curve.target.is_none() => Tone::Plain,
+        () if knees.iter().any(|knee| knee.rate_rps.is_some()) => Tone::Good,
+        () if knees.iter().all(missed) => Tone::Bad,
+        () => Tone::Warning,
+    };
+    let figures = names.iter().zip(&knees).map(|(of, knee)| {
+        let rate = knee.rate_rps.map_or("–".to_owned(), |rate| Unit::PerSecond.show(rate));
+        (format!("kept by {}", of.name), rate)
+    });
+    Verdict {
+        tone,
+        figures: figures.collect(),
+        ..Verdict::new(curve.answer(), curve.worth().join(" "))
+    }
+}
+
+/// The chart, the figures of each rate, and what was not kept.
+pub(crate) fn blocks(curve: &RateCurve<'_>) -> Vec<Block> {
+    let mut blocks = vec![Block::Chart(chart(curve)), Block::Table(table(curve))];
+    for question in &curve.rates {
+        let rate =
+            question.rate_rps.map_or(String::new(), |rate| format!(" at {}/s", grouped(rate)));
+        for of in question.candidates.iter().filter(|of| !of.why.is_empty()) {
+            blocks.push(Block::Note(Tone::Warning, format!("{}{rate}: {}.", of.name, of.why)));
+        }
+    }
+    blocks
+}
+
+fn table(curve: &RateCurve<'_>) -> Table {
+    let kept = if curve.target.is_some() { "keeps the target" } else { "keeps pace" };
+    let mut table = Table::new([
+        "server",
+        "rate",
+        kept,
+        "requests/s",
+        "p50 (ms)",
+        "p99 (ms)",
+        "server µs/request",
+        "of one core",
+        "client µs/request",
+    ]);
+    let dash = || "–".to_owned();
+    let micros = |us: Option<f64>| us.map_or_else(dash, |us| format!("{us:.1}"));
+    let sides = curve.rates.first().map_or(0, |first| first.candidates.len());
+    for side in 0..sides {
+        for question in &curve.rates {
+            let Some(of) = question.candidates.get(side) else { continue };
+            table.row([
+                of.name.clone(),
+                question.rate_rps.map_or_else(dash, grouped),
+                crate::decision::kept(curve.state(question, side)).to_owned(),
+                of.throughput_rps.map_or_else(dash, grouped),
+                of.p50_ms.map_or_else(dash, |ms| Metric::P50.written(ms)),
+                of.p99_ms.map_or_else(dash, |ms| Metric::P99.written(ms)),
+                micros(of.server_cpu_us),
+                of.cores().map_or_else(dash, |share| format!("{:.0} %", share * 100.0)),
+                micros(of.client_cpu_us),
+            ]);
+        }
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use report::decision::{Decision, Question};
+
+    use super::*;
+
+    #[test]
+    fn each_server_has_a_line_and_the_target_and_the_knees_are_marked() {
+        let question = |rate: f64| {
+            let of = |(name, ns, kept): (&str, f64, TargetState)| Candidate {
+                kept: Some(kept),
+                throughput_rps: Some(rate),
+                clauses: vec![ClauseValue {
+                    clause: "p99<2ms".to_owned(),
+                    mean: ns,
+                    interval: Some([ns * 0.9, ns * 1.1]),
+                    below: 2e6,
+                }],
+                ..Candidate::new(name, &[], &[])
+            };
+            let late = if rate > 2_000.0 { TargetState::No } else { TargetState::Yes };
+            let servers = [("redis", 1e3 * rate, late), ("valkey", 1e5, TargetState::Yes)];
+            Question {
+                name: "GET".to_owned(),
+                rate_rps: Some(rate),
+                candidates: servers.map(of).to_vec(),
+            }
+        };
+        let decision = Decision {
+            target: Some("p99<2ms".to_owned()),
+            subjects: Vec::new(),
+            how: String::new(),
+            complete: true,
+            questions: [4_000.0, 1_000.0, 2_000.0].map(question).to_vec(),
+            pairs: Vec::new(),
+            warnings: Vec::new(),
+        };
+        let chart = chart(&decision.curves()[0]);
+        assert_eq!(chart.points_by_series(), [3, 3]);
+        assert_eq!(chart.series[0].points[0].x, 1_000.0);
+        assert!(matches!(&chart.guides[0], Guide::Y(ns, name) if *ns == 2e6 && name == "p99<2ms"));
+        let knees: Vec<_> = chart.guides[1..]
+            .iter()
+            .filter_map(|guide| match guide {
+                Guide::X(rate, name) => Some((*rate, name.as_str())),
+                Guide::Y(..) => None,
+            })
+            .collect();
+        assert_eq!(knees, [(2_000.0, "redis keeps it"), (4_000.0, "valkey keeps it")]);
+        let page = crate::decision::page(&decision, "keystorm compare");
+        assert!(
+            page.lede[0].headline.starts_with("GET: redis keeps p99<2ms up to 2,000/s and misses")
+        );
+    }
+}

@@ -1,0 +1,153 @@
+//! One load at one rate or at several: up to which rate each server keeps the target, or keeps up.
+
+use super::{Decision, Question, TargetState};
+use crate::quantity::grouped;
+
+/// One load at all of its rates, from the lowest.
+#[derive(Debug, Clone)]
+pub struct RateCurve<'d> {
+    /// What the load is called.
+    pub name: &'d str,
+    /// A rate each.
+    pub rates: Vec<&'d Question>,
+    /// The target as it was typed.
+    pub target: Option<&'d str>,
+}
+
+/// How far a server came along the rates.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Knee {
+    /// The highest rate per second at which the target was kept, with none below at which it was missed;
+    /// without a target, at which the server kept up.
+    pub rate_rps: Option<f64>,
+    /// The next higher rate, and what became of the target there; `None` where no higher one was tried.
+    pub next: Option<(f64, TargetState)>,
+}
+
+/// A server that answers less than this share of what was asked for does not keep up.
+const KEPT_UP: f64 = 0.99;
+
+impl Decision {
+    /// The loads in the order in which they were named, each with all of its rates.
+    #[must_use]
+    pub fn curves(&self) -> Vec<RateCurve<'_>> {
+        let mut curves: Vec<RateCurve<'_>> = Vec::new();
+        for question in &self.questions {
+            match curves.iter_mut().find(|curve| curve.name == question.name) {
+                Some(curve) => curve.rates.push(question),
+                None => curves.push(RateCurve {
+                    name: &question.name,
+                    rates: vec![question],
+                    target: self.target.as_deref(),
+                }),
+            }
+        }
+        for curve in &mut curves {
+            workload::sort::sort_by(&mut curve.rates, |a, b| rate_of(a).total_cmp(&rate_of(b)));
+        }
+        curves
+    }
+}
+
+fn rate_of(question: &Question) -> f64 {
+    question.rate_rps.unwrap_or(f64::INFINITY)
+}
+
+impl RateCurve<'_> {
+    /// Whether there is more than one rate.
+    #[must_use]
+    pub fn has_several(&self) -> bool {
+        self.rates.len() > 1
+    }
+
+    /// What became of the target, or else of the rate, at one of the rates; `side` counts servers from 0.
+    #[must_use]
+    pub fn state(&self, question: &Question, side: usize) -> Option<TargetState> {
+        let candidate = question.candidates.get(side)?;
+        if self.target.is_some() {
+            return candidate.kept;
+        }
+        let share = candidate.throughput_rps? / question.rate_rps?;
+        Some(if share >= KEPT_UP { TargetState::Yes } else { TargetState::No })
+    }
+
+    /// How far a server came; `side` counts from 0.
+    #[must_use]
+    pub fn knee(&self, side: usize) -> Knee {
+        let states = self
+            .rates
+            .iter()
+            .filter_map(|question| Some((question.rate_rps?, self.state(question, side)?)));
+        let states: Vec<(f64, TargetState)> = states.collect();
+        let unmissed = states.iter().take_while(|(_, state)| *state != TargetState::No);
+        let kept = unmissed.filter(|(_, state)| *state == TargetState::Yes);
+        let rate_rps = kept.last().map(|(rate, _)| *rate);
+        let above = |(rate, _): &&(f64, TargetState)| rate_rps.is_none_or(|kept| *rate > kept);
+        Knee { rate_rps, next: states.iter().find(above).copied() }
+    }
+
+    /// How far each server came, in a sentence.
+    #[must_use]
+    pub fn answer(&self) -> String {
+        let Some(first) = self.rates.first().filter(|_| self.has_several()) else {
+            return self.rates.first().map_or(String::new(), |only| only.answer(self.target));
+        };
+        let servers = first.candidates.iter().enumerate();
+        let told: Vec<String> =
+            servers.map(|(side, of)| self.told(&of.name, self.knee(side))).collect();
+        format!("{}: {}", self.name, told.join("; "))
+    }
+
+    fn told(&self, name: &str, knee: Knee) -> String {
+        let per_s = |rate: f64| format!("{}/s", grouped(rate));
+        let (keeps, misses, keep) = match self.target {
+            Some(target) => (format!("keeps {target}"), "misses it".to_owned(), target),
+            None => ("keeps pace".to_owned(), "falls behind".to_owned(), "pace"),
+        };
+        match (knee.rate_rps, knee.next) {
+            (Some(rate), None) => {
+                format!("{name} {keeps} up to {}, the highest rate tried", per_s(rate))
+            }
+            (Some(rate), Some((next, state))) => {
+                let (rate, next) = (per_s(rate), per_s(next));
+                match state {
+                    TargetState::No => {
+                        format!("{name} {keeps} up to {rate} and {misses} at {next}")
+                    }
+                    TargetState::Undecided => {
+                        format!("{name} {keeps} up to {rate}, and the runs do not say at {next}")
+                    }
+                    _ => format!("{name} {keeps} up to {rate}, and {next} cannot be judged here"),
+                }
+            }
+            (None, Some((lowest, TargetState::No))) => {
+                format!("{name} does not keep {keep} at {}", per_s(lowest))
+            }
+            (None, Some((_, TargetState::Void))) => format!("{name} cannot be judged here"),
+            (None, _) => format!("{name} was not shown to keep {keep} at any of these rates"),
+        }
+    }
+
+    /// What the difference is worth at the highest rate that all servers keep, or else any does.
+    #[must_use]
+    pub fn worth(&self) -> Vec<String> {
+        if !self.has_several() {
+            return self.rates.first().map_or_else(Vec::new, |only| only.worth());
+        }
+        let keeps =
+            |question: &Question, side: usize| self.state(question, side) == Some(TargetState::Yes);
+        let all =
+            |question: &Question| (0..question.candidates.len()).all(|at| keeps(question, at));
+        let any =
+            |question: &Question| (0..question.candidates.len()).any(|at| keeps(question, at));
+        let highest = self.rates.iter().rev();
+        let chosen =
+            highest.clone().find(|of| all(of)).or_else(|| highest.clone().find(|of| any(of)));
+        let Some(question) = chosen else { return Vec::new() };
+        let mut worth = question.worth();
+        if let (Some(first), Some(rate)) = (worth.first_mut(), question.rate_rps) {
+            *first = format!("At {} requests/s: {first}", grouped(rate));
+        }
+        worth
+    }
+}
