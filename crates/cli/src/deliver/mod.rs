@@ -1,0 +1,79 @@
+//! The command line of `keystorm deliver KIND`: senders and receivers, and what goes between them.
+//!
+//! The senders' load is a run's and is read by its front end; here it gets receivers. A kind of delivery is a file
+//! here with the options that it has, and a row in [`KINDS`].
+
+mod pubsub;
+mod sending;
+
+use std::ffi::OsString;
+
+use clap::Command;
+
+use super::experiment::with_those_of_a_run;
+use super::{FrontEnd, Intent, UsageError, near};
+use sending::{KindFront, REFUSED};
+
+/// The front end of `keystorm deliver`.
+pub(crate) struct DeliverFront;
+
+/// The kinds of delivery.
+const KINDS: [KindFront; 1] = [KindFront::new::<pubsub::PubsubOptions>()];
+
+const ABOUT: &str = "\
+Measures how long messages take to their receivers, and counts those that are lost, doubled or out of order";
+
+const LONG_ABOUT: &str = "\
+Latency counts from when a message was due. Kinds: pubsub (PUBLISH to SUBSCRIBE). Load begins when every receiver is confirmed and a message has come \
+through to each; at the end, messages under way are waited for.";
+
+impl FrontEnd for DeliverFront {
+    fn names(&self) -> &'static [&'static str] {
+        &["deliver"]
+    }
+
+    /// The options of all kinds.
+    fn command(&self) -> Option<Command> {
+        let kinds = || KINDS.iter().map(|kind| (kind.command)());
+        let mut all = Command::new("keystorm deliver")
+            .bin_name("keystorm deliver")
+            .about(ABOUT)
+            .long_about(format!("{ABOUT}.\n\n{LONG_ABOUT}"))
+            .disable_help_flag(true)
+            .args_override_self(true)
+            .max_term_width(100)
+            .override_usage("keystorm deliver KIND [OPTIONS] [OPTIONS OF A RUN]");
+        for arg in kinds().flat_map(|kind| kind.get_arguments().cloned().collect::<Vec<_>>()) {
+            if !all.get_arguments().any(|known| known.get_id() == arg.get_id()) {
+                all = all.arg(arg);
+            }
+        }
+        let examples = kinds().filter_map(|kind| kind.get_after_help().map(ToString::to_string));
+        all = all.after_help(examples.collect::<Vec<_>>().join("\n\n"));
+        Some(with_those_of_a_run(all, &REFUSED))
+    }
+
+    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
+        let mut args = args;
+        let names = KINDS.map(|kind| kind.name);
+        match args.first().and_then(|word| word.to_str()) {
+            Some("--help") => {
+                let mut all = self.command().unwrap_or_default();
+                Ok(Intent::Say(all.render_long_help().to_string()))
+            }
+            Some(word) if !word.starts_with('-') => {
+                let Some(kind) = KINDS.iter().find(|kind| kind.name == word) else {
+                    let nearest = near::nearest(word, names.into_iter());
+                    let text = near::one_of("kind of delivery", word, nearest, &names);
+                    return Err(UsageError(text));
+                };
+                args.remove(0);
+                (kind.parse)(args)
+            }
+            _ => {
+                let names = names.join(", ");
+                Err(UsageError(format!("deliver requires a kind first: {names}")))
+            }
+        }
+    }
+}

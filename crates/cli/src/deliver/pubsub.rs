@@ -1,0 +1,92 @@
+//! The words of `keystorm deliver pubsub`.
+
+use clap::Parser;
+use workload::{Delivery, DeliveryKind, Piece, PlanParts};
+
+use super::sending::{CommonOptions, KindOptions, end_in_message, pieces};
+use crate::UsageError;
+use crate::run::small_count;
+
+/// Measures how long messages take from PUBLISH to SUBSCRIBE, and counts those that are lost, doubled or out of order.
+///
+/// Latency counts from when a message was due. Load begins when every subscription is confirmed and a message has
+/// come through each channel; at the end, messages under way are waited for.
+#[derive(Debug, Parser)]
+#[command(
+    name = "keystorm deliver",
+    bin_name = "keystorm deliver",
+    disable_help_flag = true,
+    args_override_self = true,
+    max_term_width = 100,
+    override_usage = "keystorm deliver pubsub [OPTIONS] [OPTIONS OF A RUN]",
+    after_help = EXAMPLES,
+)]
+pub(super) struct PubsubOptions {
+    /// Connections that publish, as -c of a run [default: 10]
+    #[arg(long, value_name = "NUM", help_heading = "Messages", value_parser = small_count)]
+    publishers: Option<u32>,
+    /// Connections that subscribe [default: 10]
+    #[arg(long, value_name = "NUM", help_heading = "Messages", default_value = "10",
+          hide_default_value = true, value_parser = small_count)]
+    subscribers: u32,
+    /// Channels. Each message goes to one, drawn as -r draws keys (--key-dist) [default: 10]
+    #[arg(long, value_name = "NUM", help_heading = "Messages", default_value = "10",
+          hide_default_value = true, value_parser = small_count)]
+    channels: u32,
+    /// Channels of each subscriber, which take them in turn [default: 1]
+    #[arg(long, value_name = "NUM", help_heading = "Messages", default_value = "1",
+          hide_default_value = true, value_parser = small_count)]
+    channels_per_subscriber: u32,
+    /// Subscribe to patterns that match one channel each (PSUBSCRIBE)
+    #[arg(long, help_heading = "Messages")]
+    patterns: bool,
+    #[command(flatten)]
+    common: CommonOptions,
+}
+
+/// Every line that begins with `$` is run by a test.
+const EXAMPLES: &str = "\
+Examples:
+  10,000 messages a second to 50 subscribers of one channel, for 10 seconds:
+    $ keystorm deliver pubsub --rps 10k --duration 10s --channels 1 --subscribers 50
+
+  As many as go through 1,000 channels, with payloads of 1 KB:
+    $ keystorm deliver pubsub --channels 1000 --subscribers 1000 -d 1k -n 100k";
+
+/// Bytes of a payload where the command line does not say.
+const PAYLOAD_BYTES: &str = "128";
+
+impl KindOptions for PubsubOptions {
+    const NAME: &'static str = "pubsub";
+
+    fn common(&self) -> &CommonOptions {
+        &self.common
+    }
+
+    fn defaults(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("-c", self.publishers.unwrap_or(10).to_string()),
+            ("-r", self.channels.to_string()),
+            ("-d", PAYLOAD_BYTES.to_owned()),
+            ("--name", "PUBLISH to SUBSCRIBE".to_owned()),
+        ]
+    }
+
+    fn sends(&self) -> Vec<String> {
+        ["publish", "__key__", "__data__"].map(str::to_owned).to_vec()
+    }
+
+    fn receivers(&self, prefix: String, parts: &mut PlanParts) -> Result<Delivery, UsageError> {
+        pieces(parts, 1)?.insert(0, Piece::Bytes(prefix.clone().into_bytes()));
+        end_in_message(parts, 2)?;
+        Ok(Delivery {
+            kind: DeliveryKind::Pubsub { patterns: self.patterns },
+            receivers: self.subscribers,
+            threads: self.common.threads(),
+            prefix,
+            places: self.channels,
+            places_each: self.channels_per_subscriber,
+            drain_ns: self.common.drain_ns(),
+        })
+    }
+}

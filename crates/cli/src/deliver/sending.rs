@@ -1,0 +1,184 @@
+//! What the kinds of delivery have in common on a command line: the run of the senders, and its receivers.
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+use clap::{ArgAction, Args, Command, Parser};
+use lab::Line;
+use lab::words::Given;
+use workload::{Delivery, Piece, Plan, PlanParts, message};
+
+use crate::experiment::{with_split, with_those_of_a_run};
+use crate::run::{RunFront, seconds, small_count};
+use crate::{FrontEnd, Intent, UsageError};
+
+/// A kind of delivery on the command line.
+#[derive(Clone, Copy)]
+pub(super) struct KindFront {
+    pub(super) name: &'static str,
+    pub(super) command: fn() -> Command,
+    pub(super) parse: fn(Vec<OsString>) -> Result<Intent, UsageError>,
+}
+
+impl KindFront {
+    pub(super) const fn new<O: KindOptions>() -> Self {
+        Self { name: O::NAME, command: O::command, parse: parse::<O> }
+    }
+}
+
+/// The options of a kind, and what they mean.
+pub(super) trait KindOptions: Parser {
+    /// What the kind is called.
+    const NAME: &'static str;
+
+    /// Those that every kind has.
+    fn common(&self) -> &CommonOptions;
+
+    /// Options of a run that are so unless the line has them.
+    fn defaults(&self) -> Vec<(&'static str, String)>;
+
+    /// The command that each sender sends, as it is typed.
+    fn sends(&self) -> Vec<String>;
+
+    /// Puts message and names that begin with this prefix into what is sent, and says who receives it.
+    ///
+    /// # Errors
+    /// What the options ask for cannot be.
+    fn receivers(&self, prefix: String, parts: &mut PlanParts) -> Result<Delivery, UsageError>;
+}
+
+/// Options of every kind.
+#[derive(Debug, Clone, Args)]
+pub(super) struct CommonOptions {
+    /// Wait this long for the last messages [default: 5s]
+    #[arg(long, value_name = "TIME", help_heading = "Messages", allow_hyphen_values = true,
+          value_parser = seconds)]
+    drain: Option<Duration>,
+    /// Threads that receive [default: 1]
+    #[arg(long, value_name = "NUM", help_heading = "Messages", default_value = "1",
+          hide_default_value = true, value_parser = small_count)]
+    receiver_threads: u32,
+    /// Print the plan as JSON instead of running it
+    #[arg(long, help_heading = "Other")]
+    print_plan: bool,
+    /// Print this help
+    #[arg(long, action = ArgAction::Help, help_heading = "Other")]
+    help: Option<bool>,
+}
+
+/// What the help leaves out of a run's options: a message is one command of a known shape.
+pub(super) const REFUSED: [&str; 12] = [
+    "-t",
+    "-r",
+    "--fill",
+    "--verify",
+    "--mix",
+    "--workload",
+    "--replay",
+    "--dataset",
+    "--shard",
+    "--on",
+    "--cluster",
+    "--hit-ratio",
+];
+
+/// Messages that are waited for at the end where the command line does not say.
+const DRAIN: Duration = Duration::from_secs(5);
+
+impl CommonOptions {
+    /// Nanoseconds that the last messages are waited for.
+    pub(super) fn drain_ns(&self) -> u64 {
+        u64::try_from(self.drain.unwrap_or(DRAIN).as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    pub(super) fn threads(&self) -> u16 {
+        u16::try_from(self.receiver_threads).unwrap_or(u16::MAX)
+    }
+}
+
+fn parse<O: KindOptions>(args: Vec<OsString>) -> Result<Intent, UsageError> {
+    if args.first().is_some_and(|word| word == "--help") {
+        let mut command = with_those_of_a_run(O::command(), &REFUSED);
+        return Ok(Intent::Say(command.render_long_help().to_string()));
+    }
+    with_split(args, |options: O, line, _| intent(&options, line))
+}
+
+/// What the options mean.
+fn intent<O: KindOptions>(options: &O, line: Line) -> Result<Intent, UsageError> {
+    if let Some(name) = REFUSED.iter().find(|name| line.has(name)) {
+        return Err(UsageError(format!(
+            "{name}: deliver {} sends one command of its own",
+            O::NAME
+        )));
+    }
+    if let Some(word) = line.rest.iter().find(|word| *word != "--") {
+        let word = shell_words::quote(&word.to_string_lossy()).into_owned();
+        return Err(UsageError(format!(
+            "unexpected word {word}: deliver has commands of its own; see keystorm deliver --help"
+        )));
+    }
+    let Intent::Run(mut job) = RunFront.parse(None, sending(line, options))? else {
+        return Err(UsageError("what deliver sends is one run".to_owned()));
+    };
+    let plans = job.plans.iter().map(|plan| with_receivers(plan, options));
+    job.plans = plans.collect::<Result<_, _>>()?;
+    if options.common().print_plan {
+        let text = job::printed_plans(&job.plans);
+        return text.map(Intent::Say).map_err(|error| UsageError(error.to_string()));
+    }
+    Ok(Intent::Run(job))
+}
+
+/// The run of the senders, in its words.
+fn sending(mut line: Line, options: &impl KindOptions) -> Vec<OsString> {
+    for (name, value) in options.defaults() {
+        if !line.has(name) {
+            line.options.push(Given::new(name, value));
+        }
+    }
+    let words = options.sends().into_iter().map(OsString::from);
+    line.rest = std::iter::once("--".into()).chain(words).collect();
+    line.words()
+}
+
+/// What names begin with: two runs at one server have different ones, unless one --seed makes them equal.
+fn prefix(plan: &Plan) -> String {
+    format!("keystorm:{:08x}:", plan.load.seed as u32 ^ (plan.load.seed >> 32) as u32)
+}
+
+/// The plan with its receivers.
+fn with_receivers(plan: &Plan, options: &impl KindOptions) -> Result<Plan, UsageError> {
+    let mut parts: PlanParts = (**plan).clone();
+    let delivery = options.receivers(prefix(plan), &mut parts)?;
+    parts.delivery = Some(delivery);
+    parts.build().map_err(|error| UsageError(error.to_string()))
+}
+
+/// The pieces of an argument of the one command that is sent.
+///
+/// # Errors
+/// There is no such argument.
+pub(super) fn pieces(parts: &mut PlanParts, at: usize) -> Result<&mut Vec<Piece>, UsageError> {
+    let arg = parts.sequence.first_mut().and_then(|command| command.args.get_mut(at));
+    let pieces = arg.map(|arg| &mut arg.pieces);
+    pieces.ok_or_else(|| UsageError("deliver sends one command".to_owned()))
+}
+
+/// Ends this argument, a payload of `-d` bytes, in its message.
+///
+/// # Errors
+/// The payload is too small, or differs in size.
+pub(super) fn end_in_message(parts: &mut PlanParts, at: usize) -> Result<(), UsageError> {
+    let (pieces, least) = (pieces(parts, at)?, message::BYTES as u32);
+    match pieces[..] {
+        [Piece::Fill { len, .. }] if len < least => Err(UsageError(format!(
+            "-d {len}: a message has at least {least} bytes, which tell when it was due and which it is"
+        ))),
+        [Piece::Fill { len, skip }] => {
+            *pieces = vec![Piece::Fill { len: len - least, skip }, Piece::Message];
+            Ok(())
+        }
+        _ => Err(UsageError("deliver: messages have one size: use -d with one".to_owned())),
+    }
+}
