@@ -76,6 +76,18 @@ struct Options {
         value_parser = seconds
     )]
     seconds: Duration,
+    /// Measure for this long what this machine alone adds to latencies: a busy thread that loses its
+    /// CPU, and timers that end late [default: 10s]
+    #[arg(
+        long,
+        value_name = "TIME",
+        help_heading = "Results",
+        num_args = 0..=1,
+        default_missing_value = "10s",
+        allow_hyphen_values = true,
+        value_parser = seconds
+    )]
+    intrinsic: Option<Duration>,
     /// Print JSON instead of lines: schema keystorm.doctor/1
     #[arg(long, help_heading = "Results")]
     json: bool,
@@ -95,6 +107,9 @@ Examples:
 
   Check whether this machine and a private server are fit for 100,000 requests per second:
     $ keystorm doctor --spawn --rps 100k -d 100 -c 200
+
+  What latencies this machine alone causes, without any server:
+    $ keystorm doctor --intrinsic 2s
 
   Check whether memcached is fit for pipelines of 64:
     $ keystorm doctor --spawn=memcached -P 64";
@@ -125,6 +140,9 @@ impl FrontEnd for DoctorFront {
             Options::from_arg_matches(&matches).map_err(|error| explained(error, &command))?;
         let seconds = seconds_in("--seconds", options.seconds, 0.0..=SECONDS_MAX);
         let seconds = seconds.map_err(UsageError)?;
+        let intrinsic =
+            options.intrinsic.map(|time| seconds_in("--intrinsic", time, 0.2..=SECONDS_MAX));
+        let intrinsic = intrinsic.transpose().map_err(UsageError)?.map(Duration::from_secs_f64);
         if let Some(word) = options.target.take() {
             put(&word, &mut options.server).map_err(UsageError)?;
         }
@@ -147,6 +165,7 @@ impl FrontEnd for DoctorFront {
             named,
             load,
             seconds,
+            intrinsic,
             json,
             notes,
         })))

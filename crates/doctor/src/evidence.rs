@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use host::machine::CpuTimes;
+use host::machine::{CpuTimes, Intrinsic};
 use host::{HostFacts, ServerFacts};
 
 /// All that was seen. What was not is an `Err` or `None`, and its checks say so.
@@ -24,6 +24,8 @@ pub struct Evidence {
     pub server: Result<ServerEvidence, String>,
     /// What a memcached reported; `None` for other servers.
     pub memcache: Option<Result<MemcacheEvidence, String>>,
+    /// What this machine alone adds to latencies; `None` if that was not measured.
+    pub intrinsic: Option<Intrinsic>,
 }
 
 impl Evidence {
@@ -39,6 +41,7 @@ impl Evidence {
             round_trips: Err(none.to_owned()),
             server: Err(none.to_owned()),
             memcache: None,
+            intrinsic: None,
         }
     }
 }

@@ -10,12 +10,28 @@ use doctor::{
     ServerEvidence, Traffic, cheap, examine,
 };
 use host::HostFacts;
-use host::machine::CpuTimes;
+use host::machine::{CpuTimes, Delays, Intrinsic};
 
 const VM: &str = include_str!("recorded/vm.tree");
 const INFO: &str = include_str!("recorded/redis-7.0.15.info");
 const CONFIG: &str = include_str!("recorded/redis-7.0.15.config");
 const MONITORED: &str = include_str!("recorded/monitored.clients");
+
+/// A machine that delays every moment and timer by up to this many microseconds.
+fn intrinsic(us: f64) -> Option<Intrinsic> {
+    let delays = Delays {
+        count: 1,
+        p50_us: 0.0,
+        p90_us: us / 4.0,
+        p99_us: us / 2.0,
+        p999_us: us,
+        p9999_us: us,
+        max_us: us,
+    };
+    let (busy, timers) = (delays, delays);
+    let (stolen, waited) = (Some(0.0), Some(0.0));
+    Some(Intrinsic { seconds: 1.0, busy, timers, interrupted: 0.0, stolen, waited })
+}
 
 /// What a good machine has otherwise than the recorded one.
 const METAL: &str = "== proc/cpuinfo\nprocessor : 0\nmodel name : EPYC\nflags : fpu tsc\n\
@@ -113,6 +129,7 @@ fn good() -> Evidence {
         place: Place::Local,
         round_trips: trips(40, 60),
         server: Ok(server),
+        intrinsic: intrinsic(60.0),
         ..Evidence::of_host(host(&[VM, METAL]), Load::default())
     }
 }
@@ -152,6 +169,7 @@ fn spoilt() -> Evidence {
         place: Place::Local,
         round_trips: trips(100, 9000),
         server: Ok(server),
+        intrinsic: intrinsic(8_000.0),
         ..Evidence::of_host(host(&[VM, SPOILT]), load)
     }
 }
@@ -224,6 +242,17 @@ fn a_spoilt_machine_and_server_have_every_fault() {
         let finding = if here.level >= Level::Warn { here } else { far };
         assert!(finding.level >= Level::Warn, "{finding:?}");
         assert!(!finding.why.is_empty() && !finding.mend.is_empty(), "{finding:?}");
+    }
+}
+
+#[test]
+fn delays_of_the_machine_are_judged_by_what_they_hide() {
+    for (us, level) in [(900.0, Level::Ok), (1_500.0, Level::Warn), (2_100.0, Level::Bad)] {
+        let found = examine(&Evidence { intrinsic: intrinsic(us), ..good() });
+        for name in ["busy thread", "timers"] {
+            let finding = found.iter().find(|finding| finding.name == name).unwrap();
+            assert_eq!(finding.level, level, "{finding:?}");
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! What the other commands are to do: `keystorm sink`, `calibrate` and `doctor`.
 
+use std::time::Duration;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -52,6 +54,8 @@ pub struct Checkup {
     pub load: Load,
     /// How long to observe steal time, round trips and other clients
     pub seconds: f64,
+    /// How long to measure what this machine alone adds to latencies; `None` leaves it out.
+    pub intrinsic: Option<Duration>,
     /// Print JSON (schema keystorm.doctor/1) instead of lines
     pub json: bool,
     /// What to say of the command line.

@@ -2,6 +2,7 @@
 
 mod busy;
 mod cpu;
+mod intrinsic;
 mod limits;
 mod link;
 mod memcache;
@@ -39,6 +40,8 @@ enum Of {
     /// Those that speak RESP.
     Redis,
     Memcached,
+    /// None: the machine, where its own delays were measured.
+    Delays,
 }
 
 impl Check {
@@ -49,6 +52,7 @@ impl Check {
             Of::Any => true,
             Of::Redis => evidence.memcache.is_none(),
             Of::Memcached => evidence.memcache.is_some(),
+            Of::Delays => evidence.intrinsic.is_some(),
         }
     }
 
@@ -88,6 +92,8 @@ pub const CHECKS: &[Check] = &[
     Check { cheap: false, ..host("cpu pressure", busy::cpu_pressure) },
     Check { cheap: false, ..host("memory pressure", busy::memory_pressure) },
     Check { cheap: false, ..host("io pressure", busy::io_pressure) },
+    Check { of: Of::Delays, cheap: false, ..host("busy thread", intrinsic::busy) },
+    Check { of: Of::Delays, cheap: false, ..host("timers", intrinsic::timers) },
     host("cpus", topology::cpus),
     host("numa", topology::numa),
     host("shared caches", topology::caches),

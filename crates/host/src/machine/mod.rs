@@ -4,6 +4,7 @@
 //! to `doctor`. On other systems, and where a file is missing or forbidden, a fact is `None`.
 
 mod cpu;
+mod intrinsic;
 mod load;
 mod memory;
 mod network;
@@ -15,6 +16,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 pub use cpu::{CpuFacts, cpu_list, cpu_range};
+pub use intrinsic::{Delays, Intrinsic};
 pub use load::{CpuTimes, LoadFacts, Pressure, cpu_times, running_beside};
 pub use memory::MemoryFacts;
 pub use network::{Interface, NetworkFacts};

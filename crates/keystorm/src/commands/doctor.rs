@@ -8,6 +8,7 @@ use anstyle::{AnsiColor, Style};
 use anyhow::Result;
 use console::diagnostics;
 use doctor::{Area, Evidence, Finding, Level};
+use host::machine::{Delays, Intrinsic};
 use job::{Checkup, End};
 
 use crate::commands::run;
@@ -19,12 +20,14 @@ use crate::server::Server;
 /// The result could not be printed.
 pub(crate) fn doctor(job: &Checkup) -> Result<End> {
     job.notes.iter().try_for_each(diagnostics::say)?;
-    let (evidence, subject) = look(job);
+    let (mut evidence, subject) = look(job);
+    evidence.intrinsic = job.intrinsic.map(Intrinsic::measure);
     let findings = doctor::examine(&evidence);
     if job.json {
         run::say(&json(&evidence, &subject, &findings)?)?;
     } else {
-        say_in_colour(&lines(&subject, &findings))?;
+        let delays = evidence.intrinsic.as_ref().map(table).unwrap_or_default();
+        say_in_colour(&(delays + &lines(&subject, &findings)))?;
     }
     let bad = findings.iter().any(|finding| finding.level == Level::Bad);
     let unasked = evidence.unasked();
@@ -103,6 +106,7 @@ fn json(evidence: &Evidence, subject: &str, findings: &[Finding]) -> Result<Stri
         "counts": serde_json::Map::from_iter(counts),
         "findings": findings,
         "round_trips": trips,
+        "intrinsic": report::json::value(&evidence.intrinsic)?,
         "host": report::json::value(&evidence.host)?,
     });
     Ok(report::json::pretty(&json)? + "\n")
@@ -174,6 +178,38 @@ fn lines(subject: &str, findings: &[Finding]) -> String {
     });
     let _ = writeln!(out, "\n{}", counts.join(", "));
     out
+}
+
+/// What this machine alone adds to latencies, as a table of percentiles in milliseconds.
+fn table(intrinsic: &Intrinsic) -> String {
+    let Intrinsic { seconds, busy, timers, interrupted, stolen, waited } = intrinsic;
+    let bold = Style::new().bold();
+    let mut out = format!(
+        "{bold}Delays of this machine alone{bold:#} (ms; {seconds:.1} s each, no server)\n\
+         {:<14}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}\n",
+        "", "p50", "p90", "p99", "p99.9", "p99.99", "max"
+    );
+    for (name, delays) in [("busy thread", busy), ("timer of 1 ms", timers)] {
+        let Delays { p50_us, p90_us, p99_us, p999_us, p9999_us, max_us, .. } = *delays;
+        let _ = write!(out, "{name:<14}");
+        for us in [p50_us, p90_us, p99_us, p999_us, p9999_us, max_us] {
+            let _ = write!(out, "{:>9.3}", us / 1e3);
+        }
+        out.push('\n');
+    }
+    let _ = write!(
+        out,
+        "The busy thread had no CPU for {:.2} % of its time, in {} interruptions",
+        interrupted * 100.0,
+        busy.count
+    );
+    if let Some(waited) = waited {
+        let _ = write!(out, "; other programs ran for {:.2} %", waited * 100.0);
+    }
+    if let Some(stolen) = stolen {
+        let _ = write!(out, "; the hypervisor took {:.2} % of all CPUs", stolen * 100.0);
+    }
+    out + ".\n\n"
 }
 
 /// Whether two neighbours could not be seen for one reason.

@@ -11,6 +11,7 @@ use page::Verdict;
 
 use crate::commands::run::{say, tell_about};
 use crate::experiment::files::Files;
+use crate::experiment::noise;
 use crate::experiment::progress::{Progress, planned_s};
 use crate::experiment::terminal::Terminal;
 use crate::signals;
@@ -32,6 +33,7 @@ pub(crate) fn search(job: &SearchJob) -> Result<End> {
     let files =
         Files::open(job.output.json.as_deref().map(|path| ("--json", path)), &job.output.pages)?;
     let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
+    noise::warn()?;
     let mut bed = TestBed::reach_asking(
         host::Questions::All,
         &plan.target,

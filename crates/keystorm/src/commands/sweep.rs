@@ -12,6 +12,7 @@ use workload::{Plan, Target};
 
 use crate::commands::run::{OF_ONE_START, say, tell_about};
 use crate::experiment::files::Files;
+use crate::experiment::noise;
 use crate::experiment::progress::{Progress, planned_s};
 use crate::experiment::terminal::Terminal;
 use crate::signals;
@@ -35,6 +36,7 @@ pub(crate) fn sweep(job: &SweepJob) -> Result<End> {
     let mut files =
         Files::open(job.output.json.as_deref().map(|path| ("--json", path)), &job.output.pages)?;
     let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
+    noise::warn()?;
     let mut bed = TestBed::reach_asking(
         host::Questions::All,
         &widest.target,

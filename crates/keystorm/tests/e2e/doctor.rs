@@ -46,6 +46,23 @@ fn a_badly_set_up_server_is_seen_through() {
 }
 
 #[test]
+fn delays_of_the_machine_alone_are_a_table_and_figures() {
+    let server = Server::redis();
+    let json = checked(&server, "--intrinsic 300ms");
+    let delays = &json["intrinsic"];
+    assert_eq!(delays["seconds"], 0.15);
+    assert!(delays["timers"]["count"].as_u64().unwrap() > 0, "{delays}");
+    for of in ["busy", "timers"] {
+        let us = |name: &str| delays[of][name].as_f64().unwrap();
+        assert!(us("p50_us") <= us("p99_us") && us("p99_us") <= us("max_us"), "{delays}");
+    }
+    assert_ne!(level(&json, "busy thread"), "unknown");
+    assert!(checked(&server, "")["intrinsic"].is_null());
+    let ran = Keystorm::new("doctor --intrinsic=200ms --seconds 0.1").run();
+    assert!(ran.out.contains("Delays of this machine alone (ms; 0.1 s each"), "{ran:?}");
+}
+
+#[test]
 fn a_memcached_is_asked_what_spoils_its_runs() {
     let args = "-t 1 -I 2k -o slab_chunk_max=1024 -c 90 -R 5";
     let server = Memcached::with(&args.split(' ').collect::<Vec<_>>());
@@ -122,7 +139,7 @@ fn the_examples_of_the_help_run_and_lines_have_no_colour_in_a_pipe() {
     assert!(help.lines().all(|line| line.chars().count() <= 100), "{help}");
     let examples: Vec<&str> =
         help.lines().filter_map(|line| line.trim().strip_prefix("$ keystorm ")).collect();
-    assert_eq!(examples.len(), 3, "{help}");
+    assert_eq!(examples.len(), 4, "{help}");
     for example in examples {
         // The machine of the tests may well be too busy to measure on, which is an answer.
         let ran = Keystorm::new(example).run();

@@ -25,6 +25,7 @@ use crate::commands::calibrate::place::siblings;
 use crate::commands::report::Pages;
 use crate::commands::run::tell_about;
 use crate::commands::show;
+use crate::experiment::noise;
 use crate::signals;
 use crate::test_bed::{TestBed, machine};
 use blocks::{BlockResult, Blocks, Course, Load, Taken};
@@ -42,6 +43,9 @@ pub(crate) fn compare(job: &CompareJob) -> Result<End> {
     let pages = Pages::open(&job.output.pages)?;
     let mut writer = Writer { output: &job.output, place };
     let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
+    if !matches!(job.sides, Sides::Saved(_)) {
+        noise::warn()?;
+    }
     let (comparison, end) = match &job.sides {
         Sides::Saved(files) => {
             let [a, b] = &**files;

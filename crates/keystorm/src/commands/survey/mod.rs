@@ -21,6 +21,7 @@ use self::written::{Holders, Written};
 use crate::commands::calibrate::place::siblings;
 use crate::commands::run::tell_about;
 use crate::experiment::files::Files;
+use crate::experiment::noise;
 use crate::experiment::progress::{Progress, planned_s};
 use crate::experiment::terminal::Terminal;
 use crate::signals;
@@ -36,6 +37,7 @@ pub(crate) fn survey(job: &SurveyJob) -> Result<End> {
     let json = directory.join("survey.json");
     let files = Files::open(Some(("-o", &json)), &job.pages)?;
     let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
+    noise::warn()?;
     let Some(first) = job.first.plans.first() else { return Ok(End::Complete) };
     let machine = Machine::new(machine(), siblings);
     let several = job.first.several.as_ref();

@@ -1,0 +1,53 @@
+//! What this machine alone adds to latencies, measured for a moment before an experiment: what is smaller than that
+//! is no difference between servers, and no target can be judged below it.
+
+use std::time::Duration;
+
+use console::diagnostics::{self, Unread};
+use host::machine::{Delays, Intrinsic};
+
+/// Long enough to meet programs that run ten times a second.
+const MOMENT: Duration = Duration::from_millis(400);
+/// Delays at p99 and p99.9 that are worth a line, in microseconds.
+const P99_US: f64 = 200.0;
+const P999_US: f64 = 1_000.0;
+
+/// Warns of a machine that delays by itself what is to be measured. Takes 0.4 s.
+pub(crate) fn warn() -> Result<(), Unread> {
+    warning(&Intrinsic::measure(MOMENT)).iter().try_for_each(diagnostics::say)
+}
+
+fn warning(found: &Intrinsic) -> Option<String> {
+    let worst = |of: fn(&Delays) -> f64| f64::max(of(&found.busy), of(&found.timers));
+    let (p99_us, p999_us) = (worst(|delays| delays.p99_us), worst(|delays| delays.p999_us));
+    (p99_us >= P99_US || p999_us >= P999_US).then(|| {
+        format!(
+            "warning: this machine alone delays by {:.2} ms at p99 and {:.2} ms at p99.9; smaller \
+             differences in latency are not the server's. See keystorm doctor --intrinsic",
+            p99_us / 1e3,
+            p999_us / 1e3
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(p99_us: f64, p999_us: f64) -> Intrinsic {
+        let timers = Delays { p99_us, p999_us, ..Delays::default() };
+        let busy = Delays::default();
+        Intrinsic { seconds: 0.2, busy, timers, interrupted: 0.0, stolen: None, waited: None }
+    }
+
+    #[test]
+    fn a_quiet_machine_gets_no_line() {
+        assert_eq!(warning(&found(80.0, 400.0)), None);
+    }
+
+    #[test]
+    fn the_worse_of_both_is_named() {
+        let text = warning(&found(250.0, 7_900.0)).unwrap();
+        assert!(text.contains("by 0.25 ms at p99 and 7.90 ms at p99.9"), "{text}");
+    }
+}
