@@ -7,6 +7,7 @@
 
 mod commands;
 mod defect;
+mod event_setting;
 mod experiment;
 mod fill;
 mod item_limit;

@@ -20,7 +20,7 @@ use workload::{Endpoint, Plan, PlanParts, ProtocolKind, Target};
 use crate::fill::{Filled, fill, prepare};
 use crate::server::Server;
 use crate::server_clock::ServerClock;
-use crate::{item_limit, probe};
+use crate::{event_setting, item_limit, probe};
 
 /// Files open beside the connections: standard streams, pollers, timers, libraries.
 const OTHER_FILES: u64 = 32;
@@ -224,6 +224,7 @@ impl<'r> TestBed<'r> {
         observer: &mut dyn Observer,
     ) -> Result<Run> {
         let LoadContext { start_at, probe, rate } = with;
+        let _changed = event_setting::enable(&self.server, plan)?;
         let watch = self.server.watch(&plan.target, self.sample).with_journal(self.journal);
         let begun = watch.begin();
         let Some(fleet) = &self.fleet else {

@@ -7,8 +7,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use workload::{Dataset, KeySpace, Message, Piece, Plan, SequenceBatch, Slot, message};
+use workload::{Arg, Dataset, KeySpace, Message, Piece, Plan, SequenceBatch, Slot, message};
 
+use crate::argument::Length;
 use crate::checked::CheckedReads;
 use crate::cluster::{KeyHash, tag_of};
 use crate::expected::Asked;
@@ -109,7 +110,7 @@ impl Batch {
             image.reserve(plan.batch_bytes().min(AHEAD_MAX) as usize);
         }
         Self {
-            messages: plan.carries_messages().then_some(MESSAGE_END.len()),
+            messages: behind_message(plan),
             ends: Vec::new(),
             payload: Payload::new(plan, values),
             checked: CheckedReads::from_plan(plan),
@@ -348,8 +349,18 @@ fn write_fixed(
     fresh
 }
 
-/// What stands behind a message: the end of its argument, which is the last of its command.
-const MESSAGE_END: &[u8] = b"\r\n";
+/// How many bytes stand behind the message of a plan's command: the end of its argument, and the arguments that
+/// follow, which do not vary.
+fn behind_message(plan: &Plan) -> Option<usize> {
+    const END: &str = "\r\n";
+    let is_message = |arg: &Arg| arg.pieces.contains(&Piece::Message);
+    let args = plan.sequence.iter().map(|command| &command.args);
+    let (args, at) =
+        args.filter_map(|args| Some((args, args.iter().position(is_message)?))).next()?;
+    let later = args[at + 1..].iter().map(|arg| Length::new(arg, None, &[]).fixed);
+    let later = later.map(|len| format!("${len}\r\n").len() + len + END.len());
+    Some(END.len() + later.sum::<usize>())
+}
 
 /// Writes a message at the end of these bytes.
 #[inline]

@@ -6,6 +6,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::KeyEvent;
+
 /// The receivers of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delivery {
@@ -36,6 +38,31 @@ pub enum DeliveryKind {
         #[serde(default)]
         patterns: bool,
     },
+    /// Keyspace events: every subscriber of an event gets each key that has it. A key is the prefix and a
+    /// message.
+    Notify {
+        /// The event that is subscribed to.
+        event: KeyEvent,
+        /// The database whose keys are written.
+        db: u32,
+        /// Milliseconds that a key lives.
+        ttl_ms: u64,
+        /// Whether the server's setting may be changed for the run if it publishes no such events.
+        enable: bool,
+    },
+}
+
+impl DeliveryKind {
+    /// Nanoseconds from when a message reaches the server until its receivers are due to get it.
+    #[must_use]
+    pub fn delay_ns(&self) -> u64 {
+        match self {
+            Self::Notify { event: KeyEvent::Expired, ttl_ms, .. } => {
+                ttl_ms.saturating_mul(1_000_000)
+            }
+            Self::Pubsub { .. } | Self::Notify { .. } => 0,
+        }
+    }
 }
 
 impl Delivery {

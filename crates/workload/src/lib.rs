@@ -17,6 +17,7 @@ pub mod delivery;
 pub mod derived;
 pub mod hashes;
 mod in_full;
+pub mod key_event;
 pub mod keys;
 pub mod lifetime;
 pub mod memcache_suite;
@@ -46,6 +47,7 @@ pub use dataset::{Dataset, RowBy};
 pub use delivery::{Delivery, DeliveryKind};
 pub use derived::Derived;
 pub use in_full::in_full;
+pub use key_event::KeyEvent;
 pub use keys::{
     DrawnBy, Inserts, KeyDist, KeyDraw, KeyGroups, KeySpace, Numbered, OneGroup, Source,
 };

@@ -3,6 +3,7 @@
 //! The senders' load is a run's and is read by its front end; here it gets receivers. A kind of delivery is a file
 //! here with the options that it has, and a row in [`KINDS`].
 
+mod notify;
 mod pubsub;
 mod sending;
 
@@ -18,13 +19,15 @@ use sending::{KindFront, REFUSED};
 pub(crate) struct DeliverFront;
 
 /// The kinds of delivery.
-const KINDS: [KindFront; 1] = [KindFront::new::<pubsub::PubsubOptions>()];
+const KINDS: [KindFront; 2] =
+    [KindFront::new::<pubsub::PubsubOptions>(), KindFront::new::<notify::NotifyOptions>()];
 
 const ABOUT: &str = "\
 Measures how long messages take to their receivers, and counts those that are lost, doubled or out of order";
 
 const LONG_ABOUT: &str = "\
-Latency counts from when a message was due. Kinds: pubsub (PUBLISH to SUBSCRIBE). Load begins when every receiver is confirmed and a message has come \
+Latency counts from when a message was due. Kinds: pubsub (PUBLISH to SUBSCRIBE) and notify (a key that is written \
+or expires, to the subscribers of its event). Load begins when every receiver is confirmed and a message has come \
 through to each; at the end, messages under way are waited for.";
 
 impl FrontEnd for DeliverFront {

@@ -9,17 +9,17 @@ use crate::program::{Keystorm, Ran, within};
 use crate::server::Server;
 
 /// The one test of a run that printed JSON.
-fn test(ran: Ran) -> Value {
+pub(crate) fn test(ran: Ran) -> Value {
     let document: Value = serde_json::from_str(&ran.out).unwrap();
     document["tests"][0].clone()
 }
 
-fn count(test: &Value, name: &str) -> u64 {
+pub(crate) fn count(test: &Value, name: &str) -> u64 {
     test["deliveries"][name].as_u64().unwrap()
 }
 
 /// A run against this server; `line` begins with the kind.
-fn deliver(server: &Server, line: &str) -> Keystorm {
+pub(crate) fn deliver(server: &Server, line: &str) -> Keystorm {
     let (kind, options) = line.split_once(' ').unwrap_or((line, ""));
     Keystorm::new(&format!("deliver {kind} -p {} {options}", server.port()))
 }
@@ -217,5 +217,8 @@ fn what_makes_no_sense_is_refused() {
         deliver(&server, line).run().exits(2).says(why);
     }
     assert_eq!(server.calls("publish"), 0);
-    Keystorm::new("deliver -n 1").run().exits(2).says("deliver requires a kind first: pubsub");
+    Keystorm::new("deliver -n 1")
+        .run()
+        .exits(2)
+        .says("deliver requires a kind first: pubsub, notify");
 }

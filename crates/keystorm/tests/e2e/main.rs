@@ -62,6 +62,7 @@ mod metrics;
 mod misses;
 mod mix;
 mod moments;
+mod notify;
 mod outages;
 mod output;
 mod pace;

@@ -8,6 +8,7 @@ use measure::Tally;
 use wire::Reply;
 use workload::{Delivery, DeliveryKind};
 
+use super::notify::Notify;
 use super::pubsub::Pubsub;
 use super::reply_strings::{Capture, ReplyStrings};
 
@@ -18,6 +19,8 @@ pub(crate) enum Meaning {
     Confirmation,
     /// So many payloads, each of which should end in a message.
     Messages(u32),
+    /// What somebody else than a keystorm has caused, where receivers get that, too.
+    Foreign,
     /// The server takes back what was confirmed.
     Withdrawal,
     /// None of these. If it is an error, the receiver cannot go on.
@@ -83,6 +86,7 @@ pub(crate) trait Consumer {
 pub(crate) fn from_delivery(delivery: &Delivery) -> Box<dyn Kind + '_> {
     match delivery.kind {
         DeliveryKind::Pubsub { patterns } => Box::new(Pubsub { delivery, patterns }),
+        DeliveryKind::Notify { event, db, .. } => Box::new(Notify { delivery, event, db }),
     }
 }
 

@@ -2,13 +2,21 @@
 
 use wire::Decode;
 use wire::resp::{RespDecoder, Value};
-use workload::{Delivery, DeliveryKind, Message, Purpose};
+use workload::{Delivery, DeliveryKind, KeyEvent, Message, Purpose};
 
 use super::super::reply_strings::ReplyStrings;
 use super::{Kind, Meaning, from_delivery};
 
-const KINDS: [DeliveryKind; 2] =
-    [DeliveryKind::Pubsub { patterns: false }, DeliveryKind::Pubsub { patterns: true }];
+const KINDS: [DeliveryKind; 4] = [
+    DeliveryKind::Pubsub { patterns: false },
+    DeliveryKind::Pubsub { patterns: true },
+    notify(KeyEvent::Set),
+    notify(KeyEvent::Expired),
+];
+
+const fn notify(event: KeyEvent) -> DeliveryKind {
+    DeliveryKind::Notify { event, db: 2, ttl_ms: 50, enable: false }
+}
 
 const CHANNEL: &[u8] = b"keystorm:1:000000000003";
 
@@ -26,6 +34,17 @@ fn replies(kind: DeliveryKind) -> Vec<(Meaning, usize, Vec<u8>)> {
     let payload = [&b"filler"[..], &message().to_bytes()].concat();
     match kind {
         DeliveryKind::Pubsub { patterns } => pushes(patterns, &payload),
+        DeliveryKind::Notify { .. } => {
+            let mut all = pushes(false, &payload);
+            all.extend(
+                pushes(false, b"somebody's key")
+                    .into_iter()
+                    .skip(1)
+                    .step_by(2)
+                    .map(|(_, _, bytes)| (Meaning::Foreign, 0, bytes)),
+            );
+            all
+        }
     }
 }
 
@@ -90,10 +109,13 @@ fn what_receivers_ask_for_is_whole_requests_of_bounded_length() {
                 let mut out = Vec::new();
                 let confirmations = consumer.ask(&mut out);
                 let requests = requests(&out);
-                let DeliveryKind::Pubsub { .. } = delivery.kind;
+                let channels = match delivery.kind {
+                    DeliveryKind::Pubsub { .. } => places,
+                    DeliveryKind::Notify { .. } => 1,
+                };
                 assert!(requests.iter().all(|words| words.len() <= 1_001), "no request is endless");
                 let names: usize = requests.iter().map(|words| words.len() - 1).sum();
-                assert_eq!((confirmations, names), (places, places as usize));
+                assert_eq!((confirmations, names), (channels, channels as usize));
             }
         }
     }

@@ -5,6 +5,7 @@
 //! share is in [`Roles`], and touched a few times a second.
 
 mod kind;
+mod notify;
 mod order;
 mod probe;
 mod pubsub;
@@ -59,7 +60,8 @@ pub(crate) struct Roles<'r> {
     /// Deliveries of probes that there must be, and those that have come.
     probes: u32,
     probed: AtomicU32,
-    /// Where receivers compete: the messages that each of their groups had.
+    /// The messages that each group of receivers had, where these compete; that each receiver had, where its messages
+    /// come in no order.
     seen: Vec<Seen>,
     /// What each thread had in the end.
     ended: Mutex<Vec<Receiving>>,
@@ -98,7 +100,8 @@ impl<'r> Roles<'r> {
         let delivery = plan.delivery.as_ref()?;
         let kind = kind::from_delivery(delivery);
         let groups = match kind.sharing() {
-            Sharing::FanOut => 0,
+            Sharing::FanOut if kind.is_ordered() => 0,
+            Sharing::FanOut => delivery.receivers,
             Sharing::Competing { groups } => groups,
         };
         let mut roles = Self {

@@ -67,14 +67,19 @@ impl Consumer for Subscriber<'_> {
 
     #[inline]
     fn answer(&mut self, reply: Reply<'_>, strings: &ReplyStrings, _: &mut Vec<u8>) -> Meaning {
-        if !matches!(reply, Reply::Push | Reply::Found(_)) {
-            return Meaning::Other;
-        }
-        match strings.first() {
-            b"message" | b"pmessage" | b"smessage" => Meaning::Messages(1),
-            b"subscribe" | b"psubscribe" | b"ssubscribe" => Meaning::Confirmation,
-            b"unsubscribe" | b"punsubscribe" | b"sunsubscribe" => Meaning::Withdrawal,
-            _ => Meaning::Other,
-        }
+        meaning(reply, strings)
+    }
+}
+
+/// What a server says to a subscriber.
+pub(super) fn meaning(reply: Reply<'_>, strings: &ReplyStrings) -> Meaning {
+    if !matches!(reply, Reply::Push | Reply::Found(_)) {
+        return Meaning::Other;
+    }
+    match strings.first() {
+        b"message" | b"pmessage" | b"smessage" => Meaning::Messages(1),
+        b"subscribe" | b"psubscribe" | b"ssubscribe" => Meaning::Confirmation,
+        b"unsubscribe" | b"punsubscribe" | b"sunsubscribe" => Meaning::Withdrawal,
+        _ => Meaning::Other,
     }
 }

@@ -108,7 +108,6 @@ pub(crate) struct Receivers<'r, E> {
     pub(super) spread: Option<Spread>,
     /// Receivers that are ready.
     pub(super) ready: u32,
-    pub(super) sharing: Sharing,
     pub(super) out: Vec<u8>,
 }
 
@@ -158,7 +157,6 @@ impl<'r, E: Engine> Receivers<'r, E> {
             counts: DeliveryCounts::default(),
             spread,
             ready: 0,
-            sharing,
             out: Vec::new(),
             context,
         }
@@ -264,6 +262,7 @@ impl<'r, E: Engine> Receivers<'r, E> {
             match receiver.consumer.answer(reply, &receiver.strings, &mut self.out) {
                 Meaning::Messages(payloads) => self.take_all(conn, payloads, now_ns),
                 Meaning::Confirmation => self.confirmed(conn),
+                Meaning::Foreign => self.counts.foreign += 1,
                 Meaning::Withdrawal | Meaning::Other => {
                     if let Reply::Error(text) = reply {
                         return Err(self.handshake.fatal(text));
@@ -315,6 +314,9 @@ impl<'r, E: Engine> Receivers<'r, E> {
             }
             return;
         }
+        let delay_ns = self.context.roles.delivery.kind.delay_ns();
+        let (due_ns, sent_ns) = (message.due_ns + delay_ns, message.sent_ns + delay_ns);
+        let message = workload::Message { due_ns, sent_ns, ..message };
         let measured = message.purpose == Purpose::Measured;
         if measured {
             match self.rank(conn, &delivered) {
@@ -343,8 +345,7 @@ impl<'r, E: Engine> Receivers<'r, E> {
         self.recorder.reply(&Recorded { answered, outcome: Outcome::Ok, bytes: 0, keys }, now_ns);
     }
 
-    /// What a message is among those that came before it: to this receiver, and where receivers compete, to any of
-    /// its group.
+    /// What a message is among those that came before it: to this receiver, or to any that shares its messages.
     #[inline]
     fn rank(&mut self, conn: ConnId, delivered: &Delivered) -> Place {
         let receiver = &mut self.receivers[conn.0 as usize];
@@ -357,13 +358,10 @@ impl<'r, E: Engine> Receivers<'r, E> {
         let at = (through * senders).saturating_add(message.sender) as usize;
         let latest = receiver.latest.get_mut(at).filter(|_| message.sender < senders);
         let place = latest.map_or(Place::Next, |latest| latest.take(message.number));
-        match self.sharing {
-            Sharing::FanOut => place,
-            Sharing::Competing { groups } => {
-                let group = (receiver.number % groups) as usize;
-                let is_new = self.context.roles.seen[group].insert(message.number);
-                if is_new { place } else { Place::Doubled }
-            }
+        let seen = &self.context.roles.seen;
+        match seen.get(receiver.number as usize % seen.len().max(1)) {
+            Some(seen) if !seen.insert(message.number) => Place::Doubled,
+            _ => place,
         }
     }
 

@@ -23,6 +23,7 @@ impl<E: Engine> Receivers<'_, E> {
         let mut opening = Opening::new(self.receivers.len() as u32, self.engine.now_ns(), None);
         let mut progress = (self.engine.now_ns(), u64::MAX);
         let mut arrived = false;
+        let patience_ns = PATIENCE_NS + roles.delivery.kind.delay_ns();
         loop {
             let now_ns = self.engine.now_ns();
             while let Some(number) = opening.next(now_ns) {
@@ -45,7 +46,7 @@ impl<E: Engine> Receivers<'_, E> {
             if missing < progress.1 || arrived {
                 progress = (now_ns, missing);
             }
-            if now_ns > progress.0 + PATIENCE_NS {
+            if now_ns > progress.0 + patience_ns {
                 return Err(Fatal(self.what_is_missing()));
             }
             self.probe()?;

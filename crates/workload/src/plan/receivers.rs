@@ -2,7 +2,7 @@
 
 use super::check::refuse;
 use super::{PlanError, PlanParts, limits};
-use crate::{Delivery, Endpoint, Piece, Shard};
+use crate::{CommandSpec, Delivery, Endpoint, Piece, Shard};
 
 impl PlanParts {
     /// Threads that receive, beside those that send; 0 where nobody does.
@@ -17,16 +17,10 @@ impl PlanParts {
                 "__message__ requires receivers: use keystorm deliver".to_owned()
             });
         };
-        let is_last = match &self.sequence[..] {
-            [command] => {
-                let pieces: Vec<&Piece> = command.args.iter().flat_map(|arg| &arg.pieces).collect();
-                let messages = pieces.iter().filter(|piece| ***piece == Piece::Message).count();
-                messages == 1 && pieces.last().is_some_and(|piece| **piece == Piece::Message)
-            }
-            _ => false,
-        };
-        refuse(is_last && self.mix.is_none(), || {
-            "deliver sends one command, whose last argument ends in __message__".to_owned()
+        let is_known = matches!(&self.sequence[..], [command] if has_one_message(command));
+        refuse(is_known && self.mix.is_none(), || {
+            "deliver sends one command, of which one argument ends in __message__ and no later one varies"
+                .to_owned()
         })?;
         refuse(!self.protocol.is_memcache(), || {
             "deliver: memcached has nothing that a client could wait for".to_owned()
@@ -79,4 +73,19 @@ impl PlanParts {
                 .to_owned()
         })
     }
+}
+
+/// Whether a message is at a known place from the end of a command.
+fn has_one_message(command: &CommandSpec) -> bool {
+    let is_message = |piece: &&Piece| **piece == Piece::Message;
+    let mut pieces = command.args.iter().flat_map(|arg| &arg.pieces);
+    let Some(at) =
+        command.args.iter().position(|arg| arg.pieces.last().as_ref().is_some_and(is_message))
+    else {
+        return false;
+    };
+    let mut later = command.args[at + 1..].iter().flat_map(|arg| &arg.pieces);
+    let is_fixed =
+        |piece: &Piece| matches!(piece, Piece::Bytes(_) | Piece::Secret(_) | Piece::Fill { .. });
+    !command.inline && pieces.by_ref().filter(is_message).count() == 1 && later.all(is_fixed)
 }

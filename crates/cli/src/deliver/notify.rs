@@ -1,0 +1,132 @@
+//! The words of `keystorm deliver notify`.
+
+use std::time::Duration;
+
+use clap::Parser;
+use clap::builder::PossibleValuesParser;
+use workload::key_event::SET_AND_DELETE;
+use workload::{Delivery, DeliveryKind, KeyEvent, Piece, PlanParts};
+
+use super::sending::{CommonOptions, KindOptions, pieces};
+use crate::UsageError;
+use crate::run::{seconds, small_count};
+
+/// Measures how long a server takes to publish what happens to keys, and how late it publishes that a key expired.
+///
+/// Each message is a key that did not exist; the payload of its event is the key. Latency counts from when the key
+/// was due to be written; with --event expired, from when it was due to expire.
+#[derive(Debug, Parser)]
+#[command(
+    name = "keystorm deliver",
+    bin_name = "keystorm deliver",
+    disable_help_flag = true,
+    args_override_self = true,
+    max_term_width = 100,
+    override_usage = "keystorm deliver notify [OPTIONS] [OPTIONS OF A RUN]",
+    after_help = EXAMPLES,
+)]
+pub(super) struct NotifyOptions {
+    /// Connections that write keys, as -c of a run [default: 10]
+    #[arg(long, value_name = "NUM", help_heading = "Messages", value_parser = small_count)]
+    writers: Option<u32>,
+    /// Connections that subscribe [default: 1]
+    #[arg(long, value_name = "NUM", help_heading = "Messages", value_parser = small_count)]
+    subscribers: Option<u32>,
+    /// Event that is waited for: set, new (a key was added), del or expired [default: set]
+    #[arg(long, value_name = "NAME", help_heading = "Messages", default_value = "set",
+          hide_default_value = true, hide_possible_values = true,
+          value_parser = PossibleValuesParser::new(KeyEvent::ALL.map(KeyEvent::name)))]
+    event: String,
+    /// Lifetime of the keys [default: 1s]
+    #[arg(long, value_name = "TIME", help_heading = "Messages", default_value = "1s",
+          hide_default_value = true, allow_hyphen_values = true, value_parser = seconds)]
+    ttl: Duration,
+    /// Change notify-keyspace-events for the run if the server does not publish the event, and restore it afterwards
+    #[arg(long, help_heading = "Messages")]
+    enable_events: bool,
+    #[command(flatten)]
+    common: CommonOptions,
+}
+
+/// Every line that begins with `$` is run by a test.
+const EXAMPLES: &str = "\
+Examples:
+  How late keys that live for a second are found to have expired:
+    $ keystorm deliver notify --event expired --ttl 1s --rps 1k --duration 10s --enable-events";
+
+/// Bytes of a value where the command line does not say.
+const VALUE_BYTES: &str = "3";
+
+impl NotifyOptions {
+    fn event(&self) -> KeyEvent {
+        let named = KeyEvent::ALL.into_iter().find(|event| event.name() == self.event);
+        named.unwrap_or(KeyEvent::Set)
+    }
+
+    fn ttl_ms(&self) -> u64 {
+        u64::try_from(self.ttl.as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+impl KindOptions for NotifyOptions {
+    const NAME: &'static str = "notify";
+
+    fn common(&self) -> &CommonOptions {
+        &self.common
+    }
+
+    fn defaults(&self) -> Vec<(&'static str, String)> {
+        let command = if self.event() == KeyEvent::Del { "SET and DEL" } else { "SET" };
+        vec![
+            ("-c", self.writers.unwrap_or(10).to_string()),
+            ("-d", VALUE_BYTES.to_owned()),
+            ("--name", format!("{command} to the event {}", self.event)),
+        ]
+    }
+
+    fn sends(&self) -> Vec<String> {
+        let ttl = self.ttl_ms().to_string();
+        let words: &[&str] = match self.event() {
+            KeyEvent::Del => &["eval", SET_AND_DELETE, "1", "key", "__data__"],
+            KeyEvent::Set | KeyEvent::New | KeyEvent::Expired => {
+                &["set", "key", "__data__", "px", &ttl]
+            }
+        };
+        words.iter().map(|word| (*word).to_owned()).collect()
+    }
+
+    fn receivers(&self, prefix: String, parts: &mut PlanParts) -> Result<Delivery, UsageError> {
+        let (event, ttl_ms) = (self.event(), self.ttl_ms());
+        if !(1..=TTL_MS_MAX).contains(&ttl_ms) {
+            return Err(UsageError("--ttl: must be between 1 ms and 1 hour".to_owned()));
+        }
+        let receivers = self.subscribers.unwrap_or(1);
+        if event == KeyEvent::Expired && receivers > RECEIVERS_OF_EXPIRED_MAX {
+            return Err(UsageError(format!(
+                "--subscribers {receivers}: --event expired remembers all messages of each subscriber, because they \
+                 come in no order; the maximum is {RECEIVERS_OF_EXPIRED_MAX}"
+            )));
+        }
+        let key = pieces(parts, if event == KeyEvent::Del { 3 } else { 1 })?;
+        *key = vec![Piece::Bytes(prefix.clone().into_bytes()), Piece::Message];
+        // The one place is the channel of the event.
+        parts.data.keys.range = Some(1);
+        let db = parts.target.db;
+        let kind = DeliveryKind::Notify { event, db, ttl_ms, enable: self.enable_events };
+        Ok(Delivery {
+            receivers,
+            threads: self.common.threads(),
+            prefix,
+            places: 1,
+            places_each: 1,
+            drain_ns: self.common.drain_ns().saturating_add(kind.delay_ns()),
+            kind,
+        })
+    }
+}
+
+/// Longest life of a key.
+const TTL_MS_MAX: u64 = 3_600_000;
+
+/// Most subscribers whose messages come in no order: each takes 2 MB, and a bit for each message.
+const RECEIVERS_OF_EXPIRED_MAX: u32 = 100;

@@ -1,0 +1,120 @@
+//! `keystorm deliver notify`: keyspace events arrive, are counted and timed, and the server is as it was.
+
+use serde_json::Value;
+
+use crate::deliver::{count, deliver, test};
+use crate::program::{Keystorm, within};
+use crate::server::Server;
+use std::time::Duration;
+
+/// Runs it, and checks that all of so many deliveries came, each once.
+fn all_arrive(server: &Server, line: &str, expected: u64) -> Value {
+    let test = test(deliver(server, &format!("notify --json - {line}")).run().ok());
+    let counts = ["expected", "received", "lost", "doubled", "out_of_order", "corrupt"];
+    let counts = counts.map(|name| count(&test, name));
+    assert_eq!(counts, [expected, expected, 0, 0, 0, 0], "{line}");
+    assert_eq!(test["latency_ms"]["response"]["exact"]["count"], expected, "{line}");
+    test
+}
+
+fn events(server: &Server) -> String {
+    let reply = server.ask(&["CONFIG", "GET", "notify-keyspace-events"]);
+    let wire::resp::Value::Array(pair) = reply else { panic!("{reply:?}") };
+    pair[1].text().unwrap()
+}
+
+#[test]
+fn every_key_is_told_to_every_subscriber_of_its_event() {
+    for (name, server) in Server::both() {
+        for (line, command) in [
+            ("--subscribers 1", "set"),
+            ("--subscribers 3 --event new", "set"),
+            ("--subscribers 3 --event del", "eval"),
+            ("--subscribers 3 --event expired --ttl 50ms", "set"),
+            ("--subscribers 3 -3", "set"),
+            ("--subscribers 3 -P 16 -d 1000 --engine epoll", "set"),
+            ("--subscribers 4 --receiver-threads 2 --threads 2 --writers 20", "set"),
+            ("--subscribers 3 --dbnum 5", "set"),
+        ] {
+            server.reset();
+            let subscribers = if line.contains("--subscribers 1") { 1 } else { 3 };
+            let subscribers = if line.contains("--subscribers 4") { 4 } else { subscribers };
+            let line = format!("-n 1000 --enable-events {line}");
+            all_arrive(&server, &line, 1_000 * subscribers);
+            assert_eq!(server.calls(command), 1_001, "{name}: {line}, and a probe");
+            assert_eq!(events(&server), "", "{name}: {line}");
+        }
+    }
+}
+
+#[test]
+fn an_expiry_is_timed_from_when_the_key_was_due_to_expire() {
+    let server = Server::redis_with(&["--notify-keyspace-events", "Ex"]);
+    let test = all_arrive(&server, "-n 200 --subscribers 1 --event expired --ttl 2s", 200);
+    let of = |name: &str| test["latency_ms"]["response"][name].as_f64().unwrap();
+    assert!(of("min") < 2_000.0, "the lifetime is no part of the delay: {} ms", of("min"));
+    assert!(of("min") > 0.0, "no key expires early");
+}
+
+#[test]
+fn events_that_are_off_are_named_and_put_back_after_they_were_enabled() {
+    let server = Server::redis_with(&["--notify-keyspace-events", "Kx"]);
+    let line = "notify -n 10 --subscribers 1";
+    deliver(&server, line)
+        .run()
+        .exits(1)
+        .says("does not publish the event set")
+        .says("lacks \"E$\"")
+        .says("--enable-events");
+    assert_eq!(server.calls("set"), 0);
+    let before = events(&server);
+    let line = "notify --rps 500 --duration 60s --subscribers 1 --enable-events";
+    let running = deliver(&server, line).start();
+    assert!(within(Duration::from_secs(20), || server.calls("set") > 50));
+    assert!(events(&server).contains('$'));
+    running.interrupt();
+    running.wait().exits(130).prints("none lost");
+    assert_eq!(events(&server), before, "after Ctrl-C");
+    server.ask(&["ACL", "SETUSER", "ann", "on", ">pw-of-ann", "~*", "&*", "+@all", "-set"]);
+    let line = "notify -n 10 --subscribers 1 --enable-events --user ann -a pw-of-ann";
+    deliver(&server, line).run().exits(1).says("NOPERM");
+    assert_eq!(events(&server), before, "after a failure");
+}
+
+#[test]
+fn keys_of_other_clients_are_counted_apart() {
+    let server = Server::redis_with(&["--notify-keyspace-events", "E$"]);
+    let line = "notify --json - --rps 500 -n 1500 --subscribers 1";
+    let running = deliver(&server, line).start();
+    assert!(within(Duration::from_secs(20), || server.calls("set") > 50));
+    for n in 0..7 {
+        server.ask(&["SET", &format!("somebody's:{n}"), "x"]);
+    }
+    let test = test(running.wait().ok());
+    assert_eq!((count(&test, "from_other_runs"), count(&test, "received")), (7, 1_500));
+}
+
+#[test]
+fn over_a_unix_socket_and_to_a_channel_that_the_user_may_not_use() {
+    let server = Server::redis_with(&["--notify-keyspace-events", "E$"]);
+    let line = format!("-s {} -n 300 --subscribers 2", server.socket().display());
+    all_arrive(&server, &line, 600);
+    let acl = ["ACL", "SETUSER", "ann", "on", ">pw-of-ann", "~*", "+@all", "resetchannels"];
+    server.ask(&acl);
+    let line = "notify -n 10 --user ann -a pw-of-ann --subscribers 1";
+    deliver(&server, line).run().exits(1).says("NOPERM");
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    for (line, why) in [
+        ("--event gone", "gone"),
+        ("--ttl 0", "--ttl"),
+        ("--ttl 2h", "--ttl"),
+        ("--channels 2", "--channels"),
+        ("--cluster", "sends one command of its own"),
+        ("-d uniform:100..200", "no later one varies"),
+    ] {
+        Keystorm::new(&format!("deliver notify {line}")).run().exits(2).says(why);
+    }
+}

@@ -1,0 +1,105 @@
+//! Keyspace events: what a server publishes about the keys that clients write.
+//!
+//! By <https://redis.io/docs/latest/develop/pubsub/keyspace-notifications/>. A server publishes the events whose
+//! classes its setting `notify-keyspace-events` names, and none by default.
+
+use serde::{Deserialize, Serialize};
+
+/// An event that one command of a sender causes, for a key that did not exist before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum KeyEvent {
+    /// A key was set.
+    Set,
+    /// A key was added.
+    New,
+    /// A key was deleted by a command.
+    Del,
+    /// A key was deleted because its time to live had passed.
+    Expired,
+}
+
+/// The setting that decides which events are published.
+pub const EVENTS_SETTING: &str = "notify-keyspace-events";
+
+/// A script that sets a key and deletes it.
+pub const SET_AND_DELETE: &str =
+    "redis.call('SET',KEYS[1],ARGV[1]) return redis.call('DEL',KEYS[1])";
+
+/// The class of all classes of events but those in [`NOT_IN_ALL`].
+const ALL: char = 'A';
+
+/// Key misses and new keys.
+const NOT_IN_ALL: [char; 2] = ['m', 'n'];
+
+/// Events are published to a channel for each event, with the key as the payload.
+const BY_EVENT: char = 'E';
+
+impl KeyEvent {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Set, Self::New, Self::Del, Self::Expired];
+
+    /// Its name in its channel.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Set => "set",
+            Self::New => "new",
+            Self::Del => "del",
+            Self::Expired => "expired",
+        }
+    }
+
+    /// The letter of its class in [`EVENTS_SETTING`].
+    fn class(self) -> char {
+        match self {
+            Self::Set => '$',
+            Self::New => 'n',
+            Self::Del => 'g',
+            Self::Expired => 'x',
+        }
+    }
+
+    /// The channel that a server publishes it to for the keys of a database.
+    #[must_use]
+    pub fn channel(self, db: u32) -> String {
+        format!("__keyevent@{db}__:{}", self.name())
+    }
+
+    /// What must be added to this value of [`EVENTS_SETTING`] for the event to be published; empty if nothing.
+    #[must_use]
+    pub fn lacking(self, setting: &str) -> String {
+        let class = self.class();
+        let has_class =
+            setting.contains(class) || (setting.contains(ALL) && !NOT_IN_ALL.contains(&class));
+        let lacks = [(BY_EVENT, setting.contains(BY_EVENT)), (class, has_class)];
+        lacks.into_iter().filter(|(_, has)| !has).map(|(letter, _)| letter).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_setting_lacks_is_added_and_nothing_else() {
+        use KeyEvent::{Del, Expired, New, Set};
+        for (event, setting, lacking) in [
+            (Set, "", "E$"),
+            (Set, "E$", ""),
+            (Set, "$K", "E"),
+            (Expired, "AE", ""),
+            (Expired, "AK", "E"),
+            (New, "AKE", "n"),
+            (New, "nE", ""),
+            (Del, "Ex", "g"),
+        ] {
+            assert_eq!(event.lacking(setting), lacking, "{event:?} {setting}");
+        }
+    }
+
+    #[test]
+    fn channels_are_those_of_the_server() {
+        assert_eq!(KeyEvent::Expired.channel(3), "__keyevent@3__:expired");
+    }
+}
