@@ -149,12 +149,15 @@ impl RateSearch {
         };
         let (is_other, above) = self.above();
         let is_unjudged = high.is_none() && found.unjudged_per_s.is_some();
+        if is_unjudged {
+            return self.not_above(rate, void);
+        }
         let (headline, mut before) = self.higher_rates((rate, high), void);
         if high.is_none_or(|high| high > rate * (1.0 + 2.0 * self.settings.within)) {
             before += &self.time_up();
         }
         let doubt = self.doubt();
-        let not_the_server = is_other || is_unjudged || doubt.is_some();
+        let not_the_server = is_other || doubt.is_some();
         Conclusion {
             answered: if high.is_some() { Answered::Found } else { Answered::AtLeast },
             rate_per_s: Some(rate),
@@ -163,6 +166,26 @@ impl RateSearch {
             headline,
             text: (doubt.unwrap_or_default() + &before + &above).trim_end().to_owned(),
             not_the_server,
+        }
+    }
+
+    /// The conclusion where this rate is kept and the machine decided all higher ones: it is a lower bound, and
+    /// no answer.
+    fn not_above(&self, rate: f64, void: &VoidTrials) -> Conclusion {
+        let told = void.conclusion();
+        let kept = format!("{} keep {} also beside other programs. ", per_s(rate), self.slo.text);
+        let kept = match void.cause {
+            Some(Cause::CpuHeld) => kept,
+            _ => kept.replace(" also beside other programs", ""),
+        };
+        let advice = told.text.replacen("No rate is given.", "Higher rates were all void.", 1);
+        let doubt = self.doubt().unwrap_or_default();
+        Conclusion {
+            headline: format!("cannot be judged here above {}: {void}", per_s(rate)),
+            text: doubt + &kept + &self.time_up() + &advice,
+            low_per_s: Some(rate),
+            not_the_server: true,
+            ..told
         }
     }
 
@@ -175,12 +198,9 @@ impl RateSearch {
         const UNSTEADY: &str = "the latency is too unsteady for the requests that were sent. ";
         let found = self.found();
         let headline = format!("{} keep {}", per_s(rate), self.slo.text);
-        let at_least = format!("at least {headline}");
         let Some(high) = high else {
-            return if found.unjudged_per_s.is_some() {
-                (at_least, format!("Higher rates could not be judged: {void}. "))
-            } else if found.undecided_per_s.is_some() {
-                (at_least, format!("Higher rates stay undecided: {UNSTEADY}"))
+            return if found.undecided_per_s.is_some() {
+                (format!("at least {headline}"), format!("Higher rates stay undecided: {UNSTEADY}"))
             } else {
                 (headline + "; higher rates were not tried", String::new())
             };

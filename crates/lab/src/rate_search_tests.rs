@@ -198,6 +198,18 @@ fn what_is_not_clear_is_called_undecided() {
         ..Bracket::default()
     };
     let conclusion = record_of(found, vec![void(60_000.0)]).conclusion().clone();
-    assert_eq!(conclusion.headline, "at least 50,000/s keep p99<1ms");
-    assert!(conclusion.text.contains("other programs held the CPU in 1 of 1 trials"));
+    assert_eq!(
+        conclusion.headline,
+        "cannot be judged here above 50,000/s: other programs held the CPU in 1 of 1 trials"
+    );
+    assert!(
+        conclusion.text.starts_with("50,000/s keep p99<1ms also beside other programs. Higher")
+    );
+    assert_eq!((conclusion.answered, conclusion.rate_per_s), (Answered::NotHere, None));
+    assert_eq!((conclusion.low_per_s, conclusion.high_per_s), (Some(50_000.0), None));
+    // Between two ends there is an answer, with the reason why it is wide.
+    let closed = Bracket { fails_per_s: Some(90_000.0), ..found };
+    let conclusion = record_of(closed, vec![void(60_000.0)]).conclusion().clone();
+    assert_eq!((conclusion.answered, conclusion.rate_per_s), (Answered::Found, Some(50_000.0)));
+    assert!(conclusion.text.contains("Rates between them could not be judged: other programs"));
 }

@@ -42,8 +42,9 @@ const WARMUP_DEFAULT: f64 = 0.2;
 /// than ten gain little.
 const BLOCKS_DEFAULT: u32 = 5;
 /// Options that are of use without a server.
-const OF_FILES: [&str; 11] = [
+const OF_FILES: [&str; 12] = [
     "csv",
+    "quiet",
     "format",
     "json",
     "html",
@@ -108,8 +109,8 @@ impl FrontEnd for CompareFront {
         if fail_on_regression.is_some() && typed.matches().get_one::<u32>("repeats") == Some(&1) {
             return usage("--fail-on-regression requires --repeat 2 or more");
         }
-        if !matches!(output.format, "text" | "csv" | "json") {
-            return usage("the output formats of compare are text, csv and json");
+        if !matches!(output.format, "text" | "quiet" | "csv" | "json") {
+            return usage("the output formats of compare are text, quiet (-q), csv and json");
         }
         Ok(Intent::Compare(Box::new(CompareJob {
             sides,

@@ -14,8 +14,21 @@ fn a_regression_has_an_exit_code_of_its_own() {
         ["RPUSH", "l"].into_iter().chain(many.iter().map(String::as_str)).collect();
     slow.ask(&words);
     let line = "-n 200 -c 2 --repeat 4 --fail-on-regression 20% lrange l 0 -1";
-    let worse = compare(&address(&fast), &address(&slow), line).run().exits(3);
+    let (dir, _) = place();
+    let page = dir.path().join("gate.html");
+    let with_page = line.replace("--repeat", &format!("--html {} --repeat", page.display()));
+    let worse = compare(&address(&fast), &address(&slow), &with_page).run().exits(3);
     worse.prints("Gate failed: ").prints("worse, ");
+    // The first card of the page, in the colour of what went wrong.
+    let html = std::fs::read_to_string(page).unwrap();
+    let cards: Vec<&str> = html.split("class=\"verdict ").skip(1).collect();
+    assert!(cards[0].starts_with("bad\"") && cards[0].contains(">Gate failed<"), "{}", cards[0]);
+    assert!(cards[1..].iter().all(|card| !card.contains(">Gate failed<")));
+    let quiet = line.replace("-n 200", "-q -n 200");
+    let quiet = compare(&address(&fast), &address(&slow), &quiet).run().exits(3);
+    let quiet = quiet.says("Gate failed: ");
+    assert_eq!(quiet.out.lines().count(), 1, "{}", quiet.out);
+    quiet.prints("LRANGE: ").prints("; ").prints(" is worse: its throughput is ");
     let better = compare(&address(&slow), &address(&fast), line).run();
     assert!(matches!(better.code, Some(0 | 4)), "{better:?}");
     better.prints("better, ");

@@ -43,5 +43,8 @@ fn a_list_of_rates_is_drawn_for_all_servers_on_one_chart() {
         "{}",
         ran.out
     );
+    let line = line.replace("--csv", "-q");
+    let ran = compare(&address(&a), &address(&b), &line).run().ok();
+    assert!(ran.out.starts_with("SET: ") && ran.out.lines().count() == 1, "{}", ran.out);
     compare(&address(&a), &address(&b), "--rps 5..1").run().exits(2).says("--rps 5..1: ");
 }

@@ -48,8 +48,7 @@ fn a_rate_is_found_and_its_curve_measured() {
     match answered {
         lab::Answered::NotHere | lab::Answered::Undecided => {
             assert_eq!(ran.code, Some(4), "{}", ran.err);
-            assert_eq!(found, None);
-            let told = ["GET: cannot be judged here: ", "GET: undecided whether "];
+            let told = ["GET: cannot be judged here", "GET: undecided whether "];
             assert!(told.iter().any(|begin| ran.out.starts_with(begin)), "{}", ran.out);
         }
         _ => assert_eq!(ran.code, Some(0), "{} {}", ran.out, ran.err),
@@ -120,7 +119,7 @@ fn other_programs_make_no_false_conclusion() {
     if answered == "not-here" {
         assert_eq!((ran.code, &document["conclusion"]["rate_per_s"]), (Some(4), &Value::Null));
         let headline = document["conclusion"]["headline"].as_str().unwrap();
-        assert!(headline.starts_with("cannot be judged here: "), "{headline}");
+        assert!(headline.starts_with("cannot be judged here"), "{headline}");
     }
 }
 
@@ -147,11 +146,7 @@ fn a_target_that_nothing_keeps_is_a_failed_run() {
         "search -p {} --slo max<1ns --start 20 --repeat 1 --duration 0.05 --no-curve -q -t get",
         server.port()
     );
-    let ran = Keystorm::new(&line).run();
-    let missed = ran.code == Some(1) && ran.out.contains("not even 20/s keep max<1ns");
-    let unjudged = ran.code == Some(4) && ran.out.contains("cannot be judged here: ");
-    assert!(missed || unjudged, "{:?} {}", ran.code, ran.out);
-    holds_when_quiet("a target that nothing keeps is missed", missed, &ran.out);
+    Keystorm::new(&line).run().exits(1).prints("not even 20/s keep max<1ns");
 }
 
 #[test]

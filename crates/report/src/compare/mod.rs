@@ -47,8 +47,8 @@ pub use saved::{beside, of_saved, unlike, unlike_beside_words};
 pub use statistics::Conclusion;
 pub use terms::{HITS_APART_MAX, Table, Terms};
 pub use text::{
-    warning, write_differences, write_foot, write_head, write_table, write_terms, write_test,
-    write_warnings, write_words,
+    warning, write_differences, write_foot, write_head, write_quiet_test, write_table, write_terms,
+    write_test, write_warnings, write_words,
 };
 
 /// The name of the JSON document's layout.

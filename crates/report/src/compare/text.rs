@@ -6,6 +6,7 @@ use super::refusal::share;
 use super::{
     Comparison, Row, Spoiled, Table, Terms, TestComparison, limits_told, notes, shortened, verdict,
 };
+use crate::Metric;
 use crate::{Failures, escape};
 
 /// Columns of a line that is made of words.
@@ -101,6 +102,17 @@ pub fn write_table(table: &Table, out: &mut dyn Write) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// A test in one line: what its headline says, and of a closed loop what p99 does.
+///
+/// # Errors
+/// `out` cannot be written.
+pub fn write_quiet_test(test: &TestComparison, name: &str, out: &mut dyn Write) -> io::Result<()> {
+    let p99 = test.row(Metric::P99).filter(|_| test.refused.is_none());
+    let p99 = p99.filter(|row| row.metric != test.asked());
+    let p99 = p99.map_or(String::new(), |row| format!("; {}", test.conclusion(row)));
+    writeln!(out, "{}: {}{}", escape(name), escape(test.headline()), escape(p99))
 }
 
 /// The table of one test.

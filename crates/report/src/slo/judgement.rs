@@ -93,7 +93,7 @@ impl Observation {
         let seen: Vec<ClauseEvidence> = slo.clauses.iter().map(seen).collect();
         let misses = misses(slo, summary);
         let of_clauses =
-            slo.clauses.iter().zip(&seen).filter_map(|(clause, seen)| clause.excess(seen));
+            slo.clauses.iter().zip(&seen).filter_map(|(clause, seen)| clause.excess(seen, summary));
         let excess: Option<Vec<Excess>> =
             misses.iter().map(|miss| miss.excess).chain(of_clauses).collect();
         let disturbance = excess.and_then(|excess| Disturbance::of_miss(run, &excess));
@@ -183,11 +183,18 @@ fn misses(slo: &Slo, summary: &Summary<'_>) -> Vec<Missed> {
 
 impl Clause {
     /// By how much a trial was beyond it, `None` if it was not; within, `None` of what no CPU accounts for.
-    fn excess(&self, seen: &ClauseEvidence) -> Option<Option<Excess>> {
+    fn excess(&self, seen: &ClauseEvidence, summary: &Summary<'_>) -> Option<Option<Excess>> {
         let over = match self.measure {
             Measure::Quantile(quantile) => seen.badness() - (1.0 - quantile),
             Measure::Errors | Measure::Mean | Measure::Max => seen.badness() - self.below,
         };
+        // What holds up requests leaves some as they are: a bound that not even the quickest reply keeps is out of
+        // reach with or without it.
+        let is_latency = self.measure != Measure::Errors;
+        let quickest_ns = summary.service.min_ns as f64;
+        if over > 0.0 && is_latency && summary.service.count > 0 && quickest_ns >= self.below {
+            return Some(None);
+        }
         (over > 0.0).then_some(match self.measure {
             Measure::Quantile(_) => Some(Excess::Share { over, below_ns: self.below }),
             Measure::Mean => Some(Excess::Mean(over)),

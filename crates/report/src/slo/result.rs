@@ -151,6 +151,20 @@ mod tests {
     }
 
     #[test]
+    fn no_other_program_is_to_blame_for_a_bound_that_the_quickest_reply_misses() {
+        let mut run = fixture::open_loop();
+        run.measurement.elapsed_ns = run.plan.scheduled_ns(u64::MAX).unwrap();
+        fixture::use_cpu(&mut run, (0.3, 0.001), (0.4, 0.5));
+        for target in ["max<1ns", "p99<1ns", "mean<1ns"] {
+            assert_eq!(held(target, &run).outcome(), Outcome::Missed, "{target}");
+        }
+        // One that some replies keep may have been missed because of them.
+        let max_ns = Summary::from_run(&run).response.max_ns;
+        let reachable = held(&format!("max<{}ns", max_ns - 1), &run);
+        assert_eq!(reachable.outcome(), Outcome::Void, "{reachable:?}");
+    }
+
+    #[test]
     fn a_percentile_of_too_few_samples_is_marked_and_undecided() {
         let thin = held("p99.99<10s", &fixture::complete());
         assert_eq!(thin.outcome(), Outcome::Undecided);

@@ -220,6 +220,20 @@ fn a_busy_machine_gets_no_rate_and_is_named() {
 }
 
 #[test]
+fn a_rate_below_which_all_is_known_and_above_which_nothing_is_no_answer() {
+    let settings = Settings { start_per_s: 100.0, ..Settings::default() };
+    let calm = |trial: u32| trial <= 2;
+    let machine = |trial: u32| if calm(trial) { Machine::Quiet } else { Machine::Overrun };
+    let server = |trial: u32| if calm(trial) { Server::taking(MS / 2) } else { away() };
+    let (found, conclusion, _) = search("p99<2ms", settings, server, machine);
+    assert_eq!((found.passes_per_s, found.fails_per_s), (Some(200.0), None), "{found:?}");
+    assert_eq!((conclusion.answered, conclusion.rate_per_s), (Answered::NotHere, None));
+    let headline = "cannot be judged here above 200/s: other programs held the CPU in ";
+    assert!(conclusion.headline.starts_with(headline), "{conclusion:?}");
+    assert_eq!((conclusion.low_per_s, conclusion.high_per_s), (Some(200.0), None));
+}
+
+#[test]
 fn response_time_and_not_service_time_decides() {
     // One connection has one request in flight: every service time is the same.
     let slo = Slo::parse("p99<10ms").unwrap();

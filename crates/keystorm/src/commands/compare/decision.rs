@@ -335,6 +335,11 @@ fn pairs(
 fn print(decision: &Decision, job: &CompareJob) -> Result<()> {
     match job.output.format {
         "json" => say(&decision::to_json(decision)?).map(drop),
+        "quiet" => {
+            let curves = decision.curves();
+            let lines = curves.iter().map(|curve| report::escape(curve.answer()) + "\n");
+            say(&lines.collect::<String>()).map(drop)
+        }
         "csv" => {
             let mut out = Vec::new();
             compare::write_csv_head(&mut out)?;

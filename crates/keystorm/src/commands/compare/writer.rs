@@ -38,10 +38,10 @@ impl Writer<'_> {
         self.print("csv", |out| compare::write_csv_head(out))
     }
 
-    /// Warnings have no place in a CSV, and are in the JSON.
+    /// Warnings have no place in a CSV or a line, and are in the JSON.
     pub(super) fn warn(&mut self, warnings: &[String]) -> Result<()> {
         self.print("text", |out| compare::write_warnings(warnings, out))?;
-        if self.output.format == "csv" {
+        if matches!(self.output.format, "csv" | "quiet") {
             for warning in warnings {
                 diagnostics::say(format_args!("warning: {}", report::escape(warning)))?;
             }
@@ -56,6 +56,7 @@ impl Writer<'_> {
     /// A test, in a CSV by its whole `name`.
     pub(super) fn test(&mut self, test: &TestComparison, name: &str) -> Result<()> {
         self.print("text", |out| compare::write_test(test, out))?;
+        self.print("quiet", |out| compare::write_quiet_test(test, name, out))?;
         self.print("csv", |out| compare::write_csv_test(test, name, out))
     }
 
