@@ -87,7 +87,8 @@ impl RateSearch {
             }
         }
         let slo = bounded.map(|clause| (clause.below, clause.to_string()));
-        let knee = self.found().passes_per_s.map(|rate| (rate, "found".to_owned()));
+        let name = if self.conclusion().rate_per_s.is_some() { "found" } else { "kept" };
+        let knee = self.found().passes_per_s.map(|rate| (rate, name.to_owned()));
         Chart::rate_curve("Response time against rate", series, slo, knee)
     }
 
