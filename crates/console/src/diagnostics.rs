@@ -37,11 +37,11 @@ pub fn conceal(typed: TypedLogins) {
     let _ = TYPED.set(typed);
 }
 
-/// A text without them, for a fault that is reported elsewhere.
-pub fn concealed(text: &str) -> Cow<'_, str> {
+/// An error without them, and without what was typed behind the port of an address.
+pub fn concealed(error: &str) -> Cow<'_, str> {
     match TYPED.get() {
-        Some(typed) => Cow::Owned(typed.hide(text)),
-        None => Cow::Borrowed(text),
+        Some(typed) => Cow::Owned(typed.hide_in_error(error)),
+        None => Cow::Borrowed(error),
     }
 }
 
@@ -58,7 +58,8 @@ pub fn say(line: impl Display) -> Result<(), Unread> {
 /// # Errors
 /// Nobody reads it.
 pub fn put(text: &str) -> Result<(), Unread> {
-    let text = wrap::wrapped(&concealed(text), wrap::of_stderr());
+    let text = TYPED.get().map_or(Cow::Borrowed(text), |typed| Cow::Owned(typed.hide(text)));
+    let text = wrap::wrapped(&text, wrap::of_stderr());
     // In one piece, so that lines of two programs in one file stay whole.
     match bar::out_of_the_way(|| io::stderr().lock().write_all(text.as_bytes())) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Unread),

@@ -87,7 +87,7 @@ impl<'a> Printer<'a> {
             // Their lines of errors begin with the error.
             Some(why) if self.persona.is_peer() && (failed || run.measurement.is_unheard()) => {
                 let why = in_its_words(self.reports.as_ref(), why);
-                diagnostics::say(diagnostics::as_error(&why))?;
+                diagnostics::say(diagnostics::concealed(&diagnostics::as_error(&why)))?;
             }
             // Who goes along with the run has said so.
             Some(_) | None if !self.persona.mentions_shortfall => {}

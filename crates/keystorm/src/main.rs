@@ -52,7 +52,7 @@ fn main() -> ExitCode {
     if args.first().is_some_and(|a| a == host::guard::GUARD_ARG) {
         return guard(args);
     }
-    diagnostics::conceal(TypedLogins::of(args.iter().filter_map(|word| word.to_str())));
+    diagnostics::conceal(TypedLogins::new(args.iter().filter_map(|word| word.to_str())));
     let mut reports = None;
     let own = cli::is_own(PEERS, &called_as, &args);
     let intent = cli::parse(PEERS, &called_as, args);
@@ -100,7 +100,7 @@ fn main() -> ExitCode {
 /// Prints why there is no result, behind the word that clap's own errors begin with.
 fn told(why: &str, code: u8) -> ExitCode {
     let prefix = if why.starts_with("error: ") || why.contains("Error") { "" } else { "error: " };
-    match diagnostics::say(format_args!("{prefix}{why}")) {
+    match diagnostics::say(format_args!("{prefix}{}", diagnostics::concealed(why))) {
         Ok(()) => ExitCode::from(code),
         Err(Unread) => signals::end_of_pipe(),
     }
@@ -108,7 +108,7 @@ fn told(why: &str, code: u8) -> ExitCode {
 
 /// Prints what the imitated tool would print, and exits with its code.
 fn tell(told: &ToolMessage) -> ExitCode {
-    match (diagnostics::put(&told.err), print::text(&told.out)) {
+    match (diagnostics::put(&diagnostics::concealed(&told.err)), print::text(&told.out)) {
         (Ok(()), Ok(())) => ExitCode::from(told.code),
         _ => signals::end_of_pipe(),
     }

@@ -24,45 +24,88 @@ pub fn shown_address(text: &str) -> String {
 
 /// `host:port` of `host:port:password`.
 fn without_third(server: &str) -> String {
-    let is_ipv6 = || server.split('%').next().is_some_and(|ip| ip.parse::<Ipv6Addr>().is_ok());
-    let after_port = server.match_indices(':').nth(1).map(|(at, _)| at);
-    match after_port {
-        Some(at) if !server.starts_with('[') && !is_ipv6() => {
-            format!("{}:{HIDDEN}", &server[..at])
-        }
-        _ => server.to_owned(),
+    match third(server) {
+        Some(at) => format!("{}:{HIDDEN}", &server[..at]),
+        None => server.to_owned(),
     }
+}
+
+/// Where what follows `host:port` begins, with its colon.
+fn third(server: &str) -> Option<usize> {
+    let is_ipv6 = || server.split('%').next().is_some_and(|ip| ip.parse::<Ipv6Addr>().is_ok());
+    let host = match server.starts_with('[') {
+        true => server.find(']')?,
+        false if is_ipv6() => return None,
+        false => 0,
+    };
+    server[host..].match_indices(':').nth(1).map(|(at, _)| host + at)
 }
 
 /// Logins in the addresses of a command line, to hide them in messages about it.
 #[derive(Debug, Default)]
-pub struct TypedLogins(Vec<(String, String)>);
+pub struct TypedLogins {
+    /// What is typed, and what is shown instead.
+    logins: Vec<(String, String)>,
+    /// `host:port:password`, which may also be a key of the test: so it is hidden in errors only.
+    thirds: Vec<(String, String)>,
+}
 
 impl TypedLogins {
-    /// Those in these words, which may be values behind an option's `=`.
+    /// Those in these words, which may be values behind an `=`.
     #[must_use]
-    pub fn of<'w>(words: impl IntoIterator<Item = &'w str>) -> Self {
-        let mut found = Vec::new();
+    pub fn new<'w>(words: impl IntoIterator<Item = &'w str>) -> Self {
+        let mut found = Self::default();
         for word in words {
-            let value = match word.starts_with('-').then(|| word.split_once('=')).flatten() {
-                Some((_, value)) => value,
-                None => word,
-            };
-            let Some((login, host)) = login(value) else { continue };
-            found.push((format!("{login}@"), format!("{HIDDEN}@")));
-            let password = login.rsplit_once(':').map_or(login, |(_, password)| password);
-            let is_long = password.len() >= SHORT && password != host;
-            found.extend(is_long.then(|| (password.to_owned(), HIDDEN.to_owned())));
+            let after_equals = word.split_once('=').map(|(_, value)| value);
+            let value = after_equals.filter(|_| word.starts_with('-')).unwrap_or(word);
+            if let Some((login, host)) = login(value) {
+                found.add_login(login, host);
+            }
+            let thirds = [Some(word), after_equals].into_iter().flatten().filter(has_third);
+            found.thirds.extend(thirds.map(|word| (word.to_owned(), shown_address(word))));
         }
-        Self(found)
+        found
     }
 
-    /// The text without them.
+    fn add_login(&mut self, login: &str, host: &str) {
+        self.logins.push((format!("{login}@"), format!("{HIDDEN}@")));
+        let password = login.rsplit_once(':').map_or(login, |(_, password)| password);
+        let is_long = password.len() >= SHORT && password != host;
+        self.logins.extend(is_long.then(|| (password.to_owned(), HIDDEN.to_owned())));
+    }
+
+    /// The text without logins.
     #[must_use]
     pub fn hide(&self, text: &str) -> String {
-        let hide = |text: String, (typed, shown): &(String, String)| text.replace(typed, shown);
-        self.0.iter().fold(text.to_owned(), hide)
+        replaced(text, &self.logins)
     }
+
+    /// An error without logins and without what stands behind the port of an address.
+    #[must_use]
+    pub fn hide_in_error(&self, text: &str) -> String {
+        self.hide(&replaced(text, &self.thirds))
+    }
+}
+
+fn replaced(text: &str, pairs: &[(String, String)]) -> String {
+    let hide = |text: String, (typed, shown): &(String, String)| text.replace(typed, shown);
+    pairs.iter().fold(text.to_owned(), hide)
+}
+
+/// Whether one of the servers that a word lists has something behind its port, which is a number.
+fn has_third(word: &&str) -> bool {
+    let servers = word.split_once("://").map_or(*word, |(_, servers)| servers);
+    servers.split(',').any(|server| third(server).is_some_and(|at| has_port(&server[..at])))
+}
+
+fn has_port(server: &str) -> bool {
+    server.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok())
+}
+
+/// Whether a word is the address of a server: a URI, or a host and its port, also with a password behind it.
+#[must_use]
+pub fn is_address(word: &str) -> bool {
+    word.contains("://") || has_port(word) || has_third(&word)
 }
 
 /// Who logs in and where, if a word is an address that says so: not an e-mail address, nor a place of clients.
@@ -93,6 +136,7 @@ mod tests {
             ("u:hunter2@h:x", "***@h:x"),
             ("redis://:hunter2@h:99999", "redis://***@h:99999"),
             ("redis://h:1:hunter2", "redis://h:1:***"),
+            ("[::1]:7:hunter2", "[::1]:7:***"),
             ("redis:/:hun@ter2@h", "***@h"),
         ] {
             assert_eq!(shown_address(typed), shown);
@@ -110,12 +154,33 @@ mod tests {
             "redis:/:hunter2@h:1",
             "redis://:hunter2@[::1",
         ] {
-            let logins = TypedLogins::of([typed]);
+            let logins = TypedLogins::new([typed]);
             for said in [format!("{typed}: no address"), "\"hunter2@h\" is no port".to_owned()] {
                 assert!(!logins.hide(&said).contains("hunter2"), "{typed}: {}", logins.hide(&said));
             }
         }
-        let logins = TypedLogins::of(["me@example.org", "ssh:load@h1", "k:1", "-n"]);
+        let logins = TypedLogins::new(["me@example.org", "ssh:load@h1", "k:1", "-n"]);
         assert_eq!(logins.hide("me@example.org load@h1 k:1"), "me@example.org load@h1 k:1");
+    }
+
+    #[test]
+    fn a_word_behind_a_port_is_in_no_error() {
+        for typed in [
+            "h:1:hunter2",
+            "-s=h:1:hunter2",
+            "-predis.host=h:1:hunter2",
+            "redis.host=127.0.0.1:1:u:hunter2",
+            "redis://h:1:hunter2",
+            "a:1,[::1]:1:hunter2",
+        ] {
+            let logins = TypedLogins::new([typed]);
+            let shown = logins.hide_in_error(&format!("{typed}: no address"));
+            assert!(!shown.contains("hunter2"), "{typed}: {shown}");
+        }
+        let logins = TypedLogins::new(["user:1:name", "a:b:c", "::1"]);
+        assert_eq!(logins.hide("get user:1:name"), "get user:1:name", "a key, in no error");
+        assert_eq!(logins.hide_in_error("a:b:c ::1"), "a:b:c ::1");
+        assert!(is_address("h:1") && is_address("h:1:hunter2") && is_address("redis://h"));
+        assert!(!is_address("get") && !is_address("a:b:c"));
     }
 }

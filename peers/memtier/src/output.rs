@@ -82,7 +82,7 @@ impl ToolOutput for Reports {
             Ok((wait, said)) => (Some(wait), said),
             Err(said) => (None, said),
         };
-        let why = report::escape(self.in_its_words(why));
+        let why = report::escape(self.in_its_words(&diagnostics::concealed(why)));
         diagnostics::put(&format!("Connection error: {why}\n{said}")).map_err(|_| Unread)?;
         Ok(wait)
     }

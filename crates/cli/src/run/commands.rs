@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use report::Persona;
 use workload::command_line::{TypedOperation, TypedStep, split_operations};
+use workload::typed_login::{is_address, shown_address};
 use workload::{
     Arg, CacheCommand, CommandSpec, Data, Dataset, KeyDist, KeySpace, Mix, Operation, Pick, Piece,
     PlanParts, ProtocolKind, Step, limits, secret,
@@ -395,11 +396,11 @@ pub(super) fn operation_names(typed: &[&TypedOperation]) -> Vec<String> {
 fn check_command(words: &[Vec<u8>]) -> Result<(), String> {
     let Some(first) = words.first() else { return Ok(()) };
     let first = String::from_utf8_lossy(first);
-    let port = first.rsplit_once(':').and_then(|(_, port)| port.parse::<u16>().ok());
-    if port.is_some() || first.contains("://") {
+    if is_address(&first) {
         return Err(format!(
-            "{first} is a server and no command; name the server with -h and -p, or -u URI; \
-             keystorm compare compares several"
+            "{} is a server and no command; name the server with -h and -p, or -u URI; \
+             keystorm compare compares several",
+            shown_address(&first)
         ));
     }
     let name = first.rsplit('/').next().unwrap_or_default();

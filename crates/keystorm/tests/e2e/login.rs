@@ -216,24 +216,43 @@ fn by_a_peers_name_a_user_without_a_password_is_not_sent() {
 /// Whatever option an address is typed for, and however wrong it is: the password in it is in no message.
 #[test]
 fn an_address_that_is_refused_is_not_quoted_with_its_password() {
-    let addresses =
-        ["u:hunter2@host", "redis:/:hunter2@h:1", "redis://:hunter2@[::1", "hunter2@h:99999"];
-    let options = ["-h", "-u", "-s", "-p", "--replicas", "--pool", "--on", "--metrics", "--spawn"];
-    let with_port = ["-h", "-u", "-p", "--replicas", "--pool"].map(|at| (at, "h:1234:hunter2"));
-    let each = options.into_iter().flat_map(|at| addresses.map(move |address| (at, address)));
-    for (option, address) in each.chain(with_port) {
-        let ran = Keystorm::new(&format!("{option}={address} -n 1 get k")).run();
-        assert!(ran.keeps_secret("hunter2").err.contains("error: "), "{option} {address}");
-    }
-    for address in addresses.into_iter().chain(["h:1234:hunter2"]) {
+    let addresses = [
+        "u:hunter2@host",
+        "redis:/:hunter2@h:1",
+        "redis://:hunter2@[::1",
+        "hunter2@h:99999",
+        "h:1234:hunter2",
+        "[::1]:1:hunter2",
+    ];
+    for address in addresses {
+        for option in
+            ["-h", "-u", "-s", "-p", "--replicas", "--pool", "--on", "--metrics", "--spawn"]
+        {
+            let ran = Keystorm::new(&format!("{option}={address} -n 1 get k")).run();
+            assert!(ran.keeps_secret("hunter2").err.contains("error: "), "{option} {address}");
+        }
         for line in [
+            format!("--spawn {address} -n 1"),
+            format!("merge {address}"),
+            format!("sink {address}"),
+            format!("sink --bind={address}"),
+            format!("calibrate {address}"),
+            format!("survey {address}"),
+            format!("help {address}"),
+            format!("show {address}"),
+            format!("deliver pubsub {address}"),
             format!("compare {address} 127.0.0.1:1 get k"),
             format!("doctor {address} --seconds 0"),
+            format!("doctor -s {address} --seconds 0"),
             format!("doctor --replicas {address}"),
             format!("memtier_benchmark --uri {address} -n 1"),
             format!("memtier_benchmark -h {address} -n 1"),
+            format!("memtier_benchmark -S {address} -n 1"),
             format!("memtier_benchmark --read-server {address} -n 1"),
             format!("ycsb load memcached -p memcached.hosts={address}"),
+            format!("ycsb load redis -predis.host={address}"),
+            format!("ycsb {address}"),
+            format!("rpc-perf {address}"),
         ] {
             Keystorm::new(&line).run().keeps_secret("hunter2");
         }
