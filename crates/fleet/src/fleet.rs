@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-use report::client_called;
+use report::{Warning, WarningKind, client_called};
 use runner::Observer;
 use workload::Plan;
 
@@ -145,11 +145,12 @@ impl Fleet {
     }
 
     /// What a reader must know of the clients.
-    pub(crate) fn warnings(&self) -> Vec<String> {
+    pub(crate) fn warnings(&self) -> Vec<Warning> {
         let mut said = roster::warnings(&self.clients, self.on.is_here());
         for client in self.clients.iter().filter(|c| c.was_silent >= SUSPECTED) {
             let silent_s = client.was_silent.as_secs_f64();
-            said.push(format!("{} was silent for {silent_s:.1} s and came back", client.called));
+            let text = format!("{} was silent for {silent_s:.1} s and came back", client.called);
+            said.push(Warning::about(WarningKind::ClientSilent, &client.called, text));
         }
         said
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use host::{HostFacts, LinkUse, ServerFacts, Watched};
 use measure::{Ending, Measurement, Tally};
-use report::{ClientRow, Clients, Loaded, Run};
+use report::{ClientRow, Clients, Loaded, Run, Warning, WarningKind};
 use runner::tally_shape;
 use workload::Plan;
 
@@ -30,7 +30,7 @@ pub struct FleetResult {
     /// Whether one is on the coordinator's.
     pub here: bool,
     /// What a reader must know of the clients.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
     /// Whether one was lost.
     pub lost: bool,
 }
@@ -60,7 +60,7 @@ impl FleetResult {
             if fleet.is_here(index) {
                 here = true;
             } else if part.lost.is_none() {
-                let own = run.warnings.drain(..).map(|warning| format!("{called}: {warning}"));
+                let own = run.warnings.drain(..).map(|warning| warning.of_client(called));
                 warnings.extend(own);
                 watched.push(run.watched.clone());
                 let machine = fleet.clients[index].hello.as_ref().and_then(|h| h.machine.clone());
@@ -84,12 +84,14 @@ impl FleetResult {
                 true => "connection",
                 false => "request",
             };
-            warnings.push(format!(
+            let text = format!(
                 "{took_part} of {all} clients generated the load: there is one {for_each} for each of them"
-            ));
+            );
+            warnings.push(Warning::new(WarningKind::ClientsFewer, text));
         }
         if lost && fleet.on_loss == OnLoss::GoOn {
-            warnings.push(left(&whole, &rows));
+            let text = left(&whole, &rows);
+            warnings.push(Warning::about(WarningKind::ClientsFewer, "loss", text));
         }
         let clients = Clients {
             on: Some(fleet.on.to_string()),

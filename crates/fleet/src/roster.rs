@@ -3,6 +3,7 @@
 use std::fs;
 
 use host::HostFacts;
+use report::{Warning, WarningKind};
 
 use crate::Unfit;
 use crate::fleet::Client;
@@ -52,18 +53,22 @@ pub(crate) fn check(clients: &[Client], ours: &Hello) -> Result<(), Unfit> {
 }
 
 /// What a reader must know of the clients. Those of `local:` are on one machine by intent.
-pub(crate) fn warnings(clients: &[Client], here_by_intent: bool) -> Vec<String> {
+pub(crate) fn warnings(clients: &[Client], here_by_intent: bool) -> Vec<Warning> {
     let mut said = Vec::new();
+    // Each is about a client as it is, which no run changes.
+    let mut hampered = |text: String| {
+        said.push(Warning::about(WarningKind::ClientHampered, text.clone(), text));
+    };
     let known = || clients.iter().filter_map(|c| Some((&c.called, c.hello.as_ref()?)));
     for (called, hello) in known() {
         if hello.nice > 0 {
             let nice = hello.nice;
-            said.push(format!(
+            hampered(format!(
                 "{called} runs at niceness {nice}: everything else on its machine has priority"
             ));
         }
         if let Some(cpus) = hello.quota {
-            said.push(format!("{called} has a CPU quota of {cpus} CPUs"));
+            hampered(format!("{called} has a CPU quota of {cpus} CPUs"));
         }
     }
     if here_by_intent {
@@ -72,7 +77,7 @@ pub(crate) fn warnings(clients: &[Client], here_by_intent: bool) -> Vec<String> 
     for (at, (called, hello)) in known().enumerate() {
         let same = |other: &Hello| hello.machine.is_some() && other.machine == hello.machine;
         if let Some((before, _)) = known().take(at).find(|(_, other)| same(other)) {
-            said.push(format!("{before} and {called} share one machine"));
+            hampered(format!("{before} and {called} share one machine"));
         }
     }
     said
@@ -110,9 +115,9 @@ mod tests {
         ];
         let said = warnings(&clients, false);
         assert_eq!(said.len(), 3, "{said:?}");
-        assert!(said[0].contains("client 2 of 3 (b) runs at niceness 15"));
-        assert!(said[1].contains("client 3 of 3 (c) has a CPU quota of 1.5"));
-        assert!(said[2].starts_with("client 1 of 3 (a) and client 3 of 3 (c) share one machine"));
+        assert!(said[0].text.contains("client 2 of 3 (b) runs at niceness 15"));
+        assert!(said[1].text.contains("client 3 of 3 (c) has a CPU quota of 1.5"));
+        assert!(said[2].text.starts_with("client 1 of 3 (a) and client 3 of 3 (c) share one machine"));
         assert_eq!(warnings(&clients, true).len(), 2);
     }
 }

@@ -13,7 +13,7 @@ use fleet::{Fleet, FleetResult};
 use host::{HostFacts, Questions, Watched};
 use job::ClientFleet;
 use measure::Measurement;
-use report::{Run, Verdict, WarningKind};
+use report::{Run, Verdict, Warning, WarningKind};
 use runner::{Barrier, LiveRate, Observer, Start};
 use workload::{Endpoint, Plan, PlanParts, ProtocolKind, Target};
 
@@ -192,7 +192,10 @@ impl<'r> TestBed<'r> {
         let (mut run, probe) = probe::beside(self, plan, rate_per_s, load)?;
         match probe {
             Ok(probe) => run.probe = Some(probe),
-            Err(error) => run.warnings.push(report::escape(format!("the probe failed: {error:#}"))),
+            Err(error) => run.warnings.push(Warning::new(
+                WarningKind::ProbeFailed,
+                format!("the probe failed: {error:#}"),
+            )),
         }
         Ok(run)
     }
@@ -212,7 +215,7 @@ impl<'r> TestBed<'r> {
 
     /// What a reader must know of a run that this process carried out: what spoiled it, and what is bad
     /// about this machine.
-    pub(crate) fn warned_of(&self, run: &Run) -> Vec<String> {
+    pub(crate) fn warned_of(&self, run: &Run) -> Vec<Warning> {
         Self::found(run, false).chain(self.unfit(&run.plan)).collect()
     }
 
@@ -268,12 +271,12 @@ impl<'r> TestBed<'r> {
 
     /// What disturbed a run. No count of the run has the requests of the probe, or of a lost client's last second, so
     /// with `strangers_unknown` the warning about other clients is left out.
-    fn found(run: &Run, strangers_unknown: bool) -> impl Iterator<Item = String> + use<> {
+    fn found(run: &Run, strangers_unknown: bool) -> impl Iterator<Item = Warning> + use<> {
         let found = report::warnings(&run.plan, &run.measurement, &run.watched).into_iter();
-        let known = move |warning: &report::Warning| {
+        let known = move |warning: &Warning| {
             !strangers_unknown || warning.kind != WarningKind::OtherClients
         };
-        found.filter(known).map(|warning| warning.text)
+        found.filter(known)
     }
 
     fn ask_clock(&self, plan: &Plan) -> Result<ServerClock> {
@@ -283,11 +286,11 @@ impl<'r> TestBed<'r> {
     /// Gives a run the times of the server's clock, if that is one.
     fn stamp(&self, run: &mut Run, clock: &ServerClock) {
         if !clock.agrees {
-            run.warnings.push(
+            run.warnings.push(Warning::new(
+                WarningKind::ServerClock,
                 "--clock server: the replies to TIME contradict each other (several servers, or \
-                 a changed clock); times are this machine's"
-                    .to_owned(),
-            );
+                 a changed clock); times are this machine's",
+            ));
             return;
         }
         run.measurement.started_at = clock.there(run.measurement.started_at);
@@ -403,7 +406,7 @@ impl<'r> TestBed<'r> {
 
     /// What the doctor finds bad about this machine at a glance. Of what is merely not ideal, which
     /// is true of most machines, only `keystorm doctor` speaks.
-    fn unfit(&self, plan: &Plan) -> Vec<String> {
+    fn unfit(&self, plan: &Plan) -> Vec<Warning> {
         let load = doctor::Load {
             connections: plan.own_connections(),
             pipeline: plan.load.concurrency.pipeline_depth,
@@ -413,7 +416,10 @@ impl<'r> TestBed<'r> {
         };
         let mut found = doctor::cheap(self.machine, &load);
         found.retain(|finding| finding.level == doctor::Level::Bad);
-        found.iter().map(doctor::Finding::of_test).collect()
+        let warning = |finding: doctor::Finding| {
+            Warning::about(WarningKind::Machine, &finding.name, finding.of_test())
+        };
+        found.into_iter().map(warning).collect()
     }
 }
 

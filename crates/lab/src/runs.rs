@@ -1,7 +1,7 @@
 //! The runs of an experiment, kept in full.
 
 use page::Block;
-use report::{Record, RecordError, Run, Warned};
+use report::{Record, RecordError, Run, TextGroups, WarningTopic};
 use serde::{Deserialize, Serialize};
 
 /// Every run, as `keystorm.run/1`, so that nothing that was measured is lost.
@@ -19,7 +19,7 @@ pub(crate) struct Runs {
     incidents: Vec<(usize, Vec<Block>)>,
     /// What a reader must know before believing the figures.
     #[serde(skip)]
-    warned: Warned,
+    warned: TextGroups<WarningTopic>,
 }
 
 /// More warnings than this are of runs that each have their own, which the runs themselves keep.
@@ -32,7 +32,7 @@ impl Default for Runs {
             count: 0,
             first: None,
             incidents: Vec::new(),
-            warned: Warned::default(),
+            warned: TextGroups::default(),
         }
     }
 }
@@ -42,8 +42,8 @@ impl Runs {
     pub(crate) fn put(&mut self, run: &Run) -> Result<usize, RecordError> {
         self.record.put(self.count, run)?;
         self.first.get_or_insert_with(|| Box::new(run.clone()));
-        run.warnings.iter().for_each(|text| {
-            self.warned.add(text);
+        run.warnings.iter().for_each(|warning| {
+            self.warned.add_warning(warning);
         });
         let incidents = page::runs::incidents(run);
         if !incidents.is_empty() {
@@ -60,7 +60,7 @@ impl Runs {
             1 => format!("{text} (similar in 1 more run)"),
             more => format!("{text} (similar in {more} more runs)"),
         };
-        self.warned.shown().take(WARNINGS_MAX).map(told).collect()
+        self.warned.iter().take(WARNINGS_MAX).map(told).collect()
     }
 
     /// The outages and worst moments of a run; none of one without any.
@@ -85,17 +85,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn warnings_that_differ_in_their_figures_are_told_once() {
+    fn warnings_about_the_same_are_told_once() {
+        use report::{Warning, WarningKind};
+
         let mut runs = Runs::default();
         for share in ["9", "12.5", "37"] {
-            runs.warned.add(&format!("the hypervisor gave {share} % away"));
+            let text = format!("the hypervisor gave {share} % away");
+            runs.warned.add_warning(&Warning::new(WarningKind::Stolen, text));
         }
-        runs.warned.add("load: 2");
+        runs.warned.add_warning(&Warning::about(WarningKind::Machine, "load", "load: 2"));
         assert_eq!(
             runs.warnings(),
             ["the hypervisor gave 9 % away (similar in 2 more runs)", "load: 2"]
         );
-        runs.warned.add("the governor gave 9 % away");
-        assert_eq!(runs.warnings().len(), 3, "other words are another warning");
+        runs.warned.add_warning(&Warning::about(WarningKind::Machine, "swap", "swap: 2"));
+        assert_eq!(runs.warnings().len(), 3, "another check is another warning");
+        for text in ["of an old file: 1", "of an old file: 2"] {
+            runs.warned.add_warning(&Warning::unknown(text.to_owned()));
+        }
+        assert_eq!(runs.warnings().len(), 5);
     }
 }

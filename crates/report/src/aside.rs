@@ -1,17 +1,17 @@
 //! What limited tests and what spoiled them, for layouts that have no room for it: said beside them,
 //! each once, after all tests.
 
-use crate::{Summary, Warned, escape};
+use crate::{Finding, LimitedBy, Summary, TextGroups, WarningTopic, escape};
 
 /// Gathers what is to be said.
 #[derive(Debug, Clone, Default)]
 pub struct Aside {
-    verdicts: Warned,
+    verdicts: TextGroups<(LimitedBy, Option<Finding>)>,
     /// What became of targets.
     targets: Vec<String>,
-    warnings: Warned,
+    warnings: TextGroups<WarningTopic>,
     /// The tests that were the first to have a verdict, or a warning, of each kind, in the order of
-    /// [`Warned::shown`].
+    /// [`TextGroups::iter`].
     titles: [Vec<String>; 2],
 }
 
@@ -22,9 +22,11 @@ impl Aside {
         let target = summary.target.as_ref();
         targets.extend(target.map(|of| format!("{}: target {}", summary.title, of.sentence())));
         let title = || summary.title.clone();
-        of_verdicts.extend(verdicts.add(&summary.run.verdict.line()).then(title));
-        for text in &summary.run.warnings {
-            of_warnings.extend(warnings.add(text).then(title));
+        let verdict = &summary.run.verdict;
+        let key = (verdict.limited_by, verdict.finding);
+        of_verdicts.extend(verdicts.add(key, &verdict.line()).then(title));
+        for warning in &summary.run.warnings {
+            of_warnings.extend(warnings.add_warning(warning).then(title));
         }
     }
 
@@ -42,25 +44,24 @@ impl Aside {
                 format!("{title}: {what}{}{like}", escape(text))
             }
         };
-        let limited = of_verdicts.into_iter().zip(verdicts.shown()).map(line(""));
+        let limited = of_verdicts.into_iter().zip(verdicts.iter()).map(line(""));
         let limited = targets.into_iter().chain(limited);
-        limited
-            .chain(of_warnings.into_iter().zip(warnings.shown()).map(line("warning: ")))
-            .collect()
+        limited.chain(of_warnings.into_iter().zip(warnings.iter()).map(line("warning: "))).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture;
+    use crate::{Warning, WarningKind, fixture};
 
     #[test]
     fn what_differs_in_figures_only_is_said_once() {
         let mut aside = Aside::default();
         let (complete, mut limited) = (fixture::complete(), fixture::limited());
-        limited.warnings = vec!["load: 2.5 tasks".to_owned()];
+        limited.warnings = vec![Warning::about(WarningKind::Machine, "load", "load: 2.5 tasks")];
         let mut like = limited.clone();
+        like.warnings[0].text = "load: 3 tasks, and more words".to_owned();
         like.verdict.text = like.verdict.text.replace("99 %", "97 %");
         for run in [&complete, &limited, &like] {
             aside.add(&Summary::from_run(run));

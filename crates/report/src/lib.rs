@@ -44,11 +44,11 @@ mod schedule;
 mod server_course;
 pub mod slo;
 mod summary;
+mod text_groups;
 mod together;
 mod value_size;
 mod verdict;
 mod wall_clock;
-mod warned;
 
 pub use aside::Aside;
 pub use clients::{CLIENT_COLUMNS, ClientRow, Clients, Clock, client_called};
@@ -81,6 +81,7 @@ pub use run::Run;
 pub use schedule::{Fault, MISSED_NS, Missed, ScheduleFigures};
 pub use server_course::{ServerPoint, server_course};
 pub use summary::Summary;
+pub use text_groups::{TextGroups, WarningTopic};
 pub use together::Together;
 pub use value_size::{other_value_size, value_size};
 pub use verdict::{
@@ -88,4 +89,3 @@ pub use verdict::{
     class, contradictions, gets_apart, option_sent, warnings,
 };
 pub use wall_clock::{wall_clock, wall_clock_rfc3339, wall_clock_s};
-pub use warned::Warned;

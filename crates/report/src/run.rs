@@ -8,7 +8,7 @@ use measure::Measurement;
 use workload::Plan;
 
 use crate::slo::Slo;
-use crate::{Clients, Clock, Probe, Repeat, Verdict, warnings};
+use crate::{Clients, Clock, Probe, Repeat, Verdict, Warning, warnings};
 
 /// One plan carried out.
 #[derive(Debug, Clone)]
@@ -39,8 +39,8 @@ pub struct Run {
     pub watched: Watched,
     /// What limited it.
     pub verdict: Verdict,
-    /// What a reader must know before believing the figures, a line each.
-    pub warnings: Vec<String>,
+    /// What a reader must know before believing the figures.
+    pub warnings: Vec<Warning>,
 }
 
 impl Run {
@@ -55,7 +55,6 @@ impl Run {
     ) -> Self {
         let verdict = Verdict::find(&plan, &measurement, &watched);
         let warnings = warnings(&plan, &measurement, &watched);
-        let warnings = warnings.into_iter().map(|warning| warning.text).collect();
         let (host, other_hosts, repeat, clients) = (None, Vec::new(), None, None);
         Self {
             plan,

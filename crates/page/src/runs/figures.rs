@@ -2,7 +2,7 @@
 
 use measure::{Ending, Latency};
 use report::slo::{ClauseResult, Outcome, SloResult};
-use report::{CpuFigures, Finding, LimitedBy, Run, Summary, grouped, resting};
+use report::{CpuFigures, Finding, LimitedBy, Run, Summary, Warning, grouped, resting};
 use workload::Stop;
 
 use super::{Source, Test, outages, spectrum};
@@ -225,10 +225,10 @@ fn limits(tests: &[Test<'_>]) -> String {
 }
 
 /// Warnings that every test has.
-fn shared<'t>(tests: &'t [Test<'_>]) -> Vec<&'t String> {
+fn shared<'t>(tests: &'t [Test<'_>]) -> Vec<&'t Warning> {
     let [first, others @ ..] = tests else { return Vec::new() };
-    let everywhere = |line: &&String| {
-        !others.is_empty() && others.iter().all(|t| t.summary.run.warnings.contains(line))
+    let everywhere = |warning: &&Warning| {
+        !others.is_empty() && others.iter().all(|t| t.summary.run.warnings.contains(warning))
     };
     first.summary.run.warnings.iter().filter(everywhere).collect()
 }
@@ -254,7 +254,7 @@ pub(super) fn side_by_side(sources: &[Source<'_>], tests: &[Test<'_>]) -> Sectio
     }
     let warnings = shared(tests).into_iter();
     let mut blocks: Vec<Block> =
-        warnings.map(|line| Block::Note(Tone::Warning, line.clone())).collect();
+        warnings.map(|it| Block::Note(Tone::Warning, it.text.clone())).collect();
     if are_single(tests) {
         blocks.insert(0, Block::Note(Tone::Warning, SINGLE.to_owned()));
     }
@@ -326,8 +326,8 @@ pub(super) fn notes(Test { summary, .. }: &Test<'_>, tests: &[Test<'_>]) -> Vec<
     let known = shared(tests);
     let mut notes: Vec<Block> = Vec::new();
     let mut note = |tone, text: String| notes.push(Block::Note(tone, text));
-    let own = summary.run.warnings.iter().filter(|line| !known.contains(line));
-    own.for_each(|line| note(Tone::Warning, line.clone()));
+    let own = summary.run.warnings.iter().filter(|warning| !known.contains(warning));
+    own.for_each(|warning| note(Tone::Warning, warning.text.clone()));
     if let Some(schedule) = &summary.schedule
         && (!schedule.kept() || schedule.late + schedule.unsent > 0)
     {

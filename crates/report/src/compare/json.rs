@@ -164,7 +164,7 @@ fn each_run(runs: &[Arc<Run>]) -> Vec<Value> {
             "p99_ms": summary.response.p99_ns as f64 / 1e6,
             "limited_by": run.verdict.limited_by,
             "verdict": run.verdict.text,
-            "warnings": run.warnings,
+            "warnings": run.warnings.iter().map(|warning| &warning.text).collect::<Vec<_>>(),
         })
     };
     runs.iter().map(value).collect()

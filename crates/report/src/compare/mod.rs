@@ -30,8 +30,7 @@ use measure::Ending;
 use serde::Serialize;
 use workload::{Endpoint, Plan, quantity};
 
-use crate::warned::alike;
-use crate::{Cause, Failures, Figures, Finding, LimitedBy, Metric, Run, Summary, escape};
+use crate::{Cause, Failures, Figures, Finding, LimitedBy, Metric, Run, Summary, Warning, escape};
 
 pub use csv::{write_head as write_csv_head, write_test as write_csv_test};
 pub use gate::{Gate, GateState, Regression, WATCHED, notes};
@@ -176,7 +175,7 @@ pub struct Glance {
     failures: Failures,
     limited_by: LimitedBy,
     kept: bool,
-    warnings: Vec<String>,
+    warnings: Vec<Warning>,
     run: Arc<Run>,
 }
 
@@ -251,8 +250,8 @@ pub struct TestComparison {
 /// What runs warned of. Figures in the text are those of the first that did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spoiled {
-    /// The warning.
-    pub text: String,
+    /// The warning of the first.
+    pub warning: Warning,
     /// In how many runs of A and of B.
     pub runs: [usize; 2],
 }
@@ -270,10 +269,10 @@ impl TestComparison {
         let warnings = limits::warnings(&limits, [a.len(), b.len()], open_loop);
         let mut spoiled = Vec::new();
         for (side, glances) in [a, b].iter().enumerate() {
-            for text in glances.iter().flat_map(|glance| &glance.warnings) {
+            for warning in glances.iter().flat_map(|glance| &glance.warnings) {
                 let mut runs = [0, 0];
                 runs[side] = 1;
-                add(&mut spoiled, text, runs);
+                add(&mut spoiled, warning, runs);
             }
         }
         Self {
@@ -359,11 +358,11 @@ impl TestComparison {
     }
 }
 
-/// Adds what so many runs warn of: those whose texts differ in figures only are one.
-fn add(spoiled: &mut Vec<Spoiled>, text: &str, [a, b]: [usize; 2]) {
-    match spoiled.iter_mut().find(|known| alike(&known.text, text)) {
+/// Adds what so many runs warn of: warnings about the same topic are one.
+fn add(spoiled: &mut Vec<Spoiled>, warning: &Warning, [a, b]: [usize; 2]) {
+    match spoiled.iter_mut().find(|known| known.warning.topic() == warning.topic()) {
         Some(Spoiled { runs, .. }) => *runs = [runs[0] + a, runs[1] + b],
-        None => spoiled.push(Spoiled { text: text.to_owned(), runs: [a, b] }),
+        None => spoiled.push(Spoiled { warning: warning.clone(), runs: [a, b] }),
     }
 }
 
@@ -427,8 +426,8 @@ impl Comparison {
     #[must_use]
     pub fn spoiled(&self) -> Vec<Spoiled> {
         let mut all = Vec::new();
-        for Spoiled { text, runs } in self.tests.iter().flat_map(|test| &test.spoiled) {
-            add(&mut all, text, *runs);
+        for Spoiled { warning, runs } in self.tests.iter().flat_map(|test| &test.spoiled) {
+            add(&mut all, warning, *runs);
         }
         all
     }

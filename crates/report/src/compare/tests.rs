@@ -3,7 +3,7 @@
 use statistics::Noise;
 
 use super::*;
-use crate::fixture;
+use crate::{WarningKind, fixture};
 
 /// Runs whose rate and latencies both waver by `spread`, with a jump every few runs.
 pub(super) fn glances(count: usize, rps: f64, spread: f64, seed: u64) -> Vec<Glance> {
@@ -261,8 +261,11 @@ fn limits_of_ours_are_warned_of() {
     assert!(says(&[Concurrency; 2], &[Concurrency; 2]).contains("-c or -P"));
     assert_eq!(says(&[Server, Server, Client], &[Server; 3]), "");
     let mut spoiled = limited(&[Server; 3]);
-    spoiled[0].warnings = vec!["5 keys were evicted".into()];
-    spoiled[2].warnings = vec!["17 keys were evicted".into(), "\x1b[2J".into()];
+    spoiled[0].warnings = vec![Warning::new(WarningKind::Evicted, "5 keys were evicted")];
+    spoiled[2].warnings = vec![
+        Warning::new(WarningKind::Evicted, "17 keys were evicted"),
+        Warning::unknown("\x1b[2J".to_owned()),
+    ];
     let test = compared(Pairing::None, &spoiled, &limited(&[Server]));
     let json = to_json(&comparison(vec![test.clone()], None)).unwrap();
     assert!(json.contains("first, 2 of 3 runs: 5 keys were evicted"), "{json}");

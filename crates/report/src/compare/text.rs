@@ -196,10 +196,10 @@ pub fn write_foot(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()
 
 /// What spoiled runs, of so many of A and of B.
 #[must_use]
-pub fn warning(Spoiled { text, runs }: &Spoiled, names: &[String; 2], of: [usize; 2]) -> String {
+pub fn warning(Spoiled { warning, runs }: &Spoiled, names: &[String; 2], of: [usize; 2]) -> String {
     let sides = names.iter().zip(runs.iter().zip(of)).filter(|(_, (runs, _))| **runs > 0);
     let sides = sides.map(|(side, (runs, of))| format!("{side}, {runs} of {of} runs"));
-    format!("{}: {text}", sides.collect::<Vec<_>>().join("; "))
+    format!("{}: {}", sides.collect::<Vec<_>>().join("; "), warning.text)
 }
 
 fn cells(row: &Row, told: bool) -> [String; 6] {

@@ -3,13 +3,13 @@
 use std::io::{self, Write};
 
 use crate::quantity::marked_columns_or;
-use crate::{Metric, Repeats, Summary, Warned, escape};
+use crate::{Metric, Repeats, Summary, TextGroups, WarningTopic, escape};
 
 /// What is kept of each test until then.
 #[derive(Default)]
 pub(super) struct Closing {
     rows: Vec<Row>,
-    warned: Warned,
+    warned: TextGroups<WarningTopic>,
 }
 
 struct Row {
@@ -33,8 +33,8 @@ impl Closing {
             limit: summary.run.verdict.class(),
             complete: summary.shortfall().is_none(),
         });
-        let warnings = summary.run.warnings.iter().map(String::as_str);
-        warnings.filter(|text| self.warned.add(text)).collect()
+        let new = summary.run.warnings.iter().filter(|warning| self.warned.add_warning(warning));
+        new.map(|warning| warning.text.as_str()).collect()
     }
 
     /// The last tests were repeats of one: they have one row, of their means.
@@ -83,7 +83,7 @@ impl Closing {
             let limit = format!("{}{cut}", row.limit);
             line(&row.title, [&row.throughput, p50, p99, max], &limit)?;
         }
-        for (text, tests) in warned.shown().filter(|(_, tests)| warnings && *tests > 1) {
+        for (text, tests) in warned.iter().filter(|(_, tests)| warnings && *tests > 1) {
             writeln!(out, "  warning ({tests} of {all} tests): {}", escape(text))?;
         }
         Ok(())

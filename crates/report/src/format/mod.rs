@@ -210,8 +210,7 @@ fn write_verdict(wanted: bool, summary: &Summary<'_>, out: &mut dyn Write) -> io
 /// What limited the run and what spoiled it, a line each, safe for a terminal.
 fn verdict_lines<'s>(summary: &'s Summary<'_>) -> impl Iterator<Item = String> + 's {
     let limited = escape(summary.run.verdict.line());
-    let warnings =
-        summary.run.warnings.iter().map(|warning| format!("warning: {}", escape(warning)));
+    let warnings = summary.run.warnings.iter().map(|it| format!("warning: {}", escape(&it.text)));
     std::iter::once(limited).chain(warnings)
 }
 

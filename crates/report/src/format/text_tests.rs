@@ -1,7 +1,7 @@
 //! What the report for people keeps to, whatever it is of.
 
 use super::*;
-use crate::fixture;
+use crate::{Warning, WarningKind, fixture};
 
 fn written(options: FormatOptions, runs: &[&crate::Run]) -> String {
     let mut format = Text::new(options);
@@ -68,9 +68,10 @@ fn a_test_of_errors_only_has_no_latencies_in_the_table() {
 #[test]
 fn a_warning_is_told_once_and_then_with_its_tests() {
     let mut run = fixture::limited();
-    run.warnings = vec!["load: 1.5 tasks on 2 CPUs".to_owned()];
+    run.warnings = vec![Warning::about(WarningKind::Machine, "load", "load: 1.5 tasks on 2 CPUs")];
     let mut other = run.clone();
-    other.warnings = vec!["load: 1.7 tasks on 2 CPUs".to_owned()];
+    other.warnings =
+        vec![Warning::about(WarningKind::Machine, "load", "load: 1.7 tasks on 2 CPUs")];
     let text = written(OURS, &[&run, &other]);
     assert_eq!(text.matches("load: ").count(), 2, "{text}");
     assert_eq!(text.matches("  warning (2 of 2 tests): load: 1.5").count(), 1, "{text}");

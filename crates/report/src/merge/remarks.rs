@@ -1,6 +1,6 @@
 //! What is said of the runs of several clients: what limited them, and what a reader must know.
 
-use crate::{LimitedBy, Run, Verdict, escape};
+use crate::{LimitedBy, Run, Verdict, Warning, WarningKind, escape};
 
 /// The verdict of the whole, if the clients agree with it. Clients that were limited by different
 /// things were not limited by one.
@@ -33,8 +33,8 @@ pub(super) fn verdict(names: &[String], limits: &[LimitedBy], whole: Verdict) ->
 }
 
 /// The clients' own, and that they did not run at the same time, if so.
-pub(super) fn warnings(names: &[String], shares: &[Run]) -> Vec<String> {
-    let mut warnings: Vec<String> = Vec::new();
+pub(super) fn warnings(names: &[String], shares: &[Run]) -> Vec<Warning> {
+    let mut warnings: Vec<Warning> = Vec::new();
     for warning in shares.iter().flat_map(|share| &share.warnings) {
         if !warnings.contains(warning) {
             warnings.push(warning.clone());
@@ -48,11 +48,12 @@ pub(super) fn warnings(names: &[String], shares: &[Run]) -> Vec<String> {
         let late = started(share).duration_since(first).unwrap_or_default();
         // A hundredth moves no figure by more than that.
         if late.as_nanos() > u128::from(shortest_ns / 100) {
-            warnings.push(format!(
+            let text = format!(
                 "{name} started {:.3} s after the first client; until then the load was not \
                  complete",
                 late.as_secs_f64()
-            ));
+            );
+            warnings.push(Warning::new(WarningKind::ClientLate, text));
         }
     }
     warnings

@@ -65,7 +65,7 @@ fn time_is_that_of_the_wall() {
     assert_eq!(m.started_at, SystemTime::UNIX_EPOCH + Duration::from_secs(2));
     let points: Vec<_> = m.timeline.points.iter().map(|p| (p.index, p.requests)).collect();
     assert_eq!(points, [(0, 30), (20, 10)]);
-    assert!(run.warnings[0].contains("0.json started 5.000 s after"), "{:?}", run.warnings);
+    assert!(run.warnings[0].text.contains("0.json started 5.000 s after"), "{:?}", run.warnings);
 }
 
 #[test]

@@ -22,6 +22,7 @@ mod repeats;
 mod tally_delta;
 mod test;
 mod timeline;
+mod warning;
 mod worker;
 
 use host::{HostFacts, ServerFacts};

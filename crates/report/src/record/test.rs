@@ -20,6 +20,7 @@ use super::operation::OperationRecord;
 use super::outages::{AbsenceRecord, OutageRecord};
 use super::probe::ProbeRecord;
 use super::timeline::{self, PointRecord};
+use super::warning::{self, WarningKindRecord};
 use super::worker::WorkerRecord;
 use super::{Common, RecordError};
 use crate::slo::{Judgement, Slo, SloResult};
@@ -70,6 +71,9 @@ pub(super) struct TestRecord {
     verdict: Verdict,
     #[serde(default)]
     warnings: Vec<String>,
+    /// Of each warning.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    warning_kinds: Vec<WarningKindRecord>,
     /// What was watched beside the load.
     #[serde(default)]
     watched: host::Watched,
@@ -235,7 +239,8 @@ impl TestRecord {
             timeline_interval_s: *interval_ns as f64 / 1e9,
             timeline: timeline::record(timeline),
             verdict: verdict.clone(),
-            warnings: warnings.clone(),
+            warnings: warnings.iter().map(|warning| warning.text.clone()).collect(),
+            warning_kinds: warnings.iter().map(WarningKindRecord::from_warning).collect(),
             watched: watched.clone(),
             started_at: written(*started_at),
             ending,
@@ -325,7 +330,7 @@ impl TestRecord {
             version: common.version.clone(),
             watched: self.watched,
             verdict: self.verdict,
-            warnings: self.warnings,
+            warnings: warning::loaded(self.warnings, self.warning_kinds),
         })
     }
 

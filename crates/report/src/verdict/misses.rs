@@ -37,8 +37,8 @@ impl Looked<'_> {
     }
 }
 
-/// The command that missed most often, and what to do about it.
-pub(super) fn misses(plan: &Plan, measurement: &Measurement) -> Option<String> {
+/// The name of the command that missed most often, and what to do about it.
+pub(super) fn misses(plan: &Plan, measurement: &Measurement) -> Option<(String, String)> {
     let looked = looked(plan, measurement);
     let unmeant = |looked: &Looked<'_>| {
         looked.mostly_missed() && !looked.fills && !looked.keys.draw.may_miss()
@@ -46,7 +46,8 @@ pub(super) fn misses(plan: &Plan, measurement: &Measurement) -> Option<String> {
     let worst = looked.into_iter().filter(unmeant).max_by_key(|looked| looked.tally.miss)?;
     let [missed, replies] = [worst.tally.miss, worst.replies()].map(|n| grouped(n as f64));
     let (name, advice) = (worst.command.name(), advice(plan, &worst));
-    Some(format!("{missed} of {replies} replies to {name} were misses; {advice}"))
+    let text = format!("{missed} of {replies} replies to {name} were misses; {advice}");
+    Some((name, text))
 }
 
 /// Each different command that looks for something, as far as the measurement has it.
@@ -136,7 +137,7 @@ mod tests {
             .iter()
             .map(|(_, ok, miss)| CommandTally { ok: *ok, miss: *miss, ..tally.clone() })
             .collect();
-        misses(&run.plan, &run.measurement)
+        misses(&run.plan, &run.measurement).map(|(_, text)| text)
     }
 
     fn of(line: &str) -> Option<String> {

@@ -15,7 +15,7 @@ use super::misses::misses;
 use super::wording::{percent, time};
 use super::{drift, evidence};
 use crate::quantity::grouped;
-use crate::{connections, escape, wall_clock_s};
+use crate::{WarningTopic, connections, escape, wall_clock_s};
 
 /// A kind of thing that spoils a measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -53,15 +53,68 @@ pub enum WarningKind {
     SharedCpu,
     /// The first half of the run and the second are of different states.
     Drift,
+    /// This machine was bad at generating load when the run began; about a check of `keystorm doctor`.
+    Machine,
+    /// The probe beside the load failed.
+    ProbeFailed,
+    /// The server's clock could not be used.
+    ServerClock,
+    /// A client has less of its machine than others, or shares it.
+    ClientHampered,
+    /// A client was silent for a while.
+    ClientSilent,
+    /// A client began later than the first.
+    ClientLate,
+    /// Fewer clients than there are generated the load, from the start or since a loss.
+    ClientsFewer,
+    /// Of a file of an earlier version, which does not say. Such warnings are about their whole text.
+    Unknown,
 }
 
 /// One thing that spoiled a measurement.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
     /// Its kind, for programs.
     pub kind: WarningKind,
+    /// Which of several of this kind that a run may have: a command, a setting, a check, a client. Warnings
+    /// of one kind about one thing differ in their figures only.
+    pub about: String,
     /// One line for a person, safe for a terminal.
     pub text: String,
+}
+
+impl Warning {
+    /// A warning of which a run has at most one; the text is escaped here.
+    #[must_use]
+    pub fn new(kind: WarningKind, text: impl AsRef<[u8]>) -> Self {
+        Self::about(kind, "", text)
+    }
+
+    /// A warning about one of several things; the text is escaped here.
+    #[must_use]
+    pub fn about(kind: WarningKind, about: impl Into<String>, text: impl AsRef<[u8]>) -> Self {
+        Self { kind, about: about.into(), text: escape(text) }
+    }
+
+    /// A warning of a file that has only its text.
+    #[must_use]
+    pub fn unknown(text: String) -> Self {
+        Self { kind: WarningKind::Unknown, about: text.clone(), text }
+    }
+
+    /// What it is about.
+    #[must_use]
+    pub fn topic(&self) -> WarningTopic {
+        (self.kind, self.about.clone())
+    }
+
+    /// The same, seen by this client.
+    #[must_use]
+    pub fn of_client(self, called: &str) -> Self {
+        let Self { kind, about, text } = self;
+        let about = [called, &about].join(" ").trim_end().to_owned();
+        Self { kind, about, text: escape(format!("{called}: {text}")) }
+    }
 }
 
 /// Other clients matter from this share of our commands, or of the time, on.
@@ -109,23 +162,29 @@ pub fn warnings(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Ve
         .collect();
     // Of a run in shares, the others are no strangers.
     let others = plan.load.shard.is_whole().then(|| others(plan, measurement, watched)).flatten();
-    found.extend(others.map(|text| warning(WarningKind::OtherClients, text)));
+    found.extend(others.map(|text| Warning::new(WarningKind::OtherClients, text)));
     if let Some(share) = watched.stolen.filter(|share| *share >= STOLEN_SHARE) {
         let text =
             format!("the hypervisor gave {} of this machine's CPU time to others", percent(share));
-        found.push(warning(WarningKind::Stolen, text));
+        found.push(Warning::new(WarningKind::Stolen, text));
     }
     let cpus = evidence::shared_cpus(plan, measurement, watched);
-    found.extend(cpus.map(|text| warning(WarningKind::SharedCpu, text)));
-    found.extend(drift::drift(plan, measurement).map(|text| warning(WarningKind::Drift, text)));
-    found.extend(misses(plan, measurement).map(|text| warning(WarningKind::Misses, text)));
-    found.extend(value_size(plan, measurement).map(|text| warning(WarningKind::ValueSize, text)));
-    found.extend(option_sent(plan, measurement).map(|text| warning(WarningKind::OptionSent, text)));
+    found.extend(cpus.map(|text| Warning::new(WarningKind::SharedCpu, text)));
+    found
+        .extend(drift::drift(plan, measurement).map(|text| Warning::new(WarningKind::Drift, text)));
+    let missed = misses(plan, measurement);
+    found.extend(missed.map(|(name, text)| Warning::about(WarningKind::Misses, name, text)));
+    found.extend(
+        value_size(plan, measurement).map(|text| Warning::new(WarningKind::ValueSize, text)),
+    );
+    found.extend(
+        option_sent(plan, measurement).map(|text| Warning::new(WarningKind::OptionSent, text)),
+    );
     if memcache {
         let cut = memcache::cut(plan, watched);
-        found.extend(cut.map(|text| warning(WarningKind::PipelineCut, text)));
+        found.extend(cut.map(|text| Warning::new(WarningKind::PipelineCut, text)));
         let apart = memcache::gets_apart(plan, watched);
-        found.extend(apart.map(|text| warning(WarningKind::RepliesApart, text)));
+        found.extend(apart.map(|text| Warning::new(WarningKind::RepliesApart, text)));
     }
     found
 }
@@ -172,10 +231,6 @@ pub fn option_sent(plan: &Plan, measurement: &Measurement) -> Option<String> {
     })
 }
 
-fn warning(kind: WarningKind, text: String) -> Warning {
-    Warning { kind, text: escape(text) }
-}
-
 /// What those of Redis and Valkey are called.
 const BOUNDS: Bounds = Bounds { memory: "maxmemory", clients: "maxclients, or protected mode" };
 
@@ -186,7 +241,7 @@ fn of_server(server: &ServerUse, bounds: &Bounds) -> Vec<Warning> {
         format!("; the fork paused it for {}{at}", time(usec as f64 / 1e6))
     });
     let mut found = Vec::new();
-    let mut say = |kind, text: String| found.push(warning(kind, text));
+    let mut say = |kind, text: String| found.push(Warning::new(kind, text));
     if server.saved == Some(true) {
         say(WarningKind::Saved, format!("the server took a snapshot during the test{fork}"));
     }
@@ -222,7 +277,7 @@ fn of_server(server: &ServerUse, bounds: &Bounds) -> Vec<Warning> {
                 "the server's {} was changed during the test from \"{old}\" to \"{}\"",
                 setting.name, setting.value
             );
-            say(WarningKind::SettingChanged, text);
+            found.push(Warning::about(WarningKind::SettingChanged, &setting.name, text));
         }
     }
     found
