@@ -129,7 +129,9 @@ fn explained_among(mut error: clap::Error, command: &Command, all: &[&Command]) 
         let usage = command.clone().render_usage();
         error.insert(ContextKind::Usage, ContextValue::StyledStr(usage));
     }
-    UsageError(error.render().to_string())
+    let rendered = error.render().to_string();
+    // Whoever prints it adds this to errors of every kind.
+    UsageError(rendered.trim_start_matches("error: ").to_owned())
 }
 
 /// Whether the value that clap refuses is one that could hold a password: an address, or what is typed for one.
@@ -208,7 +210,7 @@ pub(super) fn subcommand<'n>(word: &str, names: impl Iterator<Item = &'n str>) -
     let near = nearest(&lower, names)?;
     let word = shell_words::quote(word);
     Some(format!(
-        "error: unknown subcommand '{word}'; did you mean 'keystorm {near}'?\n\nTo send it to \
+        "unknown subcommand '{word}'; did you mean 'keystorm {near}'?\n\nTo send it to \
          the server as a command: keystorm [OPTIONS] -- {word} ..."
     ))
 }
@@ -226,7 +228,7 @@ pub(super) fn no_help<'n>(
     let word: Cow<'_, str> = shell_words::quote(word);
     let (subcommands, topics) = (subcommands.join(", "), topics.join(", "));
     format!(
-        "error: unknown subcommand or topic '{word}'{meant}\n\nSubcommands: \
+        "unknown subcommand or topic '{word}'{meant}\n\nSubcommands: \
          {subcommands}\nTopics: {topics}"
     )
 }

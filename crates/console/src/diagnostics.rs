@@ -67,9 +67,10 @@ pub fn put(text: &str) -> Result<(), Unread> {
     }
 }
 
-/// Why there is no result, in words that those look for who read a peer's standard error.
-pub fn as_error(why: &str) -> String {
-    if why.contains("Error") { why.to_owned() } else { format!("Error: {why}") }
+/// Why there is no result, in words that those look for who read a peer's standard error. An error reply of
+/// the server is quoted as one already.
+pub fn as_error(why: &str, is_of_server: bool) -> String {
+    if is_of_server { why.to_owned() } else { format!("Error: {why}") }
 }
 
 /// Where messages beside results go.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
 use job::{Output, ToolOutput, in_its_words};
-use measure::Ending;
+use measure::{Ending, Failure};
 use report::{Format, NodeNames, Persona, RepeatCollector, Repeats, Run, Summary};
 use workload::quantity::{counted, noun};
 use workload::{ReadFrom, Target};
@@ -82,12 +82,20 @@ impl<'a> Printer<'a> {
         {
             self.asides.remarks.say(format_args!("{}: {trouble}", summary.title))?;
         }
-        let failed = matches!(run.measurement.ending, Ending::Failed(_));
+        let failure = match &run.measurement.ending {
+            Ending::Failed(failure) => Some(failure),
+            Ending::Complete | Ending::Interrupted => None,
+        };
         match summary.shortfall() {
             // Their lines of errors begin with the error.
-            Some(why) if self.persona.is_peer() && (failed || run.measurement.is_unheard()) => {
+            Some(why)
+                if self.persona.is_peer()
+                    && (failure.is_some() || run.measurement.is_unheard()) =>
+            {
                 let why = in_its_words(self.reports.as_ref(), why);
-                diagnostics::say(diagnostics::concealed(&diagnostics::as_error(&why)))?;
+                let is_of_server = failure.is_some_and(Failure::is_of_server);
+                let error = diagnostics::as_error(&why, is_of_server);
+                diagnostics::say(diagnostics::concealed(&error))?;
             }
             // Who goes along with the run has said so.
             Some(_) | None if !self.persona.mentions_shortfall => {}

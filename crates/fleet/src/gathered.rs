@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use host::{HostFacts, LinkUse, ServerFacts, Watched};
-use measure::{Ending, Measurement, Tally};
+use measure::{Ending, Failure, Measurement, Tally};
 use report::{ClientRow, Clients, Loaded, Run, Warning, WarningKind};
 use runner::tally_shape;
 use workload::Plan;
@@ -158,13 +158,13 @@ fn run_of(part: &mut Part, share: Plan) -> Run {
         // Ours has what a saved one lacks, and is what was asked for.
         run.plan = share;
         if let Some(why) = &part.lost {
-            run.measurement.ending = Ending::Failed(format!("lost {why}"));
+            run.measurement.ending = Ending::Failed(Failure::new(format!("lost {why}")));
         }
         return run;
     }
     let why = part.lost.clone().unwrap_or_default();
     let empty = Tally::new(&tally_shape(&share));
-    let ending = Ending::Failed(format!("lost {why}"));
+    let ending = Ending::Failed(Failure::new(format!("lost {why}")));
     let partial = std::mem::take(&mut part.partial);
     let measurement = partial.measurement(&share, empty, ending);
     let version = env!("CARGO_PKG_VERSION").to_owned();

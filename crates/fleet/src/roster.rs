@@ -117,7 +117,9 @@ mod tests {
         assert_eq!(said.len(), 3, "{said:?}");
         assert!(said[0].text.contains("client 2 of 3 (b) runs at niceness 15"));
         assert!(said[1].text.contains("client 3 of 3 (c) has a CPU quota of 1.5"));
-        assert!(said[2].text.starts_with("client 1 of 3 (a) and client 3 of 3 (c) share one machine"));
+        assert!(
+            said[2].text.starts_with("client 1 of 3 (a) and client 3 of 3 (c) share one machine")
+        );
         assert_eq!(warnings(&clients, true).len(), 2);
     }
 }

@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use console::diagnostics::say;
 use console::live::Live;
 use measure::Ending;
@@ -126,7 +126,7 @@ fn written(bed: &TestBed<'_>, plan: &Plan, what: &str) -> Result<Option<Run>> {
     let run = bed.run_without_probe(plan, LoadContext::default(), &mut live)?;
     live.clear();
     match &run.measurement.ending {
-        Ending::Failed(why) => bail!("{what}: {why}"),
+        Ending::Failed(failure) => Err(failure.at(what).into()),
         Ending::Interrupted => Ok(None),
         Ending::Complete => Ok(Some(run)),
     }

@@ -53,7 +53,7 @@ fn main() -> ExitCode {
         return guard(args);
     }
     diagnostics::conceal(TypedLogins::new(args.iter().filter_map(|word| word.to_str())));
-    let mut reports = None;
+    let (mut reports, mut is_peer) = (None, false);
     let own = cli::is_own(PEERS, &called_as, &args);
     let intent = cli::parse(PEERS, &called_as, args);
     if intent.as_ref().map_or(own, Intent::is_ours) {
@@ -65,6 +65,7 @@ fn main() -> ExitCode {
         Ok(Intent::Write(dir, files)) => commands::help::write(&dir, &files),
         Ok(Intent::Run(job)) => {
             reports.clone_from(&job.output.reports);
+            is_peer = job.output.options.persona.is_peer();
             commands::run::run(&job)
         }
         Ok(Intent::Sink(job)) => commands::sink::sink(&job),
@@ -79,7 +80,7 @@ fn main() -> ExitCode {
         Ok(Intent::Survey(job)) => commands::survey::survey(&job),
         Ok(Intent::Hold) => commands::client::client(),
         Ok(Intent::Tell(told)) => return tell(&told),
-        Err(UsageError(text)) => return told(text.trim_end(), USAGE),
+        Err(UsageError(text)) => return told("error: ", text.trim_end(), USAGE),
     };
     match outcome {
         Ok(End::Complete) => ExitCode::SUCCESS,
@@ -92,14 +93,15 @@ fn main() -> ExitCode {
         Err(error) => {
             let usage = error.is::<Unfit>() || error.is::<UsageError>();
             let why = job::in_its_words(reports.as_ref(), in_words(&error));
-            told(&why, if usage { USAGE } else { FAILED })
+            // A peer's error begins with a word of its own, and so does an error reply.
+            let has_prefix = !usage && (is_peer || server::is_error_reply(&error));
+            told(if has_prefix { "" } else { "error: " }, &why, if usage { USAGE } else { FAILED })
         }
     }
 }
 
-/// Prints why there is no result, behind the word that clap's own errors begin with.
-fn told(why: &str, code: u8) -> ExitCode {
-    let prefix = if why.starts_with("error: ") || why.contains("Error") { "" } else { "error: " };
+/// Prints why there is no result, behind the word that errors begin with.
+fn told(prefix: &str, why: &str, code: u8) -> ExitCode {
     match diagnostics::say(format_args!("{prefix}{}", diagnostics::concealed(why))) {
         Ok(()) => ExitCode::from(code),
         Err(Unread) => signals::end_of_pipe(),
@@ -129,6 +131,6 @@ fn in_words(error: &anyhow::Error) -> String {
 fn guard(args: Vec<std::ffi::OsString>) -> ExitCode {
     match host::guard::exec(args.into_iter().skip(1)) {
         Ok(never) => match never {},
-        Err(error) => told(&error.to_string(), FAILED),
+        Err(error) => told("error: ", &error.to_string(), FAILED),
     }
 }

@@ -37,7 +37,9 @@ pub use errors::ErrorCounts;
 pub use histogram::Latency;
 pub use key_counts::KeyCounts;
 pub use lateness::Lateness;
-pub use measurement::{Absence, CORRUPT, Ending, MISSING, Measurement, WorkerUse};
+pub use measurement::{
+    Absence, CORRUPT, Ending, Failure, FailureSource, MISSING, Measurement, WorkerUse,
+};
 pub use node::{NodeTally, merge_nodes};
 pub use operation::{Ended, OperationTally};
 pub use operation_log::{Entries, LogEntry, LoggedAs, OperationLog, Stamps};

@@ -1,5 +1,6 @@
 //! What a run of one plan yielded.
 
+use std::fmt;
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
@@ -66,9 +67,62 @@ pub enum Ending {
     Complete,
     /// Somebody asked it to stop.
     Interrupted,
-    /// It could not go on; the text says why, in words for a person.
-    Failed(String),
+    /// It could not go on.
+    Failed(Failure),
 }
+
+/// Why a run could not go on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// Who says so.
+    pub from: FailureSource,
+    /// In words for a person.
+    pub text: String,
+}
+
+/// Where the reason of a failure comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FailureSource {
+    /// An error reply of the server, which the text quotes and names as one.
+    Server,
+    /// What was seen here, such as a connection that was lost.
+    Client,
+}
+
+impl Failure {
+    /// What was seen here.
+    #[must_use]
+    pub fn new(text: impl Into<String>) -> Self {
+        Self { from: FailureSource::Client, text: text.into() }
+    }
+
+    /// An error reply of the server.
+    #[must_use]
+    pub fn from_server(text: impl Into<String>) -> Self {
+        Self { from: FailureSource::Server, text: text.into() }
+    }
+
+    /// Whether it is an error reply of the server.
+    #[must_use]
+    pub fn is_of_server(&self) -> bool {
+        self.from == FailureSource::Server
+    }
+
+    /// The same, behind the name of where it was seen.
+    #[must_use]
+    pub fn at(&self, place: impl fmt::Display) -> Self {
+        Self { from: self.from, text: format!("{place}: {}", self.text) }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl std::error::Error for Failure {}
 
 impl Measurement {
     /// CPU time of all workers for each answered request, in nanoseconds; `None` where it is not known or

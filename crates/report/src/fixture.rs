@@ -229,7 +229,7 @@ pub fn tls() -> Run {
 pub fn hostile() -> Run {
     let name = "SET \"a,b\"\x1b]0;owned\x07\r\n\u{202e}\u{9b}2J".to_owned();
     let mut run = run(PlanParts { name, ..parts() }, &usual_ns()[..10]);
-    run.measurement.ending = Ending::Failed("server said \x1b[31mno\n".into());
+    run.measurement.ending = Ending::Failed(measure::Failure::new("server said \x1b[31mno\n"));
     run.measurement.total.errors.add("E\x1bR", "E\x1bR \x7f\u{202e}text\r");
     run
 }

@@ -277,7 +277,7 @@ impl<'r> Summary<'r> {
                 ),
                 Stop::Requests(_) => "interrupted".to_owned(),
             },
-            Ending::Failed(why) => escape(why),
+            Ending::Failed(failure) => escape(&failure.text),
         };
         let of = self.requests_planned().map_or(String::new(), |n| format!(" of {n}"));
         Some(format!("{reason}; {}{of} {}", self.counted(), self.counted_noun()))

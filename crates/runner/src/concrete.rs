@@ -140,7 +140,7 @@ fn by_route<'w, E: Engine, P: Protocol>(
 
 /// The last words of a worker that never began.
 fn idle(context: &WorkerContext<'_>, recorder: Recorder, why: String) -> Vec<Message> {
-    context.gate.fail(Fatal(why));
+    context.gate.fail(Fatal::new(why));
     last_words(context.worker, (recorder, Vec::new()), WorkerUse::default())
 }
 

@@ -3,6 +3,7 @@
 use std::io;
 
 use engine::{Address, Reason};
+use measure::Failure;
 use wire::Reply;
 
 /// What memcached says to clients beyond its option -c, before it hangs up.
@@ -29,11 +30,11 @@ pub(crate) fn kind(text: &str) -> &str {
 }
 
 /// Why an error reply ends the run.
-pub(crate) fn error_reply(text: &str) -> String {
-    match hint(text) {
+pub(crate) fn error_reply(text: &str) -> Failure {
+    Failure::from_server(match hint(text) {
         Some(hint) => format!("Error from server: {text} ({hint})"),
         None => format!("Error from server: {text}"),
-    }
+    })
 }
 
 /// What to do about an error whose cause is known.
@@ -91,10 +92,10 @@ pub(crate) fn turns_away(reply: &Reply<'_>) -> bool {
 }
 
 /// What a reply means that answers no request.
-pub(crate) fn unexpected(reply: &Reply<'_>) -> String {
+pub(crate) fn unexpected(reply: &Reply<'_>) -> Failure {
     match reply {
         Reply::Error(bytes) => error_reply(&text(bytes)),
-        _ => "the server sent a reply to no request".to_owned(),
+        _ => Failure::new("the server sent a reply to no request"),
     }
 }
 

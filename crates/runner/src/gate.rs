@@ -60,7 +60,7 @@ impl<'r> Gate<'r> {
             Opens::At(agreed_ns) => {
                 let late_ns = i128::from(now_ns) - i128::from(*agreed_ns);
                 if late_ns > 0 {
-                    self.fail(Fatal(format!(
+                    self.fail(Fatal::new(format!(
                         "--start-at: the connections were open {:.3} s after the agreed start; \
                          use a later one",
                         late_ns as f64 / 1e9
@@ -134,7 +134,7 @@ mod tests {
         let told = |agreed_ns| {
             let gate = Gate::new(1, Opens::At(agreed_ns), &interrupted);
             gate.arrive(4_000_000);
-            gate.failure().map(|Fatal(why)| why)
+            gate.failure().map(|fatal| fatal.text)
         };
         assert_eq!(told(5_000_000), None);
         assert!(told(1_000_000).unwrap().contains("were open 0.003 s"));

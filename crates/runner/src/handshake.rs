@@ -97,7 +97,7 @@ impl Handshake {
     ) -> Result<Answer, Fatal> {
         let mut consumed = 0;
         while steps < self.steps.len() {
-            let step = decoder.decode(&inbox[consumed..]).map_err(|e| Fatal(e.to_string()))?;
+            let step = decoder.decode(&inbox[consumed..]).map_err(|e| Fatal::new(e.to_string()))?;
             consumed += step.consumed;
             match step.reply {
                 None => break,
@@ -106,7 +106,7 @@ impl Handshake {
                     if reconnects && explain::is_passing(&text) {
                         return Ok(Answer::NotNow);
                     }
-                    return Err(Fatal(self.refused(steps, &text)));
+                    return Err(self.refused(steps, &text));
                 }
                 Some(Reply::Push) => {}
                 Some(_) => steps += 1,
@@ -116,13 +116,13 @@ impl Handshake {
     }
 
     /// What the refusal of step number `step` means, in words for a person.
-    pub(crate) fn refused(&self, step: usize, error: &str) -> String {
+    pub(crate) fn refused(&self, step: usize, error: &str) -> Fatal {
         self.steps[step].refused(&self.masked(error.to_owned()))
     }
 
     /// Why an error reply ends the run, without the passwords that it quotes.
     pub(crate) fn fatal(&self, error: &[u8]) -> Fatal {
-        Fatal(explain::error_reply(&self.masked(explain::text(error))))
+        explain::error_reply(&self.masked(explain::text(error)))
     }
 
     /// What a server said, without the passwords that it quotes.
@@ -145,11 +145,11 @@ fn memcache_login(protocol: ProtocolKind, user: &str, password: &str) -> Vec<Str
 }
 
 impl Step {
-    fn refused(self, error: &str) -> String {
+    fn refused(self, error: &str) -> Fatal {
         if error.contains("max number of clients") {
             return explain::error_reply(error); // Said to whoever connects, whatever was asked.
         }
-        match self {
+        Fatal::new(match self {
             Self::Auth => format!("the server refused the login (-a, --user, -u): {error}"),
             Self::Hello => format!("the server does not speak RESP3 (-3): {error}"),
             Self::Select(db) => format!("the server refused database {db} (--dbnum): {error}"),
@@ -158,7 +158,7 @@ impl Step {
             Self::Tracking => {
                 format!("the server refused client tracking (--enable-tracking): {error}")
             }
-        }
+        })
     }
 }
 

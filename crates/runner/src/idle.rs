@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use engine::{Address, ConnId, Engine, Epoll, Event, Tls, TlsContext};
+use measure::Failure;
 use wire::memcache::{Binary, Text};
 use wire::resp::Resp;
 use wire::{Decode, Protocol, Reply};
@@ -29,8 +30,8 @@ pub fn hold_idle(
     local_ports: Option<RangeInclusive<u16>>,
     interrupted: &AtomicBool,
     live: &mut dyn FnMut(u32),
-) -> Result<(), String> {
-    let engine = Epoll::new(Instant::now()).map_err(|e| e.to_string())?;
+) -> Result<(), Failure> {
+    let engine = Epoll::new(Instant::now()).map_err(|e| Failure::new(e.to_string()))?;
     let origins = Origins::new(&plan.target, plan.own_connections(), local_ports);
     match tls {
         None => hold_in(engine, plan, address, &origins, interrupted, live),
@@ -49,7 +50,7 @@ fn hold_in<E: Engine>(
     origins: &Origins,
     interrupted: &AtomicBool,
     live: &mut dyn FnMut(u32),
-) -> Result<(), String> {
+) -> Result<(), Failure> {
     match plan.protocol {
         ProtocolKind::Resp2 | ProtocolKind::Resp3 => {
             hold::<_, Resp>(engine, plan, address, origins, interrupted, live)
@@ -70,12 +71,13 @@ fn hold<E: Engine, P: Protocol>(
     origins: &Origins,
     interrupted: &AtomicBool,
     live: &mut dyn FnMut(u32),
-) -> Result<(), String> {
+) -> Result<(), Failure> {
     let handshake = Handshake::new::<P>(plan);
     let mut decoders: Vec<P::Decoder> = Vec::new();
     decoders.resize_with(plan.own_connections() as usize, P::Decoder::default);
-    let wait =
-        |engine: &mut E, until_ns| engine.wait(until_ns).map_err(|e: io::Error| e.to_string());
+    let wait = |engine: &mut E, until_ns| {
+        engine.wait(until_ns).map_err(|e: io::Error| Failure::new(e.to_string()))
+    };
     wait(&mut engine, Some(0))?;
     let mut opening =
         Opening::new(plan.own_connections(), engine.now_ns(), Gaps::from_plan(plan, 0));
@@ -96,33 +98,38 @@ fn hold<E: Engine, P: Protocol>(
                 }
                 Event::Received(conn) => {
                     let consumed = refused(&mut decoders[conn.0 as usize], engine.inbox());
-                    let consumed = consumed.map_err(|why| handshake.masked(why))?;
+                    let consumed = consumed
+                        .map_err(|why| Failure { text: handshake.masked(why.text), ..why })?;
                     engine.consume(consumed);
                 }
                 Event::Closed(_, reason) if !opening.is_complete() => {
-                    return Err(explain::connect_failed(address, &reason));
+                    return Err(Failure::new(explain::connect_failed(address, &reason)));
                 }
                 Event::Closed(_, reason) => {
                     count -= 1;
                     if count == 0 {
-                        return Err(format!("all connections to {address} were lost: {reason}"));
+                        return Err(Failure::new(format!(
+                            "all connections to {address} were lost: {reason}"
+                        )));
                     }
                 }
             }
         }
         live(count);
         if let Some(opened) = opening.stuck(engine.now_ns()).filter(|_| !opening.is_complete()) {
-            return Err(format!("{address} does not answer: {opened} connections were opened"));
+            return Err(Failure::new(format!(
+                "{address} does not answer: {opened} connections were opened"
+            )));
         }
     }
     Ok(())
 }
 
 /// Reads past the replies to the handshake and returns their length; an error reply is an error.
-fn refused(decoder: &mut impl Decode, inbox: &[u8]) -> Result<usize, String> {
+fn refused(decoder: &mut impl Decode, inbox: &[u8]) -> Result<usize, Failure> {
     let mut at = 0;
     loop {
-        let step = decoder.decode(&inbox[at..]).map_err(|e| e.to_string())?;
+        let step = decoder.decode(&inbox[at..]).map_err(|e| Failure::new(e.to_string()))?;
         at += step.consumed;
         match step.reply {
             None => return Ok(at),

@@ -179,7 +179,7 @@ fn carry_out(
             start_worker(scope, context, full.clone(), move |context| {
                 work(context, recorder, servers)
             })
-            .inspect_err(|error| gate.fail(Fatal(format!("starting a thread: {error}"))))?;
+            .inspect_err(|error| gate.fail(Fatal::new(format!("starting a thread: {error}"))))?;
         }
         drop(full);
         match &roles {
@@ -319,7 +319,7 @@ fn start_worker<'scope>(
     let thread = thread::Builder::new().name(format!("worker-{}", context.worker));
     let started = thread.spawn_scoped(scope, move || {
         if let Err(error) = pin(&context.plan.load.concurrency.cpus, context.worker) {
-            context.gate.fail(Fatal(error));
+            context.gate.fail(Fatal::new(error));
         }
         // Nobody listens any more only if the collector is gone, and the run with it.
         work(context).into_iter().for_each(|message| drop(full.send(message)));

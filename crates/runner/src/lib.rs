@@ -52,6 +52,5 @@ pub use route::ring::{RingJob, RingServer};
 /// Length of an interval of the timeline: how often the live line moves.
 pub const INTERVAL_NS: u64 = 250_000_000;
 
-/// Why a worker cannot go on, in words for a person.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Fatal(pub(crate) String);
+/// Why a worker cannot go on.
+pub(crate) use measure::Failure as Fatal;

@@ -54,7 +54,7 @@ pub(crate) fn measurement(
     }
     let (from_ns, to_ns) = span.unwrap_or_default();
     let ending = match gate.failure() {
-        Some(fatal) => Ending::Failed(fatal.0),
+        Some(fatal) => Ending::Failed(fatal),
         None if gate.interrupted() => Ending::Interrupted,
         None => Ending::Complete,
     };

@@ -160,8 +160,7 @@ fn checked(parts: PlanParts) -> Result<Plan, Fault> {
 
 fn based(words: Vec<String>) -> Result<Job, Fault> {
     let words = words.into_iter().map(OsString::from).collect();
-    let told =
-        |why: UsageError| check_error(why.0.trim_end().trim_start_matches("error: ").to_owned());
+    let told = |why: UsageError| check_error(why.0.trim_end().to_owned());
     match ParsedArgs::read("keystorm", |command| command, words).map_err(told)? {
         Ok(typed) => typed.job_of_peer().map_err(told),
         Err(_) => Err(check_error("--ks-help and --ks-version: ask keystorm itself")),

@@ -19,7 +19,7 @@ use report::{Persona, Repeat, RepeatCollector, Run, Summary};
 use workload::{ClusterOptions, Plan, ReadFrom, WithoutReplica};
 
 use crate::keep::Keep;
-use crate::server::Server;
+use crate::server::{Server, is_error_reply};
 use crate::signals;
 use crate::test_bed::TestBed;
 
@@ -46,7 +46,8 @@ pub(crate) fn run(job: &Job) -> Result<End> {
         if error.is::<Unread>() || error.is::<Unfit>() || error.is::<UsageError>() {
             return error;
         }
-        let why = diagnostics::as_error(&format!("{error:#}"));
+        let is_of_server = is_error_reply(&error);
+        let why = diagnostics::as_error(&format!("{error:#}"), is_of_server);
         match &output.reports {
             Some(tool) => tool.failure(&error, why),
             None => anyhow!(why),
@@ -358,7 +359,7 @@ fn idle(plan: &Plan, bed: &TestBed<'_>) -> Result<End> {
     if watched {
         say("\n")?;
     }
-    held.map_err(anyhow::Error::msg)?;
+    held?;
     let asked = interrupted.load(Ordering::Relaxed);
     Ok(if asked { End::Interrupted } else { End::Complete })
 }

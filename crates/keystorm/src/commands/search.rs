@@ -168,9 +168,9 @@ impl SearchRun<'_> {
         match &run.measurement.ending {
             Ending::Interrupted => return Err(Stop::Interrupted),
             // An error of the server ends a trial, and says nothing about a rate.
-            Ending::Failed(why) => {
+            Ending::Failed(failure) => {
                 self.record.add(phase, &run)?;
-                return Err(Stop::Fault(anyhow!("{}: {why}", plan.name)));
+                return Err(Stop::Fault(failure.at(&plan.name).into()));
             }
             Ending::Complete => {}
         }

@@ -11,6 +11,7 @@ use host::{
     Login, NodeFacts, Patience, ProbeError, Probed, Questions, ServerFacts, SpawnedServer, Subject,
     Watch,
 };
+use measure::Failure;
 use runner::RingServer;
 use wire::cluster::{Role, Topology};
 use workload::typed_login::shown_address;
@@ -298,14 +299,25 @@ impl Server {
             let words: Vec<&[u8]> = args.iter().map(Vec::as_slice).collect();
             if let wire::resp::Value::Error(text) = client.ask(&words)? {
                 let text = String::from_utf8_lossy(&text);
-                bail!(
+                return Err(Failure::from_server(format!(
                     "Error from server: {text} (in reply to {}, which the test requires)",
                     command.name()
-                );
+                ))
+                .into());
             }
         }
         Ok(())
     }
+}
+
+/// Whether an error is an error reply of a server, which its text quotes and names as one.
+pub(crate) fn is_error_reply(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        let failure = cause.downcast_ref::<Failure>();
+        let refused = cause.downcast_ref::<ProbeError>();
+        failure.is_some_and(Failure::is_of_server)
+            || matches!(refused, Some(ProbeError::TooManyClients { .. }))
+    })
 }
 
 /// Asks a server what it is.

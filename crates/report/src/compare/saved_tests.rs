@@ -71,7 +71,9 @@ fn apples_and_pears_are_refused_and_every_difference_is_named() {
     mixed[1].plan = repeats(1, |parts| parts.recording.precision = 2)[0].plan.clone();
     assert!(said(mixed).contains("repeats of the test SET differ"));
     let mut failed = repeats(2, |_| ());
-    failed.iter_mut().for_each(|run| run.measurement.ending = Ending::Failed("gone".into()));
+    failed
+        .iter_mut()
+        .for_each(|run| run.measurement.ending = Ending::Failed(measure::Failure::new("gone")));
     assert!(said(failed).contains("every test failed"));
     let single: Vec<_> = repeats(2, |_| ())
         .into_iter()

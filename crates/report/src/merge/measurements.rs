@@ -123,7 +123,7 @@ fn absences(shares: &[Measurement], offset_ns: impl Fn(&Measurement) -> u64) -> 
 /// Complete if all were; else what kept one from it, a failure before an interruption.
 fn ending(names: &[String], shares: &[Measurement]) -> Ending {
     let mut failures = names.iter().zip(shares).filter_map(|(name, share)| match &share.ending {
-        Ending::Failed(why) => Some(format!("{name}: {why}")),
+        Ending::Failed(failure) => Some(failure.at(name)),
         Ending::Complete | Ending::Interrupted => None,
     });
     match failures.next() {

@@ -11,7 +11,7 @@ mod remarks;
 #[cfg(test)]
 mod tests;
 
-use measure::Ending;
+use measure::{Ending, Failure};
 
 use crate::{Clients, LimitedBy, Loaded, RecordError, Run, Verdict};
 use measurements::measurement;
@@ -131,7 +131,7 @@ fn merge_test(names: &[String], shares: Vec<Run>, missing: &[u32]) -> Result<Run
     let of = shares.first().map_or(1, |share| share.plan.load.shard.of);
     let mut measurement = measurement(names, shares.into_iter().map(|s| s.measurement).collect())?;
     if let (Some(lack), Ending::Complete) = (lacking(missing, of), &measurement.ending) {
-        measurement.ending = Ending::Failed(lack);
+        measurement.ending = Ending::Failed(Failure::new(lack));
     }
     let verdict = match limits.as_slice() {
         [_] => verdict_of_one,

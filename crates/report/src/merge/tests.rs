@@ -141,7 +141,7 @@ fn shares_that_are_lost_are_said_to_be_and_the_plan_is_what_there_is() {
     assert!(!merged.complete);
     let run = &merged.runs[0];
     let told = "share 2 of 3 is missing; all figures are of the others";
-    assert_eq!(run.measurement.ending, Ending::Failed(told.into()));
+    assert_eq!(run.measurement.ending, Ending::Failed(measure::Failure::new(told)));
     assert_eq!(run.plan.load.concurrency.connections, 8);
     assert_eq!(
         (run.plan.load.stop, run.plan.load.pace.clone()),
@@ -221,7 +221,7 @@ fn endings_and_verdicts_of_all_count() {
     let mut stopped = share(&[1], 0, 1);
     stopped.measurement.ending = Ending::Interrupted;
     let mut failed = share(&[1], 0, 1);
-    failed.measurement.ending = Ending::Failed("gone".into());
+    failed.measurement.ending = Ending::Failed(measure::Failure::new("gone"));
     failed.verdict.limited_by = LimitedBy::Errors;
     let run = merged(vec![share(&[1], 0, 1), stopped.clone()]).unwrap();
     assert_eq!(run.measurement.ending, Ending::Interrupted);
@@ -231,7 +231,7 @@ fn endings_and_verdicts_of_all_count() {
         "{text}"
     );
     let run = merged(vec![stopped, failed]).unwrap();
-    assert_eq!(run.measurement.ending, Ending::Failed("1.json: gone".into()));
+    assert_eq!(run.measurement.ending, Ending::Failed(measure::Failure::new("1.json: gone")));
     assert_eq!(run.verdict.limited_by, LimitedBy::Unknown);
     let text = &run.verdict.text;
     assert!(text.contains("(0.json by something unknown; 1.json by errors)"), "{text}");

@@ -5,7 +5,7 @@
 
 use std::time::SystemTime;
 
-use measure::{CommandTally, Ending, Measurement, Tally, Timeline};
+use measure::{CommandTally, Ending, Failure, FailureSource, Measurement, Tally, Timeline};
 use serde::{Deserialize, Serialize};
 use workload::Plan;
 
@@ -83,6 +83,9 @@ pub(super) struct TestRecord {
     /// Why it failed, if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     failure: Option<String>,
+    /// Who says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    failure_from: Option<FailureSource>,
     client: ClientRecord,
     /// Several clients that carried it out together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -198,7 +201,7 @@ impl TestRecord {
         let (ending, failure) = match ending {
             Ending::Complete => (EndingRecord::Complete, None),
             Ending::Interrupted => (EndingRecord::Interrupted, None),
-            Ending::Failed(why) => (EndingRecord::Failed, Some(why.clone())),
+            Ending::Failed(failure) => (EndingRecord::Failed, Some(failure)),
         };
         let first_byte =
             plan.recording.first_byte.then(|| LatencyRecord::from_latency(&total.first_byte()));
@@ -244,7 +247,8 @@ impl TestRecord {
             watched: watched.clone(),
             started_at: written(*started_at),
             ending,
-            failure,
+            failure: failure.map(|failure| failure.text.clone()),
+            failure_from: failure.map(|failure| failure.from),
             client: ClientRecord {
                 engine: engine.clone(),
                 engine_note: engine_note.clone(),
@@ -313,7 +317,10 @@ impl TestRecord {
             ending: match self.ending {
                 EndingRecord::Complete => Ending::Complete,
                 EndingRecord::Interrupted => Ending::Interrupted,
-                EndingRecord::Failed => Ending::Failed(self.failure.unwrap_or_default()),
+                EndingRecord::Failed => Ending::Failed(Failure {
+                    from: self.failure_from.unwrap_or(FailureSource::Client),
+                    text: self.failure.unwrap_or_default(),
+                }),
             },
         };
         Ok(Run {

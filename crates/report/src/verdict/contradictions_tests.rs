@@ -178,7 +178,7 @@ impl Story {
         let connections = &mut measured.total.connections;
         (connections.lost, connections.unanswered) = (self.lost, self.unanswered);
         measured.ending = match self.ending {
-            0 => Ending::Failed("gone".to_owned()),
+            0 => Ending::Failed(measure::Failure::new("gone")),
             1 => Ending::Interrupted,
             _ => Ending::Complete,
         };

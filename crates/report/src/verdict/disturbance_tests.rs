@@ -66,6 +66,6 @@ fn a_server_elsewhere_and_errors_are_no_disturbance() {
     away.watched.servers[0].cpu_wait_s = None;
     assert_eq!(cause(&away), None);
     let mut failed = run((0.3, 0.2), (0.5, 0.3), 0.0);
-    failed.measurement.ending = measure::Ending::Failed("gone".into());
+    failed.measurement.ending = measure::Ending::Failed(measure::Failure::new("gone"));
     assert_eq!(cause(&failed), None);
 }

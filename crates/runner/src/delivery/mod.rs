@@ -150,7 +150,7 @@ impl<'r> Roles<'r> {
                 reports.into_iter().for_each(|report| drop(full.send(report)));
             });
             if let Err(error) = started {
-                self.gate.fail(Fatal(format!("starting a thread: {error}")));
+                self.gate.fail(Fatal::new(format!("starting a thread: {error}")));
                 return Err(error);
             }
         }

@@ -122,7 +122,7 @@ impl Prober {
         let mut consumed = 0;
         loop {
             let decoded = self.decoder.decode(&inbox[consumed..]);
-            let decoded = decoded.map_err(|error| Fatal(error.to_string()))?;
+            let decoded = decoded.map_err(|error| Fatal::new(error.to_string()))?;
             consumed += decoded.consumed;
             match (decoded.reply, &mut self.state) {
                 (None, _) => return Ok(consumed),

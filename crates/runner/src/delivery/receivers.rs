@@ -84,7 +84,7 @@ impl ReceiverContext<'_> {
 
     /// The end of a thread that never began.
     pub(crate) fn idle(&self, recorder: Recorder, why: String) -> (Vec<Report>, Receiving) {
-        self.roles.gate.fail(Fatal(why));
+        self.roles.gate.fail(Fatal::new(why));
         (last_words(self.thread, recorder, WorkerUse::default()), Receiving::default())
     }
 }
@@ -228,7 +228,7 @@ impl<'r, E: Engine> Receivers<'r, E> {
 
     pub(super) fn wait(&mut self, until_ns: u64) -> Result<(), Fatal> {
         let waited = self.engine.wait(Some(until_ns));
-        waited.map_err(|e| Fatal(format!("waiting for messages: {e}")))
+        waited.map_err(|e| Fatal::new(format!("waiting for messages: {e}")))
     }
 
     /// Takes what a receiver's connection received.
@@ -256,7 +256,7 @@ impl<'r, E: Engine> Receivers<'r, E> {
             let receiver = &mut self.receivers[conn.0 as usize];
             let rest = &self.engine.inbox()[consumed..];
             let decoded = receiver.decoder.decode_shown(rest, &mut receiver.strings);
-            let decoded = decoded.map_err(|error| Fatal(error.to_string()))?;
+            let decoded = decoded.map_err(|error| Fatal::new(error.to_string()))?;
             consumed += decoded.consumed;
             let Some(reply) = decoded.reply else { break };
             match receiver.consumer.answer(reply, &receiver.strings, &mut self.out) {
@@ -371,12 +371,12 @@ impl<'r, E: Engine> Receivers<'r, E> {
         let started = self.context.roles.gate.start_ns().is_some();
         if self.is_prober(conn) {
             let why = format!("{address}: the connection that sends probes was lost: {reason}");
-            return Err(Fatal(why));
+            return Err(Fatal::new(why));
         }
         let receiver = &mut self.receivers[conn.0 as usize];
         let was = std::mem::replace(&mut receiver.state, State::Closed);
         if !started {
-            return Err(Fatal(explain::connect_failed(address, reason)));
+            return Err(Fatal::new(explain::connect_failed(address, reason)));
         }
         if was == State::Ready {
             self.ready -= 1;
@@ -384,7 +384,7 @@ impl<'r, E: Engine> Receivers<'r, E> {
             receiver.was_lost = true;
         }
         if !self.context.plan.recovery.reconnect {
-            return Err(Fatal(format!(
+            return Err(Fatal::new(format!(
                 "{address}: a receiver lost its connection: {reason}; one that falls behind is cut off at \
                  client-output-buffer-limit pubsub; with --reconnect yes it comes back"
             )));

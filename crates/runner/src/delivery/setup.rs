@@ -47,7 +47,7 @@ impl<E: Engine> Receivers<'_, E> {
                 progress = (now_ns, missing);
             }
             if now_ns > progress.0 + patience_ns {
-                return Err(Fatal(self.what_is_missing()));
+                return Err(Fatal::new(self.what_is_missing()));
             }
             self.probe()?;
             if roles.probes_left() == 0 && !std::mem::replace(&mut arrived, true) {

@@ -8,7 +8,7 @@ use super::{MS, parts, replay};
 
 fn failure(ending: &Ending) -> &str {
     match ending {
-        Ending::Failed(text) => text,
+        Ending::Failed(failure) => &failure.text,
         other => panic!("the run should have failed and was {other:?}"),
     }
 }

@@ -72,7 +72,7 @@ fn a_run_ends_when_a_connection_has_had_all_its_tries() {
     plan.recovery.reopening = Reopening { tries: Some(3), within_ns: None };
     let (got, log) = replay(plan.clone(), Server::taking(MS).down(2 * SECOND..8 * SECOND));
     let Ending::Failed(why) = got.ending else { panic!("{:?}", got.ending) };
-    assert!(why.contains("3 tries in a row"), "{why}");
+    assert!(why.text.contains("3 tries in a row"), "{why}");
     assert_eq!(log.connects, 4, "the first time, and 3, 4 and 5 seconds after the start");
     assert!((1990..=2000).contains(&got.total.requests()), "{}", got.total.requests());
     // One that succeeds is the end of the row.
@@ -183,7 +183,7 @@ fn without_reconnecting_a_timeout_ends_the_run() {
     let server = Server::taking(MS).frozen(50 * MS..SECOND);
     let (got, _) = replay(plan, server);
     let Ending::Failed(why) = &got.ending else { panic!("{:?}", got.ending) };
-    assert!(why.contains("was not answered within 100 ms (--timeout)"), "{why}");
+    assert!(why.text.contains("was not answered within 100 ms (--timeout)"), "{why}");
     assert!(got.elapsed_ns < 170 * MS);
     let gone = &got.total.connections;
     assert_eq!(gone.timed_out + gone.unanswered, 2);
@@ -200,7 +200,7 @@ fn a_server_that_stays_away_does_not_keep_a_run_for_ever() {
     let (got, _) =
         replay(going_on(3, 1, Stop::Requests(10_000)), Server::taking(MS).down(SECOND..u64::MAX));
     let Ending::Failed(why) = &got.ending else { panic!("{:?}", got.ending) };
-    assert!(why.contains("no connection could be opened for 60 s"), "{why}");
+    assert!(why.text.contains("no connection could be opened for 60 s"), "{why}");
 }
 
 #[test]
@@ -241,7 +241,7 @@ fn a_login_that_is_refused_for_good_ends_the_run() {
     });
     let (got, _) = replay(plan, server);
     let Ending::Failed(why) = &got.ending else { panic!("{:?}", got.ending) };
-    assert!(why.contains("refused the login") && !why.contains("hunter2"), "{why}");
+    assert!(why.text.contains("refused the login") && !why.text.contains("hunter2"), "{why}");
 }
 
 #[test]

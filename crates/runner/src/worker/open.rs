@@ -16,7 +16,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
     #[inline]
     pub(super) fn wait(&mut self, until_ns: Option<u64>) -> Result<(), Fatal> {
         let waited = self.engine.wait(until_ns);
-        waited.map_err(|e| Fatal(format!("waiting for the server: {e}")))
+        waited.map_err(|e| Fatal::new(format!("waiting for the server: {e}")))
     }
 
     /// Opens the connections and waits for the other workers. `Ok(false)` when the run was stopped
@@ -48,7 +48,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
                 return Ok(false);
             }
             if let Some(opened) = opening.stuck(self.engine.now_ns()) {
-                return Err(Fatal(format!(
+                return Err(Fatal::new(format!(
                     "{} does not answer: {opened} of {total} connections were opened, none in \
                      the last 10 s",
                     self.silent_server()

@@ -128,7 +128,7 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
             let silence = self.answers.silence(command);
             let (false, Some(silence)) = (mark == Some(command), silence) else {
                 return match mark {
-                    Some(mark) if mark != command => Err(Fatal(format!(
+                    Some(mark) if mark != command => Err(Fatal::new(format!(
                         "the server answered a command (opaque O{mark}) that was not asked, or was \
                          answered before"
                     ))),

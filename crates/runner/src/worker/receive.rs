@@ -175,7 +175,7 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
             let step = match decoded {
                 Ok(step) => step,
                 Err(error) => {
-                    self.ended = Err(Fatal(error.to_string()));
+                    self.ended = Err(Fatal::new(error.to_string()));
                     return span;
                 }
             };
@@ -363,7 +363,7 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
                 self.recorder.tell(failed::<P>(asked, &text, request.progress.retries));
             }
             if self.plan.recovery.on_error == OnError::Stop {
-                self.ended = Err(Fatal(explain::error_reply(&text)));
+                self.ended = Err(explain::error_reply(&text));
                 return false;
             }
         }
@@ -404,7 +404,7 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
 /// What a reply means that answers no request.
 #[cold]
 fn unexpected(reply: Reply<'_>) -> Result<Ended, Fatal> {
-    let fatal = Fatal(explain::unexpected(&reply));
+    let fatal = explain::unexpected(&reply);
     match explain::turns_away(&reply) {
         true => Ok(Ended::TurnedAway(fatal)),
         false => Err(fatal),

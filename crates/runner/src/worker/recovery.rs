@@ -150,13 +150,13 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         self.abandon(conn, 0);
         let when = match state {
             State::Opening | State::Closed => {
-                return Err(Fatal(explain::connect_failed(&address, reason)));
+                return Err(Fatal::new(explain::connect_failed(&address, reason)));
             }
             State::Handshake { .. } => "during the login".to_owned(),
             State::Ready if !self.started => "before the load began".to_owned(),
             State::Ready => format!("with requests in flight on it ({in_flight})"),
         };
-        Err(Fatal(format!("{address}: {reason} {when}")))
+        Err(Fatal::new(format!("{address}: {reason} {when}")))
     }
 
     /// Whether a connection that is lost now is opened again. One that fails before load runs ends
@@ -252,7 +252,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
     pub(super) fn recover(&mut self) -> Result<(), Fatal> {
         let now_ns = self.engine.now_ns();
         if let Some(why) = self.recovery.exhausted.take() {
-            return Err(Fatal(why));
+            return Err(Fatal::new(why));
         }
         if self.recovery.is_under_way() {
             // The last requests may have been taken by another worker.
@@ -300,7 +300,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         if let Some(server) = R::drop_overdue(self, overdue_ns)
             && !self.reconnects()
         {
-            return Err(Fatal(self.timed_out(&server)));
+            return Err(Fatal::new(self.timed_out(&server)));
         }
         self.notice_absence(now_ns)?;
         let waits = self.recovery.is_under_way() || self.recovery.absent_since_ns.is_some();
@@ -324,7 +324,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         }
         let server = self.route.server(&self.connections[conn.0 as usize].place);
         self.abandon(conn, overdue_ns);
-        Err(Fatal(self.timed_out(&server)))
+        Err(Fatal::new(self.timed_out(&server)))
     }
 
     fn timed_out(&self, server: &str) -> String {
@@ -344,6 +344,6 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
             return Ok(());
         }
         let seconds = ABSENT_MAX_NS / 1_000_000_000;
-        Err(Fatal(format!("{server}: no connection could be opened for {seconds} s")))
+        Err(Fatal::new(format!("{server}: no connection could be opened for {seconds} s")))
     }
 }

@@ -154,7 +154,10 @@ impl Measuring<'_> {
         match measured.ending {
             Ending::Complete => {}
             Ending::Interrupted => return Ok(None),
-            Ending::Failed(reason) => bail!("calibrating over {}: {reason}", transport.name()),
+            Ending::Failed(failure) => {
+                let place = format!("calibrating over {}", transport.name());
+                return Err(failure.at(place).into());
+            }
         }
         let requests = measured.total.requests();
         if requests == 0 {

@@ -288,9 +288,12 @@ impl Surveying<'_> {
                 }
                 self.failed |= runs.iter().any(|r| r.measurement.ending != Ending::Complete);
                 for run in &runs {
-                    if let Ending::Failed(why) = &run.measurement.ending {
+                    if let Ending::Failed(failure) = &run.measurement.ending {
                         let test = report::escape(&run.plan.name);
-                        diagnostics::say(format_args!("{test}: {}", report::escape(why)))?;
+                        diagnostics::say(format_args!(
+                            "{test}: {}",
+                            report::escape(&failure.text)
+                        ))?;
                     }
                 }
                 self.survey.add(station, &runs)?;
@@ -309,7 +312,7 @@ fn judged(run: &Run) -> Result<(), Stop> {
     match &run.measurement.ending {
         Ending::Complete => Ok(()),
         Ending::Interrupted => Err(Stop::Interrupted),
-        Ending::Failed(why) => Err(Stop::Fault(anyhow!("filling the keys: {why}"))),
+        Ending::Failed(failure) => Err(Stop::Fault(failure.at("filling the keys").into())),
     }
 }
 
