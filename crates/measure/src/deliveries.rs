@@ -2,7 +2,7 @@
 //!
 //! The latencies of deliveries are those of a measurement's tally; here is what is counted beside them.
 
-use crate::{Latency, Tally};
+use crate::{Latency, Tally, Waits};
 
 /// Counts of messages and their deliveries.
 #[derive(Debug, Clone)]
@@ -21,6 +21,8 @@ pub struct Deliveries {
     pub by_receiver: Option<(u64, u64)>,
     /// Receivers.
     pub receivers: u32,
+    /// What those saw that wait with a command.
+    pub waits: Option<Waits>,
 }
 
 /// What receivers counted, of the measured part.

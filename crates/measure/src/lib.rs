@@ -27,6 +27,7 @@ mod success_line;
 mod tally;
 mod tenure;
 mod timeline;
+mod waits;
 
 pub use by_connection::{ByConnection, ConnectionSecond, ConnectionTrace};
 pub use command_tally::CommandTally;
@@ -50,3 +51,4 @@ pub use success_line::SuccessLine;
 pub use tally::{Outcome, Sample, Tally, TallyShape};
 pub use tenure::Tenure;
 pub use timeline::{Interval, Point, Timeline};
+pub use waits::{Backlog, Waits};

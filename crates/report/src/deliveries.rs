@@ -3,7 +3,7 @@
 use measure::{Deliveries, DeliveryCounts};
 use workload::quantity::counted;
 
-use crate::{LatencyFigures, grouped};
+use crate::{LatencyFigures, WaitFigures, grouped};
 
 /// Figures of a run whose messages have receivers. Its other latencies are those of deliveries.
 #[derive(Debug, Clone, Copy)]
@@ -18,6 +18,8 @@ pub struct DeliveryFigures<'r> {
     pub first: Option<LatencyFigures>,
     /// The same of the last.
     pub last: Option<LatencyFigures>,
+    /// What receivers saw that wait with a command.
+    pub waits: Option<WaitFigures<'r>>,
 }
 
 impl<'r> DeliveryFigures<'r> {
@@ -31,6 +33,8 @@ impl<'r> DeliveryFigures<'r> {
             acknowledged: LatencyFigures::from_latency(&deliveries.sending.service()),
             first: deliveries.first.as_ref().map(LatencyFigures::from_latency),
             last: deliveries.last.as_ref().map(LatencyFigures::from_latency),
+            waits: (deliveries.waits.as_ref())
+                .map(|waits| WaitFigures::new(waits, deliveries.counts.received)),
         }
     }
 

@@ -48,6 +48,7 @@ mod text_groups;
 mod together;
 mod value_size;
 mod verdict;
+mod waits;
 mod wall_clock;
 
 pub use aside::Aside;
@@ -88,4 +89,5 @@ pub use verdict::{
     Cause, Disturbance, EvidenceFigure, Excess, Finding, LimitedBy, Verdict, Warning, WarningKind,
     class, contradictions, gets_apart, option_sent, warnings,
 };
+pub use waits::WaitFigures;
 pub use wall_clock::{wall_clock, wall_clock_rfc3339, wall_clock_s};

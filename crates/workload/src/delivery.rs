@@ -38,6 +38,31 @@ pub enum DeliveryKind {
         #[serde(default)]
         patterns: bool,
     },
+    /// Lists: one of those who wait gets each message.
+    List {
+        /// How it is taken.
+        take: ListTake,
+        /// Most messages that one call takes.
+        count: u32,
+        /// Nanoseconds that one call waits; 0 is without end.
+        block_ns: u64,
+    },
+    /// Sorted sets: one of those who wait gets each message.
+    SortedSet {
+        /// How it is taken.
+        take: SortedSetTake,
+        /// Most messages that one call takes.
+        count: u32,
+        /// Nanoseconds that one call waits; 0 is without end.
+        block_ns: u64,
+    },
+    /// Streams: every reader gets each message, or one of each group does.
+    Stream {
+        /// How it is taken.
+        take: StreamTake,
+        /// Nanoseconds that one call waits; 0 is without end.
+        block_ns: u64,
+    },
     /// Keyspace events: every subscriber of an event gets each key that has it. A key is the prefix and a
     /// message.
     Notify {
@@ -52,6 +77,74 @@ pub enum DeliveryKind {
     },
 }
 
+/// How messages are read from a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StreamTake {
+    /// Groups, among which the receivers are shared out in turn; 0 is XREAD, by which each gets all.
+    pub groups: u32,
+    /// Most entries that one call takes.
+    pub count: u32,
+    /// How consumers of a group acknowledge.
+    pub ack: StreamAck,
+    /// Nanoseconds after which a consumer takes over what others had and did not acknowledge; 0 is never.
+    pub claim_ns: u64,
+}
+
+/// How consumers of a group acknowledge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StreamAck {
+    /// By XACK.
+    Xack,
+    /// By XACKDEL, which deletes what all groups have acknowledged.
+    Xackdel,
+    /// Not at all: they read with NOACK.
+    Noack,
+}
+
+/// How messages are taken off a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ListTake {
+    /// By which commands.
+    pub by: ListPop,
+    /// At the left end, the head.
+    pub from_left: bool,
+    /// Whether senders put them there.
+    pub pushed_left: bool,
+}
+
+/// Commands that wait for an element of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ListPop {
+    /// BLPOP or BRPOP.
+    Pop,
+    /// BLMOVE to a list of the receiver's own, and LREM from there.
+    Move,
+    /// BLMPOP.
+    MultiPop,
+}
+
+/// How messages are taken out of a sorted set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SortedSetTake {
+    /// By BZMPOP instead of BZPOPMIN or BZPOPMAX.
+    pub multi: bool,
+    /// The greatest first.
+    pub max: bool,
+}
+
+/// What the options of a kind are called, for errors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeliveryNames {
+    /// Receivers.
+    pub receivers: &'static str,
+    /// Places.
+    pub places: &'static str,
+    /// Places of each receiver.
+    pub places_each: &'static str,
+}
+
 impl DeliveryKind {
     /// Nanoseconds from when a message reaches the server until its receivers are due to get it.
     #[must_use]
@@ -60,7 +153,80 @@ impl DeliveryKind {
             Self::Notify { event: KeyEvent::Expired, ttl_ms, .. } => {
                 ttl_ms.saturating_mul(1_000_000)
             }
-            Self::Pubsub { .. } | Self::Notify { .. } => 0,
+            _ => 0,
+        }
+    }
+
+    /// What its options are called.
+    #[must_use]
+    pub fn names(self) -> DeliveryNames {
+        match self {
+            Self::Pubsub { .. } | Self::Notify { .. } => DeliveryNames {
+                receivers: "--subscribers",
+                places: "--channels",
+                places_each: "--channels-per-subscriber",
+            },
+            Self::List { .. } | Self::SortedSet { .. } | Self::Stream { .. } => DeliveryNames {
+                receivers: "--receivers",
+                places: "--keys",
+                places_each: "--keys-per-receiver",
+            },
+        }
+    }
+
+    /// Whether a reply to a sender is the number of receivers that its message had.
+    #[must_use]
+    pub fn replies_name_receivers(self) -> bool {
+        matches!(self, Self::Pubsub { .. })
+    }
+
+    /// What a server calls the commands that receivers send while load runs.
+    #[must_use]
+    pub fn receiver_commands(self) -> &'static [&'static str] {
+        match self {
+            Self::Pubsub { .. } | Self::Notify { .. } => &["subscribe", "psubscribe"],
+            Self::List { .. } => {
+                &["brpop", "blpop", "blmpop", "blmove", "lmove", "lrem", "ping", "llen", "unlink"]
+            }
+            Self::SortedSet { .. } => {
+                &["bzpopmin", "bzpopmax", "bzmpop", "ping", "zcard", "unlink"]
+            }
+            Self::Stream { .. } => &[
+                "xread",
+                "xreadgroup",
+                "xack",
+                "xackdel",
+                "xautoclaim",
+                "xgroup",
+                "xpending",
+                "ping",
+                "unlink",
+            ],
+        }
+    }
+
+    /// Whether messages that nobody waits for are kept, so that somebody must take them.
+    #[must_use]
+    pub fn keeps_messages(self) -> bool {
+        match self {
+            Self::Pubsub { .. } | Self::Notify { .. } => false,
+            Self::List { .. } | Self::SortedSet { .. } | Self::Stream { .. } => true,
+        }
+    }
+
+    /// Whether each message goes to all receivers of its place, and nobody tells how many those were: then all
+    /// places must have as many.
+    #[must_use]
+    pub fn fans_out_unseen(self) -> bool {
+        matches!(self, Self::Stream { take: StreamTake { groups: 0, .. }, .. })
+    }
+
+    /// Groups that receivers are shared out among in turn, by their numbers.
+    #[must_use]
+    pub fn groups(self) -> u32 {
+        match self {
+            Self::Stream { take, .. } => take.groups.max(1),
+            _ => 1,
         }
     }
 }
@@ -72,10 +238,10 @@ impl Delivery {
         format!("{}{place:012}", self.prefix)
     }
 
-    /// The places of a receiver, from 0 to `places` - 1: the receivers take them in turn.
+    /// The places of a receiver, from 0 to `places` - 1: the receivers of each group take them in turn.
     pub fn places_of(&self, receiver: u32) -> impl Iterator<Item = u32> + use<> {
         let (each, places) = (u64::from(self.places_each), u64::from(self.places));
-        let first = u64::from(receiver) * each;
+        let first = u64::from(receiver / self.kind.groups()) * each;
         (0..each).map(move |n| ((first + n) % places) as u32)
     }
 
@@ -113,6 +279,16 @@ mod tests {
         assert_eq!(delivery(2, 3, 2).receivers_by_place(), [2, 1, 1]);
         assert_eq!(delivery(2, 3, 3).receivers_by_place(), [2, 2, 2]);
         assert_eq!(delivery(2, 3, 2).places_of(1).collect::<Vec<_>>(), [2, 0]);
+    }
+
+    #[test]
+    fn every_group_takes_all_places() {
+        let take = StreamTake { groups: 2, count: 1, ack: StreamAck::Xack, claim_ns: 0 };
+        let kind = DeliveryKind::Stream { take, block_ns: 0 };
+        let delivery = Delivery { kind, ..delivery(6, 3, 1) };
+        assert_eq!(delivery.receivers_by_place(), [2, 2, 2]);
+        let places = |receiver| delivery.places_of(receiver).collect::<Vec<_>>();
+        assert_eq!([0, 1, 2, 5].map(places), [[0], [0], [1], [2]]);
     }
 
     #[test]

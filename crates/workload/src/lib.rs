@@ -44,7 +44,9 @@ pub use argument::{Arg, Piece, Slot};
 pub use cache_words::CacheCommand;
 pub use command::CommandSpec;
 pub use dataset::{Dataset, RowBy};
-pub use delivery::{Delivery, DeliveryKind};
+pub use delivery::{
+    Delivery, DeliveryKind, DeliveryNames, ListPop, ListTake, SortedSetTake, StreamAck, StreamTake,
+};
 pub use derived::Derived;
 pub use in_full::in_full;
 pub use key_event::KeyEvent;

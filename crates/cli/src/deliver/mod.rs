@@ -3,9 +3,13 @@
 //! The senders' load is a run's and is read by its front end; here it gets receivers. A kind of delivery is a file
 //! here with the options that it has, and a row in [`KINDS`].
 
+mod list;
 mod notify;
 mod pubsub;
+mod queue;
 mod sending;
+mod stream;
+mod zset;
 
 use std::ffi::OsString;
 
@@ -19,16 +23,22 @@ use sending::{KindFront, REFUSED};
 pub(crate) struct DeliverFront;
 
 /// The kinds of delivery.
-const KINDS: [KindFront; 2] =
-    [KindFront::new::<pubsub::PubsubOptions>(), KindFront::new::<notify::NotifyOptions>()];
+const KINDS: [KindFront; 5] = [
+    KindFront::new::<pubsub::PubsubOptions>(),
+    KindFront::new::<list::ListOptions>(),
+    KindFront::new::<zset::ZsetOptions>(),
+    KindFront::new::<stream::StreamOptions>(),
+    KindFront::new::<notify::NotifyOptions>(),
+];
 
 const ABOUT: &str = "\
 Measures how long messages take to their receivers, and counts those that are lost, doubled or out of order";
 
 const LONG_ABOUT: &str = "\
-Latency counts from when a message was due. Kinds: pubsub (PUBLISH to SUBSCRIBE) and notify (a key that is written \
-or expires, to the subscribers of its event). Load begins when every receiver is confirmed and a message has come \
-through to each; at the end, messages under way are waited for.";
+Latency counts from when a message was due. Kinds: pubsub (PUBLISH to SUBSCRIBE), list (LPUSH to BRPOP and others), \
+zset (ZADD to BZPOPMIN and others), stream (XADD to XREAD or XREADGROUP), notify (a key that is written or expires, to \
+the subscribers of its event). Load begins when every receiver is confirmed and a message has come through; at the \
+end, messages under way are waited for.";
 
 impl FrontEnd for DeliverFront {
     fn names(&self) -> &'static [&'static str] {

@@ -119,7 +119,7 @@ fn bulks(strings: &[&[u8]], elements: usize) -> Vec<u8> {
     bytes
 }
 
-fn words(input: &mut impl BufRead) -> Option<Vec<Vec<u8>>> {
+pub(crate) fn words(input: &mut impl BufRead) -> Option<Vec<Vec<u8>>> {
     let count = number('*', input)?;
     let word = |_| {
         let mut word = vec![0; number('$', input)? + 2];

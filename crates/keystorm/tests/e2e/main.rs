@@ -72,6 +72,8 @@ mod placeholders;
 mod plan;
 mod protocol;
 mod questions;
+mod queue_broker;
+mod queues;
 mod reach;
 mod record;
 mod refused;

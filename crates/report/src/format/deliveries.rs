@@ -15,6 +15,10 @@ pub(super) fn rows<'s>(
     if summary.target_rps().is_some() {
         rows.push(("sent to received", &summary.service));
     }
+    if let Some(waits) = &figures.waits {
+        rows.extend(waits.wake_up.as_ref().map(|wake_up| ("wake-up", wake_up)));
+        rows.extend(waits.timeout_late.as_ref().map(|late| ("timeout late by", late)));
+    }
     rows.push(("sent to acknowl.", &figures.acknowledged));
     rows
 }
@@ -23,10 +27,11 @@ pub(super) fn rows<'s>(
 pub(super) fn write_counts(figures: &DeliveryFigures<'_>, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "  messages: {}", figures.messages())?;
     writeln!(out, "  deliveries: {}", figures.received())?;
-    match figures.fairness() {
-        Some(text) => writeln!(out, "  {text}"),
-        None => Ok(()),
+    let waits = figures.waits.iter().flat_map(|waits| waits.lines());
+    for line in figures.fairness().into_iter().chain(waits) {
+        writeln!(out, "  {line}")?;
     }
+    Ok(())
 }
 
 /// What went wrong with deliveries, after a comma; empty if nothing did.

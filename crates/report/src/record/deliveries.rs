@@ -9,6 +9,7 @@ use super::connection::ConnectionRecord;
 use super::counts::ErrorRecord;
 use super::latency::LatencyRecord;
 use super::lateness::LatenessRecord;
+use super::waits::WaitsRecord;
 
 /// Counts of messages and deliveries, and what the senders saw. What follows from others is written and never
 /// read.
@@ -36,6 +37,8 @@ pub(super) struct DeliveriesRecord {
     first_receiver_ms: Option<LatencyRecord>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     last_receiver_ms: Option<LatencyRecord>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    waits: Option<WaitsRecord>,
     sending: SendingRecord,
 }
 
@@ -51,7 +54,7 @@ struct SendingRecord {
 
 impl DeliveriesRecord {
     pub(super) fn from_deliveries(deliveries: &Deliveries) -> Result<Self, RecordError> {
-        let Deliveries { sending, expected, counts, first, last, by_receiver, receivers } =
+        let Deliveries { sending, expected, counts, first, last, by_receiver, receivers, waits } =
             deliveries;
         let DeliveryCounts { received, doubled, out_of_order, foreign, corrupt, cut_off } = *counts;
         let Tally { commands, operations: _, errors, connections, lateness } = sending;
@@ -73,6 +76,7 @@ impl DeliveriesRecord {
             most_by_receiver: by_receiver.map(|(_, most)| most),
             first_receiver_ms: latency(first)?,
             last_receiver_ms: latency(last)?,
+            waits: waits.as_ref().map(WaitsRecord::from_waits).transpose()?,
             sending: SendingRecord {
                 commands: commands.iter().map(command).collect::<Result<_, _>>()?,
                 errors: ErrorRecord::from_errors(errors),
@@ -108,6 +112,7 @@ impl DeliveriesRecord {
             last: latency(&self.last_receiver_ms)?,
             by_receiver: self.least_by_receiver.zip(self.most_by_receiver),
             receivers: self.receivers,
+            waits: self.waits.map(WaitsRecord::waits).transpose()?,
         }))
     }
 }

@@ -311,3 +311,4 @@ fn is_zero(count: &u64) -> bool {
 
 #[cfg(test)]
 mod tests;
+mod waits;

@@ -327,12 +327,13 @@ fn others(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Option<S
         return None;
     }
     let (mut calls, mut usec, mut shared) = (0, 0, 0u64);
+    let receivers = plan.delivery.as_ref().map_or(&[][..], |d| d.kind.receiver_commands());
     // What a replica in a cluster executes is what its master did, and no client's.
     let clustered = plan.target.cluster.is_some();
     let clients_of = |server: &&ServerUse| !(clustered && server.replica == Some(true));
     for command in watched.servers.iter().filter(clients_of).flat_map(|s| &s.by_command) {
         let name = command.name.split('|').next().unwrap_or_default();
-        if HOUSEKEEPING.contains(&name) {
+        if HOUSEKEEPING.contains(&name) || receivers.contains(&name) {
             // Our own looks at the server are among them, also where the load sends the same.
             continue;
         }
@@ -343,7 +344,7 @@ fn others(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Option<S
             usec += command.usec;
         }
     }
-    let total = &measurement.total;
+    let total = measurement.deliveries.as_ref().map_or(&measurement.total, |d| &d.sending);
     let gone = &total.connections;
     let gone = [gone.unanswered, gone.lost, gone.timed_out];
     let mut sent = gone.into_iter().fold(total.requests(), u64::saturating_add);

@@ -8,9 +8,13 @@ use measure::Tally;
 use wire::Reply;
 use workload::{Delivery, DeliveryKind};
 
+use super::closing::Remainder;
+use super::list::Lists;
 use super::notify::Notify;
 use super::pubsub::Pubsub;
 use super::reply_strings::{Capture, ReplyStrings};
+use super::sorted_set::SortedSets;
+use super::stream::Streams;
 
 /// What a reply is to a receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +25,15 @@ pub(crate) enum Meaning {
     Messages(u32),
     /// What somebody else than a keystorm has caused, where receivers get that, too.
     Foreign,
+    /// The time of the command that waited was up.
+    TimedOut,
+    /// The server ended the wait for another reason.
+    Unblocked,
+    /// What was asked for beside messages is done. So many messages were not there to be removed or acknowledged.
+    Settled {
+        /// How many.
+        missing: u32,
+    },
     /// The server takes back what was confirmed.
     Withdrawal,
     /// None of these. If it is an error, the receiver cannot go on.
@@ -33,7 +46,6 @@ pub(crate) enum Sharing {
     /// Every receiver of its place.
     FanOut,
     /// One receiver of its place in each of so many groups; receiver n is in group n modulo that number.
-    #[expect(dead_code, reason = "queues have groups; pub/sub has none")]
     Competing {
         /// 1 of a plain queue.
         groups: u32,
@@ -68,8 +80,25 @@ pub(crate) trait Kind: Sync {
         true
     }
 
+    /// Nanoseconds after which a command of the receivers that waits is answered without a message, 0 for never;
+    /// `None` if they have no such command.
+    fn block_ns(&self) -> Option<u64> {
+        None
+    }
+
     /// Deliveries that there must be of what the senders sent.
     fn expected(&self, sending: &Tally) -> u64;
+
+    /// Appends what is asked when all is over, to find out what is left and to remove it, and says what each reply
+    /// counts. By default nothing is left.
+    fn closing(&self, _out: &mut Vec<u8>) -> Vec<Remainder> {
+        Vec::new()
+    }
+}
+
+/// Messages that a server took: each is delivered once where receivers compete.
+pub(super) fn acknowledged(sending: &Tally) -> u64 {
+    sending.commands.iter().map(|command| command.ok + command.miss).sum()
 }
 
 /// What one receiver asks for. It remembers what it must know between replies.
@@ -80,6 +109,11 @@ pub(crate) trait Consumer {
 
     /// What a reply means of which these strings were strings. Appends what the receiver asks for next.
     fn answer(&mut self, reply: Reply<'_>, strings: &ReplyStrings, out: &mut Vec<u8>) -> Meaning;
+
+    /// Whether nothing is to come but the next message: what came before is acknowledged.
+    fn is_settled(&self) -> bool {
+        true
+    }
 }
 
 /// The kind of a plan.
@@ -87,6 +121,13 @@ pub(crate) fn from_delivery(delivery: &Delivery) -> Box<dyn Kind + '_> {
     match delivery.kind {
         DeliveryKind::Pubsub { patterns } => Box::new(Pubsub { delivery, patterns }),
         DeliveryKind::Notify { event, db, .. } => Box::new(Notify { delivery, event, db }),
+        DeliveryKind::List { take, count, block_ns } => {
+            Box::new(Lists { delivery, take, count, block_ns })
+        }
+        DeliveryKind::SortedSet { take, count, block_ns } => {
+            Box::new(SortedSets { delivery, take, count, block_ns })
+        }
+        DeliveryKind::Stream { take, block_ns } => Box::new(Streams { delivery, take, block_ns }),
     }
 }
 

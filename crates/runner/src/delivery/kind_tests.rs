@@ -2,23 +2,51 @@
 
 use wire::Decode;
 use wire::resp::{RespDecoder, Value};
-use workload::{Delivery, DeliveryKind, KeyEvent, Message, Purpose};
+use workload::{
+    Delivery, DeliveryKind, KeyEvent, ListPop, ListTake, Message, Purpose, SortedSetTake,
+    StreamAck, StreamTake,
+};
 
 use super::super::reply_strings::ReplyStrings;
 use super::{Kind, Meaning, from_delivery};
 
-const KINDS: [DeliveryKind; 4] = [
+const KINDS: [DeliveryKind; 13] = [
     DeliveryKind::Pubsub { patterns: false },
     DeliveryKind::Pubsub { patterns: true },
     notify(KeyEvent::Set),
     notify(KeyEvent::Expired),
+    list(ListPop::Pop, 1),
+    list(ListPop::Move, 1),
+    list(ListPop::MultiPop, 8),
+    sorted_set(false, 1),
+    sorted_set(true, 8),
+    stream(0, StreamAck::Xack, 0),
+    stream(2, StreamAck::Xack, 0),
+    stream(1, StreamAck::Xackdel, 1_000_000),
+    stream(1, StreamAck::Noack, 0),
 ];
 
 const fn notify(event: KeyEvent) -> DeliveryKind {
     DeliveryKind::Notify { event, db: 2, ttl_ms: 50, enable: false }
 }
 
-const CHANNEL: &[u8] = b"keystorm:1:000000000003";
+const fn list(by: ListPop, count: u32) -> DeliveryKind {
+    let take = ListTake { by, from_left: false, pushed_left: true };
+    DeliveryKind::List { take, count, block_ns: 0 }
+}
+
+const fn sorted_set(multi: bool, count: u32) -> DeliveryKind {
+    let take = SortedSetTake { multi, max: false };
+    DeliveryKind::SortedSet { take, count, block_ns: 100_000_000 }
+}
+
+const fn stream(groups: u32, ack: StreamAck, claim_ns: u64) -> DeliveryKind {
+    let take = StreamTake { groups, count: 10, ack, claim_ns };
+    DeliveryKind::Stream { take, block_ns: 0 }
+}
+
+/// A place that every receiver here has.
+const PLACE: &[u8] = b"keystorm:1:000000000003";
 
 fn delivery(kind: DeliveryKind, places: u32) -> Delivery {
     let prefix = "keystorm:1:".to_owned();
@@ -29,41 +57,148 @@ fn message() -> Message {
     Message { purpose: Purpose::Measured, run: 9, sender: 1, number: 77, due_ns: 5, sent_ns: 6 }
 }
 
-/// What a server says to receivers of a kind, in RESP2 and RESP3, and how many messages are in it.
-fn replies(kind: DeliveryKind) -> Vec<(Meaning, usize, Vec<u8>)> {
+/// What a server says to one receiver, in order: what that means, and how many messages are in it.
+type Conversation = Vec<(Meaning, usize, Vec<u8>)>;
+
+const SETTLED: Meaning = Meaning::Settled { missing: 0 };
+
+/// What a server may say to a receiver of 4 places, in RESP2 and RESP3.
+fn conversations(kind: DeliveryKind) -> Vec<Conversation> {
     let payload = [&b"filler"[..], &message().to_bytes()].concat();
+    [false, true].map(|resp3| conversation(kind, &payload, resp3)).to_vec()
+}
+
+fn conversation(kind: DeliveryKind, payload: &[u8], resp3: bool) -> Conversation {
+    let nil = if resp3 { "_\r\n" } else { "*-1\r\n" };
+    let pong = (Meaning::Confirmation, 0, b"+PONG\r\n".to_vec());
+    let timed_out = (Meaning::TimedOut, 0, nil.as_bytes().to_vec());
+    let unblocked = (Meaning::Unblocked, 0, b"-UNBLOCKED it was ended\r\n".to_vec());
+    let messages = |count: u32, bytes: Vec<u8>| (Meaning::Messages(count), count as usize, bytes);
+    let ends = [timed_out, unblocked];
     match kind {
-        DeliveryKind::Pubsub { patterns } => pushes(patterns, &payload),
+        DeliveryKind::Pubsub { patterns } => pushes(patterns, payload, resp3),
         DeliveryKind::Notify { .. } => {
-            let mut all = pushes(false, &payload);
-            all.extend(
-                pushes(false, b"somebody's key")
-                    .into_iter()
-                    .skip(1)
-                    .step_by(2)
-                    .map(|(_, _, bytes)| (Meaning::Foreign, 0, bytes)),
-            );
-            all
+            let foreign = pushes(false, b"somebody's key", resp3).swap_remove(1).2;
+            [pushes(false, payload, resp3), vec![(Meaning::Foreign, 0, foreign)]].concat()
+        }
+        DeliveryKind::List { take, .. } if take.by == ListPop::Move => {
+            let removed = |missing, number: &str| {
+                (Meaning::Settled { missing }, 0, number.as_bytes().to_vec())
+            };
+            let message = messages(1, bulks(&[payload]));
+            let before = [removed(0, "$-1\r\n"), pong, message.clone(), removed(0, ":1\r\n")];
+            [&before[..], &[message, removed(1, ":0\r\n")], &ends].concat()
+        }
+        DeliveryKind::List { take, .. } if take.by == ListPop::MultiPop => {
+            let message = array(2, &[bulks(&[PLACE]), array(2, &[bulks(&[payload, payload])])]);
+            [&[pong, messages(2, message)][..], &ends].concat()
+        }
+        DeliveryKind::List { .. } => {
+            let message = messages(1, array(2, &[bulks(&[PLACE, payload])]));
+            [&[pong, message.clone()][..], &ends, &[message]].concat()
+        }
+        DeliveryKind::SortedSet { take, .. } => {
+            let score = if resp3 { b",0\r\n".to_vec() } else { bulks(&[b"0"]) };
+            let member = [bulks(&[payload]), score];
+            let message = match take.multi {
+                false => messages(1, array(3, &[bulks(&[PLACE]), member.concat()])),
+                true => {
+                    let members = array(2, &[array(2, &member), array(2, &member)]);
+                    messages(2, array(2, &[bulks(&[PLACE]), members]))
+                }
+            };
+            [&[pong, message.clone()][..], &ends, &[message]].concat()
+        }
+        DeliveryKind::Stream { take, .. } => {
+            let message = messages(3, entries(payload, resp3));
+            match take.groups {
+                0 => [&[pong, message.clone()][..], &ends, &[message]].concat(),
+                _ => group(take, payload, (pong, message, ends)),
+            }
         }
     }
 }
 
-fn pushes(patterns: bool, payload: &[u8]) -> Vec<(Meaning, usize, Vec<u8>)> {
-    let (confirmed, strings): (&[u8], Vec<&[u8]>) = match patterns {
-        false => (b"subscribe", vec![b"message", CHANNEL, payload]),
-        true => (b"psubscribe", vec![b"pmessage", b"keystorm:*", CHANNEL, payload]),
+/// What is said to a consumer of a group: it makes groups, claims, reads and acknowledges.
+fn group(
+    take: StreamTake,
+    payload: &[u8],
+    (pong, message, [timed_out, unblocked]): (
+        (Meaning, usize, Vec<u8>),
+        (Meaning, usize, Vec<u8>),
+        [(Meaning, usize, Vec<u8>); 2],
+    ),
+) -> Conversation {
+    let made = (SETTLED, 0, b"+OK\r\n".to_vec());
+    let there = (SETTLED, 0, b"-BUSYGROUP there is one\r\n".to_vec());
+    let claimed_entry = array(2, &[bulks(&[b"5-1"]), array(2, &[bulks(&[b"m", payload])])]);
+    let claimed = array(3, &[bulks(&[b"0-0"]), array(1, &[claimed_entry]), array(0, &[])]);
+    let claimed = (Meaning::Messages(1), 1, claimed);
+    // One command acknowledges what came of one stream.
+    let settled: Conversation = match take.ack {
+        StreamAck::Noack => Vec::new(),
+        StreamAck::Xack => [":2\r\n", ":0\r\n"]
+            .map(|said| (Meaning::Settled { missing: u32::from(said == ":0\r\n") }, 0, said.into()))
+            .to_vec(),
+        StreamAck::Xackdel => [":1\r\n:1\r\n", ":-1\r\n"]
+            .map(|said| {
+                let missing = u32::from(said.contains('-'));
+                let count = said.matches(':').count();
+                (Meaning::Settled { missing }, 0, array(count, &[said.into()]))
+            })
+            .to_vec(),
     };
-    let mut all = Vec::new();
-    for first in ['*', '>'] {
-        let mut confirmation = format!("{first}3\r\n").into_bytes();
-        confirmation.extend(bulks(&[confirmed, CHANNEL]));
-        confirmation.extend_from_slice(b":1\r\n");
-        all.push((Meaning::Confirmation, 0, confirmation));
-        let mut delivery = format!("{first}{}\r\n", strings.len()).into_bytes();
-        delivery.extend(bulks(&strings));
-        all.push((Meaning::Messages(1), 1, delivery));
+    let claims = if take.claim_ns > 0 { vec![claimed.clone(); 4] } else { Vec::new() };
+    let claims_settled = match (take.claim_ns, take.ack) {
+        (0, _) => Vec::new(),
+        _ => vec![(SETTLED, 0, array(1, &[b":1\r\n".to_vec()])); 4],
+    };
+    let gone = (Meaning::Unblocked, 0, b"-NOGROUP none\r\n".to_vec());
+    [
+        &[made.clone(), there.clone(), made.clone(), made.clone(), pong][..],
+        &claims,
+        &[message.clone()],
+        &claims_settled,
+        &settled,
+        &[gone],
+        &vec![made.clone(); 4],
+        &[unblocked],
+        &vec![there; 4],
+        &[timed_out],
+        &claims,
+        &[message],
+    ]
+    .concat()
+}
+
+/// Two entries of one stream and one of another.
+fn entries(payload: &[u8], resp3: bool) -> Vec<u8> {
+    let entry = |id: &[u8]| array(2, &[bulks(&[id]), array(2, &[bulks(&[b"m", payload])])]);
+    let first = [bulks(&[PLACE]), array(2, &[entry(b"17-1"), entry(b"17-2")])].concat();
+    let second = [bulks(&[b"keystorm:1:000000000001"]), array(1, &[entry(b"18-0")])].concat();
+    match resp3 {
+        true => [&b"%2\r\n"[..], &first, &second].concat(),
+        false => array(2, &[array(2, &[first]), array(2, &[second])]),
     }
-    all
+}
+
+/// An array of so many elements, with these bytes in it.
+fn array(count: usize, parts: &[Vec<u8>]) -> Vec<u8> {
+    [format!("*{count}\r\n").into_bytes(), parts.concat()].concat()
+}
+
+fn pushes(patterns: bool, payload: &[u8], resp3: bool) -> Conversation {
+    let (confirmed, strings): (&[u8], Vec<&[u8]>) = match patterns {
+        false => (b"subscribe", vec![b"message", PLACE, payload]),
+        true => (b"psubscribe", vec![b"pmessage", b"keystorm:*", PLACE, payload]),
+    };
+    let first = if resp3 { '>' } else { '*' };
+    let mut confirmation = format!("{first}3\r\n").into_bytes();
+    confirmation.extend(bulks(&[confirmed, PLACE]));
+    confirmation.extend_from_slice(b":1\r\n");
+    let mut delivery = format!("{first}{}\r\n", strings.len()).into_bytes();
+    delivery.extend(bulks(&strings));
+    vec![(Meaning::Confirmation, 0, confirmation), (Meaning::Messages(1), 1, delivery)]
 }
 
 fn bulks(strings: &[&[u8]]) -> Vec<u8> {
@@ -91,15 +226,36 @@ fn requests(mut bytes: &[u8]) -> Vec<Vec<Vec<u8>>> {
     requests
 }
 
-/// A receiver that is ready, and what reads its replies.
-fn ready(kind: &dyn Kind) -> (Box<dyn super::Consumer + '_>, ReplyStrings) {
+/// What a receiver makes of what it hears in two pieces: the meaning of each reply with its messages, and all that
+/// it asks for.
+fn heard(kind: &dyn Kind, bytes: &[u8], at: usize) -> (Vec<(Meaning, usize)>, Vec<u8>) {
     let mut consumer = kind.consumer(0);
-    assert!(consumer.ask(&mut Vec::new()) > 0, "it is confirmed that a receiver waits");
-    (consumer, ReplyStrings::new(kind.capture()))
+    let (mut asked, mut meanings) = (Vec::new(), Vec::new());
+    assert!(consumer.ask(&mut asked) > 0, "it is confirmed that a receiver waits");
+    let (mut strings, mut decoder) = (ReplyStrings::new(kind.capture()), RespDecoder::default());
+    let mut held = Vec::new();
+    for piece in [&bytes[..at], &bytes[at..]] {
+        held.extend_from_slice(piece);
+        loop {
+            let step = decoder.decode_shown(&held, &mut strings).unwrap();
+            let Some(reply) = step.reply else {
+                held.drain(..step.consumed);
+                break;
+            };
+            let meaning = consumer.answer(reply, &strings, &mut asked);
+            let had = strings.messages();
+            assert!(had.iter().all(|had| had.message == message()));
+            meanings.push((meaning, had.len()));
+            strings.clear();
+            held.drain(..step.consumed);
+        }
+    }
+    assert!(held.is_empty());
+    (meanings, asked)
 }
 
 #[test]
-fn what_receivers_ask_for_is_whole_requests_of_bounded_length() {
+fn what_receivers_ask_for_is_whole_requests_and_confirmed() {
     for kind in KINDS {
         for places in [1, 3, 2_500] {
             let delivery = delivery(kind, places);
@@ -109,9 +265,14 @@ fn what_receivers_ask_for_is_whole_requests_of_bounded_length() {
                 let mut out = Vec::new();
                 let confirmations = consumer.ask(&mut out);
                 let requests = requests(&out);
+                let pings = requests.iter().filter(|words| words[0] == b"PING").count();
                 let channels = match delivery.kind {
                     DeliveryKind::Pubsub { .. } => places,
                     DeliveryKind::Notify { .. } => 1,
+                    _ => {
+                        assert_eq!((confirmations, pings), (1, 1), "of what stands before it");
+                        continue;
+                    }
                 };
                 assert!(requests.iter().all(|words| words.len() <= 1_001), "no request is endless");
                 let names: usize = requests.iter().map(|words| words.len() - 1).sum();
@@ -125,40 +286,63 @@ fn what_receivers_ask_for_is_whole_requests_of_bounded_length() {
 fn replies_mean_the_same_in_any_pieces() {
     for kind in KINDS {
         let delivery = delivery(kind, 4);
-        let kind = from_delivery(&delivery);
-        for (meaning, messages, bytes) in replies(delivery.kind) {
-            let mut whole = None;
-            for at in 0..bytes.len() {
-                let (mut consumer, mut strings) = ready(&*kind);
-                let mut decoder = RespDecoder::default();
-                let mut held = bytes[..at].to_vec();
-                let step = decoder.decode_shown(&held, &mut strings).unwrap();
-                assert_eq!(step.reply, None, "{at}");
-                held.drain(..step.consumed);
-                held.extend_from_slice(&bytes[at..]);
-                let step = decoder.decode_shown(&held, &mut strings).unwrap();
-                let mut next = Vec::new();
-                let means = consumer.answer(step.reply.unwrap(), &strings, &mut next);
-                assert_eq!(means, meaning, "{at}");
-                let had: Vec<_> = strings.messages().iter().map(|had| had.message).collect();
-                assert_eq!(had, vec![message(); messages], "{at}");
-                requests(&next);
-                assert_eq!(whole.get_or_insert(next.clone()), &next, "{at}");
+        let of_kind = from_delivery(&delivery);
+        for conversation in conversations(kind) {
+            let bytes: Vec<u8> = conversation.iter().flat_map(|(.., said)| said.clone()).collect();
+            let meant: Vec<_> = conversation.iter().map(|(means, had, _)| (*means, *had)).collect();
+            let whole = heard(&*of_kind, &bytes, 0);
+            assert_eq!(whole.0, meant, "{kind:?}");
+            let asked = requests(&whole.1);
+            for at in 1..bytes.len() {
+                assert_eq!(heard(&*of_kind, &bytes, at), whole, "{kind:?} at {at}");
+            }
+            if kind.keeps_messages() {
+                assert!(asked.len() > conversation.len(), "something is asked for at any time");
             }
         }
     }
 }
 
 #[test]
+fn an_acknowledgement_names_what_came() {
+    let delivery = delivery(stream(1, StreamAck::Xack, 0), 4);
+    let said = &conversations(delivery.kind)[0];
+    let bytes: Vec<u8> = said[..6].iter().flat_map(|(.., said)| said.clone()).collect();
+    let asked = requests(&heard(&*from_delivery(&delivery), &bytes, 0).1);
+    let words =
+        |words: &[&str]| words.iter().map(|word| word.as_bytes().to_vec()).collect::<Vec<_>>();
+    let place = std::str::from_utf8(PLACE).unwrap();
+    assert!(asked.contains(&words(&["XACK", place, "group-0", "17-1", "17-2"])), "{asked:?}");
+    assert!(asked.contains(&words(&["XACK", "keystorm:1:000000000001", "group-0", "18-0"])));
+    let delivery = Delivery { kind: list(ListPop::Move, 1), places_each: 1, ..delivery };
+    let said = &conversations(delivery.kind)[0];
+    let bytes: Vec<u8> = said[..3].iter().flat_map(|(.., said)| said.clone()).collect();
+    let asked = requests(&heard(&*from_delivery(&delivery), &bytes, 0).1);
+    let removal = asked.iter().find(|words| words[0] == b"LREM").unwrap();
+    assert_eq!(removal[3], [&b"filler"[..], &message().to_bytes()].concat());
+}
+
+#[test]
+fn a_reader_goes_on_behind_what_it_had() {
+    let delivery = delivery(stream(0, StreamAck::Xack, 0), 4);
+    let said = &conversations(delivery.kind)[0];
+    let bytes: Vec<u8> = said[..2].iter().flat_map(|(.., said)| said.clone()).collect();
+    let asked = requests(&heard(&*from_delivery(&delivery), &bytes, 0).1);
+    let ids = |words: &[Vec<u8>]| words[words.len() - 4..].to_vec();
+    assert_eq!(ids(&asked[1]), ["0-0"; 4].map(|id| id.as_bytes().to_vec()));
+    let expected = ["0-0", "18-0", "0-0", "17-2"].map(|id| id.as_bytes().to_vec());
+    assert_eq!(ids(&asked[2]), expected);
+}
+
+#[test]
 fn an_error_is_no_message() {
     for kind in KINDS {
         let delivery = delivery(kind, 1);
-        let kind = from_delivery(&delivery);
-        let (mut consumer, mut strings) = ready(&*kind);
-        let mut decoder = RespDecoder::default();
-        let step = decoder.decode_shown(b"-NOPERM no\r\n", &mut strings).unwrap();
-        let mut next = Vec::new();
-        assert_eq!(consumer.answer(step.reply.unwrap(), &strings, &mut next), Meaning::Other);
-        assert!(next.is_empty(), "nothing follows");
+        let of_kind = from_delivery(&delivery);
+        let (meanings, asked) = heard(&*of_kind, b"-NOPERM no\r\n", 0);
+        assert_eq!(meanings, [(Meaning::Other, 0)]);
+        let mut first = Vec::new();
+        of_kind.consumer(0).ask(&mut first);
+        assert_eq!(asked, first, "nothing follows");
     }
 }

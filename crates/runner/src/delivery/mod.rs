@@ -4,7 +4,10 @@
 //! every subscription is confirmed and a probe has come through each place. What senders and receivers
 //! share is in [`Roles`], and touched a few times a second.
 
+mod awaited;
+mod closing;
 mod kind;
+mod list;
 mod notify;
 mod order;
 mod probe;
@@ -13,7 +16,11 @@ mod receivers;
 mod reply_strings;
 mod seen;
 mod setup;
+mod sorted_set;
 mod spread;
+mod stream;
+mod taking;
+mod under_way;
 
 use std::io;
 use std::sync::Arc;
@@ -24,7 +31,7 @@ use std::thread::{self, Scope};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use engine::Address;
-use measure::{Deliveries, DeliveryCounts, Latency, Measurement, Tally, TallyShape};
+use measure::{Deliveries, DeliveryCounts, Latency, Measurement, Tally, TallyShape, Waits};
 use workload::random::SplitMix;
 use workload::{Delivery, Plan};
 
@@ -36,8 +43,10 @@ use crate::concrete::Receive;
 use crate::gate::Gate;
 use crate::opening::Origins;
 use crate::recorder::Recorder;
+use closing::Remains;
 use kind::{Kind, Sharing};
 use seen::Seen;
+use under_way::UnderWay;
 
 /// Intervals that a thread may be ahead of the collector.
 const AHEAD_MAX: usize = 4;
@@ -72,6 +81,7 @@ pub(crate) struct Roles<'r> {
 struct ReceiverThread {
     subscribed: AtomicBool,
     received: AtomicU64,
+    ended: AtomicBool,
 }
 
 /// What a thread of receivers had.
@@ -80,6 +90,9 @@ pub(crate) struct Receiving {
     counts: DeliveryCounts,
     by_receiver: Option<(u64, u64)>,
     spread: Option<(Latency, Latency)>,
+    waits: Option<Waits>,
+    under_way: Option<UnderWay>,
+    remains: Option<Remains>,
 }
 
 /// A number that no other run has.
@@ -146,6 +159,7 @@ impl<'r> Roles<'r> {
             let started = thread::Builder::new().name(format!("receiver-{thread}"));
             let started = started.spawn_scoped(scope, move || {
                 let (reports, had) = receive(context, recorder);
+                self.threads[usize::from(thread)].ended.store(true, Ordering::Release);
                 self.ended.lock().unwrap_or_else(|e| e.into_inner()).push(had);
                 reports.into_iter().for_each(|report| drop(full.send(report)));
             });
@@ -181,6 +195,12 @@ impl<'r> Roles<'r> {
         self.threads[usize::from(thread)].received.store(received, Ordering::Release);
     }
 
+    /// Whether all threads of receivers but this one have closed their connections.
+    fn others_ended(&self, thread: u16) -> bool {
+        let threads = (0..).zip(&self.threads).filter(|(number, _)| *number != thread);
+        threads.map(|(_, other)| other).all(|other| other.ended.load(Ordering::Acquire))
+    }
+
     /// Whether everything has come.
     fn is_complete(&self) -> bool {
         let received = self.threads.iter().map(|thread| thread.received.load(Ordering::Acquire));
@@ -194,6 +214,8 @@ impl<'r> Roles<'r> {
         let mut counts = DeliveryCounts::default();
         let mut by_receiver = None;
         let mut spread: Option<(Latency, Latency)> = None;
+        let mut waits: Option<Waits> = None;
+        let (mut under_way, mut remains) = (None, None);
         for had in self.ended.into_inner().unwrap_or_else(|e| e.into_inner()) {
             counts.merge(&had.counts);
             by_receiver = joined(by_receiver, had.by_receiver, |(least, most), (few, many)| {
@@ -205,6 +227,20 @@ impl<'r> Roles<'r> {
                     last.merge(&its.1);
                     (first, last)
                 });
+            waits = joined(waits, had.waits, |mut all, its| {
+                all.merge(&its);
+                all
+            });
+            under_way = joined(under_way, had.under_way, |mut all: UnderWay, its| {
+                all.merge(its);
+                all
+            });
+            remains = remains.or(had.remains);
+        }
+        if let Some(waits) = &mut waits {
+            waits.backlog = under_way.iter().flat_map(UnderWay::backlog).collect();
+            waits.left = remains.map(|remains: Remains| remains.left);
+            waits.pending = remains.map(|remains| remains.pending);
         }
         let (first, last) = spread.unzip();
         receiving.workers = [sending.workers, receiving.workers].concat();
@@ -217,6 +253,7 @@ impl<'r> Roles<'r> {
             last,
             by_receiver,
             receivers: self.delivery.receivers,
+            waits,
         }));
         receiving
     }

@@ -4,23 +4,23 @@
 //! shared with the senders on the way of a message: what a sample needs stands in it.
 
 use engine::{ConnId, Engine, Event, Reason};
-use measure::{DeliveryCounts, Latency, Outcome, WorkerUse};
+use measure::{DeliveryCounts, Latency, Waits, WorkerUse};
 use wire::resp::{Resp, RespDecoder};
 use wire::{Decode, Reply};
-use workload::{Plan, Purpose};
+use workload::Plan;
 
 use super::kind::{Consumer, Kind, Meaning, Sharing};
-use super::order::{Latest, Place};
+use super::order::Latest;
 use super::probe::Prober;
-use super::reply_strings::{Delivered, ReplyStrings};
+use super::reply_strings::ReplyStrings;
 use super::spread::Spread;
+use super::under_way::UnderWay;
 use super::{NO_END, Receiving, Roles};
 use crate::collect::Message as Report;
 use crate::handshake::{Answer, Handshake};
 use crate::opening::Origins;
 use crate::recorder::Recorder;
 use crate::reopening::Reopening;
-use crate::request::{Answer as Recorded, Answered, Keys};
 use crate::thread_clocks::ThreadClocks;
 use crate::{Fatal, Gauges, explain};
 
@@ -60,6 +60,8 @@ pub(super) struct Receiver<'r> {
     pub(super) copies: u32,
     /// Measured messages that it had.
     pub(super) received: u64,
+    /// When it asked for messages last.
+    pub(super) asked_ns: u64,
     /// Times that it was tried in vain to open its connection again.
     pub(super) attempts: u32,
     pub(super) was_lost: bool,
@@ -108,6 +110,10 @@ pub(crate) struct Receivers<'r, E> {
     pub(super) spread: Option<Spread>,
     /// Receivers that are ready.
     pub(super) ready: u32,
+    /// How long a command that waits does so, if the kind has one; and what was seen of that since load began.
+    pub(super) block_ns: Option<u64>,
+    pub(super) waits: Option<Waits>,
+    pub(super) under_way: Option<UnderWay>,
     pub(super) out: Vec<u8>,
 }
 
@@ -133,6 +139,7 @@ impl<'r, E: Engine> Receivers<'r, E> {
                 probes: if sharing == Sharing::FanOut { delivery.places_each } else { u32::MAX },
                 copies: copies[place as usize],
                 received: 0,
+                asked_ns: 0,
                 attempts: 0,
                 was_lost: false,
             }
@@ -157,6 +164,9 @@ impl<'r, E: Engine> Receivers<'r, E> {
             counts: DeliveryCounts::default(),
             spread,
             ready: 0,
+            block_ns: kind.block_ns(),
+            waits: None,
+            under_way: None,
             out: Vec::new(),
             context,
         }
@@ -171,19 +181,24 @@ impl<'r, E: Engine> Receivers<'r, E> {
                 return Ok(());
             }
             let clocks = ThreadClocks::read();
-            let ended = self.receive_load();
+            let plan = self.context.plan;
+            let start_ns = gate.start_ns().unwrap_or(0) + plan.load.warmup_ns;
+            self.waits = self.block_ns.map(|_| Waits::new(plan.recording.precision));
+            self.under_way = self.block_ns.map(|_| UnderWay::new(start_ns));
+            let ended = self.receive_load().and_then(|()| self.settle());
             spent = clocks.used_since(0);
             ended
         });
         if let Err(fatal) = ended {
             gate.fail(fatal);
         }
-        let Self { context, recorder, receivers, counts, spread, .. } = self;
+        let remains = self.close();
+        let Self { context, recorder, receivers, counts, spread, waits, under_way, .. } = self;
         let reports = last_words(context.thread, recorder, spent);
         let received = receivers.iter().map(|receiver| receiver.received);
         let by_receiver = received.clone().min().zip(received.max());
         let spread: Option<(Latency, Latency)> = spread.map(Spread::latencies);
-        (reports, Receiving { counts, by_receiver, spread })
+        (reports, Receiving { counts, by_receiver, spread, waits, under_way, remains })
     }
 
     /// Receives until all that was sent has come, or is not waited for any more.
@@ -263,9 +278,13 @@ impl<'r, E: Engine> Receivers<'r, E> {
                 Meaning::Messages(payloads) => self.take_all(conn, payloads, now_ns),
                 Meaning::Confirmation => self.confirmed(conn),
                 Meaning::Foreign => self.counts.foreign += 1,
+                meaning @ (Meaning::TimedOut | Meaning::Unblocked | Meaning::Settled { .. }) => {
+                    self.waited(conn, meaning, now_ns);
+                }
                 Meaning::Withdrawal | Meaning::Other => {
                     if let Reply::Error(text) = reply {
-                        return Err(self.handshake.fatal(text));
+                        let text = explain::text(text);
+                        return self.refused(conn, &text);
                     }
                 }
             }
@@ -274,9 +293,19 @@ impl<'r, E: Engine> Receivers<'r, E> {
         self.recorder.read_ended(now_ns, consumed);
         self.engine.consume(consumed);
         if !self.out.is_empty() {
-            self.engine.send(conn, &self.out);
+            self.receivers[conn.0 as usize].asked_ns = self.engine.send(conn, &self.out);
         }
         Ok(())
+    }
+
+    /// The server refuses what a receiver asks for. If it soon may not, and receivers come back, so does this one.
+    fn refused(&mut self, conn: ConnId, text: &str) -> Result<(), Fatal> {
+        let started = self.context.roles.gate.start_ns().is_some();
+        if started && self.context.plan.recovery.reconnect && explain::is_passing(text) {
+            self.engine.close(conn);
+            return self.lost(conn, &Reason::ByPeer);
+        }
+        Err(self.handshake.fatal(text.as_bytes()))
     }
 
     fn confirmed(&mut self, conn: ConnId) {
@@ -285,83 +314,6 @@ impl<'r, E: Engine> Receivers<'r, E> {
             if *left == 0 {
                 self.is_ready(conn);
             }
-        }
-    }
-
-    /// Takes the messages of a reply that should have as many as payloads.
-    #[inline]
-    fn take_all(&mut self, conn: ConnId, payloads: u32, now_ns: u64) {
-        let count = self.receivers[conn.0 as usize].strings.messages().len();
-        self.counts.corrupt += u64::from(payloads).saturating_sub(count as u64);
-        for n in 0..count {
-            let delivered = self.receivers[conn.0 as usize].strings.messages()[n];
-            self.take(conn, delivered, now_ns);
-        }
-    }
-
-    #[inline]
-    fn take(&mut self, conn: ConnId, delivered: Delivered, now_ns: u64) {
-        let receiver = &mut self.receivers[conn.0 as usize];
-        let message = delivered.message;
-        if message.run != self.context.roles.run {
-            self.counts.foreign += 1;
-            return;
-        }
-        if message.purpose == Purpose::Probe {
-            if receiver.probes > 0 {
-                receiver.probes -= 1;
-                self.context.roles.probe_arrived();
-            }
-            return;
-        }
-        let delay_ns = self.context.roles.delivery.kind.delay_ns();
-        let (due_ns, sent_ns) = (message.due_ns + delay_ns, message.sent_ns + delay_ns);
-        let message = workload::Message { due_ns, sent_ns, ..message };
-        let measured = message.purpose == Purpose::Measured;
-        if measured {
-            match self.rank(conn, &delivered) {
-                Place::Doubled => {
-                    self.counts.doubled += 1;
-                    return;
-                }
-                Place::OutOfOrder => self.counts.out_of_order += 1,
-                Place::Next => {}
-            }
-            let receiver = &mut self.receivers[conn.0 as usize];
-            self.counts.received += 1;
-            receiver.received += 1;
-            if let Some(spread) = &mut self.spread {
-                spread.received(&message, receiver.copies, now_ns);
-            }
-        }
-        let answered = Answered {
-            intended_ns: message.due_ns,
-            sent_ns: message.sent_ns,
-            first_byte_ns: now_ns,
-            command: 0,
-            measured,
-        };
-        let keys = Keys::default();
-        self.recorder.reply(&Recorded { answered, outcome: Outcome::Ok, bytes: 0, keys }, now_ns);
-    }
-
-    /// What a message is among those that came before it: to this receiver, or to any that shares its messages.
-    #[inline]
-    fn rank(&mut self, conn: ConnId, delivered: &Delivered) -> Place {
-        let receiver = &mut self.receivers[conn.0 as usize];
-        let message = &delivered.message;
-        let delivery = self.context.roles.delivery;
-        let through = delivered
-            .place
-            .map_or(0, |place| (place + delivery.places - receiver.first_place) % delivery.places);
-        let senders = self.context.plan.own_connections();
-        let at = (through * senders).saturating_add(message.sender) as usize;
-        let latest = receiver.latest.get_mut(at).filter(|_| message.sender < senders);
-        let place = latest.map_or(Place::Next, |latest| latest.take(message.number));
-        let seen = &self.context.roles.seen;
-        match seen.get(receiver.number as usize % seen.len().max(1)) {
-            Some(seen) if !seen.insert(message.number) => Place::Doubled,
-            _ => place,
         }
     }
 
@@ -384,9 +336,12 @@ impl<'r, E: Engine> Receivers<'r, E> {
             receiver.was_lost = true;
         }
         if !self.context.plan.recovery.reconnect {
+            let why = match self.block_ns {
+                None => " one that falls behind is cut off at client-output-buffer-limit pubsub;",
+                Some(_) => "",
+            };
             return Err(Fatal::new(format!(
-                "{address}: a receiver lost its connection: {reason}; one that falls behind is cut off at \
-                 client-output-buffer-limit pubsub; with --reconnect yes it comes back"
+                "{address}: a receiver lost its connection: {reason};{why} with --reconnect yes it comes back"
             )));
         }
         receiver.attempts += 1;

@@ -41,6 +41,9 @@ pub(crate) struct ReplyStrings {
     strings: u32,
     first: [u8; FIRST_MAX],
     first_len: usize,
+    has_numbers: bool,
+    /// Numbers below 0.
+    negatives: u32,
     /// Length of the string that is passing, and how much of it has passed.
     len: u64,
     passed: u64,
@@ -48,8 +51,7 @@ pub(crate) struct ReplyStrings {
     end: [u8; message::BYTES],
     place: Option<u32>,
     entry: Option<EntryId>,
-    /// Entry IDs that passed.
-    entries: u32,
+    entries: Vec<(Option<u32>, EntryId)>,
     messages: Vec<Delivered>,
     payload: Vec<u8>,
 }
@@ -65,11 +67,22 @@ impl ReplyStrings {
         &self.first[..self.first_len]
     }
 
-    /// Whether there was no string, nor a null instead of one.
+    /// How many strings there were, with nulls that stand instead of one.
     #[inline]
-    #[cfg_attr(not(test), expect(dead_code, reason = "for kinds that are confirmed by PING"))]
-    pub(crate) fn is_empty(&self) -> bool {
-        self.strings == 0
+    pub(crate) fn count(&self) -> u32 {
+        self.strings
+    }
+
+    /// Whether there was a number among them.
+    #[inline]
+    pub(crate) fn has_numbers(&self) -> bool {
+        self.has_numbers
+    }
+
+    /// How many numbers below 0 there were.
+    #[inline]
+    pub(crate) fn negatives(&self) -> u32 {
+        self.negatives
     }
 
     /// The messages that its strings end in, in their order.
@@ -78,16 +91,14 @@ impl ReplyStrings {
         &self.messages
     }
 
-    /// How many IDs of stream entries there were, where they are captured.
+    /// The stream entries that its strings name, each with its place if that is named, where they are captured.
     #[inline]
-    #[cfg_attr(not(test), expect(dead_code, reason = "for streams"))]
-    pub(crate) fn entries(&self) -> u32 {
-        self.entries
+    pub(crate) fn entries(&self) -> &[(Option<u32>, EntryId)] {
+        &self.entries
     }
 
     /// The last string, where it is captured.
     #[inline]
-    #[cfg_attr(not(test), expect(dead_code, reason = "for kinds that name payloads again"))]
     pub(crate) fn payload(&self) -> &[u8] {
         &self.payload
     }
@@ -96,7 +107,9 @@ impl ReplyStrings {
     #[inline]
     pub(crate) fn clear(&mut self) {
         (self.strings, self.first_len, self.len, self.passed) = (0, 0, 0, 0);
-        (self.place, self.entry, self.entries) = (None, None, 0);
+        (self.place, self.entry) = (None, None);
+        (self.has_numbers, self.negatives) = (false, 0);
+        self.entries.clear();
         self.messages.clear();
     }
 
@@ -120,7 +133,8 @@ impl ReplyStrings {
             && len <= message::BYTES
             && let Some(entry) = entry_id(kept)
         {
-            (self.entry, self.entries) = (Some(entry), self.entries + 1);
+            self.entry = Some(entry);
+            self.entries.push((self.place, entry));
         }
     }
 }
@@ -143,6 +157,12 @@ fn entry_id(text: &[u8]) -> Option<EntryId> {
 
 impl ReplyVisitor for ReplyStrings {
     const PUSHES: bool = true;
+
+    #[inline]
+    fn line(&mut self, text: &[u8]) {
+        self.has_numbers = true;
+        self.negatives += u32::from(text.first() == Some(&b'-'));
+    }
 
     #[inline]
     fn begin(&mut self, len: Option<u64>) {
@@ -244,8 +264,9 @@ mod tests {
         show(&mut strings, &all);
         let had = strings.messages().iter().map(|d| (d.place, d.entry)).collect::<Vec<_>>();
         assert_eq!(had, [(Some(7), Some((17, 3))), (Some(8), Some((u64::MAX, 0)))]);
-        assert_eq!((strings.entries(), strings.payload()), (3, &message[..]));
+        let entries = [(Some(7), (17, 3)), (Some(7), (17, 4)), (Some(8), (u64::MAX, 0))];
+        assert_eq!((strings.entries(), strings.payload()), (&entries[..], &message[..]));
         strings.clear();
-        assert!(strings.is_empty() && strings.messages().is_empty());
+        assert!(strings.count() == 0 && strings.messages().is_empty());
     }
 }

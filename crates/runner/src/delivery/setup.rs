@@ -108,7 +108,7 @@ impl<E: Engine> Receivers<'_, E> {
         self.out.clear();
         let left = receiver.consumer.ask(&mut self.out);
         receiver.state = State::Asking { left };
-        self.engine.send(conn, &self.out);
+        receiver.asked_ns = self.engine.send(conn, &self.out);
         if left == 0 {
             self.is_ready(conn);
         }

@@ -49,7 +49,7 @@ impl Inspections {
         let (queues, misses_fail) = (answers.has_queues(), answers.misses_fail());
         let strings = verifier.is_some() || keeps || per_position || queues;
         let any = operations || strings || misses_fail;
-        let receivers = plan.delivery.is_some();
+        let receivers = plan.delivery.as_ref().is_some_and(|d| d.kind.replies_name_receivers());
         let plain = !any && !receivers && plan.sequence.len() == 1;
         let nothing = R::COUNTS_ALL && plain && !answers.may_be_missing();
         Self {

@@ -39,28 +39,38 @@ impl PlanParts {
 
     fn check_receivers(&self, delivery: &Delivery) -> Result<(), PlanError> {
         let Delivery { receivers, threads, places, places_each, drain_ns, .. } = *delivery;
+        let names = delivery.kind.names();
         refuse((1..=limits::CONNECTIONS_MAX).contains(&receivers), || {
-            format!("--subscribers {receivers}: must be between 1 and {}", limits::CONNECTIONS_MAX)
+            format!(
+                "{} {receivers}: must be between 1 and {}",
+                names.receivers,
+                limits::CONNECTIONS_MAX
+            )
         })?;
         refuse((1..=limits::WORKERS_MAX).contains(&threads), || {
             format!("--receiver-threads {threads}: must be between 1 and {}", limits::WORKERS_MAX)
         })?;
         refuse((1..=limits::PLACES_MAX).contains(&places), || {
-            format!("--channels {places}: must be between 1 and {}", limits::PLACES_MAX)
+            format!("{} {places}: must be between 1 and {}", names.places, limits::PLACES_MAX)
         })?;
         refuse((1..=places).contains(&places_each), || {
             format!(
-                "--channels-per-subscriber {places_each}: must be between 1 and {places}, the number of channels"
+                "{} {places_each}: must be between 1 and {places} ({})",
+                names.places_each, names.places
             )
         })?;
+        check_takers(delivery)?;
         let subscriptions = u64::from(receivers) * u64::from(places_each);
         refuse(subscriptions <= limits::SUBSCRIPTIONS_MAX, || {
             format!("{subscriptions} subscriptions; the maximum is {}", limits::SUBSCRIPTIONS_MAX)
         })?;
-        let pairs = u64::from(receivers) * u64::from(self.load.concurrency.connections);
+        // Of a queue, each receiver tells its keys apart.
+        let apart = if delivery.kind.keeps_messages() { places_each } else { 1 };
+        let senders = u64::from(self.load.concurrency.connections);
+        let pairs = u64::from(receivers) * senders * u64::from(apart);
         refuse(pairs <= limits::PAIRS_MAX, || {
             format!(
-                "{pairs} pairs of a publisher and a subscriber, each of which remembers the messages that came \
+                "{pairs} pairs of a sender and a receiver, each of which remembers the messages that came \
                  last; the maximum is {}",
                 limits::PAIRS_MAX
             )
@@ -73,6 +83,29 @@ impl PlanParts {
                 .to_owned()
         })
     }
+}
+
+/// Whether all places of what is kept in keys have receivers.
+fn check_takers(delivery: &Delivery) -> Result<(), PlanError> {
+    let Delivery { receivers, places, places_each, .. } = *delivery;
+    let names = delivery.kind.names();
+    let takers = u64::from(receivers / delivery.kind.groups());
+    let takes_all = takers * u64::from(places_each) >= u64::from(places);
+    refuse(takes_all || !delivery.kind.keeps_messages(), || {
+        format!(
+            "{} {receivers} take messages from {places_each} of {places} keys each, so that some keys have no \
+             receiver: use fewer {}, or more {}",
+            names.receivers, names.places, names.places_each
+        )
+    })?;
+    let is_even = (takers * u64::from(places_each)).is_multiple_of(places.into());
+    refuse(is_even || !delivery.kind.fans_out_unseen(), || {
+        format!(
+            "{} {receivers} of {places_each} of {places} keys each: some keys would have more receivers than \
+             others; use a number of receivers by which all have as many",
+            names.receivers
+        )
+    })
 }
 
 /// Whether a message is at a known place from the end of a command.

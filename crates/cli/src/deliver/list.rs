@@ -1,0 +1,139 @@
+//! The words of `keystorm deliver list`.
+
+use clap::{Parser, ValueEnum};
+use workload::{Delivery, DeliveryKind, ListPop, ListTake, PlanParts};
+
+use super::queue::QueueOptions;
+use super::sending::{CommonOptions, KindOptions};
+use crate::UsageError;
+use crate::run::small_count;
+
+/// Measures how long messages take from LPUSH to BRPOP, and counts those that are lost, doubled or out of order.
+///
+/// Latency counts from when a message was due. Load begins when every receiver waits and a message has come through
+/// each list; at the end, messages under way are waited for, and the lists are removed.
+#[derive(Debug, Parser)]
+#[command(
+    name = "keystorm deliver",
+    bin_name = "keystorm deliver",
+    disable_help_flag = true,
+    args_override_self = true,
+    max_term_width = 100,
+    override_usage = "keystorm deliver list [OPTIONS] [OPTIONS OF A RUN]",
+    after_help = EXAMPLES,
+)]
+pub(super) struct ListOptions {
+    /// Command of the senders: lpush or rpush [default: lpush]
+    #[arg(
+        long,
+        value_name = "NAME",
+        help_heading = "Messages",
+        value_enum,
+        default_value = "lpush",
+        hide_default_value = true,
+        hide_possible_values = true
+    )]
+    push: Push,
+    /// Command of the receivers: brpop, blpop, blmpop, or blmove with LREM (reliable queue). blmove and blmpop take
+    /// the oldest message [default: brpop]
+    #[arg(
+        long,
+        value_name = "NAME",
+        help_heading = "Messages",
+        value_enum,
+        hide_possible_values = true
+    )]
+    pop: Option<Pop>,
+    /// Connections that wait for messages [default: 10]
+    #[arg(long, value_name = "NUM", help_heading = "Messages", default_value = "10",
+          hide_default_value = true, value_parser = small_count)]
+    receivers: u32,
+    #[command(flatten)]
+    queue: QueueOptions,
+    #[command(flatten)]
+    common: CommonOptions,
+}
+
+/// What senders send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Push {
+    Lpush,
+    Rpush,
+}
+
+/// What receivers wait with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Pop {
+    Brpop,
+    Blpop,
+    Blmpop,
+    Blmove,
+}
+
+/// Every line that begins with `$` is run by a test.
+const EXAMPLES: &str = "\
+Examples:
+  5,000 jobs a second through one list to 20 workers:
+    $ keystorm deliver list --rps 5k --duration 10s --receivers 20
+
+  A reliable queue, in which a job stays in a list of its worker until it is done:
+    $ keystorm deliver list --pop blmove --rps 2k --duration 10s";
+
+impl ListOptions {
+    /// The command that waits: the one that takes the oldest message unless the line says another.
+    fn pop(&self) -> Pop {
+        self.pop.unwrap_or(match self.push {
+            Push::Lpush => Pop::Brpop,
+            Push::Rpush => Pop::Blpop,
+        })
+    }
+}
+
+impl Pop {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Brpop => "BRPOP",
+            Self::Blpop => "BLPOP",
+            Self::Blmpop => "BLMPOP",
+            Self::Blmove => "BLMOVE",
+        }
+    }
+}
+
+impl KindOptions for ListOptions {
+    const NAME: &'static str = "list";
+
+    fn common(&self) -> &CommonOptions {
+        &self.common
+    }
+
+    fn defaults(&self) -> Vec<(&'static str, String)> {
+        let push = if self.push == Push::Lpush { "LPUSH" } else { "RPUSH" };
+        self.queue.defaults(format!("{push} to {}", self.pop().name()))
+    }
+
+    fn sends(&self) -> Vec<String> {
+        let push = if self.push == Push::Lpush { "lpush" } else { "rpush" };
+        [push, "__key__", "__data__"].map(str::to_owned).to_vec()
+    }
+
+    fn receivers(&self, prefix: String, parts: &mut PlanParts) -> Result<Delivery, UsageError> {
+        let pop = self.pop();
+        let pushed_left = self.push == Push::Lpush;
+        let (by, from_left) = match pop {
+            Pop::Brpop => (ListPop::Pop, false),
+            Pop::Blpop => (ListPop::Pop, true),
+            Pop::Blmpop => (ListPop::MultiPop, !pushed_left),
+            Pop::Blmove => (ListPop::Move, !pushed_left),
+        };
+        if pop == Pop::Blmove && self.queue.keys_per_receiver() > 1 {
+            let text = "--keys-per-receiver: BLMOVE waits on one list; use --pop brpop";
+            return Err(UsageError(text.to_owned()));
+        }
+        let other = (pop != Pop::Blmpop).then_some("--pop blmpop");
+        let count = self.queue.count_of(pop.name(), other)?;
+        let take = ListTake { by, from_left, pushed_left };
+        let kind = DeliveryKind::List { take, count, block_ns: self.queue.block_ns() };
+        self.queue.delivery(kind, self.receivers, &self.common, (prefix, parts))
+    }
+}

@@ -1,0 +1,310 @@
+//! `keystorm deliver list`, `zset` and `stream`: what is sent reaches one receiver, or each group, exactly once.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::program::{Keystorm, Ran, within};
+use crate::queue_broker::QueueBroker;
+use crate::server::Server;
+
+fn test(ran: Ran) -> Value {
+    let document: Value = serde_json::from_str(&ran.out).unwrap();
+    document["tests"][0].clone()
+}
+
+fn count(test: &Value, name: &str) -> u64 {
+    test["deliveries"][name].as_u64().unwrap()
+}
+
+fn waits(test: &Value, name: &str) -> u64 {
+    test["deliveries"]["waits"][name].as_u64().unwrap()
+}
+
+fn deliver(server: &Server, line: &str) -> Keystorm {
+    let (kind, options) = line.split_once(' ').unwrap_or((line, ""));
+    Keystorm::new(&format!("deliver {kind} -p {} {options}", server.port()))
+}
+
+/// Runs it, and checks that all of so many deliveries came, each once and in order, and that no key is left.
+fn all_arrive(server: &Server, line: &str, expected: u64) -> Value {
+    let test = test(deliver(server, &format!("{line} --json -")).run().ok());
+    let counts = ["expected", "received", "lost", "doubled", "out_of_order", "corrupt"];
+    let counts = counts.map(|name| count(&test, name));
+    assert_eq!(counts, [expected, expected, 0, 0, 0, 0], "{line}");
+    assert_eq!(test["latency_ms"]["response"]["exact"]["count"], expected, "{line}");
+    assert_eq!(waits(&test, "left_in_keys") + waits(&test, "ended_by_server"), 0, "{line}");
+    assert!(server.keys().is_empty(), "{line}: {:?}", server.keys());
+    test
+}
+
+/// What one shape of a run must have the server execute.
+struct Shape {
+    line: &'static str,
+    keys: u64,
+    /// Deliveries of each message.
+    copies: u64,
+    send: &'static str,
+    /// Executed once for each delivery, of probes too.
+    settle: Option<&'static str>,
+}
+
+const fn shape(line: &'static str, keys: u64, send: &'static str) -> Shape {
+    Shape { line, keys, copies: 1, send, settle: None }
+}
+
+fn each_shape_counts(shapes: &[Shape]) {
+    for (name, server) in Server::both() {
+        for shape in shapes {
+            let Shape { line, keys, copies, send, settle } = *shape;
+            if name == "valkey" && line.contains("xackdel") {
+                continue;
+            }
+            server.reset();
+            all_arrive(&server, &format!("{line} -n 1000"), 1_000 * copies);
+            let sent = 1_000 + keys;
+            assert_eq!(server.calls(send), sent, "{name}: {line}, and a probe for each key");
+            if let Some(settle) = settle {
+                assert_eq!(server.calls(settle), sent * copies, "{name}: {line}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_message_of_a_list_reaches_one_receiver() {
+    each_shape_counts(&[
+        shape("list", 1, "lpush"),
+        shape("list --receivers 1 -P 16", 1, "lpush"),
+        shape("list --pop blpop --keys 3 --receivers 3", 3, "lpush"),
+        shape("list --push rpush --keys 4 --keys-per-receiver 2 --receivers 4", 4, "rpush"),
+        shape("list --keys 3 --keys-per-receiver 2 --receivers 3 --receiver-threads 2", 3, "lpush"),
+        shape("list --pop blmpop --count 8 -3", 1, "lpush"),
+        shape("list --pop blmpop --keys 2 --keys-per-receiver 2 --push rpush", 2, "rpush"),
+        shape("list -d 20k --block 0.1 --engine epoll", 1, "lpush"),
+        Shape { settle: Some("lrem"), ..shape("list --pop blmove", 1, "lpush") },
+        Shape {
+            settle: Some("lrem"),
+            ..shape("list --pop blmove -3 --push rpush --keys 2 -d 5000", 2, "rpush")
+        },
+    ]);
+}
+
+#[test]
+fn every_message_of_a_sorted_set_reaches_one_receiver() {
+    each_shape_counts(&[
+        shape("zset", 1, "zadd"),
+        shape("zset -3 --zpop bzpopmax --keys 2", 2, "zadd"),
+        shape("zset --keys 3 --keys-per-receiver 2 --receivers 3 -P 4", 3, "zadd"),
+        shape("zset --zpop bzmpop --count 5", 1, "zadd"),
+        shape("zset --zpop bzmpop --count 5 -3", 1, "zadd"),
+    ]);
+}
+
+#[test]
+fn every_message_of_a_stream_reaches_all_readers_or_one_consumer_of_each_group() {
+    let acknowledged = |line, keys, copies| Shape { copies, ..shape(line, keys, "xadd") };
+    each_shape_counts(&[
+        Shape { copies: 3, ..shape("stream --receivers 3", 1, "xadd") },
+        Shape { copies: 2, ..shape("stream --receivers 4 --keys 2 -3", 2, "xadd") },
+        Shape {
+            copies: 2,
+            ..shape("stream --receivers 3 --keys 3 --keys-per-receiver 2 --count 7", 3, "xadd")
+        },
+        Shape { settle: Some("xack"), ..acknowledged("stream --groups 1 --count 1", 1, 1) },
+        acknowledged("stream --groups 2 --consumers 3 -3", 1, 2),
+        acknowledged("stream --consumers 4 --keys 2 --keys-per-receiver 2 --maxlen 0", 2, 1),
+        acknowledged("stream --groups 1 --ack noack --block 0.1", 1, 1),
+        acknowledged("stream --groups 3 --consumers 2 --receiver-threads 2 --keys 2", 2, 3),
+    ]);
+}
+
+#[test]
+fn the_report_says_who_was_woken_and_how_late_waits_end() {
+    let server = Server::redis();
+    let line = "list --rps 20 -n 20 --receivers 3 --block 0.05";
+    deliver(&server, line)
+        .run()
+        .ok()
+        .prints("====== LPUSH to BRPOP ======")
+        .prints("  wake-up ")
+        .prints("  timeout late by ")
+        .prints("  waiting: ")
+        .prints("  backlog: at most ")
+        .prints(" waits timed out");
+    let test = all_arrive(&server, line, 20);
+    assert!(waits(&test, "timed_out") > 10, "three that wait for 50 ms in a second");
+    let woken = waits(&test, "met_a_waiting_receiver");
+    assert!(woken > 0 && woken <= 20);
+    let late = &test["deliveries"]["waits"]["timeout_late_ms"];
+    assert!(late["max"].as_f64().unwrap() > 0.0, "{late}");
+    let least = count(&test, "least_by_receiver");
+    assert!(least <= 6 && count(&test, "most_by_receiver") >= 7, "{least}");
+}
+
+#[test]
+fn a_backlog_is_told_and_drained() {
+    let server = Server::redis();
+    let line = "list --receivers 1 --rps 2k -n 1000";
+    let running = deliver(&server, &format!("{line} --json -")).start();
+    assert!(within(Duration::from_secs(20), || server.calls("lpush") > 100));
+    // The one receiver is away for a while; what it does not take stays.
+    let id = waiting(&server, "brpop").pop();
+    server.ask(&["CLIENT", "PAUSE", "200", "ALL"]);
+    let test = test(running.wait().ok());
+    assert!(id.is_some() || waits(&test, "backlog_max") > 0);
+    assert_eq!((count(&test, "received"), waits(&test, "left_in_keys")), (1_000, 0));
+}
+
+/// The connections that wait with this command.
+fn waiting(server: &Server, command: &str) -> Vec<String> {
+    let list = server.text(&["CLIENT", "LIST"]);
+    let of_command = list
+        .lines()
+        .filter(|line| line.contains(&format!(" cmd={command} ")) && line.contains(" flags=b "));
+    let id =
+        |line: &str| line.split(' ').find_map(|word| word.strip_prefix("id=")).map(str::to_owned);
+    of_command.filter_map(id).collect()
+}
+
+#[test]
+fn a_wait_that_the_server_ends_is_counted_and_goes_on() {
+    for (kind, command) in
+        [("list", "brpop"), ("zset", "bzpopmin"), ("stream --groups 1", "xreadgroup")]
+    {
+        let server = Server::redis();
+        let line = format!("{kind} --rps 200 --duration 2s --json -");
+        let running = deliver(&server, &line).start();
+        assert!(within(Duration::from_secs(20), || server.calls("ping") > 5));
+        let mut ended = 0;
+        assert!(within(Duration::from_secs(20), || {
+            for id in waiting(&server, command) {
+                ended += server.number(&["CLIENT", "UNBLOCK", &id, "ERROR"]);
+            }
+            ended >= 3
+        }));
+        let test = test(running.wait().ok());
+        assert!(waits(&test, "ended_by_server") > 0, "{kind}: {ended}");
+        assert_eq!(count(&test, "lost"), 0, "{kind}");
+    }
+}
+
+#[test]
+fn a_group_that_is_gone_is_made_again() {
+    let server = Server::redis();
+    let running = deliver(&server, "stream --groups 1 --rps 200 --duration 2s --json -").start();
+    assert!(within(Duration::from_secs(20), || server.calls("xadd") > 100));
+    server.ask(&["FLUSHALL"]);
+    let ran = running.wait();
+    let test = test(ran);
+    assert!(waits(&test, "ended_by_server") > 0);
+    assert!(count(&test, "received") > 200, "it goes on");
+}
+
+#[test]
+fn entries_of_a_consumer_that_died_stay_pending_or_are_claimed() {
+    for claims in [false, true] {
+        let server = Server::redis();
+        let claim = if claims { "--claim 0.2" } else { "--drain 0.3" };
+        let line =
+            format!("stream --groups 1 --consumers 2 --rps 500 --duration 2s {claim} --json -");
+        let running = deliver(&server, &line).start();
+        assert!(within(Duration::from_secs(20), || server.calls("xadd") > 100));
+        let key = server.keys().pop().unwrap();
+        let mut taken = 0;
+        for _ in 0..3 {
+            let words = ["XREADGROUP", "GROUP", "group-0", "dead", "COUNT", "1", "BLOCK", "500"];
+            let reply = server.ask(&[&words[..], &["STREAMS", &key, ">"]].concat());
+            taken += u64::from(format!("{reply:?}").contains("Bulk"));
+        }
+        assert!(taken > 0);
+        let test = test(running.wait().exits(i32::from(!claims)));
+        let told = ["lost", "doubled"].map(|name| count(&test, name));
+        match claims {
+            true => assert_eq!((told, waits(&test, "never_acknowledged")), ([0, 0], 0)),
+            false => assert_eq!((told, waits(&test, "never_acknowledged")), ([taken, 0], taken)),
+        }
+        assert!(server.keys().is_empty());
+    }
+}
+
+#[test]
+fn receivers_that_are_killed_come_back() {
+    let server = Server::redis();
+    // What a reliable queue had given to a receiver that died is put back.
+    let line = "list --pop blmove --rps 500 --duration 2s --receivers 3 --json -";
+    let running = deliver(&server, line).start();
+    assert!(within(Duration::from_secs(20), || server.calls("lpush") > 100));
+    let ids = waiting(&server, "blmove");
+    for id in &ids {
+        server.ask(&["CLIENT", "KILL", "ID", id]);
+    }
+    let test = test(running.wait().ok());
+    assert_eq!(count(&test, "receivers_cut_off"), ids.len() as u64);
+    assert_eq!(count(&test, "lost"), 0);
+}
+
+#[test]
+fn a_server_without_the_command_is_named_and_nothing_hangs() {
+    let server = Server::redis_with(&["--rename-command", "BLMPOP", ""]);
+    deliver(&server, "list --pop blmpop -n 10")
+        .run()
+        .exits(1)
+        .says("unknown command")
+        .says("BLMPOP");
+    let server = Server::redis();
+    deliver(&server, "stream --groups 1 --ack xackdel -n 10").run().exits(1).says("XACKDEL");
+    server.ask(&["ACL", "SETUSER", "ann", "on", ">a-long-password", "~*", "+@all", "-brpop"]);
+    let line = "list -n 10 --user ann -a a-long-password";
+    deliver(&server, line).run().exits(1).says("NOPERM").says("the user lacks the permission");
+}
+
+#[test]
+fn what_a_queue_loses_and_doubles_is_counted_exactly_over_threads() {
+    let broker = QueueBroker::new();
+    let shapes =
+        ["--receivers 1", "--keys 3 --keys-per-receiver 2 --receivers 3 --receiver-threads 2"];
+    for shape in shapes {
+        let line = format!("-c 1 -n 1000 --drain 0.3 --json - {shape}");
+        let test = test(broker.run(&line).exits(1));
+        for (name, expected) in
+            [("expected", 1_000), ("received", 990), ("lost", 10), ("doubled", 4)]
+        {
+            assert_eq!(count(&test, name), expected, "{shape}: {name}");
+        }
+        if shape == "--receivers 1" {
+            assert_eq!(count(&test, "out_of_order"), 2, "{shape}");
+        }
+    }
+}
+
+#[test]
+fn over_a_unix_socket() {
+    let server = Server::redis();
+    for kind in ["list", "zset", "stream --groups 1"] {
+        all_arrive(&server, &format!("{kind} -s {} -n 300", server.socket().display()), 300);
+    }
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let server = Server::redis();
+    for (line, why) in [
+        ("lists", "list"),
+        ("list --count 3", "BRPOP takes one message at a time; use --pop blmpop"),
+        ("list --pop blmove --keys 2 --keys-per-receiver 2", "BLMOVE waits on one list"),
+        ("list --keys 2 --receivers 1", "so that some keys have no receiver"),
+        ("list --receivers 0", "--receivers 0"),
+        ("list --keys 0", "--keys 0"),
+        ("list --pop brpoplpush", "brpop"),
+        ("zset --zpop zpopmin", "bzpopmin"),
+        ("zset --keys 2 --keys-per-receiver 3", "--keys-per-receiver 3"),
+        ("stream --ack noack", "--ack is for consumer groups"),
+        ("stream --claim 1", "--claim is for consumer groups"),
+        ("stream --receivers 3 --keys 2", "some keys would have more receivers than others"),
+        ("stream --groups 2 --consumers 1 --keys 2", "so that some keys have no receiver"),
+        ("zset -d 31", "a message has at least 32 bytes"),
+    ] {
+        deliver(&server, line).run().exits(2).says(why);
+    }
+}

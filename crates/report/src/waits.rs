@@ -1,0 +1,99 @@
+//! The figures of receivers that wait with a command: who was woken, how late waits end, what heaps up.
+
+use measure::Waits;
+use workload::quantity::counted;
+
+use crate::{LatencyFigures, grouped};
+
+/// Figures of waits.
+#[derive(Debug, Clone, Copy)]
+pub struct WaitFigures<'r> {
+    /// What was seen.
+    pub waits: &'r Waits,
+    /// From sent to received, of messages that met a receiver that waited; `None` if none did.
+    pub wake_up: Option<LatencyFigures>,
+    /// How much later than its time a wait without a message ended; `None` if none did.
+    pub timeout_late: Option<LatencyFigures>,
+    /// Share of the messages received that met a receiver that waited, from 0 to 1; `None` of no messages.
+    pub woken_share: Option<f64>,
+}
+
+impl<'r> WaitFigures<'r> {
+    /// Those of a run in which so many messages were received.
+    #[must_use]
+    pub fn new(waits: &'r Waits, received: u64) -> Self {
+        let some = |latency: &measure::Latency| {
+            (latency.count() > 0).then(|| LatencyFigures::from_latency(latency))
+        };
+        let woken = waits.wake_up.count() as f64;
+        Self {
+            waits,
+            wake_up: some(&waits.wake_up),
+            timeout_late: some(&waits.timeout_late),
+            woken_share: (received > 0).then(|| woken / received as f64),
+        }
+    }
+
+    /// What is told of them, a line each.
+    #[must_use]
+    pub fn lines(&self) -> Vec<String> {
+        let waits = self.waits;
+        let mut lines = Vec::new();
+        if let Some(share) = self.woken_share {
+            let percent = (share * 1000.0).floor() / 10.0;
+            lines.push(format!("waiting: {percent} % of messages met a receiver that waited"));
+        }
+        if let Some((most, last)) = waits.backlogs() {
+            let seconds = most.at_ns as f64 / 1e9;
+            let (most, last) = (grouped(most.messages as f64), grouped(last.messages as f64));
+            lines.push(format!(
+                "backlog: at most {most} messages (at {seconds:.2} s), {last} when the last was sent"
+            ));
+        }
+        let events = [
+            (waits.timeout_late.count(), "wait timed out", "waits timed out"),
+            (waits.unblocked, "wait ended by the server", "waits ended by the server"),
+            (waits.unsettled, "acknowledgement in vain", "acknowledgements in vain"),
+        ];
+        let events = events.iter().filter(|(count, ..)| *count > 0);
+        let events = events.map(|(count, one, many)| {
+            format!("{} {}", grouped(*count as f64), if *count == 1 { one } else { many })
+        });
+        let events: Vec<String> = events.collect();
+        if !events.is_empty() {
+            lines.push(events.join(", "));
+        }
+        if let Some(left) = waits.left.filter(|left| *left > 0) {
+            lines.push(format!("left in the keys: {} (removed)", counted(left, "message")));
+        }
+        if let Some(pending) = waits.pending.filter(|pending| *pending > 0) {
+            lines.push(format!("never acknowledged: {} (removed)", counted(pending, "message")));
+        }
+        lines
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use measure::Backlog;
+
+    #[test]
+    fn only_what_happened_is_told() {
+        let mut waits = Waits::new(3);
+        assert!(WaitFigures::new(&waits, 0).lines().is_empty());
+        waits.wake_up.record_n(1_000, 3);
+        waits.timeout_late.record_n(1_000, 1);
+        (waits.unblocked, waits.left, waits.pending) = (2, Some(1), Some(0));
+        waits.backlog = vec![Backlog { at_ns: 250_000_000, messages: 1_200 }];
+        assert_eq!(
+            WaitFigures::new(&waits, 4).lines(),
+            [
+                "waiting: 75 % of messages met a receiver that waited",
+                "backlog: at most 1,200 messages (at 0.25 s), 1,200 when the last was sent",
+                "1 wait timed out, 2 waits ended by the server",
+                "left in the keys: 1 message (removed)",
+            ]
+        );
+    }
+}

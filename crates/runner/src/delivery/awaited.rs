@@ -1,0 +1,106 @@
+//! What a receiver with a command that waits has asked for and not yet got, and how commands that wait are written.
+
+use std::collections::VecDeque;
+use std::io::Write;
+
+use wire::resp::encode_command;
+
+/// A reply that is to come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Awaited {
+    /// Of what makes ready: what a receiver had left is put back, a group is made.
+    Preparation,
+    /// Of the PING that shows that all before the command behind it is done.
+    Pong,
+    /// How many of so many messages were removed, or acknowledged.
+    Removal { of: u32 },
+    /// Of the command that takes over what others had.
+    Claim,
+    /// Of the command that waits.
+    Message,
+}
+
+/// The replies that are to come, in their order.
+#[derive(Debug, Default)]
+pub(super) struct Pipeline(VecDeque<Awaited>);
+
+impl Pipeline {
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, awaited: Awaited) {
+        self.0.push_back(awaited);
+    }
+
+    #[inline]
+    pub(super) fn next(&mut self) -> Option<Awaited> {
+        self.0.pop_front()
+    }
+
+    /// What comes next.
+    pub(super) fn peek(&self) -> Option<Awaited> {
+        self.0.front().copied()
+    }
+
+    /// Whether only the command that waits is to be answered.
+    pub(super) fn is_settled(&self) -> bool {
+        self.0.iter().all(|awaited| *awaited == Awaited::Message)
+    }
+
+    /// Appends a PING.
+    pub(super) fn ping(&mut self, out: &mut Vec<u8>) {
+        encode_command(&[b"PING"], out);
+        self.push(Awaited::Pong);
+    }
+}
+
+/// Whether a server says with this error that it ended a wait: a failover, CLIENT UNBLOCK, a key that went away.
+pub(super) fn is_unblocked(error: &[u8]) -> bool {
+    error.starts_with(b"UNBLOCKED")
+}
+
+/// A time as commands on lists and sorted sets take it: seconds, with decimals only where there must be some.
+/// Older servers know none.
+pub(super) fn seconds(ns: u64) -> String {
+    const SECOND: u64 = 1_000_000_000;
+    match ns % SECOND {
+        0 => (ns / SECOND).to_string(),
+        _ => format!("{:.3}", (ns as f64 / 1e9).max(0.001)),
+    }
+}
+
+/// Appends a string of RESP.
+#[inline]
+pub(super) fn append_string(string: &[u8], out: &mut Vec<u8>) {
+    append_header(b'$', string.len(), out);
+    out.extend_from_slice(string);
+    out.extend_from_slice(b"\r\n");
+}
+
+/// Appends the line that an array or a string of so many begins with.
+#[inline]
+pub(super) fn append_header(kind: u8, count: usize, out: &mut Vec<u8>) {
+    // A buffer that grows takes all.
+    let _ = write!(out, "{}{count}\r\n", kind as char);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_decimals_where_they_need_them() {
+        let written = [0, 2_000_000_000, 500_000_000, 1].map(seconds);
+        assert_eq!(written, ["0", "2", "0.500", "0.001"]);
+    }
+
+    #[test]
+    fn strings_have_their_length_before_them() {
+        let mut out = Vec::new();
+        append_header(b'*', 1, &mut out);
+        append_string(b"ab", &mut out);
+        assert_eq!(out, b"*1\r\n$2\r\nab\r\n");
+    }
+}

@@ -1,0 +1,113 @@
+//! What becomes of each message that a receiver gets: what is counted, and what is recorded.
+
+use engine::{ConnId, Engine};
+use measure::Outcome;
+use workload::Purpose;
+
+use super::kind::Meaning;
+use super::order::Place;
+use super::receivers::Receivers;
+use super::reply_strings::Delivered;
+use crate::request::{Answer as Recorded, Answered, Keys};
+
+impl<E: Engine> Receivers<'_, E> {
+    /// Takes the messages of a reply that should have as many as payloads.
+    #[inline]
+    pub(super) fn take_all(&mut self, conn: ConnId, payloads: u32, now_ns: u64) {
+        let count = self.receivers[conn.0 as usize].strings.messages().len();
+        self.counts.corrupt += u64::from(payloads).saturating_sub(count as u64);
+        for n in 0..count {
+            let delivered = self.receivers[conn.0 as usize].strings.messages()[n];
+            self.take(conn, delivered, now_ns);
+        }
+    }
+
+    #[inline]
+    fn take(&mut self, conn: ConnId, delivered: Delivered, now_ns: u64) {
+        let receiver = &mut self.receivers[conn.0 as usize];
+        let message = delivered.message;
+        if message.run != self.context.roles.run {
+            self.counts.foreign += 1;
+            return;
+        }
+        if message.purpose == Purpose::Probe {
+            if receiver.probes > 0 {
+                receiver.probes -= 1;
+                self.context.roles.probe_arrived();
+            }
+            return;
+        }
+        let delay_ns = self.context.roles.delivery.kind.delay_ns();
+        let (due_ns, sent_ns) = (message.due_ns + delay_ns, message.sent_ns + delay_ns);
+        let message = workload::Message { due_ns, sent_ns, ..message };
+        let measured = message.purpose == Purpose::Measured;
+        if measured {
+            match self.rank(conn, &delivered) {
+                Place::Doubled => {
+                    self.counts.doubled += 1;
+                    return;
+                }
+                // What a lost receiver of a queue had is put back behind what others then have.
+                Place::OutOfOrder if self.block_ns.is_some() && self.counts.cut_off > 0 => {}
+                Place::OutOfOrder => self.counts.out_of_order += 1,
+                Place::Next => {}
+            }
+            let receiver = &mut self.receivers[conn.0 as usize];
+            self.counts.received += 1;
+            receiver.received += 1;
+            if let Some(waits) =
+                self.waits.as_mut().filter(|_| message.sent_ns >= receiver.asked_ns)
+            {
+                waits.wake_up.record_n(now_ns.saturating_sub(message.sent_ns), 1);
+            }
+            if let Some(under_way) = &mut self.under_way {
+                under_way.received(message.sent_ns, now_ns);
+            }
+            if let Some(spread) = &mut self.spread {
+                spread.received(&message, receiver.copies, now_ns);
+            }
+        }
+        let answered = Answered {
+            intended_ns: message.due_ns,
+            sent_ns: message.sent_ns,
+            first_byte_ns: now_ns,
+            command: 0,
+            measured,
+        };
+        let keys = Keys::default();
+        self.recorder.reply(&Recorded { answered, outcome: Outcome::Ok, bytes: 0, keys }, now_ns);
+    }
+
+    /// What a message is among those that came before it: to this receiver, or to any that shares its messages.
+    #[inline]
+    fn rank(&mut self, conn: ConnId, delivered: &Delivered) -> Place {
+        let receiver = &mut self.receivers[conn.0 as usize];
+        let message = &delivered.message;
+        let delivery = self.context.roles.delivery;
+        let through = delivered
+            .place
+            .map_or(0, |place| (place + delivery.places - receiver.first_place) % delivery.places);
+        let senders = self.context.plan.own_connections();
+        let at = (through * senders).saturating_add(message.sender) as usize;
+        let latest = receiver.latest.get_mut(at).filter(|_| message.sender < senders);
+        let place = latest.map_or(Place::Next, |latest| latest.take(message.number));
+        let seen = &self.context.roles.seen;
+        match seen.get(receiver.number as usize % seen.len().max(1)) {
+            Some(seen) if !seen.insert(message.number) => Place::Doubled,
+            _ => place,
+        }
+    }
+
+    /// Notes the end of a wait, or of something that was asked for beside messages.
+    pub(super) fn waited(&mut self, conn: ConnId, meaning: Meaning, now_ns: u64) {
+        let asked_ns = self.receivers[conn.0 as usize].asked_ns;
+        let due_ns = asked_ns + self.block_ns.unwrap_or(0);
+        let Some(waits) = &mut self.waits else { return };
+        match meaning {
+            Meaning::TimedOut => waits.timeout_late.record_n(now_ns.saturating_sub(due_ns), 1),
+            Meaning::Unblocked => waits.unblocked += 1,
+            Meaning::Settled { missing } => waits.unsettled += u64::from(missing),
+            _ => {}
+        }
+    }
+}
