@@ -17,7 +17,7 @@ pub struct Waits {
     pub backlog: Vec<Backlog>,
     /// Messages in the keys at the end, which were then removed; `None` if nobody looked.
     pub left: Option<u64>,
-    /// Messages that were received and never acknowledged, likewise.
+    /// Messages that were received and never acknowledged; `None` if nobody looked.
     pub pending: Option<u64>,
 }
 

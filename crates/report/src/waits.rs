@@ -34,7 +34,7 @@ impl<'r> WaitFigures<'r> {
         }
     }
 
-    /// What is told of them, a line each.
+    /// What a report says of them, a line each.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         let waits = self.waits;

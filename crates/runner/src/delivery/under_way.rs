@@ -8,7 +8,7 @@ use measure::Backlog;
 /// Length of a step in a short run, and most steps.
 const FIRST_STEP_NS: u64 = 1_000_000;
 const STEPS_MAX: usize = 1 << 15;
-/// Most points that are told in the end.
+/// Most points in the end.
 const POINTS_MAX: usize = 500;
 
 /// What was sent and received in a step.
