@@ -186,20 +186,19 @@ impl Timeline {
         self.points.iter().map(|point| point.requests as f64 * share(point)).sum()
     }
 
-    /// A run of this length has ended. Its timeline does not end with an interval of next to no length in
-    /// which nothing was answered.
+    /// A run of this length has ended. Its timeline does not end with an interval of next to no length, which
+    /// would look like a fall of the rate: what came in it belongs to the interval before.
     pub fn end_at(&mut self, elapsed_ns: u64) {
-        let Some(last) = self.points.last() else { return };
-        let from_ns = u64::from(last.index).saturating_mul(self.interval_ns);
-        if last.requests > 0 || from_ns.saturating_add(self.interval_ns / NO_LENGTH) <= elapsed_ns {
-            return;
-        }
-        let ended = self.points.pop();
-        if let (Some(before), Some(ended)) = (self.points.last_mut(), ended)
-            && before.index + 1 == ended.index
-        {
-            before.late_max_ns = before.late_max_ns.max(ended.late_max_ns);
-            before.own_late_max_ns = before.own_late_max_ns.max(ended.own_late_max_ns);
+        let is_cut_short = |last: &mut Point| {
+            let from_ns = u64::from(last.index).saturating_mul(self.interval_ns);
+            last.index > 0 && from_ns.saturating_add(self.interval_ns / NO_LENGTH) > elapsed_ns
+        };
+        let Some(mut ended) = self.points.pop_if(is_cut_short) else { return };
+        ended.index -= 1;
+        match self.points.last_mut() {
+            Some(before) if before.index == ended.index => before.merge(&ended),
+            _ if ended.requests > 0 => self.points.push(ended),
+            _ => {}
         }
     }
 
@@ -365,18 +364,21 @@ mod tests {
     }
 
     #[test]
-    fn the_last_interval_has_a_length_or_a_reply() {
+    fn the_last_interval_has_a_length() {
         let ends = |elapsed_ns, requests| {
             let mut ended = timeline(0..8);
             ended.points.push(Point { late_max_ns: Some(7), ..point(8, &[]) });
             ended.points[8].requests = requests;
             ended.end_at(elapsed_ns);
-            (ended.points.len(), ended.points[7].late_max_ns)
+            (ended.points.len(), ended.points[7].late_max_ns, ended.points[7].requests)
         };
-        assert_eq!(ends(2000, 0), (8, Some(7)));
-        assert_eq!(ends(2049, 0), (8, Some(7)));
-        assert_eq!(ends(2050, 0), (9, None), "silence is not left out");
-        assert_eq!(ends(2001, 1), (9, None));
+        assert_eq!(ends(2000, 0), (8, Some(7), 3));
+        assert_eq!(ends(2049, 0), (8, Some(7), 3));
+        assert_eq!(ends(2050, 0), (9, None, 3), "silence is not left out");
+        assert_eq!(ends(2001, 1), (8, Some(7), 4), "no reply is lost");
+        let mut after_silence = timeline([0, 8]);
+        after_silence.end_at(2001);
+        assert_eq!(after_silence.points.iter().map(|p| p.index).collect::<Vec<_>>(), [0, 7]);
         let mut nothing = Timeline::new(250);
         nothing.end_at(9);
     }

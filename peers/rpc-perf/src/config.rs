@@ -67,6 +67,19 @@ pub(super) struct Metrics {
     pub(super) sparse: bool,
 }
 
+impl Metrics {
+    /// As rpc-perf does, a run shorter than an interval leaves a file without a sample.
+    fn without_samples(&self, duration_s: u64) -> Option<String> {
+        let (interval_s, output) = (self.interval.as_secs_f64(), &self.output);
+        (interval_s > duration_s as f64).then(|| {
+            format!(
+                "metrics: interval is {interval_s} s and the run {duration_s} s long, so {output} \
+                 will have no samples"
+            )
+        })
+    }
+}
+
 /// What carries the load.
 #[derive(Debug)]
 pub(super) struct Client {
@@ -184,6 +197,7 @@ impl Config {
         let sections = [root, &general, &debug, &target, &client_section, &workload];
         let unknown = sections.into_iter().chain(&tls_section).flat_map(Table::unknown);
         remarks.extend(unknown);
+        remarks.extend(metrics.as_ref().and_then(|metrics| metrics.without_samples(duration_s)));
         Ok(Self {
             protocol,
             interval_s,

@@ -165,6 +165,23 @@ fn what_no_schema_has_is_a_remark_where_remarks_go() {
 }
 
 #[test]
+fn a_metrics_file_that_will_have_no_samples_is_a_remark() {
+    let server = Server::redis();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("m.json");
+    for (interval, has_samples) in [("1500ms", false), ("500ms", true)] {
+        let metrics = format!(
+            "interval = 1\nmetrics_output = '{}'\nmetrics_interval = '{interval}'",
+            path.display()
+        );
+        let file = File::from_port(server.port()).with("interval", &metrics);
+        let ran = file.line(GET, "--ks-verdict stderr").run().ok();
+        assert_eq!(ran.err.contains("will have no samples"), !has_samples, "{}", ran.err);
+        assert_eq!(std::fs::read_to_string(&path).unwrap().is_empty(), !has_samples);
+    }
+}
+
+#[test]
 fn a_server_that_is_not_there_and_an_address_that_is_taken_are_errors() {
     let port = crate::server::free_port();
     File::from_port(port).run(GET).exits(1).says("Error: ");

@@ -200,7 +200,10 @@ fn a_server_that_stays_away_does_not_keep_a_run_for_ever() {
     let (got, _) =
         replay(going_on(3, 1, Stop::Requests(10_000)), Server::taking(MS).down(SECOND..u64::MAX));
     let Ending::Failed(why) = &got.ending else { panic!("{:?}", got.ending) };
-    assert!(why.text.contains("no connection could be opened for 60 s"), "{why}");
+    assert!(
+        why.text.contains("no connection could be opened for 60 s; the last attempt: "),
+        "{why}"
+    );
 }
 
 #[test]

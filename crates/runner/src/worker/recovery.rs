@@ -47,6 +47,8 @@ pub(crate) struct Recovery {
     absent_since_ns: Option<u64>,
     /// Why nothing is tried any more, once a connection has had all its tries.
     exhausted: Option<String>,
+    /// Why the last connection that was to be opened again was not.
+    refusal: Option<String>,
 }
 
 impl Recovery {
@@ -62,6 +64,7 @@ impl Recovery {
             look_ns: u64::MAX,
             absent_since_ns: None,
             exhausted: None,
+            refusal: None,
         }
     }
 
@@ -143,6 +146,9 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
             return Ok(()); // It had nothing more to do.
         }
         if self.reconnects() && !explain::is_ours(reason) {
+            if state != State::Ready {
+                self.recovery.refusal = Some(reason.to_string());
+            }
             self.give_up(conn, 0);
             return Ok(());
         }
@@ -344,6 +350,8 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
             return Ok(());
         }
         let seconds = ABSENT_MAX_NS / 1_000_000_000;
-        Err(Fatal::new(format!("{server}: no connection could be opened for {seconds} s")))
+        let refusal = self.recovery.refusal.as_ref();
+        let last = refusal.map_or(String::new(), |why| format!("; the last attempt: {why}"));
+        Err(Fatal::new(format!("{server}: no connection could be opened for {seconds} s{last}")))
     }
 }
