@@ -15,10 +15,11 @@ use lab::words::{Given, words_of};
 use lab::{Line, Takes};
 use workload::secret;
 
+use super::deliver::{self, DeliverFront};
 use super::near::{named, no_option};
 use super::outputs::apart;
 use super::run::{self, ParsedArgs};
-use super::{Action, Intent, Job, PageOptions, UsageError, with_options};
+use super::{Action, FrontEnd, Intent, Job, PageOptions, UsageError, with_options};
 
 /// Where the results of an experiment go.
 #[derive(Debug, Clone, Args)]
@@ -95,8 +96,13 @@ pub(super) fn with_split<O: Parser>(
 ) -> Result<Intent, UsageError> {
     let own = O::command();
     let of_run = run::vocabulary();
-    let find = |name: &str| named(&own, name).or_else(|| named(&of_run, name));
-    let mut line = Line::parse(args, |name| find(name).map(takes));
+    let of_kinds = deliver::is_named(&args).then(|| DeliverFront.command()).flatten();
+    let find = |name: &str| {
+        let of_kind = || of_kinds.as_ref().and_then(|kinds| named(kinds, name));
+        named(&own, name).or_else(|| named(&of_run, name)).or_else(of_kind)
+    };
+    let line = Line::parse(args, |name| find(name).map(takes));
+    let mut line = deliver::hoisted(line, |name| find(name).map(takes))?;
     if let Some(given) = line.options.iter().find(|given| find(&given.name).is_none()) {
         return Err(no_option(&given.name, &own, &of_run));
     }
@@ -207,7 +213,8 @@ pub(super) fn with_those_of_a_run(own: Command, refused: &[&str]) -> Command {
 /// What makes no sense in it.
 pub fn job(experiment: &str, args: Vec<OsString>) -> Result<Job, UsageError> {
     let usage = format!("{experiment} [OPTIONS] [OPTIONS OF A RUN] [--] [COMMAND ARGS...]");
-    let typed = match ParsedArgs::read(experiment, |command| command.override_usage(usage), args)? {
+    let explained = |command: Command| command.override_usage(usage);
+    let typed = match ParsedArgs::read_load(experiment, explained, args, |_| None)? {
         Ok(typed) => typed,
         Err(_) => return Err(UsageError(format!("see {experiment} --help"))),
     };

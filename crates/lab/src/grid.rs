@@ -15,7 +15,7 @@ use crate::words::{Given, Line};
 pub const POINTS_MAX: usize = 10_000;
 
 /// The options that may be lists. Tests (`-t`) are a list of their own: each is a row.
-const SWEPT: [(&str, Kind); 14] = [
+const SWEPT: [(&str, Kind); 24] = [
     ("-c", Kind::Whole),
     ("-P", Kind::Whole),
     ("-d", Kind::Whole),
@@ -30,6 +30,17 @@ const SWEPT: [(&str, Kind); 14] = [
     ("--window", Kind::Name),
     ("--arrivals", Kind::Name),
     ("--precision", Kind::Whole),
+    // Of deliveries.
+    ("--publishers", Kind::Whole),
+    ("--subscribers", Kind::Whole),
+    ("--channels", Kind::Whole),
+    ("--channels-per-subscriber", Kind::Whole),
+    ("--writers", Kind::Whole),
+    ("--senders", Kind::Whole),
+    ("--receivers", Kind::Whole),
+    ("--receiver-threads", Kind::Whole),
+    ("--keys", Kind::Whole),
+    ("--keys-per-receiver", Kind::Whole),
 ];
 
 /// An option with more than one value.

@@ -14,6 +14,8 @@ pub struct DeliveryFigures<'r> {
     pub sent_rps: f64,
     /// From when a message was sent until its sender had the reply.
     pub acknowledged: LatencyFigures,
+    /// From when a message was due until it was sent, of a schedule.
+    pub late: Option<LatencyFigures>,
     /// From when a message was due until the first of its receivers had it, where it has several.
     pub first: Option<LatencyFigures>,
     /// The same of the last.
@@ -31,11 +33,53 @@ impl<'r> DeliveryFigures<'r> {
             deliveries,
             sent_rps: if elapsed_s > 0.0 { sent / elapsed_s } else { 0.0 },
             acknowledged: LatencyFigures::from_latency(&deliveries.sending.service()),
+            late: (deliveries.sending.lateness.as_ref())
+                .map(|lateness| LatencyFigures::from_latency(&lateness.total)),
             first: deliveries.first.as_ref().map(LatencyFigures::from_latency),
             last: deliveries.last.as_ref().map(LatencyFigures::from_latency),
             waits: (deliveries.waits.as_ref())
                 .map(|waits| WaitFigures::new(waits, deliveries.counts.received)),
         }
+    }
+
+    /// The columns of a table for programs.
+    pub const CSV_COLUMNS: [&'static str; 13] = [
+        "test",
+        "messages_sent_per_second",
+        "messages_acknowledged",
+        "messages_refused",
+        "messages_without_reply",
+        "deliveries_expected",
+        "deliveries_received",
+        "lost",
+        "doubled",
+        "out_of_order",
+        "from_other_runs",
+        "corrupt",
+        "receivers_cut_off",
+    ];
+
+    /// Its row of a test that goes by that name.
+    #[must_use]
+    pub fn csv_row(&self, test: &str) -> Vec<String> {
+        let Deliveries { sending, expected, counts, .. } = self.deliveries;
+        let DeliveryCounts { received, doubled, out_of_order, foreign, corrupt, cut_off } = *counts;
+        let mut row = vec![test.to_owned(), format!("{:.2}", self.sent_rps)];
+        let counts = [
+            self.deliveries.acknowledged(),
+            sending.errors.total(),
+            self.deliveries.unacknowledged(),
+            *expected,
+            received,
+            self.deliveries.lost(),
+            doubled,
+            out_of_order,
+            foreign,
+            corrupt,
+            cut_off,
+        ];
+        row.extend(counts.map(|count| count.to_string()));
+        row
     }
 
     /// What became of the messages that were sent: `20,000 sent, all acknowledged`.

@@ -188,7 +188,8 @@ fn moment(run: &Run, span: &Span, dated: &mut Vec<JournalEntry>) -> Moment {
     causes.extend(told);
     if span.own_late_ns as f64 >= OWN_LATE_SHARE * span.p99_ns as f64 && span.own_late_ns > 0 {
         let late = msec_at_most(span.own_late_ns);
-        causes.push(format!("keystorm itself sent requests up to {late} ms late"));
+        let noun = if run.plan.delivery.is_some() { "messages" } else { "requests" };
+        causes.push(format!("keystorm itself sent {noun} up to {late} ms late"));
     }
     Moment {
         at: wall_clock(started, from_ns),

@@ -10,7 +10,7 @@ use measure::{Absence, Measurement, Point};
 use workload::Plan;
 
 use crate::quantity::grouped;
-use crate::verdict::{requests, time};
+use crate::verdict::time;
 
 /// A request that leaves later than this after it was due has missed the schedule: 10 ms. An idle
 /// machine stays below 0.1 ms; what is above ten is seen by people.
@@ -31,6 +31,8 @@ const BEHIND_OF_WAIT: f64 = 0.25;
 /// The figures of one run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScheduleFigures {
+    /// What is sent, in the plural: `requests`, or `messages` of a delivery.
+    pub noun: &'static str,
     /// Requests per second that were asked for, on average over `span_ns`.
     pub due_rps: f64,
     /// For how long requests were due, in nanoseconds; not the wait for the last replies.
@@ -120,6 +122,7 @@ impl ScheduleFigures {
         let span_ns = plan.scheduled_ns(measurement.elapsed_ns)?;
         let quantile = |q| total.quantile_ns(q).unwrap_or_default();
         Some(Self {
+            noun: if plan.delivery.is_some() { "messages" } else { "requests" },
             due_rps: match schedule.is_limited() {
                 true => plan.own_rate_per_s(schedule.mean_per_s(span_ns)),
                 // Without a limit what is sent is due.
@@ -245,10 +248,10 @@ impl fmt::Display for ScheduleFigures {
 
 impl ScheduleFigures {
     fn write_kept(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { due_rps, late_p50_ns, late_p99_ns, late_max_ns, .. } = self;
+        let Self { noun, due_rps, late_p50_ns, late_p99_ns, late_max_ns, .. } = self;
         write!(
             f,
-            "kept; {due_rps:.2} requests per second; lateness p50={} p99={} max={}",
+            "kept; {due_rps:.2} {noun} per second; lateness p50={} p99={} max={}",
             late(*late_p50_ns),
             late(*late_p99_ns),
             late(*late_max_ns)
@@ -269,7 +272,7 @@ impl ScheduleFigures {
                 f,
                 "MISSED; {} of {} were sent over {limit} ms late, by {} at most",
                 self.late_percent(),
-                requests(self.due),
+                self.counted(self.due),
                 late(self.late_max_ns)
             )?;
         } else {
@@ -286,7 +289,9 @@ impl ScheduleFigures {
         if self.unsent > 0 {
             let (unsent, were) = (number(self.unsent), self.were_unsent());
             match self.late {
-                0 => write!(f, "; {unsent} of {} {were} due and never sent", requests(self.due))?,
+                0 => {
+                    write!(f, "; {unsent} of {} {were} due and never sent", self.counted(self.due))?
+                }
                 _ => write!(f, ", and {unsent} {were} due and never sent")?,
             }
         }
@@ -298,6 +303,12 @@ impl ScheduleFigures {
             Some(Fault::Client) => ": connections had room, but keystorm was late",
             None => "",
         })
+    }
+
+    /// A number of what is sent.
+    pub(crate) fn counted(&self, number: u64) -> String {
+        let noun = if number == 1 { self.noun.trim_end_matches('s') } else { self.noun };
+        format!("{} {noun}", grouped(number as f64))
     }
 
     /// The verb of those that were never sent.

@@ -147,6 +147,22 @@ impl<'r> Summary<'r> {
         self.run.plan.counts_operations()
     }
 
+    /// Of a schedule: how many of those that were due have an answer. A message is answered once, however many
+    /// receivers have it.
+    #[must_use]
+    pub fn answered_of_due(&self) -> u64 {
+        match &self.deliveries {
+            Some(figures) => figures.deliveries.sending.requests(),
+            None => self.counted(),
+        }
+    }
+
+    /// The same per second.
+    #[must_use]
+    pub fn answered_rps(&self) -> f64 {
+        self.deliveries.map_or_else(|| self.counted_rps(), |figures| figures.sent_rps)
+    }
+
     /// What is counted, by name.
     #[must_use]
     pub fn counted_noun(&self) -> &'static str {

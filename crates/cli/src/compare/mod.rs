@@ -16,10 +16,12 @@ use std::path::PathBuf;
 
 use clap::Command;
 use job::{CompareJob, Inconclusive, LiveSides, Sides};
+use lab::Line;
 use report::compare::ERRORS_DEFAULT;
 use report::slo::Slo;
 use workload::{Plan, PlanParts, Target};
 
+use super::deliver;
 use super::run::{self, ParsedArgs, ProtocolArg};
 use super::{FrontEnd, Intent, Job, UsageError, help};
 use arguments::{
@@ -28,7 +30,7 @@ use arguments::{
 };
 use rates::lines_at_rates;
 use side::{Side, Word};
-use words::{again, sides_and_rest};
+use words::{again, sides_and_rest, takes};
 
 /// The front end of `keystorm compare`.
 pub(crate) struct CompareFront;
@@ -69,17 +71,23 @@ impl FrontEnd for CompareFront {
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
         let (help, args) = help::of_compare(args);
         let (sides, args) = sides_and_rest(args);
+        // The options of a delivery are options, wherever they stand.
+        let args = match deliver::is_named(&args) {
+            true => deliver::hoisted(Line::parse(args, takes), takes)?.words(),
+            false => args,
+        };
         let again = again(sides.as_deref(), &args);
         let mut lines = lines_at_rates(args).map_err(UsageError)?.into_iter();
         let first = lines.next().unwrap_or_default();
-        let typed = match ParsedArgs::read(NAME, |run| help(explained(run)), first)? {
+        let typed = match ParsedArgs::read_load(NAME, |run| help(explained(run)), first, takes)? {
             Ok(typed) => typed,
             Err(intent) => return Ok(intent),
         };
-        let further = lines.map(|line| match ParsedArgs::read(NAME, explained, line)? {
-            Ok(typed) => Ok(typed),
-            Err(_) => usage("see keystorm compare --help"),
-        });
+        let further =
+            lines.map(|line| match ParsedArgs::read_load(NAME, explained, line, takes)? {
+                Ok(typed) => Ok(typed),
+                Err(_) => usage("see keystorm compare --help"),
+            });
         let further: Vec<ParsedArgs> = further.collect::<Result<_, _>>()?;
         let Some(sides) = sides else {
             return usage(

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use lab::{Line, Takes};
 use workload::redis_commands;
 
+use super::super::deliver;
 use super::super::experiment::{again as shown, takes_of};
 use super::super::run;
 use super::side::{self, Side, Word};
@@ -58,7 +59,7 @@ pub(super) fn takes(name: &str) -> Option<Takes> {
         | "--disturbed"
         | "--name-a"
         | "--name-b" => Some(Takes::Value),
-        _ => takes_of(&run::vocabulary(), name),
+        _ => takes_of(&run::vocabulary(), name).or_else(|| deliver::takes(name)),
     }
 }
 

@@ -4,6 +4,7 @@
 //! here with the options that it has, and a row in [`KINDS`].
 
 mod list;
+mod load;
 mod notify;
 mod pubsub;
 mod queue;
@@ -17,6 +18,8 @@ use clap::Command;
 
 use super::experiment::with_those_of_a_run;
 use super::{FrontEnd, Intent, UsageError, near};
+pub(crate) use load::{delivery_load, hoisted, is_named, takes};
+pub(crate) use sending::Finish;
 use sending::{KindFront, REFUSED};
 
 /// The front end of `keystorm deliver`.

@@ -1,6 +1,7 @@
 //! What the kinds of delivery have in common on a command line: the run of the senders, and its receivers.
 
 use std::ffi::OsString;
+use std::rc::Rc;
 use std::time::Duration;
 
 use clap::{ArgAction, Args, Command, Parser};
@@ -9,6 +10,7 @@ use lab::words::Given;
 use workload::{Delivery, Piece, Plan, PlanParts, message};
 
 use crate::experiment::{with_split, with_those_of_a_run};
+use crate::near::explained;
 use crate::run::{RunFront, seconds, small_count};
 use crate::{FrontEnd, Intent, UsageError};
 
@@ -18,16 +20,22 @@ pub(super) struct KindFront {
     pub(super) name: &'static str,
     pub(super) command: fn() -> Command,
     pub(super) parse: fn(Vec<OsString>) -> Result<Intent, UsageError>,
+    /// Its own options as words, and the line of the run without them: the words of the senders' run, and what
+    /// makes a delivery of it.
+    pub(super) load: fn(Vec<OsString>, Line) -> Result<(Vec<OsString>, Finish), UsageError>,
 }
+
+/// What gives the run of the senders its receivers.
+pub(crate) type Finish = Rc<dyn Fn(&Plan) -> Result<Plan, UsageError>>;
 
 impl KindFront {
     pub(super) const fn new<O: KindOptions>() -> Self {
-        Self { name: O::NAME, command: O::command, parse: parse::<O> }
+        Self { name: O::NAME, command: O::command, parse: parse::<O>, load: load::<O> }
     }
 }
 
 /// The options of a kind, and what they mean.
-pub(super) trait KindOptions: Parser {
+pub(super) trait KindOptions: Parser + 'static {
     /// What the kind is called.
     const NAME: &'static str;
 
@@ -104,8 +112,19 @@ fn parse<O: KindOptions>(args: Vec<OsString>) -> Result<Intent, UsageError> {
     with_split(args, |options: O, line, _| intent(&options, line))
 }
 
-/// What the options mean.
-fn intent<O: KindOptions>(options: &O, line: Line) -> Result<Intent, UsageError> {
+fn load<O: KindOptions>(
+    ours: Vec<OsString>,
+    line: Line,
+) -> Result<(Vec<OsString>, Finish), UsageError> {
+    let words = std::iter::once(OsString::from("keystorm")).chain(ours);
+    let options = O::try_parse_from(words).map_err(|error| explained(error, &O::command()))?;
+    check::<O>(&line)?;
+    let words = sending(line, &options);
+    Ok((words, Rc::new(move |plan| with_receivers(plan, &options))))
+}
+
+/// Refuses what a delivery says itself.
+fn check<O: KindOptions>(line: &Line) -> Result<(), UsageError> {
     if let Some(name) = REFUSED.iter().find(|name| line.has(name)) {
         return Err(UsageError(format!(
             "{name}: deliver {} sends one command of its own",
@@ -118,6 +137,12 @@ fn intent<O: KindOptions>(options: &O, line: Line) -> Result<Intent, UsageError>
             "unexpected word {word}: deliver has commands of its own; see keystorm deliver --help"
         )));
     }
+    Ok(())
+}
+
+/// What the options mean.
+fn intent<O: KindOptions>(options: &O, line: Line) -> Result<Intent, UsageError> {
+    check::<O>(&line)?;
     let Intent::Run(mut job) = RunFront.parse(None, sending(line, options))? else {
         return Err(UsageError("what deliver sends is one run".to_owned()));
     };

@@ -35,9 +35,11 @@ use std::time::Duration;
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command, CommandFactory, FromArgMatches};
+use lab::Takes;
 use report::Persona;
 use report::command_line::SETTINGS;
 
+use super::deliver::{Finish, delivery_load};
 use super::help;
 use super::near::{self, explained};
 use super::{FrontEnd, Intent, Job, UsageError};
@@ -137,9 +139,30 @@ pub struct ParsedArgs {
     args: Vec<OsString>,
     matches: ArgMatches,
     persona: Persona,
+    /// What gives its plans receivers, of a delivery.
+    finish: Option<Finish>,
 }
 
 impl ParsedArgs {
+    /// Reads arguments as [`read`](Self::read) does, of which what follows the options may be a delivery.
+    ///
+    /// # Errors
+    /// What makes no sense in them.
+    pub(super) fn read_load(
+        name: &str,
+        own: impl FnOnce(Command) -> Command,
+        args: Vec<OsString>,
+        takes: impl Fn(&str) -> Option<Takes>,
+    ) -> Result<Result<Self, Intent>, UsageError> {
+        match delivery_load(&args, takes)? {
+            None => Self::read(name, own, args),
+            Some(load) => {
+                let read = Self::read(name, own, load.words)?;
+                Ok(read.map(|typed| Self { finish: Some(load.finish), ..typed }))
+            }
+        }
+    }
+
     /// Reads arguments; text to say instead where that was asked for. `own` adds to the command
     /// line or changes how it is explained.
     ///
@@ -173,7 +196,7 @@ impl ParsedArgs {
                 if matches.get_flag("version") {
                     return Ok(Err(Intent::Say(persona::version(persona))));
                 }
-                Ok(Ok(Self { command, args, matches, persona }))
+                Ok(Ok(Self { command, args, matches, persona, finish: None }))
             }
             Err(said) if !said.use_stderr() => Ok(Err(Intent::Say(said.render().to_string()))),
             Err(error) => Err(explained(error, &command)),
@@ -227,8 +250,12 @@ impl ParsedArgs {
             return phases::job(self, &workload, &change);
         }
         change(&mut options);
-        plans::job(options, self.persona, OptionsAfterUri::from_matches(&self.matches), None)
-            .map_err(UsageError)
+        let after = OptionsAfterUri::from_matches(&self.matches);
+        let mut job = plans::job(options, self.persona, after, None).map_err(UsageError)?;
+        if let Some(finish) = &self.finish {
+            job.plans = job.plans.iter().map(|plan| finish(plan)).collect::<Result<_, _>>()?;
+        }
+        Ok(job)
     }
 }
 

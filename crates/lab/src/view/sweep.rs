@@ -25,6 +25,12 @@ fn described(option: &str) -> (&str, Unit) {
         "--threads" => ("threads", Unit::Count),
         "--rps" => ("requested rate", Unit::PerSecond),
         "--duration" => ("duration", Unit::Seconds),
+        "--publishers" => ("publishers", Unit::Count),
+        "--subscribers" => ("subscribers", Unit::Count),
+        "--channels" => ("channels", Unit::Count),
+        "--writers" => ("writers", Unit::Count),
+        "--senders" => ("senders", Unit::Count),
+        "--receivers" => ("receivers", Unit::Count),
         other => (other, Unit::Plain),
     }
 }

@@ -5,7 +5,7 @@ use report::slo::{ClauseResult, Outcome, SloResult};
 use report::{CpuFigures, Finding, LimitedBy, Run, Summary, Warning, grouped, resting};
 use workload::Stop;
 
-use super::{Source, Test, outages, spectrum};
+use super::{Source, Test, deliveries, outages, spectrum};
 use crate::{Axis, Block, Chart, DataPoint, Section, Series, Table, Tone, Unit, Verdict, sentence};
 
 /// Lines that can be distinguished in one chart.
@@ -17,10 +17,15 @@ pub(super) fn verdict(test: &Test<'_>) -> Verdict {
     let run = summary.run;
     let headline = match limit(run.verdict.limited_by) {
         Some(_) if run.verdict.finding == Some(Finding::ScheduleKept) => {
-            format!("{name}: not saturated at {} requests/s", grouped(summary.throughput_rps))
+            let rate = summary.answered_rps();
+            let noun = if summary.deliveries.is_some() { "messages" } else { "requests" };
+            format!("{name}: not saturated at {} {noun}/s", grouped(rate))
         }
         Some(limit) => format!("{name}: limited by {limit}"),
-        None => format!("{name}: {} requests/s", grouped(summary.throughput_rps)),
+        None => {
+            let noun = if summary.deliveries.is_some() { "deliveries" } else { "requests" };
+            format!("{name}: {} {noun}/s", grouped(summary.throughput_rps))
+        }
     };
     let mut text = sentence(&run.verdict.reason());
     if let Some(shortfall) = summary.shortfall() {
@@ -30,7 +35,11 @@ pub(super) fn verdict(test: &Test<'_>) -> Verdict {
         text = format!("Limited by {}.", run.verdict.text);
     }
     let quantile = |q| figure(&summary.response_times, q);
-    let mut figures = vec![("requests per second".to_owned(), grouped(summary.throughput_rps))];
+    let rate = match summary.deliveries {
+        Some(_) => "deliveries per second",
+        None => "requests per second",
+    };
+    let mut figures = vec![(rate.to_owned(), grouped(summary.throughput_rps))];
     if let Some(probe) = &run.probe {
         let seen = |quantile| figure(&probe.response, quantile);
         figures.push(("median of the probe".to_owned(), seen(0.5)));
@@ -41,8 +50,11 @@ pub(super) fn verdict(test: &Test<'_>) -> Verdict {
         ("99th percentile".to_owned(), quantile(0.99)),
         ("99.9th percentile".to_owned(), quantile(0.999)),
         ("max".to_owned(), quantile(1.0)),
-        ("requests".to_owned(), grouped(summary.requests as f64)),
     ]);
+    match &summary.deliveries {
+        Some(of) => figures.extend(deliveries::key_figures(of)),
+        None => figures.push(("requests".to_owned(), grouped(summary.requests as f64))),
+    }
     if summary.errors > 0 {
         figures.push(("errors".to_owned(), grouped(summary.errors as f64)));
     }
@@ -84,6 +96,8 @@ fn tone(summary: &Summary<'_>) -> Tone {
         Ending::Interrupted => Tone::Warning,
         Ending::Complete => match summary.target.as_ref().map(SloResult::outcome) {
             Some(Outcome::Missed) => Tone::Bad,
+            // As the exit code: messages that did not arrive are a failure.
+            _ if summary.deliveries.is_some_and(|of| of.deliveries.is_faulty()) => Tone::Bad,
             _ if summary.errors > 0 => Tone::Warning,
             Some(Outcome::Undecided | Outcome::Void) => Tone::Warning,
             Some(Outcome::Kept) => Tone::Good,

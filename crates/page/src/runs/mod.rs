@@ -5,6 +5,7 @@
 
 mod again;
 mod clients;
+mod deliveries;
 mod facts;
 mod figures;
 mod heat;
@@ -161,14 +162,41 @@ fn title(sources: &[Source<'_>], tests: &[Test<'_>]) -> String {
 /// How much load was asked for, in a few words.
 fn asked(run: &Run) -> String {
     let connections = run.plan.own_connections();
-    let over = counted(connections.into(), "connection");
+    let over = match &run.plan.delivery {
+        Some(delivery) => format!(
+            "{} to {}",
+            counted(connections.into(), "sender"),
+            counted(delivery.receivers.into(), "receiver")
+        ),
+        None => counted(connections.into(), "connection"),
+    };
     match run.plan.load.pace.schedule().filter(|schedule| schedule.is_limited()) {
         Some(schedule) => {
             let rate = run.plan.own_rate_per_s(schedule.peak_per_s());
             let upto = if schedule.rate_per_s().is_some() { "" } else { "up to " };
-            format!("{upto}{} requests/s over {over}", grouped(rate))
+            let noun = if run.plan.delivery.is_some() { "messages" } else { "requests" };
+            format!("{upto}{} {noun}/s over {over}", grouped(rate))
         }
         None => format!("{over}, unlimited rate"),
+    }
+}
+
+/// What the charts of a test are called, by what was measured: latency and throughput over time, all latencies over
+/// time, and their percentiles.
+fn titles(run: &Run) -> [&'static str; 4] {
+    match run.plan.delivery {
+        Some(_) => [
+            "Delivery time over time",
+            "Deliveries per second over time",
+            "All delivery times over time",
+            "Delivery time by percentile",
+        ],
+        None => [
+            "Response time over time",
+            "Throughput over time",
+            "All response times over time",
+            "Response time by percentile",
+        ],
     }
 }
 
@@ -181,17 +209,20 @@ fn section(test: &Test<'_>, tests: &[Test<'_>], verdict: bool) -> Section {
     }
     blocks.extend(figures::notes(test, tests));
     blocks.extend(clients::blocks(&test.summary));
-    let course = [
-        latency_over_time("Response time over time", run),
-        throughput_over_time("Throughput over time", run),
-    ];
+    blocks.extend(deliveries::blocks(&test.summary));
+    let [over_time, throughput, heat, by_percentile] = titles(run);
+    let course = [latency_over_time(over_time, run), throughput_over_time(throughput, run)];
     let course = course.into_iter().map(|chart| over_time::in_course(chart, run));
+    let course = course.map(|chart| deliveries::named(chart, run));
     blocks.extend(course.map(Block::Chart));
     blocks.extend(server_course::charts(run).into_iter().map(Block::Chart));
-    blocks.extend(heat::latency_heat("All response times over time", run).map(Block::Chart));
+    blocks.extend(
+        heat::latency_heat(heat, run).map(|chart| deliveries::named(chart, run)).map(Block::Chart),
+    );
     blocks.extend(outages::table(&test.summary, None));
     blocks.extend(moments::blocks(&test.summary, None));
-    blocks.push(Block::Chart(spectrum("Response time by percentile", &[("", run)])));
+    blocks.push(Block::Chart(deliveries::named(spectrum(by_percentile, &[("", run)]), run)));
+    blocks.extend(deliveries::counts(&test.summary));
     blocks.extend(tables::tables(&test.summary));
     Section::new(test.name.clone(), blocks)
 }

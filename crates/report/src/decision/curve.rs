@@ -67,7 +67,7 @@ impl RateCurve<'_> {
         if self.target.is_some() {
             return candidate.kept;
         }
-        let share = candidate.throughput_rps? / question.rate_rps?;
+        let share = candidate.pace_rps? / question.rate_rps?;
         Some(if share >= KEPT_UP { TargetState::Yes } else { TargetState::No })
     }
 

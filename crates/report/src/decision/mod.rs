@@ -68,6 +68,8 @@ pub struct Candidate {
     pub runs: usize,
     /// Requests answered per second, the mean over the runs.
     pub throughput_rps: Option<f64>,
+    /// The same of what a schedule asks for: messages, where each is answered by several deliveries.
+    pub pace_rps: Option<f64>,
     /// The median response time of all runs together, in milliseconds.
     pub p50_ms: Option<f64>,
     /// The 99th percentile of the response time of all runs together, in milliseconds.
@@ -89,6 +91,13 @@ pub struct Candidate {
 /// Whether a run was so short that the looks at the server cost as much CPU as its requests.
 fn is_short(glance: &Glance) -> bool {
     glance.run().verdict.finding == Some(Finding::Short)
+}
+
+/// The mean rate of what a schedule asks for.
+fn pace(runs: &[Glance]) -> Option<f64> {
+    let rates: Vec<f64> =
+        runs.iter().map(|glance| Summary::from_run(glance.run()).answered_rps()).collect();
+    Some(Mean::from_values(&rates)?.mean)
 }
 
 impl Candidate {
@@ -122,6 +131,7 @@ impl Candidate {
             clauses: Vec::new(),
             runs: runs.len(),
             throughput_rps: mean(runs, Metric::Throughput),
+            pace_rps: pace(runs),
             p50_ms: at(0.5),
             p99_ms: at(0.99),
             server_cpu_us: mean(runs, Metric::ServerCpu),

@@ -93,6 +93,7 @@ fn at_rates(states: [&[TargetState]; 2], target: Option<&str>) -> Decision {
     let questions = [5_000.0, 1_000.0, 20_000.0].into_iter().enumerate().map(|(at, rate)| {
         let of = |(name, states): (&str, &[TargetState])| Candidate {
             throughput_rps: Some(if states[at] == TargetState::No { rate / 2.0 } else { rate }),
+            pace_rps: Some(if states[at] == TargetState::No { rate / 2.0 } else { rate }),
             kept: target.map(|_| states[at]),
             ..candidate(name, states[at], 20.0, 100_000.0)
         };

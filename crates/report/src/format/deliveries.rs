@@ -13,6 +13,7 @@ pub(super) fn rows<'s>(
     rows.extend(figures.first.as_ref().map(|first| ("first receiver", first)));
     rows.extend(figures.last.as_ref().map(|last| ("last receiver", last)));
     if summary.target_rps().is_some() {
+        rows.extend(figures.late.as_ref().map(|late| ("due to sent", late)));
         rows.push(("sent to received", &summary.service));
     }
     if let Some(waits) = &figures.waits {

@@ -6,7 +6,9 @@
 use std::io::{self, Write};
 
 use crate::quantity::{COLUMNS, msec_at_most, msec_columns, msec_columns_or};
-use crate::{CpuFigures, Format, FormatOptions, LatencyFigures, Persona, Repeats, Summary};
+use crate::{
+    CpuFigures, DeliveryFigures, Format, FormatOptions, LatencyFigures, Persona, Repeats, Summary,
+};
 
 /// Keystorm's own columns: what a request cost, in microseconds.
 const CPU: [&str; 2] = ["server_cpu_us_per_request", "client_cpu_us_per_request"];
@@ -17,6 +19,8 @@ pub(super) struct RedisCsv {
     persona: Persona,
     /// Tests that were carried out several times.
     repeats: Vec<Repeats>,
+    /// What was counted of messages, a row for each test that has receivers.
+    deliveries: Vec<Vec<String>>,
 }
 
 impl RedisCsv {
@@ -24,7 +28,7 @@ impl RedisCsv {
     /// own name.
     pub(super) fn new(options: FormatOptions) -> Self {
         let FormatOptions { first_byte, persona, .. } = options;
-        Self { first_byte, persona, repeats: Vec::new() }
+        Self { first_byte, persona, repeats: Vec::new(), deliveries: Vec::new() }
     }
 
     /// Without replies keystorm's cells are empty; the imitated tools write 0.
@@ -67,6 +71,7 @@ impl Format for RedisCsv {
             row.extend([server_us, client_us].map(us));
         }
         write_row(&row, out)?;
+        self.deliveries.extend(summary.deliveries.as_ref().map(|of| of.csv_row(&summary.title)));
         if let Some(probe) = summary.run.probe.as_ref().filter(|_| ours) {
             let name = format!("{}: probe", summary.title);
             let mut row = vec![name, format!("{:.2}", probe.rate_per_s)];
@@ -102,6 +107,12 @@ impl Format for RedisCsv {
     }
 
     fn close(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        let rows = std::mem::take(&mut self.deliveries);
+        if !rows.is_empty() {
+            writeln!(out)?;
+            write_row(&DeliveryFigures::CSV_COLUMNS.map(str::to_owned), out)?;
+            rows.iter().try_for_each(|row| write_row(row, out))?;
+        }
         super::repeats::write_rows(&std::mem::take(&mut self.repeats), out)
     }
 }

@@ -47,6 +47,8 @@ pub enum Miss {
     Behind,
     /// Too few requests were answered.
     Unanswered,
+    /// Messages were lost, doubled or out of order.
+    Undelivered,
 }
 
 /// What became of a rate, or of one trial of it, under a target.
@@ -145,6 +147,11 @@ fn misses(slo: &Slo, summary: &Summary<'_>) -> Vec<Missed> {
         let text = "no request was answered".to_owned();
         misses.push(Missed { what: Miss::Silent, text, excess: None });
     }
+    // A schedule that is kept by losing messages is not kept, whatever else ran on the machine.
+    if let Some(figures) = summary.deliveries.filter(|figures| figures.deliveries.is_faulty()) {
+        let text = format!("deliveries: {}", figures.received());
+        misses.push(Missed { what: Miss::Undelivered, text, excess: None });
+    }
     let Some(schedule) = &summary.schedule else { return misses };
     let late_ns = slo.latency().map_or(0.0, |clause| clause.below).max(MISSED_NS as f64);
     let late = summary.run.measurement.total.lateness.iter().flat_map(|late| late.total.recorded());
@@ -152,7 +159,7 @@ fn misses(slo: &Slo, summary: &Summary<'_>) -> Vec<Missed> {
     let late = late.fold(schedule.unsent, u64::saturating_add);
     let missed_share = late as f64 / schedule.due.max(1) as f64;
     let missed = !schedule.kept() && missed_share > MISSED_SHARE;
-    let unanswered = 1.0 - summary.counted() as f64 / schedule.due.max(1) as f64;
+    let unanswered = 1.0 - summary.answered_of_due() as f64 / schedule.due.max(1) as f64;
     let too_late = missed_share - MISSED_SHARE;
     let (what, text, over) = if missed && schedule.fault.is_some_and(Fault::is_own) {
         let text = "schedule missed: connections had room, but keystorm was late";
@@ -168,7 +175,7 @@ fn misses(slo: &Slo, summary: &Summary<'_>) -> Vec<Missed> {
         let behind = behind_ns as f64 / schedule.span_ns.max(1) as f64;
         (Miss::Behind, schedule.behind(), behind - BEHIND_SHARE)
     } else if unanswered > UNANSWERED_SHARE {
-        let (answered, due) = (summary.counted(), schedule.due);
+        let (answered, due) = (summary.answered_of_due(), schedule.due);
         let noun = summary.counted_noun();
         let text = format!("only {answered} of {due} {noun} were answered");
         (Miss::Unanswered, text, unanswered - UNANSWERED_SHARE)

@@ -19,7 +19,7 @@ mod threads;
 mod warnings;
 mod wording;
 
-pub(crate) use wording::{requests, time};
+pub(crate) use wording::time;
 
 use host::Watched;
 use measure::Measurement;

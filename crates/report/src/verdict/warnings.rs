@@ -316,6 +316,33 @@ fn swapped(server: &ServerUse) -> Option<String> {
     })
 }
 
+/// Commands with which receivers wait for messages, take them and settle them.
+const OF_RECEIVERS: [&str; 23] = [
+    "subscribe",
+    "psubscribe",
+    "ssubscribe",
+    "unsubscribe",
+    "punsubscribe",
+    "sunsubscribe",
+    "blpop",
+    "brpop",
+    "blmove",
+    "blmpop",
+    "lrem",
+    "bzpopmin",
+    "bzpopmax",
+    "bzmpop",
+    "xread",
+    "xreadgroup",
+    "xack",
+    "xackdel",
+    "xautoclaim",
+    "xgroup",
+    "get",
+    "unlink",
+    "ping",
+];
+
 /// What other clients did, if it is enough to matter.
 fn others(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Option<String> {
     if plan.protocol.is_memcache() {
@@ -337,6 +364,9 @@ fn others(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Option<S
             // Our own looks at the server are among them, also where the load sends the same.
             continue;
         }
+        if plan.delivery.is_some() && OF_RECEIVERS.contains(&name) {
+            continue;
+        }
         if ours.iter().any(|own| own == name) {
             shared += command.calls;
         } else {
@@ -347,7 +377,12 @@ fn others(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Option<S
     let total = measurement.deliveries.as_ref().map_or(&measurement.total, |d| &d.sending);
     let gone = &total.connections;
     let gone = [gone.unanswered, gone.lost, gone.timed_out];
-    let mut sent = gone.into_iter().fold(total.requests(), u64::saturating_add);
+    // Of a delivery the requests are what receivers had; its senders count what they sent, beside the probes.
+    let requests = match (measurement.deliveries.as_deref(), &plan.delivery) {
+        (Some(of), Some(plan)) => of.sending.requests().saturating_add(2 * u64::from(plan.places)),
+        _ => total.requests(),
+    };
+    let mut sent = gone.into_iter().fold(requests, u64::saturating_add);
     // What a node sent elsewhere it has counted, too.
     let redirects = measurement.nodes.iter().map(|node| node.moved + node.asked + node.retried);
     sent += redirects.sum::<u64>() * ours.len() as u64;

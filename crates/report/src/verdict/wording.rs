@@ -261,7 +261,7 @@ fn behind(evidence: &Evidence) -> String {
 /// How many requests of a schedule left late or never: the figures of the schedule's own line.
 fn shortfall(evidence: &Evidence) -> String {
     let Some(Schedule { figures, late_s }) = &evidence.schedule else { return String::new() };
-    let due = requests(figures.due);
+    let due = figures.counted(figures.due);
     let mut parts = Vec::new();
     // Of a rate far beyond what can be sent, how late the few were that left says little.
     if figures.late > 0 && figures.unsent < figures.due / 2 {

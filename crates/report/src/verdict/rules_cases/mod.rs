@@ -53,6 +53,7 @@ pub(super) fn polling(cpu: f64, wait: f64) -> Option<ServerSide> {
 /// A second of 10,000 requests that were due, of which so many left late or never.
 pub(super) fn figures(late: u64, unsent: u64, fault: Option<Fault>) -> ScheduleFigures {
     ScheduleFigures {
+        noun: "requests",
         due_rps: 10_000.0,
         span_ns: 1_000_000_000,
         due: 10_000,

@@ -1,0 +1,112 @@
+//! A delivery in the command line of an experiment: `search --slo 'p99<5ms' deliver pubsub --subscribers 50`.
+//!
+//! What stands behind the kind are options, as those in front of it are: of the run, of the experiment, or of the
+//! kind.
+
+use std::ffi::OsString;
+
+use lab::words::{Given, words_of};
+use lab::{Line, Takes};
+
+use super::sending::{Finish, KindFront};
+use super::{DeliverFront, KINDS};
+use crate::experiment::takes_of;
+use crate::near::named;
+use crate::{FrontEnd, UsageError, near, run};
+
+/// The word that says so.
+const WORD: &str = "deliver";
+
+/// What the senders send, as the words of a run, and what makes a delivery of it.
+pub(crate) struct DeliveryLoad {
+    pub(crate) words: Vec<OsString>,
+    pub(crate) finish: Finish,
+}
+
+/// What an option of any kind, or of the run of its senders, takes.
+pub(crate) fn takes(name: &str) -> Option<Takes> {
+    takes_of(&DeliverFront.command()?, name)
+}
+
+/// Whether some word of a command line is that word: then options of the kinds may stand in it.
+pub(crate) fn is_named(args: &[OsString]) -> bool {
+    args.iter().any(|word| word == WORD)
+}
+
+/// The kind that what follows the options names; `None` of what is no delivery.
+fn kind_of(rest: &[OsString]) -> Result<Option<&'static KindFront>, UsageError> {
+    if rest.first().is_none_or(|word| word != WORD) {
+        return Ok(None);
+    }
+    let names = KINDS.map(|kind| kind.name);
+    let Some(word) = rest.get(1) else {
+        let names = names.join(", ");
+        return Err(UsageError(format!("deliver requires a kind behind it: {names}")));
+    };
+    let word = word.to_string_lossy();
+    match KINDS.iter().find(|kind| kind.name == word) {
+        Some(kind) => Ok(Some(kind)),
+        None => {
+            let nearest = near::nearest(&word, names.into_iter());
+            Err(UsageError(near::one_of("kind of delivery", &word, nearest, &names)))
+        }
+    }
+}
+
+/// The line with the options behind a kind among those in front of it; what is no delivery as it is.
+///
+/// # Errors
+/// There is no such kind, or a word is no option.
+pub(crate) fn hoisted(
+    line: Line,
+    takes_also: impl Fn(&str) -> Option<Takes>,
+) -> Result<Line, UsageError> {
+    if kind_of(&line.rest)?.is_none() {
+        return Ok(line);
+    }
+    let Line { mut options, mut rest } = line;
+    let behind = Line::parse(rest.split_off(2), |name| takes_also(name).or_else(|| takes(name)));
+    let known = |name: &str| takes_also(name).or_else(|| takes(name)).is_some();
+    if let Some(given) = behind.options.iter().find(|given| !known(&given.name)) {
+        let all = DeliverFront.command().unwrap_or_default();
+        return Err(near::no_option(&given.name, &all, &run::vocabulary()));
+    }
+    if let Some(word) = behind.rest.first() {
+        let word = shell_words::quote(&word.to_string_lossy()).into_owned();
+        return Err(UsageError(format!(
+            "unexpected word {word}: deliver has commands of its own; see keystorm deliver --help"
+        )));
+    }
+    options.extend(behind.options);
+    Ok(Line { options, rest })
+}
+
+/// The delivery that a command line names, if it names one.
+///
+/// # Errors
+/// What its options ask for cannot be.
+pub(crate) fn delivery_load(
+    args: &[OsString],
+    takes_also: impl Fn(&str) -> Option<Takes>,
+) -> Result<Option<DeliveryLoad>, UsageError> {
+    if !is_named(args) {
+        return Ok(None);
+    }
+    let line = Line::parse(args.to_vec(), |name| takes_also(name).or_else(|| takes(name)));
+    let mut line = hoisted(line, &takes_also)?;
+    let Some(kind) = kind_of(&line.rest)? else { return Ok(None) };
+    line.rest.clear();
+    // Whoever looks for an option in the line knows it by one name.
+    let of_run = run::vocabulary();
+    for given in &mut line.options {
+        if let Some(short) = named(&of_run, &given.name).and_then(clap::Arg::get_short) {
+            given.name = format!("-{short}");
+        }
+    }
+    let own = (kind.command)();
+    let is_own =
+        |given: &Given| named(&own, &given.name).is_some() && named(&of_run, &given.name).is_none();
+    let ours = line.take(is_own);
+    let (words, finish) = (kind.load)(words_of(&ours), line)?;
+    Ok(Some(DeliveryLoad { words, finish }))
+}

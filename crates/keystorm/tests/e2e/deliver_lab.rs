@@ -1,0 +1,131 @@
+//! Deliveries in experiments and on pages: `sweep`, `search` and `compare` of `deliver KIND`.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::compare::{address, compare};
+use crate::deliver::deliver;
+use crate::program::Keystorm;
+use crate::real_clock::holds_when_quiet;
+use crate::record::{json, place, valid_by};
+use crate::server::Server;
+
+#[test]
+fn a_page_has_the_way_of_messages_and_exact_counts() {
+    let server = Server::redis();
+    let (dir, file) = place();
+    let page = dir.path().join("page.html");
+    let line = format!(
+        "pubsub --rps 500 -n 400 --channels 2 --subscribers 6 --html {} --json {}",
+        page.display(),
+        file.display()
+    );
+    deliver(&server, &line).run().ok().prints("  schedule: ").prints(" messages");
+    let html = fs::read_to_string(&page).unwrap();
+    for part in [
+        "500 messages/s over 10 senders to 6 receivers",
+        "deliveries per second",
+        "1,200 of 1,200",
+        "sent to acknowledged",
+        "due to sent",
+        "first receiver",
+        "Delivery time over time",
+        "Delivery time by percentile",
+        "messages acknowledged",
+        "out of order",
+    ] {
+        assert!(html.contains(part), "{part} is not on the page");
+    }
+    assert!(!html.contains("Response time over time") && !html.contains(">requests per second<"));
+    // What was saved is shown, compared and made a page of again.
+    let saved = file.display();
+    let shown = Keystorm::new(&format!("show {saved}")).run().ok();
+    shown.prints("deliveries: 1,200 of 1,200 received; none lost");
+    let again = dir.path().join("again.html");
+    Keystorm::new(&format!("report {saved} --html {}", again.display())).run().ok();
+    assert!(fs::read_to_string(again).unwrap().contains("sent to acknowledged"));
+    let compared = Keystorm::new(&format!("compare {saved} {saved} --format json")).run().ok();
+    valid_by("keystorm.compare.1.json", &serde_json::from_str(&compared.out).unwrap());
+    let csv = deliver(&server, "pubsub -n 300 --channels 2 --subscribers 6 --csv").run().ok();
+    let csv = csv.prints("\"test\",\"messages_sent_per_second\",\"messages_acknowledged\"");
+    csv.prints("\"300\",\"0\",\"0\",\"900\",\"900\",\"0\",\"0\",\"0\",\"0\",\"0\",\"0\"\n");
+}
+
+#[test]
+fn a_sweep_varies_receivers_as_it_does_rates() {
+    let server = Server::redis();
+    server.reset();
+    let (_dir, file) = place();
+    let line = format!(
+        "sweep -p {} --rps 200,400 --duration 0.3 --json {} deliver pubsub --subscribers 1,4 --channels 1",
+        server.port(),
+        file.display()
+    );
+    let ran = Keystorm::new(&line).run().ok();
+    ran.prints("--rps").prints("--subscribers");
+    let document = json(&file);
+    assert_eq!(document["points"].as_array().unwrap().len(), 4);
+    let tests = document["run"]["tests"].as_array().unwrap();
+    let counts = |test: &Value, name: &str| test["deliveries"][name].as_u64().unwrap();
+    for (test, subscribers) in tests.iter().zip([1, 4, 1, 4]) {
+        let sent = counts(test, "messages_acknowledged");
+        assert_eq!(counts(test, "received"), sent * subscribers);
+        assert_eq!(counts(test, "lost"), 0);
+    }
+    let sent: u64 = tests.iter().map(|test| counts(test, "messages_acknowledged")).sum();
+    assert_eq!(server.calls("publish"), sent + 4, "and a probe each");
+    // Options of the kind may stand on either side of it, and no others do.
+    let at = |line: &str| Keystorm::new(&line.replace("AT", &format!("-p {}", server.port())));
+    at("sweep AT -n 50 --subscribers 2 --channels 1,2 deliver pubsub --csv").run().ok();
+    at("sweep AT deliver --subscribers 2").run().exits(2).says("kind of delivery");
+    at("sweep AT deliver pubsub --subscriber 2").run().exits(2).says("--subscriber");
+    at("sweep AT deliver pubsub get k").run().exits(2).says("unexpected word get");
+    at("sweep AT -t get deliver pubsub")
+        .run()
+        .exits(2)
+        .says("-t: deliver pubsub sends one command");
+}
+
+#[test]
+fn a_search_finds_a_rate_of_messages() {
+    let server = Server::redis();
+    let (_dir, file) = place();
+    let line = format!(
+        "search --slo p50<500ms -p {} --start 300 --most 600 --repeat 1 --duration 0.3 --no-curve --json {} \
+         deliver pubsub --subscribers 3 --channels 6",
+        server.port(),
+        file.display()
+    );
+    let ran = Keystorm::new(&line).run();
+    let document = json(&file);
+    let trials = document["run"]["tests"].as_array().unwrap();
+    for test in trials {
+        // Half of the channels have no subscriber, and no message is missed for that.
+        let of = &test["deliveries"];
+        assert_eq!((&of["lost"], &of["expected"]), (&0.into(), &of["received"]), "{of}");
+    }
+    let kept = ran.code == Some(0) && ran.out.contains(": 600/s keep p50<500ms");
+    holds_when_quiet("a rate of messages is kept", kept, format!("{:?} {}", ran.code, ran.out));
+}
+
+#[test]
+fn servers_are_compared_by_deliveries() {
+    let (a, b) = (Server::redis(), Server::valkey());
+    let (_dir, file) = place();
+    let line = format!(
+        "-n 300 --repeat 2 --json {} deliver pubsub --subscribers 4 --channels 2",
+        file.display()
+    );
+    compare(&address(&a), &address(&b), &line).run().ok().prints("PUBLISH to SUBSCRIBE");
+    valid_by("keystorm.compare.1.json", &json(&file));
+    let line = "--rps 200,400 --slo p50<30s --duration 0.3 --repeat 1 deliver pubsub --subscribers 4 --channels 2";
+    let ran = compare(&address(&a), &address(&b), line).run().ok();
+    ran.prints("keeps p50<30s up to 400/s, the highest rate").prints("against throughput");
+    // The rate is of messages, however many deliveries each has.
+    let line =
+        "--rps 200,400 --duration 0.3 --repeat 1 deliver pubsub --subscribers 1 --channels 4";
+    let ran = compare(&address(&a), &address(&b), line).run().ok();
+    let paced = ran.out.contains("keeps pace up to 400/s");
+    holds_when_quiet("rates are of messages", paced, &ran.out);
+}

@@ -1,0 +1,140 @@
+//! What a page tells of messages and their deliveries: how long each part of the way took, and exact counts.
+
+use measure::{Deliveries, DeliveryCounts};
+use report::{DeliveryFigures, LatencyFigures, Run, Summary, grouped};
+
+use crate::{Block, Chart, Table, Tone, Unit, sentence};
+
+/// The way of the messages as a table, and a note of what went wrong; nothing of a run without receivers.
+pub(super) fn blocks(summary: &Summary<'_>) -> Vec<Block> {
+    let Some(figures) = &summary.deliveries else { return Vec::new() };
+    let mut blocks = Vec::new();
+    if figures.deliveries.is_faulty() {
+        let text = format!("Deliveries: {}.", figures.received());
+        blocks.push(Block::Note(Tone::Warning, text));
+    }
+    blocks.push(Block::Table(way(summary, figures)));
+    blocks
+}
+
+/// What was counted, and how evenly receivers got messages; nothing of a run without receivers.
+pub(super) fn counts(summary: &Summary<'_>) -> Vec<Block> {
+    let Some(figures) = &summary.deliveries else { return Vec::new() };
+    let mut blocks = vec![Block::Table(count_table(figures))];
+    blocks.extend(figures.fairness().map(|text| Block::Text(sentence(&text))));
+    blocks
+}
+
+/// A chart whose axes and lines say what was measured: of a run with receivers, deliveries.
+pub(super) fn named(mut chart: Chart, run: &Run) -> Chart {
+    if run.plan.delivery.is_none() {
+        return chart;
+    }
+    // Messages are requested, and each is as many deliveries as it has receivers.
+    chart.series.retain(|series| series.name != "requested");
+    for series in chart.series.iter_mut().filter(|series| series.name == "answered") {
+        series.name = "received".to_owned();
+    }
+    for axis in [&mut chart.x, &mut chart.y] {
+        axis.label = match axis.label.as_str() {
+            "response time" => "delivery time".to_owned(),
+            "requests per second" => "deliveries per second".to_owned(),
+            _ => continue,
+        };
+    }
+    chart
+}
+
+/// The figures of the top: what was received, and how many messages were sent for it.
+pub(super) fn key_figures(figures: &DeliveryFigures<'_>) -> Vec<(String, String)> {
+    let Deliveries { counts, expected, .. } = figures.deliveries;
+    let DeliveryCounts { received, doubled, out_of_order, .. } = *counts;
+    let mut shown = vec![
+        ("messages sent per second".to_owned(), grouped(figures.sent_rps)),
+        (
+            "deliveries received".to_owned(),
+            format!("{} of {}", grouped(received as f64), grouped(*expected as f64)),
+        ),
+        ("lost".to_owned(), grouped(figures.deliveries.lost() as f64)),
+    ];
+    for (name, count) in [("doubled", doubled), ("out of order", out_of_order)] {
+        if count > 0 {
+            shown.push((name.to_owned(), grouped(count as f64)));
+        }
+    }
+    shown
+}
+
+/// A row for each part of the way.
+fn way(summary: &Summary<'_>, figures: &DeliveryFigures<'_>) -> Table {
+    let mut table = Table::new([
+        "latency", "from", "to", "avg (ms)", "min (ms)", "p50 (ms)", "p95 (ms)", "p99 (ms)",
+        "max (ms)", "of",
+    ]);
+    let mut row = |name: &str, from: &str, to: &str, of: &LatencyFigures| {
+        let text = |ns: u64| report::msec_at_most(ns);
+        let known = |text: String| if of.count == 0 { "–".to_owned() } else { text };
+        let mut cells = vec![name.to_owned(), from.to_owned(), to.to_owned()];
+        cells.push(known(report::msec(of.mean_ns)));
+        cells.push(known(text(of.min_ns)));
+        cells.extend([of.p50_ns, of.p95_ns, of.p99_ns, of.max_ns].map(|ns| known(text(ns))));
+        cells.push(grouped(of.count as f64));
+        table.row(cells);
+    };
+    row("delivery", "due", "received", &summary.response);
+    if let Some(first) = &figures.first {
+        row("first receiver", "due", "received by the first", first);
+    }
+    if let Some(last) = &figures.last {
+        row("last receiver", "due", "received by all", last);
+    }
+    let open = summary.target_rps().is_some();
+    if let Some(late) = figures.late.as_ref().filter(|_| open) {
+        row("due to sent", "due", "sent", late);
+    }
+    if open {
+        row("sent to received", "sent", "received", &summary.service);
+    }
+    row("sent to acknowledged", "sent", "reply to the sender", &figures.acknowledged);
+    table
+}
+
+/// What was counted, exactly.
+fn count_table(figures: &DeliveryFigures<'_>) -> Table {
+    let Deliveries { expected, counts, sending, receivers, by_receiver, .. } = figures.deliveries;
+    let DeliveryCounts { received, doubled, out_of_order, foreign, corrupt, cut_off } = *counts;
+    let mut table = Table::new(["count", "number", "share"]);
+    let share = |count: u64, of: u64| match of {
+        0 => "–".to_owned(),
+        _ => Unit::Share.show(count as f64 / of as f64),
+    };
+    let mut row = |name: &str, count: u64, share: String| {
+        table.row([name.to_owned(), grouped(count as f64), share]);
+    };
+    let none = String::new;
+    let acknowledged = figures.deliveries.acknowledged();
+    let refused = sending.errors.total();
+    let unknown = figures.deliveries.unacknowledged();
+    let sent = acknowledged.saturating_add(refused).saturating_add(unknown);
+    if let Some(lateness) = &sending.lateness {
+        row("messages due", lateness.due.max(sent), none());
+    }
+    row("messages sent", sent, none());
+    row("messages acknowledged", acknowledged, share(acknowledged, sent));
+    row("messages refused", refused, share(refused, sent));
+    row("messages without a reply", unknown, share(unknown, sent));
+    row("deliveries expected", *expected, none());
+    row("deliveries received", received, share(received, *expected));
+    row("lost", figures.deliveries.lost(), share(figures.deliveries.lost(), *expected));
+    row("doubled", doubled, share(doubled, *expected));
+    row("out of order", out_of_order, share(out_of_order, *expected));
+    row("corrupt", corrupt, none());
+    row("from other runs", foreign, none());
+    row("receivers", u64::from(*receivers), none());
+    row("connections of receivers cut off", cut_off, none());
+    if let Some((least, most)) = by_receiver {
+        row("fewest of one receiver", *least, share(*least, *most));
+        row("most of one receiver", *most, none());
+    }
+    table
+}
