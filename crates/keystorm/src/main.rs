@@ -14,6 +14,7 @@ mod item_limit;
 mod keep;
 mod markdown;
 mod probe;
+mod replica_reads;
 mod replicas;
 mod sentinel;
 mod server;

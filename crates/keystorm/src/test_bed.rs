@@ -20,7 +20,7 @@ use workload::{Endpoint, Plan, PlanParts, ProtocolKind, Target};
 use crate::fill::{Filled, fill, prepare};
 use crate::server::Server;
 use crate::server_clock::ServerClock;
-use crate::{event_setting, item_limit, probe};
+use crate::{event_setting, item_limit, probe, replica_reads};
 
 /// Files open beside the connections: standard streams, pollers, timers, libraries.
 const OTHER_FILES: u64 = 32;
@@ -180,7 +180,7 @@ impl<'r> TestBed<'r> {
         start_at: Option<SystemTime>,
         observer: &mut dyn Observer,
     ) -> Result<Run> {
-        let plan = &*self.server.fitted(plan)?;
+        let plan = &*replica_reads::found(&self.server, self.server.fitted(plan)?)?;
         self.prepare(plan)?;
         let with = LoadContext { start_at, probe: None, rate: self.rate.as_deref() };
         let Some(rate_per_s) = self.probe else {
@@ -331,12 +331,14 @@ impl<'r> TestBed<'r> {
         interrupted: &AtomicBool,
         observer: &mut dyn Observer,
     ) -> Result<Measurement> {
+        let (receivers_at, tls) = replica_reads::addresses(plan, self.server.tls.as_ref())?;
         self.server.with_several(plan, |several| {
             let load = runner::RunJob {
                 plan,
                 address: &self.server.address_now(),
                 resolver: self.server.resolver().filter(|_| plan.recovery.reconnect),
-                tls: self.server.tls.as_ref(),
+                receivers_at,
+                tls: tls.as_ref(),
                 local_ports: host::local_ports(),
                 start,
                 several,

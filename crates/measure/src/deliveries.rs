@@ -2,7 +2,7 @@
 //!
 //! The latencies of deliveries are those of a measurement's tally; here is what is counted beside them.
 
-use crate::{Latency, Tally, Waits};
+use crate::{Latency, Polls, Tally, Waits};
 
 /// Counts of messages and their deliveries.
 #[derive(Debug, Clone)]
@@ -17,6 +17,8 @@ pub struct Deliveries {
     pub first: Option<Latency>,
     /// From due to the last receiver of each message that reached all.
     pub last: Option<Latency>,
+    /// What is known of receivers that read over and over.
+    pub polls: Option<Box<Polls>>,
     /// Deliveries of each receiver: the fewest and the most.
     pub by_receiver: Option<(u64, u64)>,
     /// Receivers.
@@ -73,11 +75,17 @@ impl Deliveries {
         connections.lost + connections.timed_out + connections.unanswered
     }
 
+    /// Messages that were overwritten before a receiver that reads over and over read them.
+    #[must_use]
+    pub fn overtaken(&self) -> u64 {
+        self.polls.as_ref().map_or(0, |polls| polls.overtaken)
+    }
+
     /// Expected deliveries that did not come. With [`unacknowledged`](Self::unacknowledged) messages at least
     /// so many: of those some may have come.
     #[must_use]
     pub fn lost(&self) -> u64 {
-        self.expected.saturating_sub(self.counts.received)
+        self.expected.saturating_sub(self.counts.received + self.overtaken())
     }
 
     /// Whether deliveries are missing, came twice or out of order, or are no messages.

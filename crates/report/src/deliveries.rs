@@ -22,6 +22,8 @@ pub struct DeliveryFigures<'r> {
     pub last: Option<LatencyFigures>,
     /// What receivers saw that wait with a command.
     pub waits: Option<WaitFigures<'r>>,
+    /// From one read of a receiver to the next, where receivers read over and over.
+    pub gap: Option<LatencyFigures>,
 }
 
 impl<'r> DeliveryFigures<'r> {
@@ -36,6 +38,7 @@ impl<'r> DeliveryFigures<'r> {
             late: (deliveries.sending.lateness.as_ref())
                 .map(|lateness| LatencyFigures::from_latency(&lateness.total)),
             first: deliveries.first.as_ref().map(LatencyFigures::from_latency),
+            gap: deliveries.polls.as_ref().map(|polls| LatencyFigures::from_latency(&polls.gap)),
             last: deliveries.last.as_ref().map(LatencyFigures::from_latency),
             waits: (deliveries.waits.as_ref())
                 .map(|waits| WaitFigures::new(waits, deliveries.counts.received)),
@@ -124,6 +127,15 @@ impl<'r> DeliveryFigures<'r> {
         for (count, what) in [(foreign, "from other runs"), (corrupt, "that are not messages")] {
             if count > 0 {
                 text += &format!(", {} {what}", grouped(count as f64));
+            }
+        }
+        if let Some(polls) = &self.deliveries.polls {
+            text += &format!(", {} overtaken between two reads", grouped(polls.overtaken as f64));
+            if polls.behind > 0 {
+                text += &format!(
+                    "; {} did not read the last message",
+                    counted(polls.behind, "receiver")
+                );
             }
         }
         if cut_off > 0 {

@@ -44,6 +44,8 @@ pub struct RunJob<'r> {
     pub plan: &'r Plan,
     /// Its target, resolved.
     pub address: &'r Address,
+    /// Where the receivers of a plan that names other addresses for them connect to, resolved.
+    pub receivers_at: Vec<Address>,
     /// Who knows where it is when that changes.
     pub resolver: Option<&'r dyn Resolver>,
     /// TLS on every connection, if it is spoken there: made from the plan's options.
@@ -141,7 +143,7 @@ fn carry_out(
     let mut sending = Collector::new(tally_shape(plan), empties, choice.name());
     let gate =
         Gate::new(workers + plan.receiver_threads(), job.start.opens(origin), job.interrupted);
-    let roles = Roles::new(plan, job.address, &gate, choice.name());
+    let roles = Roles::new(plan, (job.address, &job.receivers_at), &gate, choice.name());
     let receive = &*concrete::receiver(choice, job.tls, origin);
     let mut receiving = None;
     let budget = plan.budget();

@@ -114,6 +114,7 @@ fn blocks(plan: &Plan, address: &Address) -> (u64, u64) {
     let interrupted = AtomicBool::new(false);
     let measured = run(
         &RunJob {
+            receivers_at: Vec::new(),
             rate: None,
             plan,
             address,

@@ -24,6 +24,9 @@ pub struct Delivery {
     pub places: u32,
     /// Places that each receiver gets messages from.
     pub places_each: u32,
+    /// Hosts and ports that receivers connect to, where that is not the senders' server.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub at: Vec<(String, u16)>,
     /// Nanoseconds that messages under way are waited for at the end.
     pub drain_ns: u64,
 }
@@ -75,6 +78,9 @@ pub enum DeliveryKind {
         /// Whether the server's setting may be changed for the run if it publishes no such events.
         enable: bool,
     },
+    /// Keys that are written at the primary and read over and over at its replicas, each place of each replica over a
+    /// connection of its own: receivers 0 to `places` - 1 are those of the first replica.
+    Replica,
 }
 
 /// How messages are read from a stream.
@@ -171,6 +177,9 @@ impl DeliveryKind {
                 places: "--keys",
                 places_each: "--keys-per-receiver",
             },
+            Self::Replica => {
+                DeliveryNames { receivers: "--at", places: "--keys", places_each: "--keys" }
+            }
         }
     }
 
@@ -191,6 +200,7 @@ impl DeliveryKind {
             Self::SortedSet { .. } => {
                 &["bzpopmin", "bzpopmax", "bzmpop", "ping", "zcard", "unlink"]
             }
+            Self::Replica => &["get", "unlink"],
             Self::Stream { .. } => &[
                 "xread",
                 "xreadgroup",
@@ -209,7 +219,7 @@ impl DeliveryKind {
     #[must_use]
     pub fn keeps_messages(self) -> bool {
         match self {
-            Self::Pubsub { .. } | Self::Notify { .. } => false,
+            Self::Pubsub { .. } | Self::Notify { .. } | Self::Replica => false,
             Self::List { .. } | Self::SortedSet { .. } | Self::Stream { .. } => true,
         }
     }
@@ -270,7 +280,16 @@ mod tests {
     fn delivery(receivers: u32, places: u32, places_each: u32) -> Delivery {
         let kind = DeliveryKind::Pubsub { patterns: false };
         let prefix = "keystorm:".to_owned();
-        Delivery { kind, receivers, threads: 2, prefix, places, places_each, drain_ns: 0 }
+        Delivery {
+            kind,
+            receivers,
+            threads: 2,
+            prefix,
+            places,
+            places_each,
+            at: Vec::new(),
+            drain_ns: 0,
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod load;
 mod notify;
 mod pubsub;
 mod queue;
+mod replica;
 mod sending;
 mod stream;
 mod zset;
@@ -26,12 +27,13 @@ use sending::{KindFront, REFUSED};
 pub(crate) struct DeliverFront;
 
 /// The kinds of delivery.
-const KINDS: [KindFront; 5] = [
+const KINDS: [KindFront; 6] = [
     KindFront::new::<pubsub::PubsubOptions>(),
     KindFront::new::<list::ListOptions>(),
     KindFront::new::<zset::ZsetOptions>(),
     KindFront::new::<stream::StreamOptions>(),
     KindFront::new::<notify::NotifyOptions>(),
+    KindFront::new::<replica::ReplicaOptions>(),
 ];
 
 const ABOUT: &str = "\
@@ -40,8 +42,8 @@ Measures how long messages take to their receivers, and counts those that are lo
 const LONG_ABOUT: &str = "\
 Latency counts from when a message was due. Kinds: pubsub (PUBLISH to SUBSCRIBE), list (LPUSH to BRPOP and others), \
 zset (ZADD to BZPOPMIN and others), stream (XADD to XREAD or XREADGROUP), notify (a key that is written or expires, to \
-the subscribers of its event). Load begins when every receiver is confirmed and a message has come through; at the \
-end, messages under way are waited for.";
+the subscribers of its event), replica (a write at the primary to reads at replicas). Load begins when every receiver \
+is confirmed and a message has come through; at the end, messages under way are waited for.";
 
 impl FrontEnd for DeliverFront {
     fn names(&self) -> &'static [&'static str] {

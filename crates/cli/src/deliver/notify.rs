@@ -119,6 +119,7 @@ impl KindOptions for NotifyOptions {
             prefix,
             places: 1,
             places_each: 1,
+            at: Vec::new(),
             drain_ns: self.common.drain_ns().saturating_add(kind.delay_ns()),
             kind,
         })

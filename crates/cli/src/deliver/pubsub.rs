@@ -86,6 +86,7 @@ impl KindOptions for PubsubOptions {
             prefix,
             places: self.channels,
             places_each: self.channels_per_subscriber,
+            at: Vec::new(),
             drain_ns: self.common.drain_ns(),
         })
     }

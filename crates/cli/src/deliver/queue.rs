@@ -96,6 +96,7 @@ impl QueueOptions {
             prefix,
             places: self.keys,
             places_each: self.keys_per_receiver,
+            at: Vec::new(),
             drain_ns: common.drain_ns(),
         })
     }

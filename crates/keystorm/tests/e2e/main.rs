@@ -79,6 +79,7 @@ mod reach;
 mod record;
 mod refused;
 mod repeat;
+mod replica;
 mod replicas;
 mod rpc_perf;
 mod rpc_perf_admin;

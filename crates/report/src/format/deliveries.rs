@@ -21,6 +21,7 @@ pub(super) fn rows<'s>(
         rows.extend(waits.timeout_late.as_ref().map(|late| ("timeout late by", late)));
     }
     rows.push(("sent to acknowl.", &figures.acknowledged));
+    rows.extend(figures.gap.as_ref().map(|gap| ("between reads", gap)));
     rows
 }
 

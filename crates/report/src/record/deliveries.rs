@@ -1,6 +1,6 @@
 //! What became of messages in a saved run.
 
-use measure::{Deliveries, DeliveryCounts, Latency, Tally};
+use measure::{Deliveries, DeliveryCounts, Latency, Polls, Tally};
 use serde::{Deserialize, Serialize};
 
 use super::RecordError;
@@ -39,7 +39,17 @@ pub(super) struct DeliveriesRecord {
     last_receiver_ms: Option<LatencyRecord>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     waits: Option<WaitsRecord>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    polls: Option<PollsRecord>,
     sending: SendingRecord,
+}
+
+/// Reads of receivers that read over and over.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct PollsRecord {
+    overtaken: u64,
+    receivers_behind: u64,
+    between_reads_ms: LatencyRecord,
 }
 
 /// What the senders saw.
@@ -54,8 +64,17 @@ struct SendingRecord {
 
 impl DeliveriesRecord {
     pub(super) fn from_deliveries(deliveries: &Deliveries) -> Result<Self, RecordError> {
-        let Deliveries { sending, expected, counts, first, last, by_receiver, receivers, waits } =
-            deliveries;
+        let Deliveries {
+            sending,
+            expected,
+            counts,
+            first,
+            last,
+            polls,
+            by_receiver,
+            receivers,
+            waits,
+        } = deliveries;
         let DeliveryCounts { received, doubled, out_of_order, foreign, corrupt, cut_off } = *counts;
         let Tally { commands, operations: _, errors, connections, lateness } = sending;
         let latency = |l: &Option<Latency>| l.as_ref().map(LatencyRecord::from_latency).transpose();
@@ -77,6 +96,16 @@ impl DeliveriesRecord {
             first_receiver_ms: latency(first)?,
             last_receiver_ms: latency(last)?,
             waits: waits.as_ref().map(WaitsRecord::from_waits).transpose()?,
+            polls: polls
+                .as_ref()
+                .map(|polls| {
+                    Ok::<_, RecordError>(PollsRecord {
+                        overtaken: polls.overtaken,
+                        receivers_behind: polls.behind,
+                        between_reads_ms: LatencyRecord::from_latency(&polls.gap)?,
+                    })
+                })
+                .transpose()?,
             sending: SendingRecord {
                 commands: commands.iter().map(command).collect::<Result<_, _>>()?,
                 errors: ErrorRecord::from_errors(errors),
@@ -110,6 +139,16 @@ impl DeliveriesRecord {
             },
             first: latency(&self.first_receiver_ms)?,
             last: latency(&self.last_receiver_ms)?,
+            polls: self
+                .polls
+                .map(|polls| {
+                    Ok::<_, RecordError>(Box::new(Polls {
+                        gap: polls.between_reads_ms.latency()?,
+                        overtaken: polls.overtaken,
+                        behind: polls.receivers_behind,
+                    }))
+                })
+                .transpose()?,
             by_receiver: self.least_by_receiver.zip(self.most_by_receiver),
             receivers: self.receivers,
             waits: self.waits.map(WaitsRecord::waits).transpose()?,

@@ -6,12 +6,13 @@
 
 use measure::Tally;
 use wire::Reply;
-use workload::{Delivery, DeliveryKind};
+use workload::{Delivery, DeliveryKind, Message};
 
 use super::closing::Remainder;
 use super::list::Lists;
 use super::notify::Notify;
 use super::pubsub::Pubsub;
+use super::replica::Replica;
 use super::reply_strings::{Capture, ReplyStrings};
 use super::sorted_set::SortedSets;
 use super::stream::Streams;
@@ -23,6 +24,8 @@ pub(crate) enum Meaning {
     Confirmation,
     /// So many payloads, each of which should end in a message.
     Messages(u32),
+    /// Nothing that the receiver did not have.
+    Unchanged,
     /// What somebody else than a keystorm has caused, where receivers get that, too.
     Foreign,
     /// The time of the command that waited was up.
@@ -86,6 +89,11 @@ pub(crate) trait Kind: Sync {
         None
     }
 
+    /// Whether receivers read over and over, so that messages between two reads are overtaken.
+    fn is_sampled(&self) -> bool {
+        false
+    }
+
     /// Deliveries that there must be of what the senders sent.
     fn expected(&self, sending: &Tally) -> u64;
 
@@ -114,12 +122,18 @@ pub(crate) trait Consumer {
     fn is_settled(&self) -> bool {
         true
     }
+
+    /// The message that it read last, where it reads over and over.
+    fn last(&self) -> Option<Message> {
+        None
+    }
 }
 
 /// The kind of a plan.
 pub(crate) fn from_delivery(delivery: &Delivery) -> Box<dyn Kind + '_> {
     match delivery.kind {
         DeliveryKind::Pubsub { patterns } => Box::new(Pubsub { delivery, patterns }),
+        DeliveryKind::Replica => Box::new(Replica { delivery }),
         DeliveryKind::Notify { event, db, .. } => Box::new(Notify { delivery, event, db }),
         DeliveryKind::List { take, count, block_ns } => {
             Box::new(Lists { delivery, take, count, block_ns })

@@ -10,7 +10,8 @@ use workload::{
 use super::super::reply_strings::ReplyStrings;
 use super::{Kind, Meaning, from_delivery};
 
-const KINDS: [DeliveryKind; 13] = [
+const KINDS: [DeliveryKind; 14] = [
+    DeliveryKind::Replica,
     DeliveryKind::Pubsub { patterns: false },
     DeliveryKind::Pubsub { patterns: true },
     notify(KeyEvent::Set),
@@ -50,7 +51,16 @@ const PLACE: &[u8] = b"keystorm:1:000000000003";
 
 fn delivery(kind: DeliveryKind, places: u32) -> Delivery {
     let prefix = "keystorm:1:".to_owned();
-    Delivery { kind, receivers: 4, threads: 1, prefix, places, places_each: places, drain_ns: 0 }
+    Delivery {
+        kind,
+        receivers: 4,
+        threads: 1,
+        prefix,
+        places,
+        places_each: places,
+        at: Vec::new(),
+        drain_ns: 0,
+    }
 }
 
 fn message() -> Message {
@@ -77,6 +87,17 @@ fn conversation(kind: DeliveryKind, payload: &[u8], resp3: bool) -> Conversation
     let ends = [timed_out, unblocked];
     match kind {
         DeliveryKind::Pubsub { patterns } => pushes(patterns, payload, resp3),
+        DeliveryKind::Replica => {
+            let nil = if resp3 { "_\r\n" } else { "$-1\r\n" };
+            let nil = |meaning| (meaning, 0, nil.as_bytes().to_vec());
+            vec![
+                nil(Meaning::Confirmation),
+                nil(Meaning::Unchanged),
+                messages(1, bulks(&[payload])),
+                (Meaning::Unchanged, 1, bulks(&[payload])),
+                (Meaning::Messages(1), 0, bulks(&[b"no message"])),
+            ]
+        }
         DeliveryKind::Notify { .. } => {
             let foreign = pushes(false, b"somebody's key", resp3).swap_remove(1).2;
             [pushes(false, payload, resp3), vec![(Meaning::Foreign, 0, foreign)]].concat()
@@ -269,6 +290,10 @@ fn what_receivers_ask_for_is_whole_requests_and_confirmed() {
                 let channels = match delivery.kind {
                     DeliveryKind::Pubsub { .. } => places,
                     DeliveryKind::Notify { .. } => 1,
+                    DeliveryKind::Replica => {
+                        assert_eq!((confirmations, requests.len()), (1, places as usize));
+                        continue;
+                    }
                     _ => {
                         assert_eq!((confirmations, pings), (1, 1), "of what stands before it");
                         continue;

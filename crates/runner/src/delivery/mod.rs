@@ -6,6 +6,7 @@
 
 mod awaited;
 mod closing;
+mod finals;
 mod kind;
 mod list;
 mod notify;
@@ -13,6 +14,7 @@ mod order;
 mod probe;
 mod pubsub;
 mod receivers;
+mod replica;
 mod reply_strings;
 mod seen;
 mod setup;
@@ -24,14 +26,14 @@ mod under_way;
 
 use std::io;
 use std::sync::Arc;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver};
+use std::sync::{Mutex, OnceLock};
 use std::thread::{self, Scope};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use engine::Address;
-use measure::{Deliveries, DeliveryCounts, Latency, Measurement, Tally, TallyShape, Waits};
+use measure::{Deliveries, DeliveryCounts, Latency, Measurement, Polls, Tally, TallyShape, Waits};
 use workload::random::SplitMix;
 use workload::{Delivery, Plan};
 
@@ -61,6 +63,10 @@ pub(crate) struct Roles<'r> {
     /// What tells messages of this run from those of others.
     pub(crate) run: u32,
     address: &'r Address,
+    /// Where receivers connect to, if elsewhere: replica after replica.
+    receivers_at: &'r [Address],
+    /// The last message of each place, once the senders are done, where receivers read over and over.
+    finals: OnceLock<Vec<Option<workload::Message>>>,
     gate: &'r Gate<'r>,
     engine: &'static str,
     /// Deliveries that there must be; [`NO_END`] while the senders are at work.
@@ -80,6 +86,8 @@ pub(crate) struct Roles<'r> {
 #[derive(Debug, Default)]
 struct ReceiverThread {
     subscribed: AtomicBool,
+    /// Whether all its receivers have read the last message of their place.
+    caught_up: AtomicBool,
     received: AtomicU64,
     ended: AtomicBool,
 }
@@ -93,6 +101,8 @@ pub(crate) struct Receiving {
     waits: Option<Waits>,
     under_way: Option<UnderWay>,
     remains: Option<Remains>,
+    /// From one read to the next, and how many receivers were behind in the end.
+    polls: Option<(Latency, u64)>,
 }
 
 /// A number that no other run has.
@@ -106,7 +116,7 @@ impl<'r> Roles<'r> {
     /// Those of a plan, if it has receivers. `engine` is the name of what moves their bytes.
     pub(crate) fn new(
         plan: &'r Plan,
-        address: &'r Address,
+        (address, receivers_at): (&'r Address, &'r [Address]),
         gate: &'r Gate<'r>,
         engine: &'static str,
     ) -> Option<Self> {
@@ -122,6 +132,8 @@ impl<'r> Roles<'r> {
             kind,
             run: run_id(plan.load.seed),
             address,
+            receivers_at,
+            finals: OnceLock::new(),
             gate,
             engine,
             expected: AtomicU64::new(NO_END),
@@ -186,6 +198,12 @@ impl<'r> Roles<'r> {
         started.map(drop)
     }
 
+    /// Where a receiver connects to.
+    fn address_of(&self, receiver: u32) -> &'r Address {
+        let replica = receiver / self.delivery.places.max(1);
+        self.receivers_at.get(replica as usize).unwrap_or(self.address)
+    }
+
     /// Deliveries that there must be, once the senders are done.
     fn expected(&self) -> Option<u64> {
         Some(self.expected.load(Ordering::Acquire)).filter(|expected| *expected != NO_END)
@@ -203,6 +221,9 @@ impl<'r> Roles<'r> {
 
     /// Whether everything has come.
     fn is_complete(&self) -> bool {
+        if self.kind.is_sampled() {
+            return self.threads.iter().all(|thread| thread.caught_up.load(Ordering::Acquire));
+        }
         let received = self.threads.iter().map(|thread| thread.received.load(Ordering::Acquire));
         self.expected().is_some_and(|expected| received.sum::<u64>() >= expected)
     }
@@ -216,10 +237,15 @@ impl<'r> Roles<'r> {
         let mut spread: Option<(Latency, Latency)> = None;
         let mut waits: Option<Waits> = None;
         let (mut under_way, mut remains) = (None, None);
+        let mut polls: Option<(Latency, u64)> = None;
         for had in self.ended.into_inner().unwrap_or_else(|e| e.into_inner()) {
             counts.merge(&had.counts);
             by_receiver = joined(by_receiver, had.by_receiver, |(least, most), (few, many)| {
                 (u64::min(least, few), u64::max(most, many))
+            });
+            polls = joined(polls, had.polls, |(mut gap, behind), its: (Latency, u64)| {
+                gap.merge(&its.0);
+                (gap, behind + its.1)
             });
             spread =
                 joined(spread, had.spread, |(mut first, mut last), its: (Latency, Latency)| {
@@ -242,6 +268,13 @@ impl<'r> Roles<'r> {
             waits.left = remains.map(|remains: Remains| remains.left);
             waits.pending = remains.map(|remains| remains.pending);
         }
+        let polls = polls.map(|(gap, behind)| {
+            Box::new(Polls {
+                gap,
+                overtaken: expected.saturating_sub(counts.received + behind),
+                behind,
+            })
+        });
         let (first, last) = spread.unzip();
         receiving.workers = [sending.workers, receiving.workers].concat();
         receiving.total.add_senders(&sending.total);
@@ -251,6 +284,7 @@ impl<'r> Roles<'r> {
             counts,
             first,
             last,
+            polls,
             by_receiver,
             receivers: self.delivery.receivers,
             waits,

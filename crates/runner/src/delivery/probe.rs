@@ -6,6 +6,7 @@ use wire::resp::{RespDecoder, encode_command};
 use wire::{Decode, Reply};
 use workload::{Arg, CommandSpec, Delivery, Message, Piece, Plan, Purpose, Slot};
 
+use super::finals::Finals;
 use crate::Fatal;
 use crate::handshake::{Answer, Handshake};
 
@@ -32,6 +33,8 @@ pub(super) struct Prober {
     state: State,
     /// Places with receivers that were not probed yet.
     places: Vec<u32>,
+    /// What it reads when the senders are done.
+    finals: Option<Finals>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +56,7 @@ impl Prober {
     pub(super) fn new(conn: ConnId, receivers_by_place: &[u32]) -> Self {
         let places = (0..).zip(receivers_by_place).filter(|(_, receivers)| **receivers > 0);
         let places = places.map(|(place, _)| place).collect();
-        Self { conn, decoder: RespDecoder::default(), state: State::Waiting, places }
+        Self { conn, decoder: RespDecoder::default(), state: State::Waiting, places, finals: None }
     }
 
     /// What is to be done now; what is to be sent is then in `out`.
@@ -69,6 +72,12 @@ impl Prober {
             State::Waiting => {
                 self.state = State::Opening;
                 Probing::Connect
+            }
+            State::Ready if self.finals.is_some() => {
+                out.clear();
+                self.finals.iter_mut().for_each(|finals| finals.append(delivery, out));
+                self.state = if out.is_empty() { State::Closed } else { State::Sent { left: 1 } };
+                if out.is_empty() { Probing::Close } else { Probing::Send }
             }
             State::Ready if self.places.is_empty() => {
                 self.state = State::Closed;
@@ -102,6 +111,27 @@ impl Prober {
         }
     }
 
+    /// Begins to read the last message of each place over a new connection, unless it has begun.
+    pub(super) fn read_finals(&mut self) {
+        if self.finals.is_some() {
+            return;
+        }
+        match self.state {
+            State::Closed => {
+                (self.decoder, self.state) = (RespDecoder::default(), State::Waiting);
+                self.finals = Some(Finals::default());
+            }
+            State::Ready => self.finals = Some(Finals::default()),
+            State::Waiting | State::Opening | State::Handshake { .. } | State::Sent { .. } => {}
+        }
+    }
+
+    /// What was read, once that is all.
+    pub(super) fn take_finals(&mut self) -> Option<Vec<Option<Message>>> {
+        let finals = self.finals.take_if(|_| self.state == State::Closed)?;
+        Some(finals.messages())
+    }
+
     /// The connection is open, and so many steps of a handshake follow.
     pub(super) fn opened(&mut self, steps: usize) {
         self.state = if steps == 0 { State::Ready } else { State::Handshake { answered: 0 } };
@@ -117,6 +147,13 @@ impl Prober {
             let Answer::Heard { steps, consumed } = heard else { return Ok(0) };
             let is_done = steps == handshake.steps.len();
             self.state = if is_done { State::Ready } else { State::Handshake { answered: steps } };
+            return Ok(consumed);
+        }
+        if let Some(finals) = &mut self.finals {
+            let (consumed, goes_on) = finals.hear(&mut self.decoder, handshake, inbox)?;
+            if !goes_on {
+                self.state = State::Ready;
+            }
             return Ok(consumed);
         }
         let mut consumed = 0;

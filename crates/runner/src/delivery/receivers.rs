@@ -3,6 +3,8 @@
 //! What receivers ask for, and again after a reply, and what replies mean is the [`Kind`]'s business. Nothing is
 //! shared with the senders on the way of a message: what a sample needs stands in it.
 
+use std::sync::atomic::Ordering;
+
 use engine::{ConnId, Engine, Event, Reason};
 use measure::{DeliveryCounts, Latency, Waits, WorkerUse};
 use wire::resp::{Resp, RespDecoder};
@@ -64,6 +66,8 @@ pub(super) struct Receiver<'r> {
     pub(super) asked_ns: u64,
     /// Times that it was tried in vain to open its connection again.
     pub(super) attempts: u32,
+    /// When its last reply came, where receivers read over and over.
+    read_ns: u64,
     pub(super) was_lost: bool,
 }
 
@@ -108,6 +112,8 @@ pub(crate) struct Receivers<'r, E> {
     pub(super) reopening: Reopening,
     pub(super) counts: DeliveryCounts,
     pub(super) spread: Option<Spread>,
+    /// From one reply to the next, where receivers read over and over.
+    gap: Option<Latency>,
     /// Receivers that are ready.
     pub(super) ready: u32,
     /// How long a command that waits does so, if the kind has one; and what was seen of that since load began.
@@ -141,6 +147,7 @@ impl<'r, E: Engine> Receivers<'r, E> {
                 received: 0,
                 asked_ns: 0,
                 attempts: 0,
+                read_ns: 0,
                 was_lost: false,
             }
         };
@@ -163,6 +170,7 @@ impl<'r, E: Engine> Receivers<'r, E> {
             ),
             counts: DeliveryCounts::default(),
             spread,
+            gap: kind.is_sampled().then(|| Latency::new(plan.recording.precision)),
             ready: 0,
             block_ns: kind.block_ns(),
             waits: None,
@@ -192,13 +200,15 @@ impl<'r, E: Engine> Receivers<'r, E> {
         if let Err(fatal) = ended {
             gate.fail(fatal);
         }
+        let behind = self.behind();
         let remains = self.close();
-        let Self { context, recorder, receivers, counts, spread, waits, under_way, .. } = self;
+        let Self { context, recorder, receivers, counts, spread, gap, waits, under_way, .. } = self;
+        let polls = gap.map(|gap| (gap, behind));
         let reports = last_words(context.thread, recorder, spent);
         let received = receivers.iter().map(|receiver| receiver.received);
         let by_receiver = received.clone().min().zip(received.max());
         let spread: Option<(Latency, Latency)> = spread.map(Spread::latencies);
-        (reports, Receiving { counts, by_receiver, spread, waits, under_way, remains })
+        (reports, Receiving { counts, by_receiver, spread, polls, waits, under_way, remains })
     }
 
     /// Receives until all that was sent has come, or is not waited for any more.
@@ -217,6 +227,13 @@ impl<'r, E: Engine> Receivers<'r, E> {
             }
             let connections = self.ready;
             self.recorder.turn(now_ns, || Gauges { connections, ..Gauges::default() });
+            if end_ns != NO_END && self.gap.is_some() {
+                self.read_finals()?;
+                let caught_up = self.behind() == 0;
+                roles.threads[usize::from(self.context.thread)]
+                    .caught_up
+                    .store(caught_up, Ordering::Release);
+            }
             roles.tell_received(self.context.thread, self.counts.received);
             if end_ns == NO_END && roles.expected().is_some() {
                 end_ns = now_ns + drain_ns;
@@ -225,6 +242,22 @@ impl<'r, E: Engine> Receivers<'r, E> {
                 return Ok(());
             }
         }
+    }
+
+    /// Receivers that have not read the last message of their place, or of which that is not known; 0 where none read
+    /// over and over.
+    fn behind(&self) -> u64 {
+        if self.gap.is_none() {
+            return 0;
+        }
+        let Some(finals) = self.context.roles.finals.get() else {
+            return self.receivers.len() as u64;
+        };
+        let is_behind = |receiver: &&Receiver<'_>| {
+            let last = finals.get(receiver.first_place as usize).copied().flatten();
+            last.is_some() && receiver.consumer.last() != last
+        };
+        self.receivers.iter().filter(is_behind).count() as u64
     }
 
     /// Waits for events until this time, and deals with them.
@@ -274,10 +307,18 @@ impl<'r, E: Engine> Receivers<'r, E> {
             let decoded = decoded.map_err(|error| Fatal::new(error.to_string()))?;
             consumed += decoded.consumed;
             let Some(reply) = decoded.reply else { break };
+            if let Some(gap) = &mut self.gap {
+                let before_ns = std::mem::replace(&mut receiver.read_ns, now_ns);
+                if receiver.state == State::Ready {
+                    let between_ns = now_ns.saturating_sub(before_ns);
+                    gap.record_n(between_ns, between_ns.div_ceil(1_000));
+                }
+            }
             match receiver.consumer.answer(reply, &receiver.strings, &mut self.out) {
                 Meaning::Messages(payloads) => self.take_all(conn, payloads, now_ns),
                 Meaning::Confirmation => self.confirmed(conn),
                 Meaning::Foreign => self.counts.foreign += 1,
+                Meaning::Unchanged => {}
                 meaning @ (Meaning::TimedOut | Meaning::Unblocked | Meaning::Settled { .. }) => {
                     self.waited(conn, meaning, now_ns);
                 }
@@ -319,13 +360,14 @@ impl<'r, E: Engine> Receivers<'r, E> {
 
     /// A connection has ended.
     fn lost(&mut self, conn: ConnId, reason: &Reason) -> Result<(), Fatal> {
-        let address = self.context.roles.address;
         let started = self.context.roles.gate.start_ns().is_some();
         if self.is_prober(conn) {
+            let address = self.context.roles.address;
             let why = format!("{address}: the connection that sends probes was lost: {reason}");
             return Err(Fatal::new(why));
         }
         let receiver = &mut self.receivers[conn.0 as usize];
+        let address = self.context.roles.address_of(receiver.number);
         let was = std::mem::replace(&mut receiver.state, State::Closed);
         if !started {
             return Err(Fatal::new(explain::connect_failed(address, reason)));

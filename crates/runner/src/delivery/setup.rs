@@ -6,7 +6,7 @@ use engine::{ConnId, Engine};
 use wire::resp::RespDecoder;
 
 use super::Roles;
-use super::probe::Probing;
+use super::probe::{Prober, Probing};
 use super::receivers::{DRAIN_LOOK_NS, Receivers, State};
 use crate::Fatal;
 use crate::opening::Opening;
@@ -56,6 +56,19 @@ impl<E: Engine> Receivers<'_, E> {
         }
     }
 
+    /// Goes on with reading the last message of each place, which the first thread does.
+    pub(super) fn read_finals(&mut self) -> Result<(), Fatal> {
+        if self.prober.is_none() || self.context.roles.finals.get().is_some() {
+            return Ok(());
+        }
+        self.prober.iter_mut().for_each(Prober::read_finals);
+        self.go_on_probing();
+        if let Some(finals) = self.prober.as_mut().and_then(Prober::take_finals) {
+            let _ = self.context.roles.finals.set(finals);
+        }
+        Ok(())
+    }
+
     /// Goes on with the probes, which the first thread sends when the receivers of all are ready.
     fn probe(&mut self) -> Result<(), Fatal> {
         let roles = self.context.roles;
@@ -63,7 +76,15 @@ impl<E: Engine> Receivers<'_, E> {
             return Ok(());
         }
         let all_ready = roles.is_subscribed(self.context.thread);
-        let Some(prober) = self.prober.as_mut().filter(|_| all_ready) else { return Ok(()) };
+        if all_ready {
+            self.go_on_probing();
+        }
+        Ok(())
+    }
+
+    fn go_on_probing(&mut self) {
+        let roles = self.context.roles;
+        let Some(prober) = &mut self.prober else { return };
         let now_ns = self.engine.now_ns();
         match prober.next(self.context.plan, roles.delivery, roles.run, now_ns, &mut self.out) {
             Probing::Connect => {
@@ -76,7 +97,6 @@ impl<E: Engine> Receivers<'_, E> {
             Probing::Close => self.engine.close(prober.conn),
             Probing::Nothing => {}
         }
-        Ok(())
     }
 
     pub(super) fn is_prober(&self, conn: ConnId) -> bool {
@@ -88,7 +108,8 @@ impl<E: Engine> Receivers<'_, E> {
         receiver.decoder = RespDecoder::default();
         receiver.strings.clear();
         let number = self.context.plan.own_connections() + self.context.receivers[conn.0 as usize];
-        self.engine.open(conn, self.context.roles.address, &self.context.origins.options(number));
+        let address = self.context.roles.address_of(self.context.receivers[conn.0 as usize]);
+        self.engine.open(conn, address, &self.context.origins.options(number));
     }
 
     /// A connection is open: it says who it is, and then asks for messages.

@@ -1,0 +1,131 @@
+//! `keystorm deliver replica`: writes at a primary are read at its replicas, and those in between are counted.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::deliver::{count, deliver, test};
+use crate::program::within;
+use crate::server::Server;
+
+/// A primary and so many replicas of it, which have its data.
+fn replicated(replicas: u32, start: fn() -> Server) -> (Server, Vec<Server>) {
+    let primary = start();
+    let replicas: Vec<Server> = (0..replicas)
+        .map(|_| {
+            let replica = start();
+            replica.ask(&["REPLICAOF", "127.0.0.1", &primary.port().to_string()]);
+            replica
+        })
+        .collect();
+    for replica in &replicas {
+        let is_up =
+            || replica.info_anew().is_some_and(|info| info.contains("master_link_status:up"));
+        assert!(within(Duration::from_secs(60), is_up), "a replica has the data of its primary");
+    }
+    (primary, replicas)
+}
+
+/// Runs it, and checks that its counts add up: each write was read or overtaken at each replica.
+fn adds_up(primary: &Server, line: &str, expected: u64) -> Value {
+    let test = test(deliver(primary, &format!("replica --json - {line}")).run().ok());
+    let counts = ["expected", "lost", "doubled", "out_of_order", "corrupt", "from_other_runs"];
+    let counts = counts.map(|name| count(&test, name));
+    assert_eq!(counts, [expected, 0, 0, 0, 0, 0], "{line}");
+    let polls = &test["deliveries"]["polls"];
+    let overtaken = polls["overtaken"].as_u64().unwrap();
+    assert_eq!(count(&test, "received") + overtaken, expected, "{line}");
+    assert_eq!(polls["receivers_behind"], 0, "{line}");
+    assert!(polls["between_reads_ms"]["p99"].as_f64().unwrap() > 0.0, "{line}");
+    test
+}
+
+#[test]
+fn every_write_is_read_or_overtaken_at_every_replica() {
+    for start in [Server::redis, Server::valkey] {
+        let (primary, replicas) = replicated(2, start);
+        for line in [
+            "-n 500",
+            "-n 500 --writers 5 --keys 3 -3",
+            "-n 500 -P 8 --engine epoll -d 1000 --receiver-threads 2 --threads 2 --writers 4",
+        ] {
+            primary.reset();
+            adds_up(&primary, line, 1_000);
+            let keys = if line.contains("--keys 3") { 3 } else { 1 };
+            assert_eq!(primary.calls("set"), 500 + keys, "{line}, and a probe each");
+            assert_eq!(primary.calls("get"), keys, "{line}: the last values");
+            assert_eq!(primary.number(&["DBSIZE"]), 0, "{line}: no key stays behind");
+        }
+        assert!(replicas.iter().all(|replica| replica.calls("get") > 0));
+    }
+}
+
+#[test]
+fn at_a_slow_rate_every_write_is_read() {
+    let (primary, _replicas) = replicated(1, Server::redis);
+    let test = adds_up(&primary, "--rps 50 -n 50", 50);
+    // A read takes much less than the 20 ms between writes.
+    assert!(count(&test, "received") >= 40, "{}", count(&test, "received"));
+    let of = |test: &Value| test["latency_ms"]["response"]["p50"].as_f64().unwrap();
+    assert!(of(&test) > 0.0);
+}
+
+#[test]
+fn other_addresses_can_be_read() {
+    let (primary, replicas) = replicated(1, Server::redis);
+    let at = format!("--at 127.0.0.1:{} --at 127.0.0.1:{}", replicas[0].port(), primary.port());
+    primary.reset();
+    adds_up(&primary, &format!("-n 200 {at}"), 400);
+    let line = format!("replica -n 200 {at}");
+    deliver(&primary, &line)
+        .run()
+        .ok()
+        .prints("overtaken between two reads")
+        .prints("between reads ");
+}
+
+#[test]
+fn a_replica_that_stands_still_shows_in_deliveries() {
+    let (primary, replicas) = replicated(1, Server::redis);
+    let running = deliver(&primary, "replica --json - --rps 200 --duration 2s").start();
+    assert!(within(Duration::from_secs(20), || primary.calls("set") > 50));
+    let stood = replicas[0].pause(Duration::from_millis(400));
+    let test = test(running.wait().ok());
+    let max_ms = test["latency_ms"]["response"]["max"].as_f64().unwrap();
+    // The last write before it went on was read at once; those before were overtaken.
+    let gap_ms = test["deliveries"]["polls"]["between_reads_ms"]["max"].as_f64().unwrap();
+    assert!(gap_ms >= stood.as_secs_f64() * 1e3 * 0.9, "{gap_ms} ms of {stood:?}, {max_ms}");
+    assert_eq!(count(&test, "lost"), 0);
+}
+
+#[test]
+fn a_replica_that_is_behind_at_the_end_is_counted() {
+    let (primary, replicas) = replicated(1, Server::redis);
+    let at = format!("--at 127.0.0.1:{}", replicas[0].port());
+    let line = format!("replica --json - --rps 200 --duration 2s --drain 0.3 {at}");
+    let running = deliver(&primary, &line).start();
+    assert!(within(Duration::from_secs(20), || primary.calls("set") > 50));
+    // It keeps answering, and gets no more writes.
+    replicas[0].ask(&["REPLICAOF", "NO", "ONE"]);
+    let test = test(running.wait().exits(1));
+    assert_eq!(count(&test, "lost"), 1, "the last write, at one receiver");
+    assert_eq!(test["deliveries"]["polls"]["receivers_behind"], 1);
+}
+
+#[test]
+fn a_server_without_replicas_and_a_replica_are_named() {
+    let (primary, replicas) = replicated(1, Server::redis);
+    deliver(&replicas[0], "replica -n 10")
+        .run()
+        .exits(1)
+        .says("is a replica; start with -h and -p");
+    let alone = Server::redis();
+    deliver(&alone, "replica -n 10").run().exits(1).says("has no replicas").says("--at");
+    assert_eq!((alone.calls("set"), primary.calls("set")), (0, 0));
+    deliver(&alone, "replica --at nowhere").run().exits(2).says("HOST:PORT");
+    let line = format!("replica -n 10 --at 127.0.0.1:{}", Server::redis().port());
+    deliver(&alone, &line).run().exits(1);
+    let stranger = Server::redis();
+    let line = format!("replica -n 10 --at 127.0.0.1:{}", stranger.port());
+    deliver(&alone, &line).run().exits(1).says("did not arrive within 10 s");
+}

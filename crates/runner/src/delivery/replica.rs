@@ -1,0 +1,95 @@
+//! Replication: a key that is written at the primary, to those who read it at replicas.
+//!
+//! A receiver reads its key over and over. A value that it has not read before is a delivery; values that were
+//! overwritten between two reads are overtaken, which is no loss. So that the last value of a key is known to be there,
+//! it is read at the primary when the senders are done.
+
+use measure::Tally;
+use wire::Reply;
+use wire::resp::encode_command;
+use workload::{Delivery, Message};
+
+use super::closing::{Remainder, append_removal};
+use super::kind::{Consumer, Kind, Meaning, Sharing};
+use super::reply_strings::ReplyStrings;
+
+/// Reads at replicas.
+pub(super) struct Replica<'r> {
+    pub(super) delivery: &'r Delivery,
+}
+
+/// One connection that reads a key.
+struct Reader {
+    /// The command that reads it.
+    get: Vec<u8>,
+    is_ready: bool,
+    last: Option<Message>,
+}
+
+impl Kind for Replica<'_> {
+    fn consumer(&self, receiver: u32) -> Box<dyn Consumer + '_> {
+        let mut get = Vec::new();
+        for place in self.delivery.places_of(receiver) {
+            append_get(self.delivery, place, &mut get);
+        }
+        Box::new(Reader { get, is_ready: false, last: None })
+    }
+
+    fn sharing(&self) -> Sharing {
+        Sharing::FanOut
+    }
+
+    fn is_sampled(&self) -> bool {
+        true
+    }
+
+    fn closing(&self, out: &mut Vec<u8>) -> Vec<Remainder> {
+        let names = (0..self.delivery.places).map(|place| self.delivery.place_name(place));
+        let mut replies = Vec::new();
+        append_removal(&names.collect::<Vec<_>>(), &mut replies, out);
+        replies
+    }
+
+    /// Every value can be read at every replica.
+    fn expected(&self, sending: &Tally) -> u64 {
+        let written: u64 = sending.commands.iter().map(|command| command.ok).sum();
+        let replicas = self.delivery.receivers / self.delivery.places.max(1);
+        written.saturating_mul(replicas.into())
+    }
+}
+
+/// Appends the command that reads the key of a place.
+pub(super) fn append_get(delivery: &Delivery, place: u32, out: &mut Vec<u8>) {
+    encode_command(&[b"GET", delivery.place_name(place).as_bytes()], out);
+}
+
+impl Consumer for Reader {
+    fn ask(&mut self, out: &mut Vec<u8>) -> u32 {
+        self.is_ready = false;
+        out.extend_from_slice(&self.get);
+        1
+    }
+
+    #[inline]
+    fn answer(&mut self, reply: Reply<'_>, strings: &ReplyStrings, out: &mut Vec<u8>) -> Meaning {
+        if matches!(reply, Reply::Error(_) | Reply::Push) {
+            return Meaning::Other;
+        }
+        out.extend_from_slice(&self.get);
+        if !std::mem::replace(&mut self.is_ready, true) {
+            return Meaning::Confirmation;
+        }
+        match strings.messages() {
+            [] if reply == Reply::Miss => Meaning::Unchanged,
+            [had] if Some(had.message) == self.last => Meaning::Unchanged,
+            had => {
+                self.last = had.first().map(|had| had.message);
+                Meaning::Messages(1)
+            }
+        }
+    }
+
+    fn last(&self) -> Option<Message> {
+        self.last
+    }
+}
