@@ -15,7 +15,7 @@ use crate::words::{Given, Line};
 pub const POINTS_MAX: usize = 10_000;
 
 /// The options that may be lists. Tests (`-t`) are a list of their own: each is a row.
-const SWEPT: [(&str, Kind); 24] = [
+const SWEPT: [(&str, Kind); 26] = [
     ("-c", Kind::Whole),
     ("-P", Kind::Whole),
     ("-d", Kind::Whole),
@@ -40,6 +40,8 @@ const SWEPT: [(&str, Kind); 24] = [
     ("--receivers", Kind::Whole),
     ("--receiver-threads", Kind::Whole),
     ("--keys", Kind::Whole),
+    ("--groups", Kind::Whole),
+    ("--consumers", Kind::Whole),
     ("--keys-per-receiver", Kind::Whole),
 ];
 

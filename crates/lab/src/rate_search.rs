@@ -309,6 +309,7 @@ impl RateSearch {
             LimitedBy::Concurrency => {
                 Some("Too few requests in flight were the limit, not the server")
             }
+            LimitedBy::Backlog => Some("Receivers that fell behind were the limit"),
             LimitedBy::Errors => Some("Errors were the limit"),
             LimitedBy::Outage => Some("An outage was the limit"),
             LimitedBy::Contention => Some("CPU contention was the limit, not the server"),

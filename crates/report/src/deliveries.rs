@@ -26,6 +26,21 @@ pub struct DeliveryFigures<'r> {
     pub gap: Option<LatencyFigures>,
 }
 
+/// A backlog is one from this share of the messages on that were sent, and from so many for each receiver.
+const BACKLOG_SHARE: f64 = 0.02;
+const BACKLOG_EACH: u64 = 2;
+
+/// The messages that had heaped up when the last was sent, and how many were sent; `None` where receivers kept up,
+/// or were about to catch up.
+pub(crate) fn backlog(deliveries: &Deliveries) -> Option<(u64, u64)> {
+    let (greatest, last) = deliveries.waits.as_ref()?.backlogs()?;
+    let (waiting, sent) = (last.messages, deliveries.acknowledged());
+    let many = waiting as f64 > BACKLOG_SHARE * sent as f64
+        && waiting > BACKLOG_EACH * u64::from(deliveries.receivers);
+    let grows = waiting.saturating_mul(2) >= greatest.messages;
+    (many && grows).then_some((waiting, sent))
+}
+
 impl<'r> DeliveryFigures<'r> {
     /// Those of a run of so many seconds.
     #[must_use]

@@ -129,3 +129,29 @@ fn servers_are_compared_by_deliveries() {
     let paced = ran.out.contains("keeps pace up to 400/s");
     holds_when_quiet("rates are of messages", paced, &ran.out);
 }
+
+#[test]
+fn messages_that_heap_up_are_named_and_keep_no_rate() {
+    let server = Server::redis();
+    let (_dir, file) = place();
+    // One receiver asks for one message at a time; the senders do not wait for it.
+    let line = format!(
+        "list -n 20000 -P 32 --senders 4 --receivers 1 --keys 1 --slo p50<100s --json {}",
+        file.display()
+    );
+    let ran = deliver(&server, &line).run();
+    let test = &json(&file)["tests"][0];
+    let limit = test["verdict"]["limited_by"].as_str().unwrap();
+    let named = ["backlog", "contention", "client", "server", "unknown"].contains(&limit);
+    assert!(named, "{}: {}", limit, ran.out);
+    let backlog = limit == "backlog" && ran.out.contains("had heaped up when the last was sent");
+    holds_when_quiet("a backlog is named", backlog || limit != "unknown", &ran.out);
+    // Far more than one receiver can take: no machine keeps it.
+    let line = format!(
+        "search --slo p50<100s -p {} --start 400k --most 400k --repeat 1 --duration 0.2 --no-curve -q \
+         deliver list -P 32 --receivers 1 --keys 1",
+        server.port()
+    );
+    let ran = Keystorm::new(&line).run();
+    assert!(!ran.out.contains("400,000/s keep"), "{}", ran.out);
+}

@@ -113,6 +113,7 @@ fn limit(limit: LimitedBy) -> Option<&'static str> {
         LimitedBy::Client => "keystorm itself",
         LimitedBy::Network => "the network",
         LimitedBy::Concurrency => "too few requests in flight",
+        LimitedBy::Backlog => "its receivers, before which messages heaped up",
         LimitedBy::Schedule => "its schedule",
         LimitedBy::Errors => "errors",
         LimitedBy::Outage => "an outage",

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::bound::{ClauseEvidence, ClauseTrial};
 use super::{Bound, Clause, Measure, Slo};
+use crate::deliveries::backlog;
 use crate::schedule::{BEHIND_SHARE, MISSED_NS, MISSED_SHARE};
 use crate::{Disturbance, Excess, Fault, Run, Summary};
 
@@ -49,6 +50,8 @@ pub enum Miss {
     Unanswered,
     /// Messages were lost, doubled or out of order.
     Undelivered,
+    /// Messages heaped up.
+    Backlog,
 }
 
 /// What became of a rate, or of one trial of it, under a target.
@@ -158,6 +161,12 @@ fn misses(slo: &Slo, summary: &Summary<'_>) -> Vec<Missed> {
     let late = late.filter(|(ns, _)| *ns as f64 > late_ns).map(|(_, n)| n);
     let late = late.fold(schedule.unsent, u64::saturating_add);
     let missed_share = late as f64 / schedule.due.max(1) as f64;
+    if let Some((waiting, sent)) = summary.deliveries.and_then(|of| backlog(of.deliveries)) {
+        let text = format!("a backlog of {waiting} of {sent} messages when the last was sent");
+        let over = waiting as f64 / sent.max(1) as f64;
+        let excess = Some(Excess::Share { over, below_ns: 2.0 * late_ns });
+        misses.push(Missed { what: Miss::Backlog, text, excess });
+    }
     let missed = !schedule.kept() && missed_share > MISSED_SHARE;
     let unanswered = 1.0 - summary.answered_of_due() as f64 / schedule.due.max(1) as f64;
     let too_late = missed_share - MISSED_SHARE;

@@ -38,6 +38,9 @@ pub(super) fn advice(finding: Finding, evidence: &Evidence) -> String {
             "Valkey 9.1 and newer report work apart from polling; use one of \
             these to find out"
         }
+        Finding::Client if evidence.of_messages && evidence.busiest_receives => {
+            "add --receiver-threads"
+        }
         Finding::Client => return more_client(evidence),
         Finding::ClientStarved => {
             "stop other processes on this machine, or pin the workers to free CPUs (--cpus)"
@@ -47,6 +50,7 @@ pub(super) fn advice(finding: Finding, evidence: &Evidence) -> String {
             "check what is between them: the link's bandwidth, a proxy, or a CPU quota of the \
              server's container"
         }
+        Finding::Backlog => "use more receivers, or a lower rate",
         Finding::Concurrency => "use more connections (-c) or deeper pipelines (-P)",
         Finding::Turns => {
             "to find out, use deeper pipelines (-P) or run the client on another machine"

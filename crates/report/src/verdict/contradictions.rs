@@ -194,7 +194,7 @@ impl<'s> Report<'s> {
                 let each_other = self.says("each other's CPU");
                 never(each_other && self.others_took_it(), "something else had the CPU");
             }
-            LimitedBy::Concurrency => {
+            LimitedBy::Concurrency | LimitedBy::Backlog => {
                 never(server >= FULL || client >= FULL, "more in flight is no help to a full end");
             }
             _ => {}

@@ -10,6 +10,7 @@ use workload::Plan;
 
 use super::threads::ThreadUse;
 use crate::Failures;
+use crate::deliveries::backlog;
 use crate::outages::server_name;
 use crate::schedule::ScheduleFigures;
 
@@ -54,6 +55,10 @@ pub(super) struct Evidence {
     pub(super) busiest_worker: Option<usize>,
     /// What its client is called, where there are several.
     pub(super) client_name: Option<String>,
+    /// Whether it receives messages, of a run that has receivers.
+    pub(super) busiest_receives: bool,
+    /// Messages that had heaped up when the last was sent, and how many were sent, where that is a backlog.
+    pub(super) backlog: Option<(u64, u64)>,
     /// How many workers there are.
     pub(super) workers: usize,
     /// CPUs that the client may use.
@@ -219,6 +224,12 @@ impl Evidence {
             client: client.map(|(_, time)| time),
             busiest_worker: client.map(|(number, _)| number),
             client_name: None,
+            // The threads of receivers stand behind those of senders.
+            busiest_receives: client.is_some_and(|(number, _)| {
+                number + usize::from(plan.receiver_threads()) >= measurement.workers.len()
+                    && plan.delivery.is_some()
+            }),
+            backlog: measurement.deliveries.as_deref().and_then(backlog),
             workers: measurement.workers.len(),
             cpus: Some(watched.cpus.len()).filter(|cpus| *cpus > 0),
             must_share: must_share(plan, measurement.workers.len(), watched),

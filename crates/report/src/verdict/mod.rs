@@ -48,6 +48,8 @@ pub enum LimitedBy {
     Network,
     /// Too few requests in flight to keep anything busy.
     Concurrency,
+    /// Messages heaped up before their receivers, although no thread was busy.
+    Backlog,
     /// The schedule of an open loop: it was kept, so that the rate asked for is what was measured,
     /// or missed for a reason that no other limit names.
     Schedule,
@@ -71,6 +73,7 @@ impl LimitedBy {
             Self::Client => "client",
             Self::Network => "network",
             Self::Concurrency => "concurrency",
+            Self::Backlog => "backlog",
             Self::Schedule => "schedule",
             Self::Errors => "errors",
             Self::Outage => "outage",

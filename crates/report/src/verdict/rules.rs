@@ -77,6 +77,8 @@ pub enum Finding {
     LinkFull,
     /// Time was spent between client and server.
     Between,
+    /// Messages heaped up, and neither server nor client was busy.
+    Backlog,
     /// Nobody was busy: more in flight would be faster.
     Concurrency,
     /// Nobody was busy, though enough was in flight.
@@ -108,6 +110,7 @@ impl Finding {
             }
             Self::LinkFull | Self::Between => LimitedBy::Network,
             Self::Concurrency => LimitedBy::Concurrency,
+            Self::Backlog => LimitedBy::Backlog,
             Self::Nothing
             | Self::Short
             | Self::ServerPolls
@@ -125,6 +128,10 @@ impl Finding {
 pub(super) fn find(evidence: &Evidence) -> Finding {
     if let Some(finding) = spoiled(evidence) {
         return finding;
+    }
+    // Senders that keep their schedule while messages heap up show no server that keeps up.
+    if evidence.backlog.is_some() {
+        return cpu(evidence).unwrap_or(Finding::Backlog);
     }
     let schedule = evidence.schedule.as_ref();
     if schedule.is_some_and(|s| s.figures.kept() && s.figures.behind_ns.is_none()) {

@@ -25,6 +25,7 @@ fn a_text_is_one_line_that_begins_with_its_limit() {
             LimitedBy::Client => "client: ",
             LimitedBy::Network => "network: ",
             LimitedBy::Concurrency => "concurrency: ",
+            LimitedBy::Backlog => "backlog: ",
             LimitedBy::Schedule => "schedule: ",
             LimitedBy::Errors => "errors: ",
             LimitedBy::Outage => "outage: ",

@@ -70,6 +70,14 @@ fn what(finding: Finding, evidence: &Evidence) -> String {
         Finding::Between => {
             format!("neither end was busy ({server}, {client}), but {}{so}", between(evidence))
         }
+        Finding::Backlog => {
+            let (waiting, sent) = evidence.backlog.unwrap_or_default();
+            format!(
+                "{} of {} messages had heaped up when the last was sent, although no thread was busy: {server}, {client}",
+                grouped(waiting as f64),
+                grouped(sent as f64)
+            )
+        }
         Finding::Concurrency => format!(
             "with {in_flight:.1} requests in flight on average, both ends were idle at times; {server}, {client}{so}"
         ),
@@ -216,6 +224,8 @@ fn client(evidence: &Evidence, owner: &str) -> String {
     };
     let who = match &evidence.client_name {
         Some(name) => name.clone(),
+        None if evidence.of_messages && evidence.busiest_receives => "busiest receiver".to_owned(),
+        None if evidence.of_messages => "busiest sender".to_owned(),
         None if evidence.workers > 1 => format!("busiest {owner}worker"),
         None => format!("{owner}worker"),
     };

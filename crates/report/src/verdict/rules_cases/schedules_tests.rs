@@ -14,6 +14,40 @@ pub(super) fn cases() -> Vec<Case> {
             "kept up with 10,000 requests/s; server main thread 20 % busy",
         ),
         (
+            "a schedule that was kept while messages heaped up",
+            Evidence {
+                schedule: asked(),
+                of_messages: true,
+                backlog: Some((900, 10_000)),
+                ..idle()
+            },
+            F::Backlog,
+            L::Backlog,
+            "900 of 10,000 messages had heaped up when the last was sent",
+        ),
+        (
+            "messages that heaped up before a busy receiver",
+            Evidence {
+                schedule: asked(),
+                of_messages: true,
+                backlog: Some((900, 10_000)),
+                client: client(0.97, 0.0),
+                busiest_receives: true,
+                workers: 2,
+                ..idle()
+            },
+            F::Client,
+            L::Client,
+            "busiest receiver 97 % busy while server main thread 20 % busy; add --receiver-threads",
+        ),
+        (
+            "a busy sender",
+            Evidence { of_messages: true, client: client(0.97, 0.0), workers: 2, ..idle() },
+            F::Client,
+            L::Client,
+            "busiest sender 97 % busy while ",
+        ),
+        (
             "a schedule of slow replies, and a long wait for the last of them",
             Evidence { schedule: asked(), achieved_rps: 4760.0, load_s: 2.1, ..idle() },
             F::ScheduleKept,
