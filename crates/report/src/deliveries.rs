@@ -154,7 +154,7 @@ impl<'r> DeliveryFigures<'r> {
             }
         }
         if cut_off > 0 {
-            text += &format!("; {} of receivers", counted(cut_off, "connection loss"));
+            text += &format!("; {} of receivers lost", counted(cut_off, "connection"));
         }
         text
     }

@@ -129,6 +129,8 @@ pub enum ListPop {
     Move,
     /// BLMPOP.
     MultiPop,
+    /// LPOP or RPOP of one list after another, and again after a pause when all were empty. Waits are these pauses.
+    Poll,
 }
 
 /// How messages are taken out of a sorted set.
@@ -193,10 +195,18 @@ impl DeliveryKind {
     #[must_use]
     pub fn receiver_commands(self) -> &'static [&'static str] {
         match self {
-            Self::Pubsub { .. } | Self::Notify { .. } => &["subscribe", "psubscribe"],
-            Self::List { .. } => {
-                &["brpop", "blpop", "blmpop", "blmove", "lmove", "lrem", "ping", "llen", "unlink"]
-            }
+            Self::Pubsub { .. } | Self::Notify { .. } => &[
+                "subscribe",
+                "psubscribe",
+                "ssubscribe",
+                "unsubscribe",
+                "punsubscribe",
+                "sunsubscribe",
+            ],
+            Self::List { .. } => &[
+                "brpop", "blpop", "blmpop", "blmove", "lpop", "rpop", "lmove", "lrem", "ping",
+                "llen", "unlink",
+            ],
             Self::SortedSet { .. } => {
                 &["bzpopmin", "bzpopmax", "bzmpop", "ping", "zcard", "unlink"]
             }

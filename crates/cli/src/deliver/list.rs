@@ -1,12 +1,14 @@
 //! The words of `keystorm deliver list`.
 
+use std::time::Duration;
+
 use clap::{Parser, ValueEnum};
 use workload::{Delivery, DeliveryKind, ListPop, ListTake, PlanParts};
 
 use super::queue::QueueOptions;
 use super::sending::{CommonOptions, KindOptions};
 use crate::UsageError;
-use crate::run::small_count;
+use crate::run::{seconds, small_count};
 
 /// Measures how long messages take from LPUSH to BRPOP, and counts those that are lost, doubled or out of order.
 ///
@@ -34,8 +36,8 @@ pub(super) struct ListOptions {
         hide_possible_values = true
     )]
     push: Push,
-    /// Command of the receivers: brpop, blpop, blmpop, or blmove with LREM (reliable queue). blmove and blmpop take
-    /// the oldest message [default: brpop]
+    /// Command of the receivers: brpop, blpop, blmpop, blmove with LREM (reliable queue), or lpop or rpop, which do not
+    /// wait. blmove and blmpop take the oldest message [default: brpop]
     #[arg(
         long,
         value_name = "NAME",
@@ -44,6 +46,10 @@ pub(super) struct ListOptions {
         hide_possible_values = true
     )]
     pop: Option<Pop>,
+    /// Pause of a receiver whose lists were all empty, with lpop or rpop: at most 8s [default: 0.1]
+    #[arg(long, value_name = "TIME", help_heading = "Messages", allow_hyphen_values = true,
+          value_parser = seconds)]
+    poll: Option<Duration>,
     /// Connections that wait for messages [default: 10]
     #[arg(long, value_name = "NUM", help_heading = "Messages", default_value = "10",
           hide_default_value = true, value_parser = small_count)]
@@ -53,6 +59,11 @@ pub(super) struct ListOptions {
     #[command(flatten)]
     common: CommonOptions,
 }
+
+/// Pauses of receivers that look from time to time. A longer one would seem to be a server that does not answer.
+const POLL: Duration = Duration::from_millis(100);
+const POLL_MIN: Duration = Duration::from_millis(1);
+const POLL_MAX: Duration = Duration::from_secs(8);
 
 /// What senders send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -68,6 +79,8 @@ enum Pop {
     Blpop,
     Blmpop,
     Blmove,
+    Lpop,
+    Rpop,
 }
 
 /// Every line that begins with `$` is run by a test.
@@ -89,6 +102,27 @@ impl ListOptions {
     }
 }
 
+impl ListOptions {
+    /// Nanoseconds that a call waits, or that pass between two that do not.
+    fn block_ns(&self, by: ListPop) -> Result<u64, UsageError> {
+        let polls = by == ListPop::Poll;
+        let refuse = |text: &str| Err(UsageError(text.to_owned()));
+        match self.poll {
+            Some(_) if !polls => {
+                refuse("--poll is for receivers that do not wait: --pop lpop or rpop")
+            }
+            Some(poll) if poll > POLL_MAX || poll < POLL_MIN => {
+                refuse("--poll: must be between 0.001 and 8 seconds")
+            }
+            _ if polls && self.queue.block_ns() > 0 => {
+                refuse("--block: LPOP and RPOP do not wait; use --poll")
+            }
+            _ if polls => Ok(self.poll.unwrap_or(POLL).as_nanos() as u64),
+            _ => Ok(self.queue.block_ns()),
+        }
+    }
+}
+
 impl Pop {
     fn name(self) -> &'static str {
         match self {
@@ -96,6 +130,8 @@ impl Pop {
             Self::Blpop => "BLPOP",
             Self::Blmpop => "BLMPOP",
             Self::Blmove => "BLMOVE",
+            Self::Lpop => "LPOP",
+            Self::Rpop => "RPOP",
         }
     }
 }
@@ -125,7 +161,10 @@ impl KindOptions for ListOptions {
             Pop::Blpop => (ListPop::Pop, true),
             Pop::Blmpop => (ListPop::MultiPop, !pushed_left),
             Pop::Blmove => (ListPop::Move, !pushed_left),
+            Pop::Lpop => (ListPop::Poll, true),
+            Pop::Rpop => (ListPop::Poll, false),
         };
+        let block_ns = self.block_ns(by)?;
         if pop == Pop::Blmove && self.queue.keys_per_receiver() > 1 {
             let text = "--keys-per-receiver: BLMOVE waits on one list; use --pop brpop";
             return Err(UsageError(text.to_owned()));
@@ -133,7 +172,7 @@ impl KindOptions for ListOptions {
         let other = (pop != Pop::Blmpop).then_some("--pop blmpop");
         let count = self.queue.count_of(pop.name(), other)?;
         let take = ListTake { by, from_left, pushed_left };
-        let kind = DeliveryKind::List { take, count, block_ns: self.queue.block_ns() };
+        let kind = DeliveryKind::List { take, count, block_ns };
         self.queue.delivery(kind, self.receivers, &self.common, (prefix, parts))
     }
 }

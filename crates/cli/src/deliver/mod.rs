@@ -3,6 +3,7 @@
 //! The senders' load is a run's and is read by its front end; here it gets receivers. A kind of delivery is a file
 //! here with the options that it has, and a row in [`KINDS`].
 
+mod like;
 mod list;
 mod load;
 mod notify;
@@ -66,13 +67,14 @@ impl FrontEnd for DeliverFront {
                 all = all.arg(arg);
             }
         }
+        all = all.arg(like::arg());
         let examples = kinds().filter_map(|kind| kind.get_after_help().map(ToString::to_string));
         all = all.after_help(examples.collect::<Vec<_>>().join("\n\n"));
         Some(with_those_of_a_run(all, &REFUSED))
     }
 
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
-        let mut args = args;
+        let mut args = like::expanded(&args)?.unwrap_or(args);
         let names = KINDS.map(|kind| kind.name);
         match args.first().and_then(|word| word.to_str()) {
             Some("--help") => {

@@ -22,9 +22,9 @@ pub(super) struct QueueOptions {
     #[arg(long, value_name = "NUM", help_heading = "Messages", default_value = "1",
           hide_default_value = true, value_parser = small_count)]
     keys: u32,
-    /// Keys that each receiver waits on. Receivers take them in turn [default: 1]
+    /// Keys that each receiver waits on, a number or all. Receivers take them in turn [default: 1]
     #[arg(long, value_name = "NUM", help_heading = "Messages", default_value = "1",
-          hide_default_value = true, value_parser = small_count)]
+          hide_default_value = true, value_parser = number_or_all)]
     keys_per_receiver: u32,
     /// Most messages that one call takes, of commands that take several [default: 1; of streams 100]
     #[arg(long, value_name = "NUM", help_heading = "Messages", value_parser = small_count)]
@@ -33,6 +33,13 @@ pub(super) struct QueueOptions {
     #[arg(long, value_name = "TIME", help_heading = "Messages", allow_hyphen_values = true,
           value_parser = seconds)]
     block: Option<Duration>,
+}
+
+/// What stands for all.
+const ALL: u32 = u32::MAX;
+
+fn number_or_all(text: &str) -> Result<u32, String> {
+    if text == "all" { Ok(ALL) } else { small_count(text) }
 }
 
 impl QueueOptions {
@@ -55,7 +62,7 @@ impl QueueOptions {
     }
 
     pub(super) fn keys_per_receiver(&self) -> u32 {
-        self.keys_per_receiver
+        if self.keys_per_receiver == ALL { self.keys } else { self.keys_per_receiver }
     }
 
     /// Nanoseconds that a call waits.
@@ -95,7 +102,7 @@ impl QueueOptions {
             threads: common.threads(),
             prefix,
             places: self.keys,
-            places_each: self.keys_per_receiver,
+            places_each: self.keys_per_receiver(),
             at: Vec::new(),
             drain_ns: common.drain_ns(),
         })

@@ -22,8 +22,9 @@ fn waits(test: &Value, name: &str) -> u64 {
 }
 
 fn deliver(server: &Server, line: &str) -> Keystorm {
-    let (kind, options) = line.split_once(' ').unwrap_or((line, ""));
-    Keystorm::new(&format!("deliver {kind} -p {} {options}", server.port()))
+    // A line that ends too early is to end there.
+    let port = if line == "--like" { String::new() } else { format!(" -p {}", server.port()) };
+    Keystorm::new(&format!("deliver {line}{port}"))
 }
 
 /// Runs it, and checks that all of so many deliveries came, each once and in order, and that no key is left.
@@ -82,6 +83,12 @@ fn every_message_of_a_list_reaches_one_receiver() {
         shape("list --pop blmpop --count 8 -3", 1, "lpush"),
         shape("list --pop blmpop --keys 2 --keys-per-receiver 2 --push rpush", 2, "rpush"),
         shape("list -d 20k --block 0.1 --engine epoll", 1, "lpush"),
+        shape("list --pop rpop --poll 0.01", 1, "lpush"),
+        shape(
+            "list --pop lpop --poll 0.01 --push rpush --keys 3 --keys-per-receiver all -3",
+            3,
+            "rpush",
+        ),
         Shape { settle: Some("lrem"), ..shape("list --pop blmove", 1, "lpush") },
         Shape {
             settle: Some("lrem"),
@@ -140,6 +147,23 @@ fn the_report_says_who_was_woken_and_how_late_waits_end() {
     assert!(late["max"].as_f64().unwrap() > 0.0, "{late}");
     let least = count(&test, "least_by_receiver");
     assert!(least <= 6 && count(&test, "most_by_receiver") >= 7, "{least}");
+}
+
+#[test]
+fn a_library_stands_for_its_commands() {
+    let server = Server::redis();
+    for (line, push, pop) in [
+        ("--like sidekiq", "lpush", "brpop"),
+        ("--like=celery --receivers 4", "lpush", "brpop"),
+        ("--like bullmq --keys 2", "zadd", "bzpopmin"),
+        ("-3 --like resque --poll 0.05", "rpush", "lpop"),
+    ] {
+        server.reset();
+        all_arrive(&server, &format!("{line} -n 300"), 300);
+        assert!(server.calls(push) > 300 && server.calls(pop) > 300, "{line}");
+    }
+    deliver(&server, "--like sidekik").run().exits(2).says("sidekiq");
+    deliver(&server, "--like").run().exits(2).says("--like: a name is missing");
 }
 
 #[test]
@@ -245,6 +269,37 @@ fn receivers_that_are_killed_come_back() {
 }
 
 #[test]
+fn a_server_that_is_started_again_is_found_again() {
+    for kind in ["list", "zset", "stream --groups 1", "stream --receivers 2"] {
+        let mut server = Server::redis();
+        let running = deliver(&server, &format!("{kind} --rps 500 --duration 3s --json -")).start();
+        assert!(within(Duration::from_secs(20), || server.info("total_commands_processed") > 500));
+        server.kill();
+        server.restart();
+        let test = test(running.wait());
+        assert!(count(&test, "receivers_cut_off") > 0, "{kind}");
+        assert!(count(&test, "received") > 500, "{kind}: it goes on");
+        assert!(server.keys().is_empty(), "{kind}");
+    }
+}
+
+#[test]
+fn a_primary_that_becomes_a_replica_ends_waits() {
+    let (server, other) = (Server::redis(), Server::redis());
+    let running = deliver(&server, "list --rps 500 --duration 5s --json -").start();
+    assert!(within(Duration::from_secs(20), || server.calls("lpush") > 100));
+    server.ask(&["REPLICAOF", "127.0.0.1", &other.port().to_string()]);
+    let refused = || server.text(&["INFO", "errorstats"]).contains("errorstat_READONLY");
+    assert!(within(Duration::from_secs(20), refused));
+    server.ask(&["REPLICAOF", "NO", "ONE"]);
+    let test = test(running.wait());
+    let cut_off = count(&test, "receivers_cut_off");
+    assert!((1..=10).contains(&cut_off), "a failover closes connections that wait: {cut_off}");
+    assert!(waits(&test, "ended_by_server") > 0);
+    assert!(count(&test, "received") > 500, "it goes on");
+}
+
+#[test]
 fn a_server_without_the_command_is_named_and_nothing_hangs() {
     let server = Server::redis_with(&["--rename-command", "BLMPOP", ""]);
     deliver(&server, "list --pop blmpop -n 10")
@@ -297,6 +352,9 @@ fn what_makes_no_sense_is_refused() {
         ("list --receivers 0", "--receivers 0"),
         ("list --keys 0", "--keys 0"),
         ("list --pop brpoplpush", "brpop"),
+        ("list --poll 1", "--poll is for receivers that do not wait"),
+        ("list --pop lpop --poll 9", "--poll: must be between 0.001 and 8 seconds"),
+        ("list --pop lpop --block 1", "--block: LPOP and RPOP do not wait; use --poll"),
         ("zset --zpop zpopmin", "bzpopmin"),
         ("zset --keys 2 --keys-per-receiver 3", "--keys-per-receiver 3"),
         ("stream --ack noack", "--ack is for consumer groups"),

@@ -21,7 +21,10 @@ pub(super) fn blocks(summary: &Summary<'_>) -> Vec<Block> {
 pub(super) fn counts(summary: &Summary<'_>) -> Vec<Block> {
     let Some(figures) = &summary.deliveries else { return Vec::new() };
     let mut blocks = vec![Block::Table(count_table(figures))];
-    blocks.extend(figures.fairness().map(|text| Block::Text(sentence(&text))));
+    let waits = figures.waits.iter().flat_map(|waits| waits.lines());
+    blocks.extend(
+        figures.fairness().into_iter().chain(waits).map(|text| Block::Text(sentence(&text))),
+    );
     blocks
 }
 
@@ -94,6 +97,14 @@ fn way(summary: &Summary<'_>, figures: &DeliveryFigures<'_>) -> Table {
     }
     if open {
         row("sent to received", "sent", "received", &summary.service);
+    }
+    if let Some(waits) = &figures.waits {
+        if let Some(wake_up) = &waits.wake_up {
+            row("wake-up", "sent", "received by one that waited", wake_up);
+        }
+        if let Some(late) = &waits.timeout_late {
+            row("timeout late by", "end of the time to wait", "reply without a message", late);
+        }
     }
     row("sent to acknowledged", "sent", "reply to the sender", &figures.acknowledged);
     table

@@ -316,33 +316,6 @@ fn swapped(server: &ServerUse) -> Option<String> {
     })
 }
 
-/// Commands with which receivers wait for messages, take them and settle them.
-const OF_RECEIVERS: [&str; 23] = [
-    "subscribe",
-    "psubscribe",
-    "ssubscribe",
-    "unsubscribe",
-    "punsubscribe",
-    "sunsubscribe",
-    "blpop",
-    "brpop",
-    "blmove",
-    "blmpop",
-    "lrem",
-    "bzpopmin",
-    "bzpopmax",
-    "bzmpop",
-    "xread",
-    "xreadgroup",
-    "xack",
-    "xackdel",
-    "xautoclaim",
-    "xgroup",
-    "get",
-    "unlink",
-    "ping",
-];
-
 /// What other clients did, if it is enough to matter.
 fn others(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Option<String> {
     if plan.protocol.is_memcache() {
@@ -364,9 +337,6 @@ fn others(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Option<S
             // Our own looks at the server are among them, also where the load sends the same.
             continue;
         }
-        if plan.delivery.is_some() && OF_RECEIVERS.contains(&name) {
-            continue;
-        }
         if ours.iter().any(|own| own == name) {
             shared += command.calls;
         } else {
@@ -374,7 +344,7 @@ fn others(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Option<S
             usec += command.usec;
         }
     }
-    let total = measurement.deliveries.as_ref().map_or(&measurement.total, |d| &d.sending);
+    let total = &measurement.total;
     let gone = &total.connections;
     let gone = [gone.unanswered, gone.lost, gone.timed_out];
     // Of a delivery the requests are what receivers had; its senders count what they sent, beside the probes.

@@ -1,7 +1,6 @@
 //! What a receiver with a command that waits has asked for and not yet got, and how commands that wait are written.
 
 use std::collections::VecDeque;
-use std::io::Write;
 
 use wire::resp::encode_command;
 
@@ -82,8 +81,26 @@ pub(super) fn append_string(string: &[u8], out: &mut Vec<u8>) {
 /// Appends the line that an array or a string of so many begins with.
 #[inline]
 pub(super) fn append_header(kind: u8, count: usize, out: &mut Vec<u8>) {
-    // A buffer that grows takes all.
-    let _ = write!(out, "{}{count}\r\n", kind as char);
+    out.push(kind);
+    append_number(count as u64, out);
+    out.extend_from_slice(b"\r\n");
+}
+
+/// Appends a number in decimal digits.
+#[inline]
+pub(super) fn append_number(mut number: u64, out: &mut Vec<u8>) {
+    // As many as the greatest has.
+    let mut digits = [0; 20];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[at..]);
 }
 
 #[cfg(test)]
@@ -94,6 +111,15 @@ mod tests {
     fn times_have_decimals_where_they_need_them() {
         let written = [0, 2_000_000_000, 500_000_000, 1].map(seconds);
         assert_eq!(written, ["0", "2", "0.500", "0.001"]);
+    }
+
+    #[test]
+    fn numbers_are_written_whole() {
+        for number in [0, 7, 10, 1_234_567, u64::MAX] {
+            let mut out = Vec::new();
+            append_number(number, &mut out);
+            assert_eq!(out, number.to_string().into_bytes());
+        }
     }
 
     #[test]

@@ -30,6 +30,8 @@ pub(crate) enum Meaning {
     Foreign,
     /// The time of the command that waited was up.
     TimedOut,
+    /// There is nothing: the receiver asks again after a pause.
+    Empty,
     /// The server ended the wait for another reason.
     Unblocked,
     /// What was asked for beside messages is done. So many messages were not there to be removed or acknowledged.
@@ -94,6 +96,12 @@ pub(crate) trait Kind: Sync {
         false
     }
 
+    /// Nanoseconds between two looks of receivers that do not wait with a command; `None` if they do, or get messages
+    /// unasked.
+    fn pause_ns(&self) -> Option<u64> {
+        None
+    }
+
     /// Deliveries that there must be of what the senders sent.
     fn expected(&self, sending: &Tally) -> u64;
 
@@ -117,6 +125,9 @@ pub(crate) trait Consumer {
 
     /// What a reply means of which these strings were strings. Appends what the receiver asks for next.
     fn answer(&mut self, reply: Reply<'_>, strings: &ReplyStrings, out: &mut Vec<u8>) -> Meaning;
+
+    /// Appends what it asks for after a pause.
+    fn resume(&mut self, _out: &mut Vec<u8>) {}
 
     /// Whether nothing is to come but the next message: what came before is acknowledged.
     fn is_settled(&self) -> bool {

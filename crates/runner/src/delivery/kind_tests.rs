@@ -1,7 +1,7 @@
 //! What every kind of delivery must keep. A new kind is a row in [`KINDS`], with what a server says to its receivers.
 
-use wire::Decode;
 use wire::resp::{RespDecoder, Value};
+use wire::{Decode, Reply};
 use workload::{
     Delivery, DeliveryKind, KeyEvent, ListPop, ListTake, Message, Purpose, SortedSetTake,
     StreamAck, StreamTake,
@@ -10,7 +10,7 @@ use workload::{
 use super::super::reply_strings::ReplyStrings;
 use super::{Kind, Meaning, from_delivery};
 
-const KINDS: [DeliveryKind; 14] = [
+const KINDS: [DeliveryKind; 15] = [
     DeliveryKind::Replica,
     DeliveryKind::Pubsub { patterns: false },
     DeliveryKind::Pubsub { patterns: true },
@@ -19,6 +19,7 @@ const KINDS: [DeliveryKind; 14] = [
     list(ListPop::Pop, 1),
     list(ListPop::Move, 1),
     list(ListPop::MultiPop, 8),
+    list(ListPop::Poll, 1),
     sorted_set(false, 1),
     sorted_set(true, 8),
     stream(0, StreamAck::Xack, 0),
@@ -109,6 +110,13 @@ fn conversation(kind: DeliveryKind, payload: &[u8], resp3: bool) -> Conversation
             let message = messages(1, bulks(&[payload]));
             let before = [removed(0, "$-1\r\n"), pong, message.clone(), removed(0, ":1\r\n")];
             [&before[..], &[message, removed(1, ":0\r\n")], &ends].concat()
+        }
+        DeliveryKind::List { take, .. } if take.by == ListPop::Poll => {
+            let nil = if resp3 { "_\r\n" } else { "$-1\r\n" };
+            let none = |meaning| (meaning, 0, nil.as_bytes().to_vec());
+            let message = messages(1, bulks(&[payload]));
+            let empty = [none(SETTLED), none(SETTLED), none(SETTLED), none(Meaning::Empty)];
+            [&[pong, message.clone(), none(SETTLED), message][..], &empty].concat()
         }
         DeliveryKind::List { take, .. } if take.by == ListPop::MultiPop => {
             let message = array(2, &[bulks(&[PLACE]), array(2, &[bulks(&[payload, payload])])]);
@@ -321,7 +329,8 @@ fn replies_mean_the_same_in_any_pieces() {
             for at in 1..bytes.len() {
                 assert_eq!(heard(&*of_kind, &bytes, at), whole, "{kind:?} at {at}");
             }
-            if kind.keeps_messages() {
+            let pauses = of_kind.pause_ns().is_some();
+            if kind.keeps_messages() && !pauses {
                 assert!(asked.len() > conversation.len(), "something is asked for at any time");
             }
         }
@@ -345,6 +354,22 @@ fn an_acknowledgement_names_what_came() {
     let asked = requests(&heard(&*from_delivery(&delivery), &bytes, 0).1);
     let removal = asked.iter().find(|words| words[0] == b"LREM").unwrap();
     assert_eq!(removal[3], [&b"filler"[..], &message().to_bytes()].concat());
+}
+
+#[test]
+fn one_that_found_nothing_asks_again_when_it_is_let() {
+    let delivery = delivery(list(ListPop::Poll, 1), 1);
+    let kind = from_delivery(&delivery);
+    let mut consumer = kind.consumer(0);
+    let (mut asked, strings) = (Vec::new(), ReplyStrings::new(kind.capture()));
+    consumer.ask(&mut asked);
+    asked.clear();
+    consumer.answer(Reply::Done, &strings, &mut asked);
+    assert_eq!(consumer.answer(Reply::Miss, &strings, &mut asked), Meaning::Empty);
+    assert!(asked.is_empty() && consumer.is_settled());
+    consumer.resume(&mut asked);
+    let words = ["RPOP", "keystorm:1:000000000000"].map(|word| word.as_bytes().to_vec());
+    assert_eq!(requests(&asked), [words]);
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Lists: LPUSH or RPUSH to BLPOP, BRPOP, BLMOVE or BLMPOP. Each message goes to one of those who wait for it.
+//! Lists: LPUSH or RPUSH to BLPOP, BRPOP, BLMOVE, BLMPOP or a poll. Each message goes to one of those who wait for
+//! it.
 //!
 //! With BLMOVE a receiver has a list of its own, which a message is moved to and which it is removed from (LREM)
 //! when it was received: a receiver that dies in between leaves it there, and moves it back when it returns.
@@ -11,6 +12,7 @@ use workload::{Delivery, ListPop, ListTake};
 use super::awaited::{Awaited, Pipeline, append_string, is_unblocked, seconds};
 use super::closing::{Remainder, count_and_remove};
 use super::kind::{Consumer, Kind, Meaning, Sharing, acknowledged};
+use super::poll::Poller;
 use super::reply_strings::{Capture, ReplyStrings};
 
 /// Lists that messages are taken off.
@@ -55,6 +57,10 @@ impl Lists<'_> {
                 let first = names.first().copied().unwrap_or_default();
                 vec![b"BLMOVE", first, own.as_bytes(), end, b"LEFT", timeout]
             }
+            ListPop::Poll => {
+                let command: &[u8] = if self.take.from_left { b"LPOP" } else { b"RPOP" };
+                vec![command, names.first().copied().unwrap_or_default()]
+            }
             ListPop::MultiPop => [
                 &[b"BLMPOP", timeout, count.0.as_bytes()][..],
                 &names,
@@ -76,6 +82,10 @@ impl Kind for Lists<'_> {
             .collect();
         let source = names.first().cloned().unwrap_or_default();
         let own = format!("{source}:taken-by:{receiver}");
+        if self.take.by == ListPop::Poll {
+            let take = |name: &String| self.waiting(std::slice::from_ref(name), "");
+            return Box::new(Poller::new(names.iter().map(take).collect()));
+        }
         let take = self.waiting(&names, &own);
         let (mut first, mut removal) = (Vec::new(), None);
         if self.take.by == ListPop::Move {
@@ -107,9 +117,14 @@ impl Kind for Lists<'_> {
         }
     }
 
-    /// What comes in at one end and is taken off the other keeps its order.
+    /// What comes in at one end and is taken off the other keeps its order. A reply to LPOP does not name its list.
     fn is_ordered(&self) -> bool {
-        self.take.from_left != self.take.pushed_left
+        let names_list = self.take.by != ListPop::Poll || self.delivery.places_each == 1;
+        self.take.from_left != self.take.pushed_left && names_list
+    }
+
+    fn pause_ns(&self) -> Option<u64> {
+        (self.take.by == ListPop::Poll).then_some(self.block_ns)
     }
 
     fn block_ns(&self) -> Option<u64> {

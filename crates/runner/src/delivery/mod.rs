@@ -11,6 +11,7 @@ mod kind;
 mod list;
 mod notify;
 mod order;
+mod poll;
 mod probe;
 mod pubsub;
 mod receivers;

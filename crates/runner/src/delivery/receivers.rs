@@ -3,6 +3,7 @@
 //! What receivers ask for, and again after a reply, and what replies mean is the [`Kind`]'s business. Nothing is
 //! shared with the senders on the way of a message: what a sample needs stands in it.
 
+use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 
 use engine::{ConnId, Engine, Event, Reason};
@@ -120,6 +121,9 @@ pub(crate) struct Receivers<'r, E> {
     pub(super) block_ns: Option<u64>,
     pub(super) waits: Option<Waits>,
     pub(super) under_way: Option<UnderWay>,
+    /// Of a kind that looks from time to time: how long it pauses, and when which receiver looks again.
+    pub(super) pause_ns: Option<u64>,
+    pub(super) pauses: VecDeque<(u64, ConnId)>,
     pub(super) out: Vec<u8>,
 }
 
@@ -175,6 +179,8 @@ impl<'r, E: Engine> Receivers<'r, E> {
             block_ns: kind.block_ns(),
             waits: None,
             under_way: None,
+            pause_ns: kind.pause_ns(),
+            pauses: VecDeque::new(),
             out: Vec::new(),
             context,
         }
@@ -262,7 +268,9 @@ impl<'r, E: Engine> Receivers<'r, E> {
 
     /// Waits for events until this time, and deals with them.
     pub(super) fn turn(&mut self, until_ns: u64) -> Result<(), Fatal> {
-        self.wait(until_ns)?;
+        let look_ns = self.pauses.front().map_or(u64::MAX, |(due_ns, _)| *due_ns);
+        self.wait(until_ns.min(look_ns))?;
+        self.resume();
         while let Some(event) = self.engine.next() {
             match event {
                 Event::Opened(conn) => self.greet(conn),
@@ -319,6 +327,10 @@ impl<'r, E: Engine> Receivers<'r, E> {
                 Meaning::Confirmation => self.confirmed(conn),
                 Meaning::Foreign => self.counts.foreign += 1,
                 Meaning::Unchanged => {}
+                Meaning::Empty => {
+                    let due_ns = now_ns + self.pause_ns.unwrap_or(0);
+                    self.pauses.push_back((due_ns, conn));
+                }
                 meaning @ (Meaning::TimedOut | Meaning::Unblocked | Meaning::Settled { .. }) => {
                     self.waited(conn, meaning, now_ns);
                 }
@@ -339,11 +351,33 @@ impl<'r, E: Engine> Receivers<'r, E> {
         Ok(())
     }
 
+    /// Lets those ask again whose pause is over.
+    fn resume(&mut self) {
+        while let Some((due_ns, conn)) = self.pauses.front().copied() {
+            if due_ns > self.engine.now_ns() {
+                return;
+            }
+            self.pauses.pop_front();
+            let receiver = &mut self.receivers[conn.0 as usize];
+            if receiver.state == State::Ready {
+                self.out.clear();
+                receiver.consumer.resume(&mut self.out);
+                receiver.asked_ns = self.engine.send(conn, &self.out);
+            }
+        }
+    }
+
     /// The server refuses what a receiver asks for. If it soon may not, and receivers come back, so does this one.
     fn refused(&mut self, conn: ConnId, text: &str) -> Result<(), Fatal> {
         let started = self.context.roles.gate.start_ns().is_some();
         if started && self.context.plan.recovery.reconnect && explain::is_passing(text) {
             self.engine.close(conn);
+            let receiver = &mut self.receivers[conn.0 as usize];
+            // Nobody cut it off.
+            if std::mem::replace(&mut receiver.state, State::Closed) == State::Ready {
+                self.ready -= 1;
+                receiver.was_lost = true;
+            }
             return self.lost(conn, &Reason::ByPeer);
         }
         Err(self.handshake.fatal(text.as_bytes()))
@@ -362,6 +396,10 @@ impl<'r, E: Engine> Receivers<'r, E> {
     fn lost(&mut self, conn: ConnId, reason: &Reason) -> Result<(), Fatal> {
         let started = self.context.roles.gate.start_ns().is_some();
         if self.is_prober(conn) {
+            // Its work is done when load begins.
+            if started {
+                return Ok(());
+            }
             let address = self.context.roles.address;
             let why = format!("{address}: the connection that sends probes was lost: {reason}");
             return Err(Fatal::new(why));
@@ -386,6 +424,8 @@ impl<'r, E: Engine> Receivers<'r, E> {
                 "{address}: a receiver lost its connection: {reason};{why} with --reconnect yes it comes back"
             )));
         }
+        self.pauses.retain(|(_, paused)| *paused != conn);
+        let receiver = &mut self.receivers[conn.0 as usize];
         receiver.attempts += 1;
         let (attempt, now_ns) = (receiver.attempts - 1, self.engine.now_ns());
         self.reopening.again(conn, attempt, now_ns);

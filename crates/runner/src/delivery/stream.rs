@@ -1,14 +1,14 @@
 //! Streams: XADD to XREAD, by which every receiver gets each entry, or to XREADGROUP, by which one of each group does
 //! and acknowledges it.
 
-use std::io::Write;
-
 use measure::Tally;
 use wire::Reply;
 use wire::resp::encode_command;
 use workload::{Delivery, StreamAck, StreamTake};
 
-use super::awaited::{Awaited, Pipeline, append_header, append_string, is_unblocked};
+use super::awaited::{
+    Awaited, Pipeline, append_header, append_number, append_string, is_unblocked,
+};
 use super::closing::{Remainder, append_removal};
 use super::kind::{Consumer, Kind, Meaning, Sharing, acknowledged};
 use super::reply_strings::{Capture, EntryId, ReplyStrings};
@@ -188,8 +188,9 @@ fn append_words(words: &[&str], out: &mut Vec<u8>) {
 #[inline]
 fn append_id((ms, number): EntryId, text: &mut Vec<u8>, out: &mut Vec<u8>) {
     text.clear();
-    // A buffer that grows takes all.
-    let _ = write!(text, "{ms}-{number}");
+    append_number(ms, text);
+    text.push(b'-');
+    append_number(number, text);
     append_string(text, out);
 }
 
@@ -363,7 +364,7 @@ impl GroupConsumer {
                 append_string(b"ACKED", out);
                 append_string(b"IDS", out);
                 self.id.clear();
-                let _ = write!(self.id, "{together}");
+                append_number(together as u64, &mut self.id);
                 append_string(&self.id, out);
             }
             for (_, entry) in entries.by_ref().take(together) {

@@ -55,9 +55,8 @@ impl<E: Engine> Receivers<'_, E> {
             let receiver = &mut self.receivers[conn.0 as usize];
             self.counts.received += 1;
             receiver.received += 1;
-            if let Some(waits) =
-                self.waits.as_mut().filter(|_| message.sent_ns >= receiver.asked_ns)
-            {
+            let waited = self.pause_ns.is_none() && message.sent_ns >= receiver.asked_ns;
+            if let Some(waits) = self.waits.as_mut().filter(|_| waited) {
                 waits.wake_up.record_n(now_ns.saturating_sub(message.sent_ns), 1);
             }
             if let Some(under_way) = &mut self.under_way {

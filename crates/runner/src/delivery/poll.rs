@@ -1,0 +1,62 @@
+//! Lists that receivers look into from time to time: LPOP or RPOP of one after another, and a pause when all are empty.
+
+use wire::Reply;
+
+use super::awaited::{Awaited, Pipeline};
+use super::kind::{Consumer, Meaning};
+use super::reply_strings::ReplyStrings;
+
+/// A receiver that looks into lists.
+pub(super) struct Poller {
+    /// What takes a message off each list.
+    takes: Vec<Vec<u8>>,
+    /// The list that it looks into.
+    at: usize,
+    pipeline: Pipeline,
+}
+
+impl Poller {
+    pub(super) fn new(takes: Vec<Vec<u8>>) -> Self {
+        Self { takes, at: 0, pipeline: Pipeline::default() }
+    }
+
+    fn take(&mut self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.takes[self.at]);
+        self.pipeline.push(Awaited::Message);
+    }
+}
+
+impl Consumer for Poller {
+    fn ask(&mut self, out: &mut Vec<u8>) -> u32 {
+        self.pipeline.clear();
+        self.pipeline.ping(out);
+        self.resume(out);
+        1
+    }
+
+    fn answer(&mut self, reply: Reply<'_>, _: &ReplyStrings, out: &mut Vec<u8>) -> Meaning {
+        if matches!(reply, Reply::Push | Reply::Error(_)) {
+            return Meaning::Other;
+        }
+        match (self.pipeline.next(), reply) {
+            (Some(Awaited::Pong), _) => Meaning::Confirmation,
+            (Some(Awaited::Message), Reply::Miss) if self.at + 1 < self.takes.len() => {
+                self.at += 1;
+                self.take(out);
+                Meaning::Settled { missing: 0 }
+            }
+            (Some(Awaited::Message), Reply::Miss) => Meaning::Empty,
+            (Some(Awaited::Message), _) => {
+                self.resume(out);
+                Meaning::Messages(1)
+            }
+            _ => Meaning::Other,
+        }
+    }
+
+    /// The first list is looked into first.
+    fn resume(&mut self, out: &mut Vec<u8>) {
+        self.at = 0;
+        self.take(out);
+    }
+}
