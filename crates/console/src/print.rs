@@ -2,7 +2,6 @@
 //!
 //! One way for runs that have just ended and for those that were saved, so that both read the same.
 
-use std::fs::File;
 use std::io::{self, Write};
 use std::sync::Arc;
 
@@ -14,7 +13,7 @@ use workload::quantity::{counted, noun};
 use workload::{ReadFrom, Target};
 
 use crate::diagnostics::{self, Asides, Unread};
-use crate::report_file;
+use crate::report_file::{self, ReportFile};
 use crate::wrap::{self, WrappedStdout};
 
 /// Prints one job.
@@ -43,7 +42,7 @@ impl<'a> Printer<'a> {
             match &output.to {
                 None if for_people(output) => Box::new(WrappedStdout::default()),
                 None => Box::new(io::stdout()),
-                Some(path) => Box::new(File::create(path).with_context(|| {
+                Some(path) => Box::new(ReportFile::create(path).with_context(|| {
                     format!("the report: {}: cannot be written", path.display())
                 })?),
             };

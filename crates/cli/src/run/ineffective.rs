@@ -19,7 +19,7 @@ pub(super) fn notes(options: &Options, persona: Persona, parts: &[PlanParts]) ->
     }
     let found =
         [precision(options), size(options), sequential(options, parts), ttl(options, parts)];
-    let found = found.into_iter().flatten().chain(words(options));
+    let found = found.into_iter().chain([pipeline(options)]).flatten().chain(words(options));
     found.map(|text| format!("{}: {text}", persona.warning())).collect()
 }
 
@@ -33,6 +33,11 @@ fn precision(options: &Options) -> Option<String> {
 fn size(options: &Options) -> Option<String> {
     let Some(Size::Nearest { asked, bytes }) = options.data.data_size else { return None };
     Some(format!("-d {asked}: a value has from 1 byte to 1 GiB; {bytes} are sent"))
+}
+
+fn pipeline(options: &Options) -> Option<String> {
+    let asked = options.load.pipeline.filter(|asked| *asked < 1)?;
+    Some(format!("-P {asked}: a pipeline has at least 1 request; 1 is sent at a time"))
 }
 
 fn sequential(options: &Options, parts: &[PlanParts]) -> Option<String> {

@@ -284,6 +284,7 @@ fn what_has_no_effect_or_another_one_is_told() {
     for (line, told) in [
         ("-t get --precision 9", precise),
         ("-t set -d -7", "-d -7: a value has from 1 byte to 1 GiB; 1 are sent"),
+        ("-t set -P 0", "-P 0: a pipeline has at least 1 request; 1 is sent at a time"),
         ("--sequential get k:__rand_int__", "--sequential has no effect without -r"),
         ("--ttl 60 mset a 1", "--ttl 60: mset has no lifetime"),
         ("--ttl 60 incr n", "--ttl 60 has no effect"),

@@ -124,6 +124,14 @@ fn by_its_own_name_it_is_ycsb_and_options_of_ours_have_a_prefix() {
 }
 
 #[test]
+fn a_report_that_cannot_be_written_names_its_file() {
+    let server = Server::redis();
+    let ran =
+        ycsb(&server, "load", "-P workloads/workloada -p recordcount=5 -p exportfile=/dev/full");
+    ran.exits(1).says("writing /dev/full: No space left on device");
+}
+
+#[test]
 fn the_equal_command_line_of_keystorm_sends_the_same() {
     let server = Server::redis();
     ycsb(&server, "load", "-P workloads/workloade -p recordcount=50 -p fieldcount=2").ok();
