@@ -82,6 +82,8 @@ fn words(options: &Options) -> Option<String> {
         }
     })?;
     let known = known.to_string_lossy();
+    // Its value may be an address with a password.
+    let known = known.split('=').next().unwrap_or_default();
     Some(format!(
         "{known} follows the command, so it is sent to the server as a word of it; options stand \
          before the command (if {known} is meant for the server, put -- before the command)"

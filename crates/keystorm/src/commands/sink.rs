@@ -27,6 +27,7 @@ pub(crate) fn sink(job: &SinkJob) -> Result<End> {
     let listeners = listeners(job)?;
     let places: Vec<String> = listeners.iter().map(|l| l.address().to_string()).collect();
     let places = report::escape(places.join(" and "));
+    let places = diagnostics::concealed(&places);
     let name = engine.name();
     say(&format!(
         "keystorm sink listens on {places} (engine {name}). It stores nothing: measurements \

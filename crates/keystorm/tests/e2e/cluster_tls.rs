@@ -1,9 +1,64 @@
 //! Clusters whose nodes speak TLS.
 
+use std::io::Write;
+use std::net::TcpListener;
+use std::path::Path;
+
 use crate::certificates::{Identity, Subject};
 use crate::cluster::{Cluster, PATIENCE, is_even, row};
 use crate::program::{Keystorm, within};
 use crate::server::free_port;
+
+/// Arguments of a node that speaks TLS on this port, with these files of the authority, certificate and key.
+fn in_tls(port: u16, files: &[&Path; 3]) -> Vec<String> {
+    let words = ["--tls-cluster", "yes", "--tls-auth-clients", "no", "--tls-port"];
+    let mut args: Vec<String> = words.map(str::to_owned).into();
+    args.push(port.to_string());
+    for (option, path) in
+        ["--tls-ca-cert-file", "--tls-cert-file", "--tls-key-file"].into_iter().zip(files)
+    {
+        args.extend([option.to_owned(), path.to_str().unwrap().to_owned()]);
+    }
+    args
+}
+
+#[test]
+fn a_node_that_comes_back_without_tls_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let ca = Identity::authority("test CA");
+    let (ca_file, _) = ca.write(dir.path(), "ca");
+    let (cert, key) = ca.signs(&Subject::default()).write(dir.path(), "server");
+    let ports: Vec<u16> = std::iter::repeat_with(free_port).take(3).collect();
+    let args = |n: usize| {
+        let mut args = in_tls(ports[n], &[&ca_file, &cert, &key]);
+        args.extend(["--cluster-require-full-coverage", "no"].map(str::to_owned));
+        args
+    };
+    let mut cluster = Cluster::with(3, 0, args, Some(&ports));
+    let json = dir.path().join("run.json");
+    let line = format!(
+        "-p {} --tls --cacert {} --cluster -r 100000 --rps 500 -c 6 --duration 5 --reconnect yes \
+         --json {} incr key:__rand_int__",
+        ports[0],
+        ca_file.display(),
+        json.display()
+    );
+    let running = Keystorm::new(&line).start();
+    assert!(within(PATIENCE, || cluster.nodes[1].calls("incr") > 100), "no load");
+    cluster.nodes[1].kill();
+    let plain = TcpListener::bind(("127.0.0.1", ports[1])).unwrap();
+    std::thread::spawn(move || {
+        for mut connection in plain.incoming().flatten() {
+            let _ = connection.write_all(b"-ERR unknown command\r\n");
+        }
+    });
+    let ran = running.wait().ok();
+    let name = format!("127.0.0.1:{}", ports[1]);
+    ran.prints(&format!("  {name}: nothing succeeded for "));
+    let test = crate::record::json(&json)["tests"][0].clone();
+    assert_eq!(test["outages"].as_array().unwrap().len(), 1, "{}", test["outages"]);
+    assert_eq!(test["outages"][0]["to_the_end"], true);
+}
 
 #[test]
 fn a_cluster_in_tls_is_found_and_measured_in_tls() {
@@ -13,18 +68,7 @@ fn a_cluster_in_tls_is_found_and_measured_in_tls() {
     let (cert, key) = ca.signs(&Subject::default()).write(dir.path(), "server");
     // The bus of a cluster listens 10,000 above the port.
     let ports: Vec<u16> = std::iter::repeat_with(free_port).take(3).collect();
-    let file = |path: &std::path::Path| path.to_str().unwrap().to_owned();
-    let args = |n: usize| {
-        let words = ["--tls-cluster", "yes", "--tls-auth-clients", "no", "--tls-port"];
-        let mut args: Vec<String> = words.map(str::to_owned).into();
-        args.push(ports[n].to_string());
-        for (option, path) in
-            [("--tls-ca-cert-file", &ca_file), ("--tls-cert-file", &cert), ("--tls-key-file", &key)]
-        {
-            args.extend([option.to_owned(), file(path)]);
-        }
-        args
-    };
+    let args = |n: usize| in_tls(ports[n], &[&ca_file, &cert, &key]);
     let cluster = Cluster::with(3, 0, args, Some(&ports));
     let (port, ca_file) = (ports[0], ca_file.display());
     let secure = format!("-p {port} --tls --cacert {ca_file} --cluster -r 100000");

@@ -216,6 +216,7 @@ fn what_is_not_the_same_for_both_is_refused() {
         ("--spawn-args x", "'memcached -m 4096'"),
         ("--fill", "--fill is not needed"),
         ("--workload ycsb-a", "--workload works with one protocol"),
+        ("--tables mget -t set", "none of these tables has a test"),
         ("--tables all", "core, machine, latency or mget"),
         ("--protocol memcache-binary -t mget10", "one key"),
         ("--cluster", "--cluster does not exist in memcached"),
@@ -226,6 +227,12 @@ fn what_is_not_the_same_for_both_is_refused() {
     }
     compare("redis-server", "redis-server", "--cores 2").run().exits(2).says("different protocols");
     let server = Server::redis();
+    let (redis, memcached) = (format!("127.0.0.1:{}", server.port()), Memcached::new());
+    let line = "-n 100 -t set --tables machine --fail-on-regression 5 --repeat 2";
+    compare(&redis, &format!("memcache://127.0.0.1:{}", memcached.port()), line)
+        .run()
+        .exits(2)
+        .says("nothing is left to compare. Per machine: an existing server is measured");
     let socket = format!("unix://{}", server.socket().display());
     let ran = compare(&socket, "memcache://127.0.0.1:1", "-t get").run().exits(1);
     ran.says("is reached over a unix socket, memcache://127.0.0.1:1 over TCP");

@@ -288,6 +288,7 @@ fn what_has_no_effect_or_another_one_is_told() {
         ("--sequential get k:__rand_int__", "--sequential has no effect without -r"),
         ("--ttl 60 mset a 1", "--ttl 60: mset has no lifetime"),
         ("--ttl 60 incr n", "--ttl 60 has no effect"),
+        ("ping --rps=5", "--rps follows the command, so it is sent to the server as a word of it"),
         ("ping -q", "-q follows the command, so it is sent to the server as a word of it"),
     ] {
         server.run(&format!("-q -n 10 {line}")).says(told);

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, anyhow};
 use console::diagnostics;
-use job::{CompareJob, End, TermsSides};
+use job::{CompareJob, End, TermsSides, UsageError};
 use lab::survey::Machine;
 use lab::terms::{Kind, PairedLoad, Side, Table};
 use report::compare::{self, Comparison, Pairing, Setup, Subject, Terms, TestComparison};
@@ -32,6 +32,9 @@ pub(super) fn run(
     let terms = &sides.terms;
     alike(job, &terms.sides)?;
     let (tables, left_out) = terms.tables(&machine).map_err(|why| anyhow!(why))?;
+    if tables.is_empty() {
+        return Err(nothing_to_compare(&left_out).into());
+    }
     let paired_loads = tables.iter().flat_map(|table| &table.paired_loads);
     same_load(job, paired_loads.clone())?;
     // Latencies are compared at two rates for each test of the first table.
@@ -72,6 +75,16 @@ pub(super) fn run(
     }
     comparison.complete = end == End::Complete;
     Ok((comparison, end))
+}
+
+/// Tables were chosen of which none can be made: a gate must not pass for that.
+fn nothing_to_compare(left_out: &[String]) -> UsageError {
+    UsageError(match left_out {
+        [] => "--tables: none of these tables has a test; mget is of commands that read several \
+               keys, such as mget or a memcached get of several keys"
+            .to_owned(),
+        why => format!("--tables: nothing is left to compare. {}", why.join(" ")),
+    })
 }
 
 /// A comparison under way.
