@@ -170,6 +170,8 @@ impl<'p> Live<'p> {
         let requests = snapshot.total.requests();
         let share_done = match (self.plan.load.stop, self.plan.own_requests()) {
             _ if snapshot.warming_up => None,
+            // How many deliveries a number of messages becomes depends on their receivers.
+            (Stop::Requests(_), _) if self.plan.delivery.is_some() => None,
             (Stop::AfterNs(ns), _) => Some(snapshot.elapsed_ns as f64 / ns as f64),
             (Stop::Requests(_), n) => {
                 n.map(|n| snapshot.total.operations_ended() as f64 / n as f64)
@@ -186,6 +188,7 @@ impl<'p> Live<'p> {
         });
         LiveProgress {
             title: self.title.clone(),
+            deliveries: self.plan.delivery.is_some(),
             warming_up: snapshot.warming_up,
             interval_rps: Some(recent_requests as f64 / (since_ns as f64 / 1e9)),
             overall_rps: Some(requests as f64 / elapsed_s),

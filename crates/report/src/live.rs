@@ -11,6 +11,8 @@ use crate::{Persona, ProgressFigures, escape};
 pub struct LiveProgress {
     /// The plan's name, unescaped.
     pub title: String,
+    /// Whether what is counted are deliveries of messages, of which `wanted_rps` are to be sent.
+    pub deliveries: bool,
     /// Whether measuring has yet to begin.
     pub warming_up: bool,
     /// Requests per second since the last line.
@@ -105,8 +107,14 @@ const TITLE_MIN: usize = 8;
 
 /// `: rps=    9998 of 10000`: what is achieved of what is wanted.
 fn now(progress: &LiveProgress) -> String {
-    let of = finite(progress.wanted_rps).map_or(String::new(), |rps| format!(" of {rps:.0}"));
-    format!(": rps={:>8.0}{of}", figure(progress.interval_rps))
+    let rate = figure(progress.interval_rps);
+    let wanted = finite(progress.wanted_rps);
+    if progress.deliveries {
+        let of = wanted.map_or(String::new(), |rps| format!(" of {rps:.0} messages"));
+        return format!(": deliveries/s={rate:>8.0}{of}");
+    }
+    let of = wanted.map_or(String::new(), |rps| format!(" of {rps:.0}"));
+    format!(": rps={rate:>8.0}{of}")
 }
 
 /// `p50=  0.391 p99=   1.203 msec behind=0 errors=0 [3/24, 45 %, 12 s left]`.
@@ -137,11 +145,16 @@ fn least(progress: &LiveProgress) -> String {
 pub fn progress_row(progress: &LiveProgress, at: &str) -> String {
     let warming = if progress.warming_up { " (warming up)" } else { "" };
     let behind = progress.behind.map_or(String::new(), |count| format!(", behind {count}"));
-    let wanted = finite(progress.wanted_rps).map_or(String::new(), |rps| format!(" of {rps:.0}"));
+    let (wanted, noun) = match (finite(progress.wanted_rps), progress.deliveries) {
+        (None, false) => (String::new(), "requests/s"),
+        (Some(rps), false) => (format!(" of {rps:.0}"), "requests/s"),
+        (None, true) => (String::new(), "deliveries/s"),
+        (Some(rps), true) => (format!(" deliveries/s of {rps:.0}"), "messages/s"),
+    };
     // Rows may come several times a second.
     let elapsed = format!("{:.1}", figure(Some(progress.elapsed_s)));
     format!(
-        "{at} {}{warming}: {} s, {:.0}{wanted} requests/s, p50 {} ms, p99 {} ms, max {} ms, \
+        "{at} {}{warming}: {} s, {:.0}{wanted} {noun}, p50 {} ms, p99 {} ms, max {} ms, \
          errors {}{behind}",
         escape(&progress.title),
         elapsed.trim_end_matches(".0"),
@@ -222,6 +235,17 @@ mod tests {
 
     fn ours(progress: &LiveProgress) -> String {
         progress_line(progress, crate::KEYSTORM, None)
+    }
+
+    #[test]
+    fn deliveries_are_called_so() {
+        let of = LiveProgress { deliveries: true, wanted_rps: Some(5_000.0), ..progress() };
+        let line = ours(&of);
+        assert!(line.starts_with("SET: deliveries/s=   41579 of 5000 messages "), "{line}");
+        let row = progress_row(&of, "14:03:22");
+        assert!(row.contains(" s, 41579 deliveries/s of 5000 messages/s, p50 "), "{row}");
+        let row = progress_row(&LiveProgress { wanted_rps: None, ..of }, "14:03:22");
+        assert!(row.contains(" s, 41579 deliveries/s, p50 "), "{row}");
     }
 
     #[test]

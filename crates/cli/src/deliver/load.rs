@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use lab::words::{Given, words_of};
 use lab::{Line, Takes};
 
-use super::sending::{Finish, KindFront};
+use super::sending::{DeliveryLoad, KindFront};
 use super::{DeliverFront, KINDS};
 use crate::experiment::takes_of;
 use crate::near::named;
@@ -16,12 +16,6 @@ use crate::{FrontEnd, UsageError, near, run};
 
 /// The word that says so.
 const WORD: &str = "deliver";
-
-/// What the senders send, as the words of a run, and what makes a delivery of it.
-pub(crate) struct DeliveryLoad {
-    pub(crate) words: Vec<OsString>,
-    pub(crate) finish: Finish,
-}
 
 /// What an option of any kind, or of the run of its senders, takes.
 pub(crate) fn takes(name: &str) -> Option<Takes> {
@@ -107,6 +101,5 @@ pub(crate) fn delivery_load(
     let is_own =
         |given: &Given| named(&own, &given.name).is_some() && named(&of_run, &given.name).is_none();
     let ours = line.take(is_own);
-    let (words, finish) = (kind.load)(words_of(&ours), line)?;
-    Ok(Some(DeliveryLoad { words, finish }))
+    (kind.load)(words_of(&ours), line).map(Some)
 }

@@ -22,7 +22,13 @@ pub(super) struct KindFront {
     pub(super) parse: fn(Vec<OsString>) -> Result<Intent, UsageError>,
     /// Its own options as words, and the line of the run without them: the words of the senders' run, and what
     /// makes a delivery of it.
-    pub(super) load: fn(Vec<OsString>, Line) -> Result<(Vec<OsString>, Finish), UsageError>,
+    pub(super) load: fn(Vec<OsString>, Line) -> Result<DeliveryLoad, UsageError>,
+}
+
+/// What the senders send, as the words of a run, and what makes a delivery of it.
+pub(crate) struct DeliveryLoad {
+    pub(crate) words: Vec<OsString>,
+    pub(crate) finish: Finish,
 }
 
 /// What gives the run of the senders its receivers.
@@ -112,15 +118,12 @@ fn parse<O: KindOptions>(args: Vec<OsString>) -> Result<Intent, UsageError> {
     with_split(args, |options: O, line, _| intent(&options, line))
 }
 
-fn load<O: KindOptions>(
-    ours: Vec<OsString>,
-    line: Line,
-) -> Result<(Vec<OsString>, Finish), UsageError> {
+fn load<O: KindOptions>(ours: Vec<OsString>, line: Line) -> Result<DeliveryLoad, UsageError> {
     let words = std::iter::once(OsString::from("keystorm")).chain(ours);
     let options = O::try_parse_from(words).map_err(|error| explained(error, &O::command()))?;
     check::<O>(&line)?;
     let words = sending(line, &options);
-    Ok((words, Rc::new(move |plan| with_receivers(plan, &options))))
+    Ok(DeliveryLoad { words, finish: Rc::new(move |plan| with_receivers(plan, &options)) })
 }
 
 /// Refuses what a delivery says itself.

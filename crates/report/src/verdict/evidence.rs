@@ -175,6 +175,12 @@ pub(super) const BLOCKING: [&str; 14] = [
     "SUBSCRIBE",
 ];
 
+/// Whether the thread of this number receives messages: the threads of receivers stand behind those of senders.
+fn receives(plan: &Plan, measurement: &Measurement, number: usize) -> bool {
+    let receivers = plan.delivery.is_some().then(|| usize::from(plan.receiver_threads()));
+    receivers.is_some_and(|receivers| number + receivers >= measurement.workers.len())
+}
+
 impl Evidence {
     /// Puts together what is known of a run.
     pub(super) fn new(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Self {
@@ -224,11 +230,7 @@ impl Evidence {
             client: client.map(|(_, time)| time),
             busiest_worker: client.map(|(number, _)| number),
             client_name: None,
-            // The threads of receivers stand behind those of senders.
-            busiest_receives: client.is_some_and(|(number, _)| {
-                number + usize::from(plan.receiver_threads()) >= measurement.workers.len()
-                    && plan.delivery.is_some()
-            }),
+            busiest_receives: client.is_some_and(|(number, _)| receives(plan, measurement, number)),
             backlog: measurement.deliveries.as_deref().and_then(backlog),
             workers: measurement.workers.len(),
             cpus: Some(watched.cpus.len()).filter(|cpus| *cpus > 0),

@@ -70,14 +70,7 @@ fn what(finding: Finding, evidence: &Evidence) -> String {
         Finding::Between => {
             format!("neither end was busy ({server}, {client}), but {}{so}", between(evidence))
         }
-        Finding::Backlog => {
-            let (waiting, sent) = evidence.backlog.unwrap_or_default();
-            format!(
-                "{} of {} messages had heaped up when the last was sent, although no thread was busy: {server}, {client}",
-                grouped(waiting as f64),
-                grouped(sent as f64)
-            )
-        }
+        Finding::Backlog => format!("{}: {server}, {client}", heaped_up(evidence)),
         Finding::Concurrency => format!(
             "with {in_flight:.1} requests in flight on average, both ends were idle at times; {server}, {client}{so}"
         ),
@@ -98,6 +91,15 @@ fn what(finding: Finding, evidence: &Evidence) -> String {
         Finding::Unseen => format!("{client}, and {server}"),
         Finding::Unclear => format!("{server}, {client}"),
     }
+}
+
+/// How many messages waited for a receiver.
+fn heaped_up(evidence: &Evidence) -> String {
+    let (waiting, sent) = evidence.backlog.unwrap_or_default();
+    let (waiting, sent) = (grouped(waiting as f64), grouped(sent as f64));
+    format!(
+        "{waiting} of {sent} messages had heaped up when the last was sent, although no thread was busy"
+    )
 }
 
 /// How many requests failed, or after how many an error ended the test.
