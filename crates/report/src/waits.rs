@@ -1,7 +1,6 @@
 //! The figures of receivers that wait with a command: who was woken, how late waits end, what heaps up.
 
 use measure::Waits;
-use workload::quantity::counted;
 
 use crate::{LatencyFigures, grouped};
 
@@ -45,9 +44,9 @@ impl<'r> WaitFigures<'r> {
         }
         if let Some((most, last)) = waits.backlogs() {
             let seconds = most.at_ns as f64 / 1e9;
-            let (most, last) = (grouped(most.messages as f64), grouped(last.messages as f64));
+            let (most, last) = (messages(most.messages), grouped(last.messages as f64));
             lines.push(format!(
-                "backlog: at most {most} messages (at {seconds:.2} s), {last} when the last was sent"
+                "backlog: at most {most} (at {seconds:.2} s), {last} when the last was sent"
             ));
         }
         let events = [
@@ -64,13 +63,17 @@ impl<'r> WaitFigures<'r> {
             lines.push(events.join(", "));
         }
         if let Some(left) = waits.left.filter(|left| *left > 0) {
-            lines.push(format!("left in the keys: {} (removed)", counted(left, "message")));
+            lines.push(format!("left in the keys: {} (removed)", messages(left)));
         }
         if let Some(pending) = waits.pending.filter(|pending| *pending > 0) {
-            lines.push(format!("never acknowledged: {} (removed)", counted(pending, "message")));
+            lines.push(format!("never acknowledged: {} (removed)", messages(pending)));
         }
         lines
     }
+}
+
+fn messages(count: u64) -> String {
+    format!("{} {}", grouped(count as f64), if count == 1 { "message" } else { "messages" })
 }
 
 #[cfg(test)]

@@ -180,6 +180,19 @@ fn a_backlog_is_told_and_drained() {
     assert_eq!((count(&test, "received"), waits(&test, "left_in_keys")), (1_000, 0));
 }
 
+#[test]
+fn what_nobody_took_is_a_backlog_and_told_as_left() {
+    let server = Server::redis();
+    // The one receiver finds nothing soon after the beginning, and does not look again.
+    let line = "list --receivers 1 --pop lpop --poll 8 --drain 0.1 --rps 100 -n 60";
+    let test = test(deliver(&server, &format!("{line} --json -")).run().exits(1));
+    let (lost, left) = (count(&test, "lost"), waits(&test, "left_in_keys"));
+    assert!(lost > 0 && lost == left, "{lost} lost, {left} left");
+    assert!(waits(&test, "backlog_at_end") >= left);
+    assert!(server.keys().is_empty());
+    deliver(&server, line).run().exits(1).prints("left in the keys: ").prints(" (removed)");
+}
+
 /// The connections that wait with this command.
 fn waiting(server: &Server, command: &str) -> Vec<String> {
     let list = server.text(&["CLIENT", "LIST"]);
@@ -193,13 +206,15 @@ fn waiting(server: &Server, command: &str) -> Vec<String> {
 
 #[test]
 fn a_wait_that_the_server_ends_is_counted_and_goes_on() {
-    for (kind, command) in
-        [("list", "brpop"), ("zset", "bzpopmin"), ("stream --groups 1", "xreadgroup")]
-    {
+    for (kind, send, command) in [
+        ("list", "lpush", "brpop"),
+        ("zset", "zadd", "bzpopmin"),
+        ("stream --groups 1", "xadd", "xreadgroup"),
+    ] {
         let server = Server::redis();
         let line = format!("{kind} --rps 200 --duration 2s --json -");
         let running = deliver(&server, &line).start();
-        assert!(within(Duration::from_secs(20), || server.calls("ping") > 5));
+        assert!(within(Duration::from_secs(20), || server.calls(send) > 50));
         let mut ended = 0;
         assert!(within(Duration::from_secs(20), || {
             for id in waiting(&server, command) {
@@ -361,6 +376,7 @@ fn what_makes_no_sense_is_refused() {
         ("stream --claim 1", "--claim is for consumer groups"),
         ("stream --receivers 3 --keys 2", "some keys would have more receivers than others"),
         ("stream --groups 2 --consumers 1 --keys 2", "so that some keys have no receiver"),
+        ("stream --groups 101", "--groups 101: must be between 0 and 100"),
         ("zset -d 31", "a message has at least 32 bytes"),
     ] {
         deliver(&server, line).run().exits(2).says(why);

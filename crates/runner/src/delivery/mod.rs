@@ -34,7 +34,9 @@ use std::thread::{self, Scope};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use engine::Address;
-use measure::{Deliveries, DeliveryCounts, Latency, Measurement, Polls, Tally, TallyShape, Waits};
+use measure::{
+    Backlog, Deliveries, DeliveryCounts, Latency, Measurement, Polls, Tally, TallyShape, Waits,
+};
 use workload::random::SplitMix;
 use workload::{Delivery, Plan};
 
@@ -266,6 +268,15 @@ impl<'r> Roles<'r> {
         }
         if let Some(waits) = &mut waits {
             waits.backlog = under_way.iter().flat_map(UnderWay::backlog).collect();
+            let left = remains.map_or(0, |remains: Remains| remains.left);
+            // Nobody received these, so that nobody knows when they were sent.
+            match waits.backlog.last_mut() {
+                Some(last) => last.messages += left,
+                None if left > 0 => {
+                    waits.backlog.push(Backlog { at_ns: sending.elapsed_ns, messages: left });
+                }
+                None => {}
+            }
             waits.left = remains.map(|remains: Remains| remains.left);
             waits.pending = remains.map(|remains| remains.pending);
         }

@@ -89,7 +89,11 @@ impl PlanParts {
 fn check_takers(delivery: &Delivery) -> Result<(), PlanError> {
     let Delivery { receivers, places, places_each, .. } = *delivery;
     let names = delivery.kind.names();
-    let takers = u64::from(receivers / delivery.kind.groups());
+    let groups = delivery.kind.groups();
+    refuse(groups <= limits::GROUPS_MAX, || {
+        format!("--groups {groups}: must be between 0 and {}", limits::GROUPS_MAX)
+    })?;
+    let takers = u64::from(receivers / groups);
     let takes_all = takers * u64::from(places_each) >= u64::from(places);
     refuse(takes_all || !delivery.kind.keeps_messages(), || {
         format!(
