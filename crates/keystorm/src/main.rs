@@ -96,7 +96,13 @@ fn main() -> ExitCode {
             let why = job::in_its_words(reports.as_ref(), in_words(&error));
             // A peer's error begins with a word of its own, and so does an error reply.
             let has_prefix = !usage && (is_peer || server::is_error_reply(&error));
-            told(if has_prefix { "" } else { "error: " }, &why, if usage { USAGE } else { FAILED })
+            let code = match () {
+                // Whoever asked it to end knows why there is no result.
+                () if signals::have_come() => INTERRUPTED,
+                () if usage => USAGE,
+                () => FAILED,
+            };
+            told(if has_prefix { "" } else { "error: " }, &why, code)
         }
     }
 }

@@ -2,11 +2,19 @@
 
 use std::io;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGPIPE, SIGTERM};
 use signal_hook::{flag, low_level};
+
+/// Set by a signal, and by nothing else.
+static CAME: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+
+/// Whether Ctrl-C or another request to end has come since [`interrupted`] was asked for.
+pub(crate) fn have_come() -> bool {
+    CAME.get().is_some_and(|came| came.load(Ordering::Relaxed))
+}
 
 /// A flag that Ctrl-C and other polite requests to end set. The second request ends the program
 /// at once, should the first have had no effect.
@@ -21,6 +29,7 @@ pub(crate) fn interrupted() -> io::Result<Arc<AtomicBool>> {
         flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&again))?;
         flag::register(signal, Arc::clone(&again))?;
     }
+    CAME.get_or_init(|| again);
     Ok(asked)
 }
 

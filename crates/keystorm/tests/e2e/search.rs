@@ -237,3 +237,13 @@ fn an_interrupted_search_says_what_is_known() {
     let ran = running.wait().exits(130);
     assert!(ran.out.contains("p50<10s"), "{} {}", ran.out, ran.err);
 }
+
+#[test]
+fn a_search_that_is_interrupted_before_its_first_result_ends_as_interrupted() {
+    let server = Server::redis();
+    let line = format!("search -p {} --slo p50<10s --most 400 --duration 60 get k", server.port());
+    let running = Keystorm::new(&line).start();
+    running.until("load runs", |_| server.calls("get") > 10);
+    running.interrupt();
+    running.wait().exits(130).says("nothing was measured");
+}
