@@ -181,6 +181,13 @@ fn receives(plan: &Plan, measurement: &Measurement, number: usize) -> bool {
     receivers.is_some_and(|receivers| number + receivers >= measurement.workers.len())
 }
 
+/// Requests that can be in flight at once.
+fn slots(plan: &Plan, measurement: &Measurement) -> u64 {
+    crate::connections::count(plan, measurement)
+        * u64::from(plan.load.concurrency.pipeline_depth)
+        * plan.requests_per_number() as u64
+}
+
 impl Evidence {
     /// Puts together what is known of a run.
     pub(super) fn new(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Self {
@@ -194,7 +201,6 @@ impl Evidence {
         let late_ns = total.lateness.as_ref().and_then(|late| late.total.mean_ns());
         let schedule = ScheduleFigures::new(plan, measurement)
             .map(|figures| Schedule { figures, late_s: late_ns.unwrap_or(0.0) / 1e9 });
-        let concurrency = &plan.load.concurrency;
         let busiest = busiest(&watched.servers, load_s);
         let throttled =
             if load_s > 0.0 { watched.throttled_s.unwrap_or(0.0) / load_s } else { 0.0 };
@@ -223,9 +229,7 @@ impl Evidence {
             achieved_rps: per_s(total.operations_ended() as f64),
             schedule,
             connections: crate::connections::count(plan, measurement),
-            slots: crate::connections::count(plan, measurement)
-                * u64::from(concurrency.pipeline_depth)
-                * plan.requests_per_number() as u64,
+            slots: slots(plan, measurement),
             service_s: total.service().mean_ns().map(|ns| ns / 1e9),
             client: client.map(|(_, time)| time),
             busiest_worker: client.map(|(number, _)| number),

@@ -24,10 +24,10 @@ pub(super) fn verdict(finding: Finding, evidence: &Evidence) -> Verdict {
 /// The evidence of a finding, without the limit that it names.
 fn what(finding: Finding, evidence: &Evidence) -> String {
     let (server, client) = (server(evidence, "server "), client(evidence, "client "));
-    let (so, in_flight) = (so(evidence), evidence.in_flight());
+    let so = so(evidence);
     // Where the class of the finding names whose thread it is.
     let (server_thread, client_thread) = (self::server(evidence, ""), self::client(evidence, ""));
-    let (others, service) = (others(evidence), time(evidence.service_s.unwrap_or(0.0)));
+    let others = others(evidence);
     match finding {
         Finding::Errors => errors(evidence),
         Finding::Outage => outage(evidence),
@@ -71,6 +71,21 @@ fn what(finding: Finding, evidence: &Evidence) -> String {
             format!("neither end was busy ({server}, {client}), but {}{so}", between(evidence))
         }
         Finding::Backlog => format!("{}: {server}, {client}", heaped_up(evidence)),
+        Finding::Concurrency
+        | Finding::Turns
+        | Finding::Disturbed
+        | Finding::Disk
+        | Finding::Blocking => idle(finding, evidence, (&server, &client)),
+        Finding::Unseen => format!("{client}, and {server}"),
+        Finding::Unclear => format!("{server}, {client}"),
+    }
+}
+
+/// The evidence of a finding by which neither end was full.
+fn idle(finding: Finding, evidence: &Evidence, (server, client): (&str, &str)) -> String {
+    let (so, in_flight) = (so(evidence), evidence.in_flight());
+    let service = time(evidence.service_s.unwrap_or(0.0));
+    match finding {
         Finding::Concurrency => format!(
             "with {in_flight:.1} requests in flight on average, both ends were idle at times; {server}, {client}{so}"
         ),
@@ -88,8 +103,7 @@ fn what(finding: Finding, evidence: &Evidence) -> String {
             "{} may wait for something other than the server's CPU; {server}, {client}",
             evidence.blocking.clone().unwrap_or_default()
         ),
-        Finding::Unseen => format!("{client}, and {server}"),
-        Finding::Unclear => format!("{server}, {client}"),
+        _ => format!("{server}, {client}"),
     }
 }
 
