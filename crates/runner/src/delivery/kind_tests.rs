@@ -69,7 +69,10 @@ fn message() -> Message {
 }
 
 /// What a server says to one receiver, in order: what that means, and how many messages are in it.
-type Conversation = Vec<(Meaning, usize, Vec<u8>)>;
+type Conversation = Vec<Step>;
+
+/// A reply: what it means, how many messages it has, and its bytes.
+type Step = (Meaning, usize, Vec<u8>);
 
 const SETTLED: Meaning = Meaning::Settled { missing: 0 };
 
@@ -152,11 +155,7 @@ fn conversation(kind: DeliveryKind, payload: &[u8], resp3: bool) -> Conversation
 fn group(
     take: StreamTake,
     payload: &[u8],
-    (pong, message, [timed_out, unblocked]): (
-        (Meaning, usize, Vec<u8>),
-        (Meaning, usize, Vec<u8>),
-        [(Meaning, usize, Vec<u8>); 2],
-    ),
+    (pong, message, [timed_out, unblocked]): (Step, Step, [Step; 2]),
 ) -> Conversation {
     let made = (SETTLED, 0, b"+OK\r\n".to_vec());
     let there = (SETTLED, 0, b"-BUSYGROUP there is one\r\n".to_vec());
@@ -186,7 +185,7 @@ fn group(
     [
         &[made.clone(), there.clone(), made.clone(), made.clone(), pong][..],
         &claims,
-        &[message.clone()],
+        std::slice::from_ref(&message),
         &claims_settled,
         &settled,
         &[gone],
@@ -195,7 +194,7 @@ fn group(
         &vec![there; 4],
         &[timed_out],
         &claims,
-        &[message],
+        std::slice::from_ref(&message),
     ]
     .concat()
 }
