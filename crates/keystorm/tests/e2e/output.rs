@@ -142,7 +142,7 @@ fn the_peers_layout() {
 #[test]
 fn the_text_layout_of_a_paced_run() {
     let server = Server::redis();
-    insta::assert_snapshot!(layout(&server, "--rps 1000 --duration 1 get k"), @r##"
+    insta::assert_snapshot!(layout(&server, "--rps 2000 --duration 1 get k"), @r##"
     [====== get k ======
       # requests completed in # seconds
       # connections, pipeline of #, values of # bytes, # thread
