@@ -11,6 +11,8 @@ pub struct Deliveries {
     pub sending: Tally,
     /// Deliveries that there must have been of the acknowledged messages, by the replies to their senders.
     pub expected: u64,
+    /// Deliveries that there would have been as well, had no receiver been away when a message was sent.
+    pub away: u64,
     /// What the receivers counted.
     pub counts: DeliveryCounts,
     /// From due to the first receiver of each message, where messages have several.

@@ -126,7 +126,8 @@ impl<'r> DeliveryFigures<'r> {
     pub fn received(&self) -> String {
         let DeliveryCounts { received, doubled, out_of_order, foreign, corrupt, cut_off } =
             self.deliveries.counts;
-        let (expected, lost) = (self.deliveries.expected, self.deliveries.lost());
+        let Deliveries { expected, away, .. } = *self.deliveries;
+        let lost = self.deliveries.lost();
         let mut text =
             format!("{} of {} received", grouped(received as f64), grouped(expected as f64));
         if lost + doubled + out_of_order == 0 {
@@ -154,7 +155,10 @@ impl<'r> DeliveryFigures<'r> {
             }
         }
         if cut_off > 0 {
-            text += &format!("; {} of receivers lost", counted(cut_off, "connection"));
+            text += &format!("; receivers were cut off {}", counted(cut_off, "time"));
+            if away > 0 {
+                text += &format!(" and missed {} meanwhile", counted(away, "message"));
+            }
         }
         text
     }

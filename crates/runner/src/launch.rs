@@ -86,7 +86,7 @@ pub enum Start<'r> {
 
 impl<'r> RunJob<'r> {
     /// The cluster that it runs against, if it is one.
-    fn cluster(&self) -> Option<ClusterJob<'r>> {
+    pub(crate) fn cluster(&self) -> Option<ClusterJob<'r>> {
         match self.several {
             Some(ServerSet::Cluster(cluster)) => Some(cluster),
             _ => None,
@@ -143,16 +143,15 @@ fn carry_out(
     let mut sending = Collector::new(tally_shape(plan), empties, choice.name());
     let gate =
         Gate::new(workers + plan.receiver_threads(), job.start.opens(origin), job.interrupted);
-    let roles = Roles::new(plan, (job.address, &job.receivers_at), &gate, choice.name());
+    let roles = Roles::new(job, connections.senders_before(workers), &gate, choice.name());
     let receive = &*concrete::receiver(choice, job.tls, origin);
-    let mut receiving = None;
     let budget = plan.budget();
     let warmup = budget.for_warmup();
     let inserts = plan.inserts().map(Arc::new);
     let origins = Origins::new(&plan.target, connections.total, job.local_ports.clone());
     let watch = job.cluster().map(|cluster| TopologyWatch::new(cluster.topology));
     let destination = Destination::new(job.address, job.resolver.is_some());
-    thread::scope(|scope| -> io::Result<()> {
+    let receiving = thread::scope(|scope| -> io::Result<Option<Collector>> {
         // However this ends: the scope waits for every thread that began.
         let _end = EndOfFollowing(&destination);
         let _stop = watch.as_ref().map(StopWatch);
@@ -169,6 +168,7 @@ fn carry_out(
                 connections: own.len() as u32,
                 connections_max: connections.most_of(worker),
                 first_connection: own.start,
+                first_sender: connections.senders_before(worker),
                 origins: &origins,
                 stream: budget.stream(own.clone()),
                 warmup: warmup.stream(own),
@@ -184,16 +184,14 @@ fn carry_out(
             .inspect_err(|error| gate.fail(Fatal::new(format!("starting a thread: {error}"))))?;
         }
         drop(full);
-        match &roles {
-            None => sending.collect(&messages, observer),
-            Some(roles) => {
-                let (mut received, reports) = roles.start(scope, plan, &origins, receive)?;
-                roles.collect(scope, &mut sending, messages)?;
-                received.collect(&reports, observer);
-                receiving = Some(received);
-            }
-        }
-        Ok(())
+        let Some(roles) = &roles else {
+            sending.collect(&messages, observer);
+            return Ok(None);
+        };
+        let (mut received, reports) = roles.start(scope, plan, &origins, receive)?;
+        roles.collect(scope, &mut sending, messages)?;
+        received.collect(&reports, observer);
+        Ok(Some(received))
     })?;
     Ok(measured(job, sending, roles.zip(receiving), (&gate, wall), watch.as_ref()))
 }
@@ -255,6 +253,11 @@ impl Connections {
     /// Most that a worker may have at once.
     fn most_of(&self, worker: u16) -> u32 {
         share(self.total, worker, self.workers) * self.per_client + self.room
+    }
+
+    /// Most that all workers before this one may have at once.
+    fn senders_before(&self, worker: u16) -> u32 {
+        (0..worker).map(|worker| self.most_of(worker)).sum()
     }
 
     /// Those of a worker, by their numbers in the run.

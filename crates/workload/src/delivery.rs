@@ -37,9 +37,9 @@ pub struct Delivery {
 pub enum DeliveryKind {
     /// Channels: every subscriber gets each message.
     Pubsub {
-        /// Whether receivers subscribe to patterns, of which each matches one channel.
+        /// What subscribers subscribe to.
         #[serde(default)]
-        patterns: bool,
+        subscription: Subscription,
     },
     /// Lists: one of those who wait gets each message.
     List {
@@ -153,7 +153,35 @@ pub struct DeliveryNames {
     pub places_each: &'static str,
 }
 
+/// What a subscriber subscribes to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Subscription {
+    /// Channels: `SUBSCRIBE`. In a cluster every node passes on what any node gets.
+    #[default]
+    Channels,
+    /// Patterns, each of which matches one channel: `PSUBSCRIBE`.
+    Patterns,
+    /// Shard channels, which belong to hash slots: `SSUBSCRIBE`. Messages stay on the shard.
+    Shards,
+}
+
 impl DeliveryKind {
+    /// Whether it works on a Redis Cluster. What each node publishes for itself alone does not.
+    #[must_use]
+    pub fn works_on_clusters(&self) -> bool {
+        matches!(self, Self::Pubsub { .. })
+    }
+
+    /// Whether the places of messages belong to hash slots: a receiver then stands at the node that owns them.
+    #[must_use]
+    pub fn has_slots(&self) -> bool {
+        !matches!(
+            self,
+            Self::Pubsub { subscription: Subscription::Channels | Subscription::Patterns }
+        )
+    }
+
     /// Nanoseconds from when a message reaches the server until its receivers are due to get it.
     #[must_use]
     pub fn delay_ns(&self) -> u64 {
@@ -288,7 +316,7 @@ mod tests {
     use super::*;
 
     fn delivery(receivers: u32, places: u32, places_each: u32) -> Delivery {
-        let kind = DeliveryKind::Pubsub { patterns: false };
+        let kind = DeliveryKind::Pubsub { subscription: Subscription::Channels };
         let prefix = "keystorm:".to_owned();
         Delivery {
             kind,

@@ -46,6 +46,7 @@ pub use command::CommandSpec;
 pub use dataset::{Dataset, RowBy};
 pub use delivery::{
     Delivery, DeliveryKind, DeliveryNames, ListPop, ListTake, SortedSetTake, StreamAck, StreamTake,
+    Subscription,
 };
 pub use derived::Derived;
 pub use in_full::in_full;

@@ -27,6 +27,14 @@ pub enum Purpose {
     Measured,
 }
 
+impl Purpose {
+    /// Of a message that load runs with.
+    #[must_use]
+    pub fn of_measured(measured: bool) -> Self {
+        if measured { Self::Measured } else { Self::Warmup }
+    }
+}
+
 /// One message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message {

@@ -1,7 +1,7 @@
 //! The words of `keystorm deliver pubsub`.
 
 use clap::Parser;
-use workload::{Delivery, DeliveryKind, Piece, PlanParts};
+use workload::{Delivery, DeliveryKind, Piece, PlanParts, Subscription};
 
 use super::sending::{CommonOptions, KindOptions, end_in_message, pieces};
 use crate::UsageError;
@@ -38,8 +38,11 @@ pub(super) struct PubsubOptions {
           hide_default_value = true, value_parser = small_count)]
     channels_per_subscriber: u32,
     /// Subscribe to patterns that match one channel each (PSUBSCRIBE)
-    #[arg(long, help_heading = "Messages")]
+    #[arg(long, help_heading = "Messages", conflicts_with = "sharded")]
     patterns: bool,
+    /// Publish to shard channels, which belong to hash slots as keys do (SPUBLISH, SSUBSCRIBE)
+    #[arg(long, help_heading = "Messages")]
+    sharded: bool,
     #[command(flatten)]
     common: CommonOptions,
 }
@@ -56,6 +59,16 @@ Examples:
 /// Bytes of a payload where the command line does not say.
 const PAYLOAD_BYTES: &str = "128";
 
+impl PubsubOptions {
+    fn subscription(&self) -> Subscription {
+        match (self.patterns, self.sharded) {
+            (true, _) => Subscription::Patterns,
+            (_, true) => Subscription::Shards,
+            _ => Subscription::Channels,
+        }
+    }
+}
+
 impl KindOptions for PubsubOptions {
     const NAME: &'static str = "pubsub";
 
@@ -68,19 +81,25 @@ impl KindOptions for PubsubOptions {
             ("-c", self.publishers.unwrap_or(10).to_string()),
             ("-r", self.channels.to_string()),
             ("-d", PAYLOAD_BYTES.to_owned()),
-            ("--name", "PUBLISH to SUBSCRIBE".to_owned()),
+            (
+                "--name",
+                if self.sharded { "SPUBLISH to SSUBSCRIBE" } else { "PUBLISH to SUBSCRIBE" }
+                    .to_owned(),
+            ),
         ]
     }
 
     fn sends(&self) -> Vec<String> {
-        ["publish", "__key__", "__data__"].map(str::to_owned).to_vec()
+        [if self.sharded { "spublish" } else { "publish" }, "__key__", "__data__"]
+            .map(str::to_owned)
+            .to_vec()
     }
 
     fn receivers(&self, prefix: String, parts: &mut PlanParts) -> Result<Delivery, UsageError> {
         pieces(parts, 1)?.insert(0, Piece::Bytes(prefix.clone().into_bytes()));
         end_in_message(parts, 2)?;
         Ok(Delivery {
-            kind: DeliveryKind::Pubsub { patterns: self.patterns },
+            kind: DeliveryKind::Pubsub { subscription: self.subscription() },
             receivers: self.subscribers,
             threads: self.common.threads(),
             prefix,

@@ -81,7 +81,7 @@ pub(super) struct CommonOptions {
 }
 
 /// What the help leaves out of a run's options: a message is one command of a known shape.
-pub(super) const REFUSED: [&str; 12] = [
+pub(super) const REFUSED: [&str; 11] = [
     "-t",
     "-r",
     "--fill",
@@ -92,7 +92,6 @@ pub(super) const REFUSED: [&str; 12] = [
     "--dataset",
     "--shard",
     "--on",
-    "--cluster",
     "--hit-ratio",
 ];
 

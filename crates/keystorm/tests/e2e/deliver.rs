@@ -45,6 +45,8 @@ fn every_message_reaches_every_subscriber_of_its_channel() {
             ("--channels 4 --subscribers 8 --channels-per-subscriber 2", 4),
             ("--channels 4 --subscribers 8 --patterns", 2),
             ("--channels 4 --subscribers 8 -3", 2),
+            ("--channels 4 --subscribers 8 --sharded", 2),
+            ("--channels 4 --subscribers 8 --sharded -3", 2),
             ("--channels 4 --subscribers 8 --receiver-threads 2 --threads 2 --publishers 20", 2),
             ("--channels 4 --subscribers 8 -P 16 -d 1000 --engine epoll", 2),
             ("--channels 4 --subscribers 8 -d 32", 2),
@@ -55,7 +57,8 @@ fn every_message_reaches_every_subscriber_of_its_channel() {
             let line = format!("-n {n} {line}");
             all_arrive(&server, &line, n * each);
             let channels = if line.contains("--channels 1 ") { 1 } else { 4 };
-            assert_eq!(server.calls("publish"), n + channels, "{name}: {line}, and a probe each");
+            let publish = if line.contains("--sharded") { "spublish" } else { "publish" };
+            assert_eq!(server.calls(publish), n + channels, "{name}: {line}, and a probe each");
         }
     }
 }
@@ -147,9 +150,16 @@ fn a_subscriber_that_is_cut_off_comes_back_or_ends_the_run() {
     let line = "pubsub --json - --rps 1k --duration 2s --channels 1 --subscribers 3";
     let running = deliver(&server, line).start();
     kill(&server);
-    let cut = test(running.wait().ok());
-    assert_eq!((count(&cut, "receivers_cut_off"), count(&cut, "lost")), (3, 0));
+    let ran = running.wait();
+    let code = ran.code;
+    let cut = test(ran);
+    // The server may kill a connection between taking a message for it and writing that.
+    let lost = count(&cut, "lost");
+    assert!(count(&cut, "receivers_cut_off") == 3 && lost <= 3, "{cut}");
+    assert_eq!(code, Some(i32::from(lost > 0)), "{cut}");
     assert!(count(&cut, "received") > 3_000, "they came back");
+    let all = 3 * count(&cut, "messages_acknowledged");
+    assert_eq!(count(&cut, "received") + count(&cut, "missed_while_away") + lost, all);
     server.reset();
     let line = "pubsub --rps 1k -n 5000 --channels 1 --subscribers 3 --reconnect no";
     let running = deliver(&server, line).start();
@@ -208,7 +218,7 @@ fn what_makes_no_sense_is_refused() {
         ("pubsub -d uniform:100..200", "use -d with one"),
         ("pubsub -t get", "sends one command of its own"),
         ("pubsub get x", "unexpected word get"),
-        ("pubsub --cluster", "sends one command of its own"),
+        ("pubsub --sharded --patterns", "--patterns"),
         ("pubsub --protocol memcache", "memcached has nothing that a client could wait for"),
         ("pubsub --channels 0", "--channels 0"),
         ("pubsub --channels 2 --channels-per-subscriber 3", "--channels-per-subscriber 3"),

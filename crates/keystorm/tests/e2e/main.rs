@@ -28,6 +28,7 @@ mod connections;
 mod counts;
 mod dataset;
 mod deliver;
+mod deliver_cluster;
 mod deliver_lab;
 mod doctor;
 mod documents;

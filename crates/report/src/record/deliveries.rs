@@ -29,6 +29,8 @@ pub(super) struct DeliveriesRecord {
     from_other_runs: u64,
     corrupt: u64,
     receivers_cut_off: u64,
+    #[serde(default)]
+    missed_while_away: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     least_by_receiver: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -67,6 +69,7 @@ impl DeliveriesRecord {
         let Deliveries {
             sending,
             expected,
+            away,
             counts,
             first,
             last,
@@ -91,6 +94,7 @@ impl DeliveriesRecord {
             from_other_runs: foreign,
             corrupt,
             receivers_cut_off: cut_off,
+            missed_while_away: *away,
             least_by_receiver: by_receiver.map(|(least, _)| least),
             most_by_receiver: by_receiver.map(|(_, most)| most),
             first_receiver_ms: latency(first)?,
@@ -129,6 +133,7 @@ impl DeliveriesRecord {
         Ok(Box::new(Deliveries {
             sending,
             expected: self.expected,
+            away: self.missed_while_away,
             counts: DeliveryCounts {
                 received: self.received,
                 doubled: self.doubled,

@@ -116,7 +116,7 @@ impl<E: Engine> Receivers<'_, E> {
         // A run that was broken off may have its connection open still.
         self.engine.close(conn);
         let number = roles.delivery.receivers;
-        self.engine.open(conn, roles.address, &self.context.origins.options(number));
+        self.engine.open(conn, roles.homes.name(), &self.context.origins.options(number));
         self.exchange(conn, &commands, &replies, end_ns)
     }
 

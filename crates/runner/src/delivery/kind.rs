@@ -6,7 +6,7 @@
 
 use measure::Tally;
 use wire::Reply;
-use workload::{Delivery, DeliveryKind, Message};
+use workload::{Delivery, DeliveryKind, Message, Subscription};
 
 use super::closing::Remainder;
 use super::list::Lists;
@@ -105,6 +105,12 @@ pub(crate) trait Kind: Sync {
     /// Deliveries that there must be of what the senders sent.
     fn expected(&self, sending: &Tally) -> u64;
 
+    /// Deliveries that there would be beside those, had every receiver been there all the time; 0 if that is not
+    /// known.
+    fn away(&self, _sending: &Tally) -> u64 {
+        0
+    }
+
     /// Appends what is asked when all is over, to find out what is left and to remove it, and says what each reply
     /// counts. By default nothing is left.
     fn closing(&self, _out: &mut Vec<u8>) -> Vec<Remainder> {
@@ -140,10 +146,13 @@ pub(crate) trait Consumer {
     }
 }
 
-/// The kind of a plan.
-pub(crate) fn from_delivery(delivery: &Delivery) -> Box<dyn Kind + '_> {
+/// The kind of a plan, for one server or for the nodes of a cluster.
+pub(crate) fn from_delivery(delivery: &Delivery, in_cluster: bool) -> Box<dyn Kind + '_> {
     match delivery.kind {
-        DeliveryKind::Pubsub { patterns } => Box::new(Pubsub { delivery, patterns }),
+        DeliveryKind::Pubsub { subscription } => {
+            let is_broadcast = in_cluster && subscription != Subscription::Shards;
+            Box::new(Pubsub { delivery, subscription, is_broadcast })
+        }
         DeliveryKind::Replica => Box::new(Replica { delivery }),
         DeliveryKind::Notify { event, db, .. } => Box::new(Notify { delivery, event, db }),
         DeliveryKind::List { take, count, block_ns } => {

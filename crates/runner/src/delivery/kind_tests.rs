@@ -4,16 +4,17 @@ use wire::resp::{RespDecoder, Value};
 use wire::{Decode, Reply};
 use workload::{
     Delivery, DeliveryKind, KeyEvent, ListPop, ListTake, Message, Purpose, SortedSetTake,
-    StreamAck, StreamTake,
+    StreamAck, StreamTake, Subscription,
 };
 
 use super::super::reply_strings::ReplyStrings;
 use super::{Kind, Meaning, from_delivery};
 
-const KINDS: [DeliveryKind; 15] = [
+const KINDS: [DeliveryKind; 16] = [
     DeliveryKind::Replica,
-    DeliveryKind::Pubsub { patterns: false },
-    DeliveryKind::Pubsub { patterns: true },
+    DeliveryKind::Pubsub { subscription: Subscription::Channels },
+    DeliveryKind::Pubsub { subscription: Subscription::Patterns },
+    DeliveryKind::Pubsub { subscription: Subscription::Shards },
     notify(KeyEvent::Set),
     notify(KeyEvent::Expired),
     list(ListPop::Pop, 1),
@@ -90,7 +91,7 @@ fn conversation(kind: DeliveryKind, payload: &[u8], resp3: bool) -> Conversation
     let messages = |count: u32, bytes: Vec<u8>| (Meaning::Messages(count), count as usize, bytes);
     let ends = [timed_out, unblocked];
     match kind {
-        DeliveryKind::Pubsub { patterns } => pushes(patterns, payload, resp3),
+        DeliveryKind::Pubsub { subscription } => pushes(subscription, payload, resp3),
         DeliveryKind::Replica => {
             let nil = if resp3 { "_\r\n" } else { "$-1\r\n" };
             let nil = |meaning| (meaning, 0, nil.as_bytes().to_vec());
@@ -103,8 +104,9 @@ fn conversation(kind: DeliveryKind, payload: &[u8], resp3: bool) -> Conversation
             ]
         }
         DeliveryKind::Notify { .. } => {
-            let foreign = pushes(false, b"somebody's key", resp3).swap_remove(1).2;
-            [pushes(false, payload, resp3), vec![(Meaning::Foreign, 0, foreign)]].concat()
+            let foreign = pushes(Subscription::Channels, b"somebody's key", resp3).swap_remove(1).2;
+            [pushes(Subscription::Channels, payload, resp3), vec![(Meaning::Foreign, 0, foreign)]]
+                .concat()
         }
         DeliveryKind::List { take, .. } if take.by == ListPop::Move => {
             let removed = |missing, number: &str| {
@@ -215,10 +217,11 @@ fn array(count: usize, parts: &[Vec<u8>]) -> Vec<u8> {
     [format!("*{count}\r\n").into_bytes(), parts.concat()].concat()
 }
 
-fn pushes(patterns: bool, payload: &[u8], resp3: bool) -> Conversation {
-    let (confirmed, strings): (&[u8], Vec<&[u8]>) = match patterns {
-        false => (b"subscribe", vec![b"message", PLACE, payload]),
-        true => (b"psubscribe", vec![b"pmessage", b"keystorm:*", PLACE, payload]),
+fn pushes(subscription: Subscription, payload: &[u8], resp3: bool) -> Conversation {
+    let (confirmed, strings): (&[u8], Vec<&[u8]>) = match subscription {
+        Subscription::Channels => (b"subscribe", vec![b"message", PLACE, payload]),
+        Subscription::Shards => (b"ssubscribe", vec![b"smessage", PLACE, payload]),
+        Subscription::Patterns => (b"psubscribe", vec![b"pmessage", b"keystorm:*", PLACE, payload]),
     };
     let first = if resp3 { '>' } else { '*' };
     let mut confirmation = format!("{first}3\r\n").into_bytes();
@@ -287,7 +290,7 @@ fn what_receivers_ask_for_is_whole_requests_and_confirmed() {
     for kind in KINDS {
         for places in [1, 3, 2_500] {
             let delivery = delivery(kind, places);
-            let kind = from_delivery(&delivery);
+            let kind = from_delivery(&delivery, false);
             let mut consumer = kind.consumer(0);
             for _ in 0..2 {
                 let mut out = Vec::new();
@@ -318,7 +321,7 @@ fn what_receivers_ask_for_is_whole_requests_and_confirmed() {
 fn replies_mean_the_same_in_any_pieces() {
     for kind in KINDS {
         let delivery = delivery(kind, 4);
-        let of_kind = from_delivery(&delivery);
+        let of_kind = from_delivery(&delivery, false);
         for conversation in conversations(kind) {
             let bytes: Vec<u8> = conversation.iter().flat_map(|(.., said)| said.clone()).collect();
             let meant: Vec<_> = conversation.iter().map(|(means, had, _)| (*means, *had)).collect();
@@ -341,7 +344,7 @@ fn an_acknowledgement_names_what_came() {
     let delivery = delivery(stream(1, StreamAck::Xack, 0), 4);
     let said = &conversations(delivery.kind)[0];
     let bytes: Vec<u8> = said[..6].iter().flat_map(|(.., said)| said.clone()).collect();
-    let asked = requests(&heard(&*from_delivery(&delivery), &bytes, 0).1);
+    let asked = requests(&heard(&*from_delivery(&delivery, false), &bytes, 0).1);
     let words =
         |words: &[&str]| words.iter().map(|word| word.as_bytes().to_vec()).collect::<Vec<_>>();
     let place = std::str::from_utf8(PLACE).unwrap();
@@ -350,7 +353,7 @@ fn an_acknowledgement_names_what_came() {
     let delivery = Delivery { kind: list(ListPop::Move, 1), places_each: 1, ..delivery };
     let said = &conversations(delivery.kind)[0];
     let bytes: Vec<u8> = said[..3].iter().flat_map(|(.., said)| said.clone()).collect();
-    let asked = requests(&heard(&*from_delivery(&delivery), &bytes, 0).1);
+    let asked = requests(&heard(&*from_delivery(&delivery, false), &bytes, 0).1);
     let removal = asked.iter().find(|words| words[0] == b"LREM").unwrap();
     assert_eq!(removal[3], [&b"filler"[..], &message().to_bytes()].concat());
 }
@@ -358,7 +361,7 @@ fn an_acknowledgement_names_what_came() {
 #[test]
 fn one_that_found_nothing_asks_again_when_it_is_let() {
     let delivery = delivery(list(ListPop::Poll, 1), 1);
-    let kind = from_delivery(&delivery);
+    let kind = from_delivery(&delivery, false);
     let mut consumer = kind.consumer(0);
     let (mut asked, strings) = (Vec::new(), ReplyStrings::new(kind.capture()));
     consumer.ask(&mut asked);
@@ -376,7 +379,7 @@ fn a_reader_goes_on_behind_what_it_had() {
     let delivery = delivery(stream(0, StreamAck::Xack, 0), 4);
     let said = &conversations(delivery.kind)[0];
     let bytes: Vec<u8> = said[..2].iter().flat_map(|(.., said)| said.clone()).collect();
-    let asked = requests(&heard(&*from_delivery(&delivery), &bytes, 0).1);
+    let asked = requests(&heard(&*from_delivery(&delivery, false), &bytes, 0).1);
     let ids = |words: &[Vec<u8>]| words[words.len() - 4..].to_vec();
     assert_eq!(ids(&asked[1]), ["0-0"; 4].map(|id| id.as_bytes().to_vec()));
     let expected = ["0-0", "18-0", "0-0", "17-2"].map(|id| id.as_bytes().to_vec());
@@ -387,7 +390,7 @@ fn a_reader_goes_on_behind_what_it_had() {
 fn an_error_is_no_message() {
     for kind in KINDS {
         let delivery = delivery(kind, 1);
-        let of_kind = from_delivery(&delivery);
+        let of_kind = from_delivery(&delivery, false);
         let (meanings, asked) = heard(&*of_kind, b"-NOPERM no\r\n", 0);
         assert_eq!(meanings, [(Meaning::Other, 0)]);
         let mut first = Vec::new();

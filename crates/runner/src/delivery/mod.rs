@@ -7,8 +7,10 @@
 mod awaited;
 mod closing;
 mod finals;
+mod homes;
 mod kind;
 mod list;
+mod lost;
 mod notify;
 mod order;
 mod poll;
@@ -33,7 +35,6 @@ use std::sync::{Mutex, OnceLock};
 use std::thread::{self, Scope};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use engine::Address;
 use measure::{
     Backlog, Deliveries, DeliveryCounts, Latency, Measurement, Polls, Tally, TallyShape, Waits,
 };
@@ -46,9 +47,11 @@ use crate::Fatal;
 use crate::collect::{Collector, Message, Unobserved};
 use crate::concrete::Receive;
 use crate::gate::Gate;
+use crate::launch::RunJob;
 use crate::opening::Origins;
 use crate::recorder::Recorder;
 use closing::Remains;
+use homes::Homes;
 use kind::{Kind, Sharing};
 use seen::Seen;
 use under_way::UnderWay;
@@ -65,9 +68,9 @@ pub(crate) struct Roles<'r> {
     kind: Box<dyn Kind + 'r>,
     /// What tells messages of this run from those of others.
     pub(crate) run: u32,
-    address: &'r Address,
-    /// Where receivers connect to, if elsewhere: replica after replica.
-    receivers_at: &'r [Address],
+    homes: Homes<'r>,
+    /// Connections that any sender may have at once.
+    senders: u32,
     /// The last message of each place, once the senders are done, where receivers read over and over.
     finals: OnceLock<Vec<Option<workload::Message>>>,
     gate: &'r Gate<'r>,
@@ -116,15 +119,17 @@ fn run_id(seed: u64) -> u32 {
 }
 
 impl<'r> Roles<'r> {
-    /// Those of a plan, if it has receivers. `engine` is the name of what moves their bytes.
+    /// Those of a run, if its plan has receivers. `senders` are all connections that senders may have at once,
+    /// `engine` is the name of what moves bytes.
     pub(crate) fn new(
-        plan: &'r Plan,
-        (address, receivers_at): (&'r Address, &'r [Address]),
+        job: &'r RunJob<'r>,
+        senders: u32,
         gate: &'r Gate<'r>,
         engine: &'static str,
     ) -> Option<Self> {
+        let (plan, homes) = (job.plan, Homes::new(job.address, &job.receivers_at, job.cluster()));
         let delivery = plan.delivery.as_ref()?;
-        let kind = kind::from_delivery(delivery);
+        let kind = kind::from_delivery(delivery, homes.is_cluster());
         let groups = match kind.sharing() {
             Sharing::FanOut if kind.is_ordered() => 0,
             Sharing::FanOut => delivery.receivers,
@@ -134,8 +139,8 @@ impl<'r> Roles<'r> {
             delivery,
             kind,
             run: run_id(plan.load.seed),
-            address,
-            receivers_at,
+            homes,
+            senders,
             finals: OnceLock::new(),
             gate,
             engine,
@@ -199,12 +204,6 @@ impl<'r> Roles<'r> {
             self.expected.store(self.kind.expected(&sending.total), Ordering::Release);
         });
         started.map(drop)
-    }
-
-    /// Where a receiver connects to.
-    fn address_of(&self, receiver: u32) -> &'r Address {
-        let replica = receiver / self.delivery.places.max(1);
-        self.receivers_at.get(replica as usize).unwrap_or(self.address)
     }
 
     /// Deliveries that there must be, once the senders are done.
@@ -290,9 +289,13 @@ impl<'r> Roles<'r> {
         let (first, last) = spread.unzip();
         receiving.workers = [sending.workers, receiving.workers].concat();
         receiving.total.add_senders(&sending.total);
+        // A reply counts receivers at its own node. One that stayed at a node which turned replica receives, too.
+        let away = self.kind.away(&sending.total);
+        let uncounted = counts.received.saturating_sub(expected).min(away);
         receiving.deliveries = Some(Box::new(Deliveries {
             sending: sending.total,
-            expected,
+            expected: expected + uncounted,
+            away: away - uncounted,
             counts,
             first,
             last,

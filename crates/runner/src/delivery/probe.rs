@@ -1,7 +1,7 @@
 //! The connection that sends a message through each place before load begins: a place whose receivers all had
 //! it is one that messages get through.
 
-use engine::ConnId;
+use engine::{Address, ConnId};
 use wire::resp::{RespDecoder, encode_command};
 use wire::{Decode, Reply};
 use workload::{Arg, CommandSpec, Delivery, Message, Piece, Plan, Purpose, Slot};
@@ -31,8 +31,8 @@ pub(super) struct Prober {
     pub(super) conn: ConnId,
     decoder: RespDecoder,
     state: State,
-    /// Places with receivers that were not probed yet.
-    places: Vec<u32>,
+    /// Servers, and places with receivers there that were not probed yet. The last is being probed.
+    stops: Vec<(Address, Vec<u32>)>,
     /// What it reads when the senders are done.
     finals: Option<Finals>,
 }
@@ -49,14 +49,18 @@ enum State {
     Sent {
         left: usize,
     },
+    /// All is done.
     Closed,
 }
 
 impl Prober {
-    pub(super) fn new(conn: ConnId, receivers_by_place: &[u32]) -> Self {
-        let places = (0..).zip(receivers_by_place).filter(|(_, receivers)| **receivers > 0);
-        let places = places.map(|(place, _)| place).collect();
-        Self { conn, decoder: RespDecoder::default(), state: State::Waiting, places, finals: None }
+    pub(super) fn new(conn: ConnId, stops: Vec<(Address, Vec<u32>)>) -> Self {
+        Self { conn, decoder: RespDecoder::default(), state: State::Waiting, stops, finals: None }
+    }
+
+    /// The server that it connects to.
+    pub(super) fn address(&self) -> Option<&Address> {
+        self.stops.last().map(|(address, _)| address)
     }
 
     /// What is to be done now; what is to be sent is then in `out`.
@@ -70,7 +74,7 @@ impl Prober {
     ) -> Probing {
         match self.state {
             State::Waiting => {
-                self.state = State::Opening;
+                (self.state, self.decoder) = (State::Opening, RespDecoder::default());
                 Probing::Connect
             }
             State::Ready if self.finals.is_some() => {
@@ -79,14 +83,16 @@ impl Prober {
                 self.state = if out.is_empty() { State::Closed } else { State::Sent { left: 1 } };
                 if out.is_empty() { Probing::Close } else { Probing::Send }
             }
-            State::Ready if self.places.is_empty() => {
-                self.state = State::Closed;
-                Probing::Close
-            }
             State::Ready => {
-                let left = self.places.len().min(AT_ONCE);
+                let places = self.stops.last_mut().map(|(_, places)| places);
+                let Some(places) = places.filter(|places| !places.is_empty()) else {
+                    self.stops.pop();
+                    self.state = if self.stops.is_empty() { State::Closed } else { State::Waiting };
+                    return Probing::Close;
+                };
+                let left = places.len().min(AT_ONCE);
                 out.clear();
-                for place in self.places.split_off(self.places.len() - left) {
+                for place in places.split_off(places.len() - left) {
                     let message = Message {
                         purpose: Purpose::Probe,
                         run,

@@ -1,4 +1,4 @@
-//! Channels: PUBLISH to SUBSCRIBE, or to PSUBSCRIBE.
+//! Channels: PUBLISH to SUBSCRIBE or PSUBSCRIBE, SPUBLISH to SSUBSCRIBE.
 //!
 //! Replies by <https://redis.io/docs/latest/develop/pubsub/#format-of-pushed-messages>: arrays in RESP2, pushes in
 //! RESP3, of which the first string says what they are. Each name is confirmed by an answer of its own.
@@ -6,7 +6,7 @@
 use measure::Tally;
 use wire::Reply;
 use wire::resp::encode_command;
-use workload::Delivery;
+use workload::{Delivery, Subscription};
 
 use super::kind::{Consumer, Kind, Meaning, Sharing};
 use super::reply_strings::ReplyStrings;
@@ -17,8 +17,9 @@ const NAMES_MAX: usize = 1_000;
 /// Publish and subscribe.
 pub(super) struct Pubsub<'r> {
     pub(super) delivery: &'r Delivery,
-    /// Whether receivers subscribe to patterns.
-    pub(super) patterns: bool,
+    pub(super) subscription: Subscription,
+    /// Whether a message passes from node to node of a cluster, so that PUBLISH names some of its receivers only.
+    pub(super) is_broadcast: bool,
 }
 
 /// One subscriber.
@@ -39,23 +40,38 @@ impl Kind for Pubsub<'_> {
     /// PUBLISH answers how many receivers a message had. More than there are of this run are somebody else's.
     fn expected(&self, sending: &Tally) -> u64 {
         let named = sending.commands.iter().map(|command| command.receivers).sum();
-        let by_place = self.delivery.receivers_by_place();
-        match (by_place.iter().min(), by_place.iter().max()) {
-            (Some(least), Some(most)) if least == most => {
-                let sent: u64 = sending.commands.iter().map(|command| command.ok).sum();
-                u64::min(named, sent.saturating_mul(u64::from(*most)))
-            }
-            _ => named,
+        match self.to_all(sending) {
+            Some(all) if self.is_broadcast => all,
+            Some(all) => u64::min(named, all),
+            None => named,
         }
+    }
+
+    fn away(&self, sending: &Tally) -> u64 {
+        let all = self.to_all(sending);
+        all.map_or(0, |all| all.saturating_sub(self.expected(sending)))
+    }
+}
+
+impl Pubsub<'_> {
+    /// Deliveries if no subscriber is away, where all channels have as many.
+    fn to_all(&self, sending: &Tally) -> Option<u64> {
+        let by_place = self.delivery.receivers_by_place();
+        let (least, most) = (by_place.iter().min()?, by_place.iter().max()?);
+        let sent: u64 = sending.commands.iter().map(|command| command.ok).sum();
+        (least == most).then(|| sent.saturating_mul(u64::from(*most)))
     }
 }
 
 impl Consumer for Subscriber<'_> {
     fn ask(&mut self, out: &mut Vec<u8>) -> u32 {
-        let Pubsub { delivery, patterns } = *self.kind;
-        let command = if patterns { "PSUBSCRIBE" } else { "SUBSCRIBE" };
-        // A pattern that matches one channel: what a message costs depends on how many patterns there are.
-        let end = if patterns { "*" } else { "" };
+        let Pubsub { delivery, subscription, .. } = *self.kind;
+        let (command, end) = match subscription {
+            Subscription::Channels => ("SUBSCRIBE", ""),
+            // A pattern that matches one channel: what a message costs depends on how many patterns there are.
+            Subscription::Patterns => ("PSUBSCRIBE", "*"),
+            Subscription::Shards => ("SSUBSCRIBE", ""),
+        };
         let places = delivery.places_of(self.receiver);
         let names: Vec<String> = places.map(|place| delivery.place_name(place) + end).collect();
         for names in names.chunks(NAMES_MAX) {
@@ -66,8 +82,13 @@ impl Consumer for Subscriber<'_> {
     }
 
     #[inline]
-    fn answer(&mut self, reply: Reply<'_>, strings: &ReplyStrings, _: &mut Vec<u8>) -> Meaning {
-        meaning(reply, strings)
+    fn answer(&mut self, reply: Reply<'_>, strings: &ReplyStrings, out: &mut Vec<u8>) -> Meaning {
+        let meaning = meaning(reply, strings);
+        if meaning == Meaning::Withdrawal {
+            // The slot has left this node, which says where to when it is asked again.
+            self.ask(out);
+        }
+        meaning
     }
 }
 

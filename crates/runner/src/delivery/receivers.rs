@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 
-use engine::{ConnId, Engine, Event, Reason};
+use engine::{Address, ConnId, Engine, Event};
 use measure::{DeliveryCounts, Latency, Waits, WorkerUse};
 use wire::resp::{Resp, RespDecoder};
 use wire::{Decode, Reply};
@@ -25,7 +25,7 @@ use crate::opening::Origins;
 use crate::recorder::Recorder;
 use crate::reopening::Reopening;
 use crate::thread_clocks::ThreadClocks;
-use crate::{Fatal, Gauges, explain};
+use crate::{Fatal, Gauges};
 
 /// How often a thread looks whether the run has ended: while load runs, and when the senders are done.
 const LOOK_NS: u64 = 20_000_000;
@@ -48,6 +48,8 @@ pub(super) enum State {
 /// One receiver.
 pub(super) struct Receiver<'r> {
     pub(super) state: State,
+    /// The server that it connects to.
+    pub(super) home: Address,
     pub(super) consumer: Box<dyn Consumer + 'r>,
     /// Its number in the run.
     pub(super) number: u32,
@@ -135,11 +137,12 @@ impl<'r, E: Engine> Receivers<'r, E> {
         let (sharing, capture) = (kind.sharing(), kind.capture());
         let copies: Vec<u32> = roles.copies_by_place();
         let apart = if capture.place_len.is_some() { delivery.places_each } else { 1 };
-        let latest = if kind.is_ordered() { plan.own_connections() * apart } else { 0 };
+        let latest = if kind.is_ordered() { roles.senders * apart } else { 0 };
         let receiver = |number: &u32| {
             let place = delivery.places_of(*number).next().unwrap_or(0);
             Receiver {
                 state: State::Closed,
+                home: roles.homes.of_receiver(delivery, *number),
                 consumer: kind.consumer(*number),
                 number: *number,
                 decoder: RespDecoder::default(),
@@ -164,7 +167,7 @@ impl<'r, E: Engine> Receivers<'r, E> {
         Self {
             engine,
             handshake: Handshake::new::<Resp>(plan),
-            prober: (context.thread == 0).then(|| Prober::new(ConnId(count), &copies)),
+            prober: (context.thread == 0).then(|| Prober::new(ConnId(count), roles.stops(&copies))),
             receivers,
             recorder,
             reopening: Reopening::new(
@@ -336,7 +339,8 @@ impl<'r, E: Engine> Receivers<'r, E> {
                 }
                 Meaning::Withdrawal | Meaning::Other => {
                     if let Reply::Error(text) = reply {
-                        let text = explain::text(text);
+                        let text = text.to_vec();
+                        self.engine.consume(consumed);
                         return self.refused(conn, &text);
                     }
                 }
@@ -367,22 +371,6 @@ impl<'r, E: Engine> Receivers<'r, E> {
         }
     }
 
-    /// The server refuses what a receiver asks for. If it soon may not, and receivers come back, so does this one.
-    fn refused(&mut self, conn: ConnId, text: &str) -> Result<(), Fatal> {
-        let started = self.context.roles.gate.start_ns().is_some();
-        if started && self.context.plan.recovery.reconnect && explain::is_passing(text) {
-            self.engine.close(conn);
-            let receiver = &mut self.receivers[conn.0 as usize];
-            // Nobody cut it off.
-            if std::mem::replace(&mut receiver.state, State::Closed) == State::Ready {
-                self.ready -= 1;
-                receiver.was_lost = true;
-            }
-            return self.lost(conn, &Reason::ByPeer);
-        }
-        Err(self.handshake.fatal(text.as_bytes()))
-    }
-
     fn confirmed(&mut self, conn: ConnId) {
         if let State::Asking { left } = &mut self.receivers[conn.0 as usize].state {
             *left = left.saturating_sub(1);
@@ -390,45 +378,5 @@ impl<'r, E: Engine> Receivers<'r, E> {
                 self.is_ready(conn);
             }
         }
-    }
-
-    /// A connection has ended.
-    fn lost(&mut self, conn: ConnId, reason: &Reason) -> Result<(), Fatal> {
-        let started = self.context.roles.gate.start_ns().is_some();
-        if self.is_prober(conn) {
-            // Its work is done when load begins.
-            if started {
-                return Ok(());
-            }
-            let address = self.context.roles.address;
-            let why = format!("{address}: the connection that sends probes was lost: {reason}");
-            return Err(Fatal::new(why));
-        }
-        let receiver = &mut self.receivers[conn.0 as usize];
-        let address = self.context.roles.address_of(receiver.number);
-        let was = std::mem::replace(&mut receiver.state, State::Closed);
-        if !started {
-            return Err(Fatal::new(explain::connect_failed(address, reason)));
-        }
-        if was == State::Ready {
-            self.ready -= 1;
-            self.counts.cut_off += 1;
-            receiver.was_lost = true;
-        }
-        if !self.context.plan.recovery.reconnect {
-            let why = match self.block_ns {
-                None => " one that falls behind is cut off at client-output-buffer-limit pubsub;",
-                Some(_) => "",
-            };
-            return Err(Fatal::new(format!(
-                "{address}: a receiver lost its connection: {reason};{why} with --reconnect yes it comes back"
-            )));
-        }
-        self.pauses.retain(|(_, paused)| *paused != conn);
-        let receiver = &mut self.receivers[conn.0 as usize];
-        receiver.attempts += 1;
-        let (attempt, now_ns) = (receiver.attempts - 1, self.engine.now_ns());
-        self.reopening.again(conn, attempt, now_ns);
-        Ok(())
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use engine::{ConnId, Engine};
+use engine::{Address, ConnId, Engine};
 use wire::resp::RespDecoder;
 
 use super::Roles;
@@ -88,8 +88,9 @@ impl<E: Engine> Receivers<'_, E> {
         let now_ns = self.engine.now_ns();
         match prober.next(self.context.plan, roles.delivery, roles.run, now_ns, &mut self.out) {
             Probing::Connect => {
-                let (conn, count) = (prober.conn, self.context.roles.delivery.receivers);
-                self.engine.open(conn, roles.address, &self.context.origins.options(count));
+                let (conn, count) = (prober.conn, roles.delivery.receivers);
+                let address = prober.address().unwrap_or(roles.homes.name());
+                self.engine.open(conn, address, &self.context.origins.options(count));
             }
             Probing::Send => {
                 self.engine.send(prober.conn, &self.out);
@@ -108,8 +109,7 @@ impl<E: Engine> Receivers<'_, E> {
         receiver.decoder = RespDecoder::default();
         receiver.strings.clear();
         let number = self.context.plan.own_connections() + self.context.receivers[conn.0 as usize];
-        let address = self.context.roles.address_of(self.context.receivers[conn.0 as usize]);
-        self.engine.open(conn, address, &self.context.origins.options(number));
+        self.engine.open(conn, &receiver.home, &self.context.origins.options(number));
     }
 
     /// A connection is open: it says who it is, and then asks for messages.
@@ -159,7 +159,7 @@ impl<E: Engine> Receivers<'_, E> {
 
     /// Why the load cannot begin.
     fn what_is_missing(&self) -> String {
-        let (address, of) = (self.context.roles.address, self.receivers.len());
+        let (address, of) = (self.context.roles.homes.name(), self.receivers.len());
         match self.unready() {
             0 => format!(
                 "{address}: {} of {} messages that should show whether receivers get any did not arrive within 10 s",
@@ -178,6 +178,20 @@ impl Roles<'_> {
     fn is_subscribed(&self, thread: u16) -> bool {
         self.threads[usize::from(thread)].subscribed.store(true, Ordering::Release);
         self.threads.iter().all(|thread| thread.subscribed.load(Ordering::Acquire))
+    }
+
+    /// The servers that probes go to, each with its places that have receivers.
+    pub(super) fn stops(&self, receivers_by_place: &[u32]) -> Vec<(Address, Vec<u32>)> {
+        let mut stops: Vec<(Address, Vec<u32>)> = Vec::new();
+        let places = (0..).zip(receivers_by_place).filter(|(_, receivers)| **receivers > 0);
+        for (place, _) in places {
+            let address = self.homes.of_place(self.delivery, place);
+            match stops.iter_mut().find(|(known, _)| *known == address) {
+                Some((_, places)) => places.push(place),
+                None => stops.push((address, vec![place])),
+            }
+        }
+        stops
     }
 
     pub(super) fn probe_arrived(&self) {

@@ -86,7 +86,7 @@ impl<E: Engine> Receivers<'_, E> {
         let through = delivered
             .place
             .map_or(0, |place| (place + delivery.places - receiver.first_place) % delivery.places);
-        let senders = self.context.plan.own_connections();
+        let senders = self.context.roles.senders;
         let at = (through * senders).saturating_add(message.sender) as usize;
         let latest = receiver.latest.get_mut(at).filter(|_| message.sender < senders);
         let place = latest.map_or(Place::Next, |latest| latest.take(message.number));

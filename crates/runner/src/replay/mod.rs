@@ -176,6 +176,7 @@ fn replay_script<S: Script>(
         connections: plan.own_connections(),
         connections_max: plan.own_connections() * 8 + 8,
         first_connection: 0,
+        first_sender: 0,
         origins: &Origins::new(&plan.target, plan.load.concurrency.connections, None),
         stream: budget.stream(0..plan.own_connections()),
         warmup: warmup.stream(0..plan.own_connections()),

@@ -301,8 +301,8 @@ fn send<E: Engine, P: Protocol>(
         None => worker.batch.fill(turn),
         Some(run) => {
             let now_ns = worker.engine.now_ns();
-            let purpose = if measured { Purpose::Measured } else { Purpose::Warmup };
-            let (route, sender) = (&worker.route, worker.context.first_connection + conn.0);
+            let purpose = Purpose::of_measured(measured);
+            let (route, sender) = (&worker.route, worker.context.first_sender + conn.0);
             worker.batch.fill_messages(turn, |place| Message {
                 purpose,
                 run,

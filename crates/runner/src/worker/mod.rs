@@ -65,6 +65,8 @@ pub(crate) struct WorkerContext<'r> {
     /// Connections that its engine has room for.
     pub(crate) connections_max: u32,
     pub(crate) first_connection: u32,
+    /// The number of its first connection among all that any worker may have at once.
+    pub(crate) first_sender: u32,
     pub(crate) origins: &'r Origins,
     pub(crate) stream: RequestStream<'r>,
     pub(crate) warmup: RequestStream<'r>,

@@ -25,16 +25,44 @@ impl PlanParts {
         refuse(!self.protocol.is_memcache(), || {
             "deliver: memcached has nothing that a client could wait for".to_owned()
         })?;
-        let one = match &self.target.endpoint {
-            Endpoint::Ring { .. } | Endpoint::Pool { .. } => false,
-            _ => !self.target.is_cluster(),
-        };
-        refuse(one, || "deliver: several servers are not supported yet; name one".to_owned())?;
+        let one = !matches!(self.target.endpoint, Endpoint::Ring { .. } | Endpoint::Pool { .. });
+        refuse(one, || {
+            "deliver: messages of servers that know nothing of each other reach no common receiver; name one server \
+             or a cluster"
+                .to_owned()
+        })?;
+        self.check_cluster(delivery)?;
         refuse(self.load.shard == Shard::WHOLE, || {
             "deliver: a share of a plan (--shard, --on) has not the receivers of the whole"
                 .to_owned()
         })?;
         self.check_receivers(delivery)
+    }
+
+    /// In a cluster, PUBLISH names the receivers of one node only, so that what is expected must be known without it.
+    fn check_cluster(&self, delivery: &Delivery) -> Result<(), PlanError> {
+        if !self.target.is_cluster() {
+            return Ok(());
+        }
+        refuse(delivery.kind.works_on_clusters(), || {
+            "deliver: this kind takes one server; name a node, without --cluster".to_owned()
+        })?;
+        let Delivery { receivers, places, places_each, .. } = *delivery;
+        if delivery.kind.has_slots() {
+            return refuse(places_each == 1, || {
+                "--channels-per-subscriber: in a cluster a subscriber of shard channels has one, as others are on \
+                 other nodes"
+                    .to_owned()
+            });
+        }
+        let subscriptions = u64::from(receivers) * u64::from(places_each);
+        refuse(subscriptions.is_multiple_of(places.into()), || {
+            format!(
+                "--cluster: PUBLISH does not say who gets a message on other nodes, so every channel must have as many \
+                 subscribers: {receivers} subscribers of {places_each} channels each are no multiple of {places} \
+                 channels"
+            )
+        })
     }
 
     fn check_receivers(&self, delivery: &Delivery) -> Result<(), PlanError> {

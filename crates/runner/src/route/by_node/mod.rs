@@ -12,7 +12,7 @@ mod turns;
 use engine::{ConnId, Engine};
 use measure::NodeTally;
 use wire::{Batch, Protocol};
-use workload::{Pace, Plan, SequenceBatch, Window};
+use workload::{Message, Pace, Plan, Purpose, SequenceBatch, Window};
 
 use super::Route;
 use crate::recorder::Recorder;
@@ -305,6 +305,7 @@ fn send_pipeline<E: Engine, P: Protocol, R: ByNode>(
     let now_ns = worker.engine.now_ns();
     // After the end only what was sent before is sent again.
     let over = now_ns >= worker.stop_ns;
+    let (run_id, sender) = (worker.context.run_id, worker.context.first_sender + conn.0);
     let Worker { engine, connections, route, batch, recorder, pacer, in_flight, steps, .. } =
         worker;
     let by_operation = steps.operations.is_some();
@@ -335,6 +336,11 @@ fn send_pipeline<E: Engine, P: Protocol, R: ByNode>(
         }
         let counted = if by_operation { Some(&mut *recorder) } else { None };
         route.write(&request, lane.node, (batch, &steps.kept), counted, &mut out);
+        if let Some(run) = run_id {
+            // In a closed loop each is due when it is sent.
+            let due_ns = if pacer.is_some() { request.intended_ns } else { now_ns };
+            batch.put_message(message(&request, (run, sender), (due_ns, now_ns)), &mut out);
+        }
         measured |= request.measured;
         requests.push(request);
         count += 1;
@@ -346,14 +352,8 @@ fn send_pipeline<E: Engine, P: Protocol, R: ByNode>(
     }
     let sent_ns = engine.send(conn, &out);
     let room_ns = route.shared().queues.room_ns(lane);
-    for request in requests.newest_mut(count) {
-        let due = !R::was_sent(request) && request.handed(sent_ns, pacer.is_none());
-        request.handed_ns = sent_ns;
-        if route.begins(request) && due && pacer.is_some() && request.measured {
-            let counted = if by_operation { 1 } else { request.left };
-            recorder.sent(request.intended_ns, room_ns, sent_ns, u64::from(counted));
-        }
-    }
+    let kind = (pacer.is_some(), by_operation);
+    note_sent(route, recorder, requests.newest_mut(count), (room_ns, sent_ns), kind);
     let len = out.len();
     route.shared_mut().out = out;
     worker.begins(conn, count as u32);
@@ -362,6 +362,36 @@ fn send_pipeline<E: Engine, P: Protocol, R: ByNode>(
         queue_up(worker, conn);
     }
     true
+}
+
+/// Records that requests were sent, which belong to a schedule or not and are operations or commands.
+#[inline]
+fn note_sent<'q, R: ByNode<Mark: 'q>>(
+    route: &mut R,
+    recorder: &mut Recorder,
+    requests: impl Iterator<Item = &'q mut Request<R::Mark>>,
+    (room_ns, sent_ns): (u64, u64),
+    (scheduled, by_operation): (bool, bool),
+) {
+    for request in requests {
+        let due = !R::was_sent(request) && request.handed(sent_ns, !scheduled);
+        request.handed_ns = sent_ns;
+        if route.begins(request) && due && scheduled && request.measured {
+            let counted = if by_operation { 1 } else { request.left };
+            recorder.sent(request.intended_ns, room_ns, sent_ns, u64::from(counted));
+        }
+    }
+}
+
+/// The message of a request, which was due and is sent at these times.
+#[inline]
+fn message<M>(
+    request: &Request<M>,
+    (run, sender): (u32, u32),
+    (due_ns, sent_ns): (u64, u64),
+) -> Message {
+    let purpose = Purpose::of_measured(request.measured);
+    Message { purpose, run, sender, number: request.number, due_ns, sent_ns }
 }
 
 /// Counts a reply for its node.

@@ -1,0 +1,98 @@
+//! Receivers that lose their connection or are sent elsewhere, and come back.
+
+use engine::{ConnId, Engine, Reason};
+
+use super::receivers::{Receivers, State};
+use crate::{Fatal, explain};
+
+impl<E: Engine> Receivers<'_, E> {
+    /// A connection has ended.
+    pub(super) fn lost(&mut self, conn: ConnId, reason: &Reason) -> Result<(), Fatal> {
+        let roles = self.context.roles;
+        if self.is_prober(conn) {
+            // Its work is done when load begins.
+            if roles.gate.start_ns().is_some() {
+                return Ok(());
+            }
+            let address = roles.homes.name();
+            let why = format!("{address}: the connection that sends probes was lost: {reason}");
+            return Err(Fatal::new(why));
+        }
+        let started = roles.gate.start_ns().is_some();
+        let receiver = &mut self.receivers[conn.0 as usize];
+        let was = std::mem::replace(&mut receiver.state, State::Closed);
+        if !started {
+            return Err(Fatal::new(explain::connect_failed(&receiver.home, reason)));
+        }
+        if !self.context.plan.recovery.reconnect {
+            let why = match self.block_ns {
+                None => " one that falls behind is cut off at client-output-buffer-limit pubsub;",
+                Some(_) => "",
+            };
+            return Err(Fatal::new(format!(
+                "{}: a receiver lost its connection: {reason};{why} with --reconnect yes it comes back",
+                receiver.home
+            )));
+        }
+        if was != State::Ready && roles.homes.is_cluster() {
+            // The node may be gone for good; another knows who has its slots.
+            receiver.home = roles.homes.nth((receiver.number + receiver.attempts) as usize);
+        }
+        self.leave(conn, was);
+        self.pauses.retain(|(_, paused)| *paused != conn);
+        self.come_back(conn);
+        Ok(())
+    }
+
+    /// A server answers a receiver with an error: it has gone elsewhere, or may soon be able to.
+    ///
+    /// # Errors
+    /// Neither, so that the receiver cannot go on.
+    pub(super) fn refused(&mut self, conn: ConnId, text: &[u8]) -> Result<(), Fatal> {
+        let text = explain::text(text);
+        let started = self.context.roles.gate.start_ns().is_some();
+        let homes = &self.context.roles.homes;
+        let receiver = &mut self.receivers[conn.0 as usize];
+        let home = homes.redirected(&text, &receiver.home).filter(|_| homes.is_cluster());
+        let Some(home) = home else {
+            if started && self.context.plan.recovery.reconnect && explain::is_passing(&text) {
+                self.engine.close(conn);
+                // Nobody cut it off.
+                if std::mem::replace(&mut receiver.state, State::Closed) == State::Ready {
+                    self.ready -= 1;
+                    receiver.was_lost = true;
+                }
+                return self.lost(conn, &Reason::ByPeer);
+            }
+            return Err(self.handshake.fatal(text.as_bytes()));
+        };
+        receiver.home = home;
+        let was = std::mem::replace(&mut receiver.state, State::Closed);
+        self.engine.close(conn);
+        self.leave(conn, was);
+        if started {
+            self.come_back(conn);
+        } else {
+            self.connect(conn);
+        }
+        Ok(())
+    }
+
+    /// A receiver that was in this state gets no messages for a while.
+    fn leave(&mut self, conn: ConnId, was: State) {
+        let receiver = &mut self.receivers[conn.0 as usize];
+        if was == State::Ready {
+            self.ready -= 1;
+            self.counts.cut_off += 1;
+            receiver.was_lost = true;
+        }
+    }
+
+    /// Has the connection opened again, after a pause that grows from attempt to attempt.
+    fn come_back(&mut self, conn: ConnId) {
+        let receiver = &mut self.receivers[conn.0 as usize];
+        receiver.attempts += 1;
+        let (attempt, now_ns) = (receiver.attempts - 1, self.engine.now_ns());
+        self.reopening.again(conn, attempt, now_ns);
+    }
+}
