@@ -42,6 +42,9 @@ pub(crate) fn hint(text: &str) -> Option<&'static str> {
     if text.starts_with("ERR unknown command") {
         return Some("this server has no such command");
     }
+    if text.to_ascii_lowercase().starts_with("err unknown subcommand") {
+        return Some("this server has no such subcommand");
+    }
     if text.contains("max number of clients") {
         return Some("lower -c, or raise the server's maxclients");
     }

@@ -81,6 +81,9 @@ pub enum DeliveryKind {
     /// Keys that are written at the primary and read over and over at its replicas, each place of each replica over a
     /// connection of its own: receivers 0 to `places` - 1 are those of the first replica.
     Replica,
+    /// Invalidations of client-side caching, in broadcast mode: every receiver gets each key that changes. A key is the
+    /// prefix and a message.
+    Invalidate,
 }
 
 /// How messages are read from a stream.
@@ -207,6 +210,9 @@ impl DeliveryKind {
                 places: "--keys",
                 places_each: "--keys-per-receiver",
             },
+            Self::Invalidate => {
+                DeliveryNames { receivers: "--caches", places: "prefixes", places_each: "prefixes" }
+            }
             Self::Replica => {
                 DeliveryNames { receivers: "--at", places: "--keys", places_each: "--keys" }
             }
@@ -239,6 +245,7 @@ impl DeliveryKind {
                 &["bzpopmin", "bzpopmax", "bzmpop", "ping", "zcard", "unlink"]
             }
             Self::Replica => &["get", "unlink"],
+            Self::Invalidate => &["client"],
             Self::Stream { .. } => &[
                 "xread",
                 "xreadgroup",
@@ -257,7 +264,7 @@ impl DeliveryKind {
     #[must_use]
     pub fn keeps_messages(self) -> bool {
         match self {
-            Self::Pubsub { .. } | Self::Notify { .. } | Self::Replica => false,
+            Self::Pubsub { .. } | Self::Notify { .. } | Self::Replica | Self::Invalidate => false,
             Self::List { .. } | Self::SortedSet { .. } | Self::Stream { .. } => true,
         }
     }

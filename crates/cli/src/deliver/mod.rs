@@ -3,6 +3,7 @@
 //! The senders' load is a run's and is read by its front end; here it gets receivers. A kind of delivery is a file
 //! here with the options that it has, and a row in [`KINDS`].
 
+mod invalidate;
 mod like;
 mod list;
 mod load;
@@ -28,13 +29,14 @@ use sending::{KindFront, REFUSED};
 pub(crate) struct DeliverFront;
 
 /// The kinds of delivery.
-const KINDS: [KindFront; 6] = [
+const KINDS: [KindFront; 7] = [
     KindFront::new::<pubsub::PubsubOptions>(),
     KindFront::new::<list::ListOptions>(),
     KindFront::new::<zset::ZsetOptions>(),
     KindFront::new::<stream::StreamOptions>(),
     KindFront::new::<notify::NotifyOptions>(),
     KindFront::new::<replica::ReplicaOptions>(),
+    KindFront::new::<invalidate::InvalidateOptions>(),
 ];
 
 const ABOUT: &str = "\
@@ -43,8 +45,9 @@ Measures how long messages take to their receivers, and counts those that are lo
 const LONG_ABOUT: &str = "\
 Latency counts from when a message was due. Kinds: pubsub (PUBLISH to SUBSCRIBE), list (LPUSH to BRPOP and others), \
 zset (ZADD to BZPOPMIN and others), stream (XADD to XREAD or XREADGROUP), notify (a key that is written or expires, to \
-the subscribers of its event), replica (a write at the primary to reads at replicas). Load begins when every receiver \
-is confirmed and a message has come through; at the end, messages under way are waited for.";
+the subscribers of its event), replica (a write at the primary to reads at replicas) and \
+invalidate (a write to clients with a cache). Load begins when every receiver is confirmed and a message has come \
+through; at the end, messages under way are waited for.";
 
 impl FrontEnd for DeliverFront {
     fn names(&self) -> &'static [&'static str] {

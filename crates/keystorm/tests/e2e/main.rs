@@ -42,6 +42,7 @@ mod fleet_loss;
 mod fleet_places;
 mod fleet_tools;
 mod help;
+mod invalidate;
 mod keys;
 mod limits;
 mod links;

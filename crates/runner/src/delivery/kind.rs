@@ -9,6 +9,7 @@ use wire::Reply;
 use workload::{Delivery, DeliveryKind, Message, Subscription};
 
 use super::closing::Remainder;
+use super::invalidate::Invalidate;
 use super::list::Lists;
 use super::notify::Notify;
 use super::pubsub::Pubsub;
@@ -153,6 +154,7 @@ pub(crate) fn from_delivery(delivery: &Delivery, in_cluster: bool) -> Box<dyn Ki
             let is_broadcast = in_cluster && subscription != Subscription::Shards;
             Box::new(Pubsub { delivery, subscription, is_broadcast })
         }
+        DeliveryKind::Invalidate => Box::new(Invalidate { delivery }),
         DeliveryKind::Replica => Box::new(Replica { delivery }),
         DeliveryKind::Notify { event, db, .. } => Box::new(Notify { delivery, event, db }),
         DeliveryKind::List { take, count, block_ns } => {

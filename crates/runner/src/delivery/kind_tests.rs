@@ -10,7 +10,8 @@ use workload::{
 use super::super::reply_strings::ReplyStrings;
 use super::{Kind, Meaning, from_delivery};
 
-const KINDS: [DeliveryKind; 16] = [
+const KINDS: [DeliveryKind; 17] = [
+    DeliveryKind::Invalidate,
     DeliveryKind::Replica,
     DeliveryKind::Pubsub { subscription: Subscription::Channels },
     DeliveryKind::Pubsub { subscription: Subscription::Patterns },
@@ -92,6 +93,15 @@ fn conversation(kind: DeliveryKind, payload: &[u8], resp3: bool) -> Conversation
     let ends = [timed_out, unblocked];
     match kind {
         DeliveryKind::Pubsub { subscription } => pushes(subscription, payload, resp3),
+        DeliveryKind::Invalidate => {
+            let push = |keys: &[u8]| [b">2\r\n", &bulks(&[b"invalidate"])[..], keys].concat();
+            let two = [b"*2\r\n", &bulks(&[payload, payload])[..]].concat();
+            vec![
+                (Meaning::Confirmation, 0, b"+OK\r\n".to_vec()),
+                messages(2, push(&two)),
+                (Meaning::Foreign, 0, push(nil.as_bytes())),
+            ]
+        }
         DeliveryKind::Replica => {
             let nil = if resp3 { "_\r\n" } else { "$-1\r\n" };
             let nil = |meaning| (meaning, 0, nil.as_bytes().to_vec());
@@ -300,6 +310,10 @@ fn what_receivers_ask_for_is_whole_requests_and_confirmed() {
                 let channels = match delivery.kind {
                     DeliveryKind::Pubsub { .. } => places,
                     DeliveryKind::Notify { .. } => 1,
+                    DeliveryKind::Invalidate => {
+                        assert_eq!((confirmations, requests.len()), (1, 1));
+                        continue;
+                    }
                     DeliveryKind::Replica => {
                         assert_eq!((confirmations, requests.len()), (1, places as usize));
                         continue;

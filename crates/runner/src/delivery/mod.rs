@@ -8,6 +8,7 @@ mod awaited;
 mod closing;
 mod finals;
 mod homes;
+mod invalidate;
 mod kind;
 mod list;
 mod lost;
