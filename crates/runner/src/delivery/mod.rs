@@ -268,17 +268,7 @@ impl<'r> Roles<'r> {
         }
         if let Some(waits) = &mut waits {
             waits.backlog = under_way.iter().flat_map(UnderWay::backlog).collect();
-            let left = remains.map_or(0, |remains: Remains| remains.left);
-            // Nobody received these, so that nobody knows when they were sent.
-            match waits.backlog.last_mut() {
-                Some(last) => last.messages += left,
-                None if left > 0 => {
-                    waits.backlog.push(Backlog { at_ns: sending.elapsed_ns, messages: left });
-                }
-                None => {}
-            }
-            waits.left = remains.map(|remains: Remains| remains.left);
-            waits.pending = remains.map(|remains| remains.pending);
+            count_remains(waits, remains, sending.elapsed_ns);
         }
         let polls = polls.map(|(gap, behind)| {
             Box::new(Polls {
@@ -307,6 +297,19 @@ impl<'r> Roles<'r> {
         }));
         receiving
     }
+}
+
+/// Adds what was found in the queues when all was over to the backlog at the end of a run of `elapsed_ns`.
+fn count_remains(waits: &mut Waits, remains: Option<Remains>, elapsed_ns: u64) {
+    let left = remains.map_or(0, |remains| remains.left);
+    // Nobody received these, so that nobody knows when they were sent.
+    match waits.backlog.last_mut() {
+        Some(last) => last.messages += left,
+        None if left > 0 => waits.backlog.push(Backlog { at_ns: elapsed_ns, messages: left }),
+        None => {}
+    }
+    waits.left = remains.map(|remains| remains.left);
+    waits.pending = remains.map(|remains| remains.pending);
 }
 
 /// Both together, or the one that is there.
