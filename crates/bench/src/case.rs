@@ -392,10 +392,10 @@ impl Case {
                 .map(|key| format!("set key:{key:012} 0 0 {ITEM_BYTES}\r\n{value}\r\n"))
                 .collect();
             server.write_all(sets.as_bytes())?;
-            let mut said = vec![0; KEYS_AT_ONCE as usize * STORED.len()];
-            server.read_exact(&mut said).context("filling memcached")?;
-            let stored = said.chunks(STORED.len()).all(|reply| reply == STORED);
-            ensure!(stored, "filling memcached: {}", said.escape_ascii());
+            let mut replies = vec![0; KEYS_AT_ONCE as usize * STORED.len()];
+            server.read_exact(&mut replies).context("filling memcached")?;
+            let stored = replies.chunks(STORED.len()).all(|reply| reply == STORED);
+            ensure!(stored, "filling memcached: {}", replies.escape_ascii());
         }
         Ok(())
     }

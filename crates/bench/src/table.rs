@@ -41,7 +41,7 @@ fn ratio_row(c: &Comparison) -> [String; 7] {
     let (cpu, rate, above) = (c.cpu(), c.rate(), c.above_bare());
     let star = if c.case.clock == Clock::Wall { "*" } else { "" };
     let (most, least) = (c.case.cpu_most, c.case.rate_least);
-    let told = |ratio: Option<Ratio>, mark: &str| {
+    let describe = |ratio: Option<Ratio>, mark: &str| {
         ratio.map_or("-".to_owned(), |ratio| format!("{ratio}{mark}"))
     };
     let at_most = |ratio: Option<Ratio>, most: f64| {
@@ -50,13 +50,13 @@ fn ratio_row(c: &Comparison) -> [String; 7] {
     };
     [
         c.case.title.to_owned(),
-        told(cpu, ""),
+        describe(cpu, ""),
         at_most(cpu, most),
-        told(rate, star),
+        describe(rate, star),
         rate.map_or("-".to_owned(), |rate| {
             format!(">= {least:.2} {}", verdict(rate.median >= least))
         }),
-        told(above, ""),
+        describe(above, ""),
         at_most(above, ABOVE_BARE_MOST),
     ]
 }

@@ -72,8 +72,8 @@ impl Tool {
     pub(crate) fn find(program: PathBuf, words: Words, args: Vec<String>) -> Result<Self> {
         let name = program.display();
         let asked = Command::new(&program).arg("--version").output();
-        let said = asked.with_context(|| format!("starting {name}"))?;
-        let text = String::from_utf8_lossy(&said.stdout);
+        let ran = asked.with_context(|| format!("starting {name}"))?;
+        let text = String::from_utf8_lossy(&ran.stdout);
         let version = text.lines().next().unwrap_or_default();
         let version = format!("{} {}", host::printable(version), args.join(" "));
         Ok(Self { version: version.trim_end().to_owned(), program, words, args })
@@ -124,7 +124,7 @@ impl Tool {
 
     fn run_with(&self, args: Vec<String>) -> Result<Run> {
         // Files and not pipes: nobody has to wake up while it runs, to read its progress.
-        let mut said = tempfile::tempfile().context("a file for the output")?;
+        let mut file = tempfile::tempfile().context("a file for the output")?;
         let mut complained = tempfile::tempfile().context("a file for the output")?;
         let mut command = Command::new(&self.program);
         command
@@ -132,7 +132,7 @@ impl Tool {
             // A password for some other server.
             .env_remove("REDISCLI_AUTH")
             .stdin(Stdio::null())
-            .stdout(said.try_clone()?)
+            .stdout(file.try_clone()?)
             .stderr(complained.try_clone()?);
         let name = self.program.display();
         let start = Instant::now();
@@ -142,7 +142,7 @@ impl Tool {
         let wall_s = start.elapsed().as_secs_f64();
         let used = used?;
 
-        let output = text_of(&mut said)?;
+        let output = text_of(&mut file)?;
         let complaints = text_of(&mut complained)?;
         match rate_in(&output) {
             Some(rate) if used.status.success() && rate > 0.0 => Ok(Run {

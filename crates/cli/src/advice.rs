@@ -17,15 +17,15 @@ const PREFIX: &str = "--ks-";
 impl Words {
     /// A text that advises, in these words.
     pub fn of(&self, text: &str) -> String {
-        let (mut said, mut rest) = (String::with_capacity(text.len()), text);
+        let (mut advised, mut rest) = (String::with_capacity(text.len()), text);
         while let Some(next) = rest.chars().next() {
             // Only where a word begins: -a is no part of --append.
-            let begins = said.chars().next_back().is_none_or(|c| !is_of_word(c));
+            let begins = advised.chars().next_back().is_none_or(|c| !is_of_word(c));
             let phrase = self.phrases.iter().filter(|_| begins).find(|(ours, _)| {
                 rest.strip_prefix(ours).is_some_and(|rest| !rest.starts_with(is_of_word))
             });
             if let Some((ours, theirs)) = phrase {
-                said += theirs;
+                advised += theirs;
                 rest = &rest[ours.len()..];
                 continue;
             }
@@ -35,14 +35,14 @@ impl Words {
                 Some(name)
                     if begins && !name.is_empty() && !(self.has)(option) && has_option(name) =>
                 {
-                    said += PREFIX;
-                    said += name;
+                    advised += PREFIX;
+                    advised += name;
                 }
-                _ => said += option,
+                _ => advised += option,
             }
             rest = after;
         }
-        said
+        advised
     }
 }
 

@@ -131,7 +131,9 @@ impl FrontEnd for DoctorFront {
         let mut command = Options::command();
         let matches = match command.try_get_matches_from_mut(words) {
             Ok(matches) => matches,
-            Err(said) if !said.use_stderr() => return Ok(Intent::Say(said.render().to_string())),
+            Err(is_shown) if !is_shown.use_stderr() => {
+                return Ok(Intent::Say(is_shown.render().to_string()));
+            }
             Err(error) => return Err(explained(error, &command)),
         };
         let typed = |name: &&str| matches.value_source(name) == Some(ValueSource::CommandLine);
@@ -240,8 +242,8 @@ mod tests {
         assert!(!checkup("-c 10").unwrap().named);
         assert!(checkup("-p 6379").unwrap().named);
         for bad in ["db:x", ":1", "u:hunter2@h", "db -p 1", "--seconds -1", "--seconds nan"] {
-            let said = checkup(bad).unwrap_err();
-            assert!(!said.contains("hunter2"), "{said}");
+            let error = checkup(bad).unwrap_err();
+            assert!(!error.contains("hunter2"), "{error}");
         }
     }
 

@@ -108,8 +108,8 @@ pub fn parse(
     if first == "help" {
         return help::of(peers, &args[1..]);
     }
-    if let Some(told) = near::subcommand(&first, subcommands(peers)) {
-        return Err(UsageError(told));
+    if let Some(text) = near::subcommand(&first, subcommands(peers)) {
+        return Err(UsageError(text));
     }
     OWN[0].parse(None, args)
 }
@@ -134,7 +134,7 @@ fn with_options<O: clap::Parser>(
 ) -> Result<Intent, UsageError> {
     match O::try_parse_from(std::iter::once(OsString::from("keystorm")).chain(args)) {
         Ok(options) => meaning(options),
-        Err(said) if !said.use_stderr() => Ok(Intent::Say(said.render().to_string())),
+        Err(is_shown) if !is_shown.use_stderr() => Ok(Intent::Say(is_shown.render().to_string())),
         Err(error) => Err(near::explained(error, &O::command())),
     }
 }

@@ -276,9 +276,9 @@ mod tests {
     }
 
     #[test]
-    fn the_option_for_it_is_told() {
+    fn the_option_for_it_is_reported() {
         let command = vocabulary();
-        for (typed, told) in [
+        for (typed, text) in [
             ("--connections", "-c, --clients <CLIENTS>"),
             ("--conections", "-c, --clients <CLIENTS>"),
             ("--concurrency=5", "-c, --clients <CLIENTS>"),
@@ -289,7 +289,7 @@ mod tests {
             ("--data-size", "-d <SIZE>"),
             ("--key_maximum", "-r <KEYSPACE>"),
         ] {
-            assert_eq!(meant(typed, &command).map(written).as_deref(), Some(told), "{typed}");
+            assert_eq!(meant(typed, &command).map(written).as_deref(), Some(text), "{typed}");
         }
         assert!(meant("--no-such-option", &command).is_none());
         assert!(meant("-Z", &command).is_none());
@@ -310,18 +310,18 @@ mod tests {
             ("--wramup 1", "'--warmup'"),
             ("--arrivals posson", "'poisson'"),
         ] {
-            let told = refused(line);
-            let said = told.lines().find(|line| line.contains("tip: ")).unwrap_or_default();
-            assert!(said.contains(tip), "{line}: {told}");
+            let usage = refused(line);
+            let message = usage.lines().find(|line| line.contains("tip: ")).unwrap_or_default();
+            assert!(message.contains(tip), "{line}: {usage}");
         }
         for line in ["--frob", "--arrivals memtier_benchmark", "--as memtier_bench"] {
-            let told = refused(line);
-            assert!(!told.contains("tip: "), "{line}: {told}");
+            let usage = refused(line);
+            assert!(!usage.contains("tip: "), "{line}: {usage}");
         }
     }
 
     #[test]
-    fn slips_are_told_from_other_words() {
+    fn slips_are_distinguished_from_other_words() {
         let names = ["search", "sink", "show", "help", "compare", "presets"];
         let near = |word: &str| nearest(word, names.iter().copied());
         assert_eq!(near("serch"), Some("search"));

@@ -67,8 +67,8 @@ mod tests {
             )
         };
         for (a, b) in [("new", "new"), ("new", "./new"), ("old", "link"), ("link", "link")] {
-            let said = check(a, b, "other").unwrap_err();
-            assert!(said.contains("--json and --html name the same file"), "{said}");
+            let error = check(a, b, "other").unwrap_err();
+            assert!(error.contains("--json and --html name the same file"), "{error}");
         }
         assert_eq!(check("new", "old", "other"), Ok(()));
         assert!(check("new", "link", "old").unwrap_err().starts_with("--html: "));

@@ -17,9 +17,9 @@ const SIZES: &str = "size-by";
 
 /// Whether another tool's own options set what this option sets; `said` are those that this tool sets beside
 /// the usual ones.
-pub fn is_said(name: &str, said: &[&str]) -> bool {
+pub fn is_set_by_tool(name: &str, text: &[&str]) -> bool {
     let is_setting = SETTINGS.contains(&name) && name != SIZES;
-    said.contains(&name) || OF_THE_LOAD.contains(&name) || is_setting
+    text.contains(&name) || OF_THE_LOAD.contains(&name) || is_setting
 }
 
 /// Refuses `--ks-json -`: standard output has the other tool's report.
@@ -50,14 +50,14 @@ pub fn takes_value(name: &str) -> Option<bool> {
 /// It is one of those, there is none of its name, or its value is missing.
 pub fn option(
     word: &str,
-    said: (&[&str], &str),
+    description: (&[&str], &str),
     next: impl FnOnce() -> Option<String>,
 ) -> Result<Vec<String>, String> {
     let named = word.strip_prefix(PREFIX).unwrap_or(word);
     let (name, joined) =
         named.split_once('=').map_or((named, None), |(name, value)| (name, Some(value)));
-    if is_said(name, said.0) {
-        return Err(format!("{PREFIX}{name}: set this with {} instead", said.1));
+    if is_set_by_tool(name, description.0) {
+        return Err(format!("{PREFIX}{name}: set this with {} instead", description.1));
     }
     let takes = takes_value(name)
         .ok_or_else(|| format!("{PREFIX}{name}: keystorm has no option --{name}"))?;

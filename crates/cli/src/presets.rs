@@ -60,8 +60,8 @@ pub(super) fn source(name: &str) -> Result<Source, String> {
         return Ok(Source { name: (*name).to_owned(), text: (*text).to_owned(), is_preset: true });
     }
     let known: Vec<&str> = PRESETS.iter().map(|(name, _)| *name).collect();
-    let told = one_of("preset", name, nearest(name, known.iter().copied()), &known);
-    Err(format!("{told} (a file name contains a slash or ends in .toml)"))
+    let description = one_of("preset", name, nearest(name, known.iter().copied()), &known);
+    Err(format!("{description} (a file name contains a slash or ends in .toml)"))
 }
 
 /// Makes sure that a preset, which is written in Redis's words, can be said in those of memcached.
@@ -74,12 +74,12 @@ pub(super) fn check_memcached(workload: &Workload) -> Result<(), String> {
         let workload = read(source(name).ok()?, run::vocabulary()).ok()?;
         of_redis_alone(&workload).is_none().then_some(*name)
     };
-    let said: Vec<&str> = PRESETS.iter().filter_map(read).collect();
+    let names: Vec<&str> = PRESETS.iter().filter_map(read).collect();
     Err(format!(
         "--workload {}: this preset uses {command}, for which memcached has no equivalent; presets \
          for both are {}",
         workload.source.name,
-        said.join(", ")
+        names.join(", ")
     ))
 }
 
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_there_is_not_is_told_from_what_was_meant() {
+    fn what_there_is_not_is_distinguished_from_what_was_meant() {
         assert!(source("ycbs-a").unwrap_err().contains("\"ycbs-a\"; did you mean ycsb-a?"));
         assert!(source("x").unwrap_err().contains("available: session-store, look-aside"));
     }

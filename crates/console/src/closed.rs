@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_read_and_written_is_told_by_its_flags() {
+    fn what_is_read_and_written_is_reported_by_its_flags() {
         assert!(is_read_and_written("pos:\t0\nflags:\t0100002\nmnt_id:\t24\n"));
         assert!(!is_read_and_written("pos:\t0\nflags:\t0100001\n"));
         assert!(!is_read_and_written(""));

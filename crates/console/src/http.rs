@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_request_to_read_is_told() {
+    fn what_is_no_request_to_read_is_reported() {
         let status = |head: &str| asked(head).map(|answer| answer[9..12].to_owned());
         assert_eq!(status("POST /metrics HTTP/1.1\r\n\r\n").as_deref(), Some("405"));
         assert_eq!(status("PING\r\n\r\n").as_deref(), Some("400"));

@@ -73,12 +73,12 @@ impl Metrics {
         let shown = Arc::clone(&tests);
         let server = HttpServer::start(listener, "metrics", move |asked| shown.answer(asked))
             .context("--metrics: starting to serve")?;
-        let told = format!("Metrics on http://{address}/metrics");
+        let text = format!("Metrics on http://{address}/metrics");
         // Nobody else can know which port it is.
         if at.port == 0 {
-            diagnostics::say(told)?
+            diagnostics::say(text)?
         } else {
-            remarks.say(told)?
+            remarks.say(text)?
         }
         Ok(Self { tests, _server: server })
     }

@@ -102,8 +102,8 @@ impl<'a> Printer<'a> {
             None => {}
         }
         // Of a test that is shown, its warnings have it.
-        let told = shown || self.csv || self.quiet || self.persona.is_peer();
-        if let Some(text) = report::option_sent(&run.plan, &run.measurement).filter(|_| !told) {
+        let is_shown = shown || self.csv || self.quiet || self.persona.is_peer();
+        if let Some(text) = report::option_sent(&run.plan, &run.measurement).filter(|_| !is_shown) {
             diagnostics::say(format_args!("warning: {}", report::escape(text)))?;
         }
         self.verdicts.add(&summary);

@@ -38,17 +38,17 @@ pub(crate) struct IntervalFigures {
 pub(crate) struct Spikes {
     usual: VecDeque<u64>,
     silent_ns: u64,
-    silence_told: bool,
+    silence_shown: bool,
     aftermath: u32,
-    told: u32,
+    shown: u32,
 }
 
 impl Spikes {
     /// Adds an interval; returns the message it causes, if any.
     pub(crate) fn interval(&mut self, seen: &IntervalFigures) -> Option<String> {
         let line = self.line(seen)?;
-        self.told += 1;
-        match self.told {
+        self.shown += 1;
+        match self.shown {
             n if n < LINES_MAX => Some(line),
             LINES_MAX => Some(format!("{line}; more of them are not shown")),
             _ => None,
@@ -60,12 +60,12 @@ impl Spikes {
             if seen.asked {
                 self.silent_ns = self.silent_ns.saturating_add(seen.span_ns);
             }
-            let begins = self.silent_ns >= SILENCE_NS && !self.silence_told;
-            self.silence_told |= begins;
+            let begins = self.silent_ns >= SILENCE_NS && !self.silence_shown;
+            self.silence_shown |= begins;
             return begins.then(|| format!("nothing answered for {}", seconds(self.silent_ns)));
         }
         let silent_ns = std::mem::take(&mut self.silent_ns);
-        if std::mem::take(&mut self.silence_told) {
+        if std::mem::take(&mut self.silence_shown) {
             self.aftermath = AFTERMATH;
             return Some(format!("answers again, after {} of silence", seconds(silent_ns)));
         }
@@ -117,37 +117,41 @@ mod tests {
         IntervalFigures { span_ns: 250_000_000, asked, ..IntervalFigures::default() }
     }
 
-    fn said(intervals: impl IntoIterator<Item = IntervalFigures>) -> Vec<String> {
+    fn lines_of(intervals: impl IntoIterator<Item = IntervalFigures>) -> Vec<String> {
         let mut spikes = Spikes::default();
         intervals.into_iter().filter_map(|seen| spikes.interval(&seen)).collect()
     }
 
     #[test]
-    fn a_spike_is_told_once_and_no_calm_run_has_one() {
+    fn a_spike_is_reported_once_and_no_calm_run_has_one() {
         let calm = || vec![answered(0.4); 20];
-        assert_eq!(said(calm()), [""; 0]);
+        assert_eq!(lines_of(calm()), [""; 0]);
         let slow = [answered(78.2), answered(60.0), answered(50.0)];
-        let told = said(calm().into_iter().chain(slow).chain(calm()));
-        assert_eq!(told, ["spike: p99 78.2 ms, max 78.2 ms (p99 is usually 0.4 ms)"]);
-        assert_eq!(said(calm().into_iter().chain([answered(4.0)])), [""; 0]);
-        assert_eq!(said([answered(0.4), answered(99.0)]), [""; 0], "nothing is usual yet");
+        let text = lines_of(calm().into_iter().chain(slow).chain(calm()));
+        assert_eq!(text, ["spike: p99 78.2 ms, max 78.2 ms (p99 is usually 0.4 ms)"]);
+        assert_eq!(lines_of(calm().into_iter().chain([answered(4.0)])), [""; 0]);
+        assert_eq!(lines_of([answered(0.4), answered(99.0)]), [""; 0], "nothing is usual yet");
     }
 
     #[test]
-    fn a_silence_is_told_when_it_lasts_and_when_it_ends() {
+    fn a_silence_is_reported_when_it_lasts_and_when_it_ends() {
         let before = vec![answered(0.4); 20];
         let silence = vec![silent(true); 6];
-        let told = said(before.clone().into_iter().chain(silence).chain([answered(1_500.0)]));
-        assert_eq!(told, ["nothing answered for 1.0 s", "answers again, after 1.5 s of silence"]);
+        let description =
+            lines_of(before.clone().into_iter().chain(silence).chain([answered(1_500.0)]));
+        assert_eq!(
+            description,
+            ["nothing answered for 1.0 s", "answers again, after 1.5 s of silence"]
+        );
         let unasked = before.into_iter().chain(vec![silent(false); 20]);
-        assert_eq!(said(unasked), [""; 0], "nobody asked");
+        assert_eq!(lines_of(unasked), [""; 0], "nobody asked");
     }
 
     #[test]
     fn no_test_fills_the_screen() {
         let storm = (0..400).map(|n| answered(if n % 10 == 9 { 90.0 } else { 0.4 }));
-        let told = said(storm);
-        assert_eq!(told.len(), LINES_MAX as usize);
-        assert!(told.last().unwrap().ends_with("; more of them are not shown"));
+        let lines = lines_of(storm);
+        assert_eq!(lines.len(), LINES_MAX as usize);
+        assert!(lines.last().unwrap().ends_with("; more of them are not shown"));
     }
 }

@@ -291,7 +291,7 @@ fn memcache(stats: &[(&str, &str)], settings: &[(&str, &str)], grown: Grown) -> 
         let pairs = all.iter().chain(changes);
         pairs.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
     };
-    let told = [
+    let text = [
         ("version", "1.6.38"),
         ("curr_connections", "2"),
         ("rejected_connections", "0"),
@@ -311,7 +311,7 @@ fn memcache(stats: &[(&str, &str)], settings: &[(&str, &str)], grown: Grown) -> 
         ("tcp_backlog", "1024"),
         ("evictions", "on"),
     ];
-    let (stats, settings) = (of(&told, stats), Ok(of(&set, settings)));
+    let (stats, settings) = (of(&text, stats), Ok(of(&set, settings)));
     MemcacheEvidence { stats, settings, grown: Ok(grown), listening: Some(2) }
 }
 
@@ -351,7 +351,7 @@ fn a_good_memcached_has_no_fault_and_a_spoilt_one_every() {
 }
 
 #[test]
-fn connections_that_threads_cannot_share_evenly_are_told() {
+fn connections_that_threads_cannot_share_evenly_are_reported() {
     let of = |connections: u32| {
         let fresh = memcache(&[], &[("num_threads", "4")], Grown::default());
         let load = Load { connections, ..Load::default() };

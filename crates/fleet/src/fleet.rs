@@ -117,8 +117,8 @@ impl Fleet {
                 let limit = HELLO.as_secs();
                 return Err(fault(self, format!("no message from {silent} within {limit} s")));
             }
-            if let Some((client, _, News::FromClient(said))) = self.hear(LOOK, false)
-                && let FromClient::Hello(hello) = *said
+            if let Some((client, _, News::FromClient(text))) = self.hear(LOOK, false)
+                && let FromClient::Hello(hello) = *text
             {
                 self.clients[client].hello = Some(*hello);
             }
@@ -146,13 +146,13 @@ impl Fleet {
 
     /// What a reader must know of the clients.
     pub(crate) fn warnings(&self) -> Vec<Warning> {
-        let mut said = roster::warnings(&self.clients, self.on.is_here());
+        let mut found = roster::warnings(&self.clients, self.on.is_here());
         for client in self.clients.iter().filter(|c| c.was_silent >= SUSPECTED) {
             let silent_s = client.was_silent.as_secs_f64();
             let text = format!("{} was silent for {silent_s:.1} s and came back", client.called);
-            said.push(Warning::about(WarningKind::ClientSilent, &client.called, text));
+            found.push(Warning::about(WarningKind::ClientSilent, &client.called, text));
         }
-        said
+        found
     }
 
     /// Carries out a plan, of which each client gets its share. `started` is called a little
@@ -189,12 +189,12 @@ impl Fleet {
                 self.clients[client].heard();
                 match serde_json::from_slice(line.as_bytes()) {
                     Ok(FromClient::Alive(_)) => None,
-                    Ok(said) => Some((client, at, News::FromClient(Box::new(said)))),
+                    Ok(message) => Some((client, at, News::FromClient(Box::new(message)))),
                     Err(error) => {
-                        let said: String = line.chars().take(80).collect();
+                        let message: String = line.chars().take(80).collect();
                         let why = format!(
                             "it sent a line that is not part of the protocol \
-                            ({error}): {said}"
+                            ({error}): {message}"
                         );
                         self.lose(client, why);
                         Some((client, at, News::Lost))
@@ -241,11 +241,11 @@ impl Fleet {
     }
 
     /// Sends a message to a client. If that fails, the launcher reports the client as lost.
-    pub(crate) fn tell(&mut self, client: usize, told: &ToClient) {
+    pub(crate) fn tell(&mut self, client: usize, output: &ToClient) {
         if self.clients[client].lost.is_some() {
             return;
         }
-        match told.to_line() {
+        match output.to_line() {
             Ok(line) => drop(self.launcher.tell(client, &line)),
             Err(error) => self.lose(client, format!("cannot send to it: {error}")),
         }

@@ -153,8 +153,8 @@ fn left(whole: &Plan, rows: &[ClientRow]) -> String {
 
 /// The run of a share: the client's result, or what it had reported before it was lost.
 fn run_of(part: &mut Part, share: Plan) -> Run {
-    let told = part.result.take().and_then(|loaded| loaded.runs.into_iter().next());
-    if let Some(mut run) = told {
+    let its_run = part.result.take().and_then(|loaded| loaded.runs.into_iter().next());
+    if let Some(mut run) = its_run {
         // Ours has what a saved one lacks, and is what was asked for.
         run.plan = share;
         if let Some(why) = &part.lost {

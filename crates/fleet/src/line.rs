@@ -159,15 +159,15 @@ mod tests {
 
     #[test]
     fn lines_are_as_the_documents_have_them() {
-        let told = |told: ToClient| told.to_line().unwrap();
-        assert_eq!(told(ToClient::Clock(7)), "{\"clock\":7}\n");
-        assert_eq!(told(ToClient::Start { monotonic_ns: 9 }), "{\"start\":{\"monotonic_ns\":9}}\n");
-        assert_eq!(told(ToClient::Stop("why".into())), "{\"stop\":\"why\"}\n");
-        let said = |said: FromClient| said.to_line().unwrap();
-        assert_eq!(said(FromClient::Alive(3)), "{\"alive\":3}\n");
-        assert_eq!(said(FromClient::Ready { connections: 5 }), "{\"ready\":{\"connections\":5}}\n");
-        assert_eq!(said(FromClient::Stopped("SIGTERM".into())), "{\"stopped\":\"SIGTERM\"}\n");
-        let clock = said(FromClient::Clock { number: 7, monotonic_ns: 8 });
+        let line = |line: ToClient| line.to_line().unwrap();
+        assert_eq!(line(ToClient::Clock(7)), "{\"clock\":7}\n");
+        assert_eq!(line(ToClient::Start { monotonic_ns: 9 }), "{\"start\":{\"monotonic_ns\":9}}\n");
+        assert_eq!(line(ToClient::Stop("why".into())), "{\"stop\":\"why\"}\n");
+        let sent = |sent: FromClient| sent.to_line().unwrap();
+        assert_eq!(sent(FromClient::Alive(3)), "{\"alive\":3}\n");
+        assert_eq!(sent(FromClient::Ready { connections: 5 }), "{\"ready\":{\"connections\":5}}\n");
+        assert_eq!(sent(FromClient::Stopped("SIGTERM".into())), "{\"stopped\":\"SIGTERM\"}\n");
+        let clock = sent(FromClient::Clock { number: 7, monotonic_ns: 8 });
         assert_eq!(clock, "{\"clock\":{\"number\":7,\"monotonic_ns\":8}}\n");
     }
 }

@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_makes_no_sense_is_told_with_what_to_write() {
+    fn what_makes_no_sense_is_reported_with_what_to_write() {
         for (text, says) in [
             ("local", "number of clients"),
             ("local:0", "number of clients"),
@@ -87,8 +87,8 @@ mod tests {
             ("../x:1", "name"),
             ("", "name"),
         ] {
-            let said = text.parse::<On>().unwrap_err();
-            assert!(said.contains(says), "{text}: {said}");
+            let error = text.parse::<On>().unwrap_err();
+            assert!(error.contains(says), "{text}: {error}");
         }
         let on: On = "ssh:a,me@b,program=/opt/keystorm".parse().unwrap();
         assert_eq!((on.count(), on.setting("program")), (Some(2), Some("/opt/keystorm")));

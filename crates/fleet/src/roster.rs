@@ -54,10 +54,10 @@ pub(crate) fn check(clients: &[Client], ours: &Hello) -> Result<(), Unfit> {
 
 /// What a reader must know of the clients. Those of `local:` are on one machine by intent.
 pub(crate) fn warnings(clients: &[Client], here_by_intent: bool) -> Vec<Warning> {
-    let mut said = Vec::new();
+    let mut lines = Vec::new();
     // Each is about a client as it is, which no run changes.
     let mut hampered = |text: String| {
-        said.push(Warning::about(WarningKind::ClientHampered, text.clone(), text));
+        lines.push(Warning::about(WarningKind::ClientHampered, text.clone(), text));
     };
     let known = || clients.iter().filter_map(|c| Some((&c.called, c.hello.as_ref()?)));
     for (called, hello) in known() {
@@ -72,7 +72,7 @@ pub(crate) fn warnings(clients: &[Client], here_by_intent: bool) -> Vec<Warning>
         }
     }
     if here_by_intent {
-        return said;
+        return lines;
     }
     for (at, (called, hello)) in known().enumerate() {
         let same = |other: &Hello| hello.machine.is_some() && other.machine == hello.machine;
@@ -80,7 +80,7 @@ pub(crate) fn warnings(clients: &[Client], here_by_intent: bool) -> Vec<Warning>
             hampered(format!("{before} and {called} share one machine"));
         }
     }
-    said
+    lines
 }
 
 #[cfg(test)]
@@ -101,24 +101,24 @@ mod tests {
         let ours = Hello::of_this_process("1");
         assert_eq!(check(&[client(0, |_| ())], &ours), Ok(()));
         let clients = [client(0, |_| ()), client(1, |h| h.version = "2".into())];
-        let said = check(&clients, &ours).unwrap_err().to_string();
-        assert!(said.starts_with("client 2 of 3 (b) is keystorm 2, and this is 1; "), "{said}");
+        let error = check(&clients, &ours).unwrap_err().to_string();
+        assert!(error.starts_with("client 2 of 3 (b) is keystorm 2, and this is 1; "), "{error}");
         assert!(check(&[client(2, |h| h.contract += 1)], &ours).is_err());
     }
 
     #[test]
-    fn what_slows_a_client_down_is_told() {
+    fn what_slows_a_client_down_is_reported() {
         let clients = [
             client(0, |_| ()),
             client(1, |h| h.nice = 15),
             client(2, |h| (h.machine, h.quota) = (Some("0".into()), Some(1.5))),
         ];
-        let said = warnings(&clients, false);
-        assert_eq!(said.len(), 3, "{said:?}");
-        assert!(said[0].text.contains("client 2 of 3 (b) runs at niceness 15"));
-        assert!(said[1].text.contains("client 3 of 3 (c) has a CPU quota of 1.5"));
+        let found = warnings(&clients, false);
+        assert_eq!(found.len(), 3, "{found:?}");
+        assert!(found[0].text.contains("client 2 of 3 (b) runs at niceness 15"));
+        assert!(found[1].text.contains("client 3 of 3 (c) has a CPU quota of 1.5"));
         assert!(
-            said[2].text.starts_with("client 1 of 3 (a) and client 3 of 3 (c) share one machine")
+            found[2].text.starts_with("client 1 of 3 (a) and client 3 of 3 (c) share one machine")
         );
         assert_eq!(warnings(&clients, true).len(), 2);
     }

@@ -174,10 +174,10 @@ impl<'f> Round<'f> {
         if self.interrupted.load(Ordering::Relaxed) {
             self.stop("interrupted");
         }
-        if let Some((client, at, News::FromClient(said))) = self.fleet.hear(patience, true)
+        if let Some((client, at, News::FromClient(text))) = self.fleet.hear(patience, true)
             && client < self.parts.len()
         {
-            self.take(client, at, *said);
+            self.take(client, at, *text);
         }
         self.count_the_quiet();
         self.count_the_lost();
@@ -232,8 +232,9 @@ impl<'f> Round<'f> {
             Some(signal) => format!("stopped by {signal}"),
             None => why.to_owned(),
         };
-        let told = after.map_or(why.clone(), |ns| format!("after {:.1} s: {why}", ns as f64 / 1e9));
-        self.parts[client].lost = Some(told);
+        let description =
+            after.map_or(why.clone(), |ns| format!("after {:.1} s: {why}", ns as f64 / 1e9));
+        self.parts[client].lost = Some(description);
         self.seconds.ended(client);
         if self.start.is_none() || self.fleet.on_loss == OnLoss::Stop {
             let called = self.fleet.clients[client].called.clone();
@@ -241,12 +242,12 @@ impl<'f> Round<'f> {
         }
     }
 
-    fn take(&mut self, client: usize, at: Instant, said: FromClient) {
+    fn take(&mut self, client: usize, at: Instant, output: FromClient) {
         let part = &mut self.parts[client];
-        if matches!(said, FromClient::Tick(_) | FromClient::Begun { .. }) {
+        if matches!(output, FromClient::Tick(_) | FromClient::Begun { .. }) {
             part.quiet = Duration::ZERO;
         }
-        match said {
+        match output {
             FromClient::Ready { .. } => part.ready = true,
             FromClient::Clock { number, monotonic_ns } => {
                 if let Some(sent_ns) = part.asked.remove(&number) {

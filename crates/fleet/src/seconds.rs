@@ -12,7 +12,7 @@ use crate::line::Tick;
 pub(crate) struct Seconds {
     open: BTreeMap<u32, Second>,
     /// The first second that each client has yet to report; [`u32::MAX`] for a client that reports no more.
-    told: Vec<u32>,
+    reported: Vec<u32>,
     workers: Vec<Vec<Gauges>>,
     total: Option<Tally>,
 }
@@ -26,8 +26,8 @@ struct Second {
 
 impl Seconds {
     pub(crate) fn new(clients: usize) -> Self {
-        let (told, workers) = (vec![0; clients], vec![Vec::new(); clients]);
-        Self { told, workers, ..Self::default() }
+        let (reported, workers) = (vec![0; clients], vec![Vec::new(); clients]);
+        Self { reported, workers, ..Self::default() }
     }
 
     /// Adds a client's report, and shows the seconds that it completes.
@@ -38,7 +38,7 @@ impl Seconds {
         tally: Tally,
         observer: &mut dyn Observer,
     ) {
-        self.told[client] = tick.number.saturating_add(1);
+        self.reported[client] = tick.number.saturating_add(1);
         self.workers[client] = tick.workers.iter().map(|worker| (*worker).into()).collect();
         match self.open.get_mut(&tick.number) {
             Some(second) => {
@@ -57,12 +57,12 @@ impl Seconds {
 
     /// A client tells no more.
     pub(crate) fn ended(&mut self, client: usize) {
-        self.told[client] = u32::MAX;
+        self.reported[client] = u32::MAX;
         self.workers[client].clear();
     }
 
     fn show(&mut self, engine: &str, observer: &mut dyn Observer) {
-        let complete = self.told.iter().copied().min().unwrap_or(0);
+        let complete = self.reported.iter().copied().min().unwrap_or(0);
         // An observer takes the engine's name as `&'static str`.
         let engine = ["uring", "epoll"].into_iter().find(|known| *known == engine).unwrap_or("?");
         while let Some(entry) = self.open.first_entry().filter(|entry| *entry.key() < complete) {

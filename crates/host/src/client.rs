@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_there_is_said_without_numbers() {
+    fn nobody_there_is_stated_without_numbers() {
         let gone = Address::Unix("/nonexistent/socket".into());
         let error = Client::connect(&gone, Patience::default()).unwrap_err();
         assert_eq!(

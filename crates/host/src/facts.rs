@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_said_is_not_known() {
+    fn what_is_not_stated_is_not_known() {
         assert_eq!(of("# Server\r\n"), (None, None));
         assert_eq!(of(""), (None, None));
     }

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn too_few_files_are_told_with_numbers_that_work() {
+    fn too_few_files_are_reported_with_numbers_that_work() {
         let error = OpenFilesError { connections: 20_000, others: 64, allowed: 4096 };
         let text = error.to_string();
         for part in
@@ -185,7 +185,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn more_connections_than_ports_are_told() {
+    fn more_connections_than_ports_are_reported() {
         let address = "127.0.0.1:6379".parse().unwrap();
         assert_eq!(port_shortage(address, 1, 0), None);
         let shortage = port_shortage(address, 100_000, 0).unwrap();

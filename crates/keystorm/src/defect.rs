@@ -44,9 +44,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_defect_is_told_in_one_line_that_says_where_to_report_it() {
-        let said = sentence("index out of bounds: the len is 3\nbut (src/x.rs:7)");
-        assert_eq!(said.lines().count(), 1, "{said}");
-        assert!(said.contains("src/x.rs:7") && said.contains("https://"), "{said}");
+    fn a_defect_is_reported_in_one_line_that_says_where_to_report_it() {
+        let text = sentence("index out of bounds: the len is 3\nbut (src/x.rs:7)");
+        assert_eq!(text.lines().count(), 1, "{text}");
+        assert!(text.contains("src/x.rs:7") && text.contains("https://"), "{text}");
     }
 }

@@ -80,8 +80,8 @@ fn main() -> ExitCode {
         Ok(Intent::Search(job)) => commands::search::search(&job),
         Ok(Intent::Survey(job)) => commands::survey::survey(&job),
         Ok(Intent::Hold) => commands::client::client(),
-        Ok(Intent::Tell(told)) => return tell(&told),
-        Err(UsageError(text)) => return told("error: ", text.trim_end(), USAGE),
+        Ok(Intent::Tell(print_failure)) => return tell(&print_failure),
+        Err(UsageError(text)) => return print_failure("error: ", text.trim_end(), USAGE),
     };
     match outcome {
         Ok(End::Complete) => ExitCode::SUCCESS,
@@ -102,13 +102,13 @@ fn main() -> ExitCode {
                 () if usage => USAGE,
                 () => FAILED,
             };
-            told(if has_prefix { "" } else { "error: " }, &why, code)
+            print_failure(if has_prefix { "" } else { "error: " }, &why, code)
         }
     }
 }
 
 /// Prints why there is no result, behind the word that errors begin with.
-fn told(prefix: &str, why: &str, code: u8) -> ExitCode {
+fn print_failure(prefix: &str, why: &str, code: u8) -> ExitCode {
     match diagnostics::say(format_args!("{prefix}{}", diagnostics::concealed(why))) {
         Ok(()) => ExitCode::from(code),
         Err(Unread) => signals::end_of_pipe(),
@@ -116,9 +116,12 @@ fn told(prefix: &str, why: &str, code: u8) -> ExitCode {
 }
 
 /// Prints what the imitated tool would print, and exits with its code.
-fn tell(told: &ToolMessage) -> ExitCode {
-    match (diagnostics::put(&diagnostics::concealed(&told.err)), print::text(&told.out)) {
-        (Ok(()), Ok(())) => ExitCode::from(told.code),
+fn tell(description: &ToolMessage) -> ExitCode {
+    match (
+        diagnostics::put(&diagnostics::concealed(&description.err)),
+        print::text(&description.out),
+    ) {
+        (Ok(()), Ok(())) => ExitCode::from(description.code),
         _ => signals::end_of_pipe(),
     }
 }
@@ -127,7 +130,7 @@ fn tell(told: &ToolMessage) -> ExitCode {
 fn in_words(error: &anyhow::Error) -> String {
     let mut text = report::escape(format!("{error:#}"));
     let spawn = error.chain().find_map(|cause| cause.downcast_ref::<host::SpawnError>());
-    if let Some(lines @ [_, ..]) = spawn.map(host::SpawnError::said) {
+    if let Some(lines @ [_, ..]) = spawn.map(host::SpawnError::last_lines) {
         text += ". Its last output:";
         lines.iter().for_each(|line| text += &format!("\n  {}", report::escape(line)));
     }
@@ -138,6 +141,6 @@ fn in_words(error: &anyhow::Error) -> String {
 fn guard(args: Vec<std::ffi::OsString>) -> ExitCode {
     match host::guard::exec(args.into_iter().skip(1)) {
         Ok(never) => match never {},
-        Err(error) => told("error: ", &error.to_string(), FAILED),
+        Err(error) => print_failure("error: ", &error.to_string(), FAILED),
     }
 }

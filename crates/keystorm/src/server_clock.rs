@@ -39,8 +39,8 @@ impl ServerClock {
             let sent_ns = epoch.elapsed().as_nanos() as u64;
             let answer = client.ask(&[b"TIME"]).context("--clock server")?;
             let received_ns = epoch.elapsed().as_nanos() as u64;
-            let told_ns = match (unix_ns(&answer), &answer) {
-                (Some(told_ns), _) => told_ns,
+            let server_ns = match (unix_ns(&answer), &answer) {
+                (Some(server_ns), _) => server_ns,
                 (None, Value::Error(text)) => bail!(
                     "--clock server: the server refused TIME: {}; allow it with ACL SETUSER … +time, \
                      or leave --clock out",
@@ -49,8 +49,8 @@ impl ServerClock {
                 (None, _) => bail!("--clock server: the server's reply to TIME is not a time"),
             };
             // A day before, so that differences are small and none is below 0.
-            let base_ns = *base_ns.get_or_insert(told_ns.saturating_sub(DAY_NS));
-            let theirs_ns = (told_ns + CUT_NS).saturating_sub(base_ns);
+            let base_ns = *base_ns.get_or_insert(server_ns.saturating_sub(DAY_NS));
+            let theirs_ns = (server_ns + CUT_NS).saturating_sub(base_ns);
             pings.push(Ping { sent_ns, theirs_ns, received_ns });
         }
         let offset = Offset::from_pings(&pings).context("--clock server: it was not asked")?;

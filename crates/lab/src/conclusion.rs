@@ -85,7 +85,7 @@ impl Display for VoidTrials {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Self { all, count, cause } = self;
         match cause {
-            Some(cause) => write!(f, "{} in {count} of {all} trials", cause.told()),
+            Some(cause) => write!(f, "{} in {count} of {all} trials", cause.describe()),
             None => Ok(()),
         }
     }
@@ -172,20 +172,21 @@ impl RateSearch {
     /// The conclusion where this rate is kept and the machine decided all higher ones: it is a lower bound, and
     /// no answer.
     fn not_above(&self, rate: f64, void: &VoidTrials) -> Conclusion {
-        let told = void.conclusion();
+        let void_conclusion = void.conclusion();
         let kept = format!("{} keep {} also beside other programs. ", per_s(rate), self.slo.text);
         let kept = match void.cause {
             Some(Cause::CpuHeld) => kept,
             _ => kept.replace(" also beside other programs", ""),
         };
-        let advice = told.text.replacen("No rate is given.", "Higher rates were all void.", 1);
+        let advice =
+            void_conclusion.text.replacen("No rate is given.", "Higher rates were all void.", 1);
         let doubt = self.doubt().unwrap_or_default();
         Conclusion {
             headline: format!("cannot be judged here above {}: {void}", per_s(rate)),
             text: doubt + &kept + &self.time_up() + &advice,
             low_per_s: Some(rate),
             not_the_server: true,
-            ..told
+            ..void_conclusion
         }
     }
 

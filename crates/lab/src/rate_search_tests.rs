@@ -83,7 +83,7 @@ fn the_obstacle_is_the_failure_just_above() {
 }
 
 #[test]
-fn nobody_is_told_to_raise_a_rate_that_fails() {
+fn nobody_is_reported_to_raise_a_rate_that_fails() {
     let mut missed = trial(51_000.0, "p99 1.2 ms", LimitedBy::Schedule);
     missed.figures.finding = Some(Finding::ScheduleKept);
     missed.figures.statement = "the server kept up with 51,000 requests/s".to_owned();

@@ -55,12 +55,12 @@ impl Runs {
 
     /// What a reader must know before believing the figures, each once.
     pub(crate) fn warnings(&self) -> Vec<String> {
-        let told = |(text, runs): (&str, usize)| match runs - 1 {
+        let describe = |(text, runs): (&str, usize)| match runs - 1 {
             0 => text.to_owned(),
             1 => format!("{text} (similar in 1 more run)"),
             more => format!("{text} (similar in {more} more runs)"),
         };
-        self.warned.iter().take(WARNINGS_MAX).map(told).collect()
+        self.warned.iter().take(WARNINGS_MAX).map(describe).collect()
     }
 
     /// The outages and worst moments of a run; none of one without any.
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn warnings_about_the_same_are_told_once() {
+    fn warnings_about_the_same_are_reported_once() {
         use report::{Warning, WarningKind};
 
         let mut runs = Runs::default();

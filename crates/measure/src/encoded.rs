@@ -284,12 +284,12 @@ mod tests {
 
     #[test]
     fn claims_are_not_believed() {
-        let said = |change: fn(&mut Vec<u8>)| with_plain(change).unwrap_err().to_string();
-        assert!(said(|p| p[4..8].fill(0xff)).contains("as long as it says"));
-        assert!(said(|p| p.truncate(20)).contains("cut short"));
-        assert!(said(|p| p[15] = 9).contains("precision"));
-        assert!(said(|p| p[23] = 2).contains("unit"));
-        assert!(said(|p| p[3] = 0).contains("V2 format"));
+        let error = |change: fn(&mut Vec<u8>)| with_plain(change).unwrap_err().to_string();
+        assert!(error(|p| p[4..8].fill(0xff)).contains("as long as it says"));
+        assert!(error(|p| p.truncate(20)).contains("cut short"));
+        assert!(error(|p| p[15] = 9).contains("precision"));
+        assert!(error(|p| p[23] = 2).contains("unit"));
+        assert!(error(|p| p[3] = 0).contains("V2 format"));
         let more = |p: &mut Vec<u8>, bytes: &[u8]| {
             p.extend(bytes);
             let counts = (p.len() - HEADER_BYTES) as u32;
@@ -300,7 +300,7 @@ mod tests {
         assert!(absurd.to_string().contains("too many counts"), "{absurd}");
         let cut = with_plain(|p| more(p, &[0x80])).unwrap_err();
         assert!(cut.to_string().contains("cut short"), "{cut}");
-        assert!(said(|p| p.resize(PLAIN_BYTES_MAX as usize + 1, 0)).contains("too large"));
+        assert!(error(|p| p.resize(PLAIN_BYTES_MAX as usize + 1, 0)).contains("too large"));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Ratios and what follows from them are [`report::compare`]'s; none is computed here.
 
 use report::compare::{
-    self, Comparison, GateState, Row, TestComparison, limited, limits_told, verdict, warning,
+    self, Comparison, GateState, Row, TestComparison, describe_limits, limited, verdict, warning,
 };
 use report::{Metric, Run, Summary};
 
@@ -71,18 +71,18 @@ fn differing(comparison: &Comparison) -> Option<Verdict> {
         Some(value) => value.to_owned(),
         None => "unknown".to_owned(),
     };
-    let told = differences.iter().take(TOLD).map(|difference| {
+    let named = differences.iter().take(TOLD).map(|difference| {
         let values = difference.values.iter().map(value).collect::<Vec<_>>();
         format!("{}: {}", difference.name, values.join(" and "))
     });
-    let told = told.collect::<Vec<_>>().join("; ");
+    let named = named.collect::<Vec<_>>().join("; ");
     let [first, second] = comparison.names();
     let more = match differences.len() {
         0 => return None,
         n if n > TOLD => format!("; and {} more, below", n - TOLD),
         _ => String::new(),
     };
-    let text = format!("{told}{more} (on {first} and {second}).");
+    let text = format!("{named}{more} (on {first} and {second}).");
     Some(Verdict::new("The servers differ in their settings", text))
 }
 
@@ -108,10 +108,10 @@ fn lede(test: &TestComparison, comparison: &Comparison) -> Verdict {
         let headline = format!("{name}: no ratio");
         return Verdict { tone: Tone::Warning, ..Verdict::new(headline, sentence(&why.text)) };
     }
-    let told = |metric: Metric, name: &str| {
+    let describe = |metric: Metric, name: &str| {
         let row = test.row(metric)?;
         let interval = match (row.interval(), row.ratio.interval) {
-            (Some(_), _) => row.interval_told(),
+            (Some(_), _) => row.describe_interval(),
             (None, Some(_)) => "interval too wide".to_owned(),
             (None, None) => "no interval".to_owned(),
         };
@@ -119,14 +119,14 @@ fn lede(test: &TestComparison, comparison: &Comparison) -> Verdict {
     };
     let figures =
         [(Metric::Keys, "keys/s"), (Metric::Throughput, "requests/s"), (Metric::P99, "p99")];
-    let mut figures: Vec<_> = figures.iter().filter_map(|(m, name)| told(*m, name)).collect();
+    let mut figures: Vec<_> = figures.iter().filter_map(|(m, name)| describe(*m, name)).collect();
     if test.setup.open_loop {
         // The latency is what was asked for.
         figures.reverse();
     }
     let limits = test.setup.names.iter().zip(&test.limits);
     let known = limits.filter(|(_, of)| !of.is_empty());
-    let limits: Vec<String> = known.map(|(name, of)| limits_told(name, of)).collect();
+    let limits: Vec<String> = known.map(|(name, of)| describe_limits(name, of)).collect();
     let limits = format!("{}.", limits.join("; "));
     let text = match test.resolution(comparison.threshold) {
         Some(resolution) => format!("{} {limits}", sentence(&resolution)),
@@ -253,13 +253,13 @@ fn ratio_cells(test: &TestComparison, row: &Row) -> [String; 2] {
     if test.refused.is_some() {
         return ["–".to_owned(), "–".to_owned()];
     }
-    [format!("{:.3}", row.ratio.ratio), row.interval_told()]
+    [format!("{:.3}", row.ratio.ratio), row.describe_interval()]
 }
 
 /// All of a test.
 pub(crate) fn blocks(test: &TestComparison) -> Vec<Block> {
     let refused = test.refused.iter().map(|refused| refused.text.clone());
-    let notes = refused.chain(test.cautions()).chain(test.void_told());
+    let notes = refused.chain(test.cautions()).chain(test.describe_void());
     let mut blocks: Vec<Block> =
         notes.map(|text| Block::Note(Tone::Warning, sentence(&text))).collect();
     if test.refused.is_none() {
@@ -406,8 +406,8 @@ fn table(test: &TestComparison, name: &str, rows: &[Row]) -> Table {
     for row in rows {
         let [a, b] = row.means.map(|mean| row.metric.written(mean));
         let [ratio, interval] = ratio_cells(test, row);
-        let told = if test.refused.is_some() { "not available".to_owned() } else { verdict(row) };
-        table.row([row.metric.label().to_owned(), told, ratio, interval, a, b]);
+        let text = if test.refused.is_some() { "not available".to_owned() } else { verdict(row) };
+        table.row([row.metric.label().to_owned(), text, ratio, interval, a, b]);
     }
     table
 }

@@ -92,7 +92,7 @@ impl Page {
                 let taken = |name: &str| named.iter().any(|(other, _)| other == name);
                 let free = (2..).map(|n| format!("{name}-{n}"));
                 let name = std::iter::once(name.clone()).chain(free).find(|name| !taken(name));
-                let chart = Chart { of: self.told_of(section), ..chart.clone() };
+                let chart = Chart { of: self.describe_entry(section), ..chart.clone() };
                 named.push((name.unwrap_or_default(), chart));
             }
         }
@@ -100,14 +100,14 @@ impl Page {
     }
 
     /// The test, the server and the versions behind a section, each once.
-    fn told_of(&self, section: &Section) -> String {
-        let mut told = self.title.clone();
+    fn describe_entry(&self, section: &Section) -> String {
+        let mut label = self.title.clone();
         for part in std::iter::once(&section.heading).chain(&self.versions) {
-            if !told.contains(part.as_str()) {
-                told += &format!(" · {part}");
+            if !label.contains(part.as_str()) {
+                label += &format!(" · {part}");
             }
         }
-        escape(told)
+        escape(label)
     }
 }
 
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_told_apart_without_colours() {
+    fn lines_are_distinguished_without_colours() {
         let mut chart = Chart::lines(
             "Rate",
             Axis::linear("time", Unit::Seconds),

@@ -56,7 +56,7 @@ mod tests {
     use crate::{Warning, WarningKind, fixture};
 
     #[test]
-    fn what_differs_in_figures_only_is_said_once() {
+    fn what_differs_in_figures_only_is_stated_once() {
         let mut aside = Aside::default();
         let (complete, mut limited) = (fixture::complete(), fixture::limited());
         limited.warnings = vec![Warning::about(WarningKind::Machine, "load", "load: 2.5 tasks")];

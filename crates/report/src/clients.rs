@@ -227,7 +227,7 @@ mod tests {
     use crate::fixture;
 
     #[test]
-    fn workers_are_told_by_their_client() {
+    fn workers_are_reported_by_their_client() {
         let row = |number, workers| ClientRow {
             workers,
             ..ClientRow::new(number, "h", &fixture::complete())

@@ -80,12 +80,13 @@ mod tests {
         assert!(CpuFigures::from_summary(&Summary::from_run(&run)).is_unknown());
         let (cpu_ns, wall_ns) = (13_000_000, 26_000_000);
         run.measurement.workers = vec![WorkerUse { cpu_ns, wall_ns, ..WorkerUse::default() }];
-        let told = |run: &crate::Run| CpuFigures::from_summary(&Summary::from_run(run)).to_string();
-        assert_eq!(told(&run), "client 6.5 µs/request (50 % of one core), server unknown");
+        let describe =
+            |run: &crate::Run| CpuFigures::from_summary(&Summary::from_run(run)).to_string();
+        assert_eq!(describe(&run), "client 6.5 µs/request (50 % of one core), server unknown");
         run.watched.servers =
             vec![ServerUse { cpu_process_s: Some(0.0195), ..ServerUse::default() }];
-        assert_eq!(told(&run), "server 9.8 µs/request (75 % of one core), client 6.5");
+        assert_eq!(describe(&run), "server 9.8 µs/request (75 % of one core), client 6.5");
         run.measurement.workers.clear();
-        assert!(!told(&run).contains("inf"));
+        assert!(!describe(&run).contains("inf"));
     }
 }

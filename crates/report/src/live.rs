@@ -312,12 +312,12 @@ mod tests {
         let share_done = Some(0.5);
         let narrow = LiveProgress { share_done, time_left_s: Some(9.0), ..open.clone() };
         let line = progress_line(&narrow, crate::KEYSTORM, Some(80));
-        let told = "SET: rps=   41579 of 50000 p99=   1.203 msec behind=8421 errors=0 [50 %]";
-        assert_eq!(line, told);
+        let text = "SET: rps=   41579 of 50000 p99=   1.203 msec behind=8421 errors=0 [50 %]";
+        assert_eq!(line, text);
         let row = progress_row(&LiveProgress { interval_max_msec: Some(9.5), ..open }, "14:03:22");
-        let told = "14:03:22 SET: 1.3 s, 41579 of 50000 requests/s, p50 0.700 ms, p99 1.203 ms, max \
+        let text = "14:03:22 SET: 1.3 s, 41579 of 50000 requests/s, p50 0.700 ms, p99 1.203 ms, max \
             9.500 ms, errors 0, behind 8421";
-        assert_eq!(row, told);
+        assert_eq!(row, text);
     }
 
     #[test]

@@ -46,10 +46,14 @@ impl Lookups {
     /// In words.
     #[must_use]
     pub fn in_words(&self) -> String {
-        let told = |n: u64, one: &'static str, many: &'static str| {
+        let describe = |n: u64, one: &'static str, many: &'static str| {
             format!("{} {}", grouped(n as f64), if n == 1 { one } else { many })
         };
-        format!("{}, {}", told(self.hits, "hit", "hits"), told(self.misses, "miss", "misses"))
+        format!(
+            "{}, {}",
+            describe(self.hits, "hit", "hits"),
+            describe(self.misses, "miss", "misses")
+        )
     }
 }
 

@@ -173,19 +173,19 @@ fn moment(run: &Run, span: &Span, dated: &mut Vec<JournalEntry>) -> Moment {
         (rank(e.kind), std::cmp::Reverse((e.usec, e.count)))
     });
     let found = first_of_each_kind(found, |(_, _, entry)| *entry);
-    let mut told = Vec::new();
+    let mut lines = Vec::new();
     for (server, journal, entry) in found {
         dated.push(entry.clone());
         let of = match run.watched.servers.len() {
             0 | 1 => String::new(),
             _ => format!("{}: ", escape(&server.address)),
         };
-        let text = of + &told_of(run, journal, entry);
-        if !told.contains(&text) && told.len() < CAUSES_MAX {
-            told.push(text);
+        let text = of + &describe_entry(run, journal, entry);
+        if !lines.contains(&text) && lines.len() < CAUSES_MAX {
+            lines.push(text);
         }
     }
-    causes.extend(told);
+    causes.extend(lines);
     if span.own_late_ns as f64 >= OWN_LATE_SHARE * span.p99_ns as f64 && span.own_late_ns > 0 {
         let late = msec_at_most(span.own_late_ns);
         let noun = if run.plan.delivery.is_some() { "messages" } else { "requests" };
@@ -240,7 +240,7 @@ fn first_of_each_kind<E>(entries: Vec<E>, entry: impl Fn(&E) -> &JournalEntry) -
 }
 
 /// An entry in words.
-fn told_of(run: &Run, journal: &Journal, entry: &JournalEntry) -> String {
+fn describe_entry(run: &Run, journal: &Journal, entry: &JournalEntry) -> String {
     let JournalEntry { kind, usec, count, what, client, .. } = entry;
     let took = usec.map_or(String::new(), |usec| duration(usec as f64));
     let number = count.unwrap_or(0);
@@ -295,7 +295,7 @@ fn duration(usec: f64) -> String {
 
 /// What held a server up beside the moments that are listed: entries of its journal, and long calls of
 /// commands that the load does not send and that no list holds.
-fn besides(run: &Run, server: &ServerUse, told: &[JournalEntry]) -> Vec<String> {
+fn besides(run: &Run, server: &ServerUse, is_shown: &[JournalEntry]) -> Vec<String> {
     let mut besides = Vec::new();
     let during = |journal: &Journal, entry: &JournalEntry| {
         let elapsed_ns = run.measurement.elapsed_ns;
@@ -308,13 +308,13 @@ fn besides(run: &Run, server: &ServerUse, told: &[JournalEntry]) -> Vec<String> 
                 && e.usec.is_some_and(|usec| usec >= ENTRY_MIN_US)
         };
         let all = journal.entries.iter().filter(stops);
-        all.filter(|e| during(journal, e) && !told.contains(e)).map(move |e| (journal, e))
+        all.filter(|e| during(journal, e) && !is_shown.contains(e)).map(move |e| (journal, e))
     });
     let mut entries: Vec<(&Journal, &JournalEntry)> = entries.collect();
     workload::sort::sort_by_key(&mut entries, |(_, entry)| std::cmp::Reverse(entry.usec));
     let mut entries = first_of_each_kind(entries, |(_, entry)| *entry);
     entries.truncate(ENTRIES_MAX);
-    besides.extend(entries.iter().map(|(journal, entry)| told_of(run, journal, entry)));
+    besides.extend(entries.iter().map(|(journal, entry)| describe_entry(run, journal, entry)));
     let ours: Vec<String> = run.plan.sequence.iter().map(|c| c.name().to_lowercase()).collect();
     let scripted = ours.iter().any(|name| name.starts_with("eval") || name.starts_with("fcall"));
     let listed = |name: &str| {

@@ -29,7 +29,7 @@ fn entry(kind: JournalKind, from_s: f64, to_s: f64, usec: u64, what: &str) -> Jo
 }
 
 #[test]
-fn each_moment_is_told_with_what_the_server_did_then() {
+fn each_moment_is_reported_with_what_the_server_did_then() {
     let keys = entry(JournalKind::SlowCommand, 1_002.922, 1_004.0, 78_000, "KEYS *");
     let fork = entry(JournalKind::Fork, 1_006.0, 1_008.0, 8_708, "BGSAVE");
     let early = entry(JournalKind::SlowCommand, 900.0, 901.0, 5_000_000, "DEBUG sleep");
@@ -47,14 +47,14 @@ fn each_moment_is_told_with_what_the_server_did_then() {
 }
 
 #[test]
-fn what_belongs_to_no_moment_is_told_besides() {
+fn what_belongs_to_no_moment_is_reported_besides() {
     let fork = entry(JournalKind::Fork, 1_001.0, 1_002.0, 2_065, "");
     let early = entry(JournalKind::SlowCommand, 900.0, 901.0, 5_000_000, "DEBUG sleep");
     let journal = Journal { entries: vec![early, fork], ..Journal::default() };
     let found = WorstMoments::from_run(&run(&[(12, 80)], Some(journal))).unwrap();
     assert!(found.moments[0].causes.is_empty());
-    let told = "a fork paused the server for 2.1 ms (between 00:16:41 and 00:16:42)";
-    assert_eq!(found.besides, [told]);
+    let text = "a fork paused the server for 2.1 ms (between 00:16:41 and 00:16:42)";
+    assert_eq!(found.besides, [text]);
 }
 
 #[test]
@@ -69,8 +69,8 @@ fn much_of_one_kind_crowds_out_no_other() {
     entries.push(entry(JournalKind::Latency, 1_001.0, 1_002.0, 2_000, "expire-cycle"));
     entries.push(entry(JournalKind::Latency, 1_001.0, 1_002.0, 9_000, "fast-command"));
     let journal = Journal { entries, ..Journal::default() };
-    let named = |told: &[String]| {
-        let has = |what: &str| told.iter().any(|text| text.contains(what));
+    let named = |lines: &[String]| {
+        let has = |what: &str| lines.iter().any(|text| text.contains(what));
         has("SORT") && has("KEYS nothing*") && has("a fork for BGSAVE")
     };
     // None of these is in a moment, since all that was measured was even.
@@ -112,12 +112,12 @@ fn an_outage_is_the_cause_of_what_waited_for_its_end() {
         recovered_ns: None,
     }];
     let found = WorstMoments::from_run(&run).unwrap();
-    let told = "the server answered nothing for 1.30 s from 00:16:43.700 (outage)";
-    assert_eq!(found.moments[0].causes, [told]);
+    let description = "the server answered nothing for 1.30 s from 00:16:43.700 (outage)";
+    assert_eq!(found.moments[0].causes, [description]);
 }
 
 #[test]
-fn calls_of_others_are_told_by_the_time_of_one() {
+fn calls_of_others_are_reported_by_the_time_of_one() {
     let mut run = run(&[], None);
     let command = |name: &str, calls, usec| CommandUse { name: name.into(), calls, usec };
     run.watched.servers[0].by_command =

@@ -23,7 +23,7 @@ pub struct Probe {
 impl Probe {
     /// `4 quiet connections beside the load, 1000 requests/s; 9999 replies`.
     #[must_use]
-    pub fn told(&self) -> String {
+    pub fn describe(&self) -> String {
         let Self { connections, rate_per_s, requests, errors, .. } = self;
         let errors =
             if *errors > 0 { format!(", {}", counted(*errors, "error")) } else { String::new() };

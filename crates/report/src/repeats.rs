@@ -94,7 +94,7 @@ impl Repeats {
         if let Some(cause) = self.disturbed.first() {
             return Some(format!(
                 "do not draw conclusions: {} in {} of {} repeats",
-                cause.told(),
+                cause.describe(),
                 self.disturbed.len(),
                 self.count()
             ));
@@ -265,8 +265,8 @@ pub(crate) mod tests {
             of_set.clone().into_iter().zip(of_get).flat_map(|(a, b)| [a, b]).collect();
         let mut gathering = RepeatCollector::default();
         let whole: Vec<_> = turns.iter().filter_map(|run| gathering.add(run)).collect();
-        let told: Vec<_> = whole.iter().map(|r| (r.name.as_str(), r.count())).collect();
-        assert_eq!(told, [("SET", 3), ("GET", 3)]);
+        let counts: Vec<_> = whole.iter().map(|r| (r.name.as_str(), r.count())).collect();
+        assert_eq!(counts, [("SET", 3), ("GET", 3)]);
         gathering.add(&of_set[0]);
         assert_eq!(gathering.add(&of_set[2]).unwrap().count(), 1);
         assert!(gathering.add(&fixture::errors()).is_none());
@@ -274,13 +274,13 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_wide_spread_is_told_with_what_to_do() {
+    fn a_wide_spread_is_reported_with_what_to_do() {
         let mut runs = runs(3);
         runs[1].measurement.elapsed_ns *= 2;
         let mut gathering = RepeatCollector::default();
         let group = runs.iter().find_map(|run| gathering.add(run)).unwrap();
-        let said = group.too_wide().unwrap();
-        assert!(said.starts_with("too wide to draw conclusions: requests/s ± "), "{said}");
-        assert!(!said.contains("p50") && said.contains("more or longer"), "{said}");
+        let text = group.too_wide().unwrap();
+        assert!(text.starts_with("too wide to draw conclusions: requests/s ± "), "{text}");
+        assert!(!text.contains("p50") && text.contains("more or longer"), "{text}");
     }
 }

@@ -75,9 +75,9 @@ mod tests {
     #[test]
     fn the_note_tells_what_would_be_needed() {
         assert_eq!(note(&[0.5, 0.95, 0.99], 1000), None);
-        let told = note(&[0.5, 0.95, 0.99, 0.999], 300).unwrap();
+        let text = note(&[0.5, 0.95, 0.99, 0.999], 300).unwrap();
         assert_eq!(
-            told,
+            text,
             "* fewer than 10 of 300 replies are beyond it; p99 needs 1,000, p99.9 10,000"
         );
     }

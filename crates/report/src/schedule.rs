@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn one_in_a_hundred_may_be_late_and_is_told() {
+    fn one_in_a_hundred_may_be_late_and_is_reported() {
         let few = missed(10, 0, 10);
         assert_eq!((few.due, few.sent, few.late, few.unsent), (2020, 2010, 10, 10));
         let text = few.to_string();

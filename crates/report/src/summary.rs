@@ -194,7 +194,7 @@ impl<'r> Summary<'r> {
         let kind = |text: &str| text.split([' ', ':']).next().unwrap_or(text).to_owned();
         let examples = self.error_counts().examples();
         let new =
-            |at: &usize| !examples[..*at].iter().any(|told| kind(told) == kind(&examples[*at]));
+            |at: &usize| !examples[..*at].iter().any(|shown| kind(shown) == kind(&examples[*at]));
         (0..examples.len()).filter(new).map(|at| escape(&examples[at])).collect()
     }
 
@@ -346,15 +346,18 @@ mod tests {
             let ratio = summary.hit_ratio().map(|ratio| format!("{ratio:.2}"));
             (summary.hits_and_misses(), ratio)
         };
-        let told = |text: &str, ratio: &str| (Some(text.to_owned()), Some(ratio.to_owned()));
+        let describe = |text: &str, ratio: &str| (Some(text.to_owned()), Some(ratio.to_owned()));
         assert_eq!(lookup(&[["GET", "a"]], &[(2000, 0)]), (None, None));
         let gets = [["GET", "a"], ["GET", "b"]];
-        assert_eq!(lookup(&gets, &[(100, 0), (0, 100)]), told("100 hits, 100 misses", "50.00"));
+        assert_eq!(lookup(&gets, &[(100, 0), (0, 100)]), describe("100 hits, 100 misses", "50.00"));
         let written = [["GET", "a"], ["ECHO", "b"]];
-        assert_eq!(lookup(&written, &[(1, 1999), (500, 0)]), told("1 hit, 1,999 misses", "0.05"));
+        assert_eq!(
+            lookup(&written, &[(1, 1999), (500, 0)]),
+            describe("1 hit, 1,999 misses", "0.05")
+        );
         let queued = [["MULTI", ""], ["GET", "a"], ["EXEC", ""], ["GET", "b"]];
         let counts = [(5, 0), (5, 0), (5, 0), (2, 3)];
-        assert_eq!(lookup(&queued, &counts), told("2 hits, 3 misses", "40.00"));
+        assert_eq!(lookup(&queued, &counts), describe("2 hits, 3 misses", "40.00"));
     }
 
     #[test]

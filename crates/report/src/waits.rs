@@ -82,7 +82,7 @@ mod tests {
     use measure::Backlog;
 
     #[test]
-    fn only_what_happened_is_told() {
+    fn only_what_happened_is_reported() {
         let mut waits = Waits::new(3);
         assert!(WaitFigures::new(&waits, 0).lines().is_empty());
         waits.wake_up.record_n(1_000, 3);

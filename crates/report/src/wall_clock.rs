@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_moment_is_told_by_the_clock_on_the_wall() {
+    fn a_moment_is_reported_by_the_clock_on_the_wall() {
         let start = SystemTime::UNIX_EPOCH + Duration::from_millis(86_399_500);
         assert_eq!(wall_clock(start, 150_000_000), "23:59:59.650");
         assert_eq!(wall_clock(start, 1_500_000_000), "00:00:01.000");

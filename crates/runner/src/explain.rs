@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_server_said_is_quoted_as_it_was_said() {
+    fn what_a_server_stated_is_quoted_verbatim() {
         assert_eq!(text(b"ERR   two  spaces \\ \"q\" "), "ERR   two  spaces \\ \"q\" ");
         assert_eq!(text(b"ERR \xff\xc3\xa9\xc3"), "ERR \\xffé\\xc3");
         let long = |before: usize| format!("{}éé", "x".repeat(before)).into_bytes();

@@ -131,14 +131,14 @@ mod tests {
     #[test]
     fn a_start_that_has_passed_says_by_how_much_of_the_wall_clock() {
         let interrupted = AtomicBool::new(false);
-        let told = |agreed_ns| {
+        let describe = |agreed_ns| {
             let gate = Gate::new(1, Opens::At(agreed_ns), &interrupted);
             gate.arrive(4_000_000);
             gate.failure().map(|fatal| fatal.text)
         };
-        assert_eq!(told(5_000_000), None);
-        assert!(told(1_000_000).unwrap().contains("were open 0.003 s"));
-        let years = told(-200_000_000_000_000_000).unwrap();
+        assert_eq!(describe(5_000_000), None);
+        assert!(describe(1_000_000).unwrap().contains("were open 0.003 s"));
+        let years = describe(-200_000_000_000_000_000).unwrap();
         assert!(years.contains("were open 200000000.004 s"), "{years}");
     }
 }

@@ -131,18 +131,18 @@ mod tests {
         assert_eq!(check(vec![ping.clone(); 65_535], |_| {}), Ok(()));
         let different = |n: u32| (0..n).map(|n| CommandSpec::from_words(["GET", &n.to_string()]));
         assert_eq!(check(different(1000).collect(), |_| {}), Ok(()));
-        let said = check(different(65_535).collect(), |_| {}).unwrap_err();
+        let error = check(different(65_535).collect(), |_| {}).unwrap_err();
         for part in ["65535 different commands", "GiB", "--precision"] {
-            assert!(said.contains(part), "{said}");
+            assert!(error.contains(part), "{error}");
         }
-        let said = check(vec![ping], |parts| {
+        let error = check(vec![ping], |parts| {
             (
                 parts.recording.precision,
                 parts.load.concurrency.workers,
                 parts.load.concurrency.connections,
             ) = (5, 500, 500);
         });
-        assert!(said.unwrap_err().contains("on 500 threads"));
+        assert!(error.unwrap_err().contains("on 500 threads"));
     }
 
     #[test]
@@ -155,8 +155,11 @@ mod tests {
             })
         };
         assert_eq!(of(200_000_000), Ok(()));
-        let said = of(300_000_000).unwrap_err();
-        assert!(said.starts_with("the log of 300000000 operations would need 4.5 GiB"), "{said}");
+        let message = of(300_000_000).unwrap_err();
+        assert!(
+            message.starts_with("the log of 300000000 operations would need 4.5 GiB"),
+            "{message}"
+        );
         let mut parts = parts(50, 1, Stop::AfterNs(1));
         assert!(empty_log(&parts.clone().build().unwrap(), 2).is_none());
         parts.peer.logged = vec![workload::Logged::Command(0)];
@@ -188,10 +191,10 @@ mod tests {
             day(parts);
             parts.load.concurrency.connections = 1000;
         };
-        let said = check(get(), more).unwrap_err();
+        let text = check(get(), more).unwrap_err();
         assert!(
-            said.starts_with("the seconds of each of 1000 connections would need 6."),
-            "{said}"
+            text.starts_with("the seconds of each of 1000 connections would need 6."),
+            "{text}"
         );
         let mut parts = parts(1000, 1, Stop::Requests(1 << 50));
         parts.peer.by_connection = true;

@@ -129,7 +129,7 @@ fn meta<'l>(
     }
     out.extend_from_slice(begin);
     for flag in flags {
-        let (said, token): (&[u8], &[u8]) = match flag.first() {
+        let (value, token): (&[u8], &[u8]) = match flag.first() {
             Some(b'O') => (b" ", flag),
             Some(b'k') => (b" k", key),
             Some(b'c') => (b" c", b"1"),
@@ -138,7 +138,7 @@ fn meta<'l>(
             Some(b't') => (b" t", b"-1"),
             _ => continue,
         };
-        out.extend_from_slice(said);
+        out.extend_from_slice(value);
         out.extend_from_slice(token);
         if matches!(flag, b"f" | b"l" | b"h") {
             out.push(b'0');
@@ -216,7 +216,7 @@ impl Speaks for MemcacheReplies {
 mod tests {
     use super::*;
 
-    fn said(lines: &str) -> String {
+    fn answers(lines: &str) -> String {
         let whole = cut(lines.as_bytes(), &[lines.len()]);
         for at in 1..lines.len() {
             assert_eq!(cut(lines.as_bytes(), &[at, lines.len()]), whole, "cut at {at}");
@@ -264,9 +264,9 @@ mod tests {
             ("nonsense", "ERROR\r\n"),
             ("set k 0 0 x", "CLIENT_ERROR bad command line format\r\n"),
         ] {
-            assert_eq!(said(&format!("{asked}\r\n")), answered, "{asked}");
+            assert_eq!(answers(&format!("{asked}\r\n")), answered, "{asked}");
         }
-        assert!(said("stats\r\n").starts_with("STAT pid "));
+        assert!(answers("stats\r\n").starts_with("STAT pid "));
         let mut out = Vec::new();
         let binary = MemcacheReplies::new(3).take(&mut LineFramer::default(), &[0x80, 0], &mut out);
         assert!(binary.unwrap_err().contains("in lines"));

@@ -144,7 +144,7 @@ fn a_reply_larger_than_any_socket_buffer_arrives_whole() {
 }
 
 #[test]
-fn what_is_no_request_is_told_and_ends_the_connection() {
+fn what_is_no_request_is_reported_and_ends_the_connection() {
     Running::each(|_, address| {
         let mut stream = connect(address);
         stream.write_all(b"PING\r\n*1\r\nPING\r\n").unwrap();
@@ -191,7 +191,7 @@ fn connections_beyond_the_limit_are_turned_away_and_room_is_used_again() {
 }
 
 #[test]
-fn the_time_that_it_took_is_told() {
+fn the_time_that_it_took_is_reported() {
     for engine in engines() {
         let sink = Running::new(engine, 10);
         let mut stream = connect(&sink.addresses[1]);

@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn equals_are_told_apart_one_time_in_twenty() {
+    fn equals_are_distinguished_one_time_in_twenty() {
         for paired in [true, false] {
             for count in [3, 5, 10] {
                 let wrong = found(paired, count, 0.0);

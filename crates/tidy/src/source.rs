@@ -47,7 +47,7 @@ mod tests {
     const FILE: &str = "fn a() {\n}\n#[cfg(test)]\nmod tests {\n    fn b() {}\n}\nfn c() {}";
 
     #[test]
-    fn a_module_of_tests_is_told_from_the_rest() {
+    fn a_module_of_tests_is_distinguished_from_the_rest() {
         let expected = ["fn a() {", "}", "#[cfg(test)]", "", "", "", "fn c() {}"];
         assert_eq!(without_tests(FILE), expected);
         let tests = tests_only("crates/x/src/lib.rs", FILE);

@@ -14,13 +14,13 @@ pub(crate) fn decoded<'a, D: Decode + Default, S: Clone + PartialEq + Debug>(
     say: impl Fn(Reply<'_>) -> S,
 ) -> (Vec<(S, Option<u32>)>, bool) {
     let mut decoder = D::default();
-    let (mut said, mut held) = (Vec::new(), Vec::new());
+    let (mut replies, mut held) = (Vec::new(), Vec::new());
     for piece in pieces {
         held.extend_from_slice(piece);
         loop {
             let is_between = decoder.is_between_replies();
             let Ok(step) = decoder.decode(&held) else {
-                return (said, true);
+                return (replies, true);
             };
             let (consumed, reply) = (step.consumed, step.reply.map(&say));
             let mark = decoder.mark();
@@ -31,11 +31,11 @@ pub(crate) fn decoded<'a, D: Decode + Default, S: Clone + PartialEq + Debug>(
             }
             held.drain(..consumed);
             let Some(reply) = reply else { break };
-            said.push((reply, mark));
+            replies.push((reply, mark));
         }
     }
     assert!(held.len() <= held_max, "only what is unfinished is ever held");
-    (said, false)
+    (replies, false)
 }
 
 /// What a decoder shows, in words.

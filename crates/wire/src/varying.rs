@@ -18,7 +18,7 @@ pub(crate) struct Varying<'b> {
     payload: Option<&'b Payload>,
     pub(crate) drawn: Drawn,
     /// The value whose length was written last; its bytes come next.
-    told: Option<(ValueAt, Value)>,
+    last: Option<(ValueAt, Value)>,
 }
 
 impl<'b> Varying<'b> {
@@ -30,7 +30,7 @@ impl<'b> Varying<'b> {
         dataset: Option<&'b Dataset>,
         payload: Option<&'b Payload>,
     ) -> Self {
-        Self { request, numbers, dataset, payload, drawn: Drawn::default(), told: None }
+        Self { request, numbers, dataset, payload, drawn: Drawn::default(), last: None }
     }
 
     /// Writes an insert.
@@ -90,11 +90,11 @@ impl<'b> Varying<'b> {
     }
 
     fn value(&mut self, at: &ValueAt) -> Value {
-        match (self.payload, self.told) {
+        match (self.payload, self.last) {
             (_, Some((of, value))) if of == *at => value,
             (Some(payload), _) => {
                 let value = payload.value(at, self.request, self.numbers, &mut self.drawn);
-                self.told = Some((*at, value));
+                self.last = Some((*at, value));
                 value
             }
             (None, _) => Value { key: 0, len: 0 },

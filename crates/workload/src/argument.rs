@@ -416,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn derived_texts_are_found_and_wrong_ones_told() {
+    fn derived_texts_are_found_and_wrong_ones_reported() {
         let arg = Arg::literal(b"user__key:fnv,1__:__draw:0..9__!").with_derived().unwrap();
         assert!(matches!(arg.pieces[1], Piece::Derived(Derived::Key(_))), "{arg:?}");
         assert!(matches!(arg.pieces[3], Piece::Derived(Derived::Drawn(_))), "{arg:?}");

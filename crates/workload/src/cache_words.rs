@@ -113,7 +113,7 @@ impl CacheCommand {
     ///
     /// # Errors
     /// That cannot say it.
-    pub fn said_in(&self, protocol: ProtocolKind) -> Result<CommandSpec, String> {
+    pub fn in_protocol(&self, protocol: ProtocolKind) -> Result<CommandSpec, String> {
         use ProtocolKind::{MemcacheBinary, MemcacheMeta, MemcacheText, Resp2, Resp3};
         let word = |word: &str| Arg::literal(word.as_bytes());
         let args = match (self, protocol) {
@@ -256,7 +256,7 @@ impl PlanParts {
     ///
     /// # Errors
     /// A command of it is not said everywhere, or not in that protocol.
-    pub fn said_in(
+    pub fn in_protocol(
         &self,
         protocol: ProtocolKind,
         target: Target,
@@ -264,8 +264,8 @@ impl PlanParts {
     ) -> Result<Self, String> {
         let commands: Vec<CacheCommand> =
             self.sequence.iter().map(CacheCommand::read).collect::<Result<_, _>>()?;
-        let said = |commands: &[CacheCommand]| -> Result<Vec<CommandSpec>, String> {
-            commands.iter().map(|command| command.said_in(protocol)).collect()
+        let describe = |commands: &[CacheCommand]| -> Result<Vec<CommandSpec>, String> {
+            commands.iter().map(|command| command.in_protocol(protocol)).collect()
         };
         let mut stored: Vec<CacheCommand> = Vec::new();
         for key in commands.iter().flat_map(CacheCommand::keys) {
@@ -280,9 +280,9 @@ impl PlanParts {
         Ok(Self {
             protocol,
             target,
-            sequence: said(&commands)?,
+            sequence: describe(&commands)?,
             setup: Vec::new(),
-            data: Data { fill: Some(said(&stored)?), ..self.data.clone() },
+            data: Data { fill: Some(describe(&stored)?), ..self.data.clone() },
             ..self.clone()
         })
     }
@@ -320,7 +320,7 @@ mod tests {
         ProtocolKind::MemcacheBinary,
     ];
 
-    fn said(line: &str) -> Vec<Result<String, String>> {
+    fn in_protocols(line: &str) -> Vec<Result<String, String>> {
         let command = CommandSpec::parse(line.split(' '));
         let shown = |command: CommandSpec| {
             let text = |arg: &Arg| {
@@ -334,32 +334,38 @@ mod tests {
             command.args.iter().map(text).collect::<Vec<_>>().join(" ")
         };
         let read = CacheCommand::of_cache(&command).unwrap();
-        ALL.iter().map(|protocol| read.said_in(*protocol).map(shown)).collect()
+        ALL.iter().map(|protocol| read.in_protocol(*protocol).map(shown)).collect()
     }
 
     #[test]
     fn each_protocol_has_its_own_words_for_the_same() {
         let of = |words: [&str; 4]| words.map(|w| Ok(w.to_owned())).to_vec();
-        assert_eq!(said("get k:__rand_int__"), of(["GET k:N", "get k:N", "mg k:N v", "get k:N"]));
-        assert_eq!(said("set k v"), of(["SET k v", "set k 0 0 v", "ms k v", "set k 0 0 v"]));
         assert_eq!(
-            said("SET k v ex 60"),
+            in_protocols("get k:__rand_int__"),
+            of(["GET k:N", "get k:N", "mg k:N v", "get k:N"])
+        );
+        assert_eq!(
+            in_protocols("set k v"),
+            of(["SET k v", "set k 0 0 v", "ms k v", "set k 0 0 v"])
+        );
+        assert_eq!(
+            in_protocols("SET k v ex 60"),
             of(["SET k v EX 60", "set k 0 60 v", "ms k T60 v", "set k 0 60 v"])
         );
         assert_eq!(
-            said("set k v nx ex 60"),
+            in_protocols("set k v nx ex 60"),
             of(["SET k v NX EX 60", "add k 0 60 v", "ms k ME T60 v", "add k 0 60 v"])
         );
         assert_eq!(
-            said("set k v XX"),
+            in_protocols("set k v XX"),
             of(["SET k v XX", "replace k 0 0 v", "ms k MR v", "replace k 0 0 v"])
         );
-        assert_eq!(said("del k"), of(["DEL k", "delete k", "md k", "delete k"]));
+        assert_eq!(in_protocols("del k"), of(["DEL k", "delete k", "md k", "delete k"]));
         assert_eq!(
-            said("expire k 60"),
+            in_protocols("expire k 60"),
             of(["EXPIRE k 60", "touch k 60", "mg k T60", "touch k 60"])
         );
-        let several = said("mget a b");
+        let several = in_protocols("mget a b");
         assert_eq!(several[..3], of(["MGET a b", "get a b", "get a b", ""])[..3]);
         assert!(several[3].as_ref().unwrap_err().contains("one key"));
     }
@@ -388,7 +394,7 @@ mod tests {
             CommandSpec::parse(["mget", "a:__key__", "b:__rand_1st__"]),
         ];
         let value = Arg::literal(b"v");
-        let of = |protocol| parts.said_in(protocol, Target::default(), &value).unwrap();
+        let of = |protocol| parts.in_protocol(protocol, Target::default(), &value).unwrap();
         let [a, b] = [of(ProtocolKind::Resp2), of(ProtocolKind::MemcacheText)];
         assert_eq!(a.data.fill.as_ref().unwrap().len(), 2);
         assert_eq!(b.data.fill.as_ref().unwrap()[0].args.len(), 5);

@@ -61,10 +61,11 @@ impl CommandSpec {
     /// Adds a lifetime if the command is a `SET` without one.
     #[must_use]
     pub fn with_lifetime(mut self, lifetime: Lifetime) -> Self {
-        let said = ["EX", "PX", "EXAT", "PXAT", "KEEPTTL"];
+        let options = ["EX", "PX", "EXAT", "PXAT", "KEEPTTL"];
         let says = |arg: &Arg| {
-            arg.fixed_bytes()
-                .is_some_and(|word| said.iter().any(|s| s.as_bytes().eq_ignore_ascii_case(&word)))
+            arg.fixed_bytes().is_some_and(|word| {
+                options.iter().any(|s| s.as_bytes().eq_ignore_ascii_case(&word))
+            })
         };
         if self.name() == "SET" && !self.args.iter().skip(3).any(says) {
             self.args.push(Arg::literal(b"EX"));

@@ -209,8 +209,8 @@ mod tests {
         assert_eq!(ms("2s", Plain::Milliseconds), Ok(2000.0));
         assert!(time("2", Plain::Refused).is_err());
         for bad in ["", "x", "-1", "nan", "inf", "s", "5x", "-1s", "2ss"] {
-            let said = time(bad, Plain::Seconds).unwrap_err();
-            assert!(said.contains("500ms") && said.contains("seconds"), "{bad}: {said}");
+            let error = time(bad, Plain::Seconds).unwrap_err();
+            assert!(error.contains("500ms") && error.contains("seconds"), "{bad}: {error}");
         }
         assert!(time("1e30", Plain::Seconds).unwrap_err().contains("too long"));
     }

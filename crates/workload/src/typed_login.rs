@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_said_of_a_typed_login_does_not_have_it() {
+    fn whatever_is_stated_of_a_typed_login_does_not_have_it() {
         for typed in [
             "redis://:hunter2@h:99999",
             "--replicas=redis://u:hunter2@h",
@@ -155,8 +155,8 @@ mod tests {
             "redis://:hunter2@[::1",
         ] {
             let logins = TypedLogins::new([typed]);
-            for said in [format!("{typed}: no address"), "\"hunter2@h\" is no port".to_owned()] {
-                assert!(!logins.hide(&said).contains("hunter2"), "{typed}: {}", logins.hide(&said));
+            for text in [format!("{typed}: no address"), "\"hunter2@h\" is no port".to_owned()] {
+                assert!(!logins.hide(&text).contains("hunter2"), "{typed}: {}", logins.hide(&text));
             }
         }
         let logins = TypedLogins::new(["me@example.org", "ssh:load@h1", "k:1", "-n"]);

@@ -30,14 +30,14 @@ pub(super) fn apply_uri(options: &mut Options) -> Result<Vec<String>, Fault> {
         (options.select_db.is_some_and(|db| db > 0) && uri.db.is_some(), "--select-db"),
         (options.tls && uri.tls, "--tls"),
     ];
-    let told = both.into_iter().filter(|(given, _)| *given);
-    let told = told.map(|(_, option)| {
+    let given_options = both.into_iter().filter(|(given, _)| *given);
+    let given_options = given_options.map(|(_, option)| {
         format!("warning: both URI and {option} specified, URI takes precedence")
     });
-    let told: Vec<String> = told.collect();
+    let given_options: Vec<String> = given_options.collect();
     if options.cluster && uri.db.is_some_and(|db| db > 0) {
         let why = check_error("database selection not supported in cluster mode.");
-        return Err(why.behind(&told));
+        return Err(why.behind(&given_options));
     }
     options.host = uri.host.or(options.host.take());
     options.port = uri.port.or(options.port);
@@ -46,7 +46,7 @@ pub(super) fn apply_uri(options: &mut Options) -> Result<Vec<String>, Fault> {
     }
     options.select_db = uri.db.or(options.select_db);
     options.tls |= uri.tls;
-    Ok(told)
+    Ok(given_options)
 }
 
 const PORT: u16 = 6379;
@@ -187,8 +187,8 @@ mod tests {
             port: Some(1),
             ..Options::new()
         };
-        let told = apply_uri(&mut options).unwrap();
-        assert_eq!(told, ["warning: both URI and --port specified, URI takes precedence"]);
+        let text = apply_uri(&mut options).unwrap();
+        assert_eq!(text, ["warning: both URI and --port specified, URI takes precedence"]);
         let words = words(&options, false).unwrap().join(" ");
         assert_eq!(words, "--protocol resp -h 127.0.0.1 -p 6380 -a pw --dbnum 3");
     }

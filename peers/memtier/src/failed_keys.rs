@@ -26,14 +26,14 @@ impl FailedKeys {
     pub(super) fn open(path: &str, built_in: bool) -> (Self, Option<String>) {
         let mut keys = Self { path: path.to_owned(), file: None, built_in, left_out: 0 };
         let opened = OpenOptions::new().append(true).create(true).open(path);
-        let said = match opened.and_then(|file| Ok((file.metadata()?.len(), file))) {
+        let note = match opened.and_then(|file| Ok((file.metadata()?.len(), file))) {
             Ok((len, file)) => {
                 keys.file = Some(file);
                 (len == 0).then(|| keys.write(HEADER)).flatten()
             }
             Err(error) => Some(keys.given_up("could not be opened", &error)),
         };
-        (keys, said)
+        (keys, note)
     }
 
     /// Adds a line for each. Returns the message to print if that fails.
@@ -110,9 +110,9 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_had_is_told_of_and_no_more() {
-        let (mut keys, said) = FailedKeys::open("/none/keys.csv", true);
-        assert!(said.unwrap().contains("'/none/keys.csv' could not be opened"));
+    fn a_file_that_cannot_be_had_is_reported_and_no_more() {
+        let (mut keys, note) = FailedKeys::open("/none/keys.csv", true);
+        assert!(note.unwrap().contains("'/none/keys.csv' could not be opened"));
         assert_eq!(keys.add(&FailedRequests { list: Vec::new(), left_out: 1 }), None);
         assert!(keys.end().unwrap().contains("1 more"));
     }

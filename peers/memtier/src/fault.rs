@@ -34,7 +34,7 @@ impl Fault {
     }
 
     /// The text, the stream it goes to, and the exit code.
-    pub(super) fn told(self) -> ToolMessage {
+    pub(super) fn describe(self) -> ToolMessage {
         match self {
             Self::Usage(line) => ToolMessage { out: short_usage(), err: line + "\n", code: 2 },
             Self::Check(line) => ToolMessage { out: String::new(), err: line + "\n", code: 1 },

@@ -64,7 +64,7 @@ impl FrontEnd for Memtier {
     }
 
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
-        let intent = parse(args).unwrap_or_else(|fault: Fault| Intent::Tell(fault.told()));
+        let intent = parse(args).unwrap_or_else(|fault: Fault| Intent::Tell(fault.describe()));
         Ok(intent)
     }
 }
@@ -88,7 +88,7 @@ fn parse(args: Vec<OsString>) -> Result<Intent, Fault> {
         return Ok(translation::say(version(), 0));
     }
     let order: Vec<&'static str> = read.given.iter().map(|given| given.name).collect();
-    let told = address::apply_uri(&mut options)?;
+    let overridden = address::apply_uri(&mut options)?;
     let order = if options.uri.is_some() { without_address(order) } else { order };
     checks::check(&options, &order)?;
     let mut job = translation::job(&options, &read.ours)?;
@@ -98,12 +98,12 @@ fn parse(args: Vec<OsString>) -> Result<Intent, Fault> {
     if options.as_keystorm {
         return Ok(Intent::Say(in_own_words(&job, "memtier_benchmark")));
     }
-    let told = told
+    let overridden = overridden
         .into_iter()
         .chain(monitor::unused(&options))
         .chain(options.reading.notes(&options))
         .chain(options.prometheus.notes());
-    job.notes.splice(0..0, told);
+    job.notes.splice(0..0, overridden);
     if options.show_config {
         job.notes.push("============== Configuration values: ==============".to_owned());
     }
@@ -129,7 +129,7 @@ fn failure(error: &anyhow::Error, why: String) -> anyhow::Error {
         () if error.chain().any(is_set_up) => "the connection could not be set up",
         () => return anyhow::Error::msg(why),
     };
-    let said = format!(
+    let text = format!(
         "{why}. memtier_benchmark: aborting after the first try: {stage}. See \
          --connection-stage-timeout."
     );
@@ -145,8 +145,8 @@ fn failure(error: &anyhow::Error, why: String) -> anyhow::Error {
         }
     };
     match error.chain().any(is_lost) {
-        true => anyhow::Error::msg(said),
-        false => UsageError(said).into(),
+        true => anyhow::Error::msg(text),
+        false => UsageError(text).into(),
     }
 }
 

@@ -78,12 +78,12 @@ impl ToolOutput for Reports {
 
     fn not_there(&self, why: &str, tried: u32) -> anyhow::Result<Option<Duration>> {
         let Some(waiting) = &self.waiting else { return Ok(None) };
-        let (wait, said) = match waiting.after(tried) {
-            Ok((wait, said)) => (Some(wait), said),
-            Err(said) => (None, said),
+        let (wait, text) = match waiting.after(tried) {
+            Ok((wait, text)) => (Some(wait), text),
+            Err(text) => (None, text),
         };
         let why = report::escape(self.in_its_words(&diagnostics::concealed(why)));
-        diagnostics::put(&format!("Connection error: {why}\n{said}")).map_err(|_| Unread)?;
+        diagnostics::put(&format!("Connection error: {why}\n{text}")).map_err(|_| Unread)?;
         Ok(wait)
     }
 
@@ -142,9 +142,9 @@ impl Format for Written {
         self.statsd.announcement().map_or(Ok(()), say)?;
         out.write_all(self.head.as_bytes())?;
         let served = self.exporter.as_ref().map(Exporter::serve).transpose()?;
-        if let Some((server, said)) = served.flatten() {
+        if let Some((server, description)) = served.flatten() {
             self.server = Some(server);
-            out.write_all(said.as_bytes())?;
+            out.write_all(description.as_bytes())?;
         }
         out.flush()?;
         let mut prefixes = self.hdr_prefix.iter().chain(&self.client_prefix);

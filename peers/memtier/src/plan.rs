@@ -71,7 +71,7 @@ pub(super) fn parts(
         name: "memtier".to_owned(),
         target,
         mix: Some(Mix { operations, pick }),
-        read_only: said_to_read(options),
+        read_only: declared_reads(options),
         sequence,
         load,
         data,
@@ -336,7 +336,7 @@ pub(super) fn keys(options: &Options, pattern: Pattern) -> Result<KeySpace, Faul
 }
 
 /// The positions of the commands that are declared to read.
-fn said_to_read(options: &Options) -> Vec<u32> {
+fn declared_reads(options: &Options) -> Vec<u32> {
     let own = options.commands.iter().filter(|given| !monitor::is_all(&given.text));
     (0..).zip(own).filter(|(_, given)| given.is_read).map(|(at, _)| at).collect()
 }

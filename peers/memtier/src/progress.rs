@@ -272,12 +272,12 @@ impl Observer for ProgressMonitor<'_> {
             window.add(snapshot.tally);
         }
         if snapshot.elapsed_ns / NS_PER_S > self.last.at_ns / NS_PER_S {
-            let told = self.threads.second(snapshot.gauges, snapshot.elapsed_ns);
+            let lines = self.threads.second(snapshot.gauges, snapshot.elapsed_ns);
             self.line(Sum::new(self.plan, snapshot.total, snapshot.elapsed_ns), snapshot.total);
-            told.into_iter().for_each(|line| self.say(&line));
+            lines.into_iter().for_each(|line| self.say(&line));
             if self.watched.debug {
-                let said = debug::of_second(snapshot.gauges, snapshot.elapsed_ns);
-                self.say(&format!("\n{said}"));
+                let text = debug::of_second(snapshot.gauges, snapshot.elapsed_ns);
+                self.say(&format!("\n{text}"));
             }
         }
         if snapshot.tally.errors.total() > 0 {
@@ -287,8 +287,8 @@ impl Observer for ProgressMonitor<'_> {
     }
 
     fn failed(&mut self, failed: &FailedRequests) {
-        let said = self.failed_keys.as_mut().and_then(|keys| keys.add(failed));
-        said.into_iter().for_each(|line| self.say(&line));
+        let note = self.failed_keys.as_mut().and_then(|keys| keys.add(failed));
+        note.into_iter().for_each(|line| self.say(&line));
     }
 }
 
@@ -313,9 +313,9 @@ impl RunMonitor for ProgressMonitor<'_> {
             statsd.event(&format!("run {run} started"));
         }
         if let Some(path) = &self.watched.failed_keys {
-            let (keys, said) = FailedKeys::open(path, self.watched.style.built_in);
+            let (keys, note) = FailedKeys::open(path, self.watched.style.built_in);
             self.failed_keys = Some(keys);
-            said.into_iter().for_each(|line| self.say(&line));
+            note.into_iter().for_each(|line| self.say(&line));
         }
         if self.unread { Err(Unread.into()) } else { Ok(()) }
     }
@@ -345,9 +345,10 @@ impl RunMonitor for ProgressMonitor<'_> {
         if self.watched.debug {
             self.say(&debug::of_end(measurement));
         }
-        let mut told = self.threads.averages(&measurement.workers);
+        let mut lines = self.threads.averages(&measurement.workers);
         if let Some((version, cipher, _)) = total.connections.tls.negotiated.first() {
-            told.push(format!("TLS connection established: protocol {version}, cipher {cipher}\n"));
+            lines
+                .push(format!("TLS connection established: protocol {version}, cipher {cipher}\n"));
         }
         let threshold = self.watched.miss_threshold;
         let missing = lookups(self.plan, total).into_iter().filter_map(|lookup| {
@@ -360,24 +361,24 @@ impl RunMonitor for ProgressMonitor<'_> {
                  / {all} ops)\n"
             ))
         });
-        told.extend(missing);
+        lines.extend(missing);
         if matches!(measurement.ending, Ending::Failed(_)) && total.connections.dropped > 0 {
-            told.push("error: the run ended with unrecovered connection errors\n".to_owned());
+            lines.push("error: the run ended with unrecovered connection errors\n".to_owned());
         }
-        told.extend(self.failed_keys.as_ref().and_then(FailedKeys::end));
+        lines.extend(self.failed_keys.as_ref().and_then(FailedKeys::end));
         // The server speaks something else, or refuses the set-up.
         if matches!(measurement.ending, Ending::Failed(_))
             && total.requests() == 0
             && total.connections.dropped == 0
         {
             self.unheard = true;
-            told.push(
+            lines.push(
                 "memtier_benchmark: aborting after the first try: the connection could not be set up. \
                  See --connection-stage-timeout.\n"
                     .to_owned(),
             );
         }
-        told.iter().for_each(|line| self.say(line));
+        lines.iter().for_each(|line| self.say(line));
         let errors = &measurement.total.errors;
         let (count, all) = (errors.total(), measurement.total.requests());
         if count > 0 {

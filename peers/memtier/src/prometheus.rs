@@ -185,20 +185,20 @@ mod tests {
     }
 
     #[test]
-    fn bounds_rise_by_what_can_be_told_apart() {
+    fn bounds_rise_by_what_can_be_reported_apart() {
         let mut of = Prometheus::default();
         for bad in ["", "5,3,1", "0.001,100000", "1e-7", "1e300", "86300,86400", "0.001,0.001001"] {
             says(of.take_buckets(bad), "prometheus-latency-buckets must be 1-64 comma-separated");
         }
-        for (good, told) in [
+        for (good, text) in [
             ("0.001,0.005,0.05", None),
             ("0.000005,700", Some("below the 1e-05 s")),
             ("1,86400", Some("above the 600 s")),
         ] {
             of.take_buckets(good).unwrap();
             let notes = of.notes();
-            assert_eq!(notes.len(), usize::from(told.is_some()), "{notes:?}");
-            assert!(told.is_none_or(|told| notes[0].contains(told)), "{notes:?}");
+            assert_eq!(notes.len(), usize::from(text.is_some()), "{notes:?}");
+            assert!(text.is_none_or(|text| notes[0].contains(text)), "{notes:?}");
         }
     }
 

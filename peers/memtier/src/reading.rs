@@ -111,8 +111,8 @@ impl Reading {
                 "--replicas-per-shard has no effect with --read-preference primary",
             ),
         ];
-        let told = unread.into_iter().filter(|(told, _)| *told);
-        told.map(|(_, what)| format!("warning: {what}")).collect()
+        let unread_options = unread.into_iter().filter(|(unread_options, _)| *unread_options);
+        unread_options.map(|(_, what)| format!("warning: {what}")).collect()
     }
 
     /// The words of keystorm.
@@ -122,14 +122,14 @@ impl Reading {
         }
         let strict = self.preference == SECONDARY && self.fallback() != PRIMARY;
         let shares = self.replica_clients.map(|clients| format!("{clients}:{}", options.clients));
-        let said = [
+        let lines = [
             ("--replicas", self.names_replicas().then(|| self.servers.join(","))),
             ("--rfr", Some(if self.preference == NEAREST { NEAREST } else { "yes" }.to_owned())),
             ("--rfr-without", strict.then(|| "wait".to_owned())),
             ("--rfr-replicas", self.replicas_per_shard.map(|most| most.to_string())),
             ("--rfr-connections", shares),
         ];
-        let words = said.into_iter().filter_map(|(name, value)| Some([name.to_owned(), value?]));
+        let words = lines.into_iter().filter_map(|(name, value)| Some([name.to_owned(), value?]));
         words.flatten().collect()
     }
 
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_effect_is_told_and_what_is_none_is_refused() {
+    fn what_has_no_effect_is_reported_and_what_is_none_is_refused() {
         let (reading, options) = read("read-preference secondary");
         assert!(reading.notes(&options)[0].contains("--read-preference has no effect"));
         assert!(reading.words(&options).is_empty());

@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_said_where_figures_go() {
+    fn it_is_stated_where_figures_go() {
         let of = |host: &str, label: &str| {
             let (host, label) = (Some(host.to_owned()), label.to_owned());
             Statsd { host, label, ..Statsd::default() }.announcement().unwrap()
@@ -166,11 +166,11 @@ mod tests {
             of("127.0.0.1", "a b"),
             "statsd: initialized, sending metrics to 127.0.0.1:8125 with prefix 'memtier' run_label 'a_b'"
         );
-        let said = of("no such host", "a");
-        assert!(said.starts_with("statsd: failed to resolve host 'no such host': "), "{said}");
+        let text = of("no such host", "a");
+        assert!(text.starts_with("statsd: failed to resolve host 'no such host': "), "{text}");
         assert!(
-            said.contains("\nwarning: failed to initialize StatsD client, metrics will "),
-            "{said}"
+            text.contains("\nwarning: failed to initialize StatsD client, metrics will "),
+            "{text}"
         );
         assert_eq!(Statsd::default().announcement(), None);
     }

@@ -44,11 +44,11 @@ impl Threads {
             // What a worker says is some milliseconds old, and a thread has one CPU.
             .map(|(gauges, before)| percent(gauges.cpu_ns, *before).min(100.0))
             .collect();
-        let mut said = Vec::new();
+        let mut lines = Vec::new();
         for (thread, used) in threads.iter().enumerate() {
             let above = self.threshold.is_some_and(|threshold| *used > threshold);
             if above && !std::mem::replace(&mut self.reported[thread], true) {
-                said.push(format!(
+                lines.push(format!(
                     "\nwarning: high CPU on thread {thread}: {used:.1}% of a core; the client may be \
                      what limits the run\n"
                 ));
@@ -57,7 +57,7 @@ impl Threads {
         self.seconds.push(CpuSecond { main: percent(main_ns, self.main_ns), threads });
         self.used_ns = gauges.iter().map(|gauges| gauges.cpu_ns).collect();
         (self.main_ns, self.at_ns) = (main_ns, elapsed_ns);
-        said
+        lines
     }
 
     /// What there was in each second of a run that has ended, the last part of one included.
@@ -95,12 +95,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_is_told_of_once_and_on_average() {
+    fn a_thread_is_reported_once_and_on_average() {
         let gauges = |cpu_ns: [u64; 2]| cpu_ns.map(|cpu_ns| Gauges { cpu_ns, ..Gauges::default() });
         let mut threads = Threads::new(2, Some(50.0));
         let second = 1_000_000_000;
-        let said = threads.second(&gauges([900_000_000, 100_000_000]), second);
-        assert!(said.len() == 1 && said[0].contains("high CPU on thread 0: 90.0%"), "{said:?}");
+        let lines = threads.second(&gauges([900_000_000, 100_000_000]), second);
+        assert!(lines.len() == 1 && lines[0].contains("high CPU on thread 0: 90.0%"), "{lines:?}");
         assert!(threads.second(&gauges([1_800_000_000, 200_000_000]), 2 * second).is_empty());
         let last = [1_850_000_000, 200_000_000];
         let last =
@@ -109,7 +109,7 @@ mod tests {
         let used: Vec<_> = seconds.iter().map(|second| second.threads.clone()).collect();
         assert_eq!(used, [[90.0, 10.0], [90.0, 10.0], [50.0, 0.0]]);
         let used = |cpu_ns| WorkerUse { cpu_ns, wall_ns: 10, system_ns: None, wait_ns: None };
-        let said = threads.averages(&[used(9), used(1)]);
-        assert!(said.len() == 1 && said[0].contains("thread 0 averaged 90.0% of a core over"));
+        let lines = threads.averages(&[used(9), used(1)]);
+        assert!(lines.len() == 1 && lines[0].contains("thread 0 averaged 90.0% of a core over"));
     }
 }

@@ -85,7 +85,7 @@ const OF_ITS_OWN: [&str; 39] = [
 /// Refuses words of keystorm that would say what its own words say.
 fn check_ours(ours: &[String]) -> Result<(), Fault> {
     let name = |word: &String| word.trim_start_matches('-').split('=').next().map(str::to_owned);
-    let name = ours.iter().filter_map(name).find(|name| own::is_said(name, &OF_ITS_OWN));
+    let name = ours.iter().filter_map(name).find(|name| own::is_set_by_tool(name, &OF_ITS_OWN));
     name.map_or(Ok(()), |name| {
         Err(check_error(format!(
             "--ks-{name}: the words of memtier_benchmark say what is sent, where to and how often; \
@@ -160,9 +160,9 @@ fn checked(parts: PlanParts) -> Result<Plan, Fault> {
 
 fn based(words: Vec<String>) -> Result<Job, Fault> {
     let words = words.into_iter().map(OsString::from).collect();
-    let told = |why: UsageError| check_error(why.0.trim_end().to_owned());
-    match ParsedArgs::read("keystorm", |command| command, words).map_err(told)? {
-        Ok(typed) => typed.job_of_peer().map_err(told),
+    let describe = |why: UsageError| check_error(why.0.trim_end().to_owned());
+    match ParsedArgs::read("keystorm", |command| command, words).map_err(describe)? {
+        Ok(typed) => typed.job_of_peer().map_err(describe),
         Err(_) => Err(check_error("--ks-help and --ks-version: ask keystorm itself")),
     }
 }

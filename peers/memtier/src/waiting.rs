@@ -50,11 +50,11 @@ impl Waiting {
             Some(attempts) => &format!("/{attempts}"),
             None => &" (unlimited)",
         };
-        let said = format!(
+        let text = format!(
             "Connection error, attempting reconnection {next}{of} in {:.2} seconds...\n",
             delay.as_secs_f64()
         );
-        Ok((left.map_or(delay, |left| left.min(delay)), said))
+        Ok((left.map_or(delay, |left| left.min(delay)), text))
     }
 }
 
@@ -81,8 +81,8 @@ mod tests {
 
     #[test]
     fn no_wait_is_longer_than_the_run() {
-        let (wait, said) = waiting(None, Some(9.0), Some(5)).after(0).unwrap();
-        assert!(wait <= Duration::from_secs(5) && said.contains("in 9.00 seconds"), "{said}");
+        let (wait, text) = waiting(None, Some(9.0), Some(5)).after(0).unwrap();
+        assert!(wait <= Duration::from_secs(5) && text.contains("in 9.00 seconds"), "{text}");
         assert!(waiting(None, None, Some(0)).after(0).is_err());
     }
 }

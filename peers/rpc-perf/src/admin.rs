@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_is_answered_and_what_is_not_there_is_told() {
+    fn what_is_asked_for_is_answered_and_what_is_not_there_is_reported() {
         let words = ["--rps", "200", "--duration", "9", "ping"].map(Into::into);
         let Ok(Intent::Run(job)) = cli::parse(&[], "keystorm".as_ref(), words.into()) else {
             panic!("a run")

@@ -322,12 +322,12 @@ fn metrics(root: &Table<'_, '_>, general: &Table<'_, '_>) -> Result<Option<Metri
     let output = new.required("output", new.text("output")?)?;
     let format = new.required("format", new.text("format")?)?;
     let interval = time(&new, "interval", "1s")?;
-    let told = (output, format, interval);
-    if old.as_ref().is_some_and(|old| *old != told) {
+    let outputs = (output, format, interval);
+    if old.as_ref().is_some_and(|old| *old != outputs) {
         let why = "conflicts with the metrics in [general]; set it only once";
         return Err(new.broken("", why));
     }
-    let (output, format, interval) = told;
+    let (output, format, interval) = outputs;
     let format = metrics_format(&new, "format", &format)?;
     let batch = new.number::<u64>("batch_size")?;
     if batch.is_some_and(|size| !(100..=10_000_000).contains(&size)) {

@@ -13,7 +13,7 @@ pub(super) enum Fault {
 
 impl Fault {
     /// The message, and the exit code.
-    pub(super) fn told(self) -> ToolMessage {
+    pub(super) fn describe(self) -> ToolMessage {
         let (line, code) = match self {
             Self::File(line) => (line, 1),
             Self::UriPrecedence(line) => (line, 2),

@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn ramps_hold_each_rate_and_go_on_as_they_are_told() {
+    fn ramps_hold_each_rate_and_go_on_as_asked() {
         let ramp = "start = 10\nend = 35\nstep = 10\ninterval = 1\n";
         let of = |more: &str, seconds| rates(&format!("{ramp}{more}"), seconds).unwrap();
         assert_eq!(of("", 60), [10.0, 20.0, 30.0]);

@@ -50,7 +50,7 @@ impl<'v, 'i> Table<'v, 'i> {
         self.value(key).map_or(self.at, |value| value.span().start)
     }
 
-    fn said(&self, key: &str, why: impl Display) -> String {
+    fn message(&self, key: &str, why: impl Display) -> String {
         let name = format!("{} {key}", self.name);
         match name.trim() {
             "" => self.source.fault(self.place(key), why),
@@ -60,12 +60,12 @@ impl<'v, 'i> Table<'v, 'i> {
 
     /// What is wrong with a key: it is none of the schema.
     pub(super) fn broken(&self, key: &str, why: impl Display) -> Fault {
-        Fault::File(self.said(key, why))
+        Fault::File(self.message(key, why))
     }
 
     /// What is wrong with a key: it makes no sense, or is not carried out.
     pub(super) fn refused(&self, key: &str, why: impl Display) -> Fault {
-        Fault::UriPrecedence(self.said(key, why))
+        Fault::UriPrecedence(self.message(key, why))
     }
 
     /// A table in it.

@@ -63,8 +63,8 @@ pub(super) fn job(config: &Config, words: &Words) -> Result<Job, Fault> {
 /// What keystorm's own words say of a file that has this endpoint alone: a job, and its plan.
 fn based_on(config: &Config, endpoint: &str, words: &Words) -> Result<(Job, PlanParts), Fault> {
     let typed = |why: UsageError| rule(why.0);
-    let said = keystorm_words(config, endpoint, words)?.into_iter().map(OsString::from).collect();
-    let mut job = match ParsedArgs::read("rpc-perf", |command| command, said).map_err(typed)? {
+    let line = keystorm_words(config, endpoint, words)?.into_iter().map(OsString::from).collect();
+    let mut job = match ParsedArgs::read("rpc-perf", |command| command, line).map_err(typed)? {
         Ok(read) => read.job_of_peer().map_err(typed)?,
         Err(_) => {
             return Err(rule(
@@ -75,10 +75,10 @@ fn based_on(config: &Config, endpoint: &str, words: &Words) -> Result<(Job, Plan
     };
     let base = job.plans.pop().ok_or_else(|| rule("there is nothing to send"))?;
     let mut base = PlanParts::clone(&base);
-    if let (Some(tls), Some(told)) = (&mut base.target.tls, &config.tls) {
+    if let (Some(tls), Some(settings)) = (&mut base.target.tls, &config.tls) {
         // Of these there are no words.
-        tls.key_password.clone_from(&told.private_key_password);
-        tls.cert_chain = told.certificate_chain.as_ref().map(PathBuf::from);
+        tls.key_password.clone_from(&settings.private_key_password);
+        tls.cert_chain = settings.certificate_chain.as_ref().map(PathBuf::from);
     }
     Ok((job, base))
 }
@@ -100,8 +100,8 @@ fn all_of(mut targets: Vec<Target>) -> Result<Target, Fault> {
 /// What keystorm's own words say of a file: the server, if it is not one that is started, and the shape of
 /// the load.
 fn keystorm_words(config: &Config, endpoint: &str, words: &Words) -> Result<Vec<String>, Fault> {
-    let mut said: Vec<String> = Vec::new();
-    let mut say = |option: &str, value: &str| said.extend([option.to_owned(), value.to_owned()]);
+    let mut line: Vec<String> = Vec::new();
+    let mut say = |option: &str, value: &str| line.extend([option.to_owned(), value.to_owned()]);
     let memcache = config.protocol == Protocol::Memcache;
     let spawned = words.spawns();
     if memcache {
@@ -141,15 +141,15 @@ fn keystorm_words(config: &Config, endpoint: &str, words: &Words) -> Result<Vec<
     say("--on-error", "count");
     say("--reconnect", "yes");
     if config.tls.is_some() && !endpoint.contains("://") {
-        said.push("--tls".to_owned());
+        line.push("--tls".to_owned());
     }
     if config.tls.as_ref().is_some_and(|tls| !tls.verifies) {
-        said.push("--insecure".to_owned());
+        line.push("--insecure".to_owned());
     }
-    said.extend(words.own.iter().cloned());
+    line.extend(words.own.iter().cloned());
     // What is sent takes its place.
-    said.extend(["-r", "1", "--", "get", "__rand_int__"].map(str::to_owned));
-    Ok(said)
+    line.extend(["-r", "1", "--", "get", "__rand_int__"].map(str::to_owned));
+    Ok(line)
 }
 
 /// A host and a port; an address of IPv6 in brackets.

@@ -137,8 +137,8 @@ mod tests {
             ("a.toml --as python", "--as keystorm"),
             ("a.toml --ks-json", "missing"),
         ] {
-            let Fault::UriPrecedence(said) = read(line).unwrap_err() else { panic!("{line}") };
-            assert!(said.contains(why), "{line}: {said}");
+            let Fault::UriPrecedence(error) = read(line).unwrap_err() else { panic!("{line}") };
+            assert!(error.contains(why), "{line}: {error}");
         }
     }
 }

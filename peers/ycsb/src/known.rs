@@ -119,13 +119,13 @@ const OURS: [&str; 13] = [
 /// Makes sure that every property that is set is carried out, or belongs to another binding. What has no effect
 /// gets a remark, unless keystorm does the same by default.
 pub(super) fn check(properties: &Properties) -> Result<Vec<String>, String> {
-    let mut told = Vec::new();
+    let mut lines = Vec::new();
     for name in properties.names() {
         if CARRIED_OUT.contains(&name) {
             continue;
         }
         if name.starts_with("htrace.") {
-            told.push(format!("{name}: no effect, keystorm writes no traces"));
+            lines.push(format!("{name}: no effect, keystorm writes no traces"));
             continue;
         }
         if let Some((_, why)) = WITHOUT_EFFECT.iter().find(|(known, _)| *known == name) {
@@ -134,7 +134,7 @@ pub(super) fn check(properties: &Properties) -> Result<Vec<String>, String> {
                 "spin.sleep" | "measurement.trackjvm" => !properties.flag(name, false),
                 _ => false,
             };
-            told.extend((!is_so_anyway).then(|| format!("{name}: no effect, {why}")));
+            lines.extend((!is_so_anyway).then(|| format!("{name}: no effect, {why}")));
             continue;
         }
         if let Some((_, why)) = REFUSED.iter().find(|(refused, _)| *refused == name) {
@@ -148,7 +148,7 @@ pub(super) fn check(properties: &Properties) -> Result<Vec<String>, String> {
         let near = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
         return Err(format!("{name}: unknown property{near}"));
     }
-    Ok(told)
+    Ok(lines)
 }
 
 #[cfg(test)]
@@ -179,8 +179,8 @@ mod tests {
             "memcached.checkOperationStatus=false",
             "memcached.readBufferSize=9",
         ] {
-            let told = of(line).unwrap();
-            assert!(told.len() == 1 && told[0].contains(": no effect, "), "{line}: {told:?}");
+            let texts = of(line).unwrap();
+            assert!(texts.len() == 1 && texts[0].contains(": no effect, "), "{line}: {texts:?}");
         }
     }
 }

@@ -43,7 +43,7 @@ pub(super) fn job(arguments: &Arguments) -> Result<Job, UsageError> {
     let words = words(arguments, &amount).map_err(UsageError)?;
     let typed = match ParsedArgs::read("ycsb", |command| command, words)? {
         Ok(typed) => typed.in_place_of(PERSONA),
-        Err(intent) => return Err(UsageError(said(intent))),
+        Err(intent) => return Err(UsageError(describe(intent))),
     };
     let mut job = typed.job_of_peer()?;
     let built = |parts: PlanParts| {
@@ -60,7 +60,7 @@ pub(super) fn job(arguments: &Arguments) -> Result<Job, UsageError> {
     Ok(job)
 }
 
-fn said(intent: job::Intent) -> String {
+fn describe(intent: job::Intent) -> String {
     match intent {
         job::Intent::Say(text) => text,
         _ => String::new(),

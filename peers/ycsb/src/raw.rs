@@ -50,8 +50,8 @@ impl RawOutput {
             Some(path) => format!("to result file: {}", path.display()),
             None => "to stdout.".to_owned(),
         };
-        let told = format!("Raw data measurement: will output {place}\n");
-        print::text(&told.repeat(raw.sections().len()))?;
+        let description = format!("Raw data measurement: will output {place}\n");
+        print::text(&description.repeat(raw.sections().len()))?;
         match self.open()? {
             Some(file) => {
                 let mut out = BufWriter::new(file);

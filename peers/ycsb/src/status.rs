@@ -25,7 +25,7 @@ pub(super) struct Status<'p> {
     recent: Tally,
     /// Operations up to then, and when that was, in nanoseconds since load began.
     counted: u64,
-    said_ns: u64,
+    reported_ns: u64,
     /// Up to when anything was seen.
     seen_ns: u64,
     /// Operations so far, and those of them that were in what was logged.
@@ -42,7 +42,7 @@ impl<'p> Status<'p> {
             output,
             recent: Tally::new(&runner::tally_shape(plan)),
             counted: 0,
-            said_ns: 0,
+            reported_ns: 0,
             seen_ns: 0,
             operations: 0,
             logged: 0,
@@ -60,19 +60,19 @@ impl<'p> Status<'p> {
         let sections =
             sections(self.plan, &self.recent, connections, options.interval, &options.by_status);
         if self.output.logs.is_some() {
-            let from = Duration::from_nanos(self.said_ns);
-            let length = Duration::from_nanos(now_ns.saturating_sub(self.said_ns));
+            let from = Duration::from_nanos(self.reported_ns);
+            let length = Duration::from_nanos(now_ns.saturating_sub(self.reported_ns));
             self.logs.add(&sections, options.kind, from, length);
         }
         self.say(&sections, now_ns);
         self.logged += self.recent.operations_ended();
         self.recent.clear();
-        (self.counted, self.said_ns) = (self.operations, now_ns);
+        (self.counted, self.reported_ns) = (self.operations, now_ns);
     }
 
     fn say(&self, sections: &[Section], now_ns: u64) {
         let Some(status) = &self.output.status else { return };
-        let span_s = now_ns.saturating_sub(self.said_ns) as f64 / 1e9;
+        let span_s = now_ns.saturating_sub(self.reported_ns) as f64 / 1e9;
         let since = self.operations.saturating_sub(self.counted) as f64;
         let line = StatusLine {
             label: &status.label,
@@ -119,7 +119,7 @@ impl Observer for Status<'_> {
         self.note(snapshot.tally, 0, snapshot.elapsed_ns.saturating_sub(snapshot.span_ns));
         self.operations = snapshot.total.operations_ended();
         self.seen_ns = snapshot.elapsed_ns;
-        if self.every_ns().is_some_and(|every| self.seen_ns >= self.said_ns + every) {
+        if self.every_ns().is_some_and(|every| self.seen_ns >= self.reported_ns + every) {
             self.turn(self.seen_ns, 0);
         }
     }
@@ -138,7 +138,7 @@ impl RunMonitor for Status<'_> {
 
     /// The last line, and the files.
     fn end(&mut self, run: &Run) -> Result<bool> {
-        let elapsed_ns = run.measurement.elapsed_ns.max(self.said_ns);
+        let elapsed_ns = run.measurement.elapsed_ns.max(self.reported_ns);
         self.operations = run.measurement.total.operations_ended();
         let connections = u64::from(self.plan.own_connections());
         self.turn(elapsed_ns, connections);

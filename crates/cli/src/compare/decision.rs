@@ -24,7 +24,7 @@ pub(super) fn sides(
     let is_memcache: Vec<bool> = words.iter().map(|word| word.is_memcache(asked)).collect();
     let mixed = is_memcache.windows(2).any(|pair| pair[0] != pair[1]);
     let read = |typed: &ParsedArgs| match mixed {
-        true => said(typed, words, asked),
+        true => in_each_protocol(typed, words, asked),
         false => alike(typed, words),
     };
     let (mut loads, job) = read(typed)?;
@@ -98,7 +98,7 @@ fn alike(typed: &ParsedArgs, words: &[Word]) -> Result<(Vec<Named>, Job), UsageE
 }
 
 /// Of servers that do not: the load is read in the words of Redis, and said in each one's.
-fn said(
+fn in_each_protocol(
     typed: &ParsedArgs,
     words: &[Word],
     asked: Option<ProtocolArg>,
@@ -107,7 +107,7 @@ fn said(
     let loads = tests.into_iter().map(|test| {
         let plan = |side: &TermsSide| -> Result<Plan, UsageError> {
             let target = started_alike(side, &test.load);
-            let parts = test.load.said_in(side.protocol, target, &test.value);
+            let parts = test.load.in_protocol(side.protocol, target, &test.value);
             let parts = parts.map_err(UsageError)?;
             let built = PlanParts { name: test.name.clone(), ..parts }.build();
             built.map_err(|error| UsageError(error.to_string()))

@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_told_from_files_and_programs() {
+    fn addresses_are_distinguished_from_files_and_programs() {
         let tcp = |host: &str, port| Side::Server(Word::Tcp { host: host.into(), port });
         assert_eq!(side("10.0.0.1:7000"), tcp("10.0.0.1", 7000));
         assert_eq!(side("[::1]:7000"), tcp("::1", 7000));
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_spoken_is_told_by_the_word_or_the_protocol() {
+    fn what_is_spoken_is_reported_by_the_word_or_the_protocol() {
         let is = |text: &str, asked| match side(text) {
             Side::Server(word) => word.is_memcache(asked),
             Side::File(_) => panic!("{text} is not a server"),

@@ -134,8 +134,8 @@ pub(super) fn equal(
         load.load.seed = seed;
         let test = Test { name, load, value };
         for side in &sides {
-            let said = test.load.said_in(side.protocol, side.target.clone(), &test.value);
-            let checked = said.and_then(|parts| wire::check(&parts));
+            let translated = test.load.in_protocol(side.protocol, side.target.clone(), &test.value);
+            let checked = translated.and_then(|parts| wire::check(&parts));
             checked.map_err(|why| UsageError(format!("{}: {why}", test.name)))?;
         }
         tests.push(test);

@@ -80,10 +80,10 @@ mod tests {
         let of = |text: &str| {
             let words = |text: &str| text.split(' ').map(OsString::from).collect::<Vec<_>>();
             let (sides, rest) = sides_and_rest(words(text));
-            let told = |words: &[OsString]| {
+            let describe = |words: &[OsString]| {
                 words.iter().map(|w| w.to_string_lossy()).collect::<Vec<_>>().join(" ")
             };
-            (sides.map_or(String::new(), |sides| told(&sides)), told(&rest))
+            (sides.map_or(String::new(), |sides| describe(&sides)), describe(&rest))
         };
         for (line, rest) in [
             ("A B -t set,get -P 16", "-t set,get -P 16"),

@@ -143,7 +143,7 @@ pub(super) fn given(base: PlanParts, options: &Options, given: Given) -> Result<
         return Err(FIELDS_WANTED.into());
     }
     if base.protocol.is_memcache() && !reading.has_lifetime {
-        lifetime_said(options, &sequence)?;
+        check_lifetime(options, &sequence)?;
     }
     let weights = operations.iter().map(|operation| u64::from(operation.typed.weight));
     let sum = weights.clone().zip(sizes).map(|(weight, size)| weight * size).sum::<u64>();
@@ -238,7 +238,7 @@ impl<'o> Reading<'o> {
             None => command,
         };
         match translated {
-            true => CacheCommand::of_cache(&command)?.said_in(self.protocol),
+            true => CacheCommand::of_cache(&command)?.in_protocol(self.protocol),
             false => Ok(command),
         }
     }
@@ -283,7 +283,7 @@ impl<'o> Reading<'o> {
 }
 
 /// Refuses a lifetime that no command has a place for: memcached would never receive it.
-fn lifetime_said(options: &Options, sequence: &[CommandSpec]) -> Result<(), String> {
+fn check_lifetime(options: &Options, sequence: &[CommandSpec]) -> Result<(), String> {
     let Some(lifetime) = options.data.ttl else { return Ok(()) };
     let of_fill = options.data.fill_with.as_ref();
     let filled = of_fill.is_some_and(|with| Arg::literal(with.as_bytes()).names_lifetime());

@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_quote_that_is_not_closed_is_told_by_its_line() {
+    fn a_quote_that_is_not_closed_is_reported_by_its_line() {
         let dir = tempfile::tempdir().unwrap();
         let read = |text: &str| {
             let csv = dir.path().join("a.csv");

@@ -198,7 +198,9 @@ impl ParsedArgs {
                 }
                 Ok(Ok(Self { command, args, matches, persona, finish: None }))
             }
-            Err(said) if !said.use_stderr() => Ok(Err(Intent::Say(said.render().to_string()))),
+            Err(is_shown) if !is_shown.use_stderr() => {
+                Ok(Err(Intent::Say(is_shown.render().to_string())))
+            }
             Err(error) => Err(explained(error, &command)),
         }
     }

@@ -92,8 +92,8 @@ fn chosen(typed: &ParsedArgs, workload: &Workload) -> Result<Vec<Phase>, UsageEr
     let asked: Vec<&str> = asked.split(',').map(str::trim).filter(|n| !n.is_empty()).collect();
     let known: Vec<&str> = phases.iter().filter_map(|phase| phase.name.as_deref()).collect();
     if let Some(name) = asked.iter().find(|name| !known.contains(name)) {
-        let told = one_of("phase", name, nearest(name, known.iter().copied()), &known);
-        return Err(UsageError(format!("--phase: {told}")));
+        let text = one_of("phase", name, nearest(name, known.iter().copied()), &known);
+        return Err(UsageError(format!("--phase: {text}")));
     }
     let in_order: Vec<&str> = known.iter().filter(|name| asked.contains(name)).copied().collect();
     let mut once = asked.clone();
@@ -264,7 +264,7 @@ fn located(
     if line.options.iter().any(|given| names(&given.name)) {
         return why.to_owned();
     }
-    let said = |set: &&Set| {
+    let describe = |set: &&Set| {
         let mut options = typed.command.get_arguments();
         let option = options.find(|arg| arg.get_id() == set.setting.option);
         option.is_some_and(|option| {
@@ -273,7 +273,7 @@ fn located(
     };
     let spaces = workload.spaces.iter();
     let mut spaces = spaces.filter(|space| names(&format!("--key-dist {}", space.dist)));
-    match (settings.iter().find(said), spaces.next()) {
+    match (settings.iter().find(describe), spaces.next()) {
         (_, Some(space)) => source.fault(space.at, why),
         (Some(set), None) => source.fault(set.at, format!("{}: {why}", set.setting.key)),
         (None, None) => source.fault(phase.at, why),

@@ -42,11 +42,11 @@ fn of_environment(
     environment: impl Fn(&str) -> Option<String>,
 ) -> Result<Shard, String> {
     let found = LAUNCHERS.iter().find_map(|(rank, size)| Some((rank, size, environment(rank)?)));
-    let Some((rank, size, told)) = found else {
+    let Some((rank, size, text)) = found else {
         let names = LAUNCHERS.map(|(rank, _)| rank).join(", ");
         return Err(format!("no launcher set a rank: none of {names} is set"));
     };
-    let index: u32 = told.parse().map_err(|_| format!("{rank} is {told:?}, not a number"))?;
+    let index: u32 = text.parse().map_err(|_| format!("{rank} is {text:?}, not a number"))?;
     let Some(of) = count.map(str::to_owned).or_else(|| environment(size)) else {
         return Err(format!(
             "{rank} comes without the number of processes; add it, such as env/4 \
@@ -70,18 +70,18 @@ mod tests {
 
     #[test]
     fn a_rank_is_what_the_innermost_launcher_says() {
-        let told = |text: &str, set: &[(&str, &str)]| {
+        let describe = |text: &str, set: &[(&str, &str)]| {
             let value = |name: &str| set.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).into());
             of(text, value).map(|shard| (shard.index, shard.of))
         };
-        assert_eq!(told("2/4", &[]), Ok((2, 4)));
+        assert_eq!(describe("2/4", &[]), Ok((2, 4)));
         let slurm = [("SLURM_PROCID", "0"), ("SLURM_NTASKS", "8")];
-        assert_eq!(told("env", &slurm), Ok((1, 8)));
+        assert_eq!(describe("env", &slurm), Ok((1, 8)));
         let mpi = [("OMPI_COMM_WORLD_RANK", "3"), ("OMPI_COMM_WORLD_SIZE", "4")];
-        assert_eq!(told("env", &[&slurm[..], &mpi].concat()), Ok((4, 4)));
-        assert_eq!(told("env", &[("PMI_RANK", "1"), ("PMI_SIZE", "2")]), Ok((2, 2)));
+        assert_eq!(describe("env", &[&slurm[..], &mpi].concat()), Ok((4, 4)));
+        assert_eq!(describe("env", &[("PMI_RANK", "1"), ("PMI_SIZE", "2")]), Ok((2, 2)));
         let job = [("JOB_COMPLETION_INDEX", "2")];
-        assert_eq!(told("env/3", &job), Ok((3, 3)));
+        assert_eq!(describe("env/3", &job), Ok((3, 3)));
         for (text, set, says) in [
             ("env", &job[..], "env/4"),
             (
@@ -96,8 +96,8 @@ mod tests {
             ("0/4", &[], "I/N"),
             ("5/4", &[], "I/N"),
         ] {
-            let said = told(text, set).unwrap_err();
-            assert!(said.contains(says), "{text}: {said}");
+            let error = describe(text, set).unwrap_err();
+            assert!(error.contains(says), "{text}: {error}");
         }
     }
 }

@@ -73,7 +73,7 @@ fn fill(
                  use one number for each key"
             ));
         }
-        if let (Some(name), false) = (fill.untold.first(), suite) {
+        if let (Some(name), false) = (fill.unfillable.first(), suite) {
             let name = name.to_lowercase();
             let such_as = match parts.protocol.is_memcache() {
                 true => "set user:__key__ 0 0 100",

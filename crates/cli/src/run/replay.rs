@@ -91,12 +91,15 @@ pub(super) fn parts(
     });
     let mix = Mix { operations: named.collect(), pick: Pick::Row };
     let load = &options.load;
-    let told = load.requests.is_some() || matches!(base.load.stop, Stop::AfterNs(_));
+    let is_bounded = load.requests.is_some() || matches!(base.load.stop, Stop::AfterNs(_));
     Ok(PlanParts {
         name: format!("replay {}", path.display()),
         mix: Some(mix),
         sequence: operations.into_iter().map(|(command, ..)| command).collect(),
-        load: Load { stop: if told { base.load.stop } else { Stop::Requests(count) }, ..base.load },
+        load: Load {
+            stop: if is_bounded { base.load.stop } else { Stop::Requests(count) },
+            ..base.load
+        },
         data: Data {
             dataset: Some(Arc::new(rows)),
             payload_bytes: bytes as u64 / count,

@@ -76,8 +76,8 @@ pub(super) fn start_at(text: &str) -> Result<std::time::SystemTime, String> {
 
 /// A time in its largest unit alone: `25 years`, `3 s`.
 fn roughly(time: Duration) -> String {
-    let told = humantime::format_duration(Duration::from_secs(time.as_secs())).to_string();
-    let largest = told.split(' ').next().unwrap_or_default();
+    let text = humantime::format_duration(Duration::from_secs(time.as_secs())).to_string();
+    let largest = text.split(' ').next().unwrap_or_default();
     let (number, unit) =
         largest.split_at(largest.find(|c: char| c.is_alphabetic()).unwrap_or(largest.len()));
     format!("{number} {}", if unit == "m" { "min" } else { unit })

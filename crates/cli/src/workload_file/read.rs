@@ -379,8 +379,8 @@ impl Reader<'_> {
         let of_option = settings.clone().find(named).map(|setting| setting.key);
         let known: Vec<&str> = others.iter().copied().chain(settings.map(|s| s.key)).collect();
         let meant = of_option.or_else(|| nearest(entry.key, known.iter().copied()));
-        let told = one_of("key", entry.key, meant, &known);
-        self.fault(entry.at, told)
+        let text = one_of("key", entry.key, meant, &known);
+        self.fault(entry.at, text)
     }
 
     fn tables<'v, 'i>(

@@ -257,8 +257,11 @@ mod tests {
             matches!(heading, Some("Load" | "Commands, keys and values"))
         };
         for option in options.get_arguments().filter(of_load).map(|arg| arg.get_id().as_str()) {
-            let said = Setting::of_option(option).is_some();
-            assert!(said != OF_A_COMMAND_LINE.contains(&option), "{option}: a row in SETTINGS?");
+            let is_setting = Setting::of_option(option).is_some();
+            assert!(
+                is_setting != OF_A_COMMAND_LINE.contains(&option),
+                "{option}: a row in SETTINGS?"
+            );
         }
         for Setting { key, option, form } in SETTINGS {
             let arg = options.get_arguments().find(|arg| arg.get_id() == option);
@@ -269,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_last_takes_the_place_of_what_it_contradicts() {
+    fn what_is_stated_last_takes_the_place_of_what_it_contradicts() {
         let set = |key: &str, value: &str| {
             let setting = Setting::of_key(key).unwrap();
             Set { setting, value: Some(value.to_owned()), at: 0 }

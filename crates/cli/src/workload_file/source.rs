@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_told_from_presets() {
+    fn files_are_distinguished_from_presets() {
         assert!(open("ycsb-a").unwrap().text.contains("operation"));
         assert!(open("./ycsb-a").unwrap_err().contains("No such file"));
         assert!(open("ycsb-a.toml").unwrap_err().contains("No such file"));

@@ -2,7 +2,7 @@
 
 use host::machine::Pressure;
 
-use super::told;
+use super::known;
 use crate::Evidence;
 use crate::finding::{Outcome, Verdict};
 
@@ -13,7 +13,7 @@ const STEAL_BAD: f64 = 0.05;
 pub(super) fn steal(evidence: &Evidence) -> Verdict {
     let now = evidence.meanwhile.and_then(|times| times.steal_share());
     let ever = evidence.host.load.cpu_times.and_then(|times| times.steal_share());
-    let ever = told(&ever)?;
+    let ever = known(&ever)?;
     let share = now.unwrap_or(ever);
     let seen = match now {
         Some(now) => {
@@ -39,8 +39,8 @@ const LOAD_BAD: f64 = 0.75;
 
 pub(super) fn load(evidence: &Evidence) -> Verdict {
     // What runs now, and not what has run within a minute: that may have been a benchmark.
-    let running = told(&evidence.host.load.running_beside)?;
-    let cpus = told(&evidence.host.cpu.logical)?;
+    let running = known(&evidence.host.load.running_beside)?;
+    let cpus = known(&evidence.host.cpu.logical)?;
     let average = evidence.host.load.average.map_or(String::new(), |[minute, five, fifteen]| {
         format!("; load averages {minute:.2} {five:.2} {fifteen:.2}")
     });

@@ -25,7 +25,7 @@ pub(super) fn governor(evidence: &Evidence) -> Verdict {
 }
 
 pub(super) fn turbo(evidence: &Evidence) -> Verdict {
-    Ok(match told_turbo(evidence)? {
+    Ok(match known_turbo(evidence)? {
         false => Outcome::ok("off"),
         true => Outcome::warn(
             "on",
@@ -37,8 +37,8 @@ pub(super) fn turbo(evidence: &Evidence) -> Verdict {
     })
 }
 
-fn told_turbo(evidence: &Evidence) -> Result<bool, String> {
-    super::told(&evidence.host.cpu.turbo)
+fn known_turbo(evidence: &Evidence) -> Result<bool, String> {
+    super::known(&evidence.host.cpu.turbo)
 }
 
 pub(super) fn virtual_machine(evidence: &Evidence) -> Verdict {
@@ -61,7 +61,7 @@ const FAST_CLOCKS: [&str; 4] =
     ["tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page"];
 
 pub(super) fn clock_source(evidence: &Evidence) -> Verdict {
-    let clock = super::told(&evidence.host.cpu.clocksource)?;
+    let clock = super::known(&evidence.host.cpu.clocksource)?;
     Ok(if FAST_CLOCKS.contains(&clock.as_str()) {
         Outcome::ok(clock)
     } else {

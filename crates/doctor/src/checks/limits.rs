@@ -1,6 +1,6 @@
 //! What the kernel allows: files, ports, and connections that wait.
 
-use super::{asked, here, told};
+use super::{asked, here, known};
 use crate::Evidence;
 use crate::finding::{Outcome, Verdict};
 
@@ -11,7 +11,7 @@ const FILES_COMFORTABLE: u64 = 10_000;
 
 pub(super) fn files(evidence: &Evidence) -> Verdict {
     let facts = &evidence.host;
-    let soft = told(&facts.open_files_soft)?;
+    let soft = known(&facts.open_files_soft)?;
     // keystorm raises the soft limit to the hard one by itself.
     let most = facts.open_files_hard.map_or(u64::MAX, |hard| hard.max(soft));
     let hard = facts.open_files_hard.map_or("no hard limit".to_owned(), |n| format!("hard {n}"));
@@ -34,7 +34,7 @@ const WIDEN: &str = "sysctl -w net.ipv4.ip_local_port_range='1024 65535', or a u
 
 pub(super) fn ports(evidence: &Evidence) -> Verdict {
     let network = &evidence.host.network;
-    let (first, last) = told(&network.local_ports)?;
+    let (first, last) = known(&network.local_ports)?;
     let all = u64::from(last - first) + 1;
     let seen = format!("{first} to {last}: {all} ports");
     let needed = u64::from(evidence.load.connections);
@@ -55,7 +55,7 @@ pub(super) fn ports(evidence: &Evidence) -> Verdict {
 }
 
 pub(super) fn tw_reuse(evidence: &Evidence) -> Verdict {
-    let value = told(&evidence.host.network.tcp_tw_reuse)?;
+    let value = known(&evidence.host.network.tcp_tw_reuse)?;
     let seen = match value {
         0 => "0 (never)".to_owned(),
         1 => "1 (always)".to_owned(),
@@ -89,7 +89,7 @@ pub(super) fn backlog(evidence: &Evidence) -> Verdict {
 /// many.
 pub(super) fn queue(evidence: &Evidence, asked: u64, option: &str) -> Verdict {
     here(evidence)?;
-    let most = told(&evidence.host.network.somaxconn)?;
+    let most = known(&evidence.host.network.somaxconn)?;
     let queue = asked.min(most);
     let seen = format!("{} {asked}, somaxconn {most}", option.trim_start_matches("--"));
     let why = |what: &str| {

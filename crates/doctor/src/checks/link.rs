@@ -2,7 +2,7 @@
 
 use host::machine::Interface;
 
-use super::told;
+use super::known;
 use crate::finding::{Outcome, Verdict};
 use crate::{Evidence, Place};
 
@@ -72,7 +72,7 @@ pub(super) fn speed(evidence: &Evidence) -> Verdict {
 
 pub(super) fn mtu(evidence: &Evidence) -> Verdict {
     let Some(card) = interface(evidence)? else { return Ok(Outcome::ok(NO_CARD)) };
-    let mtu = told(&card.mtu)?;
+    let mtu = known(&card.mtu)?;
     let seen = format!("{} {mtu}", card.name);
     let body = evidence.load.value_bytes.saturating_add(COMMAND_BYTES);
     let packets = body.div_ceil(u64::from(mtu).saturating_sub(HEADER_BYTES).max(1));

@@ -3,7 +3,7 @@
 
 use workload::quantity::counted;
 
-use super::{bytes, here, told};
+use super::{bytes, here, known};
 use crate::evidence::MemcacheEvidence;
 use crate::finding::{Outcome, Verdict};
 use crate::{Evidence, Place};
@@ -75,7 +75,7 @@ pub(super) fn threads(evidence: &Evidence) -> Verdict {
     if here(evidence).is_err() {
         return Ok(uneven.unwrap_or_else(|| Outcome::ok(threads.to_string())));
     }
-    let cpus = u64::from(told(&evidence.host.cpu.logical)?);
+    let cpus = u64::from(known(&evidence.host.cpu.logical)?);
     let seen = format!("{threads} on {cpus} CPUs");
     let mend = format!("start memcached with -t {}", (cpus / 2).max(1));
     Ok(if threads > cpus {

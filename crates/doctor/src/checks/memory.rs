@@ -1,6 +1,6 @@
 //! Memory: swap, overcommit and huge pages.
 
-use super::{bytes, told};
+use super::{bytes, known};
 use crate::Evidence;
 use crate::finding::{Outcome, Verdict};
 
@@ -9,8 +9,8 @@ const SWAPPED_BAD: u64 = 256 << 20;
 
 pub(super) fn swap(evidence: &Evidence) -> Verdict {
     let memory = &evidence.host.memory;
-    let total = told(&memory.swap_total_bytes)?;
-    let used = told(&memory.swap_used_bytes)?;
+    let total = known(&memory.swap_total_bytes)?;
+    let used = known(&memory.swap_used_bytes)?;
     if total == 0 {
         return Ok(Outcome::ok("none"));
     }
@@ -27,7 +27,7 @@ pub(super) fn swap(evidence: &Evidence) -> Verdict {
 }
 
 pub(super) fn overcommit(evidence: &Evidence) -> Verdict {
-    let mode = told(&evidence.host.memory.overcommit_memory)?;
+    let mode = known(&evidence.host.memory.overcommit_memory)?;
     let mend = "sysctl -w vm.overcommit_memory=1";
     Ok(match mode {
         1 => Outcome::ok("1 (always)"),
@@ -46,7 +46,7 @@ pub(super) fn overcommit(evidence: &Evidence) -> Verdict {
 }
 
 pub(super) fn huge_pages(evidence: &Evidence) -> Verdict {
-    let mode = told(&evidence.host.memory.transparent_huge_pages)?;
+    let mode = known(&evidence.host.memory.transparent_huge_pages)?;
     Ok(if mode == "always" {
         Outcome::bad(
             mode,

@@ -160,7 +160,7 @@ fn here(evidence: &Evidence) -> Result<(), String> {
 }
 
 /// A fact of this machine, or the words for one that it does not tell.
-fn told<T: Clone>(fact: &Option<T>) -> Result<T, String> {
+fn known<T: Clone>(fact: &Option<T>) -> Result<T, String> {
     fact.clone().ok_or_else(|| "not reported by this machine".to_owned())
 }
 

@@ -25,7 +25,7 @@ pub(super) fn io_threads(evidence: &Evidence) -> Verdict {
     if !evidence.place.is_here() {
         return Ok(Outcome::ok(seen));
     }
-    let cpus = i64::from(super::told(&evidence.host.cpu.logical)?);
+    let cpus = i64::from(super::known(&evidence.host.cpu.logical)?);
     let seen = format!("{threads} on {cpus} CPUs");
     let mend = format!("start the server with --io-threads {}", (cpus / 2).max(1));
     Ok(if threads > cpus {

@@ -2,13 +2,13 @@
 
 use workload::quantity::counted;
 
-use super::told;
+use super::known;
 use crate::Evidence;
 use crate::finding::{Outcome, Verdict};
 
 pub(super) fn cpus(evidence: &Evidence) -> Verdict {
     let cpu = &evidence.host.cpu;
-    let logical = told(&cpu.logical)?;
+    let logical = known(&cpu.logical)?;
     let allowed = cpu.allowed.as_deref().map(|list| host::machine::cpu_list(list).len() as u32);
     let ours = allowed.filter(|n| *n > 0).map_or(logical, |n| n.min(logical));
     let mut seen = match cpu.cores.zip(cpu.sockets) {

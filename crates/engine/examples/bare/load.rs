@@ -107,9 +107,9 @@ impl Load {
                 Err(_) => unix(self.address.as_ref())?,
             };
             if number % CONNECT_AT_ONCE == 0 {
-                let (asked, said) = self.idle;
+                let (asked, answered) = self.idle;
                 (&socket).write_all(asked)?;
-                (&socket).read_exact(&mut vec![0; said.len()])?;
+                (&socket).read_exact(&mut vec![0; answered.len()])?;
             }
             socket.set_nonblocking(true)?;
             sockets.push(socket);

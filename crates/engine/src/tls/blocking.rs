@@ -30,11 +30,11 @@ impl<S: Read + Write> TlsStream<S> {
         let mut this = Self { stream, context: context.clone() };
         match this.stream.connect() {
             Ok(()) => Ok(this),
-            Err(error) => Err(this.told(error)),
+            Err(error) => Err(this.describe(error)),
         }
     }
 
-    fn told(&self, error: Error) -> io::Error {
+    fn describe(&self, error: Error) -> io::Error {
         let error = match error.into_io_error() {
             Ok(error) if patience_ended(&error) => return error,
             Ok(error) => {
@@ -76,7 +76,7 @@ impl<S: Read + Write> Read for TlsStream<S> {
                 // Something of the protocol's own was read.
                 Err(error)
                     if error.code() == ErrorCode::WANT_READ && error.io_error().is_none() => {}
-                Err(error) => return Err(self.told(error)),
+                Err(error) => return Err(self.describe(error)),
             }
         }
     }
@@ -84,7 +84,7 @@ impl<S: Read + Write> Read for TlsStream<S> {
 
 impl<S: Read + Write> Write for TlsStream<S> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.stream.ssl_write(bytes).map_err(|error| self.told(error))
+        self.stream.ssl_write(bytes).map_err(|error| self.describe(error))
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_file_is_told_by_its_option() {
+    fn what_is_wrong_with_a_file_is_reported_by_its_option() {
         let dir = tempfile::tempdir().unwrap();
         let (gone, other) = (dir.path().join("gone"), dir.path().join("other"));
         fs::write(&other, "no PEM").unwrap();

@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hashes_are_told_from_other_names() {
+    fn hashes_are_distinguished_from_other_names() {
         assert!(is_hash("9d66eef0.0") && is_hash("00000000.12"));
         assert!(!is_hash("ca.crt") && !is_hash("9d66eef0.") && !is_hash("9d66eef0.r0"));
     }

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_text_is_told_from_tls() {
+    fn plain_text_is_distinguished_from_tls() {
         assert_eq!(looks_like_tls(b""), None);
         assert_eq!(looks_like_tls(b"-ERR Protocol error"), Some(false));
         assert_eq!(looks_like_tls(&[21, 3, 3, 0, 2]), Some(true));

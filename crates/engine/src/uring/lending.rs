@@ -143,7 +143,7 @@ impl Uring {
         self.outstanding += 1;
         let operation = self.operation(Kind::SendRest, conn);
         if let Err(error) = self.ring.send_waiting(operation, &self.slots[conn.0 as usize].lent) {
-            self.told.push_back((conn, Err(error)));
+            self.outcomes.push_back((conn, Err(error)));
         }
     }
 

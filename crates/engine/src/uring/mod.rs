@@ -51,7 +51,7 @@ pub struct Uring {
     /// Sent by connections that were closed, still held by an operation.
     graves: Vec<(Operation, Vec<u8>)>,
     /// Connections whose opening or failing no completion will tell.
-    told: VecDeque<(ConnId, io::Result<()>)>,
+    outcomes: VecDeque<(ConnId, io::Result<()>)>,
     current: Option<Current>,
     generation: u32,
     /// Turns whose completions were all seen.
@@ -82,7 +82,7 @@ impl Uring {
             slots,
             staged: Vec::with_capacity(STAGED_MAX),
             graves: Vec::new(),
-            told: VecDeque::new(),
+            outcomes: VecDeque::new(),
             current: None,
             generation: 0,
             turn: 1,
@@ -127,7 +127,7 @@ impl Uring {
         let generation = self.generation;
         *self.slot(conn) = Slot { socket: Some(socket), generation, ..Slot::default() };
         if connected {
-            self.told.push_back((conn, Ok(())));
+            self.outcomes.push_back((conn, Ok(())));
         } else {
             self.outstanding += 1;
             let operation = self.operation(Kind::Connect, conn);
@@ -234,13 +234,13 @@ impl Engine for Uring {
 
     fn open(&mut self, conn: ConnId, to: &Address, options: &ConnectOptions) {
         if let Err(error) = self.try_open(conn, to, options) {
-            self.told.push_back((conn, Err(error)));
+            self.outcomes.push_back((conn, Err(error)));
         }
     }
 
     fn adopt(&mut self, conn: ConnId, socket: Socket) {
         if let Err(error) = self.enrol(conn, socket, true) {
-            self.told.push_back((conn, Err(error)));
+            self.outcomes.push_back((conn, Err(error)));
         }
     }
 
@@ -258,7 +258,7 @@ impl Engine for Uring {
             if self.staged.len() >= STAGED_MAX
                 && let Err(error) = self.hand_over().and_then(|()| self.ring.submit())
             {
-                self.told.push_back((conn, Err(error)));
+                self.outcomes.push_back((conn, Err(error)));
             }
         }
         now_ns
@@ -300,7 +300,7 @@ impl Engine for Uring {
         } else if submitted.is_err() {
             std::mem::forget(slot.lent);
         }
-        self.told.retain(|(told, _)| *told != conn);
+        self.outcomes.retain(|(output, _)| *output != conn);
     }
 
     fn wait(&mut self, until_ns: Option<u64>) -> io::Result<()> {
@@ -309,7 +309,7 @@ impl Engine for Uring {
             self.turn += 1;
         }
         self.hand_over()?;
-        let busy = !self.told.is_empty() || self.ring.has_completions();
+        let busy = !self.outcomes.is_empty() || self.ring.has_completions();
         let now_ns = self.origin.elapsed().as_nanos() as u64;
         let left = match until_ns {
             _ if busy => Some(0),
@@ -324,7 +324,7 @@ impl Engine for Uring {
     #[inline]
     fn next(&mut self) -> Option<Event> {
         self.put_away();
-        if let Some((conn, outcome)) = self.told.pop_front() {
+        if let Some((conn, outcome)) = self.outcomes.pop_front() {
             return Some(match outcome {
                 Ok(()) => self.opened(conn),
                 Err(error) => self.lose(conn, Reason::Failed(error)),

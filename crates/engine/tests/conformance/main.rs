@@ -364,7 +364,7 @@ fn established_to(port: u16) -> usize {
 }
 
 #[test]
-fn a_wait_ends_when_it_was_told_to() {
+fn a_wait_ends_when_it_was_asked_to() {
     for_each_lab(Behaviour::Silent, |lab| {
         lab.opened(A);
         lab.engine.send(A, b"?");

@@ -199,7 +199,7 @@ fn records_may_be_cut_anywhere_or_come_together() {
 }
 
 #[test]
-fn an_end_in_order_is_told_from_one_that_is_cut_off() {
+fn an_end_in_order_is_distinguished_from_one_that_is_cut_off() {
     for version in [SslVersion::TLS1_2, SslVersion::TLS1_3] {
         let server = Server::new(version, 1 << 20, 5, End::InOrder);
         let (got, end, _) = talk(server, b"hello, and no more");

@@ -34,15 +34,15 @@ pub(super) struct Ended {
     /// Its exit code, if it had one.
     pub(super) code: Option<i32>,
     /// What it said last on standard error.
-    pub(super) said: String,
+    pub(super) last_lines: String,
 }
 
 impl Ended {
     /// Both in one.
-    pub(super) fn told(&self) -> String {
-        match self.said.as_str() {
+    pub(super) fn describe(&self) -> String {
+        match self.last_lines.as_str() {
             "" => self.how.clone(),
-            said => format!("{}: {said}", self.how),
+            text => format!("{}: {text}", self.how),
         }
     }
 }
@@ -98,9 +98,9 @@ impl Talking {
             while !errors.is_finished() && Instant::now() < deadline {
                 thread::sleep(Duration::from_millis(5));
             }
-            let said = last.lock().unwrap_or_else(PoisonError::into_inner);
-            let said = said.iter().map(String::as_str).collect::<Vec<_>>().join("; ");
-            ended(Ended { how: how(status), code: status.and_then(|s| s.code()), said });
+            let lines = last.lock().unwrap_or_else(PoisonError::into_inner);
+            let last_lines = lines.iter().map(String::as_str).collect::<Vec<_>>().join("; ");
+            ended(Ended { how: how(status), code: status.and_then(|s| s.code()), last_lines });
         };
         thread::Builder::new().name("listen".into()).spawn(listen)?;
         Ok(Self { child, lines: Some(lines) })

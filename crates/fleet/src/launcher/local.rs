@@ -30,7 +30,7 @@ pub(super) fn launch(on: &On, events: &Sender<Event>) -> Result<Box<dyn Launcher
     let count = check(on).map_err(Unfit)?;
     let program = env::current_exe().map_err(|e| Unfit(format!("--on {on}: {e}")))?;
     let commands = (0..count).map(|_| (String::new(), held(&program))).collect();
-    let children = Children::start(commands, events, |ended| ended.told());
+    let children = Children::start(commands, events, |ended| ended.describe());
     children.map_err(|e| Unfit(format!("--on {on}: starting a client: {e}")))
 }
 

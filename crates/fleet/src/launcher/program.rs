@@ -92,7 +92,7 @@ pub(super) fn launch(on: &On, events: &Sender<Event>) -> Result<Box<dyn Launcher
     };
     let name = format!("keystorm-on-{}", on.launcher);
     let ended = move |ended: children::Ended| {
-        let why = format!("{name}: {}", ended.told());
+        let why = format!("{name}: {}", ended.describe());
         let _ = ended_early.send(Err(why.clone()));
         let _ = ends.send(Event { client: None, at: Instant::now(), what: Received::Lost(why) });
     };
@@ -120,9 +120,9 @@ struct Program {
 }
 
 impl Program {
-    fn say(&mut self, told: &ToProgram<'_>) -> io::Result<()> {
+    fn say(&mut self, text: &ToProgram<'_>) -> io::Result<()> {
         let talking = self.talking.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
-        talking.tell(&(serde_json::to_string(told)? + "\n"))
+        talking.tell(&(serde_json::to_string(text)? + "\n"))
     }
 }
 

@@ -57,10 +57,12 @@ fn why(ended: &Ended) -> String {
         Some(NOT_FOUND) => format!(
             "keystorm was not found there ({}); install it on the PATH of non-interactive \
              logins, or name its path: --on ssh:…,program=/path/to/keystorm",
-            ended.said
+            ended.last_lines
         ),
         // ssh's own.
-        Some(255) => format!("ssh: {}", ended.said.strip_prefix("ssh: ").unwrap_or(&ended.said)),
-        _ => ended.told(),
+        Some(255) => {
+            format!("ssh: {}", ended.last_lines.strip_prefix("ssh: ").unwrap_or(&ended.last_lines))
+        }
+        _ => ended.describe(),
     }
 }

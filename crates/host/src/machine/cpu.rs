@@ -181,15 +181,15 @@ fn hypervisor(tree: &Tree, cpuinfo: &str) -> Option<String> {
         return None;
     }
     let read = |file: &str| tree.text(file).map(|text| text.to_lowercase());
-    let mut told: Vec<String> =
+    let mut quotas: Vec<String> =
         ["sys/hypervisor/type", "sys/class/dmi/id/sys_vendor", "sys/class/dmi/id/product_name"]
             .into_iter()
             .filter_map(read)
             .collect();
     if flagged == Some(true) {
-        told.extend(read("sys/devices/system/clocksource/clocksource0/available_clocksource"));
+        quotas.extend(read("sys/devices/system/clocksource/clocksource0/available_clocksource"));
     }
-    let named = told.iter().find_map(|text| {
+    let named = quotas.iter().find_map(|text| {
         HYPERVISORS.iter().find(|(word, _)| text.contains(word) && !text.contains(".metal"))
     });
     match (named, flagged) {

@@ -90,16 +90,16 @@ impl MemcacheClient {
                 let whole = answered::<Text>(bytes)?;
                 Ok(whole.map(|(result, len)| {
                     let line = String::from_utf8_lossy(&bytes[..len]);
-                    let said = line.trim_end();
-                    (result.map(|()| said.trim_start_matches("VERSION ").to_owned()), len)
+                    let text = line.trim_end();
+                    (result.map(|()| text.trim_start_matches("VERSION ").to_owned()), len)
                 }))
             }),
             Dialect::Binary => self.client.exchange("version", &request, |bytes| {
                 const HEADER: usize = 24;
                 let whole = answered::<Binary>(bytes)?;
                 Ok(whole.map(|(result, len)| {
-                    let said = String::from_utf8_lossy(&bytes[HEADER.min(len)..len]).into_owned();
-                    (result.map(|()| said), len)
+                    let text = String::from_utf8_lossy(&bytes[HEADER.min(len)..len]).into_owned();
+                    (result.map(|()| text), len)
                 }))
             }),
         }

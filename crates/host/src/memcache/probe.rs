@@ -115,11 +115,11 @@ fn begin(
         return converse(address, login, dialect, patience);
     }
     let brief = Patience { reply: BINARY_PATIENCE, ..patience };
-    let told = converse(address, login, dialect, brief).map(|(mut client, version)| {
+    let server = converse(address, login, dialect, brief).map(|(mut client, version)| {
         client.wait_for(patience.reply);
         (client, version)
     });
-    match told {
+    match server {
         Err(ProbeError::Broken(ClientError::Silent { .. })) => {
             match in_lines(address, login, brief) {
                 Some(InLines::Stranger(error)) => Err(ProbeError::Broken(error)),
@@ -149,7 +149,7 @@ fn begin(
                 None => converse(address, login, dialect, patience),
             }
         }
-        told => told,
+        server => server,
     }
 }
 
@@ -187,8 +187,8 @@ fn converse(
     match (dialect, credentials, &version) {
         // What logs in to a server with a password would store the password in one without.
         (Dialect::Text, Some(_), Ok(_)) => {
-            let said = "it does not require a login".to_owned();
-            return Err(refused("the login", said, ". Remove --user and -a"));
+            let description = "it does not require a login".to_owned();
+            return Err(refused("the login", description, ". Remove --user and -a"));
         }
         (Dialect::Text, Some((user, password)), Err(reply))
             if reply.contains("unauthenticated") =>

@@ -89,7 +89,7 @@ pub enum SpawnError {
 impl SpawnError {
     /// What the server said last, line by line, if it came to say something.
     #[must_use]
-    pub fn said(&self) -> &[String] {
+    pub fn last_lines(&self) -> &[String] {
         match self {
             Self::Ended { log, .. } | Self::NotReady { log, .. } => log,
             _ => &[],

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn memcached_listens_where_it_is_told_and_takes_no_datagrams() {
+    fn memcached_listens_where_it_is_asked_to_and_takes_no_datagrams() {
         let own = ["-m".to_owned(), "64".to_owned()];
         let tcp = Address::Tcp("127.0.0.1:7000".parse().unwrap());
         let args = Kind::Memcached.arguments(&own, &tcp, Path::new("/h"));

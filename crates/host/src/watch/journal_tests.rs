@@ -49,9 +49,9 @@ fn samples_tell_what_changed_within_their_second() {
     };
     let samples = [sample(1.0, 0, 5), sample(2.0, 1, 5), sample(3.0, 1, 9)];
     let found = between_samples(&samples, 0.5);
-    let told: Vec<_> = found.iter().map(|e| (e.kind, e.from_s, e.usec, e.count)).collect();
+    let entries: Vec<_> = found.iter().map(|e| (e.kind, e.from_s, e.usec, e.count)).collect();
     assert_eq!(
-        told,
+        entries,
         [(JournalKind::Fork, 1.5, Some(900), Some(1)), (JournalKind::Eviction, 2.5, None, Some(4)),]
     );
 }

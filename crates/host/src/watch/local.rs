@@ -39,7 +39,7 @@ pub(super) fn find(info: &Info) -> Option<u32> {
     let uptime = fs::read_to_string("/proc/uptime").ok()?;
     let (age_s, cpu_s) = age_and_cpu(&stat, &uptime)?;
     let old = (age_s - info.number("uptime_in_seconds")? as f64).abs() <= APART_S_MAX;
-    let used = info.cpu_process_s().is_none_or(|said| (said - cpu_s).abs() <= APART_S_MAX);
+    let used = info.cpu_process_s().is_none_or(|info_s| (info_s - cpu_s).abs() <= APART_S_MAX);
     (old && used).then_some(pid)
 }
 

@@ -286,8 +286,8 @@ fn pairs(reply: &Value) -> Option<Vec<(String, String)>> {
 /// How many clients watch every command: a field of newer servers, else the flag `O` in the list
 /// of clients.
 fn monitors(client: &mut Client<Transport>, info: &Info) -> Option<u64> {
-    if let Some(said) = info.number("monitor_clients") {
-        return Some(said);
+    if let Some(text) = info.number("monitor_clients") {
+        return Some(text);
     }
     if info.number("connected_clients")? > LISTED_CLIENTS_MAX {
         return None;

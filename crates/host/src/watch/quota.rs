@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     /// What the files of such a tree say of process 7.
-    fn said(files: &[(&str, &str)]) -> Option<u64> {
+    fn throttled(files: &[(&str, &str)]) -> Option<u64> {
         let tree = tempfile::tempdir().unwrap();
         for (path, text) in files {
             let path = tree.path().join(path);
@@ -76,20 +76,23 @@ mod tests {
         let quiet = "usage_usec 9\nthrottled_usec 0\n";
         let of = ("proc/7/cgroup", "0::/pod/server\n");
         let inner = ("sys/fs/cgroup/pod/server/cpu.stat", quiet);
-        assert_eq!(said(&[of, inner, ("sys/fs/cgroup/pod/cpu.stat", v2)]), Some(70_000));
-        assert_eq!(said(&[of, inner]), Some(0));
+        assert_eq!(throttled(&[of, inner, ("sys/fs/cgroup/pod/cpu.stat", v2)]), Some(70_000));
+        assert_eq!(throttled(&[of, inner]), Some(0));
         // In a container its own group is the root of what is mounted.
-        assert_eq!(said(&[of, ("sys/fs/cgroup/cpu.stat", v2)]), Some(70_000));
+        assert_eq!(throttled(&[of, ("sys/fs/cgroup/cpu.stat", v2)]), Some(70_000));
         let v1 = ("proc/7/cgroup", "3:cpuset:/\n1:cpu,cpuacct:/pod\n0::/\n");
         let stat = ("sys/fs/cgroup/cpu,cpuacct/pod/cpu.stat", "nr_periods 5\nthrottled_time 80\n");
-        assert_eq!(said(&[v1, stat]), Some(80));
+        assert_eq!(throttled(&[v1, stat]), Some(80));
     }
 
     #[test]
-    fn what_is_not_told_is_not_known() {
-        assert_eq!(said(&[]), None);
-        assert_eq!(said(&[("proc/7/cgroup", "0::/\n"), ("sys/fs/cgroup/cpu.stat", "x 1\n")]), None);
+    fn what_is_not_reported_is_not_known() {
+        assert_eq!(throttled(&[]), None);
+        assert_eq!(
+            throttled(&[("proc/7/cgroup", "0::/\n"), ("sys/fs/cgroup/cpu.stat", "x 1\n")]),
+            None
+        );
         let outside = ("sys/fs/cpu.stat", "throttled_usec 5\n");
-        assert_eq!(said(&[("proc/7/cgroup", "0::/../../..\n"), outside]), None);
+        assert_eq!(throttled(&[("proc/7/cgroup", "0::/../../..\n"), outside]), None);
     }
 }

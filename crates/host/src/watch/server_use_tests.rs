@@ -147,7 +147,7 @@ fn polled(changes: &[(&str, &str)]) -> ServerUse {
 }
 
 #[test]
-fn a_thread_that_polls_is_not_said_to_be_busy() {
+fn a_thread_that_polls_is_not_claimed_to_be_busy() {
     let busy = polled(&[]).busy(1.0).unwrap();
     assert_eq!((busy.cpu, busy.part, busy.polls), (0.98, BusyPart::MainThread, true));
     let of = |main, io| polled(&[("MAIN", main), ("IO", io)]).busy(1.0).unwrap();
@@ -198,7 +198,7 @@ fn the_time_of_a_transaction_is_counted_once() {
 }
 
 #[test]
-fn a_changed_setting_is_told_with_its_past() {
+fn a_changed_setting_is_reported_with_its_past() {
     let setting = |value: &str| vec![("save".to_owned(), value.to_owned())];
     let before = Snapshot { settings: setting(""), ..Snapshot::default() };
     let after = Snapshot { settings: setting("60 1"), ..Snapshot::default() };

@@ -85,8 +85,8 @@ pub(super) fn info(stats: &Stats) -> Info {
 }
 
 /// Those of the settings that bear on speed.
-pub(super) fn settings(said: Stats) -> Vec<(String, String)> {
-    said.into_iter().filter(|(name, _)| SETTINGS.contains(&name.as_str())).collect()
+pub(super) fn settings(lines: Stats) -> Vec<(String, String)> {
+    lines.into_iter().filter(|(name, _)| SETTINGS.contains(&name.as_str())).collect()
 }
 
 #[cfg(test)]
@@ -95,11 +95,11 @@ mod tests {
 
     #[test]
     fn figures_have_the_names_of_info() {
-        let said = "pid 12\nuptime 3\nversion 1.6.18\nrusage_user 0.500000\nrusage_system 0.250000\n\
+        let text = "pid 12\nuptime 3\nversion 1.6.18\nrusage_user 0.500000\nrusage_system 0.250000\n\
                     threads 4\ncmd_get 10\ncmd_set 5\ncmd_touch 2\nget_hits 7\nget_misses 3\n\
                     touch_hits 1\ntouch_misses 1\ndelete_hits 1\ndelete_misses 1\nbytes 99";
         let pair = |line: &str| line.split_once(' ').map(|(a, b)| (a.to_owned(), b.to_owned()));
-        let stats: Stats = said.lines().filter_map(pair).collect();
+        let stats: Stats = text.lines().filter_map(pair).collect();
         let info = info(&stats);
         assert_eq!(info.cpu_process_s(), Some(0.75));
         assert_eq!(info.cpu_main_s(), None);

@@ -36,7 +36,7 @@ impl Subject {
                     Err(error) => Err(error.to_string()),
                 }
             }
-            Self::Memcache(client) => client.stats(None).map(|said| stats::info(&said)),
+            Self::Memcache(client) => client.stats(None).map(|answer| stats::info(&answer)),
         }
     }
 
@@ -45,8 +45,8 @@ impl Subject {
         match self {
             Self::Resp(client) => settings(client),
             Self::Memcache(client) => {
-                let said = client.stats(Some("settings"));
-                said.map(stats::settings).unwrap_or_default()
+                let answer = client.stats(Some("settings"));
+                answer.map(stats::settings).unwrap_or_default()
             }
         }
     }

@@ -60,8 +60,8 @@ fn a_server_that_ends_at_once_says_why() {
     };
     let error = spawn.start().unwrap_err();
     assert!(error.to_string().contains("ended before it was ready"), "{error}");
-    let said = error.said().join("\n");
-    assert!(said.contains("no-such-option"), "{said}");
+    let message = error.last_lines().join("\n");
+    assert!(message.contains("no-such-option"), "{message}");
 }
 
 #[test]

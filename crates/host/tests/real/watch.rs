@@ -58,7 +58,7 @@ fn what_a_server_did_between_two_looks_is_known() {
 }
 
 #[test]
-fn a_server_that_forbids_all_of_it_is_said_to() {
+fn a_server_that_forbids_all_of_it_is_stated_to() {
     let server = redis(&[], Listen::Unix);
     let mut admin = log_in(server.address(), NOBODY).unwrap();
     let watch = Watch::new(vec![server.address().clone()], true, |address, _| {
@@ -74,7 +74,7 @@ fn a_server_that_forbids_all_of_it_is_said_to() {
 }
 
 #[test]
-fn a_server_that_is_gone_is_said_to() {
+fn a_server_that_is_gone_is_stated_to() {
     let server = redis(&[], Listen::Unix);
     let address = server.address().clone();
     let watch = Watch::new(vec![address.clone()], false, |address, _| {

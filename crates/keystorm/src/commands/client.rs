@@ -77,8 +77,8 @@ struct Out(Arc<Mutex<()>>);
 
 impl Out {
     /// A coordinator that is gone is noticed by the end of the input.
-    fn say(&self, said: &FromClient) {
-        let line = said.to_line().unwrap_or_else(|error| {
+    fn say(&self, text: &FromClient) {
+        let line = text.to_line().unwrap_or_else(|error| {
             let failed =
                 FromClient::Failed(format!("a message cannot be written as JSON: {error}"));
             failed.to_line().unwrap_or_default()
@@ -104,8 +104,8 @@ fn listen(
         if read == 0 {
             return Ok(());
         }
-        let told = serde_json::from_slice(&line);
-        match told.map_err(|error| anyhow!("a line is not part of the protocol: {error}"))? {
+        let request = serde_json::from_slice(&line);
+        match request.map_err(|error| anyhow!("a line is not part of the protocol: {error}"))? {
             ToClient::Clock(number) => {
                 let monotonic_ns = epoch.elapsed().as_nanos() as u64;
                 out.say(&FromClient::Clock { number, monotonic_ns });
@@ -158,13 +158,13 @@ fn carry_out_all(
             Err(RecvTimeoutError::Timeout) => continue,
             Err(RecvTimeoutError::Disconnected) => return,
         };
-        let said = match carry_out(&share, &mut bed, out, interrupted) {
+        let message = match carry_out(&share, &mut bed, out, interrupted) {
             Ok(record) => FromClient::Run(Box::new(record)),
             Err(error) => FromClient::Failed(report::escape(format!("{error:#}"))),
         };
         // Before the result, which it explains.
         let stopped = stopped();
-        out.say(&said);
+        out.say(&message);
         if stopped {
             return;
         }

@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_aligned_and_one_reason_is_said_once() {
+    fn lines_are_aligned_and_one_reason_is_stated_once() {
         let findings = [
             finding("save", Level::Ok, "off"),
             finding("appendonly", Level::Bad, "yes"),

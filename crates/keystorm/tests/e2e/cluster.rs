@@ -71,12 +71,13 @@ impl Cluster {
         let replicas = &cluster.nodes[masters..];
         assert!(within(PATIENCE, || replicas.iter().all(linked)), "a replica has no link");
         // Every node must tell of every replica, or load may begin on half a cluster.
-        let told = |node: &Server| {
+        let describe = |node: &Server| {
             let shards = format!("{:?}", node.ask(&["CLUSTER", "SHARDS"]));
             shards.matches("replication-offset").count() == cluster.nodes.len()
         };
-        let told = |node: &Server| told(node) || node.text(&["INFO"]).contains("redis_version:6");
-        let _ = within(Duration::from_secs(3), || cluster.nodes.iter().all(told));
+        let describe =
+            |node: &Server| describe(node) || node.text(&["INFO"]).contains("redis_version:6");
+        let _ = within(Duration::from_secs(3), || cluster.nodes.iter().all(describe));
         cluster
     }
 
@@ -423,7 +424,7 @@ fn one_node_is_a_cluster_too() {
 }
 
 #[test]
-fn what_is_no_cluster_is_said() {
+fn what_is_no_cluster_is_stated() {
     let server = Server::redis();
     server.run("--cluster -n 10 ping").exits(1).says("not a cluster node").says("--cluster");
     server.run("--rfr yes -n 10 ping").exits(2).says("--rfr requires --cluster");

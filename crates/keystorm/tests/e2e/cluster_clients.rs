@@ -64,8 +64,8 @@ fn by_time_each_has_a_sequence_of_keys_of_its_own(cluster: &Cluster) {
 }
 
 fn our_words_say_the_same(cluster: &Cluster) {
-    let told = memtier(cluster, "--rate-limiting 100 --as keystorm").run().ok();
-    told.prints(" --per-node ").prints(" --rps-per-node ");
+    let printed = memtier(cluster, "--rate-limiting 100 --as keystorm").run().ok();
+    printed.prints(" --per-node ").prints(" --rps-per-node ");
     cluster.reset();
     let line = "--per-node --per-connection -c 5 -n 40 -r 1000 --set keys-by=connection";
     cluster.run(&format!("{line} set k:__key__ v")).ok().prints("  15 connections, ");

@@ -12,10 +12,10 @@ use crate::server::Server;
 #[track_caller]
 fn outage_of(ran: &Ran, port: u16) -> (f64, String) {
     let words = format!("  127.0.0.1:{port}: nothing succeeded for ");
-    let length = |told: &str| told.split(' ').next().unwrap().parse::<f64>().unwrap();
-    let told = ran.out.split(&words).skip(1).max_by(|a, b| length(a).total_cmp(&length(b)));
-    let told = told.unwrap_or_else(|| panic!("no outage of {port}: {}", ran.out));
-    (length(told), told.lines().take(3).collect::<Vec<_>>().join("\n"))
+    let length = |after: &str| after.split(' ').next().unwrap().parse::<f64>().unwrap();
+    let after = ran.out.split(&words).skip(1).max_by(|a, b| length(a).total_cmp(&length(b)));
+    let after = after.unwrap_or_else(|| panic!("no outage of {port}: {}", ran.out));
+    (length(after), after.lines().take(3).collect::<Vec<_>>().join("\n"))
 }
 
 /// When a line of a server's log that has one of these words was written, in seconds of the day.
@@ -42,9 +42,9 @@ fn a_master_that_dies_is_replaced_and_its_outage_is_as_long_as_the_cluster_says(
     // A machine that is busy with something else may delay the client too.
     let mut seen = Vec::new();
     let close = (0..3).any(|_| {
-        let (told, by_log) = a_master_dies();
-        seen.push((told, by_log));
-        (told - by_log).abs() <= 0.2 * by_log
+        let (by_report, by_log) = a_master_dies();
+        seen.push((by_report, by_log));
+        (by_report - by_log).abs() <= 0.2 * by_log
     });
     holds_when_quiet("an outage is as long as the cluster says", close, format!("{seen:?}"));
 }
@@ -83,13 +83,13 @@ fn a_master_dies() -> (f64, f64) {
         assert!(unseen <= 12, "{unseen}: {}", ran.out);
     }
     assert!(!ran.out.contains("  errors: "), "{}", ran.out);
-    let (told, lines) = outage_of(&ran, port);
+    let (outage, lines) = outage_of(&ran, port);
     assert!(lines.contains(" lost, 0 timed out, 0 errors"), "{lines}");
     assert!(!lines.contains("to the end"), "{lines}");
     let ran = ran.prints("limited by: outage: nothing succeeded on 127.0.0.1:");
     let by_log = failover_took(promoted);
-    eprintln!("the outage took {told} s by the report, {by_log} s by the log\n{}", ran.out);
-    (told, by_log)
+    eprintln!("the outage took {outage} s by the report, {by_log} s by the log\n{}", ran.out);
+    (outage, by_log)
 }
 
 #[test]
@@ -110,8 +110,8 @@ fn a_master_that_comes_back_costs_each_request_once() {
     for node in &cluster.nodes[..2] {
         assert_eq!(row(&ran, node.port()).0, node.calls("incr"), "{}", ran.out);
     }
-    let (told, lines) = outage_of(&ran, port);
-    assert!(told >= 0.6, "{lines}");
+    let (outage, lines) = outage_of(&ran, port);
+    assert!(outage >= 0.6, "{lines}");
     assert!(figure(&ran, "reopened: ") >= 1 || ran.out.contains(", reopened: "));
     // Without reconnecting it is the end.
     let running = cluster.keystorm("-n 900000000 -c 6 -r 10000 incr key:__rand_int__").start();
@@ -145,9 +145,9 @@ fn a_node_that_pauses_delays_its_requests_and_loses_none() {
     assert!(worst(1) > 0.9 * pause_ms, "{}", ran.out);
     let others = worst(0) < 0.6 * pause_ms && worst(2) < 0.6 * pause_ms;
     holds_when_quiet("the other nodes go on", others, &ran.out);
-    let (told, lines) = outage_of(&ran, cluster.nodes[1].port());
-    let as_long = (told * 1000.0 - pause_ms).abs() <= 0.2 * pause_ms;
-    holds_when_quiet("the length of a pause", as_long, format!("{told} s: {}", ran.out));
+    let (outage, lines) = outage_of(&ran, cluster.nodes[1].port());
+    let as_long = (outage * 1000.0 - pause_ms).abs() <= 0.2 * pause_ms;
+    holds_when_quiet("the length of a pause", as_long, format!("{outage} s: {}", ran.out));
     assert!(lines.contains("no request failed"), "{lines}");
     // The requests that were due at that node meanwhile: a third of them.
     let due = ran.out.lines().find(|l| l.contains(" requests were due meanwhile")).unwrap();

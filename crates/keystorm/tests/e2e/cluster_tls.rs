@@ -117,10 +117,10 @@ fn each_node_in_tls_is_trusted_by_the_name_that_it_announces() {
         args
     };
     let cluster = Cluster::with(3, 0, args, Some(&ports));
-    let told =
+    let is_known =
         |name: &str| cluster.nodes.iter().all(|n| n.text(&["CLUSTER", "NODES"]).contains(name));
     let names = ["node0.test", "node1.test", "node2.test"];
-    assert!(within(PATIENCE, || names.iter().all(|name| told(name))), "names do not get about");
+    assert!(within(PATIENCE, || names.iter().all(|name| is_known(name))), "names do not get about");
     // The first node is reached by its address, and so its name must be said.
     let (port, ca_file) = (ports[0], ca_file.display());
     let secure = format!("-p {port} --tls --cacert {ca_file} --sni node0.test --cluster -r 100000");

@@ -31,7 +31,7 @@ pub(crate) fn address(server: &Server) -> String {
 }
 
 #[test]
-fn both_servers_get_the_same_and_each_ratio_is_told() {
+fn both_servers_get_the_same_and_each_ratio_is_reported() {
     let (a, b) = (Server::redis(), Server::valkey());
     let (_dir, file) = place();
     let line = format!("-n 3000 -t set,get --repeat 3 --json {}", file.display());
@@ -46,8 +46,8 @@ fn both_servers_get_the_same_and_each_ratio_is_told() {
     for line in ["requests/s", "p50", "p99.9", "client µs", "server µs"] {
         let found = ran.out.lines().filter(|l| l.trim_start().starts_with(line));
         // An interval that is too wide to tell anything is not shown.
-        let told = |l: &&str| l.contains(" to ") || l.ends_with(" too wide  unknown");
-        assert_eq!(found.filter(told).count(), 2, "{line}: {}", ran.out);
+        let describe = |l: &&str| l.contains(" to ") || l.ends_with(" too wide  unknown");
+        assert_eq!(found.filter(describe).count(), 2, "{line}: {}", ran.out);
     }
     let words = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
     let differs = "warning: the connection type differs: TCP on redis 7.";
@@ -131,9 +131,9 @@ fn servers_of_our_own_are_started_anew_for_each_block() {
     let document: Value = serde_json::from_str(&ran.out).unwrap();
     valid_by("keystorm.compare.1.json", &document);
     let tests = document["tests"].as_array().unwrap();
-    let told: Vec<_> =
+    let text: Vec<_> =
         tests.iter().map(|t| (t["name"].as_str().unwrap(), &t["runs"]["b"])).collect();
-    assert_eq!(told, [("SET", &6.into()), ("GET", &6.into())]);
+    assert_eq!(text, [("SET", &6.into()), ("GET", &6.into())]);
     assert!(!ran.out.contains("not restarted"), "{}", ran.out);
     // What is not ours stays, and that is said.
     let given = Server::redis();
@@ -144,7 +144,7 @@ fn servers_of_our_own_are_started_anew_for_each_block() {
 }
 
 #[test]
-fn servers_that_differ_in_settings_alone_are_told_apart_by_them() {
+fn servers_that_differ_in_settings_alone_are_distinguished_by_them() {
     let (_dir, file) = place();
     let line = format!("-n 100 --repeat 2 -t set --json {}", file.display());
     let ran = compare("redis-server --hz 17", "redis-server --hz 23 --save '60 1'", &line);
@@ -252,7 +252,7 @@ fn saved_runs_compare_where_their_plans_are_alike() {
     let ran = compare(&one, &b, "").run().ok().prints(" none  unknown\n");
     ran.prints("use --repeat");
     compare(&one, &b, "--fail-on-regression 5").run().exits(4).prints("has no interval");
-    for (name, line, said) in [
+    for (name, line, description) in [
         ("p", "-t set,get -P 4", "in the test SET, -P is not given in "),
         ("d", "-t set,get -d 100", "-d is 3 in "),
         ("c", "-t set,get -c 9", "-c is 50 in "),
@@ -260,7 +260,7 @@ fn saved_runs_compare_where_their_plans_are_alike() {
         ("t", "-t set", "has the tests SET, GET, but "),
     ] {
         let other = kept(&valkey, name, line);
-        let ran = compare(&one, &other, "").run().exits(1).says(said);
+        let ran = compare(&one, &other, "").run().exits(1).says(description);
         assert!(ran.out.is_empty() && !ran.err.contains("\\n"), "{name}: {ran:?}");
     }
     compare(&a, &b, "-n 10").run().exits(2).says("-n is an option for live runs");
@@ -304,7 +304,7 @@ fn a_server_may_be_of_another_database_but_not_of_another_protocol() {
 fn command_lines_that_make_no_sense_are_refused_by_name() {
     let server = Server::redis();
     let at = address(&server);
-    for (line, said) in [
+    for (line, output) in [
         ("-p 7000", "-p cannot be used here"),
         ("-h example.org", "-h cannot be used here"),
         ("--spawn", "--spawn cannot be used here"),
@@ -319,7 +319,7 @@ fn command_lines_that_make_no_sense_are_refused_by_name() {
         ("--fail-on-regression 100", "--fail-on-regression"),
         ("-t nothing", "nothing"),
     ] {
-        let ran = compare(&at, &at, line).run().exits(2).says(said);
+        let ran = compare(&at, &at, line).run().exits(2).says(output);
         assert_eq!(ran.out, "", "{line}");
     }
     for line in ["compare", "compare redis-server", "compare -t set redis-server"] {
@@ -367,13 +367,13 @@ fn a_page_of_single_runs_ranks_none_of_them() {
         std::fs::read_to_string(&html).unwrap()
     };
     let [a, b, c] = ["a.json", "b.json", "c.json"].map(|name| kept(name, "-t set"));
-    let said =
+    let message =
         "Single runs are not ranked: without a confidence interval any difference may be chance";
     let of_three = page(&[&a, &b, &c]);
-    assert!(of_three.contains(said) && !of_three.contains("The fastest was"));
-    assert!(!page(&[&a]).contains(said), "one run is compared with nothing");
+    assert!(of_three.contains(message) && !of_three.contains("The fastest was"));
+    assert!(!page(&[&a]).contains(message), "one run is compared with nothing");
     // Tests of one file differ in what they do.
     let suite = kept("suite.json", "-t set,get,incr,lpush");
     let of_suite = page(&[&suite]);
-    assert!(!of_suite.contains(said) && of_suite.contains("The fastest was"));
+    assert!(!of_suite.contains(message) && of_suite.contains("The fastest was"));
 }

@@ -46,7 +46,7 @@ fn idle_connections_are_held_until_ctrl_c() {
 }
 
 #[test]
-fn idle_connections_log_in_and_their_loss_is_told() {
+fn idle_connections_log_in_and_their_loss_is_reported() {
     let mut server = Server::redis_with(&["--requirepass", "pw"]);
     let running = server.keystorm("-I -c 5 -a pw").start();
     running.until("tells how many live", |r| r.out().contains("clients: 5"));

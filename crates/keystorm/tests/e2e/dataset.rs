@@ -80,7 +80,7 @@ fn maxdocs_bounds_the_rows() {
 }
 
 #[test]
-fn what_is_wrong_with_a_dataset_is_said_before_anything_is_sent() {
+fn what_is_wrong_with_a_dataset_is_stated_before_anything_is_sent() {
     let server = Server::redis();
     let (_dir, path) = file("docs.csv", CSV);
     let (_dir2, empty) = file("empty.csv", "id\n");

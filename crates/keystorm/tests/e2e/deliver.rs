@@ -181,7 +181,7 @@ fn two_runs_at_one_server_do_not_get_each_others_messages() {
 }
 
 #[test]
-fn messages_of_other_runs_are_told_apart() {
+fn messages_of_other_runs_are_distinguished() {
     let server = Server::redis();
     let line = "pubsub --json - --seed 7 --rps 500 --duration 2s --channels 1 --subscribers 1";
     let first = deliver(&server, line).start();

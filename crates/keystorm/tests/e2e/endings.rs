@@ -165,7 +165,7 @@ fn a_closed_standard_output_ends_it_as_sigpipe_does() {
 }
 
 #[test]
-fn a_disk_that_is_full_is_told_as_such() {
+fn a_disk_that_is_full_is_reported_as_such() {
     let server = Server::redis();
     let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let mut command = guarded(KEYSTORM);

@@ -190,10 +190,10 @@ fn sent(mut plan: Value) -> Value {
 /// Asks one tool for its plans, and for keystorm's words, which must lead to the same plans.
 fn same(line: &str) {
     let theirs = Keystorm::new(&format!("{line} --print-plan")).run().ok();
-    let said = Keystorm::new(&format!("{line} --as keystorm")).run().ok().out;
-    assert!(!said.contains("# "), "{line}: {said}");
-    let ours = by_shell(&said, "--print-plan").ok();
-    assert_eq!(plans(&ours.out), plans(&theirs.out), "{line}: {said}");
+    let printed = Keystorm::new(&format!("{line} --as keystorm")).run().ok().out;
+    assert!(!printed.contains("# "), "{line}: {printed}");
+    let ours = by_shell(&printed, "--print-plan").ok();
+    assert_eq!(plans(&ours.out), plans(&theirs.out), "{line}: {printed}");
 }
 
 fn file(dir: &Path, name: &str, text: &str) -> String {
@@ -234,14 +234,14 @@ fn every_rpc_perf_file_has_words_of_keystorm_that_mean_the_same() {
 }
 
 #[test]
-fn what_keystorm_has_no_words_for_is_told() {
-    for (line, told) in [
+fn what_keystorm_has_no_words_for_is_reported() {
+    for (line, text) in [
         ("--command 'SET k __rand_int__'", "looks like a placeholder"),
         ("--cluster-mode --command 'SET {tag}__key__ 1'", "looks like a placeholder"),
         (r#"--command 'SET k "\xff"'"#, "not text"),
     ] {
-        let said = Keystorm::new(&format!("memtier {line} --as keystorm")).run().ok();
-        said.prints("# memtier_benchmark: ").prints(told);
+        let printed = Keystorm::new(&format!("memtier {line} --as keystorm")).run().ok();
+        printed.prints("# memtier_benchmark: ").prints(text);
     }
 }
 
@@ -267,9 +267,9 @@ fn a_shell_carries_out_what_is_printed() {
             (counts, keys)
         };
         let theirs = left(&|| drop(Keystorm::new(&line).run().ok()));
-        let said = Keystorm::new(&format!("{line} --as keystorm")).run().ok().out;
-        let ours = left(&|| drop(by_shell(&said, "-q").ok()));
-        assert_eq!(ours, theirs, "{said}");
+        let printed = Keystorm::new(&format!("{line} --as keystorm")).run().ok().out;
+        let ours = left(&|| drop(by_shell(&printed, "-q").ok()));
+        assert_eq!(ours, theirs, "{printed}");
         assert!(!ours.1.is_empty());
     }
 }

@@ -42,7 +42,7 @@ fn errors_can_be_counted_by_kind_instead() {
 }
 
 #[test]
-fn errors_in_a_csv_run_are_told_on_standard_error() {
+fn errors_in_a_csv_run_are_reported_on_standard_error() {
     let server = Server::redis();
     server.ask(&["SET", "k", "v"]);
     server.run("--csv --on-error count -n 30 lpush k v").ok().says("30").says("WRONGTYPE");

@@ -39,9 +39,9 @@ fn one_outage_of(ran: &Ran, seconds: f64) {
     let outages = ran.out.matches("\n  nothing succeeded for ").count();
     assert!(outages >= 1, "{}", ran.out);
     holds_when_quiet("one outage and no other", outages == 1, &ran.out);
-    let told = figure(ran, "nothing succeeded for ");
-    let off = (told - seconds).abs() / seconds;
-    let seen = format!("{told} s instead of {seconds} s: {}", ran.out);
+    let outage_s = figure(ran, "nothing succeeded for ");
+    let off = (outage_s - seconds).abs() / seconds;
+    let seen = format!("{outage_s} s instead of {seconds} s: {}", ran.out);
     holds_when_quiet("the length of an outage", off <= 0.2, seen);
 }
 
@@ -112,7 +112,7 @@ fn a_server_that_stays_away_does_not_hold_a_run() {
 }
 
 #[test]
-fn who_reconnects_unless_told_otherwise() {
+fn who_reconnects_unless_asked_otherwise() {
     let (_link_dir, peer) = called("redis-benchmark");
     for (line, reconnects, by_name) in [
         ("--duration 1 get k", true, false),
@@ -251,7 +251,7 @@ fn a_server_that_reads_its_data_is_down_until_it_has() {
 }
 
 #[test]
-fn a_server_that_is_loading_at_the_start_is_told_as_such() {
+fn a_server_that_is_loading_at_the_start_is_reported_as_such() {
     let mut server = Server::redis();
     server.ask(&["DEBUG", "POPULATE", "3000", "k", "10"]);
     server.ask(&["SAVE"]);
@@ -339,9 +339,13 @@ fn a_failover_is_followed() {
     replica.reconnect();
     let _ = sentinel.kill();
     let _ = sentinel.wait();
-    let told = figure(&ran, "nothing succeeded for ");
-    let as_long = told >= gap * 0.8 && told <= gap * 1.2 + 0.5;
-    holds_when_quiet("the length of a failover", as_long, format!("{told} of {gap}: {}", ran.out));
+    let outage_s = figure(&ran, "nothing succeeded for ");
+    let as_long = outage_s >= gap * 0.8 && outage_s <= gap * 1.2 + 0.5;
+    holds_when_quiet(
+        "the length of a failover",
+        as_long,
+        format!("{outage_s} of {gap}: {}", ran.out),
+    );
     assert!(replica.calls("incr") > 0, "{}", ran.out);
     assert_eq!(ran.out.matches("\n  nothing succeeded for ").count(), 1, "{}", ran.out);
 }

@@ -95,13 +95,13 @@ fn experiments_are_carried_out_by_the_clients() {
     let line =
         format!("sweep -p {} -t set -n 200 -c 1,4 --on local:2 --json {path}", server.port());
     Keystorm::new(&line).run().ok();
-    let told: Vec<usize> = json(&file)["run"]["tests"]
+    let shares: Vec<usize> = json(&file)["run"]["tests"]
         .as_array()
         .unwrap()
         .iter()
         .map(|test| test["clients"]["rows"].as_array().map_or(0, Vec::len))
         .collect();
-    assert_eq!(told, [1, 2]);
+    assert_eq!(shares, [1, 2]);
     assert_eq!(server.calls("set"), 400);
     let search = "--slo p50<5s -t get --start 300 --most 300 --repeat 1 --duration 0.3 --no-curve";
     let line = format!("search -p {} {search} -c 4 --on local:2 --json {path}", server.port());
@@ -160,10 +160,10 @@ fn a_page_tells_of_probe_and_clients_as_the_text_does() {
     valid_by("keystorm.run.1.json", &document);
     assert_eq!(document["tests"][0]["clients"]["on"], "local:2");
     let html = fs::read_to_string(&page).unwrap();
-    let told = |begins: &str| ran.out.lines().find_map(|line| line.trim().strip_prefix(begins));
-    let beginning = told("2 clients started within ").unwrap();
+    let describe = |begins: &str| ran.out.lines().find_map(|line| line.trim().strip_prefix(begins));
+    let beginning = describe("2 clients started within ").unwrap();
     assert!(html.contains(&format!("2 clients started within {beginning}")), "{html}");
-    assert!(html.contains(&format!("Probe: {}", told("probe: ").unwrap())), "{html}");
+    assert!(html.contains(&format!("Probe: {}", describe("probe: ").unwrap())), "{html}");
     let median = html.find("median of the probe").unwrap();
     assert!(median < html.find("99.9th percentile").unwrap(), "the probe comes first: {html}");
     for row in rows(&document["tests"][0]) {
@@ -190,11 +190,11 @@ fn requests_over_elapsed_time_are_the_throughput_of_a_ramp_and_of_a_count() {
         let sum: f64 = operations.filter_map(|o| o["rate_per_s"].as_f64()).sum();
         assert!(sum == 0.0 || (sum / rate - 1.0).abs() < 1e-6, "{line}: {sum} of {rate}");
         if line.starts_with("--rps") {
-            let told = ran.out.lines().find(|line| line.contains("throughput: ")).unwrap();
-            let asked = told.split(" of ").nth(1).and_then(|rest| rest.split(' ').next());
+            let shown = ran.out.lines().find(|line| line.contains("throughput: ")).unwrap();
+            let asked = shown.split(" of ").nth(1).and_then(|rest| rest.split(' ').next());
             let asked: f64 = asked.unwrap().parse().unwrap();
             // A busy machine may lie between two starts.
-            assert!((1200.0..=1250.0).contains(&asked), "{told}");
+            assert!((1200.0..=1250.0).contains(&asked), "{shown}");
             let due = test["lateness_ms"]["due"].as_u64().unwrap();
             assert!((2490..=2502).contains(&due), "{due}");
         }

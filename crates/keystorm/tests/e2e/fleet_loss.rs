@@ -14,8 +14,8 @@ fn running(server: &Server, more: &str) -> Running {
     let line = format!("-t set --duration 60 -c 6 --on local:3 --metrics 0 {more}");
     let running = server.keystorm(&line).start();
     running.until("figures of all clients are there", |r| {
-        let told = r.err();
-        let url = told.split_whitespace().find_map(|word| {
+        let text = r.err();
+        let url = text.split_whitespace().find_map(|word| {
             word.strip_prefix("http://")?.strip_suffix("/metrics").map(str::to_owned)
         });
         url.is_some_and(|host| served(&host).is_some_and(|requests| requests > 0.0))
@@ -112,8 +112,8 @@ fn ctrl_c_stops_all_and_keeps_the_results() {
     let test = &json(&file)["tests"][0];
     // What was in flight was executed, and its replies were not waited for.
     let executed = server.calls("set");
-    let told = test["requests"].as_u64().unwrap();
-    assert!((executed - 6..=executed).contains(&told), "{told} of {executed}");
+    let requests = test["requests"].as_u64().unwrap();
+    assert!((executed - 6..=executed).contains(&requests), "{requests} of {executed}");
     gone(&clients);
 }
 

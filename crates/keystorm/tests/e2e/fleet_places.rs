@@ -93,10 +93,10 @@ fn fewer_connections_or_requests_than_clients_are_as_many_clients() {
     {
         server.reset();
         let ran = server.run(&format!("-t set {line} --on local:5 --json {}", file.display())).ok();
-        let told = format!(
+        let text = format!(
             "{took_part} of 5 clients generated the load: there is one {what} for each of them"
         );
-        ran.prints(&told);
+        ran.prints(&text);
         assert_eq!(rows(&json(&file)["tests"][0]).len(), took_part);
         assert_eq!(server.calls("set"), if took_part == 3 { 300 } else { 2 });
     }
@@ -161,7 +161,7 @@ fn launchers_and_clients_get_no_passwords_in_their_environment() {
 }
 
 #[test]
-fn a_server_that_does_not_tell_the_time_is_told_in_words() {
+fn a_server_that_does_not_tell_the_time_is_reported_in_words() {
     let server = Server::redis();
     server.ask(&["ACL", "SETUSER", "default", "-time"]);
     let ran = server.run("-t set -n 10 --clock server").exits(1);
@@ -195,7 +195,7 @@ fn clocks_may_be_an_hour_apart() {
 }
 
 #[test]
-fn what_cannot_be_placed_is_told_and_nothing_starts() {
+fn what_cannot_be_placed_is_reported_and_nothing_starts() {
     let server = Server::redis();
     let program = format!("program={KEYSTORM}");
     for (on, says) in [
@@ -229,13 +229,13 @@ fn a_client_that_is_lost_before_the_start_keeps_all_from_starting() {
     let server = Server::redis();
     let line = format!("-t set -n 100 -c 4 --on ssh:a,dying,program={KEYSTORM}");
     let ran = ssh().before(server.keystorm(&line)).run().exits(1);
-    let told = "client 2 of 2 (dying) was lost before the start, so the run did not start: exited with code 3: out of memory";
-    ran.says(told);
+    let description = "client 2 of 2 (dying) was lost before the start, so the run did not start: exited with code 3: out of memory";
+    ran.says(description);
     assert_eq!(server.calls("set"), 0);
 }
 
 #[test]
-fn a_server_that_the_clients_cannot_reach_is_told_with_the_client() {
+fn a_server_that_the_clients_cannot_reach_is_reported_with_the_client() {
     // The coordinator looks at it first.
     let port = crate::server::free_port();
     Keystorm::new(&format!("-p {port} -t set -n 100 -c 4 --on local:2")).run().exits(1);

@@ -16,7 +16,7 @@ use crate::record::{json, place};
 use crate::server::{KEYSTORM, Server, guarded, start};
 
 /// What a command of the system says, if it goes well.
-fn said(command: &str) -> Result<String, String> {
+fn output_of(command: &str) -> Result<String, String> {
     let words: Vec<&str> = command.split_whitespace().collect();
     let ran = Command::new(words[0]).args(&words[1..]).stdin(Stdio::null()).output();
     let Output { status, stdout, stderr } = ran.map_err(|e| format!("{}: {e}", words[0]))?;
@@ -27,7 +27,7 @@ fn said(command: &str) -> Result<String, String> {
 #[test]
 fn open_mpi_hands_out_the_ranks_and_the_server_the_time() {
     let check = "open_mpi_hands_out_the_ranks_and_the_server_the_time";
-    match said("mpirun --version") {
+    match output_of("mpirun --version") {
         Ok(version) if version.contains("Open MPI") => {}
         other => return lacking(check, format!("no Open MPI: {other:?}")),
     }
@@ -55,7 +55,7 @@ fn open_mpi_hands_out_the_ranks_and_the_server_the_time() {
 #[test]
 fn the_wall_clock_of_a_client_may_be_a_day_off() {
     let check = "the_wall_clock_of_a_client_may_be_a_day_off";
-    if let Err(why) = said("faketime --version") {
+    if let Err(why) = output_of("faketime --version") {
         return lacking(check, format!("no libfaketime: {why}"));
     }
     let (server, (dir, file)) = (Server::redis(), place());
@@ -123,7 +123,7 @@ impl Elsewhere {
             format!("ip -n {name} link set lo up"),
             "mkdir -p /run/sshd".to_owned(),
         ] {
-            said(&command)?;
+            output_of(&command)?;
         }
         for key in ["host", "user"] {
             Self::make_key(&dir.path().join(key))?;
@@ -174,14 +174,14 @@ impl Elsewhere {
 impl Drop for Elsewhere {
     fn drop(&mut self) {
         // Those that sshd started, too.
-        for pid in said(&format!("ip netns pids {}", self.name)).unwrap_or_default().lines() {
-            let _ = said(&format!("kill -9 {pid}"));
+        for pid in output_of(&format!("ip netns pids {}", self.name)).unwrap_or_default().lines() {
+            let _ = output_of(&format!("kill -9 {pid}"));
         }
         if let Some(mut sshd) = self.sshd.take() {
             let _ = (sshd.kill(), sshd.wait());
         }
-        let _ = said(&format!("ip link del {}", self.link));
-        let _ = said(&format!("ip netns del {}", self.name));
+        let _ = output_of(&format!("ip link del {}", self.link));
+        let _ = output_of(&format!("ip netns del {}", self.name));
     }
 }
 
@@ -211,7 +211,7 @@ fn ssh_reaches_another_network_and_a_link_that_is_cut_loses_its_client() {
     server.reset();
     let running = ssh.before(line("--duration 300")).start();
     running.until("the client loads", |_| server.calls("set") > 1000);
-    said(&format!("ip link set {} down", elsewhere.link)).unwrap();
+    output_of(&format!("ip link set {} down", elsewhere.link)).unwrap();
     running.wait().exits(1).says("client 1 of 1 (elsewhere): lost after ");
     let row = json(&file)["tests"][0]["clients"]["rows"][0].clone();
     assert!(matches!(row["lost"], Value::String(_)), "{row}");

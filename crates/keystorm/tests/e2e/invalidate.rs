@@ -7,7 +7,7 @@ use crate::program::within;
 use crate::server::Server;
 
 #[test]
-fn every_key_is_told_to_every_cache() {
+fn every_key_is_reported_to_every_cache() {
     for (name, server) in Server::both() {
         for (line, caches) in [
             ("--caches 1", 1),

@@ -6,7 +6,7 @@ use crate::program::Keystorm;
 use crate::server::{KEYSTORM, Server};
 
 #[test]
-fn a_full_server_is_told() {
+fn a_full_server_is_reported() {
     let server = Server::redis_with(&["--maxclients", "10"]);
     let ran = server.run("-n 1000 -c 50 -q get k").exits(1);
     ran.says("max number of clients").says("-c").says("maxclients");
@@ -20,7 +20,7 @@ fn a_full_server_is_told() {
 }
 
 #[test]
-fn too_few_files_are_told_before_the_run() {
+fn too_few_files_are_reported_before_the_run() {
     let server = Server::redis();
     let line = format!("exec {KEYSTORM} -p {} -c 100 -n 1000 -q get k", server.port());
     let hard = Keystorm::exec("sh", ["-c", &format!("ulimit -n 64; {line}")]).run().exits(1);
@@ -38,7 +38,7 @@ fn too_few_files_are_told_before_the_run() {
 }
 
 #[test]
-fn a_server_out_of_memory_is_told() {
+fn a_server_out_of_memory_is_reported() {
     let server = Server::redis_with(&["--maxmemory", "1"]);
     server.run("-n 100 -q -t set").exits(1).says("Error from server: OOM").says("maxmemory");
 }

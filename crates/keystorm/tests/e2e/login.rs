@@ -59,7 +59,7 @@ fn the_environment_holds_the_password_unless_the_command_line_does() {
 }
 
 #[test]
-fn a_wrong_or_missing_password_is_told_without_showing_it() {
+fn a_wrong_or_missing_password_is_reported_without_showing_it() {
     let server = locked();
     let ran = server.run("-n 10 -a hunter2 get k").exits(1);
     ran.says("WRONGPASS").says("-a").keeps_secret("hunter2");
@@ -78,7 +78,7 @@ fn a_wrong_or_missing_password_is_told_without_showing_it() {
 }
 
 #[test]
-fn a_user_without_permission_is_told_by_the_command() {
+fn a_user_without_permission_is_reported_by_the_command() {
     let server = locked();
     let ran = server.run("-n 10 -a pw --user reader set k v").exits(1);
     ran.says("Error from server: NOPERM").says("--user").says("set");

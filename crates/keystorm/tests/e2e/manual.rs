@@ -41,7 +41,7 @@ fn each_command_has_a_man_page() {
 }
 
 #[test]
-fn shells_are_told_every_option() {
+fn shells_are_reported_every_option() {
     for shell in ["bash", "zsh", "fish"] {
         let script = Keystorm::new(&format!("completions {shell}")).run().ok().out;
         for word in ["slo", "fail-on-regression", "rps", "doctor", "measuring"] {

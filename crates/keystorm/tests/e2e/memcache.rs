@@ -78,7 +78,7 @@ fn counts_are_exact_with_every_engine_and_shape() {
 }
 
 #[test]
-fn clients_beyond_the_servers_limit_are_told() {
+fn clients_beyond_the_servers_limit_are_reported() {
     let server = Memcached::with(&["-c", "40", "-t", "1"]);
     let ran = server.run("-c 60 -n 1000 get k").exits(1);
     ran.says("Too many open connections").says("start memcached with a higher -c");
@@ -163,15 +163,15 @@ fn commands_are_memcacheds_own_words() {
     assert_eq!((server.grown(&["cmd_get"]), server.grown(&["cmd_set"])), (900, 100));
     let key = format!("k:{:012}", 7);
     server.run("-r 50 -n 50 --sequential -d 321 set k:__key__ 5 60 __data__").ok();
-    let said = server.say(&format!("get {key}\n"));
-    assert!(said.starts_with(&format!("VALUE {key} 5 321\r\n")), "{said}");
+    let reply = server.say(&format!("get {key}\n"));
+    assert!(reply.starts_with(&format!("VALUE {key} 5 321\r\n")), "{reply}");
     // Sizes that vary, in lines and in headers.
     for protocol in ["memcache", "memcache-binary"] {
         let line = format!("--protocol {protocol} -r 50 -n 50 --sequential -d uniform:10..900");
         server.run(&format!("{line} set k:__key__ 5 60 __data__")).ok();
         let sizes = |_| {
-            let said = server.say(&format!("get {key}\n"));
-            let line = said.lines().next().unwrap_or_default().to_owned();
+            let reply = server.say(&format!("get {key}\n"));
+            let line = reply.lines().next().unwrap_or_default().to_owned();
             line.rsplit(' ').next().and_then(|len| len.parse::<usize>().ok())
         };
         assert!(sizes(()).is_some_and(|len| (10..=900).contains(&len)), "{protocol}");
@@ -302,7 +302,7 @@ fn logins_are_those_of_lines_and_of_sasl() {
 }
 
 #[test]
-fn pipelines_that_the_server_cuts_are_told() {
+fn pipelines_that_the_server_cuts_are_reported() {
     let (short, long) = (Memcached::new(), Memcached::with(&["-R", "64"]));
     let deep = "-n 2000 -c 2 -P 64 set k 0 0 __data__";
     short.run(deep).ok().prints("pipelines of 64 commands are cut").prints("-R 64");

@@ -80,8 +80,8 @@ fn values_of_any_size_are_those_that_were_filled() {
     server.run(own).ok();
     assert!(server.say("get a:000000000003\n").starts_with("VALUE a:000000000003 5 3\r\n"));
     server.run("-q -r 10 -n 20 --fill incr n:__key__ 1").exits(2).says("set user:__key__ 0 0 100");
-    let told = "--fill-with 'set n:__key__ 0 0 100' incr n:__key__ 1";
-    let ran = server.run(&format!("-r 10 -n 20 --fill {told}")).ok();
+    let text = "--fill-with 'set n:__key__ 0 0 100' incr n:__key__ 1";
+    let ran = server.run(&format!("-r 10 -n 20 --fill {text}")).ok();
     assert!(!ran.out.contains(" misses"), "{}", ran.out);
 }
 
@@ -161,9 +161,9 @@ fn a_value_and_its_token_stand_in_later_steps() {
         }
         server.run(&format!("--protocol {protocol} -q -r 20 -n 20 --sequential -c 3 {copy}")).ok();
         for number in 0..20 {
-            let said = server.say(&format!("get b:{number:012}\n"));
+            let reply = server.say(&format!("get b:{number:012}\n"));
             let value = format!("\r\n<{}>\r\n", "v".repeat(number + 1));
-            assert!(said.contains(&value), "{protocol}: {said}");
+            assert!(reply.contains(&value), "{protocol}: {reply}");
         }
     }
     // Nobody else swaps, so every token is that of the item; with a wrong one none would be.

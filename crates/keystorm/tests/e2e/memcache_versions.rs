@@ -23,8 +23,8 @@ fn versions() -> Vec<(bool, Memcached)> {
 
 /// Whether it is at least 1.6.35, which writes the replies of a pipeline together.
 fn is_new(server: &Memcached) -> bool {
-    let said = server.say("version\n");
-    let version = said.trim().strip_prefix("VERSION ").unwrap().to_owned();
+    let reply = server.say("version\n");
+    let version = reply.trim().strip_prefix("VERSION ").unwrap().to_owned();
     let numbers: Vec<u32> = version.split('.').filter_map(|part| part.parse().ok()).collect();
     numbers >= vec![1, 6, 35]
 }
@@ -56,8 +56,8 @@ fn pipelines_of_get_are_warned_of_where_replies_leave_apart() {
     for (new, server) in versions() {
         for (line, apart) in [("-P 10 -t get", true), ("-t get", false), ("-P 10 -t set", false)] {
             let ran = server.run(&format!("-n 200 -r 10 {line}")).ok();
-            let told = ran.out.contains("writes the reply to each get of a pipeline");
-            assert_eq!(told, apart && !new, "{line}: {}", ran.out);
+            let has_warning = ran.out.contains("writes the reply to each get of a pipeline");
+            assert_eq!(has_warning, apart && !new, "{line}: {}", ran.out);
         }
     }
 }

@@ -7,13 +7,13 @@ const PROTOCOLS: [&str; 3] = ["memcache", "memcache-meta", "memcache-binary"];
 
 /// Seconds that an item has left; `None` of one that stays.
 fn left(server: &Memcached, key: &str) -> Option<u64> {
-    let said = server.say(&format!("mg {key} t\n"));
-    let seconds = said.trim().strip_prefix("HD t").unwrap_or_else(|| panic!("{key}: {said}"));
+    let reply = server.say(&format!("mg {key} t\n"));
+    let seconds = reply.trim().strip_prefix("HD t").unwrap_or_else(|| panic!("{key}: {reply}"));
     (seconds != "-1").then(|| seconds.parse().unwrap())
 }
 
 #[test]
-fn what_is_stored_lives_as_long_as_was_told() {
+fn what_is_stored_lives_as_long_as_asked() {
     let server = Memcached::new();
     let key = "key:000000000003";
     for protocol in PROTOCOLS {
@@ -38,7 +38,7 @@ fn what_is_stored_lives_as_long_as_was_told() {
 }
 
 #[test]
-fn presets_that_caches_know_are_said_in_their_words() {
+fn presets_that_caches_know_are_stated_in_their_words() {
     let mut server = Memcached::new();
     for protocol in PROTOCOLS {
         for preset in ["facebook-etc", "twitter-12", "twitter-18", "meta-kvcache", "session-store"]

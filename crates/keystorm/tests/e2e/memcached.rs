@@ -84,18 +84,18 @@ impl Memcached {
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
         stream.write_all(lines.replace('\n', "\r\n").as_bytes()).unwrap();
         stream.write_all(b"quit\r\n").unwrap();
-        let mut said = Vec::new();
-        stream.read_to_end(&mut said).unwrap();
-        String::from_utf8_lossy(&said).into_owned()
+        let mut text = Vec::new();
+        stream.read_to_end(&mut text).unwrap();
+        String::from_utf8_lossy(&text).into_owned()
     }
 
     fn stats(&self) -> BTreeMap<String, i64> {
-        let said = self.say("stats\n");
+        let reply = self.say("stats\n");
         let pair = |line: &str| {
             let (name, value) = line.strip_prefix("STAT ")?.split_once(' ')?;
             Some((name.to_owned(), value.parse().ok()?))
         };
-        said.lines().filter_map(pair).collect()
+        reply.lines().filter_map(pair).collect()
     }
 
     /// Counts from now on.

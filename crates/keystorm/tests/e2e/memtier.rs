@@ -275,7 +275,7 @@ fn a_lost_connection_waits_as_long_as_the_factor_says() {
 }
 
 #[test]
-fn threads_are_pinned_and_told_of_and_figures_served() {
+fn threads_are_pinned_and_reported_and_figures_served() {
     let server = Server::redis();
     let plan = run(&server, "-t 2 --pin-threads --print-plan").ok().out;
     let plan: serde_json::Value = serde_json::from_str(&plan).unwrap();

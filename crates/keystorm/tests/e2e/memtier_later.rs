@@ -26,7 +26,7 @@ fn some_keys() -> Server {
 const TEN: &str = "--key-minimum 1 --key-maximum 10 --command-key-pattern S";
 
 #[test]
-fn lookups_that_miss_are_counted_and_told_of() {
+fn lookups_that_miss_are_counted_and_reported() {
     let server = some_keys();
     let line = format!("{ONE} -n 20 --command 'GET __key__' {TEN} --command 'SET x y'");
     let (ran, value) = json(&server, &line);
@@ -56,12 +56,12 @@ fn lookups_that_miss_are_counted_and_told_of() {
     let line = format!("{ONE} -n 5 --command 'MGET __key__ __key__' {TEN}");
     let (_, value) = json(&server, &line);
     let counted = [2, 3, 1, 4].map(Value::from);
-    let told = |lookup: &Value| {
+    let describe = |lookup: &Value| {
         ["key[0] Hits", "key[0] Misses", "key[1] Hits", "key[1] Misses"].map(|n| lookup[n].clone())
     };
     let lookup = &value["ALL STATS"]["Per-Key Misses"]["MGET"];
     assert_eq!((&lookup["Total Hits"], &lookup["Total Misses"]), (&3.into(), &7.into()));
-    assert_eq!((told(lookup), lookup.get("key[2] Hits")), (counted, None));
+    assert_eq!((describe(lookup), lookup.get("key[2] Hits")), (counted, None));
     let fields = "HMGET h__key__ f g";
     for protocol in ["redis", "resp3"] {
         let line = format!(
@@ -69,7 +69,7 @@ fn lookups_that_miss_are_counted_and_told_of() {
         );
         let (_, value) = json(&server, &line);
         let lookup = &value["ALL STATS"]["Per-Key Misses"]["HMGET"];
-        assert_eq!(told(lookup), [3, 7, 0, 10].map(Value::from), "{lookup}");
+        assert_eq!(describe(lookup), [3, 7, 0, 10].map(Value::from), "{lookup}");
     }
     // A number says how many there are, and of several not which.
     let (_, value) = json(&server, &format!("{ONE} -n 10 --command 'EXISTS __key__' {TEN}"));
@@ -94,7 +94,7 @@ fn seconds_of_nothing_but_errors_have_all_their_figures() {
 }
 
 #[test]
-fn percentiles_are_told_while_a_run_goes_on() {
+fn percentiles_are_reported_while_a_run_goes_on() {
     let server = Server::redis();
     let line =
         format!("{ONE} --test-time 2 --realtime-latencies --print-percentiles 50,99,99.9,99.99");
@@ -144,7 +144,7 @@ fn prometheus_finds_the_names_and_buckets_of_the_original() {
 }
 
 #[test]
-fn a_port_that_is_taken_is_told() {
+fn a_port_that_is_taken_is_reported() {
     let server = Server::redis();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
@@ -196,7 +196,7 @@ fn debugging_tells_of_the_plan_and_of_what_went_wrong_and_of_no_password() {
 }
 
 #[test]
-fn graphite_is_told_when_a_run_begins_and_ends() {
+fn graphite_is_reported_when_a_run_begins_and_ends() {
     let server = Server::redis();
     let figures = UdpSocket::bind("127.0.0.1:0").unwrap();
     let events = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -222,7 +222,7 @@ fn graphite_is_told_when_a_run_begins_and_ends() {
 }
 
 #[test]
-fn connections_that_are_lost_are_told_of_and_have_so_many_tries() {
+fn connections_that_are_lost_are_reported_and_have_so_many_tries() {
     let mut server = Server::redis();
     let start = |rest: &str| {
         let line = format!("memtier -p {} {ONE} --test-time 60 {rest}", server.port());
@@ -253,7 +253,7 @@ fn a_run_without_a_reply_ends() {
 }
 
 #[test]
-fn choices_that_have_no_effect_are_told() {
+fn choices_that_have_no_effect_are_reported() {
     let server = Server::redis();
     run(&server, &format!("{ONE} -n 5 --read-preference nearest"))
         .ok()

@@ -106,7 +106,7 @@ fn what_hangs_there_ends_with_a_message() {
 }
 
 #[test]
-fn replies_that_are_errors_are_told() {
+fn replies_that_are_errors_are_reported() {
     let server = Server::redis();
     server.ask(&["SET", "memtier-0", "v"]);
     let line =

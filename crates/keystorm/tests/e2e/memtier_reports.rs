@@ -76,7 +76,7 @@ fn the_table_is_that_of_the_original() {
         lines[18]
     );
     assert!(ran.out.ends_with("---\nWAIT      0.000      100.000\n"), "{}", ran.out);
-    for (at, said) in [
+    for (at, text) in [
         "Writing results to stdout\n",
         "[RUN #1] Preparing benchmark client...\n",
         "[RUN #1] Launching threads now...\n",
@@ -85,7 +85,7 @@ fn the_table_is_that_of_the_original() {
     .iter()
     .enumerate()
     {
-        let place = ran.err.find(said).unwrap_or_else(|| panic!("no {said:?} in {:?}", ran.err));
+        let place = ran.err.find(text).unwrap_or_else(|| panic!("no {text:?} in {:?}", ran.err));
         assert!(at == 0 && place == 0 || place > 0);
     }
     assert!(ran.err.ends_with(" msec latency\r\n\n"), "{:?}", ran.err);
@@ -249,7 +249,7 @@ fn ours_stand_behind_a_prefix() {
 }
 
 #[test]
-fn clients_that_join_step_by_step_are_told_second_by_second() {
+fn clients_that_join_step_by_step_are_reported_second_by_second() {
     let server = Server::redis();
     let line = "--clients-start 1 --clients-step 2 --step-duration 1 -c 5 -t 2 --test-time 4";
     let (ran, value) = json(&server, line);

@@ -96,7 +96,7 @@ fn captures_of_monitor_are_replayed() {
 }
 
 #[test]
-fn statsd_is_told_once_a_second_and_at_the_end() {
+fn statsd_is_reported_once_a_second_and_at_the_end() {
     let server = Server::redis();
     let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
     socket.set_read_timeout(Some(std::time::Duration::from_secs(30))).unwrap();
@@ -109,20 +109,20 @@ fn statsd_is_told_once_a_second_and_at_the_end() {
     .says(&format!(
         "statsd: initialized, sending metrics to 127.0.0.1:{port} with prefix 'memtier'"
     ));
-    let mut said = Vec::new();
+    let mut lines = Vec::new();
     let mut buffer = [0; 200];
-    while !said.iter().any(|line: &String| line == "memtier.l.latency_p99_9:0.000000|g") {
+    while !lines.iter().any(|line: &String| line == "memtier.l.latency_p99_9:0.000000|g") {
         let length = socket.recv(&mut buffer).unwrap();
-        said.push(String::from_utf8_lossy(&buffer[..length]).into_owned());
+        lines.push(String::from_utf8_lossy(&buffer[..length]).into_owned());
     }
     for part in [
         "memtier.l.progress_pct:100.000000|g",
         "memtier.l.connections:1|g",
         "memtier.l.ops_sec:0|g",
     ] {
-        assert!(said.iter().any(|line| line == part), "no {part} in {said:?}");
+        assert!(lines.iter().any(|line| line == part), "no {part} in {lines:?}");
     }
     assert!(
-        said.iter().any(|line| line.starts_with("memtier.l.latency_ms:") && line.ends_with("|ms"))
+        lines.iter().any(|line| line.starts_with("memtier.l.latency_ms:") && line.ends_with("|ms"))
     );
 }

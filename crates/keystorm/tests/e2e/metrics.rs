@@ -17,8 +17,8 @@ struct Scrape(Value);
 /// Where a keystorm serves, once it has said so.
 fn url(running: &Running) -> String {
     running.until("it says where metrics are", |r| r.err().contains("/metrics\n"));
-    let said = running.err();
-    said.split_whitespace().find(|word| word.starts_with("http://")).unwrap().to_owned()
+    let text = running.err();
+    text.split_whitespace().find(|word| word.starts_with("http://")).unwrap().to_owned()
 }
 
 /// Opens a connection there and sends that.
@@ -135,7 +135,7 @@ fn a_frozen_server_is_seen_while_it_is_frozen() {
 }
 
 #[test]
-fn errors_are_told_apart_and_no_name_breaks_the_page() {
+fn errors_are_distinguished_and_no_name_breaks_the_page() {
     let server = Server::redis();
     let command = r#"-- set 'a"b\c' v ';' lpush 'a"b\c' x"#;
     let options = "--metrics 127.0.0.1:0 --on-error count --duration 5 -c 2 -q";
@@ -154,7 +154,7 @@ fn errors_are_told_apart_and_no_name_breaks_the_page() {
 }
 
 #[test]
-fn a_taken_port_is_told_before_any_load() {
+fn a_taken_port_is_reported_before_any_load() {
     let server = Server::redis();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let at = taken.local_addr().unwrap();

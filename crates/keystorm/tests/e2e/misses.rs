@@ -80,7 +80,7 @@ fn collections_that_are_not_there_are_misses() {
 }
 
 #[test]
-fn who_finds_nothing_is_told_what_fills_it_and_that_does() {
+fn who_finds_nothing_learns_what_fills_it_and_that_does() {
     let server = Server::redis();
     for (line, advice, fills) in [
         ("-r 50 get u:__key__", "add --fill, which", "--fill"),
@@ -99,7 +99,7 @@ fn who_finds_nothing_is_told_what_fills_it_and_that_does() {
 }
 
 #[test]
-fn who_does_not_look_for_anything_or_is_meant_to_miss_is_not_told() {
+fn who_does_not_look_for_anything_or_is_meant_to_miss_is_not_reported() {
     let server = Server::valkey();
     for line in [
         "set k v nx",

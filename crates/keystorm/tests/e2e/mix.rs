@@ -138,7 +138,7 @@ fn what_is_no_mix_is_a_usage_error() {
 }
 
 #[test]
-fn keys_live_as_long_as_they_are_told() {
+fn keys_live_as_long_as_asked() {
     let server = Server::redis();
     let keys = "-q -n 200 -r 200 --sequential";
     server.run(&format!("{keys} --ttl 100..200 set k:__rand_int__ v")).ok();

@@ -24,7 +24,7 @@ fn events(server: &Server) -> String {
 }
 
 #[test]
-fn every_key_is_told_to_every_subscriber_of_its_event() {
+fn every_key_is_reported_to_every_subscriber_of_its_event() {
     for (name, server) in Server::both() {
         for (line, command) in [
             ("--subscribers 1", "set"),

@@ -38,8 +38,8 @@ fn over_time(test: &Value) -> (usize, usize) {
 /// How many points a spectrum has: ten in each factor of ten, and the greatest.
 fn spectrum(test: &Value) -> usize {
     let count = test["latency_ms"]["response"]["exact"]["count"].as_f64().unwrap();
-    let told = (0..).take_while(|n| 10f64.powf(-f64::from(*n) / 10.0) * count >= 1.0);
-    told.count() + 1
+    let quantiles = (0..).take_while(|n| 10f64.powf(-f64::from(*n) / 10.0) * count >= 1.0);
+    quantiles.count() + 1
 }
 
 /// The charts of a page with its heat maps among them, which a test has if it has a course. How many cells
@@ -215,14 +215,14 @@ fn a_page_tells_how_to_run_it_again_and_no_password() {
             let ran = Keystorm::new(&format!("--print-plan {args}")).run().ok();
             serde_json::from_str(&ran.out).unwrap()
         };
-        let told = again(&fs::read_to_string(&page).unwrap());
-        let told: Vec<Value> =
-            told.iter().flat_map(|l| plans(l.strip_prefix("keystorm").unwrap())).collect();
+        let documents = again(&fs::read_to_string(&page).unwrap());
+        let documents: Vec<Value> =
+            documents.iter().flat_map(|l| plans(l.strip_prefix("keystorm").unwrap())).collect();
         let asked = plans(&format!("-p {} {line}", server.port()));
         for plan in &asked {
-            assert!(told.contains(plan), "{line}: {plan:#}\n{told:#?}");
+            assert!(documents.contains(plan), "{line}: {plan:#}\n{documents:#?}");
         }
-        assert_eq!(told.len(), asked.len(), "{line}");
+        assert_eq!(documents.len(), asked.len(), "{line}");
     }
 }
 

@@ -70,9 +70,9 @@ fn both_say_the_same_beside_results() {
         "-n 100 -q --cacert /no/such/file get k",
         "-n 100 -q -d 0 -P 0 get k",
     ] {
-        let mut said = Vec::new();
-        both(&server, line, |_, ran| said.push(ran.err));
-        assert_eq!(said[0], said[1], "{line}");
+        let mut lines = Vec::new();
+        both(&server, line, |_, ran| lines.push(ran.err));
+        assert_eq!(lines[0], lines[1], "{line}");
     }
 }
 

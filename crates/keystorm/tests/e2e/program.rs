@@ -252,8 +252,8 @@ impl Ran {
     /// Checks that a text is nowhere in what it said.
     #[track_caller]
     pub(crate) fn leaves_out(self, secret: &str) -> Self {
-        let said = format!("{}{}", self.out, self.err);
-        assert!(!said.contains(secret), "{}: {secret:?} is in {said:?}", self.line);
+        let printed = format!("{}{}", self.out, self.err);
+        assert!(!printed.contains(secret), "{}: {secret:?} is in {printed:?}", self.line);
         self
     }
 

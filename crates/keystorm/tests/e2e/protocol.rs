@@ -35,7 +35,7 @@ fn invalidations_of_tracked_keys_are_not_taken_for_replies() {
 }
 
 #[test]
-fn tracking_that_the_server_refuses_is_told() {
+fn tracking_that_the_server_refuses_is_reported() {
     let server = Server::redis();
     server.ask(&["ACL", "SETUSER", "default", "-client|tracking"]);
     server.run("--enable-tracking -q -n 10 get k").exits(1).says("NOPERM").says("client|tracking");

@@ -60,13 +60,13 @@ fn by_a_peers_name_nothing_is_asked_but_what_that_tool_asks() {
         let (_dir, link) = called(name);
         let of = || server.keystorm("-n 100 -c 2 -q get k").called(&link);
         assert_eq!(asked(of(), &["get"]), settings, "{name}");
-        let told = asked(of().env("KEYSTORM_VERDICT", "stderr"), &["get"]);
-        assert!(told["config|get"] > 2, "{name}: {told:?}");
+        let with_verdict = asked(of().env("KEYSTORM_VERDICT", "stderr"), &["get"]);
+        assert!(with_verdict["config|get"] > 2, "{name}: {with_verdict:?}");
     }
     let memtier = format!("memtier -p {port} -t 1 -c 2 -n 11 --hide-histogram");
     assert_eq!(asked(Keystorm::new(&memtier), &["get", "set"]), calls([]));
-    let told = Keystorm::new(&format!("{memtier} --ks-verdict"));
-    assert!(asked(told, &["get", "set"])["config|get"] > 2);
+    let with_verdict = Keystorm::new(&format!("{memtier} --ks-verdict"));
+    assert!(asked(with_verdict, &["get", "set"])["config|get"] > 2);
     let ycsb = ycsb::line(&server, "load", "-P workloads/workloada -p recordcount=10");
     assert_eq!(asked(ycsb, &["hmset", "zadd"]), calls([]));
     let file = File::from_port(port);

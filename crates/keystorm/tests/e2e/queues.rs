@@ -167,7 +167,7 @@ fn a_library_stands_for_its_commands() {
 }
 
 #[test]
-fn a_backlog_is_told_and_drained() {
+fn a_backlog_is_reported_and_drained() {
     let server = Server::redis();
     let line = "list --receivers 1 --rps 2k -n 1000";
     let running = deliver(&server, &format!("{line} --json -")).start();
@@ -181,7 +181,7 @@ fn a_backlog_is_told_and_drained() {
 }
 
 #[test]
-fn what_nobody_took_is_a_backlog_and_told_as_left() {
+fn what_nobody_took_is_a_backlog_and_reported_as_left() {
     let server = Server::redis();
     // The one receiver finds nothing soon after the beginning, and does not look again.
     let line = "list --receivers 1 --pop lpop --poll 8 --drain 0.1 --rps 100 -n 60";
@@ -258,10 +258,10 @@ fn entries_of_a_consumer_that_died_stay_pending_or_are_claimed() {
         }
         assert!(taken > 0);
         let test = test(running.wait().exits(i32::from(!claims)));
-        let told = ["lost", "doubled"].map(|name| count(&test, name));
+        let counts = ["lost", "doubled"].map(|name| count(&test, name));
         match claims {
-            true => assert_eq!((told, waits(&test, "never_acknowledged")), ([0, 0], 0)),
-            false => assert_eq!((told, waits(&test, "never_acknowledged")), ([taken, 0], taken)),
+            true => assert_eq!((counts, waits(&test, "never_acknowledged")), ([0, 0], 0)),
+            false => assert_eq!((counts, waits(&test, "never_acknowledged")), ([taken, 0], taken)),
         }
         assert!(server.keys().is_empty());
     }

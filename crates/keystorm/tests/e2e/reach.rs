@@ -5,7 +5,7 @@ use crate::program::Keystorm;
 use crate::server::{Server, free_port};
 
 #[test]
-fn no_server_is_told_at_once_with_address_reason_and_a_way_out() {
+fn no_server_is_reported_at_once_with_address_reason_and_a_way_out() {
     let port = free_port();
     for options in ["", "-q", "--csv", "-I", "-l --threads 3", "get k"] {
         let ran = Keystorm::new(&format!("-p {port} {options}")).run().exits(1);
@@ -15,7 +15,7 @@ fn no_server_is_told_at_once_with_address_reason_and_a_way_out() {
 }
 
 #[test]
-fn a_host_that_is_not_found_is_told() {
+fn a_host_that_is_not_found_is_reported() {
     let ran = Keystorm::new("-h no-such-host.invalid -n 1 ping").run().exits(1);
     ran.says("no-such-host.invalid").says("-h");
     Keystorm::new("-u redis://no-such-host.invalid -n 1 ping").run().exits(1).says("no-such-host");

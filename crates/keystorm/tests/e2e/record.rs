@@ -149,7 +149,7 @@ fn a_run_that_fails_is_kept_with_its_reason() {
 }
 
 #[test]
-fn what_cannot_be_written_is_told_before_any_load() {
+fn what_cannot_be_written_is_reported_before_any_load() {
     let server = Server::redis();
     let (dir, file) = place();
     for option in ["--json", "--hdr"] {

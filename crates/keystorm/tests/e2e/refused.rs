@@ -83,8 +83,8 @@ fn unknown_options_and_missing_values_are_refused() {
 }
 
 #[test]
-fn what_is_wrong_with_a_value_is_said_once_and_in_full() {
-    for (line, told) in [
+fn what_is_wrong_with_a_value_is_stated_once_and_in_full() {
+    for (line, text) in [
         (
             "-c abc get k",
             "invalid value 'abc' for '-c, --clients <CLIENTS>': expected a whole number,",
@@ -96,7 +96,7 @@ fn what_is_wrong_with_a_value_is_said_once_and_in_full() {
         ("merge --missing 0 a.json", ": must be between 1 and "),
         ("survey -o s.html", "-o s.html: not a directory; survey writes survey.html into it"),
     ] {
-        let ran = Keystorm::new(line).run().exits(2).says(told);
+        let ran = Keystorm::new(line).run().exits(2).says(text);
         let value =
             line.split(' ').nth(line.split(' ').position(|w| w.starts_with('-')).unwrap() + 1);
         let value = value.unwrap();

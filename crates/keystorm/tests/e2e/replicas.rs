@@ -158,7 +158,7 @@ fn named_replicas_answer_reads_of_a_primary_in_no_cluster() {
 }
 
 #[test]
-fn what_named_replicas_cannot_be_is_told() {
+fn what_named_replicas_cannot_be_is_reported() {
     let server = Server::redis();
     let port = server.port();
     server

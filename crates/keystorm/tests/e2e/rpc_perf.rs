@@ -232,8 +232,8 @@ fn connections_are_closed_and_opened_again_at_their_rate() {
 fn the_equal_command_line_of_keystorm_sends_the_same() {
     let server = Server::redis();
     let keyspace = "nkeys = 20\nklen = 6\nvlen = 16\nttl = '1m'\ncommands = [{ verb = 'set' }]";
-    let said = File::from_port(server.port()).line(keyspace, "--as keystorm").run().ok();
-    let line = said.out.lines().last().unwrap();
+    let text = File::from_port(server.port()).line(keyspace, "--as keystorm").run().ok();
+    let line = text.out.lines().last().unwrap();
     assert!(line.contains("__key:alnum6__"), "{line}");
     server.reset();
     Keystorm::new(line.strip_prefix("keystorm ").unwrap()).run().ok();

@@ -216,8 +216,8 @@ fn the_rate_changes_while_the_run_goes_on_in_all_its_threads() {
 fn a_rate_of_0_is_no_limit_until_another_is_set() {
     let Throttled { server, port, json, running, file: _file } = Throttled::at(20);
     running.until("it sends", |_| server.calls("get") > 30);
-    let (status, told) = ask(port, "PUT /ratelimit/0");
-    assert_eq!((status, told.as_str()), (200, "no limit until another rate is set\n"));
+    let (status, text) = ask(port, "PUT /ratelimit/0");
+    assert_eq!((status, text.as_str()), (200, "no limit until another rate is set\n"));
     running.until("the rate is shown", |_| rate(port) == 0);
     // With the rate of before it would take minutes.
     let before = server.calls("get");

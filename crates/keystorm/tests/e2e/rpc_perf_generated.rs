@@ -329,9 +329,9 @@ fn tried(seed: u64) -> Result<(), String> {
     let file = generated(seed, port, &at);
     std::fs::write(dir.path().join("a.toml"), &file.text).unwrap();
     let ran = Keystorm::new(&format!("rpc-perf {at}/a.toml --ks-json {at}/j")).run();
-    let told = |what: String| format!("seed {seed}: {what}\n{}\n{}", ran.err, file.text);
+    let describe = |what: String| format!("seed {seed}: {what}\n{}\n{}", ran.err, file.text);
     if ran.code != Some(0) {
-        return Err(told(format!("exit code {:?}", ran.code)));
+        return Err(describe(format!("exit code {:?}", ran.code)));
     }
     let executed = match (&redis, &memcached) {
         (Some(server), _) => of_requests(&server.counts()),
@@ -345,13 +345,13 @@ fn tried(seed: u64) -> Result<(), String> {
         serde_json::from_slice(&std::fs::read(dir.path().join("j")).unwrap()).unwrap();
     let test = &json["tests"][0];
     if file.metrics.is_some_and(|samples| !is_written(&dir.path().join("metrics"), samples)) {
-        return Err(told("the file of metrics is not there, or empty".to_owned()));
+        return Err(describe("the file of metrics is not there, or empty".to_owned()));
     }
     let Some((before, due)) = file.due else {
         let requests = test["requests"].as_u64().unwrap();
         return match executed > 0 && requests > 0 {
             true => Ok(()),
-            false => Err(told(format!("{executed} executed, {requests} counted"))),
+            false => Err(describe(format!("{executed} executed, {requests} counted"))),
         };
     };
     let sent = test["lateness_ms"]["total"]["exact"]["count"].as_u64().unwrap_or_default();
@@ -361,7 +361,7 @@ fn tried(seed: u64) -> Result<(), String> {
     let is_late = || executed < most && crate::real_clock::is_busy();
     match sent > 0 && sent <= executed && (is_whole || is_late()) {
         true => Ok(()),
-        false => Err(told(format!("{executed} executed, {sent} sent, {before:?} + {due} due"))),
+        false => Err(describe(format!("{executed} executed, {sent} sent, {before:?} + {due} due"))),
     }
 }
 

@@ -4,7 +4,7 @@ use crate::rpc_perf::File;
 use crate::server::Server;
 
 #[test]
-fn keys_are_as_long_as_told_and_the_same_in_every_run() {
+fn keys_are_as_long_as_asked_and_the_same_in_every_run() {
     let server = Server::redis();
     let keyspace = "nkeys = 20\nklen = 20\nvlen = 8\ncommands = [{ verb = 'set' }]";
     File::from_port(server.port()).run(keyspace).ok();
@@ -51,7 +51,7 @@ fn zipf_keys_begin_with_the_first_and_end_with_the_last() {
 }
 
 #[test]
-fn values_are_random_bytes_that_compress_as_told() {
+fn values_are_random_bytes_that_compress_as_asked() {
     let server = Server::redis();
     let get = |key: &str| {
         let wire::resp::Value::Bulk(bytes) = server.ask(&["GET", key]) else { panic!("{key}") };

@@ -8,7 +8,7 @@ const GET: &str = "nkeys = 9\nklen = 2\ncommands = [{ verb = 'get' }]";
 
 /// What is said, which is one line behind a place.
 #[track_caller]
-fn told(ran: Ran, code: i32, says: &str) {
+fn fails(ran: Ran, code: i32, says: &str) {
     let ran = ran.exits(code).says(says);
     assert_eq!((ran.err.lines().count(), ran.out.as_str()), (1, ""), "{}", ran.err);
 }
@@ -26,16 +26,16 @@ fn a_file_that_is_none_ends_with_exit_code_1() {
         ("start", "ramp = 'steep'", "[workload.ratelimit] ramp: "),
         ("[debug]", "[debug]\nlog_level = 'loud'", "[debug] log_level: "),
     ] {
-        told(File::from_port(1).with(line, by).run(GET), 1, says);
+        fails(File::from_port(1).with(line, by).run(GET), 1, says);
     }
     for (keyspace, says) in [
         ("nkeys = 1", "keyspace 1: commands is missing"),
         ("commands = [{ verb = 'flushall' }]", "\"flushall\" is not a verb"),
         ("commands = [{ weight = 1 }]", "keyspace 1 command 1: verb is missing"),
     ] {
-        told(File::from_port(1).run(keyspace), 1, says);
+        fails(File::from_port(1).run(keyspace), 1, says);
     }
-    told(Keystorm::new("rpc-perf /no/such.toml").run(), 1, "/no/such.toml: ");
+    fails(Keystorm::new("rpc-perf /no/such.toml").run(), 1, "/no/such.toml: ");
     Keystorm::new("rpc-perf").run().exits(1).says("no file given");
 }
 
@@ -56,7 +56,7 @@ fn broken_rules_end_with_exit_code_2() {
         ("commands = [{ verb = 'get_batch' }]", "get_batch: rpc-perf sends nothing for it"),
         ("ttl = 'soon'\ncommands = [{ verb = 'get' }]", "\"soon\" is not a time"),
     ] {
-        told(File::from_port(1).run(&format!("{inner}{more}")), 2, says);
+        fails(File::from_port(1).run(&format!("{inner}{more}")), 2, says);
     }
     for (keyspace, says) in [
         ("nkeys = 100\nklen = 1\ncommands = [{ verb = 'get' }]", "make 62 different texts"),
@@ -64,11 +64,11 @@ fn broken_rules_end_with_exit_code_2() {
         ("nkeys = 2\nklen = 1\ncommands = [{ verb = 'sadd' }]", "inner_keys_nkeys"),
         ("nkeys = 0\nklen = 1\ncommands = [{ verb = 'get' }]", "nkeys: from 1 on"),
     ] {
-        told(File::from_port(1).run(keyspace), 2, says);
+        fails(File::from_port(1).run(keyspace), 2, says);
     }
     let ramp = |lines: &str| File::from_port(1).with("start", lines).run(GET);
-    told(ramp("end = 5"), 2, "a ramp needs all of end, step and interval");
-    told(ramp("start = 0\nend = 5\nstep = 1\ninterval = 1"), 2, "start: start, step and interval");
+    fails(ramp("end = 5"), 2, "a ramp needs all of end, step and interval");
+    fails(ramp("start = 0\nend = 5\nstep = 1\ninterval = 1"), 2, "start: start, step and interval");
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn what_is_for_other_systems_is_refused_by_name() {
             "parquet is not supported",
         ),
     ] {
-        told(File::from_port(1).with(line, by).run(GET), 2, says);
+        fails(File::from_port(1).with(line, by).run(GET), 2, says);
     }
     let both = "admin = '127.0.0.1:0'\nmetrics_output = 'x'";
     let metrics = |interval: &str| {
@@ -105,15 +105,15 @@ fn what_is_for_other_systems_is_refused_by_name() {
             .line(GET, "--print-plan")
             .run()
     };
-    told(metrics("1s"), 1, "set it only once");
+    fails(metrics("1s"), 1, "set it only once");
     metrics("100ms").ok();
-    told(
+    fails(
         File::from_port(1).line(GET, "--ks-json -").run(),
         2,
         "--ks-json -: standard output is taken by the report",
     );
     let memcache = File::from_port(1).with("protocol", "protocol = 'memcache'");
-    told(
+    fails(
         memcache.run("nkeys = 2\nklen = 1\ncommands = [{ verb = 'llen' }]"),
         2,
         "has no list_length",
@@ -137,7 +137,7 @@ fn files_of_older_versions_are_known_by_their_names() {
         let path = dir.path().join("old.toml");
         std::fs::write(&path, text).unwrap();
         let ran = Keystorm::new(&format!("rpc-perf {}", path.display())).run();
-        told(ran, 1, &format!("{version}; convert it to 5.x with --convert"));
+        fails(ran, 1, &format!("{version}; convert it to 5.x with --convert"));
         let new = Keystorm::new(&format!("rpc-perf {} --convert", path.display())).run();
         new.ok().prints("[[workload.keyspace]]\n");
     }
@@ -153,14 +153,14 @@ fn what_no_schema_has_is_a_remark_where_remarks_go() {
     let keyspace = "nkeys = 9\nklen = 2\nspeed = 5\ncommands = [{ verb = 'get', end = 3 }]";
     let quiet = file.run(keyspace).ok();
     assert_eq!(quiet.err, "");
-    let told = file.line(keyspace, "--ks-verdict stderr").run().ok();
+    let text = file.line(keyspace, "--ks-verdict stderr").run().ok();
     for says in [
         "[general] json_output: unknown key",
         "[client] fancy: unknown key",
         "speed: unknown key",
         "of zrange alone",
     ] {
-        assert!(told.err.contains(says), "{says}: {}", told.err);
+        assert!(text.err.contains(says), "{says}: {}", text.err);
     }
 }
 

@@ -20,7 +20,7 @@ fn sent(keyspaces: &str) -> Vec<String> {
 }
 
 #[test]
-fn strings_are_set_added_replaced_and_live_as_long_as_they_are_told() {
+fn strings_are_set_added_replaced_and_live_as_long_as_asked() {
     let set = |ttl: &str, verb: &str| {
         let keyspace = format!("nkeys = 1\nklen = 4\nvlen = 3\nvkind = 'i64'\n{ttl}");
         let all = sent(&format!("{keyspace}\ncommands = [{{ verb = '{verb}' }}]"));
@@ -97,7 +97,7 @@ fn every_verb_becomes_its_command() {
 }
 
 #[test]
-fn a_list_that_is_cut_off_keeps_as_many_as_it_is_told() {
+fn a_list_that_is_cut_off_keeps_as_many_as_asked() {
     for (verb, trim) in [("lpush", "LTRIM 00 0 9"), ("rpush", "LTRIM 00 -10 -1")] {
         let server = Server::redis();
         server.log_commands();

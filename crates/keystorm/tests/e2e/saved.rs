@@ -225,14 +225,14 @@ fn shares_without_one_that_is_lost_add_up_and_every_layout_says_so() {
         keystorm(&args.collect::<Vec<_>>()).run()
     };
     merge(&[]).exits(1).says("share 2/3 is missing; to merge the others, use --missing 2");
-    let told = "share 2 of 3 is missing; all figures are of the others";
+    let text = "share 2 of 3 is missing; all figures are of the others";
     for format in ["text", "quiet", "csv", "classic", "json"] {
         let ran = merge(&["--missing", "2", "--format", format]).ok();
-        assert!(format!("{}{}", ran.out, ran.err).contains(told), "{format}: {ran:?}");
+        assert!(format!("{}{}", ran.out, ran.err).contains(text), "{format}: {ran:?}");
     }
     let (whole, html) = (of("whole.json"), of("whole.html"));
     merge(&["--missing", "2", "-o", &whole, "--html", &html]).ok();
-    assert!(fs::read_to_string(html).unwrap().contains(told));
+    assert!(fs::read_to_string(html).unwrap().contains(text));
     let document = json(std::path::Path::new(&whole));
     valid_by("keystorm.run.1.json", &document);
     assert_eq!(document["complete"], false);

@@ -48,8 +48,8 @@ fn a_rate_is_found_and_its_curve_measured() {
     match answered {
         lab::Answered::NotHere | lab::Answered::Undecided => {
             assert_eq!(ran.code, Some(4), "{}", ran.err);
-            let told = ["GET: cannot be judged here", "GET: undecided whether "];
-            assert!(told.iter().any(|begin| ran.out.starts_with(begin)), "{}", ran.out);
+            let lines = ["GET: cannot be judged here", "GET: undecided whether "];
+            assert!(lines.iter().any(|begin| ran.out.starts_with(begin)), "{}", ran.out);
         }
         _ => assert_eq!(ran.code, Some(0), "{} {}", ran.out, ran.err),
     }

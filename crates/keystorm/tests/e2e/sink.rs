@@ -163,7 +163,7 @@ fn being_stopped_is_how_it_ends_well() {
 }
 
 #[test]
-fn what_cannot_be_listened_on_is_said() {
+fn what_cannot_be_listened_on_is_stated() {
     let sink = Sink::new("");
     let taken = format!("sink --port {}", sink.port);
     Keystorm::new(&taken).run().exits(1).says("--port").says("in use");

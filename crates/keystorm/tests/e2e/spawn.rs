@@ -155,7 +155,7 @@ fn a_second_ctrl_c_leaves_no_server_either() {
 }
 
 #[test]
-fn a_spawned_server_that_dies_is_told_and_cleaned_up_after() {
+fn a_spawned_server_that_dies_is_reported_and_cleaned_up_after() {
     let place = place();
     let running = keystorm(&place, "--spawn=redis-server --duration 30 -q ping").start();
     let pid = rustix::process::Pid::from_raw(server_of(&running) as i32).unwrap();
@@ -165,7 +165,7 @@ fn a_spawned_server_that_dies_is_told_and_cleaned_up_after() {
 }
 
 #[test]
-fn a_server_that_cannot_be_started_is_told() {
+fn a_server_that_cannot_be_started_is_reported() {
     run("--spawn=no-such-server -n 1 ping").exits(1).says("no-such-server").says("PATH");
     run("--spawn=/no/such/server -n 1 ping").exits(1).says("/no/such/server");
     run("--spawn=redis-server --spawn-args '--port 1' -n 1 ping").exits(1).says("--port");

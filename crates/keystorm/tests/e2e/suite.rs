@@ -139,7 +139,7 @@ fn without_a_key_space_the_placeholder_itself_is_the_key() {
 }
 
 #[test]
-fn values_are_three_bytes_unless_told_otherwise() {
+fn values_are_three_bytes_unless_asked_otherwise() {
     let server = Server::redis();
     for (option, len) in [("", 3), ("-d 1", 1), ("-d 0", 1), ("-d 100000", 100_000)] {
         server.run(&format!("-t set -n 10 -q {option}")).ok();

@@ -120,7 +120,7 @@ fn standard_output_can_be_the_document() {
 }
 
 #[test]
-fn a_run_lasts_a_second_unless_told_otherwise() {
+fn a_run_lasts_a_second_unless_asked_otherwise() {
     let plans = |line: &str| {
         let ran = Keystorm::new(&format!("sweep --print-plan {line}")).run().ok();
         json(&ran.out).as_array().unwrap().clone()
@@ -181,7 +181,7 @@ fn an_interrupted_sweep_prints_what_there_is() {
 }
 
 #[test]
-fn a_point_that_fails_is_told_and_the_others_go_on() {
+fn a_point_that_fails_is_reported_and_the_others_go_on() {
     let server = Server::redis_with(&["--maxclients", "40"]);
     let line = format!("sweep -p {} -c 1,100,2 -t get -n 100", server.port());
     let ran = Keystorm::new(&line).run().exits(1);

@@ -135,24 +135,24 @@ fn sentences_keep_to_the_width_of_the_terminal() {
     let line = "--rps 500 --duration 0.6 get k";
     let command = format!("sh -c 'stty cols 60 && {KEYSTORM} -p {} {line}'", server.port());
     let ran = Keystorm::exec("script", ["-qec", &command, "/dev/null"]).run().ok();
-    let told = ran
+    let lines = ran
         .out
         .split(['\r', '\n'])
         .skip_while(|line| !line.contains("limited by: ") && !line.contains("not saturated: "));
-    let told: Vec<&str> = told.take(3).collect();
-    assert!(told.iter().all(|line| line.chars().count() <= 60), "{told:?}");
+    let lines: Vec<&str> = lines.take(3).collect();
+    assert!(lines.iter().all(|line| line.chars().count() <= 60), "{lines:?}");
 }
 
 #[test]
 fn an_error_of_the_command_line_keeps_to_the_width_of_the_terminal() {
-    let said = |line: &str| {
+    let describe = |line: &str| {
         let command = format!("sh -c 'stty cols 60 && {KEYSTORM} {line}; true'");
         Keystorm::exec("script", ["-qec", &command, "/dev/null"]).run().ok().out
     };
-    let own = said("--name x -t set,get");
+    let own = describe("--name x -t set,get");
     assert!(own.contains("--name works with a single test only"), "{own:?}");
     assert!(own.lines().all(|line| line.trim_end().chars().count() <= 60), "{own:?}");
-    let by_peer = said("--as redis-benchmark --name x -t set,get");
+    let by_peer = describe("--as redis-benchmark --name x -t set,get");
     assert!(by_peer.lines().any(|line| line.trim_end().chars().count() > 60), "{by_peer:?}");
 }
 

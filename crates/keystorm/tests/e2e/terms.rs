@@ -52,12 +52,12 @@ fn both_servers_are_sent_the_same_in_their_own_words() {
         assert_eq!((memcached.grown(&["get_hits"]), memcached.grown(&["get_misses"])), (keys, 0));
         // The same key holds the same bytes.
         let value = format!("{:?}", redis.ask(&["GET", "key:000000000007"]));
-        let said = memcached.say("get key:000000000007\n");
-        let theirs = said.lines().nth(1).unwrap();
-        assert_eq!(theirs.len(), 20, "{said}");
+        let reply = memcached.say("get key:000000000007\n");
+        let theirs = reply.lines().nth(1).unwrap();
+        assert_eq!(theirs.len(), 20, "{reply}");
         assert!(
             value.contains(theirs) || value.contains(&format!("{:?}", theirs.as_bytes())),
-            "{value}: {said}"
+            "{value}: {reply}"
         );
         let document = json(&file);
         valid_by("keystorm.compare.1.json", &document);
@@ -68,10 +68,10 @@ fn both_servers_are_sent_the_same_in_their_own_words() {
             let found = &test["hit_percent"];
             let expected: Value = if test["name"] == "set" { Value::Null } else { 100.0.into() };
             assert_eq!((&found["a"], &found["b"]), (&expected, &expected), "{test}");
-            let told = test["not_told_because"].is_null();
+            let is_judged = test["not_told_because"].is_null();
             let figure = &test["figures"]["throughput_rps"];
-            assert_eq!(figure["ratio"].is_null(), !told, "{test}");
-            assert_eq!(figure["conclusion"] == "not-told", !told, "{test}");
+            assert_eq!(figure["ratio"].is_null(), !is_judged, "{test}");
+            assert_eq!(figure["conclusion"] == "not-told", !is_judged, "{test}");
         }
         if several {
             let test = &document["tests"][2];
@@ -135,22 +135,22 @@ fn servers_that_are_started_for_it_make_four_tables_and_a_page() {
 }
 
 #[test]
-fn what_spoils_runs_in_shares_is_told_as_of_any_other() {
+fn what_spoils_runs_in_shares_is_reported_as_of_any_other() {
     // Keys are evicted while they are read, on each of the processes that share the load.
     let line = "-n 2000 -r 6000 -c 4 -d 1000 --repeat 1 --tables machine --cores 2 --format json \
         --mix -- 1 get k:__key__ ';' 1 set k:__key__ __data__";
     let ran = compare("redis-server --maxmemory 2mb", "memcached", line).run().ok();
     let document: Value = serde_json::from_str(&ran.out).unwrap();
     valid_by("keystorm.compare.1.json", &document);
-    let told = document["tests"][0]["warnings"].to_string();
-    assert!(told.contains("evicted"), "{told}");
+    let description = document["tests"][0]["warnings"].to_string();
+    assert!(description.contains("evicted"), "{description}");
     // What memcached has no room for is refused before load, also where shares run together.
     let line = "-n 100 -r 50 -d 2m --repeat 1 --tables machine --cores 2 -t set";
     compare("redis-server", "memcached", line).run().exits(2).says("accepts items of up to");
 }
 
 #[test]
-fn no_ratio_is_told_where_one_side_finds_less() {
+fn no_ratio_is_reported_where_one_side_finds_less() {
     // Redis evicts what memcached has room for.
     let line = "-n 500 -r 3000 -c 4 -d 1000 --repeat 1 -t get --tables core --format json";
     let ran = compare("redis-server --maxmemory 2mb", "memcached", line).run().ok();
@@ -173,7 +173,7 @@ fn no_ratio_is_told_where_one_side_finds_less() {
 }
 
 #[test]
-fn a_mix_is_said_in_both_protocols() {
+fn a_mix_is_stated_in_both_protocols() {
     let (redis, mut memcached) = (Server::redis(), Memcached::new());
     memcached.reset();
     let a = format!("memcache://127.0.0.1:{}", memcached.port());

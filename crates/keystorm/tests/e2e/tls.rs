@@ -193,7 +193,7 @@ fn mutual_tls_takes_the_clients_certificate() {
 }
 
 #[test]
-fn what_is_wrong_with_a_certificate_is_told() {
+fn what_is_wrong_with_a_certificate_is_reported() {
     let expired = Subject { valid_days: (-10, -1), ..Subject::default() };
     let expired = Secure::with(&expired, &["--tls-auth-clients", "no"]);
     expired.trusted("-n 10 get k").exits(1).says("has expired on ");
@@ -232,7 +232,7 @@ fn names_are_checked_like_addresses() {
 }
 
 #[test]
-fn by_the_name_of_a_peer_a_wrong_host_passes_and_is_told_where_that_is_wanted() {
+fn by_the_name_of_a_peer_a_wrong_host_passes_and_is_reported_where_that_is_wanted() {
     let other = Subject { names: &["other.example"], ips: &[], ..Subject::default() };
     let other = Secure::with(&other, &["--tls-auth-clients", "no"]);
     let (_link_dir, link) = called("redis-benchmark");
@@ -258,7 +258,7 @@ fn a_directory_of_cas_is_looked_up_by_hash() {
 }
 
 #[test]
-fn a_plain_server_and_a_tls_server_are_told_from_each_other() {
+fn a_plain_server_and_a_tls_server_are_distinguished() {
     let secure = Secure::new();
     let plain_port = secure.server.port();
     for _ in 0..3 {

@@ -161,7 +161,7 @@ fn a_subcommand_explains_itself() {
 }
 
 #[test]
-fn help_is_told_and_not_sent() {
+fn help_is_reported_and_not_sent() {
     let server = Server::redis();
     let help = Keystorm::new("--help").run().ok().out;
     assert_eq!(Keystorm::new("help").run().ok().out, help);
@@ -274,14 +274,14 @@ fn a_search_of_random_arrivals_begins_with_a_closed_loop() {
 }
 
 #[test]
-fn what_has_no_effect_or_another_one_is_told() {
+fn what_has_no_effect_or_another_one_is_reported() {
     let server = Server::redis();
     let precise = "--precision 9: from 1 to 4 digits are kept; 4 are";
     let file = tempfile::Builder::new().suffix(".toml").tempfile().unwrap();
     let phase = |name: &str| format!("[[phase]]\nname = \"{name}\"\nrequests = 10\n");
     let text = format!("sequence = [\"ping\"]\n{}{}", phase("x"), phase("z"));
     std::fs::write(file.path(), text).unwrap();
-    for (line, told) in [
+    for (line, description) in [
         ("-t get --precision 9", precise),
         ("-t set -d -7", "-d -7: a value has from 1 byte to 1 GiB; 1 are sent"),
         ("-t set -P 0", "-P 0: a pipeline has at least 1 request; 1 is sent at a time"),
@@ -291,8 +291,8 @@ fn what_has_no_effect_or_another_one_is_told() {
         ("ping --rps=5", "--rps follows the command, so it is sent to the server as a word of it"),
         ("ping -q", "-q follows the command, so it is sent to the server as a word of it"),
     ] {
-        server.run(&format!("-q -n 10 {line}")).says(told);
-        server.run(&format!("--as redis-benchmark -q -n 10 {line}")).leaves_out(told);
+        server.run(&format!("-q -n 10 {line}")).says(description);
+        server.run(&format!("--as redis-benchmark -q -n 10 {line}")).leaves_out(description);
     }
     server.run("-q -n 10 -- ping -q").leaves_out("follows the command");
     server
@@ -337,16 +337,16 @@ fn the_size_of_values_is_that_of_those_that_came_back() {
 }
 
 #[test]
-fn a_report_that_goes_nowhere_is_told() {
+fn a_report_that_goes_nowhere_is_reported() {
     let server = Server::redis();
     let line = |to: &str| {
         let words = format!("exec \"$0\" -p {} -q -n 10 ping {to}", server.port());
         let mut shell = std::process::Command::new("sh");
-        let said = shell.args(["-c", &words, KEYSTORM]).output().unwrap();
-        assert!(said.status.success(), "{said:?}");
-        String::from_utf8(said.stderr).unwrap()
+        let completions = shell.args(["-c", &words, KEYSTORM]).output().unwrap();
+        assert!(completions.status.success(), "{completions:?}");
+        String::from_utf8(completions.stderr).unwrap()
     };
-    let told = "standard output is closed, so the report goes nowhere";
-    assert!(line(">&-").contains(told));
-    assert!(!line(">/dev/null").contains(told) && !line("").contains(told));
+    let message = "standard output is closed, so the report goes nowhere";
+    assert!(line(">&-").contains(message));
+    assert!(!line(">/dev/null").contains(message) && !line("").contains(message));
 }

@@ -18,7 +18,7 @@ fn limited_by(ran: &Ran) -> &str {
 }
 
 #[test]
-fn errors_are_told_before_anything_else() {
+fn errors_are_reported_before_anything_else() {
     let server = Server::redis();
     server.ask(&["SET", "k", "v"]);
     let line = "-n 300 -c 5";
@@ -85,10 +85,10 @@ fn what_scripts_read_is_left_as_it_is() {
     // The line begins as ever and ends in a word; the sentence comes once, after all tests.
     let ran = server.run("-q -n 500 -t set,set,set").ok();
     let lines: Vec<&str> = ran.out.lines().filter(|line| !line.is_empty()).collect();
-    let told = |line: &&str| line.starts_with("SET: ") && line.contains(" msec, limited by ");
-    assert!(lines.iter().all(told), "{ran:?}");
-    let said = ran.err.lines().filter(|line| line.contains(": limited by: ")).count();
-    assert!((1..=3).contains(&said), "{ran:?}");
+    let describe = |line: &&str| line.starts_with("SET: ") && line.contains(" msec, limited by ");
+    assert!(lines.iter().all(describe), "{ran:?}");
+    let verdicts = ran.err.lines().filter(|line| line.contains(": limited by: ")).count();
+    assert!((1..=3).contains(&verdicts), "{ran:?}");
     let warned = ran.err.lines().filter(|line| line.contains(": warning: load: ")).count();
     assert!(warned <= 1, "a warning about the machine comes once: {ran:?}");
     let (_dir, link) = called("redis-benchmark");

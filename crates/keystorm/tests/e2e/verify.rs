@@ -22,10 +22,10 @@ fn every_key_that_is_read_is_written_once_before_the_test() {
 #[test]
 fn a_fill_writes_what_is_read_or_is_refused() {
     let server = Server::redis();
-    let filled = |line: &str, told: &str, misses: u64| {
+    let filled = |line: &str, description: &str, misses: u64| {
         server.reset();
         server.ask(&["FLUSHALL"]);
-        server.run(&format!("-q -n 200 --fill {line}")).ok().says(told);
+        server.run(&format!("-q -n 200 --fill {line}")).ok().says(description);
         assert_eq!(server.info("keyspace_misses"), misses, "{line}");
     };
     filled("get k:__rand_int__", "filled 1 key:", 0);
@@ -52,7 +52,7 @@ fn a_fill_writes_what_is_read_or_is_refused() {
 }
 
 #[test]
-fn what_set_cannot_write_is_written_as_it_is_told() {
+fn what_set_cannot_write_is_written_as_asked() {
     let server = Server::valkey();
     let line = "-q -n 100 -r 50 --fill hgetall h:__key__";
     server.run(line).exits(2).says("--fill-with");
@@ -115,7 +115,7 @@ fn one_byte_that_was_changed_is_found_and_quoted() {
 }
 
 #[test]
-fn nothing_is_lost_by_a_restart_or_it_is_told() {
+fn nothing_is_lost_by_a_restart_or_it_is_reported() {
     let mut server = Server::redis();
     let values = "-r 2000 --seed 5 -d uniform:1..500 --sequential -n 2000";
     server.run(&format!("-q {values} --content random set k:__rand_int__ __data__")).ok();

@@ -124,13 +124,17 @@ fn the_mixes_of_the_six_workloads_are_carried_out() {
         }
         let sent = server.counts();
         let of = |command: &str| sent.get(command).copied().unwrap_or(0);
-        let told = |kind: &str| count(&ran.out, kind, "Operations");
+        let describe = |kind: &str| count(&ran.out, kind, "Operations");
         if name != "workloade" {
-            assert_eq!(of("hgetall"), told("READ"), "{name}");
+            assert_eq!(of("hgetall"), describe("READ"), "{name}");
         }
-        assert_eq!(of("hmset"), told("UPDATE") + told("INSERT"), "{name}");
-        assert_eq!((of("zadd"), of("zrangebyscore")), (told("INSERT"), told("SCAN")), "{name}");
-        let inserted = told("INSERT") as i64;
+        assert_eq!(of("hmset"), describe("UPDATE") + describe("INSERT"), "{name}");
+        assert_eq!(
+            (of("zadd"), of("zrangebyscore")),
+            (describe("INSERT"), describe("SCAN")),
+            "{name}"
+        );
+        let inserted = describe("INSERT") as i64;
         assert_eq!(server.number(&["ZCARD", "_indices"]), 200 + inserted, "{name}");
         assert_eq!(count(&ran.out, "READ-FAILED", "Operations"), 0, "no read of what is not there");
     }
@@ -237,13 +241,13 @@ fn percentiles_exporters_and_intervals_are_those_asked_for() {
     let buckets = ycsb(&server, "run", &format!(
         "{run} -p measurementtype=histogram -p histogram.buckets=3 -p measurement.histogram.verbose=true"
     )).ok();
-    let told: u64 = ["0", "1", "2", ">3"].map(|m| count(&buckets.out, "READ", m)).iter().sum();
-    assert_eq!(told, count(&buckets.out, "READ", "Operations"));
+    let total: u64 = ["0", "1", "2", ">3"].map(|m| count(&buckets.out, "READ", m)).iter().sum();
+    assert_eq!(total, count(&buckets.out, "READ", "Operations"));
     assert!(buckets.out.contains("[READ], LatencyVariance(us), "));
 }
 
 #[test]
-fn averages_over_time_are_told_where_they_are_measured() {
+fn averages_over_time_are_reported_where_they_are_measured() {
     let server = Server::redis();
     let run = "-P workloads/workloadc -p recordcount=10 -p operationcount=300 -target 300 -s \
                -p measurementtype=timeseries";
@@ -408,7 +412,7 @@ fn a_wrong_type_is_a_failed_operation_and_the_report_survives() {
 }
 
 #[test]
-fn an_insert_of_a_load_is_retried_as_often_as_is_said() {
+fn an_insert_of_a_load_is_retried_as_often_as_asked() {
     let server = Server::redis();
     server.ask(&["CONFIG", "SET", "maxmemory", "1"]);
     let load = "-P workloads/workloada -p recordcount=10 -p core_workload_insertion_retry_limit=100 \

@@ -13,8 +13,8 @@ const KEY_0: &str = "usertable-user6284781860667377211";
 
 /// The object of record 0.
 fn record(server: &Memcached) -> serde_json::Value {
-    let said = server.say(&format!("get {KEY_0}\n"));
-    let (_, rest) = said.split_once("\r\n").unwrap();
+    let reply = server.say(&format!("get {KEY_0}\n"));
+    let (_, rest) = reply.split_once("\r\n").unwrap();
     let (object, _) = rest.rsplit_once("\r\nEND").unwrap();
     serde_json::from_str(object).unwrap()
 }
@@ -70,8 +70,8 @@ fn several_hosts_have_the_keys_that_spymemcached_gives_them() {
         ("4052466453699787802", 0),
     ] {
         for (at, server) in servers.iter().enumerate() {
-            let said = server.say(&format!("get usertable-user{hash}\n"));
-            assert_eq!(said.starts_with("VALUE "), at == place, "{hash} on {at}: {said}");
+            let reply = server.say(&format!("get usertable-user{hash}\n"));
+            assert_eq!(reply.starts_with("VALUE "), at == place, "{hash} on {at}: {reply}");
         }
     }
     let all = "-p requestdistribution=uniform -p operationcount=100 -threads 3";

@@ -8,7 +8,7 @@ use crate::server::{KEYSTORM, Server, called, calls};
 use crate::ycsb::{count, ycsb};
 
 #[test]
-fn words_for_java_are_taken_and_told_of() {
+fn words_for_java_are_taken_and_reported() {
     let server = Server::redis();
     let run = "-P workloads/workloadc -p recordcount=10 -p operationcount=10";
     let ran =
@@ -149,14 +149,14 @@ fn the_equal_command_line_of_keystorm_sends_the_same() {
             counts
         };
         let theirs = counted(&|| drop(ycsb(&server, "run", &line).ok()));
-        let said = ycsb(&server, "run", &format!("{line} --as keystorm")).ok().out;
-        let words = shell_words::split(&said).unwrap();
-        assert_eq!(words[0], "keystorm", "{said}");
+        let text = ycsb(&server, "run", &format!("{line} --as keystorm")).ok().out;
+        let words = shell_words::split(&text).unwrap();
+        assert_eq!(words[0], "keystorm", "{text}");
         let ours = counted(&|| drop(Keystorm::exec(KEYSTORM, &words[1..]).run().ok()));
         for (command, count) in &theirs {
             // Records that were inserted make later scans longer.
             let near = ours.get(command).copied().unwrap_or(0).abs_diff(*count);
-            assert!(near <= count / 3, "{name} {command}: {ours:?}, not {theirs:?}; {said}");
+            assert!(near <= count / 3, "{name} {command}: {ours:?}, not {theirs:?}; {text}");
         }
     }
 }

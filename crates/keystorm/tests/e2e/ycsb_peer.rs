@@ -155,8 +155,8 @@ fn both_print_the_same_lines() {
         // Whether a percentile lies in one of four buckets is a matter of the machine.
         let few = properties.contains("buckets=4");
         let shape = |report: &str| -> Vec<String> {
-            let told = |line: &String| !few || !line.contains("thPercentile");
-            shape(report).into_iter().filter(told).collect()
+            let describe = |line: &String| !few || !line.contains("thPercentile");
+            shape(report).into_iter().filter(describe).collect()
         };
         // Of operations of one bucket of a hash map the first that comes stands first, there.
         let sorted = |mut lines: Vec<String>| {
@@ -178,7 +178,7 @@ fn both_take_values_that_make_no_sense_for_the_same() {
     let load = format!("{CORE} -p recordcount=20 -p fieldlength=3 -p fieldcount=2");
     ycsb(&server, "load", &load).ok();
     // Of what runs, and of what is refused by us alone, as docs/ycsb.md says.
-    for (property, said) in [
+    for (property, text) in [
         ("exporter=nosuch", "Could not find exporter nosuch, will use default text reporter."),
         (
             "hdrhistogram.percentiles=abc",
@@ -207,7 +207,7 @@ fn both_take_values_that_make_no_sense_for_the_same() {
         let silent = format!("{properties} -p basicdb.verbose=false");
         let Some((out, err)) = client("YCSB's defaults", "-t", &silent) else { return };
         let ran = ycsb(&server, "run", &format!("{properties} --ks-ycsb-compat 0.17")).ok();
-        assert!(ran.err.contains(said) && err.contains(said), "{property}: {} {err}", ran.err);
+        assert!(ran.err.contains(text) && err.contains(text), "{property}: {} {err}", ran.err);
         let sum = |report: &str| {
             count(report, "READ", "Operations") + count(report, "UPDATE", "Operations")
         };
@@ -252,13 +252,13 @@ fn both_export_the_same_json_and_say_the_same_beside_it() {
                 .collect()
         };
         assert_eq!(shape(&ran.out), shape(&out), "{exporter}");
-        let said = |err: &str| -> Vec<String> {
+        let render = |err: &str| -> Vec<String> {
             // On a slow machine it says that this may take a while.
-            let told =
+            let description =
                 err.lines().skip(1).filter(|line| !line.contains("might take a few minutes"));
-            told.map(str::to_owned).collect()
+            description.map(str::to_owned).collect()
         };
-        assert_eq!(said(&ran.err), said(&err));
+        assert_eq!(render(&ran.err), render(&err));
     }
     assert!(figures("[READ], Operations, 3\n").len() == 1);
 }
@@ -283,13 +283,13 @@ fn the_reader_of_java_finds_every_latency_in_a_log() {
     command.arg(format!("{prefix}READ.hdr")).args(["-outputValueUnitRatio", "1"]);
     let Ok(read) = command.output() else { return skip("logs of histograms", "there is no java") };
     let read = String::from_utf8_lossy(&read.stdout).into_owned();
-    let told = |name: &str| -> f64 {
+    let format_one = |name: &str| -> f64 {
         let (_, rest) = read.split_once(name).unwrap_or_else(|| panic!("{name}: {read}"));
         let number = rest.trim_start_matches([' ', '=']).split([',', ']']).next().unwrap();
         number.parse().unwrap()
     };
     let of_report = |measure: &str| count(&ran.out, "READ", measure) as f64;
-    assert_eq!(told("Total count"), of_report("Operations"));
+    assert_eq!(format_one("Total count"), of_report("Operations"));
     let max = of_report("MaxLatency(us)");
-    assert!((told("[Max") - max).abs() <= 1.0 + max / 500.0, "{read} {}", ran.out);
+    assert!((format_one("[Max") - max).abs() <= 1.0 + max / 500.0, "{read} {}", ran.out);
 }

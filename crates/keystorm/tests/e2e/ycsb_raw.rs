@@ -97,9 +97,9 @@ fn every_operation_that_the_server_executed_has_a_line() {
         assert!(lines.iter().all(within), "{name}: {from_ms} to {to_ms}: {lines:?}");
         figures_are_of(lines, name, &ran.out);
     }
-    let told = ran.out.lines().filter(|line| line.starts_with("Raw data measurement: "));
+    let heads = ran.out.lines().filter(|line| line.starts_with("Raw data measurement: "));
     let to_file = format!("Raw data measurement: will output to result file: {}", path.display());
-    assert!(told.clone().all(|line| line == to_file) && told.count() == 5, "{}", ran.out);
+    assert!(heads.clone().all(|line| line == to_file) && heads.count() == 5, "{}", ran.out);
 
     // A file that is there is added to.
     ycsb(&server, "run", &format!("{small} {mix}")).ok();
@@ -200,9 +200,9 @@ fn shapes(out: &str) -> Vec<String> {
     };
     let raw = out.lines().filter(|line| !line.starts_with('[') && !line.is_empty());
     let mut all: Vec<String> = raw.map(masked).collect();
-    let told = all.iter().filter(|line| line.starts_with("Raw data")).count();
+    let heads = all.iter().filter(|line| line.starts_with("Raw data")).count();
     all.dedup();
-    all.push(format!("so told {told} times"));
+    all.push(format!("so told {heads} times"));
     all.extend(shape(out));
     all
 }

@@ -7,12 +7,12 @@
 //! equal in them, which servers are started how and where, and what is left out and why. Carrying them
 //! out is left to the binary.
 
+mod description;
 mod place;
 mod shares;
 mod start;
 #[cfg(test)]
 mod tests;
-mod told;
 
 use workload::{Arg, CacheCommand, Endpoint, Pace, Plan, PlanParts, ProtocolKind, Target, Window};
 
@@ -55,7 +55,7 @@ impl Kind {
 pub struct Pins {
     place: Place,
     /// In a sentence.
-    pub told: String,
+    pub description: String,
 }
 
 impl Pins {
@@ -63,8 +63,8 @@ impl Pins {
     #[must_use]
     pub fn from_machine(machine: &Machine) -> Option<Self> {
         let place = Place::new(machine, 1);
-        let told = place.told();
-        (!place.servers.is_empty()).then_some(Self { place, told })
+        let description = place.describe();
+        (!place.servers.is_empty()).then_some(Self { place, description })
     }
 }
 
@@ -256,7 +256,7 @@ impl ComparisonTerms {
         Ok((!paired_loads.is_empty()).then(|| Table {
             kind: Kind::Latency,
             title: "Latency at the same offered rate".to_owned(),
-            text: format!("{text}{left_out} {}", place.told()),
+            text: format!("{text}{left_out} {}", place.describe()),
             servers,
             paired_loads,
         }))
@@ -295,7 +295,7 @@ impl ComparisonTerms {
                 ),
             ),
         };
-        let text = format!("{text} {}", place.told());
+        let text = format!("{text} {}", place.describe());
         let table = self.table(Kind::Core, title.to_owned(), text, Start::Core, 1, &place)?;
         Ok(Some(table).filter(|table| !table.paired_loads.is_empty()))
     }
@@ -305,15 +305,15 @@ impl ComparisonTerms {
     fn machine(&self, machine: &Machine, cores: usize) -> Result<Vec<Table>, String> {
         let place = self.place(machine, cores);
         let redis = self.sides[self.of_redis()].called();
-        let told = place.told();
+        let description = place.describe();
         let processes = format!(
             "{cores} processes of {redis}, with the keys distributed by the client, against one \
              memcached with {cores} workers (-t {cores}). Both get the same {cores} shares of \
-             the load, each with its own connections and threads. {told}"
+             the load, each with its own connections and threads. {description}"
         );
         let threads = format!(
             "One {redis} with {cores} I/O threads, which still executes commands on one thread, \
-             against one memcached with {cores} workers (-t {cores}). {told}"
+             against one memcached with {cores} workers (-t {cores}). {description}"
         );
         let titles = [
             format!("Per machine: {cores} processes of {redis}"),
@@ -358,7 +358,7 @@ impl ComparisonTerms {
             text: format!(
                 "One request reads several keys, all of which exist; {whose}. Keys per second \
                  are requests per second times keys per request. {}",
-                place.told()
+                place.describe()
             ),
             paired_loads: paired_loads.collect::<Result<_, _>>()?,
             servers,
@@ -388,7 +388,7 @@ impl ComparisonTerms {
                  workers answers all in one request. Compare keys per second: in requests per \
                  second, {name} counts {cores} for each get, and its latencies are those of one \
                  of them. {}",
-                place.told()
+                place.describe()
             ),
             paired_loads,
             servers,
@@ -430,7 +430,7 @@ fn split(load: &PlanParts, processes: usize) -> Result<PlanParts, String> {
     for command in &mut load.sequence {
         if let CacheCommand::MultiGet(mut keys) = CacheCommand::read(command)? {
             keys.truncate(keys.len().div_ceil(processes));
-            *command = CacheCommand::MultiGet(keys).said_in(load.protocol)?;
+            *command = CacheCommand::MultiGet(keys).in_protocol(load.protocol)?;
         }
     }
     Ok(load)

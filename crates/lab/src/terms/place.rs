@@ -37,7 +37,7 @@ impl Place {
     }
 
     /// In a sentence.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn describe(&self) -> String {
         let list = |cpus: &[usize]| {
             let cpus: Vec<String> = cpus.iter().map(usize::to_string).collect();
             format!("CPU{} {}", if cpus.len() == 1 { "" } else { "s" }, cpus.join(", "))

@@ -27,7 +27,8 @@ impl Shares<'_> {
                     let targets = &servers[side];
                     let target = targets[share % targets.len()].clone();
                     let load = self.share(&tests[side].load, share)?;
-                    let plan = load.said_in(sides[side].protocol, target, &tests[side].value)?;
+                    let plan =
+                        load.in_protocol(sides[side].protocol, target, &tests[side].value)?;
                     PlanParts { name: tests[side].name.clone(), ..plan }
                         .build()
                         .map_err(|error| error.to_string())
@@ -44,7 +45,7 @@ impl Shares<'_> {
         if count > 1 {
             for command in &mut load.sequence {
                 let own = CacheCommand::read(command)?.prefixed(&format!("s{share}:"));
-                *command = own.said_in(whole.protocol)?;
+                *command = own.in_protocol(whole.protocol)?;
             }
             load.data.keys.range = load.data.keys.range.map(part);
             if let Stop::Requests(n) = load.load.stop {

@@ -144,16 +144,17 @@ fn what_cannot_be_measured_here_is_left_out_with_its_reason() {
 }
 
 #[test]
-fn what_is_equal_is_told_and_what_is_not() {
+fn what_is_equal_is_reported_and_what_is_not() {
     let mut terms = terms();
-    let told = |terms: &ComparisonTerms| format!("{:?}", terms.equal());
+    let describe = |terms: &ComparisonTerms| format!("{:?}", terms.equal());
     assert!(
-        told(&terms).contains("1,000 keys, each equally likely") && told(&terms).contains("TCP")
+        describe(&terms).contains("1,000 keys, each equally likely")
+            && describe(&terms).contains("TCP")
     );
     terms.sides[0].target.endpoint = Endpoint::Unix("/s".into());
-    assert!(told(&terms).contains("NOT equal: a unix socket to A and TCP to B"));
+    assert!(describe(&terms).contains("NOT equal: a unix socket to A and TCP to B"));
     terms.tests[0].load.load.pace = Pace::Closed;
     terms.sides[0].target.credentials =
         Some(Credentials { user: None, password: workload::Secret::new("hunter2") });
-    assert!(!told(&terms).contains("hunter2"));
+    assert!(!describe(&terms).contains("hunter2"));
 }

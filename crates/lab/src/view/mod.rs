@@ -32,7 +32,7 @@ fn figure_cells(rps: f64, run: &Figures) -> [String; 5] {
 
 /// What limited a point, for whoever points at it.
 fn limited(run: &Figures) -> String {
-    let others = run.disturbed().map_or(String::new(), |cause| format!("; {}", cause.told()));
+    let others = run.disturbed().map_or(String::new(), |cause| format!("; {}", cause.describe()));
     match run.finding {
         Some(report::Finding::ScheduleKept) => format!("{}{others}", run.verdict),
         _ => format!("limited by: {}{others}", run.verdict),

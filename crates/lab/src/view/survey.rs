@@ -135,7 +135,7 @@ impl Answer {
             let all = runs().count();
             return vec![format!(
                 "Nothing is concluded here: {} in {count} of {all} points, marked (disturbed).",
-                cause.told()
+                cause.describe()
             )];
         }
         match self.key.as_str() {
@@ -277,7 +277,7 @@ impl Survey {
         let limit = figure("pipeline", "-P 1", "GET").and_then(Measured::slowest);
         let text = limit.map_or("Nothing was measured yet.".to_owned(), |run| {
             let others = run.disturbed().map_or(String::new(), |cause| {
-                format!(" The figure says little: {}.", cause.told())
+                format!(" The figure says little: {}.", cause.describe())
             });
             format!("GET without a pipeline was limited by {}.{others}", run.verdict)
         });

@@ -232,8 +232,8 @@ impl Sweep {
             let counted = rows().filter(|(row, run)| run.disturbed().is_none() && kept(row));
             let best =
                 counted.max_by(|(_, a), (_, b)| a.throughput_rps.total_cmp(&b.throughput_rps));
-            let left_out =
-                others.map(|(cause, count)| format!("{} in {count} of {all} points", cause.told()));
+            let left_out = others
+                .map(|(cause, count)| format!("{} in {count} of {all} points", cause.describe()));
             let Some((row, run)) = best else {
                 let headline = format!("{test}: cannot be judged here: {}", left_out?);
                 let text = "Every point is marked (disturbed). Stop other programs, and repeat.";

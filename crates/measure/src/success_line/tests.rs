@@ -65,7 +65,7 @@ fn errors_without_anything_in_flight_are_one_outage() {
     let mut line = lines(&[(&[(0, 2000)], &[(0, 2000)])]);
     let errors = Failures { errors: 1, ..Failures::default() };
     (2000..10_000).step_by(20).for_each(|at_ms| fail_unasked(&mut line, at_ms, errors));
-    assert_eq!(told(&line, &[]), [(0, 2000, 10_000, true)]);
+    assert_eq!(outages_of(&line, &[]), [(0, 2000, 10_000, true)]);
 }
 
 #[test]
@@ -76,9 +76,9 @@ fn a_failure_between_two_outages_counts_once() {
         fail(&mut line, 0, at_ms, errors);
     }
     let outages = line.outages(4 * SECOND, &Usual::default(), &[], &[]);
-    let told = outages.iter().map(|o| (o.from_ns / MS, o.first_failure_ns, o.failures.errors));
+    let found = outages.iter().map(|o| (o.from_ns / MS, o.first_failure_ns, o.failures.errors));
     let first = |ms: u64| Some(ms * MS);
-    assert_eq!(told.collect::<Vec<_>>(), [(2000, first(2100), 4), (2310, first(2450), 2)]);
+    assert_eq!(found.collect::<Vec<_>>(), [(2000, first(2100), 4), (2310, first(2450), 2)]);
     // The success at the edge may be of whoever has to answer from then on.
     let mut line = lines(&[(&[(0, 2000)], &[(0, 2300)]), (&[(2300, 2310), (2600, 4000)], ALL)]);
     for at_ms in [2100, 2300, 2450] {
@@ -86,8 +86,8 @@ fn a_failure_between_two_outages_counts_once() {
     }
     let tenures = [tenure(0, 0, Some(2050), &[1]), heir(1, 2050, None, &[])];
     let outages = line.outages(4 * SECOND, &Usual::default(), &tenures, &[]);
-    let told = outages.iter().map(|o| (o.node, o.from_ns / MS, o.failures.errors));
-    assert_eq!(told.collect::<Vec<_>>(), [(0, 2000, 4), (1, 2310, 2)]);
+    let found = outages.iter().map(|o| (o.node, o.from_ns / MS, o.failures.errors));
+    assert_eq!(found.collect::<Vec<_>>(), [(0, 2000, 4), (1, 2310, 2)]);
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn nothing_has_none() {
 
 /// More requests in ten milliseconds than two bytes can count.
 #[test]
-fn a_rate_of_many_millions_is_told_as_it_is() {
+fn a_rate_of_many_millions_is_reported_as_it_is() {
     let mut line = SuccessLine::default();
     for at in (0..2000).step_by(10).chain((3000..5000).step_by(10)) {
         let mut slices = Slices::default();
@@ -265,7 +265,7 @@ fn heir(node: u16, from_ms: u64, to_ms: Option<u64>, heirs: &[u16]) -> Tenure {
 }
 
 /// Outages as who, from when to when in milliseconds, and whether to the end of a run of ten seconds.
-fn told(line: &SuccessLine, tenures: &[Tenure]) -> Vec<(u16, u64, u64, bool)> {
+fn outages_of(line: &SuccessLine, tenures: &[Tenure]) -> Vec<(u16, u64, u64, bool)> {
     let outages = line.outages(10 * SECOND, &Usual::default(), tenures, &[]);
     outages.iter().map(|o| (o.node, o.from_ns / MS, o.to_ns / MS, o.to_the_end)).collect()
 }
@@ -277,7 +277,7 @@ fn an_outage_ends_with_whoever_answers_then_and_has_the_name_of_who_did_before()
     // 0 dies at 2 s, 1 is elected at 4 s and answers at 4.1 s.
     let line = lines(&[(&[(0, 2000)], &[(0, 4000)]), (&[(4100, 10_000)], &[(4000, 10_000)])]);
     let tenures = [tenure(0, 0, Some(4000), &[1]), heir(1, 4000, None, &[])];
-    assert_eq!(told(&line, &tenures), [(0, 2000, 4100, false)]);
+    assert_eq!(outages_of(&line, &tenures), [(0, 2000, 4100, false)]);
     let [outage] = line.outages(10 * SECOND, &Usual::default(), &tenures, &[])[..] else {
         panic!()
     };
@@ -290,11 +290,11 @@ fn an_outage_ends_with_whoever_answers_then_and_has_the_name_of_who_did_before()
     ]);
     let tenures =
         [tenure(0, 0, Some(4000), &[1]), heir(1, 4000, Some(7000), &[2]), heir(2, 7000, None, &[])];
-    assert_eq!(told(&line, &tenures), [(0, 2000, 7100, false)]);
+    assert_eq!(outages_of(&line, &tenures), [(0, 2000, 7100, false)]);
     // Nobody ever does.
     let line = lines(&[(&[(0, 2000)], &[(0, 4000)]), (&[], &[(4000, 10_000)])]);
     let tenures = [tenure(0, 0, Some(4000), &[1]), heir(1, 4000, None, &[])];
-    assert_eq!(told(&line, &tenures), [(0, 2000, 10_000, true)]);
+    assert_eq!(outages_of(&line, &tenures), [(0, 2000, 10_000, true)]);
 }
 
 #[test]
@@ -306,17 +306,17 @@ fn slots_that_move_while_both_answer_are_no_outage() {
     ]);
     let tenures =
         [tenure(0, 0, Some(4000), &[1]), heir(1, 4000, Some(6000), &[0]), heir(0, 6000, None, &[])];
-    assert_eq!(told(&line, &tenures), []);
+    assert_eq!(outages_of(&line, &tenures), []);
     // One that joins at 5 s, and one that has nothing left from 7 s on.
     let line =
         lines(&[(ALL, ALL), (&[(5000, 10_000)], &[(5000, 10_000)]), (&[(0, 7000)], &[(0, 7000)])]);
     let tenures =
         [tenure(0, 0, None, &[]), tenure(1, 5000, None, &[]), tenure(2, 0, Some(7000), &[0])];
-    assert_eq!(told(&line, &tenures), []);
+    assert_eq!(outages_of(&line, &tenures), []);
     // What joins and never answers is out from then on.
     let line = lines(&[(ALL, ALL), (&[], &[(5000, 10_000)])]);
     let tenures = [tenure(0, 0, None, &[]), tenure(1, 5000, None, &[])];
-    assert_eq!(told(&line, &tenures), [(1, 5000, 10_000, true)]);
+    assert_eq!(outages_of(&line, &tenures), [(1, 5000, 10_000, true)]);
 }
 
 #[test]
@@ -324,14 +324,14 @@ fn slots_of_a_dead_one_that_others_get_end_its_outage() {
     let line = lines(&[(&[(0, 3000)], &[(0, 5000)]), (ALL, ALL), (ALL, ALL)]);
     let tenures =
         [tenure(0, 0, Some(5000), &[1, 2]), tenure(1, 0, None, &[]), tenure(2, 0, None, &[])];
-    assert_eq!(told(&line, &tenures), [(0, 3000, 5000, false)]);
+    assert_eq!(outages_of(&line, &tenures), [(0, 3000, 5000, false)]);
     // Nobody is asked for them any more.
     let tenures = [tenure(0, 0, Some(4500), &[]), tenure(1, 0, None, &[])];
-    assert_eq!(told(&line, &tenures), [(0, 3000, 4500, false)]);
+    assert_eq!(outages_of(&line, &tenures), [(0, 3000, 4500, false)]);
 }
 
 #[test]
-fn with_nobody_left_that_is_said_of_the_last() {
+fn with_nobody_left_that_is_stated_of_the_last() {
     let line = lines(&[(&[(0, 3000)], ALL), (&[(0, 5000)], ALL), (&[(0, 4000)], ALL)]);
     let of_all = |line: &SuccessLine| -> Vec<(u16, bool, bool)> {
         let outages = line.outages(10 * SECOND, &Usual::default(), &[], &[]);
@@ -371,5 +371,5 @@ fn a_tenure_may_have_begun_before_the_run_and_may_be_over_by_then() {
 #[test]
 fn an_outage_begins_when_something_is_asked_again() {
     let line = lines(&[(&[(0, 3000), (8000, 10_000)], &[(0, 3000), (6000, 10_000)])]);
-    assert_eq!(told(&line, &[]), [(0, 6000, 8000, false)]);
+    assert_eq!(outages_of(&line, &[]), [(0, 6000, 8000, false)]);
 }

@@ -1,7 +1,7 @@
 //! Cells of a heat map.
 
 use super::draw::Mark;
-use super::scale::told;
+use super::scale::label;
 use super::surface::px;
 use super::theme::{HEATS, Role};
 use report::grouped;
@@ -19,7 +19,7 @@ pub(super) fn cell(
 ) -> Mark {
     let fill = Role::Heat(step(point.weight, most)).fill().replace("class=\"", "class=\"m ");
     let unit = chart.y.unit;
-    let mut title = told(&chart.x, point.x);
+    let mut title = label(&chart.x, point.x);
     if let Some((low, high)) = point.interval {
         title += &format!("\n{} to {}: {}", unit.show(low), unit.show(high), grouped(point.weight));
     }

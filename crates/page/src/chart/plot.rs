@@ -8,7 +8,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::draw::{self, Frame, LABEL, Mark, NARROW};
 use super::heat;
-use super::scale::{Span, span, told};
+use super::scale::{Span, label, span};
 use super::surface::{FINE, Surface, px, shortened, text_width, xml};
 use super::theme::Role;
 use super::{Axis, Chart, ChartError, Guide, Kind, Scale, Series};
@@ -286,7 +286,7 @@ fn mark(
         .fill()
         .replace("class=\"", if seen { "class=\"m " } else { "class=\"m q " });
     let radius = if seen { "3" } else { "3.5" };
-    let mut title = format!("{}\n", told(&chart.x, point.x));
+    let mut title = format!("{}\n", label(&chart.x, point.x));
     if chart.series.len() > 1 || series.name != chart.title {
         title += &format!("{}: ", series.name);
     }

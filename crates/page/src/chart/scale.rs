@@ -171,7 +171,7 @@ fn percentile(nines: usize) -> String {
 }
 
 /// A value of an axis in words, for somebody who points at it.
-pub(super) fn told(axis: &Axis, value: f64) -> String {
+pub(super) fn label(axis: &Axis, value: f64) -> String {
     if axis.scale != Scale::Nines {
         return format!("{} {}", axis.label, axis.unit.show(value)).trim().to_owned();
     }
@@ -231,10 +231,10 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_are_told_with_their_nines() {
+    fn percentiles_are_reported_with_their_nines() {
         let axis = Axis::nines();
-        assert_eq!(told(&axis, 0.999), "percentile 99.9");
-        assert_eq!(told(&axis, 0.5), "percentile 50");
-        assert_eq!(told(&axis, 0.875), "percentile 88");
+        assert_eq!(label(&axis, 0.999), "percentile 99.9");
+        assert_eq!(label(&axis, 0.5), "percentile 50");
+        assert_eq!(label(&axis, 0.875), "percentile 88");
     }
 }

@@ -31,24 +31,24 @@ impl Unit {
     /// A value with its unit, to three or four digits: `12.3k/s`, `351 µs`, `99.5 %`.
     #[must_use]
     pub fn show(self, value: f64) -> String {
-        self.told(value, true)
+        self.label(value, true)
     }
 
     /// A figure with trailing zeros, so that figures in a column stand below each other:
     /// `3.50 ms`, `31.0 ms`.
     #[must_use]
     pub fn show_even(self, value: f64) -> String {
-        self.told(value, false)
+        self.label(value, false)
     }
 
-    fn told(self, value: f64, brief: bool) -> String {
+    fn label(self, value: f64, brief: bool) -> String {
         let digits = |value: f64| digits(value, brief);
         let large = |value: f64, gap: &str| large(value, gap, brief);
         if !value.is_finite() {
             return "–".to_owned();
         }
         if value < 0.0 {
-            return format!("−{}", self.told(-value, brief));
+            return format!("−{}", self.label(-value, brief));
         }
         match self {
             Self::Plain => digits(value),

@@ -1,6 +1,6 @@
 //! The command line that asks for the same.
 
-use report::command_line::{Names, Operations, chosen, command_line, unsaid};
+use report::command_line::{Names, Operations, chosen, command_line, unexpressed};
 
 use super::Source;
 use crate::{Block, Section};
@@ -12,7 +12,7 @@ pub(super) fn section(sources: &[Source<'_>]) -> Section {
     let mut left_out: Vec<String> = Vec::new();
     for run in sources.iter().flat_map(|source| source.runs) {
         secret |= !run.plan.secrets().is_empty();
-        for why in unsaid(&run.plan) {
+        for why in unexpressed(&run.plan) {
             if !left_out.contains(&why) {
                 left_out.push(why);
             }

@@ -9,23 +9,23 @@ use crate::{Block, Table, Tone};
 pub(super) fn blocks(summary: &Summary<'_>) -> Vec<Block> {
     let run = summary.run;
     let mut blocks = Vec::new();
-    blocks.extend(run.probe.as_ref().map(|told| Block::Table(probe(told, summary))));
-    if let Some(told) = &run.clients {
+    blocks.extend(run.probe.as_ref().map(|probed| Block::Table(probe(probed, summary))));
+    if let Some(probed) = &run.clients {
         let lost =
-            told.rows.iter().enumerate().filter_map(|(at, row)| Some((at, row.lost.as_ref()?)));
+            probed.rows.iter().enumerate().filter_map(|(at, row)| Some((at, row.lost.as_ref()?)));
         blocks.extend(
             lost.map(|(at, why)| {
-                Block::Note(Tone::Bad, format!("{}: lost {why}", told.called(at)))
+                Block::Note(Tone::Bad, format!("{}: lost {why}", probed.called(at)))
             }),
         );
-        blocks.push(Block::Table(clients(told)));
+        blocks.push(Block::Table(clients(probed)));
     }
     blocks
 }
 
 fn probe(probe: &Probe, summary: &Summary<'_>) -> Table {
     let mut table = Table::new(["response time of"].into_iter().chain(LATENCIES));
-    table.caption = format!("Probe: {}", probe.told());
+    table.caption = format!("Probe: {}", probe.describe());
     for (who, response) in [("the probe", &probe.response), ("the load", &summary.response_times)] {
         table.row([who.to_owned()].into_iter().chain(latencies(response)));
     }

@@ -58,16 +58,16 @@ pub(super) fn section(sources: &[Source<'_>]) -> Section {
             name => format!("{what}: {name}"),
         };
         // Tests with equal plans share one entry.
-        let mut told: Vec<(Pairs, Vec<String>)> = Vec::new();
+        let mut settings: Vec<(Pairs, Vec<String>)> = Vec::new();
         for run in *runs {
             let pairs = plan(&run.plan);
-            match told.iter_mut().find(|(known, _)| *known == pairs) {
+            match settings.iter_mut().find(|(known, _)| *known == pairs) {
                 Some((_, tests)) => tests.push(run.plan.name.clone()),
-                None => told.push((pairs, vec![run.plan.name.clone()])),
+                None => settings.push((pairs, vec![run.plan.name.clone()])),
             }
         }
-        let several = told.len() > 1;
-        for (pairs, tests) in told {
+        let several = settings.len() > 1;
+        for (pairs, tests) in settings {
             let what =
                 if several { format!("Plan of {}", tests.join(", ")) } else { "Plan".into() };
             blocks.extend([Block::Heading(of(&what)), Block::KeyValues(pairs)]);

@@ -124,15 +124,15 @@ fn limit(limit: LimitedBy) -> Option<&'static str> {
 
 pub(super) fn figure(latency: &Latency, quantile: f64) -> String {
     let ns = if quantile >= 1.0 { latency.max_ns() } else { latency.quantile_ns(quantile) };
-    let told = |ns| Unit::Nanoseconds.show_even(ns as f64);
-    ns.map_or("–".to_owned(), |ns| resting::marked(told(ns), quantile, latency.count()))
+    let describe = |ns| Unit::Nanoseconds.show_even(ns as f64);
+    ns.map_or("–".to_owned(), |ns| resting::marked(describe(ns), quantile, latency.count()))
 }
 
 /// A latency for a table whose columns name the unit.
 pub(super) fn cell(latency: &Latency, quantile: f64) -> String {
     let ns = if quantile >= 1.0 { latency.max_ns() } else { latency.quantile_ns(quantile) };
-    let told = |ns| resting::marked(report::msec_at_most(ns), quantile, latency.count());
-    ns.map_or("–".to_owned(), told)
+    let render = |ns| resting::marked(report::msec_at_most(ns), quantile, latency.count());
+    ns.map_or("–".to_owned(), render)
 }
 
 pub(super) fn mean(latency: &Latency) -> String {
@@ -179,13 +179,13 @@ pub(super) fn overview(tests: &[Test<'_>]) -> Verdict {
     let by_rate = |a: &&Test<'_>, b: &&Test<'_>| {
         a.summary.throughput_rps.total_cmp(&b.summary.throughput_rps)
     };
-    let told = |test: &Test<'_>| {
+    let format_one = |test: &Test<'_>| {
         format!("{} with {} requests/s", test.name, grouped(test.summary.throughput_rps))
     };
     let (slowest, fastest) = (tests.iter().min_by(by_rate), tests.iter().max_by(by_rate));
     let text = match (slowest, fastest) {
         (Some(slowest), Some(fastest)) => {
-            format!("The fastest was {}, the slowest {}.", told(fastest), told(slowest))
+            format!("The fastest was {}, the slowest {}.", format_one(fastest), format_one(slowest))
         }
         _ => String::new(),
     };

@@ -22,7 +22,7 @@ pub(crate) fn bands(run: &Run) -> Vec<Band> {
         from: outage.from_ns as f64 / 1e9,
         to: outage.to_ns as f64 / 1e9,
         name: "nothing succeeded".to_owned(),
-        note: told(run, started, outage),
+        note: describe(run, started, outage),
     };
     run.measurement.outages.iter().map(band).collect()
 }
@@ -32,7 +32,7 @@ pub(super) fn lines(summary: &Summary<'_>) -> Vec<String> {
     let (run, all) = (summary.run, summary.outages());
     let started = run.measurement.started_at;
     let mut lines: Vec<String> =
-        all.iter().take(LINES_MAX).map(|outage| told(run, started, outage)).collect();
+        all.iter().take(LINES_MAX).map(|outage| describe(run, started, outage)).collect();
     if all.len() > LINES_MAX {
         lines.push(format!("And {} more, in the table of outages.", all.len() - LINES_MAX));
     }
@@ -64,7 +64,7 @@ pub(crate) fn table(summary: &Summary<'_>, of: Option<&str>) -> Option<Block> {
 }
 
 /// An outage in a sentence.
-fn told(run: &Run, started: SystemTime, outage: &Outage) -> String {
+fn describe(run: &Run, started: SystemTime, outage: &Outage) -> String {
     let at = |ns| wall_clock(started, ns);
     let end = if outage.to_the_end { "the end" } else { &at(outage.to_ns) };
     let of = match server(run, outage).as_str() {
@@ -91,10 +91,10 @@ fn failed(outage: &Outage) -> String {
         (lost, format!("{} lost", counted(lost, "request"))),
         (timed_out, format!("{} timed out", counted(timed_out, "request"))),
     ];
-    let told: Vec<String> =
+    let lines: Vec<String> =
         known.into_iter().filter(|(count, _)| *count > 0).map(|(_, text)| text).collect();
-    match told.is_empty() {
+    match lines.is_empty() {
         true => "no request failed, requests only waited".to_owned(),
-        false => told.join(", "),
+        false => lines.join(", "),
     }
 }

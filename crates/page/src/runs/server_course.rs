@@ -36,8 +36,12 @@ pub(super) fn charts(run: &Run) -> Vec<Chart> {
             let points: Vec<DataPoint> = points
                 .iter()
                 .filter_map(|point| {
-                    let told = DataPoint::at(point.t_s, figure(point)?);
-                    Some(if point.saving { told.noted("while it saved its data") } else { told })
+                    let data_point = DataPoint::at(point.t_s, figure(point)?);
+                    Some(if point.saving {
+                        data_point.noted("while it saved its data")
+                    } else {
+                        data_point
+                    })
                 })
                 // A look during the warm-up is of no part that is shown.
                 .filter(|point| point.x >= 0.0)

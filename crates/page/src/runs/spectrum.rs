@@ -41,7 +41,7 @@ pub fn spectrum(title: &str, runs: &[(&str, &Run)]) -> Chart {
 fn series(name: &str, latency: &Latency) -> Series {
     let count = latency.count() as f64;
     let left = (0..).map(|n| 10f64.powf(-f64::from(n) / f64::from(PER_DECADE)));
-    let told = left.take_while(|left| left * count >= 1.0).filter_map(|left| {
+    let quantiles = left.take_while(|left| left * count >= 1.0).filter_map(|left| {
         let ns = latency.quantile_ns(1.0 - left)?;
         Some(DataPoint::from((1.0 - left, ns.max(1) as f64)))
     });
@@ -49,5 +49,5 @@ fn series(name: &str, latency: &Latency) -> Series {
         note: "the maximum".to_owned(),
         ..DataPoint::from((1.0 - 0.5 / count, ns.max(1) as f64))
     });
-    Series { points: told.chain(greatest).collect(), ..Series::new(name, []) }
+    Series { points: quantiles.chain(greatest).collect(), ..Series::new(name, []) }
 }

@@ -4,7 +4,7 @@
 
 mod commands;
 mod server;
-mod unsaid;
+mod unexpressed;
 mod words;
 
 use std::fmt::Display;
@@ -20,7 +20,7 @@ use server::server;
 use words::{Words, list};
 
 pub use commands::words_of;
-pub use unsaid::{needs_a_file, unsaid, unsaid_beside_a_file};
+pub use unexpressed::{needs_a_file, unexpressed, unexpressed_beside_a_file};
 pub use words::SETTINGS;
 
 /// Where it stands which operations there are.
@@ -52,7 +52,7 @@ pub fn chosen(mut tests: Vec<Names>) -> Vec<&'static str> {
 }
 
 /// The command line of keystorm that asks for what a plan says, so many times, without its passwords and without
-/// what no option can ask for ([`unsaid()`]).
+/// what no option can ask for ([`unexpressed()`]).
 #[must_use]
 pub fn command_line_of(plan: &Plan, repeats: u32) -> String {
     let (mut words, test) = command_line(plan, None, Operations::Typed);

@@ -36,8 +36,8 @@ fn write_rows(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     for row in rows {
-        let told = test.refused.is_none();
-        let interval = row.interval().filter(|_| told);
+        let is_judged = test.refused.is_none();
+        let interval = row.interval().filter(|_| is_judged);
         let end = |end: Option<f64>| end.map_or(String::new(), |end| format!("{end:.6}"));
         let [a, b] = row.means.map(|mean| row.metric.written(mean));
         let cells = [
@@ -45,11 +45,13 @@ fn write_rows(
             row.metric.name().to_owned(),
             a,
             b,
-            end(told.then_some(row.ratio.ratio)),
+            end(is_judged.then_some(row.ratio.ratio)),
             end(interval.map(|i| i.low)),
             end(interval.map(|i| i.high)),
-            conclusion(row, told).to_owned(),
-            row.b_is_better().filter(|_| told).map_or(String::new(), |better| better.to_string()),
+            conclusion(row, is_judged).to_owned(),
+            row.b_is_better()
+                .filter(|_| is_judged)
+                .map_or(String::new(), |better| better.to_string()),
         ];
         write_row(&cells, out)?;
     }
@@ -57,8 +59,8 @@ fn write_rows(
 }
 
 /// The stable word for what a ratio allows to say.
-pub(super) fn conclusion(row: &Row, told: bool) -> &'static str {
-    if !told {
+pub(super) fn conclusion(row: &Row, shown: bool) -> &'static str {
+    if !shown {
         return "not-told";
     }
     match row.ratio.conclusion() {

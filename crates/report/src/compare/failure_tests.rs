@@ -14,16 +14,17 @@ fn failing(failed: u64) -> Vec<Glance> {
 
 #[test]
 fn a_side_whose_requests_fail_has_no_ratio_and_passes_no_gate() {
-    for (failed, told) in [(2000, "100.0 %"), (1000, "50.0 %"), (3, "0.150 %")] {
+    for (failed, description) in [(2000, "100.0 %"), (1000, "50.0 %"), (3, "0.150 %")] {
         for sides in [[failing(0), failing(failed)], [failing(failed), failing(0)]] {
             let test = compared(Pairing::Blocks, &sides[0], &sides[1]);
             let name = if test.failures[0].failed > 0 { "first" } else { "second" };
             let comparison = comparison(vec![test.clone()], Some(5.0));
             let refused = test.refused.as_ref().unwrap();
             assert_eq!(refused.kind, RefusalKind::Failures);
-            let said =
-                format!("no ratio: {told} of the requests to {name} failed, and at most 0.1 %");
-            assert!(refused.text.starts_with(&said), "{refused:?}");
+            let output = format!(
+                "no ratio: {description} of the requests to {name} failed, and at most 0.1 %"
+            );
+            assert!(refused.text.starts_with(&output), "{refused:?}");
             let notes = notes(&comparison);
             assert_eq!(notes, [format!("Gate failed: SET: {}.", refused.text)]);
             let text = text(&comparison);
@@ -31,7 +32,7 @@ fn a_side_whose_requests_fail_has_no_ratio_and_passes_no_gate() {
             let json: serde_json::Value =
                 serde_json::from_str(&to_json(&comparison).unwrap()).unwrap();
             let test = &json["tests"][0];
-            assert!(test["not_told_because"].as_str().unwrap().contains(told), "{test}");
+            assert!(test["not_told_because"].as_str().unwrap().contains(description), "{test}");
             let side = if name == "first" { "a" } else { "b" };
             let percent = failed as f64 / 20.0;
             assert_eq!(test["failed_percent"][side].as_f64(), Some(percent), "{test}");
@@ -40,7 +41,7 @@ fn a_side_whose_requests_fail_has_no_ratio_and_passes_no_gate() {
 }
 
 #[test]
-fn failures_within_what_is_allowed_are_told_and_nothing_is_refused() {
+fn failures_within_what_is_allowed_are_reported_and_nothing_is_refused() {
     let test = compared(Pairing::Blocks, &failing(0), &failing(1));
     assert_eq!(test.refused, None);
     let text = text(&comparison(vec![test], Some(5.0)));

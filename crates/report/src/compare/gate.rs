@@ -63,15 +63,15 @@ impl Comparison {
     /// [`WATCHED`].
     #[must_use]
     pub fn gate_of(&self, percent: f64) -> Gate {
-        let told = self.tests.iter().filter(|test| test.refused.is_none());
-        let rows = told.flat_map(|test| {
+        let with_ratio = self.tests.iter().filter(|test| test.refused.is_none());
+        let rows = with_ratio.flat_map(|test| {
             WATCHED.into_iter().filter_map(move |metric| Some((test, watched(test, metric)?)))
         });
         let regression = |test: &TestComparison, row: &Row| Regression {
             test: self.name_of(test),
             metric: row.metric,
             ratio: row.ratio.ratio,
-            interval: row.interval_told(),
+            interval: row.describe_interval(),
             blocks_for_it: row.ratio.count_for(percent / 100.0),
             smallest_visible: row.ratio.smallest_visible(),
         };

@@ -98,7 +98,7 @@ pub fn subject_value(subject: &Subject) -> Value {
 
 fn test(test: &TestComparison) -> Value {
     let TestComparison { name, setup, runs, rows, limits: [a, b], spoiled, .. } = test;
-    let told = test.refused.is_none();
+    let is_judged = test.refused.is_none();
     let [failed_a, failed_b] = &test.failures;
     let warnings: Vec<String> = test
         .cautions()
@@ -106,7 +106,7 @@ fn test(test: &TestComparison) -> Value {
         .chain(spoiled.iter().map(|s| warning(s, &setup.names, *runs)))
         .collect();
     let figures = |rows: &[Row]| -> Map<String, Value> {
-        rows.iter().map(|row| (row.metric.name().to_owned(), figure(row, told))).collect()
+        rows.iter().map(|row| (row.metric.name().to_owned(), figure(row, is_judged))).collect()
     };
     let mut document = json!({
         "name": name,
@@ -170,21 +170,21 @@ fn each_run(runs: &[Arc<Run>]) -> Vec<Value> {
     runs.iter().map(value).collect()
 }
 
-fn figure(row: &Row, told: bool) -> Value {
+fn figure(row: &Row, shown: bool) -> Value {
     let Row { values: [of_a, of_b], means: [a, b], ratio, .. } = row;
-    let interval = row.interval().filter(|_| told);
+    let interval = row.interval().filter(|_| shown);
     json!({
         "a": a,
         "b": b,
         "a_values": of_a,
         "b_values": of_b,
-        "ratio": told.then_some(ratio.ratio),
+        "ratio": shown.then_some(ratio.ratio),
         "low": interval.map(|interval| interval.low),
         "high": interval.map(|interval| interval.high),
         "smallest_visible_percent": row.ratio.smallest_visible().map(|share| share * 100.0),
-        "significant": told && ratio.conclusion() == Conclusion::Differ,
-        "conclusion": conclusion(row, told),
-        "b_is_better": row.b_is_better().filter(|_| told),
+        "significant": shown && ratio.conclusion() == Conclusion::Differ,
+        "conclusion": conclusion(row, shown),
+        "b_is_better": row.b_is_better().filter(|_| shown),
     })
 }
 

@@ -60,7 +60,7 @@ pub enum Caution {
 impl Caution {
     /// In a sentence without a full stop, of sides that are called so.
     #[must_use]
-    pub fn told(self, [first, second]: &[String; 2]) -> String {
+    pub fn describe(self, [first, second]: &[String; 2]) -> String {
         let limited = |name: &str| {
             format!(
                 "the client limited {name}, which may be faster than shown; give the client more \
@@ -127,7 +127,7 @@ pub fn limited(limits: &Limits) -> String {
 /// What limited the runs of a side that is called so: `redis limited by: server (9 of 10 runs), client (1)`. A
 /// side that kept its schedule in some runs was not limited in those.
 #[must_use]
-pub fn limits_told(name: &str, limits: &Limits) -> String {
+pub fn describe_limits(name: &str, limits: &Limits) -> String {
     let is_kept = limits.iter().any(|(limit, _)| limit.kept);
     let Some(rest) = limits.iter().position(|(limit, _)| !limit.kept).filter(|_| is_kept) else {
         let verb = if is_kept { "" } else { " limited by" };
@@ -151,16 +151,16 @@ mod tests {
     fn what_was_not_saturated_was_not_limited() {
         let kept = Limit { by: LimitedBy::Schedule, kept: true };
         let of = |by| Limit { by, kept: false };
-        let told = |limits: &[(Limit, usize)]| limits_told("a", &limits.to_vec());
-        assert_eq!(told(&[(kept, 6)]), "a: not saturated (6 of 6 runs)");
+        let describe = |limits: &[(Limit, usize)]| describe_limits("a", &limits.to_vec());
+        assert_eq!(describe(&[(kept, 6)]), "a: not saturated (6 of 6 runs)");
         assert_eq!(
-            told(&[(kept, 4), (of(LimitedBy::Schedule), 1), (of(LimitedBy::Server), 1)]),
+            describe(&[(kept, 4), (of(LimitedBy::Schedule), 1), (of(LimitedBy::Server), 1)]),
             "a: not saturated (4 of 6 runs), limited by schedule (1), server (1)"
         );
         assert_eq!(
-            told(&[(of(LimitedBy::Server), 5), (kept, 1)]),
+            describe(&[(of(LimitedBy::Server), 5), (kept, 1)]),
             "a: limited by server (5 of 6 runs), not saturated (1)"
         );
-        assert_eq!(told(&[(of(LimitedBy::Server), 2)]), "a limited by: server (2 of 2 runs)");
+        assert_eq!(describe(&[(of(LimitedBy::Server), 2)]), "a limited by: server (2 of 2 runs)");
     }
 }

@@ -36,7 +36,7 @@ pub use csv::{write_head as write_csv_head, write_test as write_csv_test};
 pub use gate::{Gate, GateState, Regression, WATCHED, notes};
 pub use headline::{called, change};
 pub use json::{document, subject_value, to_json};
-pub use limits::{Caution, Limit, Limits, limited, limits_told};
+pub use limits::{Caution, Limit, Limits, describe_limits, limited};
 pub(crate) use names::shortened;
 pub use names::{SettingDifference, differing_settings, name};
 pub use operations::OperationComparison;
@@ -312,14 +312,14 @@ impl TestComparison {
     /// What to know before believing a ratio, a sentence each without a full stop.
     #[must_use]
     pub fn cautions(&self) -> Vec<String> {
-        self.warnings.iter().map(|caution| caution.told(&self.setup.names)).collect()
+        self.warnings.iter().map(|caution| caution.describe(&self.setup.names)).collect()
     }
 
     /// What is to be known of blocks that do not count, in a sentence without a full stop.
     #[must_use]
-    pub fn void_told(&self) -> Option<String> {
+    pub fn describe_void(&self) -> Option<String> {
         let blocks: u64 = self.void.iter().map(|(_, blocks)| *blocks as u64).sum();
-        let causes: Vec<&str> = self.void.iter().map(|(cause, _)| cause.told()).collect();
+        let causes: Vec<&str> = self.void.iter().map(|(cause, _)| cause.describe()).collect();
         let were = if blocks == 1 { "was" } else { "were" };
         let text = || {
             let blocks = quantity::counted(blocks, "block");

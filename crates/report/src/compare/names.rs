@@ -127,15 +127,15 @@ pub fn name(subjects: &mut [Subject], chosen: &[Option<String>]) {
 }
 
 fn with_settings(server: &str, differences: &[SettingDifference], at: usize) -> String {
-    let told = differences.iter().take(NAMED_MAX).map(|SettingDifference { name, values }| {
+    let named = differences.iter().take(NAMED_MAX).map(|SettingDifference { name, values }| {
         match values[at].as_deref() {
             Some("") => format!("{name} \"\""),
             Some(value) => format!("{name} {value}"),
             None => format!("no {name}"),
         }
     });
-    let told = told.collect::<Vec<_>>().join(", ");
-    if told.is_empty() { server.to_owned() } else { format!("{server}, {told}") }
+    let named = named.collect::<Vec<_>>().join(", ");
+    if named.is_empty() { server.to_owned() } else { format!("{server}, {named}") }
 }
 
 /// Names that are no longer than `width`, in characters. Of those that would be cut to the same, what they

@@ -92,7 +92,7 @@ pub(super) fn of_void(counted: usize, void: &[(Cause, usize)]) -> Option<Refusal
     let text = format!(
         "cannot be judged here: {} in {blocks} of {} blocks; use a quieter machine, or CPUs of \
          their own for client and servers",
-        cause.told(),
+        cause.describe(),
         blocks + counted
     );
     Refusal::new(RefusalKind::Disturbed, text)

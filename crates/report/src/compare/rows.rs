@@ -39,7 +39,7 @@ impl Row {
 
     /// The interval as text, or why there is none.
     #[must_use]
-    pub fn interval_told(&self) -> String {
+    pub fn describe_interval(&self) -> String {
         match (self.interval(), self.ratio.interval) {
             (Some(Interval { low, high }), _) => format!("{low:.3} to {high:.3}"),
             (None, Some(_)) => "too wide".to_owned(),

@@ -47,14 +47,14 @@ fn saved_runs_compare_by_their_repeats() {
 
 #[test]
 fn apples_and_pears_are_refused_and_every_difference_is_named() {
-    let said = |b: Vec<crate::Run>| {
+    let error = |b: Vec<crate::Run>| {
         let a = loaded(repeats(3, |_| ()));
         of_saved(["a.json", "b.json"], &a, &loaded(b), &[], "", None, ERRORS_DEFAULT)
             .map(|_| ())
             .unwrap_err()
             .to_string()
     };
-    let refused = said(repeats(3, |parts| {
+    let refused = error(repeats(3, |parts| {
         parts.load.concurrency.pipeline_depth = 16;
         parts.target.tracking = true;
         parts.load.seed = 7;
@@ -65,19 +65,19 @@ fn apples_and_pears_are_refused_and_every_difference_is_named() {
         "{refused}"
     );
     assert!(!refused.contains("seed"), "{refused}");
-    let other = said(repeats(3, |parts| parts.name = "GET".into()));
+    let other = error(repeats(3, |parts| parts.name = "GET".into()));
     assert!(other.contains("a.json has the tests SET, but b.json has GET"), "{other}");
     let mut mixed = repeats(3, |_| ());
     mixed[1].plan = repeats(1, |parts| parts.recording.precision = 2)[0].plan.clone();
-    assert!(said(mixed).contains("repeats of the test SET differ"));
+    assert!(error(mixed).contains("repeats of the test SET differ"));
     let mut failed = repeats(2, |_| ());
     failed
         .iter_mut()
         .for_each(|run| run.measurement.ending = Ending::Failed(measure::Failure::new("gone")));
-    assert!(said(failed).contains("every test failed"));
+    assert!(error(failed).contains("every test failed"));
     let single: Vec<_> = repeats(2, |_| ())
         .into_iter()
         .map(|run| crate::Run { repeat: Some(Repeat { number: 1, of: 2 }), ..run })
         .collect();
-    assert!(said(single).contains("b.json has SET, SET"));
+    assert!(error(single).contains("b.json has SET, SET"));
 }

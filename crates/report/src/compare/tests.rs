@@ -100,7 +100,7 @@ fn an_interval_that_says_nothing_is_none_and_every_line_is_of_80_columns() {
     let test = compared(Pairing::Blocks, &wild, &b);
     let row = test.row(Metric::Throughput).unwrap();
     assert!(row.ratio.interval.is_some() && row.interval().is_none(), "{row:?}");
-    assert_eq!((verdict(row), row.interval_told()), ("unknown".into(), "too wide".into()));
+    assert_eq!((verdict(row), row.describe_interval()), ("unknown".into(), "too wide".into()));
     for comparison in [comparison(vec![test], None), of(Pairing::Blocks, 10, 250.0)] {
         let text = text(&comparison);
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
@@ -158,11 +158,11 @@ fn a_gate_fails_where_the_second_is_surely_worse_than_allowed() {
 }
 
 #[test]
-fn a_gate_is_told_in_one_sentence_with_one_meaning() {
+fn a_gate_is_reported_in_one_sentence_with_one_meaning() {
     let failed = notes(&gated(-12.0, 5.0));
     assert_eq!(failed.len(), 1, "{failed:?}");
-    let said = "Gate failed: second is worse than first by more than 5 % in throughput of SET (";
-    assert!(failed[0].starts_with(said), "{failed:?}");
+    let text = "Gate failed: second is worse than first by more than 5 % in throughput of SET (";
+    assert!(failed[0].starts_with(text), "{failed:?}");
     let undecided = notes(&gated(-12.0, 12.0));
     assert_eq!(undecided.len(), 1, "{undecided:?}");
     assert!(undecided[0].starts_with("Gate undecided: the runs do not say"), "{undecided:?}");
@@ -209,8 +209,8 @@ fn void_blocks_never_count_and_most_of_them_forbid_a_judgement() {
     let test = compared(Pairing::Blocks, &a, &b).with_void(&causes);
     let refused = test.refused.clone().unwrap();
     assert_eq!(refused.kind, RefusalKind::Disturbed);
-    let said = "cannot be judged here: other programs held the CPU in 6 of 11 blocks";
-    assert!(refused.text.starts_with(said), "{refused:?}");
+    let description = "cannot be judged here: other programs held the CPU in 6 of 11 blocks";
+    assert!(refused.text.starts_with(description), "{refused:?}");
     let gate = comparison(vec![test], Some(5.0)).gate().unwrap();
     assert_eq!(gate.state, GateState::Undecided);
     let nothing = compared(Pairing::Blocks, &[], &[]).with_void(&[Cause::CpuStolen; 5]);
@@ -269,10 +269,10 @@ fn limits_of_ours_are_warned_of() {
     let test = compared(Pairing::None, &spoiled, &limited(&[Server]));
     let json = to_json(&comparison(vec![test.clone()], None)).unwrap();
     assert!(json.contains("first, 2 of 3 runs: 5 keys were evicted"), "{json}");
-    let said = text(&comparison(vec![test.clone(), test], None));
-    assert!(!said.contains('\x1b'));
-    assert_eq!(said.matches("keys were evicted").count(), 1, "once for all tests: {said}");
-    assert!(said.contains("warning: first, 4 of 6 runs: 5 keys were evicted"), "{said}");
+    let printed = text(&comparison(vec![test.clone(), test], None));
+    assert!(!printed.contains('\x1b'));
+    assert_eq!(printed.matches("keys were evicted").count(), 1, "once for all tests: {printed}");
+    assert!(printed.contains("warning: first, 4 of 6 runs: 5 keys were evicted"), "{printed}");
     let test = compared(Pairing::None, &limited(&[Server, Client, Server]), &limited(&[Server]));
     assert!(text(&comparison(vec![test], None)).contains("server (2 of 3 runs), client (1)"));
 }
@@ -321,15 +321,15 @@ fn terms(test: TestComparison) -> Comparison {
 }
 
 #[test]
-fn a_ratio_of_different_work_or_of_the_client_is_told_nowhere() {
+fn a_ratio_of_different_work_or_of_the_client_is_reported_nowhere() {
     use LimitedBy::{Client, Server};
     let full = finding(100_000, 0, Server);
-    for (other, said) in [
+    for (other, output) in [
         (finding(99_890, 110, Server), "first found 100.00 % of its keys and second 99.89 %"),
         (finding(100_000, 0, Client), "the client limited second"),
     ] {
         let test = on_equal_terms(&full, &other);
-        assert!(test.refused.as_ref().unwrap().text.contains(said), "{test:?}");
+        assert!(test.refused.as_ref().unwrap().text.contains(output), "{test:?}");
         let comparison = terms(test.clone());
         let ratio = format!("{:.3}", test.row(Metric::P99).unwrap().ratio.ratio);
         let mut csv = Vec::new();
@@ -338,7 +338,7 @@ fn a_ratio_of_different_work_or_of_the_client_is_told_nowhere() {
         let json = to_json(&comparison).unwrap();
         let text = text(&comparison);
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(words.contains(said) && words.contains("no ratio"), "{text}");
+        assert!(words.contains(output) && words.contains("no ratio"), "{text}");
         let row = text.lines().find(|line| line.trim_start().starts_with("requests/s")).unwrap();
         assert!(row.ends_with("none") && !row.contains(&ratio), "{row}");
         assert!(csv.contains("not-told") && json.contains("\"ratio\": null"), "{csv}{json}");
@@ -401,7 +401,7 @@ fn each_operation_of_a_mix_has_rows_of_its_own() {
 }
 
 #[test]
-fn no_ratio_is_told_where_a_run_measured_nothing() {
+fn no_ratio_is_reported_where_a_run_measured_nothing() {
     let mut a = glances(4, 100_000.0, 0.0, 1);
     a[1].figures = Figures::default();
     let test = compared(Pairing::Blocks, &a, &glances(4, 100_000.0, 0.0, 2));

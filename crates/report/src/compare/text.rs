@@ -4,7 +4,8 @@ use std::io::{self, Write};
 
 use super::refusal::share;
 use super::{
-    Comparison, Row, Spoiled, Table, Terms, TestComparison, limits_told, notes, shortened, verdict,
+    Comparison, Row, Spoiled, Table, Terms, TestComparison, describe_limits, notes, shortened,
+    verdict,
 };
 use crate::Metric;
 use crate::{Failures, escape};
@@ -125,14 +126,14 @@ pub fn write_test(test: &TestComparison, out: &mut dyn Write) -> io::Result<()> 
     if !test.rows.is_empty() {
         write_columns(&test.setup.names, out)?;
     }
-    let told = test.refused.is_none();
+    let is_judged = test.refused.is_none();
     for row in &test.rows {
-        write_line(&cells(row, told), out)?;
+        write_line(&cells(row, is_judged), out)?;
     }
     for operation in &test.operations {
         write_words(&format!("  {}", operation.name), 4, out)?;
         for row in &operation.rows {
-            write_line(&cells(row, told), out)?;
+            write_line(&cells(row, is_judged), out)?;
         }
     }
     if let [Some(a), Some(b)] = test.hit_ratios {
@@ -151,12 +152,12 @@ pub fn write_test(test: &TestComparison, out: &mut dyn Write) -> io::Result<()> 
     }
     let limits = test.setup.names.iter().zip(&test.limits);
     for (name, limits) in limits.filter(|(_, limits)| !limits.is_empty()) {
-        write_words(&format!("  {}", escape(limits_told(name, limits))), 4, out)?;
+        write_words(&format!("  {}", escape(describe_limits(name, limits))), 4, out)?;
     }
     if let Some(text) = test.resolution(None) {
         write_words(&format!("  {}", escape(text)), 4, out)?;
     }
-    if let Some(text) = test.void_told() {
+    if let Some(text) = test.describe_void() {
         write_words(&format!("  {text}"), 4, out)?;
     }
     let mut warnings = test.cautions().into_iter();
@@ -168,8 +169,8 @@ pub fn write_test(test: &TestComparison, out: &mut dyn Write) -> io::Result<()> 
 /// # Errors
 /// `out` cannot be written.
 pub fn write_foot(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
-    let told = comparison.tests.iter().filter(|test| test.refused.is_none());
-    let rows = || told.clone().flat_map(TestComparison::all_rows);
+    let judged = comparison.tests.iter().filter(|test| test.refused.is_none());
+    let rows = || judged.clone().flat_map(TestComparison::all_rows);
     let with: Vec<_> = rows().filter(|row| row.interval().is_some()).collect();
     let without: Vec<_> = rows().filter(|row| row.ratio.interval.is_none()).collect();
     writeln!(out)?;
@@ -202,14 +203,14 @@ pub fn warning(Spoiled { warning, runs }: &Spoiled, names: &[String; 2], of: [us
     format!("{}: {}", sides.collect::<Vec<_>>().join("; "), warning.text)
 }
 
-fn cells(row: &Row, told: bool) -> [String; 6] {
+fn cells(row: &Row, shown: bool) -> [String; 6] {
     let [a, b] = row.means.map(|mean| row.metric.written(mean));
-    if !told {
+    if !shown {
         let none = || "-".to_owned();
         return [row.metric.label().to_owned(), a, b, none(), none(), "none".to_owned()];
     }
     let label = row.metric.label().to_owned();
-    [label, a, b, format!("{:.3}", row.ratio.ratio), row.interval_told(), verdict(row)]
+    [label, a, b, format!("{:.3}", row.ratio.ratio), row.describe_interval(), verdict(row)]
 }
 
 fn write_line(
@@ -252,21 +253,21 @@ fn write_columns(names: &[String; 2], out: &mut dyn Write) -> io::Result<()> {
 
 /// A name in lines of at most so many columns.
 fn broken(name: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
+    let mut words: Vec<String> = Vec::new();
     for word in name.split_whitespace() {
         let letters: Vec<char> = word.chars().collect();
         for part in letters.chunks(width) {
             let part: String = part.iter().collect();
-            match lines.last_mut() {
+            match words.last_mut() {
                 Some(line) if line.chars().count() + 1 + part.chars().count() <= width => {
                     *line += " ";
                     *line += &part;
                 }
-                _ => lines.push(part),
+                _ => words.push(part),
             }
         }
     }
-    lines
+    words
 }
 
 /// A text in lines of at most [`WIDTH`], those after the first with `indent` spaces before them. A

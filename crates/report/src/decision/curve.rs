@@ -93,12 +93,12 @@ impl RateCurve<'_> {
             return self.rates.first().map_or(String::new(), |only| only.answer(self.target));
         };
         let servers = first.candidates.iter().enumerate();
-        let told: Vec<String> =
-            servers.map(|(side, of)| self.told(&of.name, self.knee(side))).collect();
-        format!("{}: {}", self.name, told.join("; "))
+        let text: Vec<String> =
+            servers.map(|(side, of)| self.describe(&of.name, self.knee(side))).collect();
+        format!("{}: {}", self.name, text.join("; "))
     }
 
-    fn told(&self, name: &str, knee: Knee) -> String {
+    fn describe(&self, name: &str, knee: Knee) -> String {
         let per_s = |rate: f64| format!("{}/s", grouped(rate));
         let (keeps, misses, keep) = match self.target {
             Some(target) => (format!("keeps {target}"), "misses it".to_owned(), target),

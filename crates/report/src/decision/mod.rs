@@ -251,7 +251,7 @@ impl Question {
             let (least, most) = (*known.first()?, *known.last()?);
             (least.1 > 0.0 && most.1 / least.1 >= 1.0 + WORTH).then_some((least, most))
         };
-        let mut told = Vec::new();
+        let mut lines = Vec::new();
         let interval =
             |name: &str| self.candidates.iter().find(|of| of.name == name)?.server_cpu_interval;
         // Means whose intervals overlap count as equal.
@@ -270,7 +270,7 @@ impl Question {
             let saved = saved.filter(|cores| *cores >= 0.01).map_or(String::new(), |cores| {
                 format!(", which is {cores:.2} of a core at this load")
             });
-            told.push(format!(
+            lines.push(format!(
                 "{name} needs the least server CPU: {least:.1} µs per request, {percent:.0} % less \
                  than {other} with {most:.1} µs{saved}."
             ));
@@ -278,7 +278,7 @@ impl Question {
         if let Some(((name, least), (other, most))) = ends(&|of| of.memory_bytes.map(|n| n as f64))
         {
             let saved = megabytes(most - least);
-            told.push(format!(
+            lines.push(format!(
                 "{name} holds the least memory: {}, {saved} less than {other}.",
                 megabytes(least)
             ));
@@ -288,7 +288,7 @@ impl Question {
                 of.name == name && of.limit.is_some_and(|(_, by)| by == LimitedBy::Client)
             });
             let at_least = if by_client { "at least " } else { "about " };
-            told.push(format!(
+            lines.push(format!(
                 "{name} has the most room: {at_least}{} requests/s as fast as it goes, {:.1} times \
                  {other}.",
                 grouped(most),
@@ -296,13 +296,13 @@ impl Question {
             ));
         }
         let known = |of: &&&Candidate| of.server_cpu_interval.is_some();
-        if told.is_empty() && eligible.iter().filter(known).count() == eligible.len() {
-            told.push(
+        if lines.is_empty() && eligible.iter().filter(known).count() == eligible.len() {
+            lines.push(
                 "No difference in server CPU, memory or limit was found that is worth a choice."
                     .to_owned(),
             );
         }
-        told
+        lines
     }
 }
 

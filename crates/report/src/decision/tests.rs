@@ -40,7 +40,7 @@ fn the_answer_names_everybody_once() {
 }
 
 #[test]
-fn what_a_difference_is_worth_is_told_of_those_that_keep_the_target() {
+fn what_a_difference_is_worth_is_reported_those_that_keep_the_target() {
     use TargetState::{No, Yes};
     let all = vec![
         candidate("redis", Yes, 20.0, 100_000.0),

@@ -90,7 +90,7 @@ fn write_keys(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     if all.asked == all.requests {
         return Ok(());
     }
-    let told = |KeyCounts { asked, found, .. }: &KeyCounts, what: &str| {
+    let describe = |KeyCounts { asked, found, .. }: &KeyCounts, what: &str| {
         let share = *found as f64 / *asked as f64 * 100.0;
         let per_s = *asked as f64 / summary.elapsed_s;
         format!("{found} of {asked} found ({share:.2} %), {per_s:.0} {what}/s requested")
@@ -101,7 +101,7 @@ fn write_keys(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut kinds = asking().map(|(command, _)| command.several_asked().map_or("keys", |of| of.0));
     let first = kinds.next().unwrap_or("keys");
     let what = if kinds.all(|kind| kind == first) { first } else { "keys and fields" };
-    writeln!(out, "  {what}: {}", told(&all, what))?;
+    writeln!(out, "  {what}: {}", describe(&all, what))?;
     // Rows that several options ask for are printed once.
     let mut by_name: Vec<(String, KeyCounts)> = Vec::new();
     for (command, tally) in asking() {
@@ -114,9 +114,9 @@ fn write_keys(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     if by_name.len() < 2 {
         return Ok(());
     }
-    by_name
-        .iter()
-        .try_for_each(|(name, keys)| writeln!(out, "    {}: {}", escape(name), told(keys, what)))
+    by_name.iter().try_for_each(|(name, keys)| {
+        writeln!(out, "    {}: {}", escape(name), describe(keys, what))
+    })
 }
 
 /// What was asked, of whom, and how long it took.
@@ -164,11 +164,11 @@ fn write_setup(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
 fn write_server(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     let server = &summary.run.server;
     let name = server.name().map_or("unknown server".to_owned(), escape);
-    let told = |config: &host::ServerConfig| {
+    let render = |config: &host::ServerConfig| {
         format!("save \"{}\", appendonly {}", escape(&config.save), escape(&config.appendonly))
     };
     if server.nodes.is_empty() {
-        let settings = server.config.as_ref().map_or(String::new(), |c| format!(", {}", told(c)));
+        let settings = server.config.as_ref().map_or(String::new(), |c| format!(", {}", render(c)));
         let target = &summary.run.plan.target;
         let several = target.servers().map_or(String::new(), |servers| {
             let way = target.ring().map(|(_, hash)| format!("by {}", hash.name()));
@@ -179,7 +179,7 @@ fn write_server(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     }
     let mut alike: Vec<(String, usize)> = Vec::new();
     for node in server.nodes.iter().filter(|node| node.master) {
-        let settings = node.config.as_ref().map_or("settings unknown".to_owned(), told);
+        let settings = node.config.as_ref().map_or("settings unknown".to_owned(), render);
         match alike.iter_mut().find(|(known, _)| *known == settings) {
             Some((_, count)) => *count += 1,
             None => alike.push((settings, 1)),
@@ -262,7 +262,7 @@ fn write_figures(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
         )?;
     }
     if let Some(probe) = &summary.run.probe {
-        writeln!(out, "  probe: {}", probe.told())?;
+        writeln!(out, "  probe: {}", probe.describe())?;
     }
     if let Some(schedule) = &summary.schedule {
         writeln!(out, "  schedule: {schedule}")?;

@@ -66,7 +66,7 @@ fn a_test_of_errors_only_has_no_latencies_in_the_table() {
 }
 
 #[test]
-fn a_warning_is_told_once_and_then_with_its_tests() {
+fn a_warning_is_reported_once_and_then_with_its_tests() {
     let mut run = fixture::limited();
     run.warnings = vec![Warning::about(WarningKind::Machine, "load", "load: 1.5 tasks on 2 CPUs")];
     let mut other = run.clone();

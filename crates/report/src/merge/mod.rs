@@ -97,15 +97,15 @@ fn merge_test(names: &[String], shares: Vec<Run>, missing: &[u32]) -> Result<Run
     for (name, share) in names.iter().zip(&shares) {
         let server = |run: &Run| (run.server.product.clone(), run.server.version.clone());
         if server(share) != server(first) {
-            let said = |run: &Run| match server(run) {
+            let describe = |run: &Run| match server(run) {
                 (Some(product), Some(version)) => format!("{product} {version}"),
                 _ => "unknown server".to_owned(),
             };
             return Err(RecordError::wrong(format!(
                 "{} was measured on {} and {name} on {}; merge needs the same server",
                 names[0],
-                said(first),
-                said(share)
+                describe(first),
+                describe(share)
             )));
         }
     }

@@ -78,8 +78,8 @@ fn other_plans_and_servers_do_not_add_up() {
     };
     assert_eq!(refused(|p| p.load.seed = 9), Ok(()));
     assert_eq!(refused(|p| p.load.concurrency.workers = 3), Ok(()));
-    let said = refused(|p| p.load.concurrency.pipeline_depth = 2).unwrap_err();
-    assert!(said.contains("-P is not given in 0.json and 2 in 1.json"), "{said}");
+    let error = refused(|p| p.load.concurrency.pipeline_depth = 2).unwrap_err();
+    assert!(error.contains("-P is not given in 0.json and 2 in 1.json"), "{error}");
     assert!(refused(|p| p.name = "GET".into()).unwrap_err().contains("-t is "));
     assert!(refused(|p| p.load.stop = Stop::AfterNs(5)).unwrap_err().contains("-n is "));
     assert!(
@@ -87,8 +87,8 @@ fn other_plans_and_servers_do_not_add_up() {
     );
     let mut other = share(&[1], 0, 1);
     other.server.version = Some("8.0".into());
-    let said = merged(vec![share(&[1], 0, 1), other]).unwrap_err().to_string();
-    assert!(said.contains("redis 7.0.15") && said.contains("redis 8.0"), "{said}");
+    let error = merged(vec![share(&[1], 0, 1), other]).unwrap_err().to_string();
+    assert!(error.contains("redis 7.0.15") && error.contains("redis 8.0"), "{error}");
 }
 
 #[test]
@@ -118,18 +118,18 @@ fn shares_of_one_plan_make_that_plan_and_none_may_lack() {
 #[test]
 fn a_run_counts_once() {
     let once = share(&[1, 2], 0, 1);
-    let said = merged(vec![share(&[1], 0, 1), once.clone(), once]).unwrap_err().to_string();
-    assert!(said.contains("1.json and 2.json contain the same run"), "{said}");
+    let message = merged(vec![share(&[1], 0, 1), once.clone(), once]).unwrap_err().to_string();
+    assert!(message.contains("1.json and 2.json contain the same run"), "{message}");
     let part = || Loaded { runs: vec![share(&[1], 0, 1)], suite: true, complete: true };
     let part = part();
     let twice = Loaded { runs: part.runs.clone(), suite: true, complete: true };
     let named = |loaded| ("c1.json".to_owned(), loaded);
-    let said = merge(vec![named(part), named(twice)], &[]).unwrap_err().to_string();
-    assert!(said.contains("c1.json is named twice"), "{said}");
+    let message = merge(vec![named(part), named(twice)], &[]).unwrap_err().to_string();
+    assert!(message.contains("c1.json is named twice"), "{message}");
 }
 
 #[test]
-fn shares_that_are_lost_are_said_to_be_and_the_plan_is_what_there_is() {
+fn shares_that_are_lost_are_claimed_to_be_and_the_plan_is_what_there_is() {
     let of = |index: u32| {
         let mut parts = (*share(&[1; 9], 0, 12).plan).clone();
         parts.load.pace = Pace::constant(300.0);
@@ -140,8 +140,8 @@ fn shares_that_are_lost_are_said_to_be_and_the_plan_is_what_there_is() {
     let merged = merge(vec![of(1), of(3)], &[2]).unwrap();
     assert!(!merged.complete);
     let run = &merged.runs[0];
-    let told = "share 2 of 3 is missing; all figures are of the others";
-    assert_eq!(run.measurement.ending, Ending::Failed(measure::Failure::new(told)));
+    let text = "share 2 of 3 is missing; all figures are of the others";
+    assert_eq!(run.measurement.ending, Ending::Failed(measure::Failure::new(text)));
     assert_eq!(run.plan.load.concurrency.connections, 8);
     assert_eq!(
         (run.plan.load.stop, run.plan.load.pace.clone()),
@@ -178,9 +178,9 @@ fn everything_divides_by_one_time() {
     let summary = crate::Summary::from_run(&run);
     assert_eq!((summary.requests, summary.elapsed_s, summary.throughput_rps), (2400, 2.5, 960.0));
     assert_eq!(summary.counted_rps(), 960.0);
-    let told = summary.together.unwrap().to_string();
+    let description = summary.together.unwrap().to_string();
     assert_eq!(
-        told,
+        description,
         "all clients ran at the same time for 1.50 of the 2.50 seconds, with 1200.00 requests/s"
     );
     // A microsecond between their starts is no time of its own.
@@ -193,7 +193,7 @@ fn everything_divides_by_one_time() {
 }
 
 #[test]
-fn what_is_asked_for_is_of_the_time_that_is_told() {
+fn what_is_asked_for_is_of_the_time_that_is_reported() {
     let ramp = |started_ms: u64, cpu_ns| {
         let mut parts = fixture::parts();
         let stage = workload::Stage::ramp(250.0, 1000.0, Some(2_000_000_000));

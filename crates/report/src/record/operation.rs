@@ -79,9 +79,9 @@ impl OperationRecord {
         if !plan.counts_operations() {
             return Ok(Vec::new());
         }
-        let (told, wanted) = (records.len(), plan.operation_names().count());
-        if told != wanted {
-            return Err(RecordError::wrong(format!("{told} operations of a plan with {wanted}")));
+        let (found, wanted) = (records.len(), plan.operation_names().count());
+        if found != wanted {
+            return Err(RecordError::wrong(format!("{found} operations of a plan with {wanted}")));
         }
         records.iter().map(Self::tally).collect()
     }

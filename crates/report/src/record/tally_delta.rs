@@ -62,9 +62,9 @@ impl TallyDelta {
     /// # Errors
     /// It is none of this plan, or a histogram in it is none.
     pub fn tally(&self, plan: &Plan) -> Result<Tally, RecordError> {
-        let (told, wanted) = (self.commands.len(), plan.different_commands().commands.len());
-        if told != wanted {
-            return Err(RecordError::wrong(format!("{told} commands of a plan with {wanted}")));
+        let (found, wanted) = (self.commands.len(), plan.different_commands().commands.len());
+        if found != wanted {
+            return Err(RecordError::wrong(format!("{found} commands of a plan with {wanted}")));
         }
         Ok(Tally {
             commands: self.commands.iter().map(CommandRecord::tally).collect::<Result<_, _>>()?,

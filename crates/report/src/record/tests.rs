@@ -61,8 +61,8 @@ fn what_is_no_document_is_refused_in_words() {
     assert!(refused("[1]").contains("invalid"), "{}", refused("[1]"));
     let whole = good.trim_end();
     for end in 1..whole.len() {
-        let told = refused(&whole[..end]);
-        assert!(told.contains("truncated"), "{told}: {:?}", &whole[end.saturating_sub(20)..end]);
+        let error = refused(&whole[..end]);
+        assert!(error.contains("truncated"), "{error}: {:?}", &whole[end.saturating_sub(20)..end]);
     }
     assert!(change(SCHEMA, "keystorm.run/2").contains("another version"));
     assert!(change(SCHEMA, "pandora/1").contains("not a saved run"));

@@ -186,19 +186,19 @@ fn mean_of(trials: &[ClauseTrial<'_>]) -> (f64, Ends) {
 
 impl Bound {
     /// The value with its interval, in words.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn describe(&self) -> String {
         let Self { clause, value, low, high, .. } = self;
-        let told = |value: f64| clause.measure.told(value);
+        let describe = |value: f64| clause.measure.describe(value);
         let interval = match (low, high) {
             (Some(low), Some(high)) if low < high => {
-                format!(" (95 % interval {} to {})", told(*low), told(*high))
+                format!(" (95 % interval {} to {})", describe(*low), describe(*high))
             }
             (Some(low), None) if clause.measure != Measure::Max => {
-                format!(" (95 % interval from {})", told(*low))
+                format!(" (95 % interval from {})", describe(*low))
             }
             _ => String::new(),
         };
-        format!("{} {}{interval}", clause.measure, told(*value))
+        format!("{} {}{interval}", clause.measure, describe(*value))
     }
 }
 

@@ -32,8 +32,8 @@ fn an_interval_above_the_target_is_missed_and_one_below_is_kept() {
     let half = of(&[good, bad, bad, good]);
     assert_eq!(half.outcome, Outcome::Missed, "{half:?}");
     assert!(half.value > 2e6 && half.low.is_some_and(|low| low > 2e6), "{half:?}");
-    let told = half.told();
-    assert!(told.starts_with("p99 10") && told.contains("(95 % interval from 10"), "{told}");
+    let text = half.describe();
+    assert!(text.starts_with("p99 10") && text.contains("(95 % interval from 10"), "{text}");
     // One bad run among several is no rate's fault, and the interval says so.
     for all in [&[good, bad][..], &[good, bad, good], &[bad, good, good, good, good, good]] {
         let one = of(all);

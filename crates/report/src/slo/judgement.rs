@@ -242,7 +242,7 @@ impl Slo {
         if valid.is_empty() {
             let disturbance = trials.iter().rev().find_map(|trial| trial.disturbance.clone());
             let why = disturbance.as_ref().map_or(String::new(), |disturbance| {
-                format!("{}: {}", disturbance.cause.told(), disturbance.text)
+                format!("{}: {}", disturbance.cause.describe(), disturbance.text)
             });
             let (misses, bounds) = (Vec::new(), Vec::new());
             let outcome = Outcome::Void;
@@ -262,7 +262,7 @@ impl Slo {
         let last = valid.iter().rev().find(|trial| !trial.misses.is_empty());
         let misses = last.map_or(&[][..], |trial| &trial.misses);
         let mut why: Vec<String> = misses.iter().map(|(_, text)| text.clone()).collect();
-        why.extend(bounds.iter().filter(|b| b.outcome != Outcome::Kept).map(Bound::told));
+        why.extend(bounds.iter().filter(|b| b.outcome != Outcome::Kept).map(Bound::describe));
         let misses = misses.iter().map(|(miss, _)| *miss).collect();
         let (kept, why) = (outcome == Outcome::Kept, why.join("; "));
         Judgement { outcome, kept, why, misses, bounds, disturbance: None }

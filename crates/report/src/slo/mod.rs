@@ -125,7 +125,7 @@ impl Measure {
 
     /// A value of it for people, such as `1.31 ms`.
     #[must_use]
-    pub fn told(self, value: f64) -> String {
+    pub fn describe(self, value: f64) -> String {
         let (number, unit) = self.in_unit(value);
         format!("{number} {}", if unit == "us" { "µs" } else { unit })
     }
@@ -142,7 +142,7 @@ impl Clause {
     /// It for people, such as `p99 < 2 ms`.
     #[must_use]
     pub fn name(&self) -> String {
-        format!("{} < {}", self.measure, self.measure.told(self.below))
+        format!("{} < {}", self.measure, self.measure.describe(self.below))
     }
 }
 

@@ -82,7 +82,7 @@ impl SloResult {
 
     /// The value of a clause, with its mark.
     fn value(&self, bound: &Bound) -> String {
-        let value = bound.clause.measure.told(bound.value);
+        let value = bound.clause.measure.describe(bound.value);
         match bound.clause.measure {
             Measure::Quantile(quantile) => resting::marked(value, quantile, self.samples),
             Measure::Mean | Measure::Max | Measure::Errors => value,

@@ -217,8 +217,8 @@ impl<'s> Report<'s> {
         never(left && self.says("add --threads"), "more threads for one that had time left");
         let busy = ["main thread", "server threads", "server process"];
         let busy = busy.iter().filter_map(|part| Some(self.text.split_once(part)?.1));
-        let mut said = busy.filter_map(|rest| rest.split([';', ',', ')']).next());
-        never(polls && said.any(|rest| rest.contains(" busy")), "busy is said of what polls");
+        let mut claims = busy.filter_map(|rest| rest.split([';', ',', ')']).next());
+        never(polls && claims.any(|rest| rest.contains(" busy")), "busy is said of what polls");
     }
 
     fn failures(&self, found: &mut Vec<String>) {

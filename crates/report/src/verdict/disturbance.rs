@@ -63,7 +63,7 @@ impl Cause {
 
     /// What happened, in a few words behind which `in 3 of 10 runs` fits.
     #[must_use]
-    pub fn told(self) -> &'static str {
+    pub fn describe(self) -> &'static str {
         match self {
             Self::CpuHeld => "other programs held the CPU",
             Self::CpuShared => "client and server took each other's CPU",

@@ -32,19 +32,22 @@ fn whoever_takes_the_cpu_makes_a_run_void_at_any_rate() {
         ((0.96, 0.01), quiet, 0.0, Some(Cause::ClientBusy)),
         ((0.91, 0.01), (0.97, 0.0), 0.0, None),
     ] {
-        let told = Disturbance::from_run(&run(client, server, stolen));
-        let found = told.as_ref().map(|disturbance| disturbance.cause);
-        assert_eq!(found, expected, "{client:?} {server:?} {stolen}: {told:?}");
+        let text = Disturbance::from_run(&run(client, server, stolen));
+        let found = text.as_ref().map(|disturbance| disturbance.cause);
+        assert_eq!(found, expected, "{client:?} {server:?} {stolen}: {text:?}");
     }
 }
 
 #[test]
 fn a_schedule_that_is_kept_is_no_sign_that_a_run_counts() {
     let run = run((0.1, 0.09), (0.05, 0.02), 0.0);
-    let told = Disturbance::from_run(&run).unwrap();
-    assert_eq!(told.text, "the client waited for a CPU for 9 % of the time, and ran for 10 %");
-    assert_eq!(told.evidence[0].name, "client_waiting_for_cpu");
-    assert!((told.evidence[0].value - 0.09).abs() < 0.001, "{told:?}");
+    let disturbance = Disturbance::from_run(&run).unwrap();
+    assert_eq!(
+        disturbance.text,
+        "the client waited for a CPU for 9 % of the time, and ran for 10 %"
+    );
+    assert_eq!(disturbance.evidence[0].name, "client_waiting_for_cpu");
+    assert!((disturbance.evidence[0].value - 0.09).abs() < 0.001, "{disturbance:?}");
 }
 
 #[test]

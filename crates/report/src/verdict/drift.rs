@@ -45,7 +45,7 @@ pub(super) fn drift(plan: &Plan, measurement: &Measurement) -> Option<String> {
     if low <= 0.0 || high / low < 1.0 + least || deviations(&first, &second).abs() < SURE {
         return None;
     }
-    let told = |value: f64| match open {
+    let describe = |value: f64| match open {
         true => time(value),
         false => format!("{} requests/s", grouped(value)),
     };
@@ -53,8 +53,8 @@ pub(super) fn drift(plan: &Plan, measurement: &Measurement) -> Option<String> {
     Some(format!(
         "the two halves of the run differ: {what}{}, then {}; figures of the whole run describe \
          neither. Look for what changed, or run again",
-        told(before),
-        told(after)
+        describe(before),
+        describe(after)
     ))
 }
 
@@ -142,12 +142,12 @@ mod tests {
         run
     }
 
-    fn told(run: &Run) -> Option<String> {
+    fn describe(run: &Run) -> Option<String> {
         drift(&run.plan, &run.measurement)
     }
 
     #[test]
-    fn a_neighbour_that_arrives_at_half_time_is_told() {
+    fn a_neighbour_that_arrives_at_half_time_is_reported() {
         for arrives in [18, 20, 22] {
             let mut noise = Noise::new(arrives);
             let intervals = (0..40).map(|at| {
@@ -159,9 +159,9 @@ mod tests {
                 )
             });
             let intervals: Vec<(f64, f64)> = intervals.collect();
-            let closed = told(&run(false, intervals.iter().copied()));
+            let closed = describe(&run(false, intervals.iter().copied()));
             assert!(closed.is_some_and(|text| text.contains("requests/s, then ")), "{arrives}");
-            let open = told(&run(true, intervals.iter().copied()));
+            let open = describe(&run(true, intervals.iter().copied()));
             assert!(open.is_some_and(|text| text.contains("mean response time of ")), "{arrives}");
         }
     }
@@ -175,21 +175,21 @@ mod tests {
                 let wavers = (0.3 * noise.normal()).exp();
                 (5_000.0 * wavers, 100.0 * wavers)
             });
-            found += u32::from(told(&run(seed % 2 == 0, intervals)).is_some());
+            found += u32::from(describe(&run(seed % 2 == 0, intervals)).is_some());
         }
         assert!(found <= 5, "{found} of 1000");
         let little = (0..40).map(|at| (if at < 20 { 5_000.0 } else { 5_300.0 }, 100.0));
-        assert_eq!(told(&run(false, little)), None, "6 % more is not two states");
+        assert_eq!(describe(&run(false, little)), None, "6 % more is not two states");
         let short = (0..11).map(|at| (if at < 5 { 5_000.0 } else { 1_000.0 }, 100.0));
-        assert_eq!(told(&run(false, short)), None);
+        assert_eq!(describe(&run(false, short)), None);
     }
 
     #[test]
     fn what_changes_on_purpose_is_no_drift() {
         let halves = || (0..40).map(|at| (if at < 20 { 5_000.0 } else { 1_000.0 }, 100.0));
-        assert!(told(&run(false, halves())).is_some());
+        assert!(describe(&run(false, halves())).is_some());
         let mut cut = run(false, halves());
         cut.measurement.ending = Ending::Interrupted;
-        assert_eq!(told(&cut), None);
+        assert_eq!(describe(&cut), None);
     }
 }

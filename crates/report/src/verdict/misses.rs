@@ -112,7 +112,7 @@ mod tests {
     use workload::{KeyDist, Mix, Operation, Pick, PlanParts, ProtocolKind, Step};
 
     /// The warning about a run of these operations: name, hits and misses of each.
-    fn told(
+    fn describe(
         operations: &[(&str, u64, u64)],
         change: impl FnOnce(&mut PlanParts),
     ) -> Option<String> {
@@ -141,11 +141,11 @@ mod tests {
     }
 
     fn of(line: &str) -> Option<String> {
-        told(&[(line, 1, 1999)], |_| {})
+        describe(&[(line, 1, 1999)], |_| {})
     }
 
     #[test]
-    fn reads_that_find_nothing_are_told_with_the_way_to_fill_the_keys() {
+    fn reads_that_find_nothing_are_reported_with_the_way_to_fill_the_keys() {
         let fill = "add --fill, which writes the keys first";
         let text = |name: &str, advice: &str| {
             Some(format!("1,999 of 2,000 replies to {name} were misses; {advice}"))
@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(of("get key:__rand_int__"), text("GET", fill));
         assert_eq!(of("get u:__key__"), text("GET", fill), "and of any other key");
         assert_eq!(of("MGET a:__rand_int__ a:__rand_int__"), text("MGET", fill));
-        assert_eq!(told(&[("get k:__key__", 1000, 1000)], |_| {}), None, "as many hits");
+        assert_eq!(describe(&[("get k:__key__", 1000, 1000)], |_| {}), None, "as many hits");
         let test = |test: &str| format!("fill it first: -t {test} -r 2000 --sequential -n 2000");
         for (line, filler) in [("SPOP myset", "sadd"), ("ZPOPMIN myzset", "zadd")] {
             assert!(of(line).unwrap().ends_with(&test(filler)), "{line}");
@@ -165,30 +165,31 @@ mod tests {
     }
 
     #[test]
-    fn nothing_in_reply_to_what_writes_or_runs_a_script_is_not_told() {
+    fn nothing_in_reply_to_what_writes_or_runs_a_script_is_not_reported() {
         for line in ["set k v nx", "eval x 0", "fcall f 0", "fcall_ro f 0", "zadd z nx incr 1 a"] {
             assert_eq!(of(line), None, "{line}");
         }
-        let memcache = |line| told(&[(line, 1, 1999)], |p| p.protocol = ProtocolKind::MemcacheText);
+        let memcache =
+            |line| describe(&[(line, 1, 1999)], |p| p.protocol = ProtocolKind::MemcacheText);
         assert_eq!(memcache("add k:__key__ 0 0 v"), None);
         assert!(memcache("get k:__key__").unwrap().contains("add --fill,"));
         assert!(memcache("incr k:__key__ 1").unwrap().contains("--fill-with"));
     }
 
     #[test]
-    fn misses_that_a_plan_asks_for_are_not_told() {
+    fn misses_that_a_plan_asks_for_are_not_reported() {
         let aside = ("get k:__key__", 1, 1999);
         let share = |parts: &mut PlanParts| {
             parts.data.keys.draw = KeyDist::UNIFORM.with_hits("0.2").unwrap();
         };
-        assert_eq!(told(&[aside], share), None);
+        assert_eq!(describe(&[aside], share), None);
         let absent = [("get k:__key__", 444, 0), ("get absent:__key__", 0, 556)];
-        assert!(told(&absent, |_| {}).unwrap().starts_with("556 of 556"), "nothing says so");
+        assert!(describe(&absent, |_| {}).unwrap().starts_with("556 of 556"), "nothing says so");
         let own = |parts: &mut PlanParts| {
             let keys = KeySpace::new(Some(10), KeyDist::UNIFORM.with_hits("0").unwrap());
             parts.mix.iter_mut().for_each(|mix| mix.operations[1].keys = Some(keys.clone()));
         };
-        assert_eq!(told(&absent, own), None);
+        assert_eq!(describe(&absent, own), None);
         let on_miss = |parts: &mut PlanParts| {
             parts.sequence.push(CommandSpec::from_words(["SET", "k", "v"]));
             let steps = [When::Always, When::OnMiss].map(|when| Step { commands: 1, when });
@@ -196,20 +197,21 @@ mod tests {
             let operation = Operation { name: "aside".to_owned(), weight: 1, steps, keys: None };
             parts.mix = Some(Mix { operations: vec![operation], pick: Pick::default() });
         };
-        assert_eq!(told(&[aside], on_miss), None);
+        assert_eq!(describe(&[aside], on_miss), None);
     }
 
     #[test]
     fn a_phase_whose_keys_are_missing_names_the_phase_that_writes_them() {
-        let text = told(&[("hgetall k:__key__", 1, 1999)], |parts| {
+        let text = describe(&[("hgetall k:__key__", 1, 1999)], |parts| {
             parts.data.loaded_by = Some("load".to_owned());
         });
         assert!(text.unwrap().contains("(--phase load)"));
     }
 
     #[test]
-    fn what_was_filled_and_is_gone_is_told_as_that() {
-        let text = told(&[("get k:__key__", 1, 1999)], |parts| parts.data.fill = Some(Vec::new()));
+    fn what_was_filled_and_is_gone_is_reported_as_that() {
+        let text =
+            describe(&[("get k:__key__", 1, 1999)], |parts| parts.data.fill = Some(Vec::new()));
         assert!(text.unwrap().ends_with("were deleted, evicted or have expired"));
     }
 }

@@ -13,7 +13,7 @@ fn command(name: &str, calls: u64, usec: u64) -> CommandUse {
 }
 
 #[test]
-fn each_thing_that_spoils_a_run_is_told() {
+fn each_thing_that_spoils_a_run_is_reported() {
     use WarningKind as W;
     let none = ServerUse::default;
     let setting =
@@ -49,9 +49,9 @@ fn each_thing_that_spoils_a_run_is_told() {
 }
 
 #[test]
-fn a_snapshot_is_told_with_the_length_and_the_time_of_its_fork() {
+fn a_snapshot_is_reported_with_the_length_and_the_time_of_its_fork() {
     use host::{Journal, JournalEntry};
-    let told = |journal| {
+    let describe = |journal| {
         let (saved, fork_usec) = (Some(true), Some(8_708));
         let servers = vec![ServerUse { saved, fork_usec, journal, ..ServerUse::default() }];
         let run = fixture::complete();
@@ -59,7 +59,7 @@ fn a_snapshot_is_told_with_the_length_and_the_time_of_its_fork() {
         warnings(&run.plan, &run.measurement, &watched).swap_remove(0).text
     };
     let until = "the server took a snapshot during the test; the fork paused it for 8.71 ms";
-    assert_eq!(told(None), until);
+    assert_eq!(describe(None), until);
     let fork = |from_s: f64| {
         let kind = JournalKind::Fork;
         JournalEntry { kind, from_s, to_s: from_s + 1.0, ..JournalEntry::default() }
@@ -68,13 +68,13 @@ fn a_snapshot_is_told_with_the_length_and_the_time_of_its_fork() {
     let at = 86_400.0 + 14.0 * 3600.0 + 3.0 * 60.0 + 22.0;
     let entries = vec![fork(at + 60.0), fork(at)];
     let journal = Journal { entries, ahead_s: 60.0, ..Journal::default() };
-    assert_eq!(told(Some(journal)), format!("{until} at about 14:03:22 UTC"));
+    assert_eq!(describe(Some(journal)), format!("{until} at about 14:03:22 UTC"));
 }
 
 #[test]
-fn of_memcached_it_is_told_in_its_own_words() {
+fn of_memcached_it_is_reported_in_its_own_words() {
     use workload::{CommandSpec, ProtocolKind};
-    let told = |protocol, depth, line: &str, server: ServerUse| {
+    let render = |protocol, depth, line: &str, server: ServerUse| {
         let change = |parts: &mut PlanParts| {
             parts.protocol = protocol;
             parts.load.concurrency.pipeline_depth = depth;
@@ -88,10 +88,13 @@ fn of_memcached_it_is_told_in_its_own_words() {
     let text = ProtocolKind::MemcacheText;
     let full =
         ServerUse { evicted_keys: Some(2), rejected_connections: Some(3), ..ServerUse::default() };
-    let said = told(text, 1, "get k", full.clone());
-    assert!(said.contains("below its memory limit (-m)") && said.contains("-c)"), "{said}");
-    assert!(!said.contains("maxmemory") && !said.contains("maxclients"), "{said}");
-    let of_redis = told(ProtocolKind::Resp2, 1, "get k", full);
+    let printed = render(text, 1, "get k", full.clone());
+    assert!(
+        printed.contains("below its memory limit (-m)") && printed.contains("-c)"),
+        "{printed}"
+    );
+    assert!(!printed.contains("maxmemory") && !printed.contains("maxclients"), "{printed}");
+    let of_redis = render(ProtocolKind::Resp2, 1, "get k", full);
     assert!(of_redis.contains("maxmemory") && of_redis.contains("maxclients"), "{of_redis}");
     let of = |version: &str| ServerUse {
         memcached_version: Some(version.to_owned()),
@@ -106,8 +109,12 @@ fn of_memcached_it_is_told_in_its_own_words() {
         (text, 10, "set k 0 0 v", "1.6.18", false),
         (ProtocolKind::MemcacheBinary, 10, "get k", "1.6.18", false),
     ] {
-        let said = told(protocol, depth, line, of(version));
-        assert_eq!(said.contains("memcached 1.6.18 writes the reply to each get"), apart, "{line}");
+        let printed = render(protocol, depth, line, of(version));
+        assert_eq!(
+            printed.contains("memcached 1.6.18 writes the reply to each get"),
+            apart,
+            "{line}"
+        );
     }
 }
 
@@ -135,14 +142,14 @@ fn what_replicas_copy_is_not_others() {
         replica: Some(replica),
         ..ServerUse::default()
     };
-    let told = |run: &Run| {
+    let format_one = |run: &Run| {
         let servers = vec![server(false), server(true)];
         let watched = Watched { servers, ..Watched::default() };
         warnings(&run.plan, &run.measurement, &watched).len()
     };
-    assert_eq!(told(&fixture::complete()), 1, "a replica alone has its master for a client");
+    assert_eq!(format_one(&fixture::complete()), 1, "a replica alone has its master for a client");
     let cluster = |parts: &mut PlanParts| parts.target.cluster = Some(ClusterOptions::default());
-    assert_eq!(told(&fixture::changed(cluster)), 0);
+    assert_eq!(format_one(&fixture::changed(cluster)), 0);
 }
 
 #[test]
@@ -184,12 +191,12 @@ fn misses_are_of_the_command_that_missed_where_another_is_repeated() {
     tallies.push(tallies[0].clone());
     (tallies[0].ok, tallies[0].miss) = (200, 0);
     (tallies[1].ok, tallies[1].miss) = (0, 100);
-    let told = warnings(&run.plan, &run.measurement, &Watched::default());
-    let text = told.iter().find(|warning| warning.kind == WarningKind::Misses).unwrap();
+    let all = warnings(&run.plan, &run.measurement, &Watched::default());
+    let misses = all.iter().find(|warning| warning.kind == WarningKind::Misses).unwrap();
     assert!(
-        text.text.starts_with("100 of 100 replies to GET were misses; add --fill"),
+        misses.text.starts_with("100 of 100 replies to GET were misses; add --fill"),
         "{}",
-        text.text
+        misses.text
     );
 }
 

@@ -427,7 +427,7 @@ mod tests {
         assert_eq!(percent(0.004), "less than 1 %");
         assert_eq!(percent(0.994), "99 %");
         let times = [2.0, 0.0125, 0.25, 0.00005, 0.000_000_5, 0.99996, 100.0, 0.0].map(time);
-        let told = ["2.00 s", "12.5 ms", "250 ms", "50.0 µs", "0.50 µs", "1.00 s", "100 s", "0 µs"];
-        assert_eq!(times, told);
+        let text = ["2.00 s", "12.5 ms", "250 ms", "50.0 µs", "0.50 µs", "1.00 s", "100 s", "0 µs"];
+        assert_eq!(times, text);
     }
 }

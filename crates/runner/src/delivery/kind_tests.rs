@@ -178,13 +178,13 @@ fn group(
     let settled: Conversation = match take.ack {
         StreamAck::Noack => Vec::new(),
         StreamAck::Xack => [":2\r\n", ":0\r\n"]
-            .map(|said| (Meaning::Settled { missing: u32::from(said == ":0\r\n") }, 0, said.into()))
+            .map(|text| (Meaning::Settled { missing: u32::from(text == ":0\r\n") }, 0, text.into()))
             .to_vec(),
         StreamAck::Xackdel => [":1\r\n:1\r\n", ":-1\r\n"]
-            .map(|said| {
-                let missing = u32::from(said.contains('-'));
-                let count = said.matches(':').count();
-                (Meaning::Settled { missing }, 0, array(count, &[said.into()]))
+            .map(|text| {
+                let missing = u32::from(text.contains('-'));
+                let count = text.matches(':').count();
+                (Meaning::Settled { missing }, 0, array(count, &[text.into()]))
             })
             .to_vec(),
     };
@@ -337,7 +337,8 @@ fn replies_mean_the_same_in_any_pieces() {
         let delivery = delivery(kind, 4);
         let of_kind = from_delivery(&delivery, false);
         for conversation in conversations(kind) {
-            let bytes: Vec<u8> = conversation.iter().flat_map(|(.., said)| said.clone()).collect();
+            let bytes: Vec<u8> =
+                conversation.iter().flat_map(|(.., description)| description.clone()).collect();
             let meant: Vec<_> = conversation.iter().map(|(means, had, _)| (*means, *had)).collect();
             let whole = heard(&*of_kind, &bytes, 0);
             assert_eq!(whole.0, meant, "{kind:?}");
@@ -356,8 +357,9 @@ fn replies_mean_the_same_in_any_pieces() {
 #[test]
 fn an_acknowledgement_names_what_came() {
     let delivery = delivery(stream(1, StreamAck::Xack, 0), 4);
-    let said = &conversations(delivery.kind)[0];
-    let bytes: Vec<u8> = said[..6].iter().flat_map(|(.., said)| said.clone()).collect();
+    let conversation = &conversations(delivery.kind)[0];
+    let bytes: Vec<u8> =
+        conversation[..6].iter().flat_map(|(.., conversation)| conversation.clone()).collect();
     let asked = requests(&heard(&*from_delivery(&delivery, false), &bytes, 0).1);
     let words =
         |words: &[&str]| words.iter().map(|word| word.as_bytes().to_vec()).collect::<Vec<_>>();
@@ -365,8 +367,9 @@ fn an_acknowledgement_names_what_came() {
     assert!(asked.contains(&words(&["XACK", place, "group-0", "17-1", "17-2"])), "{asked:?}");
     assert!(asked.contains(&words(&["XACK", "keystorm:1:000000000001", "group-0", "18-0"])));
     let delivery = Delivery { kind: list(ListPop::Move, 1), places_each: 1, ..delivery };
-    let said = &conversations(delivery.kind)[0];
-    let bytes: Vec<u8> = said[..3].iter().flat_map(|(.., said)| said.clone()).collect();
+    let conversation = &conversations(delivery.kind)[0];
+    let bytes: Vec<u8> =
+        conversation[..3].iter().flat_map(|(.., conversation)| conversation.clone()).collect();
     let asked = requests(&heard(&*from_delivery(&delivery, false), &bytes, 0).1);
     let removal = asked.iter().find(|words| words[0] == b"LREM").unwrap();
     assert_eq!(removal[3], [&b"filler"[..], &message().to_bytes()].concat());
@@ -391,8 +394,9 @@ fn one_that_found_nothing_asks_again_when_it_is_let() {
 #[test]
 fn a_reader_goes_on_behind_what_it_had() {
     let delivery = delivery(stream(0, StreamAck::Xack, 0), 4);
-    let said = &conversations(delivery.kind)[0];
-    let bytes: Vec<u8> = said[..2].iter().flat_map(|(.., said)| said.clone()).collect();
+    let conversation = &conversations(delivery.kind)[0];
+    let bytes: Vec<u8> =
+        conversation[..2].iter().flat_map(|(.., conversation)| conversation.clone()).collect();
     let asked = requests(&heard(&*from_delivery(&delivery, false), &bytes, 0).1);
     let ids = |words: &[Vec<u8>]| words[words.len() - 4..].to_vec();
     assert_eq!(ids(&asked[1]), ["0-0"; 4].map(|id| id.as_bytes().to_vec()));

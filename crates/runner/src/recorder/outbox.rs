@@ -125,7 +125,7 @@ mod tests {
     }
 
     /// Number of the interval, requests in its tally and whether it is of the warm-up.
-    fn told(message: Message) -> (u32, Option<u64>, bool) {
+    fn summary(message: Message) -> (u32, Option<u64>, bool) {
         let Message::Interval { interval, warm, .. } = message else { panic!("no interval") };
         (interval.index, interval.tally.map(|tally| tally.requests()), warm)
     }
@@ -135,9 +135,9 @@ mod tests {
         let (full, messages) = mpsc::sync_channel(1);
         let mut outbox = Outbox::new(full, &SHAPE);
         (0..5).for_each(|index| outbox.send(interval(index, false)));
-        assert_eq!(messages.try_iter().map(told).collect::<Vec<_>>(), [(0, Some(1), false)]);
+        assert_eq!(messages.try_iter().map(summary).collect::<Vec<_>>(), [(0, Some(1), false)]);
         let rest = outbox.end_with(interval(5, false));
-        let rest: Vec<_> = rest.into_iter().map(told).collect();
+        let rest: Vec<_> = rest.into_iter().map(summary).collect();
         assert_eq!(rest, [1, 2, 3, 4, 5].map(|index| (index, Some(1), false)));
     }
 
@@ -147,7 +147,7 @@ mod tests {
         let mut outbox = Outbox { tallies_max: 2, ..Outbox::new(full, &SHAPE) };
         (0..4).for_each(|_| outbox.send(interval(0, true)));
         (0..3).for_each(|index| outbox.send(interval(index, false)));
-        let rest: Vec<_> = outbox.end_with(interval(3, false)).into_iter().map(told).collect();
+        let rest: Vec<_> = outbox.end_with(interval(3, false)).into_iter().map(summary).collect();
         let warm = [(0, Some(1), true), (0, Some(3), true), (0, None, true), (0, None, true)];
         let measured = [(0, Some(4), false), (1, None, false), (2, None, false), (3, None, false)];
         assert_eq!(rest, [warm, measured].concat());

@@ -87,14 +87,14 @@ fn a_transaction_follows_its_key_to_the_node_that_imports_it() {
     ];
     plan.recovery.on_error = OnError::Stop;
     let answer = |words: &[String], before: usize| -> Vec<u8> {
-        let said: &[u8] = match (words[0].as_str(), before) {
+        let reply: &[u8] = match (words[0].as_str(), before) {
             ("SET", 1) => b"-ASK 5 127.0.0.1:7000\r\n",
             ("EXEC", 2) => b"-EXECABORT Transaction discarded because of previous errors.\r\n",
             ("EXEC", _) => b"*1\r\n+OK\r\n",
             ("SET", _) => b"+QUEUED\r\n",
             _ => b"+OK\r\n",
         };
-        said.to_vec()
+        reply.to_vec()
     };
     let server = Server::taking(MS / 10).answering(answer);
     let (got, log) = replay_on(plan, server, Some(&masters(1)));
@@ -113,9 +113,9 @@ fn a_node_that_turns_requests_away_holds_up_no_other() {
         plan.load.pace = per_s.map_or(plan.load.pace, Pace::constant);
         let answer = |words: &[String], before: usize| -> Vec<u8> {
             let is_down = slot_of(words[1].as_bytes()) >= 10_923 && before < 3000;
-            let said: &[u8] =
+            let reply: &[u8] =
                 if is_down { b"-CLUSTERDOWN The cluster is down\r\n" } else { b"+OK\r\n" };
-            said.to_vec()
+            reply.to_vec()
         };
         let server = Server::taking(MS / 5).answering(answer);
         let (got, _) = replay_on(plan, server, Some(&masters(3)));
@@ -139,11 +139,11 @@ fn a_node_that_turns_requests_away_holds_up_no_other() {
 fn many_requests_that_are_turned_away_hold_up_no_other_node() {
     type Answer = fn(&[String], usize) -> Vec<u8>;
     fn answer(words: &[String], is_down: bool) -> Vec<u8> {
-        let said: &[u8] = match is_down && slot_of(words[1].as_bytes()) >= 10_923 {
+        let reply: &[u8] = match is_down && slot_of(words[1].as_bytes()) >= 10_923 {
             true => b"-CLUSTERDOWN Hash slot not served\r\n",
             false => b"+OK\r\n",
         };
-        said.to_vec()
+        reply.to_vec()
     }
     let stays_away: Answer = |words, _| answer(words, true);
     let comes_back: Answer = |words, before| answer(words, before < 40_000);

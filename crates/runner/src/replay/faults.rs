@@ -54,7 +54,7 @@ fn a_cut_in_the_middle_of_a_reply_counts_what_was_answered() {
 }
 
 #[test]
-fn nobody_there_is_said_with_the_address() {
+fn nobody_there_is_stated_with_the_address() {
     let server = Server::taking(MS).failing(Fault::Refused);
     let (got, _) = replay(parts(2, 1, Stop::Requests(10)), server);
     assert!(failure(&got.ending).starts_with("Could not connect to server at /nowhere: "));

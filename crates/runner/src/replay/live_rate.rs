@@ -15,15 +15,15 @@ use crate::LiveRate;
 type Said = (u64, u64, Option<f64>);
 
 /// A run during which that is said.
-fn changed(parts: PlanParts, said: &[Said]) -> (Run, ScheduleFigures, Log) {
-    changed_on(parts, Server::taking(10), said)
+fn changed(parts: PlanParts, text: &[Said]) -> (Run, ScheduleFigures, Log) {
+    changed_on(parts, Server::taking(10), text)
 }
 
-fn changed_on(parts: PlanParts, server: Server, said: &[Said]) -> (Run, ScheduleFigures, Log) {
+fn changed_on(parts: PlanParts, server: Server, lines: &[Said]) -> (Run, ScheduleFigures, Log) {
     let rate = Arc::new(LiveRate::from_plan(&parts.clone().build().unwrap()).unwrap());
-    let said = said.iter();
+    let lines = lines.iter();
     let mut server =
-        said.fold(server, |server, (now_ns, at_ns, per_s)| server.rated(*now_ns, *at_ns, *per_s));
+        lines.fold(server, |server, (now_ns, at_ns, per_s)| server.rated(*now_ns, *at_ns, *per_s));
     server.rate = Some(Arc::clone(&rate));
     let (measured, log) = replay(parts, server);
     let kept = PlanParts::clone(&rate.plan());
@@ -31,8 +31,8 @@ fn changed_on(parts: PlanParts, server: Server, said: &[Said]) -> (Run, Schedule
 }
 
 /// Due, late and never sent, and the rate that was asked for.
-fn counts(parts: PlanParts, said: &[Said]) -> (u64, u64, u64, f64) {
-    let (_, figures, _) = changed(parts, said);
+fn counts(parts: PlanParts, description: &[Said]) -> (u64, u64, u64, f64) {
+    let (_, figures, _) = changed(parts, description);
     (figures.due, figures.late, figures.unsent, figures.due_rps)
 }
 
@@ -109,10 +109,10 @@ fn a_rate_of_0_pauses_and_the_next_one_goes_on_from_there() {
 
 #[test]
 fn without_a_limit_it_is_a_closed_loop_until_the_next_rate() {
-    let on_one = |said: &[Said]| {
+    let on_one = |changes: &[Said]| {
         let mut plan = paced(Pace::constant(1000.0), Stop::AfterNs(5 * SECOND));
         plan.load.concurrency.connections = 1;
-        changed_on(plan, Server::taking(MS / 10), said)
+        changed_on(plan, Server::taking(MS / 10), changes)
     };
     // A connection and a hundred microseconds each: ten thousand a second.
     let open = (SECOND, 1500 * MS, None);
@@ -145,8 +145,9 @@ fn shares_pause_and_go_on_together() {
         let part = |index| {
             let mut plan = paced(Pace::Open(schedule.clone()), Stop::AfterNs(4 * SECOND));
             plan.load.shard = Shard { index, of: 3 };
-            let said = [(SECOND, 1500 * MS, Some(0.0)), (SECOND + 9 * MS, 3500 * MS, Some(500.0))];
-            let (_, figures, log) = changed(plan, &said);
+            let message =
+                [(SECOND, 1500 * MS, Some(0.0)), (SECOND + 9 * MS, 3500 * MS, Some(500.0))];
+            let (_, figures, log) = changed(plan, &message);
             assert_eq!((figures.late, figures.unsent), (0, 0));
             let first_ns = log.requests[0].0;
             let paused = first_ns + 1500 * MS..first_ns + 3400 * MS;

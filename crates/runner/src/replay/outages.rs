@@ -216,7 +216,7 @@ fn replies_that_never_come_are_not_waited_for() {
 }
 
 #[test]
-fn the_login_is_said_again_and_may_have_to_wait() {
+fn the_login_is_stated_again_and_may_have_to_wait() {
     let mut plan = going_on(2, 1, Stop::AfterNs(2 * SECOND));
     plan.target.credentials = Some(Credentials { user: None, password: Secret::new("hunter2") });
     let server = Server::taking(MS).down(500 * MS..700 * MS).answering(|words, n| {

@@ -26,10 +26,13 @@ fn connections_are_renewed_in_turn_at_their_rate_and_lose_nothing() {
         let mut plan = renewing(parts(connections, depth, Stop::AfterNs(10 * SECOND)), 5);
         plan.load.pace = pace;
         let (got, log) = replay(plan, Server::taking(MS));
-        let told = &got.total.connections;
+        let counted = &got.total.connections;
         assert_eq!(got.ending, Ending::Complete);
-        assert_eq!((told.renewed, log.connects), (49, 49 + connections as usize), "{told:?}");
-        assert_eq!((told.dropped, told.reconnects, told.lost, told.unanswered), (0, 0, 0, 0));
+        assert_eq!((counted.renewed, log.connects), (49, 49 + connections as usize), "{counted:?}");
+        assert_eq!(
+            (counted.dropped, counted.reconnects, counted.lost, counted.unanswered),
+            (0, 0, 0, 0)
+        );
         assert_eq!(got.total.requests(), log.requests.len() as u64);
         assert_eq!(got.total.errors.total(), 0);
         assert!(got.outages.is_empty(), "{:?}", got.outages);
@@ -42,9 +45,9 @@ fn on_a_cluster_too() {
         let mut plan = renewing(on_cluster(6, depth, Stop::AfterNs(4 * SECOND)), 10);
         plan.load.pace = Pace::constant(1000.0);
         let (got, log) = replay_on(plan, Server::taking(MS / 10), Some(&masters(3)));
-        let told = &got.total.connections;
-        assert_eq!((told.renewed, log.connects), (39, 39 + 6), "{told:?}");
-        assert_eq!((told.lost, got.total.requests(), log.requests.len()), (0, 4_000, 4_000));
+        let counted = &got.total.connections;
+        assert_eq!((counted.renewed, log.connects), (39, 39 + 6), "{counted:?}");
+        assert_eq!((counted.lost, got.total.requests(), log.requests.len()), (0, 4_000, 4_000));
     }
 }
 
@@ -69,6 +72,6 @@ fn more_than_the_server_takes_are_left_out_and_those_that_fail_come_back() {
     assert_eq!(got.ending, Ending::Complete);
     let last_ns = log.requests.last().unwrap().0;
     assert!(last_ns > 4 * SECOND, "load goes on: {last_ns}");
-    let told = &got.total.connections;
-    assert!(told.reconnects > 0 && told.renewed > 0, "{told:?}");
+    let counted = &got.total.connections;
+    assert!(counted.reconnects > 0 && counted.renewed > 0, "{counted:?}");
 }

@@ -215,7 +215,7 @@ fn watched(draws: &mut Draws, measured: &mut Measurement) -> Watched {
     let wait_ns = Some(of((1.0 - cpu) * draws.share()));
     measured.workers = vec![WorkerUse { cpu_ns: of(cpu), wall_ns, system_ns: None, wait_ns }];
     let seconds = wall_ns as f64 / 1e9;
-    let (busy, told) = (draws.share(), !draws.one_in(4));
+    let (busy, is_shared) = (draws.share(), !draws.one_in(4));
     let server = ServerUse {
         cpu_main_s: Some(busy * seconds),
         cpu_wait_s: Some((1.0 - busy) * draws.share() * seconds),
@@ -223,8 +223,8 @@ fn watched(draws: &mut Draws, measured: &mut Measurement) -> Watched {
         ..ServerUse::default()
     };
     Watched {
-        servers: if told { vec![server] } else { vec![] },
-        idle_round_trip_ns: told.then_some(MS / 20),
+        servers: if is_shared { vec![server] } else { vec![] },
+        idle_round_trip_ns: is_shared.then_some(MS / 20),
         cpus: if draws.one_in(3) { vec![0] } else { vec![0, 1, 2] },
         ..Watched::default()
     }

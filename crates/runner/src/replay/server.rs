@@ -262,8 +262,8 @@ impl Script for Server {
             Fault::FullUntil(left @ 1..) if self.served >= 50 => {
                 self.fault = Fault::FullUntil(left - 1);
                 let farewell = b"-ERR max number of clients reached\r\n".to_vec();
-                let said = [Delivery::Accept, Delivery::Bytes(farewell), Delivery::Close];
-                said.map(|delivery| (now_ns, delivery)).to_vec()
+                let deliveries = [Delivery::Accept, Delivery::Bytes(farewell), Delivery::Close];
+                deliveries.map(|delivery| (now_ns, delivery)).to_vec()
             }
             _ => vec![(now_ns, Delivery::Accept)],
         }

@@ -246,11 +246,11 @@ impl Script for Nodes<'_> {
             held.drain(..len);
             let done_ns = now_ns + self.service_ns * (1 + deliveries.len() as u64);
             let slot = slot_of(words[1].as_bytes());
-            let said = match self.owner(slot, now_ns) {
+            let reply = match self.owner(slot, now_ns) {
                 owner if owner == node => "+OK\r\n".to_owned(),
                 owner => format!("-MOVED {slot} 127.0.0.1:{}\r\n", FIRST_PORT + owner),
             };
-            deliveries.push((done_ns, Delivery::Bytes(said.into_bytes())));
+            deliveries.push((done_ns, Delivery::Bytes(reply.into_bytes())));
         }
         self.held.insert(conn, held);
         deliveries
@@ -284,7 +284,7 @@ fn measured(parts: PlanParts, history: &History) -> Measurement {
 }
 
 /// The reported outages are what happened, and all of it. An outage may begin so much early.
-fn told_as_it_was(events: &[(Event, u64)], parts: PlanParts, early_ns: u64) {
+fn reported_as_it_was(events: &[(Event, u64)], parts: PlanParts, early_ns: u64) {
     let mut history = History::new();
     for (event, at_ns) in events {
         if history.allows(*event) {
@@ -302,17 +302,17 @@ fn told_as_it_was(events: &[(Event, u64)], parts: PlanParts, early_ns: u64) {
     let got = measured(parts, &history);
     assert_eq!(got.ending, Ending::Complete, "{events:?}");
     let name = |node: u16| format!("127.0.0.1:{}", FIRST_PORT + node);
-    let told: Vec<_> = got
+    let lines: Vec<_> = got
         .outages
         .iter()
         .map(|o| (got.nodes[usize::from(o.node)].name.as_str(), o.from_ns, o.to_ns, o.to_the_end))
         .collect();
-    let told_s = |ns: u64| ns as f64 / 1e9;
-    let shown: Vec<String> = told
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    let shown: Vec<String> = lines
         .iter()
-        .map(|(who, from, to, end)| format!("{who} {}..{} {end}", told_s(*from), told_s(*to)))
+        .map(|(who, from, to, end)| format!("{who} {}..{} {end}", seconds(*from), seconds(*to)))
         .collect();
-    assert_eq!(told.len(), history.outages.len(), "{events:?}, {load}: {shown:?}");
+    assert_eq!(lines.len(), history.outages.len(), "{events:?}, {load}: {shown:?}");
     for (node, from_ns, to_ns) in &history.outages {
         let idle_ns = match rate {
             Some(rate) => history.asked_within_ns(*node, *from_ns, rate),
@@ -329,15 +329,15 @@ fn told_as_it_was(events: &[(Event, u64)], parts: PlanParts, early_ns: u64) {
                 && *from <= from_ns + late_ns
                 && until
         };
-        let is_told = told.iter().any(|o| is_it(&o));
-        assert!(is_told, "{node} at {from_ns} in {events:?}, {load}: {shown:?}");
+        let is_reported = lines.iter().any(|o| is_it(&o));
+        assert!(is_reported, "{node} at {from_ns} in {events:?}, {load}: {shown:?}");
     }
     // A node that has joined dies only with all others.
     let is_out = |node| history.outages.iter().any(|(out, ..)| *out == node);
     let joined = history.owners_now().contains(&JOINING) && !is_out(JOINING);
     let all_dead = !joined && history.holders.iter().all(|(_, alive)| !alive);
-    let said = got.outages.iter().any(|outage| outage.of_all);
-    assert_eq!(said, all_dead, "{events:?}: {shown:?}");
+    let has_total = got.outages.iter().any(|outage| outage.of_all);
+    assert_eq!(has_total, all_dead, "{events:?}: {shown:?}");
 }
 
 fn load(connections: u32, rate: Option<f64>) -> PlanParts {
@@ -362,21 +362,21 @@ fn all(shard: usize) -> [Event; 7] {
 }
 
 #[test]
-fn each_event_alone_is_told_as_it_was() {
+fn each_event_alone_is_reported_as_it_was() {
     for event in all(1) {
         for rate in [None, Some(900.0)] {
-            told_as_it_was(&[(event, 3 * SECOND)], load(18, rate), EXACT_NS);
+            reported_as_it_was(&[(event, 3 * SECOND)], load(18, rate), EXACT_NS);
         }
     }
-    told_as_it_was(&[], load(18, None), EXACT_NS);
+    reported_as_it_was(&[], load(18, None), EXACT_NS);
 }
 
 #[test]
-fn each_pair_of_events_is_told_as_it_was() {
+fn each_pair_of_events_is_reported_as_it_was() {
     for first in all(0) {
         for (shard, rate) in [(0, None), (1, Some(900.0))] {
             for second in all(shard) {
-                told_as_it_was(
+                reported_as_it_was(
                     &[(first, 2 * SECOND), (second, 7 * SECOND)],
                     load(18, rate),
                     EXACT_NS,
@@ -391,13 +391,13 @@ fn each_pair_of_events_is_told_as_it_was() {
 fn primaries_that_die_one_after_the_other_are_out_to_the_end() {
     let events: Vec<_> = (0..3).map(|n| (Event::Kill(n), (2 + 3 * n as u64) * SECOND)).collect();
     for connections in [18, 60] {
-        told_as_it_was(&events, load(connections, None), EXACT_NS);
-        told_as_it_was(&events, load(connections, Some(900.0)), EXACT_NS);
+        reported_as_it_was(&events, load(connections, None), EXACT_NS);
+        reported_as_it_was(&events, load(connections, Some(900.0)), EXACT_NS);
     }
 }
 
 #[test]
-fn whatever_happens_to_a_cluster_is_told_as_it_was() {
+fn whatever_happens_to_a_cluster_is_reported_as_it_was() {
     let from = number("KEYSTORM_SEEDS_FROM").unwrap_or_default();
     for seed in from..from + number("KEYSTORM_SEEDS").unwrap_or(60) {
         let mut draws = Draws::new(seed);
@@ -418,7 +418,7 @@ fn whatever_happens_to_a_cluster_is_told_as_it_was() {
         events.retain(|(_, at_ns)| *at_ns < RUN_NS - 3 * SECOND);
         let rate = (!draws.one_in(2)).then(|| 300.0 + draws.below(700) as f64);
         let parts = load(8 + draws.below(40) as u32, rate);
-        let held = std::panic::catch_unwind(|| told_as_it_was(&events, parts, ASKED_NS));
+        let held = std::panic::catch_unwind(|| reported_as_it_was(&events, parts, ASKED_NS));
         assert!(held.is_ok(), "seed {seed}, as told above");
     }
 }

@@ -222,13 +222,13 @@ impl Comparison {
             ));
         }
         let fault = self.fault.take()?;
-        Some(fault.told(batch, &asked(fault.command)))
+        Some(fault.describe(batch, &asked(fault.command)))
     }
 }
 
 impl Fault {
     #[cold]
-    fn told(&self, batch: &Batch, asked: &str) -> String {
+    fn describe(&self, batch: &Batch, asked: &str) -> String {
         let quoted = |bytes: &[u8]| bytes.escape_ascii().to_string();
         let wrong = match &self.wrong {
             Wrong::Key(key) => {

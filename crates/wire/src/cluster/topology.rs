@@ -214,10 +214,10 @@ fn read_slot_node(reply: &Value, asked: &str) -> Option<Found> {
 }
 
 /// The first of these that is a name, and no address.
-fn hostname(said: [String; 2]) -> Option<String> {
+fn hostname(lines: [String; 2]) -> Option<String> {
     let is_name =
         |host: &String| !host.is_empty() && host != "?" && host.parse::<IpAddr>().is_err();
-    said.into_iter().find(is_name)
+    lines.into_iter().find(is_name)
 }
 
 fn items(value: &Value) -> Option<&[Value]> {

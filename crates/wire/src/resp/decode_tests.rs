@@ -22,8 +22,8 @@ fn decode_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Said> {
         Reply::Number(number) => Said::Number(number),
     };
     // An unfinished line.
-    let (said, fault) = decoded::<RespDecoder, _>(pieces, LINE_MAX, say);
-    said.into_iter().map(|(said, _)| said).chain(fault.then_some(Said::Fault)).collect()
+    let (replies, fault) = decoded::<RespDecoder, _>(pieces, LINE_MAX, say);
+    replies.into_iter().map(|(replies, _)| replies).chain(fault.then_some(Said::Fault)).collect()
 }
 
 fn whole(input: &[u8]) -> Vec<Said> {
@@ -227,8 +227,8 @@ proptest! {
         let mut input = replies.concat();
         let at = at.index(input.len());
         input[at] = byte;
-        let said = whole(&input);
-        prop_assert_eq!(decode_pieces(input.chunks(1)), said);
+        let expected = whole(&input);
+        prop_assert_eq!(decode_pieces(input.chunks(1)), expected);
     }
 }
 
@@ -261,7 +261,7 @@ fn elements_are_those_of_the_outermost_collection() {
 }
 
 #[test]
-fn an_empty_collection_is_told_from_one_that_is_not() {
+fn an_empty_collection_is_distinguished_from_one_that_is_not() {
     for (input, reply) in [
         (&b"*0\r\n"[..], Reply::Empty),
         (b"%0\r\n", Reply::Empty),
@@ -293,11 +293,20 @@ fn values_of_a_collection_are_counted_without_its_nulls() {
         let all = [expected, Reply::Done, Reply::Miss, Reply::Found(1)];
         for at in 0..=input.len() {
             let pieces = [&input[..at], &input[at..]];
-            let (said, fault) = decoded::<RespDecoder, _>(pieces, LINE_MAX, say);
-            let said: Vec<Reply<'_>> = said.into_iter().map(|(said, _)| said).collect();
-            assert_eq!((&said[..], fault), (&all[..], false), "{} at {at}", input.escape_ascii());
+            let (replies, fault) = decoded::<RespDecoder, _>(pieces, LINE_MAX, say);
+            let replies: Vec<Reply<'_>> = replies.into_iter().map(|(replies, _)| replies).collect();
+            assert_eq!(
+                (&replies[..], fault),
+                (&all[..], false),
+                "{} at {at}",
+                input.escape_ascii()
+            );
         }
-        let (said, _) = decoded::<RespDecoder, _>(input.chunks(1), LINE_MAX, say);
-        assert!(said.into_iter().map(|(said, _)| said).eq(all), "{}", input.escape_ascii());
+        let (replies, _) = decoded::<RespDecoder, _>(input.chunks(1), LINE_MAX, say);
+        assert!(
+            replies.into_iter().map(|(replies, _)| replies).eq(all),
+            "{}",
+            input.escape_ascii()
+        );
     }
 }

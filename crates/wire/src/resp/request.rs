@@ -274,16 +274,16 @@ mod tests {
     /// Decodes pieces as an engine would hand them over: what is not consumed comes again.
     fn decode_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Said> {
         let mut decoder = RequestDecoder::default();
-        let (mut said, mut held) = (Vec::new(), Vec::new());
+        let (mut replies, mut held) = (Vec::new(), Vec::new());
         for piece in pieces {
             held.extend_from_slice(piece);
             loop {
                 let Ok(step) = decoder.decode(&held) else {
-                    said.push(Said::Fault);
-                    return said;
+                    replies.push(Said::Fault);
+                    return replies;
                 };
                 let (consumed, over) = (step.consumed, step.request.is_none());
-                said.extend(step.request.map(|request| {
+                replies.extend(step.request.map(|request| {
                     let words = (0..WORDS_MAX).map(|n| request.word(n).to_vec());
                     Said::Request(words.collect(), request.count())
                 }));
@@ -294,7 +294,7 @@ mod tests {
             }
         }
         assert!(held.len() <= LINE_MAX, "only an unfinished line is ever held");
-        said
+        replies
     }
 
     fn request(words: &[&str]) -> Said {

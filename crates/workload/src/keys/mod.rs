@@ -110,7 +110,7 @@ mod tests {
 
     /// A form is its name, with a colon and parameters unless these are in brackets.
     #[test]
-    fn what_is_said_of_a_distribution_can_be_typed() {
+    fn what_is_stated_of_a_distribution_can_be_typed() {
         for Row { name, form, .. } in KEY_DRAWS {
             let needed = form.strip_prefix(name).unwrap();
             assert_eq!(name.parse::<KeyDist>().is_err(), needed.starts_with(':'), "{form}");

@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_quoted_and_what_could_be_is_said() {
+    fn what_cannot_be_read_is_quoted_and_what_could_be_is_stated() {
         let fault = |text: &str| text.parse::<KeyDist>().unwrap_err();
         assert!(
             fault("zip").contains("\"zip\"; available: uniform, sequential, zipf[:S[,FIRST]], ")

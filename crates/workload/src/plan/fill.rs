@@ -23,7 +23,7 @@ pub struct Fill {
     /// A plan for each form that keys have.
     pub parts: Vec<PlanParts>,
     /// Commands with keys in them that read no strings, by name.
-    pub untold: Vec<String>,
+    pub unfillable: Vec<String>,
     /// Keys of which nobody can say which of them are read, each with why.
     pub unforeseen: Vec<String>,
 }
@@ -65,13 +65,13 @@ impl PlanParts {
                         }
                     }
                     None if has_number(command) && !self.writes(command) => {
-                        fill.untold.push(command.name())
+                        fill.unfillable.push(command.name())
                     }
                     None => {}
                 }
             }
         }
-        fill.untold.dedup();
+        fill.unfillable.dedup();
         fill
     }
 

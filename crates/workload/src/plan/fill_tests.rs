@@ -36,7 +36,7 @@ fn each_form_of_key_that_is_read_is_written_once() {
         fill(&["GET a:__rand_int__", "SET a:__rand_int__ v", "MGET a:__key__ b:__rand_1st__"], &[]);
     assert_eq!(written(&sets), [("a:".to_owned(), 50), ("b:".to_owned(), 50)]);
     assert_eq!(sets.parts[0].sequence[0].args[2].fixed_bytes().unwrap(), b"v");
-    assert!(sets.untold.is_empty());
+    assert!(sets.unfillable.is_empty());
     sets.parts.into_iter().for_each(|parts| drop(parts.build().unwrap()));
 }
 
@@ -96,11 +96,14 @@ fn keys_live_as_long_as_the_plan_says_of_its_fill() {
 }
 
 #[test]
-fn what_reads_no_strings_must_be_told_how_to_be_filled() {
-    let untold = fill(&["HGETALL h:__key__", "SADD s:__key__ x"], &[]);
-    assert_eq!((untold.parts.len(), &untold.untold[..]), (0, &["HGETALL".to_owned()][..]));
-    let told = fill(&["HGETALL h:__key__"], &["HSET h:__rand_int__ a 1", "HSET h:__key__ b 2"]);
-    assert_eq!(written(&told), [("h:".to_owned(), 100)]);
+fn what_reads_no_strings_must_name_how_to_be_filled() {
+    let unfillable = fill(&["HGETALL h:__key__", "SADD s:__key__ x"], &[]);
+    assert_eq!(
+        (unfillable.parts.len(), &unfillable.unfillable[..]),
+        (0, &["HGETALL".to_owned()][..])
+    );
+    let filled = fill(&["HGETALL h:__key__"], &["HSET h:__rand_int__ a 1", "HSET h:__key__ b 2"]);
+    assert_eq!(written(&filled), [("h:".to_owned(), 100)]);
 }
 
 #[test]
@@ -131,6 +134,6 @@ fn what_memcached_must_have_is_set_with_flags_and_a_lifetime() {
     assert_eq!(words(&read), [&b"set"[..], b"0", b"0", b"VXK"]);
     let own = fill(&["get a:__key__", "set a:__key__ 5 60 v"]);
     assert_eq!(words(&own), [&b"set"[..], b"5", b"60", b"v"]);
-    let untold = fill(&["incr n:__key__ 1", "set k:__key__ 0 0 v"]);
-    assert_eq!((untold.parts.len(), &untold.untold[..]), (0, &["INCR".to_owned()][..]));
+    let unfillable = fill(&["incr n:__key__ 1", "set k:__key__ 0 0 v"]);
+    assert_eq!((unfillable.parts.len(), &unfillable.unfillable[..]), (0, &["INCR".to_owned()][..]));
 }

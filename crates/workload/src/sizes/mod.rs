@@ -224,10 +224,10 @@ mod tests {
         let numbers = sizes.iter().map(|size| f64::from(*size));
         let mean = numbers.clone().sum::<f64>() / DRAWS as f64;
         let sd = (numbers.map(|size| (size - mean).powi(2)).sum::<f64>() / DRAWS as f64).sqrt();
-        let told = draws.mean();
+        let mean_stated = draws.mean();
         // Rounding to whole bytes may move the mean of small sizes a little.
-        let near = 4.0 * sd / (DRAWS as f64).sqrt() + 0.01 + told * 1e-4;
-        assert!((mean - told).abs() < near, "{text}: mean {mean}, told {told}");
+        let near = 4.0 * sd / (DRAWS as f64).sqrt() + 0.01 + mean_stated * 1e-4;
+        assert!((mean - mean_stated).abs() < near, "{text}: mean {mean}, told {mean_stated}");
     }
 
     /// The conformance suite of the seam: what every distribution must hold.

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn any_part_of_a_value_is_told_from_any_other_value() {
+    fn any_part_of_a_value_is_distinguished_from_any_other_value() {
         for content in contents() {
             let values = Values::new(content, 7, 2 << 20);
             for len in [0, 1, 7, 16, 17, 511, 513, 5000, BLOCK + 3, 3 * BLOCK] {

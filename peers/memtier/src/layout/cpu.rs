@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn threads_are_told_one_by_one_and_together() {
+    fn threads_are_reported_one_by_one_and_together() {
         let worker = |cpu_ns, system_ns| WorkerUse {
             cpu_ns,
             system_ns,

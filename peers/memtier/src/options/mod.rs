@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_option_has_wrong_is_told_with_the_usage() {
+    fn what_one_option_has_wrong_is_reported_with_the_usage() {
         for (line, says) in [
             ("--key-minimum 0", "key-minimum must be greater than zero."),
             ("-d 0", "data-size must be greater than zero."),

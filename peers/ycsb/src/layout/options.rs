@@ -165,12 +165,12 @@ impl Default for YcsbOptions {
 impl ByStatus {
     /// What stands behind the name of an operation that failed of `status`.
     pub(super) fn ending(&self, status: &str) -> String {
-        let told = match self {
+        let text = match self {
             Self::No => false,
             Self::All => true,
             Self::Those(names) => names.iter().any(|name| name == status),
         };
-        if told { status.to_owned() } else { "FAILED".to_owned() }
+        if text { status.to_owned() } else { "FAILED".to_owned() }
     }
 }
 

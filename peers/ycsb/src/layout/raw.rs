@@ -265,7 +265,7 @@ mod tests {
             "RawIntended-READ-ERROR,7002,150",
             "RawIntended-READ-MODIFY-WRITE,7002,700",
         ] {
-            assert!(text.lines().any(|told| told == line), "{line}: {text}");
+            assert!(text.lines().any(|description| description == line), "{line}: {text}");
         }
         let intended = YcsbOptions { interval: Interval::Intended, kind: Kind::Raw, ..options };
         assert!(written(&run(), &intended).contains("\nREAD,7003,150\n"));

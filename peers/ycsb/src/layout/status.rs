@@ -138,7 +138,7 @@ mod tests {
         );
         let old = StatusLine { median: false, left_s: None, ..line };
         assert!(!status_line(&old).contains(" 50=") && !status_line(&old).contains("est "));
-        for (kind, told) in [
+        for (kind, text) in [
             (Kind::Raw, "ops/sec; READ count: 4, average latency(us): 122.50 "),
             (Kind::Buckets, "ops/sec; [READ AverageLatency(us)=122.5] "),
             (Kind::TimeSeries, "ops/sec; [READ AverageLatency(us)=122.5] "),
@@ -146,12 +146,12 @@ mod tests {
             (Kind::HdrAndRaw, "99.99=150]\nRawREAD count: 4, average latency(us): 122.50 "),
         ] {
             let line = status_line(&StatusLine { kind, ..old });
-            assert!(line.ends_with(told), "{kind:?}: {line}");
+            assert!(line.ends_with(text), "{kind:?}: {line}");
         }
     }
 
     #[test]
-    fn times_are_told_as_ycsb_tells_them() {
+    fn times_are_reported_as_ycsb_tells_them() {
         for (seconds, text) in [
             (7, "7 second "),
             (1, "1 second "),

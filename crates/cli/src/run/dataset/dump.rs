@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_line() {
+    fn what_is_wrong_is_reported_with_its_line() {
         let good = "1, 2, 0, 3, 4, 0, 1, 1, \"k\", \"v\"\n";
         for (line, says) in [
             ("1, 2, x", "eight numbers"),

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_place() {
+    fn what_is_wrong_is_reported_with_its_place() {
         for (text, says) in [
             ("<doc><t>1</x></doc>", "at byte"),
             ("<page><t>1</t></page>", "<doc>, which --xml-root-element names"),

@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_said_without_the_password() {
+    fn what_makes_no_sense_is_stated_without_the_password() {
         for bad in ["h", "/m", "h/", "h:x/m", "h:99999/m", "[::1/m", "[::1]2/m", "h,,i/m", "h/m/x"]
         {
             let error = parse(&format!("u:hunter2@{bad}")).unwrap_err();

@@ -16,7 +16,7 @@ use workload::Plan;
 
 use super::blocks::{BlockResult, Blocks, Course, Load, RUNS_OF_SIDE, Taken};
 use super::test_beds::TestBeds;
-use super::{blocks_told, pins, unlike_error};
+use super::{describe_blocks, pins, unlike_error};
 use crate::commands::report::Pages;
 use crate::commands::run::{say, tell_about};
 use crate::experiment::terminal::Terminal;
@@ -45,9 +45,9 @@ pub(super) fn run(
     let mut subjects: Vec<Subject> = beds.iter().map(TestBeds::subject).collect();
     compare::name(&mut subjects, &job.names);
     let names: Vec<String> = subjects.iter().map(|subject| subject.name.clone()).collect();
-    let mut how = blocks_told(sides.blocks);
+    let mut how = describe_blocks(sides.blocks);
     if let Some(pins) = &pins {
-        how = format!("{how}. {}", pins.told);
+        how = format!("{how}. {}", pins.description);
     }
     let mut decision = Decision {
         target: sides.slo.as_ref().map(|slo| slo.text.clone()),
@@ -193,8 +193,8 @@ impl Series {
         if loads.is_empty() {
             return Ok((all, End::Complete));
         }
-        let mut tell = |told: BlockResult<'_>| {
-            match told {
+        let mut tell = |result: BlockResult<'_>| {
+            match result {
                 BlockResult::First(runs) => first(runs),
                 BlockResult::Load(at, taken) => all[places[at]] = taken,
             }
@@ -242,7 +242,7 @@ fn question(
         if let Some(cause) = cause.filter(|_| candidate.kept == Some(TargetState::Void)) {
             candidate.why = format!(
                 "cannot be judged here: {} in {} of {} blocks",
-                cause.told(),
+                cause.describe(),
                 taken.void.len(),
                 taken.void.len() + blocks
             );

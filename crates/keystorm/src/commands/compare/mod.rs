@@ -173,7 +173,7 @@ fn run_live(
         let gate = Comparison { tests, ..so_far.clone() }.gate();
         gate.is_some_and(|gate| gate.state == GateState::Undecided)
     };
-    let mut tell = |told: BlockResult<'_>| match told {
+    let mut tell = |result: BlockResult<'_>| match result {
         BlockResult::First(runs) => {
             if let [a, b] = runs {
                 comparison.warnings = compare::beside(&names, a, b);
@@ -249,10 +249,10 @@ fn how(
         Stop::AfterNs(ns) => format!("{} s", ns as f64 / 1e9),
     };
     let [first, second] = names;
-    let text = format!("{}; {each} a run; ratios are {second} / {first}", blocks_told(blocks));
+    let text = format!("{}; {each} a run; ratios are {second} / {first}", describe_blocks(blocks));
     let starts = match own {
         [true, true] => {
-            return pins.map_or(text.clone(), |pins| format!("{text}. {}", pins.told));
+            return pins.map_or(text.clone(), |pins| format!("{text}. {}", pins.description));
         }
         [false, false] => "the servers were not restarted, so the intervals leave out how much \
             starts differ"
@@ -273,7 +273,7 @@ fn pins(places: bool) -> Option<Pins> {
 }
 
 /// The order of the runs.
-fn blocks_told(blocks: u32) -> String {
+fn describe_blocks(blocks: u32) -> String {
     let blocks = quantity::counted(blocks.into(), "block");
     format!("{blocks} for each test, in which each server runs twice, there and back")
 }

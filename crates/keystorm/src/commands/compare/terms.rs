@@ -14,7 +14,7 @@ use workload::{Endpoint, Stop, Target};
 use super::blocks::{BlockResult, Blocks, Course, Load, RUNS_OF_SIDE, Taken};
 use super::test_beds::TestBeds;
 use super::writer::Writer;
-use super::{blocks_told, unlike_error};
+use super::{describe_blocks, unlike_error};
 use crate::commands::calibrate::place::siblings;
 use crate::test_bed::{TestBed, machine};
 
@@ -45,7 +45,7 @@ pub(super) fn run(
     announce(paired_loads, after, sides.blocks)?;
     let mut comparison = Comparison {
         subjects: terms.sides.each_ref().map(named),
-        how: format!("{} of each table", blocks_told(sides.blocks)),
+        how: format!("{} of each table", describe_blocks(sides.blocks)),
         command_line: job.again.clone(),
         complete: false,
         tests: Vec::new(),
@@ -123,15 +123,17 @@ impl<'g> Going<'g, '_> {
 
     fn table(&mut self, table: &Table, comparison: &mut Comparison) -> Result<End> {
         let mut both = [self.beds(table, 0)?, self.beds(table, 1)?];
-        let mut told = compare::Table {
+        let mut shown_table = compare::Table {
             kind: table.kind.name(),
             title: table.title.clone(),
             text: table.text.clone(),
             subjects: both.each_ref().map(TestBeds::subject),
         };
         if !self.headed {
-            comparison.subjects =
-                told.subjects.clone().map(|subject| Subject { command_line: None, ..subject });
+            comparison.subjects = shown_table
+                .subjects
+                .clone()
+                .map(|subject| Subject { command_line: None, ..subject });
             compare::name(&mut comparison.subjects, &self.job.names);
             let [a, b] = comparison.names();
             comparison.how += &format!("; ratios are {b} / {a}");
@@ -139,7 +141,7 @@ impl<'g> Going<'g, '_> {
             self.headed = true;
         }
         let names = comparison.names();
-        for (subject, name) in told.subjects.iter_mut().zip(&names) {
+        for (subject, name) in shown_table.subjects.iter_mut().zip(&names) {
             subject.name.clone_from(name);
         }
         let number = comparison.terms.as_ref().map_or(0, |terms| terms.tables.len());
@@ -149,7 +151,7 @@ impl<'g> Going<'g, '_> {
             match what {
                 BlockResult::First(runs) => {
                     let [a, b] = runs else { return Ok(()) };
-                    for (subject, run) in told.subjects.iter_mut().zip([a, b]) {
+                    for (subject, run) in shown_table.subjects.iter_mut().zip([a, b]) {
                         subject.settings = settings(run);
                     }
                     let found = compare::beside(&names, a, b).into_iter();
@@ -157,11 +159,11 @@ impl<'g> Going<'g, '_> {
                     let found = found.chain([a, b].into_iter().filter_map(apart));
                     let known = &comparison.warnings;
                     let new: Vec<String> = found.filter(|text| !known.contains(text)).collect();
-                    writer.table(&told)?;
+                    writer.table(&shown_table)?;
                     writer.warn(&new)?;
                     comparison.warnings.extend(new);
                     if let Some(terms) = &mut comparison.terms {
-                        terms.tables.push(told.clone());
+                        terms.tables.push(shown_table.clone());
                     }
                     Ok(())
                 }
@@ -190,11 +192,11 @@ impl<'g> Going<'g, '_> {
 /// The settings of a server, or of the first of several.
 fn settings(run: &Run) -> Vec<(String, String)> {
     let of = run.watched.servers.first().map_or(&[][..], |server| &server.settings);
-    let mut told: Vec<(String, String)> =
+    let mut pairs: Vec<(String, String)> =
         of.iter().map(|setting| (setting.name.clone(), setting.value.clone())).collect();
     // Redis tells them in an order that differs from start to start.
-    workload::sort::sort_by(&mut told, Ord::cmp);
-    told
+    workload::sort::sort_by(&mut pairs, Ord::cmp);
+    pairs
 }
 
 /// What the slower side of a test reached.

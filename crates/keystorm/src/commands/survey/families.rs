@@ -100,7 +100,7 @@ impl Family {
     }
 
     /// For a person: the key, or the first and the last.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn describe(&self) -> String {
         let key = |number| String::from_utf8_lossy(&self.key(number)).into_owned();
         match self.count() {
             1 => key(0),
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn a_key_has_the_shape_it_was_made_of() {
         let family = family();
-        assert_eq!(family.told(), "key:{tag}000000000000 to key:{tag}000000000999");
+        assert_eq!(family.describe(), "key:{tag}000000000000 to key:{tag}000000000999");
         assert!(family.matches(&family.key(999)) && family.matches(b"key:{0aZ}000000000007"));
         for other in [
             "key:{0aZ}000000001000",

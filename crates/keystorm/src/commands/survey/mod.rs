@@ -86,8 +86,8 @@ pub(crate) fn survey(job: &SurveyJob) -> Result<End> {
     files.finish(|| survey.to_json(), || survey.page(&job.again))?;
     let terminal = Terminal::of_stdout();
     terminal.warnings(&survey.warnings())?;
-    let told = format!("Wrote survey.html and survey.json in {}", directory.display());
-    terminal.line(&told)?;
+    let text = format!("Wrote survey.html and survey.json in {}", directory.display());
+    terminal.line(&text)?;
     tidied?;
     match ended {
         Ok(()) if failed => Ok(End::Failed),
@@ -116,7 +116,7 @@ fn written(plan: &SurveyPlan, bed: &TestBed<'_>, target: &Target, keep: bool) ->
     });
     let jobs: Result<Vec<Job>, UsageError> =
         lines.map(|line| job("keystorm survey", line.clone())).collect();
-    let jobs = jobs.map_err(said)?;
+    let jobs = jobs.map_err(usage_error)?;
     let mut written = Written::by(jobs.iter().flat_map(|job| &job.plans));
     let looked = holders(bed, target).and_then(|mut holders| written.look(&mut holders));
     looked.context("looking for keys that are there already")?;
@@ -125,7 +125,7 @@ fn written(plan: &SurveyPlan, bed: &TestBed<'_>, target: &Target, keep: bool) ->
         0 => bed.server.address.to_string(),
         db => format!("database {db} of {}", bed.server.address),
     };
-    diagnostics::say(report::escape(written.told(&place, keep)))?;
+    diagnostics::say(report::escape(written.describe(&place, keep)))?;
     if let Some(overwritten) = written.overwritten() {
         diagnostics::say(format_args!("warning: {}", report::escape(overwritten)))?;
     }
@@ -165,7 +165,7 @@ fn planned(plan: &SurveyPlan) -> Result<f64> {
     let mut all_s = 0.0;
     for station in plan.chapters.iter().flat_map(|chapter| &chapter.stations) {
         for (at, line) in station.lines.iter().enumerate() {
-            let job = job("keystorm survey", line.clone()).map_err(said)?;
+            let job = job("keystorm survey", line.clone()).map_err(usage_error)?;
             let this_s: f64 = job.plans.iter().map(planned_s).sum();
             all_s += if at == 0 { this_s } else { 0.0 };
         }
@@ -210,7 +210,7 @@ impl Surveying<'_> {
 
     fn stations(&mut self, chapter: &Chapter) -> Result<(), Stop> {
         if let Some(line) = &chapter.fill {
-            let fill = job("keystorm survey", line.clone()).map_err(said)?;
+            let fill = job("keystorm survey", line.clone()).map_err(usage_error)?;
             self.progress.begin(format!("filling {} keys", self.spec.keys), 1.0, self.left_s);
             for plan in &fill.plans {
                 let run = self.main.1.run(plan, None, &mut self.progress)?;
@@ -221,7 +221,7 @@ impl Surveying<'_> {
         for station in &chapter.stations {
             let jobs: Result<Vec<Job>, UsageError> =
                 station.lines.iter().map(|line| job("keystorm survey", line.clone())).collect();
-            self.station(chapter, station, jobs.map_err(said)?)?;
+            self.station(chapter, station, jobs.map_err(usage_error)?)?;
         }
         Ok(())
     }
@@ -316,6 +316,6 @@ fn judged(run: &Run) -> Result<(), Stop> {
     }
 }
 
-fn said(UsageError(text): UsageError) -> Error {
+fn usage_error(UsageError(text): UsageError) -> Error {
     anyhow!(text)
 }

@@ -147,14 +147,14 @@ impl Written {
     }
 
     /// What will be written, in a sentence.
-    pub(super) fn told(&self, place: &str, keep: bool) -> String {
+    pub(super) fn describe(&self, place: &str, keep: bool) -> String {
         let keys: u64 = self.families.keys().map(Family::count).sum();
         let bytes = self.families.iter().map(|(family, values)| {
             let key_bytes = family.key(0).len() as u64 + OVERHEAD_BYTES;
             family.count().saturating_mul(key_bytes).saturating_add(*values)
         });
         let mb = bytes.fold(0, u64::saturating_add).div_ceil(1_000_000);
-        let names: Vec<String> = self.families.keys().map(Family::told).collect();
+        let names: Vec<String> = self.families.keys().map(Family::describe).collect();
         let tags = match self.families.keys().any(Family::has_tags) {
             true => ", and more where {tag} differs",
             false => "",

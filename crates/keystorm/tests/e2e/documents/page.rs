@@ -109,7 +109,7 @@ fn steps(code: &str) -> Vec<(String, String)> {
 }
 
 #[test]
-fn blocks_are_told_apart() {
+fn blocks_are_distinguished() {
     let page = "a\n\n```sh\nx\n```\n\n<!-- not run: it is\nlong -->\n```text\ny\n```\n\n```console\n$ a \\\n  b\nc\n\
                 ...\n$ d\n```\n\n```toml\n# f.toml\nk = 1\n```\n\n<!-- not run: lost -->\ntext\n\n```text\nz\n```\n";
     let found: Vec<Kind> = blocks(page).into_iter().map(|block| block.kind).collect();

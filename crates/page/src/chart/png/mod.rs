@@ -36,13 +36,13 @@ fn drawn(svg: &str) -> Result<Canvas, Fault> {
     // How far each open group moves what is in it to the right, with all around it.
     let mut moved = vec![0.0];
     let mut text: Option<(Element, String)> = None;
-    let mut told = 0usize;
+    let mut depth = 0usize;
     loop {
         match reader.read_event()? {
             Event::Start(start) => match start.name().as_ref() {
                 "svg" => canvas = Canvas::new(Element::from_start(&start)?.size()?, PIXELS)?,
                 // Tooltips.
-                "title" => told += 1,
+                "title" => depth += 1,
                 "g" => {
                     moved.push(moved.last().unwrap_or(&0.0) + Element::from_start(&start)?.moved()?)
                 }
@@ -56,18 +56,18 @@ fn drawn(svg: &str) -> Result<Canvas, Fault> {
             Event::Empty(start) => {
                 shape(&Element::from_start(&start)?, *moved.last().unwrap_or(&0.0), &mut canvas)?;
             }
-            Event::Text(part) if told == 0 => {
+            Event::Text(part) if depth == 0 => {
                 if let Some((_, whole)) = &mut text {
                     whole.push_str(&part);
                 }
             }
-            Event::GeneralRef(part) if told == 0 => {
+            Event::GeneralRef(part) if depth == 0 => {
                 if let Some((_, whole)) = &mut text {
                     whole.push(character(&part)?);
                 }
             }
             Event::End(end) => match end.name().as_ref() {
-                "title" => told = told.saturating_sub(1),
+                "title" => depth = depth.saturating_sub(1),
                 "g" => drop(moved.pop()),
                 "text" => {
                     if let Some((element, whole)) = text.take() {
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn shapes_are_where_they_are_said_to_be() {
+    fn shapes_are_where_they_are_claimed_to_be() {
         let rect = "<rect fill=\"#ff0000\" x=\"2\" y=\"2\" width=\"4\" height=\"4\"/>";
         let canvas = painted(&format!("<g transform=\"translate(10 0)\">\n{rect}</g>{rect}"));
         let red = [255, 0, 0];
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_as_wide_as_they_are_said_to_be_and_broken() {
+    fn lines_are_as_wide_as_they_are_claimed_to_be_and_broken() {
         let line =
             "<line stroke=\"#000000\" stroke-width=\"2\" x1=\"0\" x2=\"20\" y1=\"5\" y2=\"5\"";
         let whole = painted(&format!("{line}/>"));
@@ -330,8 +330,8 @@ mod tests {
             ("<g transform=\"rotate(4)\"></g>", "rotate"),
         ] {
             let svg = format!("<svg width=\"20\" height=\"10\">{inner}</svg>");
-            let said = drawn(&svg).err().unwrap().to_string();
-            assert!(said.contains(says), "{said}");
+            let text = drawn(&svg).err().unwrap().to_string();
+            assert!(text.contains(says), "{text}");
         }
     }
 }

@@ -24,8 +24,8 @@ fn decode_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Said> {
         other => panic!("{other:?}"),
     };
     // An unfinished header.
-    let (said, fault) = decoded::<BinaryDecoder, _>(pieces, 23, say);
-    said.into_iter().map(|(said, _)| said).chain(fault.then_some(Said::Fault)).collect()
+    let (replies, fault) = decoded::<BinaryDecoder, _>(pieces, 23, say);
+    replies.into_iter().map(|(replies, _)| replies).chain(fault.then_some(Said::Fault)).collect()
 }
 
 /// A reply with these parts.
@@ -56,8 +56,8 @@ fn stream() -> (Vec<u8>, Vec<Said>) {
         (reply(0x10, 0, &[], &[], &[]), Some(Said::Done)),
         (reply(0x0b, 0, &[], &[], b"1.6.18"), Some(Said::Done)),
     ];
-    let said = replies.iter().filter_map(|(_, said)| said.clone()).collect();
-    (replies.into_iter().flat_map(|(bytes, _)| bytes).collect(), said)
+    let kinds = replies.iter().filter_map(|(_, kinds)| kinds.clone()).collect();
+    (replies.into_iter().flat_map(|(bytes, _)| bytes).collect(), kinds)
 }
 
 #[test]

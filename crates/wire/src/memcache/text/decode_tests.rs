@@ -25,15 +25,15 @@ fn decode_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Said> {
         Reply::Error(text) => Error(String::from_utf8_lossy(text).into_owned()),
         Reply::Push | Reply::Number(_) => unreachable!("memcached says none"),
     };
-    let marked = |(said, mark)| match said {
+    let marked = |(replies, mark)| match replies {
         Done(_) => Done(mark),
         Found(hits, _) => Found(hits, mark),
         Miss(_) => Miss(mark),
         other => other,
     };
     // An unfinished line.
-    let (said, fault) = decoded::<TextDecoder, _>(pieces, 64 * 1024, say);
-    said.into_iter().map(marked).chain(fault.then_some(Fault)).collect()
+    let (replies, fault) = decoded::<TextDecoder, _>(pieces, 64 * 1024, say);
+    replies.into_iter().map(marked).chain(fault.then_some(Fault)).collect()
 }
 
 fn whole(input: &[u8]) -> Vec<Said> {

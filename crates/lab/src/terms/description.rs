@@ -55,7 +55,7 @@ impl ComparisonTerms {
             counted(concurrency.connections.into(), "connection", "connections"),
             counted(concurrency.pipeline_depth.into(), "request", "requests")
         );
-        let mut told = vec![
+        let mut lines = vec![
             ("keys", format!("{keys}, {drawn}, all stored beforehand; same names, same order")),
             ("values", values),
             ("lifetimes", self.lifetimes()),
@@ -67,9 +67,9 @@ impl ComparisonTerms {
         ];
         if !self.are_given() {
             let memory = "1024 MB per side, least recently used keys evicted; nothing on disk";
-            told.push(("memory", memory.to_owned()));
+            lines.push(("memory", memory.to_owned()));
         }
-        told.into_iter().map(|(name, text)| (name.to_owned(), text)).collect()
+        lines.into_iter().map(|(name, text)| (name.to_owned(), text)).collect()
     }
 
     fn value_bytes(&self) -> u64 {

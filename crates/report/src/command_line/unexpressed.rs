@@ -7,41 +7,41 @@ use super::is_mixed;
 
 /// What the command line of a plan leaves out, a sentence each.
 #[must_use]
-pub fn unsaid(plan: &Plan) -> Vec<String> {
-    let mut unsaid = unsaid_beside_a_file(plan);
+pub fn unexpressed(plan: &Plan) -> Vec<String> {
+    let mut unexpressed = unexpressed_beside_a_file(plan);
     if draws_in_different_ways(plan) {
-        unsaid.push("its operations draw their keys in different ways".to_owned());
+        unexpressed.push("its operations draw their keys in different ways".to_owned());
     }
     if sends_together(plan) {
-        unsaid.push("commands of an operation are sent together".to_owned());
+        unexpressed.push("commands of an operation are sent together".to_owned());
     }
     if has_semicolons(plan) {
-        unsaid.push("a semicolon in it is no separator".to_owned());
+        unexpressed.push("a semicolon in it is no separator".to_owned());
     }
-    unsaid
+    unexpressed
 }
 
 /// What a command line leaves out where a workload file says which operations there are.
 #[must_use]
-pub fn unsaid_beside_a_file(plan: &Plan) -> Vec<String> {
-    let mut unsaid = Vec::new();
+pub fn unexpressed_beside_a_file(plan: &Plan) -> Vec<String> {
+    let mut unexpressed = Vec::new();
     if plan.target.credentials.is_some() {
-        unsaid.push(format!("its password, which stands here as {HIDDEN}"));
+        unexpressed.push(format!("its password, which stands here as {HIDDEN}"));
     }
     if plan.target.tls.as_ref().is_some_and(|tls| tls.key_password.is_some()) {
-        unsaid.push(
+        unexpressed.push(
             "the password of its private key is taken from KEYSTORM_KEY_PASSWORD here".to_owned(),
         );
     }
     if plan.load.pace.schedule().is_some_and(|schedule| !schedule.is_limited()) {
-        unsaid.push("its rate had no limit for a time, here it is 0".to_owned());
+        unexpressed.push("its rate had no limit for a time, here it is 0".to_owned());
     }
     let source = plan.data.dataset.as_ref().map_or("", |dataset| dataset.source());
     if source.ends_with(".xml") {
-        unsaid.push(format!("the element that makes a row of {source} (--xml-root-element)"));
+        unexpressed.push(format!("the element that makes a row of {source} (--xml-root-element)"));
     }
-    unsaid.extend(of_bytes(plan).map(str::to_owned));
-    unsaid
+    unexpressed.extend(of_bytes(plan).map(str::to_owned));
+    unexpressed
 }
 
 /// Whether only a workload file can say which operations there are.
