@@ -265,7 +265,7 @@ pub(crate) const CASES: &[Case] = &[
 ];
 
 /// A command line of memtier_benchmark, carried out by both; and beside it the line of keystorm's own words
-/// that `--as keystorm` prints for it, but for requests that connections do not count for themselves.
+/// that `--as keystorm` prints for it, except for requests that connections do not count for themselves.
 const MEMTIER: Case = Case {
     name: "memtier",
     title: "memtier's words, P1",

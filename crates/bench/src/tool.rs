@@ -26,7 +26,7 @@ pub(crate) struct Tool {
     pub(crate) version: String,
 }
 
-/// How it is told what to do.
+/// Its arguments.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Words {
     /// As redis-benchmark is.
@@ -37,7 +37,7 @@ pub(crate) enum Words {
     Memtier,
 }
 
-/// What one run of it used and said.
+/// What one run of it used and printed.
 #[derive(Debug, Clone)]
 pub(crate) struct Run {
     /// User and system time of the process and its threads.

@@ -15,11 +15,11 @@ const OF_THE_LOAD: [&str; 5] = ["pool", "per-connection", "time-limit", "replay"
 /// The setting that adds to every tool's sizes.
 const SIZES: &str = "size-by";
 
-/// Whether another tool's own options set what this option sets; `said` are those that this tool sets beside
-/// the usual ones.
-pub fn is_set_by_tool(name: &str, text: &[&str]) -> bool {
+/// Whether another tool's own options set what this option sets; `by_tool` are those that this tool sets
+/// in addition to the usual ones.
+pub fn is_set_by_tool(name: &str, by_tool: &[&str]) -> bool {
     let is_setting = SETTINGS.contains(&name) && name != SIZES;
-    text.contains(&name) || OF_THE_LOAD.contains(&name) || is_setting
+    by_tool.contains(&name) || OF_THE_LOAD.contains(&name) || is_setting
 }
 
 /// Refuses `--ks-json -`: standard output has the other tool's report.
@@ -43,21 +43,21 @@ pub fn takes_value(name: &str) -> Option<bool> {
     Some(option.get_action().takes_values() && !option.is_require_equals_set())
 }
 
-/// The words of keystorm's own command line for such an option. `said` are those that are not taken,
-/// without dashes, and where the other tool says what they say; `next` is the word behind it.
+/// The words of keystorm's own command line for such an option. `by_tool` are the options that are not taken,
+/// without dashes, and what sets them instead; `next` is the word behind it.
 ///
 /// # Errors
 /// It is one of those, there is none of its name, or its value is missing.
 pub fn option(
     word: &str,
-    description: (&[&str], &str),
+    by_tool: (&[&str], &str),
     next: impl FnOnce() -> Option<String>,
 ) -> Result<Vec<String>, String> {
     let named = word.strip_prefix(PREFIX).unwrap_or(word);
     let (name, joined) =
         named.split_once('=').map_or((named, None), |(name, value)| (name, Some(value)));
-    if is_set_by_tool(name, description.0) {
-        return Err(format!("{PREFIX}{name}: set this with {} instead", description.1));
+    if is_set_by_tool(name, by_tool.0) {
+        return Err(format!("{PREFIX}{name}: set this with {} instead", by_tool.1));
     }
     let takes = takes_value(name)
         .ok_or_else(|| format!("{PREFIX}{name}: keystorm has no option --{name}"))?;

@@ -64,7 +64,7 @@ pub(super) fn source(name: &str) -> Result<Source, String> {
     Err(format!("{description} (a file name contains a slash or ends in .toml)"))
 }
 
-/// Makes sure that a preset, which is written in Redis's words, can be said in those of memcached.
+/// Makes sure that a preset, which is written in Redis's words, can be translated for memcached.
 ///
 /// # Errors
 /// It cannot, and which can.

@@ -1,6 +1,6 @@
 //! Messages beside results: the one place that writes to standard error.
 //!
-//! What is said there must not spoil what is measured. A standard error that takes nothing, such as
+//! Messages there must not spoil what is measured. A standard error that takes nothing, such as
 //! a file on a full disk, is passed over. One that nobody reads any more is [`Unread`], which ends
 //! the program as SIGPIPE ends others.
 

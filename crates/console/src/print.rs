@@ -25,7 +25,7 @@ pub struct Printer<'a> {
     persona: Persona,
     reports: Option<Arc<dyn ToolOutput>>,
     asides: &'a Asides,
-    /// What limited the tests and what spoiled them, to be said after all of them.
+    /// What limited the tests and what spoiled them, to be printed after all of them.
     verdicts: report::Aside,
     /// Runs of one plan, until all of them are there.
     gathering: RepeatCollector,
@@ -96,7 +96,7 @@ impl<'a> Printer<'a> {
                 let error = diagnostics::as_error(&why, is_of_server);
                 diagnostics::say(diagnostics::concealed(&error))?;
             }
-            // Who goes along with the run has said so.
+            // The companion of the run has printed it.
             Some(_) | None if !self.persona.mentions_shortfall => {}
             Some(why) => diagnostics::say(format_args!("{}: {why}", summary.title))?,
             None => {}

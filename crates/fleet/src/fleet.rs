@@ -1,4 +1,4 @@
-//! Clients that have been placed and have said who they are.
+//! Clients that have been started and have introduced themselves.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};

@@ -96,7 +96,7 @@ pub enum ClientError {
     Io {
         /// Where.
         address: Address,
-        /// What the kernel said.
+        /// The kernel's error.
         cause: io::Error,
     },
 }

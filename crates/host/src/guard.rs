@@ -39,7 +39,7 @@ pub enum GuardError {
     Exec {
         /// The program.
         program: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         cause: io::Error,
     },
 }

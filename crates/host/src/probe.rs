@@ -238,7 +238,7 @@ pub fn log_in_within(
     Asking::begin(address, login, patience).map(|asking| asking.client)
 }
 
-/// A connection on which nothing was said yet.
+/// A connection on which nothing was sent yet.
 pub(crate) fn connected(
     address: &Address,
     login: Login<'_>,

@@ -126,7 +126,7 @@ fn tell(description: &ToolMessage) -> ExitCode {
     }
 }
 
-/// An error in words, and what a server that did not start said last, which are lines of its own.
+/// An error in words, and the last lines of a server that did not start.
 fn in_words(error: &anyhow::Error) -> String {
     let mut text = report::escape(format!("{error:#}"));
     let spawn = error.chain().find_map(|cause| cause.downcast_ref::<host::SpawnError>());

@@ -9,7 +9,7 @@ use crate::figures::limited_by;
 use crate::rate_search::{Phase, RateSearch};
 use report::slo::Outcome;
 
-/// What can be said at the end of a search.
+/// The conclusion of a search.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answered {
@@ -31,7 +31,7 @@ pub enum Answered {
 /// What a search has found.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Conclusion {
-    /// What can be said.
+    /// The sentences.
     pub answered: Answered,
     /// The highest rate that is kept, with as many digits as its interval carries.
     pub rate_per_s: Option<f64>,
@@ -219,7 +219,7 @@ impl RateSearch {
         (headline, text)
     }
 
-    /// What is to be said of a search that had no more time.
+    /// The sentence about a search that had no more time.
     fn time_up(&self) -> String {
         if !self.out_of_time() {
             return String::new();
@@ -245,7 +245,7 @@ impl RateSearch {
         (who.is_some(), text)
     }
 
-    /// What is to be said if lower rates miss the target too, so that more than the rate decides.
+    /// The sentence for when lower rates miss the target too, so that more than the rate decides.
     fn doubt(&self) -> Option<String> {
         const ROUNDING: f64 = 1.001;
         let found = self.found().passes_per_s?;

@@ -86,7 +86,7 @@ impl Entries {
 }
 
 impl OperationLog {
-    /// Of those of the different commands and of the operations for which that is said, with `room` for so
+    /// Of those of the different commands and of the operations for which that is asked, with `room` for so
     /// many entries.
     #[must_use]
     pub fn new(commands: &[bool], operations: &[bool], room: u64) -> Self {

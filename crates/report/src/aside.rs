@@ -1,9 +1,9 @@
-//! What limited tests and what spoiled them, for layouts that have no room for it: said beside them,
+//! What limited tests and what spoiled them, for layouts that have no room for it: printed beside them,
 //! each once, after all tests.
 
 use crate::{Finding, LimitedBy, Summary, TextGroups, WarningTopic, escape};
 
-/// Gathers what is to be said.
+/// Gathers the lines.
 #[derive(Debug, Clone, Default)]
 pub struct Aside {
     verdicts: TextGroups<(LimitedBy, Option<Finding>)>,

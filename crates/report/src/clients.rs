@@ -45,7 +45,7 @@ pub struct Clock {
 pub const CLIENT_COLUMNS: [&str; 6] =
     ["client", "connections", "requests/s", "busy", "late (ms)", "start (ms)"];
 
-/// What is said of one client.
+/// The figures of one client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClientRow {
     /// From 1.

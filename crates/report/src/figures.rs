@@ -11,7 +11,7 @@ use workload::quantity::counted;
 
 use crate::escape;
 
-/// What is said of a latency, in nanoseconds. All 0 when `count` is.
+/// The figures of a latency, in nanoseconds. All 0 when `count` is.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct LatencyFigures {
     /// How many replies it is of.
@@ -45,7 +45,7 @@ impl LatencyFigures {
     }
 }
 
-/// What is said of TLS.
+/// The figures of TLS.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TlsFigures {
     /// The versions and ciphers that were agreed on, the most frequent first, as
@@ -77,7 +77,7 @@ impl TlsFigures {
     }
 }
 
-/// What is said of one node of a cluster.
+/// The figures of one node of a cluster.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NodeFigures {
     /// Its `host:port`, safe for a terminal.
@@ -130,7 +130,7 @@ impl NodeFigures {
     }
 }
 
-/// What is said of the rate over time, in requests per second, one value an interval.
+/// The rate over time, in requests per second, one value an interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RateFigures {
     /// Mean.

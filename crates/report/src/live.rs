@@ -190,7 +190,7 @@ fn finite(value: Option<f64>) -> Option<f64> {
 fn outlook(progress: &LiveProgress) -> String {
     let test = (progress.test_count > 1)
         .then(|| format!("{}/{}", progress.test_index, progress.test_count));
-    // Rounded down: 100 % is said of nothing that still runs.
+    // Rounded down: nothing that still runs is at 100 %.
     let share = finite(progress.share_done)
         .map(|s| format!("{:.0} %", (s.clamp(0.0, 1.0) * 100.0).floor()));
     let left = finite(progress.time_left_s).map(time_left);

@@ -126,8 +126,8 @@ impl Default for Buckets {
 }
 
 impl Buckets {
-    /// A bucket of the histogram that lies across a bound is in the one above: what is said to have
-    /// taken at most so long did.
+    /// A bucket of the histogram that lies across a bound is in the one above: a request counted
+    /// below a bound took at most that long.
     fn from_latency(latency: &Latency) -> Self {
         let bounds = DECADES_NS.iter().flat_map(|decade| STEPS.map(|step| decade * step));
         let bounds: Vec<f64> = bounds.chain([1e11, f64::INFINITY]).collect();

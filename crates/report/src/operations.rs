@@ -8,7 +8,7 @@ use workload::{CommandSpec, Plan};
 
 use crate::{LatencyFigures, Lookups, escape};
 
-/// What is said of one operation.
+/// The figures of one operation.
 #[derive(Debug, Clone)]
 pub struct OperationFigures {
     /// Its name, safe for a terminal.
@@ -41,7 +41,7 @@ pub struct OperationFigures {
     pub commands: Vec<CommandFigures>,
 }
 
-/// What is said of one command.
+/// The figures of one command.
 #[derive(Debug, Clone)]
 pub struct CommandFigures {
     /// Its name, safe for a terminal.

@@ -127,7 +127,7 @@ pub(super) fn words(options: &Options, spawned: bool) -> Result<Vec<String>, Fau
         // A file may hold both.
         let key = options.key.as_ref().or(options.cert.as_ref());
         key.iter().for_each(|key| say("--key", key));
-        // Those that it takes where nothing is said.
+        // Its defaults.
         say("--tls-protocols", options.tls_protocols.as_deref().unwrap_or("TLSv1.2,TLSv1.3"));
     }
     let flags = [

@@ -97,7 +97,7 @@ fn alike(typed: &ParsedArgs, words: &[Word]) -> Result<(Vec<Named>, Job), UsageE
     Ok((loads.collect::<Result<_, UsageError>>()?, first))
 }
 
-/// Of servers that do not: the load is read in the words of Redis, and said in each one's.
+/// Of servers that do not: the load is read in the words of Redis, and translated for each.
 fn in_each_protocol(
     typed: &ParsedArgs,
     words: &[Word],

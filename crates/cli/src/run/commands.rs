@@ -28,7 +28,7 @@ pub(super) struct Given {
     pub(super) mixed: bool,
     /// Whether it may have steps: to the peers `;>` and `__reply__` are words like others.
     pub(super) stepped: bool,
-    /// Whether it is written in Redis's words, to be said in those of another protocol.
+    /// Whether it is written in Redis's words, to be translated for another protocol.
     pub(super) translated: bool,
     /// The phases that write what it reads, by name, if it is a phase itself.
     pub(super) loaded_by: Option<String>,
@@ -197,7 +197,7 @@ pub(super) struct Reading<'o> {
     has_field: bool,
     /// Whether a lifetime stands in a command.
     has_lifetime: bool,
-    /// Whether commands are read in Redis's words and said in those of the protocol.
+    /// Whether commands are read in Redis's words and translated for the protocol.
     translated: bool,
     /// Whether replies of earlier steps may stand in arguments.
     replies: bool,

@@ -288,7 +288,7 @@ pub(super) fn printed(typed: &ParsedArgs) -> Result<String, UsageError> {
         return Err(UsageError(why.to_owned()));
     }
     let mut workload = match &options.data.workload {
-        // Whatever is wrong with it is said now.
+        // Its faults are reported now, before anything is sent.
         Some(name) => {
             typed.job(|_| ())?;
             opened(typed, name)?

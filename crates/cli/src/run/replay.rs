@@ -46,7 +46,7 @@ pub(super) fn check(options: &Options) -> Result<(), String> {
     }
 }
 
-/// The plan of a capture: every command once, unless more is said.
+/// The plan of a capture: every command once, unless options ask for more.
 ///
 /// # Errors
 /// What is wrong with the file.

@@ -53,7 +53,7 @@ pub(super) enum Load {
 pub(super) struct Space {
     /// Its name.
     pub(super) name: String,
-    /// How many keys; as many as its file needs if it is not said.
+    /// How many keys; by default as many as its file needs.
     pub(super) range: Option<u64>,
     /// How they are drawn.
     pub(super) dist: KeyDist,

@@ -32,7 +32,7 @@ pub(crate) struct Event {
 /// See [`Event`].
 #[derive(Debug)]
 pub(crate) enum Received {
-    /// It said this.
+    /// A line that it printed.
     Line(String),
     /// It is gone, and why.
     Lost(String),

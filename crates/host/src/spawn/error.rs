@@ -43,7 +43,7 @@ pub enum SpawnError {
     Home {
         /// Where.
         place: PathBuf,
-        /// What the file system said.
+        /// The file system's error.
         cause: io::Error,
     },
     /// The path of the socket is longer than the kernel takes.
@@ -57,7 +57,7 @@ pub enum SpawnError {
     Start {
         /// The server.
         program: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         cause: io::Error,
     },
     /// It ended before it was ready.

@@ -28,7 +28,7 @@ impl Home {
     /// Makes the directory in `place`, after removing those whose keystorm is no more.
     ///
     /// # Errors
-    /// What the file system said; the text names `place`.
+    /// The file system's error; the text names `place`.
     pub(super) fn make_in(place: &Path) -> io::Result<Self> {
         remove_stale(place);
         let dir = tempfile::Builder::new()

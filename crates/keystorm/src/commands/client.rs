@@ -55,7 +55,7 @@ pub(crate) fn client() -> Result<End> {
         if let Err(error) = fault {
             listening.say(&FromClient::Failed(error.to_string()));
         }
-        // Without shares to come the program ends: only now that what was wrong has been said.
+        // Without shares to come the program ends: only now that its error has been printed.
         drop(shares);
         thread::sleep(FAREWELL);
         // Whatever holds it up, the load has been stopped; what is left is of no use to anybody.

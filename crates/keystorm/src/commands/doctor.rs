@@ -158,7 +158,7 @@ fn lines(subject: &str, findings: &[Finding]) -> String {
             if let [name] = names[..] {
                 let _ = writeln!(out, "{style}{label:<4}{style:#}  {name:<width$}  {seen}");
             } else {
-                // One reason for many: it is said once.
+                // One reason for many is printed once.
                 let _ = writeln!(out, "{style}{label:<4}{style:#}  {}", names.join(", "));
                 let _ = writeln!(out, "      {:<width$}  {seen}", "");
             }

@@ -281,7 +281,7 @@ fn run_rounds(
                 Ending::Complete if run.measurement.is_unheard() => return Ok(End::Failed),
                 Ending::Complete if run.measurement.is_wrong() => failed = true,
                 Ending::Complete => {}
-                // Whoever ends a run ends the job: the word to stop stays said.
+                // Whoever ends a run ends the job: the request to stop stays set.
                 Ending::Interrupted | Ending::Failed(_) => {
                     let interrupted = run.measurement.ending == Ending::Interrupted;
                     return Ok(match beside.end_of_its_own() {

@@ -121,7 +121,7 @@ fn each_node_in_tls_is_trusted_by_the_name_that_it_announces() {
         |name: &str| cluster.nodes.iter().all(|n| n.text(&["CLUSTER", "NODES"]).contains(name));
     let names = ["node0.test", "node1.test", "node2.test"];
     assert!(within(PATIENCE, || names.iter().all(|name| is_known(name))), "names do not get about");
-    // The first node is reached by its address, and so its name must be said.
+    // The first node is reached by its address, so --sni must name it.
     let (port, ca_file) = (ports[0], ca_file.display());
     let secure = format!("-p {port} --tls --cacert {ca_file} --sni node0.test --cluster -r 100000");
     for shape in ["--engine epoll -c 6 -P 4", "--engine uring -c 6 -k 0"] {

@@ -135,7 +135,7 @@ fn servers_of_our_own_are_started_anew_for_each_block() {
         tests.iter().map(|t| (t["name"].as_str().unwrap(), &t["runs"]["b"])).collect();
     assert_eq!(text, [("SET", &6.into()), ("GET", &6.into())]);
     assert!(!ran.out.contains("not restarted"), "{}", ran.out);
-    // What is not ours stays, and that is said.
+    // A file of somebody else stays, and a line says so.
     let given = Server::redis();
     let ran = compare(a.program(), &address(&given), "-n 300 -t set --repeat 2").run().ok();
     let words = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -150,7 +150,7 @@ fn what_monitor_printed_is_sent_again() {
     Keystorm::new(&format!("report {json} -o {json}.html")).run().ok();
     let page = std::fs::read_to_string(format!("{json}.html")).unwrap();
     assert!(page.contains("--replay ") && !page.contains("--dataset"), "{json}");
-    // Any of them, as often as is said; and by several clients.
+    // Any of them, as often as asked; and by several clients.
     server.reset();
     Keystorm::new(&format!("{line} --set rows-by=random -n 6000 -q")).run().ok();
     let calls = ["set", "get", "mget"].map(|name| server.calls(name));

@@ -1,4 +1,4 @@
-//! What counts as a miss, by what the server counts, and what is said of a test that mostly missed.
+//! What counts as a miss, by what the server counts, and the warning about a test that mostly missed.
 
 use crate::program::Ran;
 use crate::server::Server;

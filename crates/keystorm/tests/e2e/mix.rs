@@ -44,7 +44,7 @@ fn a_test_has_the_name_that_it_was_given_or_the_shares_of_its_mix() {
     assert_eq!(title("--mix --set order=turns -- 3 get k ';' incr n"), "3 get, incr in turns");
     assert_eq!(title(&format!("--name shop --mix {mix}")), "shop");
     assert_eq!(title("--name 'cold reads' -t get"), "cold reads");
-    // What was done can be done again, and by what name is said.
+    // What was done can be done again, and its name is printed.
     let plan = server.run("--name 'cold reads' --seed 1 -t get --print-plan").ok().out;
     assert!(plan.contains("\"named\": true"), "{plan}");
     server

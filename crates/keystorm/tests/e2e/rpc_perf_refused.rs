@@ -6,7 +6,7 @@ use crate::server::Server;
 
 const GET: &str = "nkeys = 9\nklen = 2\ncommands = [{ verb = 'get' }]";
 
-/// What is said, which is one line behind a place.
+/// The error, which is one line behind a place in a file.
 #[track_caller]
 fn fails(ran: Ran, code: i32, says: &str) {
     let ran = ran.exits(code).says(says);

@@ -117,7 +117,7 @@ fn updated(server: &Server) -> BTreeMap<String, u64> {
     counts
 }
 
-/// A report with its numbers left out, and without what is said of collectors of memory.
+/// A report with its numbers left out, and without the lines of garbage collectors.
 pub(crate) fn shape(report: &str) -> Vec<String> {
     let line = |line: &str| -> Option<String> {
         let (what, _) = line.rsplit_once(", ")?;

@@ -165,7 +165,7 @@ pub struct PairedLoad {
     pub sides: [Vec<Plan>; 2],
 }
 
-/// What of the slower one's best the rates of the table of latencies are, and how that is said.
+/// The rates of the table of latencies as shares of the slower one's best, and in words.
 const RATES: [(f64, &str); 2] = [(0.5, "half"), (0.8, "four fifths")];
 
 impl ComparisonTerms {

@@ -24,7 +24,7 @@ pub use unit::Unit;
 /// A chart.
 ///
 /// A sweep is a line for each value of one option over the values of another. What limited a point
-/// is said when somebody points at it.
+/// is shown when somebody points at it.
 ///
 /// ```
 /// use page::{Axis, Chart, DataPoint, Series, Unit};

@@ -25,7 +25,7 @@ pub(super) struct Surface<'a> {
 
 type Drawn = Result<(), DrawingErrorKind<Infallible>>;
 
-/// A length of the library in pixels, as short as it can be said.
+/// A length of the library in pixels, in as few digits as it needs.
 pub(super) fn px(fine: i32) -> String {
     let (whole, tenth) = (fine.abs() / FINE, fine.abs() % FINE);
     let sign = if fine < 0 { "-" } else { "" };

@@ -142,7 +142,7 @@ pub fn command_line(
     (words.0, test.map(|test| test.names))
 }
 
-/// How much is sent, and when. `threads` are those of a client, where they are to be said.
+/// How much is sent, and when. `threads` are those of a client, where the line names them.
 fn load(plan: &Plan, threads: Option<usize>, words: &mut Words) {
     let concurrency = &plan.load.concurrency;
     words.option("-c", &concurrency.connections);
@@ -332,7 +332,7 @@ fn order(plan: &Plan, words: &mut Words) {
     words.maybe("--order", pick.map(|pick| pick as &dyn Display));
 }
 
-/// Who puts on the load, and how many threads each has where that is to be said.
+/// Who puts on the load, and how many threads each has, where the line names them.
 fn clients(plan: &Plan, run: Option<&Run>, words: &mut Words) -> Option<usize> {
     if let Some(probe) = run.and_then(|run| run.probe.as_ref()) {
         words.option("--probe", &probe.rate_per_s);

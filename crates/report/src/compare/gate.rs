@@ -48,7 +48,7 @@ pub struct Gate {
     pub found: Vec<Regression>,
     /// Not found to be, but their intervals leave room for it.
     pub possible: Vec<Regression>,
-    /// Without an interval, so that nothing can be said.
+    /// Without an interval, so that there is no conclusion.
     pub unknown: Vec<Regression>,
 }
 

@@ -36,7 +36,7 @@ pub enum TargetState {
     No,
     /// The runs do not say.
     Undecided,
-    /// Most runs were spoiled by the machine or the client, so that nothing is said.
+    /// Most runs were spoiled by the machine or the client, so that there is no conclusion.
     Void,
 }
 

@@ -127,7 +127,7 @@ pub fn by_name(name: &str, options: FormatOptions) -> Option<Box<dyn Format>> {
     formats().find(|(n, _)| *n == name).map(|(_, build)| build(options))
 }
 
-/// Whether a layout says in full what limited a test, so that it need not be said beside it.
+/// Whether a layout says in full what limited a test, so that nothing need be printed beside it.
 #[must_use]
 pub fn tells_verdicts(name: &str, options: FormatOptions) -> bool {
     name == "json" || options.verdict && matches!(name, "text" | "classic")

@@ -182,7 +182,7 @@ fn write_latency(what: &str, figures: &LatencyFigures, out: &mut dyn Write) -> i
     write_columns(&msec_columns(figures), out)
 }
 
-/// What is said of each node.
+/// The lines of each node.
 const NODE_COLUMNS: [&str; 10] =
     ["role", "slots", "requests", "avg", "p50", "p99", "max", "errors", "redirects", "unanswered"];
 

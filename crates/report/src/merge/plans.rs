@@ -134,7 +134,7 @@ fn all_shards(names: &[String], shares: &[Run], missing: &[u32]) -> Result<bool,
     }
 }
 
-/// What is said of a sum without these shares; `None` if there are none.
+/// The remark on a sum without these shares; `None` if there are none.
 pub(super) fn lacking(missing: &[u32], of: u32) -> Option<String> {
     let numbers = missing.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
     match missing {

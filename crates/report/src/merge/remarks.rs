@@ -1,4 +1,4 @@
-//! What is said of the runs of several clients: what limited them, and what a reader must know.
+//! Verdict and warnings of the runs of several clients: what limited them, and what a reader must know.
 
 use crate::{LimitedBy, Run, Verdict, Warning, WarningKind, escape};
 

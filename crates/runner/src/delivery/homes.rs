@@ -1,7 +1,7 @@
 //! Where receivers and probes go: to the one server, or to the nodes of a cluster.
 //!
 //! A place that belongs to a hash slot is served by the master that owns it; of others any master will do, and
-//! receivers take them in turn. What has moved since is said by the node itself ([`Homes::redirected`]).
+//! receivers take them in turn. A node names the new owner of what has moved since ([`Homes::redirected`]).
 
 use std::ops::RangeInclusive;
 

@@ -163,7 +163,7 @@ fn conversation(kind: DeliveryKind, payload: &[u8], resp3: bool) -> Conversation
     }
 }
 
-/// What is said to a consumer of a group: it makes groups, claims, reads and acknowledges.
+/// The conversation of a consumer of a group: it makes groups, claims, reads and acknowledges.
 fn group(
     take: StreamTake,
     payload: &[u8],

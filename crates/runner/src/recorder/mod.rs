@@ -168,7 +168,7 @@ impl Recorder {
         self.optional.of_connection(conn);
     }
 
-    /// Whether anything is asked of each node; to be said before an interval ends.
+    /// Whether anything is asked of each node; to be set before an interval ends.
     pub(crate) fn asks(&mut self, asked: impl Fn(u16) -> bool) {
         for (node, slices) in (0..).zip(&mut self.slices) {
             slices.ask(asked(node));
@@ -402,7 +402,7 @@ impl Recorder {
         }
     }
 
-    /// Adds requests of the schedule that were due, sent or not; to be said once, at the end.
+    /// Adds requests of the schedule that were due, sent or not; to be called once, at the end.
     pub(crate) fn due(&mut self, count: u64) {
         if let (Phase::Measured { .. }, Some(lateness)) = (self.phase, &mut self.tally.lateness) {
             lateness.due += count;

@@ -14,7 +14,7 @@ use crate::LiveRate;
 /// When somebody says it, from when on it holds, and the rate; `None` for no limit.
 type Said = (u64, u64, Option<f64>);
 
-/// A run during which that is said.
+/// A run whose rate is changed so.
 fn changed(parts: PlanParts, text: &[Said]) -> (Run, ScheduleFigures, Log) {
     changed_on(parts, Server::taking(10), text)
 }
@@ -85,7 +85,7 @@ fn a_rate_of_0_pauses_and_the_next_one_goes_on_from_there() {
     assert!(run.measurement.outages.is_empty(), "nothing was due: {:?}", run.measurement.outages);
     let stages = &run.plan.load.pace.schedule().unwrap().stages;
     assert_eq!(stages.iter().map(|stage| stage.to_per_s).collect::<Vec<_>>(), [1000.0, 0.0]);
-    // For a while: said while nothing is sent, which a request before it must do here.
+    // For a while: changed while nothing is sent, which a request before it must do here.
     let again = (SECOND + MS, 3500 * MS, Some(200.0));
     let (run, figures, log) = changed(plan(), &[pause, again]);
     assert_eq!((figures.due, figures.late, figures.unsent, figures.due_rps), (1800, 0, 0, 360.0));

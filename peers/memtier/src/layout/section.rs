@@ -10,7 +10,7 @@ use super::cpu::{CpuSecond, CpuUse};
 use super::lookups::{merge, of_command};
 use super::{Lookup, MemtierHistogram, Rows, Second, lookups};
 
-/// What is said of one kind of request.
+/// The figures of one kind of request.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Row {
     /// Requests that were answered, errors included.

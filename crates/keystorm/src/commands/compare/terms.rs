@@ -93,7 +93,7 @@ struct Going<'g, 's> {
     job: &'g CompareJob,
     interrupted: &'g AtomicBool,
     writer: &'g mut Writer<'s>,
-    /// Whether it was said who is compared.
+    /// Whether the names of the sides have been printed.
     headed: bool,
 }
 
