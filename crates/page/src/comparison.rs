@@ -34,7 +34,7 @@ pub fn page(comparison: &Comparison, again: &str) -> Page {
             ..Verdict::new("Some tests were not compared", text)
         });
     }
-    page.lede.extend(gate(comparison));
+    page.lede.extend(gate(std::slice::from_ref(comparison)));
     page.lede.extend(comparison.tests.iter().map(|test| lede(test, comparison)));
     page.lede.extend(differing(comparison));
     match &comparison.terms {
@@ -87,10 +87,10 @@ fn differing(comparison: &Comparison) -> Option<Verdict> {
 }
 
 /// What came of the gate, before everything else.
-fn gate(comparison: &Comparison) -> Option<Verdict> {
-    let gate = comparison.gate()?;
-    let notes = compare::notes(comparison);
-    let (headline, tone) = match gate.state {
+pub(crate) fn gate(comparisons: &[Comparison]) -> Option<Verdict> {
+    let state = compare::joint_gate(comparisons)?;
+    let notes = compare::joint_notes(comparisons);
+    let (headline, tone) = match state {
         GateState::Passed => ("Gate passed", Tone::Good),
         GateState::Failed => ("Gate failed", Tone::Bad),
         GateState::Undecided => ("Gate undecided", Tone::Warning),

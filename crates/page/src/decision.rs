@@ -25,6 +25,7 @@ pub fn page(decision: &Decision, again: &str) -> Page {
         let text = "The figures cover what was measured until then.";
         page.lede.push(Verdict { tone: Tone::Warning, ..Verdict::new("Interrupted", text) });
     }
+    page.lede.extend(comparison::gate(&decision.pairs));
     let target = decision.target.as_deref();
     let curves = decision.curves();
     for curve in &curves {

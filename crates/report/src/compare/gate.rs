@@ -21,22 +21,24 @@ pub struct Regression {
     pub ratio: f64,
     /// The interval of the ratio in words.
     pub interval: String,
+    /// Whether that interval, by itself, lies beyond what is allowed.
+    pub is_beyond: bool,
     /// How many blocks, or runs a side, would find a change as large as is allowed.
     pub blocks_for_it: Option<usize>,
     /// The smallest change that those there were could find, as a share.
     pub smallest_visible: Option<f64>,
 }
 
-/// What came of a gate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+/// What came of a gate; of several, the greatest counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GateState {
     /// Nothing is worse than allowed, and the intervals leave no room for it.
     Passed,
-    /// Something surely is, or more requests failed than may.
-    Failed,
     /// The runs do not say.
     Undecided,
+    /// Something surely is, or more requests failed than may.
+    Failed,
 }
 
 /// A gate, and what it rests on.
@@ -50,6 +52,8 @@ pub struct Gate {
     pub possible: Vec<Regression>,
     /// Without an interval, so that there is no conclusion.
     pub unknown: Vec<Regression>,
+    /// How many figures were judged: each is a chance to be wrong.
+    pub judged: usize,
 }
 
 impl Comparison {
@@ -72,6 +76,7 @@ impl Comparison {
             metric: row.metric,
             ratio: row.ratio.ratio,
             interval: row.describe_interval(),
+            is_beyond: row.is_worse(percent),
             blocks_for_it: row.ratio.count_for(percent / 100.0),
             smallest_visible: row.ratio.smallest_visible(),
         };
@@ -85,6 +90,7 @@ impl Comparison {
         }
         // Many figures, and many looks, are many chances to be wrong.
         let small = holm(&judged.iter().map(|(.., p)| *p).collect::<Vec<_>>(), self.looks);
+        let figures = judged.len();
         for ((test, row, _), small) in judged.into_iter().zip(small) {
             if small {
                 found.push(regression(test, row));
@@ -100,7 +106,7 @@ impl Comparison {
             () if open || self.tests.is_empty() || !self.complete => GateState::Undecided,
             () => GateState::Passed,
         };
-        Gate { state, found, possible, unknown }
+        Gate { state, found, possible, unknown, judged: figures }
     }
 }
 
@@ -116,59 +122,97 @@ pub(super) fn watched(test: &TestComparison, metric: Metric) -> Option<&Row> {
 /// a gate.
 #[must_use]
 pub fn notes(comparison: &Comparison) -> Vec<String> {
-    let refused = comparison.tests.iter().filter_map(|test| Some((test, test.refused.as_ref()?)));
-    let refused = |failures: bool| {
-        let of =
-            refused.clone().filter(move |(_, why)| (why.kind == RefusalKind::Failures) == failures);
-        of.map(|(test, why)| format!("{}: {}", comparison.name_of(test), why.text))
-    };
-    let (Some(percent), Some(gate)) = (comparison.threshold, comparison.gate()) else {
-        return Vec::new();
-    };
-    let [first, second] = comparison.names();
-    let figure =
-        |regression: &Regression| format!("{} of {}", called(regression.metric), regression.test);
-    let failed = gate.found.iter().map(|regression| {
-        let Regression { ratio, interval, .. } = regression;
-        format!(
-            "{second} is worse than {first} by more than {percent} % in {} (ratio {ratio:.3}, 95 % \
-             interval {interval})",
-            figure(regression)
-        )
-    });
-    let failed = failed.chain(refused(true)).map(|text| format!("Gate failed: {text}."));
-    let possible = gate.possible.iter().map(|regression| {
-        let advice = match regression.blocks_for_it {
-            Some(blocks) => format!("to see {percent} % use --repeat {blocks}"),
-            None => "make the runs longer, or the machine quieter".to_owned(),
-        };
-        format!(
-            "the runs do not say whether {second} is worse than {first} by more than {percent} % \
-             in {} (95 % interval of the ratio {}); {advice}",
-            figure(regression),
-            regression.interval
-        )
-    });
-    let unknown = gate.unknown.iter().map(|regression| {
-        let figure = figure(regression);
-        format!("{figure} has no interval with one run per side; use --repeat")
-    });
-    let undecided = possible.chain(unknown).chain(refused(false));
-    let undecided = undecided.map(|text| match gate.state {
+    joint_notes(std::slice::from_ref(comparison))
+}
+
+/// What the gates of several comparisons come to together: one that fails fails all. `None` without a gate.
+#[must_use]
+pub fn joint_gate(comparisons: &[Comparison]) -> Option<GateState> {
+    comparisons.iter().filter_map(Comparison::gate).map(|gate| gate.state).max()
+}
+
+/// The same in sentences, as [`notes`] has them.
+#[must_use]
+pub fn joint_notes(comparisons: &[Comparison]) -> Vec<String> {
+    let gates = || comparisons.iter().filter_map(|of| Some((of, of.threshold?, of.gate()?)));
+    let Some(state) = joint_gate(comparisons) else { return Vec::new() };
+    let failed = gates().flat_map(|(of, percent, gate)| failures(of, percent, &gate));
+    let failed = failed.map(|text| format!("Gate failed: {text}."));
+    let open = gates().flat_map(|(of, percent, gate)| open_questions(of, percent, &gate));
+    let open = open.map(|text| match state {
         // The gate has failed for another reason; this one alone would leave it open.
         GateState::Failed => format!("Also undecided: {text}."),
         _ => format!("Gate undecided: {text}."),
     });
-    let mut lines: Vec<String> = failed.chain(undecided).collect();
-    match gate.state {
-        GateState::Passed => lines.push(format!(
-            "Gate passed: {second} is not worse than {first} by more than {percent} % in throughput \
-             or p99 of any test."
-        )),
+    let mut lines: Vec<String> = failed.chain(open).collect();
+    match state {
+        GateState::Passed => lines.extend(gates().map(|(of, percent, _)| {
+            let [first, second] = of.names();
+            format!(
+                "Gate passed: {second} is not worse than {first} by more than {percent} % in \
+                 throughput or p99 of any test."
+            )
+        })),
         GateState::Undecided if lines.is_empty() => {
             lines.push("Gate undecided: not every test was compared.".to_owned());
         }
         GateState::Undecided | GateState::Failed => {}
     }
     lines
+}
+
+/// Tests without a ratio, and why, of those of which too many requests failed or of the others.
+fn refusals(comparison: &Comparison, failures: bool) -> impl Iterator<Item = String> {
+    let refused =
+        comparison.tests.iter().filter_map(|test| Some((test, test.refused.as_ref()?)));
+    let of = refused.filter(move |(_, why)| (why.kind == RefusalKind::Failures) == failures);
+    of.map(|(test, why)| format!("{}: {}", comparison.name_of(test), why.text))
+}
+
+fn figure_of(regression: &Regression) -> String {
+    format!("{} of {}", called(regression.metric), regression.test)
+}
+
+/// Why a gate fails, a part of a sentence each.
+fn failures(comparison: &Comparison, percent: f64, gate: &Gate) -> Vec<String> {
+    let [first, second] = comparison.names();
+    let found = gate.found.iter().map(|regression| {
+        let Regression { ratio, interval, .. } = regression;
+        format!(
+            "{second} is worse than {first} by more than {percent} % in {} (ratio {ratio:.3}, 95 % \
+             interval {interval})",
+            figure_of(regression)
+        )
+    });
+    found.chain(refusals(comparison, true)).collect()
+}
+
+/// Why a gate is not passed where it does not fail, a part of a sentence each.
+fn open_questions(comparison: &Comparison, percent: f64, gate: &Gate) -> Vec<String> {
+    let [first, second] = comparison.names();
+    let possible = gate.possible.iter().map(|regression| {
+        let (figure, interval) = (figure_of(regression), &regression.interval);
+        if regression.is_beyond {
+            // The table calls it worse; the gate allows for all figures together.
+            return format!(
+                "{second} looks worse than {first} by more than {percent} % in {figure} (95 % interval of \
+                 the ratio {interval}), but with {} figures judged that may be chance; use more blocks \
+                 (--repeat)",
+                gate.judged * comparison.looks as usize
+            );
+        }
+        let advice = match regression.blocks_for_it {
+            Some(blocks) => format!("to see {percent} % use --repeat {blocks}"),
+            None => "make the runs longer, or the machine quieter".to_owned(),
+        };
+        format!(
+            "the runs do not say whether {second} is worse than {first} by more than {percent} % \
+             in {figure} (95 % interval of the ratio {interval}); {advice}"
+        )
+    });
+    let unknown = gate.unknown.iter().map(|regression| {
+        let figure = figure_of(regression);
+        format!("{figure} has no interval with one run per side; use --repeat")
+    });
+    possible.chain(unknown).chain(refusals(comparison, false)).collect()
 }

@@ -197,8 +197,7 @@ fn limited(limits: &Limits) -> Value {
 }
 
 fn regression(regression: &Regression) -> Value {
-    let Regression { test, metric, ratio, interval: _, blocks_for_it, smallest_visible } =
-        regression;
+    let Regression { test, metric, ratio, blocks_for_it, smallest_visible, .. } = regression;
     json!({
         "test": test,
         "figure": metric.name(),

@@ -9,6 +9,8 @@ mod csv;
 #[cfg(test)]
 mod failure_tests;
 mod gate;
+#[cfg(test)]
+mod gate_tests;
 mod headline;
 mod json;
 mod limits;
@@ -33,7 +35,7 @@ use workload::{Endpoint, Plan, quantity};
 use crate::{Cause, Failures, Figures, Finding, LimitedBy, Metric, Run, Summary, Warning, escape};
 
 pub use csv::{write_head as write_csv_head, write_test as write_csv_test};
-pub use gate::{Gate, GateState, Regression, WATCHED, notes};
+pub use gate::{Gate, GateState, Regression, WATCHED, joint_gate, joint_notes, notes};
 pub use headline::{called, change};
 pub use json::{document, subject_value, to_json};
 pub use limits::{Caution, Limit, Limits, describe_limits, limited};
@@ -391,7 +393,8 @@ pub struct Comparison {
     pub warnings: Vec<String>,
     /// The per cent that `--fail-on-regression` allows.
     pub threshold: Option<f64>,
-    /// At how many moments, at most, the runs are judged: more are more chances to be wrong.
+    /// How often, at most, servers are judged: at so many moments, and each against the first. More are more
+    /// chances to be wrong.
     pub looks: u32,
     /// The per cent of a side's requests that may fail.
     pub errors_allowed: f64,

@@ -42,6 +42,9 @@ impl Row {
     pub fn describe_interval(&self) -> String {
         match (self.interval(), self.ratio.interval) {
             (Some(Interval { low, high }), _) => format!("{low:.3} to {high:.3}"),
+            // One that says that the two differ says on which side of 1 the ratio is.
+            (None, Some(Interval { low, .. })) if low > 1.0 => format!("above {low:.3}"),
+            (None, Some(Interval { high, .. })) if high < 1.0 => format!("below {high:.3}"),
             (None, Some(_)) => "too wide".to_owned(),
             (None, None) => "none".to_owned(),
         }
@@ -55,12 +58,23 @@ impl Row {
         }
     }
 
-    /// The probability of what was measured, or worse, if B were worse by `percent` and no more.
+    /// The probability of what was measured, or of what is as far off in either direction, if B were worse by
+    /// `percent` and no more: it is below 5 % exactly where the interval lies beyond that, so that a gate and
+    /// a table say the same.
     pub(super) fn p_worse(&self, percent: f64) -> Option<f64> {
-        match self.metric.better() {
+        let one_sided = match self.metric.better() {
             Better::Higher => self.ratio.p_below(self.bound(percent)),
             Better::Lower => self.ratio.p_above(self.bound(percent)),
-        }
+        };
+        one_sided.map(|p| (2.0 * p).min(1.0))
+    }
+
+    /// Whether the whole interval is worse by more than that.
+    pub(super) fn is_worse(&self, percent: f64) -> bool {
+        self.ratio.interval.is_some_and(|Interval { low, high }| match self.metric.better() {
+            Better::Higher => high < self.bound(percent),
+            Better::Lower => low > self.bound(percent),
+        })
     }
 
     /// Whether the interval leaves room for B to be worse by more than that.

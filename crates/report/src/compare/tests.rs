@@ -64,7 +64,7 @@ pub(super) fn text(comparison: &Comparison) -> String {
     String::from_utf8(out).unwrap()
 }
 
-fn of(pairing: Pairing, count: usize, percent: f64) -> Comparison {
+pub(super) fn of(pairing: Pairing, count: usize, percent: f64) -> Comparison {
     let a = glances(count, 100_000.0, 0.004, 1);
     let b = glances(count, 100_000.0 * (1.0 + percent / 100.0), 0.004, 2);
     comparison(vec![compared(pairing, &a, &b)], Some(5.0))
@@ -131,46 +131,19 @@ fn a_steady_drift_cancels_out_in_blocks() {
     assert!((ratio.ratio - 1.0).abs() < 0.001, "{ratio:?}");
 }
 
-fn gated(percent: f64, allowed: f64) -> Comparison {
-    Comparison { threshold: Some(allowed), ..of(Pairing::Blocks, 10, percent) }
-}
-
 #[test]
-fn a_gate_fails_where_the_second_is_surely_worse_than_allowed() {
-    let surely = gated(-12.0, 5.0).gate().unwrap();
-    assert_eq!((surely.state, surely.found.len()), (GateState::Failed, 1), "{surely:?}");
-    assert_eq!(
-        (surely.found[0].metric, surely.found[0].test.as_str()),
-        (Metric::Throughput, "SET")
-    );
-    // Worse, but not surely by more than that.
-    let perhaps = gated(-12.0, 12.0).gate().unwrap();
-    assert_eq!(perhaps.state, GateState::Undecided);
-    assert_eq!((perhaps.found.len(), perhaps.possible.len()), (0, 1), "{perhaps:?}");
-    for passed in [gated(-2.0, 5.0), gated(12.0, 5.0)] {
-        assert_eq!(passed.gate().unwrap().state, GateState::Passed);
-    }
-    let single = Comparison { threshold: Some(5.0), ..of(Pairing::None, 1, -50.0) };
-    let single = single.gate().unwrap();
-    assert_eq!((single.state, single.unknown.len()), (GateState::Undecided, 2));
-    let cut = Comparison { complete: false, ..gated(-2.0, 5.0) };
-    assert_eq!(cut.gate().unwrap().state, GateState::Undecided);
-}
-
-#[test]
-fn a_gate_is_reported_in_one_sentence_with_one_meaning() {
-    let failed = notes(&gated(-12.0, 5.0));
-    assert_eq!(failed.len(), 1, "{failed:?}");
-    let text = "Gate failed: second is worse than first by more than 5 % in throughput of SET (";
-    assert!(failed[0].starts_with(text), "{failed:?}");
-    let undecided = notes(&gated(-12.0, 12.0));
-    assert_eq!(undecided.len(), 1, "{undecided:?}");
-    assert!(undecided[0].starts_with("Gate undecided: the runs do not say"), "{undecided:?}");
-    assert!(undecided[0].contains("to see 12 % use --repeat "), "{undecided:?}");
-    let passed = notes(&gated(-2.0, 5.0));
-    assert_eq!(passed.len(), 1, "{passed:?}");
-    assert!(passed[0].starts_with("Gate passed: second is not worse than first by more than 5 %"));
-    assert_eq!(notes(&of(Pairing::Blocks, 10, -2.0)), passed, "the same threshold");
+fn an_interval_without_an_end_says_on_which_side_of_1_it_is() {
+    let row = |ratio: f64, low: f64, high: f64| {
+        let (a, b) = (glances(4, 1e5, 0.01, 1), glances(4, 1e5, 0.01, 2));
+        let mut row = compared(Pairing::Blocks, &a, &b).row(Metric::P99).unwrap().clone();
+        row.ratio.ratio = ratio;
+        row.ratio.interval = Some(statistics::Interval { low, high });
+        row.describe_interval()
+    };
+    assert_eq!(row(50.0, 2.0, 1250.0), "above 2.000");
+    assert_eq!(row(0.01, 0.0001, 0.9), "below 0.900");
+    assert_eq!(row(1.0, 0.05, 20.0), "too wide");
+    assert_eq!(row(1.0, 0.5, 2.0), "0.500 to 2.000");
 }
 
 #[test]

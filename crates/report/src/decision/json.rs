@@ -26,6 +26,11 @@ pub fn to_json(decision: &Decision) -> Result<String, RecordError> {
         "curves": decision.curves().iter().filter(|of| of.has_several()).map(curve).collect::<Vec<_>>(),
         "comparisons": pairs.iter().map(document).collect::<Vec<_>>(),
         "warnings": warnings,
+        "regression": decision.gate().map(|state| json!({
+            "allowed_percent": pairs.first().and_then(|pair| pair.threshold),
+            "state": state,
+            "told": decision.gate_notes(),
+        })),
     });
     let text = crate::json::pretty(&document);
     Ok(steady(&text.map_err(|e| RecordError::wrong(e.to_string()))?) + "\n")

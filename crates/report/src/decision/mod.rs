@@ -14,14 +14,14 @@ mod text;
 use serde::Serialize;
 use statistics::{Interval, Mean};
 
-use crate::compare::{Comparison, Glance, Subject};
+use crate::compare::{Comparison, GateState, Glance, Subject, joint_gate, joint_notes};
 use crate::quantity::grouped;
 use crate::{Failures, Finding, LimitedBy, Metric, Summary};
 
 pub use csv::write_csv_curves;
 pub use curve::{Knee, RateCurve};
 pub use json::to_json;
-pub use text::{write_answer, write_details, write_head};
+pub use text::{write_answer, write_details, write_gate, write_head};
 
 /// The name of the JSON document's layout.
 pub const SCHEMA: &str = "keystorm.decision/1";
@@ -187,6 +187,20 @@ pub struct Decision {
     pub pairs: Vec<Comparison>,
     /// What else there is to know.
     pub warnings: Vec<String>,
+}
+
+impl Decision {
+    /// What `--fail-on-regression` comes to, over all servers beside the first; `None` where nobody asked for it.
+    #[must_use]
+    pub fn gate(&self) -> Option<GateState> {
+        joint_gate(&self.pairs)
+    }
+
+    /// The same in sentences.
+    #[must_use]
+    pub fn gate_notes(&self) -> Vec<String> {
+        joint_notes(&self.pairs)
+    }
 }
 
 /// Two figures nearer to each other than this are not worth a sentence.

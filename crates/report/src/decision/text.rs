@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::{Candidate, Decision, Question, RateCurve, TargetState};
-use crate::compare::{notes, shortened, write_test, write_words};
+use crate::compare::{shortened, write_test, write_words};
 use crate::escape;
 use crate::quantity::grouped;
 
@@ -40,6 +40,18 @@ pub fn write_answer(decision: &Decision, out: &mut dyn Write) -> io::Result<()> 
         }
     }
     Ok(())
+}
+
+/// What came of `--fail-on-regression`, behind an empty line; nothing without it.
+///
+/// # Errors
+/// `out` cannot be written.
+pub fn write_gate(decision: &Decision, out: &mut dyn Write) -> io::Result<()> {
+    let lines = decision.gate_notes();
+    if !lines.is_empty() {
+        writeln!(out)?;
+    }
+    lines.iter().try_for_each(|line| write_words(&escape(line), 2, out))
 }
 
 /// The rates of each server, from the lowest.
@@ -152,9 +164,6 @@ pub fn write_details(decision: &Decision, out: &mut dyn Write) -> io::Result<()>
         let [first, second] = pair.names();
         writeln!(out, "\n###### {} compared with {} ######", escape(&second), escape(&first))?;
         pair.tests.iter().try_for_each(|test| write_test(test, out))?;
-        for line in notes(pair) {
-            write_words(&escape(line), 2, out)?;
-        }
     }
     Ok(())
 }

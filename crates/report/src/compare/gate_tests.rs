@@ -1,0 +1,110 @@
+//! Gates: when they fail, and that they say what the tables say.
+
+use super::tests::{compared, comparison, glances, of};
+use super::*;
+
+fn gated(percent: f64, allowed: f64) -> Comparison {
+    Comparison { threshold: Some(allowed), ..of(Pairing::Blocks, 10, percent) }
+}
+#[test]
+fn a_gate_fails_where_the_second_is_surely_worse_than_allowed() {
+    let surely = gated(-12.0, 5.0).gate().unwrap();
+    assert_eq!((surely.state, surely.found.len()), (GateState::Failed, 1), "{surely:?}");
+    assert_eq!(
+        (surely.found[0].metric, surely.found[0].test.as_str()),
+        (Metric::Throughput, "SET")
+    );
+    // Worse, but not surely by more than that.
+    let perhaps = gated(-12.0, 12.0).gate().unwrap();
+    assert_eq!(perhaps.state, GateState::Undecided);
+    assert_eq!((perhaps.found.len(), perhaps.possible.len()), (0, 1), "{perhaps:?}");
+    for passed in [gated(-2.0, 5.0), gated(12.0, 5.0)] {
+        assert_eq!(passed.gate().unwrap().state, GateState::Passed);
+    }
+    let single = Comparison { threshold: Some(5.0), ..of(Pairing::None, 1, -50.0) };
+    let single = single.gate().unwrap();
+    assert_eq!((single.state, single.unknown.len()), (GateState::Undecided, 2));
+    let cut = Comparison { complete: false, ..gated(-2.0, 5.0) };
+    assert_eq!(cut.gate().unwrap().state, GateState::Undecided);
+}
+
+#[test]
+fn a_gate_is_reported_in_one_sentence_with_one_meaning() {
+    let failed = notes(&gated(-12.0, 5.0));
+    assert_eq!(failed.len(), 1, "{failed:?}");
+    let text = "Gate failed: second is worse than first by more than 5 % in throughput of SET (";
+    assert!(failed[0].starts_with(text), "{failed:?}");
+    let undecided = notes(&gated(-12.0, 12.0));
+    assert_eq!(undecided.len(), 1, "{undecided:?}");
+    assert!(undecided[0].starts_with("Gate undecided: the runs do not say"), "{undecided:?}");
+    assert!(undecided[0].contains("to see 12 % use --repeat "), "{undecided:?}");
+    let passed = notes(&gated(-2.0, 5.0));
+    assert_eq!(passed.len(), 1, "{passed:?}");
+    assert!(passed[0].starts_with("Gate passed: second is not worse than first by more than 5 %"));
+    assert_eq!(notes(&of(Pairing::Blocks, 10, -2.0)), passed, "the same threshold");
+}
+
+#[test]
+fn a_gate_says_no_more_than_the_intervals_of_its_table() {
+    let mut failed = 0;
+    for seed in 0..300_u64 {
+        let spread = [0.002, 0.02, 0.1, 0.6][(seed % 4) as usize];
+        let worse = [0.0, 0.04, 0.08, 0.2, 3.0][(seed % 5) as usize];
+        let a = glances(4, 100_000.0, spread, 2 * seed);
+        let b = glances(4, 100_000.0 / (1.0 + worse), spread, 2 * seed + 1);
+        let test = compared(Pairing::Blocks, &a, &b);
+        let row = |metric| test.row(metric).unwrap();
+        let gate = comparison(vec![test.clone()], None).gate_of(5.0);
+        for found in &gate.found {
+            let row = row(found.metric);
+            assert!(verdict(row).starts_with("worse, "), "{seed}: {found:?}");
+            assert!(row.is_worse(5.0) && found.interval != "too wide", "{seed}: {found:?}");
+            failed += 1;
+        }
+        for possible in &gate.possible {
+            assert_eq!(possible.is_beyond, row(possible.metric).is_worse(5.0), "{seed}");
+        }
+        if gate.state == GateState::Passed {
+            assert!(WATCHED.iter().all(|metric| !row(*metric).may_be_worse(5.0)), "{seed}");
+        }
+    }
+    assert!(failed > 50, "{failed}");
+}
+
+#[test]
+fn what_may_be_chance_among_many_figures_is_not_called_unknown() {
+    // Worse by its own interval, not among so many looks.
+    let found = (0..200).find_map(|seed| {
+        let (a, b) = (glances(10, 1e5, 0.02, 2 * seed), glances(10, 9.2e4, 0.02, 2 * seed + 1));
+        let test = compared(Pairing::Blocks, &a, &b);
+        let gated = Comparison { looks: 9, ..comparison(vec![test], Some(5.0)) };
+        let gate = gated.gate().unwrap();
+        gate.possible.iter().any(|possible| possible.is_beyond).then_some(gated)
+    });
+    let notes = notes(&found.unwrap()).join(" ");
+    assert!(notes.contains("second looks worse than first by more than 5 % in "), "{notes}");
+    assert!(notes.contains("but with 18 figures judged that may be chance"), "{notes}");
+}
+
+#[test]
+fn the_gates_of_several_servers_are_one() {
+    use GateState::{Failed, Passed, Undecided};
+    let gates = |changes: &[f64]| {
+        let all: Vec<Comparison> = changes.iter().map(|percent| gated(*percent, 12.0)).collect();
+        (joint_gate(&all), joint_notes(&all))
+    };
+    let (state, lines) = gates(&[-2.0, -30.0]);
+    assert_eq!(state, Some(Failed));
+    assert!(lines.iter().all(|line| !line.starts_with("Gate passed")), "{lines:?}");
+    let (state, lines) = gates(&[-2.0, -12.0]);
+    assert_eq!(state, Some(Undecided));
+    assert!(lines.len() == 1 && lines[0].starts_with("Gate undecided: "), "{lines:?}");
+    let (state, lines) = gates(&[-12.0, -30.0]);
+    assert_eq!(state, Some(Failed));
+    assert!(lines[0].starts_with("Gate failed: "), "{lines:?}");
+    assert!(lines[1..].iter().any(|line| line.starts_with("Also undecided: ")), "{lines:?}");
+    let (state, lines) = gates(&[-2.0, 3.0]);
+    assert_eq!((state, lines.len()), (Some(Passed), 2));
+    assert_eq!(joint_gate(&[]), None);
+    assert_eq!(joint_gate(&[Comparison { threshold: None, ..gated(-30.0, 5.0) }]), None);
+}
