@@ -114,6 +114,11 @@ impl FrontEnd for CompareFront {
         if typed.typed().any(|id| id == INCONCLUSIVE) && fail_on_regression.is_none() {
             return usage("--inconclusive requires --fail-on-regression");
         }
+        let inconclusive = typed.matches().get_one::<Inconclusive>(INCONCLUSIVE).copied();
+        if inconclusive == Some(Inconclusive::Repeat) {
+            only_once(&sides)
+                .map_or(Ok(()), |why| usage(&format!("--inconclusive repeat: {why}")))?;
+        }
         if fail_on_regression.is_some() && typed.matches().get_one::<u32>("repeats") == Some(&1) {
             return usage("--fail-on-regression requires --repeat 2 or more");
         }
@@ -124,7 +129,7 @@ impl FrontEnd for CompareFront {
             sides,
             output,
             fail_on_regression,
-            inconclusive: typed.matches().get_one::<Inconclusive>(INCONCLUSIVE).copied(),
+            inconclusive,
             repeats_void: typed.matches().get_one::<Disturbed>(DISTURBED)
                 != Some(&Disturbed::Count),
             words,
@@ -161,6 +166,17 @@ fn two_kinds(sides: Vec<Side>) -> Result<Kinds, UsageError> {
         )),
         (Some(_), true) => Ok(Kinds::Files(files)),
         (None, _) => Ok(Kinds::Servers(servers)),
+    }
+}
+
+/// Why there are no further blocks of these sides, if there are none.
+fn only_once(sides: &Sides) -> Option<&'static str> {
+    match sides {
+        Sides::Saved(_) => Some("saved runs have no further blocks; compare the servers"),
+        Sides::Terms(_) => {
+            Some("the tables of equal terms are taken once; choose --repeat, or a rate (--rps)")
+        }
+        Sides::Live(_) | Sides::Decision(_) => None,
     }
 }
 

@@ -47,12 +47,7 @@ fn each_state_of_a_gate_has_its_exit_code() {
     };
     // One run a side has no interval: the runs do not say, whatever they are.
     let (a, b) = (kept("a", ""), kept("b", ""));
-    for (option, code) in [
-        ("", 4),
-        ("--inconclusive pass", 0),
-        ("--inconclusive fail", 3),
-        ("--inconclusive repeat", 4),
-    ] {
+    for (option, code) in [("", 4), ("--inconclusive pass", 0), ("--inconclusive fail", 3)] {
         let line = format!("--fail-on-regression 5 {option}");
         let ran = Keystorm::exec(
             KEYSTORM,
@@ -68,6 +63,8 @@ fn each_state_of_a_gate_has_its_exit_code() {
             ran.out
         );
     }
+    let line = ["compare", &a, &b, "--fail-on-regression", "5", "--inconclusive", "repeat"];
+    Keystorm::exec(KEYSTORM, line).run().exits(2).says("saved runs have no further blocks");
     // A run is like itself, so nothing is worse.
     let (c, d) = (kept("c", "--repeat 3"), dir.path().join("d"));
     std::fs::copy(&c, &d).unwrap();
@@ -113,4 +110,76 @@ fn a_server_that_answers_errors_passes_no_gate_and_has_no_ratio() {
         .run()
         .exits(2)
         .says("--errors");
+}
+
+#[test]
+fn a_decision_between_several_servers_is_judged_by_the_gate() {
+    let (fast, other, slow) = (Server::redis(), Server::redis(), Server::redis());
+    let list = |server: &Server, values: usize| {
+        let many: Vec<String> = (0..values).map(|n| format!("value-{n}")).collect();
+        let words = ["RPUSH", "l"].into_iter().chain(many.iter().map(String::as_str));
+        server.ask(&words.collect::<Vec<_>>());
+    };
+    list(&fast, 1);
+    list(&other, 1);
+    list(&slow, 5000);
+    let (dir, file) = place();
+    let page = dir.path().join("gate.html");
+    let line = |gate: &str| {
+        format!(
+            "{} -n 200 -c 2 --repeat 4 --json {} --html {} {gate} lrange l 0 -1",
+            address(&slow),
+            file.display(),
+            page.display()
+        )
+    };
+    let ran = compare(&address(&fast), &address(&other), &line("--fail-on-regression 20"));
+    let ran = ran.run().exits(3).prints("Gate failed: ");
+    assert!(!ran.out.contains("Gate passed"), "{}", ran.out);
+    let document = json(&file);
+    valid_by("keystorm.decision.1.json", &document);
+    assert_eq!(document["regression"]["state"], "failed");
+    let html = std::fs::read_to_string(&page).unwrap();
+    let cards: Vec<&str> = html.split("class=\"verdict ").skip(1).collect();
+    assert!(cards[0].starts_with("bad\"") && cards[0].contains(">Gate failed<"), "{}", cards[0]);
+    let quiet = line("--fail-on-regression 20 -q");
+    compare(&address(&fast), &address(&other), &quiet).run().exits(3).says("Gate failed: ");
+    // Without a gate nobody judges.
+    compare(&address(&fast), &address(&other), &line("")).run().ok();
+}
+
+#[test]
+fn a_gate_at_a_rate_or_at_several_fails_for_a_server_that_answers_errors() {
+    let (good, broken) = (Server::redis(), Server::redis());
+    good.ask(&["SET", "x", "1"]);
+    broken.ask(&["RPUSH", "x", "1"]);
+    for rates in ["200", "200,400"] {
+        let line = format!("--rps {rates} --slo 'p50<30s' --duration 0.2 --repeat 2");
+        let run = |gate: &str| {
+            compare(&address(&good), &address(&broken), &format!("{line} {gate} get x")).run()
+        };
+        run("--fail-on-regression 5").exits(3).prints("Gate failed: ").prints("--errors)");
+        run("--errors 50").exits(3);
+        run("--fail-on-regression 5 -q").exits(3).says("Gate failed: ");
+        run("").ok();
+    }
+}
+
+#[test]
+fn a_decision_that_is_open_takes_more_blocks_if_it_may() {
+    let (a, b) = (Server::redis(), Server::redis());
+    let (_dir, file) = place();
+    let line = format!(
+        "--rps 400 --slo 'p50<30s' --duration 0.1 --repeat 2 --disturbed count -t set --json {} \
+         --fail-on-regression 0 --inconclusive repeat",
+        file.display()
+    );
+    let ran = compare(&address(&a), &address(&b), &line).run();
+    let runs = json(&file)["answers"][0]["servers"][1]["runs"].as_u64().unwrap();
+    match ran.code {
+        // Looked at three times, each time at twice as many blocks of two runs.
+        Some(4) => assert_eq!(runs, 16, "{ran:?}"),
+        Some(0 | 3) => assert!([4, 8, 16].contains(&runs), "{ran:?}"),
+        _ => panic!("{ran:?}"),
+    }
 }

@@ -163,8 +163,7 @@ pub fn joint_notes(comparisons: &[Comparison]) -> Vec<String> {
 
 /// Tests without a ratio, and why, of those of which too many requests failed or of the others.
 fn refusals(comparison: &Comparison, failures: bool) -> impl Iterator<Item = String> {
-    let refused =
-        comparison.tests.iter().filter_map(|test| Some((test, test.refused.as_ref()?)));
+    let refused = comparison.tests.iter().filter_map(|test| Some((test, test.refused.as_ref()?)));
     let of = refused.filter(move |(_, why)| (why.kind == RefusalKind::Failures) == failures);
     of.map(|(test, why)| format!("{}: {}", comparison.name_of(test), why.text))
 }

@@ -9,7 +9,9 @@ use console::place::Place;
 use job::{CompareJob, DecisionLoad, DecisionSides, End};
 use lab::terms::{Pins, pinned};
 use report::Run;
-use report::compare::{self, Comparison, Glance, Pairing, Setup, Subject, TestComparison};
+use report::compare::{
+    self, Comparison, GateState, Glance, Pairing, Setup, Subject, TestComparison,
+};
 use report::decision::{self, Candidate, ClauseValue, Decision, Question, TargetState};
 use report::slo::{Bound, Observation, Outcome, Slo};
 use workload::Plan;
@@ -59,13 +61,21 @@ pub(super) fn run(
         warnings: Vec::new(),
     };
     let at_rate = Series { course: super::course(job, sides.blocks), loads: loads.len() };
+    let so_far = Decision { complete: true, ..decision.clone() };
+    let mut is_open = |taken: &[Taken]| {
+        compare::joint_gate(&pairs(&so_far, job, &loads, taken)) == Some(GateState::Undecided)
+    };
     let mut first = |runs: &[Run]| decision.warnings = beside(&names, runs);
-    let (taken, ended) = at_rate.carry_out(&mut beds, &names, loads_at_rate(&loads), &mut first)?;
+    let numbered = loads_at_rate(&loads);
+    let (taken, ended) =
+        at_rate.carry_out(&mut beds, &names, numbered, &mut is_open, &mut first)?;
     let memory: Vec<Option<u64>> = beds.iter().map(TestBeds::resident_bytes).collect();
-    let limits = Series { course: super::course(job, LIMIT_BLOCKS), loads: loads.len() };
+    let course = Course { looks: 1, ..super::course(job, LIMIT_BLOCKS) };
+    let limits = Series { course, loads: loads.len() };
     let (limits, end) = match ended {
         End::Complete => {
-            limits.carry_out(&mut beds, &names, loads_at_limit(&loads), &mut |_| ())?
+            let numbered = loads_at_limit(&loads);
+            limits.carry_out(&mut beds, &names, numbered, &mut |_| false, &mut |_| ())?
         }
         end => (vec![Taken::default(); loads.len()], end),
     };
@@ -90,7 +100,8 @@ pub(super) fn run(
     if job.output.pages.any() {
         pages.write(&page::decision::page(&decision, &job.again))?;
     }
-    Ok(end)
+    let tests = decision.pairs.iter().flat_map(|pair| &pair.tests);
+    Ok(super::judge(decision.gate(), super::any_broken(tests), job, end))
 }
 
 /// The loads, with servers and client on CPUs of their own where they have some.
@@ -179,13 +190,14 @@ struct Series {
 }
 
 impl Series {
-    /// Carries out these loads: what was taken of each, and how it ended. `first` has the first run of each
-    /// server.
+    /// Carries out these loads: what was taken of each, and how it ended. `is_open` says whether more blocks are
+    /// needed, `first` has the first run of each server.
     fn carry_out(
         &self,
         beds: &mut [TestBeds<'_>],
         names: &[String],
         loads: Vec<Numbered>,
+        is_open: &mut dyn FnMut(&[Taken]) -> bool,
         first: &mut dyn FnMut(&[Run]),
     ) -> Result<(Vec<Taken>, End)> {
         let mut all = vec![Taken::default(); self.loads];
@@ -200,8 +212,7 @@ impl Series {
             }
             Ok(())
         };
-        let end =
-            Blocks::new(beds, names, &loads, self.course).carry_out(&mut |_| false, &mut tell)?;
+        let end = Blocks::new(beds, names, &loads, self.course).carry_out(is_open, &mut tell)?;
         Ok((all, end))
     }
 }
@@ -324,7 +335,8 @@ fn pairs(
             tests: tests.collect(),
             warnings: Vec::new(),
             threshold: job.fail_on_regression,
-            looks: 1,
+            // Each other server is one more chance to be wrong.
+            looks: super::looks(job) * decision.subjects.len().saturating_sub(1).max(1) as u32,
             errors_allowed: job.errors_allowed,
             terms: None,
         }
@@ -333,6 +345,10 @@ fn pairs(
 }
 
 fn print(decision: &Decision, job: &CompareJob) -> Result<()> {
+    let text = !matches!(job.output.format, "json" | "quiet" | "csv");
+    for line in decision.gate_notes().iter().filter(|_| !text) {
+        diagnostics::say(report::escape(line))?;
+    }
     match job.output.format {
         "json" => say(&decision::to_json(decision)?).map(drop),
         "quiet" => {
@@ -359,6 +375,7 @@ fn print(decision: &Decision, job: &CompareJob) -> Result<()> {
         _ => {
             let mut out = Vec::new();
             decision::write_answer(decision, &mut out)?;
+            decision::write_gate(decision, &mut out)?;
             let text = String::from_utf8_lossy(&out).into_owned();
             say(text.trim_start_matches('\n')).map(drop)?;
             for curve in decision.curves().iter().filter(|curve| curve.has_several()) {

@@ -78,21 +78,20 @@ pub(crate) fn compare(job: &CompareJob) -> Result<End> {
     if job.output.pages.any() {
         pages.write(&page::comparison::page(&comparison, &job.again))?;
     }
-    Ok(judge(&comparison, job, end))
+    let gate = comparison.gate().map(|gate| gate.state);
+    Ok(judge(gate, any_broken(&comparison.tests), job, end))
 }
 
 /// Exit code 3 is for a gate that failed, 4 for one of which the runs do not say whether it is passed: that
 /// nothing could be found must not look like that nothing was.
-fn judge(comparison: &Comparison, job: &CompareJob, end: End) -> End {
-    // Whoever asks for a judgement of a server gets none that a broken one passes.
-    let refused = comparison.tests.iter().filter_map(|test| test.refused.as_ref());
-    let broken = refused.filter(|refused| refused.kind == RefusalKind::Failures).count() > 0;
+fn judge(gate: Option<GateState>, is_broken: bool, job: &CompareJob, end: End) -> End {
     if end != End::Complete {
         return end;
     }
-    match comparison.gate().map(|gate| gate.state) {
+    match gate {
         Some(GateState::Failed) => End::Regressed,
-        None if broken && job.is_gate => End::Regressed,
+        // Whoever asks for a judgement of a server gets none that a broken one passes.
+        None if is_broken && job.is_gate => End::Regressed,
         Some(GateState::Undecided) => match job.inconclusive {
             Some(Inconclusive::Pass) => End::Complete,
             Some(Inconclusive::Fail) => End::Regressed,
@@ -100,6 +99,12 @@ fn judge(comparison: &Comparison, job: &CompareJob, end: End) -> End {
         },
         Some(GateState::Passed) | None => End::Complete,
     }
+}
+
+/// Whether more requests of a test failed than may.
+fn any_broken<'t>(tests: impl IntoIterator<Item = &'t TestComparison>) -> bool {
+    let mut refused = tests.into_iter().filter_map(|test| test.refused.as_ref());
+    refused.any(|refused| refused.kind == RefusalKind::Failures)
 }
 
 /// The server of a side, for the clients of the side before it.
