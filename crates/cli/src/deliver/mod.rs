@@ -20,7 +20,7 @@ use std::ffi::OsString;
 use clap::Command;
 
 use super::experiment::with_those_of_a_run;
-use super::{FrontEnd, Intent, UsageError, near};
+use super::{FrontEnd, Intent, UsageError, help, near};
 pub(crate) use load::{delivery_load, hoisted, is_named, takes};
 pub(crate) use sending::Finish;
 use sending::{KindFront, REFUSED};
@@ -77,6 +77,9 @@ impl FrontEnd for DeliverFront {
     }
 
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
+        if let Some(page) = help::of_deliver(&args) {
+            return Ok(Intent::Say(page.to_owned()));
+        }
         let mut args = like::expanded(&args)?.unwrap_or(args);
         let names = KINDS.map(|kind| kind.name);
         match args.first().and_then(|word| word.to_str()) {

@@ -12,7 +12,7 @@ use workload::{Delivery, Piece, Plan, PlanParts, message};
 use crate::experiment::{with_split, with_those_of_a_run};
 use crate::near::explained;
 use crate::run::{RunFront, seconds, small_count};
-use crate::{FrontEnd, Intent, UsageError};
+use crate::{FrontEnd, Intent, UsageError, help};
 
 /// A kind of delivery on the command line.
 #[derive(Clone, Copy)]
@@ -111,10 +111,25 @@ impl CommonOptions {
 
 fn parse<O: KindOptions>(args: Vec<OsString>) -> Result<Intent, UsageError> {
     if args.first().is_some_and(|word| word == "--help") {
-        let mut command = with_those_of_a_run(O::command(), &REFUSED);
+        let mut command = match help::asks_for_all(&args) {
+            true => with_those_of_a_run(O::command(), &REFUSED),
+            false => own_page(O::command(), O::NAME),
+        };
         return Ok(Intent::Say(command.render_long_help().to_string()));
     }
     with_split(args, |options: O, line, _| intent(&options, line))
+}
+
+/// The options of a kind, its examples, and where the others are.
+fn own_page(command: Command, name: &str) -> Command {
+    let more = format!(
+        "More: {:<40}the options of a run, too, such as --rps and -d\n      \
+         {:<40}what is measured, and what the figures mean",
+        format!("keystorm deliver {name} --help all"),
+        "keystorm help messages"
+    );
+    let examples = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    command.after_help(format!("{}\n\n{more}", examples.trim_end()).trim_start().to_owned())
 }
 
 fn load<O: KindOptions>(ours: Vec<OsString>, line: Line) -> Result<DeliveryLoad, UsageError> {

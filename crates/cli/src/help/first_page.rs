@@ -107,6 +107,47 @@ More: keystorm compare --help all    every option, and what the tables of equal 
       keystorm help comparing        how to compare, and what the figures mean
 ";
 
+/// The same of deliveries.
+pub(super) const DELIVER: &str = "\
+Measures how long messages take to their receivers, from when each was due, and counts those that
+are lost, doubled or out of order.
+
+Usage: keystorm deliver KIND [OPTIONS] [OPTIONS OF A RUN]
+
+Kinds:
+  pubsub        PUBLISH to SUBSCRIBE, PSUBSCRIBE (--patterns) or SSUBSCRIBE (--sharded)
+  list          LPUSH to BRPOP, or to BLMOVE with LREM and others (--pop)
+  zset          ZADD to BZPOPMIN and others (--zpop)
+  stream        XADD to XREAD, or to XREADGROUP with XACK (--groups, --consumers)
+  notify        a key that is written or expires, to the subscribers of that event (--event)
+  replica       a write at the primary, until each replica has it
+  invalidate    a write, until clients that cache the key hear of it (CLIENT TRACKING)
+
+Examples:
+  50 subscribers of one channel, 500 messages per second:
+    $ keystorm deliver pubsub --channels 1 --subscribers 50 --rps 500 --duration 1s
+  A queue as Sidekiq has it, with 25 workers:
+    $ keystorm deliver --like=sidekiq --receivers 25 --rps 1k -n 2000
+  The highest rate at which p99 of delivery stays below a target and nothing is lost:
+    $ keystorm search --slo 'p99<100ms' --most 2k --duration 0.3 --no-curve deliver pubsub
+  The same messages through two servers:
+    $ keystorm compare redis-server valkey-server --rps 500 --duration 0.3 --repeat 2 deliver list
+
+Load:
+  --rps RATE                 messages per second, on a schedule; without it, as fast as it goes
+  -n N, --duration TIME      messages, or how long
+  -d SIZE                    bytes of a message [default: 128]
+  --drain TIME               wait this long for the last messages [default: 5s]
+  --like NAME                a queue as sidekiq, celery, bullmq or resque has it
+Results:
+  --slo TARGET               a target for the delivery: 'p99<5ms'
+  --html FILE, --json FILE   a page with charts; everything, for a later comparison
+
+More: keystorm deliver KIND --help    the options of a kind, such as how many receive
+      keystorm deliver --help all     every option
+      keystorm help messages          what is measured, and what the figures mean
+";
+
 #[cfg(test)]
 mod tests {
     use clap::{Arg, Command};
@@ -116,7 +157,7 @@ mod tests {
 
     #[test]
     fn it_fits_on_a_page() {
-        for page in [RUN, COMPARE] {
+        for page in [RUN, COMPARE, DELIVER] {
             assert!(page.lines().count() <= 60, "{} lines", page.lines().count());
             // An example has to stand on one line.
             for line in page.lines().filter(|line| !line.starts_with("    $ ")) {
@@ -138,7 +179,7 @@ mod tests {
         };
         let known: Vec<String> =
             std::iter::once(&tree).chain(tree.get_subcommands()).flat_map(names).collect();
-        let pages = RUN.to_owned() + COMPARE;
+        let pages = RUN.to_owned() + COMPARE + DELIVER;
         let words = pages
             .split([' ', ',', '[', ']', '=', '(', ')', ':', ';', '\n', '\''])
             .filter(|word| word.starts_with('-'));

@@ -33,12 +33,22 @@ pub(super) fn of_compare(
     first_page(first_page::COMPARE.to_owned(), args)
 }
 
+/// The page that `deliver --help` prints; `None` if these arguments ask for something else.
+pub(super) fn of_deliver(args: &[OsString]) -> Option<&'static str> {
+    (args.first()? == "--help" && !asks_for_all(args)).then_some(first_page::DELIVER)
+}
+
+/// Whether arguments end in `--help all`.
+pub(super) fn asks_for_all(args: &[OsString]) -> bool {
+    args.ends_with(&["--help".into(), ALL.into()])
+}
+
 /// This page as the help of a command, unless `--help all` asks for every option.
 fn first_page(
     page: String,
     mut args: Vec<OsString>,
 ) -> (impl FnOnce(Command) -> Command + use<>, Vec<OsString>) {
-    let whole = args.ends_with(&["--help".into(), ALL.into()]);
+    let whole = asks_for_all(&args);
     if whole {
         args.pop();
     }

@@ -106,6 +106,29 @@ fn every_example_of_the_help_runs() {
 }
 
 #[test]
+fn deliver_has_a_page_of_its_own_and_one_for_each_kind() {
+    let page = Keystorm::new("deliver --help").run().ok().out;
+    assert!(page.lines().count() <= 60, "{page}");
+    let all = Keystorm::new("deliver --help all").run().ok().out;
+    for kind in ["pubsub", "list", "zset", "stream", "notify", "replica", "invalidate"] {
+        assert!(page.lines().any(|line| line.starts_with(&format!("  {kind} "))), "{kind}");
+        let own = Keystorm::new(&format!("deliver {kind} --help")).run().ok().out;
+        assert!(own.contains(&format!("keystorm deliver {kind} --help all")), "{own}");
+        assert!(own.contains("--drain") && !own.contains("--precision"), "{own}");
+        Keystorm::new(&format!("deliver {kind} --help all")).run().ok().prints("--precision");
+        assert!(all.contains(&format!("keystorm deliver {kind}")), "an example of {kind}");
+    }
+    let server = Server::redis();
+    let examples: Vec<&str> = page.lines().filter_map(example).collect();
+    let of_one_server = |example: &&&str| example.starts_with("keystorm deliver");
+    assert_eq!(examples.iter().filter(of_one_server).count(), 2, "{examples:?}");
+    for example in examples.iter().filter(of_one_server) {
+        let line = example.strip_prefix("keystorm ").unwrap();
+        Keystorm::new(&format!("{line} -p {}", server.port())).run().ok().prints("none lost");
+    }
+}
+
+#[test]
 fn the_example_that_fills_the_server_fills_it() {
     let server = Server::redis();
     server.run("-t set -n 100000 -r 100000 --sequential -P 16 -q").ok();
