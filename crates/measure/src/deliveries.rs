@@ -2,7 +2,7 @@
 //!
 //! The latencies of deliveries are those of a measurement's tally; here is what is counted beside them.
 
-use crate::{Latency, Polls, Tally, Waits};
+use crate::{Latency, Polls, SlowSubscribers, Tally, Waits};
 
 /// Counts of messages and their deliveries.
 #[derive(Debug, Clone)]
@@ -27,6 +27,8 @@ pub struct Deliveries {
     pub receivers: u32,
     /// What those saw that wait with a command.
     pub waits: Option<Waits>,
+    /// Subscribers that did not read.
+    pub slow: Option<Box<SlowSubscribers>>,
 }
 
 /// What receivers counted, of the measured part.

@@ -1,8 +1,9 @@
 //! The figures of messages and their deliveries.
 
 use measure::{Deliveries, DeliveryCounts};
-use workload::quantity::counted;
+use workload::quantity::{counted, noun};
 
+use crate::decision::megabytes;
 use crate::{LatencyFigures, WaitFigures, grouped};
 
 /// Figures of a run whose messages have receivers. Its other latencies are those of deliveries.
@@ -161,6 +162,33 @@ impl<'r> DeliveryFigures<'r> {
             }
         }
         text
+    }
+
+    /// What became of subscribers that did not read: `slow subscribers: 3, cut off 3 times …`.
+    #[must_use]
+    pub fn slow(&self) -> Option<String> {
+        let slow = self.deliveries.slow.as_deref()?;
+        let mut text = format!("slow subscribers: {}, which did not read", slow.subscribers);
+        match (slow.first_cut_ns, slow.last_cut_ns) {
+            (Some(first), Some(last)) if first < last => {
+                let (first, last) = (first as f64 / 1e9, last as f64 / 1e9);
+                let times = counted(slow.cut_off, "time");
+                text +=
+                    &format!("; the server cut them off {times}, from {first:.2} s to {last:.2} s");
+            }
+            (Some(at), _) => {
+                let times = counted(slow.cut_off, "time");
+                text += &format!("; the server cut them off {times}, at {:.2} s", at as f64 / 1e9);
+            }
+            _ => text += "; the server cut none of them off",
+        }
+        let missed = grouped(slow.missed as f64);
+        text += &format!("; {missed} {} did not reach them", noun(slow.missed, "message"));
+        if let Some(bytes) = slow.waiting_bytes.filter(|bytes| *bytes > 0) {
+            let bytes = megabytes(bytes as f64);
+            text += &format!("; at most {bytes} were seen waiting at the server for one of them");
+        }
+        Some(text)
     }
 
     /// How evenly receivers got messages, where they got different numbers of them.

@@ -18,7 +18,7 @@ use workload::ProtocolKind;
 
 use crate::Fatal;
 use crate::collect::Message;
-use crate::delivery::{ReceiverContext, Receivers, Receiving};
+use crate::delivery::{MakeEngine, ReceiverContext, Receivers, Receiving};
 use crate::engines::Choice;
 use crate::launch::ServerSet;
 use crate::recorder::Recorder;
@@ -50,6 +50,16 @@ pub(crate) fn receiver<'r>(
         (None, Choice::Uring) => receive_on(move |room| Uring::new(origin, room)),
         (None, Choice::Epoll) => receive_on(move |_| Epoll::new(origin)),
     }
+}
+
+/// What makes engines for connections that are not read while load runs: no kernel reads ahead for this one.
+pub(crate) fn unread<'r>(tls: Option<&'r TlsContext>, origin: Instant) -> Box<MakeEngine<'r>> {
+    Box::new(move || {
+        Ok(match tls {
+            Some(tls) => Box::new(encrypted(Choice::Epoll, tls, origin, 1)?),
+            None => Box::new(Epoll::new(origin)?),
+        })
+    })
 }
 
 fn receive_on<'r, E: Engine>(make: impl Fn(u32) -> io::Result<E> + Sync + 'r) -> Box<Receive<'r>> {

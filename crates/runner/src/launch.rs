@@ -145,6 +145,7 @@ fn carry_out(
         Gate::new(workers + plan.receiver_threads(), job.start.opens(origin), job.interrupted);
     let roles = Roles::new(job, connections.senders_before(workers), &gate, choice.name());
     let receive = &*concrete::receiver(choice, job.tls, origin);
+    let unread = &*concrete::unread(job.tls, origin);
     let budget = plan.budget();
     let warmup = budget.for_warmup();
     let inserts = plan.inserts().map(Arc::new);
@@ -188,6 +189,7 @@ fn carry_out(
             sending.collect(&messages, observer);
             return Ok(None);
         };
+        roles.start_slow(scope, plan, &origins, unread)?;
         let (mut received, reports) = roles.start(scope, plan, &origins, receive)?;
         roles.collect(scope, &mut sending, messages)?;
         received.collect(&reports, observer);

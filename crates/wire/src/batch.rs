@@ -7,12 +7,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use workload::{Arg, Dataset, KeySpace, Message, Piece, Plan, SequenceBatch, Slot, message};
+use workload::{Dataset, KeySpace, Message, Piece, Plan, SequenceBatch, Slot};
 
-use crate::argument::Length;
 use crate::checked::CheckedReads;
 use crate::cluster::{KeyHash, tag_of};
 use crate::expected::Asked;
+use crate::message_place::MessagePlace;
 use crate::numbers::Numbers;
 use crate::payload::{Drawn, Payload};
 use crate::template::write_digits;
@@ -35,8 +35,8 @@ pub struct Batch {
     pub(crate) asked: Asked,
     /// Which strings of replies tell whose they are, if any do.
     pub(crate) checked: Option<CheckedReads>,
-    /// How many bytes stand behind the message of a command, if its command carries one.
-    messages: Option<usize>,
+    /// Where the message of a command stands, if its command carries one.
+    messages: Option<MessagePlace>,
     /// Where each command of the current turn ends in the image, where each carries a message and they differ
     /// in length.
     ends: Vec<usize>,
@@ -110,7 +110,7 @@ impl Batch {
             image.reserve(plan.batch_bytes().min(AHEAD_MAX) as usize);
         }
         Self {
-            messages: behind_message(plan),
+            messages: MessagePlace::from_plan(plan),
             ends: Vec::new(),
             payload: Payload::new(plan, values),
             checked: CheckedReads::from_plan(plan),
@@ -148,21 +148,22 @@ impl Batch {
         message: impl Fn(u64) -> Message,
     ) -> &[u8] {
         let len = self.fill(turn).len();
-        let Some(message_end) = self.messages else { return &self.image[..len] };
+        let Some(at) = self.messages else { return &self.image[..len] };
         let fixed = self.sequence.inserts.is_empty();
+        let mut start = 0;
         for place in 0..turn.sequences as usize {
             let end =
                 if fixed { (place + 1) * self.sequence.bytes.len() } else { self.ends[place] };
-            write_message(message(place as u64), &mut self.image[..end - message_end]);
+            at.write(message(place as u64), &mut self.image[start..end]);
+            start = end;
         }
         &self.image[..len]
     }
 
-    /// Writes a message into the command that was appended last.
-    pub fn put_message(&self, message: Message, out: &mut [u8]) {
-        if let Some(message_end) = self.messages {
-            let end = out.len() - message_end;
-            write_message(message, &mut out[..end]);
+    /// Writes a message into a command that was appended.
+    pub fn put_message(&self, message: Message, command: &mut [u8]) {
+        if let Some(at) = self.messages {
+            at.write(message, command);
         }
     }
 
@@ -347,26 +348,6 @@ fn write_fixed(
         write_number(number, hole.slot, &mut out[place..place + hole.digits]);
     }
     fresh
-}
-
-/// How many bytes stand behind the message of a plan's command: the end of its argument, and the arguments that
-/// follow, which do not vary.
-fn behind_message(plan: &Plan) -> Option<usize> {
-    const END: &str = "\r\n";
-    let is_message = |arg: &Arg| arg.pieces.contains(&Piece::Message);
-    let args = plan.sequence.iter().map(|command| &command.args);
-    let (args, at) =
-        args.filter_map(|args| Some((args, args.iter().position(is_message)?))).next()?;
-    let later = args[at + 1..].iter().map(|arg| Length::new(arg, None, &[]).fixed);
-    let later = later.map(|len| format!("${len}\r\n").len() + len + END.len());
-    Some(END.len() + later.sum::<usize>())
-}
-
-/// Writes a message at the end of these bytes.
-#[inline]
-fn write_message(message: Message, out: &mut [u8]) {
-    let start = out.len() - message::BYTES;
-    out[start..].copy_from_slice(&message.to_bytes());
 }
 
 /// Writes the number of a slot into its hole.

@@ -17,6 +17,7 @@ mod given;
 mod keys;
 mod kind;
 pub mod memcache;
+mod message_place;
 mod numbers;
 mod payload;
 #[cfg(test)]

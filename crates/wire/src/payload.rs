@@ -7,7 +7,9 @@
 
 use workload::sizes::{SizeDraw, size_at, size_by_rank, size_of};
 use workload::value_key::{self, ValueKey};
-use workload::{CommandSpec, Dataset, Derived, Piece, Plan, RowBy, SizeBy, Slot, Values, derived};
+use workload::{
+    CommandSpec, Dataset, Derived, Piece, Plan, RowBy, SizeBy, Slot, Values, derived, message,
+};
 
 use crate::Given;
 use crate::numbers::Numbers;
@@ -22,6 +24,8 @@ pub struct ValueAt {
     pub variant: u64,
     /// How many values come before it in the sequence.
     pub place: u64,
+    /// Bytes of its size that stand behind it: those of the message that its argument ends in.
+    pub behind: usize,
 }
 
 /// The places for values in a command, in order. Without `digits` numbers are text, and keys all alike.
@@ -33,7 +37,9 @@ pub(crate) fn places(command: &CommandSpec, digits: Option<usize>) -> Vec<ValueA
     let mut fresh = 0;
     let mut places: Vec<ValueAt> = Vec::new();
     let pieces = command.args.iter().enumerate();
-    for (at, piece) in pieces.flat_map(|(at, arg)| arg.pieces.iter().map(move |p| (at, p))) {
+    for (at, arg, piece) in
+        pieces.flat_map(|(at, arg)| arg.pieces.iter().map(move |p| (at, arg, p)))
+    {
         match piece {
             Piece::Number(slot) if numbered => {
                 last = named.or(Some((*slot, fresh)));
@@ -50,7 +56,9 @@ pub(crate) fn places(command: &CommandSpec, digits: Option<usize>) -> Vec<ValueA
                         (last, (before as u64) << 56)
                     }
                 };
-                places.push(ValueAt { key, variant, place });
+                let ends_in_message = arg.pieces.last() == Some(&Piece::Message);
+                let behind = if ends_in_message { message::BYTES } else { 0 };
+                places.push(ValueAt { key, variant, place, behind });
             }
             _ => {}
         }
@@ -125,7 +133,8 @@ impl Payload {
                 size_at(&*self.sizes, numbers.before(request.number) % of, of)
             }
         };
-        Value { key: if self.fresh { place } else { key }, len: len as usize }
+        let len = (len as usize).saturating_sub(at.behind);
+        Value { key: if self.fresh { place } else { key }, len }
     }
 
     /// The length of the first value of a key, where it belongs to the key.
@@ -218,7 +227,7 @@ mod tests {
 
     #[test]
     fn a_value_is_that_of_the_key_that_it_is_stored_under() {
-        let at = |key, variant, place| ValueAt { key, variant, place };
+        let at = |key, variant, place| ValueAt { key, variant, place, behind: 0 };
         assert_eq!(of("SET k:__rand_int__ __data__"), [at(Some((Slot::Fresh, 0)), 0, 0)]);
         let key = Some((Slot::Key, 0));
         let [f, g] = [&b"f:"[..], b"g"].map(workload::hashes::fnv_text);

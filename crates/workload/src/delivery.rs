@@ -40,6 +40,9 @@ pub enum DeliveryKind {
         /// What subscribers subscribe to.
         #[serde(default)]
         subscription: Subscription,
+        /// Further subscribers of all channels, which do not read.
+        #[serde(default, skip_serializing_if = "is_none")]
+        slow: u32,
     },
     /// Lists: one of those who wait gets each message.
     List {
@@ -143,6 +146,9 @@ pub struct SortedSetTake {
     pub multi: bool,
     /// The greatest first.
     pub max: bool,
+    /// Whether members differ in more than their messages: their order then is not that of their senders.
+    #[serde(default)]
+    pub mixed: bool,
 }
 
 /// What the options of a kind are called, for errors.
@@ -181,8 +187,14 @@ impl DeliveryKind {
     pub fn has_slots(&self) -> bool {
         !matches!(
             self,
-            Self::Pubsub { subscription: Subscription::Channels | Subscription::Patterns }
+            Self::Pubsub { subscription: Subscription::Channels | Subscription::Patterns, .. }
         )
+    }
+
+    /// Subscribers that do not read.
+    #[must_use]
+    pub fn slow(&self) -> u32 {
+        if let Self::Pubsub { slow, .. } = self { *slow } else { 0 }
     }
 
     /// Nanoseconds from when a message reaches the server until its receivers are due to get it.
@@ -230,6 +242,7 @@ impl DeliveryKind {
     pub fn receiver_commands(self) -> &'static [&'static str] {
         match self {
             Self::Pubsub { .. } | Self::Notify { .. } => &[
+                "client",
                 "subscribe",
                 "psubscribe",
                 "ssubscribe",
@@ -286,6 +299,11 @@ impl DeliveryKind {
     }
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_none(count: &u32) -> bool {
+    *count == 0
+}
+
 impl Delivery {
     /// The name of a place: its number in 12 digits behind the prefix.
     #[must_use]
@@ -323,7 +341,7 @@ mod tests {
     use super::*;
 
     fn delivery(receivers: u32, places: u32, places_each: u32) -> Delivery {
-        let kind = DeliveryKind::Pubsub { subscription: Subscription::Channels };
+        let kind = DeliveryKind::Pubsub { subscription: Subscription::Channels, slow: 0 };
         let prefix = "keystorm:".to_owned();
         Delivery {
             kind,

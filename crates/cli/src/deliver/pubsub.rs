@@ -43,6 +43,10 @@ pub(super) struct PubsubOptions {
     /// Publish to shard channels, which belong to hash slots as keys do (SPUBLISH, SSUBSCRIBE)
     #[arg(long, help_heading = "Messages")]
     sharded: bool,
+    /// Further subscribers, of all channels, that do not read until the server cuts them off
+    #[arg(long, value_name = "NUM", help_heading = "Messages", default_value = "0",
+          hide_default_value = true, value_parser = small_count)]
+    slow: u32,
     #[command(flatten)]
     common: CommonOptions,
 }
@@ -99,7 +103,7 @@ impl KindOptions for PubsubOptions {
         pieces(parts, 1)?.insert(0, Piece::Bytes(prefix.clone().into_bytes()));
         end_in_message(parts, 2)?;
         Ok(Delivery {
-            kind: DeliveryKind::Pubsub { subscription: self.subscription() },
+            kind: DeliveryKind::Pubsub { subscription: self.subscription(), slow: self.slow },
             receivers: self.subscribers,
             threads: self.common.threads(),
             prefix,

@@ -179,6 +179,7 @@ fn sending(mut line: Line, options: &impl KindOptions) -> Vec<OsString> {
             line.options.push(Given::new(name, value));
         }
     }
+    draw_by_message(&mut line);
     let words = options.sends().into_iter().map(OsString::from);
     line.rest = std::iter::once("--".into()).chain(words).collect();
     line.words()
@@ -210,17 +211,40 @@ pub(super) fn pieces(parts: &mut PlanParts, at: usize) -> Result<&mut Vec<Piece>
 /// Ends this argument, a payload of `-d` bytes, in its message.
 ///
 /// # Errors
-/// The payload is too small, or differs in size.
+/// A payload may be too small.
 pub(super) fn end_in_message(parts: &mut PlanParts, at: usize) -> Result<(), UsageError> {
-    let (pieces, least) = (pieces(parts, at)?, message::BYTES as u32);
-    match pieces[..] {
-        [Piece::Fill { len, .. }] if len < least => Err(UsageError(format!(
-            "-d {len}: a message has at least {least} bytes, which tell when it was due and which it is"
-        ))),
-        [Piece::Fill { len, skip }] => {
-            *pieces = vec![Piece::Fill { len: len - least, skip }, Piece::Message];
-            Ok(())
-        }
-        _ => Err(UsageError("deliver: messages have one size: use -d with one".to_owned())),
+    let least = message::BYTES as u32;
+    let drawn = parts.data.values.as_ref().map(|values| values.sizes.smallest());
+    let pieces = pieces(parts, at)?;
+    let smallest = match (&pieces[..], drawn) {
+        ([Piece::Fill { len, .. }], _) => *len,
+        ([Piece::Value], Some(smallest)) => smallest,
+        _ => return Err(UsageError("deliver sends one payload".to_owned())),
+    };
+    if smallest < least {
+        return Err(UsageError(format!(
+            "-d: {smallest} bytes are too few: a message has at least {least}, which tell of which run and sender it \
+             is, which it is, and when it was due and sent"
+        )));
+    }
+    if let [Piece::Fill { len, .. }] = &mut pieces[..] {
+        *len -= least;
+    }
+    pieces.push(Piece::Message);
+    Ok(())
+}
+
+/// Has sizes that differ drawn for each message: by default a key keeps its size, and here it is a channel or a queue.
+fn draw_by_message(line: &mut Line) {
+    let values = |name: &str| {
+        let given = line.options.iter().filter(|given| given.name == name);
+        let texts = given.filter_map(|given| Some(given.value.as_ref()?.to_string_lossy()));
+        texts.collect::<Vec<_>>()
+    };
+    let differ =
+        values("-d").last().is_some_and(|size| !size.starts_with(|c: char| c.is_ascii_digit()));
+    let is_given = values("--set").iter().any(|setting| setting.starts_with("size-by="));
+    if differ && !is_given {
+        line.options.push(Given::new("--set", "size-by=request"));
     }
 }

@@ -88,7 +88,8 @@ impl KindOptions for ZsetOptions {
         let multi = self.zpop == ZPop::Bzmpop;
         let other = (!multi).then_some("--zpop bzmpop");
         let count = self.queue.count_of(self.zpop.name(), other)?;
-        let take = SortedSetTake { multi, max: self.zpop == ZPop::Bzpopmax };
+        let mixed = parts.data.values.is_some();
+        let take = SortedSetTake { multi, max: self.zpop == ZPop::Bzpopmax, mixed };
         let kind = DeliveryKind::SortedSet { take, count, block_ns: self.queue.block_ns() };
         self.queue.delivery(kind, self.receivers, &self.common, (prefix, parts))
     }

@@ -23,7 +23,8 @@ pub(super) fn counts(summary: &Summary<'_>) -> Vec<Block> {
     let mut blocks = vec![Block::Table(count_table(figures))];
     let waits = figures.waits.iter().flat_map(|waits| waits.lines());
     blocks.extend(
-        figures.fairness().into_iter().chain(waits).map(|text| Block::Text(sentence(&text))),
+        (figures.fairness().into_iter().chain(waits).chain(figures.slow()))
+            .map(|text| Block::Text(sentence(&text))),
     );
     blocks
 }

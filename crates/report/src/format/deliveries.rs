@@ -30,7 +30,7 @@ pub(super) fn write_counts(figures: &DeliveryFigures<'_>, out: &mut dyn Write) -
     writeln!(out, "  messages: {}", figures.messages())?;
     writeln!(out, "  deliveries: {}", figures.received())?;
     let waits = figures.waits.iter().flat_map(|waits| waits.lines());
-    for line in figures.fairness().into_iter().chain(waits) {
+    for line in figures.fairness().into_iter().chain(waits).chain(figures.slow()) {
         writeln!(out, "  {line}")?;
     }
     Ok(())

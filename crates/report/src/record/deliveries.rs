@@ -9,6 +9,7 @@ use super::connection::ConnectionRecord;
 use super::counts::ErrorRecord;
 use super::latency::LatencyRecord;
 use super::lateness::LatenessRecord;
+use super::slow::SlowRecord;
 use super::waits::WaitsRecord;
 
 /// Counts of messages and deliveries, and what the senders saw. What follows from others is written and never
@@ -43,6 +44,8 @@ pub(super) struct DeliveriesRecord {
     waits: Option<WaitsRecord>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     polls: Option<PollsRecord>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    slow_subscribers: Option<SlowRecord>,
     sending: SendingRecord,
 }
 
@@ -77,6 +80,7 @@ impl DeliveriesRecord {
             by_receiver,
             receivers,
             waits,
+            slow,
         } = deliveries;
         let DeliveryCounts { received, doubled, out_of_order, foreign, corrupt, cut_off } = *counts;
         let Tally { commands, operations: _, errors, connections, lateness } = sending;
@@ -110,6 +114,7 @@ impl DeliveriesRecord {
                     })
                 })
                 .transpose()?,
+            slow_subscribers: slow.as_deref().map(SlowRecord::from_slow),
             sending: SendingRecord {
                 commands: commands.iter().map(command).collect::<Result<_, _>>()?,
                 errors: ErrorRecord::from_errors(errors),
@@ -157,6 +162,7 @@ impl DeliveriesRecord {
             by_receiver: self.least_by_receiver.zip(self.most_by_receiver),
             receivers: self.receivers,
             waits: self.waits.map(WaitsRecord::waits).transpose()?,
+            slow: self.slow_subscribers.map(|slow| Box::new(slow.slow())),
         }))
     }
 }

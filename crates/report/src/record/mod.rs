@@ -19,6 +19,7 @@ mod operation;
 mod outages;
 mod probe;
 mod repeats;
+mod slow;
 mod tally_delta;
 mod test;
 mod timeline;

@@ -62,7 +62,7 @@ pub(super) fn append_removal(names: &[String], replies: &mut Vec<Remainder>, out
 
 /// The first number in a reply.
 #[derive(Debug, Default)]
-struct FirstNumber(Option<u64>);
+pub(super) struct FirstNumber(pub(super) Option<u64>);
 
 impl ReplyVisitor for FirstNumber {
     fn line(&mut self, text: &[u8]) {

@@ -123,7 +123,7 @@ mod tests {
     }
 
     fn delivery(subscription: Subscription) -> Delivery {
-        let kind = DeliveryKind::Pubsub { subscription };
+        let kind = DeliveryKind::Pubsub { subscription, slow: 0 };
         let prefix = "p:".to_owned();
         Delivery {
             kind,

@@ -13,9 +13,9 @@ use super::{Kind, Meaning, from_delivery};
 const KINDS: [DeliveryKind; 17] = [
     DeliveryKind::Invalidate,
     DeliveryKind::Replica,
-    DeliveryKind::Pubsub { subscription: Subscription::Channels },
-    DeliveryKind::Pubsub { subscription: Subscription::Patterns },
-    DeliveryKind::Pubsub { subscription: Subscription::Shards },
+    pubsub(Subscription::Channels),
+    pubsub(Subscription::Patterns),
+    pubsub(Subscription::Shards),
     notify(KeyEvent::Set),
     notify(KeyEvent::Expired),
     list(ListPop::Pop, 1),
@@ -30,6 +30,10 @@ const KINDS: [DeliveryKind; 17] = [
     stream(1, StreamAck::Noack, 0),
 ];
 
+const fn pubsub(subscription: Subscription) -> DeliveryKind {
+    DeliveryKind::Pubsub { subscription, slow: 0 }
+}
+
 const fn notify(event: KeyEvent) -> DeliveryKind {
     DeliveryKind::Notify { event, db: 2, ttl_ms: 50, enable: false }
 }
@@ -40,7 +44,7 @@ const fn list(by: ListPop, count: u32) -> DeliveryKind {
 }
 
 const fn sorted_set(multi: bool, count: u32) -> DeliveryKind {
-    let take = SortedSetTake { multi, max: false };
+    let take = SortedSetTake { multi, max: false, mixed: false };
     DeliveryKind::SortedSet { take, count, block_ns: 100_000_000 }
 }
 
@@ -92,7 +96,7 @@ fn conversation(kind: DeliveryKind, payload: &[u8], resp3: bool) -> Conversation
     let messages = |count: u32, bytes: Vec<u8>| (Meaning::Messages(count), count as usize, bytes);
     let ends = [timed_out, unblocked];
     match kind {
-        DeliveryKind::Pubsub { subscription } => pushes(subscription, payload, resp3),
+        DeliveryKind::Pubsub { subscription, .. } => pushes(subscription, payload, resp3),
         DeliveryKind::Invalidate => {
             let push = |keys: &[u8]| [b">2\r\n", &bulks(&[b"invalidate"])[..], keys].concat();
             let two = [b"*2\r\n", &bulks(&[payload, payload])[..]].concat();

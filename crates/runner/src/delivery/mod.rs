@@ -22,6 +22,7 @@ mod replica;
 mod reply_strings;
 mod seen;
 mod setup;
+mod slow;
 mod sorted_set;
 mod spread;
 mod stream;
@@ -37,12 +38,14 @@ use std::thread::{self, Scope};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use measure::{
-    Backlog, Deliveries, DeliveryCounts, Latency, Measurement, Polls, Tally, TallyShape, Waits,
+    Backlog, Deliveries, DeliveryCounts, Latency, Measurement, Polls, SlowSubscribers, Tally,
+    TallyShape, Waits,
 };
 use workload::random::SplitMix;
-use workload::{Delivery, Plan};
+use workload::{Delivery, DeliveryKind, Plan};
 
 pub(crate) use receivers::{ReceiverContext, Receivers};
+pub(crate) use slow::MakeEngine;
 
 use crate::Fatal;
 use crate::collect::{Collector, Message, Unobserved};
@@ -55,6 +58,7 @@ use closing::Remains;
 use homes::Homes;
 use kind::{Kind, Sharing};
 use seen::Seen;
+use slow::SlowContext;
 use under_way::UnderWay;
 
 /// Intervals that a thread may be ahead of the collector.
@@ -87,6 +91,9 @@ pub(crate) struct Roles<'r> {
     seen: Vec<Seen>,
     /// What each thread had in the end.
     ended: Mutex<Vec<Receiving>>,
+    /// Subscribers that do not read, and what was seen of them.
+    slow: u32,
+    slow_seen: OnceLock<SlowSubscribers>,
 }
 
 /// What is known of a thread of receivers while load runs.
@@ -146,13 +153,21 @@ impl<'r> Roles<'r> {
             gate,
             engine,
             expected: AtomicU64::new(NO_END),
-            threads: (0..delivery.threads).map(|_| ReceiverThread::default()).collect(),
+            // Those that do not read have a thread beside.
+            threads: (0..=delivery.threads).map(|_| ReceiverThread::default()).collect(),
             probes: 0,
             probed: AtomicU32::new(0),
             seen: (0..groups).map(|_| Seen::default()).collect(),
             ended: Mutex::default(),
+            slow: delivery.kind.slow(),
+            slow_seen: OnceLock::new(),
         };
-        roles.probes = roles.copies_by_place().iter().sum();
+        let copies: u32 = roles.copies_by_place().iter().sum();
+        roles.probes = copies.saturating_add(roles.slow.saturating_mul(delivery.places));
+        let beside = &roles.threads[usize::from(delivery.threads)];
+        beside.subscribed.store(roles.slow == 0, Ordering::Release);
+        beside.caught_up.store(true, Ordering::Release);
+        beside.ended.store(true, Ordering::Release);
         Some(roles)
     }
 
@@ -190,6 +205,29 @@ impl<'r> Roles<'r> {
             }
         }
         Ok((Collector::new(shape, empties, self.engine), messages))
+    }
+
+    /// Starts the thread of the subscribers that do not read, if there are some. `make` makes an engine for one
+    /// connection.
+    pub(crate) fn start_slow<'scope>(
+        &'scope self,
+        scope: &'scope Scope<'scope, '_>,
+        plan: &'scope Plan,
+        origins: &'scope Origins,
+        make: &'scope MakeEngine<'scope>,
+    ) -> io::Result<()> {
+        let DeliveryKind::Pubsub { subscription, slow: count @ 1.. } = self.delivery.kind else {
+            return Ok(());
+        };
+        let thread = thread::Builder::new().name("slow-receivers".to_owned());
+        let started = thread.spawn_scoped(scope, move || {
+            let context = SlowContext { plan, roles: self, origins, make, subscription, count };
+            let _ = self.slow_seen.set(slow::subscribe(&context));
+        });
+        if let Err(error) = &started {
+            self.gate.fail(Fatal::new(format!("starting a thread: {error}")));
+        }
+        started.map(drop)
     }
 
     /// Has what the senders see collected by a thread of its own, which tells the receivers when that is all.
@@ -277,6 +315,12 @@ impl<'r> Roles<'r> {
                 behind,
             })
         });
+        let slow = self.slow_seen.into_inner().map(|mut slow| {
+            let acknowledged = sending.total.commands.iter().map(|command| command.ok).sum::<u64>();
+            let all = acknowledged.saturating_mul(u64::from(slow.subscribers));
+            slow.missed = all.saturating_sub(slow.received);
+            Box::new(slow)
+        });
         let (first, last) = spread.unzip();
         receiving.workers = [sending.workers, receiving.workers].concat();
         receiving.total.add_senders(&sending.total);
@@ -294,6 +338,7 @@ impl<'r> Roles<'r> {
             by_receiver,
             receivers: self.delivery.receivers,
             waits,
+            slow,
         }));
         receiving
     }

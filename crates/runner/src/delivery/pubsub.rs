@@ -18,7 +18,8 @@ const NAMES_MAX: usize = 1_000;
 pub(super) struct Pubsub<'r> {
     pub(super) delivery: &'r Delivery,
     pub(super) subscription: Subscription,
-    /// Whether a message passes from node to node of a cluster, so that PUBLISH names some of its receivers only.
+    /// Whether PUBLISH names others than the receivers of a message: those at one node of a cluster only, or also
+    /// subscribers that do not read.
     pub(super) is_broadcast: bool,
 }
 

@@ -61,9 +61,10 @@ impl Kind for SortedSets<'_> {
         Capture { place_len: (self.delivery.places_each > 1).then_some(name), ..Capture::default() }
     }
 
-    /// Members of one score are in the order of their bytes, which is that of a sender's numbers.
+    /// Members of one score are in the order of their bytes, which is that of a sender's numbers where all else is
+    /// alike.
     fn is_ordered(&self) -> bool {
-        !self.take.max
+        !self.take.max && !self.take.mixed
     }
 
     fn block_ns(&self) -> Option<u64> {

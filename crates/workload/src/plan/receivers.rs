@@ -2,7 +2,7 @@
 
 use super::check::refuse;
 use super::{PlanError, PlanParts, limits};
-use crate::{CommandSpec, Delivery, Endpoint, Piece, Shard};
+use crate::{Arg, CommandSpec, Delivery, Endpoint, Piece, Shard};
 
 impl PlanParts {
     /// Threads that receive, beside those that send; 0 where nobody does.
@@ -19,7 +19,8 @@ impl PlanParts {
         };
         let is_known = matches!(&self.sequence[..], [command] if has_one_message(command));
         refuse(is_known && self.mix.is_none(), || {
-            "deliver sends one command, of which one argument ends in __message__ and no later one varies"
+            "deliver sends one command, of which one argument ends in __message__, and before or behind it no argument \
+             varies"
                 .to_owned()
         })?;
         refuse(!self.protocol.is_memcache(), || {
@@ -32,6 +33,7 @@ impl PlanParts {
                 .to_owned()
         })?;
         self.check_cluster(delivery)?;
+        self.check_slow(delivery)?;
         refuse(self.load.shard == Shard::WHOLE, || {
             "deliver: a share of a plan (--shard, --on) has not the receivers of the whole"
                 .to_owned()
@@ -61,6 +63,33 @@ impl PlanParts {
                 "--cluster: PUBLISH does not say who gets a message on other nodes, so every channel must have as many \
                  subscribers: {receivers} subscribers of {places_each} channels each are no multiple of {places} \
                  channels"
+            )
+        })
+    }
+
+    /// PUBLISH names subscribers that do not read as well, so that what is expected must be known without it.
+    fn check_slow(&self, delivery: &Delivery) -> Result<(), PlanError> {
+        let Delivery { receivers, places, places_each, .. } = *delivery;
+        let slow = delivery.kind.slow();
+        refuse(slow <= limits::SLOW_MAX, || {
+            format!("--slow {slow}: the maximum is {}", limits::SLOW_MAX)
+        })?;
+        refuse(slow == 0 || !self.target.is_cluster(), || {
+            "--slow: subscribers that do not read take one server; name a node, without --cluster"
+                .to_owned()
+        })?;
+        let subscriptions = u64::from(receivers) * u64::from(places_each);
+        refuse(slow == 0 || subscriptions.is_multiple_of(places.into()), || {
+            format!(
+                "--slow: PUBLISH counts subscribers that do not read, too, so every channel must have as many that do: \
+                 {receivers} subscribers of {places_each} channels each are no multiple of {places} channels"
+            )
+        })?;
+        let subscriptions = u64::from(slow) * u64::from(places);
+        refuse(subscriptions <= limits::SUBSCRIPTIONS_MAX, || {
+            format!(
+                "--slow: {subscriptions} subscriptions, to all channels each; the maximum is {}",
+                limits::SUBSCRIPTIONS_MAX
             )
         })
     }
@@ -140,17 +169,27 @@ fn check_takers(delivery: &Delivery) -> Result<(), PlanError> {
     })
 }
 
-/// Whether a message is at a known place from the end of a command.
+/// Whether a message is at a known place from the start or the end of a command.
 fn has_one_message(command: &CommandSpec) -> bool {
     let is_message = |piece: &&Piece| **piece == Piece::Message;
-    let mut pieces = command.args.iter().flat_map(|arg| &arg.pieces);
+    let pieces = command.args.iter().flat_map(|arg| &arg.pieces);
     let Some(at) =
         command.args.iter().position(|arg| arg.pieces.last().as_ref().is_some_and(is_message))
     else {
         return false;
     };
-    let mut later = command.args[at + 1..].iter().flat_map(|arg| &arg.pieces);
-    let is_fixed =
-        |piece: &Piece| matches!(piece, Piece::Bytes(_) | Piece::Secret(_) | Piece::Fill { .. });
-    !command.inline && pieces.by_ref().filter(is_message).count() == 1 && later.all(is_fixed)
+    let are_fixed = |args: &[Arg]| {
+        let mut pieces = args.iter().flat_map(|arg| &arg.pieces);
+        let is_fixed = |piece: &Piece| {
+            matches!(
+                piece,
+                Piece::Bytes(_) | Piece::Secret(_) | Piece::Fill { .. } | Piece::Message
+            )
+        };
+        pieces.all(is_fixed)
+    };
+    let (before, behind) = (&command.args[..=at], &command.args[at + 1..]);
+    !command.inline
+        && pieces.filter(is_message).count() == 1
+        && (are_fixed(behind) || are_fixed(before))
 }

@@ -127,6 +127,12 @@ impl Sizes {
         made(&self.0).expect("sizes are read before they are sizes")
     }
 
+    /// The smallest size that is ever drawn.
+    #[must_use]
+    pub fn smallest(&self) -> u32 {
+        self.draws().draw(0)
+    }
+
     /// The largest size that is ever drawn.
     #[must_use]
     pub fn largest(&self) -> u32 {

@@ -335,11 +335,13 @@ fn send_pipeline<E: Engine, P: Protocol, R: ByNode>(
             route.take_up(&mut request);
         }
         let counted = if by_operation { Some(&mut *recorder) } else { None };
+        let start = out.len();
         route.write(&request, lane.node, (batch, &steps.kept), counted, &mut out);
         if let Some(run) = run_id {
             // In a closed loop each is due when it is sent.
             let due_ns = if pacer.is_some() { request.intended_ns } else { now_ns };
-            batch.put_message(message(&request, (run, sender), (due_ns, now_ns)), &mut out);
+            batch
+                .put_message(message(&request, (run, sender), (due_ns, now_ns)), &mut out[start..]);
         }
         measured |= request.measured;
         requests.push(request);

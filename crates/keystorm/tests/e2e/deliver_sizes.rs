@@ -1,0 +1,69 @@
+//! `keystorm deliver -d`: payloads of any sizes that have room for a message.
+
+use crate::deliver::{count, deliver, test};
+use crate::server::Server;
+
+const SENT: u64 = 2_000;
+
+/// Runs it, and checks that every delivery came once and in order.
+fn all_arrive(server: &Server, line: &str, each: u64) {
+    let test = test(deliver(server, &format!("{line} -n {SENT} --json -")).run().ok());
+    let counts = ["expected", "received", "lost", "doubled", "out_of_order", "corrupt"];
+    let counts = counts.map(|name| count(&test, name));
+    assert_eq!(counts, [SENT * each, SENT * each, 0, 0, 0, 0], "{line}");
+}
+
+#[test]
+fn messages_whose_sizes_differ_all_arrive() {
+    for (name, server) in Server::both() {
+        for (line, each) in [
+            ("pubsub --channels 2 --subscribers 4", 2),
+            ("pubsub --channels 1 --subscribers 1 --rps 10k -P 8", 1),
+            ("list --pop blmove", 1),
+            ("list --pop blmpop --count 7 -3", 1),
+            ("zset", 1),
+            ("stream --receivers 2 --engine epoll", 2),
+            ("stream --groups 2 --consumers 2", 2),
+            ("notify --enable-events --event del", 1),
+            ("invalidate --caches 2", 2),
+        ] {
+            server.reset();
+            let before = server.info("total_net_input_bytes");
+            all_arrive(&server, &format!("{line} -d uniform:32..4k"), each);
+            let sent = (server.info("total_net_input_bytes") - before) / SENT;
+            // What was moved is named once more when it is removed.
+            let sent = if line.contains("blmove") { sent / 2 } else { sent };
+            assert!((2_000..2_400).contains(&sent), "{name}: {line}: {sent} bytes on average");
+        }
+    }
+}
+
+#[test]
+fn the_smallest_message_is_one_without_filler() {
+    let server = Server::redis();
+    for size in ["32", "sizes:32=1,33=1", "uniform:32..32"] {
+        all_arrive(&server, &format!("list -d {size}"), 1);
+    }
+    for size in ["31", "8", "uniform:31..4k"] {
+        let refused = deliver(&server, &format!("list -d {size}")).run().exits(2);
+        refused.says("are too few: a message has at least 32");
+    }
+}
+
+#[test]
+fn sizes_are_drawn_for_each_message_unless_they_belong_to_the_channel() {
+    let server = Server::redis();
+    let by = |line: &str| {
+        let ran = deliver(&server, &format!("pubsub -d uniform:32..4k --print-plan {line}")).run();
+        let plan: serde_json::Value = serde_json::from_str(&ran.ok().out).unwrap();
+        plan[0]["values"]["by"].clone()
+    };
+    assert_eq!(by(""), "request");
+    assert_eq!(by("--set size-by=key"), "key");
+}
+
+#[test]
+fn bytes_that_do_not_repeat_arrive_too() {
+    let server = Server::redis();
+    all_arrive(&server, "stream --receivers 1 -d 300 --content random", 1);
+}

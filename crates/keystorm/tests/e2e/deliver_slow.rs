@@ -1,0 +1,85 @@
+//! `keystorm deliver pubsub --slow`: subscribers that do not read are cut off by the server, and are no losses.
+
+use serde_json::Value;
+
+use crate::deliver::{count, deliver, test};
+use crate::server::Server;
+
+/// A subscriber that reads may be 400 ms behind without being cut off.
+const LIMIT: [&str; 2] = ["--client-output-buffer-limit", "pubsub 16mb 0 0"];
+
+fn slow(test: &Value, name: &str) -> u64 {
+    test["deliveries"]["slow_subscribers"][name].as_u64().unwrap()
+}
+
+/// How often the server says that it cut off a client that did not read.
+fn cut_by(server: &Server) -> u64 {
+    server.log().matches("overcoming of output buffer limits").count() as u64
+}
+
+/// Checks that all that were to be read came, and that what the slow ones had and missed adds up to all.
+fn adds_up(test: &Value, each: u64) {
+    let sent = count(test, "messages_acknowledged");
+    let counts = ["expected", "received", "lost", "doubled", "out_of_order", "receivers_cut_off"];
+    assert_eq!(counts.map(|name| count(test, name)), [sent * each, sent * each, 0, 0, 0, 0]);
+    let [subscribers, received, missed] =
+        ["subscribers", "received", "missed"].map(|name| slow(test, name));
+    assert_eq!(received + missed, subscribers * sent, "{test}");
+}
+
+#[test]
+fn subscribers_that_do_not_read_are_cut_off_and_others_lose_nothing() {
+    for server in [Server::redis_with(&LIMIT), Server::valkey()] {
+        server.ask(&["CONFIG", "SET", "client-output-buffer-limit", "pubsub 16777216 0 0"]);
+        let mut cut = cut_by(&server);
+        for line in ["", "-3 --engine epoll", "--patterns", "--sharded --receiver-threads 2"] {
+            let line = format!(
+                "pubsub -d 200k --rps 200 -n 300 --channels 2 --subscribers 4 --slow 3 --json - {line}"
+            );
+            let test = test(deliver(&server, &line).run().ok());
+            adds_up(&test, 2);
+            assert_eq!(slow(&test, "cut_off"), 3, "{line}: {test}");
+            assert!(slow(&test, "missed") > 100, "of 900 that are 180 MB: {test}");
+            let seen = test["deliveries"]["slow_subscribers"]["last_cut_s"].as_f64().unwrap();
+            assert!(seen > 0.0, "{test}");
+            let now = cut_by(&server);
+            assert_eq!(now - cut, 3, "{line}");
+            cut = now;
+        }
+    }
+}
+
+#[test]
+fn subscribers_that_do_not_read_come_back_and_go_on_not_reading() {
+    let server = Server::redis_with(&LIMIT);
+    let line = "pubsub -d 200k --rps 200 --duration 3s --channels 1 --subscribers 1 --slow 2";
+    let ran = deliver(&server, &format!("{line} --json -")).run().ok();
+    let test = test(ran);
+    adds_up(&test, 1);
+    assert!(slow(&test, "cut_off") > 2, "{test}");
+    let cut = cut_by(&server);
+    assert!(cut == slow(&test, "cut_off"), "{cut}: {test}");
+    deliver(&server, &format!("{line} --duration 1s"))
+        .run()
+        .ok()
+        .prints("slow subscribers: 2, which did not read; the server cut them off ")
+        .prints(" did not reach them");
+}
+
+#[test]
+fn what_stays_below_the_limit_reaches_slow_subscribers_too() {
+    let server = Server::redis();
+    let line = "pubsub -n 500 --channels 1 --subscribers 2 --slow 4";
+    let ran = test(deliver(&server, &format!("{line} --json -")).run().ok());
+    adds_up(&ran, 2);
+    assert_eq!((slow(&ran, "received"), slow(&ran, "cut_off")), (2_000, 0));
+    let text = deliver(&server, line).run().ok();
+    text.prints("the server cut none of them off; 0 messages did not reach them");
+    for (line, why) in [
+        ("--slow 101", "the maximum is 100"),
+        ("--slow 1 --channels 2 --subscribers 3", "no multiple of 2 channels"),
+        ("--slow x", "--slow"),
+    ] {
+        deliver(&server, &format!("pubsub -n 1 {line}")).run().exits(2).says(why);
+    }
+}

@@ -1,0 +1,34 @@
+//! `keystorm deliver --tls`: senders, receivers, probes and what is asked at the end speak it.
+
+use crate::deliver::{count, test};
+use crate::program::Keystorm;
+use crate::tls::Secure;
+
+#[test]
+fn every_kind_speaks_tls() {
+    let secure = Secure::new();
+    let options = format!("-p {} --tls --cacert {}", secure.port, secure.file("ca.crt").display());
+    for (line, each) in [
+        ("pubsub --channels 2 --subscribers 4", 2),
+        ("pubsub --channels 1 --subscribers 3 --slow 2 -3 --engine epoll", 3),
+        ("list", 1),
+        ("list --pop blmove -3 --engine epoll", 1),
+        ("zset --zpop bzmpop --count 4", 1),
+        ("stream --groups 2 --consumers 2", 2),
+        ("stream --receivers 2 -3 --receiver-threads 2", 2),
+        ("notify --enable-events --subscribers 2", 2),
+        ("invalidate --caches 3", 3),
+    ] {
+        secure.server.reset();
+        let line = format!("deliver {line} {options} -n 1000 --json -");
+        let test = test(Keystorm::new(&line).run().ok());
+        let counts = ["expected", "received", "lost", "doubled", "out_of_order", "corrupt"];
+        let counts = counts.map(|name| count(&test, name));
+        assert_eq!(counts, [1_000 * each, 1_000 * each, 0, 0, 0, 0], "{line}");
+        // Those of notify live for a second.
+        let left = !line.contains("notify") && !secure.server.keys().is_empty();
+        assert!(!left, "{line}: {:?}", secure.server.keys());
+    }
+    let plain = Keystorm::new(&format!("deliver list -p {} -n 10", secure.port)).run();
+    plain.exits(1).says("TLS");
+}

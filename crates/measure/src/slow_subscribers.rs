@@ -1,0 +1,29 @@
+//! What became of subscribers that do not read.
+
+/// What was seen of them. Their messages are in no other count.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SlowSubscribers {
+    /// How many there were.
+    pub subscribers: u32,
+    /// How often the server cut one off.
+    pub cut_off: u64,
+    /// Nanoseconds after the measured part began at which the first was seen to be cut off, and the last.
+    pub first_cut_ns: Option<u64>,
+    /// The last.
+    pub last_cut_ns: Option<u64>,
+    /// Messages that had reached them, in the buffers of the kernels.
+    pub received: u64,
+    /// Acknowledged messages that never reached them, one for each.
+    pub missed: u64,
+    /// Most bytes that were seen to wait at the server for one of them.
+    pub waiting_bytes: Option<u64>,
+}
+
+impl SlowSubscribers {
+    /// Notes that one was cut off so long after the measured part began.
+    pub fn cut_off(&mut self, at_ns: u64) {
+        self.cut_off += 1;
+        self.first_cut_ns.get_or_insert(at_ns);
+        self.last_cut_ns = Some(at_ns);
+    }
+}
