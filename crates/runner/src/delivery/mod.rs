@@ -315,12 +315,7 @@ impl<'r> Roles<'r> {
                 behind,
             })
         });
-        let slow = self.slow_seen.into_inner().map(|mut slow| {
-            let acknowledged = sending.total.commands.iter().map(|command| command.ok).sum::<u64>();
-            let all = acknowledged.saturating_mul(u64::from(slow.subscribers));
-            slow.missed = all.saturating_sub(slow.received);
-            Box::new(slow)
-        });
+        let acknowledged = sending.total.commands.iter().map(|command| command.ok).sum();
         let (first, last) = spread.unzip();
         receiving.workers = [sending.workers, receiving.workers].concat();
         receiving.total.add_senders(&sending.total);
@@ -338,10 +333,17 @@ impl<'r> Roles<'r> {
             by_receiver,
             receivers: self.delivery.receivers,
             waits,
-            slow,
+            slow: self.slow_seen.into_inner().map(|slow| with_missed(slow, acknowledged)),
         }));
         receiving
     }
+}
+
+/// What was seen of slow subscribers, with what they missed of so many messages, each of which goes to all of them.
+fn with_missed(mut slow: SlowSubscribers, acknowledged: u64) -> Box<SlowSubscribers> {
+    let all = acknowledged.saturating_mul(u64::from(slow.subscribers));
+    slow.missed = all.saturating_sub(slow.received);
+    Box::new(slow)
 }
 
 /// Adds what was found in the queues when all was over to the backlog at the end of a run of `elapsed_ns`.
