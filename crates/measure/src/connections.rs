@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 
 use crate::Latency;
+use crate::not_reopened::{self, NotReopened};
 
 /// What happened to connections.
 #[derive(Debug, Clone)]
@@ -35,6 +36,8 @@ pub struct ConnectionTally {
     pub bytes_out: u64,
     /// Bytes of replies.
     pub bytes_in: u64,
+    /// Lost connections that were not open again at the end, by server.
+    pub not_reopened: Vec<NotReopened>,
 }
 
 impl ConnectionTally {
@@ -54,7 +57,13 @@ impl ConnectionTally {
             pushes: 0,
             bytes_out: 0,
             bytes_in: 0,
+            not_reopened: Vec::new(),
         }
+    }
+
+    /// Counts a lost connection that was not open again at the end.
+    pub fn add_not_reopened(&mut self, server: String, reason: String) {
+        not_reopened::add(&mut self.not_reopened, &NotReopened { server, connections: 1, reason });
     }
 
     /// Whether nothing happened.
@@ -73,6 +82,7 @@ impl ConnectionTally {
             pushes,
             bytes_out,
             bytes_in,
+            not_reopened,
         } = self;
         let counts = [
             dropped, reconnects, renewed, retried, retries, lost, timed_out, unanswered, pushes,
@@ -80,6 +90,7 @@ impl ConnectionTally {
         ];
         connect.count() == 0
             && tls.handshake.count() == 0
+            && not_reopened.is_empty()
             && counts.into_iter().all(|count| *count == 0)
     }
 
@@ -98,6 +109,7 @@ impl ConnectionTally {
             pushes,
             bytes_out,
             bytes_in,
+            not_reopened,
         } = self;
         connect.clear();
         tls.clear();
@@ -106,6 +118,7 @@ impl ConnectionTally {
             bytes_out, bytes_in,
         ];
         counts.into_iter().for_each(|count| *count = 0);
+        not_reopened.clear();
     }
 
     pub(crate) fn merge(&mut self, other: &Self) {
@@ -123,6 +136,7 @@ impl ConnectionTally {
             pushes,
             bytes_out,
             bytes_in,
+            not_reopened,
         } = other;
         self.connect.merge(connect);
         // Saturating, because what is merged may come from files, which may say anything.
@@ -142,6 +156,7 @@ impl ConnectionTally {
             *sum = sum.saturating_add(*part);
         }
         self.tls.merge(tls);
+        not_reopened.iter().for_each(|more| not_reopened::add(&mut self.not_reopened, more));
     }
 }
 

@@ -17,6 +17,7 @@ mod key_counts;
 mod lateness;
 mod measurement;
 mod node;
+mod not_reopened;
 mod operation;
 mod operation_log;
 mod outage;
@@ -44,6 +45,7 @@ pub use measurement::{
     Absence, CORRUPT, Ending, Failure, FailureSource, MISSING, Measurement, WorkerUse,
 };
 pub use node::{NodeTally, merge_nodes};
+pub use not_reopened::NotReopened;
 pub use operation::{Ended, OperationTally};
 pub use operation_log::{Entries, LogEntry, LoggedAs, OperationLog, Stamps};
 pub use outage::{Outage, Usual};

@@ -20,8 +20,8 @@ pub(crate) struct Handshake {
 pub(crate) enum Answer {
     /// That many of its commands are answered, by so many bytes since it was asked last.
     Heard { steps: usize, consumed: usize },
-    /// It takes nobody for the moment.
-    NotNow,
+    /// It takes nobody for the moment; why, without passwords.
+    NotNow(String),
 }
 
 /// One command of the handshake.
@@ -104,7 +104,7 @@ impl Handshake {
                 Some(Reply::Error(text)) => {
                     let text = explain::text(text);
                     if reconnects && explain::is_passing(&text) {
-                        return Ok(Answer::NotNow);
+                        return Ok(Answer::NotNow(self.masked(text)));
                     }
                     return Err(self.refused(steps, &text));
                 }

@@ -124,7 +124,16 @@ fn write_outage(
 pub(super) fn in_a_line(summary: &Summary<'_>) -> String {
     let (connections, outages) = (summary.connections(), summary.outages());
     let mut line = String::new();
-    for (count, what) in [(connections.lost, "lost"), (connections.timed_out, "timed out")] {
+    // Of a run that was broken off, some always are.
+    let unanswered = match *summary.ending() == Ending::Complete {
+        true => connections.unanswered,
+        false => 0,
+    };
+    for (count, what) in [
+        (connections.lost, "lost"),
+        (connections.timed_out, "timed out"),
+        (unanswered, "unanswered"),
+    ] {
         if count > 0 {
             let _ = write!(line, ", {count} {what}");
         }

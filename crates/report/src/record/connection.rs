@@ -1,6 +1,6 @@
 //! Connections in a saved run: how many were opened, lost and opened again, and what TLS they agreed on.
 
-use measure::{ConnectionTally, TlsTally};
+use measure::{ConnectionTally, NotReopened, TlsTally};
 use serde::{Deserialize, Serialize};
 
 use super::RecordError;
@@ -26,6 +26,9 @@ pub(super) struct ConnectionRecord {
     pushes: u64,
     bytes_out: u64,
     bytes_in: u64,
+    /// By server, where there are any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    not_reopened: Vec<NotReopenedRecord>,
     /// Where TLS was spoken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     tls: Option<TlsRecord>,
@@ -33,6 +36,14 @@ pub(super) struct ConnectionRecord {
 
 fn is_none(count: &u64) -> bool {
     *count == 0
+}
+
+/// Lost connections to a server that were not open again at the end.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct NotReopenedRecord {
+    server: String,
+    connections: u64,
+    last_attempt: String,
 }
 
 /// What happened in TLS.
@@ -67,6 +78,7 @@ impl ConnectionRecord {
             pushes,
             bytes_out,
             bytes_in,
+            not_reopened,
         } = tally;
         Ok(Self {
             tls: (tls.handshake.count() > 0).then(|| TlsRecord::from_tally(tls)).transpose()?,
@@ -82,6 +94,7 @@ impl ConnectionRecord {
             pushes: *pushes,
             bytes_out: *bytes_out,
             bytes_in: *bytes_in,
+            not_reopened: not_reopened.iter().map(NotReopenedRecord::from_tally).collect(),
         })
     }
 
@@ -100,7 +113,20 @@ impl ConnectionRecord {
             pushes: self.pushes,
             bytes_out: self.bytes_out,
             bytes_in: self.bytes_in,
+            not_reopened: self.not_reopened.iter().map(NotReopenedRecord::tally).collect(),
         })
+    }
+}
+
+impl NotReopenedRecord {
+    fn from_tally(tally: &NotReopened) -> Self {
+        let NotReopened { server, connections, reason } = tally.clone();
+        Self { server, connections, last_attempt: reason }
+    }
+
+    fn tally(&self) -> NotReopened {
+        let Self { server, connections, last_attempt } = self.clone();
+        NotReopened { server, connections, reason: last_attempt }
     }
 }
 

@@ -12,6 +12,7 @@ use workload::{Arg, CommandSpec, Plan};
 
 use super::memcache::{self, Bounds};
 use super::misses::misses;
+use super::not_reopened::not_reopened;
 use super::wording::{percent, time};
 use super::{drift, evidence};
 use crate::quantity::grouped;
@@ -49,6 +50,8 @@ pub enum WarningKind {
     PipelineCut,
     /// The server writes each reply of a pipeline by itself.
     RepliesApart,
+    /// Lost connections to a server could not be opened again.
+    NotReopened,
     /// Client and server must share a CPU.
     SharedCpu,
     /// The first half of the run and the second are of different states.
@@ -168,6 +171,8 @@ pub fn warnings(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Ve
             format!("the hypervisor gave {} of this machine's CPU time to others", percent(share));
         found.push(Warning::new(WarningKind::Stolen, text));
     }
+    let gone = not_reopened(measurement).into_iter();
+    found.extend(gone.map(|(name, text)| Warning::about(WarningKind::NotReopened, name, text)));
     let cpus = evidence::shared_cpus(plan, measurement, watched);
     found.extend(cpus.map(|text| Warning::new(WarningKind::SharedCpu, text)));
     found

@@ -197,6 +197,8 @@ fn a_server_that_stays_away_does_not_keep_a_run_for_ever() {
     );
     assert_eq!((got.ending.clone(), got.elapsed_ns), (Ending::Complete, 3 * SECOND));
     adds_up(&got, &log);
+    let [gone] = &got.total.connections.not_reopened[..] else { panic!("{:?}", got.total) };
+    assert_eq!((gone.connections, gone.reason.as_str()), (3, "connection refused"));
     let (got, _) =
         replay(going_on(3, 1, Stop::Requests(10_000)), Server::taking(MS).down(SECOND..u64::MAX));
     let Ending::Failed(why) = &got.ending else { panic!("{:?}", got.ending) };

@@ -6,6 +6,7 @@ use wire::Protocol;
 use workload::Stop;
 
 use super::Worker;
+use crate::connection::State;
 use crate::recorder::Recorder;
 use crate::route::Route;
 
@@ -36,6 +37,13 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
             self.recorder.due(due.saturating_mul(self.per_number));
         }
         for connection in &mut self.connections {
+            let is_gone = connection.lost && connection.state != State::Ready;
+            let server = is_gone.then(|| self.route.server(&connection.place));
+            if let Some(server) = server
+                && let Some(why) = self.recovery.refusal(&server)
+            {
+                self.recorder.connections().add_not_reopened(server, why.to_owned());
+            }
             let withheld = R::withheld(&mut connection.place);
             let route = &mut self.route;
             let lost = |request: &_| route.forsake(request).commands;

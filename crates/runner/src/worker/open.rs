@@ -131,7 +131,8 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         };
         let inbox = self.engine.inbox();
         match self.handshake.hear(&mut connection.decoder, inbox, answered, reconnects)? {
-            Answer::NotNow => {
+            Answer::NotNow(why) => {
+                self.note_refusal(conn, why);
                 self.hang_up(conn, 0);
                 Ok(None)
             }

@@ -105,7 +105,10 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
             Ok(Ended::Read) => false,
             Ok(Ended::Uncertain) => true,
             Ok(Ended::Refused) => self.reconnects(),
-            Ok(Ended::TurnedAway(_)) if self.reconnects() => true,
+            Ok(Ended::TurnedAway(fatal)) if self.reconnects() => {
+                self.note_refusal(conn, fatal.text);
+                true
+            }
             Ok(Ended::TurnedAway(fatal)) | Err(fatal) => return Err(fatal),
         };
         if is_gone {

@@ -47,8 +47,8 @@ pub(crate) struct Recovery {
     absent_since_ns: Option<u64>,
     /// Why nothing is tried any more, once a connection has had all its tries.
     exhausted: Option<String>,
-    /// Why the last connection that was to be opened again was not.
-    refusal: Option<String>,
+    /// Why the last attempt to open a lost connection again failed, for each server.
+    refusals: Vec<(String, String)>,
 }
 
 impl Recovery {
@@ -64,7 +64,7 @@ impl Recovery {
             look_ns: u64::MAX,
             absent_since_ns: None,
             exhausted: None,
-            refusal: None,
+            refusals: Vec::new(),
         }
     }
 
@@ -76,6 +76,11 @@ impl Recovery {
     /// A connection is being opened, which may take too long.
     pub(super) fn opens(&mut self, now_ns: u64) {
         self.look_by(now_ns + LOOK_OPENING_NS);
+    }
+
+    /// Why the last attempt to open a connection to this server again failed, if one did.
+    pub(super) fn refusal(&self, server: &str) -> Option<&str> {
+        self.refusals.iter().find(|(named, _)| named == server).map(|(_, why)| why.as_str())
     }
 
     fn look_by(&mut self, ns: u64) {
@@ -147,7 +152,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         }
         if self.reconnects() && !explain::is_ours(reason) {
             if state != State::Ready {
-                self.recovery.refusal = Some(reason.to_string());
+                self.note_refusal(conn, reason.to_string());
             }
             self.give_up(conn, 0);
             return Ok(());
@@ -169,6 +174,16 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
     /// the run: there is nothing to go on with.
     pub(crate) fn reconnects(&self) -> bool {
         self.context.plan.recovery.reconnect && self.started
+    }
+
+    /// Keeps why an attempt to open a lost connection again failed.
+    pub(super) fn note_refusal(&mut self, conn: ConnId, why: String) {
+        let server = self.route.server(&self.connections[conn.0 as usize].place);
+        let refusals = &mut self.recovery.refusals;
+        match refusals.iter_mut().find(|(named, _)| *named == server) {
+            Some((_, last)) => *last = why,
+            None => refusals.push((server, why)),
+        }
     }
 
     /// Closes a connection that is of no more use, and has it opened again.
@@ -298,6 +313,8 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
                     opening = true;
                     lost |= connection.lost;
                     if self.reconnects() && now_ns >= connection.asked_ns + open_max_ns {
+                        let why = format!("no answer within {} s", open_max_ns as f64 / 1e9);
+                        self.note_refusal(conn, why);
                         self.hang_up(conn, 0);
                     }
                 }
@@ -350,7 +367,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
             return Ok(());
         }
         let seconds = ABSENT_MAX_NS / 1_000_000_000;
-        let refusal = self.recovery.refusal.as_ref();
+        let refusal = self.recovery.refusal(&server);
         let last = refusal.map_or(String::new(), |why| format!("; the last attempt: {why}"));
         Err(Fatal::new(format!("{server}: no connection could be opened for {seconds} s{last}")))
     }
