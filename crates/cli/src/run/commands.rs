@@ -2,17 +2,16 @@
 
 use std::io::Read;
 use std::os::unix::ffi::OsStringExt;
-use std::path::Path;
 use std::sync::Arc;
 
 use report::Persona;
 use workload::command_line::{TypedOperation, TypedStep, split_operations};
-use workload::typed_login::{is_address, shown_address};
 use workload::{
     Arg, CacheCommand, CommandSpec, Data, Dataset, KeyDist, KeySpace, Mix, Operation, Pick, Piece,
     PlanParts, ProtocolKind, Step, limits, secret,
 };
 
+use super::first_word::check_command;
 use super::options::Options;
 use super::{dataset, memcache, title};
 
@@ -87,7 +86,7 @@ pub(super) fn parts(
 ) -> Result<PlanParts, String> {
     let name = title::of_words(&typed_words(options), base.target.credentials.as_ref());
     if !persona.is_peer() {
-        check_command(&typed_words(options))?;
+        check_command(&typed_words(options), options.data.mix)?;
     }
     let alone = |typed| GivenOperation { typed, name: None, keys: None, places: Vec::new() };
     let operations = typed(options, persona)?.into_iter().map(alone).collect();
@@ -391,38 +390,6 @@ pub(super) fn operation_names(typed: &[&TypedOperation]) -> Vec<String> {
     }
     names
 }
-
-/// Refuses words that name a program or a server where a command must stand.
-fn check_command(words: &[Vec<u8>]) -> Result<(), String> {
-    let Some(first) = words.first() else { return Ok(()) };
-    let first = String::from_utf8_lossy(first);
-    if is_address(&first) {
-        return Err(format!(
-            "{} is a server and no command; name the server with -h and -p, or -u URI; \
-             keystorm compare compares several",
-            shown_address(&first)
-        ));
-    }
-    let name = first.rsplit('/').next().unwrap_or_default();
-    if PROGRAMS.contains(&name) || first.contains('/') && Path::new(&*first).is_file() {
-        return Err(format!(
-            "{first} is a program and no command; --spawn={first} starts a server for the run, and \
-             keystorm compare compares several"
-        ));
-    }
-    Ok(())
-}
-
-/// Servers that people start by these names.
-const PROGRAMS: [&str; 7] = [
-    "redis-server",
-    "valkey-server",
-    "memcached",
-    "keydb-server",
-    "dragonfly",
-    "kvrocks",
-    "garnet-server",
-];
 
 fn dataset_of(options: &Options) -> Result<Option<Dataset>, String> {
     let row = options.data.xml_root_element.as_deref();

@@ -4,6 +4,7 @@
 use report::Persona;
 use workload::{CommandSpec, PlanParts};
 
+use super::misspelled::misspelled;
 use super::options::Options;
 use super::payload::Size;
 
@@ -19,7 +20,8 @@ pub(super) fn notes(options: &Options, persona: Persona, parts: &[PlanParts]) ->
     }
     let found =
         [precision(options), size(options), sequential(options, parts), ttl(options, parts)];
-    let found = found.into_iter().chain([pipeline(options)]).flatten().chain(words(options));
+    let found = found.into_iter().chain([pipeline(options), placeholder(parts)]).flatten();
+    let found = found.chain(words(options));
     found.map(|text| format!("{}: {text}", persona.warning())).collect()
 }
 
@@ -67,6 +69,12 @@ fn ttl(options: &Options, parts: &[PlanParts]) -> Option<String> {
             "--ttl {lifetime} has no effect: no command is a SET, or has __ttl__ in it"
         )),
     }
+}
+
+fn placeholder(parts: &[PlanParts]) -> Option<String> {
+    let args = parts.iter().flat_map(|parts| &parts.sequence).flat_map(|command| &command.args);
+    let (typed, meant) = misspelled(args)?;
+    Some(format!("{typed} is no placeholder, so it is sent as it stands; did you mean {meant}?"))
 }
 
 /// Options of keystorm that follow the command, and so are sent to the server as words of it.

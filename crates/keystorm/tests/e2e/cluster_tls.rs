@@ -54,7 +54,10 @@ fn a_node_that_comes_back_without_tls_is_named() {
     });
     let ran = running.wait().ok();
     let name = format!("127.0.0.1:{}", ports[1]);
-    ran.prints(&format!("  {name}: nothing succeeded for "));
+    let ran = ran.prints(&format!("  {name}: nothing succeeded for "));
+    ran.prints(&format!(
+        "to {name} were lost and could not be opened again; the last attempt failed: "
+    ));
     let test = crate::record::json(&json)["tests"][0].clone();
     assert_eq!(test["outages"].as_array().unwrap().len(), 1, "{}", test["outages"]);
     assert_eq!(test["outages"][0]["to_the_end"], true);

@@ -78,10 +78,24 @@ fn a_server_of_a_pool_that_is_killed_has_its_outage() {
     running.until("the other goes on", |_| server.calls("incr") > before + 100);
     let ran = running.wait().ok().prints(&format!("  127.0.0.1:{port}: nothing succeeded for "));
     let ran = ran.prints("\n  connections lost: 3, reopened: 0\n");
+    let ran = ran.prints(&format!(
+        "3 connections to 127.0.0.1:{port} were lost and could not be opened again; the last attempt failed: \
+         Connection refused"
+    ));
     ran.prints(&format!("limited by: outage: nothing succeeded on 127.0.0.1:{port} for "));
     let outages = test(&file)["outages"].clone();
     let lasting = outages.as_array().unwrap().iter().filter(|o| o["to_the_end"] == true);
     assert_eq!(lasting.count(), 1, "{outages}");
+}
+
+#[test]
+fn requests_that_a_silent_server_keeps_are_counted_in_a_line() {
+    let server = Server::redis();
+    let running = server.keystorm("-q --duration 3 -c 3 incr k").start();
+    running.until("load runs", |_| server.calls("incr") > 100);
+    // Longer than the run waits for replies.
+    server.pause(Duration::from_secs(9));
+    running.wait().ok().prints(", 3 unanswered");
 }
 
 fn everybody_is_out(ran: &Ran, file: &std::path::Path, ports: Vec<u16>) {

@@ -288,6 +288,14 @@ fn what_has_no_effect_or_another_one_is_reported() {
         ("--sequential get k:__rand_int__", "--sequential has no effect without -r"),
         ("--ttl 60 mset a 1", "--ttl 60: mset has no lifetime"),
         ("--ttl 60 incr n", "--ttl 60 has no effect"),
+        (
+            "get k:__rand_int_",
+            "__rand_int_ is no placeholder, so it is sent as it stands; did you mean __rand_int__?",
+        ),
+        (
+            "-r 9 --mix 9 get a ';' 1 get __keys__",
+            "__keys__ is no placeholder, so it is sent as it stands; did you mean __key__?",
+        ),
         ("ping --rps=5", "--rps follows the command, so it is sent to the server as a word of it"),
         ("ping -q", "-q follows the command, so it is sent to the server as a word of it"),
     ] {
@@ -309,6 +317,12 @@ fn what_has_no_effect_or_another_one_is_reported() {
         ("redis-server valkey-server", "redis-server is a program and no command"),
         ("./redis-server", "is a program and no command"),
         ("10.0.0.1:6379 10.0.0.2:6379", "10.0.0.1:6379 is a server and no command"),
+        (
+            "--mix get:0",
+            "a weight stands before its command and must be above 0, as in --mix 1 get",
+        ),
+        ("--mix get:9 ';' set:1", "a weight stands before its command, as in --mix 9 get"),
+        ("--mix redis:6379", "redis:6379 is a server and no command"),
         ("--workload FILE --phase z,x", "phases run in the order of the file, each once: x,z"),
     ] {
         let line = line.replace("FILE", &file.path().display().to_string());
