@@ -61,8 +61,9 @@ pub(crate) fn beside<T>(
     let barrier = Arc::new(Barrier::new(arrived));
     thread::scope(|scope| {
         let (own, stop, held) = (&own, &stop, &barrier);
-        let probing =
-            scope.spawn(move || bed.load(own, Start::Released(held), None, stop, &mut Nobody));
+        let probe = move || bed.load(own, Start::Released(held), None, stop, &mut Nobody);
+        let thread = thread::Builder::new().name("probe".to_owned());
+        let probing = thread.spawn_scoped(scope, probe).context("--probe: starting a thread")?;
         while is_ready.recv_timeout(Duration::from_millis(20)) == Err(RecvTimeoutError::Timeout)
             && !probing.is_finished()
             && !bed.interrupted().load(Ordering::Relaxed)

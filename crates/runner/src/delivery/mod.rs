@@ -242,6 +242,9 @@ impl<'r> Roles<'r> {
             sending.collect(&messages, &mut Unobserved);
             self.expected.store(self.kind.expected(&sending.total), Ordering::Release);
         });
+        if let Err(error) = &started {
+            self.gate.fail(Fatal::new(format!("starting a thread: {error}")));
+        }
         started.map(drop)
     }
 

@@ -3,12 +3,13 @@
 //! Shares are carried out at the same time, each as a run of its own over its own connections, and put
 //! together to one run.
 
+use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use console::live::Nobody;
 use host::{LinkUse, Watch, Watched};
 use measure::Measurement;
@@ -138,16 +139,20 @@ impl<'r> TestBeds<'r> {
                 .enumerate()
                 .map(|(at, (share, barrier))| {
                     let bed = self.rig_of(at);
-                    scope.spawn(move || {
+                    let load = move || {
                         bed.load(share, Start::Released(barrier), None, interrupted, &mut Nobody)
-                    })
+                    };
+                    thread::Builder::new().spawn_scoped(scope, load)
                 })
                 .collect();
             let mut waiting = shares.len();
-            // One that fails before it is ready must not keep the others waiting.
+            let has_ended = |load: &io::Result<ScopedJoinHandle<'_, _>>| {
+                load.as_ref().map_or(true, ScopedJoinHandle::is_finished)
+            };
+            // One that fails before it is ready, or never starts, must not keep the others waiting.
             while waiting > 0
                 && !interrupted.load(Ordering::Relaxed)
-                && !loads.iter().any(|load| load.is_finished())
+                && !loads.iter().any(has_ended)
             {
                 match is_ready.recv_timeout(Duration::from_millis(20)) {
                     Ok(()) => waiting -= 1,
@@ -160,6 +165,7 @@ impl<'r> TestBeds<'r> {
                 barrier.release(at);
             }
             let ended = loads.into_iter().map(|load| {
+                let load = load.context("starting a thread for a share of the load")?;
                 load.join().map_err(|_| anyhow!("a share of the load panicked")).and_then(|m| m)
             });
             ended.collect()

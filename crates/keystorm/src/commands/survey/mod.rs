@@ -267,9 +267,13 @@ impl Surveying<'_> {
         let runs = thread::scope(|scope| {
             let started: Vec<_> = plans
                 .zip(&own)
-                .map(|(plan, bed)| scope.spawn(move || bed.run(plan, None, &mut Nobody)))
+                .map(|(plan, bed)| {
+                    let run = move || bed.run(plan, None, &mut Nobody);
+                    thread::Builder::new().spawn_scoped(scope, run)
+                })
                 .collect();
             let ended = started.into_iter().map(|thread| {
+                let thread = thread.context("starting a thread for a run")?;
                 thread.join().map_err(|_| anyhow!("a run panicked")).and_then(|run| run)
             });
             ended.collect::<Result<Vec<Run>>>()
