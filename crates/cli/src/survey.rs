@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{ArgAction, Command, CommandFactory, Parser};
 use job::SurveyJob;
 use lab::Line;
-use lab::survey::SurveySpec;
+use lab::survey::{DELIVERIES, SurveySpec};
 
 use super::experiment::{job, with_split, with_those_of_a_run};
 use super::run::{count, seconds, seconds_in};
@@ -19,6 +19,8 @@ pub(crate) struct SurveyFront;
 /// Measures how fast Redis is on this machine, as Redis's own benchmark page does. It covers the
 /// suite; SET, GET, LPUSH and LPOP with and without pipelining over a million keys; a unix socket
 /// against TCP; values from 10 bytes to 100 kB; 1 connection up to as many as the limits allow;
+/// messages
+/// from 10 senders to 1 and 50 subscribers, through a list and through a stream;
 /// placement of client and server; and two instances, if there are enough cores. Prints the tables,
 /// and writes a page with charts and a JSON file with every run. Each point says what limited it.
 ///
@@ -169,6 +171,12 @@ fn intent(options: Options, line: Line, again: String) -> Result<Intent, UsageEr
     let endpoint = first.plans.first().map(|plan| &plan.target.endpoint);
     let spawned = matches!(endpoint, Some(workload::Endpoint::Spawned { .. }));
     let unix = matches!(endpoint, Some(workload::Endpoint::Unix(_)));
+    let lacks = DELIVERIES.iter().filter_map(|(kind, _)| {
+        let words = ["deliver", kind, "--duration", "1"].map(OsString::from);
+        let line = line.words().into_iter().chain(words).collect();
+        job(NAME, line).err().map(|UsageError(why)| (*kind, why))
+    });
+    let lacks = lacks.collect();
     let server = Line { options: line.options, rest: Vec::new() };
     let spec = SurveySpec {
         server,
@@ -180,6 +188,7 @@ fn intent(options: Options, line: Line, again: String) -> Result<Intent, UsageEr
         keys,
         clients_max: None,
         with_memcached: with.is_some(),
+        lacks,
     };
     Ok(Intent::Survey(Box::new(SurveyJob {
         spec,

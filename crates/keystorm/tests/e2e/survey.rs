@@ -29,6 +29,7 @@ fn a_survey_of_a_spawned_server_has_every_chapter() {
         "transport",
         "payload",
         "connections",
+        "messages",
         "placement",
         "instances",
         "memcached",
@@ -45,6 +46,11 @@ fn a_survey_of_a_spawned_server_has_every_chapter() {
     let points = |key: &str| &survey.chapters.iter().find(|c| c.key == key).unwrap().points;
     assert_eq!(points("suite").len(), 12);
     assert_eq!(points("pipeline").len(), 8);
+    let messages: Vec<&str> = points("messages").iter().map(|p| p.label.as_str()).collect();
+    let all = ["1 subscriber", "50 subscribers", "list, 10 receivers", "stream, group of 10"];
+    assert_eq!(messages, all);
+    let [one, fifty] = [0, 1].map(|at| points("messages")[at].figures[0].requests);
+    assert!(one > 10 && fifty > 10 * one, "{one} and {fifty} deliveries");
     assert_eq!(points("instances")[1].figures.len(), 2, "two at the same time");
     let beside: Vec<&str> = points("memcached").iter().map(|p| p.series.as_str()).collect();
     assert_eq!(beside, ["Redis", "memcached", "Redis", "memcached"]);
@@ -59,7 +65,7 @@ fn a_survey_of_a_spawned_server_has_every_chapter() {
     assert!(html.contains("<h1>How fast is Redis 7.") || html.contains("<h1>How fast is Valkey "));
     assert!(html.contains("Large values") && html.contains("limited by: "));
     let charts: Vec<page::Chart> = survey.chapters.iter().flat_map(|c| c.charts()).collect();
-    assert_eq!(charts.len(), 10, "one a chapter, and two of sizes and of connections");
+    assert_eq!(charts.len(), 11, "one a chapter, and two of sizes and of connections");
     let points = |chart: &page::Chart| chart.series.iter().map(|s| s.points.len()).collect();
     let charts: Vec<(&str, Vec<usize>)> =
         charts.iter().map(|chart| (chart.title.as_str(), points(chart))).collect();
@@ -86,6 +92,7 @@ fn a_given_server_is_measured_where_it_is() {
         chapter.points.iter().map(|p| p.label.clone()).collect()
     };
     assert_eq!(labels("connections"), ["1", "10", "100", "300"], "200 are left to others");
+    assert_eq!(labels("messages").len(), 4);
     assert!(labels("placement").is_empty() && labels("instances").is_empty());
     ran.says("This writes up to 1,0")
         .says(" keys, about 11 MB, to ")

@@ -10,7 +10,7 @@ use crate::figures::Figures;
 use crate::runs::Runs;
 
 pub use machine::Machine;
-pub use plan::{Chapter, Station, SurveyPlan, SurveySpec};
+pub use plan::{Chapter, DELIVERIES, Station, SurveyPlan, SurveySpec};
 
 /// The name of the document's layout.
 pub const SCHEMA: &str = "keystorm.survey/1";
@@ -35,7 +35,7 @@ pub struct Survey {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
     /// Its name for programs: `suite`, `pipeline`, `transport`, `payload`, `connections`,
-    /// `placement`, `instances`, `memcached`.
+    /// `messages`, `placement`, `instances`, `memcached`.
     pub key: String,
     /// Its heading.
     pub title: String,

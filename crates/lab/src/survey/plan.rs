@@ -4,6 +4,8 @@
 //! (<https://redis.io/docs/latest/operate/oss_and_stack/management/optimization/benchmarks/>),
 //! measured anew. Owns what is measured in which order, what is left out and why.
 
+mod memcached;
+
 use std::ffi::OsString;
 
 use super::Machine;
@@ -30,7 +32,16 @@ pub struct SurveySpec {
     pub clients_max: Option<u64>,
     /// Whether memcached is measured beside it.
     pub with_memcached: bool,
+    /// Kinds of delivery that cannot be measured there, and why.
+    pub lacks: Vec<(&'static str, String)>,
 }
+
+/// Kinds of delivery that a survey measures, as they are typed, and the commands that a server must have for them.
+pub const DELIVERIES: [(&str, [&str; 2]); 3] = [
+    ("pubsub", ["publish", "subscribe"]),
+    ("list", ["lpush", "brpop"]),
+    ("stream", ["xadd", "xreadgroup"]),
+];
 
 /// All that a survey measures.
 #[derive(Debug, Clone, PartialEq)]
@@ -79,8 +90,12 @@ const RUNS_QUICK_S: f64 = 34.0;
 /// What a quick survey runs of the suite, and how many tests that makes: `lrange_100` needs one more.
 const QUICK_TESTS: &str = "ping_mbulk,set,get,incr,lpush,rpop,sadd,hset,zadd,lrange_100,mset";
 const QUICK_TESTS_COUNT: usize = 12;
+/// Connections that runs have of which the limits do not decide how many: of a channel with 50 subscribers.
+const CONNECTIONS_MIN: u64 = 64;
 /// Keys that hold large values, so that memory holds them all.
 const LARGE_KEYS: u64 = 100;
+/// Messages of a delivery: few enough that nothing waits for its turn.
+const MESSAGES_PER_S: u32 = 1_000;
 /// Tests in the suite; a survey's length is estimated by it.
 const SUITE_TESTS: usize = 24;
 
@@ -97,6 +112,7 @@ impl SurveyPlan {
                 lines.transport(),
                 lines.payload(),
                 lines.connections(connections),
+                lines.messages(),
                 lines.placement(machine),
                 lines.instances(machine),
             ]
@@ -111,7 +127,7 @@ impl SurveyPlan {
             // The suite is one station and many runs. Whole hundredths read well.
             (all_s / (stations + suite - 1) as f64 * 100.0).floor() / 100.0
         });
-        Self { chapters: make(seconds), seconds, connections: connections.max(50) }
+        Self { chapters: make(seconds), seconds, connections: connections.max(CONNECTIONS_MIN) }
     }
 }
 
@@ -288,6 +304,41 @@ impl Lines<'_> {
         }
     }
 
+    fn messages(&self) -> Chapter {
+        let stations = [
+            ("1 subscriber", "pubsub", "--channels 1 --subscribers 1"),
+            ("50 subscribers", "pubsub", "--channels 1 --subscribers 50"),
+            ("list, 10 receivers", "list", "--receivers 10"),
+            ("stream, group of 10", "stream", "--groups 1 --consumers 10"),
+        ];
+        let lacks = |kind: &str| self.spec.lacks.iter().any(|(lacking, _)| *lacking == kind);
+        let station = |(label, kind, words): (&str, &str, &str)| Station {
+            label: label.into(),
+            series: String::new(),
+            x: None,
+            lines: vec![self.run(&format!("deliver {kind} {words} --rps {MESSAGES_PER_S}"))],
+        };
+        let left_out =
+            self.spec.lacks.iter().map(|(kind, why)| format!("Messages, {kind}: {why}."));
+        Chapter {
+            key: "messages",
+            title: "Messages",
+            text: format!(
+                "{} messages a second from 10 senders, from when each was due until a receiver had \
+                 it: through a channel to 1 and to 50 subscribers, through a list to one of 10 who \
+                 wait (BRPOP), and through a stream to one of a group of 10.",
+                report::grouped(f64::from(MESSAGES_PER_S))
+            ),
+            fill: None,
+            stations: stations
+                .into_iter()
+                .filter(|(_, kind, _)| !lacks(kind))
+                .map(station)
+                .collect(),
+            left_out: left_out.collect(),
+        }
+    }
+
     fn placement(&self, machine: &Machine) -> Chapter {
         let mut chapter = Chapter {
             key: "placement",
@@ -364,75 +415,6 @@ impl Lines<'_> {
                 x: None,
                 lines: (0..count).map(|n| self.placed(pair(n), "-t set -P 16")).collect(),
             });
-        }
-        chapter
-    }
-}
-
-/// Keys of the chapter with memcached, and bytes of a value: what it stores fits into its memory.
-const BESIDE_KEYS: u64 = 100_000;
-const BESIDE_BYTES: u64 = 100;
-/// Options of a server that memcached does not have, or that say which one it is.
-const OF_REDIS: [&str; 9] = [
-    "-3",
-    "-a",
-    "--user",
-    "--dbnum",
-    "--enable-tracking",
-    "--spawn",
-    "--spawn-args",
-    "--protocol",
-    "-e",
-];
-
-impl Lines<'_> {
-    /// The same load on memcached, a core each where there are two.
-    fn memcached(&self, machine: &Machine) -> Chapter {
-        let mut chapter = Chapter {
-            key: "memcached",
-            title: "Compared with memcached",
-            text: format!(
-                "The same keys, values of {BESIDE_BYTES} bytes and connections on memcached with \
-                 one worker (-t 1). All keys exist before they are read. For ratios with \
-                 confidence intervals, and for more cores, use keystorm compare redis-server \
-                 memcached."
-            ),
-            fill: None,
-            stations: vec![],
-            left_out: vec![],
-        };
-        if !self.spec.spawned {
-            let why = "Comparison with memcached: an existing server may run elsewhere. Use --spawn to \
-                start both on this machine.";
-            chapter.left_out.push(why.into());
-            return chapter;
-        }
-        let pair = machine.one_cache().or_else(|| machine.two_caches());
-        let (keys, bytes) = (self.spec.keys.min(BESIDE_KEYS), BESIDE_BYTES);
-        let mut server = self.spec.server.clone();
-        server.take(|given: &Given| OF_REDIS.contains(&given.name.as_str()));
-        server.options.push(Given::new("--spawn", "memcached"));
-        server.options.push(Given::new("--spawn-args", "-t 1 -R 32"));
-        let memcached =
-            Lines { spec: &SurveySpec { server, ..self.spec.clone() }, seconds: self.seconds };
-        let depths: &[u32] = if self.spec.quick { &[1] } else { &[1, 16] };
-        for depth in depths {
-            for test in ["set", "get"] {
-                let words = format!("-t {test} -P {depth} -d {bytes} -r {keys}");
-                // Of memcached's suite every test stores what it reads.
-                let fill = if test == "get" { " --fill" } else { "" };
-                for (series, line) in [
-                    ("Redis", self.placed(pair, &format!("{words}{fill}"))),
-                    ("memcached", memcached.placed(pair, &words)),
-                ] {
-                    chapter.stations.push(Station {
-                        label: format!("{} -P {depth}", test.to_uppercase()),
-                        series: series.into(),
-                        x: None,
-                        lines: vec![line],
-                    });
-                }
-            }
         }
         chapter
     }

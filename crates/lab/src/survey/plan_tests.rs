@@ -15,6 +15,7 @@ fn spec(spawned: bool, quick: bool) -> SurveySpec {
         keys: 1_000_000,
         clients_max: None,
         with_memcached: false,
+        lacks: Vec::new(),
     }
 }
 
@@ -139,4 +140,15 @@ fn memcached_gets_the_same_load_on_the_same_cores() {
     spec.spawned = false;
     let given = chapter(&SurveyPlan::new(&spec, &small()), "memcached");
     assert!(given.stations.is_empty() && given.left_out[0].contains("--spawn"));
+}
+
+#[test]
+fn kinds_of_messages_that_a_server_lacks_are_left_out() {
+    let whole = chapter(&SurveyPlan::new(&spec(false, true), &small()), "messages");
+    assert_eq!((whole.stations.len(), whole.left_out.len()), (4, 0));
+    let lacks = vec![("stream", "this server has no XREADGROUP".to_owned())];
+    let spec = SurveySpec { lacks, ..spec(false, true) };
+    let some = chapter(&SurveyPlan::new(&spec, &small()), "messages");
+    assert_eq!(some.left_out, ["Messages, stream: this server has no XREADGROUP."]);
+    assert!(texts(&some).iter().all(|line| !line.contains("stream")) && some.stations.len() == 3);
 }

@@ -12,6 +12,9 @@ use crate::runs::Runs;
 /// The figures that every table of runs ends in.
 const FIGURES: [&str; 5] =
     ["requests/s", "p50 (ms)", "p99 (ms)", "client µs/request", "limited by"];
+/// The same of deliveries.
+const DELIVERY_FIGURES: [&str; 5] =
+    ["deliveries/s", "p50 (ms)", "p99 (ms)", "client µs/delivery", "limited by"];
 
 /// Their cells; `rps` is that of the row.
 fn figure_cells(rps: f64, run: &Figures) -> [String; 5] {

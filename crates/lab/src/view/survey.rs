@@ -2,7 +2,7 @@
 
 use page::{Axis, Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Unit, Verdict};
 
-use super::{FIGURES, figure_cells, incomplete, limited};
+use super::{DELIVERY_FIGURES, FIGURES, figure_cells, incomplete, limited};
 use crate::figures::{Figures, disturbed};
 use crate::survey::{Answer, Measured, Survey};
 
@@ -19,10 +19,15 @@ impl Answer {
             "payload" => "bytes",
             "connections" => "connections",
             "suite" => "test",
+            "messages" => "delivery",
             _ => "",
         }];
         columns.extend(series.then_some(""));
-        columns.extend(FIGURES);
+        let measured = match self.key.as_str() {
+            "messages" => DELIVERY_FIGURES,
+            _ => FIGURES,
+        };
+        columns.extend(measured);
         let bytes = self.key == "payload";
         if bytes {
             columns.insert(columns.len() - 4, "Gbit/s");
@@ -95,7 +100,15 @@ impl Answer {
                     ),
                 ]
             }
-            _ => vec![self.bars(rate())],
+            "messages" => {
+                let p99 = |point: &Measured| point.slowest().map_or(0.0, |run| run.p99_ns as f64);
+                let time = Axis::linear("p99", Unit::Nanoseconds);
+                vec![self.bars("99th percentile of delivery time".to_owned(), time, p99)]
+            }
+            _ => {
+                let title = format!("Requests per second: {}", self.title.to_lowercase());
+                vec![self.bars(title, rate(), Measured::throughput_rps)]
+            }
         }
     }
 
@@ -109,19 +122,18 @@ impl Answer {
         chart
     }
 
-    fn bars(&self, y: Axis) -> Chart {
+    fn bars(&self, title: String, y: Axis, value: fn(&Measured) -> f64) -> Chart {
         let mut labels: Vec<&str> = Vec::new();
         for point in self.points.iter().filter(|point| !point.figures.is_empty()) {
             if !labels.contains(&point.label.as_str()) {
                 labels.push(&point.label);
             }
         }
-        let title = format!("Requests per second: {}", self.title.to_lowercase());
         let mut chart = Chart::bars(title, labels.clone(), y);
         for point in &self.points {
             let at = labels.iter().position(|label| *label == point.label);
             let (Some(at), Some(run)) = (at, point.slowest()) else { continue };
-            let shown = DataPoint::at(at as f64, point.throughput_rps()).noted(limited(run));
+            let shown = DataPoint::at(at as f64, value(point)).noted(limited(run));
             push(&mut chart, &point.series, shown);
         }
         chart

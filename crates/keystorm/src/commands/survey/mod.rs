@@ -12,7 +12,7 @@ use console::diagnostics::{self, Diagnostics};
 use console::live::Nobody;
 use job::{ClientFleet, End, Job, SurveyJob, UsageError};
 use lab::Survey;
-use lab::survey::{Chapter, Machine, Station, SurveyPlan, SurveySpec};
+use lab::survey::{Chapter, DELIVERIES, Machine, Station, SurveyPlan, SurveySpec};
 use measure::Ending;
 use report::Run;
 use workload::{ProtocolKind, Target};
@@ -61,6 +61,8 @@ pub(crate) fn survey(job: &SurveyJob) -> Result<End> {
             &interrupted,
         )?,
     };
+    spec.lacks.extend(lacking(&bed, &first.target));
+    let plan = SurveyPlan::new(&spec, &machine);
     tell_about(&bed.server, first, &Diagnostics::Stderr, report::KEYSTORM)?;
     let written =
         if spec.spawned { None } else { Some(written(&plan, &bed, &first.target, job.keep)?) };
@@ -117,7 +119,9 @@ fn written(plan: &SurveyPlan, bed: &TestBed<'_>, target: &Target, keep: bool) ->
     let jobs: Result<Vec<Job>, UsageError> =
         lines.map(|line| job("keystorm survey", line.clone())).collect();
     let jobs = jobs.map_err(usage_error)?;
-    let mut written = Written::by(jobs.iter().flat_map(|job| &job.plans));
+    // Messages remove their keys themselves.
+    let plans = jobs.iter().flat_map(|job| &job.plans).filter(|plan| plan.delivery.is_none());
+    let mut written = Written::by(plans);
     let looked = holders(bed, target).and_then(|mut holders| written.look(&mut holders));
     looked.context("looking for keys that are there already")?;
     let place = match target.db {
@@ -158,6 +162,20 @@ fn clients_max(bed: &TestBed<'_>, target: &Target) -> Option<u64> {
         wire::resp::Value::Array(items) => items.get(1)?.text()?.parse().ok(),
         _ => None,
     }
+}
+
+/// Kinds of delivery of which a server lacks a command, if it tells which it has.
+fn lacking(bed: &TestBed<'_>, target: &Target) -> Vec<(&'static str, String)> {
+    let Ok(mut client) = bed.server.client(target) else { return Vec::new() };
+    let mut missing = |name: &str| match client.ask(&[b"COMMAND", b"INFO", name.as_bytes()]) {
+        Ok(wire::resp::Value::Array(found)) => found == [wire::resp::Value::Null],
+        _ => false,
+    };
+    let lacks = DELIVERIES.iter().filter_map(|(kind, commands)| {
+        let name = commands.iter().find(|name| missing(name))?;
+        Some((*kind, format!("this server has no {}", name.to_uppercase())))
+    });
+    lacks.collect()
 }
 
 /// Planned seconds of all runs; those that go on at the same time count once.

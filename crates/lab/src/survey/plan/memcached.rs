@@ -1,0 +1,74 @@
+//! The chapter that measures memcached under the same load.
+
+use super::{Chapter, Lines, Station, SurveySpec};
+use crate::survey::Machine;
+use crate::words::Given;
+
+/// Keys of the chapter with memcached, and bytes of a value: what it stores fits into its memory.
+const BESIDE_KEYS: u64 = 100_000;
+const BESIDE_BYTES: u64 = 100;
+/// Options of a server that memcached does not have, or that say which one it is.
+const OF_REDIS: [&str; 9] = [
+    "-3",
+    "-a",
+    "--user",
+    "--dbnum",
+    "--enable-tracking",
+    "--spawn",
+    "--spawn-args",
+    "--protocol",
+    "-e",
+];
+
+impl Lines<'_> {
+    /// The same load on memcached, a core each where there are two.
+    pub(super) fn memcached(&self, machine: &Machine) -> Chapter {
+        let mut chapter = Chapter {
+            key: "memcached",
+            title: "Compared with memcached",
+            text: format!(
+                "The same keys, values of {BESIDE_BYTES} bytes and connections on memcached with \
+                 one worker (-t 1). All keys exist before they are read. For ratios with \
+                 confidence intervals, and for more cores, use keystorm compare redis-server \
+                 memcached."
+            ),
+            fill: None,
+            stations: vec![],
+            left_out: vec![],
+        };
+        if !self.spec.spawned {
+            let why = "Comparison with memcached: an existing server may run elsewhere. Use --spawn to \
+                start both on this machine.";
+            chapter.left_out.push(why.into());
+            return chapter;
+        }
+        let pair = machine.one_cache().or_else(|| machine.two_caches());
+        let (keys, bytes) = (self.spec.keys.min(BESIDE_KEYS), BESIDE_BYTES);
+        let mut server = self.spec.server.clone();
+        server.take(|given: &Given| OF_REDIS.contains(&given.name.as_str()));
+        server.options.push(Given::new("--spawn", "memcached"));
+        server.options.push(Given::new("--spawn-args", "-t 1 -R 32"));
+        let memcached =
+            Lines { spec: &SurveySpec { server, ..self.spec.clone() }, seconds: self.seconds };
+        let depths: &[u32] = if self.spec.quick { &[1] } else { &[1, 16] };
+        for depth in depths {
+            for test in ["set", "get"] {
+                let words = format!("-t {test} -P {depth} -d {bytes} -r {keys}");
+                // Of memcached's suite every test stores what it reads.
+                let fill = if test == "get" { " --fill" } else { "" };
+                for (series, line) in [
+                    ("Redis", self.placed(pair, &format!("{words}{fill}"))),
+                    ("memcached", memcached.placed(pair, &words)),
+                ] {
+                    chapter.stations.push(Station {
+                        label: format!("{} -P {depth}", test.to_uppercase()),
+                        series: series.into(),
+                        x: None,
+                        lines: vec![line],
+                    });
+                }
+            }
+        }
+        chapter
+    }
+}
