@@ -2,7 +2,7 @@
 //!
 //! The latencies of deliveries are those of a measurement's tally; here is what is counted beside them.
 
-use crate::{Latency, Polls, SlowSubscribers, Tally, Waits};
+use crate::{CommandTally, Latency, Polls, SlowSubscribers, Tally, Waits};
 
 /// Counts of messages and their deliveries.
 #[derive(Debug, Clone)]
@@ -66,17 +66,41 @@ impl DeliveryCounts {
 }
 
 impl Deliveries {
+    /// What was seen of the command that carries a message; `None` of a run that never began.
+    #[must_use]
+    pub fn messages(&self) -> Option<&CommandTally> {
+        self.sending.commands.first()
+    }
+
+    /// What was seen of the command by which senders wait for replicas: its misses are those that too few had
+    /// acknowledged in time. `None` where they do not wait.
+    #[must_use]
+    pub fn replica_waits(&self) -> Option<&CommandTally> {
+        self.sending.commands.get(1)
+    }
+
     /// Messages that were acknowledged.
     #[must_use]
     pub fn acknowledged(&self) -> u64 {
-        self.sending.commands.iter().map(|command| command.ok + command.miss).sum()
+        self.messages().map_or(0, |messages| messages.ok + messages.miss)
+    }
+
+    /// Messages that were refused.
+    #[must_use]
+    pub fn refused(&self) -> u64 {
+        self.sending.errors.total() - self.replica_waits().map_or(0, |waits| waits.errors)
     }
 
     /// Messages that were sent, and of which nobody knows whether the server got them.
     #[must_use]
     pub fn unacknowledged(&self) -> u64 {
         let connections = &self.sending.connections;
-        connections.lost + connections.timed_out + connections.unanswered
+        let lost = connections.lost + connections.timed_out + connections.unanswered;
+        // Behind each message that was acknowledged one waited, unless it was the last of its connection.
+        let of_waits = self.replica_waits().map_or(0, |waits| {
+            self.acknowledged().saturating_sub(waits.ok + waits.miss + waits.errors)
+        });
+        lost.saturating_sub(of_waits)
     }
 
     /// Messages that were overwritten before a receiver that reads over and over read them.

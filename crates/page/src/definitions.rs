@@ -66,6 +66,17 @@ const DEFINITIONS: &[Row] = &[
         "measuring.md#where-the-evidence-comes-from",
     ),
     (
+        &["server cpu/delivery"],
+        "CPU time of the server's process divided by the deliveries that receivers had.",
+        "measuring.md#where-the-evidence-comes-from",
+    ),
+    (
+        &["client cpu/delivery"],
+        "CPU time of keystorm's threads, of senders and receivers, divided by the deliveries that \
+         receivers had.",
+        "measuring.md#where-the-evidence-comes-from",
+    ),
+    (
         &["server cpu"],
         "CPU time of the server's process divided by the time: 100 % is one core.",
         "measuring.md#where-the-evidence-comes-from",

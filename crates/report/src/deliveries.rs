@@ -2,6 +2,7 @@
 
 use measure::{Deliveries, DeliveryCounts};
 use workload::quantity::{counted, noun};
+use workload::{Delivery, ReplicaWait};
 
 use crate::decision::megabytes;
 use crate::{LatencyFigures, WaitFigures, grouped};
@@ -25,6 +26,50 @@ pub struct DeliveryFigures<'r> {
     pub waits: Option<WaitFigures<'r>>,
     /// From one read of a receiver to the next, where receivers read over and over.
     pub gap: Option<LatencyFigures>,
+    /// What senders saw that waited for replicas.
+    pub replicas: Option<ReplicaWaitFigures>,
+    /// Who else causes what receivers get.
+    pub others: &'static str,
+}
+
+/// Figures of senders that wait until replicas have acknowledged each message.
+#[derive(Debug, Clone, Copy)]
+pub struct ReplicaWaitFigures {
+    /// What they waited for.
+    pub wait: ReplicaWait,
+    /// From when the reply to a message was read until that to the wait was, of those that were acknowledged by as
+    /// many as was asked for.
+    pub latency: LatencyFigures,
+    /// Waits that ended otherwise: too few had acknowledged in time.
+    pub fewer: u64,
+    /// Waits that were refused.
+    pub refused: u64,
+}
+
+impl ReplicaWaitFigures {
+    /// What became of them: `WAIT 1: all 2,000 messages acknowledged by the replicas`.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let Self { wait, latency, fewer, refused } = self;
+        let name = wait.name();
+        let ended = latency.count + fewer + refused;
+        if fewer + refused == 0 {
+            return format!("{name}: reached for all {} messages", grouped(ended as f64));
+        }
+        let mut text = format!(
+            "{name}: reached for {} of {} messages",
+            grouped(latency.count as f64),
+            grouped(ended as f64)
+        );
+        if *fewer > 0 {
+            let timeout = format!("{} ms", grouped(wait.timeout_ms as f64));
+            text += &format!(", {} had too few after {timeout}", grouped(*fewer as f64));
+        }
+        if *refused > 0 {
+            text += &format!(", {} refused", grouped(*refused as f64));
+        }
+        text
+    }
 }
 
 /// A backlog is one from this share of the messages on that were sent, and from so many for each receiver.
@@ -45,24 +90,32 @@ pub(crate) fn backlog(deliveries: &Deliveries) -> Option<(u64, u64)> {
 impl<'r> DeliveryFigures<'r> {
     /// Those of a run of so many seconds.
     #[must_use]
-    pub fn new(deliveries: &'r Deliveries, elapsed_s: f64) -> Self {
+    pub fn new(deliveries: &'r Deliveries, plan: Option<&Delivery>, elapsed_s: f64) -> Self {
+        let wait = plan.and_then(|plan| plan.wait);
         let sent = deliveries.acknowledged() as f64;
         Self {
             deliveries,
             sent_rps: if elapsed_s > 0.0 { sent / elapsed_s } else { 0.0 },
-            acknowledged: LatencyFigures::from_latency(&deliveries.sending.service()),
+            acknowledged: (deliveries.messages())
+                .map(|messages| LatencyFigures::from_latency(&messages.service))
+                .unwrap_or_default(),
             late: (deliveries.sending.lateness.as_ref())
                 .map(|lateness| LatencyFigures::from_latency(&lateness.total)),
             first: deliveries.first.as_ref().map(LatencyFigures::from_latency),
             gap: deliveries.polls.as_ref().map(|polls| LatencyFigures::from_latency(&polls.gap)),
             last: deliveries.last.as_ref().map(LatencyFigures::from_latency),
+            replicas: wait.zip(deliveries.replica_waits()).map(|(wait, waits)| {
+                let latency = LatencyFigures::from_latency(&waits.service);
+                ReplicaWaitFigures { wait, latency, fewer: waits.miss, refused: waits.errors }
+            }),
+            others: plan.map_or("other runs", |plan| plan.kind.others()),
             waits: (deliveries.waits.as_ref())
                 .map(|waits| WaitFigures::new(waits, deliveries.counts.received)),
         }
     }
 
     /// The columns of a table for programs.
-    pub const CSV_COLUMNS: [&'static str; 13] = [
+    pub const CSV_COLUMNS: [&'static str; 25] = [
         "test",
         "messages_sent_per_second",
         "messages_acknowledged",
@@ -76,17 +129,29 @@ impl<'r> DeliveryFigures<'r> {
         "from_other_runs",
         "corrupt",
         "receivers_cut_off",
+        "overtaken",
+        "met_a_waiting_receiver",
+        "wake_up_p50_ms",
+        "wake_up_p99_ms",
+        "waits_timed_out",
+        "timeout_late_p99_ms",
+        "waits_ended_by_server",
+        "backlog_max",
+        "backlog_at_end",
+        "left_in_keys",
+        "never_acknowledged",
+        "too_few_replicas",
     ];
 
     /// Its row of a test that goes by that name.
     #[must_use]
     pub fn csv_row(&self, test: &str) -> Vec<String> {
-        let Deliveries { sending, expected, counts, .. } = self.deliveries;
+        let Deliveries { expected, counts, .. } = self.deliveries;
         let DeliveryCounts { received, doubled, out_of_order, foreign, corrupt, cut_off } = *counts;
         let mut row = vec![test.to_owned(), format!("{:.2}", self.sent_rps)];
         let counts = [
             self.deliveries.acknowledged(),
-            sending.errors.total(),
+            self.deliveries.refused(),
             self.deliveries.unacknowledged(),
             *expected,
             received,
@@ -98,6 +163,10 @@ impl<'r> DeliveryFigures<'r> {
             cut_off,
         ];
         row.extend(counts.map(|count| count.to_string()));
+        let known = |count: Option<u64>| count.map(|count| count.to_string()).unwrap_or_default();
+        row.push(known(self.deliveries.polls.as_ref().map(|polls| polls.overtaken)));
+        row.extend(self.waits.as_ref().map_or_else(Default::default, WaitFigures::csv_cells));
+        row.push(known(self.replicas.map(|replicas| replicas.fewer)));
         row
     }
 
@@ -105,7 +174,7 @@ impl<'r> DeliveryFigures<'r> {
     #[must_use]
     pub fn messages(&self) -> String {
         let acknowledged = self.deliveries.acknowledged();
-        let refused = self.deliveries.sending.errors.total();
+        let refused = self.deliveries.refused();
         let unknown = self.deliveries.unacknowledged();
         let sent = grouped((acknowledged + refused + unknown) as f64);
         if refused + unknown == 0 {
@@ -141,10 +210,11 @@ impl<'r> DeliveryFigures<'r> {
                 grouped(out_of_order as f64)
             );
         }
-        for (count, what) in [(foreign, "from other runs"), (corrupt, "that are not messages")] {
-            if count > 0 {
-                text += &format!(", {} {what}", grouped(count as f64));
-            }
+        if foreign > 0 {
+            text += &format!(", {} from {}", grouped(foreign as f64), self.others);
+        }
+        if corrupt > 0 {
+            text += &format!(", {} that are not messages", grouped(corrupt as f64));
         }
         if let Some(polls) = &self.deliveries.polls {
             text += &format!(", {} overtaken between two reads", grouped(polls.overtaken as f64));

@@ -54,7 +54,7 @@ mod wall_clock;
 pub use aside::Aside;
 pub use clients::{CLIENT_COLUMNS, ClientRow, Clients, Clock, client_called};
 pub use cpu::CpuFigures;
-pub use deliveries::DeliveryFigures;
+pub use deliveries::{DeliveryFigures, ReplicaWaitFigures};
 pub use escape::escape;
 pub use failures::Failures;
 pub use figures::{LatencyFigures, NodeFigures, RateFigures, TlsFigures};

@@ -78,7 +78,7 @@ impl<'r> Summary<'r> {
             run,
             target: None,
             deliveries: (measurement.deliveries.as_deref())
-                .map(|deliveries| DeliveryFigures::new(deliveries, elapsed_s)),
+                .map(|of| DeliveryFigures::new(of, run.plan.delivery.as_ref(), elapsed_s)),
             title: escape(&plan.name),
             requests,
             operations: OperationFigures::of_plan(plan, total, elapsed_s),
@@ -152,7 +152,7 @@ impl<'r> Summary<'r> {
     #[must_use]
     pub fn answered_of_due(&self) -> u64 {
         match &self.deliveries {
-            Some(figures) => figures.deliveries.sending.requests(),
+            Some(figures) => figures.deliveries.acknowledged() + figures.deliveries.refused(),
             None => self.counted(),
         }
     }

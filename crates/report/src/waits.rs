@@ -1,8 +1,8 @@
 //! The figures of receivers that wait with a command: who was woken, how late waits end, what heaps up.
 
-use measure::Waits;
+use measure::{Backlog, Waits};
 
-use crate::{LatencyFigures, grouped};
+use crate::{LatencyFigures, grouped, msec_at_most};
 
 /// Figures of waits.
 #[derive(Debug, Clone, Copy)]
@@ -31,6 +31,29 @@ impl<'r> WaitFigures<'r> {
             timeout_late: some(&waits.timeout_late),
             woken_share: (received > 0).then(|| woken / received as f64),
         }
+    }
+
+    /// Cells of a table for programs; those of what nobody knows are empty.
+    pub(crate) fn csv_cells(&self) -> [String; 10] {
+        let Waits { wake_up, timeout_late, unblocked, left, pending, .. } = self.waits;
+        let time = |figures: &Option<LatencyFigures>, pick: fn(&LatencyFigures) -> u64| {
+            figures.as_ref().map(|of| msec_at_most(pick(of))).unwrap_or_default()
+        };
+        let known = |count: Option<u64>| count.map(|count| count.to_string()).unwrap_or_default();
+        let (most, last) = self.waits.backlogs().unzip();
+        let count = |backlog: Option<Backlog>| backlog.map_or(0, |of| of.messages).to_string();
+        [
+            wake_up.count().to_string(),
+            time(&self.wake_up, |of| of.p50_ns),
+            time(&self.wake_up, |of| of.p99_ns),
+            timeout_late.count().to_string(),
+            time(&self.timeout_late, |of| of.p99_ns),
+            unblocked.to_string(),
+            count(most),
+            count(last),
+            known(*left),
+            known(*pending),
+        ]
     }
 
     /// What a report says of them, a line each.
@@ -79,7 +102,6 @@ fn messages(count: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use measure::Backlog;
 
     #[test]
     fn only_what_happened_is_reported() {

@@ -134,7 +134,9 @@ fn carry_out(
     choice: Choice,
 ) -> io::Result<Measurement> {
     let work = &*concrete::worker(job.plan.protocol, choice, job.tls, origin);
-    let plan = job.plan;
+    let of_senders = job.plan.of_senders();
+    let of_senders = of_senders.map_err(|why| io::Error::new(io::ErrorKind::InvalidInput, why))?;
+    let plan = &*of_senders;
     job.rate.iter().for_each(|rate| rate.counts_from(origin));
     let connections = Connections::new(job);
     let workers = connections.workers;
@@ -189,8 +191,8 @@ fn carry_out(
             sending.collect(&messages, observer);
             return Ok(None);
         };
-        roles.start_slow(scope, plan, &origins, unread)?;
-        let (mut received, reports) = roles.start(scope, plan, &origins, receive)?;
+        roles.start_slow(scope, job.plan, &origins, unread)?;
+        let (mut received, reports) = roles.start(scope, job.plan, &origins, receive)?;
         roles.collect(scope, &mut sending, messages)?;
         received.collect(&reports, observer);
         Ok(Some(received))

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::KeyEvent;
+use crate::{KeyEvent, ReplicaWait};
 
 /// The receivers of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,6 +27,9 @@ pub struct Delivery {
     /// Hosts and ports that receivers connect to, where that is not the senders' server.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub at: Vec<(String, u16)>,
+    /// What senders wait for behind each message, where they do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait: Option<ReplicaWait>,
     /// Nanoseconds that messages under way are waited for at the end.
     pub drain_ns: u64,
 }
@@ -237,6 +240,16 @@ impl DeliveryKind {
         matches!(self, Self::Pubsub { .. })
     }
 
+    /// Who else causes what receivers get.
+    #[must_use]
+    pub fn others(self) -> &'static str {
+        match self {
+            // An event or an invalidation has a key, which anybody may write.
+            Self::Notify { .. } | Self::Invalidate => "other clients",
+            _ => "other runs",
+        }
+    }
+
     /// What a server calls the commands that receivers send while load runs.
     #[must_use]
     pub fn receiver_commands(self) -> &'static [&'static str] {
@@ -257,7 +270,7 @@ impl DeliveryKind {
             Self::SortedSet { .. } => {
                 &["bzpopmin", "bzpopmax", "bzmpop", "ping", "zcard", "unlink"]
             }
-            Self::Replica => &["get", "unlink"],
+            Self::Replica => &["get", "unlink", "wait", "waitaof"],
             Self::Invalidate => &["client"],
             Self::Stream { .. } => &[
                 "xread",
@@ -351,6 +364,7 @@ mod tests {
             places,
             places_each,
             at: Vec::new(),
+            wait: None,
             drain_ns: 0,
         }
     }

@@ -28,6 +28,7 @@ pub mod plan;
 pub mod quantity;
 pub mod random;
 pub mod redis_commands;
+mod replica_wait;
 pub mod secret;
 pub mod shard;
 pub mod sizes;
@@ -63,6 +64,7 @@ pub use plan::{
     PlanError, PlanParts, ProtocolKind, Recording, Recovery, Reopening, Retry, Spacing, Span, Step,
     Stop, Transactions, ValueSpec, Walked, When, Window, limits,
 };
+pub use replica_wait::ReplicaWait;
 pub use secret::{Secret, SecretBytes};
 pub use shard::Shard;
 pub use sizes::{SizeBy, Sizes};

@@ -77,6 +77,7 @@ impl KindOptions for InvalidateOptions {
             places: 1,
             places_each: 1,
             at: Vec::new(),
+            wait: None,
             drain_ns: self.common.drain_ns(),
         })
     }

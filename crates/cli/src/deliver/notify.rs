@@ -120,6 +120,7 @@ impl KindOptions for NotifyOptions {
             places: 1,
             places_each: 1,
             at: Vec::new(),
+            wait: None,
             drain_ns: self.common.drain_ns().saturating_add(kind.delay_ns()),
             kind,
         })

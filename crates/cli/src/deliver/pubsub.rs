@@ -110,6 +110,7 @@ impl KindOptions for PubsubOptions {
             places: self.channels,
             places_each: self.channels_per_subscriber,
             at: Vec::new(),
+            wait: None,
             drain_ns: self.common.drain_ns(),
         })
     }

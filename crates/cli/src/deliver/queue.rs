@@ -104,6 +104,7 @@ impl QueueOptions {
             places: self.keys,
             places_each: self.keys_per_receiver(),
             at: Vec::new(),
+            wait: None,
             drain_ns: common.drain_ns(),
         })
     }

@@ -1,11 +1,13 @@
 //! The words of `keystorm deliver replica`.
 
+use std::time::Duration;
+
 use clap::Parser;
-use workload::{Delivery, DeliveryKind, Piece, PlanParts};
+use workload::{Delivery, DeliveryKind, Piece, PlanParts, ReplicaWait};
 
 use super::sending::{CommonOptions, KindOptions, end_in_message, pieces};
 use crate::UsageError;
-use crate::run::{Address, small_count};
+use crate::run::{Address, seconds, small_count};
 
 /// Measures how long a write at the primary takes until it can be read at each replica.
 ///
@@ -28,6 +30,17 @@ pub(super) struct ReplicaOptions {
     /// Keys that are written. Each is read at each replica over a connection of its own [default: 1]
     #[arg(long, value_name = "NUM", help_heading = "Messages", value_parser = small_count)]
     keys: Option<u32>,
+    /// Behind each message, wait until so many replicas have acknowledged it (WAIT)
+    #[arg(long, value_name = "NUM", help_heading = "Messages", value_parser = small_count,
+          conflicts_with = "waitaof")]
+    wait: Option<u32>,
+    /// The same until it is on so many disks: that of the primary (0 or 1) and those of replicas (WAITAOF)
+    #[arg(long, value_name = "LOCAL,REPLICAS", help_heading = "Messages", value_parser = disks)]
+    waitaof: Option<(u32, u32)>,
+    /// Wait no longer than this for them; 0 is for ever [default: 1s]
+    #[arg(long, value_name = "TIME", help_heading = "Messages", allow_hyphen_values = true,
+          value_parser = seconds)]
+    wait_timeout: Option<Duration>,
     /// Read here, instead of at the replicas that the primary names; repeatable
     #[arg(long, value_name = "HOST:PORT", help_heading = "Messages")]
     at: Vec<Address>,
@@ -38,7 +51,43 @@ pub(super) struct ReplicaOptions {
 const EXAMPLES: &str = "\
 Examples:
   How far the replicas are behind at 1,000 writes a second:
-    keystorm deliver replica --rps 1k --duration 10s";
+    keystorm deliver replica --rps 1k --duration 10s
+  How long it takes until a replica has acknowledged a write:
+    keystorm deliver replica --rps 1k --duration 10s --wait 1";
+
+/// How long senders wait for replicas where the command line does not say.
+const WAIT_TIMEOUT: Duration = Duration::from_secs(1);
+
+fn disks(text: &str) -> Result<(u32, u32), String> {
+    let fault = || format!("{text:?} is not LOCAL,REPLICAS with LOCAL 0 or 1, such as 1,1");
+    let (local, replicas) = text.split_once(',').ok_or_else(fault)?;
+    let (Ok(local @ 0..=1), Ok(replicas)) = (local.parse(), replicas.parse()) else {
+        return Err(fault());
+    };
+    Ok((local, replicas))
+}
+
+impl ReplicaOptions {
+    fn replica_wait(&self) -> Result<Option<ReplicaWait>, UsageError> {
+        let (local, replicas) = match (self.wait, self.waitaof) {
+            (Some(replicas), _) => (None, replicas),
+            (None, Some((local, replicas))) => (Some(local), replicas),
+            (None, None) if self.wait_timeout.is_some() => {
+                return Err(UsageError("--wait-timeout: requires --wait or --waitaof".to_owned()));
+            }
+            (None, None) => return Ok(None),
+        };
+        if local.unwrap_or(0) + replicas == 0 {
+            return Err(UsageError("--wait, --waitaof: no replica is waited for".to_owned()));
+        }
+        let timeout = self.wait_timeout.unwrap_or(WAIT_TIMEOUT);
+        let timeout_ms = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
+        if timeout_ms == 0 && !timeout.is_zero() {
+            return Err(UsageError("--wait-timeout: servers count in milliseconds".to_owned()));
+        }
+        Ok(Some(ReplicaWait { local, replicas, timeout_ms }))
+    }
+}
 
 /// Bytes of a value where the command line does not say.
 const VALUE_BYTES: &str = "128";
@@ -77,6 +126,7 @@ impl KindOptions for ReplicaOptions {
             places: keys,
             places_each: 1,
             at,
+            wait: self.replica_wait()?,
             drain_ns: self.common.drain_ns(),
         })
     }

@@ -6,8 +6,9 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::{Duration, Instant};
 
-use crate::program::{Keystorm, Ran};
+use crate::program::{Keystorm, Ran, elapse};
 
 /// What becomes of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +18,8 @@ pub(crate) enum Fate {
     Doubled,
     /// It comes behind the next one of its publisher.
     Swapped,
+    /// It is held for so long, and so is the reply.
+    Delayed(Duration),
 }
 
 /// Decides by the number of a measured message on its channel, from 1.
@@ -31,23 +34,33 @@ struct Channel {
 
 type Channels = Arc<Mutex<BTreeMap<Vec<u8>, Channel>>>;
 
+/// For how long messages were held.
+type Held = Arc<Mutex<Vec<Duration>>>;
+
 /// A broker on a port of 127.0.0.1, until the tests end.
 pub(crate) struct Broker {
     port: u16,
+    held: Held,
 }
 
 impl Broker {
     pub(crate) fn new(fate: Decides) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let channels = Channels::default();
+        let (channels, held) = (Channels::default(), Held::default());
+        let holds = Arc::clone(&held);
         thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
-                let channels = Arc::clone(&channels);
-                thread::spawn(move || serve(stream, &channels, fate));
+                let (channels, holds) = (Arc::clone(&channels), Arc::clone(&holds));
+                thread::spawn(move || serve(stream, &channels, fate, &holds));
             }
         });
-        Self { port }
+        Self { port, held }
+    }
+
+    /// For how long it held each message that was delayed.
+    pub(crate) fn held(&self) -> Vec<Duration> {
+        self.held.lock().unwrap().clone()
     }
 
     pub(crate) fn run(&self, line: &str) -> Ran {
@@ -55,13 +68,13 @@ impl Broker {
     }
 }
 
-fn serve(mut stream: TcpStream, channels: &Channels, fate: Decides) {
+fn serve(mut stream: TcpStream, channels: &Channels, fate: Decides, held: &Held) {
     let mut input = BufReader::new(stream.try_clone().unwrap());
     while let Some(words) = words(&mut input) {
         let answered = match words[0].to_ascii_uppercase().as_slice() {
             b"SUBSCRIBE" => words[1..].iter().all(|name| subscribe(&mut stream, channels, name)),
             b"PUBLISH" => {
-                let receivers = publish(channels, &words[1], &words[2], fate);
+                let receivers = publish(channels, &words[1], &words[2], (fate, held));
                 stream.write_all(format!(":{receivers}\r\n").as_bytes()).is_ok()
             }
             b"CONFIG" => stream.write_all(b"*0\r\n").is_ok(),
@@ -83,7 +96,13 @@ fn subscribe(stream: &mut TcpStream, channels: &Channels, name: &[u8]) -> bool {
     stream.write_all(&reply).is_ok()
 }
 
-fn publish(channels: &Channels, name: &[u8], payload: &[u8], fate: Decides) -> usize {
+fn publish(
+    channels: &Channels,
+    name: &[u8],
+    payload: &[u8],
+    (fate, holds): (Decides, &Held),
+) -> usize {
+    let came = Instant::now();
     let mut channels = channels.lock().unwrap();
     let channel = channels.entry(name.to_vec()).or_default();
     let message = bulks(&[b"message", name, payload], 3);
@@ -95,6 +114,11 @@ fn publish(channels: &Channels, name: &[u8], payload: &[u8], fate: Decides) -> u
     let bytes = match fate {
         Fate::Lost => Vec::new(),
         Fate::Delivered => message,
+        Fate::Delayed(length) => {
+            elapse(length);
+            holds.lock().unwrap().push(came.elapsed());
+            message
+        }
         Fate::Doubled => message.repeat(2),
         Fate::Swapped => {
             channel.held = Some(message);

@@ -49,7 +49,7 @@ fn a_page_has_the_way_of_messages_and_exact_counts() {
     valid_by("keystorm.compare.1.json", &serde_json::from_str(&compared.out).unwrap());
     let csv = deliver(&server, "pubsub -n 300 --channels 2 --subscribers 6 --csv").run().ok();
     let csv = csv.prints("\"test\",\"messages_sent_per_second\",\"messages_acknowledged\"");
-    csv.prints("\"300\",\"0\",\"0\",\"900\",\"900\",\"0\",\"0\",\"0\",\"0\",\"0\",\"0\"\n");
+    csv.prints("\"300\",\"0\",\"0\",\"900\",\"900\",\"0\",\"0\",\"0\",\"0\",\"0\",\"0\",\"\",");
 }
 
 #[test]
@@ -154,4 +154,35 @@ fn messages_that_heap_up_are_named_and_keep_no_rate() {
     );
     let ran = Keystorm::new(&line).run();
     assert!(!ran.out.contains("400,000/s keep"), "{}", ran.out);
+}
+
+#[test]
+fn a_run_is_repeated_by_the_command_line_that_its_page_has() {
+    let plans = |line: &str| {
+        let ran = Keystorm::new(&format!("{line} --print-plan")).run().ok();
+        serde_json::from_str::<Vec<workload::Plan>>(&ran.out).unwrap()
+    };
+    for line in [
+        "pubsub --channels 3 --subscribers 6 --publishers 2 -d 100 --patterns -3",
+        "pubsub --channels 4 --subscribers 2 --channels-per-subscriber 2 --sharded --rps 1k -n 50",
+        "pubsub --channels 1 --subscribers 2 --slow 3 -d uniform:40..400",
+        "list --pop blmpop --count 3 --keys 2 --keys-per-receiver all --block 0.5 --drain 1",
+        "list --push rpush --pop rpop --poll 0.2 --receiver-threads 2 -d 1k --key-dist zipf",
+        "zset --zpop bzpopmax --receivers 3 --senders 4 --duration 2 --warmup 1",
+        "stream --receivers 3 --maxlen 0 --count 7",
+        "stream --groups 2 --consumers 3 --ack noack",
+        "stream --groups 1 --claim 1s --maxlen 50",
+        "notify --event expired --ttl 50ms --enable-events --subscribers 2 --dbnum 3",
+        "notify --event del --writers 3",
+        "invalidate --caches 3 --writers 2 -d 50",
+        "replica --keys 2 --at 127.0.0.1:1 --at 127.0.0.1:2 --wait 1 --wait-timeout 300ms",
+        "replica --at 127.0.0.1:1 --waitaof 1,0",
+    ] {
+        let [plan] = &plans(&format!("deliver {line}"))[..] else { panic!("one plan") };
+        let again = report::command_line::command_line_of(plan, 1);
+        let words = again.strip_prefix("keystorm ").unwrap();
+        let [repeated] = &plans(words)[..] else { panic!("one plan") };
+        let text = |plan| serde_json::to_string_pretty(plan).unwrap();
+        assert_eq!(text(repeated), text(plan), "{line}: {again}");
+    }
 }

@@ -29,6 +29,8 @@ mod counts;
 mod dataset;
 mod deliver;
 mod deliver_cluster;
+mod deliver_faults;
+mod deliver_kinds;
 mod deliver_lab;
 mod deliver_sizes;
 mod deliver_slow;

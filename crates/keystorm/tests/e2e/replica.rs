@@ -129,3 +129,72 @@ fn a_server_without_replicas_and_a_replica_are_named() {
     let line = format!("replica -n 10 --at 127.0.0.1:{}", stranger.port());
     deliver(&alone, &line).run().exits(1).says("did not arrive within 10 s");
 }
+
+/// What senders saw that waited for replicas: so many, too few, refused.
+fn replica_waits(test: &Value) -> [u64; 3] {
+    let waits = &test["deliveries"]["sending"]["commands"][1];
+    ["ok", "miss", "errors"].map(|name| waits[name].as_u64().unwrap())
+}
+
+#[test]
+fn each_write_waits_until_replicas_have_acknowledged_it() {
+    for start in [Server::redis, Server::valkey] {
+        let (primary, replicas) = replicated(2, start);
+        for line in ["-n 300 --wait 2", "-n 300 --writers 3 --wait 1 -3 --rps 1k --threads 2"] {
+            primary.reset();
+            let test = adds_up(&primary, line, 600);
+            assert_eq!(replica_waits(&test), [300, 0, 0], "{line}");
+            assert_eq!((primary.calls("wait"), primary.calls("set")), (300, 301), "{line}");
+            let waits = &test["deliveries"]["sending"]["commands"][1]["latency_ms"]["service"];
+            assert_eq!(waits["exact"]["count"], 300, "{line}");
+        }
+        let line = "replica -n 20 --wait 3 --wait-timeout 10ms";
+        let ran = deliver(&primary, line).run().ok();
+        ran.prints("  messages: 20 sent, all acknowledged\n")
+            .prints("  replica wait ")
+            .prints("  WAIT 3: reached for 0 of 20 messages, 20 had too few after 10 ms\n");
+        let line = "replica --json - --rps 200 --duration 2s --wait 2 --wait-timeout 30ms";
+        let running = deliver(&primary, line).start();
+        assert!(within(Duration::from_secs(20), || primary.calls("wait") > 350));
+        replicas[0].pause(Duration::from_millis(400));
+        let test = test(running.wait().ok());
+        let [reached, fewer, refused] = replica_waits(&test);
+        assert!(reached > 0 && fewer > 0 && refused == 0, "{reached} {fewer} {refused}");
+        assert_eq!(reached + fewer, count(&test, "messages_acknowledged"));
+    }
+}
+
+#[test]
+fn writes_wait_until_they_are_on_disks_where_the_server_can() {
+    let redis = Server::redis();
+    let at = format!("--at 127.0.0.1:{}", redis.port());
+    deliver(&redis, &format!("replica -n 10 --waitaof 1,0 {at}"))
+        .run()
+        .exits(1)
+        .says("WAITAOF")
+        .says("this server has no such command");
+    assert_eq!(redis.number(&["DBSIZE"]), 0, "no key stays behind");
+    let valkey = Server::valkey_with(&["--appendonly", "yes", "--appendfsync", "always"]);
+    let at = format!("--at 127.0.0.1:{}", valkey.port());
+    let test = adds_up(&valkey, &format!("-n 100 --waitaof 1,0 {at}"), 100);
+    assert_eq!(replica_waits(&test), [100, 0, 0]);
+    assert_eq!(valkey.calls("waitaof"), 100);
+    let line = format!("-n 5 --waitaof 1,1 --wait-timeout 10ms {at}");
+    let test = adds_up(&valkey, &line, 5);
+    assert_eq!(replica_waits(&test), [0, 5, 0], "the disk has it, and there is no replica");
+}
+
+#[test]
+fn waits_that_make_no_sense_are_refused() {
+    let server = Server::redis();
+    for (line, why) in [
+        ("replica --wait 1 -P 2", "sends nothing else"),
+        ("replica --wait 0", "no replica is waited for"),
+        ("replica --wait 1 --waitaof 1,1", "--waitaof"),
+        ("replica --waitaof 2,1", "LOCAL 0 or 1"),
+        ("replica --waitaof 1", "LOCAL,REPLICAS"),
+        ("replica --wait-timeout 1s", "requires --wait"),
+    ] {
+        deliver(&server, line).run().exits(2).says(why);
+    }
+}

@@ -91,7 +91,12 @@ impl Server {
 
     /// A real valkey-server.
     pub(crate) fn valkey() -> Self {
-        Self::start(valkey_program().as_os_str(), &[])
+        Self::valkey_with(&[])
+    }
+
+    /// The same with more arguments.
+    pub(crate) fn valkey_with(args: &[&str]) -> Self {
+        Self::start(valkey_program().as_os_str(), args)
     }
 
     /// One of each.

@@ -1,9 +1,9 @@
 //! What a page tells of messages and their deliveries: how long each part of the way took, and exact counts.
 
-use measure::{Deliveries, DeliveryCounts};
-use report::{DeliveryFigures, LatencyFigures, Run, Summary, grouped};
+use measure::{Backlog, Deliveries, DeliveryCounts, Waits};
+use report::{DeliveryFigures, LatencyFigures, Run, Summary, WaitFigures, grouped};
 
-use crate::{Block, Chart, Table, Tone, Unit, sentence};
+use crate::{Axis, Block, Chart, Series, Table, Tone, Unit, sentence};
 
 /// The way of the messages as a table, and a note of what went wrong; nothing of a run without receivers.
 pub(super) fn blocks(summary: &Summary<'_>) -> Vec<Block> {
@@ -17,15 +17,37 @@ pub(super) fn blocks(summary: &Summary<'_>) -> Vec<Block> {
     blocks
 }
 
+/// The messages that were sent and not received yet, over time; nothing of a run without queues.
+pub(super) fn backlog(run: &Run) -> Option<Chart> {
+    /// No screen shows more apart.
+    const POINTS_MAX: usize = 240;
+    let waits = run.measurement.deliveries.as_ref()?.waits.as_ref()?;
+    let (most, _) = waits.backlogs()?;
+    let mut chart = Chart::lines(
+        "Backlog over time",
+        Axis::linear("time", Unit::Seconds),
+        Axis::linear("messages sent and not received", Unit::Count),
+    );
+    let groups = waits.backlog.chunks(waits.backlog.len().div_ceil(POINTS_MAX));
+    let greatest = groups.filter_map(|group| group.iter().max_by_key(|at| at.messages));
+    let points = greatest.map(|at| (at.at_ns as f64 / 1e9, at.messages as f64));
+    chart.series.push(Series::new("backlog", points));
+    chart.note = format!(
+        "At most {} at {}.",
+        workload::quantity::counted(most.messages, "message"),
+        Unit::Seconds.show(most.at_ns as f64 / 1e9)
+    );
+    Some(chart)
+}
+
 /// What was counted, and how evenly receivers got messages; nothing of a run without receivers.
 pub(super) fn counts(summary: &Summary<'_>) -> Vec<Block> {
     let Some(figures) = &summary.deliveries else { return Vec::new() };
     let mut blocks = vec![Block::Table(count_table(figures))];
-    let waits = figures.waits.iter().flat_map(|waits| waits.lines());
-    blocks.extend(
-        (figures.fairness().into_iter().chain(waits).chain(figures.slow()))
-            .map(|text| Block::Text(sentence(&text))),
-    );
+    blocks.extend(figures.waits.as_ref().map(|waits| Block::Table(wait_table(waits, figures))));
+    let replicas = figures.replicas.iter().map(|replicas| replicas.line());
+    let lines = replicas.chain(figures.fairness()).chain(figures.slow());
+    blocks.extend(lines.map(|text| Block::Text(sentence(&text))));
     blocks
 }
 
@@ -36,12 +58,21 @@ pub(super) fn named(mut chart: Chart, run: &Run) -> Chart {
     }
     // Messages are requested, and each is as many deliveries as it has receivers.
     chart.series.retain(|series| series.name != "requested");
-    for series in chart.series.iter_mut().filter(|series| series.name == "answered") {
-        series.name = "received".to_owned();
+    for series in &mut chart.series {
+        series.name = match series.name.as_str() {
+            "answered" => "received".to_owned(),
+            "response time" => "due to received".to_owned(),
+            "service time" => "sent to received".to_owned(),
+            _ => continue,
+        };
     }
+    if chart.note.starts_with("Response time counts from") {
+        chart.note = String::new();
+    }
+    chart.note = chart.note.replace("counts the replies", "counts the deliveries");
     for axis in [&mut chart.x, &mut chart.y] {
         axis.label = match axis.label.as_str() {
-            "response time" => "delivery time".to_owned(),
+            "response time" | "latency" => "delivery time".to_owned(),
             "requests per second" => "deliveries per second".to_owned(),
             _ => continue,
         };
@@ -108,6 +139,45 @@ fn way(summary: &Summary<'_>, figures: &DeliveryFigures<'_>) -> Table {
         }
     }
     row("sent to acknowledged", "sent", "reply to the sender", &figures.acknowledged);
+    if let Some(replicas) = &figures.replicas {
+        let name = format!("replica wait ({})", replicas.wait.name());
+        row(&name, "reply to the sender", "acknowledged by so many", &replicas.latency);
+    }
+    if let Some(gap) = &figures.gap {
+        row("between reads", "a read at a replica", "the next", gap);
+    }
+    table
+}
+
+/// What receivers saw that wait, and what heaped up before them.
+fn wait_table(figures: &WaitFigures<'_>, of: &DeliveryFigures<'_>) -> Table {
+    let Waits { wake_up, timeout_late, unblocked, unsettled, left, pending, .. } = figures.waits;
+    let mut table = Table::new(["waits", "number", "share of messages received"]);
+    let received = of.deliveries.counts.received;
+    let share = match received {
+        0 => "–".to_owned(),
+        _ => Unit::Share.show(wake_up.count() as f64 / received as f64),
+    };
+    let met = grouped(wake_up.count() as f64);
+    table.row(["messages that met a receiver that waited".to_owned(), met, share]);
+    let (most, last) = figures.waits.backlogs().unzip();
+    let messages = |backlog: Backlog| backlog.messages;
+    for (name, count) in [
+        (
+            "messages that did not: they lay in the key",
+            Some(received.saturating_sub(wake_up.count())),
+        ),
+        ("waits that timed out", Some(timeout_late.count())),
+        ("waits ended by the server", Some(*unblocked)),
+        ("acknowledgements in vain", Some(*unsettled)),
+        ("greatest backlog", most.map(messages)),
+        ("backlog when the last message was sent", last.map(messages)),
+        ("left in the keys (removed)", *left),
+        ("never acknowledged (removed)", *pending),
+    ] {
+        let Some(count) = count else { continue };
+        table.row([name.to_owned(), grouped(count as f64), String::new()]);
+    }
     table
 }
 
@@ -115,7 +185,7 @@ fn way(summary: &Summary<'_>, figures: &DeliveryFigures<'_>) -> Table {
 fn count_table(figures: &DeliveryFigures<'_>) -> Table {
     let Deliveries { expected, counts, sending, receivers, by_receiver, .. } = figures.deliveries;
     let DeliveryCounts { received, doubled, out_of_order, foreign, corrupt, cut_off } = *counts;
-    let mut table = Table::new(["count", "number", "share"]);
+    let mut table = Table::new(["messages and deliveries", "number", "share"]);
     let share = |count: u64, of: u64| match of {
         0 => "–".to_owned(),
         _ => Unit::Share.show(count as f64 / of as f64),
@@ -125,7 +195,7 @@ fn count_table(figures: &DeliveryFigures<'_>) -> Table {
     };
     let none = String::new;
     let acknowledged = figures.deliveries.acknowledged();
-    let refused = sending.errors.total();
+    let refused = figures.deliveries.refused();
     let unknown = figures.deliveries.unacknowledged();
     let sent = acknowledged.saturating_add(refused).saturating_add(unknown);
     if let Some(lateness) = &sending.lateness {
@@ -141,7 +211,7 @@ fn count_table(figures: &DeliveryFigures<'_>) -> Table {
     row("doubled", doubled, share(doubled, *expected));
     row("out of order", out_of_order, share(out_of_order, *expected));
     row("corrupt", corrupt, none());
-    row("from other runs", foreign, none());
+    row(&format!("from {}", figures.others), foreign, none());
     row("receivers", u64::from(*receivers), none());
     row("connections of receivers cut off", cut_off, none());
     if let Some((least, most)) = by_receiver {

@@ -85,8 +85,11 @@ fn cpu(summary: &Summary<'_>) -> Vec<(String, String)> {
         us.map(|us| (name.to_owned(), Unit::Nanoseconds.show_even(us * 1e3)))
     };
     let share = server_cores.map(|cores| ("server CPU".to_owned(), Unit::Share.show(cores)));
-    let known =
-        [cost("server CPU/request", server_us), share, cost("client CPU/request", client_us)];
+    let [server, client] = match summary.deliveries {
+        Some(_) => ["server CPU/delivery", "client CPU/delivery"],
+        None => ["server CPU/request", "client CPU/request"],
+    };
+    let known = [cost(server, server_us), share, cost(client, client_us)];
     known.into_iter().flatten().collect()
 }
 

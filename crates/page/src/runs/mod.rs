@@ -215,6 +215,8 @@ fn section(test: &Test<'_>, tests: &[Test<'_>], verdict: bool) -> Section {
     let course = course.into_iter().map(|chart| over_time::in_course(chart, run));
     let course = course.map(|chart| deliveries::named(chart, run));
     blocks.extend(course.map(Block::Chart));
+    let backlog = deliveries::backlog(run).map(|chart| over_time::in_course(chart, run));
+    blocks.extend(backlog.map(Block::Chart));
     blocks.extend(server_course::charts(run).into_iter().map(Block::Chart));
     blocks.extend(
         heat::latency_heat(heat, run).map(|chart| deliveries::named(chart, run)).map(Block::Chart),

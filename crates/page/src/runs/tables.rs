@@ -10,7 +10,8 @@ pub(super) fn tables(summary: &Summary<'_>) -> Vec<Block> {
     let run = summary.run;
     let total = &run.measurement.total;
     let mut blocks: Vec<Block> = operations(summary).map(Block::Table).into_iter().collect();
-    blocks.push(Block::Table(commands(run)));
+    // Of deliveries the latencies are no command's, and stand above.
+    blocks.extend(summary.deliveries.is_none().then(|| Block::Table(commands(run))));
     blocks.extend(nodes(summary));
     if summary.errors > 0 {
         let mut errors = Table::new(["kind of error", "replies", "share of requests"]);
@@ -35,17 +36,30 @@ pub(super) fn tables(summary: &Summary<'_>) -> Vec<Block> {
         ("connections opened".to_owned(), grouped(connections.connect.count() as f64)),
         ("time to connect, 99th percentile".to_owned(), figure(&connections.connect, 0.99)),
         ("connections lost".to_owned(), grouped(connections.dropped as f64)),
-        ("requests never answered".to_owned(), grouped(connections.unanswered as f64)),
+        (
+            match summary.deliveries {
+                Some(_) => "messages never answered".to_owned(),
+                None => "requests never answered".to_owned(),
+            },
+            grouped(connections.unanswered as f64),
+        ),
     ];
     if let Some(tls) = &summary.tls {
         pairs.push(("TLS".to_owned(), tls.negotiated.clone()));
         pairs.extend(tls.resumed.map(|n| ("sessions resumed".to_owned(), grouped(n as f64))));
     }
     blocks.push(Block::KeyValues(pairs));
+    let all = &run.measurement.workers;
+    // Those of receivers stand behind the others.
+    let senders = all.len().saturating_sub(usize::from(run.plan.receiver_threads()));
     let mut workers = Table::new(["worker", "busy", "CPU time"]);
-    for (number, worker) in run.measurement.workers.iter().enumerate() {
+    for (number, worker) in all.iter().enumerate() {
         workers.row([
-            (number + 1).to_string(),
+            match number.checked_sub(senders) {
+                _ if run.plan.delivery.is_none() => (number + 1).to_string(),
+                None => format!("sender {}", number + 1),
+                Some(receiver) => format!("receiver {}", receiver + 1),
+            },
             Unit::Share.show(worker.busy()),
             Unit::Nanoseconds.show(worker.cpu_ns as f64),
         ]);

@@ -3,6 +3,7 @@
 //! Where its server is, [`server`] says, and what is sent, [`commands`].
 
 mod commands;
+mod deliveries;
 mod server;
 mod unexpressed;
 mod words;
@@ -10,8 +11,8 @@ mod words;
 use std::fmt::Display;
 
 use workload::{
-    Arrivals, BudgetScope, DrawnBy, EngineKind, KeyDist, KeySpace, OnError, Pick, Piece, Plan,
-    RowBy, SizeBy, Stop, ValueSpec, Window, pace, quantity, suite::SUITE,
+    Arrivals, BudgetScope, DrawnBy, EngineKind, KeyDist, OnError, Pick, Piece, Plan, RowBy, SizeBy,
+    Stop, ValueSpec, Window, pace, quantity, suite::SUITE,
 };
 
 use crate::Run;
@@ -107,12 +108,16 @@ pub fn command_line(
     operations: Operations<'_>,
 ) -> (Vec<String>, Option<Names>) {
     let mut words = Words(vec!["keystorm".to_owned()]);
+    if let Some(delivery) = &plan.delivery {
+        words.word("deliver");
+        words.word(deliveries::name(delivery.kind));
+    }
     server(plan, &mut words);
     load(plan, clients(plan, run, &mut words), &mut words);
     connections(plan, &mut words);
     failures(plan, &mut words);
     if operations == Operations::Typed {
-        keys(&plan.data.keys, &mut words);
+        keys(plan, &mut words);
     }
     data(plan, &mut words);
     if plan.recording.precision != 3 {
@@ -125,6 +130,10 @@ pub fn command_line(
     if let Operations::InFile(file) = operations {
         order(plan, &mut words);
         words.option("--workload", &file);
+        return (words.0, None);
+    }
+    if let Some(delivery) = &plan.delivery {
+        deliveries::options(plan, delivery, &mut words);
         return (words.0, None);
     }
     if plan.mix.as_ref().is_some_and(|mix| mix.pick == Pick::Row) {
@@ -252,9 +261,13 @@ fn failures(plan: &Plan, words: &mut Words) {
 }
 
 /// Which keys there are, and how they are drawn and numbered.
-fn keys(keys: &KeySpace, words: &mut Words) {
+fn keys(plan: &Plan, words: &mut Words) {
+    let keys = &plan.data.keys;
     let Some(range) = keys.range else { return };
-    words.option("-r", &range);
+    // Of a delivery they are the places that messages go through.
+    if plan.delivery.is_none() {
+        words.option("-r", &range);
+    }
     if keys.draw != KeyDist::UNIFORM && keys.draw != KeyDist::SEQUENTIAL {
         words.option("--key-dist", &keys.draw);
     }
@@ -287,6 +300,7 @@ fn data(plan: &Plan, words: &mut Words) {
                 Piece::Fill { len, .. } => Some(u64::from(*len)),
                 _ => None,
             });
+            let value = deliveries::payload_bytes(plan).or(value);
             words.option("-d", &value.unwrap_or(plan.data.payload_bytes));
         }
     }

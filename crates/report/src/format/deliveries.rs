@@ -2,6 +2,9 @@
 
 use std::io::{self, Write};
 
+use workload::quantity::counted;
+
+use crate::deliveries::backlog;
 use crate::{DeliveryFigures, LatencyFigures, Summary};
 
 /// The rows of latencies: what each is called, and its figures. The first is the headline.
@@ -21,6 +24,7 @@ pub(super) fn rows<'s>(
         rows.extend(waits.timeout_late.as_ref().map(|late| ("timeout late by", late)));
     }
     rows.push(("sent to acknowl.", &figures.acknowledged));
+    rows.extend(figures.replicas.as_ref().map(|replicas| ("replica wait", &replicas.latency)));
     rows.extend(figures.gap.as_ref().map(|gap| ("between reads", gap)));
     rows
 }
@@ -29,6 +33,9 @@ pub(super) fn rows<'s>(
 pub(super) fn write_counts(figures: &DeliveryFigures<'_>, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "  messages: {}", figures.messages())?;
     writeln!(out, "  deliveries: {}", figures.received())?;
+    if let Some(replicas) = &figures.replicas {
+        writeln!(out, "  {}", replicas.line())?;
+    }
     let waits = figures.waits.iter().flat_map(|waits| waits.lines());
     for line in figures.fairness().into_iter().chain(waits).chain(figures.slow()) {
         writeln!(out, "  {line}")?;
@@ -36,8 +43,18 @@ pub(super) fn write_counts(figures: &DeliveryFigures<'_>, out: &mut dyn Write) -
     Ok(())
 }
 
-/// What went wrong with deliveries, after a comma; empty if nothing did.
+/// What went wrong with deliveries, each after a comma; empty if nothing did.
 pub(super) fn trouble(summary: &Summary<'_>) -> String {
-    let faulty = summary.deliveries.filter(|figures| figures.deliveries.is_faulty());
-    faulty.map_or(String::new(), |figures| format!(", {}", figures.received()))
+    let Some(figures) = &summary.deliveries else { return String::new() };
+    let mut text = String::new();
+    if figures.deliveries.is_faulty() {
+        text += &format!(", {}", figures.received());
+    }
+    if let Some((waiting, _)) = backlog(figures.deliveries) {
+        text += &format!(", backlog of {} when the last was sent", counted(waiting, "message"));
+    }
+    if let Some(fewer) = figures.replicas.map(|replicas| replicas.fewer).filter(|n| *n > 0) {
+        text += &format!(", {} had too few replicas in time", counted(fewer, "message"));
+    }
+    text
 }

@@ -85,7 +85,8 @@ impl DeliveriesRecord {
         let DeliveryCounts { received, doubled, out_of_order, foreign, corrupt, cut_off } = *counts;
         let Tally { commands, operations: _, errors, connections, lateness } = sending;
         let latency = |l: &Option<Latency>| l.as_ref().map(LatencyRecord::from_latency).transpose();
-        let command = |tally| CommandRecord::new("send".to_owned(), tally);
+        let names = ["send", "replica-wait"].into_iter();
+        let command = |(name, tally): (&str, _)| CommandRecord::new(name.to_owned(), tally);
         Ok(Self {
             messages_acknowledged: deliveries.acknowledged(),
             messages_unacknowledged: deliveries.unacknowledged(),
@@ -116,7 +117,7 @@ impl DeliveriesRecord {
                 .transpose()?,
             slow_subscribers: slow.as_deref().map(SlowRecord::from_slow),
             sending: SendingRecord {
-                commands: commands.iter().map(command).collect::<Result<_, _>>()?,
+                commands: names.zip(commands).map(command).collect::<Result<_, _>>()?,
                 errors: ErrorRecord::from_errors(errors),
                 connections: ConnectionRecord::from_tally(connections)?,
                 lateness_ms: lateness.as_ref().map(LatenessRecord::from_lateness).transpose()?,

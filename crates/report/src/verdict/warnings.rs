@@ -354,7 +354,10 @@ fn others(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Option<S
     let gone = [gone.unanswered, gone.lost, gone.timed_out];
     // Of a delivery the requests are what receivers had; its senders count what they sent, beside the probes.
     let requests = match (measurement.deliveries.as_deref(), &plan.delivery) {
-        (Some(of), Some(plan)) => of.sending.requests().saturating_add(2 * u64::from(plan.places)),
+        (Some(of), Some(plan)) => {
+            let answered = of.acknowledged().saturating_add(of.refused());
+            answered.saturating_add(2 * u64::from(plan.places))
+        }
         _ => total.requests(),
     };
     let mut sent = gone.into_iter().fold(requests, u64::saturating_add);

@@ -134,6 +134,7 @@ mod tests {
             places_each: 1,
             drain_ns: 0,
             at: Vec::new(),
+            wait: None,
         }
     }
 

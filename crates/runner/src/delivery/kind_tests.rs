@@ -66,6 +66,7 @@ fn delivery(kind: DeliveryKind, places: u32) -> Delivery {
         places,
         places_each: places,
         at: Vec::new(),
+        wait: None,
         drain_ns: 0,
     }
 }

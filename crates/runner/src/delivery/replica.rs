@@ -10,7 +10,7 @@ use wire::resp::encode_command;
 use workload::{Delivery, Message};
 
 use super::closing::{Remainder, append_removal};
-use super::kind::{Consumer, Kind, Meaning, Sharing};
+use super::kind::{Consumer, Kind, Meaning, Sharing, acknowledged};
 use super::reply_strings::ReplyStrings;
 
 /// Reads at replicas.
@@ -52,7 +52,7 @@ impl Kind for Replica<'_> {
 
     /// Every value can be read at every replica.
     fn expected(&self, sending: &Tally) -> u64 {
-        let written: u64 = sending.commands.iter().map(|command| command.ok).sum();
+        let written = acknowledged(sending);
         let replicas = self.delivery.receivers / self.delivery.places.max(1);
         written.saturating_mul(replicas.into())
     }

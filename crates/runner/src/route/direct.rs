@@ -331,6 +331,8 @@ fn begin_operations<E: Engine, P: Protocol>(
     measured: bool,
 ) {
     let share = worker.context.plan.load.share;
+    let sender = worker.context.first_sender + conn.0;
+    let of_run = worker.context.run_id.map(|run| (run, worker.engine.now_ns()));
     let Worker { connections, steps, recorder, batch, route, pacer, in_flight, .. } = worker;
     let Steps { operations: Some(operations), growing, kept, .. } = steps else { return };
     let connection = &mut connections[conn.0 as usize];
@@ -341,7 +343,15 @@ fn begin_operations<E: Engine, P: Protocol>(
         let drawn = (&*operations, &mut *growing);
         let mut request = Request::of_operation(drawn, number, due_ns, measured, |_, _| ());
         connection.walk.go_on(operations, share, &mut request);
+        let start = route.out.len();
         operations::append(&request, (batch, kept), recorder, &mut route.out);
+        if let Some((run, now_ns)) = of_run {
+            // In a closed loop each is due when it is sent.
+            let due_ns = if pacer.is_some() { due_ns } else { now_ns };
+            let purpose = Purpose::of_measured(measured);
+            let message = Message { purpose, run, sender, number, due_ns, sent_ns: now_ns };
+            batch.put_message(message, &mut route.out[start..]);
+        }
         *in_flight += u64::from(request.left);
         connection.requests.push(request);
     }

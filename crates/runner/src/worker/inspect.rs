@@ -3,7 +3,7 @@
 
 use measure::{CORRUPT, MISSING};
 use wire::{Protocol, Reply};
-use workload::Plan;
+use workload::{Plan, ReplicaWait};
 
 use super::operations::Steps;
 use super::quiet::Answers;
@@ -34,6 +34,8 @@ pub(super) struct Inspections {
     pub(super) misses_fail: bool,
     /// Replies name how many receivers a message had.
     pub(super) receivers: bool,
+    /// How many replicas must have acknowledged what was sent before.
+    pub(super) replicas: Option<ReplicaWait>,
 }
 
 impl Inspections {
@@ -47,7 +49,8 @@ impl Inspections {
         let keeps = P::SHOWS && steps.kept.is_used();
         let per_position = P::SHOWS && plan.peer.per_position;
         let (queues, misses_fail) = (answers.has_queues(), answers.misses_fail());
-        let strings = verifier.is_some() || keeps || per_position || queues;
+        let replicas = plan.replica_wait().filter(|_| P::SHOWS);
+        let strings = verifier.is_some() || keeps || per_position || queues || replicas.is_some();
         let any = operations || strings || misses_fail;
         let receivers = plan.delivery.as_ref().is_some_and(|d| d.kind.replies_name_receivers());
         let plain = !any && !receivers && plan.sequence.len() == 1;
@@ -62,6 +65,7 @@ impl Inspections {
             queues,
             misses_fail,
             receivers,
+            replicas,
         }
     }
 }
@@ -70,7 +74,7 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
     /// What looks at the strings of the reply to a request while they pass the decoder.
     #[inline]
     pub(super) fn checker<'s>(&'s mut self, oldest: &'s Request<R::Mark>) -> Checker<'s> {
-        let command = oldest.command;
+        let (command, has_found) = (oldest.command, self.has_found());
         if self.asks.keeps {
             self.steps.kept.expect(command, self.coming);
         }
@@ -82,8 +86,21 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
             verifier: self.verifier.as_mut(),
             queue: if self.asks.queues { self.answers.queue(command) } else { None },
             coming: self.asks.keeps.then_some(&mut *self.coming),
-            found: self.asks.per_position.then_some(&mut *self.found),
+            replicas: self.asks.replicas,
+            found: has_found.then_some(&mut *self.found),
         }
+    }
+
+    /// Whether it is noted of each part of a reply whether it is there.
+    #[inline]
+    pub(super) fn has_found(&self) -> bool {
+        self.asks.per_position || self.asks.replicas.is_some()
+    }
+
+    /// What a reply means where senders wait for replicas: a miss if too few have acknowledged.
+    pub(super) fn meant_by_replicas<'b>(&self, reply: Reply<'b>) -> Reply<'b> {
+        let is_error = matches!(reply, Reply::Error(_));
+        if is_error || self.found.iter().all(|found| *found) { reply } else { Reply::Miss }
     }
 
     /// Notes what the reply to a request means for its operation, and what it brought for later steps. What

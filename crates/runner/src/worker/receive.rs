@@ -250,6 +250,9 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
     /// What a reply means to the command that it answers.
     #[inline]
     fn meant<'b>(&mut self, reply: Reply<'b>, requests: &mut Requests<R::Mark>) -> Reply<'b> {
+        if self.asks.replicas.is_some() {
+            return self.meant_by_replicas(reply);
+        }
         if !matches!(reply, Reply::Empty | Reply::Number(_)) {
             return reply;
         }
@@ -285,7 +288,7 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
                 true
             }
         };
-        if self.asks.per_position {
+        if self.has_found() {
             self.found.clear();
         }
         self.complete(request);

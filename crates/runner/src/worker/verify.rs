@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use measure::CORRUPT;
 use wire::resp::Value;
 use wire::{Batch, Expected, Given, Keys, Protocol, ReplyVisitor};
-use workload::Plan;
+use workload::{Plan, ReplicaWait};
 
 use super::captures::PartialCapture;
 use super::checked::CheckedReply;
@@ -84,7 +84,9 @@ pub(super) struct Checker<'c> {
     /// The commands that this one answers for, if that is looked into.
     pub(super) queue: Option<Queue<'c>>,
     pub(super) coming: Option<&'c mut PartialCapture>,
-    /// Where it is noted of each string whether it is there.
+    /// What numbers a reply must reach that counts replicas.
+    pub(super) replicas: Option<ReplicaWait>,
+    /// Where it is noted of each string whether it is there, and of each such number whether it is reached.
     pub(super) found: Option<&'c mut Vec<bool>>,
 }
 
@@ -122,6 +124,13 @@ impl ReplyVisitor for Checker<'_> {
         if let Some(coming) = &mut self.coming {
             coming.line(text);
         }
+        if let (Some(wait), Some(found)) = (&self.replicas, &mut self.found)
+            && self.command == ReplicaWait::COMMAND
+            && let Some(Some(wanted)) = wait.wanted().get(found.len())
+        {
+            let number = std::str::from_utf8(text).ok().and_then(|text| text.parse::<u32>().ok());
+            found.push(number.is_some_and(|number| number >= *wanted));
+        }
     }
 
     fn cas(&mut self, cas: u64) {
@@ -134,7 +143,7 @@ impl ReplyVisitor for Checker<'_> {
         if let Some(coming) = &mut self.coming {
             coming.begin(len);
         }
-        if let Some(found) = &mut self.found {
+        if let Some(found) = self.found.as_mut().filter(|_| self.replicas.is_none()) {
             found.push(len.is_some());
         }
         if len.is_none() && self.queue.is_some() {

@@ -17,8 +17,13 @@ impl PlanParts {
                 "__message__ requires receivers: use keystorm deliver".to_owned()
             });
         };
-        let is_known = matches!(&self.sequence[..], [command] if has_one_message(command));
-        refuse(is_known && self.mix.is_none(), || {
+        // A sender that waits for replicas does so in a step of its own.
+        let is_known = match &self.sequence[..] {
+            [command] => has_one_message(command) && self.mix.is_none(),
+            [command, _] => has_one_message(command) && delivery.wait.is_some(),
+            _ => false,
+        };
+        refuse(is_known, || {
             "deliver sends one command, of which one argument ends in __message__, and before or behind it no argument \
              varies"
                 .to_owned()
@@ -31,6 +36,13 @@ impl PlanParts {
             "deliver: messages of servers that know nothing of each other reach no common receiver; name one server \
              or a cluster"
                 .to_owned()
+        })?;
+        let depth = self.load.concurrency.pipeline_depth;
+        refuse(delivery.wait.is_none() || depth == 1, || {
+            format!(
+                "-P {depth}: a connection that waits for replicas (--wait, --waitaof) sends nothing else; use more \
+                 --writers"
+            )
         })?;
         self.check_cluster(delivery)?;
         self.check_slow(delivery)?;

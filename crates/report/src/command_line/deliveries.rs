@@ -1,0 +1,152 @@
+//! The receivers of a plan, as the options of `keystorm deliver KIND`.
+
+use workload::{
+    Delivery, DeliveryKind, ListPop, ListTake, Piece, Plan, ReplicaWait, SortedSetTake, StreamAck,
+    StreamTake, Subscription, message, quantity,
+};
+
+use super::words::Words;
+
+/// Nanoseconds that the last messages are waited for unless a command line says otherwise.
+const DRAIN_NS: u64 = 5_000_000_000;
+/// Entries that streams are trimmed to unless a command line says otherwise.
+const MAXLEN: &[u8] = b"100000";
+
+/// What `deliver` calls a kind.
+pub(super) fn name(kind: DeliveryKind) -> &'static str {
+    match kind {
+        DeliveryKind::Pubsub { .. } => "pubsub",
+        DeliveryKind::List { .. } => "list",
+        DeliveryKind::SortedSet { .. } => "zset",
+        DeliveryKind::Stream { .. } => "stream",
+        DeliveryKind::Notify { .. } => "notify",
+        DeliveryKind::Replica => "replica",
+        DeliveryKind::Invalidate => "invalidate",
+    }
+}
+
+/// Bytes of a payload, with the message at its end.
+pub(super) fn payload_bytes(plan: &Plan) -> Option<u64> {
+    let args = plan.sequence.iter().flat_map(|command| &command.args);
+    args.map(|arg| &arg.pieces[..]).find_map(|pieces| match pieces {
+        [Piece::Fill { len, .. }, Piece::Message] => Some(u64::from(*len) + message::BYTES as u64),
+        _ => None,
+    })
+}
+
+/// The options of a delivery.
+pub(super) fn options(plan: &Plan, delivery: &Delivery, words: &mut Words) {
+    let Delivery { kind, receivers, threads, places, places_each, at, wait, drain_ns, .. } =
+        delivery;
+    let names = kind.names();
+    match kind {
+        DeliveryKind::Stream { take: StreamTake { groups: groups @ 1.., .. }, .. } => {
+            words.option("--groups", groups);
+            words.option("--consumers", &(receivers / groups));
+        }
+        DeliveryKind::Replica => {}
+        _ => words.option(names.receivers, receivers),
+    }
+    if !matches!(kind, DeliveryKind::Notify { .. } | DeliveryKind::Invalidate) {
+        words.option(names.places, places);
+        if *places_each > 1 {
+            words.option(names.places_each, places_each);
+        }
+    }
+    how(plan, *kind, words);
+    for (host, port) in at {
+        words.option("--at", &format_args!("{host}:{port}"));
+    }
+    wait.iter().for_each(|wait| replica_wait(wait, words));
+    let drain_ns = drain_ns.saturating_sub(kind.delay_ns());
+    if drain_ns != DRAIN_NS {
+        words.option("--drain", &quantity::shown(drain_ns));
+    }
+    if *threads > 1 {
+        words.option("--receiver-threads", threads);
+    }
+}
+
+/// How messages are sent and taken.
+fn how(plan: &Plan, kind: DeliveryKind, words: &mut Words) {
+    match kind {
+        DeliveryKind::Pubsub { subscription, slow } => {
+            words.flags(&[
+                (subscription == Subscription::Patterns, "--patterns"),
+                (subscription == Subscription::Shards, "--sharded"),
+            ]);
+            if slow > 0 {
+                words.option("--slow", &slow);
+            }
+        }
+        DeliveryKind::List { take: ListTake { by, from_left, pushed_left }, count, block_ns } => {
+            words.option("--push", if pushed_left { &"lpush" } else { &"rpush" });
+            let pop = match (by, from_left) {
+                (ListPop::Pop, true) => "blpop",
+                (ListPop::Pop, false) => "brpop",
+                (ListPop::MultiPop, _) => "blmpop",
+                (ListPop::Move, _) => "blmove",
+                (ListPop::Poll, true) => "lpop",
+                (ListPop::Poll, false) => "rpop",
+            };
+            words.option("--pop", &pop);
+            let wait = if by == ListPop::Poll { "--poll" } else { "--block" };
+            waiting(wait, count, block_ns, words);
+        }
+        DeliveryKind::SortedSet { take: SortedSetTake { multi, max, .. }, count, block_ns } => {
+            let pop = match (multi, max) {
+                (true, _) => "bzmpop",
+                (false, true) => "bzpopmax",
+                (false, false) => "bzpopmin",
+            };
+            words.option("--zpop", &pop);
+            waiting("--block", count, block_ns, words);
+        }
+        DeliveryKind::Stream { take, block_ns } => stream(plan, take, block_ns, words),
+        DeliveryKind::Notify { event, ttl_ms, enable, .. } => {
+            words.option("--event", &event.name());
+            words.option("--ttl", &quantity::shown(ttl_ms.saturating_mul(1_000_000)));
+            words.flags(&[(enable, "--enable-events")]);
+        }
+        DeliveryKind::Replica | DeliveryKind::Invalidate => {}
+    }
+}
+
+fn stream(plan: &Plan, take: StreamTake, block_ns: u64, words: &mut Words) {
+    let StreamTake { groups, count, ack, claim_ns } = take;
+    waiting("--block", count, block_ns, words);
+    if groups > 0 {
+        let ack = match ack {
+            StreamAck::Xack => "xack",
+            StreamAck::Xackdel => "xackdel",
+            StreamAck::Noack => "noack",
+        };
+        words.option("--ack", &ack);
+        if claim_ns > 0 {
+            words.option("--claim", &quantity::shown(claim_ns));
+        }
+    }
+    let args = plan.sequence.first().map_or(&[][..], |command| &command.args);
+    let fixed = |at: usize| args.get(at).and_then(workload::Arg::fixed_bytes).unwrap_or_default();
+    let maxlen = if fixed(2) == b"MAXLEN" { fixed(4) } else { b"0".to_vec() };
+    if maxlen != MAXLEN {
+        words.option("--maxlen", &String::from_utf8_lossy(&maxlen));
+    }
+}
+
+/// Most messages of a call, and for how long it waits.
+fn waiting(option: &str, count: u32, block_ns: u64, words: &mut Words) {
+    words.option("--count", &count);
+    if block_ns > 0 {
+        words.option(option, &quantity::shown(block_ns));
+    }
+}
+
+fn replica_wait(wait: &ReplicaWait, words: &mut Words) {
+    let ReplicaWait { local, replicas, timeout_ms } = wait;
+    match local {
+        Some(local) => words.option("--waitaof", &format_args!("{local},{replicas}")),
+        None => words.option("--wait", replicas),
+    }
+    words.option("--wait-timeout", &format_args!("{timeout_ms}ms"));
+}

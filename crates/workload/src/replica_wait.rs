@@ -1,0 +1,78 @@
+//! What a sender waits for when a message is acknowledged: that replicas, or disks, have it, too (WAIT, WAITAOF).
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{CommandSpec, Mix, Operation, Pick, Plan, PlanError, PlanParts, Step, When};
+
+/// The command that a sender sends when its message is acknowledged, and whose reply it waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReplicaWait {
+    /// Servers that must have it on their disk beside the replicas, 0 or 1: that of the sender. `None` is WAIT, by
+    /// which replicas need it in memory only; with a number it is WAITAOF.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub local: Option<u32>,
+    /// Replicas that must have it.
+    pub replicas: u32,
+    /// Milliseconds after which the server answers with those that have it by then; 0 is never.
+    pub timeout_ms: u64,
+}
+
+impl ReplicaWait {
+    /// What comes behind the command of a message in the senders' sequence.
+    pub const COMMAND: u32 = 1;
+
+    /// The numbers that the reply must reach, in their order.
+    #[must_use]
+    pub fn wanted(&self) -> [Option<u32>; 2] {
+        match self.local {
+            Some(local) => [Some(local), Some(self.replicas)],
+            None => [Some(self.replicas), None],
+        }
+    }
+
+    /// What people call it, such as `WAITAOF 1 2`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self.local {
+            Some(local) => format!("WAITAOF {local} {}", self.replicas),
+            None => format!("WAIT {}", self.replicas),
+        }
+    }
+
+    fn command(&self) -> CommandSpec {
+        let line = format!("{} {}", self.name(), self.timeout_ms);
+        CommandSpec::from_words(line.split(' '))
+    }
+}
+
+impl PlanParts {
+    /// What senders wait for behind each message.
+    #[must_use]
+    pub fn replica_wait(&self) -> Option<ReplicaWait> {
+        self.delivery.as_ref().and_then(|delivery| delivery.wait)
+    }
+}
+
+impl Plan {
+    /// The plan of those who send: with what they wait for behind each message, as a step of its own. Reports know the
+    /// plan without it.
+    ///
+    /// # Errors
+    /// What is added makes it more than a plan may be.
+    pub fn of_senders(&self) -> Result<Cow<'_, Self>, PlanError> {
+        let Some(wait) = self.replica_wait().filter(|_| self.mix.is_none()) else {
+            return Ok(Cow::Borrowed(self));
+        };
+        let mut parts: PlanParts = (**self).clone();
+        parts.sequence.push(wait.command());
+        let step = Step { commands: 1, when: When::Always };
+        let operation =
+            Operation { name: self.name.clone(), weight: 1, steps: vec![step; 2], keys: None };
+        parts.mix = Some(Mix { operations: vec![operation], pick: Pick::InOrder });
+        // What was not acknowledged in time is no latency of what was.
+        parts.peer.separate_failures = true;
+        parts.build().map(Cow::Owned)
+    }
+}
