@@ -186,3 +186,30 @@ fn a_run_is_repeated_by_the_command_line_that_its_page_has() {
         assert_eq!(text(repeated), text(plan), "{line}: {again}");
     }
 }
+
+#[test]
+fn saved_deliveries_follow_the_schema_and_are_shown_with_their_waits() {
+    let server = Server::redis();
+    let at = format!("replica --at 127.0.0.1:{} --wait 1 --wait-timeout 5ms", server.port());
+    for (kind, shown) in [
+        ("pubsub --channels 2 --subscribers 6", "deliveries: 120 of 120 received"),
+        ("list --block 0.05 --rps 100", "waiting: "),
+        ("stream --groups 2 --consumers 2", "backlog: at most "),
+        (at.as_str(), "WAIT 1: reached for 0 of 40 messages, 40 had too few after 5 ms"),
+    ] {
+        let (dir, file) = place();
+        deliver(&server, &format!("{kind} -n 40 --json {}", file.display())).run().ok();
+        valid_by("keystorm.run.1.json", &json(&file));
+        Keystorm::new(&format!("show {}", file.display())).run().ok().prints(shown);
+        let page = dir.path().join("page.html");
+        let line = format!("report {} --html {}", file.display(), page.display());
+        Keystorm::new(&line).run().ok();
+        let html = fs::read_to_string(&page).unwrap();
+        let is_queue = kind.starts_with("list") || kind.starts_with("stream");
+        let parts = ["Backlog over time", "messages that met a receiver that waited"];
+        assert!(parts.iter().all(|part| html.contains(part) == is_queue), "{kind}");
+        assert!(html.contains("keystorm deliver ") && html.contains("receiver 1"), "{kind}");
+    }
+    let csv = deliver(&server, "list -n 50 --csv").run().ok();
+    csv.prints("\"met_a_waiting_receiver\",\"wake_up_p50_ms\"").prints("\"backlog_max\"");
+}

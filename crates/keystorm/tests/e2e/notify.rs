@@ -56,6 +56,23 @@ fn an_expiry_is_timed_from_when_the_key_was_due_to_expire() {
     assert!(of("min") > 0.0, "no key expires early");
 }
 
+/// What others put there with lives of 1 to 3 seconds.
+const OTHERS: &str = "for n = 1, 50000 do \
+     redis.call('set', 'volatile:' .. n, 'x', 'px', 1000 + n % 2000) end";
+
+#[test]
+fn expiries_among_many_keys_of_others_are_all_reported() {
+    let args = ["--notify-keyspace-events", "Ex", "--active-expire-effort", "1"];
+    let server = Server::redis_with(&args);
+    server.ask(&["EVAL", OTHERS, "0"]);
+    let line = "-n 400 --rps 200 --subscribers 2 --event expired --ttl 500ms";
+    let test = all_arrive(&server, line, 800);
+    let others = count(&test, "from_other_runs");
+    assert!((2_000..=100_000).contains(&others), "{others} of others, at two subscribers");
+    let late_ms = test["latency_ms"]["response"]["min"].as_f64().unwrap();
+    assert!(late_ms > 0.0, "no key expires early: {late_ms} ms");
+}
+
 #[test]
 fn events_that_are_off_are_named_and_put_back_after_they_were_enabled() {
     let server = Server::redis_with(&["--notify-keyspace-events", "Kx"]);
