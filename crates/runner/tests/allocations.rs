@@ -187,7 +187,7 @@ fn requests_allocate_nothing() {
     }
     let take = ListTake { by: ListPop::Pop, from_left: false, pushed_left: true };
     let list = DeliveryKind::List { take, count: 1, block_ns: 0 };
-    let pubsub = DeliveryKind::Pubsub { subscription: Subscription::Channels };
+    let pubsub = DeliveryKind::Pubsub { subscription: Subscription::Channels, slow: 0 };
     for engine in [EngineKind::Epoll, EngineKind::Auto] {
         for (command, kind) in [("PUBLISH", pubsub), ("LPUSH", list)] {
             let plans = [20_000, 200_000].map(|n| delivered(n, command, kind, engine));
