@@ -11,6 +11,9 @@ pub struct Words {
     pub has: fn(&str) -> bool,
 }
 
+/// Programs of others that messages advise to call: the option that follows is theirs.
+const PROGRAMS: [&str; 5] = ["redis-cli", "valkey-cli", "taskset", "ulimit", "sysctl"];
+
 /// What is before the names of our options on the command lines of others.
 const PREFIX: &str = "--ks-";
 
@@ -20,7 +23,8 @@ impl Words {
         let (mut advised, mut rest) = (String::with_capacity(text.len()), text);
         while let Some(next) = rest.chars().next() {
             // Only where a word begins: -a is no part of --append.
-            let begins = advised.chars().next_back().is_none_or(|c| !is_of_word(c));
+            let begins = advised.chars().next_back().is_none_or(|c| !is_of_word(c))
+                && !ends_with_program(&advised);
             let phrase = self.phrases.iter().filter(|_| begins).find(|(ours, _)| {
                 rest.strip_prefix(ours).is_some_and(|rest| !rest.starts_with(is_of_word))
             });
@@ -44,6 +48,11 @@ impl Words {
         }
         advised
     }
+}
+
+fn ends_with_program(text: &str) -> bool {
+    let before = text.strip_suffix(' ').unwrap_or_default();
+    PROGRAMS.iter().any(|program| before.ends_with(program))
 }
 
 fn is_of_word(c: char) -> bool {
@@ -70,6 +79,11 @@ mod tests {
             ("say -a or --append-a", "say --authenticate or --append-a"),
             ("(--dbnum) --spawn: --tls; --nope", "(-n) --ks-spawn: --tls; --nope"),
             ("ü — 'x' -", "ü — 'x' -"),
+            ("use redis-cli --dbnum, or --dbnum", "use redis-cli --dbnum, or -n"),
+            (
+                "taskset -a, ulimit --spawn; redis-clip -a",
+                "taskset -a, ulimit --spawn; redis-clip --authenticate",
+            ),
         ] {
             assert_eq!(WORDS.of(ours), theirs);
         }

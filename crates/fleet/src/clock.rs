@@ -54,6 +54,15 @@ impl Offset {
         least.zip(most).map_or(0, |(least, most)| least - most)
     }
 
+    /// By how many nanoseconds a clock gained between two looks at it at least, below 0 of one that lost time; 0
+    /// where the bounds of both allow that.
+    #[must_use]
+    pub fn drift_ns(before: Self, after: Self) -> f64 {
+        let drift_ns = after.ahead_ns - before.ahead_ns;
+        let unsure_ns = before.bound_ns + after.bound_ns;
+        drift_ns.signum() * (drift_ns.abs() - unsure_ns).max(0.0)
+    }
+
     /// Our time as the other clock shows it; 0 of what was before it began.
     #[must_use]
     pub fn theirs_ns(&self, ours_ns: u64) -> u64 {
@@ -118,6 +127,14 @@ mod tests {
         assert_eq!(Offset::contradiction_ns(&[]), 0);
         let offset = Offset::from_pings(&pings).unwrap();
         assert_eq!((offset.ahead_ns, offset.bound_ns), (9000.0, 10.0));
+    }
+
+    #[test]
+    fn a_drift_is_what_two_looks_do_not_account_for() {
+        let offset = |ahead_ns, bound_ns| Offset { ahead_ns, bound_ns };
+        assert_eq!(Offset::drift_ns(offset(100.0, 10.0), offset(150.0, 20.0)), 20.0);
+        assert_eq!(Offset::drift_ns(offset(150.0, 20.0), offset(100.0, 10.0)), -20.0);
+        assert_eq!(Offset::drift_ns(offset(100.0, 30.0), offset(150.0, 20.0)), 0.0);
     }
 
     #[test]

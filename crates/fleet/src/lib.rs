@@ -18,6 +18,7 @@ mod partial;
 mod roster;
 mod round;
 mod seconds;
+mod wrong_clock;
 
 pub use fleet::{Fleet, OnLoss};
 pub use gathered::FleetResult;

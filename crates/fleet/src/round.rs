@@ -17,7 +17,7 @@ use crate::fleet::{Fleet, News, OnLoss, SILENT};
 use crate::line::{FromClient, ToClient};
 use crate::partial::Partial;
 use crate::seconds::Seconds;
-use crate::{Broken, FleetResult};
+use crate::{Broken, FleetResult, wrong_clock};
 
 /// Questions of the time that each client is asked.
 const PINGS: usize = 16;
@@ -33,10 +33,6 @@ const STOPPING: Duration = Duration::from_secs(20);
 /// How long a client may say nothing but that it is alive, once load has begun: while load runs it tells
 /// what it saw once a second, and at its end the result.
 const RESULT: Duration = Duration::from_secs(30);
-/// By how much answers of one clock may contradict each other: clocks that are slewed do a little.
-const CLOCK_NS: i128 = 10_000_000;
-/// By how much a client's run may have been longer on its clock than on ours.
-const LONGER: Duration = Duration::from_secs(10);
 /// How often it is looked whether somebody asks for the end.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -148,6 +144,7 @@ impl<'f> Round<'f> {
             for part in &mut self.parts {
                 part.offset_after = Offset::from_pings(&part.pings);
             }
+            self.lose_wrong_clocks();
         }
         FleetResult::from_round(self)
     }
@@ -225,15 +222,18 @@ impl<'f> Round<'f> {
     }
 
     /// A client is lost to this run.
-    fn count_as_lost(&mut self, client: usize, why: &str) {
+    pub(crate) fn count_as_lost(&mut self, client: usize, why: &str) {
         let now_ns = self.fleet.on_clock(Instant::now());
         let after = self.start.and_then(|(start_ns, _)| now_ns.checked_sub(start_ns));
         let why = match &self.parts[client].stopped {
             Some(signal) => format!("stopped by {signal}"),
             None => why.to_owned(),
         };
-        let description =
-            after.map_or(why.clone(), |ns| format!("after {:.1} s: {why}", ns as f64 / 1e9));
+        let description = match after {
+            Some(ns) => format!("after {:.1} s: {why}", ns as f64 / 1e9),
+            None if self.start.is_some() => format!("before the start: {why}"),
+            None => why,
+        };
         self.parts[client].lost = Some(description);
         self.seconds.ended(client);
         if self.start.is_none() || self.fleet.on_loss == OnLoss::Stop {
@@ -312,20 +312,6 @@ impl<'f> Round<'f> {
         }
     }
 
-    /// What is wrong with a run that took so long on the client's clock, if it cannot have.
-    fn longer_than_here(&self, at: Instant, elapsed_ns: u64) -> Option<String> {
-        let (start_ns, _) = self.start?;
-        let here = Duration::from_nanos(self.fleet.on_clock(at).saturating_sub(start_ns));
-        let theirs = Duration::from_nanos(elapsed_ns);
-        (theirs > here + LONGER).then(|| {
-            format!(
-                "its clock is wrong: a run of {:.1} s took {:.1} s there",
-                here.as_secs_f64(),
-                theirs.as_secs_f64()
-            )
-        })
-    }
-
     /// Tells all that still work to stop.
     fn stop(&mut self, why: &str) {
         if self.stopping.is_some() {
@@ -357,13 +343,7 @@ impl<'f> Round<'f> {
                 self.fleet.lose(client, "it did not report the time".to_owned());
                 continue;
             };
-            let apart_ns = Offset::contradiction_ns(&part.pings);
-            if apart_ns > CLOCK_NS {
-                let seconds = apart_ns as f64 / 1e9;
-                let why = format!(
-                    "its clock is wrong: the times that it reported contradict each other by \
-                     {seconds:.2} s"
-                );
+            if let Some(why) = wrong_clock::contradicts_itself(&part.pings) {
                 self.fleet.lose(client, why);
                 continue;
             }

@@ -146,6 +146,24 @@ fn a_client_whose_clock_makes_no_sense_is_given_up() {
     ran.says("(odd)").says("its clock is wrong: the times that it reported contradict each other");
 }
 
+/// What stands in for ssh to a host whose clock is set after the start.
+const SET_LATER: &str = r#"
+while [ $# -gt 2 ]; do shift; done
+case "$1" in
+later) sh -c "$2" | sed -u '1,/"begun"/b;s/"monotonic_ns":/"monotonic_ns":1/'; exit;;
+esac
+exec sh -c "$2"
+"#;
+
+#[test]
+fn a_client_whose_clock_is_set_during_the_run_is_lost() {
+    let server = Server::redis();
+    let line = format!("-q --duration 2 --rps 200 -c 4 --on ssh:a,later,program={KEYSTORM} incr k");
+    let ran = Stand::in_for("ssh", SET_LATER).before(server.keystorm(&line)).run().exits(1);
+    ran.says("client 2 of 2 (later): lost after ")
+        .says("its clock is wrong, or the coordinator's: it went 1");
+}
+
 #[test]
 fn launchers_and_clients_get_no_passwords_in_their_environment() {
     let (server, dir) =

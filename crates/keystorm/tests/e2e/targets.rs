@@ -59,6 +59,32 @@ fn repeats_are_judged_together() {
 }
 
 #[test]
+fn no_target_is_kept_by_requests_that_fail() {
+    let server = Server::redis();
+    server.ask(&["RPUSH", "l", "x"]);
+    for target in ["mean<100s", "max<100s", "p50<100s"] {
+        let line = format!("-q -n 1000 --on-error count --slo '{target}'");
+        let ran = server.run(&format!("{line} get l")).exits(3);
+        ran.says("missed: 1,000 of 1,000 requests failed\n").prints("missed (no reply to measure)");
+        let ran = server.run(&format!("{line} get l ';' get a")).exits(3);
+        ran.says("missed: 500 of 1,000 requests failed\n");
+        server
+            .run(&format!(
+                "-q -n 1000 --on-error count --slo '{target} & errors<60%' get l ';' get a"
+            ))
+            .ok();
+    }
+    let search =
+        "--slo mean<100s --start 50 --most 100 --repeat 1 --duration 0.2 --no-curve -q get l";
+    let ran = Keystorm::new(&format!("search -p {} {search}", server.port())).run();
+    assert!(
+        !ran.out.contains("keep mean<100s;") && ran.out.contains("requests failed"),
+        "{}",
+        ran.out
+    );
+}
+
+#[test]
 fn what_is_no_target_is_refused() {
     Keystorm::new("-t get --slo fast").run().exits(2).says("is not a target");
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use statistics::{Mean, Share};
 
 use super::{Clause, Measure, Outcome};
-use crate::{Run, Summary};
+use crate::{Failures, Run, Summary};
 
 /// A bound of the target, and the value held against it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -75,15 +75,16 @@ impl ClauseEvidence {
                 })
             }
             Measure::Errors => {
-                let unanswered = run.measurement.total.connections.unanswered;
+                let all_failed = Failures::from_measurement(&run.measurement).failed;
+                let without_reply = all_failed.saturating_sub(summary.errors);
                 let mut groups: Vec<(u64, u64)> =
                     points.iter().map(|point| (point.errors, point.requests)).collect();
                 let all: u64 = groups.iter().map(|(_, of)| of).sum();
                 if all != summary.requests {
                     groups = vec![(summary.errors, summary.requests)];
                 }
-                if unanswered > 0 {
-                    groups.push((unanswered, unanswered));
+                if without_reply > 0 {
+                    groups.push((without_reply, without_reply));
                 }
                 Self::Beyond(groups)
             }

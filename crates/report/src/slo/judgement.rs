@@ -11,10 +11,13 @@ use super::bound::{ClauseEvidence, ClauseTrial};
 use super::{Bound, Clause, Measure, Slo};
 use crate::deliveries::backlog;
 use crate::schedule::{BEHIND_SHARE, MISSED_NS, MISSED_SHARE};
-use crate::{Disturbance, Excess, Fault, Run, Summary};
+use crate::{Disturbance, Excess, Failures, Fault, Run, Summary, grouped};
 
 /// The share of the requests that were due that may lack a reply.
 const UNANSWERED_SHARE: f64 = 0.01;
+/// The share of the requests that may fail, in hundredths, where the target has no bound of its own: latencies
+/// are those of requests that succeed.
+const FAILED_PERCENT: f64 = 1.0;
 
 /// What is known of a rate under a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,6 +41,8 @@ pub enum Miss {
     Incomplete,
     /// No request was answered.
     Silent,
+    /// Too many requests failed, under a target that does not bound their share.
+    Failed,
     /// Requests were due and never sent.
     NeverSent,
     /// Requests left late: every connection was waiting for replies.
@@ -150,6 +155,7 @@ fn misses(slo: &Slo, summary: &Summary<'_>) -> Vec<Missed> {
         let text = "no request was answered".to_owned();
         misses.push(Missed { what: Miss::Silent, text, excess: None });
     }
+    misses.extend(failed(slo, summary));
     // A schedule that is kept by losing messages is not kept, whatever else ran on the machine.
     if let Some(figures) = summary.deliveries.filter(|figures| figures.deliveries.is_faulty()) {
         let text = format!("deliveries: {}", figures.received());
@@ -195,6 +201,22 @@ fn misses(slo: &Slo, summary: &Summary<'_>) -> Vec<Missed> {
     let excess = Some(Excess::Share { over, below_ns: 2.0 * late_ns });
     misses.push(Missed { what, text, excess });
     misses
+}
+
+/// What is missed where too many requests failed, whose share the target does not bound.
+fn failed(slo: &Slo, summary: &Summary<'_>) -> Option<Missed> {
+    let total = &summary.run.measurement.total;
+    // What lacks a reply at the end is a matter of the schedule.
+    let given_up = total.connections.lost.saturating_add(total.connections.timed_out);
+    let failed = total.errors.total().saturating_add(given_up);
+    let asked = total.requests().saturating_add(given_up);
+    let percent = Failures { asked, failed }.percent();
+    if slo.bounds_errors() || percent <= FAILED_PERCENT {
+        return None;
+    }
+    let (failed, asked) = (grouped(failed as f64), grouped(asked as f64));
+    let text = format!("{failed} of {asked} requests failed");
+    Some(Missed { what: Miss::Failed, text, excess: None })
 }
 
 impl Clause {
@@ -262,7 +284,11 @@ impl Slo {
         let last = valid.iter().rev().find(|trial| !trial.misses.is_empty());
         let misses = last.map_or(&[][..], |trial| &trial.misses);
         let mut why: Vec<String> = misses.iter().map(|(_, text)| text.clone()).collect();
-        why.extend(bounds.iter().filter(|b| b.outcome != Outcome::Kept).map(Bound::describe));
+        let is_measured = valid.iter().any(|trial| trial.samples() > 0);
+        let unkept = bounds.iter().filter(|bound| bound.outcome != Outcome::Kept);
+        // Without a single success there is no latency to describe.
+        let described = unkept.filter(|b| is_measured || b.clause.measure == Measure::Errors);
+        why.extend(described.map(Bound::describe));
         let misses = misses.iter().map(|(miss, _)| *miss).collect();
         let (kept, why) = (outcome == Outcome::Kept, why.join("; "));
         Judgement { outcome, kept, why, misses, bounds, disturbance: None }

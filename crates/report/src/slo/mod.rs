@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use workload::quantity::{self, Plain};
 
-use crate::{LatencyFigures, Summary, resting};
+use crate::{Failures, LatencyFigures, Summary, resting};
 
 mod bound;
 mod judgement;
@@ -41,7 +41,7 @@ pub enum Measure {
     Mean,
     /// The greatest.
     Max,
-    /// Error replies and requests that were never answered, as a share of all.
+    /// Error replies, requests that were lost or timed out, and those that were never answered, as a share of all.
     Errors,
 }
 
@@ -109,11 +109,7 @@ impl Measure {
             Self::Quantile(quantile) => {
                 summary.response_times.quantile_ns(quantile).unwrap_or_default() as f64
             }
-            Self::Errors => {
-                let unanswered = summary.run.measurement.total.connections.unanswered;
-                let asked = summary.requests + unanswered;
-                if asked == 0 { 0.0 } else { (summary.errors + unanswered) as f64 / asked as f64 }
-            }
+            Self::Errors => Failures::from_measurement(&summary.run.measurement).percent() / 100.0,
         }
     }
 

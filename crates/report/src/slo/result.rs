@@ -84,6 +84,9 @@ impl SloResult {
     fn value(&self, bound: &Bound) -> String {
         let value = bound.clause.measure.describe(bound.value);
         match bound.clause.measure {
+            Measure::Quantile(_) | Measure::Mean | Measure::Max if self.samples == 0 => {
+                "no reply to measure".to_owned()
+            }
             Measure::Quantile(quantile) => resting::marked(value, quantile, self.samples),
             Measure::Mean | Measure::Max | Measure::Errors => value,
         }
@@ -135,6 +138,30 @@ mod tests {
 
     fn held(target: &str, run: &crate::Run) -> SloResult {
         SloResult::of_run(&Slo::parse(target).unwrap(), &Summary::from_run(run))
+    }
+
+    #[test]
+    fn requests_that_fail_keep_no_target() {
+        let mut run = fixture::complete();
+        let requests = Summary::from_run(&run).requests;
+        (0..requests).for_each(|_| run.measurement.total.errors.add("ERR", "ERR x"));
+        let missed = held("p50<10s", &run);
+        let why = format!(
+            "{} of {} requests failed",
+            crate::grouped(requests as f64),
+            crate::grouped(2.0 * requests as f64)
+        );
+        assert_eq!((missed.outcome(), &missed.judgement.why), (Outcome::Missed, &why));
+        assert_eq!(held("p50<10s & errors<60%", &run).outcome(), Outcome::Kept);
+        assert_eq!(held("errors<40%", &run).outcome(), Outcome::Missed);
+        let mut run = fixture::complete();
+        run.measurement.total.connections.lost = requests;
+        assert_eq!(
+            held("errors<1%", &run).outcome(),
+            Outcome::Missed,
+            "lost requests are failed ones"
+        );
+        assert_eq!(held("mean<10s", &run).outcome(), Outcome::Missed);
     }
 
     #[test]

@@ -1,0 +1,64 @@
+//! Clients whose clock cannot be right: its times contradict each other or the coordinator's, so nothing that
+//! they measured means anything.
+
+use std::time::{Duration, Instant};
+
+use crate::clock::{Offset, Ping};
+use crate::round::Round;
+
+/// By how much answers of one clock may contradict each other: clocks that are slewed do a little.
+const CLOCK_NS: i128 = 10_000_000;
+/// By how much of the time that has passed a clock may go wrong: even bad ones keep to a fifth of that.
+const DRIFT_MAX: f64 = 0.001;
+/// By how much a client's run may have been longer on its clock than on ours.
+const LONGER: Duration = Duration::from_secs(10);
+
+/// Why times that a client reported cannot be of one clock, if they cannot.
+pub(crate) fn contradicts_itself(pings: &[Ping]) -> Option<String> {
+    let apart_ns = Offset::contradiction_ns(pings);
+    (apart_ns > CLOCK_NS).then(|| {
+        let seconds = apart_ns as f64 / 1e9;
+        format!(
+            "its clock is wrong: the times that it reported contradict each other by {seconds:.2} s"
+        )
+    })
+}
+
+impl Round<'_> {
+    /// What is wrong with a run that took so long on the client's clock, if it cannot have.
+    pub(crate) fn longer_than_here(&self, at: Instant, elapsed_ns: u64) -> Option<String> {
+        let (start_ns, _) = self.start?;
+        let here = Duration::from_nanos(self.fleet.on_clock(at).saturating_sub(start_ns));
+        let theirs = Duration::from_nanos(elapsed_ns);
+        (theirs > here + LONGER).then(|| {
+            format!(
+                "its clock is wrong: a run of {:.1} s took {:.1} s there",
+                here.as_secs_f64(),
+                theirs.as_secs_f64()
+            )
+        })
+    }
+
+    /// Loses the clients whose clock went faster or slower during the run than a clock does.
+    pub(crate) fn lose_wrong_clocks(&mut self) {
+        let Some((start_ns, _)) = self.start else { return };
+        let now_ns = self.fleet.on_clock(Instant::now());
+        let passed_ns = now_ns.saturating_sub(start_ns) as f64;
+        for client in 0..self.parts.len() {
+            let part = &self.parts[client];
+            let Some((before, after)) = part.offset.zip(part.offset_after) else { continue };
+            let drift_ns = Offset::drift_ns(before, after);
+            let sure_ns = drift_ns.abs() - CLOCK_NS as f64 - DRIFT_MAX * passed_ns;
+            if part.lost.is_some() || sure_ns <= 0.0 {
+                continue;
+            }
+            let why = format!(
+                "its clock is wrong, or the coordinator's: it went {:.3} s in {:.3} s here",
+                (passed_ns + drift_ns).max(0.0) / 1e9,
+                passed_ns / 1e9
+            );
+            self.count_as_lost(client, &why);
+            self.fleet.lose(client, why);
+        }
+    }
+}
