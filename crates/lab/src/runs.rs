@@ -1,7 +1,7 @@
 //! The runs of an experiment, kept in full.
 
 use page::Block;
-use report::{Record, RecordError, Run, TextGroups, WarningTopic};
+use report::{CountUnit, Record, RecordError, Run, TextGroups, WarningTopic};
 use serde::{Deserialize, Serialize};
 
 /// Every run, as `keystorm.run/1`, so that nothing that was measured is lost.
@@ -38,6 +38,11 @@ impl Default for Runs {
 }
 
 impl Runs {
+    /// What they count.
+    pub(crate) fn unit(&self) -> CountUnit {
+        self.first.as_ref().map(|run| CountUnit::from_plan(&run.plan)).unwrap_or_default()
+    }
+
     /// Adds a run and gives its number.
     pub(crate) fn put(&mut self, run: &Run) -> Result<usize, RecordError> {
         self.record.put(self.count, run)?;

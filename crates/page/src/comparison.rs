@@ -117,8 +117,8 @@ fn lede(test: &TestComparison, comparison: &Comparison) -> Verdict {
         };
         Some((format!("{name}, ratio ({interval})"), format!("{:.3}", row.ratio.ratio)))
     };
-    let figures =
-        [(Metric::Keys, "keys/s"), (Metric::Throughput, "requests/s"), (Metric::P99, "p99")];
+    let rate = test.setup.unit.per_second();
+    let figures = [(Metric::Keys, "keys/s"), (Metric::Throughput, rate), (Metric::P99, "p99")];
     let mut figures: Vec<_> = figures.iter().filter_map(|(m, name)| describe(*m, name)).collect();
     if test.setup.open_loop {
         // The latency is what was asked for.
@@ -241,7 +241,7 @@ fn side_by_side(table: &compare::Table, tests: &[&TestComparison]) -> Table {
                 _ => "–".to_owned(),
             };
             let [ratio, interval] = ratio_cells(test, row);
-            let label = row.metric.label().to_owned();
+            let label = test.setup.unit.label(row.metric).to_owned();
             rows.row([test.name.clone(), label, a, b, ratio, interval, found]);
         }
     }
@@ -265,13 +265,9 @@ pub(crate) fn blocks(test: &TestComparison) -> Vec<Block> {
     if test.refused.is_none() {
         blocks.push(Block::Chart(ratios(test)));
     }
+    let rate = test.setup.unit.rate_title().to_lowercase();
     let strips = [
-        (
-            Metric::Throughput,
-            "Throughput of every run",
-            Axis::log("requests per second", Unit::PerSecond),
-            1.0,
-        ),
+        (Metric::Throughput, "Throughput of every run", Axis::log(&rate, Unit::PerSecond), 1.0),
         (
             Metric::P99,
             "99th percentile of every run",
@@ -291,7 +287,7 @@ pub(crate) fn blocks(test: &TestComparison) -> Vec<Block> {
     let limits = limits.map(|(name, limits)| (format!("Limits of {name}"), limited(limits)));
     blocks.push(Block::KeyValues(limits.collect()));
     let by_run = [
-        (Metric::Throughput, Axis::linear("requests per second", Unit::PerSecond), 1.0),
+        (Metric::Throughput, Axis::linear(&rate, Unit::PerSecond), 1.0),
         (Metric::P99, Axis::log("response time", Unit::Nanoseconds), 1e6),
     ];
     for (metric, axis, factor) in by_run {
@@ -357,7 +353,7 @@ fn ratios(test: &TestComparison) -> Chart {
     let [first, second] = &test.setup.names;
     let mut chart = Chart::bars(
         format!("{second} / {first} with its 95 % interval"),
-        test.rows.iter().map(|row| row.metric.label()),
+        test.rows.iter().map(|row| test.setup.unit.label(row.metric)),
         Axis::log("ratio", Unit::Ratio),
     );
     let point = |(at, row): (u32, &Row)| {
@@ -373,8 +369,9 @@ fn ratios(test: &TestComparison) -> Chart {
             None => point.hollow(),
         }
     };
-    chart.note =
-        format!("Green: {second} is better. Orange: it is worse. Grey: no difference was found.");
+    chart.note = format!(
+        "Green: {second} is better. Orange: it is worse. Grey: no difference was found, or the runs do not say."
+    );
     if test.rows.iter().any(|row| row.interval().is_none()) {
         chart.note += " A hollow dot has no interval, or one too wide to show.";
     }
@@ -407,7 +404,8 @@ fn table(test: &TestComparison, name: &str, rows: &[Row]) -> Table {
         let [a, b] = row.means.map(|mean| row.metric.written(mean));
         let [ratio, interval] = ratio_cells(test, row);
         let text = if test.refused.is_some() { "not available".to_owned() } else { verdict(row) };
-        table.row([row.metric.label().to_owned(), text, ratio, interval, a, b]);
+        let label = test.setup.unit.label(row.metric).to_owned();
+        table.row([label, text, ratio, interval, a, b]);
     }
     table
 }

@@ -87,9 +87,12 @@ fn section(question: &Question, decision: &Decision) -> Section {
     }
     blocks.push(Block::Table(table(question)));
     blocks.push(Block::Chart(latencies(question, decision)));
-    blocks.push(bars(question, "Server CPU per request", Unit::Nanoseconds, |of| {
-        Some(of.server_cpu_us? * 1e3)
-    }));
+    blocks.push(bars(
+        question,
+        &format!("Server CPU per {}", question.unit.singular()),
+        Unit::Nanoseconds,
+        |of| Some(of.server_cpu_us? * 1e3),
+    ));
     blocks.extend(limits(question));
     Section::new(&question.name, blocks)
 }
@@ -97,9 +100,8 @@ fn section(question: &Question, decision: &Decision) -> Section {
 /// How far each server goes, where that was measured.
 fn limits(question: &Question) -> Option<Block> {
     question.candidates.iter().find(|of| of.limit.is_some())?;
-    Some(bars(question, "Requests per second without a rate limit", Unit::PerSecond, |of| {
-        Some(of.limit?.0)
-    }))
+    let title = format!("{} without a rate limit", question.unit.rate_title());
+    Some(bars(question, &title, Unit::PerSecond, |of| Some(of.limit?.0)))
 }
 
 /// Whether a target was kept, in words.
@@ -114,16 +116,18 @@ pub(crate) fn kept(state: Option<TargetState>) -> &'static str {
 }
 
 fn table(question: &Question) -> Table {
+    let unit = question.unit;
+    let limit = format!("limit ({})", unit.per_second());
     let mut table = Table::new([
         "server",
         "keeps the target",
-        "requests/s",
+        unit.per_second(),
         "p99 (ms)",
-        "server µs/request",
+        unit.label(Metric::ServerCpu),
         "of one core",
-        "client µs/request",
+        unit.label(Metric::ClientCpu),
         "memory (MB)",
-        "limit (requests/s)",
+        &limit,
         "of it used",
         "limited by",
     ]);

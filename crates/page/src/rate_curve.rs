@@ -23,7 +23,7 @@ pub fn chart(curve: &RateCurve<'_>) -> Chart {
             .filter_map(|question| {
                 let of = question.candidates.get(side)?;
                 let asked = question.rate_rps.map_or(String::new(), |rate| {
-                    format!("{} requests/s asked for", grouped(rate))
+                    format!("{} {}/s asked for", grouped(rate), question.unit.plural())
                 });
                 let (ns, interval) = latency(of)?;
                 let point = DataPoint::at(of.throughput_rps?, ns).noted(asked);
@@ -119,16 +119,17 @@ pub(crate) fn blocks(curve: &RateCurve<'_>) -> Vec<Block> {
 
 fn table(curve: &RateCurve<'_>) -> Table {
     let kept = if curve.target.is_some() { "keeps the target" } else { "keeps pace" };
+    let unit = curve.rates.first().map(|first| first.unit).unwrap_or_default();
     let mut table = Table::new([
         "server",
         "rate",
         kept,
-        "requests/s",
+        unit.per_second(),
         "p50 (ms)",
         "p99 (ms)",
-        "server µs/request",
+        unit.label(Metric::ServerCpu),
         "of one core",
-        "client µs/request",
+        unit.label(Metric::ClientCpu),
     ]);
     let dash = || "–".to_owned();
     let micros = |us: Option<f64>| us.map_or_else(dash, |us| format!("{us:.1}"));
@@ -176,6 +177,7 @@ mod tests {
             let servers = [("redis", 1e3 * rate, late), ("valkey", 1e5, TargetState::Yes)];
             Question {
                 name: "GET".to_owned(),
+                unit: report::CountUnit::Request,
                 rate_rps: Some(rate),
                 candidates: servers.map(of).to_vec(),
             }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Figures, Metric, Summary};
+use crate::{CountUnit, Figures, Metric, Summary};
 
 /// CPU time for each request.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -15,8 +15,8 @@ pub struct CpuFigures {
     pub server_cores: Option<f64>,
     /// The same of keystorm's workers.
     pub client_cores: Option<f64>,
-    /// Whether the time is for each message that was received, and not for each request.
-    pub per_message: bool,
+    /// What the time is for.
+    pub unit: CountUnit,
 }
 
 impl CpuFigures {
@@ -30,8 +30,8 @@ impl CpuFigures {
             us.map(|us| us * per_s / 1e6).filter(|cores| cores.is_finite())
         };
         let [server_cores, client_cores] = [cores(server_us), cores(client_us)];
-        let per_message = summary.deliveries.is_some();
-        Self { server_us, client_us, server_cores, client_cores, per_message }
+        let unit = CountUnit::from_plan(&summary.run.plan);
+        Self { server_us, client_us, server_cores, client_cores, unit }
     }
 
     /// Whether neither is known.
@@ -48,7 +48,7 @@ impl fmt::Display for CpuFigures {
         let share = |cores: Option<f64>| {
             cores.map_or(String::new(), |cores| format!(" ({:.0} % of one core)", cores * 100.0))
         };
-        let per = if self.per_message { "message" } else { "request" };
+        let per = self.unit.singular();
         match (self.server_us, self.client_us) {
             (Some(server), Some(client)) => {
                 let of = share(self.server_cores);

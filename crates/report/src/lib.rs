@@ -12,6 +12,7 @@ pub mod command_line;
 pub mod compare;
 pub mod conformance;
 mod connections;
+mod count_unit;
 mod cpu;
 pub mod decision;
 mod deliveries;
@@ -53,6 +54,7 @@ mod wall_clock;
 
 pub use aside::Aside;
 pub use clients::{CLIENT_COLUMNS, ClientRow, Clients, Clock, client_called};
+pub use count_unit::CountUnit;
 pub use cpu::CpuFigures;
 pub use deliveries::{DeliveryFigures, ReplicaWaitFigures};
 pub use escape::escape;

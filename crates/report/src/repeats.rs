@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use statistics::{Interval, Mean};
 
 use crate::slo::{Observation, Slo, SloResult};
-use crate::{Cause, Disturbance, Figures, Metric, Run, Summary, escape};
+use crate::{Cause, CountUnit, Disturbance, Figures, Metric, Run, Summary, escape};
 
 /// Which of several runs of one plan a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,6 +27,8 @@ pub struct Repeat {
 pub struct Repeats {
     /// The plan's name as it is.
     pub name: String,
+    /// What rates and CPU times are counted by.
+    pub unit: CountUnit,
     /// How many runs were asked for.
     pub planned: u32,
     /// The figures of those that ended as planned. The others are left out of every mean.
@@ -107,7 +109,7 @@ impl Repeats {
         }
         let wide = WEIGHED.iter().filter_map(|metric| {
             let mean = self.mean(*metric).filter(Mean::too_wide)?;
-            let name = metric.label().trim_end_matches(" (ms)");
+            let name = self.unit.label(*metric).trim_end_matches(" (ms)");
             Some(format!("{name} {}", plus_minus(&mean)))
         });
         let wide: Vec<String> = wide.collect();
@@ -130,6 +132,7 @@ pub(crate) fn plus_minus(mean: &Mean) -> String {
 #[derive(Debug, Clone)]
 pub(crate) struct Counted {
     figures: Figures,
+    unit: CountUnit,
     disturbed: Option<Cause>,
     /// The target, and what the run shows of it.
     target: Option<(Slo, Observation)>,
@@ -143,7 +146,8 @@ pub(crate) fn counted(run: &Run) -> Option<Counted> {
     let by_others = |found: &Disturbance| found.cause.by_others();
     let disturbed = Disturbance::from_run(run).filter(by_others).map(|found| found.cause);
     let target = run.slo.as_ref().map(|slo| (slo.clone(), Observation::new(slo, run)));
-    Some(Counted { figures: Figures::from_summary(&Summary::from_run(run)), disturbed, target })
+    let figures = Figures::from_summary(&Summary::from_run(run));
+    Some(Counted { figures, unit: CountUnit::from_plan(&run.plan), disturbed, target })
 }
 
 /// Collects runs as they come, and hands out each group when its last one is there. The runs of
@@ -173,6 +177,7 @@ impl RepeatCollector {
         let at = self.open.iter().position(goes_on).unwrap_or_else(|| {
             self.open.push(Repeats {
                 name: name.to_owned(),
+                unit: counted.as_ref().map(|counted| counted.unit).unwrap_or_default(),
                 planned: of,
                 figures: Vec::new(),
                 disturbed: Vec::new(),
@@ -183,7 +188,7 @@ impl RepeatCollector {
         });
         let group = &mut self.open[at];
         group.last = number;
-        if let Some(Counted { figures, disturbed, target }) = counted {
+        if let Some(Counted { figures, disturbed, target, .. }) = counted {
             group.figures.push(figures);
             group.disturbed.extend(disturbed);
             group.seen.extend(target);

@@ -48,7 +48,7 @@ pub fn note(quantiles: &[f64], samples: u64) -> Option<String> {
         .collect();
     (!needs.is_empty()).then(|| {
         format!(
-            "{MARK} fewer than {BEYOND_MIN} of {} replies are beyond it; {}",
+            "{MARK} fewer than {BEYOND_MIN} of {} replies are slower; {}",
             grouped(samples as f64),
             needs.join(", ")
         )
@@ -78,7 +78,7 @@ mod tests {
         let text = note(&[0.5, 0.95, 0.99, 0.999], 300).unwrap();
         assert_eq!(
             text,
-            "* fewer than 10 of 300 replies are beyond it; p99 needs 1,000, p99.9 10,000"
+            "* fewer than 10 of 300 replies are slower; p99 needs 1,000, p99.9 10,000"
         );
     }
 }

@@ -41,8 +41,15 @@ fn names_a_server(word: &OsString) -> bool {
             is_path || !args.is_empty() || redis_commands::known(&program, None).is_none()
         }
         Ok(_) => true,
-        Err(_) => false,
+        // A path or an address of a server that is not there: whoever reads it says what is wrong with it.
+        Err(_) => word.to_str().is_some_and(looks_like_a_place),
     }
+}
+
+/// Whether a word has the form of a path or of `host:port`.
+fn looks_like_a_place(word: &str) -> bool {
+    let is_number = |port: &str| !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit());
+    word.contains('/') || word.rsplit_once(':').is_some_and(|(_, port)| is_number(port))
 }
 
 /// Most servers of a comparison: all of them run at the same time.
@@ -98,6 +105,11 @@ mod tests {
         let (sides, rest) =
             sides_and_rest(["A", "B", "h:1", "/bin/sh", "get", "k"].map(OsString::from).to_vec());
         assert_eq!((sides.map(|sides| sides.len()), rest.len()), (Some(4), 2));
+        for place in ["/no/such/server", "./redis-sever", "h:99999"] {
+            let line = ["A", "B", place, "get", "k"].map(OsString::from).to_vec();
+            let (sides, rest) = sides_and_rest(line);
+            assert_eq!((sides.map(|sides| sides.len()), rest.len()), (Some(3), 2), "{place}");
+        }
         let (sides, rest) = sides_and_rest(["A", "B", "sh", "ping"].map(OsString::from).to_vec());
         assert_eq!((sides.map(|sides| sides.len()), rest), (Some(3), vec![OsString::from("ping")]));
         for line in ["A", "-n 5 A", "A -- B", "--help"] {

@@ -22,8 +22,8 @@ fn warning(found: &Intrinsic) -> Option<String> {
     let (p99_us, p999_us) = (worst(|delays| delays.p99_us), worst(|delays| delays.p999_us));
     (p99_us >= P99_US || p999_us >= P999_US).then(|| {
         format!(
-            "warning: this machine alone delays by {:.2} ms at p99 and {:.2} ms at p99.9; smaller \
-             differences in latency are not the server's. See keystorm doctor --intrinsic",
+            "warning: this machine delays programs by {:.2} ms at p99 and {:.2} ms at p99.9 even without a \
+             server: a smaller difference in latency need not be the servers'. See keystorm doctor --intrinsic",
             p99_us / 1e3,
             p999_us / 1e3
         )

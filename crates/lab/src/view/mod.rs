@@ -6,18 +6,23 @@ mod sweep;
 
 use page::{Block, Page, Section, Tone, Verdict, sentence};
 
+use report::{CountUnit, Metric};
+
 use crate::figures::Figures;
 use crate::runs::Runs;
 
-/// The figures that every table of runs ends in.
-const FIGURES: [&str; 5] =
-    ["requests/s", "p50 (ms)", "p99 (ms)", "client µs/request", "limited by"];
-/// The same of deliveries.
-const DELIVERY_FIGURES: [&str; 5] =
-    ["deliveries/s", "p50 (ms)", "p99 (ms)", "client µs/delivery", "limited by"];
+/// How many figures every table of runs ends in.
+const FIGURES: usize = 5;
+
+/// Their names.
+fn figure_names(unit: CountUnit) -> [String; FIGURES] {
+    let labels = [Metric::Throughput, Metric::P50, Metric::P99, Metric::ClientCpu];
+    let [rate, median, tail, cpu] = labels.map(|metric| unit.label(metric).to_owned());
+    [rate, median, tail, cpu, "limited by".to_owned()]
+}
 
 /// Their cells; `rps` is that of the row.
-fn figure_cells(rps: f64, run: &Figures) -> [String; 5] {
+fn figure_cells(rps: f64, run: &Figures) -> [String; FIGURES] {
     let limit = report::class(run.limited_by, run.finding);
     let limit = match (run.complete(), run.disturbed()) {
         (false, _) => format!("{limit} (incomplete)"),

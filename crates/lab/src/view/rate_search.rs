@@ -2,7 +2,7 @@
 
 use page::{Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Unit, Verdict};
 
-use super::{FIGURES, figure_cells, incomplete, limited};
+use super::{figure_cells, figure_names, incomplete, limited};
 use crate::conclusion::Answered;
 use crate::rate_search::{Phase, Rate, RateSearch, Trial};
 use report::slo::{Judgement, Measure, Outcome};
@@ -26,11 +26,11 @@ impl RateSearch {
 
     /// Every trial of a phase, as a table.
     fn trial_table(&self, phase: Phase) -> Table {
-        let mut columns = vec!["rate"];
+        let mut columns = vec!["rate".to_owned()];
         let knee = self.found().passes_per_s.filter(|_| phase == Phase::Curve);
-        columns.extend(knee.map(|_| "of found rate"));
-        columns.extend(FIGURES);
-        columns.push("kept");
+        columns.extend(knee.map(|_| "of found rate".to_owned()));
+        columns.extend(figure_names(self.runs().unit()));
+        columns.push("kept".to_owned());
         let mut table = Table::new(columns);
         for trial in self.of(phase) {
             let Trial { rate_per_s, judgement, figures, .. } = trial;

@@ -1,8 +1,9 @@
 //! A survey as tables, charts and a page.
 
 use page::{Axis, Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Unit, Verdict};
+use report::CountUnit;
 
-use super::{DELIVERY_FIGURES, FIGURES, figure_cells, incomplete, limited};
+use super::{figure_cells, figure_names, incomplete, limited};
 use crate::figures::{Figures, disturbed};
 use crate::survey::{Answer, Measured, Survey};
 
@@ -15,22 +16,22 @@ impl Answer {
     #[must_use]
     pub fn table(&self) -> Table {
         let series = self.points.iter().any(|point| !point.series.is_empty());
-        let mut columns = vec![match self.key.as_str() {
+        let first = match self.key.as_str() {
             "payload" => "bytes",
             "connections" => "connections",
             "suite" => "test",
             "messages" => "delivery",
             _ => "",
-        }];
-        columns.extend(series.then_some(""));
-        let measured = match self.key.as_str() {
-            "messages" => DELIVERY_FIGURES,
-            _ => FIGURES,
         };
-        columns.extend(measured);
+        let mut columns = vec![first.to_owned()];
+        columns.extend(series.then(String::new));
+        columns.extend(figure_names(match self.key.as_str() {
+            "messages" => CountUnit::Message,
+            _ => CountUnit::Request,
+        }));
         let bytes = self.key == "payload";
         if bytes {
-            columns.insert(columns.len() - 4, "Gbit/s");
+            columns.insert(columns.len() - 4, "Gbit/s".to_owned());
         }
         let mut table = Table::new(columns);
         for point in &self.points {

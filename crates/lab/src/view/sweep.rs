@@ -6,7 +6,7 @@ use page::{
 
 use report::slo::{Outcome, Slo};
 
-use super::{FIGURES, figure_cells, incomplete, limited};
+use super::{FIGURES, figure_cells, figure_names, incomplete, limited};
 use crate::figures::{disturbed, limited_by};
 use crate::grid::Axis;
 use crate::sweep::{Row, Sweep};
@@ -52,9 +52,9 @@ impl Sweep {
         let repeated = self.points.iter().any(|row| row.figures.len() > 1);
         let mut columns: Vec<String> = options.collect();
         columns.extend(tests.then(|| "test".to_owned()));
-        columns.extend(FIGURES.map(str::to_owned));
+        columns.extend(figure_names(self.runs().unit()));
         if repeated {
-            columns.insert(columns.len() - FIGURES.len() + 1, "from – to".to_owned());
+            columns.insert(columns.len() - FIGURES + 1, "from – to".to_owned());
         }
         columns.extend(self.slo.as_ref().map(|slo| slo.text.clone()));
         let mut table = Table::new(columns);
@@ -79,7 +79,7 @@ impl Sweep {
         let mut charts: Vec<Chart> = self.rate_curve().into_iter().collect();
         charts.extend([
             self.chart(
-                "Requests per second",
+                self.runs().unit().rate_title(),
                 Scale::linear("throughput", Unit::PerSecond),
                 |row| {
                     let (run, span) = row.middle()?;
@@ -242,9 +242,10 @@ impl Sweep {
             let settings = self.axes.iter().zip(&row.settings);
             let settings = settings.map(|(axis, value)| format!(" {} {value}", axis.option));
             let rps = report::grouped(run.throughput_rps);
-            let headline = format!("{test}: {rps} requests/s with{}", settings.collect::<String>());
+            let unit = self.runs().unit().per_second();
+            let headline = format!("{test}: {rps} {unit} with{}", settings.collect::<String>());
             let headline =
-                if self.axes.is_empty() { format!("{test}: {rps} requests/s") } else { headline };
+                if self.axes.is_empty() { format!("{test}: {rps} {unit}") } else { headline };
             let headline = match &self.slo {
                 Some(slo) => format!("{headline}, the most that keeps {}", slo.text),
                 None => headline,

@@ -82,16 +82,16 @@ impl TestComparison {
                  {interval})"
             ),
             Conclusion::TooWide if row.interval().is_some() => format!(
-                "undecided: whether {second} differs from {first} in {name} cannot be told (95 % \
+                "undecided: the runs do not show whether {second} differs from {first} in {name} (95 % \
                  interval {interval})"
             ),
             Conclusion::TooWide => format!(
-                "undecided: whether {second} differs from {first} in {name} cannot be told; the \
+                "undecided: the runs do not show whether {second} differs from {first} in {name}; the 95 % \
                  interval is too wide"
             ),
             Conclusion::Single => format!(
-                "undecided: {name} of {second} is {} off that of {first}, but one run per side \
-                 cannot tell it from chance",
+                "undecided: {name} of {second} is {} compared with {first}, which may be chance: there is \
+                 one run per side",
                 change(ratio)
             ),
         }

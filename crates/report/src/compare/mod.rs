@@ -32,13 +32,16 @@ use measure::Ending;
 use serde::Serialize;
 use workload::{Endpoint, Plan, quantity};
 
-use crate::{Cause, Failures, Figures, Finding, LimitedBy, Metric, Run, Summary, Warning, escape};
+use crate::{
+    Cause, CountUnit, Failures, Figures, Finding, LimitedBy, Metric, Run, Summary, Warning, escape,
+};
 
 pub use csv::{write_head as write_csv_head, write_test as write_csv_test};
 pub use gate::{Gate, GateState, Regression, WATCHED, joint_gate, joint_notes, notes};
 pub use headline::{called, change};
 pub use json::{document, subject_value, to_json};
 pub use limits::{Caution, Limit, Limits, describe_limits, limited};
+use names::distinct_parts;
 pub(crate) use names::shortened;
 pub use names::{SettingDifference, differing_settings, name};
 pub use operations::OperationComparison;
@@ -154,6 +157,8 @@ pub struct Setup {
     pub precision: u8,
     /// Whether a schedule sets the throughput.
     pub open_loop: bool,
+    /// What rates and CPU times are counted by.
+    pub unit: CountUnit,
     /// The per cent of a side's requests that may fail; with more, there is no ratio.
     pub errors_allowed: f64,
 }
@@ -164,7 +169,8 @@ impl Setup {
     pub fn new(plan: &Plan, names: [String; 2], pairing: Pairing, errors_allowed: f64) -> Self {
         let (precision, open_loop) =
             (plan.recording.precision, plan.load.pace.schedule().is_some());
-        Self { names, pairing, precision, open_loop, errors_allowed }
+        let unit = CountUnit::from_plan(plan);
+        Self { names, pairing, precision, open_loop, unit, errors_allowed }
     }
 }
 

@@ -148,15 +148,26 @@ pub(crate) fn shortened(names: &[String], width: usize) -> Vec<String> {
     let of = |name: &String| {
         let short = cut(name);
         let alike: Vec<&String> = names.iter().filter(|other| cut(other) == short).collect();
-        let parts = [", ", " on "].into_iter();
-        let parts = parts.flat_map(|by| name.match_indices(by).map(move |(at, _)| at + by.len()));
-        let common = parts.filter(|at| alike.iter().all(|o| o.get(..*at) == name.get(..*at))).max();
-        match common.filter(|_| alike.len() > 1) {
+        match common_part(name, &alike).filter(|_| alike.len() > 1) {
             Some(common) => cut(&name[common..]),
             None => short,
         }
     };
     names.iter().map(of).collect()
+}
+
+/// Where what a name and others begin with alike ends: behind a product or a setting, if they share any.
+fn common_part(name: &str, others: &[&String]) -> Option<usize> {
+    let parts = [", ", " on "].into_iter();
+    let parts = parts.flat_map(|by| name.match_indices(by).map(move |(at, _)| at + by.len()));
+    parts.filter(|at| others.iter().all(|other| other.get(..*at) == name.get(..*at))).max()
+}
+
+/// Two names without what they begin with alike.
+pub(super) fn distinct_parts(names: &[String; 2]) -> [String; 2] {
+    let [a, b] = names;
+    let common = common_part(a, &[b]).filter(|at| *at < a.len() && *at < b.len()).unwrap_or(0);
+    [a[common..].to_owned(), b[common..].to_owned()]
 }
 
 #[cfg(test)]
@@ -179,6 +190,18 @@ mod tests {
         assert_eq!(shortened(&places, 20), ["127.0.0.1:7111", "127.0.0.1:7112"]);
         let three = [&names[..], &["valkey 8.1.8".to_owned()]].concat();
         assert_eq!(shortened(&three, 25)[1..], ["io-threads 2, appendonly…", "valkey 8.1.8"]);
+    }
+
+    #[test]
+    fn a_column_is_named_by_what_tells_it_apart() {
+        let of = |a: &str, b: &str| distinct_parts(&[a.to_owned(), b.to_owned()]);
+        assert_eq!(
+            of("redis 7.0.15, io-threads 1, save no", "redis 7.0.15, io-threads 2, save yes"),
+            ["io-threads 1, save no", "io-threads 2, save yes"]
+        );
+        assert_eq!(of("redis 7.0.15 on h:1", "redis 7.0.15 on h:2"), ["h:1", "h:2"]);
+        assert_eq!(of("redis 7.0.15", "valkey 8.1.8"), ["redis 7.0.15", "valkey 8.1.8"]);
+        assert_eq!(of("a, b", "a, b"), ["b", "b"]);
     }
 
     fn subject(server: &str, address: &str, settings: &[(&str, &str)]) -> Subject {

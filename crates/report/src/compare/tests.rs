@@ -27,6 +27,7 @@ pub(super) fn setup(pairing: Pairing) -> Setup {
         pairing,
         precision: 3,
         open_loop: false,
+        unit: CountUnit::Request,
         errors_allowed: ERRORS_DEFAULT,
     }
 }
@@ -107,7 +108,7 @@ fn an_interval_that_says_nothing_is_none_and_every_line_is_of_80_columns() {
         // What has no interval cannot miss the truth.
         let rows = comparison.tests.iter().flat_map(TestComparison::all_rows);
         let with = rows.filter(|row| row.interval().is_some()).count();
-        assert_eq!(text.contains(&format!("of these {with}, about")), with > 0, "{text}");
+        assert_eq!(text.contains("A 95 % interval misses the"), with > 0, "{text}");
     }
 }
 
@@ -144,6 +145,52 @@ fn an_interval_without_an_end_says_on_which_side_of_1_it_is() {
     assert_eq!(row(0.01, 0.0001, 0.9), "below 0.900");
     assert_eq!(row(1.0, 0.05, 20.0), "too wide");
     assert_eq!(row(1.0, 0.5, 2.0), "0.500 to 2.000");
+}
+
+#[test]
+fn what_is_open_is_said_in_a_sentence_that_is_read_once() {
+    let single = of(Pairing::None, 1, -12.0).tests[0].headline();
+    assert!(single.starts_with("undecided: throughput of second is -11."), "{single}");
+    let end = " compared with first, which may be chance: there is one run per side";
+    assert!(single.ends_with(end), "{single}");
+    let (a, b) = (glances(4, 1e5, 0.9, 1), glances(4, 1e5, 0.9, 2));
+    let wide = compared(Pairing::Blocks, &a, &b).headline();
+    let start = "undecided: the runs do not show whether second differs from first in throughput";
+    assert!(wide.starts_with(start), "{wide}");
+    let all = comparison(vec![compared(Pairing::Blocks, &a, &b); 6], None);
+    let all = text(&all).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        all.contains("A 95 % interval misses the true ratio one time in 20 by chance"),
+        "{all}"
+    );
+    let many = comparison(vec![of(Pairing::Blocks, 10, 1.0).tests[0].clone(); 6], None);
+    let many = text(&many).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(many.contains("one time in 20 by chance, about 2 of these 48."), "{many}");
+}
+
+#[test]
+fn long_settings_are_shown_where_they_differ() {
+    let mut comparison = comparison(Vec::new(), None);
+    let limits = |last: &str| format!("normal 0 0 0 slave 268435456 67108864 60 pubsub {last}");
+    for (subject, last) in comparison.subjects.iter_mut().zip(["33554432 8 60", "1 8 60"]) {
+        subject.settings = vec![("client-output-buffer-limit".to_owned(), limits(last))];
+    }
+    let text = text(&comparison);
+    assert!(text.contains("pubsub 33554432 8") && text.contains("pubsub 1 8 60"), "{text}");
+}
+
+#[test]
+fn columns_of_servers_that_differ_in_settings_are_named_by_these() {
+    let names = ["redis 7.0.15, io-threads 1, save no", "redis 7.0.15, io-threads 2, save yes"];
+    let setup = Setup { names: names.map(str::to_owned), ..setup(Pairing::Blocks) };
+    let (a, b) = (glances(4, 1e5, 0.01, 1), glances(4, 1e5, 0.01, 2));
+    let test = TestComparison::new("SET", &setup, &a, &b);
+    let text = text(&comparison(vec![test], None));
+    let head: Vec<&str> = text.lines().skip_while(|line| !line.contains("io-  ")).take(3).collect();
+    let words: Vec<Vec<&str>> = head.iter().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(words[0], ["io-", "io-"], "{text}");
+    assert_eq!(words[1], ["threads", "threads"], "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
 }
 
 #[test]
@@ -241,11 +288,11 @@ fn limits_of_ours_are_warned_of() {
     ];
     let test = compared(Pairing::None, &spoiled, &limited(&[Server]));
     let json = to_json(&comparison(vec![test.clone()], None)).unwrap();
-    assert!(json.contains("first, 2 of 3 runs: 5 keys were evicted"), "{json}");
+    assert!(json.contains("5 keys were evicted (2 of 3 runs of first)"), "{json}");
     let printed = text(&comparison(vec![test.clone(), test], None));
     assert!(!printed.contains('\x1b'));
     assert_eq!(printed.matches("keys were evicted").count(), 1, "once for all tests: {printed}");
-    assert!(printed.contains("warning: first, 4 of 6 runs: 5 keys were evicted"), "{printed}");
+    assert!(printed.contains("warning: 5 keys were evicted (4 of 6 runs of first)"), "{printed}");
     let test = compared(Pairing::None, &limited(&[Server, Client, Server]), &limited(&[Server]));
     assert!(text(&comparison(vec![test], None)).contains("server (2 of 3 runs), client (1)"));
 }

@@ -4,11 +4,11 @@ use std::io::{self, Write};
 
 use super::refusal::share;
 use super::{
-    Comparison, Row, Spoiled, Table, Terms, TestComparison, describe_limits, notes, shortened,
-    verdict,
+    Comparison, Row, Spoiled, Table, Terms, TestComparison, describe_limits, distinct_parts, notes,
+    shortened, verdict,
 };
 use crate::Metric;
-use crate::{Failures, escape};
+use crate::{CountUnit, Failures, escape};
 
 /// Columns of a line that is made of words.
 const WIDTH: usize = 80;
@@ -47,6 +47,7 @@ pub fn write_differences(comparison: &Comparison, out: &mut dyn Write) -> io::Re
         if long { kept + "…" } else { kept }
     };
     let mut line = |name: &str, values: &[String]| {
+        let values = without_alike_start(values, SETTING - 2);
         let cells: String = values.iter().map(|v| format!("{:<SETTING$}", cell(v))).collect();
         writeln!(out, "{}", format!("  {:<SETTING$}{cells}", cell(name)).trim_end())
     };
@@ -63,6 +64,23 @@ pub fn write_differences(comparison: &Comparison, out: &mut dyn Write) -> io::Re
         Some(more) => writeln!(out, "  and {} more, which the JSON has", more + 1),
         None => Ok(()),
     }
+}
+
+/// Values of which the first `width` characters are the same, from shortly before where they differ.
+fn without_alike_start(values: &[String], width: usize) -> Vec<String> {
+    let letters: Vec<Vec<char>> = values.iter().map(|value| value.chars().collect()).collect();
+    let Some((first, others)) = letters.split_first() else { return Vec::new() };
+    let alike = |other: &Vec<char>| first.iter().zip(other).take_while(|(a, b)| a == b).count();
+    let alike = others.iter().map(alike).min().unwrap_or(0);
+    if alike < width {
+        return values.to_vec();
+    }
+    let from = alike - width / 3;
+    letters
+        .iter()
+        .map(|value| value[from..].iter().collect::<String>())
+        .map(|v| format!("…{v}"))
+        .collect()
 }
 
 /// What to know before believing any of it. Of servers it is known after the first runs.
@@ -128,12 +146,12 @@ pub fn write_test(test: &TestComparison, out: &mut dyn Write) -> io::Result<()> 
     }
     let is_judged = test.refused.is_none();
     for row in &test.rows {
-        write_line(&cells(row, is_judged), out)?;
+        write_line(&cells(row, test.setup.unit, is_judged), out)?;
     }
     for operation in &test.operations {
         write_words(&format!("  {}", operation.name), 4, out)?;
         for row in &operation.rows {
-            write_line(&cells(row, is_judged), out)?;
+            write_line(&cells(row, test.setup.unit, is_judged), out)?;
         }
     }
     if let [Some(a), Some(b)] = test.hit_ratios {
@@ -180,12 +198,7 @@ pub fn write_foot(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()
         write_words(&format!("warning: {text}"), 2, out)?;
     }
     if !with.is_empty() {
-        let (lines, wrong) = (with.len(), with.len() as f64 / 20.0);
-        let text = format!(
-            "These are 95 % confidence intervals: of these {lines}, about {wrong:.1} miss the \
-             true ratio by chance."
-        );
-        write_words(&text, 0, out)?;
+        write_words(&chance_of_intervals(with.len()), 0, out)?;
     }
     if !without.is_empty() {
         let text = "One run per side gives no confidence interval, so any difference may be \
@@ -195,21 +208,30 @@ pub fn write_foot(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()
     Ok(())
 }
 
+/// How many of so many intervals are wrong.
+fn chance_of_intervals(count: usize) -> String {
+    let wrong = match count {
+        1..=20 => String::new(),
+        _ => format!(", about {:.0} of these {count}", count as f64 / 20.0),
+    };
+    format!("A 95 % interval misses the true ratio one time in 20 by chance{wrong}.")
+}
+
 /// What spoiled runs, of so many of A and of B.
 #[must_use]
 pub fn warning(Spoiled { warning, runs }: &Spoiled, names: &[String; 2], of: [usize; 2]) -> String {
     let sides = names.iter().zip(runs.iter().zip(of)).filter(|(_, (runs, _))| **runs > 0);
-    let sides = sides.map(|(side, (runs, of))| format!("{side}, {runs} of {of} runs"));
-    format!("{}: {}", sides.collect::<Vec<_>>().join("; "), warning.text)
+    let sides = sides.map(|(side, (runs, of))| format!("{runs} of {of} runs of {side}"));
+    format!("{} ({})", warning.text, sides.collect::<Vec<_>>().join(", "))
 }
 
-fn cells(row: &Row, shown: bool) -> [String; 6] {
+fn cells(row: &Row, unit: CountUnit, shown: bool) -> [String; 6] {
     let [a, b] = row.means.map(|mean| row.metric.written(mean));
     if !shown {
         let none = || "-".to_owned();
-        return [row.metric.label().to_owned(), a, b, none(), none(), "none".to_owned()];
+        return [unit.label(row.metric).to_owned(), a, b, none(), none(), "none".to_owned()];
     }
-    let label = row.metric.label().to_owned();
+    let label = unit.label(row.metric).to_owned();
     [label, a, b, format!("{:.3}", row.ratio.ratio), row.describe_interval(), verdict(row)]
 }
 
@@ -228,6 +250,7 @@ const VERDICT: usize = 14;
 
 /// The heads of the columns: names are broken into as many lines as they need.
 fn write_columns(names: &[String; 2], out: &mut dyn Write) -> io::Result<()> {
+    let names = distinct_parts(names);
     let [a, b] = names.each_ref().map(|name| broken(&escape(name), FIGURE));
     let verdict = broken(&format!("{} is", escape(&names[1])), VERDICT);
     let lines = a.len().max(b.len()).max(verdict.len());
@@ -253,21 +276,33 @@ fn write_columns(names: &[String; 2], out: &mut dyn Write) -> io::Result<()> {
 
 /// A name in lines of at most so many columns.
 fn broken(name: &str, width: usize) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
+    let mut lines: Vec<String> = Vec::new();
     for word in name.split_whitespace() {
-        let letters: Vec<char> = word.chars().collect();
-        for part in letters.chunks(width) {
-            let part: String = part.iter().collect();
-            match words.last_mut() {
-                Some(line) if line.chars().count() + 1 + part.chars().count() <= width => {
-                    *line += " ";
+        for (at, part) in parts_of(word, width).into_iter().enumerate() {
+            let gap = if at == 0 { " " } else { "" };
+            let long = gap.len() + part.chars().count();
+            match lines.last_mut() {
+                Some(line) if line.chars().count() + long <= width => {
+                    *line += gap;
                     *line += &part;
                 }
-                _ => words.push(part),
+                _ => lines.push(part),
             }
         }
     }
-    words
+    lines
+}
+
+/// A word in parts of at most so many columns: one that is longer is broken behind hyphens, and else anywhere.
+fn parts_of(word: &str, width: usize) -> Vec<String> {
+    if word.chars().count() <= width {
+        return vec![word.to_owned()];
+    }
+    let chunks = |part: &str| -> Vec<String> {
+        let letters: Vec<char> = part.chars().collect();
+        letters.chunks(width).map(|chunk| chunk.iter().collect()).collect()
+    };
+    word.split_inclusive('-').flat_map(chunks).collect()
 }
 
 /// A text in lines of at most [`WIDTH`], those after the first with `indent` spaces before them. A

@@ -146,7 +146,7 @@ impl RateCurve<'_> {
         let Some(question) = chosen else { return Vec::new() };
         let mut worth = question.worth();
         if let (Some(first), Some(rate)) = (worth.first_mut(), question.rate_rps) {
-            *first = format!("At {} requests/s: {first}", grouped(rate));
+            *first = format!("At {} {}/s: {first}", grouped(rate), question.unit.plural());
         }
         worth
     }

@@ -16,7 +16,7 @@ use statistics::{Interval, Mean};
 
 use crate::compare::{Comparison, GateState, Glance, Subject, joint_gate, joint_notes};
 use crate::quantity::grouped;
-use crate::{Failures, Finding, LimitedBy, Metric, Summary};
+use crate::{CountUnit, Failures, Finding, LimitedBy, Metric, Summary};
 
 pub use csv::write_csv_curves;
 pub use curve::{Knee, RateCurve};
@@ -84,6 +84,8 @@ pub struct Candidate {
     pub memory_bytes: Option<u64>,
     /// Requests per second as fast as it went, and what limited that.
     pub limit: Option<(f64, LimitedBy)>,
+    /// The slowest and the fastest of the runs that went as fast as they could.
+    pub limit_range: Option<[f64; 2]>,
     /// The share of its requests that failed.
     pub failures: Failures,
 }
@@ -98,6 +100,12 @@ fn pace(runs: &[Glance]) -> Option<f64> {
     let rates: Vec<f64> =
         runs.iter().map(|glance| Summary::from_run(glance.run()).answered_rps()).collect();
     Some(Mean::from_values(&rates)?.mean)
+}
+
+/// The least and the greatest throughput of runs.
+fn range(runs: &[Glance]) -> Option<[f64; 2]> {
+    let rates = || runs.iter().filter_map(|glance| glance.figure(Metric::Throughput));
+    Some([rates().min_by(f64::total_cmp)?, rates().max_by(f64::total_cmp)?])
 }
 
 impl Candidate {
@@ -141,6 +149,7 @@ impl Candidate {
             client_cpu_us: mean(runs, Metric::ClientCpu),
             memory_bytes: last.and_then(|of| of.memory_rss_bytes.or(of.memory_after_bytes)),
             limit: mean(fastest, Metric::Throughput).zip(limited_by()),
+            limit_range: range(fastest),
             failures,
         }
     }
@@ -164,7 +173,9 @@ impl Candidate {
 pub struct Question {
     /// What it is called.
     pub name: String,
-    /// Requests per second that were asked for; `None` for as fast as it goes.
+    /// What rates and CPU times are counted by.
+    pub unit: CountUnit,
+    /// Requests, or messages to be sent, per second that were asked for; `None` for as fast as it goes.
     pub rate_rps: Option<f64>,
     /// The servers in the order in which they were named.
     pub candidates: Vec<Candidate>,
@@ -211,7 +222,7 @@ impl Question {
     #[must_use]
     pub fn answer(&self, target: Option<&str>) -> String {
         let at = self.rate_rps.map_or("as fast as they go".to_owned(), |rate| {
-            format!("at {} requests/s", grouped(rate))
+            format!("at {} {}/s", grouped(rate), self.unit.plural())
         });
         let Some(target) = target else { return format!("{}, {at}", self.name) };
         let of = |kept: TargetState| -> Vec<&str> {
@@ -285,8 +296,9 @@ impl Question {
                 format!(", which is {cores:.2} of a core at this load")
             });
             lines.push(format!(
-                "{name} needs the least server CPU: {least:.1} µs per request, {percent:.0} % less \
-                 than {other} with {most:.1} µs{saved}."
+                "{name} needs the least server CPU: {least:.1} µs per {}, {percent:.0} % less \
+                 than {other} with {most:.1} µs{saved}.",
+                self.unit.singular()
             ));
         }
         if let Some(((name, least), (other, most))) = ends(&|of| of.memory_bytes.map(|n| n as f64))
@@ -297,15 +309,29 @@ impl Question {
                 megabytes(least)
             ));
         }
-        if let Some(((other, least), (name, most))) = ends(&|of| Some(of.limit?.0)) {
+        // Of runs that overlap, and of those that other programs decided, nothing is concluded.
+        let limit_of = |name: &str| self.candidates.iter().find(|of| of.name == name);
+        let limits_apart = |name: &str, other: &str| {
+            let range = |name| limit_of(name)?.limit_range;
+            range(name).zip(range(other)).is_some_and(|([low, _], [_, high])| low > high)
+        };
+        let contended = |name: &str| {
+            let limit = limit_of(name).and_then(|of| of.limit);
+            limit.is_some_and(|(_, by)| by == LimitedBy::Contention)
+        };
+        if let Some(((other, least), (name, most))) = ends(&|of| Some(of.limit?.0))
+            .filter(|((other, _), (name, _))| limits_apart(name, other))
+            .filter(|((other, _), (name, _))| !contended(name) && !contended(other))
+        {
             let by_client = self.candidates.iter().any(|of| {
                 of.name == name && of.limit.is_some_and(|(_, by)| by == LimitedBy::Client)
             });
             let at_least = if by_client { "at least " } else { "about " };
             lines.push(format!(
-                "{name} has the most room: {at_least}{} requests/s as fast as it goes, {:.1} times \
+                "{name} has the most room: {at_least}{} {}/s as fast as it goes, {:.1} times \
                  {other}.",
                 grouped(most),
+                self.unit.plural(),
                 most / least
             ));
         }

@@ -11,12 +11,13 @@ fn candidate(name: &str, kept: TargetState, cpu_us: f64, limit: f64) -> Candidat
         server_cpu_interval: Some(Interval { low: cpu_us - 1.0, high: cpu_us + 1.0 }),
         memory_bytes: Some(10_000_000),
         limit: Some((limit, LimitedBy::Server)),
+        limit_range: Some([limit * 0.95, limit * 1.05]),
         ..Candidate::new(name, &[], &[])
     }
 }
 
 fn question(candidates: Vec<Candidate>) -> Question {
-    Question { name: "GET".into(), rate_rps: Some(30_000.0), candidates }
+    Question { name: "GET".into(), unit: CountUnit::Request, rate_rps: Some(30_000.0), candidates }
 }
 
 #[test]
@@ -60,6 +61,48 @@ fn what_a_difference_is_worth_is_reported_those_that_keep_the_target() {
 }
 
 #[test]
+fn limits_of_which_runs_overlap_or_that_others_decided_are_no_difference() {
+    use TargetState::Yes;
+    let room = |other: Candidate| {
+        let all = vec![candidate("redis", Yes, 20.0, 100_000.0), other];
+        question(all).worth().join(" ").contains("has the most room")
+    };
+    assert!(room(candidate("valkey", Yes, 20.0, 120_000.0)));
+    assert!(!room(candidate("valkey", Yes, 20.0, 108_000.0)), "the runs overlap");
+    let contended = (150_000.0, LimitedBy::Contention);
+    assert!(!room(Candidate {
+        limit: Some(contended),
+        ..candidate("valkey", Yes, 20.0, 150_000.0)
+    }));
+}
+
+#[test]
+fn messages_are_counted_as_messages() {
+    let all = vec![
+        candidate("redis", TargetState::Yes, 20.0, 100_000.0),
+        candidate("valkey", TargetState::Yes, 10.0, 150_000.0),
+    ];
+    let of_messages = Question { unit: CountUnit::Message, ..question(all) };
+    let decision = Decision {
+        target: Some("p99<2ms".into()),
+        subjects: Vec::new(),
+        how: "5 blocks".into(),
+        complete: true,
+        questions: vec![of_messages],
+        pairs: Vec::new(),
+        warnings: Vec::new(),
+    };
+    let mut out = Vec::new();
+    write_answer(&decision, &mut out).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in ["at 30,000 messages/s", "10.0 µs per message", "150,000 messages/s as fast"] {
+        assert!(words.contains(part), "{part}: {text}");
+    }
+    assert!(text.contains("µs/msg") && text.contains("(msg/s)") && !text.contains("req"), "{text}");
+}
+
+#[test]
 fn the_answer_stands_before_its_figures_in_80_columns() {
     let all = vec![
         candidate("redis 7.0.15, io-threads 1, and more", TargetState::Yes, 20.0, 100_000.0),
@@ -98,7 +141,7 @@ fn at_rates(states: [&[TargetState]; 2], target: Option<&str>) -> Decision {
             ..candidate(name, states[at], 20.0, 100_000.0)
         };
         let candidates = ["redis", "valkey"].into_iter().zip(states).map(of).collect();
-        Question { name: "GET".into(), rate_rps: Some(rate), candidates }
+        Question { name: "GET".into(), unit: CountUnit::Request, rate_rps: Some(rate), candidates }
     });
     Decision {
         target: target.map(str::to_owned),

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use super::{Candidate, Decision, Question, RateCurve, TargetState};
 use crate::compare::{shortened, write_test, write_words};
-use crate::escape;
 use crate::quantity::grouped;
+use crate::{CountUnit, escape};
 
 /// Columns of a server's name.
 const NAME: usize = 26;
@@ -63,9 +63,15 @@ fn write_curve(curve: &RateCurve<'_>, out: &mut dyn Write) -> io::Result<()> {
         write_words(&format!("As fast as they go: {}.", escape(limits.join(", "))), 0, out)?;
     }
     let kept = if curve.target.is_some() { "target" } else { "keeps" };
-    write_rate("", ["rate", kept, "reached", "p50", "p99", "server"], out)?;
+    let unit = first.unit;
+    let [rate, reached] = match unit {
+        CountUnit::Request => ["rate", "reached"],
+        CountUnit::Message => ["sent", "received"],
+    };
+    write_rate("", [rate, kept, reached, "p50", "p99", "server"], out)?;
     let kept = if curve.target.is_some() { "kept" } else { "pace" };
-    write_rate("", ["(req/s)", kept, "(req/s)", "(ms)", "(ms)", "µs/req"], out)?;
+    let [per_s, cpu] = [format!("({}/s)", short(unit)), format!("µs/{}", short(unit))];
+    write_rate("", [&per_s, kept, &per_s, "(ms)", "(ms)", &cpu], out)?;
     let names: Vec<String> = first.candidates.iter().map(|of| escape(&of.name)).collect();
     for (side, name) in shortened(&names, NAME).iter().enumerate() {
         for (at, question) in curve.rates.iter().enumerate() {
@@ -95,6 +101,14 @@ fn write_curve(curve: &RateCurve<'_>, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
+/// What is counted, in three letters for the head of a column.
+fn short(unit: CountUnit) -> &'static str {
+    match unit {
+        CountUnit::Request => "req",
+        CountUnit::Message => "msg",
+    }
+}
+
 fn write_rate(name: &str, cells: [&str; 6], out: &mut dyn Write) -> io::Result<()> {
     let [rate, kept, reached, p50, p99, server] = cells;
     let line =
@@ -104,7 +118,9 @@ fn write_rate(name: &str, cells: [&str; 6], out: &mut dyn Write) -> io::Result<(
 
 fn write_candidates(question: &Question, out: &mut dyn Write) -> io::Result<()> {
     let head = ["target", "p99", "server", "of a", "memory", "limit", "of it"];
-    let units = ["kept", "(ms)", "µs/req", "core", "(MB)", "(req/s)", "used"];
+    let [per_s, cpu] =
+        [format!("({}/s)", short(question.unit)), format!("µs/{}", short(question.unit))];
+    let units = ["kept", "(ms)", &cpu, "core", "(MB)", &per_s, "used"];
     for (name, cells) in [("", head), ("", units)] {
         write_row(name, &cells.map(str::to_owned), out)?;
     }

@@ -27,7 +27,11 @@ pub(super) fn write_table(repeats: &Repeats, out: &mut dyn Write) -> io::Result<
         };
         let wide = if mean.interval.is_some() && mean.too_wide() { ", too wide" } else { "" };
         let value = metric.written(mean.mean);
-        writeln!(out, "  {:<25} {value:>12} {interval:>27}{half}{wide}", metric.label())?;
+        writeln!(
+            out,
+            "  {:<25} {value:>12} {interval:>27}{half}{wide}",
+            repeats.unit.label(metric)
+        )?;
     }
     if let Some(target) = repeats.target() {
         writeln!(out, "  target {}", target.sentence())?;
@@ -42,7 +46,8 @@ pub(super) fn write_table(repeats: &Repeats, out: &mut dyn Write) -> io::Result<
 pub(super) fn write_line(repeats: &Repeats, out: &mut dyn Write) -> io::Result<()> {
     let Some(rps) = repeats.mean(Metric::Throughput) else { return Ok(()) };
     write!(out, "{}, mean of {}: ", repeats.title(), repeats.counted())?;
-    write!(out, "{:.2} requests per second ({})", rps.mean, plus_minus(&rps))?;
+    let unit = repeats.unit.plural();
+    write!(out, "{:.2} {unit} per second ({})", rps.mean, plus_minus(&rps))?;
     for (name, metric) in [("p50", Metric::P50), ("p99", Metric::P99)] {
         if let Some(mean) = repeats.mean(metric) {
             write!(out, ", {name}={} msec ({})", metric.written(mean.mean), plus_minus(&mean))?;

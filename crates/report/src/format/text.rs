@@ -384,7 +384,7 @@ fn write_steps(
         writeln!(out, "{share:>11} % <= {bound:>12} ms {cumulative:>13}{mark}")?;
     }
     match steps.iter().any(|step| thin(step.percent)) {
-        true => writeln!(out, "  * fewer than {} replies are beyond it", resting::BEYOND_MIN),
+        true => writeln!(out, "  * fewer than {} replies are slower", resting::BEYOND_MIN),
         false => Ok(()),
     }
 }

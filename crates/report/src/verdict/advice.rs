@@ -30,7 +30,9 @@ pub(super) fn advice(finding: Finding, evidence: &Evidence) -> String {
         }
         Finding::Stolen => "use a machine or instance type with dedicated CPUs",
         Finding::Server => "this is the server's limit for these commands on this CPU",
-        Finding::ServerStarved => "stop other processes there, or give the server its own CPU",
+        Finding::ServerStarved => {
+            "stop the programs that compete with the server, or give it its own CPU"
+        }
         Finding::ServerQuota => "this is the server's limit within the CPU quota of its container",
         Finding::ClientQuota => "raise or remove the CPU quota of this client",
         Finding::ServerBlocked => "find what blocks it: disk, swapping, or commands that sleep",

@@ -45,6 +45,7 @@ fn concluded(slower: f64, seed: u64) -> (Conclusion, f64) {
         pairing: Pairing::Blocks,
         precision: 1,
         open_loop: false,
+        unit: report::CountUnit::Request,
         errors_allowed: ERRORS_DEFAULT,
     };
     let test = TestComparison::new("SET", &setup, a, b);

@@ -8,12 +8,12 @@ use console::diagnostics::{self, Diagnostics};
 use console::place::Place;
 use job::{CompareJob, DecisionLoad, DecisionSides, End};
 use lab::terms::{Pins, pinned};
-use report::Run;
 use report::compare::{
     self, Comparison, GateState, Glance, Pairing, Setup, Subject, TestComparison,
 };
 use report::decision::{self, Candidate, ClauseValue, Decision, Question, TargetState};
 use report::slo::{Bound, Observation, Outcome, Slo};
+use report::{CountUnit, Run};
 use workload::Plan;
 
 use super::blocks::{BlockResult, Blocks, Course, Load, RUNS_OF_SIDE, Taken};
@@ -24,8 +24,9 @@ use crate::commands::run::{say, tell_about};
 use crate::experiment::terminal::Terminal;
 use crate::test_bed::TestBed;
 
-/// Blocks of a load as fast as it goes: how far a server is from its limit needs no interval.
-const LIMIT_BLOCKS: u32 = 1;
+/// Blocks of a load as fast as it goes: four runs of a server that are all faster than four of another are so by
+/// chance once in 70 times.
+const LIMIT_BLOCKS: u32 = 2;
 
 /// Decides, and prints the answer before what it rests on.
 ///
@@ -264,6 +265,7 @@ fn question(
     let rate_rps = plan.load.pace.schedule().and_then(|schedule| schedule.rate_per_s());
     Question {
         name: load.name.clone(),
+        unit: CountUnit::from_plan(plan),
         rate_rps: rate_rps.map(|rate| plan.own_rate_per_s(rate)),
         candidates: names.iter().enumerate().map(candidate).collect(),
     }

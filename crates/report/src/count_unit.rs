@@ -1,0 +1,85 @@
+//! What rates and CPU times are counted by.
+
+use workload::Plan;
+
+use crate::Metric;
+
+/// What a run counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CountUnit {
+    /// Requests that were answered.
+    #[default]
+    Request,
+    /// Messages that were received.
+    Message,
+}
+
+impl CountUnit {
+    /// That of the runs of a plan.
+    #[must_use]
+    pub fn from_plan(plan: &Plan) -> Self {
+        if plan.delivery.is_some() { Self::Message } else { Self::Request }
+    }
+
+    /// One of them: `request`.
+    #[must_use]
+    pub fn singular(self) -> &'static str {
+        match self {
+            Self::Request => "request",
+            Self::Message => "message",
+        }
+    }
+
+    /// Several of them: `requests`.
+    #[must_use]
+    pub fn plural(self) -> &'static str {
+        match self {
+            Self::Request => "requests",
+            Self::Message => "messages",
+        }
+    }
+
+    /// The head of a column of how many there were per second. A message that was sent is received by none, one
+    /// or many.
+    #[must_use]
+    pub fn per_second(self) -> &'static str {
+        match self {
+            Self::Request => "requests/s",
+            Self::Message => "received/s",
+        }
+    }
+
+    /// The same as a title.
+    #[must_use]
+    pub fn rate_title(self) -> &'static str {
+        match self {
+            Self::Request => "Requests per second",
+            Self::Message => "Messages received per second",
+        }
+    }
+
+    /// The name of a figure in a table.
+    #[must_use]
+    pub fn label(self, metric: Metric) -> &'static str {
+        match (self, metric) {
+            (Self::Message, Metric::Throughput) => self.per_second(),
+            (Self::Message, Metric::ClientCpu) => "client µs/message",
+            (Self::Message, Metric::ServerCpu) => "server µs/message",
+            _ => metric.label(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_is_named_by_what_it_counts() {
+        let labels = |unit: CountUnit| {
+            [Metric::Throughput, Metric::ServerCpu, Metric::P99].map(|metric| unit.label(metric))
+        };
+        assert_eq!(labels(CountUnit::Request), ["requests/s", "server µs/request", "p99 (ms)"]);
+        assert_eq!(labels(CountUnit::Message), ["received/s", "server µs/message", "p99 (ms)"]);
+    }
+}
