@@ -126,13 +126,18 @@ pub fn name(subjects: &mut [Subject], chosen: &[Option<String>]) {
     }
 }
 
+/// A setting of more characters than this is too long for a name.
+const VALUE_MAX: usize = 24;
+
 fn with_settings(server: &str, differences: &[SettingDifference], at: usize) -> String {
-    let named = differences.iter().take(NAMED_MAX).map(|SettingDifference { name, values }| {
-        match values[at].as_deref() {
-            Some("") => format!("{name} \"\""),
-            Some(value) => format!("{name} {value}"),
-            None => format!("no {name}"),
-        }
+    let is_short = |of: &&SettingDifference| {
+        of.values.iter().flatten().all(|value| value.chars().count() <= VALUE_MAX)
+    };
+    let short = differences.iter().filter(is_short).take(NAMED_MAX);
+    let named = short.map(|SettingDifference { name, values }| match values[at].as_deref() {
+        Some("") => format!("{name} \"\""),
+        Some(value) => format!("{name} {value}"),
+        None => format!("no {name}"),
     });
     let named = named.collect::<Vec<_>>().join(", ");
     if named.is_empty() { server.to_owned() } else { format!("{server}, {named}") }
@@ -229,6 +234,10 @@ mod tests {
         );
         let chosen = [None, Some("four".to_owned())];
         assert_eq!(named(both(), &chosen), ["redis 7.0.15, io-threads 1", "four"]);
+        let limits = |last: &'static str| vec![("client-output-buffer-limit", last)];
+        let long = [limits("normal 0 0 0 slave 2 1 60 pubsub 3 8 60"), limits("normal 0 0 0")];
+        let apart = vec![redis("h:1", &long[0]), redis("h:2", &long[1])];
+        assert_eq!(named(apart, &[]), ["redis 7.0.15 on h:1", "redis 7.0.15 on h:2"]);
         let apart = vec![redis("h:1", &[]), redis("h:2", &[])];
         assert_eq!(named(apart, &[]), ["redis 7.0.15 on h:1", "redis 7.0.15 on h:2"]);
         let alike = vec![redis("h", &[]), redis("h", &[])];
