@@ -406,5 +406,8 @@ fn share_of(plan: &Plan, shard: Shard, here: bool) -> Result<Plan, String> {
             false => parts.load.concurrency.cpus[own.start as usize..own.end as usize].to_vec(),
         };
     }
-    parts.build().map_err(|error| error.to_string())
+    let share = parts.build().map_err(|error| error.to_string())?;
+    // Each client has its own senders and receivers.
+    share.own_messages().map_err(|error| error.to_string())?;
+    Ok(share)
 }

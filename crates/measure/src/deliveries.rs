@@ -2,6 +2,7 @@
 //!
 //! The latencies of deliveries are those of a measurement's tally; here is what is counted beside them.
 
+use crate::tally::merge_optional;
 use crate::{CommandTally, Latency, Polls, SlowSubscribers, Tally, Waits};
 
 /// Counts of messages and their deliveries.
@@ -77,6 +78,30 @@ impl Deliveries {
     #[must_use]
     pub fn replica_waits(&self) -> Option<&CommandTally> {
         self.sending.commands.get(1)
+    }
+
+    /// Adds what became of the messages of another client, whose backlogs are of the same time.
+    pub fn merge(&mut self, other: &Self) {
+        self.sending.merge(&other.sending);
+        self.expected = self.expected.saturating_add(other.expected);
+        self.away = self.away.saturating_add(other.away);
+        self.counts.merge(&other.counts);
+        merge_optional(&mut self.first, other.first.as_ref());
+        merge_optional(&mut self.last, other.last.as_ref());
+        let least = |(few, many): (u64, u64), (least, most)| (few.min(least), many.max(most));
+        self.by_receiver = match (self.by_receiver, other.by_receiver) {
+            (Some(ours), Some(theirs)) => Some(least(ours, theirs)),
+            (ours, theirs) => ours.or(theirs),
+        };
+        self.receivers = self.receivers.saturating_add(other.receivers);
+        match (&mut self.waits, &other.waits) {
+            (Some(ours), Some(theirs)) => ours.merge_client(theirs),
+            (ours, theirs) => *ours = ours.take().or_else(|| theirs.clone()),
+        }
+        match (&mut self.slow, &other.slow) {
+            (Some(ours), Some(theirs)) => ours.merge(theirs),
+            (ours, theirs) => *ours = ours.take().or_else(|| theirs.clone()),
+        }
     }
 
     /// Messages that were acknowledged.

@@ -20,6 +20,18 @@ pub struct SlowSubscribers {
 }
 
 impl SlowSubscribers {
+    /// Adds what was seen of those of another client.
+    pub fn merge(&mut self, other: &Self) {
+        self.subscribers = self.subscribers.saturating_add(other.subscribers);
+        self.cut_off = self.cut_off.saturating_add(other.cut_off);
+        let firsts = [self.first_cut_ns, other.first_cut_ns];
+        self.first_cut_ns = firsts.into_iter().flatten().min();
+        self.last_cut_ns = self.last_cut_ns.max(other.last_cut_ns);
+        self.received = self.received.saturating_add(other.received);
+        self.missed = self.missed.saturating_add(other.missed);
+        self.waiting_bytes = self.waiting_bytes.max(other.waiting_bytes);
+    }
+
     /// Notes that one was cut off so long after the measured part began.
     pub fn cut_off(&mut self, at_ns: u64) {
         self.cut_off += 1;

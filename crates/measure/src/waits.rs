@@ -53,6 +53,15 @@ impl Waits {
         self.unsettled = self.unsettled.saturating_add(other.unsettled);
     }
 
+    /// Adds what the receivers of another client saw, whose backlogs are of the same time.
+    pub fn merge_client(&mut self, other: &Self) {
+        self.merge(other);
+        self.backlog = sum_of(&self.backlog, &other.backlog);
+        let sum = |ours: Option<u64>, theirs: Option<u64>| Some(ours?.saturating_add(theirs?));
+        self.left = sum(self.left, other.left);
+        self.pending = sum(self.pending, other.pending);
+    }
+
     /// The greatest backlog, and the one when the senders were done; `None` of a run without either.
     #[must_use]
     pub fn backlogs(&self) -> Option<(Backlog, Backlog)> {
@@ -62,9 +71,49 @@ impl Waits {
     }
 }
 
+/// Most points of a sum of backlogs.
+const POINTS_MAX: usize = 1_000;
+
+/// Two backlogs together: at each time of either the last that is known of both. Where there are many, the greatest of
+/// those that stand together.
+fn sum_of(ours: &[Backlog], theirs: &[Backlog]) -> Vec<Backlog> {
+    let mut times: Vec<u64> = ours.iter().chain(theirs).map(|backlog| backlog.at_ns).collect();
+    times.sort_unstable();
+    times.dedup();
+    let known = |backlogs: &[Backlog], at_ns: u64| {
+        let before = backlogs.partition_point(|backlog| backlog.at_ns <= at_ns);
+        before.checked_sub(1).map_or(0, |last| backlogs[last].messages)
+    };
+    let sum = |at_ns: u64| {
+        let messages = known(ours, at_ns).saturating_add(known(theirs, at_ns));
+        Backlog { at_ns, messages }
+    };
+    let all: Vec<Backlog> = times.into_iter().map(sum).collect();
+    let Some((end, before)) = all.split_last() else { return all };
+    let together = before.len().div_ceil(POINTS_MAX).max(1);
+    let greatest = |points: &[Backlog]| points.iter().copied().max_by_key(|b| b.messages);
+    before.chunks(together).filter_map(greatest).chain([*end]).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn backlogs_of_two_clients_add_up_at_each_time_of_either() {
+        let backlogs = |points: &[(u64, u64)]| -> Vec<Backlog> {
+            points
+                .iter()
+                .map(|(at_ns, messages)| Backlog { at_ns: *at_ns, messages: *messages })
+                .collect()
+        };
+        let (ours, theirs) = (backlogs(&[(1, 5), (3, 0)]), backlogs(&[(2, 7), (3, 1), (9, 4)]));
+        assert_eq!(sum_of(&ours, &theirs), backlogs(&[(1, 5), (2, 12), (3, 1), (9, 4)]));
+        assert_eq!(sum_of(&ours, &[]), ours);
+        let many: Vec<(u64, u64)> = (0..5_000).map(|n| (n, n % 70)).collect();
+        let sum = sum_of(&backlogs(&many), &ours);
+        assert!(sum.len() <= POINTS_MAX + 1 && sum.iter().any(|b| b.messages == 69));
+    }
 
     #[test]
     fn the_greatest_backlog_is_the_first_of_its_size() {

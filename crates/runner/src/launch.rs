@@ -119,6 +119,11 @@ pub fn run(job: &RunJob<'_>, observer: &mut dyn Observer) -> io::Result<Measurem
     // Nothing but a front end checks what was loaded.
     let checked = wire::check(job.plan);
     checked.map_err(|why| io::Error::new(io::ErrorKind::InvalidInput, why))?;
+    let shared = job.plan.own_messages();
+    let shared =
+        shared.map_err(|why| io::Error::new(io::ErrorKind::InvalidInput, why.to_string()))?;
+    let own = shared.as_ref().map(|plan| RunJob { plan, ..job.clone() });
+    let job = own.as_ref().unwrap_or(job);
     let origin = (Instant::now(), SystemTime::now());
     let (choice, note) = engines::choose(job.plan.engine)?;
     let mut measurement = carry_out(job, observer, origin, choice)?;

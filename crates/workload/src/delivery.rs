@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{KeyEvent, ReplicaWait};
+use crate::{KeyEvent, ReplicaWait, Shard};
 
 /// The receivers of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -182,7 +182,30 @@ impl DeliveryKind {
     /// Whether it works on a Redis Cluster. What each node publishes for itself alone does not.
     #[must_use]
     pub fn works_on_clusters(&self) -> bool {
-        matches!(self, Self::Pubsub { .. })
+        match self {
+            Self::Pubsub { .. }
+            | Self::List { .. }
+            | Self::SortedSet { .. }
+            | Self::Stream { .. } => true,
+            Self::Notify { .. } | Self::Replica | Self::Invalidate => false,
+        }
+    }
+
+    /// Whether each share of a plan can have senders and receivers of its own: none gets what others send.
+    #[must_use]
+    pub fn can_be_shared_out(&self) -> bool {
+        self.keeps_messages() || matches!(self, Self::Pubsub { .. })
+    }
+
+    /// Whether keys of the run are there when it is over, unless they are removed.
+    #[must_use]
+    pub fn leaves_keys(&self) -> bool {
+        match self {
+            Self::List { .. } | Self::SortedSet { .. } | Self::Stream { .. } | Self::Replica => {
+                true
+            }
+            Self::Pubsub { .. } | Self::Notify { .. } | Self::Invalidate => false,
+        }
     }
 
     /// Whether the places of messages belong to hash slots: a receiver then stands at the node that owns them.
@@ -318,6 +341,22 @@ fn is_none(count: &u32) -> bool {
 }
 
 impl Delivery {
+    /// That of one share of a plan: some of the receivers, and places of its own, so that its receivers get what its
+    /// senders send.
+    #[must_use]
+    pub fn own(&self, shard: Shard) -> Self {
+        let mut own = self.clone();
+        if shard.is_whole() {
+            return own;
+        }
+        own.prefix += &format!("{}:", shard.index);
+        own.receivers = shard.count(self.receivers);
+        if let DeliveryKind::Pubsub { slow, .. } = &mut own.kind {
+            *slow = shard.count(*slow);
+        }
+        own
+    }
+
     /// The name of a place: its number in 12 digits behind the prefix.
     #[must_use]
     pub fn place_name(&self, place: u32) -> String {
@@ -385,6 +424,15 @@ mod tests {
         assert_eq!(delivery.receivers_by_place(), [2, 2, 2]);
         let places = |receiver| delivery.places_of(receiver).collect::<Vec<_>>();
         assert_eq!([0, 1, 2, 5].map(places), [[0], [0], [1], [2]]);
+    }
+
+    #[test]
+    fn shares_have_all_receivers_together_and_places_of_their_own() {
+        let whole = delivery(5, 2, 1);
+        let shares = [1, 2].map(|index| whole.own(Shard { index, of: 2 }));
+        assert_eq!(shares.iter().map(|share| share.receivers).sum::<u32>(), 5);
+        assert_ne!(shares[0].place_name(0), shares[1].place_name(0));
+        assert_eq!(whole.own(Shard::WHOLE), whole);
     }
 
     #[test]

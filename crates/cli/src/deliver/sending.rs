@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{ArgAction, Args, Command, Parser};
 use lab::Line;
 use lab::words::Given;
-use workload::{Delivery, Piece, Plan, PlanParts, message};
+use workload::{Delivery, Piece, Plan, PlanParts, Shard, message};
 
 use crate::experiment::{with_split, with_those_of_a_run};
 use crate::near::explained;
@@ -81,7 +81,7 @@ pub(super) struct CommonOptions {
 }
 
 /// What the help leaves out of a run's options: a message is one command of a known shape.
-pub(super) const REFUSED: [&str; 11] = [
+pub(super) const REFUSED: [&str; 10] = [
     "-t",
     "-r",
     "--fill",
@@ -91,7 +91,6 @@ pub(super) const REFUSED: [&str; 11] = [
     "--replay",
     "--dataset",
     "--shard",
-    "--on",
     "--hit-ratio",
 ];
 
@@ -165,11 +164,24 @@ fn intent<O: KindOptions>(options: &O, line: Line) -> Result<Intent, UsageError>
     };
     let plans = job.plans.iter().map(|plan| with_receivers(plan, options));
     job.plans = plans.collect::<Result<_, _>>()?;
+    let clients = job.several.as_ref().and_then(|fleet| fleet.on.count()).unwrap_or(1);
+    job.plans.iter().try_for_each(|plan| check_shares(plan, clients))?;
     if options.common().print_plan {
         let text = job::printed_plans(&job.plans);
         return text.map(Intent::Say).map_err(|error| UsageError(error.to_string()));
     }
     Ok(Intent::Run(job))
+}
+
+/// Whether each of so many clients has a share of the senders and the receivers.
+fn check_shares(plan: &Plan, clients: u32) -> Result<(), UsageError> {
+    let of = clients.min(plan.shares_max());
+    (1..=of).try_for_each(|index| {
+        let mut parts: PlanParts = (**plan).clone();
+        parts.load.shard = Shard { index, of };
+        let own = parts.build().and_then(|share| share.own_messages());
+        own.map(drop).map_err(|error| UsageError(error.to_string()))
+    })
 }
 
 /// The run of the senders, in its words.

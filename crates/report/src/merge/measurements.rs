@@ -3,15 +3,16 @@
 use std::ops::Range;
 use std::time::{Duration, SystemTime};
 
-use measure::{Absence, Ending, Measurement, Outage, Timeline};
+use measure::{Absence, Deliveries, Ending, Measurement, Outage, Timeline};
 
 use super::remarks::joined;
 use crate::RecordError;
 
-/// Counts and histograms add up, and so do timelines, by wall clock.
+/// Of clients each of which has so many threads that receive. Counts and histograms add up, and so do timelines, by wall clock.
 pub(super) fn measurement(
     names: &[String],
-    shares: Vec<Measurement>,
+    receiver_threads: usize,
+    mut shares: Vec<Measurement>,
 ) -> Result<Measurement, RecordError> {
     let start = shares.iter().map(|share| share.started_at).min();
     let start = start.unwrap_or(SystemTime::UNIX_EPOCH);
@@ -28,17 +29,22 @@ pub(super) fn measurement(
     if shares.len() > 1 {
         timeline.all_ran = Some(all_ran(&shares, offset_ns));
     }
+    let offsets: Vec<u64> = shares.iter().map(offset_ns).collect();
     let engine = joined(shares.iter().map(|share| share.engine.as_str()));
     let ending = ending(names, &shares);
     let engine_note = shares.iter().find_map(|share| share.engine_note.clone());
+    let deliveries = deliveries(&mut shares, &offsets);
     let mut shares = shares.into_iter();
     let Some(first) = shares.next() else {
         return Err(RecordError::wrong("nothing to merge"));
     };
     let Measurement { mut total, mut workers, mut nodes, mut delayed, mut by_connection, .. } =
         first;
-    for share in shares {
+    let mut receivers = workers.split_off(workers.len().saturating_sub(receiver_threads));
+    for mut share in shares {
         total.merge(&share.total);
+        let threads = share.workers.len().saturating_sub(receiver_threads);
+        receivers.extend(share.workers.split_off(threads));
         workers.extend(share.workers);
         if let (Some(delayed), Some(more)) = (&mut delayed, &share.delayed) {
             delayed.merge(more);
@@ -46,6 +52,7 @@ pub(super) fn measurement(
         measure::merge_nodes(&mut nodes, share.nodes);
         by_connection.extend(share.by_connection);
     }
+    workers.extend(receivers);
     Ok(Measurement {
         total,
         timeline,
@@ -61,9 +68,25 @@ pub(super) fn measurement(
         by_connection,
         // They count from the start of their own share, and plans that are shared out keep none.
         logs: Vec::new(),
-        deliveries: None,
+        deliveries,
         ending,
     })
+}
+
+/// What became of the messages of all. Threads of senders stand before those of receivers in all workers, too.
+fn deliveries(shares: &mut [Measurement], offsets: &[u64]) -> Option<Box<Deliveries>> {
+    let mut all: Option<Box<Deliveries>> = None;
+    for (share, offset_ns) in shares.iter_mut().zip(offsets) {
+        let Some(mut had) = share.deliveries.take() else { continue };
+        had.waits.iter_mut().flat_map(|waits| &mut waits.backlog).for_each(|backlog| {
+            backlog.at_ns = backlog.at_ns.saturating_add(*offset_ns);
+        });
+        match &mut all {
+            Some(all) => all.merge(&had),
+            None => all = Some(had),
+        }
+    }
+    all
 }
 
 /// From when to when all ran; of those who never did, where the last began.

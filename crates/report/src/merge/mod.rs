@@ -27,7 +27,7 @@ pub fn measured_together(
     names: &[String],
     parts: Vec<measure::Measurement>,
 ) -> Result<measure::Measurement, RecordError> {
-    measurement(names, parts)
+    measurement(names, 0, parts)
 }
 
 /// Adds up what several clients saw, each by the name that it goes by in errors. Of one plan's shares
@@ -129,7 +129,9 @@ fn merge_test(names: &[String], shares: Vec<Run>, missing: &[u32]) -> Result<Run
     // All watched one server at one time; what the first saw is what there was to see.
     let watched = first.watched.clone();
     let of = shares.first().map_or(1, |share| share.plan.load.shard.of);
-    let mut measurement = measurement(names, shares.into_iter().map(|s| s.measurement).collect())?;
+    let receivers = shares.first().map_or(0, |share| usize::from(share.plan.receiver_threads()));
+    let shares = shares.into_iter().map(|share| share.measurement).collect();
+    let mut measurement = measurement(names, receivers, shares)?;
     if let (Some(lack), Ending::Complete) = (lacking(missing, of), &measurement.ending) {
         measurement.ending = Ending::Failed(Failure::new(lack));
     }

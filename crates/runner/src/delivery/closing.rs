@@ -1,19 +1,16 @@
-//! What is done when all has been received: what is left in the keys of a run is counted, and the keys are removed.
+//! What is done when all has been received: what is left in the keys of a run is counted, and the keys are removed,
+//! each at the server that has it.
 
-use engine::{ConnId, Engine};
+use engine::{Address, ConnId, Engine};
 use wire::resp::{RespDecoder, encode_command};
 use wire::{Decode, Reply, ReplyVisitor};
-use workload::Delivery;
 
 use super::receivers::{DRAIN_LOOK_NS, Receiver, Receivers, State};
-use crate::Fatal;
 use crate::handshake::Answer;
+use crate::{Fatal, explain};
 
 /// For how long all that may take: a server that does not answer keeps its keys.
 const PATIENCE_NS: u64 = 2_000_000_000;
-
-/// Keys in one UNLINK: a server runs a command to its end before it serves others.
-const KEYS_MAX: usize = 1_000;
 
 /// What the first number of a reply counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,31 +30,18 @@ pub(crate) struct Remains {
     pub(crate) pending: u64,
 }
 
-/// Appends commands that count what is left in all keys of a delivery and remove them, and these others.
-pub(super) fn count_and_remove(
-    delivery: &Delivery,
-    count: &str,
-    others: Vec<String>,
-    out: &mut Vec<u8>,
-) -> Vec<Remainder> {
-    let mut names: Vec<String> =
-        (0..delivery.places).map(|place| delivery.place_name(place)).collect();
-    let mut replies = vec![Remainder::Left; names.len()];
-    for name in &names {
-        encode_command(&[count.as_bytes(), name.as_bytes()], out);
-    }
-    names.extend(others);
-    append_removal(&names, &mut replies, out);
+/// Appends a command that counts what is left in a key, and one that removes it.
+pub(super) fn count_and_remove(name: &str, count: &str, out: &mut Vec<u8>) -> Vec<Remainder> {
+    encode_command(&[count.as_bytes(), name.as_bytes()], out);
+    let mut replies = vec![Remainder::Left];
+    append_removal(name, &mut replies, out);
     replies
 }
 
-/// Appends commands that remove these keys, and that their replies count nothing.
-pub(super) fn append_removal(names: &[String], replies: &mut Vec<Remainder>, out: &mut Vec<u8>) {
-    for names in names.chunks(KEYS_MAX) {
-        let words = std::iter::once("UNLINK").chain(names.iter().map(String::as_str));
-        encode_command(&words.map(str::as_bytes).collect::<Vec<_>>(), out);
-        replies.push(Remainder::Nothing);
-    }
+/// Appends a command that removes a key, and that its reply counts nothing.
+pub(super) fn append_removal(name: &str, replies: &mut Vec<Remainder>, out: &mut Vec<u8>) {
+    encode_command(&[b"UNLINK", name.as_bytes()], out);
+    replies.push(Remainder::Nothing);
 }
 
 /// The first number in a reply.
@@ -74,6 +58,18 @@ impl ReplyVisitor for FirstNumber {
     fn begin(&mut self, _len: Option<u64>) {}
 
     fn bytes(&mut self, _part: &[u8]) {}
+}
+
+/// What is asked of one server.
+#[derive(Debug, Default)]
+struct Closing {
+    commands: Vec<u8>,
+    /// What each reply counts, and of which place.
+    replies: Vec<(Remainder, u32)>,
+    answered: usize,
+    remains: Remains,
+    /// Places that another server has.
+    moved: Vec<(Address, u32)>,
 }
 
 impl<E: Engine> Receivers<'_, E> {
@@ -95,15 +91,10 @@ impl<E: Engine> Receivers<'_, E> {
     }
 
     /// Closes the connections of the receivers, and then has what is left counted and removed. `None` if that is
-    /// not this thread's to do, or if the server does not answer.
+    /// not this thread's to do, or if a server does not answer.
     pub(super) fn close(&mut self) -> Option<Remains> {
         let roles = self.context.roles;
-        let mut commands = Vec::new();
-        let replies = match self.prober {
-            Some(_) => roles.kind.closing(&mut commands),
-            None => Vec::new(),
-        };
-        if replies.is_empty() {
+        if self.prober.is_none() || !roles.delivery.kind.leaves_keys() {
             return None;
         }
         (0..self.receivers.len() as u32).for_each(|conn| self.engine.close(ConnId(conn)));
@@ -112,32 +103,57 @@ impl<E: Engine> Receivers<'_, E> {
             self.engine.wait(Some(self.engine.now_ns() + DRAIN_LOOK_NS)).ok()?;
             while self.engine.next().is_some() {}
         }
+        let mut stops = roles.stops(&vec![1; roles.delivery.places as usize]);
+        let mut remains = Some(Remains::default());
+        while let Some((address, places)) = stops.pop() {
+            let closed = self.close_at(&address, &places, end_ns);
+            remains = remains.zip(closed.as_ref()).map(|(all, closed)| Remains {
+                left: all.left + closed.remains.left,
+                pending: all.pending + closed.remains.pending,
+            });
+            for (address, place) in closed.into_iter().flat_map(|closed| closed.moved) {
+                match stops.iter_mut().find(|(known, _)| *known == address) {
+                    Some((_, places)) => places.push(place),
+                    None => stops.push((address, vec![place])),
+                }
+            }
+        }
+        remains
+    }
+
+    /// Has these places counted and removed at a server. `None` if it does not answer in time.
+    fn close_at(&mut self, address: &Address, places: &[u32], end_ns: u64) -> Option<Closing> {
+        let roles = self.context.roles;
+        let mut closing = Closing::default();
+        for place in places {
+            let replies = roles.kind.closing(*place, &mut closing.commands);
+            closing.replies.extend(replies.into_iter().map(|counts| (counts, *place)));
+        }
         let conn = ConnId(self.receivers.len() as u32);
         // A run that was broken off may have its connection open still.
         self.engine.close(conn);
         let number = roles.delivery.receivers;
-        self.engine.open(conn, roles.homes.name(), &self.context.origins.options(number));
-        self.exchange(conn, &commands, &replies, end_ns)
+        self.engine.open(conn, address, &self.context.origins.options(number));
+        self.exchange(conn, address, closing, end_ns)
     }
 
-    /// Sends these commands and adds up their replies.
+    /// Sends the commands and adds up their replies.
     fn exchange(
         &mut self,
         conn: ConnId,
-        commands: &[u8],
-        replies: &[Remainder],
+        address: &Address,
+        mut closing: Closing,
         end_ns: u64,
-    ) -> Option<Remains> {
+    ) -> Option<Closing> {
         let mut decoder = RespDecoder::default();
-        let (mut steps, mut answered) = (0, 0);
-        let (mut remains, mut number) = (Remains::default(), FirstNumber::default());
+        let (mut steps, mut number) = (0, FirstNumber::default());
         while self.engine.now_ns() < end_ns {
             self.engine.wait(Some(end_ns)).ok()?;
             while let Some(event) = self.engine.next() {
                 match event {
                     engine::Event::Opened(opened) if opened == conn => {
                         let first = match self.handshake.steps.is_empty() {
-                            true => commands,
+                            true => &closing.commands,
                             false => &self.handshake.bytes,
                         };
                         self.engine.send(conn, first);
@@ -146,38 +162,54 @@ impl<E: Engine> Receivers<'_, E> {
                     engine::Event::Received(from) if from == conn => {}
                     _ => continue,
                 }
-                let mut at = 0;
                 if steps < self.handshake.steps.len() {
                     let heard =
                         self.handshake.hear(&mut decoder, self.engine.inbox(), steps, false);
                     let Ok(Answer::Heard { steps: had, consumed }) = heard else { return None };
-                    (steps, at) = (had, consumed);
-                    self.engine.consume(at);
-                    if steps == self.handshake.steps.len() && at > 0 {
-                        self.engine.send(conn, commands);
+                    steps = had;
+                    self.engine.consume(consumed);
+                    if steps == self.handshake.steps.len() && consumed > 0 {
+                        self.engine.send(conn, &closing.commands);
                     }
                     continue;
                 }
+                let mut at = 0;
                 while let Ok(step) = decoder.decode_shown(&self.engine.inbox()[at..], &mut number) {
                     at += step.consumed;
                     let Some(reply) = step.reply else { break };
-                    if reply == Reply::Push {
-                        continue;
-                    }
                     let count = std::mem::take(&mut number).0.unwrap_or(0);
-                    match replies.get(answered) {
-                        Some(Remainder::Left) => remains.left += count,
-                        Some(Remainder::Pending) => remains.pending += count,
-                        Some(Remainder::Nothing) | None => {}
+                    let moved = match reply {
+                        Reply::Error(text) => {
+                            self.context.roles.homes.redirected(&explain::text(text), address)
+                        }
+                        _ => None,
+                    };
+                    if reply != Reply::Push {
+                        closing.answered(count, moved);
                     }
-                    answered += 1;
                 }
                 self.engine.consume(at);
-                if answered >= replies.len() {
-                    return Some(remains);
+                if closing.answered >= closing.replies.len() {
+                    return Some(closing);
                 }
             }
         }
         None
+    }
+}
+
+impl Closing {
+    /// Takes a reply, whose first number this is or which names the server that has the place.
+    fn answered(&mut self, count: u64, moved: Option<Address>) {
+        let Some((counts, place)) = self.replies.get(self.answered) else { return };
+        self.answered += 1;
+        match (counts, moved) {
+            (_, Some(address)) if self.moved.last().is_none_or(|(_, of)| of != place) => {
+                self.moved.push((address, *place));
+            }
+            (_, Some(_)) | (Remainder::Nothing, None) => {}
+            (Remainder::Left, None) => self.remains.left += count,
+            (Remainder::Pending, None) => self.remains.pending += count,
+        }
     }
 }

@@ -114,7 +114,7 @@ pub(crate) trait Kind: Sync {
 
     /// Appends what is asked when all is over, to find out what is left and to remove it, and says what each reply
     /// counts. By default nothing is left.
-    fn closing(&self, _out: &mut Vec<u8>) -> Vec<Remainder> {
+    fn closing(&self, _place: u32, _out: &mut Vec<u8>) -> Vec<Remainder> {
         Vec::new()
     }
 }

@@ -10,7 +10,7 @@ use wire::resp::encode_command;
 use workload::{Delivery, ListPop, ListTake};
 
 use super::awaited::{Awaited, Pipeline, append_string, is_unblocked, seconds};
-use super::closing::{Remainder, count_and_remove};
+use super::closing::{Remainder, append_removal, count_and_remove};
 use super::kind::{Consumer, Kind, Meaning, Sharing, acknowledged};
 use super::poll::Poller;
 use super::reply_strings::{Capture, ReplyStrings};
@@ -37,6 +37,11 @@ struct ListConsumer {
 }
 
 impl Lists<'_> {
+    /// The list that BLMOVE moves messages to: another for each receiver, in the hash slot of its place.
+    fn own_list(&self, place: u32, receiver: u32) -> String {
+        format!("{{{}}}:taken-by:{receiver}", self.delivery.place_name(place))
+    }
+
     fn end(&self) -> &'static [u8] {
         if self.take.from_left { b"LEFT" } else { b"RIGHT" }
     }
@@ -81,7 +86,8 @@ impl Kind for Lists<'_> {
             .map(|place| self.delivery.place_name(place))
             .collect();
         let source = names.first().cloned().unwrap_or_default();
-        let own = format!("{source}:taken-by:{receiver}");
+        let place = self.delivery.places_of(receiver).next().unwrap_or(0);
+        let own = self.own_list(place, receiver);
         if self.take.by == ListPop::Poll {
             let take = |name: &String| self.waiting(std::slice::from_ref(name), "");
             return Box::new(Poller::new(names.iter().map(take).collect()));
@@ -135,15 +141,14 @@ impl Kind for Lists<'_> {
         acknowledged(sending)
     }
 
-    fn closing(&self, out: &mut Vec<u8>) -> Vec<Remainder> {
-        let own = (self.take.by == ListPop::Move).then(|| {
-            let own = |receiver| {
-                let place = self.delivery.places_of(receiver).next().unwrap_or(0);
-                format!("{}:taken-by:{receiver}", self.delivery.place_name(place))
-            };
-            (0..self.delivery.receivers).map(own).collect::<Vec<_>>()
-        });
-        count_and_remove(self.delivery, "LLEN", own.unwrap_or_default(), out)
+    fn closing(&self, place: u32, out: &mut Vec<u8>) -> Vec<Remainder> {
+        let mut replies = count_and_remove(&self.delivery.place_name(place), "LLEN", out);
+        if self.take.by == ListPop::Move {
+            // Each has one place, which receivers take in turn.
+            let receivers = (place..self.delivery.receivers).step_by(self.delivery.places as usize);
+            receivers.for_each(|n| append_removal(&self.own_list(place, n), &mut replies, out));
+        }
+        replies
     }
 }
 

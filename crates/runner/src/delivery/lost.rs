@@ -5,6 +5,9 @@ use engine::{ConnId, Engine, Reason};
 use super::receivers::{Receivers, State};
 use crate::{Fatal, explain};
 
+/// A server that refuses a command which waits does so sooner.
+const REFUSED_WITHIN_NS: u64 = 100_000_000;
+
 impl<E: Engine> Receivers<'_, E> {
     /// A connection has ended.
     pub(super) fn lost(&mut self, conn: ConnId, reason: &Reason) -> Result<(), Fatal> {
@@ -60,7 +63,7 @@ impl<E: Engine> Receivers<'_, E> {
                 // Nobody cut it off.
                 if std::mem::replace(&mut receiver.state, State::Closed) == State::Ready {
                     self.ready -= 1;
-                    receiver.was_lost = true;
+                    (receiver.was_lost, receiver.is_proved) = (true, false);
                 }
                 return self.lost(conn, &Reason::ByPeer);
             }
@@ -80,11 +83,16 @@ impl<E: Engine> Receivers<'_, E> {
 
     /// A receiver that was in this state gets no messages for a while.
     fn leave(&mut self, conn: ConnId, was: State) {
+        let now_ns = self.engine.now_ns();
         let receiver = &mut self.receivers[conn.0 as usize];
-        if was == State::Ready {
-            self.ready -= 1;
-            self.counts.cut_off += 1;
-            receiver.was_lost = true;
+        if was != State::Ready {
+            return;
+        }
+        self.ready -= 1;
+        receiver.was_lost = true;
+        let waited = now_ns.saturating_sub(receiver.asked_ns) > REFUSED_WITHIN_NS;
+        if std::mem::take(&mut receiver.is_proved) || waited {
+            (self.counts.cut_off, receiver.attempts) = (self.counts.cut_off + 1, 0);
         }
     }
 

@@ -72,6 +72,8 @@ pub(super) struct Receiver<'r> {
     /// When its last reply came, where receivers read over and over.
     read_ns: u64,
     pub(super) was_lost: bool,
+    /// Whether the server has let it wait since its connection was opened: a command that waits may be refused.
+    pub(super) is_proved: bool,
 }
 
 /// What a thread of receivers needs of the run that it belongs to.
@@ -156,6 +158,7 @@ impl<'r, E: Engine> Receivers<'r, E> {
                 attempts: 0,
                 read_ns: 0,
                 was_lost: false,
+                is_proved: false,
             }
         };
         let receivers: Vec<_> = context.receivers.iter().map(receiver).collect();
@@ -326,7 +329,10 @@ impl<'r, E: Engine> Receivers<'r, E> {
                 }
             }
             match receiver.consumer.answer(reply, &receiver.strings, &mut self.out) {
-                Meaning::Messages(payloads) => self.take_all(conn, payloads, now_ns),
+                Meaning::Messages(payloads) => {
+                    self.is_proved(conn);
+                    self.take_all(conn, payloads, now_ns);
+                }
                 Meaning::Confirmation => self.confirmed(conn),
                 Meaning::Foreign => self.counts.foreign += 1,
                 Meaning::Unchanged => {}

@@ -43,10 +43,9 @@ impl Kind for Replica<'_> {
         true
     }
 
-    fn closing(&self, out: &mut Vec<u8>) -> Vec<Remainder> {
-        let names = (0..self.delivery.places).map(|place| self.delivery.place_name(place));
+    fn closing(&self, place: u32, out: &mut Vec<u8>) -> Vec<Remainder> {
         let mut replies = Vec::new();
-        append_removal(&names.collect::<Vec<_>>(), &mut replies, out);
+        append_removal(&self.delivery.place_name(place), &mut replies, out);
         replies
     }
 

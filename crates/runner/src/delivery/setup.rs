@@ -137,12 +137,26 @@ impl<E: Engine> Receivers<'_, E> {
 
     pub(super) fn is_ready(&mut self, conn: ConnId) {
         let receiver = &mut self.receivers[conn.0 as usize];
-        (receiver.state, receiver.attempts) = (State::Ready, 0);
+        receiver.state = State::Ready;
+        self.ready += 1;
+        // Whether a command that waits is let wait shows later.
+        if self.block_ns.is_none() {
+            self.is_proved(conn);
+        }
+    }
+
+    /// The server gives a receiver what it asked for: it is back, if it was lost.
+    #[inline]
+    pub(super) fn is_proved(&mut self, conn: ConnId) {
+        let receiver = &mut self.receivers[conn.0 as usize];
+        if std::mem::replace(&mut receiver.is_proved, true) {
+            return;
+        }
+        receiver.attempts = 0;
         if std::mem::take(&mut receiver.was_lost) {
             self.recorder.connections().reconnects += 1;
             self.reopening.back(self.engine.now_ns());
         }
-        self.ready += 1;
     }
 
     pub(super) fn hear_prober(&mut self) -> Result<(), Fatal> {

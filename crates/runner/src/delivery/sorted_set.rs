@@ -75,8 +75,8 @@ impl Kind for SortedSets<'_> {
         acknowledged(sending)
     }
 
-    fn closing(&self, out: &mut Vec<u8>) -> Vec<Remainder> {
-        count_and_remove(self.delivery, "ZCARD", Vec::new(), out)
+    fn closing(&self, place: u32, out: &mut Vec<u8>) -> Vec<Remainder> {
+        count_and_remove(&self.delivery.place_name(place), "ZCARD", out)
     }
 }
 

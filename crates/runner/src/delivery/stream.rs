@@ -160,17 +160,14 @@ impl Kind for Streams<'_> {
         acknowledged(sending).saturating_mul(copies.into())
     }
 
-    fn closing(&self, out: &mut Vec<u8>) -> Vec<Remainder> {
-        let places: Vec<u32> = (0..self.delivery.places).collect();
-        let names = self.names(&places);
+    fn closing(&self, place: u32, out: &mut Vec<u8>) -> Vec<Remainder> {
+        let name = self.delivery.place_name(place);
         let mut replies = Vec::new();
-        for name in &names {
-            for number in 0..self.take.groups {
-                append_words(&["XPENDING", name, &group(number)], out);
-                replies.push(Remainder::Pending);
-            }
+        for number in 0..self.take.groups {
+            append_words(&["XPENDING", &name, &group(number)], out);
+            replies.push(Remainder::Pending);
         }
-        append_removal(&names, &mut replies, out);
+        append_removal(&name, &mut replies, out);
         replies
     }
 }

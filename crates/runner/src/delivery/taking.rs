@@ -101,6 +101,9 @@ impl<E: Engine> Receivers<'_, E> {
     pub(super) fn waited(&mut self, conn: ConnId, meaning: Meaning, now_ns: u64) {
         let asked_ns = self.receivers[conn.0 as usize].asked_ns;
         let due_ns = asked_ns + self.block_ns.unwrap_or(0);
+        if meaning == Meaning::TimedOut {
+            self.is_proved(conn);
+        }
         let Some(waits) = &mut self.waits else { return };
         match meaning {
             Meaning::TimedOut => waits.timeout_late.record_n(now_ns.saturating_sub(due_ns), 1),

@@ -276,7 +276,8 @@ impl Plan {
     #[must_use]
     pub fn all_connections(&self) -> u32 {
         // One more sends probes.
-        let receivers = self.delivery.as_ref().map_or(0, |delivery| delivery.receivers + 1);
+        let own = self.delivery.as_ref().map(|delivery| delivery.own(self.load.shard));
+        let receivers = own.map_or(0, |own| own.receivers + own.kind.slow() + 1);
         self.own_connections().saturating_add(receivers)
     }
 

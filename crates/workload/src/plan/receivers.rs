@@ -2,7 +2,7 @@
 
 use super::check::refuse;
 use super::{PlanError, PlanParts, limits};
-use crate::{Arg, CommandSpec, Delivery, Endpoint, Piece, Shard};
+use crate::{Arg, CommandSpec, Delivery, Endpoint, Piece, Plan};
 
 impl PlanParts {
     /// Threads that receive, beside those that send; 0 where nobody does.
@@ -46,9 +46,8 @@ impl PlanParts {
         })?;
         self.check_cluster(delivery)?;
         self.check_slow(delivery)?;
-        refuse(self.load.shard == Shard::WHOLE, || {
-            "deliver: a share of a plan (--shard, --on) has not the receivers of the whole"
-                .to_owned()
+        refuse(self.load.shard.is_whole() || delivery.kind.can_be_shared_out(), || {
+            "deliver: this kind takes one client; leave out --on".to_owned()
         })?;
         self.check_receivers(delivery)
     }
@@ -63,10 +62,12 @@ impl PlanParts {
         })?;
         let Delivery { receivers, places, places_each, .. } = *delivery;
         if delivery.kind.has_slots() {
+            let names = delivery.kind.names();
             return refuse(places_each == 1, || {
-                "--channels-per-subscriber: in a cluster a subscriber of shard channels has one, as others are on \
-                 other nodes"
-                    .to_owned()
+                format!(
+                    "{} {places_each}: in a cluster each of {} has one, as others are on other nodes",
+                    names.places_each, names.receivers
+                )
             });
         }
         let subscriptions = u64::from(receivers) * u64::from(places_each);
@@ -151,6 +152,35 @@ impl PlanParts {
             "the keys of a plan with receivers are the places that they get messages from"
                 .to_owned()
         })
+    }
+}
+
+impl Plan {
+    /// The plan with the receivers and the places of its own share; `None` where that is the whole.
+    ///
+    /// # Errors
+    /// The share has too few receivers.
+    pub fn own_messages(&self) -> Result<Option<Self>, PlanError> {
+        let Some(delivery) = self.delivery.as_ref().filter(|_| !self.load.shard.is_whole()) else {
+            return Ok(None);
+        };
+        let (of, names) = (self.load.shard.of, delivery.kind.names());
+        refuse(delivery.receivers >= of, || {
+            format!("{} {}: each of {of} clients requires one", names.receivers, delivery.receivers)
+        })?;
+        let own = delivery.own(self.load.shard);
+        let mut parts: PlanParts = (**self).clone();
+        let args = parts.sequence.iter_mut().flat_map(|command| &mut command.args);
+        for piece in args.flat_map(|arg| &mut arg.pieces) {
+            match piece {
+                Piece::Bytes(text) if *text == delivery.prefix.as_bytes() => {
+                    *text = own.prefix.clone().into_bytes();
+                }
+                _ => {}
+            }
+        }
+        parts.delivery = Some(own);
+        parts.build().map(Some)
     }
 }
 

@@ -1,0 +1,56 @@
+//! `keystorm deliver --on`: each client has senders and receivers of its own, and counts are those of all.
+
+use crate::deliver::{count, deliver, test};
+use crate::server::Server;
+
+#[test]
+fn the_deliveries_of_all_clients_are_counted_together() {
+    for (name, server) in Server::both() {
+        for (line, send, places, each) in [
+            ("pubsub --channels 2 --subscribers 8", "publish", 2, 2),
+            ("pubsub --channels 1 --subscribers 3 -c 3 --slow 2 -3", "publish", 1, 0),
+            ("list --receivers 4 --rps 5k", "lpush", 1, 1),
+            ("zset --receivers 4 --keys 2 --receiver-threads 2", "zadd", 2, 1),
+            ("stream --groups 2 --consumers 2", "xadd", 1, 2),
+        ] {
+            server.reset();
+            let line = format!("{line} -n 2001 --on local:2 --json -");
+            let test = test(deliver(&server, &line).run().ok());
+            // Of three subscribers one client has two: half of the messages are due to two.
+            let expected = if each == 0 { 1_001 * 2 + 1_000 } else { 2_001 * each };
+            let names =
+                ["expected", "received", "lost", "doubled", "out_of_order", "from_other_runs"];
+            let counts = names.map(|name| count(&test, name));
+            assert_eq!(counts, [expected, expected, 0, 0, 0, 0], "{name}: {line}");
+            assert_eq!(count(&test, "messages_acknowledged"), 2_001, "{line}");
+            assert_eq!(test["latency_ms"]["response"]["exact"]["count"], expected, "{line}");
+            assert_eq!(test["clients"]["rows"].as_array().unwrap().len(), 2, "{line}");
+            assert_eq!(server.calls(send), 2_001 + 2 * places, "{name}: {line}, and a probe each");
+            assert!(server.keys().is_empty(), "{line}");
+        }
+    }
+}
+
+#[test]
+fn the_report_of_several_clients_has_all_rows() {
+    let server = Server::redis();
+    let ran = deliver(&server, "list --rps 2k -n 2000 --receivers 6 --on local:2").run().ok();
+    ran.prints("2 clients started within ")
+        .prints("  wake-up ")
+        .prints("  messages: 2,000 sent, all acknowledged")
+        .prints("  deliveries: 2,000 of 2,000 received; none lost, doubled or out of order")
+        .prints("  backlog: at most ");
+}
+
+#[test]
+fn kinds_whose_receivers_get_what_all_clients_send_take_one() {
+    let server = Server::redis();
+    for line in ["notify --enable-events", "invalidate", "replica --at 127.0.0.1:1 -c 2"] {
+        let line = format!("{line} -n 100 --on local:2");
+        deliver(&server, &line).run().exits(2).says("takes one client");
+    }
+    let few = deliver(&server, "list --keys 4 --receivers 4 -n 100 --on local:2").run().exits(2);
+    few.says("so that some keys have no receiver");
+    let one = deliver(&server, "pubsub --subscribers 1 -n 100 --on local:2").run().exits(2);
+    one.says("--subscribers 1: each of 2 clients requires one");
+}

@@ -1,0 +1,78 @@
+//! `keystorm deliver list`, `zset` and `stream` in a cluster: receivers wait at the node that has their key.
+
+use crate::cluster::{Cluster, PATIENCE};
+use crate::deliver::{count, test};
+use crate::program::{Keystorm, within};
+
+fn deliver(cluster: &Cluster, line: &str) -> Keystorm {
+    let (kind, options) = line.split_once(' ').unwrap_or((line, ""));
+    let port = cluster.nodes[0].port();
+    Keystorm::new(&format!("deliver {kind} -p {port} --cluster --json - {options}"))
+}
+
+/// Nodes have no key of the run left.
+fn is_empty(cluster: &Cluster) -> bool {
+    cluster.nodes.iter().all(|node| node.number(&["DBSIZE"]) == 0)
+}
+
+/// One test, since a cluster takes seconds to come up.
+#[test]
+fn queues_of_a_cluster_deliver_every_message_once() {
+    let cluster = Cluster::new(3, 0, &[]);
+    every_message_comes_once(&cluster);
+    let all = deliver(&cluster, "list -n 10 --keys 4 --keys-per-receiver all").run().exits(2);
+    all.says("in a cluster each of --receivers has one");
+    slots_move_while_receivers_wait(&cluster);
+}
+
+fn every_message_comes_once(cluster: &Cluster) {
+    for (line, send, copies) in [
+        ("list --receivers 24", "lpush", 1),
+        ("list --pop blmove --receivers 24 -3", "lpush", 1),
+        ("list --pop lpop --push rpush --poll 0.01 --receivers 12", "rpush", 1),
+        ("list --pop blmpop --count 4 --receivers 12 --receiver-threads 2", "lpush", 1),
+        ("zset --receivers 24 -P 4", "zadd", 1),
+        ("stream --receivers 24", "xadd", 2),
+        ("stream --groups 2 --consumers 12 --threads 2", "xadd", 2),
+    ] {
+        cluster.reset_counts();
+        let line = format!("{line} -n 3000 --keys 12");
+        let test = test(deliver(cluster, &line).run().ok());
+        let counts = ["expected", "received", "lost", "doubled", "out_of_order", "corrupt"];
+        let counts = counts.map(|name| count(&test, name));
+        assert_eq!(counts, [3_000 * copies, 3_000 * copies, 0, 0, 0, 0], "{line}");
+        let calls = cluster.calls(send);
+        assert_eq!(calls.iter().sum::<u64>(), 3_012, "{line}, and a probe each: {calls:?}");
+        assert!(calls.iter().all(|calls| *calls > 0), "all nodes take part: {calls:?}");
+        assert!(is_empty(cluster), "{line}");
+    }
+}
+
+/// All slots of the first node move to the second while receivers wait for what is in them.
+fn slots_move_while_receivers_wait(cluster: &Cluster) {
+    cluster.reset_counts();
+    let line = "list --rps 500 --duration 4s --keys 12 --receivers 24";
+    let running = deliver(cluster, line).start();
+    let [from, to, other] = cluster.masters() else { unreachable!() };
+    let sent = || from.calls("lpush") > 50 && to.calls("lpush") > 50;
+    assert!(within(PATIENCE, sent), "load runs");
+    let to_id = to.text(&["CLUSTER", "MYID"]);
+    for slot in 0..16_384 / 3 {
+        // A node gives no slot away that has a key.
+        for node in [from, to, other] {
+            let words = ["CLUSTER", "SETSLOT", &slot.to_string(), "NODE", &to_id];
+            let moved = || !format!("{:?}", node.ask(&words)).contains("Error");
+            assert!(within(PATIENCE, moved), "slot {slot} moves");
+        }
+    }
+    let ran = running.wait();
+    let code = ran.code;
+    let test = test(ran);
+    let lost = count(&test, "lost");
+    let acknowledged = count(&test, "messages_acknowledged");
+    assert_eq!(count(&test, "received") + lost, acknowledged, "{test}");
+    assert_eq!((count(&test, "doubled"), lost, code), (0, 0, Some(0)), "{test}");
+    assert!(count(&test, "receivers_cut_off") > 0, "receivers moved: {test}");
+    assert!(acknowledged > 1_500, "and went on: {test}");
+    assert!(is_empty(cluster));
+}
