@@ -76,3 +76,26 @@ fn slots_move_while_receivers_wait(cluster: &Cluster) {
     assert!(acknowledged > 1_500, "and went on: {test}");
     assert!(is_empty(cluster));
 }
+
+#[test]
+fn receivers_wait_at_the_replica_that_took_over() {
+    let mut cluster = Cluster::new(3, 1, &["--cluster-node-timeout", "2000"]);
+    cluster.reset_counts();
+    let line = "list --rps 300 --duration 600 --keys 12 --receivers 24 --drain 1";
+    let running = deliver(&cluster, line).start();
+    assert!(within(PATIENCE, || cluster.nodes[0].calls("lpush") > 50), "load runs");
+    cluster.nodes[0].kill();
+    let serves = || {
+        let replica = &cluster.nodes[3];
+        let is_master = replica.info_anew().is_some_and(|info| info.contains("role:master"));
+        is_master && replica.calls("brpop") > 50
+    };
+    assert!(within(PATIENCE, serves), "receivers wait at the replica");
+    running.interrupt();
+    let test = test(running.wait().exits(130));
+    assert_eq!((count(&test, "doubled"), count(&test, "corrupt")), (0, 0), "{test}");
+    assert!(count(&test, "receivers_cut_off") > 0, "{test}");
+    let [sent, received] = ["messages_acknowledged", "received"].map(|name| count(&test, name));
+    assert!(received > sent / 2, "{received} of {sent}");
+    assert!(cluster.nodes[1..4].iter().all(|node| node.number(&["DBSIZE"]) == 0));
+}

@@ -8,7 +8,8 @@ use measure::{Absence, Deliveries, Ending, Measurement, Outage, Timeline};
 use super::remarks::joined;
 use crate::RecordError;
 
-/// Of clients each of which has so many threads that receive. Counts and histograms add up, and so do timelines, by wall clock.
+/// Of clients each of which has so many threads that receive. Counts and histograms add up, and so do timelines, by
+/// wall clock.
 pub(super) fn measurement(
     names: &[String],
     receiver_threads: usize,
