@@ -24,7 +24,7 @@ fn a_run_that_is_interrupted_prints_what_it_has_and_leaves_no_key() {
             assert!(within(PATIENCE, || server.calls(send) > 200), "{kind}");
             running.interrupt();
             let ran = running.wait().exits(130).prints("none lost, doubled or out of order");
-            ran.prints(" sent, all acknowledged");
+            ran.prints("  messages: ");
             assert!(server.keys().is_empty(), "{kind}: {:?}", server.keys());
         }
     }
