@@ -164,7 +164,6 @@ fn carry_out(
         let _end = EndOfFollowing(&destination);
         let _stop = watch.as_ref().map(StopWatch);
         follow(scope, job, &destination, watch.as_ref())?;
-        let may_spin = cpus() > usize::from(workers);
         for (worker, recorder) in (0..).zip(recorders) {
             let own = connections.of(worker);
             let context = WorkerContext {
@@ -183,7 +182,7 @@ fn carry_out(
                 inserts: inserts.clone(),
                 rate: job.rate,
                 run_id: roles.as_ref().map(|roles| roles.run),
-                may_spin,
+                may_spin: cpus() > usize::from(workers),
             };
             let servers = (job.several, watch.as_ref());
             start_worker(scope, context, full.clone(), move |context| {
@@ -196,8 +195,7 @@ fn carry_out(
             sending.collect(&messages, observer);
             return Ok(None);
         };
-        roles.start_slow(scope, job.plan, &origins, unread)?;
-        let (mut received, reports) = roles.start(scope, job.plan, &origins, receive)?;
+        let (mut received, reports) = roles.start(scope, job.plan, &origins, (receive, unread))?;
         roles.collect(scope, &mut sending, messages)?;
         received.collect(&reports, observer);
         Ok(Some(received))

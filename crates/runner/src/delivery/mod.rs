@@ -171,14 +171,16 @@ impl<'r> Roles<'r> {
         Some(roles)
     }
 
-    /// Starts the threads of the receivers. The collector of what they see, and where from.
+    /// Starts the threads of the receivers, and that of those that do not read, whose engines `unread` makes. The
+    /// collector of what they see, and where from.
     pub(crate) fn start<'scope>(
         &'scope self,
         scope: &'scope Scope<'scope, '_>,
         plan: &'scope Plan,
         origins: &'scope Origins,
-        receive: &'scope Receive<'scope>,
+        (receive, unread): (&'scope Receive<'scope>, &'scope MakeEngine<'scope>),
     ) -> io::Result<(Collector, Receiver<Message>)> {
+        self.start_slow(scope, plan, origins, unread)?;
         let shape = tally_shape(plan);
         let (full, messages) = mpsc::sync_channel(AHEAD_MAX * self.threads.len());
         let mut empties = Vec::new();
@@ -209,7 +211,7 @@ impl<'r> Roles<'r> {
 
     /// Starts the thread of the subscribers that do not read, if there are some. `make` makes an engine for one
     /// connection.
-    pub(crate) fn start_slow<'scope>(
+    fn start_slow<'scope>(
         &'scope self,
         scope: &'scope Scope<'scope, '_>,
         plan: &'scope Plan,
