@@ -148,7 +148,12 @@ fn shown(chart: &Chart) -> impl Iterator<Item = &DataPoint> {
 /// The axis along the bars: of all values, the upper ends of their intervals, and the guides.
 fn lengths(chart: &Chart, narrow: bool) -> Span {
     let mut values: Vec<f64> = shown(chart).map(|p| p.y).collect();
-    values.extend(shown(chart).filter_map(|p| p.interval).map(|(_, high)| high));
+    let intervals = || shown(chart).filter_map(|p| p.interval);
+    values.extend(intervals().map(|(_, high)| high));
+    if chart.y.scale == Scale::Log {
+        // It does not begin at 0, where every whisker has room.
+        values.extend(intervals().map(|(low, _)| low).filter(|low| *low > 0.0));
+    }
     values.extend(
         chart.guides.iter().filter_map(|g| if let Guide::Y(y, _) = g { Some(*y) } else { None }),
     );
@@ -326,6 +331,15 @@ mod tests {
             (2, 0)
         );
         assert!(svg.contains("m s-c3") || svg.contains("m f-c3") || svg.contains("c3"), "{svg}");
+    }
+
+    #[test]
+    fn whiskers_end_where_their_interval_does() {
+        let mut chart = Chart::bars("Ratios", ["p99"], Axis::log("ratio", Unit::Ratio));
+        chart.series.push(Series::from_points("ratio", [DataPoint::at(0.0, 1.1).within(0.1, 2.0)]));
+        let lengths = lengths(&chart, false);
+        let low = chart.y.scale.place(0.1).unwrap();
+        assert!(lengths.from <= low && lengths.to >= chart.y.scale.place(2.0).unwrap());
     }
 
     #[test]
