@@ -153,9 +153,8 @@ fn carry_out(
     let roles = Roles::new(job, connections.senders_before(workers), &gate, choice.name());
     let receive = &*concrete::receiver(choice, job.tls, origin);
     let unread = &*concrete::unread(job.tls, origin);
-    let budget = plan.budget();
+    let (budget, inserts) = (plan.budget(), plan.inserts().map(Arc::new));
     let warmup = budget.for_warmup();
-    let inserts = plan.inserts().map(Arc::new);
     let origins = Origins::new(&plan.target, connections.total, job.local_ports.clone());
     let watch = job.cluster().map(|cluster| TopologyWatch::new(cluster.topology));
     let destination = Destination::new(job.address, job.resolver.is_some());
@@ -185,10 +184,10 @@ fn carry_out(
                 may_spin: cpus() > usize::from(workers),
             };
             let servers = (job.several, watch.as_ref());
-            start_worker(scope, context, full.clone(), move |context| {
-                work(context, recorder, servers)
-            })
-            .inspect_err(|error| gate.fail(Fatal::new(format!("starting a thread: {error}"))))?;
+            let begin = move |context| work(context, recorder, servers);
+            start_worker(scope, context, full.clone(), begin).inspect_err(|error| {
+                gate.fail(Fatal::new(format!("starting a thread: {error}")));
+            })?;
         }
         drop(full);
         let Some(roles) = &roles else {

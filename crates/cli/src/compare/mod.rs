@@ -111,17 +111,7 @@ impl FrontEnd for CompareFront {
             Kinds::Servers(words) => servers(&typed, &further, words, slo)?,
         };
         let Job { output, several, notes, .. } = job;
-        if typed.typed().any(|id| id == INCONCLUSIVE) && fail_on_regression.is_none() {
-            return usage("--inconclusive requires --fail-on-regression");
-        }
-        let inconclusive = typed.matches().get_one::<Inconclusive>(INCONCLUSIVE).copied();
-        if inconclusive == Some(Inconclusive::Repeat) {
-            only_once(&sides)
-                .map_or(Ok(()), |why| usage(&format!("--inconclusive repeat: {why}")))?;
-        }
-        if fail_on_regression.is_some() && typed.matches().get_one::<u32>("repeats") == Some(&1) {
-            return usage("--fail-on-regression requires --repeat 2 or more");
-        }
+        let inconclusive = inconclusive(&typed, &sides, fail_on_regression.is_some())?;
         if !matches!(output.format, "text" | "quiet" | "csv" | "json") {
             return usage("the output formats of compare are text, quiet (-q), csv and json");
         }
@@ -143,6 +133,25 @@ impl FrontEnd for CompareFront {
             again,
         })))
     }
+}
+
+/// What --inconclusive asks for, if the gate that it belongs to is there and can be judged.
+fn inconclusive(
+    typed: &ParsedArgs,
+    sides: &Sides,
+    has_gate: bool,
+) -> Result<Option<Inconclusive>, UsageError> {
+    if typed.typed().any(|id| id == INCONCLUSIVE) && !has_gate {
+        return usage("--inconclusive requires --fail-on-regression");
+    }
+    let inconclusive = typed.matches().get_one::<Inconclusive>(INCONCLUSIVE).copied();
+    if inconclusive == Some(Inconclusive::Repeat) {
+        only_once(sides).map_or(Ok(()), |why| usage(&format!("--inconclusive repeat: {why}")))?;
+    }
+    if has_gate && typed.matches().get_one::<u32>("repeats") == Some(&1) {
+        return usage("--fail-on-regression requires --repeat 2 or more");
+    }
+    Ok(inconclusive)
 }
 
 /// What sides are: all of one kind.

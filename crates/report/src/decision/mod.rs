@@ -267,76 +267,9 @@ impl Question {
         if eligible.len() < 2 {
             return Vec::new();
         }
-        let ends = |figure: &dyn Fn(&Candidate) -> Option<f64>| {
-            let mut known: Vec<(&str, f64)> = eligible
-                .iter()
-                .map(|of| Some((of.name.as_str(), figure(of)?)))
-                .collect::<Option<_>>()?;
-            known.sort_by(|a, b| a.1.total_cmp(&b.1));
-            let (least, most) = (*known.first()?, *known.last()?);
-            (least.1 > 0.0 && most.1 / least.1 >= 1.0 + WORTH).then_some((least, most))
-        };
-        let mut lines = Vec::new();
-        let interval =
-            |name: &str| self.candidates.iter().find(|of| of.name == name)?.server_cpu_interval;
-        // Means whose intervals overlap count as equal.
-        let apart = |name: &str, other: &str| {
-            interval(name).zip(interval(other)).is_some_and(|(less, more)| less.high < more.low)
-        };
-        if let Some(((name, least), (other, most))) =
-            ends(&|of| of.server_cpu_us).filter(|((name, _), (other, _))| apart(name, other))
-        {
-            let percent = (1.0 - least / most) * 100.0;
-            let saved = self
-                .candidates
-                .iter()
-                .find(|of| of.name == other)
-                .and_then(|most| Some(most.cores()? * percent / 100.0));
-            let saved = saved.filter(|cores| *cores >= 0.01).map_or(String::new(), |cores| {
-                format!(", which is {cores:.2} of a core at this load")
-            });
-            lines.push(format!(
-                "{name} needs the least server CPU: {least:.1} µs per {}, {percent:.0} % less \
-                 than {other} with {most:.1} µs{saved}.",
-                self.unit.singular()
-            ));
-        }
-        if let Some(((name, least), (other, most))) = ends(&|of| of.memory_bytes.map(|n| n as f64))
-        {
-            let saved = megabytes(most - least);
-            lines.push(format!(
-                "{name} holds the least memory: {}, {saved} less than {other}.",
-                megabytes(least)
-            ));
-        }
-        // Of runs that overlap, and of those that other programs decided, nothing is concluded.
-        let limit_of = |name: &str| self.candidates.iter().find(|of| of.name == name);
-        let limits_apart = |name: &str, other: &str| {
-            let range = |name| limit_of(name)?.limit_range;
-            range(name).zip(range(other)).is_some_and(|([low, _], [_, high])| low > high)
-        };
-        let contended = |name: &str| {
-            let limit = limit_of(name).and_then(|of| of.limit);
-            limit.is_some_and(|(_, by)| by == LimitedBy::Contention)
-        };
-        if let Some(((other, least), (name, most))) = ends(&|of| Some(of.limit?.0))
-            .filter(|((other, _), (name, _))| limits_apart(name, other))
-            .filter(|((other, _), (name, _))| !contended(name) && !contended(other))
-        {
-            let by_client = self.candidates.iter().any(|of| {
-                of.name == name && of.limit.is_some_and(|(_, by)| by == LimitedBy::Client)
-            });
-            let at_least = if by_client { "at least " } else { "about " };
-            lines.push(format!(
-                "{name} has the most room: {at_least}{} {}/s as fast as it goes, {:.1} times \
-                 {other}.",
-                grouped(most),
-                self.unit.plural(),
-                most / least
-            ));
-        }
-        let known = |of: &&&Candidate| of.server_cpu_interval.is_some();
-        if lines.is_empty() && eligible.iter().filter(known).count() == eligible.len() {
+        let found = [self.cpu_worth(&eligible), memory_worth(&eligible), self.room(&eligible)];
+        let mut lines: Vec<String> = found.into_iter().flatten().collect();
+        if lines.is_empty() && eligible.iter().all(|of| of.server_cpu_interval.is_some()) {
             lines.push(
                 "No difference in server CPU, memory or limit was found that is worth a choice."
                     .to_owned(),
@@ -344,6 +277,80 @@ impl Question {
         }
         lines
     }
+
+    /// Who needs the least server CPU. Means whose intervals overlap count as equal.
+    fn cpu_worth(&self, eligible: &[&Candidate]) -> Option<String> {
+        let (less, more) = ends(eligible, |of| of.server_cpu_us)?;
+        let intervals = less.candidate.server_cpu_interval.zip(more.candidate.server_cpu_interval);
+        intervals.filter(|(less, more)| less.high < more.low)?;
+        let percent = (1.0 - less.figure / more.figure) * 100.0;
+        let saved = more.candidate.cores().map(|cores| cores * percent / 100.0);
+        let saved = saved
+            .filter(|cores| *cores >= 0.01)
+            .map_or(String::new(), |cores| format!(", which is {cores:.2} of a core at this load"));
+        Some(format!(
+            "{} needs the least server CPU: {:.1} µs per {}, {percent:.0} % less than {} with {:.1} µs{saved}.",
+            less.candidate.name,
+            less.figure,
+            self.unit.singular(),
+            more.candidate.name,
+            more.figure
+        ))
+    }
+
+    /// Who has the most room. Of limits that overlap, and of those that other programs decided, nothing is
+    /// concluded.
+    fn room(&self, eligible: &[&Candidate]) -> Option<String> {
+        let (low, high) = ends(eligible, |of| Some(of.limit?.0))?;
+        let ranges = high.candidate.limit_range.zip(low.candidate.limit_range);
+        ranges.filter(|([least, _], [_, most])| least > most)?;
+        let limited_by = |of: &Candidate, by: LimitedBy| of.limit.is_some_and(|(_, it)| it == by);
+        let contended = |of: &Candidate| limited_by(of, LimitedBy::Contention);
+        if contended(low.candidate) || contended(high.candidate) {
+            return None;
+        }
+        let by_client = limited_by(high.candidate, LimitedBy::Client);
+        let at_least = if by_client { "at least " } else { "about " };
+        Some(format!(
+            "{} has the most room: {at_least}{} {}/s as fast as it goes, {:.1} times {}.",
+            high.candidate.name,
+            grouped(high.figure),
+            self.unit.plural(),
+            high.figure / low.figure,
+            low.candidate.name
+        ))
+    }
+}
+
+/// A candidate at one end of a figure.
+struct EndOfRange<'c> {
+    candidate: &'c Candidate,
+    figure: f64,
+}
+
+/// Those with the least and the most of a figure, where all have one and it differs enough to matter.
+fn ends<'c>(
+    eligible: &[&'c Candidate],
+    figure: impl Fn(&Candidate) -> Option<f64>,
+) -> Option<(EndOfRange<'c>, EndOfRange<'c>)> {
+    let of = |of: &&'c Candidate| Some(EndOfRange { candidate: of, figure: figure(of)? });
+    let mut known: Vec<EndOfRange<'c>> = eligible.iter().map(of).collect::<Option<_>>()?;
+    known.sort_by(|a, b| a.figure.total_cmp(&b.figure));
+    let most = known.pop()?;
+    let least = known.into_iter().next()?;
+    (least.figure > 0.0 && most.figure / least.figure >= 1.0 + WORTH).then_some((least, most))
+}
+
+/// Who holds the least memory.
+fn memory_worth(eligible: &[&Candidate]) -> Option<String> {
+    let (least, most) = ends(eligible, |of| of.memory_bytes.map(|bytes| bytes as f64))?;
+    Some(format!(
+        "{} holds the least memory: {}, {} less than {}.",
+        least.candidate.name,
+        megabytes(least.figure),
+        megabytes(most.figure - least.figure),
+        most.candidate.name
+    ))
 }
 
 /// Names in a sentence.

@@ -94,15 +94,26 @@ pub(super) fn run(
         decision.questions.push(question);
     }
     decision.pairs = pairs(&decision, job, &loads, &taken);
-    print(&decision, job)?;
-    if let Some(place) = place {
-        place.write(decision::to_json(&decision)?.as_bytes())?;
-    }
-    if job.output.pages.any() {
-        pages.write(&page::decision::page(&decision, &job.again))?;
-    }
+    write(&decision, job, place, pages)?;
     let tests = decision.pairs.iter().flat_map(|pair| &pair.tests);
     Ok(super::judge(decision.gate(), super::any_broken(tests), job, end))
+}
+
+/// Prints the decision, and writes its file and its page where they are asked for.
+fn write(
+    decision: &Decision,
+    job: &CompareJob,
+    place: Option<&Place>,
+    pages: &Pages,
+) -> Result<()> {
+    print(decision, job)?;
+    if let Some(place) = place {
+        place.write(decision::to_json(decision)?.as_bytes())?;
+    }
+    if job.output.pages.any() {
+        pages.write(&page::decision::page(decision, &job.again))?;
+    }
+    Ok(())
 }
 
 /// The loads, with servers and client on CPUs of their own where they have some.
