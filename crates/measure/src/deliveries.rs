@@ -3,7 +3,7 @@
 //! The latencies of deliveries are those of a measurement's tally; here is what is counted beside them.
 
 use crate::tally::merge_optional;
-use crate::{CommandTally, Latency, Polls, SlowSubscribers, Tally, Waits};
+use crate::{CommandTally, Invalidations, Latency, Polls, SlowSubscribers, Tally, Waits};
 
 /// Counts of messages and their deliveries.
 #[derive(Debug, Clone)]
@@ -30,6 +30,8 @@ pub struct Deliveries {
     pub waits: Option<Waits>,
     /// Subscribers that did not read.
     pub slow: Option<Box<SlowSubscribers>>,
+    /// What clients with a cache saw.
+    pub invalidations: Option<Box<Invalidations>>,
 }
 
 /// What receivers counted, of the measured part.
@@ -98,6 +100,10 @@ impl Deliveries {
             (Some(ours), Some(theirs)) => ours.merge_client(theirs),
             (ours, theirs) => *ours = ours.take().or_else(|| theirs.clone()),
         }
+        match (&mut self.invalidations, &other.invalidations) {
+            (Some(ours), Some(theirs)) => ours.merge(theirs),
+            (ours, theirs) => *ours = ours.take().or_else(|| theirs.clone()),
+        }
         match (&mut self.slow, &other.slow) {
             (Some(ours), Some(theirs)) => ours.merge(theirs),
             (ours, theirs) => *ours = ours.take().or_else(|| theirs.clone()),
@@ -134,11 +140,18 @@ impl Deliveries {
         self.polls.as_ref().map_or(0, |polls| polls.overtaken)
     }
 
+    /// Expected deliveries that receivers did without: what they bring was overwritten, or had been read.
+    #[must_use]
+    pub fn needless(&self) -> u64 {
+        let caches = self.invalidations.as_ref();
+        self.overtaken() + caches.map_or(0, |caches| caches.covered.saturating_add(caches.removed))
+    }
+
     /// Expected deliveries that did not come. With [`unacknowledged`](Self::unacknowledged) messages at least
     /// so many: of those some may have come.
     #[must_use]
     pub fn lost(&self) -> u64 {
-        self.expected.saturating_sub(self.counts.received + self.overtaken())
+        self.expected.saturating_sub(self.counts.received.saturating_add(self.needless()))
     }
 
     /// Whether deliveries are missing, came twice or out of order, or are no messages.

@@ -13,6 +13,7 @@ mod deliveries;
 mod encoded;
 mod errors;
 mod histogram;
+mod invalidations;
 mod key_counts;
 mod lateness;
 mod measurement;
@@ -39,6 +40,7 @@ pub use deliveries::{Deliveries, DeliveryCounts};
 pub use encoded::{CodecError, EncodedLatency};
 pub use errors::ErrorCounts;
 pub use histogram::Latency;
+pub use invalidations::Invalidations;
 pub use key_counts::KeyCounts;
 pub use lateness::Lateness;
 pub use measurement::{

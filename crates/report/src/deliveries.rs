@@ -1,11 +1,11 @@
 //! The figures of messages and their deliveries.
 
-use measure::{Deliveries, DeliveryCounts};
+use measure::{Deliveries, DeliveryCounts, Invalidations};
 use workload::quantity::{counted, noun};
 use workload::{Delivery, ReplicaWait};
 
 use crate::decision::megabytes;
-use crate::{LatencyFigures, WaitFigures, grouped};
+use crate::{LatencyFigures, WaitFigures, grouped, msec, msec_at_most};
 
 /// Figures of a run whose messages have receivers. Its other latencies are those of deliveries.
 #[derive(Debug, Clone, Copy)]
@@ -30,6 +30,8 @@ pub struct DeliveryFigures<'r> {
     pub replicas: Option<ReplicaWaitFigures>,
     /// Who else causes what receivers get.
     pub others: &'static str,
+    /// From when a write was acknowledged until a cache dropped the key, where receivers cache.
+    pub stale: Option<LatencyFigures>,
 }
 
 /// Figures of senders that wait until replicas have acknowledged each message.
@@ -109,6 +111,8 @@ impl<'r> DeliveryFigures<'r> {
                 ReplicaWaitFigures { wait, latency, fewer: waits.miss, refused: waits.errors }
             }),
             others: plan.map_or("other runs", |plan| plan.kind.others()),
+            stale: (deliveries.invalidations.as_ref())
+                .map(|caches| LatencyFigures::from_latency(&caches.stale)),
             waits: (deliveries.waits.as_ref())
                 .map(|waits| WaitFigures::new(waits, deliveries.counts.received)),
         }
@@ -170,6 +174,33 @@ impl<'r> DeliveryFigures<'r> {
         row
     }
 
+    /// The columns of a table of caches for programs.
+    pub const CACHE_CSV_COLUMNS: [&'static str; 10] = [
+        "test",
+        "stale_avg_ms",
+        "stale_p50_ms",
+        "stale_p99_ms",
+        "stale_max_ms",
+        "before_acknowledged",
+        "covered_by_later_reads",
+        "without_a_write",
+        "of_all_keys",
+        "removed_unread",
+    ];
+
+    /// Its row of a test that goes by that name; `None` where receivers do not cache.
+    #[must_use]
+    pub fn cache_csv_row(&self, test: &str) -> Option<Vec<String>> {
+        let (caches, stale) = (self.deliveries.invalidations.as_ref()?, self.stale?);
+        let mut row = vec![test.to_owned(), msec(stale.mean_ns)];
+        row.extend([stale.p50_ns, stale.p99_ns, stale.max_ns].map(msec_at_most));
+        let Invalidations { before_acknowledged, covered, unprompted, flushes, removed, .. } =
+            **caches;
+        let counts = [before_acknowledged, covered, unprompted, flushes, removed];
+        row.extend(counts.map(|count| count.to_string()));
+        Some(row)
+    }
+
     /// What became of the messages that were sent: `20,000 sent, all acknowledged`.
     #[must_use]
     pub fn messages(&self) -> String {
@@ -225,6 +256,9 @@ impl<'r> DeliveryFigures<'r> {
                 );
             }
         }
+        if let Some(covered) = self.covered() {
+            text += &format!(", {} covered by later reads", grouped(covered as f64));
+        }
         if cut_off > 0 {
             text += &format!("; receivers were cut off {}", counted(cut_off, "time"));
             if away > 0 {
@@ -259,6 +293,45 @@ impl<'r> DeliveryFigures<'r> {
             text += &format!("; at most {bytes} were seen waiting at the server for one of them");
         }
         Some(text)
+    }
+
+    /// Writes that caches saw in later reads; `None` where they do not read.
+    #[must_use]
+    pub fn covered(&self) -> Option<u64> {
+        self.deliveries.invalidations.as_ref().map(|caches| caches.covered).filter(|n| *n > 0)
+    }
+
+    /// What caches saw beside deliveries, a line each; none where receivers do not cache.
+    #[must_use]
+    pub fn cache_lines(&self) -> Vec<String> {
+        let Some(caches) = &self.deliveries.invalidations else { return Vec::new() };
+        let early = caches.before_acknowledged;
+        let of = grouped(caches.stale.count() as f64);
+        let mut lines = vec![match early {
+            0 => {
+                format!("stale window: none of {of} invalidations came before its acknowledgement")
+            }
+            _ => format!(
+                "stale window: {} of {of} invalidations came before their acknowledgement, so that nothing was stale",
+                grouped(early as f64)
+            ),
+        }];
+        if caches.unprompted > 0 {
+            lines.push(format!(
+                "invalidations without a write: {} (the server forgot who held a key, or another client changed it)",
+                grouped(caches.unprompted as f64)
+            ));
+        }
+        if caches.flushes > 0 {
+            let mut line =
+                format!("invalidations of all keys (FLUSHALL): {}", grouped(caches.flushes as f64));
+            if caches.removed > 0 {
+                let removed = counted(caches.removed, "write");
+                line += &format!("; {removed} removed before a cache had read them");
+            }
+            lines.push(line);
+        }
+        lines
     }
 
     /// How evenly receivers got messages, where they got different numbers of them.

@@ -118,10 +118,8 @@ pub fn run(job: &RunJob<'_>, observer: &mut dyn Observer) -> io::Result<Measurem
     }
     // Nothing but a front end checks what was loaded.
     let checked = wire::check(job.plan);
-    checked.map_err(|why| io::Error::new(io::ErrorKind::InvalidInput, why))?;
-    let shared = job.plan.own_messages();
-    let shared =
-        shared.map_err(|why| io::Error::new(io::ErrorKind::InvalidInput, why.to_string()))?;
+    checked.map_err(invalid)?;
+    let shared = job.plan.own_messages().map_err(|why| invalid(why.to_string()))?;
     let own = shared.as_ref().map(|plan| RunJob { plan, ..job.clone() });
     let job = own.as_ref().unwrap_or(job);
     let origin = (Instant::now(), SystemTime::now());
@@ -132,6 +130,11 @@ pub fn run(job: &RunJob<'_>, observer: &mut dyn Observer) -> io::Result<Measurem
     Ok(measurement)
 }
 
+/// What is wrong with a plan, as an error.
+fn invalid(why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, why)
+}
+
 fn carry_out(
     job: &RunJob<'_>,
     observer: &mut dyn Observer,
@@ -139,8 +142,7 @@ fn carry_out(
     choice: Choice,
 ) -> io::Result<Measurement> {
     let work = &*concrete::worker(job.plan.protocol, choice, job.tls, origin);
-    let of_senders = job.plan.of_senders();
-    let of_senders = of_senders.map_err(|why| io::Error::new(io::ErrorKind::InvalidInput, why))?;
+    let of_senders = job.plan.of_senders().map_err(invalid)?;
     let plan = &*of_senders;
     job.rate.iter().for_each(|rate| rate.counts_from(origin));
     let connections = Connections::new(job);
@@ -181,6 +183,7 @@ fn carry_out(
                 inserts: inserts.clone(),
                 rate: job.rate,
                 run_id: roles.as_ref().map(|roles| roles.run),
+                acknowledgements: roles.as_ref().and_then(Roles::acknowledgements),
                 may_spin: cpus() > usize::from(workers),
             };
             let servers = (job.several, watch.as_ref());

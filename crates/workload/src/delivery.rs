@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{KeyEvent, ReplicaWait, Shard};
+use crate::{CacheTracking, KeyEvent, ReplicaWait, Shard};
 
 /// The receivers of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,9 +87,11 @@ pub enum DeliveryKind {
     /// Keys that are written at the primary and read over and over at its replicas, each place of each replica over a
     /// connection of its own: receivers 0 to `places` - 1 are those of the first replica.
     Replica,
-    /// Invalidations of client-side caching, in broadcast mode: every receiver gets each key that changes. A key is the
-    /// prefix and a message.
-    Invalidate,
+    /// Invalidations of client-side caching: every receiver is a client with a cache.
+    Invalidate {
+        /// Which keys the server tracks for it, and how it says that they changed.
+        tracking: CacheTracking,
+    },
 }
 
 /// How messages are read from a stream.
@@ -187,7 +189,7 @@ impl DeliveryKind {
             | Self::List { .. }
             | Self::SortedSet { .. }
             | Self::Stream { .. } => true,
-            Self::Notify { .. } | Self::Replica | Self::Invalidate => false,
+            Self::Notify { .. } | Self::Replica | Self::Invalidate { .. } => false,
         }
     }
 
@@ -204,7 +206,8 @@ impl DeliveryKind {
             Self::List { .. } | Self::SortedSet { .. } | Self::Stream { .. } | Self::Replica => {
                 true
             }
-            Self::Pubsub { .. } | Self::Notify { .. } | Self::Invalidate => false,
+            Self::Pubsub { .. } | Self::Notify { .. } => false,
+            Self::Invalidate { tracking } => tracking.mode.follows_reads(),
         }
     }
 
@@ -248,8 +251,8 @@ impl DeliveryKind {
                 places: "--keys",
                 places_each: "--keys-per-receiver",
             },
-            Self::Invalidate => {
-                DeliveryNames { receivers: "--caches", places: "prefixes", places_each: "prefixes" }
+            Self::Invalidate { .. } => {
+                DeliveryNames { receivers: "--caches", places: "--keys", places_each: "--keys" }
             }
             Self::Replica => {
                 DeliveryNames { receivers: "--at", places: "--keys", places_each: "--keys" }
@@ -268,7 +271,7 @@ impl DeliveryKind {
     pub fn others(self) -> &'static str {
         match self {
             // An event or an invalidation has a key, which anybody may write.
-            Self::Notify { .. } | Self::Invalidate => "other clients",
+            Self::Notify { .. } | Self::Invalidate { .. } => "other clients",
             _ => "other runs",
         }
     }
@@ -294,7 +297,7 @@ impl DeliveryKind {
                 &["bzpopmin", "bzpopmax", "bzmpop", "ping", "zcard", "unlink"]
             }
             Self::Replica => &["get", "unlink", "wait", "waitaof"],
-            Self::Invalidate => &["client"],
+            Self::Invalidate { .. } => &["client", "xrange", "ping", "unlink"],
             Self::Stream { .. } => &[
                 "xread",
                 "xreadgroup",
@@ -309,11 +312,28 @@ impl DeliveryKind {
         }
     }
 
+    /// Whether receivers know through which of their places a message came.
+    #[must_use]
+    pub fn names_places(self) -> bool {
+        match self {
+            Self::Invalidate { tracking } => tracking.mode.follows_reads(),
+            _ => self.keeps_messages(),
+        }
+    }
+
+    /// Whether it counts when a sender had the reply to a message, for its receivers.
+    #[must_use]
+    pub fn follows_acknowledgements(self) -> bool {
+        matches!(self, Self::Invalidate { .. })
+    }
+
     /// Whether messages that nobody waits for are kept, so that somebody must take them.
     #[must_use]
     pub fn keeps_messages(self) -> bool {
         match self {
-            Self::Pubsub { .. } | Self::Notify { .. } | Self::Replica | Self::Invalidate => false,
+            Self::Pubsub { .. } | Self::Notify { .. } | Self::Replica | Self::Invalidate { .. } => {
+                false
+            }
             Self::List { .. } | Self::SortedSet { .. } | Self::Stream { .. } => true,
         }
     }
@@ -380,9 +400,13 @@ impl Delivery {
         receivers
     }
 
-    /// The thread of a receiver. Receivers of one place are on one thread if each has one place.
+    /// The thread of a receiver. Receivers of one place are on one thread if each has one place, except caches, all of
+    /// which have the same.
     #[must_use]
     pub fn thread_of(&self, receiver: u32) -> u16 {
+        if matches!(self.kind, DeliveryKind::Invalidate { .. }) {
+            return (receiver % u32::from(self.threads)) as u16;
+        }
         let first = self.places_of(receiver).next().unwrap_or(0);
         (first % u32::from(self.threads)) as u16
     }
@@ -441,5 +465,8 @@ mod tests {
         for receiver in 0..100 {
             assert_eq!(delivery.thread_of(receiver), delivery.thread_of(receiver % 7));
         }
+        let kind = DeliveryKind::Invalidate { tracking: CacheTracking::default() };
+        let caches = Delivery { kind, ..delivery };
+        assert_eq!([0, 1, 2, 3].map(|receiver| caches.thread_of(receiver)), [0, 1, 0, 1]);
     }
 }

@@ -9,6 +9,7 @@
 
 pub mod argument;
 mod bytes;
+mod cache_tracking;
 pub mod cache_words;
 mod command;
 pub mod command_line;
@@ -42,6 +43,7 @@ pub mod values;
 pub mod verify;
 
 pub use argument::{Arg, Piece, Slot};
+pub use cache_tracking::{CacheTracking, TrackingMode};
 pub use cache_words::CacheCommand;
 pub use command::CommandSpec;
 pub use dataset::{Dataset, RowBy};

@@ -1,17 +1,21 @@
 //! The words of `keystorm deliver invalidate`.
 
 use clap::Parser;
+use clap::builder::PossibleValuesParser;
 use workload::key_event::SET_AND_DELETE;
-use workload::{Delivery, DeliveryKind, Piece, PlanParts, ProtocolKind};
+use workload::{
+    CacheTracking, Delivery, DeliveryKind, Piece, PlanParts, ProtocolKind, TrackingMode,
+};
 
-use super::sending::{CommonOptions, KindOptions, pieces};
+use super::sending::{CommonOptions, KindOptions, end_in_message, pieces};
 use crate::UsageError;
 use crate::run::small_count;
 
-/// Measures how long a write takes until clients with a cache drop the key (CLIENT TRACKING in broadcast mode).
+/// Measures how long a write takes until clients with a cache drop the key (CLIENT TRACKING), and how long what they
+/// answer with is stale.
 ///
-/// Each message is a key of its own, because an invalidation has nothing but the names of keys. Latency counts from
-/// when the key was due to be written. Invalidations are pushes of RESP3.
+/// Latency counts from when the key was due to be written. With --tracking bcast each message is a key of its own; in
+/// the other modes caches read a key again when it was invalidated. Invalidations are pushes of RESP3.
 #[derive(Debug, Parser)]
 #[command(
     name = "keystorm deliver",
@@ -29,6 +33,18 @@ pub(super) struct InvalidateOptions {
     /// Connections that track the keys, as clients with a cache do [default: 10]
     #[arg(long, value_name = "NUM", help_heading = "Messages", value_parser = small_count)]
     caches: Option<u32>,
+    /// Keys that the server tracks: bcast (all with a prefix), default (those that a cache has read), optin or optout
+    /// [default: bcast]
+    #[arg(long, value_name = "MODE", help_heading = "Messages", default_value = "bcast",
+          hide_default_value = true, hide_possible_values = true,
+          value_parser = PossibleValuesParser::new(TrackingMode::ALL.map(TrackingMode::name)))]
+    tracking: String,
+    /// Keys that are written, and that every cache holds; not with bcast [default: 100]
+    #[arg(long, value_name = "NUM", help_heading = "Messages", value_parser = small_count)]
+    keys: Option<u32>,
+    /// Ask for no invalidations of a cache's own writes (NOLOOP), so that the server tells them apart for each cache
+    #[arg(long, help_heading = "Messages")]
+    noloop: bool,
     #[command(flatten)]
     common: CommonOptions,
 }
@@ -37,10 +53,50 @@ pub(super) struct InvalidateOptions {
 const EXAMPLES: &str = "\
 Examples:
   How soon 100 caches drop what 1,000 writes a second change:
-    $ keystorm deliver invalidate --caches 100 --rps 1k --duration 10s";
+    $ keystorm deliver invalidate --caches 100 --rps 1k --duration 10s
 
-/// Bytes of a value where the command line does not say.
+  The same of 50 keys that each cache has read:
+    $ keystorm deliver invalidate --tracking default --keys 50 --caches 100 --rps 1k --duration 10s";
+
+/// Bytes of a value where the command line does not say, in broadcast mode and in others.
 const VALUE_BYTES: &str = "3";
+const ENTRY_BYTES: &str = "128";
+
+/// Keys where the command line does not say.
+const KEYS: u32 = 100;
+
+/// Entries that a key keeps, at least: more than come between two reads of a cache.
+const ENTRIES: &str = "10000";
+
+impl InvalidateOptions {
+    fn mode(&self) -> TrackingMode {
+        let named = TrackingMode::ALL.into_iter().find(|mode| mode.name() == self.tracking);
+        named.unwrap_or_default()
+    }
+
+    /// What is written, and its one place, which is the prefix of all keys.
+    fn broadcast(&self, prefix: &str, parts: &mut PlanParts) -> Result<u32, UsageError> {
+        if self.keys.is_some() {
+            return Err(UsageError(
+                "--keys: with --tracking bcast every message is a key of its own; use another mode of --tracking"
+                    .to_owned(),
+            ));
+        }
+        *pieces(parts, 3)? = vec![Piece::Bytes(prefix.as_bytes().to_vec()), Piece::Message];
+        parts.data.keys.range = Some(1);
+        Ok(1)
+    }
+
+    /// What is written, and how many keys it is written to.
+    fn keys(&self, prefix: &str, parts: &mut PlanParts) -> Result<u32, UsageError> {
+        pieces(parts, 1)?.insert(0, Piece::Bytes(prefix.as_bytes().to_vec()));
+        end_in_message(parts, XADD_WORDS)?;
+        Ok(self.keys.unwrap_or(KEYS))
+    }
+}
+
+/// Words of the XADD that stand before the message.
+const XADD_WORDS: usize = 7;
 
 impl KindOptions for InvalidateOptions {
     const NAME: &'static str = "invalidate";
@@ -50,32 +106,51 @@ impl KindOptions for InvalidateOptions {
     }
 
     fn defaults(&self) -> Vec<(&'static str, String)> {
-        vec![
+        let (size, command, mode) = match self.mode() {
+            TrackingMode::Bcast => (VALUE_BYTES, "SET and DEL", " BCAST"),
+            TrackingMode::Default => (ENTRY_BYTES, "XADD", ""),
+            TrackingMode::Optin => (ENTRY_BYTES, "XADD", " OPTIN"),
+            TrackingMode::Optout => (ENTRY_BYTES, "XADD", " OPTOUT"),
+        };
+        let keys = self.keys.unwrap_or(KEYS).to_string();
+        let keys = self.mode().follows_reads().then_some(("-r", keys));
+        let given = [
             ("-c", self.writers.unwrap_or(10).to_string()),
-            ("-d", VALUE_BYTES.to_owned()),
-            ("--name", "SET and DEL to CLIENT TRACKING".to_owned()),
-        ]
+            ("-d", size.to_owned()),
+            ("--name", format!("{command} to CLIENT TRACKING{mode}")),
+        ];
+        given.into_iter().chain(keys).collect()
     }
 
     fn sends(&self) -> Vec<String> {
-        // Both changes are in one push, and no key stays behind.
-        ["eval", SET_AND_DELETE, "1", "key", "__data__"].map(str::to_owned).to_vec()
+        match self.mode().follows_reads() {
+            // Both changes are in one push, and no key stays behind.
+            false => ["eval", SET_AND_DELETE, "1", "key", "__data__"].map(str::to_owned).to_vec(),
+            true => {
+                let words: [_; XADD_WORDS] = ["xadd", "__key__", "maxlen", "~", ENTRIES, "*", "m"];
+                words.into_iter().chain(["__data__"]).map(str::to_owned).collect()
+            }
+        }
     }
 
     fn receivers(&self, prefix: String, parts: &mut PlanParts) -> Result<Delivery, UsageError> {
-        *pieces(parts, 3)? = vec![Piece::Bytes(prefix.clone().into_bytes()), Piece::Message];
-        // The one place is the prefix.
-        parts.data.keys.range = Some(1);
+        let mode = self.mode();
+        let places = match mode.follows_reads() {
+            false => self.broadcast(&prefix, parts)?,
+            true => self.keys(&prefix, parts)?,
+        };
         if parts.protocol == ProtocolKind::Resp2 {
             parts.protocol = ProtocolKind::Resp3;
         }
         Ok(Delivery {
-            kind: DeliveryKind::Invalidate,
+            kind: DeliveryKind::Invalidate {
+                tracking: CacheTracking { mode, noloop: self.noloop },
+            },
             receivers: self.caches.unwrap_or(10),
             threads: self.common.threads(),
             prefix,
-            places: 1,
-            places_each: 1,
+            places,
+            places_each: places,
             at: Vec::new(),
             wait: None,
             drain_ns: self.common.drain_ns(),

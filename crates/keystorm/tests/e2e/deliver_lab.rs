@@ -177,6 +177,8 @@ fn a_run_is_repeated_by_the_command_line_that_its_page_has() {
         "notify --event expired --ttl 50ms --enable-events --subscribers 2 --dbnum 3",
         "notify --event del --writers 3",
         "invalidate --caches 3 --writers 2 -d 50",
+        "invalidate --tracking default --keys 7 --caches 3 --noloop -d 50",
+        "invalidate --tracking optin --rps 1k",
         "replica --keys 2 --at 127.0.0.1:1 --at 127.0.0.1:2 --wait 1 --wait-timeout 300ms",
         "replica --at 127.0.0.1:1 --waitaof 1,0",
     ] {
@@ -197,6 +199,7 @@ fn saved_deliveries_follow_the_schema_and_are_shown_with_their_waits() {
         ("pubsub --channels 2 --subscribers 6", "deliveries: 120 of 120 received"),
         ("list --block 0.05 --rps 100", "waiting: "),
         ("stream --groups 2 --consumers 2", "backlog: at most "),
+        ("invalidate --tracking default", "stale window: "),
         (at.as_str(), "WAIT 1: reached for 0 of 40 messages, 40 had too few after 5 ms"),
     ] {
         let (dir, file) = place();

@@ -16,6 +16,7 @@ mod real_clock;
 mod server;
 
 mod broker;
+mod cache_broker;
 mod calibrate;
 mod cluster;
 mod cluster_clients;

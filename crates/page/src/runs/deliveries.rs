@@ -46,7 +46,8 @@ pub(super) fn counts(summary: &Summary<'_>) -> Vec<Block> {
     let mut blocks = vec![Block::Table(count_table(figures))];
     blocks.extend(figures.waits.as_ref().map(|waits| Block::Table(wait_table(waits, figures))));
     let replicas = figures.replicas.iter().map(|replicas| replicas.line());
-    let lines = replicas.chain(figures.fairness()).chain(figures.slow());
+    let lines =
+        replicas.chain(figures.fairness()).chain(figures.cache_lines()).chain(figures.slow());
     blocks.extend(lines.map(|text| Block::Text(sentence(&text))));
     blocks
 }
@@ -139,6 +140,9 @@ fn way(summary: &Summary<'_>, figures: &DeliveryFigures<'_>) -> Table {
         }
     }
     row("sent to acknowledged", "sent", "reply to the sender", &figures.acknowledged);
+    if let Some(stale) = &figures.stale {
+        row("stale window", "reply to the sender", "invalidation at a cache", stale);
+    }
     if let Some(replicas) = &figures.replicas {
         let name = format!("replica wait ({})", replicas.wait.name());
         row(&name, "reply to the sender", "acknowledged by so many", &replicas.latency);
@@ -208,6 +212,13 @@ fn count_table(figures: &DeliveryFigures<'_>) -> Table {
     row("deliveries expected", *expected, none());
     row("deliveries received", received, share(received, *expected));
     row("lost", figures.deliveries.lost(), share(figures.deliveries.lost(), *expected));
+    if let Some(caches) = &figures.deliveries.invalidations {
+        row("covered by later reads", caches.covered, share(caches.covered, *expected));
+        row("invalidations before the acknowledgement", caches.before_acknowledged, none());
+        row("invalidations without a write", caches.unprompted, none());
+        row("invalidations of all keys", caches.flushes, none());
+        row("removed before they were read", caches.removed, share(caches.removed, *expected));
+    }
     row("doubled", doubled, share(doubled, *expected));
     row("out of order", out_of_order, share(out_of_order, *expected));
     row("corrupt", corrupt, none());

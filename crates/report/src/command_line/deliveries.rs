@@ -21,7 +21,7 @@ pub(super) fn name(kind: DeliveryKind) -> &'static str {
         DeliveryKind::Stream { .. } => "stream",
         DeliveryKind::Notify { .. } => "notify",
         DeliveryKind::Replica => "replica",
-        DeliveryKind::Invalidate => "invalidate",
+        DeliveryKind::Invalidate { .. } => "invalidate",
     }
 }
 
@@ -47,7 +47,7 @@ pub(super) fn options(plan: &Plan, delivery: &Delivery, words: &mut Words) {
         DeliveryKind::Replica => {}
         _ => words.option(names.receivers, receivers),
     }
-    if !matches!(kind, DeliveryKind::Notify { .. } | DeliveryKind::Invalidate) {
+    if !matches!(kind, DeliveryKind::Notify { .. } | DeliveryKind::Invalidate { .. }) {
         words.option(names.places, places);
         if *places_each > 1 {
             words.option(names.places_each, places_each);
@@ -108,7 +108,14 @@ fn how(plan: &Plan, kind: DeliveryKind, words: &mut Words) {
             words.option("--ttl", &quantity::shown(ttl_ms.saturating_mul(1_000_000)));
             words.flags(&[(enable, "--enable-events")]);
         }
-        DeliveryKind::Replica | DeliveryKind::Invalidate => {}
+        DeliveryKind::Invalidate { tracking } => {
+            words.option("--tracking", &tracking.mode.name());
+            if tracking.mode.follows_reads() {
+                words.option(kind.names().places, &plan.delivery.as_ref().map_or(1, |d| d.places));
+            }
+            words.flags(&[(tracking.noloop, "--noloop")]);
+        }
+        DeliveryKind::Replica => {}
     }
 }
 

@@ -24,6 +24,7 @@ pub(super) fn rows<'s>(
         rows.extend(waits.timeout_late.as_ref().map(|late| ("timeout late by", late)));
     }
     rows.push(("sent to acknowl.", &figures.acknowledged));
+    rows.extend(figures.stale.as_ref().map(|stale| ("stale window", stale)));
     rows.extend(figures.replicas.as_ref().map(|replicas| ("replica wait", &replicas.latency)));
     rows.extend(figures.gap.as_ref().map(|gap| ("between reads", gap)));
     rows
@@ -37,7 +38,8 @@ pub(super) fn write_counts(figures: &DeliveryFigures<'_>, out: &mut dyn Write) -
         writeln!(out, "  {}", replicas.line())?;
     }
     let waits = figures.waits.iter().flat_map(|waits| waits.lines());
-    for line in figures.fairness().into_iter().chain(waits).chain(figures.slow()) {
+    let lines = figures.fairness().into_iter().chain(figures.cache_lines()).chain(waits);
+    for line in lines.chain(figures.slow()) {
         writeln!(out, "  {line}")?;
     }
     Ok(())

@@ -21,6 +21,7 @@ pub(super) struct RedisCsv {
     repeats: Vec<Repeats>,
     /// What was counted of messages, a row for each test that has receivers.
     deliveries: Vec<Vec<String>>,
+    caches: Vec<Vec<String>>,
 }
 
 impl RedisCsv {
@@ -28,7 +29,13 @@ impl RedisCsv {
     /// own name.
     pub(super) fn new(options: FormatOptions) -> Self {
         let FormatOptions { first_byte, persona, .. } = options;
-        Self { first_byte, persona, repeats: Vec::new(), deliveries: Vec::new() }
+        Self {
+            first_byte,
+            persona,
+            repeats: Vec::new(),
+            deliveries: Vec::new(),
+            caches: Vec::new(),
+        }
     }
 
     /// Without replies keystorm's cells are empty; the imitated tools write 0.
@@ -72,6 +79,8 @@ impl Format for RedisCsv {
         }
         write_row(&row, out)?;
         self.deliveries.extend(summary.deliveries.as_ref().map(|of| of.csv_row(&summary.title)));
+        self.caches
+            .extend(summary.deliveries.as_ref().and_then(|of| of.cache_csv_row(&summary.title)));
         if let Some(probe) = summary.run.probe.as_ref().filter(|_| ours) {
             let name = format!("{}: probe", summary.title);
             let mut row = vec![name, format!("{:.2}", probe.rate_per_s)];
@@ -107,10 +116,14 @@ impl Format for RedisCsv {
     }
 
     fn close(&mut self, out: &mut dyn Write) -> io::Result<()> {
-        let rows = std::mem::take(&mut self.deliveries);
-        if !rows.is_empty() {
+        let tables = [
+            (&DeliveryFigures::CSV_COLUMNS[..], std::mem::take(&mut self.deliveries)),
+            (&DeliveryFigures::CACHE_CSV_COLUMNS[..], std::mem::take(&mut self.caches)),
+        ];
+        for (columns, rows) in tables.into_iter().filter(|(_, rows)| !rows.is_empty()) {
             writeln!(out)?;
-            write_row(&DeliveryFigures::CSV_COLUMNS.map(str::to_owned), out)?;
+            let columns: Vec<String> = columns.iter().map(|column| (*column).to_owned()).collect();
+            write_row(&columns, out)?;
             rows.iter().try_for_each(|row| write_row(row, out))?;
         }
         super::repeats::write_rows(&std::mem::take(&mut self.repeats), out)

@@ -1,6 +1,6 @@
 //! What became of messages in a saved run.
 
-use measure::{Deliveries, DeliveryCounts, Latency, Polls, Tally};
+use measure::{Deliveries, DeliveryCounts, Invalidations, Latency, Polls, Tally};
 use serde::{Deserialize, Serialize};
 
 use super::RecordError;
@@ -46,6 +46,8 @@ pub(super) struct DeliveriesRecord {
     polls: Option<PollsRecord>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     slow_subscribers: Option<SlowRecord>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    invalidations: Option<InvalidationsRecord>,
     sending: SendingRecord,
 }
 
@@ -55,6 +57,43 @@ struct PollsRecord {
     overtaken: u64,
     receivers_behind: u64,
     between_reads_ms: LatencyRecord,
+}
+
+/// What clients with a cache saw.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct InvalidationsRecord {
+    covered_by_later_reads: u64,
+    before_acknowledged: u64,
+    without_a_write: u64,
+    of_all_keys: u64,
+    removed_unread: u64,
+    stale_ms: LatencyRecord,
+}
+
+impl InvalidationsRecord {
+    fn from_invalidations(caches: &Invalidations) -> Result<Self, RecordError> {
+        let Invalidations { stale, before_acknowledged, covered, unprompted, flushes, removed } =
+            caches;
+        Ok(Self {
+            covered_by_later_reads: *covered,
+            before_acknowledged: *before_acknowledged,
+            without_a_write: *unprompted,
+            of_all_keys: *flushes,
+            removed_unread: *removed,
+            stale_ms: LatencyRecord::from_latency(stale)?,
+        })
+    }
+
+    fn invalidations(&self) -> Result<Box<Invalidations>, RecordError> {
+        Ok(Box::new(Invalidations {
+            stale: self.stale_ms.latency()?,
+            before_acknowledged: self.before_acknowledged,
+            covered: self.covered_by_later_reads,
+            unprompted: self.without_a_write,
+            flushes: self.of_all_keys,
+            removed: self.removed_unread,
+        }))
+    }
 }
 
 /// What the senders saw.
@@ -81,6 +120,7 @@ impl DeliveriesRecord {
             receivers,
             waits,
             slow,
+            invalidations,
         } = deliveries;
         let DeliveryCounts { received, doubled, out_of_order, foreign, corrupt, cut_off } = *counts;
         let Tally { commands, operations: _, errors, connections, lateness } = sending;
@@ -116,6 +156,9 @@ impl DeliveriesRecord {
                 })
                 .transpose()?,
             slow_subscribers: slow.as_deref().map(SlowRecord::from_slow),
+            invalidations: (invalidations.as_deref())
+                .map(InvalidationsRecord::from_invalidations)
+                .transpose()?,
             sending: SendingRecord {
                 commands: names.zip(commands).map(command).collect::<Result<_, _>>()?,
                 errors: ErrorRecord::from_errors(errors),
@@ -164,6 +207,9 @@ impl DeliveriesRecord {
             receivers: self.receivers,
             waits: self.waits.map(WaitsRecord::waits).transpose()?,
             slow: self.slow_subscribers.map(|slow| Box::new(slow.slow())),
+            invalidations: (self.invalidations.as_ref())
+                .map(InvalidationsRecord::invalidations)
+                .transpose()?,
         }))
     }
 }

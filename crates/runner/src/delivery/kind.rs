@@ -8,6 +8,7 @@ use measure::Tally;
 use wire::Reply;
 use workload::{Delivery, DeliveryKind, Message, Subscription};
 
+use super::cached_reads::CachedReads;
 use super::closing::Remainder;
 use super::invalidate::Invalidate;
 use super::list::Lists;
@@ -27,6 +28,15 @@ pub(crate) enum Meaning {
     Messages(u32),
     /// Nothing that the receiver did not have.
     Unchanged,
+    /// The server says that all that the receiver caches is void.
+    Flush,
+    /// What is new in a place that a cache has read, and when the invalidation came that made it read, if one did.
+    Reread {
+        /// By its number.
+        place: u32,
+        /// In nanoseconds of the run's clock.
+        invalidated_ns: Option<u64>,
+    },
     /// What somebody else than a keystorm has caused, where receivers get that, too.
     Foreign,
     /// The time of the command that waited was up.
@@ -133,6 +143,9 @@ pub(crate) trait Consumer {
     /// What a reply means of which these strings were strings. Appends what the receiver asks for next.
     fn answer(&mut self, reply: Reply<'_>, strings: &ReplyStrings, out: &mut Vec<u8>) -> Meaning;
 
+    /// Notes when what it answers next was received, where it is one that caches.
+    fn heard_at(&mut self, _now_ns: u64) {}
+
     /// Appends what it asks for after a pause.
     fn resume(&mut self, _out: &mut Vec<u8>) {}
 
@@ -154,7 +167,10 @@ pub(crate) fn from_delivery(delivery: &Delivery, in_cluster: bool) -> Box<dyn Ki
             let is_broadcast = slow > 0 || in_cluster && subscription != Subscription::Shards;
             Box::new(Pubsub { delivery, subscription, is_broadcast })
         }
-        DeliveryKind::Invalidate => Box::new(Invalidate { delivery }),
+        DeliveryKind::Invalidate { tracking } if tracking.mode.follows_reads() => {
+            Box::new(CachedReads { delivery, tracking })
+        }
+        DeliveryKind::Invalidate { tracking } => Box::new(Invalidate { delivery, tracking }),
         DeliveryKind::Replica => Box::new(Replica { delivery }),
         DeliveryKind::Notify { event, db, .. } => Box::new(Notify { delivery, event, db }),
         DeliveryKind::List { take, count, block_ns } => {

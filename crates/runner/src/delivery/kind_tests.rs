@@ -4,14 +4,21 @@ use wire::resp::{RespDecoder, Value};
 use wire::{Decode, Reply};
 use workload::{
     Delivery, DeliveryKind, KeyEvent, ListPop, ListTake, Message, Purpose, SortedSetTake,
-    StreamAck, StreamTake, Subscription,
+    StreamAck, StreamTake, Subscription, TrackingMode,
 };
 
 use super::super::reply_strings::ReplyStrings;
 use super::{Kind, Meaning, from_delivery};
+use cache_replies::invalidate;
 
-const KINDS: [DeliveryKind; 17] = [
-    DeliveryKind::Invalidate,
+#[path = "cache_replies.rs"]
+mod cache_replies;
+
+const KINDS: [DeliveryKind; 20] = [
+    invalidate(TrackingMode::Bcast),
+    invalidate(TrackingMode::Default),
+    invalidate(TrackingMode::Optin),
+    invalidate(TrackingMode::Optout),
     DeliveryKind::Replica,
     pubsub(Subscription::Channels),
     pubsub(Subscription::Patterns),
@@ -89,35 +96,23 @@ fn conversations(kind: DeliveryKind) -> Vec<Conversation> {
     [false, true].map(|resp3| conversation(kind, &payload, resp3)).to_vec()
 }
 
+/// A reply with so many messages.
+fn messages(count: u32, bytes: Vec<u8>) -> Step {
+    (Meaning::Messages(count), count as usize, bytes)
+}
+
 fn conversation(kind: DeliveryKind, payload: &[u8], resp3: bool) -> Conversation {
     let nil = if resp3 { "_\r\n" } else { "*-1\r\n" };
     let pong = (Meaning::Confirmation, 0, b"+PONG\r\n".to_vec());
     let timed_out = (Meaning::TimedOut, 0, nil.as_bytes().to_vec());
     let unblocked = (Meaning::Unblocked, 0, b"-UNBLOCKED it was ended\r\n".to_vec());
-    let messages = |count: u32, bytes: Vec<u8>| (Meaning::Messages(count), count as usize, bytes);
     let ends = [timed_out, unblocked];
     match kind {
         DeliveryKind::Pubsub { subscription, .. } => pushes(subscription, payload, resp3),
-        DeliveryKind::Invalidate => {
-            let push = |keys: &[u8]| [b">2\r\n", &bulks(&[b"invalidate"])[..], keys].concat();
-            let two = [b"*2\r\n", &bulks(&[payload, payload])[..]].concat();
-            vec![
-                (Meaning::Confirmation, 0, b"+OK\r\n".to_vec()),
-                messages(2, push(&two)),
-                (Meaning::Foreign, 0, push(nil.as_bytes())),
-            ]
+        DeliveryKind::Invalidate { tracking } => {
+            cache_replies::conversation(tracking.mode, payload, nil)
         }
-        DeliveryKind::Replica => {
-            let nil = if resp3 { "_\r\n" } else { "$-1\r\n" };
-            let nil = |meaning| (meaning, 0, nil.as_bytes().to_vec());
-            vec![
-                nil(Meaning::Confirmation),
-                nil(Meaning::Unchanged),
-                messages(1, bulks(&[payload])),
-                (Meaning::Unchanged, 1, bulks(&[payload])),
-                (Meaning::Messages(1), 0, bulks(&[b"no message"])),
-            ]
-        }
+        DeliveryKind::Replica => read_at_a_replica(payload, resp3),
         DeliveryKind::Notify { .. } => {
             let foreign = pushes(Subscription::Channels, b"somebody's key", resp3).swap_remove(1).2;
             [pushes(Subscription::Channels, payload, resp3), vec![(Meaning::Foreign, 0, foreign)]]
@@ -166,6 +161,18 @@ fn conversation(kind: DeliveryKind, payload: &[u8], resp3: bool) -> Conversation
             }
         }
     }
+}
+
+fn read_at_a_replica(payload: &[u8], resp3: bool) -> Conversation {
+    let nil = if resp3 { "_\r\n" } else { "$-1\r\n" };
+    let nil = |meaning| (meaning, 0, nil.as_bytes().to_vec());
+    vec![
+        nil(Meaning::Confirmation),
+        nil(Meaning::Unchanged),
+        messages(1, bulks(&[payload])),
+        (Meaning::Unchanged, 1, bulks(&[payload])),
+        (Meaning::Messages(1), 0, bulks(&[b"no message"])),
+    ]
 }
 
 /// The conversation of a consumer of a group: it makes groups, claims, reads and acknowledges.
@@ -315,8 +322,8 @@ fn what_receivers_ask_for_is_whole_requests_and_confirmed() {
                 let channels = match delivery.kind {
                     DeliveryKind::Pubsub { .. } => places,
                     DeliveryKind::Notify { .. } => 1,
-                    DeliveryKind::Invalidate => {
-                        assert_eq!((confirmations, requests.len()), (1, 1));
+                    DeliveryKind::Invalidate { .. } => {
+                        assert_eq!(confirmations, 1);
                         continue;
                     }
                     DeliveryKind::Replica => {

@@ -28,9 +28,10 @@ impl<E: Engine> Receivers<'_, E> {
             return Err(Fatal::new(explain::connect_failed(&receiver.home, reason)));
         }
         if !self.context.plan.recovery.reconnect {
-            let why = match self.block_ns {
-                None => " one that falls behind is cut off at client-output-buffer-limit pubsub;",
-                Some(_) => "",
+            let is_subscriber = self.block_ns.is_none() && self.invalidations.is_none();
+            let why = match is_subscriber {
+                true => " one that falls behind is cut off at client-output-buffer-limit pubsub;",
+                false => "",
             };
             return Err(Fatal::new(format!(
                 "{}: a receiver lost its connection: {reason};{why} with --reconnect yes it comes back",

@@ -4,7 +4,10 @@
 //! every subscription is confirmed and a probe has come through each place. What senders and receivers
 //! share is in [`Roles`], and touched a few times a second.
 
+mod acknowledgements;
 mod awaited;
+mod cached_reads;
+mod caches;
 mod closing;
 mod finals;
 mod homes;
@@ -27,6 +30,7 @@ mod sorted_set;
 mod spread;
 mod stream;
 mod taking;
+mod totals;
 mod under_way;
 
 use std::io;
@@ -37,15 +41,14 @@ use std::sync::{Mutex, OnceLock};
 use std::thread::{self, Scope};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use measure::{
-    Backlog, Deliveries, DeliveryCounts, Latency, Measurement, Polls, SlowSubscribers, Tally,
-    TallyShape, Waits,
-};
+use measure::{Deliveries, Measurement, Polls, SlowSubscribers, Tally, TallyShape};
 use workload::random::SplitMix;
 use workload::{Delivery, DeliveryKind, Plan};
 
+pub(crate) use acknowledgements::Acknowledgements;
 pub(crate) use receivers::{ReceiverContext, Receivers};
 pub(crate) use slow::MakeEngine;
+pub(crate) use totals::Receiving;
 
 use crate::Fatal;
 use crate::collect::{Collector, Message, Unobserved};
@@ -54,7 +57,6 @@ use crate::gate::Gate;
 use crate::launch::RunJob;
 use crate::opening::Origins;
 use crate::recorder::Recorder;
-use closing::Remains;
 use homes::Homes;
 use kind::{Kind, Sharing};
 use seen::Seen;
@@ -89,6 +91,8 @@ pub(crate) struct Roles<'r> {
     /// The messages that each group of receivers had, where these compete; that each receiver had, where its messages
     /// come in no order.
     seen: Vec<Seen>,
+    /// When messages were acknowledged, where receivers measure from then.
+    acknowledgements: Option<Acknowledgements>,
     /// What each thread had in the end.
     ended: Mutex<Vec<Receiving>>,
     /// Subscribers that do not read, and what was seen of them.
@@ -104,19 +108,6 @@ struct ReceiverThread {
     caught_up: AtomicBool,
     received: AtomicU64,
     ended: AtomicBool,
-}
-
-/// What a thread of receivers had.
-#[derive(Debug, Default)]
-pub(crate) struct Receiving {
-    counts: DeliveryCounts,
-    by_receiver: Option<(u64, u64)>,
-    spread: Option<(Latency, Latency)>,
-    waits: Option<Waits>,
-    under_way: Option<UnderWay>,
-    remains: Option<Remains>,
-    /// From one read to the next, and how many receivers were behind in the end.
-    polls: Option<(Latency, u64)>,
 }
 
 /// A number that no other run has.
@@ -158,6 +149,10 @@ impl<'r> Roles<'r> {
             probes: 0,
             probed: AtomicU32::new(0),
             seen: (0..groups).map(|_| Seen::default()).collect(),
+            acknowledgements: delivery
+                .kind
+                .follows_acknowledgements()
+                .then(Acknowledgements::default),
             ended: Mutex::default(),
             slow: delivery.kind.slow(),
             slow_seen: OnceLock::new(),
@@ -278,40 +273,20 @@ impl<'r> Roles<'r> {
     /// errors and connections those of both.
     pub(crate) fn together(self, sending: Measurement, mut receiving: Measurement) -> Measurement {
         let expected = self.expected().unwrap_or_else(|| self.kind.expected(&sending.total));
-        let mut counts = DeliveryCounts::default();
-        let mut by_receiver = None;
-        let mut spread: Option<(Latency, Latency)> = None;
-        let mut waits: Option<Waits> = None;
-        let (mut under_way, mut remains) = (None, None);
-        let mut polls: Option<(Latency, u64)> = None;
-        for had in self.ended.into_inner().unwrap_or_else(|e| e.into_inner()) {
-            counts.merge(&had.counts);
-            by_receiver = joined(by_receiver, had.by_receiver, |(least, most), (few, many)| {
-                (u64::min(least, few), u64::max(most, many))
-            });
-            polls = joined(polls, had.polls, |(mut gap, behind), its: (Latency, u64)| {
-                gap.merge(&its.0);
-                (gap, behind + its.1)
-            });
-            spread =
-                joined(spread, had.spread, |(mut first, mut last), its: (Latency, Latency)| {
-                    first.merge(&its.0);
-                    last.merge(&its.1);
-                    (first, last)
-                });
-            waits = joined(waits, had.waits, |mut all, its| {
-                all.merge(&its);
-                all
-            });
-            under_way = joined(under_way, had.under_way, |mut all: UnderWay, its| {
-                all.merge(its);
-                all
-            });
-            remains = remains.or(had.remains);
-        }
+        let ended = self.ended.into_inner().unwrap_or_else(|e| e.into_inner());
+        let Receiving {
+            counts,
+            by_receiver,
+            spread,
+            mut waits,
+            under_way,
+            remains,
+            polls,
+            mut invalidations,
+        } = ended.into_iter().reduce(Receiving::merged).unwrap_or_default();
         if let Some(waits) = &mut waits {
             waits.backlog = under_way.iter().flat_map(UnderWay::backlog).collect();
-            count_remains(waits, remains, sending.elapsed_ns);
+            totals::count_remains(waits, remains, sending.elapsed_ns);
         }
         let polls = polls.map(|(gap, behind)| {
             Box::new(Polls {
@@ -326,6 +301,10 @@ impl<'r> Roles<'r> {
         receiving.total.add_senders(&sending.total);
         // A reply counts receivers at its own node. One that stayed at a node which turned replica receives, too.
         let away = self.kind.away(&sending.total);
+        let missed = invalidations
+            .as_mut()
+            .map_or(0, |caches| caches::missed(self.delivery.kind, caches, expected, &counts));
+        let (expected, away) = (expected - missed, away + missed);
         let uncounted = counts.received.saturating_sub(expected).min(away);
         receiving.deliveries = Some(Box::new(Deliveries {
             sending: sending.total,
@@ -339,6 +318,7 @@ impl<'r> Roles<'r> {
             receivers: self.delivery.receivers,
             waits,
             slow: self.slow_seen.into_inner().map(|slow| with_missed(slow, acknowledged)),
+            invalidations: invalidations.map(Box::new),
         }));
         receiving
     }
@@ -349,27 +329,6 @@ fn with_missed(mut slow: SlowSubscribers, acknowledged: u64) -> Box<SlowSubscrib
     let all = acknowledged.saturating_mul(u64::from(slow.subscribers));
     slow.missed = all.saturating_sub(slow.received);
     Box::new(slow)
-}
-
-/// Adds what was found in the queues when all was over to the backlog at the end of a run of `elapsed_ns`.
-fn count_remains(waits: &mut Waits, remains: Option<Remains>, elapsed_ns: u64) {
-    let left = remains.map_or(0, |remains| remains.left);
-    // Nobody received these, so that nobody knows when they were sent.
-    match waits.backlog.last_mut() {
-        Some(last) => last.messages += left,
-        None if left > 0 => waits.backlog.push(Backlog { at_ns: elapsed_ns, messages: left }),
-        None => {}
-    }
-    waits.left = remains.map(|remains| remains.left);
-    waits.pending = remains.map(|remains| remains.pending);
-}
-
-/// Both together, or the one that is there.
-fn joined<T>(a: Option<T>, b: Option<T>, join: impl FnOnce(T, T) -> T) -> Option<T> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(join(a, b)),
-        (a, b) => a.or(b),
-    }
 }
 
 /// What receivers record: one kind of thing, which was due at a time of its own.

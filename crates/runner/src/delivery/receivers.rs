@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 
 use engine::{Address, ConnId, Engine, Event};
-use measure::{DeliveryCounts, Latency, Waits, WorkerUse};
+use measure::{DeliveryCounts, Invalidations, Latency, Waits, WorkerUse};
 use wire::resp::{Resp, RespDecoder};
 use wire::{Decode, Reply};
 use workload::Plan;
@@ -119,6 +119,8 @@ pub(crate) struct Receivers<'r, E> {
     pub(super) spread: Option<Spread>,
     /// From one reply to the next, where receivers read over and over.
     gap: Option<Latency>,
+    /// What is counted of receivers that cache.
+    pub(super) invalidations: Option<Invalidations>,
     /// Receivers that are ready.
     pub(super) ready: u32,
     /// How long a command that waits does so, if the kind has one; and what was seen of that since load began.
@@ -138,7 +140,7 @@ impl<'r, E: Engine> Receivers<'r, E> {
         let kind: &'r dyn Kind = &*roles.kind;
         let (sharing, capture) = (kind.sharing(), kind.capture());
         let copies: Vec<u32> = roles.copies_by_place();
-        let apart = if capture.place_len.is_some() { delivery.places_each } else { 1 };
+        let apart = if delivery.kind.names_places() { delivery.places_each } else { 1 };
         let latest = if kind.is_ordered() { roles.senders * apart } else { 0 };
         let receiver = |number: &u32| {
             let place = delivery.places_of(*number).next().unwrap_or(0);
@@ -163,7 +165,9 @@ impl<'r, E: Engine> Receivers<'r, E> {
         };
         let receivers: Vec<_> = context.receivers.iter().map(receiver).collect();
         let even = copies.iter().min() == copies.iter().max();
-        let known = delivery.places_each == 1 || (even && delivery.threads == 1);
+        let is_alone = delivery.threads == 1;
+        let together = delivery.places_each == 1 && !delivery.kind.follows_acknowledgements();
+        let known = together || (even && is_alone);
         let spread = (known && copies.iter().any(|copies| *copies > 1))
             .then(|| Spread::new(plan.recording.precision));
         let count = receivers.len() as u32;
@@ -181,6 +185,8 @@ impl<'r, E: Engine> Receivers<'r, E> {
             counts: DeliveryCounts::default(),
             spread,
             gap: kind.is_sampled().then(|| Latency::new(plan.recording.precision)),
+            invalidations: (delivery.kind.follows_acknowledgements())
+                .then(|| Invalidations::new(plan.recording.precision)),
             ready: 0,
             block_ns: kind.block_ns(),
             waits: None,
@@ -214,13 +220,36 @@ impl<'r, E: Engine> Receivers<'r, E> {
         }
         let behind = self.behind();
         let remains = self.close();
-        let Self { context, recorder, receivers, counts, spread, gap, waits, under_way, .. } = self;
+        let Self {
+            context,
+            recorder,
+            receivers,
+            counts,
+            spread,
+            gap,
+            waits,
+            under_way,
+            invalidations,
+            ..
+        } = self;
         let polls = gap.map(|gap| (gap, behind));
         let reports = last_words(context.thread, recorder, spent);
         let received = receivers.iter().map(|receiver| receiver.received);
         let by_receiver = received.clone().min().zip(received.max());
         let spread: Option<(Latency, Latency)> = spread.map(Spread::latencies);
-        (reports, Receiving { counts, by_receiver, spread, polls, waits, under_way, remains })
+        (
+            reports,
+            Receiving {
+                counts,
+                by_receiver,
+                spread,
+                polls,
+                waits,
+                under_way,
+                remains,
+                invalidations,
+            },
+        )
     }
 
     /// Receives until all that was sent has come, or is not waited for any more.
@@ -246,7 +275,7 @@ impl<'r, E: Engine> Receivers<'r, E> {
                     .caught_up
                     .store(caught_up, Ordering::Release);
             }
-            roles.tell_received(self.context.thread, self.counts.received);
+            roles.tell_received(self.context.thread, self.settled());
             if end_ns == NO_END && roles.expected().is_some() {
                 end_ns = now_ns + drain_ns;
             }
@@ -314,6 +343,9 @@ impl<'r, E: Engine> Receivers<'r, E> {
         self.recorder.measuring(now_ns);
         let mut consumed = 0;
         self.out.clear();
+        if self.invalidations.is_some() {
+            self.receivers[conn.0 as usize].consumer.heard_at(now_ns);
+        }
         loop {
             let receiver = &mut self.receivers[conn.0 as usize];
             let rest = &self.engine.inbox()[consumed..];
@@ -334,6 +366,10 @@ impl<'r, E: Engine> Receivers<'r, E> {
                     self.take_all(conn, payloads, now_ns);
                 }
                 Meaning::Confirmation => self.confirmed(conn),
+                Meaning::Reread { place, invalidated_ns } => {
+                    self.take_read(conn, (place, invalidated_ns), now_ns);
+                }
+                Meaning::Flush => self.flushed(),
                 Meaning::Foreign => self.counts.foreign += 1,
                 Meaning::Unchanged => {}
                 Meaning::Empty => {

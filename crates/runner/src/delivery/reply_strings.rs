@@ -18,6 +18,8 @@ pub(crate) struct Capture {
     pub(crate) entry_ids: bool,
     /// The last string as a whole.
     pub(crate) payload: bool,
+    /// All places that are named.
+    pub(crate) places: bool,
 }
 
 /// The ID of a stream entry: milliseconds and a sequence number.
@@ -44,6 +46,7 @@ pub(crate) struct ReplyStrings {
     has_numbers: bool,
     /// Numbers below 0.
     negatives: u32,
+    has_nulls: bool,
     /// Length of the string that is passing, and how much of it has passed.
     len: u64,
     passed: u64,
@@ -53,6 +56,7 @@ pub(crate) struct ReplyStrings {
     entry: Option<EntryId>,
     entries: Vec<(Option<u32>, EntryId)>,
     messages: Vec<Delivered>,
+    places: Vec<u32>,
     payload: Vec<u8>,
 }
 
@@ -71,6 +75,18 @@ impl ReplyStrings {
     #[inline]
     pub(crate) fn count(&self) -> u32 {
         self.strings
+    }
+
+    /// Whether there was a null among them.
+    #[inline]
+    pub(crate) fn has_nulls(&self) -> bool {
+        self.has_nulls
+    }
+
+    /// The places that its strings name, where they are captured.
+    #[inline]
+    pub(crate) fn places(&self) -> &[u32] {
+        &self.places
     }
 
     /// Whether there was a number among them.
@@ -108,7 +124,8 @@ impl ReplyStrings {
     pub(crate) fn clear(&mut self) {
         (self.strings, self.first_len, self.len, self.passed) = (0, 0, 0, 0);
         (self.place, self.entry) = (None, None);
-        (self.has_numbers, self.negatives) = (false, 0);
+        (self.has_numbers, self.negatives, self.has_nulls) = (false, 0, false);
+        self.places.clear();
         self.entries.clear();
         self.messages.clear();
     }
@@ -129,6 +146,7 @@ impl ReplyStrings {
             let digits = kept.len().saturating_sub(PLACE_DIGITS);
             let place = decimal(&kept[digits..]).and_then(|place| u32::try_from(place).ok());
             self.place = place.or(self.place);
+            self.places.extend(place.filter(|_| self.capture.places));
         } else if self.capture.entry_ids
             && len <= message::BYTES
             && let Some(entry) = entry_id(kept)
@@ -167,6 +185,7 @@ impl ReplyVisitor for ReplyStrings {
     #[inline]
     fn begin(&mut self, len: Option<u64>) {
         self.strings += 1;
+        self.has_nulls |= len.is_none();
         (self.len, self.passed) = (len.unwrap_or(0), 0);
         if self.capture.payload {
             self.payload.clear();
@@ -247,7 +266,7 @@ mod tests {
 
     #[test]
     fn each_message_has_the_place_and_the_entry_that_stand_before_it() {
-        let capture = Capture { place_len: Some(14), entry_ids: true, payload: true };
+        let capture = Capture { place_len: Some(14), entry_ids: true, payload: true, places: true };
         let mut strings = ReplyStrings::new(capture);
         let message = MESSAGE.to_bytes();
         let all: [&[u8]; 9] = [
@@ -264,6 +283,7 @@ mod tests {
         show(&mut strings, &all);
         let had = strings.messages().iter().map(|d| (d.place, d.entry)).collect::<Vec<_>>();
         assert_eq!(had, [(Some(7), Some((17, 3))), (Some(8), Some((u64::MAX, 0)))]);
+        assert_eq!((strings.places(), strings.has_nulls()), (&[7, 8][..], false));
         let entries = [(Some(7), (17, 3)), (Some(7), (17, 4)), (Some(8), (u64::MAX, 0))];
         assert_eq!((strings.entries(), strings.payload()), (&entries[..], &message[..]));
         strings.clear();

@@ -15,6 +15,7 @@ struct Entry {
     /// Number plus one; 0 of none.
     message: u64,
     first_ns: u64,
+    last_ns: u64,
     receivers: u32,
 }
 
@@ -37,12 +38,20 @@ impl Spread {
     pub(super) fn received(&mut self, message: &Message, receivers: u32, now_ns: u64) {
         let entry = &mut self.ring[message.number as usize % RING];
         if entry.message != message.number + 1 {
-            *entry = Entry { message: message.number + 1, first_ns: now_ns, receivers: 0 };
+            *entry = Entry {
+                message: message.number + 1,
+                first_ns: now_ns,
+                last_ns: now_ns,
+                receivers: 0,
+            };
         }
+        // Caches report the past: when the invalidation had come that made them read.
+        entry.first_ns = entry.first_ns.min(now_ns);
+        entry.last_ns = entry.last_ns.max(now_ns);
         entry.receivers += 1;
         if entry.receivers == receivers {
             self.first.record_n(entry.first_ns.saturating_sub(message.due_ns), 1);
-            self.last.record_n(now_ns.saturating_sub(message.due_ns), 1);
+            self.last.record_n(entry.last_ns.saturating_sub(message.due_ns), 1);
         }
     }
 
@@ -69,6 +78,16 @@ mod tests {
         }
         let (first, last) = spread.latencies();
         assert_eq!((first.count(), last.count()), (1, 1));
+        assert_eq!((first.max_ns(), last.max_ns()), (Some(10), Some(50)));
+    }
+
+    #[test]
+    fn receivers_may_report_in_any_order() {
+        let mut spread = Spread::new(3);
+        for now_ns in [120, 150, 110] {
+            spread.received(&message(1), 3, now_ns);
+        }
+        let (first, last) = spread.latencies();
         assert_eq!((first.max_ns(), last.max_ns()), (Some(10), Some(50)));
     }
 

@@ -142,7 +142,7 @@ impl Kind for Streams<'_> {
         Capture {
             place_len: (self.delivery.places_each > 1).then_some(name),
             entry_ids: true,
-            payload: false,
+            ..Capture::default()
         }
     }
 

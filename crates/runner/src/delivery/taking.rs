@@ -2,7 +2,7 @@
 
 use engine::{ConnId, Engine};
 use measure::Outcome;
-use workload::Purpose;
+use workload::{Message, Purpose};
 
 use super::kind::Meaning;
 use super::order::Place;
@@ -22,24 +22,30 @@ impl<E: Engine> Receivers<'_, E> {
         }
     }
 
+    /// A message to its receiver, unless it is one of another run or a probe, which are counted here.
     #[inline]
-    fn take(&mut self, conn: ConnId, delivered: Delivered, now_ns: u64) {
+    pub(super) fn of_this_run(&mut self, conn: ConnId, message: Message) -> Option<Message> {
         let receiver = &mut self.receivers[conn.0 as usize];
-        let message = delivered.message;
         if message.run != self.context.roles.run {
             self.counts.foreign += 1;
-            return;
+            return None;
         }
         if message.purpose == Purpose::Probe {
             if receiver.probes > 0 {
                 receiver.probes -= 1;
                 self.context.roles.probe_arrived();
             }
-            return;
+            return None;
         }
+        Some(message)
+    }
+
+    #[inline]
+    pub(super) fn take(&mut self, conn: ConnId, delivered: Delivered, now_ns: u64) {
+        let Some(message) = self.of_this_run(conn, delivered.message) else { return };
         let delay_ns = self.context.roles.delivery.kind.delay_ns();
         let (due_ns, sent_ns) = (message.due_ns + delay_ns, message.sent_ns + delay_ns);
-        let message = workload::Message { due_ns, sent_ns, ..message };
+        let message = Message { due_ns, sent_ns, ..message };
         let measured = message.purpose == Purpose::Measured;
         if measured {
             match self.rank(conn, &delivered) {
@@ -65,6 +71,7 @@ impl<E: Engine> Receivers<'_, E> {
             if let Some(spread) = &mut self.spread {
                 spread.received(&message, receiver.copies, now_ns);
             }
+            self.invalidated(message.number, now_ns);
         }
         let answered = Answered {
             intended_ns: message.due_ns,
@@ -79,7 +86,7 @@ impl<E: Engine> Receivers<'_, E> {
 
     /// What a message is among those that came before it: to this receiver, or to any that shares its messages.
     #[inline]
-    fn rank(&mut self, conn: ConnId, delivered: &Delivered) -> Place {
+    pub(super) fn rank(&mut self, conn: ConnId, delivered: &Delivered) -> Place {
         let receiver = &mut self.receivers[conn.0 as usize];
         let message = &delivered.message;
         let delivery = self.context.roles.delivery;

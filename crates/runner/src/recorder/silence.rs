@@ -28,14 +28,14 @@ impl Silence {
         self.failing = true;
     }
 
-    /// The first success of a read.
+    /// The first success of a read, or of something that was read before.
     #[inline]
     pub(super) fn heard(&mut self, now_ns: u64, usual_ns: u64) {
         let least_ns = if self.failing { Outage::FAILING_MIN_NS } else { Outage::SILENT_MIN_NS };
-        if now_ns - self.last_ok_ns >= least_ns.max(usual_ns) {
+        if now_ns.saturating_sub(self.last_ok_ns) >= least_ns.max(usual_ns) {
             self.span = self.last_ok_ns..now_ns;
         }
-        (self.last_ok_ns, self.failing) = (now_ns, false);
+        (self.last_ok_ns, self.failing) = (self.last_ok_ns.max(now_ns), false);
     }
 
     /// Adds what users waited who came while the node was silent.

@@ -183,6 +183,7 @@ fn replay_script<S: Script>(
         inserts: plan.inserts().map(Arc::new),
         rate: rate.as_deref(),
         run_id: None,
+        acknowledgements: None,
         // Its time passes only in sleep.
         may_spin: false,
     };

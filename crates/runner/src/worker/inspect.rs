@@ -53,7 +53,9 @@ impl Inspections {
         let strings = verifier.is_some() || keeps || per_position || queues || replicas.is_some();
         let any = operations || strings || misses_fail;
         let receivers = plan.delivery.as_ref().is_some_and(|d| d.kind.replies_name_receivers());
-        let plain = !any && !receivers && plan.sequence.len() == 1;
+        let acknowledged =
+            plan.delivery.as_ref().is_some_and(|d| d.kind.follows_acknowledgements());
+        let plain = !any && !receivers && !acknowledged && plan.sequence.len() == 1;
         let nothing = R::COUNTS_ALL && plain && !answers.may_be_missing();
         Self {
             any,

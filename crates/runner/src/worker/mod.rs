@@ -33,6 +33,7 @@ use wire::{Batch, Protocol};
 use workload::{Inserts, Pacer, Plan, RequestStream, SequenceBatch, Stop, Window};
 
 use crate::connection::{Connection, State};
+use crate::delivery::Acknowledgements;
 use crate::destination::Destination;
 use crate::gate::Gate;
 use crate::handshake::Handshake;
@@ -76,6 +77,8 @@ pub(crate) struct WorkerContext<'r> {
     pub(crate) rate: Option<&'r LiveRate>,
     /// What tells its messages from those of other runs, if it sends messages.
     pub(crate) run_id: Option<u32>,
+    /// Where it notes when its messages were acknowledged, if their receivers need that.
+    pub(crate) acknowledgements: Option<&'r Acknowledgements>,
     /// Whether there is a CPU for it alone.
     pub(crate) may_spin: bool,
 }

@@ -19,6 +19,7 @@ use super::quiet::Answers;
 use super::retry::Retries;
 use super::verify::{Comparison, Verifier, failed};
 use crate::connection::State;
+use crate::delivery::Acknowledgements;
 use crate::handshake::Handshake;
 use crate::recorder::Recorder;
 use crate::request::{Answer, Keys, Request, Requests};
@@ -63,6 +64,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
             answers: &self.answers,
             handshake: &self.handshake,
             retries: &self.retries,
+            acknowledgements: self.context.acknowledgements,
             route: &mut self.route,
             recorder: &mut self.recorder,
             steps: &mut self.steps,
@@ -132,6 +134,7 @@ pub(super) struct Settler<'w, P, R: Route> {
     pub(super) answers: &'w Answers,
     handshake: &'w Handshake,
     retries: &'w Retries<R::Mark>,
+    acknowledgements: Option<&'w Acknowledgements>,
     route: &'w mut R,
     recorder: &'w mut Recorder,
     pub(super) steps: &'w mut Steps<R::Mark>,
@@ -304,6 +307,9 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
         reply: Reply<'_>,
         bytes: u64,
     ) {
+        if let Some(acknowledgements) = self.acknowledgements.filter(|_| request.measured) {
+            acknowledgements.note(request.number, self.now_ns);
+        }
         let answer = self.answer((request, first_byte_ns), reply, bytes);
         if self.record(request, &answer)
             && self.asks.per_position

@@ -134,8 +134,8 @@ impl PlanParts {
         refuse(subscriptions <= limits::SUBSCRIPTIONS_MAX, || {
             format!("{subscriptions} subscriptions; the maximum is {}", limits::SUBSCRIPTIONS_MAX)
         })?;
-        // Of a queue, each receiver tells its keys apart.
-        let apart = if delivery.kind.keeps_messages() { places_each } else { 1 };
+        // Where messages name their place, each receiver tells its places apart.
+        let apart = if delivery.kind.names_places() { places_each } else { 1 };
         let senders = u64::from(self.load.concurrency.connections);
         let pairs = u64::from(receivers) * senders * u64::from(apart);
         refuse(pairs <= limits::PAIRS_MAX, || {

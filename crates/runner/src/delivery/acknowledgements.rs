@@ -1,0 +1,82 @@
+//! When each message was acknowledged, for receivers that measure from then.
+//!
+//! Senders write and receivers read a ring of instants by the numbers of messages; neither waits for the other.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Messages whose instants are kept, a power of two: 8 MiB.
+const RING: u64 = 1 << 20;
+
+/// Bits of an instant; above them stands which turn of the ring it belongs to. Messages have as many for theirs.
+const INSTANT_BITS: u32 = 48;
+
+/// The instants of the last messages.
+#[derive(Debug)]
+pub(crate) struct Acknowledgements {
+    /// 0 where there was none.
+    ring: Box<[AtomicU64]>,
+}
+
+/// What is known of the acknowledgement of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Acknowledged {
+    NotYet,
+    /// At this time, in nanoseconds of the run's clock.
+    At(u64),
+    /// So many others were since that it is not known any more when.
+    LongAgo,
+}
+
+impl Default for Acknowledgements {
+    fn default() -> Self {
+        Self { ring: (0..RING).map(|_| AtomicU64::new(0)).collect() }
+    }
+}
+
+/// The turn of the ring that a message belongs to.
+#[inline]
+fn turn(number: u64) -> u16 {
+    (number / RING) as u16
+}
+
+impl Acknowledgements {
+    /// Notes that a message was acknowledged at this time.
+    #[inline]
+    pub(crate) fn note(&self, number: u64, at_ns: u64) {
+        let instant = at_ns.clamp(1, (1 << INSTANT_BITS) - 1);
+        let entry = u64::from(turn(number)) << INSTANT_BITS | instant;
+        self.ring[(number % RING) as usize].store(entry, Ordering::Relaxed);
+    }
+
+    /// When a message was.
+    #[inline]
+    pub(super) fn of(&self, number: u64) -> Acknowledged {
+        let entry = self.ring[(number % RING) as usize].load(Ordering::Relaxed);
+        let ahead = ((entry >> INSTANT_BITS) as u16).wrapping_sub(turn(number)) as i16;
+        match ahead {
+            _ if entry == 0 => Acknowledged::NotYet,
+            0 => Acknowledged::At(entry & ((1 << INSTANT_BITS) - 1)),
+            1.. => Acknowledged::LongAgo,
+            _ => Acknowledged::NotYet,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_messages_are_known() {
+        let acknowledgements = Acknowledgements::default();
+        assert_eq!(acknowledgements.of(0), Acknowledged::NotYet);
+        for turns in [0, 1, 2, 70_000] {
+            let number = 7 + turns * RING;
+            assert_eq!(acknowledgements.of(number), Acknowledged::NotYet, "{turns}");
+            acknowledgements.note(number, 500 + turns);
+            assert_eq!(acknowledgements.of(number), Acknowledged::At(500 + turns));
+        }
+        assert_eq!(acknowledgements.of(7 + 69_999 * RING), Acknowledged::LongAgo);
+        assert_eq!(acknowledgements.of(8 + 70_000 * RING), Acknowledged::NotYet);
+    }
+}

@@ -1,0 +1,102 @@
+//! What a server says to clients with a cache.
+
+use workload::{CacheTracking, DeliveryKind, TrackingMode};
+
+use super::super::Meaning;
+use super::{Conversation, PLACE, SETTLED, Step, array, bulks, delivery, heard, message, requests};
+use crate::delivery::kind::from_delivery;
+
+pub(super) const fn invalidate(mode: TrackingMode) -> DeliveryKind {
+    let tracking = CacheTracking { mode, noloop: true };
+    DeliveryKind::Invalidate { tracking }
+}
+
+fn push(keys: &[u8]) -> Vec<u8> {
+    [b">2\r\n", &bulks(&[b"invalidate"])[..], keys].concat()
+}
+
+fn reread(place: u32, after: Option<u64>, count: usize, reply: Vec<u8>) -> Step {
+    (Meaning::Reread { place, invalidated_ns: after }, count, reply)
+}
+
+/// What is said to one of 4 places, in this mode and with this null.
+pub(super) fn conversation(mode: TrackingMode, payload: &[u8], nil: &str) -> Conversation {
+    let ok = b"+OK\r\n".to_vec();
+    let all = (Meaning::Flush, 0, push(nil.as_bytes()));
+    if mode == TrackingMode::Bcast {
+        let two = push(&array(2, &[bulks(&[payload, payload])]));
+        let foreign = push(&array(1, &[bulks(&[b"somebody's key"])]));
+        return vec![
+            (Meaning::Confirmation, 0, ok),
+            (Meaning::Messages(2), 2, two),
+            (Meaning::Foreign, 0, foreign),
+            all,
+        ];
+    }
+    let none = || b"*0\r\n".to_vec();
+    let entry = |id: &[u8]| array(2, &[bulks(&[id]), array(2, &[bulks(&[b"m", payload])])]);
+    let setting = (SETTLED, 0, ok);
+    let read = |step: Step| match mode {
+        TrackingMode::Optin => vec![setting.clone(), step],
+        _ => vec![step],
+    };
+    let first = (0..4).flat_map(|place| read(reread(place, None, 0, none())));
+    let second = (0..4).flat_map(|place| read(reread(place, None, 0, none())));
+    let changed = (Meaning::Unchanged, 0, push(&array(1, &[bulks(&[PLACE])])));
+    let two = array(2, &[entry(b"17-1"), entry(b"17-2")]);
+    let void = (Meaning::Unchanged, 2, two.clone());
+    [
+        vec![setting.clone()],
+        first.collect(),
+        vec![(Meaning::Confirmation, 0, b"+PONG\r\n".to_vec())],
+        vec![changed.clone()],
+        read(reread(3, Some(0), 2, two)),
+        vec![changed, all],
+        read(void),
+        second.collect(),
+    ]
+    .concat()
+}
+
+fn words(words: &[&str]) -> Vec<Vec<u8>> {
+    words.iter().map(|word| word.as_bytes().to_vec()).collect()
+}
+
+/// What a cache asks for that hears this conversation.
+fn asked(mode: TrackingMode) -> Vec<Vec<Vec<u8>>> {
+    let delivery = delivery(invalidate(mode), 4);
+    let payload = message().to_bytes();
+    let conversation = conversation(mode, &payload, "_\r\n");
+    let bytes: Vec<u8> = conversation.into_iter().flat_map(|(.., bytes)| bytes).collect();
+    requests(&heard(&*from_delivery(&delivery, false), &bytes, 0).1)
+}
+
+#[test]
+fn a_cache_reads_what_is_new_and_everything_after_a_flush() {
+    let place = std::str::from_utf8(PLACE).unwrap();
+    let asked = asked(TrackingMode::Default);
+    assert_eq!(asked[0], words(&["CLIENT", "TRACKING", "ON", "NOLOOP"]));
+    assert_eq!(asked[4], words(&["XRANGE", place, "0-1", "+"]));
+    assert_eq!(asked[5], words(&["PING"]));
+    assert_eq!(asked[6], words(&["XRANGE", place, "0-1", "+"]), "nothing was there before");
+    assert_eq!(asked[7], words(&["XRANGE", place, "17-3", "+"]), "behind what it had");
+    assert_eq!(asked[8 + 3], words(&["XRANGE", place, "0-1", "+"]), "from the beginning");
+    assert_eq!(asked.len(), 12);
+}
+
+#[test]
+fn each_mode_asks_for_what_is_to_be_tracked() {
+    for (mode, expected) in [
+        (TrackingMode::Bcast, &["BCAST", "PREFIX", "keystorm:1:", "NOLOOP"][..]),
+        (TrackingMode::Default, &["NOLOOP"]),
+        (TrackingMode::Optin, &["OPTIN", "NOLOOP"]),
+        (TrackingMode::Optout, &["OPTOUT", "NOLOOP"]),
+    ] {
+        let asked = asked(mode);
+        assert_eq!(asked[0], words(&[&["CLIENT", "TRACKING", "ON"], expected].concat()));
+        let reads = asked.iter().filter(|words| words[0] == b"XRANGE").count();
+        let wanted = asked.iter().filter(|asked| **asked == words(&["CLIENT", "CACHING", "YES"]));
+        let of_optin = if mode == TrackingMode::Optin { reads } else { 0 };
+        assert_eq!(wanted.count(), of_optin, "{mode:?}");
+    }
+}

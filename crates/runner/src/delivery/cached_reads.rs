@@ -1,0 +1,166 @@
+//! Client-side caching in the modes in which a server remembers what each client has read: a key that is written, to
+//! the clients that hold it.
+//!
+//! By <https://redis.io/docs/latest/reference/client-side-caching/>, a server says once that a key has changed, and
+//! then forgets who held it. So a cache reads the key again at once. A key is a stream, of which it reads what is new:
+//! the first message there is the write that was to be invalidated, and those behind it came before the read, so that
+//! nobody had to say more of them. Each write is one or the other at each cache, however they follow one another.
+
+use std::collections::VecDeque;
+
+use measure::Tally;
+use wire::Reply;
+use wire::resp::encode_command;
+use workload::{CacheTracking, Delivery, TrackingMode};
+
+use super::awaited::{append_header, append_number, append_string};
+use super::closing::{Remainder, append_removal};
+use super::invalidate::{append_tracking, is_flush, is_invalidation};
+use super::kind::{Consumer, Kind, Meaning, Sharing, acknowledged};
+use super::reply_strings::{Capture, EntryId, ReplyStrings};
+
+/// Invalidations of keys that were read.
+pub(super) struct CachedReads<'r> {
+    pub(super) delivery: &'r Delivery,
+    pub(super) tracking: CacheTracking,
+}
+
+/// A reply that is to come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Awaited {
+    /// Of what asks for something to be so from now on, or for the next command.
+    Setting,
+    /// Of the PING that shows that all keys were read.
+    Pong,
+    /// Of a read of this place. When the invalidation came that it follows, if one did.
+    Read { place: u32, invalidated_ns: Option<u64> },
+    /// Of a read of what was then removed: there is another behind it.
+    VoidRead,
+}
+
+/// A client that has a cache.
+struct Cache<'r> {
+    kind: &'r CachedReads<'r>,
+    /// What reads each place, up to where the first entry is named; and the last entry that it had there.
+    places: Vec<(Vec<u8>, EntryId)>,
+    awaited: VecDeque<Awaited>,
+    now_ns: u64,
+    id: Vec<u8>,
+}
+
+impl Kind for CachedReads<'_> {
+    fn consumer(&self, _receiver: u32) -> Box<dyn Consumer + '_> {
+        let place = |place| {
+            let mut head = Vec::new();
+            append_header(b'*', 4, &mut head);
+            append_string(b"XRANGE", &mut head);
+            append_string(self.delivery.place_name(place).as_bytes(), &mut head);
+            (head, (0, 0))
+        };
+        Box::new(Cache {
+            kind: self,
+            places: (0..self.delivery.places).map(place).collect(),
+            awaited: VecDeque::new(),
+            now_ns: 0,
+            id: Vec::new(),
+        })
+    }
+
+    fn sharing(&self) -> Sharing {
+        Sharing::FanOut
+    }
+
+    fn capture(&self) -> Capture {
+        let place_len = Some(self.delivery.place_name(0).len());
+        Capture { place_len, entry_ids: true, places: true, payload: false }
+    }
+
+    /// Every cache holds all keys.
+    fn expected(&self, sending: &Tally) -> u64 {
+        acknowledged(sending).saturating_mul(self.delivery.receivers.into())
+    }
+
+    fn closing(&self, place: u32, out: &mut Vec<u8>) -> Vec<Remainder> {
+        let mut replies = Vec::new();
+        append_removal(&self.delivery.place_name(place), &mut replies, out);
+        replies
+    }
+}
+
+impl Cache<'_> {
+    /// Reads what is new in a place, and has it tracked.
+    fn read(&mut self, place: u32, invalidated_ns: Option<u64>, out: &mut Vec<u8>) {
+        let Some((head, (ms, number))) = self.places.get(place as usize) else { return };
+        if self.kind.tracking.mode == TrackingMode::Optin {
+            encode_command(&[b"CLIENT", b"CACHING", b"YES"], out);
+            self.awaited.push_back(Awaited::Setting);
+        }
+        out.extend_from_slice(head);
+        // What begins behind an entry is said so that servers before 6.2 understand it.
+        self.id.clear();
+        append_number(*ms, &mut self.id);
+        self.id.push(b'-');
+        append_number(number.saturating_add(1), &mut self.id);
+        append_string(&self.id, out);
+        append_string(b"+", out);
+        self.awaited.push_back(Awaited::Read { place, invalidated_ns });
+    }
+
+    /// Reads everything from the beginning: all was removed.
+    fn read_anew(&mut self, out: &mut Vec<u8>) {
+        for awaited in &mut self.awaited {
+            if matches!(awaited, Awaited::Read { .. }) {
+                *awaited = Awaited::VoidRead;
+            }
+        }
+        for place in 0..self.places.len() {
+            self.places[place].1 = (0, 0);
+            self.read(place as u32, None, out);
+        }
+    }
+}
+
+impl Consumer for Cache<'_> {
+    fn ask(&mut self, out: &mut Vec<u8>) -> u32 {
+        self.awaited.clear();
+        append_tracking(self.kind.tracking, &self.kind.delivery.prefix, out);
+        self.awaited.push_back(Awaited::Setting);
+        (0..self.places.len()).for_each(|place| self.read(place as u32, None, out));
+        encode_command(&[b"PING"], out);
+        self.awaited.push_back(Awaited::Pong);
+        1
+    }
+
+    fn heard_at(&mut self, now_ns: u64) {
+        self.now_ns = now_ns;
+    }
+
+    fn answer(&mut self, reply: Reply<'_>, strings: &ReplyStrings, out: &mut Vec<u8>) -> Meaning {
+        match reply {
+            Reply::Push if !is_invalidation(strings) => return Meaning::Other,
+            Reply::Push if is_flush(strings) => {
+                self.read_anew(out);
+                return Meaning::Flush;
+            }
+            Reply::Push => {
+                let invalidated_ns = Some(self.now_ns);
+                strings.places().iter().for_each(|place| self.read(*place, invalidated_ns, out));
+                return Meaning::Unchanged;
+            }
+            Reply::Error(_) => return Meaning::Other,
+            _ => {}
+        }
+        match self.awaited.pop_front() {
+            Some(Awaited::Setting) => Meaning::Settled { missing: 0 },
+            Some(Awaited::VoidRead) => Meaning::Unchanged,
+            Some(Awaited::Pong) => Meaning::Confirmation,
+            Some(Awaited::Read { place, invalidated_ns }) => {
+                if let Some((_, last)) = strings.entries().last() {
+                    self.places[place as usize].1 = *last;
+                }
+                Meaning::Reread { place, invalidated_ns }
+            }
+            None => Meaning::Other,
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! What clients with a cache see beside deliveries: for how long they answered with what had been overwritten, what
+//! they had read already, and invalidations that no write of the run caused.
+
+use engine::{ConnId, Engine};
+use measure::{DeliveryCounts, Invalidations};
+use workload::{DeliveryKind, Purpose};
+
+use super::Roles;
+use super::acknowledgements::{Acknowledged, Acknowledgements};
+use super::order::Place;
+use super::receivers::Receivers;
+use super::reply_strings::Delivered;
+
+impl Roles<'_> {
+    /// Where senders note when their messages were acknowledged, if receivers need that.
+    pub(crate) fn acknowledgements(&self) -> Option<&Acknowledgements> {
+        self.acknowledgements.as_ref()
+    }
+}
+
+/// Finds out what became of invalidations that are missing, if there is another cause than a loss. How many were
+/// missed by caches that were away.
+pub(super) fn missed(
+    kind: DeliveryKind,
+    caches: &mut Invalidations,
+    expected: u64,
+    counts: &DeliveryCounts,
+) -> u64 {
+    let missing = expected.saturating_sub(counts.received + caches.covered);
+    if kind.names_places() {
+        // What was there when a cache came back it has read.
+        caches.removed = if caches.flushes > 0 { missing } else { 0 };
+        return 0;
+    }
+    // One that is not connected gets none, and must drop everything.
+    if counts.cut_off > 0 { missing } else { 0 }
+}
+
+impl<E: Engine> Receivers<'_, E> {
+    /// Takes what a cache found when it read a place again. The first message is the write that it had an invalidation
+    /// for, if it had one; the others had come by then.
+    pub(super) fn take_read(
+        &mut self,
+        conn: ConnId,
+        (place, invalidated_ns): (u32, Option<u64>),
+        now_ns: u64,
+    ) {
+        let strings = &self.receivers[conn.0 as usize].strings;
+        let (count, entries) = (strings.messages().len(), strings.entries().len());
+        self.counts.corrupt += entries.saturating_sub(count) as u64;
+        let first_sent_ns = strings.messages().first().map(|had| had.message.sent_ns);
+        // One that came before anything was sent has another cause.
+        let caused_ns = invalidated_ns.filter(|at| first_sent_ns.is_some_and(|sent| sent <= *at));
+        if invalidated_ns.is_some() && caused_ns.is_none() && self.recorder.measuring(now_ns) {
+            self.invalidations.iter_mut().for_each(|caches| caches.unprompted += 1);
+        }
+        for n in 0..count {
+            let had = self.receivers[conn.0 as usize].strings.messages()[n];
+            let delivered = Delivered { place: Some(place), ..had };
+            match caused_ns.filter(|_| n == 0) {
+                Some(invalidated_ns) => {
+                    self.take(conn, delivered, invalidated_ns);
+                    // What came at another time is another sample.
+                    self.recorder.read_ended(now_ns, 0);
+                }
+                None => self.cover(conn, delivered),
+            }
+        }
+    }
+
+    /// Takes a message that a cache had by reading, so that no invalidation of its own was due.
+    fn cover(&mut self, conn: ConnId, delivered: Delivered) {
+        let Some(message) = self.of_this_run(conn, delivered.message) else { return };
+        if message.purpose != Purpose::Measured {
+            return;
+        }
+        match self.rank(conn, &delivered) {
+            Place::Doubled => self.counts.doubled += 1,
+            place => {
+                self.counts.out_of_order += u64::from(place == Place::OutOfOrder);
+                self.invalidations.iter_mut().for_each(|caches| caches.covered += 1);
+            }
+        }
+    }
+
+    /// Notes that a cache got the invalidation of this message.
+    #[inline]
+    pub(super) fn invalidated(&mut self, number: u64, now_ns: u64) {
+        let Some(caches) = &mut self.invalidations else { return };
+        let Some(acknowledgements) = self.context.roles.acknowledgements() else { return };
+        match acknowledgements.of(number) {
+            Acknowledged::At(at_ns) if at_ns <= now_ns => caches.stale.record_n(now_ns - at_ns, 1),
+            Acknowledged::At(_) | Acknowledged::NotYet => {
+                caches.before_acknowledged += 1;
+                caches.stale.record_n(0, 1);
+            }
+            Acknowledged::LongAgo => {}
+        }
+    }
+
+    /// Notes that a cache is to drop everything.
+    pub(super) fn flushed(&mut self) {
+        self.invalidations.iter_mut().for_each(|caches| caches.flushes += 1);
+    }
+
+    /// Deliveries that this thread waits for no more: received, or covered by a read.
+    pub(super) fn settled(&self) -> u64 {
+        self.counts.received + self.invalidations.as_ref().map_or(0, |caches| caches.covered)
+    }
+}

@@ -1,0 +1,85 @@
+//! What the threads of receivers had, put together.
+
+use measure::{Backlog, DeliveryCounts, Invalidations, Latency, Waits};
+
+use super::closing::Remains;
+use super::under_way::UnderWay;
+
+/// What a thread of receivers had.
+#[derive(Debug, Default)]
+pub(crate) struct Receiving {
+    pub(super) counts: DeliveryCounts,
+    pub(super) by_receiver: Option<(u64, u64)>,
+    pub(super) spread: Option<(Latency, Latency)>,
+    pub(super) waits: Option<Waits>,
+    pub(super) under_way: Option<UnderWay>,
+    pub(super) remains: Option<Remains>,
+    /// From one read to the next, and how many receivers were behind in the end.
+    pub(super) polls: Option<(Latency, u64)>,
+    /// What caches saw.
+    pub(super) invalidations: Option<Invalidations>,
+}
+
+impl Receiving {
+    /// What two threads had.
+    pub(super) fn merged(mut self, its: Self) -> Self {
+        self.counts.merge(&its.counts);
+        let by_receiver =
+            joined(self.by_receiver, its.by_receiver, |(least, most), (few, many)| {
+                (u64::min(least, few), u64::max(most, many))
+            });
+        let spread = joined(self.spread, its.spread, |(mut first, mut last), its| {
+            first.merge(&its.0);
+            last.merge(&its.1);
+            (first, last)
+        });
+        let polls = joined(self.polls, its.polls, |(mut gap, behind), its| {
+            gap.merge(&its.0);
+            (gap, behind + its.1)
+        });
+        let waits = joined(self.waits, its.waits, |mut all, its| {
+            all.merge(&its);
+            all
+        });
+        let under_way = joined(self.under_way, its.under_way, |mut all, its| {
+            all.merge(its);
+            all
+        });
+        let invalidations = joined(self.invalidations, its.invalidations, |mut all, its| {
+            all.merge(&its);
+            all
+        });
+        let remains = self.remains.or(its.remains);
+        Self {
+            counts: self.counts,
+            by_receiver,
+            spread,
+            waits,
+            under_way,
+            remains,
+            polls,
+            invalidations,
+        }
+    }
+}
+
+/// Adds what was found in the queues when all was over to the backlog at the end of a run of `elapsed_ns`.
+pub(super) fn count_remains(waits: &mut Waits, remains: Option<Remains>, elapsed_ns: u64) {
+    let left = remains.map_or(0, |remains| remains.left);
+    // Nobody received these, so that nobody knows when they were sent.
+    match waits.backlog.last_mut() {
+        Some(last) => last.messages += left,
+        None if left > 0 => waits.backlog.push(Backlog { at_ns: elapsed_ns, messages: left }),
+        None => {}
+    }
+    waits.left = remains.map(|remains| remains.left);
+    waits.pending = remains.map(|remains| remains.pending);
+}
+
+/// Both together, or the one that is there.
+fn joined<T>(a: Option<T>, b: Option<T>, join: impl FnOnce(T, T) -> T) -> Option<T> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(join(a, b)),
+        (a, b) => a.or(b),
+    }
+}

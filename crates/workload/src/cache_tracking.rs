@@ -1,0 +1,52 @@
+//! Client-side caching: which keys a server tracks for its clients, and how it says that they changed.
+//!
+//! By <https://redis.io/docs/latest/reference/client-side-caching/>.
+
+use serde::{Deserialize, Serialize};
+
+/// How a server tracks the keys of clients with a cache (`CLIENT TRACKING`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CacheTracking {
+    /// Which keys.
+    pub mode: TrackingMode,
+    /// Without those that a cache writes itself.
+    pub noloop: bool,
+}
+
+/// Which keys a server tracks for a client with a cache.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TrackingMode {
+    /// All that begin with a prefix. A key is the prefix and a message.
+    #[default]
+    Bcast,
+    /// Those that it has read since it last had to drop them. A key is a place, and holds the messages written to it.
+    Default,
+    /// The same, of reads for which it asks that.
+    Optin,
+    /// The same, without reads for which it asks that they be left out.
+    Optout,
+}
+
+impl TrackingMode {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Bcast, Self::Default, Self::Optin, Self::Optout];
+
+    /// What it is called.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Bcast => "bcast",
+            Self::Default => "default",
+            Self::Optin => "optin",
+            Self::Optout => "optout",
+        }
+    }
+
+    /// Whether the server remembers what each client has read.
+    #[must_use]
+    pub fn follows_reads(self) -> bool {
+        self != Self::Bcast
+    }
+}
