@@ -98,6 +98,15 @@ impl<E: Engine> Receivers<'_, E> {
         }
     }
 
+    /// Notes when something came to a receiver.
+    #[inline]
+    pub(super) fn heard_at(&mut self, conn: ConnId, now_ns: u64) {
+        self.recorder.measuring(now_ns);
+        if self.invalidations.is_some() {
+            self.receivers[conn.0 as usize].consumer.heard_at(now_ns);
+        }
+    }
+
     /// Notes that a cache is to drop everything.
     pub(super) fn flushed(&mut self) {
         self.invalidations.iter_mut().for_each(|caches| caches.flushes += 1);

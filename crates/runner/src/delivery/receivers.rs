@@ -340,12 +340,9 @@ impl<'r, E: Engine> Receivers<'r, E> {
             return Ok(());
         }
         let now_ns = self.engine.now_ns();
-        self.recorder.measuring(now_ns);
         let mut consumed = 0;
         self.out.clear();
-        if self.invalidations.is_some() {
-            self.receivers[conn.0 as usize].consumer.heard_at(now_ns);
-        }
+        self.heard_at(conn, now_ns);
         loop {
             let receiver = &mut self.receivers[conn.0 as usize];
             let rest = &self.engine.inbox()[consumed..];
@@ -366,8 +363,8 @@ impl<'r, E: Engine> Receivers<'r, E> {
                     self.take_all(conn, payloads, now_ns);
                 }
                 Meaning::Confirmation => self.confirmed(conn),
-                Meaning::Reread { place, invalidated_ns } => {
-                    self.take_read(conn, (place, invalidated_ns), now_ns);
+                Meaning::Reread { place, invalidated_ns: at } => {
+                    self.take_read(conn, (place, at), now_ns);
                 }
                 Meaning::Flush => self.flushed(),
                 Meaning::Foreign => self.counts.foreign += 1,

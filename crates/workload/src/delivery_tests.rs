@@ -1,0 +1,57 @@
+//! How receivers share places and threads.
+
+use super::*;
+
+fn delivery(receivers: u32, places: u32, places_each: u32) -> Delivery {
+    let kind = DeliveryKind::Pubsub { subscription: Subscription::Channels, slow: 0 };
+    let prefix = "keystorm:".to_owned();
+    Delivery {
+        kind,
+        receivers,
+        threads: 2,
+        prefix,
+        places,
+        places_each,
+        at: Vec::new(),
+        wait: None,
+        drain_ns: 0,
+    }
+}
+
+#[test]
+fn receivers_take_places_in_turn() {
+    assert_eq!(delivery(5, 2, 1).receivers_by_place(), [3, 2]);
+    assert_eq!(delivery(2, 3, 2).receivers_by_place(), [2, 1, 1]);
+    assert_eq!(delivery(2, 3, 3).receivers_by_place(), [2, 2, 2]);
+    assert_eq!(delivery(2, 3, 2).places_of(1).collect::<Vec<_>>(), [2, 0]);
+}
+
+#[test]
+fn every_group_takes_all_places() {
+    let take = StreamTake { groups: 2, count: 1, ack: StreamAck::Xack, claim_ns: 0 };
+    let kind = DeliveryKind::Stream { take, block_ns: 0 };
+    let delivery = Delivery { kind, ..delivery(6, 3, 1) };
+    assert_eq!(delivery.receivers_by_place(), [2, 2, 2]);
+    let places = |receiver| delivery.places_of(receiver).collect::<Vec<_>>();
+    assert_eq!([0, 1, 2, 5].map(places), [[0], [0], [1], [2]]);
+}
+
+#[test]
+fn shares_have_all_receivers_together_and_places_of_their_own() {
+    let whole = delivery(5, 2, 1);
+    let shares = [1, 2].map(|index| whole.own(Shard { index, of: 2 }));
+    assert_eq!(shares.iter().map(|share| share.receivers).sum::<u32>(), 5);
+    assert_ne!(shares[0].place_name(0), shares[1].place_name(0));
+    assert_eq!(whole.own(Shard::WHOLE), whole);
+}
+
+#[test]
+fn receivers_of_one_place_are_on_one_thread() {
+    let delivery = delivery(100, 7, 1);
+    for receiver in 0..100 {
+        assert_eq!(delivery.thread_of(receiver), delivery.thread_of(receiver % 7));
+    }
+    let kind = DeliveryKind::Invalidate { tracking: CacheTracking::default() };
+    let caches = Delivery { kind, ..delivery };
+    assert_eq!([0, 1, 2, 3].map(|receiver| caches.thread_of(receiver)), [0, 1, 0, 1]);
+}
