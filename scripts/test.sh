@@ -12,8 +12,8 @@ sh scripts/test-servers.sh &
 fetching=$!
 trap 'kill "$fetching" 2>/dev/null || true' EXIT
 "$cargo" fmt --check
-# The lints of Clippy are told while the tests are built, by its driver in the place of the compiler: that is what
-# `cargo clippy` does, which however builds nothing that could be run, and all libraries once more.
+# Clippy's driver compiles the tests and prints its lints meanwhile, as `cargo clippy` has it; that command, however,
+# builds nothing that could be run, and all libraries once more.
 export RUSTC_WORKSPACE_WRAPPER=clippy-driver
 export CLIPPY_ARGS=-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
 rm -f "$skipped"

@@ -362,7 +362,8 @@ fn is_none(count: &u32) -> bool {
 
 impl Delivery {
     /// That of one share of a plan: some of the receivers, and places of its own, so that its receivers get what its
-    /// senders send.
+    /// senders send. Channels are shared out like their subscribers, so that a message has as many of these as without
+    /// shares; at least one is each share's.
     #[must_use]
     pub fn own(&self, shard: Shard) -> Self {
         let mut own = self.clone();
@@ -373,6 +374,8 @@ impl Delivery {
         own.receivers = shard.count(self.receivers);
         if let DeliveryKind::Pubsub { slow, .. } = &mut own.kind {
             *slow = shard.count(*slow);
+            own.places = shard.count(own.places).max(1);
+            own.places_each = own.places_each.min(own.places);
         }
         own
     }

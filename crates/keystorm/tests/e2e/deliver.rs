@@ -185,6 +185,18 @@ fn two_runs_at_one_server_do_not_get_each_others_messages() {
 }
 
 #[test]
+fn channels_without_a_subscriber_are_named() {
+    let server = Server::redis();
+    let sentence = "5 of 10 channels have no subscriber, so messages to them reach nobody; use --channels 5 or more \
+                    --subscribers";
+    deliver(&server, "pubsub -n 200 --subscribers 5").run().ok().prints(sentence);
+    let shared = deliver(&server, "pubsub -n 200 --on local:2").run().ok();
+    shared.prints("deliveries: 200 of 200 received");
+    let enough = deliver(&server, "pubsub -n 200 --subscribers 5 --channels-per-subscriber 2");
+    assert!(!enough.run().ok().out.contains("no subscriber"));
+}
+
+#[test]
 fn messages_of_other_runs_are_distinguished() {
     let server = Server::redis();
     let line = "pubsub --json - --seed 7 --rps 500 --duration 2s --channels 1 --subscribers 1";

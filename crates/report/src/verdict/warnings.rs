@@ -12,6 +12,7 @@ use workload::{Arg, CommandSpec, Plan};
 
 use super::memcache::{self, Bounds};
 use super::misses::misses;
+use super::no_receiver::no_receiver;
 use super::not_reopened::not_reopened;
 use super::wording::{percent, time};
 use super::{drift, evidence};
@@ -46,6 +47,8 @@ pub enum WarningKind {
     ValueSize,
     /// An option follows the command, and the server refused it.
     OptionSent,
+    /// Some channels have no subscriber.
+    NoReceiver,
     /// The server serves fewer requests of a connection at a time than a pipeline has.
     PipelineCut,
     /// The server writes each reply of a pipeline by itself.
@@ -179,6 +182,7 @@ pub fn warnings(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Ve
         .extend(drift::drift(plan, measurement).map(|text| Warning::new(WarningKind::Drift, text)));
     let missed = misses(plan, measurement);
     found.extend(missed.map(|(name, text)| Warning::about(WarningKind::Misses, name, text)));
+    found.extend(no_receiver(plan).map(|text| Warning::new(WarningKind::NoReceiver, text)));
     found.extend(
         value_size(plan, measurement).map(|text| Warning::new(WarningKind::ValueSize, text)),
     );

@@ -179,6 +179,7 @@ impl Plan {
                 _ => {}
             }
         }
+        parts.data.keys.range = Some(own.places.into());
         parts.delivery = Some(own);
         parts.build().map(Some)
     }
