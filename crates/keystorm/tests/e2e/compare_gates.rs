@@ -112,28 +112,24 @@ fn a_server_that_answers_errors_passes_no_gate_and_has_no_ratio() {
         .says("--errors");
 }
 
+/// A server that answers errors fails a gate however busy the machine is.
 #[test]
 fn a_decision_between_several_servers_is_judged_by_the_gate() {
-    let (fast, other, slow) = (Server::redis(), Server::redis(), Server::redis());
-    let list = |server: &Server, values: usize| {
-        let many: Vec<String> = (0..values).map(|n| format!("value-{n}")).collect();
-        let words = ["RPUSH", "l"].into_iter().chain(many.iter().map(String::as_str));
-        server.ask(&words.collect::<Vec<_>>());
-    };
-    list(&fast, 1);
-    list(&other, 1);
-    list(&slow, 5000);
+    let (good, other, broken) = (Server::redis(), Server::redis(), Server::redis());
+    good.ask(&["SET", "x", "1"]);
+    other.ask(&["SET", "x", "1"]);
+    broken.ask(&["RPUSH", "x", "1"]);
     let (dir, file) = place();
     let page = dir.path().join("gate.html");
     let line = |gate: &str| {
         format!(
-            "{} -n 200 -c 2 --repeat 4 --json {} --html {} {gate} lrange l 0 -1",
-            address(&slow),
+            "{} -n 200 -c 2 --repeat 4 --json {} --html {} {gate} get x",
+            address(&broken),
             file.display(),
             page.display()
         )
     };
-    let ran = compare(&address(&fast), &address(&other), &line("--fail-on-regression 20"));
+    let ran = compare(&address(&good), &address(&other), &line("--fail-on-regression 20"));
     let ran = ran.run().exits(3).prints("Gate failed: ");
     assert!(!ran.out.contains("Gate passed"), "{}", ran.out);
     let document = json(&file);
@@ -143,9 +139,9 @@ fn a_decision_between_several_servers_is_judged_by_the_gate() {
     let cards: Vec<&str> = html.split("class=\"verdict ").skip(1).collect();
     assert!(cards[0].starts_with("bad\"") && cards[0].contains(">Gate failed<"), "{}", cards[0]);
     let quiet = line("--fail-on-regression 20 -q");
-    compare(&address(&fast), &address(&other), &quiet).run().exits(3).says("Gate failed: ");
+    compare(&address(&good), &address(&other), &quiet).run().exits(3).says("Gate failed: ");
     // Without a gate nobody judges.
-    compare(&address(&fast), &address(&other), &line("")).run().ok();
+    compare(&address(&good), &address(&other), &line("")).run().ok();
 }
 
 #[test]

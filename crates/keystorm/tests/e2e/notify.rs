@@ -130,7 +130,6 @@ fn what_makes_no_sense_is_refused() {
         ("--ttl 2h", "--ttl"),
         ("--channels 2", "--channels"),
         ("--cluster", "this kind takes one server"),
-        ("-d uniform:100..200", "no later one varies"),
     ] {
         Keystorm::new(&format!("deliver notify {line}")).run().exits(2).says(why);
     }
