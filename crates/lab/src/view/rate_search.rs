@@ -92,10 +92,16 @@ impl RateSearch {
         Chart::rate_curve("Response time against rate", series, slo, knee)
     }
 
-    /// The trials that decided: those of the rate that was found, and of the lowest that missed.
+    /// The trials that decided: those of the rate that was found, and of the lowest above it, which was missed or
+    /// stayed undecided.
     fn deciding(&self) -> Vec<(String, usize)> {
         let found = self.found();
-        let ends = [(found.passes_per_s, "kept"), (found.fails_per_s, "not kept")];
+        let undecided = found.undecided_per_s.filter(|_| found.fails_per_s.is_none());
+        let ends = [
+            (found.passes_per_s, "kept"),
+            (found.fails_per_s, "not kept"),
+            (undecided, "undecided"),
+        ];
         let named = ends.into_iter().filter_map(|(rate, what)| Some((self.rate_of(rate?)?, what)));
         let trials = named.flat_map(|(rate, what)| {
             let name = move |(at, number): (usize, &usize)| {
