@@ -74,9 +74,9 @@ fn a_master_dies() -> (f64, f64) {
     let promoted = &cluster.nodes[3];
     assert!(promoted.text(&["INFO", "replication"]).contains("role:master"));
     assert!(row(&ran, entry).0 > 0 && row(&ran, port).0 > 0, "{}", ran.out);
-    // What it was sent and did not answer is lost, once.
+    // What it was sent and did not answer is lost, once; nothing, if it died between two requests.
     let lost = figure(&ran, "lost with their connection: ");
-    assert!((1..=12).contains(&lost), "{}", ran.out);
+    assert!(lost <= 12, "{}", ran.out);
     for node in &cluster.nodes[1..3] {
         // The interruption may leave one request of each connection without its answer.
         let unseen = node.calls("incr") - row(&ran, node.port()).0;
