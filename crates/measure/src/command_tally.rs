@@ -95,8 +95,8 @@ impl CommandTally {
         } = other;
         merge_apart(&mut self.apart, apart.as_ref());
         self.service.merge(service);
-        merge_optional(&mut self.scheduled_response, scheduled_response.as_ref());
-        merge_optional(&mut self.first_byte, first_byte.as_ref());
+        merge_optional(&mut self.scheduled_response, scheduled_response.as_ref(), Latency::merge);
+        merge_optional(&mut self.first_byte, first_byte.as_ref(), Latency::merge);
         self.ok = self.ok.saturating_add(*ok);
         self.miss = self.miss.saturating_add(*miss);
         self.errors = self.errors.saturating_add(*errors);

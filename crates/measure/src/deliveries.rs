@@ -84,30 +84,36 @@ impl Deliveries {
 
     /// Adds what became of the messages of another client, whose backlogs are of the same time.
     pub fn merge(&mut self, other: &Self) {
-        self.sending.merge(&other.sending);
-        self.expected = self.expected.saturating_add(other.expected);
-        self.away = self.away.saturating_add(other.away);
-        self.counts.merge(&other.counts);
-        merge_optional(&mut self.first, other.first.as_ref());
-        merge_optional(&mut self.last, other.last.as_ref());
-        let least = |(few, many): (u64, u64), (least, most)| (few.min(least), many.max(most));
-        self.by_receiver = match (self.by_receiver, other.by_receiver) {
-            (Some(ours), Some(theirs)) => Some(least(ours, theirs)),
-            (ours, theirs) => ours.or(theirs),
-        };
-        self.receivers = self.receivers.saturating_add(other.receivers);
-        match (&mut self.waits, &other.waits) {
-            (Some(ours), Some(theirs)) => ours.merge_client(theirs),
-            (ours, theirs) => *ours = ours.take().or_else(|| theirs.clone()),
-        }
-        match (&mut self.invalidations, &other.invalidations) {
-            (Some(ours), Some(theirs)) => ours.merge(theirs),
-            (ours, theirs) => *ours = ours.take().or_else(|| theirs.clone()),
-        }
-        match (&mut self.slow, &other.slow) {
-            (Some(ours), Some(theirs)) => ours.merge(theirs),
-            (ours, theirs) => *ours = ours.take().or_else(|| theirs.clone()),
-        }
+        let Self {
+            sending,
+            expected,
+            away,
+            counts,
+            first,
+            last,
+            // Of replicas, which one client reads.
+            polls: _,
+            by_receiver,
+            receivers,
+            waits,
+            slow,
+            invalidations,
+        } = other;
+        self.sending.merge(sending);
+        self.expected = self.expected.saturating_add(*expected);
+        self.away = self.away.saturating_add(*away);
+        self.counts.merge(counts);
+        merge_optional(&mut self.first, first.as_ref(), Latency::merge);
+        merge_optional(&mut self.last, last.as_ref(), Latency::merge);
+        merge_optional(&mut self.by_receiver, by_receiver.as_ref(), |ours, (least, most)| {
+            *ours = (ours.0.min(*least), ours.1.max(*most));
+        });
+        self.receivers = self.receivers.saturating_add(*receivers);
+        merge_optional(&mut self.waits, waits.as_ref(), Waits::merge_client);
+        merge_optional(&mut self.slow, slow.as_ref(), |ours, theirs| ours.merge(theirs));
+        merge_optional(&mut self.invalidations, invalidations.as_ref(), |ours, theirs| {
+            ours.merge(theirs);
+        });
     }
 
     /// Messages that were acknowledged.

@@ -90,7 +90,7 @@ impl OperationTally {
         let Self { service, scheduled_response, apart, ok, missed, failed } = other;
         merge_apart(&mut self.apart, apart.as_ref());
         self.service.merge(service);
-        merge_optional(&mut self.scheduled_response, scheduled_response.as_ref());
+        merge_optional(&mut self.scheduled_response, scheduled_response.as_ref(), Latency::merge);
         self.ok = self.ok.saturating_add(*ok);
         self.missed = self.missed.saturating_add(*missed);
         self.failed = self.failed.saturating_add(*failed);

@@ -67,7 +67,7 @@ impl FailureLatency {
     fn merge(&mut self, other: &Self) {
         let Self { service, scheduled_response } = other;
         self.service.merge(service);
-        merge_optional(&mut self.scheduled_response, scheduled_response.as_ref());
+        merge_optional(&mut self.scheduled_response, scheduled_response.as_ref(), Latency::merge);
     }
 
     fn clear(&mut self) {

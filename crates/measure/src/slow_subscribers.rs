@@ -7,9 +7,9 @@ pub struct SlowSubscribers {
     pub subscribers: u32,
     /// How often the server cut one off.
     pub cut_off: u64,
-    /// Nanoseconds after the measured part began at which the first was seen to be cut off, and the last.
+    /// Nanoseconds after the measured part began at which one was seen to be cut off for the first time.
     pub first_cut_ns: Option<u64>,
-    /// The last.
+    /// The same for the last time.
     pub last_cut_ns: Option<u64>,
     /// Messages that had reached them, in the buffers of the kernels.
     pub received: u64,
@@ -22,14 +22,22 @@ pub struct SlowSubscribers {
 impl SlowSubscribers {
     /// Adds what was seen of those of another client.
     pub fn merge(&mut self, other: &Self) {
-        self.subscribers = self.subscribers.saturating_add(other.subscribers);
-        self.cut_off = self.cut_off.saturating_add(other.cut_off);
-        let firsts = [self.first_cut_ns, other.first_cut_ns];
-        self.first_cut_ns = firsts.into_iter().flatten().min();
-        self.last_cut_ns = self.last_cut_ns.max(other.last_cut_ns);
-        self.received = self.received.saturating_add(other.received);
-        self.missed = self.missed.saturating_add(other.missed);
-        self.waiting_bytes = self.waiting_bytes.max(other.waiting_bytes);
+        let Self {
+            subscribers,
+            cut_off,
+            first_cut_ns,
+            last_cut_ns,
+            received,
+            missed,
+            waiting_bytes,
+        } = *other;
+        self.subscribers = self.subscribers.saturating_add(subscribers);
+        self.cut_off = self.cut_off.saturating_add(cut_off);
+        self.first_cut_ns = [self.first_cut_ns, first_cut_ns].into_iter().flatten().min();
+        self.last_cut_ns = self.last_cut_ns.max(last_cut_ns);
+        self.received = self.received.saturating_add(received);
+        self.missed = self.missed.saturating_add(missed);
+        self.waiting_bytes = self.waiting_bytes.max(waiting_bytes);
     }
 
     /// Notes that one was cut off so long after the measured part began.

@@ -66,9 +66,14 @@ fn all<'l>(mut latencies: impl Iterator<Item = &'l Latency>) -> Latency {
     all
 }
 
-pub(crate) fn merge_optional(into: &mut Option<Latency>, from: Option<&Latency>) {
+/// Adds what both have, or takes what only `from` has.
+pub(crate) fn merge_optional<T: Clone>(
+    into: &mut Option<T>,
+    from: Option<&T>,
+    merge: impl FnOnce(&mut T, &T),
+) {
     match (into, from) {
-        (Some(into), Some(from)) => into.merge(from),
+        (Some(into), Some(from)) => merge(into, from),
         (into @ None, Some(from)) => *into = Some(from.clone()),
         (_, None) => {}
     }

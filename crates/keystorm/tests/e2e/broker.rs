@@ -45,16 +45,9 @@ pub(crate) struct Broker {
 
 impl Broker {
     pub(crate) fn new(fate: Decides) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
         let (channels, held) = (Channels::default(), Held::default());
         let holds = Arc::clone(&held);
-        thread::spawn(move || {
-            for stream in listener.incoming().map_while(Result::ok) {
-                let (channels, holds) = (Arc::clone(&channels), Arc::clone(&holds));
-                thread::spawn(move || serve(stream, &channels, fate, &holds));
-            }
-        });
+        let port = listening(move |stream| serve(stream, &channels, fate, &holds));
         Self { port, held }
     }
 
@@ -66,6 +59,20 @@ impl Broker {
     pub(crate) fn run(&self, line: &str) -> Ran {
         Keystorm::new(&format!("deliver pubsub -p {} {line}", self.port)).run()
     }
+}
+
+/// The port of 127.0.0.1 on which each connection is served by a thread of its own, until the tests end.
+pub(crate) fn listening(serve: impl Fn(TcpStream) + Send + Sync + 'static) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let serve = Arc::new(serve);
+    thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let serve = Arc::clone(&serve);
+            thread::spawn(move || serve(stream));
+        }
+    });
+    port
 }
 
 fn serve(mut stream: TcpStream, channels: &Channels, fate: Decides, held: &Held) {

@@ -2,12 +2,11 @@
 //! long before it answers the writer. Of the invalidations of fifty writes it loses 5 and doubles 2.
 
 use std::io::{BufReader, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::sync::{Arc, Mutex};
-use std::thread;
 use std::time::Duration;
 
-use crate::broker::words;
+use crate::broker::{listening, words};
 use crate::program::{Keystorm, Ran, elapse};
 
 /// Between the reply to a write and its invalidation, whichever is first.
@@ -28,16 +27,8 @@ pub(crate) struct CacheBroker {
 
 impl CacheBroker {
     pub(crate) fn new() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        thread::spawn(move || {
-            let shared = Shared::default();
-            for stream in listener.incoming().map_while(Result::ok) {
-                let shared = Arc::clone(&shared);
-                thread::spawn(move || serve(stream, &shared));
-            }
-        });
-        Self { port }
+        let shared = Shared::default();
+        Self { port: listening(move |stream| serve(stream, &shared)) }
     }
 
     pub(crate) fn run(&self, line: &str) -> Ran {

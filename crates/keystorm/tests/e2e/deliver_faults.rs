@@ -1,11 +1,10 @@
 //! What goes wrong between senders and receivers: a server that is late, refuses or hangs up, receivers that die.
 
 use std::io::{BufReader, Write};
-use std::net::{TcpListener, TcpStream};
-use std::thread;
+use std::net::TcpStream;
 use std::time::Duration;
 
-use crate::broker::{Broker, Fate, words};
+use crate::broker::{Broker, Fate, listening, words};
 use crate::deliver::{count, deliver, test};
 use crate::program::{Keystorm, within};
 use crate::real_clock::holds_when_quiet;
@@ -39,9 +38,7 @@ fn a_known_delay_is_measured_as_such() {
 
 /// A server that hangs up when it is asked to subscribe, as some proxies do.
 fn hangs_up() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let serve = |mut stream: TcpStream| {
+    listening(|mut stream: TcpStream| {
         let mut input = BufReader::new(stream.try_clone().unwrap());
         while let Some(words) = words(&mut input) {
             let reply: &[u8] = match words[0].to_ascii_uppercase().as_slice() {
@@ -54,13 +51,7 @@ fn hangs_up() -> u16 {
                 return;
             }
         }
-    };
-    thread::spawn(move || {
-        for stream in listener.incoming().map_while(Result::ok) {
-            thread::spawn(move || serve(stream));
-        }
-    });
-    port
+    })
 }
 
 #[test]

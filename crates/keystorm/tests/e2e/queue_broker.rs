@@ -3,11 +3,10 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{BufReader, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::sync::{Arc, Condvar, Mutex};
-use std::thread;
 
-use crate::broker::words;
+use crate::broker::{listening, words};
 use crate::program::{Keystorm, Ran};
 
 #[derive(Default)]
@@ -27,16 +26,8 @@ pub(crate) struct QueueBroker {
 
 impl QueueBroker {
     pub(crate) fn new() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        thread::spawn(move || {
-            let shared = Shared::default();
-            for stream in listener.incoming().map_while(Result::ok) {
-                let shared = Arc::clone(&shared);
-                thread::spawn(move || serve(stream, &shared));
-            }
-        });
-        Self { port }
+        let shared = Shared::default();
+        Self { port: listening(move |stream| serve(stream, &shared)) }
     }
 
     pub(crate) fn run(&self, line: &str) -> Ran {

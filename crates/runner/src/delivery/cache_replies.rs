@@ -19,7 +19,7 @@ fn reread(place: u32, after: Option<u64>, count: usize, reply: Vec<u8>) -> Step 
     (Meaning::Reread { place, invalidated_ns: after }, count, reply)
 }
 
-/// What is said to one of 4 places, in this mode and with this null.
+/// Replies and pushes to a cache of 4 places, in this mode and with this null.
 pub(super) fn conversation(mode: TrackingMode, payload: &[u8], nil: &str) -> Conversation {
     let ok = b"+OK\r\n".to_vec();
     let all = (Meaning::Flush, 0, push(nil.as_bytes()));

@@ -96,7 +96,7 @@ impl Cache<'_> {
             self.awaited.push_back(Awaited::Setting);
         }
         out.extend_from_slice(head);
-        // What begins behind an entry is said so that servers before 6.2 understand it.
+        // The next ID instead of `(ID`, which servers before 6.2 do not know.
         self.id.clear();
         append_number(*ms, &mut self.id);
         self.id.push(b'-');
