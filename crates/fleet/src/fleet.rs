@@ -241,11 +241,11 @@ impl Fleet {
     }
 
     /// Sends a message to a client. If that fails, the launcher reports the client as lost.
-    pub(crate) fn tell(&mut self, client: usize, output: &ToClient) {
+    pub(crate) fn tell(&mut self, client: usize, message: &ToClient) {
         if self.clients[client].lost.is_some() {
             return;
         }
-        match output.to_line() {
+        match message.to_line() {
             Ok(line) => drop(self.launcher.tell(client, &line)),
             Err(error) => self.lose(client, format!("cannot send to it: {error}")),
         }

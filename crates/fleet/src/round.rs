@@ -242,12 +242,12 @@ impl<'f> Round<'f> {
         }
     }
 
-    fn take(&mut self, client: usize, at: Instant, output: FromClient) {
+    fn take(&mut self, client: usize, at: Instant, message: FromClient) {
         let part = &mut self.parts[client];
-        if matches!(output, FromClient::Tick(_) | FromClient::Begun { .. }) {
+        if matches!(message, FromClient::Tick(_) | FromClient::Begun { .. }) {
             part.quiet = Duration::ZERO;
         }
-        match output {
+        match message {
             FromClient::Ready { .. } => part.ready = true,
             FromClient::Clock { number, monotonic_ns } => {
                 if let Some(sent_ns) = part.asked.remove(&number) {

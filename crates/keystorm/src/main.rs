@@ -80,7 +80,7 @@ fn main() -> ExitCode {
         Ok(Intent::Search(job)) => commands::search::search(&job),
         Ok(Intent::Survey(job)) => commands::survey::survey(&job),
         Ok(Intent::Hold) => commands::client::client(),
-        Ok(Intent::Tell(print_failure)) => return tell(&print_failure),
+        Ok(Intent::Tell(message)) => return tell(&message),
         Err(UsageError(text)) => return print_failure("error: ", text.trim_end(), USAGE),
     };
     match outcome {
@@ -116,12 +116,9 @@ fn print_failure(prefix: &str, why: &str, code: u8) -> ExitCode {
 }
 
 /// Prints what the imitated tool would print, and exits with its code.
-fn tell(description: &ToolMessage) -> ExitCode {
-    match (
-        diagnostics::put(&diagnostics::concealed(&description.err)),
-        print::text(&description.out),
-    ) {
-        (Ok(()), Ok(())) => ExitCode::from(description.code),
+fn tell(message: &ToolMessage) -> ExitCode {
+    match (diagnostics::put(&diagnostics::concealed(&message.err)), print::text(&message.out)) {
+        (Ok(()), Ok(())) => ExitCode::from(message.code),
         _ => signals::end_of_pipe(),
     }
 }

@@ -77,8 +77,8 @@ struct Out(Arc<Mutex<()>>);
 
 impl Out {
     /// A coordinator that is gone is noticed by the end of the input.
-    fn say(&self, text: &FromClient) {
-        let line = text.to_line().unwrap_or_else(|error| {
+    fn say(&self, message: &FromClient) {
+        let line = message.to_line().unwrap_or_else(|error| {
             let failed =
                 FromClient::Failed(format!("a message cannot be written as JSON: {error}"));
             failed.to_line().unwrap_or_default()

@@ -14,3 +14,9 @@ pub(crate) mod show;
 pub(crate) mod sink;
 pub(crate) mod survey;
 pub(crate) mod sweep;
+
+/// A line that a command wrote itself and that cannot be carried out: its run has failed, and nobody's command line
+/// is wrong.
+fn usage_error(job::UsageError(text): job::UsageError) -> anyhow::Error {
+    anyhow::anyhow!(text)
+}

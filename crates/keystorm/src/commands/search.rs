@@ -2,13 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Error, Result, anyhow, bail};
+use anyhow::{Context, Error, Result, bail};
 use console::diagnostics::{self, Diagnostics};
-use job::{End, Job, SearchJob, UsageError};
+use job::{End, Job, SearchJob};
 use lab::{Answer, Answered, Phase, RateSearch, Search};
 use measure::Ending;
 use page::Verdict;
 
+use super::usage_error;
 use crate::commands::run::{say, tell_about};
 use crate::experiment::files::Files;
 use crate::experiment::noise;
@@ -80,10 +81,6 @@ impl<E: Into<Error>> From<E> for Stop {
     fn from(error: E) -> Self {
         Self::Fault(error.into())
     }
-}
-
-fn usage_error(UsageError(text): UsageError) -> Error {
-    anyhow!(text)
 }
 
 /// A search as it goes.

@@ -18,6 +18,7 @@ use report::Run;
 use workload::{ProtocolKind, Target};
 
 use self::written::{Holders, Written};
+use super::usage_error;
 use crate::commands::calibrate::place::siblings;
 use crate::commands::run::tell_about;
 use crate::experiment::files::Files;
@@ -336,8 +337,4 @@ fn judged(run: &Run) -> Result<(), Stop> {
         Ending::Interrupted => Err(Stop::Interrupted),
         Ending::Failed(failure) => Err(Stop::Fault(failure.at("filling the keys").into())),
     }
-}
-
-fn usage_error(UsageError(text): UsageError) -> Error {
-    anyhow!(text)
 }
