@@ -29,10 +29,10 @@ pub(super) struct PubsubOptions {
     #[arg(long, value_name = "NUM", help_heading = "Messages", default_value = "10",
           hide_default_value = true, value_parser = small_count)]
     subscribers: u32,
-    /// Channels. Each message goes to one, drawn as -r draws keys (--key-dist) [default: 10]
-    #[arg(long, value_name = "NUM", help_heading = "Messages", default_value = "10",
-          hide_default_value = true, value_parser = small_count)]
-    channels: u32,
+    /// Channels. Each message goes to one, drawn as -r draws keys (--key-dist) [default: 10, or fewer if fewer are
+    /// subscribed to]
+    #[arg(long, value_name = "NUM", help_heading = "Messages", value_parser = small_count)]
+    channels: Option<u32>,
     /// Channels of each subscriber, which take them in turn [default: 1]
     #[arg(long, value_name = "NUM", help_heading = "Messages", default_value = "1",
           hide_default_value = true, value_parser = small_count)]
@@ -63,7 +63,16 @@ Examples:
 /// Bytes of a payload where the command line does not say.
 const PAYLOAD_BYTES: &str = "128";
 
+/// Channels where the command line does not say.
+const CHANNELS: u32 = 10;
+
 impl PubsubOptions {
+    /// Nobody hears what goes to a channel without a subscriber, so by default there is none.
+    fn channels(&self) -> u32 {
+        let subscribed = self.subscribers.saturating_mul(self.channels_per_subscriber);
+        self.channels.unwrap_or(CHANNELS.min(subscribed.max(1)))
+    }
+
     fn subscription(&self) -> Subscription {
         match (self.patterns, self.sharded) {
             (true, _) => Subscription::Patterns,
@@ -83,7 +92,7 @@ impl KindOptions for PubsubOptions {
     fn defaults(&self) -> Vec<(&'static str, String)> {
         vec![
             ("-c", self.publishers.unwrap_or(10).to_string()),
-            ("-r", self.channels.to_string()),
+            ("-r", self.channels().to_string()),
             ("-d", PAYLOAD_BYTES.to_owned()),
             (
                 "--name",
@@ -107,7 +116,7 @@ impl KindOptions for PubsubOptions {
             receivers: self.subscribers,
             threads: self.common.threads(),
             prefix,
-            places: self.channels,
+            places: self.channels(),
             places_each: self.channels_per_subscriber,
             at: Vec::new(),
             wait: None,

@@ -142,8 +142,14 @@ fn load<O: KindOptions>(ours: Vec<OsString>, line: Line) -> Result<DeliveryLoad,
 /// Refuses what a delivery says itself.
 fn check<O: KindOptions>(line: &Line) -> Result<(), UsageError> {
     if let Some(name) = REFUSED.iter().find(|name| line.has(name)) {
+        let has =
+            |option: &&&str| O::command().get_arguments().any(|arg| arg.get_long() == Some(option));
+        let instead = match ["channels", "keys"].iter().find(has) {
+            Some(option) if *name == "-r" => format!("; use --{option}"),
+            _ => String::new(),
+        };
         return Err(UsageError(format!(
-            "{name}: deliver {} sends one command of its own",
+            "{name}: deliver {} sends one command of its own{instead}",
             O::NAME
         )));
     }

@@ -1,11 +1,11 @@
-//! What stands where a command must, and is a server, a program or a command with a weight behind it.
+//! What stands where a command must, and is a server, a program, a command of keystorm or one with a weight behind it.
 
 use std::path::Path;
 
 use workload::typed_login::{is_address, shown_address};
 
-/// Refuses words that name a program or a server where a command must stand, and in a mix a weight that stands
-/// behind its command.
+/// Refuses words that name a program, a server or a command of keystorm where one for the server must stand, and in a
+/// mix a weight that stands behind its command.
 pub(super) fn check_command(words: &[Vec<u8>], mixed: bool) -> Result<(), String> {
     let Some(first) = words.first() else { return Ok(()) };
     let first = String::from_utf8_lossy(first);
@@ -29,6 +29,15 @@ pub(super) fn check_command(words: &[Vec<u8>], mixed: bool) -> Result<(), String
         return Err(format!(
             "{first} is a program and no command; --spawn={first} starts a server for the run, and \
              keystorm compare compares several"
+        ));
+    }
+    let mut own = crate::OWN.iter().skip(1).flat_map(|front| front.names());
+    // Behind `--` whatever stands there is meant as it stands.
+    let meant = std::env::args_os().any(|word| word == "--");
+    if !mixed && !meant && own.any(|name| *name == first) {
+        return Err(format!(
+            "{first} is a command of keystorm and stands before the options: keystorm {first} ... (if {first} is meant \
+             for the server, put -- before it)"
         ));
     }
     Ok(())

@@ -189,10 +189,14 @@ fn channels_without_a_subscriber_are_named() {
     let server = Server::redis();
     let sentence = "5 of 10 channels have no subscriber, so messages to them reach nobody; use --channels 5 or more \
                     --subscribers";
-    deliver(&server, "pubsub -n 200 --subscribers 5").run().ok().prints(sentence);
+    deliver(&server, "pubsub -n 200 --channels 10 --subscribers 5").run().ok().prints(sentence);
+    assert!(
+        !deliver(&server, "pubsub -n 200 --subscribers 5").run().ok().out.contains("no subscriber")
+    );
     let shared = deliver(&server, "pubsub -n 200 --on local:2").run().ok();
     shared.prints("deliveries: 200 of 200 received");
-    let enough = deliver(&server, "pubsub -n 200 --subscribers 5 --channels-per-subscriber 2");
+    let enough =
+        deliver(&server, "pubsub -n 200 --channels 10 --subscribers 5 --channels-per-subscriber 2");
     assert!(!enough.run().ok().out.contains("no subscriber"));
 }
 
@@ -232,6 +236,8 @@ fn what_makes_no_sense_is_refused() {
         ("pubsup", "pubsub"),
         ("pubsub -d 31", "a message has at least 32"),
         ("pubsub -t get", "sends one command of its own"),
+        ("pubsub -r 5", "use --channels"),
+        ("list -r 5", "use --keys"),
         ("pubsub get x", "unexpected word get"),
         ("pubsub --sharded --patterns", "--patterns"),
         ("pubsub --protocol memcache", "memcached has nothing that a client could wait for"),

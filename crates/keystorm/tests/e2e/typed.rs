@@ -316,6 +316,10 @@ fn what_has_no_effect_or_another_one_is_reported() {
         ("-d 1k..4k -t set", "write uniform:1k..4k"),
         ("redis-server valkey-server", "redis-server is a program and no command"),
         ("./redis-server", "is a program and no command"),
+        (
+            "deliver pubsub",
+            "deliver is a command of keystorm and stands before the options: keystorm deliver",
+        ),
         ("10.0.0.1:6379 10.0.0.2:6379", "10.0.0.1:6379 is a server and no command"),
         (
             "--mix get:0",
