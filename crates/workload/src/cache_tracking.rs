@@ -12,6 +12,14 @@ pub struct CacheTracking {
     pub mode: TrackingMode,
     /// Without those that a cache writes itself.
     pub noloop: bool,
+    /// Whether the server sends them to a second connection of each cache, which RESP2 requires: it has no pushes.
+    #[serde(skip_serializing_if = "is_false")]
+    pub redirect: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// Which keys a server tracks for a client with a cache.

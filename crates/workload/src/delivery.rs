@@ -220,6 +220,15 @@ impl DeliveryKind {
         )
     }
 
+    /// Connections of each receiver.
+    #[must_use]
+    pub fn connections_each(&self) -> u32 {
+        match self {
+            Self::Invalidate { tracking } if tracking.redirect => 2,
+            _ => 1,
+        }
+    }
+
     /// Subscribers that do not read.
     #[must_use]
     pub fn slow(&self) -> u32 {

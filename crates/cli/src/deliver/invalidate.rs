@@ -15,7 +15,8 @@ use crate::run::small_count;
 /// answer with is stale.
 ///
 /// Latency counts from when the key was due to be written. With --tracking bcast each message is a key of its own; in
-/// the other modes caches read a key again when it was invalidated. Invalidations are pushes of RESP3.
+/// the other modes caches read a key again when it was invalidated. Invalidations are pushes of RESP3, or with
+/// --redirect messages to a second connection.
 #[derive(Debug, Parser)]
 #[command(
     name = "keystorm deliver",
@@ -45,6 +46,9 @@ pub(super) struct InvalidateOptions {
     /// Ask for no invalidations of a cache's own writes (NOLOOP), so that the server tells them apart for each cache
     #[arg(long, help_heading = "Messages")]
     noloop: bool,
+    /// Take invalidations over a second connection of each cache (REDIRECT), as clients of RESP2 do
+    #[arg(long, help_heading = "Messages")]
+    redirect: bool,
     #[command(flatten)]
     common: CommonOptions,
 }
@@ -139,12 +143,12 @@ impl KindOptions for InvalidateOptions {
             false => self.broadcast(&prefix, parts)?,
             true => self.keys(&prefix, parts)?,
         };
-        if parts.protocol == ProtocolKind::Resp2 {
+        if parts.protocol == ProtocolKind::Resp2 && !self.redirect {
             parts.protocol = ProtocolKind::Resp3;
         }
         Ok(Delivery {
             kind: DeliveryKind::Invalidate {
-                tracking: CacheTracking { mode, noloop: self.noloop },
+                tracking: CacheTracking { mode, noloop: self.noloop, redirect: self.redirect },
             },
             receivers: self.caches.unwrap_or(10),
             threads: self.common.threads(),

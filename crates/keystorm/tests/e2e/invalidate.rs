@@ -37,6 +37,8 @@ fn every_key_is_reported_to_every_cache() {
             ("--caches 4 --receiver-threads 2 --threads 2 --writers 20", 4),
             ("--caches 3 --rps 2k --warmup 0.2", 3),
             ("--caches 3 --noloop", 3),
+            ("--caches 3 --redirect", 3),
+            ("--caches 4 --redirect -3 --receiver-threads 2 --engine epoll", 4),
         ] {
             server.reset();
             let line = format!("invalidate --json - -n 1000 {line}");
@@ -60,6 +62,8 @@ fn every_write_is_invalidated_once_or_covered_by_a_later_read() {
             ("--tracking default --keys 20 --caches 4", 20, 4),
             ("--tracking default --keys 1 --caches 3 -P 16 --engine epoll", 1, 3),
             ("--tracking optin --keys 5 --caches 2 --noloop", 5, 2),
+            ("--tracking default --keys 5 --caches 2 --redirect", 5, 2),
+            ("--tracking optin --keys 5 --caches 2 --redirect --noloop -P 16", 5, 2),
             ("--tracking optout --keys 5 --receiver-threads 2 --threads 2 --caches 4", 5, 4),
             ("--tracking default --rps 2k --warmup 0.2 --keys 100 --caches 3 -d 32", 100, 3),
         ] {
@@ -100,7 +104,13 @@ fn lost_and_doubled_invalidations_and_windows_of_a_known_length_are_seen() {
 #[test]
 fn a_flush_invalidates_all_keys_at_once() {
     let server = Server::redis();
-    for line in ["", "--tracking default --keys 5", "--tracking optin --keys 5"] {
+    for line in [
+        "",
+        "--redirect",
+        "--tracking default --keys 5",
+        "--tracking optin --keys 5",
+        "--tracking default --keys 5 --redirect",
+    ] {
         server.reset();
         let line = format!("invalidate --json - --rps 500 -n 1500 --caches 2 --drain 1s {line}");
         let running = deliver(&server, &line).start();

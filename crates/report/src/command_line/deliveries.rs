@@ -113,7 +113,7 @@ fn how(plan: &Plan, kind: DeliveryKind, words: &mut Words) {
             if tracking.mode.follows_reads() {
                 words.option(kind.names().places, &plan.delivery.as_ref().map_or(1, |d| d.places));
             }
-            words.flags(&[(tracking.noloop, "--noloop")]);
+            words.flags(&[(tracking.noloop, "--noloop"), (tracking.redirect, "--redirect")]);
         }
         DeliveryKind::Replica => {}
     }

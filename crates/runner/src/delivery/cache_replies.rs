@@ -1,13 +1,15 @@
 //! What a server says to clients with a cache.
 
+use wire::Decode;
+use wire::resp::RespDecoder;
 use workload::{CacheTracking, DeliveryKind, TrackingMode};
 
-use super::super::Meaning;
+use super::super::{Meaning, ReplyStrings};
 use super::{Conversation, PLACE, SETTLED, Step, array, bulks, delivery, heard, message, requests};
 use crate::delivery::kind::from_delivery;
 
 pub(super) const fn invalidate(mode: TrackingMode) -> DeliveryKind {
-    let tracking = CacheTracking { mode, noloop: true };
+    let tracking = CacheTracking { mode, noloop: true, redirect: false };
     DeliveryKind::Invalidate { tracking }
 }
 
@@ -56,6 +58,41 @@ pub(super) fn conversation(mode: TrackingMode, payload: &[u8], nil: &str) -> Con
         second.collect(),
     ]
     .concat()
+}
+
+/// What a cache makes of a message of RESP2 to its listener with these keys.
+fn redirected(mode: TrackingMode, keys: &[u8]) -> (Meaning, Vec<u8>) {
+    let delivery = delivery(invalidate(mode), 4);
+    let kind = from_delivery(&delivery, false);
+    let mut cache = kind.consumer(0);
+    cache.redirect_to(77);
+    let mut asked = Vec::new();
+    cache.ask(&mut asked);
+    let first = [&["CLIENT", "TRACKING", "ON", "REDIRECT", "77"][..]].concat();
+    assert_eq!(requests(&asked)[0][..5], words(&first));
+    let names = bulks(&[b"message", b"__redis__:invalidate"]);
+    let message = array(3, &[names, keys.to_vec()]);
+    let mut strings = ReplyStrings::new(kind.capture());
+    RespDecoder::default().decode_shown(&message, &mut strings).unwrap();
+    asked.clear();
+    (cache.invalidation(&strings, &mut asked), asked)
+}
+
+#[test]
+fn a_message_to_a_listener_means_what_a_push_does() {
+    let payload = message().to_bytes();
+    let both = array(2, &[bulks(&[&payload, &payload])]);
+    assert_eq!(redirected(TrackingMode::Bcast, &both).0, Meaning::Messages(2));
+    let foreign = array(1, &[bulks(&[b"somebody's key"])]);
+    assert_eq!(redirected(TrackingMode::Bcast, &foreign).0, Meaning::Foreign);
+    for null in ["$-1\r\n", "*-1\r\n", "_\r\n"] {
+        assert_eq!(redirected(TrackingMode::Bcast, null.as_bytes()).0, Meaning::Flush, "{null}");
+        let (meaning, asked) = redirected(TrackingMode::Default, null.as_bytes());
+        assert_eq!((meaning, requests(&asked).len()), (Meaning::Flush, 4), "{null}");
+    }
+    let (meaning, asked) = redirected(TrackingMode::Default, &array(1, &[bulks(&[PLACE])]));
+    assert_eq!(meaning, Meaning::Unchanged);
+    assert_eq!(requests(&asked)[0][0], b"XRANGE");
 }
 
 fn words(words: &[&str]) -> Vec<Vec<u8>> {

@@ -46,6 +46,11 @@ struct Cache<'r> {
     awaited: VecDeque<Awaited>,
     now_ns: u64,
     id: Vec<u8>,
+    /// The connection that its invalidations go to, as the server numbers them, if that is another one.
+    listener: Option<u64>,
+    /// Invalidations of places that are being read, which came over another connection than the reply: when, and of
+    /// which place. What that reply has, the next read must not ask for again.
+    overtaking: Vec<(u32, u64)>,
 }
 
 impl Kind for CachedReads<'_> {
@@ -63,6 +68,8 @@ impl Kind for CachedReads<'_> {
             awaited: VecDeque::new(),
             now_ns: 0,
             id: Vec::new(),
+            listener: None,
+            overtaking: Vec::new(),
         })
     }
 
@@ -108,6 +115,7 @@ impl Cache<'_> {
 
     /// Reads everything from the beginning: all was removed.
     fn read_anew(&mut self, out: &mut Vec<u8>) {
+        self.overtaking.clear();
         for awaited in &mut self.awaited {
             if matches!(awaited, Awaited::Read { .. }) {
                 *awaited = Awaited::VoidRead;
@@ -123,7 +131,8 @@ impl Cache<'_> {
 impl Consumer for Cache<'_> {
     fn ask(&mut self, out: &mut Vec<u8>) -> u32 {
         self.awaited.clear();
-        append_tracking(self.kind.tracking, &self.kind.delivery.prefix, out);
+        self.overtaking.clear();
+        append_tracking(self.kind.tracking, &self.kind.delivery.prefix, self.listener, out);
         self.awaited.push_back(Awaited::Setting);
         (0..self.places.len()).for_each(|place| self.read(place as u32, None, out));
         encode_command(&[b"PING"], out);
@@ -135,19 +144,30 @@ impl Consumer for Cache<'_> {
         self.now_ns = now_ns;
     }
 
+    fn redirect_to(&mut self, listener: u64) {
+        self.listener = Some(listener);
+    }
+
+    fn invalidation(&mut self, strings: &ReplyStrings, out: &mut Vec<u8>) -> Meaning {
+        if is_flush(strings) {
+            self.read_anew(out);
+            return Meaning::Flush;
+        }
+        for place in strings.places() {
+            let is_its =
+                |awaited: &Awaited| matches!(awaited, Awaited::Read { place: p, .. } if p == place);
+            match self.listener.is_some() && self.awaited.iter().any(is_its) {
+                true => self.overtaking.push((*place, self.now_ns)),
+                false => self.read(*place, Some(self.now_ns), out),
+            }
+        }
+        Meaning::Unchanged
+    }
+
     fn answer(&mut self, reply: Reply<'_>, strings: &ReplyStrings, out: &mut Vec<u8>) -> Meaning {
         match reply {
-            Reply::Push if !is_invalidation(strings) => return Meaning::Other,
-            Reply::Push if is_flush(strings) => {
-                self.read_anew(out);
-                return Meaning::Flush;
-            }
-            Reply::Push => {
-                let invalidated_ns = Some(self.now_ns);
-                strings.places().iter().for_each(|place| self.read(*place, invalidated_ns, out));
-                return Meaning::Unchanged;
-            }
-            Reply::Error(_) => return Meaning::Other,
+            Reply::Push if is_invalidation(strings) => return self.invalidation(strings, out),
+            Reply::Push | Reply::Error(_) => return Meaning::Other,
             _ => {}
         }
         match self.awaited.pop_front() {
@@ -157,6 +177,10 @@ impl Consumer for Cache<'_> {
             Some(Awaited::Read { place, invalidated_ns }) => {
                 if let Some((_, last)) = strings.entries().last() {
                     self.places[place as usize].1 = *last;
+                }
+                if let Some(at) = self.overtaking.iter().position(|(of, _)| *of == place) {
+                    let (_, at_ns) = self.overtaking.swap_remove(at);
+                    self.read(place, Some(at_ns), out);
                 }
                 Meaning::Reread { place, invalidated_ns }
             }

@@ -21,11 +21,13 @@ pub(super) struct Invalidate<'r> {
 /// A client that has a cache.
 struct Cache<'r> {
     kind: &'r Invalidate<'r>,
+    /// The connection that its invalidations go to, as the server numbers them, if that is another one.
+    listener: Option<u64>,
 }
 
 impl Kind for Invalidate<'_> {
     fn consumer(&self, _receiver: u32) -> Box<dyn Consumer + '_> {
-        Box::new(Cache { kind: self })
+        Box::new(Cache { kind: self, listener: None })
     }
 
     fn sharing(&self) -> Sharing {
@@ -40,19 +42,30 @@ impl Kind for Invalidate<'_> {
 
 impl Consumer for Cache<'_> {
     fn ask(&mut self, out: &mut Vec<u8>) -> u32 {
-        append_tracking(self.kind.tracking, &self.kind.delivery.prefix, out);
+        let prefix = &self.kind.delivery.prefix;
+        append_tracking(self.kind.tracking, prefix, self.listener, out);
         1
     }
 
     #[inline]
-    fn answer(&mut self, reply: Reply<'_>, strings: &ReplyStrings, _: &mut Vec<u8>) -> Meaning {
+    fn answer(&mut self, reply: Reply<'_>, strings: &ReplyStrings, out: &mut Vec<u8>) -> Meaning {
         match reply {
             Reply::Done => Meaning::Confirmation,
-            Reply::Push if !is_invalidation(strings) => Meaning::Other,
-            Reply::Push if is_flush(strings) => Meaning::Flush,
-            Reply::Push if strings.messages().is_empty() => Meaning::Foreign,
-            Reply::Push => Meaning::Messages(strings.messages().len() as u32),
+            Reply::Push if is_invalidation(strings) => self.invalidation(strings, out),
             _ => Meaning::Other,
+        }
+    }
+
+    fn redirect_to(&mut self, listener: u64) {
+        self.listener = Some(listener);
+    }
+
+    #[inline]
+    fn invalidation(&mut self, strings: &ReplyStrings, _: &mut Vec<u8>) -> Meaning {
+        match strings.messages().len() as u32 {
+            _ if is_flush(strings) => Meaning::Flush,
+            0 => Meaning::Foreign,
+            messages => Meaning::Messages(messages),
         }
     }
 }
@@ -62,15 +75,23 @@ pub(super) fn is_invalidation(strings: &ReplyStrings) -> bool {
     strings.first() == b"invalidate"
 }
 
-/// Whether it has a null instead of the names of keys, as after FLUSHALL: all are to be dropped. No string begins
-/// with the null of RESP2, which is that of an array.
+/// Whether it has a null instead of the names of keys, as after FLUSHALL: all are to be dropped.
 pub(super) fn is_flush(strings: &ReplyStrings) -> bool {
-    strings.has_nulls() || strings.count() == 1
+    // The null of an array is no string; a message of RESP2 has the name of its channel, too.
+    let names = if is_invalidation(strings) { 1 } else { 2 };
+    strings.has_nulls() || strings.count() == names
 }
 
 /// Appends the command by which a client asks to have the keys tracked that it caches, or that begin with a prefix.
-pub(super) fn append_tracking(tracking: CacheTracking, prefix: &str, out: &mut Vec<u8>) {
+pub(super) fn append_tracking(
+    tracking: CacheTracking,
+    prefix: &str,
+    listener: Option<u64>,
+    out: &mut Vec<u8>,
+) {
     let mut words = vec!["CLIENT", "TRACKING", "ON"];
+    let listener = listener.map(|id| id.to_string());
+    words.extend(listener.iter().flat_map(|id| ["REDIRECT", id.as_str()]));
     match tracking.mode {
         TrackingMode::Bcast => words.extend(["BCAST", "PREFIX", prefix]),
         TrackingMode::Default => {}

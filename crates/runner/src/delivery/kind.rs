@@ -143,6 +143,14 @@ pub(crate) trait Consumer {
     /// What a reply means of which these strings were strings. Appends what the receiver asks for next.
     fn answer(&mut self, reply: Reply<'_>, strings: &ReplyStrings, out: &mut Vec<u8>) -> Meaning;
 
+    /// Has invalidations sent to this connection, by the server's number of it, from when it asks next.
+    fn redirect_to(&mut self, _listener: u64) {}
+
+    /// What an invalidation means. Appends what the receiver asks for next.
+    fn invalidation(&mut self, _strings: &ReplyStrings, _out: &mut Vec<u8>) -> Meaning {
+        Meaning::Other
+    }
+
     /// Notes when what it answers next was received, where it is one that caches.
     fn heard_at(&mut self, _now_ns: u64) {}
 

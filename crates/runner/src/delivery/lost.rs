@@ -22,6 +22,7 @@ impl<E: Engine> Receivers<'_, E> {
             return Err(Fatal::new(why));
         }
         let started = roles.gate.start_ns().is_some();
+        let conn = self.close_pair(conn);
         let receiver = &mut self.receivers[conn.0 as usize];
         let was = std::mem::replace(&mut receiver.state, State::Closed);
         if !started {
@@ -55,6 +56,7 @@ impl<E: Engine> Receivers<'_, E> {
     pub(super) fn refused(&mut self, conn: ConnId, text: &[u8]) -> Result<(), Fatal> {
         let text = explain::text(text);
         let started = self.context.roles.gate.start_ns().is_some();
+        self.close_pair(conn);
         let homes = &self.context.roles.homes;
         let receiver = &mut self.receivers[conn.0 as usize];
         let home = homes.redirected(&text, &receiver.home).filter(|_| homes.is_cluster());

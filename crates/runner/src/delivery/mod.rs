@@ -14,6 +14,7 @@ mod homes;
 mod invalidate;
 mod kind;
 mod list;
+mod listeners;
 mod lost;
 mod notify;
 mod order;

@@ -13,6 +13,7 @@ use wire::{Decode, Reply};
 use workload::Plan;
 
 use super::kind::{Consumer, Kind, Meaning, Sharing};
+use super::listeners::Listener;
 use super::order::Latest;
 use super::probe::Prober;
 use super::reply_strings::ReplyStrings;
@@ -88,9 +89,11 @@ pub(crate) struct ReceiverContext<'r> {
 }
 
 impl ReceiverContext<'_> {
-    /// Connections that its engine needs room for: with those of the receivers that of the probes.
+    /// Connections that its engine needs room for.
     pub(crate) fn connections(&self) -> u32 {
-        self.receivers.len() as u32 + 1
+        // Another for the probes.
+        let each = self.roles.delivery.kind.connections_each();
+        self.receivers.len() as u32 * each + 1
     }
 
     /// The end of a thread that never began.
@@ -112,6 +115,8 @@ pub(crate) struct Receivers<'r, E> {
     pub(super) context: ReceiverContext<'r>,
     pub(super) handshake: Handshake,
     pub(super) receivers: Vec<Receiver<'r>>,
+    /// One of each receiver, where they have any.
+    pub(super) listeners: Vec<Listener>,
     pub(super) prober: Option<Prober>,
     pub(super) recorder: Recorder,
     pub(super) reopening: Reopening,
@@ -175,6 +180,7 @@ impl<'r, E: Engine> Receivers<'r, E> {
             engine,
             handshake: Handshake::new::<Resp>(plan),
             prober: (context.thread == 0).then(|| Prober::new(ConnId(count), roles.stops(&copies))),
+            listeners: roles.listeners(receivers.len()),
             receivers,
             recorder,
             reopening: Reopening::new(
@@ -310,6 +316,7 @@ impl<'r, E: Engine> Receivers<'r, E> {
             match event {
                 Event::Opened(conn) => self.greet(conn),
                 Event::Received(conn) if self.is_prober(conn) => self.hear_prober()?,
+                Event::Received(conn) if self.is_listener(conn) => self.hear_listener(conn)?,
                 Event::Received(conn) => self.hear(conn)?,
                 Event::Closed(conn, reason) => self.lost(conn, &reason)?,
             }
@@ -357,33 +364,13 @@ impl<'r, E: Engine> Receivers<'r, E> {
                     gap.record_n(between_ns, between_ns.div_ceil(1_000));
                 }
             }
-            match receiver.consumer.answer(reply, &receiver.strings, &mut self.out) {
-                Meaning::Messages(payloads) => {
-                    self.is_proved(conn);
-                    self.take_all(conn, payloads, now_ns);
-                }
-                Meaning::Confirmation => self.confirmed(conn),
-                Meaning::Reread { place, invalidated_ns: at } => {
-                    self.take_read(conn, (place, at), now_ns);
-                }
-                Meaning::Flush => self.flushed(),
-                Meaning::Foreign => self.counts.foreign += 1,
-                Meaning::Unchanged => {}
-                Meaning::Empty => {
-                    let due_ns = now_ns + self.pause_ns.unwrap_or(0);
-                    self.pauses.push_back((due_ns, conn));
-                }
-                meaning @ (Meaning::TimedOut | Meaning::Unblocked | Meaning::Settled { .. }) => {
-                    self.waited(conn, meaning, now_ns);
-                }
-                Meaning::Withdrawal | Meaning::Other => {
-                    if let Reply::Error(text) = reply {
-                        let text = text.to_vec();
-                        self.engine.consume(consumed);
-                        return self.refused(conn, &text);
-                    }
-                }
+            let meaning = receiver.consumer.answer(reply, &receiver.strings, &mut self.out);
+            if let (Meaning::Withdrawal | Meaning::Other, Reply::Error(text)) = (meaning, reply) {
+                let text = text.to_vec();
+                self.engine.consume(consumed);
+                return self.refused(conn, &text);
             }
+            self.apply(conn, meaning, now_ns);
             self.receivers[conn.0 as usize].strings.clear();
         }
         self.recorder.read_ended(now_ns, consumed);
@@ -392,6 +379,31 @@ impl<'r, E: Engine> Receivers<'r, E> {
             self.receivers[conn.0 as usize].asked_ns = self.engine.send(conn, &self.out);
         }
         Ok(())
+    }
+
+    /// Does what follows from a reply, whose messages are in the receiver's strings.
+    #[inline]
+    pub(super) fn apply(&mut self, conn: ConnId, meaning: Meaning, now_ns: u64) {
+        match meaning {
+            Meaning::Messages(payloads) => {
+                self.is_proved(conn);
+                self.take_all(conn, payloads, now_ns);
+            }
+            Meaning::Confirmation => self.confirmed(conn),
+            Meaning::Reread { place, invalidated_ns: at } => {
+                self.take_read(conn, (place, at), now_ns);
+            }
+            Meaning::Flush => self.flushed(),
+            Meaning::Foreign => self.counts.foreign += 1,
+            Meaning::Empty => {
+                let due_ns = now_ns + self.pause_ns.unwrap_or(0);
+                self.pauses.push_back((due_ns, conn));
+            }
+            Meaning::TimedOut | Meaning::Unblocked | Meaning::Settled { .. } => {
+                self.waited(conn, meaning, now_ns);
+            }
+            Meaning::Unchanged | Meaning::Withdrawal | Meaning::Other => {}
+        }
     }
 
     /// Lets those ask again whose pause is over.

@@ -104,7 +104,14 @@ impl<E: Engine> Receivers<'_, E> {
         conn.0 as usize == self.receivers.len()
     }
 
+    /// Opens the connection of a receiver; where receivers have listeners, that of its listener first.
     pub(super) fn connect(&mut self, conn: ConnId) {
+        if !self.connect_listener(conn) {
+            self.open_receiver(conn);
+        }
+    }
+
+    pub(super) fn open_receiver(&mut self, conn: ConnId) {
         let receiver = &mut self.receivers[conn.0 as usize];
         receiver.decoder = RespDecoder::default();
         receiver.strings.clear();
@@ -114,6 +121,9 @@ impl<E: Engine> Receivers<'_, E> {
 
     /// A connection is open: it says who it is, and then asks for messages.
     pub(super) fn greet(&mut self, conn: ConnId) {
+        if self.is_listener(conn) {
+            return self.greet_listener(conn);
+        }
         if self.is_prober(conn) {
             self.prober.iter_mut().for_each(|prober| prober.opened(self.handshake.steps.len()));
         } else if self.handshake.steps.is_empty() {
