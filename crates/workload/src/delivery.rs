@@ -260,9 +260,14 @@ impl DeliveryKind {
                 places: "--keys",
                 places_each: "--keys-per-receiver",
             },
-            Self::Invalidate { .. } => {
+            Self::Invalidate { tracking } if tracking.mode.follows_reads() => {
                 DeliveryNames { receivers: "--caches", places: "--keys", places_each: "--keys" }
             }
+            Self::Invalidate { .. } => DeliveryNames {
+                receivers: "--caches",
+                places: "--prefixes",
+                places_each: "--prefixes-per-cache",
+            },
             Self::Replica => {
                 DeliveryNames { receivers: "--at", places: "--keys", places_each: "--keys" }
             }
@@ -321,15 +326,6 @@ impl DeliveryKind {
         }
     }
 
-    /// Whether receivers know through which of their places a message came.
-    #[must_use]
-    pub fn names_places(self) -> bool {
-        match self {
-            Self::Invalidate { tracking } => tracking.mode.follows_reads(),
-            _ => self.keeps_messages(),
-        }
-    }
-
     /// Whether it counts when a sender had the reply to a message, for its receivers.
     #[must_use]
     pub fn follows_acknowledgements(self) -> bool {
@@ -351,7 +347,10 @@ impl DeliveryKind {
     /// places must have as many.
     #[must_use]
     pub fn fans_out_unseen(self) -> bool {
-        matches!(self, Self::Stream { take: StreamTake { groups: 0, .. }, .. })
+        matches!(
+            self,
+            Self::Stream { take: StreamTake { groups: 0, .. }, .. } | Self::Invalidate { .. }
+        )
     }
 
     /// Groups that receivers are shared out among in turn, by their numbers.
@@ -387,6 +386,19 @@ impl Delivery {
             own.places_each = own.places_each.min(own.places);
         }
         own
+    }
+
+    /// Whether receivers know through which of their places a message came.
+    #[must_use]
+    pub fn names_places(&self) -> bool {
+        self.kind.keeps_messages()
+            || matches!(self.kind, DeliveryKind::Invalidate { .. }) && self.places > 1
+    }
+
+    /// Receivers of each place, where all have as many.
+    #[must_use]
+    pub fn receivers_each(&self) -> u64 {
+        u64::from(self.receivers) * u64::from(self.places_each) / u64::from(self.places.max(1))
     }
 
     /// The name of a place: its number in 12 digits behind the prefix.

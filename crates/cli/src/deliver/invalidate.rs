@@ -43,6 +43,12 @@ pub(super) struct InvalidateOptions {
     /// Keys that are written, and that every cache holds; not with bcast [default: 100]
     #[arg(long, value_name = "NUM", help_heading = "Messages", value_parser = small_count)]
     keys: Option<u32>,
+    /// Prefixes of the keys, with bcast: each cache tracks some of them, in turn [default: 1]
+    #[arg(long, value_name = "NUM", help_heading = "Messages", value_parser = small_count)]
+    prefixes: Option<u32>,
+    /// Prefixes that each cache tracks [default: 1]
+    #[arg(long, value_name = "NUM", help_heading = "Messages", value_parser = small_count)]
+    prefixes_per_cache: Option<u32>,
     /// Ask for no invalidations of a cache's own writes (NOLOOP), so that the server tells them apart for each cache
     #[arg(long, help_heading = "Messages")]
     noloop: bool,
@@ -78,7 +84,7 @@ impl InvalidateOptions {
         named.unwrap_or_default()
     }
 
-    /// What is written, and its one place, which is the prefix of all keys.
+    /// What is written, and how many places it has, each of which is the prefix of its keys.
     fn broadcast(&self, prefix: &str, parts: &mut PlanParts) -> Result<u32, UsageError> {
         if self.keys.is_some() {
             return Err(UsageError(
@@ -86,13 +92,35 @@ impl InvalidateOptions {
                     .to_owned(),
             ));
         }
-        *pieces(parts, 3)? = vec![Piece::Bytes(prefix.as_bytes().to_vec()), Piece::Message];
-        parts.data.keys.range = Some(1);
-        Ok(1)
+        let prefixes = self.prefixes();
+        let differ = parts.data.values.is_some();
+        let key = pieces(parts, 3)?;
+        key.insert(0, Piece::Bytes(prefix.as_bytes().to_vec()));
+        match prefixes {
+            1 => key.truncate(1),
+            _ if differ => {
+                return Err(UsageError(
+                    "-d: with several --prefixes values are of one size".to_owned(),
+                ));
+            }
+            _ => {}
+        }
+        key.push(Piece::Message);
+        Ok(prefixes)
+    }
+
+    fn prefixes(&self) -> u32 {
+        self.prefixes.unwrap_or(1)
     }
 
     /// What is written, and how many keys it is written to.
     fn keys(&self, prefix: &str, parts: &mut PlanParts) -> Result<u32, UsageError> {
+        if self.prefixes.or(self.prefixes_per_cache).is_some() {
+            return Err(UsageError(
+                "--prefixes: only --tracking bcast has prefixes; the other modes have --keys"
+                    .to_owned(),
+            ));
+        }
         pieces(parts, 1)?.insert(0, Piece::Bytes(prefix.as_bytes().to_vec()));
         end_in_message(parts, XADD_WORDS)?;
         Ok(self.keys.unwrap_or(KEYS))
@@ -116,20 +144,23 @@ impl KindOptions for InvalidateOptions {
             TrackingMode::Optin => (ENTRY_BYTES, "XADD", " OPTIN"),
             TrackingMode::Optout => (ENTRY_BYTES, "XADD", " OPTOUT"),
         };
-        let keys = self.keys.unwrap_or(KEYS).to_string();
-        let keys = self.mode().follows_reads().then_some(("-r", keys));
+        let follows_reads = self.mode().follows_reads();
+        let places = if follows_reads { self.keys.unwrap_or(KEYS) } else { self.prefixes() };
         let given = [
             ("-c", self.writers.unwrap_or(10).to_string()),
             ("-d", size.to_owned()),
             ("--name", format!("{command} to CLIENT TRACKING{mode}")),
+            ("-r", places.to_string()),
         ];
-        given.into_iter().chain(keys).collect()
+        given.to_vec()
     }
 
     fn sends(&self) -> Vec<String> {
         match self.mode().follows_reads() {
             // Both changes are in one push, and no key stays behind.
-            false => ["eval", SET_AND_DELETE, "1", "key", "__data__"].map(str::to_owned).to_vec(),
+            false => {
+                ["eval", SET_AND_DELETE, "1", "__key__", "__data__"].map(str::to_owned).to_vec()
+            }
             true => {
                 let words: [_; XADD_WORDS] = ["xadd", "__key__", "maxlen", "~", ENTRIES, "*", "m"];
                 words.into_iter().chain(["__data__"]).map(str::to_owned).collect()
@@ -154,7 +185,11 @@ impl KindOptions for InvalidateOptions {
             threads: self.common.threads(),
             prefix,
             places,
-            places_each: places,
+            places_each: if mode.follows_reads() {
+                places
+            } else {
+                self.prefixes_per_cache.unwrap_or(1)
+            },
             at: Vec::new(),
             wait: None,
             drain_ns: self.common.drain_ns(),

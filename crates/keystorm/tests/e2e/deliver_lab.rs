@@ -178,7 +178,8 @@ fn a_run_is_repeated_by_the_command_line_that_its_page_has() {
         "notify --event del --writers 3",
         "invalidate --caches 3 --writers 2 -d 50",
         "invalidate --tracking default --keys 7 --caches 3 --noloop -d 50",
-        "invalidate --tracking optin --rps 1k",
+        "invalidate --tracking optin --rps 1k --redirect",
+        "invalidate --prefixes 4 --prefixes-per-cache 3 --caches 4",
         "replica --keys 2 --at 127.0.0.1:1 --at 127.0.0.1:2 --wait 1 --wait-timeout 300ms",
         "replica --at 127.0.0.1:1 --waitaof 1,0",
     ] {

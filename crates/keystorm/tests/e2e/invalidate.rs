@@ -38,6 +38,8 @@ fn every_key_is_reported_to_every_cache() {
             ("--caches 3 --rps 2k --warmup 0.2", 3),
             ("--caches 3 --noloop", 3),
             ("--caches 3 --redirect", 3),
+            // Each write goes to one prefix of four, and each cache has two of them.
+            ("--caches 4 --prefixes 4 --prefixes-per-cache 2", 2),
             ("--caches 4 --redirect -3 --receiver-threads 2 --engine epoll", 4),
         ] {
             server.reset();
@@ -47,10 +49,12 @@ fn every_key_is_reported_to_every_cache() {
             assert_eq!(count(&test, "received"), 1_000 * caches, "{name}: {line}");
             assert_eq!(server.number(&["DBSIZE"]), 0, "{name}: {line}: no key stays behind");
             if !line.contains("--warmup") {
-                assert_eq!(server.calls("eval"), 1_001, "{name}: {line}, and a probe");
+                let probes = if line.contains("--prefixes") { 4 } else { 1 };
+                assert_eq!(server.calls("eval"), 1_000 + probes, "{name}: {line}");
             }
             let tracking = server.calls("client|tracking");
-            assert_eq!(tracking, caches, "{name}: {line}");
+            let each = if line.contains("--prefixes") { 2 } else { 1 };
+            assert_eq!(tracking, caches * each, "{name}: {line}");
         }
     }
 }
@@ -230,6 +234,14 @@ fn a_server_without_tracking_is_named() {
 fn options_that_say_nothing_together_are_refused() {
     let server = Server::redis();
     deliver(&server, "invalidate --keys 3").run().exits(2).says("--keys: with --tracking bcast");
+    for (line, why) in [
+        ("--prefixes 3 --caches 4", "some prefixes would have more receivers than others"),
+        ("--prefixes 2 --prefixes-per-cache 3", "--prefixes-per-cache 3: must be between 1 and 2"),
+        ("--prefixes 2 --tracking default", "only --tracking bcast has prefixes"),
+        ("--prefixes 2 -d uniform:1..9", "-d: with several --prefixes"),
+    ] {
+        deliver(&server, &format!("invalidate {line}")).run().exits(2).says(why);
+    }
     deliver(&server, "invalidate --tracking often").run().exits(2).says("optout");
     deliver(&server, "invalidate --tracking default -d 10")
         .run()

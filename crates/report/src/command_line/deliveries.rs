@@ -110,8 +110,14 @@ fn how(plan: &Plan, kind: DeliveryKind, words: &mut Words) {
         }
         DeliveryKind::Invalidate { tracking } => {
             words.option("--tracking", &tracking.mode.name());
-            if tracking.mode.follows_reads() {
-                words.option(kind.names().places, &plan.delivery.as_ref().map_or(1, |d| d.places));
+            let names = kind.names();
+            let (places, each) =
+                plan.delivery.as_ref().map_or((1, 1), |d| (d.places, d.places_each));
+            if tracking.mode.follows_reads() || places > 1 {
+                words.option(names.places, &places);
+            }
+            if !tracking.mode.follows_reads() && each > 1 {
+                words.option(names.places_each, &each);
             }
             words.flags(&[(tracking.noloop, "--noloop"), (tracking.redirect, "--redirect")]);
         }

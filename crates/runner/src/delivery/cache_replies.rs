@@ -1,7 +1,7 @@
 //! What a server says to clients with a cache.
 
-use wire::Decode;
 use wire::resp::RespDecoder;
+use wire::{Decode, Reply};
 use workload::{CacheTracking, DeliveryKind, TrackingMode};
 
 use super::super::{Meaning, ReplyStrings};
@@ -90,9 +90,33 @@ fn a_message_to_a_listener_means_what_a_push_does() {
         let (meaning, asked) = redirected(TrackingMode::Default, null.as_bytes());
         assert_eq!((meaning, requests(&asked).len()), (Meaning::Flush, 4), "{null}");
     }
-    let (meaning, asked) = redirected(TrackingMode::Default, &array(1, &[bulks(&[PLACE])]));
-    assert_eq!(meaning, Meaning::Unchanged);
+}
+
+#[test]
+fn a_message_that_overtakes_a_read_waits_for_its_reply() {
+    let delivery = delivery(invalidate(TrackingMode::Default), 4);
+    let kind = from_delivery(&delivery, false);
+    let mut cache = kind.consumer(0);
+    cache.redirect_to(77);
+    cache.ask(&mut Vec::new());
+    let mut strings = ReplyStrings::new(kind.capture());
+    let names = bulks(&[b"message", b"__redis__:invalidate"]);
+    let message = array(3, &[names, array(1, &[bulks(&[PLACE])])]);
+    RespDecoder::default().decode_shown(&message, &mut strings).unwrap();
+    let mut asked = Vec::new();
+    cache.heard_at(5);
+    assert_eq!(cache.invalidation(&strings, &mut asked), Meaning::Unchanged);
+    let nothing = ReplyStrings::default();
+    // The setting, and the reads of places 0 to 2.
+    for _ in 0..4 {
+        cache.answer(Reply::Done, &nothing, &mut asked);
+    }
+    assert!(asked.is_empty(), "place 3 is being read");
+    cache.answer(Reply::Done, &nothing, &mut asked);
     assert_eq!(requests(&asked)[0][0], b"XRANGE");
+    cache.answer(Reply::Done, &nothing, &mut asked);
+    let again = cache.answer(Reply::Done, &nothing, &mut asked);
+    assert_eq!(again, Meaning::Reread { place: 3, invalidated_ns: Some(5) });
 }
 
 fn words(words: &[&str]) -> Vec<Vec<u8>> {
@@ -123,8 +147,11 @@ fn a_cache_reads_what_is_new_and_everything_after_a_flush() {
 
 #[test]
 fn each_mode_asks_for_what_is_to_be_tracked() {
+    let names = (0..4).map(|place| format!("keystorm:1:{place:012}")).collect::<Vec<_>>();
+    let prefixes = names.iter().flat_map(|name| ["PREFIX", name]);
+    let bcast: Vec<&str> = ["BCAST"].into_iter().chain(prefixes).chain(["NOLOOP"]).collect();
     for (mode, expected) in [
-        (TrackingMode::Bcast, &["BCAST", "PREFIX", "keystorm:1:", "NOLOOP"][..]),
+        (TrackingMode::Bcast, &bcast[..]),
         (TrackingMode::Default, &["NOLOOP"]),
         (TrackingMode::Optin, &["OPTIN", "NOLOOP"]),
         (TrackingMode::Optout, &["OPTOUT", "NOLOOP"]),

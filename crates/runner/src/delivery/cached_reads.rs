@@ -79,7 +79,7 @@ impl Kind for CachedReads<'_> {
 
     fn capture(&self) -> Capture {
         let place_len = Some(self.delivery.place_name(0).len());
-        Capture { place_len, entry_ids: true, places: true, payload: false }
+        Capture { place_len, entry_ids: true, places: true, ..Capture::default() }
     }
 
     /// Every cache holds all keys.
@@ -132,7 +132,7 @@ impl Consumer for Cache<'_> {
     fn ask(&mut self, out: &mut Vec<u8>) -> u32 {
         self.awaited.clear();
         self.overtaking.clear();
-        append_tracking(self.kind.tracking, &self.kind.delivery.prefix, self.listener, out);
+        append_tracking(self.kind.tracking, &[], self.listener, out);
         self.awaited.push_back(Awaited::Setting);
         (0..self.places.len()).for_each(|place| self.read(place as u32, None, out));
         encode_command(&[b"PING"], out);

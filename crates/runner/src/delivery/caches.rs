@@ -27,7 +27,7 @@ pub(super) fn missed(
     counts: &DeliveryCounts,
 ) -> u64 {
     let missing = expected.saturating_sub(counts.received + caches.covered);
-    if kind.names_places() {
+    if matches!(kind, DeliveryKind::Invalidate { tracking } if tracking.mode.follows_reads()) {
         // What was there when a cache came back it has read.
         caches.removed = if caches.flushes > 0 { missing } else { 0 };
         return 0;

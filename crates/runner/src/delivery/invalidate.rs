@@ -10,7 +10,7 @@ use wire::resp::encode_command;
 use workload::{CacheTracking, Delivery, TrackingMode};
 
 use super::kind::{Consumer, Kind, Meaning, Sharing, acknowledged};
-use super::reply_strings::ReplyStrings;
+use super::reply_strings::{Capture, ReplyStrings};
 
 /// Invalidations in broadcast mode.
 pub(super) struct Invalidate<'r> {
@@ -21,29 +21,41 @@ pub(super) struct Invalidate<'r> {
 /// A client that has a cache.
 struct Cache<'r> {
     kind: &'r Invalidate<'r>,
+    receiver: u32,
     /// The connection that its invalidations go to, as the server numbers them, if that is another one.
     listener: Option<u64>,
 }
 
 impl Kind for Invalidate<'_> {
-    fn consumer(&self, _receiver: u32) -> Box<dyn Consumer + '_> {
-        Box::new(Cache { kind: self, listener: None })
+    fn consumer(&self, receiver: u32) -> Box<dyn Consumer + '_> {
+        Box::new(Cache { kind: self, receiver, listener: None })
+    }
+
+    /// A key is the name of a place, where there are several, and a message.
+    fn capture(&self) -> Capture {
+        Capture { in_place: self.delivery.names_places(), ..Capture::default() }
     }
 
     fn sharing(&self) -> Sharing {
         Sharing::FanOut
     }
 
-    /// Every cache is to drop every key.
+    /// Every cache is to drop every key with a prefix of its.
     fn expected(&self, sending: &Tally) -> u64 {
-        acknowledged(sending).saturating_mul(self.delivery.receivers.into())
+        acknowledged(sending).saturating_mul(self.delivery.receivers_each())
     }
 }
 
 impl Consumer for Cache<'_> {
     fn ask(&mut self, out: &mut Vec<u8>) -> u32 {
-        let prefix = &self.kind.delivery.prefix;
-        append_tracking(self.kind.tracking, prefix, self.listener, out);
+        let Invalidate { delivery, tracking } = self.kind;
+        let prefixes: Vec<String> = match delivery.places {
+            1 => vec![delivery.prefix.clone()],
+            _ => {
+                delivery.places_of(self.receiver).map(|place| delivery.place_name(place)).collect()
+            }
+        };
+        append_tracking(*tracking, &prefixes, self.listener, out);
         1
     }
 
@@ -85,7 +97,7 @@ pub(super) fn is_flush(strings: &ReplyStrings) -> bool {
 /// Appends the command by which a client asks to have the keys tracked that it caches, or that begin with a prefix.
 pub(super) fn append_tracking(
     tracking: CacheTracking,
-    prefix: &str,
+    prefixes: &[String],
     listener: Option<u64>,
     out: &mut Vec<u8>,
 ) {
@@ -93,7 +105,10 @@ pub(super) fn append_tracking(
     let listener = listener.map(|id| id.to_string());
     words.extend(listener.iter().flat_map(|id| ["REDIRECT", id.as_str()]));
     match tracking.mode {
-        TrackingMode::Bcast => words.extend(["BCAST", "PREFIX", prefix]),
+        TrackingMode::Bcast => {
+            words.push("BCAST");
+            words.extend(prefixes.iter().flat_map(|prefix| ["PREFIX", prefix.as_str()]));
+        }
         TrackingMode::Default => {}
         TrackingMode::Optin => words.push("OPTIN"),
         TrackingMode::Optout => words.push("OPTOUT"),

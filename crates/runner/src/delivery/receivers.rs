@@ -145,7 +145,7 @@ impl<'r, E: Engine> Receivers<'r, E> {
         let kind: &'r dyn Kind = &*roles.kind;
         let (sharing, capture) = (kind.sharing(), kind.capture());
         let copies: Vec<u32> = roles.copies_by_place();
-        let apart = if delivery.kind.names_places() { delivery.places_each } else { 1 };
+        let apart = if delivery.names_places() { delivery.places_each } else { 1 };
         let latest = if kind.is_ordered() { roles.senders * apart } else { 0 };
         let receiver = |number: &u32| {
             let place = delivery.places_of(*number).next().unwrap_or(0);

@@ -8,6 +8,8 @@ use workload::{Message, message};
 const FIRST_MAX: usize = 16;
 /// Digits that the name of a place ends in.
 const PLACE_DIGITS: usize = 12;
+/// Bytes at the end of a string that are kept: those of a message, and of the number of a place before it.
+const END_MAX: usize = message::BYTES + PLACE_DIGITS;
 
 /// What is kept of a reply beside messages, for kinds that need it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -20,6 +22,8 @@ pub(crate) struct Capture {
     pub(crate) payload: bool,
     /// All places that are named.
     pub(crate) places: bool,
+    /// The place of each message stands before it in the same string.
+    pub(crate) in_place: bool,
 }
 
 /// The ID of a stream entry: milliseconds and a sequence number.
@@ -36,7 +40,7 @@ pub(crate) struct Delivered {
 }
 
 /// The strings of a reply, as far as a receiver asks for them. Bytes may come in any pieces.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct ReplyStrings {
     capture: Capture,
     /// Strings that have begun.
@@ -51,7 +55,7 @@ pub(crate) struct ReplyStrings {
     len: u64,
     passed: u64,
     /// The last bytes of that, as far as they have passed.
-    end: [u8; message::BYTES],
+    end: [u8; END_MAX],
     place: Option<u32>,
     entry: Option<EntryId>,
     entries: Vec<(Option<u32>, EntryId)>,
@@ -60,9 +64,32 @@ pub(crate) struct ReplyStrings {
     payload: Vec<u8>,
 }
 
+impl Default for ReplyStrings {
+    fn default() -> Self {
+        Self::new(Capture::default())
+    }
+}
+
 impl ReplyStrings {
     pub(crate) fn new(capture: Capture) -> Self {
-        Self { capture, ..Self::default() }
+        Self {
+            capture,
+            strings: 0,
+            first: [0; FIRST_MAX],
+            first_len: 0,
+            has_numbers: false,
+            negatives: 0,
+            has_nulls: false,
+            len: 0,
+            passed: 0,
+            end: [0; END_MAX],
+            place: None,
+            entry: None,
+            entries: Vec::new(),
+            messages: Vec::new(),
+            places: Vec::new(),
+            payload: Vec::new(),
+        }
     }
 
     /// The beginning of the first string; empty if there was none.
@@ -133,28 +160,33 @@ impl ReplyStrings {
     /// Looks at the end of a string that has passed.
     #[inline]
     fn string_ended(&mut self) {
-        if self.len >= message::BYTES as u64
-            && let Some(message) = Message::from_bytes(&self.end)
+        let len = self.len as usize;
+        let kept = &self.end[..len.min(END_MAX)];
+        if let Some((before, message)) = kept.split_last_chunk()
+            && let Some(message) = Message::from_bytes(message)
         {
-            let (place, entry) = (self.place, self.entry);
-            self.messages.push(Delivered { message, place, entry });
+            let place = if self.capture.in_place { number_of_place(before) } else { self.place };
+            self.messages.push(Delivered { message, place, entry: self.entry });
             return;
         }
-        let len = self.len as usize;
-        let kept = &self.end[..len.min(message::BYTES)];
         if self.capture.place_len == Some(len) {
-            let digits = kept.len().saturating_sub(PLACE_DIGITS);
-            let place = decimal(&kept[digits..]).and_then(|place| u32::try_from(place).ok());
+            let place = number_of_place(kept);
             self.place = place.or(self.place);
             self.places.extend(place.filter(|_| self.capture.places));
         } else if self.capture.entry_ids
-            && len <= message::BYTES
+            && len <= END_MAX
             && let Some(entry) = entry_id(kept)
         {
             self.entry = Some(entry);
             self.entries.push((self.place, entry));
         }
     }
+}
+
+/// The number of a place whose name ends so.
+fn number_of_place(end: &[u8]) -> Option<u32> {
+    let digits = &end[end.len().saturating_sub(PLACE_DIGITS)..];
+    decimal(digits).and_then(|place| u32::try_from(place).ok())
 }
 
 /// A number in decimal digits.
@@ -202,7 +234,7 @@ impl ReplyVisitor for ReplyStrings {
         if self.capture.payload {
             self.payload.extend_from_slice(part);
         }
-        let from = self.len.saturating_sub(message::BYTES as u64);
+        let from = self.len.saturating_sub(END_MAX as u64);
         let (start, end) = (self.passed, self.passed + part.len() as u64);
         self.passed = end;
         if end <= from {
@@ -255,6 +287,20 @@ mod tests {
     }
 
     #[test]
+    fn the_place_before_a_message_in_its_string_is_found_in_any_pieces() {
+        let key = [&b"k:000000000042"[..], &MESSAGE.to_bytes()].concat();
+        for at in 0..=key.len() {
+            let capture = Capture { in_place: true, ..Capture::default() };
+            let mut strings = ReplyStrings::new(capture);
+            strings.begin(Some(key.len() as u64));
+            strings.bytes(&key[..at]);
+            strings.bytes(&key[at..]);
+            let delivered = Delivered { message: MESSAGE, place: Some(42), entry: None };
+            assert_eq!(strings.messages(), [delivered]);
+        }
+    }
+
+    #[test]
     fn what_is_too_short_is_no_message() {
         let mut strings = ReplyStrings::default();
         show(&mut strings, &[b"abc"]);
@@ -266,7 +312,13 @@ mod tests {
 
     #[test]
     fn each_message_has_the_place_and_the_entry_that_stand_before_it() {
-        let capture = Capture { place_len: Some(14), entry_ids: true, payload: true, places: true };
+        let capture = Capture {
+            place_len: Some(14),
+            entry_ids: true,
+            payload: true,
+            places: true,
+            in_place: false,
+        };
         let mut strings = ReplyStrings::new(capture);
         let message = MESSAGE.to_bytes();
         let all: [&[u8]; 9] = [

@@ -135,7 +135,7 @@ impl PlanParts {
             format!("{subscriptions} subscriptions; the maximum is {}", limits::SUBSCRIPTIONS_MAX)
         })?;
         // Where messages name their place, each receiver tells its places apart.
-        let apart = if delivery.kind.names_places() { places_each } else { 1 };
+        let apart = if delivery.names_places() { places_each } else { 1 };
         let senders = u64::from(self.load.concurrency.connections);
         let pairs = u64::from(receivers) * senders * u64::from(apart);
         refuse(pairs <= limits::PAIRS_MAX, || {
@@ -202,11 +202,12 @@ fn check_takers(delivery: &Delivery) -> Result<(), PlanError> {
             names.receivers, names.places, names.places_each
         )
     })?;
+    let of = names.places.trim_start_matches('-');
     let is_even = (takers * u64::from(places_each)).is_multiple_of(places.into());
     refuse(is_even || !delivery.kind.fans_out_unseen(), || {
         format!(
-            "{} {receivers} of {places_each} of {places} keys each: some keys would have more receivers than \
-             others; use a number of receivers by which all have as many",
+            "{} {receivers} of {places_each} of {places} {of} each: some {of} would have more receivers than others; \
+             use a number of receivers by which all have as many",
             names.receivers
         )
     })
