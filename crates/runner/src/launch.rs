@@ -184,6 +184,7 @@ fn carry_out(
                 rate: job.rate,
                 run_id: roles.as_ref().map(|roles| roles.run),
                 acknowledgements: roles.as_ref().and_then(Roles::acknowledgements),
+                sent_times: roles.as_ref().and_then(Roles::sent_times),
                 may_spin: cpus() > usize::from(workers),
             };
             let servers = (job.several, watch.as_ref());

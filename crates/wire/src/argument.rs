@@ -1,7 +1,7 @@
 //! One argument of a command as bytes, holes and inserts, and how long it will be: the same in every
 //! protocol.
 
-use workload::{Arg, Piece, Slot, argument, message};
+use workload::{Arg, Piece, Slot, argument};
 
 use crate::template::NumberAt;
 use crate::{Hole, Insert, LengthForm, Template, ValueAt};
@@ -91,7 +91,9 @@ pub(crate) fn append_body(
                 workload::values::Lcg::at(*skip).fill(*len as usize, &mut template.bytes);
             }
             // Written over where it stands: see `Batch::fill_messages`.
-            (Piece::Message, _) => template.bytes.resize(at + message::BYTES, 0),
+            (Piece::Message | Piece::MessageNumber, _) => {
+                template.bytes.resize(at + piece.message_bytes(), 0);
+            }
             (Piece::Tag, _) => {
                 template.bytes.extend_from_slice(argument::TAG_PLACEHOLDER);
                 template.holes.push(Hole { at: at + 1, digits: 3, slot: Slot::Tag });
@@ -132,7 +134,8 @@ fn insert_of(
         | Piece::Secret(_)
         | Piece::Fill { .. }
         | Piece::Tag
-        | Piece::Message => {
+        | Piece::Message
+        | Piece::MessageNumber => {
             return None;
         }
     })
@@ -150,7 +153,7 @@ fn fixed_len(piece: &Piece, digits: Option<usize>) -> usize {
         | Piece::Reply { .. }
         | Piece::Cas => 0,
         Piece::Tag => argument::TAG_PLACEHOLDER.len(),
-        Piece::Message => message::BYTES,
+        Piece::Message | Piece::MessageNumber => piece.message_bytes(),
         Piece::Number(slot) => digits.unwrap_or_else(|| argument::placeholder(*slot).len()),
     }
 }

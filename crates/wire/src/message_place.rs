@@ -7,9 +7,16 @@ use crate::argument::Length;
 /// What ends an argument.
 const END: &str = "\r\n";
 
-/// The place of the message in each command of a plan: what stands on one side of it is always as long.
+/// The place of the message in each command of a plan, or of its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum MessagePlace {
+pub(crate) struct MessagePlace {
+    at: At,
+    is_number: bool,
+}
+
+/// Where it stands: what is on one side of it is always as long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum At {
     /// It begins so many bytes behind the start of the command.
     FromStart(usize),
     /// So many bytes stand behind it.
@@ -19,27 +26,38 @@ pub(crate) enum MessagePlace {
 impl MessagePlace {
     /// That of the plan's command, if one carries a message.
     pub(crate) fn from_plan(plan: &Plan) -> Option<Self> {
-        let is_message = |arg: &Arg| arg.pieces.contains(&Piece::Message);
+        let is_message = |arg: &Arg| arg.pieces.iter().any(|piece| piece.message_bytes() > 0);
         let at = |command: &CommandSpec| command.args.iter().position(is_message);
         let (command, at) = plan.sequence.iter().find_map(|c| Some((c, at(c)?)))?;
+        let is_number = command.args[at].pieces.contains(&Piece::MessageNumber);
         let (before, behind) = (&command.args[..=at], &command.args[at + 1..]);
         let varies = |args: &[Arg]| args.iter().any(|arg| arg.pieces.contains(&Piece::Value));
         if varies(behind) {
             let header = format!("*{}{END}", command.args.len()).len();
             let end: usize = before.iter().map(argument_len).sum();
-            return Some(Self::FromStart(header + end - END.len() - message::BYTES));
+            let len = if is_number { message::NUMBER_BYTES } else { message::BYTES };
+            return Some(Self { at: At::FromStart(header + end - END.len() - len), is_number });
         }
-        Some(Self::FromEnd(END.len() + behind.iter().map(argument_len).sum::<usize>()))
+        let behind = END.len() + behind.iter().map(argument_len).sum::<usize>();
+        Some(Self { at: At::FromEnd(behind), is_number })
     }
 
     /// Writes a message into a command.
     #[inline]
     pub(crate) fn write(self, message: Message, command: &mut [u8]) {
-        let start = match self {
-            Self::FromStart(start) => start,
-            Self::FromEnd(behind) => command.len() - behind - message::BYTES,
+        match self.is_number {
+            false => self.put(&message.to_bytes(), command),
+            true => self.put(&message.to_number(), command),
+        }
+    }
+
+    #[inline]
+    fn put(self, message: &[u8], command: &mut [u8]) {
+        let start = match self.at {
+            At::FromStart(start) => start,
+            At::FromEnd(behind) => command.len() - behind - message.len(),
         };
-        command[start..start + message::BYTES].copy_from_slice(&message.to_bytes());
+        command[start..start + message.len()].copy_from_slice(message);
     }
 }
 

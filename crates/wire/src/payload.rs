@@ -7,9 +7,7 @@
 
 use workload::sizes::{SizeDraw, size_at, size_by_rank, size_of};
 use workload::value_key::{self, ValueKey};
-use workload::{
-    CommandSpec, Dataset, Derived, Piece, Plan, RowBy, SizeBy, Slot, Values, derived, message,
-};
+use workload::{CommandSpec, Dataset, Derived, Piece, Plan, RowBy, SizeBy, Slot, Values, derived};
 
 use crate::Given;
 use crate::numbers::Numbers;
@@ -56,8 +54,7 @@ pub(crate) fn places(command: &CommandSpec, digits: Option<usize>) -> Vec<ValueA
                         (last, (before as u64) << 56)
                     }
                 };
-                let ends_in_message = arg.pieces.last() == Some(&Piece::Message);
-                let behind = if ends_in_message { message::BYTES } else { 0 };
+                let behind = arg.pieces.last().map_or(0, Piece::message_bytes);
                 places.push(ValueAt { key, variant, place, behind });
             }
             _ => {}

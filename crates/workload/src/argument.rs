@@ -51,6 +51,8 @@ pub enum Piece {
     Cas,
     /// A [`Message`](crate::Message), the last of its command.
     Message,
+    /// The number of one, where there is no room for more.
+    MessageNumber,
     /// `len` bytes of the classic payload generator, beginning `skip` bytes into its stream.
     /// Kept as numbers so that a plan with a 1 GiB value stays small; see [`Lcg`].
     Fill {
@@ -107,13 +109,23 @@ pub fn placeholder(slot: Slot) -> &'static str {
 }
 
 impl Piece {
+    /// Bytes that it takes of a message; 0 if it is none.
+    #[must_use]
+    pub fn message_bytes(&self) -> usize {
+        match self {
+            Self::Message => message::BYTES,
+            Self::MessageNumber => message::NUMBER_BYTES,
+            _ => 0,
+        }
+    }
+
     fn size_hint(&self) -> u64 {
         match self {
             Self::Bytes(bytes) => bytes.len() as u64,
             Self::Secret(bytes) => bytes.reveal().len() as u64,
             Self::Number(_) => PLACEHOLDER_LEN as u64,
             Self::Field(_) | Self::Value | Self::Reply { .. } | Self::Cas => 0,
-            Self::Message => message::BYTES as u64,
+            Self::Message | Self::MessageNumber => self.message_bytes() as u64,
             Self::Derived(Derived::Checked { len, .. }) => u64::from(*len),
             Self::Derived(Derived::Random(random)) => u64::from(random.len),
             Self::Derived(_) => 2 * PLACEHOLDER_LEN as u64,
@@ -292,7 +304,8 @@ impl Arg {
                 | Piece::Derived(_)
                 | Piece::Reply { .. }
                 | Piece::Cas
-                | Piece::Message => return None,
+                | Piece::Message
+                | Piece::MessageNumber => return None,
             }
         }
         Some(out)

@@ -10,6 +10,15 @@ use crate::hashes;
 /// Bytes of a message in its payload.
 pub const BYTES: usize = 32;
 
+/// Bytes of a payload that has room for the number of its message only; see [`Message::to_number`].
+pub const NUMBER_BYTES: usize = 8;
+
+/// Bits of the run in these.
+const RUN_BITS: u32 = 16;
+
+/// Largest number of a message in these.
+const SHORT_NUMBER_MAX: u64 = (1 << 40) - 1;
+
 /// What every message begins with.
 const MAGIC: u8 = b'k';
 
@@ -105,6 +114,45 @@ impl Message {
     }
 }
 
+impl Message {
+    /// The number of its run as far as [`to_number`](Self::to_number) has room for it.
+    #[must_use]
+    pub fn short_run(run: u32) -> u32 {
+        run & ((1 << RUN_BITS) - 1)
+    }
+
+    /// Its purpose, run ([16 bits](Self::short_run)) and number (40 bits), for payloads with no room for more. When it
+    /// was due and sent, and by whom, must be known otherwise.
+    #[inline]
+    #[must_use]
+    pub fn to_number(self) -> [u8; NUMBER_BYTES] {
+        let purpose = match self.purpose {
+            Purpose::Probe => b'P',
+            Purpose::Warmup => b'W',
+            Purpose::Measured => b'M',
+        };
+        let run = u64::from(Self::short_run(self.run));
+        let text = u64::from(purpose) << 56 | run << 40 | self.number & SHORT_NUMBER_MAX;
+        text.to_be_bytes()
+    }
+
+    /// Reads these bytes; `None` if they are not those of a message.
+    #[inline]
+    #[must_use]
+    pub fn from_number(bytes: &[u8; NUMBER_BYTES]) -> Option<Self> {
+        let purpose = match bytes[0] {
+            b'P' => Purpose::Probe,
+            b'W' => Purpose::Warmup,
+            b'M' => Purpose::Measured,
+            _ => return None,
+        };
+        let text = u64::from_be_bytes(*bytes);
+        let run = Self::short_run((text >> 40) as u32);
+        let number = text & SHORT_NUMBER_MAX;
+        Some(Self { purpose, run, sender: 0, number, due_ns: 0, sent_ns: 0 })
+    }
+}
+
 /// A check sum of what stands before it.
 #[inline]
 fn check(bytes: &[u8; BYTES]) -> u32 {
@@ -149,6 +197,18 @@ mod tests {
             bytes[bit / 8] ^= 1 << (bit % 8);
             prop_assert_eq!(Message::from_bytes(&bytes), None);
         }
+    }
+
+    #[test]
+    fn a_number_comes_back_with_its_run_and_purpose() {
+        for purpose in [Purpose::Probe, Purpose::Warmup, Purpose::Measured] {
+            for number in [0, 1, SHORT_NUMBER_MAX] {
+                let run = Message::short_run(0xABCD_1234);
+                let message = Message { purpose, run, sender: 0, number, due_ns: 0, sent_ns: 0 };
+                assert_eq!(Message::from_number(&message.to_number()), Some(message));
+            }
+        }
+        assert_eq!(Message::from_number(b"xxxxxxxx"), None);
     }
 
     #[test]

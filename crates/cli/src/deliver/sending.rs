@@ -231,7 +231,6 @@ pub(super) fn pieces(parts: &mut PlanParts, at: usize) -> Result<&mut Vec<Piece>
 /// # Errors
 /// A payload may be too small.
 pub(super) fn end_in_message(parts: &mut PlanParts, at: usize) -> Result<(), UsageError> {
-    let least = message::BYTES as u32;
     let drawn = parts.data.values.as_ref().map(|values| values.sizes.smallest());
     let pieces = pieces(parts, at)?;
     let smallest = match (&pieces[..], drawn) {
@@ -239,16 +238,19 @@ pub(super) fn end_in_message(parts: &mut PlanParts, at: usize) -> Result<(), Usa
         ([Piece::Value], Some(smallest)) => smallest,
         _ => return Err(UsageError("deliver sends one payload".to_owned())),
     };
+    let least = message::NUMBER_BYTES as u32;
     if smallest < least {
         return Err(UsageError(format!(
-            "-d: {smallest} bytes are too few: a message has at least {least}, which tell of which run and sender it \
-             is, which it is, and when it was due and sent"
+            "-d: {smallest} bytes are too few: a message has at least {least}, which tell of which run it is, and \
+             which it is"
         )));
     }
+    let has_times = smallest as usize >= message::BYTES;
+    let message = if has_times { Piece::Message } else { Piece::MessageNumber };
     if let [Piece::Fill { len, .. }] = &mut pieces[..] {
-        *len -= least;
+        *len -= message.message_bytes() as u32;
     }
-    pieces.push(Piece::Message);
+    pieces.push(message);
     Ok(())
 }
 

@@ -128,7 +128,7 @@ impl Asking<'_, Client> {
                 (Piece::Fill { len, skip }, _) => Lcg::at(*skip).fill(*len as usize, &mut out),
                 (Piece::Value, _) => out.extend_from_slice(b"__data__"),
                 (Piece::Reply { .. }, _) => out.extend_from_slice(b"__reply__"),
-                (Piece::Message, _) => out.extend_from_slice(b"__message__"),
+                (Piece::Message | Piece::MessageNumber, _) => out.extend_from_slice(b"__message__"),
                 (Piece::Cas, _) => out.extend_from_slice(b"__cas__"),
                 (Piece::Lifetime(lifetime), _) => {
                     out.extend_from_slice(lifetime.least_s.to_string().as_bytes());

@@ -44,9 +44,35 @@ fn the_smallest_message_is_one_without_filler() {
     for size in ["32", "sizes:32=1,33=1", "uniform:32..32"] {
         all_arrive(&server, &format!("list -d {size}"), 1);
     }
-    for size in ["31", "8", "uniform:31..4k"] {
+    for size in ["7", "uniform:7..4k"] {
         let refused = deliver(&server, &format!("list -d {size}")).run().exits(2);
-        refused.says("are too few: a message has at least 32");
+        refused.says("are too few: a message has at least 8");
+    }
+}
+
+#[test]
+fn payloads_with_room_for_a_number_only_all_arrive_with_their_times() {
+    for (_, server) in Server::both() {
+        for (line, each) in [
+            ("pubsub --channels 2 --subscribers 4 -d 8", 2),
+            ("pubsub --channels 3 --rps 10k -P 8 --threads 2 --receiver-threads 2 -d 31", 0),
+            ("pubsub --channels 1 --subscribers 1 --rps 5k --warmup 0.2 -d 8", 1),
+            ("list --pop blmove -d uniform:8..100", 1),
+            ("list --pop lpop -d 9", 1),
+            ("zset -d 8 -3", 1),
+            ("stream --groups 2 --consumers 2 -d 16", 2),
+            ("invalidate --tracking default --keys 2000 --caches 1 --rps 2k -d 8", 0),
+        ] {
+            server.reset();
+            let line = format!("{line} -n {SENT} --json -");
+            let test = test(deliver(&server, &line).run().ok());
+            let counts = ["lost", "doubled", "out_of_order", "corrupt", "from_other_runs"];
+            assert_eq!(counts.map(|name| count(&test, name)), [0; 5], "{line}");
+            assert!(each == 0 || count(&test, "received") == SENT * each, "{line}");
+            let latencies = &test["latency_ms"]["response"];
+            assert_eq!(latencies["exact"]["count"], test["deliveries"]["received"], "{line}");
+            assert!(latencies["max"].as_f64().unwrap() < 60_000.0, "{line}: {latencies}");
+        }
     }
 }
 

@@ -243,8 +243,8 @@ fn options_that_say_nothing_together_are_refused() {
         deliver(&server, &format!("invalidate {line}")).run().exits(2).says(why);
     }
     deliver(&server, "invalidate --tracking often").run().exits(2).says("optout");
-    deliver(&server, "invalidate --tracking default -d 10")
+    deliver(&server, "invalidate --tracking default -d 7")
         .run()
         .exits(2)
-        .says("10 bytes are too few");
+        .says("7 bytes are too few");
 }

@@ -52,7 +52,7 @@ pub(super) fn argument(arg: &Arg, plan: &Plan, inserts: bool) -> String {
         Piece::Reply { or } if or.is_empty() => "__reply__".to_owned(),
         Piece::Reply { or } => format!("__reply_or:{}__", String::from_utf8_lossy(or)),
         Piece::Cas => "__cas__".to_owned(),
-        Piece::Message => "__message__".to_owned(),
+        Piece::Message | Piece::MessageNumber => "__message__".to_owned(),
         Piece::Tag => "{tag}".to_owned(),
         Piece::Field(column) => {
             let columns = plan.data.dataset.as_ref().map_or(&[][..], |dataset| dataset.columns());

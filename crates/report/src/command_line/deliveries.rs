@@ -2,7 +2,7 @@
 
 use workload::{
     Delivery, DeliveryKind, ListPop, ListTake, Piece, Plan, ReplicaWait, SortedSetTake, StreamAck,
-    StreamTake, Subscription, message, quantity,
+    StreamTake, Subscription, quantity,
 };
 
 use super::words::Words;
@@ -29,7 +29,9 @@ pub(super) fn name(kind: DeliveryKind) -> &'static str {
 pub(super) fn payload_bytes(plan: &Plan) -> Option<u64> {
     let args = plan.sequence.iter().flat_map(|command| &command.args);
     args.map(|arg| &arg.pieces[..]).find_map(|pieces| match pieces {
-        [Piece::Fill { len, .. }, Piece::Message] => Some(u64::from(*len) + message::BYTES as u64),
+        [Piece::Fill { len, .. }, message] if message.message_bytes() > 0 => {
+            Some(u64::from(*len) + message.message_bytes() as u64)
+        }
         _ => None,
     })
 }

@@ -5,16 +5,21 @@ use engine::{ConnId, Engine};
 use measure::{DeliveryCounts, Invalidations};
 use workload::{DeliveryKind, Purpose};
 
-use super::Roles;
 use super::acknowledgements::{Acknowledged, Acknowledgements};
 use super::order::Place;
 use super::receivers::Receivers;
 use super::reply_strings::Delivered;
+use super::{Roles, SentTimes};
 
 impl Roles<'_> {
     /// Where senders note when their messages were acknowledged, if receivers need that.
     pub(crate) fn acknowledgements(&self) -> Option<&Acknowledgements> {
         self.acknowledgements.as_ref()
+    }
+
+    /// Where senders note when their messages were due and sent, if that does not stand in them.
+    pub(crate) fn sent_times(&self) -> Option<&SentTimes> {
+        self.sent_times.as_ref()
     }
 }
 

@@ -11,7 +11,7 @@ use wire::{Decode, Reply};
 use super::Roles;
 use super::closing::FirstNumber;
 use super::receivers::{Receiver, Receivers, State};
-use super::reply_strings::ReplyStrings;
+use super::reply_strings::{Capture, ReplyStrings};
 use crate::Fatal;
 use crate::handshake::Answer;
 
@@ -31,14 +31,20 @@ impl Listener {
     fn new(strings: ReplyStrings) -> Self {
         Self { state: State::Closed, decoder: RespDecoder::default(), strings, id: None }
     }
+
+    /// Makes ready for another connection.
+    fn forget(&mut self) {
+        (self.state, self.decoder, self.id) = (State::Closed, RespDecoder::default(), None);
+        self.strings.clear();
+    }
 }
 
 impl Roles<'_> {
     /// A listener for each of so many receivers, if they have any.
     pub(super) fn listeners(&self, receivers: usize) -> Vec<Listener> {
         let count = if self.delivery.kind.connections_each() == 2 { receivers } else { 0 };
-        let listener = || Listener::new(ReplyStrings::new(self.kind.capture()));
-        std::iter::repeat_with(listener).take(count).collect()
+        let capture = Capture { numbers: self.sent_times.is_some(), ..self.kind.capture() };
+        std::iter::repeat_with(|| Listener::new(ReplyStrings::new(capture))).take(count).collect()
     }
 }
 
@@ -61,7 +67,7 @@ impl<E: Engine> Receivers<'_, E> {
     pub(super) fn connect_listener(&mut self, conn: ConnId) -> bool {
         let own = self.listener_of(conn);
         let Some(listener) = self.listeners.get_mut(conn.0 as usize) else { return false };
-        *listener = Listener::new(ReplyStrings::new(self.context.roles.kind.capture()));
+        listener.forget();
         let delivery = self.context.roles.delivery;
         let number = self.context.plan.own_connections()
             + delivery.receivers

@@ -25,6 +25,7 @@ mod receivers;
 mod replica;
 mod reply_strings;
 mod seen;
+mod sent_times;
 mod setup;
 mod slow;
 mod sorted_set;
@@ -48,6 +49,7 @@ use workload::{Delivery, DeliveryKind, Plan};
 
 pub(crate) use acknowledgements::Acknowledgements;
 pub(crate) use receivers::{ReceiverContext, Receivers};
+pub(crate) use sent_times::SentTimes;
 pub(crate) use slow::MakeEngine;
 pub(crate) use totals::Receiving;
 
@@ -94,6 +96,8 @@ pub(crate) struct Roles<'r> {
     seen: Vec<Seen>,
     /// When messages were acknowledged, where receivers measure from then.
     acknowledgements: Option<Acknowledgements>,
+    /// When messages were due and sent, where that does not stand in them.
+    sent_times: Option<SentTimes>,
     /// What each thread had in the end.
     ended: Mutex<Vec<Receiving>>,
     /// Subscribers that do not read, and what was seen of them.
@@ -138,7 +142,10 @@ impl<'r> Roles<'r> {
         let mut roles = Self {
             delivery,
             kind,
-            run: run_id(plan.load.seed),
+            run: match plan.numbers_messages() {
+                true => workload::Message::short_run(run_id(plan.load.seed)),
+                false => run_id(plan.load.seed),
+            },
             homes,
             senders,
             finals: OnceLock::new(),
@@ -154,6 +161,7 @@ impl<'r> Roles<'r> {
                 .kind
                 .follows_acknowledgements()
                 .then(Acknowledgements::default),
+            sent_times: plan.numbers_messages().then(|| SentTimes::new(&plan.load.stop)),
             ended: Mutex::default(),
             slow: delivery.kind.slow(),
             slow_seen: OnceLock::new(),

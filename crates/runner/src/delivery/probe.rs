@@ -200,6 +200,7 @@ pub(super) fn append_probe(
                 Piece::Number(Slot::Key) => bytes.extend_from_slice(digits.as_bytes()),
                 Piece::Number(_) => bytes.push(b'0'),
                 Piece::Message => bytes.extend_from_slice(&message.to_bytes()),
+                Piece::MessageNumber => bytes.extend_from_slice(&message.to_number()),
                 _ => {}
             }
         }

@@ -16,7 +16,7 @@ use super::kind::{Consumer, Kind, Meaning, Sharing};
 use super::listeners::Listener;
 use super::order::Latest;
 use super::probe::Prober;
-use super::reply_strings::ReplyStrings;
+use super::reply_strings::{Capture, ReplyStrings};
 use super::spread::Spread;
 use super::under_way::UnderWay;
 use super::{NO_END, Receiving, Roles};
@@ -155,7 +155,7 @@ impl<'r, E: Engine> Receivers<'r, E> {
                 consumer: kind.consumer(*number),
                 number: *number,
                 decoder: RespDecoder::default(),
-                strings: ReplyStrings::new(capture),
+                strings: ReplyStrings::new(Capture { numbers: plan.numbers_messages(), ..capture }),
                 latest: vec![Latest::default(); latest as usize],
                 first_place: place,
                 probes: if sharing == Sharing::FanOut { delivery.places_each } else { u32::MAX },
@@ -384,6 +384,7 @@ impl<'r, E: Engine> Receivers<'r, E> {
     /// Does what follows from a reply, whose messages are in the receiver's strings.
     #[inline]
     pub(super) fn apply(&mut self, conn: ConnId, meaning: Meaning, now_ns: u64) {
+        self.complete(conn);
         match meaning {
             Meaning::Messages(payloads) => {
                 self.is_proved(conn);

@@ -24,6 +24,8 @@ pub(crate) struct Capture {
     pub(crate) places: bool,
     /// The place of each message stands before it in the same string.
     pub(crate) in_place: bool,
+    /// Payloads end in the number of a message only.
+    pub(crate) numbers: bool,
 }
 
 /// The ID of a stream entry: milliseconds and a sequence number.
@@ -134,6 +136,11 @@ impl ReplyStrings {
         &self.messages
     }
 
+    /// The same, to be completed.
+    pub(crate) fn messages_mut(&mut self) -> impl Iterator<Item = &mut Message> {
+        self.messages.iter_mut().map(|delivered| &mut delivered.message)
+    }
+
     /// The stream entries that its strings name, each with its place if that is named, where they are captured.
     #[inline]
     pub(crate) fn entries(&self) -> &[(Option<u32>, EntryId)] {
@@ -162,9 +169,15 @@ impl ReplyStrings {
     fn string_ended(&mut self) {
         let len = self.len as usize;
         let kept = &self.end[..len.min(END_MAX)];
-        if let Some((before, message)) = kept.split_last_chunk()
-            && let Some(message) = Message::from_bytes(message)
-        {
+        let found = match self.capture.numbers {
+            true => {
+                kept.split_last_chunk().map(|(before, end)| (before, Message::from_number(end)))
+            }
+            false => {
+                kept.split_last_chunk().map(|(before, end)| (before, Message::from_bytes(end)))
+            }
+        };
+        if let Some((before, Some(message))) = found {
             let place = if self.capture.in_place { number_of_place(before) } else { self.place };
             self.messages.push(Delivered { message, place, entry: self.entry });
             return;
@@ -317,7 +330,7 @@ mod tests {
             entry_ids: true,
             payload: true,
             places: true,
-            in_place: false,
+            ..Capture::default()
         };
         let mut strings = ReplyStrings::new(capture);
         let message = MESSAGE.to_bytes();

@@ -2,12 +2,14 @@
 
 use engine::{ConnId, Engine};
 use measure::Outcome;
-use workload::{Message, Purpose};
+use workload::{Message, Purpose, message};
 
 use super::kind::Meaning;
 use super::order::Place;
 use super::receivers::Receivers;
 use super::reply_strings::Delivered;
+use super::sent_times::RING_MAX;
+use crate::Fatal;
 use crate::request::{Answer as Recorded, Answered, Keys};
 
 impl<E: Engine> Receivers<'_, E> {
@@ -19,6 +21,28 @@ impl<E: Engine> Receivers<'_, E> {
         for n in 0..count {
             let delivered = self.receivers[conn.0 as usize].strings.messages()[n];
             self.take(conn, delivered, now_ns);
+        }
+    }
+
+    /// Gives messages that are numbers their times.
+    #[inline]
+    pub(super) fn complete(&mut self, conn: ConnId) {
+        let roles = self.context.roles;
+        let Some(times) = roles.sent_times() else { return };
+        for message in self.receivers[conn.0 as usize].strings.messages_mut() {
+            if message.run != roles.run || message.purpose == Purpose::Probe {
+                continue;
+            }
+            match times.complete(*message) {
+                Some(complete) => *message = complete,
+                None if message.purpose == Purpose::Warmup => {}
+                None => roles.gate.fail(Fatal::new(format!(
+                    "more than {RING_MAX} messages are on their way, and payloads of less than {} bytes have no room \
+                     for the time when they were sent; use -d {}",
+                    message::BYTES,
+                    message::BYTES
+                ))),
+            }
         }
     }
 

@@ -184,6 +184,7 @@ fn replay_script<S: Script>(
         rate: rate.as_deref(),
         run_id: None,
         acknowledgements: None,
+        sent_times: None,
         // Its time passes only in sleep.
         may_spin: false,
     };

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use engine::{Address, ConnId, Engine};
 use wire::Protocol;
-use workload::{Message, Purpose, SequenceBatch};
+use workload::SequenceBatch;
 
 use super::Route;
 use crate::connection::State;
@@ -297,20 +297,15 @@ fn send<E: Engine, P: Protocol>(
     turn: SequenceBatch,
     measured: bool,
 ) -> u64 {
-    let bytes = match worker.context.run_id {
+    let bytes = match worker.context.message_origin(conn) {
         None => worker.batch.fill(turn),
-        Some(run) => {
+        Some(origin) => {
             let now_ns = worker.engine.now_ns();
-            let purpose = Purpose::of_measured(measured);
-            let (route, sender) = (&worker.route, worker.context.first_sender + conn.0);
-            worker.batch.fill_messages(turn, |place| Message {
-                purpose,
-                run,
-                sender,
-                number: turn.first.wrapping_add(place),
+            let route = &worker.route;
+            worker.batch.fill_messages(turn, |place| {
                 // In a closed loop each is due when it is sent.
-                due_ns: route.due_ns.get(place as usize).map_or(now_ns, |due_ns| *due_ns),
-                sent_ns: now_ns,
+                let due_ns = route.due_ns.get(place as usize).map_or(now_ns, |due_ns| *due_ns);
+                origin.message(measured, turn.first.wrapping_add(place), (due_ns, now_ns))
             })
         }
     };
@@ -331,8 +326,7 @@ fn begin_operations<E: Engine, P: Protocol>(
     measured: bool,
 ) {
     let share = worker.context.plan.load.share;
-    let sender = worker.context.first_sender + conn.0;
-    let of_run = worker.context.run_id.map(|run| (run, worker.engine.now_ns()));
+    let of_run = worker.context.message_origin(conn).map(|origin| (origin, worker.engine.now_ns()));
     let Worker { connections, steps, recorder, batch, route, pacer, in_flight, .. } = worker;
     let Steps { operations: Some(operations), growing, kept, .. } = steps else { return };
     let connection = &mut connections[conn.0 as usize];
@@ -345,11 +339,10 @@ fn begin_operations<E: Engine, P: Protocol>(
         connection.walk.go_on(operations, share, &mut request);
         let start = route.out.len();
         operations::append(&request, (batch, kept), recorder, &mut route.out);
-        if let Some((run, now_ns)) = of_run {
+        if let Some((origin, now_ns)) = of_run {
             // In a closed loop each is due when it is sent.
             let due_ns = if pacer.is_some() { due_ns } else { now_ns };
-            let purpose = Purpose::of_measured(measured);
-            let message = Message { purpose, run, sender, number, due_ns, sent_ns: now_ns };
+            let message = origin.message(measured, number, (due_ns, now_ns));
             batch.put_message(message, &mut route.out[start..]);
         }
         *in_flight += u64::from(request.left);

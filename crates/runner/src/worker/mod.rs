@@ -14,6 +14,7 @@ pub(crate) mod ending;
 pub(crate) mod growing;
 mod inspect;
 mod joining;
+mod message_origin;
 mod open;
 pub(crate) mod operations;
 mod paced;
@@ -33,7 +34,7 @@ use wire::{Batch, Protocol};
 use workload::{Inserts, Pacer, Plan, RequestStream, SequenceBatch, Stop, Window};
 
 use crate::connection::{Connection, State};
-use crate::delivery::Acknowledgements;
+use crate::delivery::{Acknowledgements, SentTimes};
 use crate::destination::Destination;
 use crate::gate::Gate;
 use crate::handshake::Handshake;
@@ -79,6 +80,8 @@ pub(crate) struct WorkerContext<'r> {
     pub(crate) run_id: Option<u32>,
     /// Where it notes when its messages were acknowledged, if their receivers need that.
     pub(crate) acknowledgements: Option<&'r Acknowledgements>,
+    /// Where it notes when its messages were due and sent, if that does not stand in them.
+    pub(crate) sent_times: Option<&'r SentTimes>,
     /// Whether there is a CPU for it alone.
     pub(crate) may_spin: bool,
 }

@@ -73,7 +73,8 @@ impl KeyHash {
                 | Piece::Derived(_)
                 | Piece::Reply { .. }
                 | Piece::Cas
-                | Piece::Message => return written(),
+                | Piece::Message
+                | Piece::MessageNumber => return written(),
             }
         }
         let range = hashed(&sample);
@@ -145,7 +146,7 @@ fn write(
                 let row = Drawn::default().row(numbers, request, dataset);
                 out.extend_from_slice(dataset.cell(row, *column));
             }
-            (Piece::Value | Piece::Cas | Piece::Message, _) => {}
+            (Piece::Value | Piece::Cas | Piece::Message | Piece::MessageNumber, _) => {}
             (Piece::Reply { or }, _) => {
                 out.extend_from_slice(request.replied.value.unwrap_or(or));
             }

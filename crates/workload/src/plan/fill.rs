@@ -91,7 +91,11 @@ impl PlanParts {
                     has_row = true;
                     continue;
                 }
-                Piece::Derived(_) | Piece::Value | Piece::Lifetime(_) | Piece::Message => {
+                Piece::Derived(_)
+                | Piece::Value
+                | Piece::Lifetime(_)
+                | Piece::Message
+                | Piece::MessageNumber => {
                     return Err(format!("{shown} has text that is drawn for each request"));
                 }
                 Piece::Tag => {
@@ -361,7 +365,9 @@ fn typed(key: &Arg) -> String {
         Piece::Value => "__data__".to_owned(),
         Piece::Lifetime(_) => "__ttl__".to_owned(),
         Piece::Cas => "__cas__".to_owned(),
-        Piece::Secret(_) | Piece::Fill { .. } | Piece::Message => "...".to_owned(),
+        Piece::Secret(_) | Piece::Fill { .. } | Piece::Message | Piece::MessageNumber => {
+            "...".to_owned()
+        }
     };
     key.pieces.iter().map(text).collect()
 }

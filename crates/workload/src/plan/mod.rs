@@ -195,7 +195,13 @@ impl PlanParts {
     /// Whether its commands carry messages, so that their delivery can be measured.
     #[must_use]
     pub fn carries_messages(&self) -> bool {
-        self.pieces().any(|piece| *piece == Piece::Message)
+        self.pieces().any(|piece| piece.message_bytes() > 0)
+    }
+
+    /// Whether these are numbers, without the times of their messages.
+    #[must_use]
+    pub fn numbers_messages(&self) -> bool {
+        self.pieces().any(|piece| *piece == Piece::MessageNumber)
     }
 
     /// Most bytes of one pipeline (fields of a dataset not counted).

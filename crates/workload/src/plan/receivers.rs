@@ -215,7 +215,7 @@ fn check_takers(delivery: &Delivery) -> Result<(), PlanError> {
 
 /// Whether a message is at a known place from the start or the end of a command.
 fn has_one_message(command: &CommandSpec) -> bool {
-    let is_message = |piece: &&Piece| **piece == Piece::Message;
+    let is_message = |piece: &&Piece| piece.message_bytes() > 0;
     let pieces = command.args.iter().flat_map(|arg| &arg.pieces);
     let Some(at) =
         command.args.iter().position(|arg| arg.pieces.last().as_ref().is_some_and(is_message))
@@ -227,7 +227,11 @@ fn has_one_message(command: &CommandSpec) -> bool {
         let is_fixed = |piece: &Piece| {
             matches!(
                 piece,
-                Piece::Bytes(_) | Piece::Secret(_) | Piece::Fill { .. } | Piece::Message
+                Piece::Bytes(_)
+                    | Piece::Secret(_)
+                    | Piece::Fill { .. }
+                    | Piece::Message
+                    | Piece::MessageNumber
             )
         };
         pieces.all(is_fixed)

@@ -284,7 +284,7 @@ fn value_bytes(command: &CommandSpec, key: usize, plan: &Plan) -> u64 {
         Piece::Derived(Derived::Checked { len, .. }) => u64::from(*len),
         Piece::Derived(_) => plan.data.keys.digits() as u64,
         Piece::Secret(_) | Piece::Field(_) | Piece::Tag | Piece::Cas => 0,
-        Piece::Message => workload::message::BYTES as u64,
+        Piece::Message | Piece::MessageNumber => piece.message_bytes() as u64,
     });
     bytes.sum()
 }

@@ -12,7 +12,7 @@ mod turns;
 use engine::{ConnId, Engine};
 use measure::NodeTally;
 use wire::{Batch, Protocol};
-use workload::{Message, Pace, Plan, Purpose, SequenceBatch, Window};
+use workload::{Pace, Plan, SequenceBatch, Window};
 
 use super::Route;
 use crate::recorder::Recorder;
@@ -305,7 +305,7 @@ fn send_pipeline<E: Engine, P: Protocol, R: ByNode>(
     let now_ns = worker.engine.now_ns();
     // After the end only what was sent before is sent again.
     let over = now_ns >= worker.stop_ns;
-    let (run_id, sender) = (worker.context.run_id, worker.context.first_sender + conn.0);
+    let of_run = worker.context.message_origin(conn);
     let Worker { engine, connections, route, batch, recorder, pacer, in_flight, steps, .. } =
         worker;
     let by_operation = steps.operations.is_some();
@@ -334,14 +334,14 @@ fn send_pipeline<E: Engine, P: Protocol, R: ByNode>(
         if !is_new {
             route.take_up(&mut request);
         }
-        let counted = if by_operation { Some(&mut *recorder) } else { None };
+        let counted = by_operation.then_some(&mut *recorder);
         let start = out.len();
         route.write(&request, lane.node, (batch, &steps.kept), counted, &mut out);
-        if let Some(run) = run_id {
+        if let Some(origin) = &of_run {
             // In a closed loop each is due when it is sent.
             let due_ns = if pacer.is_some() { request.intended_ns } else { now_ns };
-            batch
-                .put_message(message(&request, (run, sender), (due_ns, now_ns)), &mut out[start..]);
+            let message = origin.message(request.measured, request.number, (due_ns, now_ns));
+            batch.put_message(message, &mut out[start..]);
         }
         measured |= request.measured;
         requests.push(request);
@@ -383,17 +383,6 @@ fn note_sent<'q, R: ByNode<Mark: 'q>>(
             recorder.sent(request.intended_ns, room_ns, sent_ns, u64::from(counted));
         }
     }
-}
-
-/// The message of a request, which was due and is sent at these times.
-#[inline]
-fn message<M>(
-    request: &Request<M>,
-    (run, sender): (u32, u32),
-    (due_ns, sent_ns): (u64, u64),
-) -> Message {
-    let purpose = Purpose::of_measured(request.measured);
-    Message { purpose, run, sender, number: request.number, due_ns, sent_ns }
 }
 
 /// Counts a reply for its node.
