@@ -1,0 +1,84 @@
+//! What every reader keeps to, whatever it is given: for tests of formats, and for fuzzing.
+
+use std::io::Read;
+use std::path::Path;
+
+use crate::{Event, Losses, OpenOptions, Reader, open_input};
+
+/// The most that an event may hold for each byte of input, and beside that: an argument of one byte has a span.
+const HELD_PER_BYTE: usize = 32;
+const HELD_BESIDE: usize = 4096;
+/// More events than an input of so many bytes can have.
+const EVENTS_PER_BYTE: usize = 70_000;
+
+/// What a reader made of an input.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Reading {
+    /// Its events.
+    pub events: Vec<Event>,
+    /// What was missing.
+    pub losses: Losses,
+    /// Why it could not be read to its end, if it could not.
+    pub fault: Option<String>,
+}
+
+/// An input that arrives in pieces.
+struct Pieces {
+    bytes: Vec<u8>,
+    at: usize,
+    /// Where the first piece ends.
+    first: usize,
+    /// How long the others are.
+    length: usize,
+}
+
+impl Read for Pieces {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let end = if self.at < self.first { self.first } else { self.at + self.length };
+        let piece = &self.bytes[self.at..end.min(self.bytes.len())];
+        let count = piece.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&piece[..count]);
+        self.at += count;
+        Ok(count)
+    }
+}
+
+/// Reads an input whose first piece has `first` bytes, and the others `length`.
+///
+/// # Panics
+/// If an event holds more than the input can ask for.
+#[must_use]
+pub fn read(format: &str, bytes: &[u8], first: usize, length: usize) -> Reading {
+    let pieces = Pieces { bytes: bytes.to_vec(), at: 0, first: first.min(bytes.len()), length };
+    let options = OpenOptions { format: Some(format.to_owned()) };
+    let mut reading = Reading::default();
+    let mut reader = match open_input(Path::new("input"), Box::new(pieces), &options) {
+        Ok(reader) => reader,
+        Err(error) => return Reading { fault: Some(error.to_string()), ..reading },
+    };
+    let mut event = Event::default();
+    loop {
+        match reader.next(&mut event) {
+            Ok(true) => reading.events.push(event.clone()),
+            Ok(false) => break,
+            Err(error) => {
+                reading.fault = Some(error.to_string());
+                break;
+            }
+        }
+        assert!(event.bytes_held() <= bytes.len() * HELD_PER_BYTE + HELD_BESIDE, "{event:?}");
+        assert!(reading.events.len() <= bytes.len() * EVENTS_PER_BYTE, "events without input");
+    }
+    reading.losses = reader.losses();
+    reading
+}
+
+/// Reads an input whole and in pieces, which must make no difference.
+///
+/// # Panics
+/// If it does.
+pub fn check(format: &str, bytes: &[u8], piece: usize) {
+    let whole = read(format, bytes, bytes.len(), bytes.len().max(1));
+    let pieces = read(format, bytes, 0, piece.max(1));
+    assert_eq!(whole, pieces, "{format}: {bytes:?} in pieces of {piece}");
+}

@@ -1,0 +1,219 @@
+//! One recorded command, in buffers that are used again for the next.
+
+/// What is known of a command beside its arguments, as bits.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Flags(u8);
+
+impl Flags {
+    /// More commands of the same pipeline follow.
+    pub const PIPELINED: Self = Self(1);
+    /// A script or function sent it: whoever sends the script's call again does not send this.
+    pub const SCRIPT_EFFECT: Self = Self(2);
+    /// Its client cannot be distinguished from others, as those of a unix socket in the output of MONITOR.
+    pub const SHARED_CLIENT: Self = Self(4);
+    /// The server sent it by itself or for a script, so that no client is known, as in an append-only file.
+    pub const NO_CLIENT: Self = Self(8);
+    /// The client's connection was closed; such an event has no arguments.
+    pub const CLOSED: Self = Self(16);
+
+    /// Whether all bits of `other` are set.
+    #[must_use]
+    pub const fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Sets the bits of `other`.
+    pub const fn set(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+
+    /// As a byte of a file.
+    #[must_use]
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// From a byte of a file; bits without a meaning are dropped.
+    #[must_use]
+    pub const fn from_bits(bits: u8) -> Self {
+        Self(bits & 31)
+    }
+}
+
+/// How a command ended, where the record says so.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    /// The record does not say.
+    #[default]
+    Unknown,
+    /// A read found its key, whose value has so many bytes.
+    Hit(u32),
+    /// A read did not find its key.
+    Miss,
+    /// A write was carried out.
+    Done,
+    /// A write was refused, such as an `add` of a key that exists.
+    Refused,
+}
+
+/// One argument of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Argument<'e> {
+    /// Its bytes, or `None` where only its size was recorded. Records that replace keys by shorter names have a
+    /// name of another length than `size`.
+    pub bytes: Option<&'e [u8]>,
+    /// How many bytes it had when it was recorded.
+    pub size: u32,
+    /// By how many percent it shrinks when it is compressed; 0 where its bytes are there, or it is not known.
+    pub compressibility: u8,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Span {
+    end: u32,
+    size: u32,
+    compressibility: u8,
+    has_bytes: bool,
+}
+
+/// A recorded command. Its buffers keep their capacity from one event to the next.
+///
+/// Commands of memcached have one form, whatever the record: `get key…`, `gat expiry key…`, `set key value flags
+/// expiry` (and `add`, `replace`, `append`, `prepend`, `cas … unique`), `delete key`, `incr key delta`,
+/// `touch key expiry`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Event {
+    /// Nanoseconds, from where [`crate::Source::clock`] says. What happened then: [`crate::Source::stamps`].
+    pub at_ns: u64,
+    /// Which client sent it: the same number for the same client, and no other meaning.
+    pub client: u64,
+    /// The database that it ran in.
+    pub db: u32,
+    /// What else is known of it.
+    pub flags: Flags,
+    /// How it ended.
+    pub outcome: Outcome,
+    bytes: Vec<u8>,
+    spans: Vec<Span>,
+}
+
+impl Event {
+    /// Empties it, for the next command.
+    pub fn clear(&mut self) {
+        self.at_ns = 0;
+        self.client = 0;
+        self.db = 0;
+        self.flags = Flags::default();
+        self.outcome = Outcome::Unknown;
+        self.clear_arguments();
+    }
+
+    /// Removes the arguments.
+    pub fn clear_arguments(&mut self) {
+        self.bytes.clear();
+        self.spans.clear();
+    }
+
+    /// Adds an argument.
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+        self.end_argument();
+    }
+
+    /// Adds an argument that is known by `bytes` and had `size` bytes.
+    pub fn push_resized(&mut self, bytes: &[u8], size: u32) {
+        self.bytes.extend_from_slice(bytes);
+        let end = self.bytes.len() as u32;
+        self.spans.push(Span { end, size, compressibility: 0, has_bytes: true });
+    }
+
+    /// Adds an argument of which only the size is known, and by how many percent it shrinks.
+    pub fn push_size(&mut self, size: u32, compressibility: u8) {
+        let end = self.bytes.len() as u32;
+        self.spans.push(Span { end, size, compressibility, has_bytes: false });
+    }
+
+    /// Where the bytes of the next argument are appended, before [`Self::end_argument`].
+    pub(crate) fn open_argument(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
+    }
+
+    /// Makes an argument of what was appended since the last one.
+    pub(crate) fn end_argument(&mut self) {
+        let begin = self.spans.last().map_or(0, |span| span.end);
+        let end = self.bytes.len() as u32;
+        self.spans.push(Span { end, size: end - begin, compressibility: 0, has_bytes: true });
+    }
+
+    /// How many arguments it has, its name included.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.spans.len()
+    }
+
+    /// Whether it has no arguments.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.spans.is_empty()
+    }
+
+    /// The argument at a position, of which 0 is the command's name.
+    #[must_use]
+    pub fn argument(&self, at: usize) -> Option<Argument<'_>> {
+        let span = self.spans.get(at)?;
+        let begin = at.checked_sub(1).map_or(0, |before| self.spans[before].end as usize);
+        let bytes = span.has_bytes.then(|| &self.bytes[begin..span.end as usize]);
+        Some(Argument { bytes, size: span.size, compressibility: span.compressibility })
+    }
+
+    /// All arguments, the name first.
+    pub fn arguments(&self) -> impl Iterator<Item = Argument<'_>> {
+        (0..self.len()).filter_map(|at| self.argument(at))
+    }
+
+    /// The bytes of an argument; nothing where there is none, or only its size was recorded.
+    #[must_use]
+    pub fn bytes(&self, at: usize) -> &[u8] {
+        self.argument(at).and_then(|argument| argument.bytes).unwrap_or_default()
+    }
+
+    /// The command's name, as it was sent.
+    #[must_use]
+    pub fn name(&self) -> &[u8] {
+        self.bytes(0)
+    }
+
+    /// Whether it is this command, in letters of any case.
+    #[must_use]
+    pub fn is(&self, name: &str) -> bool {
+        self.name().eq_ignore_ascii_case(name.as_bytes())
+    }
+
+    /// The bytes of all its arguments that were recorded, for bounds of memory.
+    #[must_use]
+    pub fn bytes_held(&self) -> usize {
+        self.bytes.len() + self.spans.len() * size_of::<Span>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_bytes_or_sizes() {
+        let mut event = Event::default();
+        event.push(b"SET");
+        event.push_resized(b"7", 12);
+        event.push_size(100, 30);
+        event.push(b"");
+        let of = |at| event.argument(at).unwrap();
+        assert_eq!(of(0), Argument { bytes: Some(b"SET"), size: 3, compressibility: 0 });
+        assert_eq!(of(1), Argument { bytes: Some(b"7"), size: 12, compressibility: 0 });
+        assert_eq!(of(2), Argument { bytes: None, size: 100, compressibility: 30 });
+        assert_eq!(of(3), Argument { bytes: Some(b""), size: 0, compressibility: 0 });
+        assert_eq!((event.argument(4), event.len(), event.is("set")), (None, 4, true));
+        event.clear();
+        assert_eq!(event, Event::default());
+    }
+}

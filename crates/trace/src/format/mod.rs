@@ -1,0 +1,39 @@
+//! The formats of records: one file each, and a row here.
+
+mod monitor;
+
+pub use monitor::Monitor;
+
+use crate::{Decode, Fault, Source};
+
+/// What a file begins with.
+#[derive(Debug, Clone, Copy)]
+pub struct Head<'h> {
+    /// Its first bytes, unpacked.
+    pub bytes: &'h [u8],
+    /// Whether that is all of it.
+    pub is_whole: bool,
+    /// The file's name: what a format without marks of its own is known by.
+    pub name: &'h str,
+}
+
+/// A format of records.
+#[derive(Debug)]
+pub struct Format {
+    /// What it is called on a command line.
+    pub name: &'static str,
+    /// What a sentence calls it.
+    pub title: &'static str,
+    /// Whether a file that begins so has this format.
+    pub recognizes: fn(&Head<'_>) -> bool,
+    /// Makes its decoder, and says what the record is of.
+    pub open: Open,
+}
+
+type Open = fn(&Head<'_>) -> Result<(Box<dyn Decode>, Source), Fault>;
+
+/// Every format. The first that recognizes a file reads it: those with marks of their own come first.
+pub const FORMATS: &[Format] = &[monitor::FORMAT];
+
+#[cfg(test)]
+mod suite;

@@ -1,0 +1,231 @@
+//! What MONITOR prints, as a server sends it or as redis-cli prints it:
+//! `1339518083.107412 [0 127.0.0.1:60866] "keys" "*"`.
+//!
+//! The stamp is taken when the command has run. Other forms of a line are read for what they have: the `(db 0)` of old
+//! servers, and lines that begin with nothing but a number.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use memchr::{memchr, memchr2, memmem};
+
+use super::{Format, Head};
+use crate::quoted::next_word;
+use crate::{Decode, Event, Fault, Flags, Loss, Source, Stamps, Step};
+
+pub(super) const FORMAT: Format = Format {
+    name: "monitor",
+    title: "the output of MONITOR",
+    recognizes,
+    open: |_| {
+        let source = Source { format: "monitor", stamps: Stamps::Completion, ..Source::default() };
+        Ok((Box::new(Monitor::default()), source))
+    },
+};
+
+/// Lines that are looked at for one that is a command.
+const LINES_RECOGNIZED: usize = 64;
+/// The longest line that is kept.
+const LINE_BYTES_MAX: usize = 32 << 20;
+/// Bits of a client's number: those above are for the number of the file.
+const CLIENT_MASK: u64 = (1 << 48) - 1;
+
+fn recognizes(head: &Head<'_>) -> bool {
+    let lines = head.bytes.split(|byte| matches!(byte, b'\n' | b'\r'));
+    let mut lines = lines.filter(|line| !line.is_empty()).take(LINES_RECOGNIZED);
+    lines.any(|line| {
+        let Prefix { seconds, peer, .. } = Prefix::new(line);
+        seconds.is_some() && peer.is_some() && memchr(b'"', line).is_some()
+    })
+}
+
+/// A decoder of lines. It also reads what no client of today prints: lines without a stamp or a peer.
+#[derive(Debug, Default)]
+pub struct Monitor {
+    /// The time and client of the last line, for a line without them and for commands of scripts.
+    last_ns: u64,
+    last_client: u64,
+    /// Whether what comes is the rest of a line that is too long.
+    is_in_long_line: bool,
+}
+
+impl Decode for Monitor {
+    fn decode(&mut self, input: &[u8], is_end: bool, event: &mut Event) -> Result<Step, Fault> {
+        let (length, consumed) = match memchr2(b'\n', b'\r', input) {
+            Some(length) => (length, length + 1),
+            // A last line without its end was cut, unless its last quote closes it.
+            None if is_end && !input.is_empty() => (input.len(), input.len()),
+            None if self.is_in_long_line && !input.is_empty() => {
+                return Ok(Step::Progress(input.len() as u64));
+            }
+            None if input.len() > LINE_BYTES_MAX => {
+                self.is_in_long_line = true;
+                return Ok(Step::Lost(input.len() as u64, Loss::TooLong));
+            }
+            None => return Ok(Step::More),
+        };
+        let consumed = consumed as u64;
+        if std::mem::take(&mut self.is_in_long_line) {
+            return Ok(Step::Progress(consumed));
+        }
+        if length > LINE_BYTES_MAX {
+            return Ok(Step::Lost(consumed, Loss::TooLong));
+        }
+        let line = &input[..length];
+        if matches!(line.trim_ascii(), b"" | b"OK" | b"+OK") {
+            return Ok(Step::Progress(consumed));
+        }
+        Ok(match self.line(line, event) {
+            true => Step::Event(consumed),
+            false if consumed == length as u64 => Step::Lost(consumed, Loss::Cut),
+            false => Step::Lost(consumed, Loss::Unreadable),
+        })
+    }
+}
+
+impl Monitor {
+    /// Whether a line has a command, which is then in `event`.
+    fn line(&mut self, line: &[u8], event: &mut Event) -> bool {
+        let Some(begin) = memchr(b'"', line) else { return false };
+        let prefix = Prefix::new(line);
+        // The quote of a unix socket's path is not that of the name.
+        let begin = prefix.end.max(begin);
+        event.clear_arguments();
+        let mut rest = &line[begin..];
+        loop {
+            match next_word(rest, event.open_argument()) {
+                Some(Some(length)) => {
+                    event.end_argument();
+                    rest = &rest[length..];
+                }
+                Some(None) if event.is_empty() => return false,
+                Some(None) => break,
+                None => return false,
+            }
+        }
+        self.last_ns = prefix.seconds.unwrap_or(self.last_ns);
+        event.at_ns = self.last_ns;
+        event.db = prefix.db;
+        match prefix.peer {
+            Some(b"lua") => event.flags.set(Flags::SCRIPT_EFFECT),
+            Some(peer) => {
+                let mut hasher = DefaultHasher::new();
+                peer.hash(&mut hasher);
+                self.last_client = hasher.finish() & CLIENT_MASK;
+                if peer.starts_with(b"unix:") {
+                    event.flags.set(Flags::SHARED_CLIENT);
+                }
+            }
+            None => event.flags.set(Flags::NO_CLIENT),
+        }
+        event.client = self.last_client;
+        true
+    }
+}
+
+/// What stands before the command.
+#[derive(Default)]
+struct Prefix<'l> {
+    /// Nanoseconds since 1970.
+    seconds: Option<u64>,
+    db: u32,
+    peer: Option<&'l [u8]>,
+    /// Where it ends.
+    end: usize,
+}
+
+impl<'l> Prefix<'l> {
+    fn new(line: &'l [u8]) -> Self {
+        let start = usize::from(line.first() == Some(&b'+'));
+        let Some((stamp_ns, length)) = stamp(&line[start..]) else { return Self::default() };
+        let mut prefix = Self { seconds: Some(stamp_ns), ..Self::default() };
+        let rest = &line[start + length..];
+        if let Some(inside) = rest.strip_prefix(b" [") {
+            // An IPv6 address has brackets, too: that of the prefix has a blank behind it.
+            let Some(close) = memmem::find(inside, b"] \"") else { return prefix };
+            let Some(blank) = memchr(b' ', &inside[..close]) else { return prefix };
+            let Some(db) = number(&inside[..blank]) else { return prefix };
+            prefix.db = db as u32;
+            prefix.peer = Some(&inside[blank + 1..close]);
+            prefix.end = line.len() - inside.len() + close + 2;
+        } else if let Some(inside) = rest.strip_prefix(b" (db ") {
+            let Some(close) = memchr(b')', inside) else { return prefix };
+            prefix.db = number(&inside[..close]).unwrap_or_default() as u32;
+        }
+        prefix
+    }
+}
+
+/// `<seconds>.<fraction>` at the beginning, as nanoseconds, and how many bytes that is.
+fn stamp(text: &[u8]) -> Option<(u64, usize)> {
+    let whole = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let seconds = number(&text[..whole])?;
+    let mut length = whole;
+    let mut fraction_ns = 0;
+    if text.get(whole) == Some(&b'.') {
+        let digits = text[whole + 1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        length += 1 + digits;
+        let mut scale = 100_000_000;
+        for digit in &text[whole + 1..length] {
+            fraction_ns += u64::from(digit - b'0') * scale;
+            scale /= 10;
+        }
+    }
+    Some((seconds.checked_mul(1_000_000_000)?.checked_add(fraction_ns)?, length))
+}
+
+/// A decimal number of at most 18 digits.
+fn number(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() || digits.len() > 18 || !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    Some(digits.iter().fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(line: &str) -> Option<Event> {
+        let mut event = Event::default();
+        Monitor::default().line(line.as_bytes(), &mut event).then_some(event)
+    }
+
+    #[track_caller]
+    fn words(line: &str) -> Vec<String> {
+        let event = event(line).unwrap();
+        event.arguments().map(|a| String::from_utf8_lossy(a.bytes.unwrap()).into_owned()).collect()
+    }
+
+    #[test]
+    fn lines_of_all_servers_and_clients_are_read() {
+        let plain = "1339518083.107412 [0 127.0.0.1:60866] \"keys\" \"*\"";
+        assert_eq!(words(plain), ["keys", "*"]);
+        let of_plain = event(plain).unwrap();
+        assert_eq!((of_plain.at_ns, of_plain.db), (1_339_518_083_107_412_000, 0));
+        // As the server sends it; the same client in another database.
+        let sent = event("+1339518083.107413 [15 127.0.0.1:60866] \"get\" \"] \\\"\"").unwrap();
+        assert_eq!((sent.db, sent.client, sent.bytes(1)), (15, of_plain.client, &b"] \""[..]));
+        assert_ne!(event("1.5 [0 [::1]:53012] \"get\"").unwrap().client, of_plain.client);
+        assert_eq!(words("1.5 [3 [fe80::1%eth0]:53012] \"get\" \"k\""), ["get", "k"]);
+        let unix = event("1.5 [3 unix:/tmp/a \"b.sock] \"get\" \"k\"").unwrap();
+        assert_eq!((unix.db, unix.bytes(1)), (3, &b"k"[..]));
+        assert!(unix.flags.has(Flags::SHARED_CLIENT));
+        let old = event("1.000001 (db 7) \"get\" \"k\"").unwrap();
+        assert_eq!((old.at_ns, old.db, old.len()), (1_000_001_000, 7, 2));
+        assert!(old.flags.has(Flags::NO_CLIENT));
+        assert_eq!(event("1.5 [0 a:1] get"), None);
+        assert_eq!(event("1.5 [0 a:1] \"get\" \"k"), None);
+        assert_eq!(event("99999999999999999999.5 [0 a:1] \"get\"").unwrap().at_ns, 0);
+    }
+
+    #[test]
+    fn commands_of_scripts_belong_to_the_client_that_called() {
+        let mut decoder = Monitor::default();
+        let mut event = Event::default();
+        assert!(decoder.line(b"1 [0 a:1] \"EVAL\" \"return 1\" \"0\"", &mut event));
+        let caller = event.client;
+        event.clear();
+        assert!(decoder.line(b"1 [0 lua] \"incr\" \"k\"", &mut event));
+        assert_eq!((event.client, event.flags.has(Flags::SCRIPT_EFFECT)), (caller, true));
+    }
+}

@@ -1,0 +1,34 @@
+//! Recorded traffic: one [`Event`] for every command, whatever wrote the record.
+//!
+//! Owns the formats, how a file's format is found by its content, and what is left of a damaged one. It knows no
+//! plan, no network and no terminal: what is done with events is left to whoever reads them.
+//!
+//! ```no_run
+//! # fn main() -> Result<(), trace::ReadError> {
+//! let mut reader = trace::open(&["monitor.txt".into()], &trace::OpenOptions::default())?;
+//! let mut event = trace::Event::default();
+//! while reader.next(&mut event)? {
+//!     println!("{} {:?}", event.at_ns, event.name());
+//! }
+//! # Ok(()) }
+//! ```
+
+pub mod conformance;
+mod decode;
+mod event;
+mod format;
+mod merge;
+mod open;
+mod packed;
+mod quoted;
+mod reader;
+mod source;
+
+pub use decode::{Decode, Fault, Loss, Losses, Step};
+pub use event::{Argument, Event, Flags, Outcome};
+pub use format::{FORMATS, Format, Head, Monitor};
+pub use merge::merge;
+pub use open::{OpenOptions, open, open_input};
+pub use quoted::{next_word, words};
+pub use reader::{ReadError, Reader, Stream};
+pub use source::{Clock, Protocol, Source, Stamps};

@@ -1,0 +1,109 @@
+//! Files to readers: several are merged by time, each has its format found by what it begins with.
+
+use std::fs::File;
+use std::io::{Cursor, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::format::{self, Format, Head};
+use crate::packed::unpack;
+use crate::{Fault, ReadError, Reader, Stream, merge};
+
+/// How much of a file its format is found by.
+const HEAD_BYTES: usize = 64 * 1024;
+/// The name of standard input.
+const STDIN: &str = "-";
+
+/// How files are opened.
+#[derive(Debug, Clone, Default)]
+pub struct OpenOptions {
+    /// The name of their format, a row of [`crate::FORMATS`]; by default it is found by their content.
+    pub format: Option<String>,
+}
+
+/// Opens recorded traffic: files, compressed with gzip or zstd or not, or a folder that holds an append-only file;
+/// `-` is standard input. Several are merged by time.
+///
+/// # Errors
+/// A file cannot be opened, or its format is not known.
+pub fn open(paths: &[PathBuf], options: &OpenOptions) -> Result<Box<dyn Reader>, ReadError> {
+    let mut readers: Vec<Box<dyn Reader>> = Vec::new();
+    for path in paths {
+        readers.push(Box::new(open_file(path, options)?));
+    }
+    Ok(match readers.len() {
+        1 => readers.remove(0),
+        _ => merge(readers)?,
+    })
+}
+
+fn open_file(path: &Path, options: &OpenOptions) -> Result<Stream, ReadError> {
+    let input: Box<dyn Read + Send> = match path.as_os_str() == STDIN {
+        true => Box::new(std::io::stdin()),
+        false => {
+            let io = |cause| ReadError::Io { path: path.to_owned(), cause };
+            Box::new(File::open(path).map_err(io)?)
+        }
+    };
+    open_input(path, input, options)
+}
+
+/// Opens what `input` yields, as a file of this name.
+///
+/// # Errors
+/// It cannot be read, or its format is not known.
+pub fn open_input(
+    path: &Path,
+    input: Box<dyn Read + Send>,
+    options: &OpenOptions,
+) -> Result<Stream, ReadError> {
+    let io = |cause| ReadError::Io { path: path.to_owned(), cause };
+    let content = |cause| ReadError::Content { path: path.to_owned(), cause };
+    let fetched = Arc::new(AtomicU64::new(0));
+    let mut input = unpack(Counter { input, fetched: Arc::clone(&fetched) }).map_err(io)?;
+    let mut bytes = Vec::new();
+    match input.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut bytes) {
+        Ok(_) => {}
+        // The head of a compressed file that was cut: reading on finds it.
+        Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {}
+        Err(error) => return Err(io(error)),
+    }
+    let is_whole = bytes.len() < HEAD_BYTES;
+    let head = Head { bytes: &bytes, is_whole, name: &path.to_string_lossy() };
+    let format = find(&head, options.format.as_deref()).map_err(content)?;
+    let (decoder, source) = (format.open)(&head).map_err(content)?;
+    let input = Box::new(Cursor::new(bytes).chain(input));
+    Ok(Stream::new(path.to_owned(), input, decoder, source).counted_by(fetched))
+}
+
+/// The format by its name, or by what a file begins with.
+fn find(head: &Head<'_>, name: Option<&str>) -> Result<&'static Format, Fault> {
+    if let Some(name) = name {
+        let found = format::FORMATS.iter().find(|format| format.name == name);
+        let names: Vec<&str> = format::FORMATS.iter().map(|format| format.name).collect();
+        return found.ok_or_else(|| Fault(format!("no format {name:?}: {}", names.join(", "))));
+    }
+    if head.bytes.is_empty() {
+        return Err(Fault("the file is empty".into()));
+    }
+    let found = format::FORMATS.iter().find(|format| (format.recognizes)(head));
+    found.ok_or_else(|| {
+        let known: Vec<&str> = format::FORMATS.iter().map(|format| format.title).collect();
+        Fault(format!("not a record of traffic; known are {}", known.join(", ")))
+    })
+}
+
+/// Counts what is read of a file.
+struct Counter {
+    input: Box<dyn Read + Send>,
+    fetched: Arc<AtomicU64>,
+}
+
+impl Read for Counter {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.input.read(buffer)?;
+        self.fetched.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}

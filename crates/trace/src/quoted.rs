@@ -1,0 +1,120 @@
+//! Words as redis-cli takes them and MONITOR prints them: `"..."` with escapes, `'...'`, or up to a blank.
+
+use memchr::{memchr, memchr2};
+
+/// The words of a line; `None` where a quote is not closed, or something stands right behind one.
+#[must_use]
+pub fn words(line: &[u8]) -> Option<Vec<Vec<u8>>> {
+    let (mut words, mut rest) = (Vec::new(), line);
+    loop {
+        let mut word = Vec::new();
+        match next_word(rest, &mut word)? {
+            Some(length) => rest = &rest[length..],
+            None => return Some(words),
+        }
+        words.push(word);
+    }
+}
+
+/// Appends the next word of a line to `word`: how many bytes of the line it takes with the blanks before it, nothing
+/// where only blanks are left, or `None` where a quote is not closed or something stands right behind one.
+#[must_use]
+#[allow(clippy::option_option)]
+pub fn next_word(line: &[u8], word: &mut Vec<u8>) -> Option<Option<usize>> {
+    let Some(mut at) = line.iter().position(|byte| !is_blank(*byte)) else { return Some(None) };
+    while let Some(&first) = line.get(at).filter(|byte| !is_blank(**byte)) {
+        at = match first {
+            b'"' => closed(line, double_quoted(line, at + 1, word)?)?,
+            b'\'' => closed(line, single_quoted(line, at + 1, word)?)?,
+            _ => {
+                word.push(first);
+                at + 1
+            }
+        };
+    }
+    Some(Some(at))
+}
+
+const fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0xb | 0xc)
+}
+
+/// Where a closing quote ends, if a blank or the end follows.
+fn closed(line: &[u8], at: usize) -> Option<usize> {
+    line.get(at).is_none_or(|byte| is_blank(*byte)).then_some(at)
+}
+
+/// Where the quoted word ends, behind its quote.
+fn double_quoted(line: &[u8], mut at: usize, word: &mut Vec<u8>) -> Option<usize> {
+    loop {
+        let rest = line.get(at..)?;
+        let plain = memchr2(b'"', b'\\', rest)?;
+        word.extend_from_slice(&rest[..plain]);
+        at += plain + 1;
+        if rest[plain] == b'"' {
+            return Some(at);
+        }
+        at += escape(line.get(at..)?, word)?;
+    }
+}
+
+/// What stands behind a backslash, and how many bytes that is.
+fn escape(rest: &[u8], word: &mut Vec<u8>) -> Option<usize> {
+    let digit = |at: usize| char::from(*rest.get(at)?).to_digit(16);
+    let (&first, byte) = (rest.first()?, digit(1).zip(digit(2)));
+    if let (b'x', Some((high, low))) = (first, byte) {
+        word.push((high * 16 + low) as u8);
+        return Some(3);
+    }
+    word.push(match first {
+        b'n' => b'\n',
+        b'r' => b'\r',
+        b't' => b'\t',
+        b'b' => 8,
+        b'a' => 7,
+        other => other,
+    });
+    Some(1)
+}
+
+fn single_quoted(line: &[u8], mut at: usize, word: &mut Vec<u8>) -> Option<usize> {
+    loop {
+        let rest = line.get(at..)?;
+        let plain = memchr(b'\'', rest)?;
+        word.extend_from_slice(&rest[..plain]);
+        at += plain + 1;
+        if word_ends_in_backslash(&rest[..plain]) {
+            word.pop();
+            word.push(b'\'');
+        } else {
+            return Some(at);
+        }
+    }
+}
+
+/// Whether the quote behind it is part of the word: nothing else is escaped in single quotes.
+fn word_ends_in_backslash(plain: &[u8]) -> bool {
+    plain.last() == Some(&b'\\')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(line: &str) -> Option<Vec<String>> {
+        let words = words(line.as_bytes())?;
+        Some(words.iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect())
+    }
+
+    #[test]
+    fn words_are_quoted_as_in_redis_cli() {
+        let of = |line: &str| split(line).unwrap();
+        assert_eq!(of(" SET  k 'a b' "), ["SET", "k", "a b"]);
+        assert_eq!(of(r#"SET "p:__key__:s" "\x41\n\"""#), ["SET", "p:__key__:s", "A\n\""]);
+        assert_eq!(of(r"SET k 'it\'s' ''"), ["SET", "k", "it's", ""]);
+        assert_eq!(of(r#""\xzz\\" "" "ä""#), [r"xzz\", "", "ä"]);
+        for bad in [r#"SET "k"#, "SET 'k", r#"SET "a"b"#, r#"SET "\"#, r#"SET "\x4"#, r"SET 'a\'"] {
+            assert_eq!(split(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! Events of a file, one after another: bytes are fetched, a decoder makes events of them.
+
+use std::io::{ErrorKind, Read};
+use std::path::PathBuf;
+
+use crate::{Decode, Event, Fault, Loss, Losses, Source, Step};
+
+/// How many bytes are fetched at once.
+const PIECE_BYTES: usize = 256 * 1024;
+/// The longest line or piece of a record that is kept whole.
+const BUFFER_BYTES_MAX: usize = 64 << 20;
+
+/// Why a record cannot be read, or no further.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The operating system says so.
+    #[error("{}: {cause}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What it says.
+        cause: std::io::Error,
+    },
+    /// The content is not what it should be.
+    #[error("{}: {cause}", path.display())]
+    Content {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        cause: Fault,
+    },
+}
+
+/// Recorded events in their order.
+///
+/// Memory is bounded whatever the size of the record: one event, and what its file's decoder needs.
+pub trait Reader: Send {
+    /// What the record is of.
+    fn source(&self) -> &Source;
+
+    /// Reads the next event into `event`; false at the end, where `event` is empty.
+    ///
+    /// # Errors
+    /// The file cannot be read any further. What came before it stands.
+    fn next(&mut self, event: &mut Event) -> Result<bool, ReadError>;
+
+    /// What is missing of what was read so far.
+    fn losses(&self) -> Losses;
+
+    /// How many bytes of the record's files were read so far, as they are stored.
+    fn bytes_read(&self) -> u64;
+
+    /// The line or record that the last event is from, counted from 1.
+    fn position(&self) -> u64;
+}
+
+/// One file.
+pub struct Stream {
+    path: PathBuf,
+    input: Box<dyn Read + Send>,
+    decoder: Box<dyn Decode>,
+    source: Source,
+    losses: Losses,
+    buffer: Vec<u8>,
+    /// What of the buffer is not decoded yet.
+    begin: usize,
+    end: usize,
+    /// Bytes to drop as they arrive.
+    to_drop: u64,
+    fetched: std::sync::Arc<std::sync::atomic::AtomicU64>,
+    position: u64,
+    is_end: bool,
+}
+
+impl std::fmt::Debug for Stream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Stream")
+            .field("path", &self.path)
+            .field("position", &self.position)
+            .finish()
+    }
+}
+
+impl Stream {
+    /// Decodes what `input` yields. `path` is for errors.
+    #[must_use]
+    pub fn new(
+        path: PathBuf,
+        input: Box<dyn Read + Send>,
+        decoder: Box<dyn Decode>,
+        source: Source,
+    ) -> Self {
+        Self {
+            path,
+            input,
+            decoder,
+            source,
+            losses: Losses::default(),
+            buffer: Vec::new(),
+            begin: 0,
+            end: 0,
+            to_drop: 0,
+            fetched: std::sync::Arc::default(),
+            position: 0,
+            is_end: false,
+        }
+    }
+
+    /// Counts bytes of the file by this counter, which whoever opened it advances.
+    pub(crate) fn counted_by(
+        mut self,
+        fetched: std::sync::Arc<std::sync::atomic::AtomicU64>,
+    ) -> Self {
+        self.fetched = fetched;
+        self
+    }
+
+    /// Makes room for a piece and fetches it; at the end of the input nothing is fetched.
+    fn fetch(&mut self) -> Result<(), ReadError> {
+        if self.begin > 0 && (self.begin == self.end || self.buffer.len() - self.end < PIECE_BYTES)
+        {
+            self.buffer.copy_within(self.begin..self.end, 0);
+            self.end -= self.begin;
+            self.begin = 0;
+        }
+        if self.buffer.len() - self.end < PIECE_BYTES {
+            // Twice as long each time, so that a long record is moved a few times only.
+            let length = (self.end + PIECE_BYTES).max(self.end * 2);
+            self.buffer.resize(length, 0);
+        }
+        loop {
+            match self.input.read(&mut self.buffer[self.end..]) {
+                Ok(0) => self.is_end = true,
+                Ok(count) => self.end += count,
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                // A compressed file that was cut ends where it can no longer be unpacked.
+                Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
+                    self.losses.add(Loss::Cut, self.position + 1);
+                    self.is_end = true;
+                }
+                Err(cause) => return Err(ReadError::Io { path: self.path.clone(), cause }),
+            }
+            break;
+        }
+        let dropped = self.to_drop.min((self.end - self.begin) as u64);
+        self.to_drop -= dropped;
+        self.begin += dropped as usize;
+        Ok(())
+    }
+
+    fn consume(&mut self, count: u64) {
+        let there = (self.end - self.begin) as u64;
+        self.begin += count.min(there) as usize;
+        self.to_drop = count.saturating_sub(there);
+    }
+}
+
+impl Reader for Stream {
+    fn source(&self) -> &Source {
+        &self.source
+    }
+
+    fn next(&mut self, event: &mut Event) -> Result<bool, ReadError> {
+        event.clear();
+        loop {
+            let input = &self.buffer[self.begin..self.end];
+            let step = match input.is_empty() && !self.is_end {
+                true => Ok(Step::More),
+                false => self.decoder.decode(input, self.is_end, event),
+            };
+            let path = &self.path;
+            match step.map_err(|cause| ReadError::Content { path: path.clone(), cause })? {
+                Step::Event(count) => {
+                    self.consume(count);
+                    self.position += 1;
+                    return Ok(true);
+                }
+                Step::Progress(count) => self.consume(count),
+                Step::Lost(count, loss) => {
+                    self.consume(count);
+                    self.position += 1;
+                    self.losses.add(loss, self.position);
+                    event.clear();
+                }
+                Step::More if self.is_end => {
+                    if self.end > self.begin || !event.is_empty() || self.to_drop > 0 {
+                        self.position += 1;
+                        self.losses.add(Loss::Cut, self.position);
+                    }
+                    self.begin = self.end;
+                    self.to_drop = 0;
+                    event.clear();
+                    return Ok(false);
+                }
+                Step::More if self.end - self.begin >= BUFFER_BYTES_MAX => {
+                    let cause = Fault("something in it is longer than 64 MiB".into());
+                    return Err(ReadError::Content { path: path.clone(), cause });
+                }
+                Step::More => self.fetch()?,
+            }
+        }
+    }
+
+    fn losses(&self) -> Losses {
+        self.losses
+    }
+
+    fn bytes_read(&self) -> u64 {
+        self.fetched.load(std::sync::atomic::Ordering::Relaxed)
+    }
+
+    fn position(&self) -> u64 {
+        self.position
+    }
+}
