@@ -11,7 +11,7 @@ use workload::{
     PlanParts, ProtocolKind, Step, limits, secret,
 };
 
-use super::first_word::check_command;
+use super::first_word::{check_command, check_own};
 use super::options::Options;
 use super::{dataset, memcache, title};
 
@@ -86,7 +86,11 @@ pub(super) fn parts(
 ) -> Result<PlanParts, String> {
     let name = title::of_words(&typed_words(options), base.target.credentials.as_ref());
     if !persona.is_peer() {
-        check_command(&typed_words(options), options.data.mix)?;
+        let words = typed_words(options);
+        check_command(&words, options.data.mix)?;
+        if !options.data.mix && !options.command_is_marked {
+            check_own(&words)?;
+        }
     }
     let alone = |typed| GivenOperation { typed, name: None, keys: None, places: Vec::new() };
     let operations = typed(options, persona)?.into_iter().map(alone).collect();

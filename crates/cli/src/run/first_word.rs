@@ -4,8 +4,8 @@ use std::path::Path;
 
 use workload::typed_login::{is_address, shown_address};
 
-/// Refuses words that name a program, a server or a command of keystorm where one for the server must stand, and in a
-/// mix a weight that stands behind its command.
+/// Refuses words that name a program or a server where a command must stand, and in a mix a weight that stands
+/// behind its command.
 pub(super) fn check_command(words: &[Vec<u8>], mixed: bool) -> Result<(), String> {
     let Some(first) = words.first() else { return Ok(()) };
     let first = String::from_utf8_lossy(first);
@@ -31,16 +31,21 @@ pub(super) fn check_command(words: &[Vec<u8>], mixed: bool) -> Result<(), String
              keystorm compare compares several"
         ));
     }
-    let mut own = crate::OWN.iter().skip(1).flat_map(|front| front.names());
-    // Behind `--` whatever stands there is meant as it stands.
-    let meant = std::env::args_os().any(|word| word == "--");
-    if !mixed && !meant && own.any(|name| *name == first) {
-        return Err(format!(
-            "{first} is a command of keystorm and stands before the options: keystorm {first} ... (if {first} is meant \
-             for the server, put -- before it)"
-        ));
-    }
     Ok(())
+}
+
+/// Refuses a command of keystorm that stands behind options, where one for the server must stand.
+pub(super) fn check_own(words: &[Vec<u8>]) -> Result<(), String> {
+    let own = crate::OWN.iter().skip(1).flat_map(|front| front.names());
+    let Some(name) =
+        own.into_iter().find(|name| words.first().is_some_and(|first| first == name.as_bytes()))
+    else {
+        return Ok(());
+    };
+    Err(format!(
+        "{name} is a command of keystorm and stands before the options: keystorm {name} ... (if {name} is meant for \
+         the server, put -- before it)"
+    ))
 }
 
 /// A command and its weight where they are written as one word, `get:9`. Large numbers are ports.

@@ -214,8 +214,11 @@ impl ParsedArgs {
     }
 
     fn options(&self) -> Result<Options, UsageError> {
-        let options = Options::from_arg_matches(&self.matches);
-        options.map_err(|error| explained(error, &self.command))
+        let mut options = Options::from_arg_matches(&self.matches)
+            .map_err(|error| explained(error, &self.command))?;
+        let before = self.args.len().checked_sub(options.command.len() + 1);
+        options.command_is_marked = before.is_some_and(|at| self.args[at] == "--");
+        Ok(options)
     }
 
     /// What was read, for the options that were added.

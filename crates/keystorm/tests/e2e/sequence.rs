@@ -62,9 +62,11 @@ fn names_of_subcommands_can_still_be_sent() {
 }
 
 #[test]
-fn the_name_of_a_subcommand_after_options_is_a_command() {
+fn the_name_of_a_subcommand_is_a_command_behind_a_mark_and_under_a_peer_s_name() {
     let server = Server::redis();
-    server.run("-n 10 compare").exits(1).says("unknown command");
+    server.run("-n 10 compare").exits(2).says("keystorm compare ...");
+    server.run("-n 10 -- compare").exits(1).says("unknown command");
+    server.run("--as redis-benchmark -n 10 compare").exits(1).says("unknown command");
 }
 
 #[test]

@@ -78,6 +78,9 @@ pub(crate) struct Options {
     /// --dataset row
     #[arg(trailing_var_arg = true, value_name = "COMMAND ARGS", hide_possible_values = true)]
     pub(in crate::run) command: Vec<std::ffi::OsString>,
+    /// Whether `--` stands before the command, so that its first word is for the server, whatever it is.
+    #[arg(skip)]
+    pub(in crate::run) command_is_marked: bool,
 }
 
 /// Options of the peers that this version does not have. Known, so that they are refused by name.
