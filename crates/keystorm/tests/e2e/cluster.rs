@@ -7,15 +7,13 @@ use std::time::Duration;
 
 use wire::cluster::slot_of;
 
-use crate::program::{Keystorm, Ran, goes_on, within};
+use crate::program::{Keystorm, PATIENCE, Ran, goes_on, within};
 use crate::record::place;
 use crate::replicas;
 use crate::server::Server;
 
 /// How soon a cluster of the tests takes a silent node for gone.
 pub(crate) const NODE_TIMEOUT_MS: u64 = 1000;
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
-
 /// A running cluster: masters first, then the replica of each.
 pub(crate) struct Cluster {
     pub(crate) nodes: Vec<Server>,

@@ -1,12 +1,8 @@
 //! Clients that have a connection to every node of a cluster, in our words and memtier_benchmark's: what each
 //! node has executed is asked of the node.
 
-use std::time::Duration;
-
 use crate::cluster::{Cluster, figure};
-use crate::program::{Keystorm, within};
-
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::program::{Keystorm, PATIENCE, within};
 
 #[test]
 fn each_client_of_a_cluster_stands_for_itself() {

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::cluster::{Cluster, PATIENCE, figure, load_runs, row};
-use crate::program::{Ran, elapse, goes_on, within};
+use crate::cluster::{Cluster, figure, load_runs, row};
+use crate::program::{PATIENCE, Ran, elapse, goes_on, within};
 use crate::real_clock::holds_when_quiet;
 use crate::server::Server;
 

@@ -5,8 +5,8 @@ use std::net::TcpListener;
 use std::path::Path;
 
 use crate::certificates::{Identity, Subject};
-use crate::cluster::{Cluster, PATIENCE, is_even, row};
-use crate::program::{Keystorm, within};
+use crate::cluster::{Cluster, is_even, row};
+use crate::program::{Keystorm, PATIENCE, within};
 use crate::server::free_port;
 
 /// Arguments of a node that speaks TLS on this port, with these files of the authority, certificate and key.

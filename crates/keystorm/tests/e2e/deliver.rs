@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::broker::{Broker, Fate};
-use crate::program::{Keystorm, Ran, within};
+use crate::program::{Keystorm, PATIENCE, Ran, within};
 use crate::server::Server;
 
 /// The one test of a run that printed JSON.
@@ -129,7 +129,7 @@ fn a_server_that_stands_still_shows_in_deliveries_from_when_they_were_due() {
     let server = Server::redis();
     let line = "pubsub --json - --rps 1k --duration 2s --channels 1 --subscribers 1";
     let running = deliver(&server, line).start();
-    assert!(within(Duration::from_secs(20), || server.calls("publish") > 100));
+    assert!(within(PATIENCE, || server.calls("publish") > 100));
     let stood = server.pause(Duration::from_millis(400));
     let test = test(running.wait().ok());
     let max_ms = test["latency_ms"]["response"]["max"].as_f64().unwrap();
@@ -148,7 +148,7 @@ fn a_server_that_stands_still_shows_in_deliveries_from_when_they_were_due() {
 fn a_subscriber_that_is_cut_off_comes_back_or_ends_the_run() {
     let server = Server::redis();
     let kill = |server: &Server| {
-        assert!(within(Duration::from_secs(20), || server.calls("publish") > 100));
+        assert!(within(PATIENCE, || server.calls("publish") > 100));
         server.ask(&["CLIENT", "KILL", "TYPE", "pubsub"]);
     };
     let line = "pubsub --json - --rps 1k --duration 2s --channels 1 --subscribers 3";
@@ -176,7 +176,7 @@ fn two_runs_at_one_server_do_not_get_each_others_messages() {
     let server = Server::redis();
     let line = "pubsub --json - --rps 500 --duration 2s --channels 1 --subscribers 1";
     let first = deliver(&server, line).start();
-    assert!(within(Duration::from_secs(20), || server.calls("publish") > 50));
+    assert!(within(PATIENCE, || server.calls("publish") > 50));
     let second =
         test(deliver(&server, "pubsub --json - --channels 1 --subscribers 1 -n 100").run().ok());
     let first = test(first.wait().ok());
@@ -205,7 +205,7 @@ fn messages_of_other_runs_are_distinguished() {
     let server = Server::redis();
     let line = "pubsub --json - --seed 7 --rps 500 --duration 2s --channels 1 --subscribers 1";
     let first = deliver(&server, line).start();
-    assert!(within(Duration::from_secs(20), || server.calls("publish") > 50));
+    assert!(within(PATIENCE, || server.calls("publish") > 50));
     let line = "pubsub --json - --seed 7 --channels 1 --subscribers 1 -n 100";
     let second = test(deliver(&server, line).run().ok());
     let first = test(first.wait().ok());

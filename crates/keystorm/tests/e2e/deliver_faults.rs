@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::broker::{Broker, Fate, listening, words};
 use crate::deliver::{count, deliver, test};
-use crate::program::{Keystorm, within};
+use crate::program::{Keystorm, PATIENCE, within};
 use crate::real_clock::holds_when_quiet;
 use crate::server::Server;
 
@@ -69,7 +69,7 @@ fn consumers_that_are_killed_come_back_and_what_they_had_is_claimed() {
     let server = Server::redis();
     let line = "stream --groups 1 --consumers 3 --claim 0.2 --rps 500 --duration 2s --json -";
     let running = deliver(&server, line).start();
-    assert!(within(Duration::from_secs(20), || server.calls("xadd") > 100));
+    assert!(within(PATIENCE, || server.calls("xadd") > 100));
     let clients = server.text(&["CLIENT", "LIST"]);
     let consumers = clients.lines().filter(|client| client.contains("cmd=xreadgroup"));
     let id = |client: &str| client.split(' ').next().unwrap().trim_start_matches("id=").to_owned();
@@ -91,9 +91,7 @@ fn flushed_lists_lose_what_was_in_them_and_waits_go_on() {
     // Nobody takes anything for as long as the receivers pause.
     let line = "list --pop rpop --poll 1.5 --rps 200 --duration 2s --drain 3s --json -";
     let running = deliver(&server, line).start();
-    assert!(within(Duration::from_secs(20), || {
-        server.calls("lpush") > 100 && !server.keys().is_empty()
-    }));
+    assert!(within(PATIENCE, || { server.calls("lpush") > 100 && !server.keys().is_empty() }));
     server.ask(&["FLUSHALL"]);
     let test = test(running.wait().exits(1));
     let [expected, received, lost] =

@@ -1,9 +1,7 @@
 //! Every kind of delivery in each way to speak to a server: RESP2 and RESP3, over TCP, a unix socket and TLS.
 
-use std::time::Duration;
-
 use crate::deliver::{count, test};
-use crate::program::{Keystorm, within};
+use crate::program::{Keystorm, PATIENCE, within};
 use crate::server::Server;
 use crate::tls::Secure;
 
@@ -39,7 +37,7 @@ fn each_kind_arrives(server: &Server, at: u16, words: &str) {
         let overtaken = test["deliveries"]["polls"]["overtaken"].as_u64().unwrap_or(0);
         assert_eq!(count(&test, "received") + overtaken, MESSAGES * copies, "{line}");
         let is_empty = || server.keys().is_empty();
-        assert!(within(Duration::from_secs(10), is_empty), "{line}: {:?}", server.keys());
+        assert!(within(PATIENCE, is_empty), "{line}: {:?}", server.keys());
     }
 }
 

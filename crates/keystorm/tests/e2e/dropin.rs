@@ -12,7 +12,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 use crate::certificates::{Identity, Subject};
-use crate::program::{Keystorm, Ran, within};
+use crate::program::{Keystorm, PATIENCE, Ran, within};
 use crate::server::{KEYSTORM, Server, called, calls, free_port, guarded, start};
 
 /// A peer: its name and the server that it comes with.
@@ -354,7 +354,7 @@ fn whoever_has_read_enough_ends_it_without_a_word() {
             first.push(byte[0]);
         }
         drop(reader);
-        let ended = within(Duration::from_secs(20), || !matches!(child.try_wait(), Ok(None)));
+        let ended = within(PATIENCE, || !matches!(child.try_wait(), Ok(None)));
         let _ = child.kill();
         let status = child.wait().unwrap();
         assert!(ended, "{line} goes on");

@@ -8,7 +8,7 @@ use std::{fs, io};
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::SIGPIPE;
 
-use crate::program::{Running, elapse, within};
+use crate::program::{PATIENCE, Running, elapse, within};
 use crate::server::{KEYSTORM, Server, guarded, start};
 
 /// How soon a run must have ended once it was made to: none of them would end by itself before.
@@ -154,7 +154,7 @@ fn a_closed_standard_output_ends_it_as_sigpipe_does() {
         command.args(args.split(' '));
         command.stdin(Stdio::null()).stdout(writer).stderr(Stdio::piped());
         let mut child = start(command).unwrap();
-        let ended = within(Duration::from_secs(10), || !matches!(child.try_wait(), Ok(None)));
+        let ended = within(PATIENCE, || !matches!(child.try_wait(), Ok(None)));
         let _ = child.kill();
         let output = child.wait_with_output().unwrap();
         let err = String::from_utf8(output.stderr).unwrap();

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::listener::Listener;
 use crate::memtier_retries::refused;
-use crate::program::{Keystorm, Ran, Running, elapse, goes_on, within};
+use crate::program::{Keystorm, PATIENCE, Ran, Running, elapse, goes_on, within};
 use crate::real_clock::holds_when_quiet;
 use crate::server::{Server, called, free_port, guarded, start};
 
@@ -301,7 +301,7 @@ fn a_failover_is_followed() {
     let port = primary.port().to_string();
     let replica = Server::redis_with(&["--replicaof", "127.0.0.1", &port]);
     let linked = || replica.text(&["INFO", "replication"]).contains("master_link_status:up");
-    assert!(within(Duration::from_secs(60), linked));
+    assert!(within(PATIENCE, linked));
     let (directory, sentinel_port) = (tempfile::tempdir().unwrap(), free_port());
     let config = directory.path().join("sentinel.conf");
     let lines = format!(
@@ -321,7 +321,7 @@ fn a_failover_is_followed() {
         let asked = std::process::Command::new("redis-cli").args(words).output().unwrap();
         String::from_utf8_lossy(&asked.stdout).contains(&replica.port().to_string())
     };
-    assert!(within(Duration::from_secs(60), knows), "the sentinel finds the replica");
+    assert!(within(PATIENCE, knows), "the sentinel finds the replica");
     let unknown = uri.replace("/mine", "/other");
     Keystorm::new(&format!("-u {unknown} -n 10 get k")).run().exits(1).says("\"other\"");
     let line = format!("-u {uri} --duration 7 -c 5 --rps 1000 incr k");
@@ -333,7 +333,7 @@ fn a_failover_is_followed() {
         // A sentinel closes the connections of a server that it promotes.
         replica.info_anew().is_some_and(|info| info.contains("role:master"))
     };
-    assert!(within(Duration::from_secs(60), promoted), "the sentinel promotes the replica");
+    assert!(within(PATIENCE, promoted), "the sentinel promotes the replica");
     let gap = gone.elapsed().as_secs_f64();
     let ran = running.wait().ok();
     replica.reconnect();
@@ -353,7 +353,7 @@ fn a_failover_is_followed() {
 #[track_caller]
 fn primary_runs(primary: &Server) {
     let runs = || primary.calls("incr") > 500;
-    assert!(within(Duration::from_secs(60), runs), "load reaches the primary");
+    assert!(within(PATIENCE, runs), "load reaches the primary");
 }
 
 #[test]

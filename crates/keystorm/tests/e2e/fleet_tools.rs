@@ -4,13 +4,13 @@
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::fleet_places::Stand;
-use crate::program::{Keystorm, within};
+use crate::program::{Keystorm, PATIENCE, within};
 use crate::real_clock::lacking;
 use crate::record::{json, place};
 use crate::server::{KEYSTORM, Server, guarded, start};
@@ -204,7 +204,7 @@ fn ssh_reaches_another_network_and_a_link_that_is_cut_loses_its_client() {
         ))
     };
     let ready = || ssh.before(line("-n 1")).run().code == Some(0);
-    assert!(within(Duration::from_secs(60), ready), "sshd does not answer");
+    assert!(within(PATIENCE, ready), "sshd does not answer");
     server.reset();
     ssh.before(line("-n 1000")).run().ok().prints("  1 elsewhere ");
     assert_eq!(server.calls("set"), 1000);

@@ -1,12 +1,10 @@
 //! `keystorm deliver invalidate`: every cache drops every key that is written, and each write is accounted for.
 
-use std::time::Duration;
-
 use serde_json::Value;
 
 use crate::cache_broker::{BETWEEN, CacheBroker};
 use crate::deliver::{count, deliver, test};
-use crate::program::within;
+use crate::program::{PATIENCE, within};
 use crate::server::Server;
 
 /// What caches saw beside deliveries.
@@ -119,7 +117,7 @@ fn a_flush_invalidates_all_keys_at_once() {
         let line = format!("invalidate --json - --rps 500 -n 1500 --caches 2 --drain 1s {line}");
         let running = deliver(&server, &line).start();
         let write = if line.contains("--tracking") { "xadd" } else { "eval" };
-        assert!(within(Duration::from_secs(20), || server.calls(write) > 100));
+        assert!(within(PATIENCE, || server.calls(write) > 100));
         server.ask(&["SET", "somebody's", "x"]);
         server.ask(&["FLUSHALL"]);
         let test = test(running.wait().ok());
@@ -142,7 +140,7 @@ fn what_another_client_writes_to_a_key_is_counted_at_every_cache() {
     let server = Server::redis();
     let line = "invalidate --json - --tracking default --keys 1 --caches 3 --rps 200 -n 400";
     let running = deliver(&server, line).start();
-    assert!(within(Duration::from_secs(20), || server.calls("xadd") > 100));
+    assert!(within(PATIENCE, || server.calls("xadd") > 100));
     let key = server.keys().swap_remove(0);
     server.ask(&["XADD", &key, "*", "m", "no message of ours"]);
     let test = test(running.wait().exits(1));
@@ -170,7 +168,7 @@ fn a_cache_that_is_cut_off_comes_back_and_reads_again() {
             format!("invalidate --json - --rps 500 -n 1500 --caches 4 --reconnect yes {line}");
         let running = deliver(&server, &line).start();
         let write = if line.contains("default") { "xadd" } else { "eval" };
-        assert!(within(Duration::from_secs(20), || server.calls(write) > 100));
+        assert!(within(PATIENCE, || server.calls(write) > 100));
         kill_caches(&server, 2);
         let test = test(running.wait().ok());
         let away = count(&test, "missed_while_away");
@@ -179,7 +177,7 @@ fn a_cache_that_is_cut_off_comes_back_and_reads_again() {
         assert!(line.contains("bcast") || away == 0, "what was written meanwhile it has read");
     }
     let running = deliver(&server, "invalidate --rps 500 -n 5000 --tracking default").start();
-    assert!(within(Duration::from_secs(20), || server.calls("xadd") > 100));
+    assert!(within(PATIENCE, || server.calls("xadd") > 100));
     kill_caches(&server, 1);
     running.wait().exits(1).says("a receiver lost its connection").says("--reconnect yes");
 }

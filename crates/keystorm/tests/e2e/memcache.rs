@@ -1,11 +1,10 @@
 //! memcached: what is sent is what the server counts, in each of its protocols.
 
 use std::fs;
-use std::time::Duration;
 
 use crate::certificates::{Identity, Subject};
 use crate::memcached::Memcached;
-use crate::program::{Keystorm, within};
+use crate::program::{Keystorm, PATIENCE, within};
 use crate::record;
 use crate::server::{Server, free_port};
 
@@ -279,7 +278,7 @@ fn a_private_memcached_is_there_for_the_run_and_gone_afterwards() {
     let there = || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok();
     assert!(there());
     running.kill();
-    assert!(within(Duration::from_secs(10), || !there()), "the server is left");
+    assert!(within(PATIENCE, || !there()), "the server is left");
 }
 
 #[test]
@@ -336,12 +335,12 @@ fn a_server_that_goes_away_and_comes_back_is_an_outage() {
     let line = format!("-p {} --protocol memcache --duration 60 -q get k", server.port());
     let running = Keystorm::new(&line).start();
     let asked = || server.say("stats\n").contains("STAT get_misses 0\r\n");
-    assert!(within(Duration::from_secs(30), || !asked()), "load runs");
+    assert!(within(PATIENCE, || !asked()), "load runs");
     server.kill();
     server.restart();
     server.reset();
     let served = || server.grown(&["get_misses"]) > 0;
-    assert!(within(Duration::from_secs(60), served), "load goes on");
+    assert!(within(PATIENCE, served), "load goes on");
     running.interrupt();
     running.wait().exits(130).prints("interrupted");
 }

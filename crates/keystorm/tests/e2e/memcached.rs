@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use crate::program::{Keystorm, Ran, within};
+use crate::program::{Keystorm, PATIENCE, Ran, within};
 use crate::server::{free_port, guarded, start};
 
 /// A running memcached. Ended when dropped.
@@ -66,7 +66,7 @@ impl Memcached {
     /// Starts it again after [`kill`](Self::kill), in the same place.
     pub(crate) fn restart(&mut self) {
         let mut again = None;
-        let began = within(Duration::from_secs(60), || {
+        let began = within(PATIENCE, || {
             again = begin(&self.program, self.port, &self.args);
             again.is_some()
         });
@@ -127,7 +127,7 @@ fn begin(program: &OsStr, port: u16, args: &[String]) -> Option<Child> {
     command.args(args).stdin(Stdio::null()).stdout(Stdio::null());
     let mut child = start(command).expect("memcached; `make setup-test` installs it");
     let mut ended = false;
-    let there = within(Duration::from_secs(30), || {
+    let there = within(PATIENCE, || {
         ended = child.try_wait().is_ok_and(|status| status.is_some());
         ended || TcpStream::connect(("127.0.0.1", port)).is_ok()
     });

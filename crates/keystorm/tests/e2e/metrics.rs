@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::program::{Running, within};
+use crate::program::{PATIENCE, Running, within};
 use crate::server::Server;
 
 /// What was served at one moment.
@@ -65,7 +65,7 @@ impl Scrape {
 /// Scrapes until that holds.
 fn until(running: &Running, what: &str, holds: impl Fn(&Scrape) -> bool) -> Scrape {
     let mut last = None;
-    let held = within(Duration::from_secs(20), || {
+    let held = within(PATIENCE, || {
         let seen = scrape(running);
         let held = holds(&seen);
         last = Some(seen);

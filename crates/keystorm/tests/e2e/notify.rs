@@ -3,9 +3,8 @@
 use serde_json::Value;
 
 use crate::deliver::{count, deliver, test};
-use crate::program::{Keystorm, within};
+use crate::program::{Keystorm, PATIENCE, within};
 use crate::server::Server;
-use std::time::Duration;
 
 /// Runs it, and checks that all of so many deliveries came, each once.
 fn all_arrive(server: &Server, line: &str, expected: u64) -> Value {
@@ -87,7 +86,7 @@ fn events_that_are_off_are_named_and_put_back_after_they_were_enabled() {
     let before = events(&server);
     let line = "notify --rps 500 --duration 60s --subscribers 1 --enable-events";
     let running = deliver(&server, line).start();
-    assert!(within(Duration::from_secs(20), || server.calls("set") > 50));
+    assert!(within(PATIENCE, || server.calls("set") > 50));
     assert!(events(&server).contains('$'));
     running.interrupt();
     running.wait().exits(130).prints("none lost");
@@ -103,7 +102,7 @@ fn keys_of_other_clients_are_counted_apart() {
     let server = Server::redis_with(&["--notify-keyspace-events", "E$"]);
     let line = "notify --json - --rps 500 -n 1500 --subscribers 1";
     let running = deliver(&server, line).start();
-    assert!(within(Duration::from_secs(20), || server.calls("set") > 50));
+    assert!(within(PATIENCE, || server.calls("set") > 50));
     for n in 0..7 {
         server.ask(&["SET", &format!("somebody's:{n}"), "x"]);
     }

@@ -8,11 +8,10 @@ use serde_json::Value;
 
 use crate::cluster::Cluster;
 use crate::memcached::Memcached;
-use crate::program::{Keystorm, Ran, Running, goes_on, within};
+use crate::program::{Keystorm, PATIENCE, Ran, Running, goes_on, within};
 use crate::record;
 use crate::server::{Server, pause};
 
-const PATIENCE: Duration = Duration::from_secs(60);
 /// Longer than the shortest absence that is reported, and than several intervals.
 const ABSENCE: Duration = Duration::from_millis(1500);
 

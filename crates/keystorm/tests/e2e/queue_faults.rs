@@ -1,12 +1,8 @@
 //! Queues whose keys go or change, whose server refuses, and runs of them that are broken off: nothing hangs.
 
-use std::time::Duration;
-
 use crate::deliver::{count, deliver, test};
-use crate::program::within;
+use crate::program::{PATIENCE, within};
 use crate::server::Server;
-
-const PATIENCE: Duration = Duration::from_secs(20);
 
 const KINDS: [(&str, &str, &str); 4] = [
     ("list", "lpush", "brpop"),

@@ -1,10 +1,8 @@
 //! `keystorm deliver list`, `zset` and `stream`: what is sent reaches one receiver, or each group, exactly once.
 
-use std::time::Duration;
-
 use serde_json::Value;
 
-use crate::program::{Keystorm, Ran, within};
+use crate::program::{Keystorm, PATIENCE, Ran, within};
 use crate::queue_broker::QueueBroker;
 use crate::server::Server;
 
@@ -171,7 +169,7 @@ fn a_backlog_is_reported_and_drained() {
     let server = Server::redis();
     let line = "list --receivers 1 --rps 2k -n 1000";
     let running = deliver(&server, &format!("{line} --json -")).start();
-    assert!(within(Duration::from_secs(20), || server.calls("lpush") > 100));
+    assert!(within(PATIENCE, || server.calls("lpush") > 100));
     // The one receiver is away for a while; what it does not take stays.
     let id = waiting(&server, "brpop").pop();
     server.ask(&["CLIENT", "PAUSE", "200", "ALL"]);
@@ -214,9 +212,9 @@ fn a_wait_that_the_server_ends_is_counted_and_goes_on() {
         let server = Server::redis();
         let line = format!("{kind} --rps 200 --duration 2s --json -");
         let running = deliver(&server, &line).start();
-        assert!(within(Duration::from_secs(20), || server.calls(send) > 50));
+        assert!(within(PATIENCE, || server.calls(send) > 50));
         let mut ended = 0;
-        assert!(within(Duration::from_secs(20), || {
+        assert!(within(PATIENCE, || {
             for id in waiting(&server, command) {
                 ended += server.number(&["CLIENT", "UNBLOCK", &id, "ERROR"]);
             }
@@ -232,7 +230,7 @@ fn a_wait_that_the_server_ends_is_counted_and_goes_on() {
 fn a_group_that_is_gone_is_made_again() {
     let server = Server::redis();
     let running = deliver(&server, "stream --groups 1 --rps 200 --duration 2s --json -").start();
-    assert!(within(Duration::from_secs(20), || server.calls("xadd") > 100));
+    assert!(within(PATIENCE, || server.calls("xadd") > 100));
     server.ask(&["FLUSHALL"]);
     let ran = running.wait();
     let test = test(ran);
@@ -248,7 +246,7 @@ fn entries_of_a_consumer_that_died_stay_pending_or_are_claimed() {
         let line =
             format!("stream --groups 1 --consumers 2 --rps 500 --duration 2s {claim} --json -");
         let running = deliver(&server, &line).start();
-        assert!(within(Duration::from_secs(20), || server.calls("xadd") > 100));
+        assert!(within(PATIENCE, || server.calls("xadd") > 100));
         let key = server.keys().pop().unwrap();
         let mut taken = 0;
         for _ in 0..3 {
@@ -273,7 +271,7 @@ fn receivers_that_are_killed_come_back() {
     // What a reliable queue had given to a receiver that died is put back.
     let line = "list --pop blmove --rps 500 --duration 2s --receivers 3 --json -";
     let running = deliver(&server, line).start();
-    assert!(within(Duration::from_secs(20), || server.calls("lpush") > 100));
+    assert!(within(PATIENCE, || server.calls("lpush") > 100));
     let ids = waiting(&server, "blmove");
     for id in &ids {
         server.ask(&["CLIENT", "KILL", "ID", id]);
@@ -288,7 +286,7 @@ fn a_server_that_is_started_again_is_found_again() {
     for kind in ["list", "zset", "stream --groups 1", "stream --receivers 2"] {
         let mut server = Server::redis();
         let running = deliver(&server, &format!("{kind} --rps 500 --duration 3s --json -")).start();
-        assert!(within(Duration::from_secs(20), || server.info("total_commands_processed") > 500));
+        assert!(within(PATIENCE, || server.info("total_commands_processed") > 500));
         server.kill();
         server.restart();
         let test = test(running.wait());
@@ -302,10 +300,10 @@ fn a_server_that_is_started_again_is_found_again() {
 fn a_primary_that_becomes_a_replica_ends_waits() {
     let (server, other) = (Server::redis(), Server::redis());
     let running = deliver(&server, "list --rps 500 --duration 5s --json -").start();
-    assert!(within(Duration::from_secs(20), || server.calls("lpush") > 100));
+    assert!(within(PATIENCE, || server.calls("lpush") > 100));
     server.ask(&["REPLICAOF", "127.0.0.1", &other.port().to_string()]);
     let refused = || server.text(&["INFO", "errorstats"]).contains("errorstat_READONLY");
-    assert!(within(Duration::from_secs(20), refused));
+    assert!(within(PATIENCE, refused));
     server.ask(&["REPLICAOF", "NO", "ONE"]);
     let test = test(running.wait());
     let cut_off = count(&test, "receivers_cut_off");

@@ -1,8 +1,8 @@
 //! `keystorm deliver list`, `zset` and `stream` in a cluster: receivers wait at the node that has their key.
 
-use crate::cluster::{Cluster, PATIENCE};
+use crate::cluster::Cluster;
 use crate::deliver::{count, test};
-use crate::program::{Keystorm, within};
+use crate::program::{Keystorm, PATIENCE, within};
 
 fn deliver(cluster: &Cluster, line: &str) -> Keystorm {
     let (kind, options) = line.split_once(' ').unwrap_or((line, ""));
@@ -51,7 +51,7 @@ fn every_message_comes_once(cluster: &Cluster) {
 /// All slots of the first node move to the second while receivers wait for what is in them.
 fn slots_move_while_receivers_wait(cluster: &Cluster) {
     cluster.reset_counts();
-    let line = "list --rps 500 --duration 4s --keys 12 --receivers 24";
+    let line = "list --rps 500 --duration 600 --keys 12 --receivers 24";
     let running = deliver(cluster, line).start();
     let [from, to, other] = cluster.masters() else { unreachable!() };
     let sent = || from.calls("lpush") > 50 && to.calls("lpush") > 50;
@@ -65,15 +65,15 @@ fn slots_move_while_receivers_wait(cluster: &Cluster) {
             assert!(within(PATIENCE, moved), "slot {slot} moves");
         }
     }
-    let ran = running.wait();
-    let code = ran.code;
-    let test = test(ran);
+    let moved = to.calls("lpush");
+    assert!(within(PATIENCE, || to.calls("lpush") > moved + 100), "and load goes on");
+    running.interrupt();
+    let test = test(running.wait().exits(130));
     let lost = count(&test, "lost");
     let acknowledged = count(&test, "messages_acknowledged");
     assert_eq!(count(&test, "received") + lost, acknowledged, "{test}");
-    assert_eq!((count(&test, "doubled"), lost, code), (0, 0, Some(0)), "{test}");
+    assert_eq!((count(&test, "doubled"), lost), (0, 0), "{test}");
     assert!(count(&test, "receivers_cut_off") > 0, "receivers moved: {test}");
-    assert!(acknowledged > 1_500, "and went on: {test}");
     assert!(is_empty(cluster));
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::deliver::{count, deliver, test};
-use crate::program::within;
+use crate::program::{PATIENCE, within};
 use crate::server::Server;
 
 /// A primary and so many replicas of it, which have its data.
@@ -21,7 +21,7 @@ fn replicated(replicas: u32, start: fn() -> Server) -> (Server, Vec<Server>) {
     for replica in &replicas {
         let is_up =
             || replica.info_anew().is_some_and(|info| info.contains("master_link_status:up"));
-        assert!(within(Duration::from_secs(60), is_up), "a replica has the data of its primary");
+        assert!(within(PATIENCE, is_up), "a replica has the data of its primary");
     }
     (primary, replicas)
 }
@@ -87,10 +87,13 @@ fn other_addresses_can_be_read() {
 #[test]
 fn a_replica_that_stands_still_shows_in_deliveries() {
     let (primary, replicas) = replicated(1, Server::redis);
-    let running = deliver(&primary, "replica --json - --rps 200 --duration 2s").start();
-    assert!(within(Duration::from_secs(20), || primary.calls("set") > 50));
+    let running = deliver(&primary, "replica --json - --rps 200 --duration 600").start();
+    assert!(within(PATIENCE, || primary.calls("set") > 50));
     let stood = replicas[0].pause(Duration::from_millis(400));
-    let test = test(running.wait().ok());
+    let read = replicas[0].calls("get");
+    assert!(within(PATIENCE, || replicas[0].calls("get") > read + 10), "it is read again");
+    running.interrupt();
+    let test = test(running.wait().exits(130));
     let max_ms = test["latency_ms"]["response"]["max"].as_f64().unwrap();
     // The last write before it went on was read at once; those before were overtaken.
     let gap_ms = test["deliveries"]["polls"]["between_reads_ms"]["max"].as_f64().unwrap();
@@ -104,7 +107,7 @@ fn a_replica_that_is_behind_at_the_end_is_counted() {
     let at = format!("--at 127.0.0.1:{}", replicas[0].port());
     let line = format!("replica --json - --rps 200 --duration 2s --drain 0.3 {at}");
     let running = deliver(&primary, &line).start();
-    assert!(within(Duration::from_secs(20), || primary.calls("set") > 50));
+    assert!(within(PATIENCE, || primary.calls("set") > 50));
     // It keeps answering, and gets no more writes.
     replicas[0].ask(&["REPLICAOF", "NO", "ONE"]);
     let test = test(running.wait().exits(1));
@@ -155,7 +158,7 @@ fn each_write_waits_until_replicas_have_acknowledged_it() {
             .prints("  WAIT 3: reached for 0 of 20 messages, 20 had too few after 10 ms\n");
         let line = "replica --json - --rps 200 --duration 2s --wait 2 --wait-timeout 30ms";
         let running = deliver(&primary, line).start();
-        assert!(within(Duration::from_secs(20), || primary.calls("wait") > 350));
+        assert!(within(PATIENCE, || primary.calls("wait") > 350));
         replicas[0].pause(Duration::from_millis(400));
         let test = test(running.wait().ok());
         let [reached, fewer, refused] = replica_waits(&test);

@@ -1,13 +1,9 @@
 //! Reads from replicas: of a cluster as `--rfr` and memtier's `--read-preference` say, and of a primary whose
 //! replicas are named. What each node has executed is asked of the node.
 
-use std::time::Duration;
-
 use crate::cluster::Cluster;
-use crate::program::{Keystorm, within};
+use crate::program::{Keystorm, PATIENCE, within};
 use crate::server::Server;
-
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// On a cluster of three primaries with a replica each.
 pub(crate) fn reads_go_where_memtier_s_words_say(cluster: &Cluster) {

@@ -18,10 +18,10 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use wire::resp::Value;
 
-use crate::program::{Keystorm, Ran, elapse, within};
+use crate::program::{Keystorm, PATIENCE, Ran, elapse, within};
 
 /// With a server on a busy machine.
-const PATIENCE: Patience =
+const ANSWERS: Patience =
     Patience { connect: Duration::from_secs(60), reply: Duration::from_secs(60) };
 
 /// The program under test.
@@ -160,20 +160,20 @@ impl Server {
         let args: Vec<&str> = args.chain(more.iter().copied()).collect();
         self.child = begin(&self.program, self.port, &self.dir, &args);
         let taken = || std::net::TcpStream::connect(("127.0.0.1", self.port)).is_ok();
-        assert!(within(Duration::from_secs(60), taken), "it starts again");
+        assert!(within(PATIENCE, taken), "it starts again");
         self
     }
 
     /// `INFO` over a connection of its own.
     pub(crate) fn info_anew(&self) -> Option<String> {
         let address = Address::Unix(self.socket());
-        Client::connect(&address, PATIENCE).ok()?.ask(&[b"INFO"]).ok()?.text()
+        Client::connect(&address, ANSWERS).ok()?.ask(&[b"INFO"]).ok()?.text()
     }
 
     /// Connects anew, where the server may have closed the connection that we ask on.
     pub(crate) fn reconnect(&self) {
         let address = Address::Unix(self.socket());
-        *self.client.borrow_mut() = Client::connect(&address, PATIENCE).unwrap();
+        *self.client.borrow_mut() = Client::connect(&address, ANSWERS).unwrap();
     }
 
     pub(crate) fn pid(&self) -> u32 {
@@ -343,7 +343,7 @@ fn wait_until_ready(
     let address = Address::Unix(socket.to_owned());
     let deadline = Instant::now() + Duration::from_secs(60);
     while Instant::now() < deadline && matches!(child.try_wait(), Ok(None)) {
-        if let Ok(mut client) = Client::connect(&address, PATIENCE) {
+        if let Ok(mut client) = Client::connect(&address, ANSWERS) {
             if let Some(password) = password {
                 let _ = client.ask(&[b"AUTH", password.as_bytes()]);
             }

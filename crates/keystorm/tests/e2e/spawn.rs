@@ -2,13 +2,12 @@
 
 use std::fs;
 use std::net::SocketAddr;
-use std::time::Duration;
 
 use host::{Address, Client, Patience};
 use tempfile::TempDir;
 use wire::resp::Value;
 
-use crate::program::{Keystorm, Ran, Running, within};
+use crate::program::{Keystorm, PATIENCE, Ran, Running, within};
 use crate::server::valkey_program;
 
 /// A place for temporary files that can be looked at afterwards; short, for socket paths.
@@ -63,7 +62,7 @@ fn server_of(running: &Running) -> u32 {
     };
     let before = executed();
     let grown = || executed() > before + 1000;
-    assert!(within(Duration::from_secs(60), grown), "no load runs");
+    assert!(within(PATIENCE, grown), "no load runs");
     pid.parse().unwrap()
 }
 
@@ -135,7 +134,7 @@ fn a_killed_keystorm_takes_its_server_along() {
         let running = keystorm(&place, &line).start();
         let server = server_of(&running);
         running.kill();
-        assert!(within(Duration::from_secs(2), || !runs(server)), "the server is left");
+        assert!(within(PATIENCE, || !runs(server)), "the server is left");
         running.wait();
     }
     // Who is killed cannot clean up; the next one does.
@@ -151,7 +150,7 @@ fn a_second_ctrl_c_leaves_no_server_either() {
     running.interrupt();
     running.interrupt();
     assert_eq!(running.wait().code, Some(130));
-    assert!(within(Duration::from_secs(2), || !runs(server)), "the server is left");
+    assert!(within(PATIENCE, || !runs(server)), "the server is left");
 }
 
 #[test]
