@@ -1,13 +1,15 @@
 //! The words of `keystorm deliver invalidate`.
 
-use clap::Parser;
+use clap::Args;
 use clap::builder::PossibleValuesParser;
 use workload::key_event::SET_AND_DELETE;
 use workload::{
     CacheTracking, Delivery, DeliveryKind, Piece, PlanParts, ProtocolKind, TrackingMode,
 };
 
-use super::sending::{CommonOptions, KindOptions, end_in_message, pieces};
+use super::sending::{
+    CommonOptions, KindOptions, begin_with, end_in_message, load_defaults, pieces, words,
+};
 use crate::UsageError;
 use crate::run::small_count;
 
@@ -17,16 +19,8 @@ use crate::run::small_count;
 /// Latency counts from when the key was due to be written. With --tracking bcast each message is a key of its own; in
 /// the other modes caches read a key again when it was invalidated. Invalidations are pushes of RESP3, or with
 /// --redirect messages to a second connection.
-#[derive(Debug, Parser)]
-#[command(
-    name = "keystorm deliver",
-    bin_name = "keystorm deliver",
-    disable_help_flag = true,
-    args_override_self = true,
-    max_term_width = 100,
-    override_usage = "keystorm deliver invalidate [OPTIONS] [OPTIONS OF A RUN]",
-    after_help = EXAMPLES,
-)]
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct InvalidateOptions {
     /// Connections that write keys, as -c of a run [default: 10]
     #[arg(long, value_name = "NUM", help_heading = "Messages", value_parser = small_count)]
@@ -121,7 +115,7 @@ impl InvalidateOptions {
                     .to_owned(),
             ));
         }
-        pieces(parts, 1)?.insert(0, Piece::Bytes(prefix.as_bytes().to_vec()));
+        begin_with(parts, 1, prefix)?;
         end_in_message(parts, XADD_WORDS)?;
         Ok(self.keys.unwrap_or(KEYS))
     }
@@ -146,24 +140,17 @@ impl KindOptions for InvalidateOptions {
         };
         let follows_reads = self.mode().follows_reads();
         let places = if follows_reads { self.keys.unwrap_or(KEYS) } else { self.prefixes() };
-        let given = [
-            ("-c", self.writers.unwrap_or(10).to_string()),
-            ("-d", size.to_owned()),
-            ("--name", format!("{command} to CLIENT TRACKING{mode}")),
-            ("-r", places.to_string()),
-        ];
-        given.to_vec()
+        let name = format!("{command} to CLIENT TRACKING{mode}");
+        load_defaults(self.writers.unwrap_or(10), places, size, name)
     }
 
     fn sends(&self) -> Vec<String> {
         match self.mode().follows_reads() {
             // Both changes are in one push, and no key stays behind.
-            false => {
-                ["eval", SET_AND_DELETE, "1", "__key__", "__data__"].map(str::to_owned).to_vec()
-            }
+            false => words(&["eval", SET_AND_DELETE, "1", "__key__", "__data__"]),
             true => {
-                let words: [_; XADD_WORDS] = ["xadd", "__key__", "maxlen", "~", ENTRIES, "*", "m"];
-                words.into_iter().chain(["__data__"]).map(str::to_owned).collect()
+                let before: [_; XADD_WORDS] = ["xadd", "__key__", "maxlen", "~", ENTRIES, "*", "m"];
+                words(&[&before[..], &["__data__"]].concat())
             }
         }
     }
@@ -177,22 +164,12 @@ impl KindOptions for InvalidateOptions {
         if parts.protocol == ProtocolKind::Resp2 && !self.redirect {
             parts.protocol = ProtocolKind::Resp3;
         }
-        Ok(Delivery {
-            kind: DeliveryKind::Invalidate {
-                tracking: CacheTracking { mode, noloop: self.noloop, redirect: self.redirect },
-            },
-            receivers: self.caches.unwrap_or(10),
-            threads: self.common.threads(),
-            prefix,
-            places,
-            places_each: if mode.follows_reads() {
-                places
-            } else {
-                self.prefixes_per_cache.unwrap_or(1)
-            },
-            at: Vec::new(),
-            wait: None,
-            drain_ns: self.common.drain_ns(),
-        })
+        let tracking = CacheTracking { mode, noloop: self.noloop, redirect: self.redirect };
+        let each = match mode.follows_reads() {
+            true => places,
+            false => self.prefixes_per_cache.unwrap_or(1),
+        };
+        let kind = DeliveryKind::Invalidate { tracking };
+        Ok(self.common.delivery(kind, self.caches.unwrap_or(10), prefix, (places, each)))
     }
 }

@@ -2,28 +2,20 @@
 
 use std::time::Duration;
 
-use clap::{Parser, ValueEnum};
+use clap::{Args, ValueEnum};
 use workload::{Delivery, DeliveryKind, ListPop, ListTake, PlanParts};
 
-use super::queue::QueueOptions;
-use super::sending::{CommonOptions, KindOptions};
+use super::queue::{QueueOptions, command_of};
+use super::sending::{CommonOptions, KindOptions, words};
 use crate::UsageError;
-use crate::run::{seconds, small_count};
+use crate::run::seconds;
 
 /// Measures how long messages take from LPUSH to BRPOP, and counts those that are lost, doubled or out of order.
 ///
 /// Latency counts from when a message was due. Load begins when every receiver waits and a message has come through
 /// each list; at the end, messages under way are waited for, and the lists are removed.
-#[derive(Debug, Parser)]
-#[command(
-    name = "keystorm deliver",
-    bin_name = "keystorm deliver",
-    disable_help_flag = true,
-    args_override_self = true,
-    max_term_width = 100,
-    override_usage = "keystorm deliver list [OPTIONS] [OPTIONS OF A RUN]",
-    after_help = EXAMPLES,
-)]
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct ListOptions {
     /// Command of the senders: lpush or rpush [default: lpush]
     #[arg(
@@ -50,14 +42,8 @@ pub(super) struct ListOptions {
     #[arg(long, value_name = "TIME", help_heading = "Messages", allow_hyphen_values = true,
           value_parser = seconds)]
     poll: Option<Duration>,
-    /// Connections that wait for messages [default: 10]
-    #[arg(long, value_name = "NUM", help_heading = "Messages", default_value = "10",
-          hide_default_value = true, value_parser = small_count)]
-    receivers: u32,
     #[command(flatten)]
     queue: QueueOptions,
-    #[command(flatten)]
-    common: CommonOptions,
 }
 
 /// Pauses of receivers that look from time to time. A longer one would seem to be a server that does not answer.
@@ -100,9 +86,7 @@ impl ListOptions {
             Push::Rpush => Pop::Blpop,
         })
     }
-}
 
-impl ListOptions {
     /// Nanoseconds that a call waits, or that pass between two that do not.
     fn block_ns(&self, by: ListPop) -> Result<u64, UsageError> {
         let polls = by == ListPop::Poll;
@@ -123,34 +107,19 @@ impl ListOptions {
     }
 }
 
-impl Pop {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Brpop => "BRPOP",
-            Self::Blpop => "BLPOP",
-            Self::Blmpop => "BLMPOP",
-            Self::Blmove => "BLMOVE",
-            Self::Lpop => "LPOP",
-            Self::Rpop => "RPOP",
-        }
-    }
-}
-
 impl KindOptions for ListOptions {
     const NAME: &'static str = "list";
 
     fn common(&self) -> &CommonOptions {
-        &self.common
+        &self.queue.common
     }
 
     fn defaults(&self) -> Vec<(&'static str, String)> {
-        let push = if self.push == Push::Lpush { "LPUSH" } else { "RPUSH" };
-        self.queue.defaults(format!("{push} to {}", self.pop().name()))
+        self.queue.defaults(format!("{} to {}", command_of(&self.push), command_of(&self.pop())))
     }
 
     fn sends(&self) -> Vec<String> {
-        let push = if self.push == Push::Lpush { "lpush" } else { "rpush" };
-        [push, "__key__", "__data__"].map(str::to_owned).to_vec()
+        words(&[&command_of(&self.push).to_lowercase(), "__key__", "__data__"])
     }
 
     fn receivers(&self, prefix: String, parts: &mut PlanParts) -> Result<Delivery, UsageError> {
@@ -170,9 +139,9 @@ impl KindOptions for ListOptions {
             return Err(UsageError(text.to_owned()));
         }
         let other = (pop != Pop::Blmpop).then_some("--pop blmpop");
-        let count = self.queue.count_of(pop.name(), other)?;
+        let count = self.queue.count_of(&command_of(&pop), other)?;
         let take = ListTake { by, from_left, pushed_left };
         let kind = DeliveryKind::List { take, count, block_ns };
-        self.queue.delivery(kind, self.receivers, &self.common, (prefix, parts))
+        self.queue.delivery(kind, self.queue.receivers, prefix, parts)
     }
 }

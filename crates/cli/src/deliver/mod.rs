@@ -23,7 +23,7 @@ use super::experiment::with_those_of_a_run;
 use super::{FrontEnd, Intent, UsageError, help, near};
 pub(crate) use load::{delivery_load, hoisted, is_named, takes};
 pub(crate) use sending::Finish;
-use sending::{KindFront, REFUSED};
+use sending::{KindFront, REFUSED, frame};
 
 /// The front end of `keystorm deliver`.
 pub(crate) struct DeliverFront;
@@ -57,14 +57,8 @@ impl FrontEnd for DeliverFront {
     /// The options of all kinds.
     fn command(&self) -> Option<Command> {
         let kinds = || KINDS.iter().map(|kind| (kind.command)());
-        let mut all = Command::new("keystorm deliver")
-            .bin_name("keystorm deliver")
-            .about(ABOUT)
-            .long_about(format!("{ABOUT}.\n\n{LONG_ABOUT}"))
-            .disable_help_flag(true)
-            .args_override_self(true)
-            .max_term_width(100)
-            .override_usage("keystorm deliver KIND [OPTIONS] [OPTIONS OF A RUN]");
+        let long_about = format!("{ABOUT}.\n\n{LONG_ABOUT}");
+        let mut all = frame("KIND").about(ABOUT).long_about(long_about);
         for arg in kinds().flat_map(|kind| kind.get_arguments().cloned().collect::<Vec<_>>()) {
             if !all.get_arguments().any(|known| known.get_id() == arg.get_id()) {
                 all = all.arg(arg);

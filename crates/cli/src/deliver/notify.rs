@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use clap::Parser;
+use clap::Args;
 use clap::builder::PossibleValuesParser;
 use workload::key_event::SET_AND_DELETE;
 use workload::{Delivery, DeliveryKind, KeyEvent, Piece, PlanParts};
 
-use super::sending::{CommonOptions, KindOptions, pieces};
+use super::sending::{CommonOptions, KindOptions, load_defaults, pieces, words};
 use crate::UsageError;
 use crate::run::{seconds, small_count};
 
@@ -15,16 +15,8 @@ use crate::run::{seconds, small_count};
 ///
 /// Each message is a key that did not exist; the payload of its event is the key. Latency counts from when the key
 /// was due to be written; with --event expired, from when it was due to expire.
-#[derive(Debug, Parser)]
-#[command(
-    name = "keystorm deliver",
-    bin_name = "keystorm deliver",
-    disable_help_flag = true,
-    args_override_self = true,
-    max_term_width = 100,
-    override_usage = "keystorm deliver notify [OPTIONS] [OPTIONS OF A RUN]",
-    after_help = EXAMPLES,
-)]
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct NotifyOptions {
     /// Connections that write keys, as -c of a run [default: 10]
     #[arg(long, value_name = "NUM", help_heading = "Messages", value_parser = small_count)]
@@ -77,22 +69,18 @@ impl KindOptions for NotifyOptions {
 
     fn defaults(&self) -> Vec<(&'static str, String)> {
         let command = if self.event() == KeyEvent::Del { "SET and DEL" } else { "SET" };
-        vec![
-            ("-c", self.writers.unwrap_or(10).to_string()),
-            ("-d", VALUE_BYTES.to_owned()),
-            ("--name", format!("{command} to the event {}", self.event)),
-        ]
+        let name = format!("{command} to the event {}", self.event);
+        load_defaults(self.writers.unwrap_or(10), 1, VALUE_BYTES, name)
     }
 
     fn sends(&self) -> Vec<String> {
         let ttl = self.ttl_ms().to_string();
-        let words: &[&str] = match self.event() {
-            KeyEvent::Del => &["eval", SET_AND_DELETE, "1", "key", "__data__"],
+        match self.event() {
+            KeyEvent::Del => words(&["eval", SET_AND_DELETE, "1", "key", "__data__"]),
             KeyEvent::Set | KeyEvent::New | KeyEvent::Expired => {
-                &["set", "key", "__data__", "px", &ttl]
+                words(&["set", "key", "__data__", "px", &ttl])
             }
-        };
-        words.iter().map(|word| (*word).to_owned()).collect()
+        }
     }
 
     fn receivers(&self, prefix: String, parts: &mut PlanParts) -> Result<Delivery, UsageError> {
@@ -113,17 +101,9 @@ impl KindOptions for NotifyOptions {
         parts.data.keys.range = Some(1);
         let db = parts.target.db;
         let kind = DeliveryKind::Notify { event, db, ttl_ms, enable: self.enable_events };
-        Ok(Delivery {
-            receivers,
-            threads: self.common.threads(),
-            prefix,
-            places: 1,
-            places_each: 1,
-            at: Vec::new(),
-            wait: None,
-            drain_ns: self.common.drain_ns().saturating_add(kind.delay_ns()),
-            kind,
-        })
+        let mut delivery = self.common.delivery(kind, receivers, prefix, (1, 1));
+        delivery.drain_ns = delivery.drain_ns.saturating_add(kind.delay_ns());
+        Ok(delivery)
     }
 }
 

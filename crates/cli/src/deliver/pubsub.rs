@@ -1,9 +1,11 @@
 //! The words of `keystorm deliver pubsub`.
 
-use clap::Parser;
-use workload::{Delivery, DeliveryKind, Piece, PlanParts, Subscription};
+use clap::Args;
+use workload::{Delivery, DeliveryKind, PlanParts, Subscription};
 
-use super::sending::{CommonOptions, KindOptions, end_in_message, pieces};
+use super::sending::{
+    CommonOptions, KindOptions, begin_with, end_in_message, load_defaults, words,
+};
 use crate::UsageError;
 use crate::run::small_count;
 
@@ -11,16 +13,8 @@ use crate::run::small_count;
 ///
 /// Latency counts from when a message was due. Load begins when every subscription is confirmed and a message has
 /// come through each channel; at the end, messages under way are waited for.
-#[derive(Debug, Parser)]
-#[command(
-    name = "keystorm deliver",
-    bin_name = "keystorm deliver",
-    disable_help_flag = true,
-    args_override_self = true,
-    max_term_width = 100,
-    override_usage = "keystorm deliver pubsub [OPTIONS] [OPTIONS OF A RUN]",
-    after_help = EXAMPLES,
-)]
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct PubsubOptions {
     /// Connections that publish, as -c of a run [default: 10]
     #[arg(long, value_name = "NUM", help_heading = "Messages", value_parser = small_count)]
@@ -90,37 +84,19 @@ impl KindOptions for PubsubOptions {
     }
 
     fn defaults(&self) -> Vec<(&'static str, String)> {
-        vec![
-            ("-c", self.publishers.unwrap_or(10).to_string()),
-            ("-r", self.channels().to_string()),
-            ("-d", PAYLOAD_BYTES.to_owned()),
-            (
-                "--name",
-                if self.sharded { "SPUBLISH to SSUBSCRIBE" } else { "PUBLISH to SUBSCRIBE" }
-                    .to_owned(),
-            ),
-        ]
+        let name = if self.sharded { "SPUBLISH to SSUBSCRIBE" } else { "PUBLISH to SUBSCRIBE" };
+        load_defaults(self.publishers.unwrap_or(10), self.channels(), PAYLOAD_BYTES, name)
     }
 
     fn sends(&self) -> Vec<String> {
-        [if self.sharded { "spublish" } else { "publish" }, "__key__", "__data__"]
-            .map(str::to_owned)
-            .to_vec()
+        words(&[if self.sharded { "spublish" } else { "publish" }, "__key__", "__data__"])
     }
 
     fn receivers(&self, prefix: String, parts: &mut PlanParts) -> Result<Delivery, UsageError> {
-        pieces(parts, 1)?.insert(0, Piece::Bytes(prefix.clone().into_bytes()));
+        begin_with(parts, 1, &prefix)?;
         end_in_message(parts, 2)?;
-        Ok(Delivery {
-            kind: DeliveryKind::Pubsub { subscription: self.subscription(), slow: self.slow },
-            receivers: self.subscribers,
-            threads: self.common.threads(),
-            prefix,
-            places: self.channels(),
-            places_each: self.channels_per_subscriber,
-            at: Vec::new(),
-            wait: None,
-            drain_ns: self.common.drain_ns(),
-        })
+        let kind = DeliveryKind::Pubsub { subscription: self.subscription(), slow: self.slow };
+        let places = (self.channels(), self.channels_per_subscriber);
+        Ok(self.common.delivery(kind, self.subscribers, prefix, places))
     }
 }

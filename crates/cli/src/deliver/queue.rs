@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use clap::Args;
-use workload::{Delivery, DeliveryKind, Piece, PlanParts};
+use clap::{Args, ValueEnum};
+use workload::{Delivery, DeliveryKind, PlanParts};
 
-use super::sending::{CommonOptions, end_in_message, pieces};
+use super::sending::{CommonOptions, begin_with, end_in_message, load_defaults};
 use crate::UsageError;
 use crate::run::{seconds, small_count};
 
@@ -18,6 +18,10 @@ pub(super) struct QueueOptions {
     /// Connections that send, as -c of a run [default: 10]
     #[arg(long, value_name = "NUM", help_heading = "Messages", value_parser = small_count)]
     senders: Option<u32>,
+    /// Connections that wait for messages; of streams, those without groups [default: 10]
+    #[arg(long, value_name = "NUM", help_heading = "Messages", default_value = "10",
+          hide_default_value = true, value_parser = small_count)]
+    pub(super) receivers: u32,
     /// Keys. Each message goes through one, drawn as -r draws keys (--key-dist) [default: 1]
     #[arg(long, value_name = "NUM", help_heading = "Messages", default_value = "1",
           hide_default_value = true, value_parser = small_count)]
@@ -33,10 +37,17 @@ pub(super) struct QueueOptions {
     #[arg(long, value_name = "TIME", help_heading = "Messages", allow_hyphen_values = true,
           value_parser = seconds)]
     block: Option<Duration>,
+    #[command(flatten)]
+    pub(super) common: CommonOptions,
 }
 
 /// What stands for all.
 const ALL: u32 = u32::MAX;
+
+/// The command that an option names, in capitals.
+pub(super) fn command_of(value: &impl ValueEnum) -> String {
+    value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_uppercase())
+}
 
 fn number_or_all(text: &str) -> Result<u32, String> {
     if text == "all" { Ok(ALL) } else { small_count(text) }
@@ -73,12 +84,7 @@ impl QueueOptions {
 
     /// Options of a run that are so unless the line has them.
     pub(super) fn defaults(&self, name: String) -> Vec<(&'static str, String)> {
-        vec![
-            ("-c", self.senders.unwrap_or(10).to_string()),
-            ("-r", self.keys.to_string()),
-            ("-d", PAYLOAD_BYTES.to_owned()),
-            ("--name", name),
-        ]
+        load_defaults(self.senders.unwrap_or(10), self.keys, PAYLOAD_BYTES, name)
     }
 
     /// Makes the first argument of what is sent a key that begins with `prefix`, ends the last in its message, and
@@ -90,22 +96,13 @@ impl QueueOptions {
         &self,
         kind: DeliveryKind,
         receivers: u32,
-        common: &CommonOptions,
-        (prefix, parts): (String, &mut PlanParts),
+        prefix: String,
+        parts: &mut PlanParts,
     ) -> Result<Delivery, UsageError> {
-        pieces(parts, 1)?.insert(0, Piece::Bytes(prefix.clone().into_bytes()));
+        begin_with(parts, 1, &prefix)?;
         let last = parts.sequence.first().map_or(0, |command| command.args.len() - 1);
         end_in_message(parts, last)?;
-        Ok(Delivery {
-            kind,
-            receivers,
-            threads: common.threads(),
-            prefix,
-            places: self.keys,
-            places_each: self.keys_per_receiver(),
-            at: Vec::new(),
-            wait: None,
-            drain_ns: common.drain_ns(),
-        })
+        let places = (self.keys, self.keys_per_receiver());
+        Ok(self.common.delivery(kind, receivers, prefix, places))
     }
 }

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use clap::Parser;
-use workload::{Delivery, DeliveryKind, Piece, PlanParts, ReplicaWait};
+use clap::Args;
+use workload::{Delivery, DeliveryKind, PlanParts, ReplicaWait};
 
-use super::sending::{CommonOptions, KindOptions, end_in_message, pieces};
+use super::sending::{
+    CommonOptions, KindOptions, begin_with, end_in_message, load_defaults, words,
+};
 use crate::UsageError;
 use crate::run::{Address, seconds, small_count};
 
@@ -13,16 +15,8 @@ use crate::run::{Address, seconds, small_count};
 ///
 /// Each replica is read over and over. Values that are overwritten between two reads are overtaken, not lost. The time
 /// between reads is reported: no latency is known better than that.
-#[derive(Debug, Parser)]
-#[command(
-    name = "keystorm deliver",
-    bin_name = "keystorm deliver",
-    disable_help_flag = true,
-    args_override_self = true,
-    max_term_width = 100,
-    override_usage = "keystorm deliver replica [OPTIONS] [OPTIONS OF A RUN]",
-    after_help = EXAMPLES,
-)]
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct ReplicaOptions {
     /// Connections that write at the primary, as -c of a run [default: 1]
     #[arg(long, value_name = "NUM", help_heading = "Messages", value_parser = small_count)]
@@ -100,34 +94,22 @@ impl KindOptions for ReplicaOptions {
     }
 
     fn defaults(&self) -> Vec<(&'static str, String)> {
-        vec![
-            ("-c", self.writers.unwrap_or(1).to_string()),
-            ("-r", self.keys.unwrap_or(1).to_string()),
-            ("-d", VALUE_BYTES.to_owned()),
-            ("--name", "SET to GET at replicas".to_owned()),
-        ]
+        let keys = self.keys.unwrap_or(1);
+        load_defaults(self.writers.unwrap_or(1), keys, VALUE_BYTES, "SET to GET at replicas")
     }
 
     fn sends(&self) -> Vec<String> {
-        ["set", "__key__", "__data__"].map(str::to_owned).to_vec()
+        words(&["set", "__key__", "__data__"])
     }
 
     fn receivers(&self, prefix: String, parts: &mut PlanParts) -> Result<Delivery, UsageError> {
-        pieces(parts, 1)?.insert(0, Piece::Bytes(prefix.clone().into_bytes()));
+        begin_with(parts, 1, &prefix)?;
         end_in_message(parts, 2)?;
         let keys = self.keys.unwrap_or(1);
         let at: Vec<_> = self.at.iter().map(|at| (at.0.clone(), at.1)).collect();
-        Ok(Delivery {
-            kind: DeliveryKind::Replica,
-            // As many as the primary names, where nobody else does: known when it is asked.
-            receivers: keys.saturating_mul(u32::try_from(at.len()).unwrap_or(u32::MAX).max(1)),
-            threads: self.common.threads(),
-            prefix,
-            places: keys,
-            places_each: 1,
-            at,
-            wait: self.replica_wait()?,
-            drain_ns: self.common.drain_ns(),
-        })
+        // As many as the primary names, where nobody else does: known when it is asked.
+        let receivers = keys.saturating_mul(u32::try_from(at.len()).unwrap_or(u32::MAX).max(1));
+        let read = self.common.delivery(DeliveryKind::Replica, receivers, prefix, (keys, 1));
+        Ok(Delivery { at, wait: self.replica_wait()?, ..read })
     }
 }

@@ -4,10 +4,10 @@ use std::ffi::OsString;
 use std::rc::Rc;
 use std::time::Duration;
 
-use clap::{ArgAction, Args, Command, Parser};
+use clap::{ArgAction, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser};
 use lab::Line;
 use lab::words::Given;
-use workload::{Delivery, Piece, Plan, PlanParts, Shard, message};
+use workload::{Delivery, DeliveryKind, Piece, Plan, PlanParts, Shard, message};
 
 use crate::experiment::{with_split, with_those_of_a_run};
 use crate::near::explained;
@@ -36,12 +36,12 @@ pub(crate) type Finish = Rc<dyn Fn(&Plan) -> Result<Plan, UsageError>>;
 
 impl KindFront {
     pub(super) const fn new<O: KindOptions>() -> Self {
-        Self { name: O::NAME, command: O::command, parse: parse::<O>, load: load::<O> }
+        Self { name: O::NAME, command: OwnLine::<O>::command, parse: parse::<O>, load: load::<O> }
     }
 }
 
 /// The options of a kind, and what they mean.
-pub(super) trait KindOptions: Parser + 'static {
+pub(super) trait KindOptions: Args + 'static {
     /// What the kind is called.
     const NAME: &'static str;
 
@@ -59,6 +59,41 @@ pub(super) trait KindOptions: Parser + 'static {
     /// # Errors
     /// What the options ask for cannot be.
     fn receivers(&self, prefix: String, parts: &mut PlanParts) -> Result<Delivery, UsageError>;
+}
+
+/// A command line with the options of a kind only.
+struct OwnLine<O>(O);
+
+impl<O: KindOptions> CommandFactory for OwnLine<O> {
+    fn command() -> Command {
+        O::augment_args(frame(O::NAME))
+    }
+
+    fn command_for_update() -> Command {
+        Self::command()
+    }
+}
+
+impl<O: KindOptions> FromArgMatches for OwnLine<O> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        O::from_arg_matches(matches).map(Self)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        self.0.update_from_arg_matches(matches)
+    }
+}
+
+impl<O: KindOptions> Parser for OwnLine<O> {}
+
+/// `keystorm deliver` without options, with how it is called for this kind.
+pub(super) fn frame(kind: &str) -> Command {
+    Command::new("keystorm deliver")
+        .bin_name("keystorm deliver")
+        .disable_help_flag(true)
+        .args_override_self(true)
+        .max_term_width(100)
+        .override_usage(format!("keystorm deliver {kind} [OPTIONS] [OPTIONS OF A RUN]"))
 }
 
 /// Options of every kind.
@@ -98,25 +133,59 @@ pub(super) const REFUSED: [&str; 10] = [
 const DRAIN: Duration = Duration::from_secs(5);
 
 impl CommonOptions {
-    /// Nanoseconds that the last messages are waited for.
-    pub(super) fn drain_ns(&self) -> u64 {
-        u64::try_from(self.drain.unwrap_or(DRAIN).as_nanos()).unwrap_or(u64::MAX)
+    /// So many receivers of messages that go through places with this prefix: so many, of which each receiver has
+    /// some.
+    pub(super) fn delivery(
+        &self,
+        kind: DeliveryKind,
+        receivers: u32,
+        prefix: String,
+        (places, places_each): (u32, u32),
+    ) -> Delivery {
+        Delivery {
+            kind,
+            receivers,
+            threads: u16::try_from(self.receiver_threads).unwrap_or(u16::MAX),
+            prefix,
+            places,
+            places_each,
+            at: Vec::new(),
+            wait: None,
+            drain_ns: u64::try_from(self.drain.unwrap_or(DRAIN).as_nanos()).unwrap_or(u64::MAX),
+        }
     }
+}
 
-    pub(super) fn threads(&self) -> u16 {
-        u16::try_from(self.receiver_threads).unwrap_or(u16::MAX)
-    }
+/// Options of a run that are so unless the line has them: connections that send, places, size of a payload, and the
+/// name of the run.
+pub(super) fn load_defaults(
+    senders: u32,
+    places: u32,
+    size: &str,
+    name: impl Into<String>,
+) -> Vec<(&'static str, String)> {
+    vec![
+        ("-c", senders.to_string()),
+        ("-r", places.to_string()),
+        ("-d", size.to_owned()),
+        ("--name", name.into()),
+    ]
+}
+
+/// A command of the senders, as it is typed.
+pub(super) fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
 }
 
 fn parse<O: KindOptions>(args: Vec<OsString>) -> Result<Intent, UsageError> {
     if args.first().is_some_and(|word| word == "--help") {
         let mut command = match help::asks_for_all(&args) {
-            true => with_those_of_a_run(O::command(), &REFUSED),
-            false => own_page(O::command(), O::NAME),
+            true => with_those_of_a_run(OwnLine::<O>::command(), &REFUSED),
+            false => own_page(OwnLine::<O>::command(), O::NAME),
         };
         return Ok(Intent::Say(command.render_long_help().to_string()));
     }
-    with_split(args, |options: O, line, _| intent(&options, line))
+    with_split(args, |OwnLine::<O>(options), line, _| intent(&options, line))
 }
 
 /// The options of a kind, its examples, and where the others are.
@@ -133,7 +202,8 @@ fn own_page(command: Command, name: &str) -> Command {
 
 fn load<O: KindOptions>(ours: Vec<OsString>, line: Line) -> Result<DeliveryLoad, UsageError> {
     let words = std::iter::once(OsString::from("keystorm")).chain(ours);
-    let options = O::try_parse_from(words).map_err(|error| explained(error, &O::command()))?;
+    let parsed = OwnLine::<O>::try_parse_from(words);
+    let OwnLine(options) = parsed.map_err(|error| explained(error, &OwnLine::<O>::command()))?;
     check::<O>(&line)?;
     let words = sending(line, &options);
     Ok(DeliveryLoad { words, finish: Rc::new(move |plan| with_receivers(plan, &options)) })
@@ -142,8 +212,9 @@ fn load<O: KindOptions>(ours: Vec<OsString>, line: Line) -> Result<DeliveryLoad,
 /// Refuses what a delivery says itself.
 fn check<O: KindOptions>(line: &Line) -> Result<(), UsageError> {
     if let Some(name) = REFUSED.iter().find(|name| line.has(name)) {
-        let has =
-            |option: &&&str| O::command().get_arguments().any(|arg| arg.get_long() == Some(option));
+        let has = |option: &&&str| {
+            OwnLine::<O>::command().get_arguments().any(|arg| arg.get_long() == Some(option))
+        };
         let instead = match ["channels", "keys"].iter().find(has) {
             Some(option) if *name == "-r" => format!("; use --{option}"),
             _ => String::new(),
@@ -224,6 +295,15 @@ pub(super) fn pieces(parts: &mut PlanParts, at: usize) -> Result<&mut Vec<Piece>
     let arg = parts.sequence.first_mut().and_then(|command| command.args.get_mut(at));
     let pieces = arg.map(|arg| &mut arg.pieces);
     pieces.ok_or_else(|| UsageError("deliver sends one command".to_owned()))
+}
+
+/// Begins this argument with the prefix of a run.
+///
+/// # Errors
+/// There is no such argument.
+pub(super) fn begin_with(parts: &mut PlanParts, at: usize, prefix: &str) -> Result<(), UsageError> {
+    pieces(parts, at)?.insert(0, Piece::Bytes(prefix.as_bytes().to_vec()));
+    Ok(())
 }
 
 /// Ends this argument, a payload of `-d` bytes, in its message.

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use clap::{Parser, ValueEnum};
+use clap::{Args, ValueEnum};
 use workload::{Delivery, DeliveryKind, PlanParts, StreamAck, StreamTake};
 
 use super::queue::QueueOptions;
-use super::sending::{CommonOptions, KindOptions};
+use super::sending::{CommonOptions, KindOptions, words};
 use crate::UsageError;
 use crate::run::{seconds, small_count};
 
@@ -16,21 +16,9 @@ use crate::run::{seconds, small_count};
 /// Latency counts from when a message was due. Every receiver gets each message (XREAD); with --groups or --consumers
 /// one consumer of each group does, and acknowledges it (XACK). Load begins when every receiver waits and a message has
 /// come through each stream; at the end, messages under way are waited for, and the streams are removed.
-#[derive(Debug, Parser)]
-#[command(
-    name = "keystorm deliver",
-    bin_name = "keystorm deliver",
-    disable_help_flag = true,
-    args_override_self = true,
-    max_term_width = 100,
-    override_usage = "keystorm deliver stream [OPTIONS] [OPTIONS OF A RUN]",
-    after_help = EXAMPLES,
-)]
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct StreamOptions {
-    /// Connections that wait for messages, without groups [default: 10]
-    #[arg(long, value_name = "NUM", help_heading = "Messages", default_value = "10",
-          hide_default_value = true, value_parser = small_count)]
-    receivers: u32,
     /// Consumer groups of each stream [default: 1, if --consumers is given]
     #[arg(long, value_name = "NUM", help_heading = "Messages", value_parser = small_count)]
     groups: Option<u32>,
@@ -56,8 +44,6 @@ pub(super) struct StreamOptions {
     maxlen: u32,
     #[command(flatten)]
     queue: QueueOptions,
-    #[command(flatten)]
-    common: CommonOptions,
 }
 
 /// How consumers acknowledge.
@@ -85,7 +71,7 @@ impl StreamOptions {
     /// Receivers in all.
     fn total(&self) -> u32 {
         match self.groups() {
-            0 => self.receivers,
+            0 => self.queue.receivers,
             groups => groups.saturating_mul(self.consumers.unwrap_or(10)),
         }
     }
@@ -103,7 +89,7 @@ impl KindOptions for StreamOptions {
     const NAME: &'static str = "stream";
 
     fn common(&self) -> &CommonOptions {
-        &self.common
+        &self.queue.common
     }
 
     fn defaults(&self) -> Vec<(&'static str, String)> {
@@ -113,12 +99,8 @@ impl KindOptions for StreamOptions {
 
     fn sends(&self) -> Vec<String> {
         let maxlen = self.maxlen.to_string();
-        let mut words = vec!["xadd", "__key__"];
-        if self.maxlen > 0 {
-            words.extend(["MAXLEN", "~", &maxlen]);
-        }
-        words.extend(["*", "m", "__data__"]);
-        words.into_iter().map(str::to_owned).collect()
+        let trim: &[&str] = if self.maxlen > 0 { &["MAXLEN", "~", &maxlen] } else { &[] };
+        words(&[&["xadd", "__key__"], trim, &["*", "m", "__data__"]].concat())
     }
 
     fn receivers(&self, prefix: String, parts: &mut PlanParts) -> Result<Delivery, UsageError> {
@@ -136,6 +118,6 @@ impl KindOptions for StreamOptions {
         let count = self.queue.count().unwrap_or(100);
         let take = StreamTake { groups, count, ack, claim_ns: claim };
         let kind = DeliveryKind::Stream { take, block_ns: self.block_ns(claim) };
-        self.queue.delivery(kind, self.total(), &self.common, (prefix, parts))
+        self.queue.delivery(kind, self.total(), prefix, parts)
     }
 }
