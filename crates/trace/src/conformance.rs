@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
-use crate::{Event, Losses, OpenOptions, Reader, open_input};
+use crate::{Event, Losses, OpenOptions, open_input};
 
 /// The most that an event may hold for each byte of input, and beside that: an argument of one byte has a span.
 const HELD_PER_BYTE: usize = 32;

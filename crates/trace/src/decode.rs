@@ -8,8 +8,10 @@ use crate::Event;
 pub enum Step {
     /// The event is complete.
     Event(u64),
-    /// Part of an event, or nothing of interest, such as a blank line or a comment.
+    /// Part of an event, or of what lies between two.
     Progress(u64),
+    /// A whole line or record of no interest, such as a blank line.
+    Ignored(u64),
     /// Something that should have been an event is not.
     Lost(u64, Loss),
     /// What is there is too little to tell.
@@ -91,7 +93,7 @@ pub struct Fault(pub String);
 /// the input claims, and decoding the pieces of an input gives the events of decoding it whole.
 pub trait Decode: Send {
     /// Reads on. `event` is the same from call to call until one is complete, and is then cleared by the caller;
-    /// `is_end` says that no more bytes follow `input`.
+    /// `is_end` says that no more bytes follow `input`. A step that consumes nothing is an event that was held.
     ///
     /// # Errors
     /// The rest cannot be read, and why.

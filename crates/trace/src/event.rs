@@ -13,8 +13,6 @@ impl Flags {
     pub const SHARED_CLIENT: Self = Self(4);
     /// The server sent it by itself or for a script, so that no client is known, as in an append-only file.
     pub const NO_CLIENT: Self = Self(8);
-    /// The client's connection was closed; such an event has no arguments.
-    pub const CLOSED: Self = Self(16);
 
     /// Whether all bits of `other` are set.
     #[must_use]
@@ -36,7 +34,7 @@ impl Flags {
     /// From a byte of a file; bits without a meaning are dropped.
     #[must_use]
     pub const fn from_bits(bits: u8) -> Self {
-        Self(bits & 31)
+        Self(bits & 15)
     }
 }
 
@@ -48,6 +46,8 @@ pub enum Outcome {
     Unknown,
     /// A read found its key, whose value has so many bytes.
     Hit(u32),
+    /// A read of a key whose value has so many bytes; the record does not say whether it was found.
+    Value(u32),
     /// A read did not find its key.
     Miss,
     /// A write was carried out.
@@ -93,6 +93,10 @@ pub struct Event {
     pub flags: Flags,
     /// How it ended.
     pub outcome: Outcome,
+    /// How often it was sent in its second, and how many of these were hits: records that count have one line for
+    /// all, of which the reader makes single events. 0 means once.
+    pub(crate) repeats: u32,
+    pub(crate) repeated_hits: u32,
     bytes: Vec<u8>,
     spans: Vec<Span>,
 }
@@ -105,6 +109,8 @@ impl Event {
         self.db = 0;
         self.flags = Flags::default();
         self.outcome = Outcome::Unknown;
+        self.repeats = 0;
+        self.repeated_hits = 0;
         self.clear_arguments();
     }
 

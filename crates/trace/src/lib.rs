@@ -13,22 +13,29 @@
 //! # Ok(()) }
 //! ```
 
+mod blocks;
+mod chain;
 pub mod conformance;
 mod decode;
 mod event;
+mod facts;
 mod format;
+mod manifest;
 mod merge;
 mod open;
 mod packed;
 mod quoted;
 mod reader;
 mod source;
+mod spread;
+mod writer;
 
 pub use decode::{Decode, Fault, Loss, Losses, Step};
 pub use event::{Argument, Event, Flags, Outcome};
-pub use format::{FORMATS, Format, Head, Monitor};
+pub use format::{FORMATS, Format, Head};
 pub use merge::merge;
 pub use open::{OpenOptions, open, open_input};
 pub use quoted::{next_word, words};
 pub use reader::{ReadError, Reader, Stream};
 pub use source::{Clock, Protocol, Source, Stamps};
+pub use writer::Writer;

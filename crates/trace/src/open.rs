@@ -1,14 +1,16 @@
 //! Files to readers: several are merged by time, each has its format found by what it begins with.
 
 use std::fs::File;
-use std::io::{Cursor, Read};
+use std::io::{Cursor, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::chain::Chain;
 use crate::format::{self, Format, Head};
 use crate::packed::unpack;
-use crate::{Fault, ReadError, Reader, Stream, merge};
+use crate::spread::Spread;
+use crate::{Fault, ReadError, Reader, Stamps, Stream, manifest, merge};
 
 /// How much of a file its format is found by.
 const HEAD_BYTES: usize = 64 * 1024;
@@ -30,7 +32,7 @@ pub struct OpenOptions {
 pub fn open(paths: &[PathBuf], options: &OpenOptions) -> Result<Box<dyn Reader>, ReadError> {
     let mut readers: Vec<Box<dyn Reader>> = Vec::new();
     for path in paths {
-        readers.push(Box::new(open_file(path, options)?));
+        readers.push(open_path(path, options)?);
     }
     Ok(match readers.len() {
         1 => readers.remove(0),
@@ -38,7 +40,19 @@ pub fn open(paths: &[PathBuf], options: &OpenOptions) -> Result<Box<dyn Reader>,
     })
 }
 
-fn open_file(path: &Path, options: &OpenOptions) -> Result<Stream, ReadError> {
+/// Opens a file, or the parts that a manifest names.
+fn open_path(path: &Path, options: &OpenOptions) -> Result<Box<dyn Reader>, ReadError> {
+    let content = |cause| ReadError::Content { path: path.to_owned(), cause };
+    let Some(manifest) = manifest::find(path).map_err(content)? else {
+        return open_file(path, options);
+    };
+    let parts = manifest::read(&manifest).map_err(content)?;
+    let aof = OpenOptions { format: Some("aof".to_owned()) };
+    let readers: Result<Vec<_>, _> = parts.files.iter().map(|file| open_file(file, &aof)).collect();
+    Ok(Box::new(Chain::new(readers?, parts.notes)))
+}
+
+fn open_file(path: &Path, options: &OpenOptions) -> Result<Box<dyn Reader>, ReadError> {
     let input: Box<dyn Read + Send> = match path.as_os_str() == STDIN {
         true => Box::new(std::io::stdin()),
         false => {
@@ -57,7 +71,7 @@ pub fn open_input(
     path: &Path,
     input: Box<dyn Read + Send>,
     options: &OpenOptions,
-) -> Result<Stream, ReadError> {
+) -> Result<Box<dyn Reader>, ReadError> {
     let io = |cause| ReadError::Io { path: path.to_owned(), cause };
     let content = |cause| ReadError::Content { path: path.to_owned(), cause };
     let fetched = Arc::new(AtomicU64::new(0));
@@ -65,8 +79,8 @@ pub fn open_input(
     let mut bytes = Vec::new();
     match input.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut bytes) {
         Ok(_) => {}
-        // The head of a compressed file that was cut: reading on finds it.
-        Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {}
+        // A compressed file that was cut within its head.
+        Err(error) if error.kind() == ErrorKind::UnexpectedEof => input = Box::new(CutEnd),
         Err(error) => return Err(io(error)),
     }
     let is_whole = bytes.len() < HEAD_BYTES;
@@ -74,7 +88,13 @@ pub fn open_input(
     let format = find(&head, options.format.as_deref()).map_err(content)?;
     let (decoder, source) = (format.open)(&head).map_err(content)?;
     let input = Box::new(Cursor::new(bytes).chain(input));
-    Ok(Stream::new(path.to_owned(), input, decoder, source).counted_by(fetched))
+    // An append-only file without times has no lines that count, and keeps its order without help.
+    let is_spread = source.stamps == Stamps::Second || format.name == "meta";
+    let stream = Stream::new(path.to_owned(), input, decoder, source).counted_by(fetched);
+    Ok(match is_spread && format.name != "keystorm" {
+        true => Box::new(Spread::new(Box::new(stream))),
+        false => Box::new(stream),
+    })
 }
 
 /// The format by its name, or by what a file begins with.
@@ -105,5 +125,14 @@ impl Read for Counter {
         let count = self.input.read(buffer)?;
         self.fetched.fetch_add(count as u64, Ordering::Relaxed);
         Ok(count)
+    }
+}
+
+/// The end of a compressed file that was cut.
+struct CutEnd;
+
+impl Read for CutEnd {
+    fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+        Err(ErrorKind::UnexpectedEof.into())
     }
 }

@@ -60,7 +60,9 @@ impl<R: BufRead> ZstdFrames<R> {
                     ..
                 })) => {
                     let mut skipped = (&mut self.input).take(u64::from(length));
-                    std::io::copy(&mut skipped, &mut std::io::sink())?;
+                    if std::io::copy(&mut skipped, &mut std::io::sink())? < u64::from(length) {
+                        return Err(ErrorKind::UnexpectedEof.into());
+                    }
                 }
                 Err(error) => return Err(self.fault(&error)),
             }

@@ -164,10 +164,7 @@ impl Reader for Stream {
         event.clear();
         loop {
             let input = &self.buffer[self.begin..self.end];
-            let step = match input.is_empty() && !self.is_end {
-                true => Ok(Step::More),
-                false => self.decoder.decode(input, self.is_end, event),
-            };
+            let step = self.decoder.decode(input, self.is_end, event);
             let path = &self.path;
             match step.map_err(|cause| ReadError::Content { path: path.clone(), cause })? {
                 Step::Event(count) => {
@@ -176,6 +173,10 @@ impl Reader for Stream {
                     return Ok(true);
                 }
                 Step::Progress(count) => self.consume(count),
+                Step::Ignored(count) => {
+                    self.consume(count);
+                    self.position += 1;
+                }
                 Step::Lost(count, loss) => {
                     self.consume(count);
                     self.position += 1;

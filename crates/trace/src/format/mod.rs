@@ -1,8 +1,16 @@
 //! The formats of records: one file each, and a row here.
 
+mod aof;
+mod binary;
+mod dragonfly;
+mod lines;
+mod meta;
 mod monitor;
-
-pub use monitor::Monitor;
+mod oracle;
+mod own;
+mod snapshot;
+mod twitter;
+mod watch;
 
 use crate::{Decode, Fault, Source};
 
@@ -33,7 +41,16 @@ pub struct Format {
 type Open = fn(&Head<'_>) -> Result<(Box<dyn Decode>, Source), Fault>;
 
 /// Every format. The first that recognizes a file reads it: those with marks of their own come first.
-pub const FORMATS: &[Format] = &[monitor::FORMAT];
+pub const FORMATS: &[Format] = &[
+    own::FORMAT,
+    monitor::FORMAT,
+    watch::FORMAT,
+    aof::FORMAT,
+    twitter::FORMAT,
+    meta::FORMAT,
+    dragonfly::FORMAT,
+    oracle::FORMAT,
+];
 
 #[cfg(test)]
 mod suite;

@@ -6,11 +6,12 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use memchr::{memchr, memchr2, memmem};
+use memchr::{memchr, memmem};
 
+use super::lines::{Line, Lines, ParseLine, first_lines, number};
 use super::{Format, Head};
 use crate::quoted::next_word;
-use crate::{Decode, Event, Fault, Flags, Loss, Source, Stamps, Step};
+use crate::{Event, Flags, Source, Stamps};
 
 pub(super) const FORMAT: Format = Format {
     name: "monitor",
@@ -18,73 +19,43 @@ pub(super) const FORMAT: Format = Format {
     recognizes,
     open: |_| {
         let source = Source { format: "monitor", stamps: Stamps::Completion, ..Source::default() };
-        Ok((Box::new(Monitor::default()), source))
+        Ok((Box::new(Lines::new(Monitor::default())), source))
     },
 };
 
-/// Lines that are looked at for one that is a command.
-const LINES_RECOGNIZED: usize = 64;
-/// The longest line that is kept.
-const LINE_BYTES_MAX: usize = 32 << 20;
 /// Bits of a client's number: those above are for the number of the file.
 const CLIENT_MASK: u64 = (1 << 48) - 1;
 
 fn recognizes(head: &Head<'_>) -> bool {
-    let lines = head.bytes.split(|byte| matches!(byte, b'\n' | b'\r'));
-    let mut lines = lines.filter(|line| !line.is_empty()).take(LINES_RECOGNIZED);
-    lines.any(|line| {
-        let Prefix { seconds, peer, .. } = Prefix::new(line);
-        seconds.is_some() && peer.is_some() && memchr(b'"', line).is_some()
+    first_lines(head).any(|line| {
+        let Prefix { at_ns, peer, .. } = Prefix::new(line);
+        at_ns.is_some() && peer.is_some() && memchr(b'"', line).is_some()
     })
 }
 
-/// A decoder of lines. It also reads what no client of today prints: lines without a stamp or a peer.
+/// A parser of lines. It also reads what no client of today prints: lines without a stamp or a peer.
 #[derive(Debug, Default)]
-pub struct Monitor {
+pub(super) struct Monitor {
     /// The time and client of the last line, for a line without them and for commands of scripts.
     last_ns: u64,
     last_client: u64,
-    /// Whether what comes is the rest of a line that is too long.
-    is_in_long_line: bool,
 }
 
-impl Decode for Monitor {
-    fn decode(&mut self, input: &[u8], is_end: bool, event: &mut Event) -> Result<Step, Fault> {
-        let (length, consumed) = match memchr2(b'\n', b'\r', input) {
-            Some(length) => (length, length + 1),
-            // A last line without its end was cut, unless its last quote closes it.
-            None if is_end && !input.is_empty() => (input.len(), input.len()),
-            None if self.is_in_long_line && !input.is_empty() => {
-                return Ok(Step::Progress(input.len() as u64));
-            }
-            None if input.len() > LINE_BYTES_MAX => {
-                self.is_in_long_line = true;
-                return Ok(Step::Lost(input.len() as u64, Loss::TooLong));
-            }
-            None => return Ok(Step::More),
-        };
-        let consumed = consumed as u64;
-        if std::mem::take(&mut self.is_in_long_line) {
-            return Ok(Step::Progress(consumed));
+impl ParseLine for Monitor {
+    fn line(&mut self, line: &[u8], event: &mut Event) -> Line {
+        if matches!(line.trim_ascii(), b"OK" | b"+OK") {
+            return Line::Other;
         }
-        if length > LINE_BYTES_MAX {
-            return Ok(Step::Lost(consumed, Loss::TooLong));
+        match self.command(line, event) {
+            true => Line::Event,
+            false => Line::Unreadable,
         }
-        let line = &input[..length];
-        if matches!(line.trim_ascii(), b"" | b"OK" | b"+OK") {
-            return Ok(Step::Progress(consumed));
-        }
-        Ok(match self.line(line, event) {
-            true => Step::Event(consumed),
-            false if consumed == length as u64 => Step::Lost(consumed, Loss::Cut),
-            false => Step::Lost(consumed, Loss::Unreadable),
-        })
     }
 }
 
 impl Monitor {
     /// Whether a line has a command, which is then in `event`.
-    fn line(&mut self, line: &[u8], event: &mut Event) -> bool {
+    fn command(&mut self, line: &[u8], event: &mut Event) -> bool {
         let Some(begin) = memchr(b'"', line) else { return false };
         let prefix = Prefix::new(line);
         // The quote of a unix socket's path is not that of the name.
@@ -102,7 +73,7 @@ impl Monitor {
                 None => return false,
             }
         }
-        self.last_ns = prefix.seconds.unwrap_or(self.last_ns);
+        self.last_ns = prefix.at_ns.unwrap_or(self.last_ns);
         event.at_ns = self.last_ns;
         event.db = prefix.db;
         match prefix.peer {
@@ -126,7 +97,7 @@ impl Monitor {
 #[derive(Default)]
 struct Prefix<'l> {
     /// Nanoseconds since 1970.
-    seconds: Option<u64>,
+    at_ns: Option<u64>,
     db: u32,
     peer: Option<&'l [u8]>,
     /// Where it ends.
@@ -136,8 +107,8 @@ struct Prefix<'l> {
 impl<'l> Prefix<'l> {
     fn new(line: &'l [u8]) -> Self {
         let start = usize::from(line.first() == Some(&b'+'));
-        let Some((stamp_ns, length)) = stamp(&line[start..]) else { return Self::default() };
-        let mut prefix = Self { seconds: Some(stamp_ns), ..Self::default() };
+        let Some((at_ns, length)) = stamp(&line[start..]) else { return Self::default() };
+        let mut prefix = Self { at_ns: Some(at_ns), ..Self::default() };
         let rest = &line[start + length..];
         if let Some(inside) = rest.strip_prefix(b" [") {
             // An IPv6 address has brackets, too: that of the prefix has a blank behind it.
@@ -173,21 +144,13 @@ fn stamp(text: &[u8]) -> Option<(u64, usize)> {
     Some((seconds.checked_mul(1_000_000_000)?.checked_add(fraction_ns)?, length))
 }
 
-/// A decimal number of at most 18 digits.
-fn number(digits: &[u8]) -> Option<u64> {
-    if digits.is_empty() || digits.len() > 18 || !digits.iter().all(u8::is_ascii_digit) {
-        return None;
-    }
-    Some(digits.iter().fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0')))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn event(line: &str) -> Option<Event> {
         let mut event = Event::default();
-        Monitor::default().line(line.as_bytes(), &mut event).then_some(event)
+        Monitor::default().command(line.as_bytes(), &mut event).then_some(event)
     }
 
     #[track_caller]
@@ -222,10 +185,10 @@ mod tests {
     fn commands_of_scripts_belong_to_the_client_that_called() {
         let mut decoder = Monitor::default();
         let mut event = Event::default();
-        assert!(decoder.line(b"1 [0 a:1] \"EVAL\" \"return 1\" \"0\"", &mut event));
+        assert!(decoder.command(b"1 [0 a:1] \"EVAL\" \"return 1\" \"0\"", &mut event));
         let caller = event.client;
         event.clear();
-        assert!(decoder.line(b"1 [0 lua] \"incr\" \"k\"", &mut event));
+        assert!(decoder.command(b"1 [0 lua] \"incr\" \"k\"", &mut event));
         assert_eq!((event.client, event.flags.has(Flags::SCRIPT_EFFECT)), (caller, true));
     }
 }

@@ -1,0 +1,50 @@
+//! Files that follow each other, such as the parts of an append-only file.
+
+use crate::{Event, Losses, ReadError, Reader, Source};
+
+/// One record after another.
+pub(crate) struct Chain {
+    readers: Vec<Box<dyn Reader>>,
+    current: usize,
+    source: Source,
+}
+
+impl Chain {
+    /// Of at least one record; notes of all are those of the first, with `notes` before them.
+    pub(crate) fn new(readers: Vec<Box<dyn Reader>>, notes: Vec<String>) -> Self {
+        let mut source = readers.first().map(|reader| reader.source().clone()).unwrap_or_default();
+        source.notes.splice(0..0, notes);
+        Self { readers, current: 0, source }
+    }
+}
+
+impl Reader for Chain {
+    fn source(&self) -> &Source {
+        &self.source
+    }
+
+    fn next(&mut self, event: &mut Event) -> Result<bool, ReadError> {
+        while let Some(reader) = self.readers.get_mut(self.current) {
+            if reader.next(event)? {
+                return Ok(true);
+            }
+            self.current += 1;
+        }
+        event.clear();
+        Ok(false)
+    }
+
+    fn losses(&self) -> Losses {
+        let mut all = Losses::default();
+        self.readers.iter().for_each(|reader| all.merge(&reader.losses()));
+        all
+    }
+
+    fn bytes_read(&self) -> u64 {
+        self.readers.iter().map(|reader| reader.bytes_read()).sum()
+    }
+
+    fn position(&self) -> u64 {
+        self.readers.iter().map(|reader| reader.position()).sum()
+    }
+}

@@ -1,0 +1,101 @@
+//! Formats of one line for each event: where lines end, and lines that are too long.
+
+use memchr::memchr2;
+
+use crate::{Decode, Event, Fault, Loss, Step};
+
+/// The longest line that is kept.
+const LINE_BYTES_MAX: usize = 32 << 20;
+
+/// What a line is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Line {
+    /// An event.
+    Event,
+    /// Nothing of interest.
+    Other,
+    /// Something else than the format has.
+    Unreadable,
+    /// A note that so many events were dropped before they were recorded.
+    Dropped(u64),
+}
+
+/// Makes an event of a line, which has no line end.
+pub(super) trait ParseLine: Send {
+    fn line(&mut self, line: &[u8], event: &mut Event) -> Line;
+}
+
+/// A decoder of lines that end in LF, CR or both.
+#[derive(Debug, Default)]
+pub(super) struct Lines<P> {
+    parser: P,
+    /// Whether what comes is the rest of a line that is too long.
+    is_in_long_line: bool,
+    /// Whether the last line ended in CR.
+    is_after_cr: bool,
+}
+
+impl<P: ParseLine> Lines<P> {
+    pub(super) fn new(parser: P) -> Self {
+        Self { parser, is_in_long_line: false, is_after_cr: false }
+    }
+}
+
+impl<P: ParseLine> Decode for Lines<P> {
+    fn decode(&mut self, input: &[u8], is_end: bool, event: &mut Event) -> Result<Step, Fault> {
+        let (length, consumed) = match memchr2(b'\n', b'\r', input) {
+            Some(length) => (length, length as u64 + 1),
+            None if input.is_empty() => return Ok(Step::More),
+            None if self.is_in_long_line => return Ok(Step::Progress(input.len() as u64)),
+            None if input.len() > LINE_BYTES_MAX => {
+                self.is_in_long_line = true;
+                return Ok(Step::Lost(input.len() as u64, Loss::TooLong));
+            }
+            // A last line without its end may be cut, or whole.
+            None if is_end => (input.len(), input.len() as u64),
+            None => return Ok(Step::More),
+        };
+        if std::mem::take(&mut self.is_in_long_line) {
+            return Ok(Step::Progress(consumed));
+        }
+        if length > LINE_BYTES_MAX {
+            return Ok(Step::Lost(consumed, Loss::TooLong));
+        }
+        // The LF of a line end of two characters is no line.
+        let is_after_cr =
+            std::mem::replace(&mut self.is_after_cr, input.get(length) == Some(&b'\r'));
+        if is_after_cr && length == 0 && input[0] == b'\n' {
+            return Ok(Step::Progress(consumed));
+        }
+        if input[..length].trim_ascii().is_empty() {
+            return Ok(Step::Ignored(consumed));
+        }
+        let has_end = consumed > length as u64;
+        Ok(match self.parser.line(&input[..length], event) {
+            Line::Event => Step::Event(consumed),
+            Line::Other => Step::Ignored(consumed),
+            Line::Dropped(events) => Step::Lost(consumed, Loss::Dropped(events)),
+            Line::Unreadable if has_end => Step::Lost(consumed, Loss::Unreadable),
+            Line::Unreadable => Step::Lost(consumed, Loss::Cut),
+        })
+    }
+}
+
+/// The first lines of a file that are not blank, without one that may be cut.
+pub(super) fn first_lines<'h>(head: &super::Head<'h>) -> impl Iterator<Item = &'h [u8]> {
+    const LINES_RECOGNIZED: usize = 64;
+    let whole = match head.is_whole {
+        true => head.bytes.len(),
+        false => head.bytes.iter().rposition(|byte| *byte == b'\n').unwrap_or(head.bytes.len()),
+    };
+    let lines = head.bytes[..whole].split(|byte| matches!(byte, b'\n' | b'\r'));
+    lines.filter(|line| !line.trim_ascii().is_empty()).take(LINES_RECOGNIZED)
+}
+
+/// A decimal number of at most 18 digits.
+pub(super) fn number(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() || digits.len() > 18 || !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    Some(digits.iter().fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0')))
+}

@@ -1,0 +1,155 @@
+//! Records whose times are whole seconds: their events are spread evenly over each second, and a line that counts
+//! becomes as many events.
+
+use std::ops::Range;
+
+use crate::{Event, Losses, Outcome, ReadError, Reader, Source, Stamps};
+
+const SECOND_NS: u64 = 1_000_000_000;
+/// Lines of a second that are held at once. Of a longer second the first part takes the first half of what is left
+/// of it, and so on.
+const LINES_MAX: usize = 1 << 17;
+/// Events that are made of them at once, and bytes of them.
+const EVENTS_MAX: usize = 1 << 20;
+const BYTES_MAX: usize = 64 << 20;
+
+/// Spreads the events of a record of whole seconds.
+pub(crate) struct Spread {
+    inner: Box<dyn Reader>,
+    /// The lines of a part of a second; those behind `held` are buffers for later.
+    lines: Vec<Event>,
+    held: usize,
+    /// When each event is due, and of which line.
+    order: Vec<(u64, u32, bool)>,
+    next: usize,
+    /// What is left of the second of the last part.
+    rest_ns: Range<u64>,
+    /// The first line of the next part, which was read to see where a second ends.
+    ahead: Event,
+    is_ahead: bool,
+    is_over: bool,
+    position: u64,
+}
+
+impl Spread {
+    pub(crate) fn new(inner: Box<dyn Reader>) -> Self {
+        Self {
+            inner,
+            lines: Vec::new(),
+            held: 0,
+            order: Vec::new(),
+            next: 0,
+            rest_ns: 0..0,
+            ahead: Event::default(),
+            is_ahead: false,
+            is_over: false,
+            position: 0,
+        }
+    }
+
+    /// Reads the lines of a second, or of a part of it, and plans their events. False at the end.
+    fn fill(&mut self) -> Result<bool, ReadError> {
+        (self.held, self.next) = (0, 0);
+        self.order.clear();
+        let (mut events, mut bytes, mut second) = (0, 0, None);
+        let is_timed = self.inner.source().stamps == Stamps::Second;
+        let mut is_whole = true;
+        loop {
+            if !std::mem::take(&mut self.is_ahead)
+                && (self.is_over || !self.inner.next(&mut self.ahead)?)
+            {
+                self.is_over = true;
+                break;
+            }
+            let of = self.ahead.at_ns;
+            if second.is_some_and(|second| second != of || !is_timed) {
+                self.is_ahead = true;
+                break;
+            }
+            if self.held == LINES_MAX || events >= EVENTS_MAX || bytes >= BYTES_MAX {
+                (self.is_ahead, is_whole) = (true, false);
+                break;
+            }
+            second = Some(of);
+            events += self.ahead.repeats.max(1) as usize;
+            bytes += self.ahead.bytes_held();
+            if self.held == self.lines.len() {
+                self.lines.push(Event::default());
+            }
+            std::mem::swap(&mut self.lines[self.held], &mut self.ahead);
+            self.held += 1;
+        }
+        if let Some(second) = second {
+            self.plan(second, is_whole, is_timed);
+        }
+        Ok(second.is_some())
+    }
+
+    /// Says when each event of the lines that are held is due.
+    fn plan(&mut self, second_ns: u64, is_whole: bool, is_timed: bool) {
+        let from = match self.rest_ns.end == second_ns + SECOND_NS {
+            true => self.rest_ns.start,
+            false => second_ns,
+        };
+        let end = second_ns + SECOND_NS;
+        let until = if is_whole { end } else { from + (end - from) / 2 };
+        self.rest_ns = until..end;
+        let span = if is_timed { (until - from) as f64 } else { 0.0 };
+        for (at, line) in self.lines[..self.held].iter().enumerate() {
+            let phase = at as f64 / self.held as f64;
+            let count = line.repeats.max(1);
+            for number in 0..count {
+                let due = from + ((f64::from(number) + phase) / f64::from(count) * span) as u64;
+                self.order.push((due, at as u32, number >= line.repeated_hits));
+            }
+        }
+        // Stable: events of the same moment stay in the order of their lines.
+        self.order.sort_by_key(|(due, ..)| *due);
+    }
+}
+
+impl Reader for Spread {
+    fn source(&self) -> &Source {
+        self.inner.source()
+    }
+
+    fn next(&mut self, event: &mut Event) -> Result<bool, ReadError> {
+        event.clear();
+        if self.next == self.order.len() && !self.fill()? {
+            return Ok(false);
+        }
+        let (due, line, is_beyond_hits) = self.order[self.next];
+        self.next += 1;
+        self.position += 1;
+        let line = &mut self.lines[line as usize];
+        if line.repeats <= 1 {
+            std::mem::swap(event, line);
+        } else {
+            event.clone_from(line);
+            if is_beyond_hits && matches!(line.outcome, Outcome::Hit(_)) {
+                event.outcome = Outcome::Miss;
+            }
+        }
+        if event.repeats == 1
+            && event.repeated_hits == 0
+            && matches!(event.outcome, Outcome::Hit(_))
+        {
+            event.outcome = Outcome::Miss;
+        }
+        (event.repeats, event.repeated_hits) = (0, 0);
+        event.at_ns = due;
+        Ok(true)
+    }
+
+    fn losses(&self) -> Losses {
+        self.inner.losses()
+    }
+
+    fn bytes_read(&self) -> u64 {
+        self.inner.bytes_read()
+    }
+
+    fn position(&self) -> u64 {
+        self.position
+    }
+}
