@@ -11,7 +11,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::{Arg, ArgAction, Args, Command, Parser};
 use job::ExperimentOutput;
-use lab::words::{Given, words_of};
+use lab::words::{TypedOption, words_of};
 use lab::{Line, Takes};
 use workload::secret;
 
@@ -114,7 +114,7 @@ pub(super) fn with_split<O: Parser>(
     }
     misplaced(&line, &own)?;
     let again = again(own.get_bin_name().unwrap_or("keystorm"), &line);
-    let ours = line.take(|given: &Given| named(&own, &given.name).is_some());
+    let ours = line.take(|given: &TypedOption| named(&own, &given.name).is_some());
     if let Some((name, why)) = REFUSED.iter().find(|(name, _)| line.has(name)) {
         return Err(UsageError(format!("{name} {why}")));
     }
@@ -165,7 +165,7 @@ const SERVERS: [&str; 6] =
 pub(super) fn one_seed(line: &mut Line) {
     if line.has("--fill") && !line.has("--seed") {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        line.options.push(Given::new("--seed", now.as_micros().to_string()));
+        line.options.push(TypedOption::new("--seed", now.as_micros().to_string()));
     }
 }
 
@@ -230,7 +230,7 @@ pub fn job(experiment: &str, args: Vec<OsString>) -> Result<Job, UsageError> {
 /// The command line of an experiment to print and keep: with `***` for what could be a password.
 pub(super) fn again(name: &str, line: &Line) -> String {
     let mut shown = line.clone();
-    for Given { name, value } in &mut shown.options {
+    for TypedOption { name, value } in &mut shown.options {
         let Some(text) = value.as_ref().map(|value| value.to_string_lossy().into_owned()) else {
             continue;
         };
@@ -266,7 +266,7 @@ pub(super) fn names_test(line: &Line) -> bool {
 
 /// Whether a line says how long a run is: a schedule with an end (`10k..100k/30s`) does.
 pub(super) fn names_length(line: &Line) -> bool {
-    let schedule = |given: &Given| {
+    let schedule = |given: &TypedOption| {
         let value = given.value.as_ref().map(|value| value.to_string_lossy());
         given.name == "--rps" && value.is_some_and(|rate| lab::values::is_schedule(&rate))
     };

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Command, CommandFactory, Parser};
 use job::SearchJob;
 use lab::search::Settings;
-use lab::words::{Given, Line};
+use lab::words::{Line, TypedOption};
 use report::slo::Slo;
 
 use super::experiment::{
@@ -38,9 +38,9 @@ pub fn trial(search: &SearchJob, rate_per_s: f64) -> Result<Job, UsageError> {
 
 fn run_of(search: &SearchJob, rate_per_s: Option<f64>, seconds: f64) -> Result<Job, UsageError> {
     let mut line = search.line.clone();
-    line.options.push(Given::new("--duration", format!("{seconds:.3}")));
+    line.options.push(TypedOption::new("--duration", format!("{seconds:.3}")));
     match rate_per_s {
-        Some(rate) => line.options.push(Given::new("--rps", format!("{rate:.3}"))),
+        Some(rate) => line.options.push(TypedOption::new("--rps", format!("{rate:.3}"))),
         // Nothing arrives at a closed loop: it sends when it has an answer.
         None => drop(line.take(|given| given.name == "--arrivals")),
     }
@@ -159,12 +159,12 @@ fn intent(options: Options, mut line: Line, again: String) -> Result<Intent, Usa
         return Err(UsageError(text.to_owned()));
     }
     if !names_test(&line) {
-        line.options.push(Given::new("-t", TEST));
+        line.options.push(TypedOption::new("-t", TEST));
     }
     one_seed(&mut line);
     // A target for errors is one for a run that goes on in spite of them.
     if slo.bounds_errors() && !line.has("--on-error") {
-        line.options.push(Given::new("--on-error", "count"));
+        line.options.push(TypedOption::new("--on-error", "count"));
     }
     let default = Settings::default();
     // Below that the longest trial has too few requests to tell.

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::{Command, CommandFactory, Parser};
 use job::SweepJob;
 use lab::Grid;
-use lab::words::{Given, Line};
+use lab::words::{Line, TypedOption};
 
 use super::experiment::{
     ExperimentOptions, job, names_length, names_test, one_seed, with_split, with_those_of_a_run,
@@ -86,17 +86,17 @@ fn intent(options: Options, mut line: Line, again: String) -> Result<Intent, Usa
     let Options { repeat, output } = options;
     let output = output.settled()?;
     if !names_test(&line) {
-        line.options.push(Given::new("-t", TESTS));
+        line.options.push(TypedOption::new("-t", TESTS));
     }
     if !names_length(&line) {
-        line.options.push(Given::new("--duration", SECONDS));
+        line.options.push(TypedOption::new("--duration", SECONDS));
     }
     one_seed(&mut line);
     let grid = Grid::from_line(line.clone()).map_err(UsageError)?;
     let mut points = jobs(&grid)?;
     // Whoever varies the size of values wants to read values of that size.
     if grid.axes.iter().any(|axis| axis.option == "-d") && !line.has("--fill") {
-        line.options.push(Given { name: "--fill".to_owned(), value: None });
+        line.options.push(TypedOption { name: "--fill".to_owned(), value: None });
         one_seed(&mut line);
         // Tests that read nothing that can be written so are as they were.
         if let Ok(filled) = jobs(&Grid::from_line(line).map_err(UsageError)?) {

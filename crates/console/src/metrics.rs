@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use anyhow::{Context, Result, anyhow};
 use job::MetricsAt;
 use measure::Ending;
-use report::{OPENMETRICS_TYPE, Run, Seen, TestState, openmetrics};
+use report::{Counters, OPENMETRICS_TYPE, Run, TestState, openmetrics};
 use runner::{FailedRequests, Observer, Snapshot};
 use workload::{Plan, Stop};
 
@@ -138,7 +138,7 @@ impl Watch<'_> {
     /// The test has ended: what is served is what is reported.
     pub fn ended(self, run: &Run) {
         let measured = &run.measurement;
-        let seen = Seen::new(self.plan, &measured.total);
+        let seen = Counters::new(self.plan, &measured.total);
         let mut tests = self.tests.lock();
         let Some(state) = tests.last_mut() else { return };
         state.engine.clone_from(&measured.engine);
@@ -167,7 +167,7 @@ impl Observer for Watch<'_> {
             (Stop::Requests(_), n) => n.map(|n| done as f64 / n as f64),
         };
         // Outside the lock: the histograms are large.
-        let seen = if warming_up { Seen::default() } else { Seen::new(self.plan, total) };
+        let seen = if warming_up { Counters::default() } else { Counters::new(self.plan, total) };
         let rate_per_s = self.recent.rate_per_s(point.requests, span_ns);
         let mut tests = self.tests.lock();
         let Some(state) = tests.last_mut() else { return };

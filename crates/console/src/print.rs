@@ -26,7 +26,7 @@ pub struct Printer<'a> {
     reports: Option<Arc<dyn ToolOutput>>,
     asides: &'a Asides,
     /// What limited the tests and what spoiled them, to be printed after all of them.
-    verdicts: report::Aside,
+    verdicts: report::VerdictLines,
     /// Runs of one plan, until all of them are there.
     gathering: RepeatCollector,
     out: Box<dyn Write>,
@@ -46,7 +46,7 @@ impl<'a> Printer<'a> {
                     format!("the report: {}: cannot be written", path.display())
                 })?),
             };
-        let (gathering, verdicts) = (RepeatCollector::default(), report::Aside::default());
+        let (gathering, verdicts) = (RepeatCollector::default(), report::VerdictLines::default());
         let reports = output.reports.clone();
         let mut printer =
             Self { format, reports, suite, csv, quiet, persona, asides, verdicts, gathering, out };

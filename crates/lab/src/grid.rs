@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use serde::{Deserialize, Serialize};
 
 use crate::values::{Kind, values};
-use crate::words::{Given, Line};
+use crate::words::{Line, TypedOption};
 
 /// Most points of a grid.
 pub const POINTS_MAX: usize = 10_000;
@@ -88,7 +88,7 @@ impl Grid {
         }
         options.reverse();
         let mut axes = Vec::new();
-        for Given { name, value } in &mut options {
+        for TypedOption { name, value } in &mut options {
             let (Some((_, kind)), Some(text)) = (kind(name), value.as_ref()) else { continue };
             let Some(text) = text.to_str() else { continue };
             let values = values(*kind, text).map_err(|why| format!("{name} {text}: {why}"))?;

@@ -20,7 +20,7 @@ pub enum Takes {
 
 /// An option as it was typed, with its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Given {
+pub struct TypedOption {
     /// Its name, with the hyphens.
     pub name: String,
     /// Its value, if it has one.
@@ -31,12 +31,12 @@ pub struct Given {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Line {
     /// The options, in order.
-    pub options: Vec<Given>,
+    pub options: Vec<TypedOption>,
     /// What follows them, from `--` or the first word that is no option on.
     pub rest: Vec<OsString>,
 }
 
-impl Given {
+impl TypedOption {
     /// An option with a value.
     #[must_use]
     pub fn new(name: impl Into<String>, value: impl Into<OsString>) -> Self {
@@ -74,7 +74,7 @@ impl Line {
                     Some(Takes::Value) if attached.is_none() => args.next(),
                     _ => attached,
                 };
-                options.push(Given { name, value });
+                options.push(TypedOption { name, value });
             } else {
                 cluster(bytes, &takes, &mut args, &mut options);
             }
@@ -85,7 +85,7 @@ impl Line {
     /// The words again.
     #[must_use]
     pub fn words(&self) -> Vec<OsString> {
-        let options = self.options.iter().flat_map(Given::words);
+        let options = self.options.iter().flat_map(TypedOption::words);
         options.chain(self.rest.iter().cloned()).collect()
     }
 
@@ -96,7 +96,7 @@ impl Line {
     }
 
     /// Takes out the options that `ours` picks.
-    pub fn take(&mut self, ours: impl Fn(&Given) -> bool) -> Vec<Given> {
+    pub fn take(&mut self, ours: impl Fn(&TypedOption) -> bool) -> Vec<TypedOption> {
         let (taken, left) = std::mem::take(&mut self.options).into_iter().partition(ours);
         self.options = left;
         taken
@@ -105,8 +105,8 @@ impl Line {
 
 /// The words of options alone.
 #[must_use]
-pub fn words_of(options: &[Given]) -> Vec<OsString> {
-    options.iter().flat_map(Given::words).collect()
+pub fn words_of(options: &[TypedOption]) -> Vec<OsString> {
+    options.iter().flat_map(TypedOption::words).collect()
 }
 
 /// Whether a word is an option: a hyphen and more, but not `--` itself.
@@ -120,12 +120,12 @@ fn cluster(
     word: &[u8],
     takes: &impl Fn(&str) -> Option<Takes>,
     args: &mut impl Iterator<Item = OsString>,
-    options: &mut Vec<Given>,
+    options: &mut Vec<TypedOption>,
 ) {
     for (at, letter) in word.iter().enumerate().skip(1) {
         let name = format!("-{}", char::from(*letter));
         if takes(&name) != Some(Takes::Value) {
-            options.push(Given { name, value: None });
+            options.push(TypedOption { name, value: None });
             continue;
         }
         let rest = &word[at + 1..];
@@ -135,7 +135,7 @@ fn cluster(
         } else {
             Some(OsString::from_vec(rest.to_vec()))
         };
-        options.push(Given { name, value });
+        options.push(TypedOption { name, value });
         return;
     }
 }

@@ -6,7 +6,6 @@
 //!
 //! What is counted, and when, is `measure`'s business; which format goes where, the binary's.
 
-mod aside;
 mod clients;
 pub mod command_line;
 pub mod compare;
@@ -49,10 +48,10 @@ mod text_groups;
 mod together;
 mod value_size;
 mod verdict;
+mod verdict_lines;
 mod waits;
 mod wall_clock;
 
-pub use aside::Aside;
 pub use clients::{CLIENT_COLUMNS, ClientRow, Clients, Clock, client_called};
 pub use count_unit::CountUnit;
 pub use cpu::CpuFigures;
@@ -70,7 +69,7 @@ pub use lookups::Lookups;
 pub use merge::{measured_together, merge};
 pub use metric::{Better, Figures, Metric};
 pub use moments::{Moment, WorstMoments};
-pub use openmetrics::{OPENMETRICS_TYPE, Seen, TestState, openmetrics};
+pub use openmetrics::{Counters, OPENMETRICS_TYPE, TestState, openmetrics};
 pub use operations::{CommandFigures, OperationFigures};
 pub use outages::server_name;
 pub use persona::{
@@ -91,5 +90,6 @@ pub use verdict::{
     Cause, Disturbance, EvidenceFigure, Excess, Finding, LimitedBy, Verdict, Warning, WarningKind,
     class, contradictions, gets_apart, option_sent, warnings,
 };
+pub use verdict_lines::VerdictLines;
 pub use waits::WaitFigures;
 pub use wall_clock::{wall_clock, wall_clock_rfc3339, wall_clock_s};

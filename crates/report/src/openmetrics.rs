@@ -33,7 +33,7 @@ pub struct TestState {
     /// Whether measuring has yet to begin.
     pub warming_up: bool,
     /// What was measured so far.
-    pub seen: Seen,
+    pub seen: Counters,
     /// Requests answered per second, of late.
     pub rate_per_s: f64,
     /// Requests sent and not answered.
@@ -52,19 +52,19 @@ pub struct TestState {
 
 /// Counts and latencies, without the many buckets of the histograms that they are of.
 #[derive(Debug, Clone, Default)]
-pub struct Seen {
+pub struct Counters {
     requests: u64,
     errors: Vec<(String, u64)>,
     response: Buckets,
     service: Buckets,
     bytes_out: u64,
     bytes_in: u64,
-    operations: Vec<SeenOperation>,
+    operations: Vec<OperationCounters>,
 }
 
 /// The same of one operation of a mix.
 #[derive(Debug, Clone)]
-struct SeenOperation {
+struct OperationCounters {
     name: String,
     succeeded: u64,
     misses: u64,
@@ -74,13 +74,13 @@ struct SeenOperation {
     response: Buckets,
 }
 
-impl Seen {
+impl Counters {
     /// What a tally of this plan holds.
     #[must_use]
     pub fn new(plan: &Plan, tally: &Tally) -> Self {
         let operations = OperationFigures::of_plan(plan, tally, 0.0).into_iter();
         Self {
-            operations: operations.map(SeenOperation::from_figures).collect(),
+            operations: operations.map(OperationCounters::from_figures).collect(),
             requests: tally.requests(),
             errors: tally.errors.by_kind().to_vec(),
             response: Buckets::from_latency(&tally.response()),
@@ -97,7 +97,7 @@ impl Seen {
     }
 }
 
-impl SeenOperation {
+impl OperationCounters {
     fn from_figures(figures: OperationFigures) -> Self {
         let OperationFigures { name, succeeded, misses, errors, bytes_out, bytes_in, .. } = figures;
         let response = Buckets::from_latency(&figures.response_times);
@@ -220,7 +220,7 @@ impl Page<'_> {
 
     fn operations(&mut self) {
         self.counters("operations", "", "Operations of a mix that ended, by outcome", |test| {
-            let outcomes = |o: &SeenOperation| {
+            let outcomes = |o: &OperationCounters| {
                 let counts = [("hit", o.succeeded), ("miss", o.misses), ("error", o.errors)];
                 counts.map(|(outcome, n)| (vec![o.label(), ("outcome", outcome.to_owned())], n))
             };
@@ -234,8 +234,8 @@ impl Page<'_> {
                 operations.map(|o| (vec![o.label()], &o.response)).collect()
             },
         );
-        let sent: fn(&SeenOperation) -> u64 = |o| o.bytes_out;
-        let received: fn(&SeenOperation) -> u64 = |o| o.bytes_in;
+        let sent: fn(&OperationCounters) -> u64 = |o| o.bytes_out;
+        let received: fn(&OperationCounters) -> u64 = |o| o.bytes_in;
         for (name, help, bytes_of) in [
             ("operation_sent", "Bytes of an operation's requests", sent),
             ("operation_received", "Bytes of the replies to an operation", received),
@@ -387,7 +387,7 @@ mod tests {
     fn text() -> String {
         let name = "a\"b\\c\n\x1b[2J".to_owned();
         let (engine, seen) =
-            ("epoll".to_owned(), Seen::new(&crate::fixture::complete().plan, &tally()));
+            ("epoll".to_owned(), Counters::new(&crate::fixture::complete().plan, &tally()));
         let state = TestState { name, engine, seen, cpu_s: vec![0.5, 1.25], ..Default::default() };
         openmetrics("1.2.3", &[state])
     }

@@ -18,10 +18,10 @@ pub fn server_name(plan: &Plan, measurement: &Measurement, outage: &Outage) -> O
 }
 
 /// What one client saw: by how many nanoseconds it started after the first, and its outages.
-pub(crate) type Seen<'o> = (u64, &'o [Outage]);
+pub(crate) type ClientOutages<'o> = (u64, &'o [Outage]);
 
 /// The spans in which every client had an outage on the same node, from the start of the first.
-pub(crate) fn common(clients: &[Seen<'_>]) -> Vec<Outage> {
+pub(crate) fn common(clients: &[ClientOutages<'_>]) -> Vec<Outage> {
     let Some((first, rest)) = clients.split_first() else { return Vec::new() };
     let mut common = later(first);
     for client in rest {
@@ -40,7 +40,7 @@ pub(crate) fn common(clients: &[Seen<'_>]) -> Vec<Outage> {
     common
 }
 
-fn later((offset_ns, outages): &Seen<'_>) -> Vec<Outage> {
+fn later((offset_ns, outages): &ClientOutages<'_>) -> Vec<Outage> {
     let shift = |ns: u64| ns.saturating_add(*offset_ns);
     let shifted = |outage: &Outage| Outage {
         from_ns: shift(outage.from_ns),
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn what_failed_in_one_that_meets_several_counts_once() {
-        let lost = |seen: &[Seen<'_>]| -> Vec<(u64, u64, u64)> {
+        let lost = |seen: &[ClientOutages<'_>]| -> Vec<(u64, u64, u64)> {
             let common = common(seen);
             common.iter().map(|o| (o.from_ns / MS, o.to_ns / MS, o.failures.lost)).collect()
         };

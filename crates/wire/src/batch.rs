@@ -17,7 +17,7 @@ use crate::numbers::Numbers;
 use crate::payload::{Drawn, Payload};
 use crate::template::write_digits;
 use crate::varying::Varying;
-use crate::{Given, Hole, Insert, Protocol, Template};
+use crate::{Hole, Insert, Protocol, RequestInputs, Template};
 
 /// The image of a pipeline.
 pub struct Batch {
@@ -174,7 +174,7 @@ impl Batch {
     pub fn slot(
         &self,
         slots: &Slots,
-        request: Given<'_>,
+        request: RequestInputs<'_>,
         command: usize,
         scratch: &mut Vec<u8>,
     ) -> Option<u16> {
@@ -233,7 +233,7 @@ impl Batch {
 
     /// Computes it for a request that has more than a number.
     #[inline]
-    pub fn append_of(&self, request: Given<'_>, commands: Range<usize>, out: &mut Vec<u8>) {
+    pub fn append_of(&self, request: RequestInputs<'_>, commands: Range<usize>, out: &mut Vec<u8>) {
         let Template { bytes, holes, inserts } = &self.sequence;
         let (first, last) = (&self.commands[commands.start], &self.commands[commands.end - 1]);
         let span = Span {
@@ -258,7 +258,7 @@ impl Batch {
         &self,
         (part, fresh): (&Template, u64),
         command: usize,
-        request: Given<'_>,
+        request: RequestInputs<'_>,
         out: &mut Vec<u8>,
     ) {
         let Template { bytes, holes, inserts } = part;
@@ -267,7 +267,13 @@ impl Batch {
         self.write_span(span, self.numbers_of(command), request, out);
     }
 
-    fn write_span(&self, span: Span<'_>, numbers: &Numbers, request: Given<'_>, out: &mut Vec<u8>) {
+    fn write_span(
+        &self,
+        span: Span<'_>,
+        numbers: &Numbers,
+        request: RequestInputs<'_>,
+        out: &mut Vec<u8>,
+    ) {
         let Span { bytes, mut start, mut holes, inserts, mut fresh } = span;
         let (dataset, payload) = (self.dataset.as_deref(), self.payload.as_ref());
         let mut varying = Varying::new(request, numbers, dataset, payload);
@@ -334,7 +340,7 @@ fn values_among(template: &Template) -> u64 {
 fn write_fixed(
     span: Span<'_>,
     numbers: &Numbers,
-    request: Given<'_>,
+    request: RequestInputs<'_>,
     drawn: &mut Drawn,
     out: &mut Vec<u8>,
 ) -> u64 {

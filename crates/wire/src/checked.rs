@@ -3,7 +3,7 @@
 use workload::derived::{CheckedValues, append_checked};
 use workload::{Arg, Piece, Plan, Slot};
 
-use crate::Given;
+use crate::RequestInputs;
 use crate::batch::Batch;
 use crate::payload::Drawn;
 
@@ -68,7 +68,7 @@ impl Batch {
     /// it must be; `name` is that of the field, where one came before, and a buffer otherwise.
     pub fn shown(
         &self,
-        request: Given<'_>,
+        request: RequestInputs<'_>,
         (command, element): (u32, usize),
         name: &mut Vec<u8>,
         want: &mut Vec<u8>,

@@ -3,7 +3,7 @@
 use workload::verify::{AskedValue, keys_asked};
 use workload::{Plan, Slot};
 
-use crate::Given;
+use crate::RequestInputs;
 use crate::batch::Batch;
 use crate::payload::Drawn;
 
@@ -70,7 +70,12 @@ impl Batch {
     /// The value that string number `element` of the reply to a command must be; `None` if that
     /// is not known.
     #[must_use]
-    pub fn expected(&self, request: Given<'_>, command: u32, element: usize) -> Option<Expected> {
+    pub fn expected(
+        &self,
+        request: RequestInputs<'_>,
+        command: u32,
+        element: usize,
+    ) -> Option<Expected> {
         let asked = self.asked.of_element(command as usize, element)?;
         let numbers = self.numbers_of(command as usize);
         let mut drawn = Drawn::default();

@@ -7,7 +7,7 @@ use workload::{Arg, CommandSpec, Piece, Plan, Slot};
 
 use crate::argument::append_body;
 use crate::batch::digits_of;
-use crate::{Batch, Given, Protocol, Template};
+use crate::{Batch, Protocol, RequestInputs, Template};
 
 /// How a command is written with only some of its keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,7 +82,7 @@ impl Batch {
         &self,
         keys: &Keys,
         (command, key): (usize, usize),
-        request: Given<'_>,
+        request: RequestInputs<'_>,
         out: &mut Vec<u8>,
     ) {
         let (template, fresh) = &keys.0[command].keys[key];
@@ -96,7 +96,7 @@ impl Batch {
         keys: &Keys,
         command: usize,
         wanted: impl Fn(usize) -> bool,
-        request: Given<'_>,
+        request: RequestInputs<'_>,
         out: &mut Vec<u8>,
     ) {
         let OfCommand { keys: parts, split } = &keys.0[command];

@@ -13,7 +13,6 @@ mod batch;
 mod checked;
 pub mod cluster;
 mod expected;
-mod given;
 mod keys;
 mod kind;
 pub mod memcache;
@@ -23,6 +22,7 @@ mod payload;
 #[cfg(test)]
 mod pieces;
 mod protocol;
+mod request_inputs;
 pub mod resp;
 mod spelled;
 mod template;
@@ -31,12 +31,12 @@ mod varying;
 pub use batch::{Batch, Slots};
 pub use checked::Shown;
 pub use expected::Expected;
-pub use given::{Given, KeyNumber, Replied};
 pub use keys::{Keys, Split};
 pub use kind::{check, encoded_len};
 pub use payload::ValueAt;
 pub use protocol::{
     Decode, Decoded, Protocol, ProtocolError, Reply, ReplyVisitor, Silence, repeats,
 };
+pub use request_inputs::{EarlierReplies, KeyNumber, RequestInputs};
 pub use spelled::spelled;
 pub use template::{Hole, Insert, LengthForm, NumberAt, Template};

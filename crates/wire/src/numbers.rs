@@ -5,7 +5,7 @@ use std::ops::Range;
 use workload::random::Stream;
 use workload::{Arg, KeyDraw, KeyGroups, KeySpace, Numbering, OneGroup, Piece, Plan, Slot};
 
-use crate::Given;
+use crate::RequestInputs;
 use crate::cluster::{SLOTS, slot_of, slot_of_request};
 use crate::template::append_number;
 
@@ -59,7 +59,7 @@ impl Numbers {
 
     /// The number for a slot in a request, of which `fresh` counts the `Fresh` occurrences so far.
     #[inline]
-    pub(crate) fn of(&self, request: Given<'_>, slot: Slot, fresh: &mut u64) -> u64 {
+    pub(crate) fn of(&self, request: RequestInputs<'_>, slot: Slot, fresh: &mut u64) -> u64 {
         let sequence = request.number;
         let index = self.numbering.index(sequence);
         match slot {

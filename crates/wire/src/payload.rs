@@ -9,7 +9,7 @@ use workload::sizes::{SizeDraw, size_at, size_by_rank, size_of};
 use workload::value_key::{self, ValueKey};
 use workload::{CommandSpec, Dataset, Derived, Piece, Plan, RowBy, SizeBy, Slot, Values, derived};
 
-use crate::Given;
+use crate::RequestInputs;
 use crate::numbers::Numbers;
 
 /// A place for a value in a sequence.
@@ -107,7 +107,7 @@ impl Payload {
     pub(crate) fn value(
         &self,
         at: &ValueAt,
-        request: Given<'_>,
+        request: RequestInputs<'_>,
         numbers: &Numbers,
         drawn: &mut Drawn,
     ) -> Value {
@@ -169,7 +169,7 @@ impl Drawn {
         &mut self,
         derived: &Derived,
         numbers: &Numbers,
-        request: Given<'_>,
+        request: RequestInputs<'_>,
     ) -> derived::Source {
         let key = match derived.names_key() {
             true => self.number(numbers, request, Slot::Key, 0),
@@ -180,7 +180,12 @@ impl Drawn {
 
     /// The row of a dataset that a request takes.
     #[inline]
-    pub(crate) fn row(&mut self, numbers: &Numbers, request: Given<'_>, dataset: &Dataset) -> u64 {
+    pub(crate) fn row(
+        &mut self,
+        numbers: &Numbers,
+        request: RequestInputs<'_>,
+        dataset: &Dataset,
+    ) -> u64 {
         match dataset.by() {
             RowBy::Request | RowBy::Random => dataset.row(numbers.seed, request.number),
             RowBy::Key => numbers.rank(self.number(numbers, request, Slot::Key, 0)).0,
@@ -193,7 +198,7 @@ impl Drawn {
     pub(crate) fn number(
         &mut self,
         numbers: &Numbers,
-        request: Given<'_>,
+        request: RequestInputs<'_>,
         slot: Slot,
         fresh: u64,
     ) -> u64 {

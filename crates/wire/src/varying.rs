@@ -5,14 +5,14 @@ use workload::Dataset;
 use crate::numbers::Numbers;
 use crate::payload::{Drawn, Payload, Value};
 use crate::template::{append_decimal, decimal_width};
-use crate::{Given, Insert, ValueAt};
+use crate::{Insert, RequestInputs, ValueAt};
 
 /// Stands for the token of an item where no reply brought one: no item has it.
 const NO_CAS: u64 = u64::MAX;
 
 /// What varies in one request.
 pub(crate) struct Varying<'b> {
-    request: Given<'b>,
+    request: RequestInputs<'b>,
     numbers: &'b Numbers,
     dataset: Option<&'b Dataset>,
     payload: Option<&'b Payload>,
@@ -25,7 +25,7 @@ impl<'b> Varying<'b> {
     /// Of this request, whose numbers, rows and values come from these.
     #[inline]
     pub(crate) fn new(
-        request: Given<'b>,
+        request: RequestInputs<'b>,
         numbers: &'b Numbers,
         dataset: Option<&'b Dataset>,
         payload: Option<&'b Payload>,

@@ -61,10 +61,10 @@ pub use lifetime::Lifetime;
 pub use message::{Message, Purpose};
 pub use pace::{Arrivals, Curve, Lane, Pace, Pacer, Schedule, Stage};
 pub use plan::{
-    Backoff, BudgetScope, Came, Concurrency, Data, Different, EngineKind, Fill, Joining, Keeps,
-    Load, Logged, Mix, Numbering, OnError, Operation, Operations, PeerOptions, Pick, Plan,
-    PlanError, PlanParts, ProtocolKind, Recording, Recovery, Reopening, Retry, Spacing, Span, Step,
-    Stop, Transactions, ValueSpec, Walked, When, Window, limits,
+    Backoff, BudgetScope, Concurrency, Data, Different, EngineKind, Fill, Joining, Keeps, Load,
+    Logged, Mix, Numbering, OnError, Operation, Operations, PeerOptions, Pick, Plan, PlanError,
+    PlanParts, ProtocolKind, Recording, Recovery, Reopening, Retry, ScanOperation, Spacing, Span,
+    Step, StepReplies, Stop, Transactions, ValueSpec, When, Window, limits,
 };
 pub use replica_wait::ReplicaWait;
 pub use secret::{Secret, SecretBytes};

@@ -5,7 +5,7 @@ use super::known::{Known, OURS, known};
 
 /// An option that was given, with its value if it takes one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Given {
+pub(super) struct TypedOption {
     pub(super) name: &'static str,
     pub(super) value: Option<String>,
 }
@@ -13,7 +13,7 @@ pub(super) struct Given {
 /// What was given, in order.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Words {
-    pub(super) given: Vec<Given>,
+    pub(super) given: Vec<TypedOption>,
     /// keystorm's own options, as words of its command line.
     pub(super) ours: Vec<String>,
 }
@@ -60,7 +60,7 @@ pub(super) fn read(
                 }
                 (_, value) => value,
             };
-            read.given.push(Given { name: known.name, value });
+            read.given.push(TypedOption { name: known.name, value });
         } else if let Some(shorts) = word.strip_prefix('-').filter(|shorts| !shorts.is_empty()) {
             let mut rest = shorts.chars();
             while let Some(short) = rest.next() {
@@ -81,7 +81,7 @@ pub(super) fn read(
                 } else {
                     None
                 };
-                read.given.push(Given { name: known.name, value });
+                read.given.push(TypedOption { name: known.name, value });
             }
         }
     }

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use lab::Line;
 use lab::values::{Kind, values};
-use lab::words::Given;
+use lab::words::TypedOption;
 
 use super::super::experiment::one_seed;
 use super::words::takes;
@@ -30,7 +30,7 @@ pub(super) fn lines_at_rates(args: Vec<OsString>) -> Result<Vec<Vec<OsString>>, 
     one_seed(&mut line);
     let at = |rate: &String| {
         let mut line = line.clone();
-        line.options.push(Given::new(RATE, rate));
+        line.options.push(TypedOption::new(RATE, rate));
         line.words()
     };
     Ok(rates.iter().map(at).collect())

@@ -5,7 +5,7 @@
 
 use std::ffi::OsString;
 
-use lab::words::{Given, words_of};
+use lab::words::{TypedOption, words_of};
 use lab::{Line, Takes};
 
 use super::sending::{DeliveryLoad, KindFront};
@@ -98,8 +98,9 @@ pub(crate) fn delivery_load(
         }
     }
     let own = (kind.command)();
-    let is_own =
-        |given: &Given| named(&own, &given.name).is_some() && named(&of_run, &given.name).is_none();
+    let is_own = |given: &TypedOption| {
+        named(&own, &given.name).is_some() && named(&of_run, &given.name).is_none()
+    };
     let ours = line.take(is_own);
     (kind.load)(words_of(&ours), line).map(Some)
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{ArgAction, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser};
 use lab::Line;
-use lab::words::Given;
+use lab::words::TypedOption;
 use workload::{Delivery, DeliveryKind, Piece, Plan, PlanParts, Shard, message};
 
 use crate::experiment::{with_split, with_those_of_a_run};
@@ -265,7 +265,7 @@ fn check_shares(plan: &Plan, clients: u32) -> Result<(), UsageError> {
 fn sending(mut line: Line, options: &impl KindOptions) -> Vec<OsString> {
     for (name, value) in options.defaults() {
         if !line.has(name) {
-            line.options.push(Given::new(name, value));
+            line.options.push(TypedOption::new(name, value));
         }
     }
     draw_by_message(&mut line);
@@ -345,6 +345,6 @@ fn draw_by_message(line: &mut Line) {
         values("-d").last().is_some_and(|size| !size.starts_with(|c: char| c.is_ascii_digit()));
     let is_given = values("--set").iter().any(|setting| setting.starts_with("size-by="));
     if differ && !is_given {
-        line.options.push(Given::new("--set", "size-by=request"));
+        line.options.push(TypedOption::new("--set", "size-by=request"));
     }
 }

@@ -20,7 +20,7 @@ pub(super) const FIELDS_WANTED: &str = "--dataset: Dataset mode requires a comma
      such as: set doc:__rand_int__ __field:title__";
 
 /// What is sent, as operations or as one sequence.
-pub(super) struct Given {
+pub(super) struct TypedLoad {
     /// What reports call it.
     pub(super) name: String,
     /// Whether one operation is drawn at a time.
@@ -31,10 +31,10 @@ pub(super) struct Given {
     pub(super) translated: bool,
     /// The phases that write what it reads, by name, if it is a phase itself.
     pub(super) loaded_by: Option<String>,
-    pub(super) operations: Vec<GivenOperation>,
+    pub(super) operations: Vec<LoadOperation>,
 }
 
-impl Given {
+impl TypedLoad {
     /// Whether its operations are drawn or have steps: then one of them is what is counted.
     pub(super) fn is_mix(&self) -> bool {
         self.mixed || self.operations.iter().any(|operation| operation.typed.steps.len() > 1)
@@ -42,7 +42,7 @@ impl Given {
 }
 
 /// An operation with what only a file says of it.
-pub(super) struct GivenOperation {
+pub(super) struct LoadOperation {
     pub(super) typed: TypedOperation,
     /// What reports call it, if not by its commands.
     pub(super) name: Option<String>,
@@ -92,11 +92,11 @@ pub(super) fn parts(
             check_own(&words)?;
         }
     }
-    let alone = |typed| GivenOperation { typed, name: None, keys: None, places: Vec::new() };
+    let alone = |typed| LoadOperation { typed, name: None, keys: None, places: Vec::new() };
     let operations = typed(options, persona)?.into_iter().map(alone).collect();
     let (mixed, stepped) = (options.data.mix, may_have_steps(options, persona));
     let login = base.target.credentials.clone();
-    let given = Given { name, mixed, stepped, translated: false, loaded_by: None, operations };
+    let given = TypedLoad { name, mixed, stepped, translated: false, loaded_by: None, operations };
     let parts = self::given(base, options, given)?;
     Ok(match title::of_mix(&parts, login.as_ref()).filter(|_| !persona.is_peer()) {
         Some(name) => PlanParts { name, ..parts },
@@ -105,19 +105,23 @@ pub(super) fn parts(
 }
 
 /// The plan of what is given.
-pub(super) fn given(base: PlanParts, options: &Options, given: Given) -> Result<PlanParts, String> {
+pub(super) fn given(
+    base: PlanParts,
+    options: &Options,
+    given: TypedLoad,
+) -> Result<PlanParts, String> {
     let mixed = given.is_mix();
     if options.data.order.is_some() && !given.mixed {
         return Err("--set order requires operations: --mix, or [[operation]] in a file".to_owned());
     }
-    let Given { name, mut operations, stepped, translated, loaded_by, .. } = given;
+    let TypedLoad { name, mut operations, stepped, translated, loaded_by, .. } = given;
     let dataset = dataset_of(options)?;
     let values = (base.data.values.is_some(), base.data.payload_bytes as u32);
     let mut reading = Reading::new(options, base.protocol, dataset.as_ref(), values);
     (reading.replies, reading.translated) = (stepped, translated);
     let mut sequence = Vec::new();
     let mut sizes = Vec::new();
-    for GivenOperation { typed, places, keys, .. } in &mut operations {
+    for LoadOperation { typed, places, keys, .. } in &mut operations {
         let space = keys.as_ref().unwrap_or(&base.data.keys);
         // A walk through the range inserts the keys of the range.
         if stepped && inserts(typed)? && space.draw != KeyDist::SEQUENTIAL {
@@ -340,11 +344,11 @@ fn inserts(operation: &mut TypedOperation) -> Result<bool, String> {
 }
 
 /// The operations, whose commands are those of the sequence.
-fn mix(given: &[GivenOperation], pick: Pick) -> Mix {
+fn mix(given: &[LoadOperation], pick: Pick) -> Mix {
     let typed: Vec<&TypedOperation> = given.iter().map(|operation| &operation.typed).collect();
     let names = operation_names(&typed);
     let operations =
-        given.iter().zip(names).map(|(GivenOperation { typed, name, keys, .. }, by_commands)| {
+        given.iter().zip(names).map(|(LoadOperation { typed, name, keys, .. }, by_commands)| {
             let steps = typed.steps.iter().map(|TypedStep { when, commands }| Step {
                 commands: commands.len() as u32,
                 when: *when,

@@ -11,7 +11,7 @@ use lab::Line;
 use workload::command_line::{TypedOperation, TypedStep};
 use workload::{DrawnBy, KeyDist, KeySpace, OneGroup, ProtocolKind, When, limits, secret};
 
-use super::commands::{self, Given, GivenOperation};
+use super::commands::{self, LoadOperation, TypedLoad};
 use super::options::Options;
 use super::target::{OptionsAfterUri, protocol};
 use super::{ParsedArgs, keys, plans};
@@ -161,7 +161,7 @@ fn job_of(
 }
 
 /// How many requests take every key once.
-fn every_key(options: &Options, given: &Given) -> Result<u64, String> {
+fn every_key(options: &Options, given: &TypedLoad) -> Result<u64, String> {
     let mut spaces = given.operations.iter().filter_map(|operation| operation.keys.as_ref());
     let range = match spaces.next() {
         Some(space) => space.range,
@@ -190,7 +190,7 @@ fn settings_words(typed: &ParsedArgs, settings: &Settings) -> Vec<OsString> {
 }
 
 /// What is sent in a phase, as a command line would give it.
-fn given(workload: &Workload, phase: &Phase, load: Load) -> Result<Given, String> {
+fn given(workload: &Workload, phase: &Phase, load: Load) -> Result<TypedLoad, String> {
     let source = &workload.source;
     let name = workload.title(phase);
     let (mixed, operations) = match load {
@@ -220,11 +220,11 @@ fn given(workload: &Workload, phase: &Phase, load: Load) -> Result<Given, String
             commands: commands.into_iter().map(words).collect(),
         });
         let typed = TypedOperation { weight, steps: steps.collect() };
-        Ok(GivenOperation { typed, name, keys: space.transpose()?, places })
+        Ok(LoadOperation { typed, name, keys: space.transpose()?, places })
     };
     let operations = operations.into_iter().map(operation).collect::<Result<_, String>>()?;
     let (translated, loaded_by) = (source.is_preset, loaded_by(workload, phase));
-    Ok(Given { name, mixed, stepped: true, translated, loaded_by, operations })
+    Ok(TypedLoad { name, mixed, stepped: true, translated, loaded_by, operations })
 }
 
 /// The phases that write every key before this one, as `--phase` names them.

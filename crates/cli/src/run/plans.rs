@@ -5,7 +5,7 @@ use report::slo::Slo;
 use workload::suite::{FCALL_KEYS_MAX, FUNCTIONS_MAX, Origin, SUITE, SuiteShape, SuiteTest, names};
 use workload::{Lifetime, Plan, PlanParts};
 
-use super::commands::Given;
+use super::commands::TypedLoad;
 use super::options::Options;
 use super::target::OptionsAfterUri;
 use super::values::OnErrorArg;
@@ -27,7 +27,7 @@ pub(super) fn job(
     mut options: Options,
     persona: Persona,
     after: OptionsAfterUri,
-    given: Option<Given>,
+    given: Option<TypedLoad>,
 ) -> Result<Job, String> {
     check_length(&options)?;
     let mut notes = notes(&options, persona);
@@ -126,7 +126,7 @@ fn check_load(options: &Options, suite: bool, given: bool) -> Result<(), String>
 fn tests(
     options: &Options,
     persona: Persona,
-    (base, given): (PlanParts, Option<Given>),
+    (base, given): (PlanParts, Option<TypedLoad>),
     suite: bool,
     notes: &mut Vec<String>,
 ) -> Result<Vec<PlanParts>, String> {

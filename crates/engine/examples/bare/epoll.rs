@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use engine::Socket;
 use rustix::event::epoll;
 
-use crate::load::{Load, Turn};
+use crate::load::{Load, PipelineImage};
 
 /// As in the engine.
 const READ_MAX: usize = 128 * 1024;
@@ -50,7 +50,7 @@ pub(crate) fn run(load: &mut Load, sockets: Vec<Socket>) -> io::Result<()> {
 /// Whether there was something to send. What the kernel does not take at once ends the loop: no
 /// case of the comparison sends so much.
 #[inline]
-fn send(load: &mut Load, mut socket: &Socket, turn: &mut Turn) -> io::Result<bool> {
+fn send(load: &mut Load, mut socket: &Socket, turn: &mut PipelineImage) -> io::Result<bool> {
     let len = load.fill(turn);
     if len > 0 {
         socket.write_all(&turn.bytes[..len])?;

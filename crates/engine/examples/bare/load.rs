@@ -42,7 +42,7 @@ pub(crate) struct Load {
 }
 
 /// One connection's bytes to send, and how many it waits for.
-pub(crate) struct Turn {
+pub(crate) struct PipelineImage {
     /// A whole pipeline.
     pub(crate) bytes: Vec<u8>,
     /// Bytes of replies not yet received.
@@ -118,16 +118,16 @@ impl Load {
     }
 
     /// One for each connection.
-    pub(crate) fn turns(&self) -> Vec<Turn> {
+    pub(crate) fn turns(&self) -> Vec<PipelineImage> {
         let bytes = self.request.repeat(self.pipeline as usize);
-        let turn = || Turn { bytes: bytes.clone(), pending: 0 };
+        let turn = || PipelineImage { bytes: bytes.clone(), pending: 0 };
         (0..self.connections).map(|_| turn()).collect()
     }
 
     /// Gets a connection's next pipeline ready, and says how many bytes of it are to be sent; 0
     /// when all were.
     #[inline]
-    pub(crate) fn fill(&mut self, turn: &mut Turn) -> usize {
+    pub(crate) fn fill(&mut self, turn: &mut PipelineImage) -> usize {
         let count = self.left.min(u64::from(self.pipeline));
         self.left -= count;
         turn.pending = count * self.reply_bytes;
@@ -148,7 +148,7 @@ impl Load {
     }
 }
 
-impl Turn {
+impl PipelineImage {
     /// Takes bytes of replies off; whether all are in.
     #[inline]
     pub(crate) fn receive(&mut self, bytes: usize) -> io::Result<bool> {

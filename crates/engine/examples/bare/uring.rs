@@ -10,7 +10,7 @@ use io_uring::squeue::{Entry, Flags};
 use io_uring::types::{BufRingEntry, Fixed};
 use io_uring::{IoUring, cqueue, opcode};
 
-use crate::load::{Load, Turn};
+use crate::load::{Load, PipelineImage};
 
 /// As in the engine.
 const SUBMISSIONS: u32 = 512;
@@ -34,7 +34,7 @@ pub(crate) fn run(load: &mut Load, sockets: Vec<Socket>) -> io::Result<()> {
     let count = (2 * connections).clamp(64, 4096).next_power_of_two() as u16;
     let mut buffers = Buffers::register(&ring, count)?;
     // What the kernel reads and writes is never freed: the process ends before.
-    let turns: &'static mut [Turn] = load.turns().leak();
+    let turns: &'static mut [PipelineImage] = load.turns().leak();
     let mut busy = 0u32;
     for (number, turn) in (0..).zip(&mut *turns) {
         push(&mut ring, &receive(number))?;
@@ -79,7 +79,7 @@ fn receive(number: u32) -> Entry {
 
 /// The next pipeline, if there is one. Its bytes stay as they are until the replies are in.
 #[inline]
-fn send(load: &mut Load, number: u32, turn: &mut Turn) -> Option<Entry> {
+fn send(load: &mut Load, number: u32, turn: &mut PipelineImage) -> Option<Entry> {
     let len = load.fill(turn);
     let entry = opcode::Send::new(Fixed(number), turn.bytes.as_ptr(), len as u32);
     let entry = entry.flags(SEND_FLAGS).build().flags(Flags::SKIP_SUCCESS);

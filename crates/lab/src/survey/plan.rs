@@ -9,7 +9,7 @@ mod memcached;
 use std::ffi::OsString;
 
 use super::Machine;
-use crate::words::{Given, Line};
+use crate::words::{Line, TypedOption};
 
 /// What a survey is asked to measure, and on which server.
 #[derive(Debug, Clone, PartialEq)]
@@ -153,7 +153,7 @@ impl Lines<'_> {
         let mut server = self.spec.server.clone();
         let mut words = format!("{words} --duration {}", self.seconds);
         if let Some((server_cpu, client_cpu)) = pair {
-            server.options.push(Given::new("--server-cpus", server_cpu.to_string()));
+            server.options.push(TypedOption::new("--server-cpus", server_cpu.to_string()));
             words += &format!(" --cpus {client_cpu}");
         }
         self.line(&server, &words)
@@ -227,7 +227,7 @@ impl Lines<'_> {
         }
         let tests: &[&str] = if self.spec.quick { &["set"] } else { &["set", "get"] };
         let mut unix = self.spec.server.clone();
-        unix.options.push(Given { name: "--spawn-unix".into(), value: None });
+        unix.options.push(TypedOption { name: "--spawn-unix".into(), value: None });
         for (name, server) in [("TCP", &self.spec.server), ("unix socket", &unix)] {
             for depth in [1, 16] {
                 for test in tests {

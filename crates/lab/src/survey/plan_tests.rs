@@ -6,7 +6,7 @@ fn spec(spawned: bool, quick: bool) -> SurveySpec {
     let server = if spawned { "--spawn" } else { "-s" };
     let value = (!spawned).then(|| "/run/s".into());
     SurveySpec {
-        server: Line { options: vec![Given { name: server.into(), value }], rest: vec![] },
+        server: Line { options: vec![TypedOption { name: server.into(), value }], rest: vec![] },
         spawned,
         unix: !spawned,
         quick,
@@ -124,8 +124,8 @@ fn a_quick_survey_is_under_a_minute_and_a_whole_one_about_three() {
 #[test]
 fn memcached_gets_the_same_load_on_the_same_cores() {
     let mut spec = SurveySpec { with_memcached: true, ..spec(true, false) };
-    spec.server.options.push(Given::new("-a", "hunter2"));
-    spec.server.options.push(Given::new("--threads", "2"));
+    spec.server.options.push(TypedOption::new("-a", "hunter2"));
+    spec.server.options.push(TypedOption::new("--threads", "2"));
     let plan = SurveyPlan::new(&spec, &small());
     let beside = chapter(&plan, "memcached");
     let lines = texts(&beside);

@@ -27,12 +27,12 @@ struct NodeLine {
     ok: Vec<u32>,
     failures: BTreeMap<usize, Failures>,
     /// What was known at the end of each interval.
-    looks: Vec<Look>,
+    looks: Vec<NodeActivity>,
 }
 
 /// Whether anything was asked of a server when an interval ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Look {
+enum NodeActivity {
     /// Nobody said.
     #[default]
     Unknown,
@@ -79,11 +79,11 @@ impl NodeLine {
             return;
         }
         if self.looks.len() <= interval {
-            self.looks.resize(interval + 1, Look::Unknown);
+            self.looks.resize(interval + 1, NodeActivity::Unknown);
         }
         self.looks[interval] = match (self.looks[interval], unasked) {
-            (Look::Asked, _) | (_, false) => Look::Asked,
-            (Look::Unknown | Look::Unasked, true) => Look::Unasked,
+            (NodeActivity::Asked, _) | (_, false) => NodeActivity::Asked,
+            (NodeActivity::Unknown | NodeActivity::Unasked, true) => NodeActivity::Unasked,
         };
     }
 
@@ -96,7 +96,7 @@ impl NodeLine {
             // What failed since the look before was asked for.
             let failed =
                 self.failures.range(interval * LOOK..(interval + 1) * LOOK).next().is_some();
-            if self.looks[interval] != Look::Unasked || failed {
+            if self.looks[interval] != NodeActivity::Unasked || failed {
                 from.get_or_insert(begins);
             } else if ends > span.start
                 && let Some(from) = from.take()

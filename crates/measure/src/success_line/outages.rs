@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use super::{KEPT_MAX, Look, NodeLine, SuccessLine};
+use super::{KEPT_MAX, NodeActivity, NodeLine, SuccessLine};
 use crate::slices::{Failures, SLICE_NS};
 use crate::{Outage, Tenure, Usual};
 
@@ -108,8 +108,9 @@ impl<'l> Search<'l> {
     fn of(&mut self, tenure: &Tenure) -> Vec<Outage> {
         let Some(line) = self.lines.get(usize::from(tenure.node)) else { return Vec::new() };
         let unanswered = line.failures.values().any(|f| f.lost + f.timed_out > 0);
-        let looked = !line.looks.contains(&Look::Unknown);
-        let silent = line.failures.is_empty() && looked && line.looks.contains(&Look::Asked);
+        let looked = !line.looks.contains(&NodeActivity::Unknown);
+        let silent =
+            line.failures.is_empty() && looked && line.looks.contains(&NodeActivity::Asked);
         if line.ok.is_empty() && !unanswered && !silent {
             return Vec::new(); // Every reply was an error: there is no success to come back to.
         }

@@ -4,7 +4,7 @@
 //! operation under way that has kept a value or a list of them. They are exchanged, so that nothing is
 //! allocated once there are as many as are needed.
 
-use wire::{Replied, ReplyVisitor};
+use wire::{EarlierReplies, ReplyVisitor};
 use workload::Keeps;
 
 use crate::request::OperationState;
@@ -102,9 +102,9 @@ impl Captures {
 
     /// What an operation has kept, if anything: of several strings the one that is next.
     #[inline]
-    pub(crate) fn of_operation(&self, progress: &OperationState) -> Replied<'_> {
-        let Some(at) = progress.kept.checked_sub(1) else { return Replied::default() };
-        Replied { value: self.value(progress), cas: self.held[at as usize].cas }
+    pub(crate) fn of_operation(&self, progress: &OperationState) -> EarlierReplies<'_> {
+        let Some(at) = progress.kept.checked_sub(1) else { return EarlierReplies::default() };
+        EarlierReplies { value: self.value(progress), cas: self.held[at as usize].cas }
     }
 
     /// The string of what an operation has kept that is next, if there is one.
@@ -247,11 +247,11 @@ mod tests {
         coming.cas(7);
         coming.bytes(b"v");
         kept.keep(0, &mut coming, &mut progress);
-        let Replied { value, cas } = kept.of_operation(&progress);
+        let EarlierReplies { value, cas } = kept.of_operation(&progress);
         assert_eq!((value, cas), (Some(&b"v"[..]), Some(7)));
         coming.cas(8);
         kept.keep(0, &mut coming, &mut progress);
-        let Replied { value, cas } = kept.of_operation(&progress);
+        let EarlierReplies { value, cas } = kept.of_operation(&progress);
         assert_eq!((value, cas, kept.held.len()), (None, Some(8), 1));
         coming.begin(None);
         kept.keep(0, &mut coming, &mut progress);

@@ -1,6 +1,6 @@
 //! Fields of records that come back, compared with what their names and keys say they must be.
 
-use wire::{Batch, Given, Shown};
+use wire::{Batch, RequestInputs, Shown};
 
 /// Longest name of a field that is kept, and longest record that comes as one string.
 const NAME_MAX: usize = 4096;
@@ -26,7 +26,7 @@ impl CheckedReply {
     pub(super) fn begin(
         &mut self,
         batch: &Batch,
-        request: Given<'_>,
+        request: RequestInputs<'_>,
         command: u32,
         len: Option<u64>,
     ) {

@@ -4,7 +4,7 @@
 //! it. A request that is lost, or met an error, takes its cursor along: the next one begins anew. What
 //! else a command is made of is drawn once for all requests of a walk, by a number of the walk.
 
-use workload::{BudgetScope, Operations, Walked};
+use workload::{BudgetScope, Operations, ScanOperation};
 
 use super::captures::Captures;
 use crate::request::{OperationState, Request};
@@ -49,7 +49,7 @@ impl CursorScan {
     #[inline]
     pub(super) fn replied(
         &mut self,
-        walked: Walked,
+        walked: ScanOperation,
         kept: &mut Captures,
         progress: OperationState,
     ) {

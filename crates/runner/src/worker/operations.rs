@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use engine::{ConnId, Engine};
-use wire::{Batch, Given, Protocol};
-use workload::{Came, Inserts, Operations, Plan};
+use wire::{Batch, Protocol, RequestInputs};
+use workload::{Inserts, Operations, Plan, StepReplies};
 
 use super::Worker;
 use super::captures::Captures;
@@ -47,9 +47,9 @@ impl<M: Copy> Request<M> {
 impl<M> Request<M> {
     /// What its bytes follow from.
     #[inline]
-    pub(crate) fn given<'k>(&self, kept: &'k Captures) -> Given<'k> {
+    pub(crate) fn given<'k>(&self, kept: &'k Captures) -> RequestInputs<'k> {
         let Self { number, progress, .. } = self;
-        Given { number: *number, key: progress.key, replied: kept.of_operation(progress) }
+        RequestInputs { number: *number, key: progress.key, replied: kept.of_operation(progress) }
     }
 }
 
@@ -118,7 +118,7 @@ impl<M: Copy> Steps<M> {
             Some((step, commands, at))
         } else {
             let strings = self.kept.value(&request.progress).is_some();
-            let next = operations.next_step(operation, step, Came { missed, strings });
+            let next = operations.next_step(operation, step, StepReplies { missed, strings });
             next.map(|(step, commands)| (step, commands, 0))
         };
         let Some((step, commands, at)) = next else {

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use measure::CORRUPT;
 use wire::resp::Value;
-use wire::{Batch, Expected, Given, Keys, Protocol, ReplyVisitor};
+use wire::{Batch, Expected, Keys, Protocol, ReplyVisitor, RequestInputs};
 use workload::{Plan, ReplicaWait};
 
 use super::captures::PartialCapture;
@@ -76,7 +76,7 @@ enum Wrong {
 pub(super) struct Checker<'c> {
     pub(super) batch: &'c Batch,
     /// What the request was made from, and the command of the sequence.
-    pub(super) given: Given<'c>,
+    pub(super) given: RequestInputs<'c>,
     pub(super) command: u32,
     pub(super) comparison: &'c mut Comparison,
     /// Where nothing is compared, only `coming` is shown.
@@ -274,7 +274,7 @@ impl Fault {
 pub(super) fn asked<P: Protocol>(
     plan: &Plan,
     batch: &Batch,
-    (request, command): (Given<'_>, u32),
+    (request, command): (RequestInputs<'_>, u32),
 ) -> String {
     let at = command as usize;
     let keys = Keys::of::<P>(plan);
@@ -294,7 +294,7 @@ pub(super) fn asked<P: Protocol>(
 /// A request that failed for good, as observers get it.
 #[cold]
 pub(super) fn failed<P: Protocol>(
-    (plan, batch, (request, command)): (&Plan, &Batch, (Given<'_>, u32)),
+    (plan, batch, (request, command)): (&Plan, &Batch, (RequestInputs<'_>, u32)),
     why: &str,
     retries: u32,
 ) -> FailedRequest {

@@ -4,7 +4,7 @@ use workload::{Arg, Dataset, Piece, Slot, argument, values::Lcg};
 
 use super::slot::{crc16, hashed, slot_of_request};
 use super::{SLOTS, slot_of, tag_of};
-use crate::Given;
+use crate::RequestInputs;
 use crate::numbers::Numbers;
 use crate::payload::Drawn;
 use crate::template::{append_decimal, append_number, write_digits};
@@ -97,7 +97,7 @@ impl KeyHash {
     #[inline]
     pub(crate) fn slot(
         &self,
-        request: Given<'_>,
+        request: RequestInputs<'_>,
         numbers: &Numbers,
         dataset: Option<&Dataset>,
         scratch: &mut Vec<u8>,
@@ -130,7 +130,7 @@ fn write(
     pieces: &[Piece],
     digits: Option<usize>,
     mut fresh: u64,
-    request: Given<'_>,
+    request: RequestInputs<'_>,
     numbers: &Numbers,
     dataset: Option<&Dataset>,
     out: &mut Vec<u8>,

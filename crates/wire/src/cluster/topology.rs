@@ -64,12 +64,12 @@ impl Node {
 #[derive(Debug, Default)]
 struct Shard {
     slots: Vec<RangeInclusive<u16>>,
-    master: Option<Found>,
-    replicas: Vec<Found>,
+    master: Option<ShardNode>,
+    replicas: Vec<ShardNode>,
 }
 
 #[derive(Debug)]
-struct Found {
+struct ShardNode {
     id: String,
     host: String,
     hostname: Option<String>,
@@ -118,8 +118,8 @@ impl Topology {
             .iter_mut()
             .for_each(|s| workload::sort::sort_by_key(&mut s.slots, |range| *range.start()));
         workload::sort::sort_by_key(&mut shards, |shard| *shard.slots[0].start());
-        let node = |found: Found, role, slots: &[RangeInclusive<u16>]| {
-            let Found { id, host, hostname, port } = found;
+        let node = |found: ShardNode, role, slots: &[RangeInclusive<u16>]| {
+            let ShardNode { id, host, hostname, port } = found;
             let slots = slots.to_vec();
             Node { id, host, hostname, port, address: None, role, slots }
         };
@@ -174,7 +174,7 @@ fn read_shard(reply: &Value, asked: &str, tls: bool) -> Option<Shard> {
             (None, None) => continue,
         };
         let endpoint = field(node, "endpoint").and_then(Value::text).unwrap_or_default();
-        let found = Found {
+        let found = ShardNode {
             id: text("id"),
             hostname: hostname([text("hostname"), endpoint.clone()]),
             // `?` stands for a host name that is asked for and not set.
@@ -196,13 +196,13 @@ fn read_shard(reply: &Value, asked: &str, tls: bool) -> Option<Shard> {
 }
 
 /// `[endpoint or null, port, id, metadata]`
-fn read_slot_node(reply: &Value, asked: &str) -> Option<Found> {
+fn read_slot_node(reply: &Value, asked: &str) -> Option<ShardNode> {
     let [endpoint, port, rest @ ..] = items(reply)? else { return None };
     let metadata = |name| rest.get(1).and_then(|m| field(m, name)).and_then(Value::text);
     let endpoint = endpoint.text().unwrap_or_default();
     let announced = hostname([metadata("hostname").unwrap_or_default(), endpoint.clone()]);
     let host = [endpoint, metadata("ip").unwrap_or_default()];
-    Some(Found {
+    Some(ShardNode {
         id: rest.first().and_then(Value::text).unwrap_or_default(),
         hostname: announced,
         host: host

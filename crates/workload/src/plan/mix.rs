@@ -210,7 +210,7 @@ impl Plan {
 mod tests {
     use super::super::tests::parts;
     use super::*;
-    use crate::{Came, CommandSpec, Piece, Stop, Walked};
+    use crate::{CommandSpec, Piece, ScanOperation, StepReplies, Stop};
 
     fn operation(name: &str, weight: u32, steps: &[(u32, When)]) -> Operation {
         let steps = steps.iter().map(|(commands, when)| Step { commands: *commands, when: *when });
@@ -273,7 +273,7 @@ mod tests {
         let table = plan.operations().unwrap();
         assert_eq!(table.first_step(0), 0..1);
         let next = |operation, step, missed| {
-            table.next_step(operation, step, Came { missed, strings: false })
+            table.next_step(operation, step, StepReplies { missed, strings: false })
         };
         assert_eq!(next(0, 0, true), None);
         assert_eq!(table.first_step(1), 1..2);
@@ -293,7 +293,7 @@ mod tests {
         parts.sequence[2].args.push(crate::Arg { pieces: vec![Piece::Reply { or: Vec::new() }] });
         let plan = parts.build().unwrap();
         let table = plan.operations().unwrap();
-        let came = |strings| Came { missed: false, strings };
+        let came = |strings| StepReplies { missed: false, strings };
         assert_eq!(table.next_step(1, 0, came(true)), Some((1, 2..3)));
         assert_eq!(table.next_step(1, 0, came(false)), Some((2, 3..4)));
         assert_eq!(
@@ -313,8 +313,8 @@ mod tests {
         let plan = parts.clone().build().unwrap();
         let table = plan.operations().unwrap();
         assert_eq!((table.walk(0), table.first_step(1)), (None, 1..2));
-        assert_eq!(table.walk(1), Some(Walked { operation: 1, command: 2, most: 3 }));
-        assert_eq!(table.next_step(1, 0, Came { missed: true, strings: true }), None);
+        assert_eq!(table.walk(1), Some(ScanOperation { operation: 1, command: 2, most: 3 }));
+        assert_eq!(table.next_step(1, 0, StepReplies { missed: true, strings: true }), None);
         parts.load.concurrency.pipeline_depth = 2;
         assert!(parts.clone().build().unwrap_err().to_string().contains("-P 2"));
         parts.load.concurrency.pipeline_depth = 1;

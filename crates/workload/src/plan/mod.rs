@@ -34,7 +34,7 @@ pub use joining::{Joining, Spacing};
 pub use logged::Logged;
 pub use mix::{BudgetScope, Keeps, Mix, Operation, Step, When};
 pub use numbering::Numbering;
-pub use operations::{Came, Operations, Walked};
+pub use operations::{Operations, ScanOperation, StepReplies};
 pub use parts::{Data, Load, PeerOptions, Recording, Recovery};
 pub use pick::{Pick, Span};
 pub use retry::{Backoff, Reopening, Retry};

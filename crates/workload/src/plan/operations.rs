@@ -37,7 +37,7 @@ impl Plan {
         let drawn = mix.pick == Pick::Drawn;
         let walk = (0..).zip(mix.spans()).find_map(|(number, (operation, span))| {
             let most = operation.walk()?.unwrap_or(u32::MAX);
-            Some(Walked { operation: number, command: span.end as u32 - 1, most })
+            Some(ScanOperation { operation: number, command: span.end as u32 - 1, most })
         });
         Some(Operations {
             bounds: bounds.collect(),
@@ -55,7 +55,7 @@ impl Plan {
 
 /// An operation whose requests go on where the last one on their connection came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Walked {
+pub struct ScanOperation {
     /// Its number.
     pub operation: u32,
     /// The command that has a cursor in it.
@@ -66,7 +66,7 @@ pub struct Walked {
 
 /// What the replies to a step were.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct Came {
+pub struct StepReplies {
     /// One of them said that there was nothing.
     pub missed: bool,
     /// A string is kept.
@@ -94,7 +94,7 @@ pub struct Operations {
     /// The first step of each, and one more than the last of all.
     operations: Vec<u32>,
     steps: Vec<(Range<u32>, When)>,
-    walk: Option<Walked>,
+    walk: Option<ScanOperation>,
 }
 
 impl Operations {
@@ -145,7 +145,7 @@ impl Operations {
     /// How an operation walks, if it does.
     #[inline]
     #[must_use]
-    pub fn walk(&self, operation: u32) -> Option<Walked> {
+    pub fn walk(&self, operation: u32) -> Option<ScanOperation> {
         self.walk.filter(|walk| walk.operation == operation)
     }
 
@@ -157,7 +157,7 @@ impl Operations {
         &self,
         operation: u32,
         step: u16,
-        Came { missed, strings }: Came,
+        StepReplies { missed, strings }: StepReplies,
     ) -> Option<(u16, Range<u32>)> {
         let [first, end] = [0, 1].map(|n| self.operations[operation as usize + n]);
         let later = first + u32::from(step) + 1..end;

@@ -10,7 +10,7 @@ use super::reading::Reading;
 use super::retrying::Retrying;
 use super::statsd::Statsd;
 use super::values::{Pattern, protocol};
-use super::words::Given;
+use super::words::TypedOption;
 
 /// How many requests each connection sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -190,9 +190,9 @@ impl Options {
     }
 
     /// Reads what was given, the last of several.
-    pub(super) fn read(given: &[Given]) -> Result<Self, Fault> {
+    pub(super) fn read(given: &[TypedOption]) -> Result<Self, Fault> {
         let mut options = Self::new();
-        for Given { name, value } in given {
+        for TypedOption { name, value } in given {
             options.take(name, value.as_deref().unwrap_or_default())?;
         }
         Ok(options)
@@ -301,7 +301,7 @@ mod tests {
     #[test]
     fn every_option_is_read() {
         for known in known().chain(OURS) {
-            let given = Given { name: known.name, value: known.takes().then(String::new) };
+            let given = TypedOption { name: known.name, value: known.takes().then(String::new) };
             // One that is read nowhere panics.
             let _ = Options::read(&[given]);
         }

@@ -45,7 +45,7 @@ pub(crate) struct Returned {
 }
 
 /// One operation, or a command of one.
-struct Seen<'t> {
+struct TallyView<'t> {
     ok: u64,
     missed: u64,
     failed: u64,
@@ -54,7 +54,7 @@ struct Seen<'t> {
     apart: Option<&'t SeparateFailures>,
 }
 
-impl<'t> From<&'t CommandTally> for Seen<'t> {
+impl<'t> From<&'t CommandTally> for TallyView<'t> {
     fn from(tally: &'t CommandTally) -> Self {
         Self {
             ok: tally.ok,
@@ -67,7 +67,7 @@ impl<'t> From<&'t CommandTally> for Seen<'t> {
     }
 }
 
-impl<'t> From<&'t OperationTally> for Seen<'t> {
+impl<'t> From<&'t OperationTally> for TallyView<'t> {
     fn from(tally: &'t OperationTally) -> Self {
         Self {
             ok: tally.ok,
@@ -126,8 +126,10 @@ impl Sections<'_> {
         let different = plan.different_commands();
         for Named { name, source, misses } in named(plan) {
             let seen = match source {
-                Source::Command(at) => Some(Seen::from(&tally.commands[different.of[at] as usize])),
-                Source::Operation(at) => tally.operations.get(at).map(Seen::from),
+                Source::Command(at) => {
+                    Some(TallyView::from(&tally.commands[different.of[at] as usize]))
+                }
+                Source::Operation(at) => tally.operations.get(at).map(TallyView::from),
             };
             if let Some(seen) = seen {
                 self.add(&name, &seen, misses);
@@ -135,7 +137,7 @@ impl Sections<'_> {
         }
     }
 
-    fn add(&mut self, name: &str, seen: &Seen<'_>, misses: Misses) {
+    fn add(&mut self, name: &str, seen: &TallyView<'_>, misses: Misses) {
         let timed = |timed: &FailureLatency| match (&timed.scheduled_response, self.intended) {
             (Some(response), true) => response.clone(),
             _ => timed.service.clone(),

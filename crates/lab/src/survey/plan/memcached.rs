@@ -2,7 +2,7 @@
 
 use super::{Chapter, Lines, Station, SurveySpec};
 use crate::survey::Machine;
-use crate::words::Given;
+use crate::words::TypedOption;
 
 /// Keys of the chapter with memcached, and bytes of a value: what it stores fits into its memory.
 const BESIDE_KEYS: u64 = 100_000;
@@ -45,9 +45,9 @@ impl Lines<'_> {
         let pair = machine.one_cache().or_else(|| machine.two_caches());
         let (keys, bytes) = (self.spec.keys.min(BESIDE_KEYS), BESIDE_BYTES);
         let mut server = self.spec.server.clone();
-        server.take(|given: &Given| OF_REDIS.contains(&given.name.as_str()));
-        server.options.push(Given::new("--spawn", "memcached"));
-        server.options.push(Given::new("--spawn-args", "-t 1 -R 32"));
+        server.take(|given: &TypedOption| OF_REDIS.contains(&given.name.as_str()));
+        server.options.push(TypedOption::new("--spawn", "memcached"));
+        server.options.push(TypedOption::new("--spawn-args", "-t 1 -R 32"));
         let memcached =
             Lines { spec: &SurveySpec { server, ..self.spec.clone() }, seconds: self.seconds };
         let depths: &[u32] = if self.spec.quick { &[1] } else { &[1, 16] };

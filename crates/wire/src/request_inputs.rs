@@ -5,16 +5,16 @@ use std::num::NonZeroU64;
 /// A request, as far as its bytes depend on it: all of it comes from its number, unless a run has given
 /// it more.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct Given<'r> {
+pub struct RequestInputs<'r> {
     /// Its number.
     pub number: u64,
     /// The number of its key, where it depends on what the run has inserted.
     pub key: Option<KeyNumber>,
     /// What replies to earlier steps of its operation brought.
-    pub replied: Replied<'r>,
+    pub replied: EarlierReplies<'r>,
 }
 
-impl From<u64> for Given<'_> {
+impl From<u64> for RequestInputs<'_> {
     fn from(number: u64) -> Self {
         Self { number, ..Self::default() }
     }
@@ -22,7 +22,7 @@ impl From<u64> for Given<'_> {
 
 /// What replies to earlier steps of an operation brought.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct Replied<'r> {
+pub struct EarlierReplies<'r> {
     /// A value, if one came.
     pub value: Option<&'r [u8]>,
     /// The token of the item that it is the value of, in protocols that have such tokens.

@@ -5,7 +5,7 @@ use crate::{Finding, LimitedBy, Summary, TextGroups, WarningTopic, escape};
 
 /// Gathers the lines.
 #[derive(Debug, Clone, Default)]
-pub struct Aside {
+pub struct VerdictLines {
     verdicts: TextGroups<(LimitedBy, Option<Finding>)>,
     /// What became of targets.
     targets: Vec<String>,
@@ -15,7 +15,7 @@ pub struct Aside {
     titles: [Vec<String>; 2],
 }
 
-impl Aside {
+impl VerdictLines {
     /// Adds a test.
     pub fn add(&mut self, summary: &Summary<'_>) {
         let Self { verdicts, targets, warnings, titles: [of_verdicts, of_warnings] } = self;
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn what_differs_in_figures_only_is_stated_once() {
-        let mut aside = Aside::default();
+        let mut aside = VerdictLines::default();
         let (complete, mut limited) = (fixture::complete(), fixture::limited());
         limited.warnings = vec![Warning::about(WarningKind::Machine, "load", "load: 2.5 tasks")];
         let mut like = limited.clone();
