@@ -15,8 +15,10 @@
 
 mod blocks;
 mod chain;
+pub mod commands;
 pub mod conformance;
 mod decode;
+pub mod describe;
 mod event;
 mod facts;
 mod format;

@@ -1,0 +1,284 @@
+//! What commands are: where their keys stand, what their other arguments are, and what is special about them.
+//!
+//! The table is that of Redis 7.0 and Valkey 8.1 (`COMMAND`); of a command that is not in it, the first argument is
+//! taken for its key.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use crate::{Event, Protocol};
+
+/// Lines of: name, keys, flags, values. Keys are `first,last,step` (a last below 0 counts from the end), `count@N`
+/// where argument N says how many follow, `streams` (the first half behind that word), or `-`; `1+` adds argument 1.
+/// Flags: `w` writes, `r` reads, `b` blocks, `s` subscribes, `c` concerns its connection, `d` is dangerous. Values
+/// are the kinds of the arguments that are no keys: `v` a value, `f` a field, `o` others; with `+` they repeat.
+const TABLE: &str = include_str!("table.txt");
+
+/// What an argument is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// The command's name.
+    Name,
+    /// A key, or the name of a channel.
+    Key,
+    /// A value: what is stored and never looked up by.
+    Value,
+    /// A field, member, option, number, script or whatever else.
+    Other,
+}
+
+/// What is known of a command.
+#[derive(Debug, Clone, Copy)]
+pub struct Command {
+    keys: Keys,
+    flags: &'static str,
+    values: &'static str,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Keys {
+    None,
+    Range { first: usize, last: i64, step: usize },
+    Counted { count: usize, has_first: bool },
+    Streams,
+}
+
+const UNKNOWN: Command =
+    Command { keys: Keys::Range { first: 1, last: 1, step: 1 }, flags: "", values: "" };
+
+fn keys(text: &str) -> Keys {
+    if text == "-" {
+        return Keys::None;
+    }
+    if text == "streams" {
+        return Keys::Streams;
+    }
+    let (has_first, rest) = text.strip_prefix("1+").map_or((false, text), |rest| (true, rest));
+    if let Some(count) = rest.strip_prefix("count@").and_then(|at| at.parse().ok()) {
+        return Keys::Counted { count, has_first };
+    }
+    let mut numbers = rest.split(',').filter_map(|number| number.parse::<i64>().ok());
+    let mut next = || numbers.next().unwrap_or(1);
+    let (first, last, step) = (next(), next(), next());
+    Keys::Range { first: first.max(1) as usize, last, step: step.max(1) as usize }
+}
+
+fn table() -> &'static HashMap<&'static [u8], Command> {
+    static COMMANDS: OnceLock<HashMap<&'static [u8], Command>> = OnceLock::new();
+    COMMANDS.get_or_init(|| {
+        let rows = TABLE.lines().filter_map(|line| {
+            let mut words = line.split(' ');
+            let name = words.next()?.as_bytes();
+            let keys = keys(words.next()?);
+            let (flags, values) = (words.next()?, words.next()?);
+            Some((name, Command { keys, flags, values: if values == "-" { "" } else { values } }))
+        });
+        rows.collect()
+    })
+}
+
+/// The longest name that is looked up.
+const NAME_BYTES_MAX: usize = 32;
+
+impl Command {
+    /// What is known of an event's command.
+    #[must_use]
+    pub fn of(event: &Event) -> &'static Self {
+        let name = event.name();
+        let mut lower = [0; NAME_BYTES_MAX];
+        let Some(place) = lower.get_mut(..name.len()) else { return &UNKNOWN };
+        place.copy_from_slice(name);
+        place.make_ascii_lowercase();
+        table().get(&*place).unwrap_or(&UNKNOWN)
+    }
+
+    fn has(&self, flag: char) -> bool {
+        self.flags.contains(flag)
+    }
+
+    /// Whether it changes data.
+    #[must_use]
+    pub fn writes(&self) -> bool {
+        self.has('w')
+    }
+
+    /// Whether it reads data and changes none.
+    #[must_use]
+    pub fn reads(&self) -> bool {
+        self.has('r')
+    }
+
+    /// Whether it may wait for another client.
+    #[must_use]
+    pub fn blocks(&self) -> bool {
+        self.has('b')
+    }
+
+    /// Whether it subscribes or unsubscribes, so that any number of replies follow.
+    #[must_use]
+    pub fn subscribes(&self) -> bool {
+        self.has('s')
+    }
+
+    /// Whether it concerns only the connection it is sent on, such as a login.
+    #[must_use]
+    pub fn is_of_connection(&self) -> bool {
+        self.has('c')
+    }
+
+    /// Whether its time grows with what is stored, or it deletes everything.
+    #[must_use]
+    pub fn is_dangerous(&self) -> bool {
+        self.has('d')
+    }
+
+    /// The positions of an event's keys, into `out`.
+    pub fn keys(&self, event: &Event, out: &mut Vec<usize>) {
+        out.clear();
+        let length = event.len();
+        match self.keys {
+            Keys::None => {}
+            Keys::Range { first, last, step } => {
+                let end = if last < 0 { length as i64 + last } else { last.min(length as i64 - 1) };
+                let mut at = first;
+                while at as i64 <= end {
+                    out.push(at);
+                    at += step;
+                }
+            }
+            Keys::Counted { count, has_first } => {
+                if has_first && length > 1 {
+                    out.push(1);
+                }
+                let number = std::str::from_utf8(event.bytes(count)).ok();
+                let number = number.and_then(|number| number.parse::<usize>().ok()).unwrap_or(0);
+                out.extend((count + 1..length).take(number));
+            }
+            Keys::Streams => {
+                let word = (1..length).find(|at| event.bytes(*at).eq_ignore_ascii_case(b"streams"));
+                if let Some(word) = word {
+                    let names = (length - word - 1) / 2;
+                    out.extend((word + 1..length).take(names));
+                }
+            }
+        }
+    }
+
+    /// The kinds of values in turn, and whether they repeat.
+    fn value_kinds(&self) -> (&'static [u8], bool) {
+        match self.values.strip_suffix('+') {
+            Some(kinds) => (kinds.as_bytes(), true),
+            None => (self.values.as_bytes(), false),
+        }
+    }
+}
+
+/// The positions of an event's keys, into `out`.
+pub fn keys_of(protocol: Protocol, event: &Event, out: &mut Vec<usize>) {
+    match protocol {
+        Protocol::Resp => Command::of(event).keys(event, out),
+        Protocol::Memcache => {
+            out.clear();
+            match event.name() {
+                b"get" | b"gets" => out.extend(1..event.len()),
+                b"gat" | b"gats" => out.extend(2..event.len()),
+                _ => out.extend((event.len() > 1).then_some(1)),
+            }
+        }
+    }
+}
+
+/// Whether an event changes data, or `None` where that is not known.
+#[must_use]
+pub fn writes(protocol: Protocol, event: &Event) -> Option<bool> {
+    match protocol {
+        Protocol::Memcache => Some(!matches!(event.name(), b"get" | b"gets" | b"gat" | b"gats")),
+        Protocol::Resp => {
+            let command = Command::of(event);
+            (command.writes() || command.reads()).then(|| command.writes())
+        }
+    }
+}
+
+/// What each argument of an event is, into `out`; `keys` is a buffer.
+pub fn roles(protocol: Protocol, event: &Event, keys: &mut Vec<usize>, out: &mut Vec<Role>) {
+    keys_of(protocol, event, keys);
+    out.clear();
+    out.resize(event.len(), Role::Other);
+    if let Some(name) = out.first_mut() {
+        *name = Role::Name;
+    }
+    keys.iter().for_each(|at| out[*at] = Role::Key);
+    let (kinds, repeats): (&[u8], bool) = match (protocol, event.name()) {
+        (Protocol::Memcache, b"set" | b"add" | b"replace" | b"append" | b"prepend" | b"cas") => {
+            (b"v", false)
+        }
+        (Protocol::Memcache, _) => (b"", false),
+        (Protocol::Resp, _) => Command::of(event).value_kinds(),
+    };
+    if kinds.is_empty() {
+        return;
+    }
+    let others = out.iter_mut().filter(|role| **role == Role::Other);
+    for (number, role) in others.enumerate() {
+        let kind = if repeats { kinds.get(number % kinds.len()) } else { kinds.get(number) };
+        if kind == Some(&b'v') {
+            *role = Role::Value;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(words: &str) -> Event {
+        let mut event = Event::default();
+        words.split(' ').for_each(|word| event.push(word.as_bytes()));
+        event
+    }
+
+    fn shape(words: &str) -> String {
+        let (mut keys, mut out) = (Vec::new(), Vec::new());
+        roles(Protocol::Resp, &event(words), &mut keys, &mut out);
+        let letter = |role: &Role| match role {
+            Role::Name => 'n',
+            Role::Key => 'k',
+            Role::Value => 'v',
+            Role::Other => 'o',
+        };
+        out.iter().map(letter).collect()
+    }
+
+    #[test]
+    fn keys_and_values_are_found() {
+        for (words, expected) in [
+            ("SET k v EX 10", "nkvoo"),
+            ("mset a 1 b 2", "nkvkv"),
+            ("HSET h f v g w", "nkovov"),
+            ("LPUSH l a b", "nkvv"),
+            ("SETEX k 10 v", "nkov"),
+            ("DEL a b c", "nkkk"),
+            ("EVAL script 2 a b x", "nookko"),
+            ("ZUNIONSTORE d 2 a b WEIGHTS 1 2", "nkokkooo"),
+            ("XREAD COUNT 2 STREAMS a b 0 0", "noookkoo"),
+            ("BLPOP a b 0", "nkko"),
+            ("EVAL script 99 a", "nook"),
+            ("EVAL script -1", "noo"),
+            ("PING", "n"),
+            ("JSON.SET k $ 1", "nkoo"),
+            ("ZADD", "n"),
+        ] {
+            assert_eq!(shape(words), expected, "{words}");
+        }
+    }
+
+    #[test]
+    fn commands_of_memcached_have_one_form() {
+        let (mut keys, mut out) = (Vec::new(), Vec::new());
+        roles(Protocol::Memcache, &event("set k v 0 60"), &mut keys, &mut out);
+        assert_eq!(out[1..4], [Role::Key, Role::Value, Role::Other]);
+        keys_of(Protocol::Memcache, &event("gat 60 a b"), &mut keys);
+        assert_eq!(keys, [2, 3]);
+    }
+}

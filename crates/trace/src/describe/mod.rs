@@ -1,0 +1,298 @@
+//! What a record is like: everything that its events say together, in memory that does not grow with them.
+
+mod clients;
+mod patterns;
+mod reuse;
+mod shapes;
+mod sizes;
+mod sketch;
+mod summary;
+mod times;
+mod zipf;
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+
+use wire::cluster::slot_of;
+
+use self::clients::Clients;
+use self::patterns::Patterns;
+use self::reuse::Reuse;
+use self::shapes::Shapes;
+use self::sketch::{Distinct, Top};
+use self::times::Times;
+use crate::commands::{Command, Role, keys_of, roles, writes};
+use crate::{Event, Flags, Outcome, Protocol, Source};
+
+pub use reuse::MissPoint;
+pub use shapes::{Shape, Word};
+pub use sizes::Sizes;
+pub use summary::{Command as CommandSummary, Description, Key, Pattern, Percentiles, Warning};
+pub use times::Gap;
+pub use zipf::{Zipf, fit};
+
+/// Keys that are counted one by one.
+const TOP_KEYS: usize = 1 << 16;
+/// Names of commands that are distinguished.
+const NAMES_MAX: usize = 1024;
+/// The longest name of a command that is kept.
+const NAME_BYTES_MAX: usize = 32;
+/// Commands with more keys, and values of more bytes, are big.
+const KEYS_BIG: usize = 100;
+const VALUE_BYTES_BIG: u64 = 1 << 20;
+/// The most bytes of an example.
+const EXAMPLE_BYTES: usize = 80;
+
+/// Sums of the commands of a name.
+#[derive(Debug, Clone, Default)]
+struct Kind {
+    count: u64,
+    arguments: Sizes,
+    keys: u64,
+    has_keys: u64,
+    value_bytes: Sizes,
+    is_write: Option<bool>,
+}
+
+/// Something to be warned of: how often, and the first.
+#[derive(Debug, Clone, Default)]
+struct Notice {
+    count: u64,
+    example: String,
+}
+
+/// Takes events, one after another, and says what they are like.
+#[derive(Debug)]
+pub struct Describer {
+    protocol: Protocol,
+    hasher: BuildHasherDefault<DefaultHasher>,
+    kinds: HashMap<Vec<u8>, Kind>,
+    times: Times,
+    clients: Clients,
+    patterns: Patterns,
+    shapes: Shapes,
+    distinct: Distinct,
+    top: Top,
+    accesses: u64,
+    reuse: Reuse,
+    has_sizes: bool,
+    hits: u64,
+    misses: u64,
+    multi_key: u64,
+    cross_slot: Notice,
+    notices: HashMap<&'static str, Notice>,
+    transactions: u64,
+    scripts: u64,
+    effects: u64,
+    key_places: Vec<usize>,
+    roles: Vec<Role>,
+    name: Vec<u8>,
+}
+
+impl Describer {
+    /// For the events of a source.
+    #[must_use]
+    pub fn new(source: &Source) -> Self {
+        Self {
+            protocol: source.protocol,
+            hasher: BuildHasherDefault::default(),
+            kinds: HashMap::new(),
+            times: Times::default(),
+            clients: Clients::default(),
+            patterns: Patterns::default(),
+            shapes: Shapes::default(),
+            distinct: Distinct::default(),
+            top: Top::new(TOP_KEYS),
+            accesses: 0,
+            reuse: Reuse::default(),
+            has_sizes: false,
+            hits: 0,
+            misses: 0,
+            multi_key: 0,
+            cross_slot: Notice::default(),
+            notices: HashMap::new(),
+            transactions: 0,
+            scripts: 0,
+            effects: 0,
+            key_places: Vec::new(),
+            roles: Vec::new(),
+            name: Vec::new(),
+        }
+    }
+
+    /// Adds an event.
+    pub fn add(&mut self, event: &Event) {
+        if event.flags.has(Flags::SCRIPT_EFFECT) {
+            self.effects += 1;
+            return;
+        }
+        self.times.add(event.at_ns);
+        self.clients.add(event, self.hasher.hash_one(event.client));
+        let mut key_places = std::mem::take(&mut self.key_places);
+        roles(self.protocol, event, &mut key_places, &mut self.roles);
+        let value_bytes = self.value_bytes(event);
+        let is_write = writes(self.protocol, event);
+        self.count(event, key_places.len(), value_bytes, is_write);
+        self.shapes.add(event, &self.roles);
+        keys_of(self.protocol, event, &mut key_places);
+        for at in &key_places {
+            self.key(event, *at, value_bytes, is_write);
+        }
+        self.look_for_trouble(event, &key_places, value_bytes);
+        self.key_places = key_places;
+    }
+
+    /// The size of the first value of a command.
+    fn value_bytes(&self, event: &Event) -> Option<u64> {
+        let of_write = self.roles.iter().position(|role| *role == Role::Value);
+        match (event.outcome, of_write) {
+            (Outcome::Hit(size) | Outcome::Value(size), _) => Some(u64::from(size)),
+            (_, Some(at)) => event.argument(at).map(|argument| u64::from(argument.size)),
+            _ => None,
+        }
+    }
+
+    fn count(&mut self, event: &Event, keys: usize, value_bytes: Option<u64>, write: Option<bool>) {
+        self.name.clear();
+        let name = event.name();
+        self.name.extend_from_slice(&name[..name.len().min(NAME_BYTES_MAX)]);
+        self.name.make_ascii_lowercase();
+        if !self.kinds.contains_key(&self.name) {
+            if self.kinds.len() >= NAMES_MAX {
+                self.name = patterns::OTHER.to_vec();
+            }
+            self.kinds.entry(self.name.clone()).or_default();
+        }
+        let Some(kind) = self.kinds.get_mut(&self.name) else { return };
+        kind.count += 1;
+        kind.arguments.add(event.len() as u64, 1);
+        kind.keys += keys as u64;
+        kind.has_keys += u64::from(keys > 0);
+        kind.is_write = write;
+        if let Some(bytes) = value_bytes {
+            kind.value_bytes.add(bytes, 1);
+        }
+        match &self.name[..] {
+            b"exec" => self.transactions += 1,
+            b"multi" => {}
+            b"eval" | b"evalsha" | b"fcall" | b"eval_ro" | b"evalsha_ro" | b"fcall_ro" => {
+                self.scripts += 1;
+            }
+            _ => {}
+        }
+    }
+
+    fn key(&mut self, event: &Event, at: usize, value: Option<u64>, write: Option<bool>) {
+        let Some(argument) = event.argument(at) else { return };
+        let key = argument.bytes.unwrap_or_default();
+        let hash = self.hasher.hash_one(key);
+        self.accesses += 1;
+        self.distinct.add(hash);
+        self.top.add(key);
+        let is_read = write == Some(false);
+        self.has_sizes |= value.is_some();
+        self.reuse.add(hash, is_read, u64::from(argument.size), value);
+        let pattern = self.patterns.of(key);
+        pattern.distinct.add(hash);
+        pattern.key_bytes.add(u64::from(argument.size), 1);
+        match write {
+            Some(true) => pattern.writes += 1,
+            _ => pattern.reads += 1,
+        }
+        if let Some(bytes) = value {
+            pattern.value_bytes.add(bytes, 1);
+        }
+        match event.outcome {
+            Outcome::Hit(_) => (self.hits, pattern.hits) = (self.hits + 1, pattern.hits + 1),
+            Outcome::Miss => (self.misses, pattern.misses) = (self.misses + 1, pattern.misses + 1),
+            _ => {}
+        }
+        if let Some(ttl_s) = ttl(self.protocol, event) {
+            pattern.add_ttl(ttl_s);
+        }
+    }
+
+    /// Commands that are large, slow, or would fail on a cluster.
+    fn look_for_trouble(&mut self, event: &Event, keys: &[usize], value_bytes: Option<u64>) {
+        if keys.len() > 1 {
+            self.multi_key += 1;
+            let mut slots = keys.iter().map(|at| slot_of(event.bytes(*at)));
+            let first = slots.next();
+            if self.protocol == Protocol::Resp && slots.any(|slot| Some(slot) != first) {
+                note(&mut self.cross_slot, event);
+            }
+        }
+        let mut found = |what: &'static str| note(self.notices.entry(what).or_default(), event);
+        if keys.len() > KEYS_BIG {
+            found("has more than 100 keys");
+        }
+        if value_bytes.is_some_and(|bytes| bytes > VALUE_BYTES_BIG) {
+            found("has a value of more than 1 MiB");
+        }
+        if self.protocol == Protocol::Resp {
+            if Command::of(event).is_dangerous() {
+                found("works on everything that is stored, or on a whole collection");
+            }
+            let is_range = event.is("LRANGE") || event.is("ZRANGE") || event.is("ZREVRANGE");
+            if is_range && event.bytes(2) == b"0" && event.bytes(3) == b"-1" {
+                found("reads a whole list or sorted set");
+            }
+        }
+    }
+}
+
+fn note(notice: &mut Notice, event: &Event) {
+    notice.count += 1;
+    if notice.example.is_empty() {
+        notice.example = example(event);
+    }
+}
+
+/// The beginning of a command, as text.
+fn example(event: &Event) -> String {
+    let mut text = String::new();
+    for argument in event.arguments() {
+        if text.len() >= EXAMPLE_BYTES {
+            text.push('…');
+            break;
+        }
+        if !text.is_empty() {
+            text.push(' ');
+        }
+        match argument.bytes {
+            Some(bytes) => {
+                let shown = &bytes[..bytes.len().min(EXAMPLE_BYTES)];
+                text.push_str(&String::from_utf8_lossy(shown));
+            }
+            None => text.push_str(&format!("<{} bytes>", argument.size)),
+        }
+    }
+    text
+}
+
+/// The lifetime that a command gives its key, in seconds.
+fn ttl(protocol: Protocol, event: &Event) -> Option<u64> {
+    let number = |at: usize| std::str::from_utf8(event.bytes(at)).ok()?.parse::<u64>().ok();
+    let lifetime = match (protocol, event.name()) {
+        (Protocol::Memcache, b"set" | b"add" | b"replace" | b"cas") => number(4)?,
+        (Protocol::Memcache, b"touch") => number(2)?,
+        (Protocol::Memcache, _) => return None,
+        (Protocol::Resp, _) if event.is("SETEX") || event.is("EXPIRE") => number(2)?,
+        (Protocol::Resp, _) if event.is("PSETEX") || event.is("PEXPIRE") => {
+            number(2)?.div_ceil(1000)
+        }
+        (Protocol::Resp, _) if event.is("SET") || event.is("GETEX") => {
+            let option = (2..event.len()).find_map(|at| match event.bytes(at) {
+                word if word.eq_ignore_ascii_case(b"EX") => number(at + 1),
+                word if word.eq_ignore_ascii_case(b"PX") => Some(number(at + 1)?.div_ceil(1000)),
+                _ => None,
+            });
+            option?
+        }
+        (Protocol::Resp, _) => return None,
+    };
+    (lifetime > 0).then_some(lifetime)
+}
+
+#[cfg(test)]
+mod tests;

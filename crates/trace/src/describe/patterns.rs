@@ -1,0 +1,175 @@
+//! Keys by their pattern: digits become `N`, hexadecimal words `H`, UUIDs `U`.
+
+use std::collections::HashMap;
+
+use super::sizes::Sizes;
+use super::sketch::Distinct;
+
+/// Patterns that are distinguished; keys of others are counted together.
+const PATTERNS_MAX: usize = 1024;
+/// The longest pattern.
+const PATTERN_BYTES_MAX: usize = 120;
+/// TTLs that are counted one by one for each pattern.
+const TTLS_MAX: usize = 64;
+/// Words of this length and longer are hexadecimal if all their letters are.
+const HEX_MIN: usize = 8;
+const UUID: usize = 36;
+
+/// The pattern of keys that none of [`PATTERNS_MAX`] has.
+pub(super) const OTHER: &[u8] = b"(others)";
+
+/// What is known of the keys of a pattern.
+#[derive(Debug, Clone)]
+pub(super) struct Pattern {
+    pub(super) distinct: Distinct,
+    pub(super) reads: u64,
+    pub(super) writes: u64,
+    pub(super) hits: u64,
+    pub(super) misses: u64,
+    pub(super) key_bytes: Sizes,
+    pub(super) value_bytes: Sizes,
+    pub(super) ttls: HashMap<u64, u64>,
+    pub(super) ttl_s: Sizes,
+}
+
+/// Bits of a hash that choose a register: there are many patterns, and 1.6 % are enough.
+const PRECISION: u32 = 12;
+
+impl Default for Pattern {
+    fn default() -> Self {
+        Self {
+            distinct: Distinct::new(PRECISION),
+            reads: 0,
+            writes: 0,
+            hits: 0,
+            misses: 0,
+            key_bytes: Sizes::default(),
+            value_bytes: Sizes::default(),
+            ttls: HashMap::new(),
+            ttl_s: Sizes::default(),
+        }
+    }
+}
+
+impl Pattern {
+    pub(super) fn add_ttl(&mut self, ttl_s: u64) {
+        self.ttl_s.add(ttl_s, 1);
+        if let Some(times) = self.ttls.get_mut(&ttl_s) {
+            *times += 1;
+        } else if self.ttls.len() < TTLS_MAX {
+            self.ttls.insert(ttl_s, 1);
+        }
+    }
+}
+
+/// All patterns.
+#[derive(Debug, Default)]
+pub(super) struct Patterns {
+    all: HashMap<Vec<u8>, Pattern>,
+    buffer: Vec<u8>,
+}
+
+impl Patterns {
+    /// What is known of the keys like this one.
+    pub(super) fn of(&mut self, key: &[u8]) -> &mut Pattern {
+        self.buffer.clear();
+        pattern(key, &mut self.buffer);
+        if !self.all.contains_key(&self.buffer) {
+            if self.all.len() >= PATTERNS_MAX {
+                return self.all.entry(OTHER.to_vec()).or_default();
+            }
+            self.all.insert(self.buffer.clone(), Pattern::default());
+        }
+        self.all.entry(std::mem::take(&mut self.buffer)).or_default()
+    }
+
+    /// The pattern with the most requests first.
+    pub(super) fn sorted(self) -> Vec<(Vec<u8>, Pattern)> {
+        let mut all: Vec<_> = self.all.into_iter().collect();
+        all.sort_by(|(a, of_a), (b, of_b)| {
+            (of_b.reads + of_b.writes).cmp(&(of_a.reads + of_a.writes)).then_with(|| a.cmp(b))
+        });
+        all
+    }
+}
+
+/// Appends the pattern of a key.
+pub(super) fn pattern(key: &[u8], out: &mut Vec<u8>) {
+    let mut at = 0;
+    while at < key.len() && out.len() < PATTERN_BYTES_MAX {
+        let rest = &key[at..];
+        if rest.len() >= UUID && is_uuid(&rest[..UUID]) {
+            out.push(b'U');
+            at += UUID;
+            continue;
+        }
+        let word = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+        if word == 0 {
+            out.push(rest[0]);
+            at += 1;
+            continue;
+        }
+        let word = &rest[..word];
+        at += word.len();
+        let has_digits = word.iter().any(u8::is_ascii_digit);
+        if word.len() >= HEX_MIN
+            && has_digits
+            && !word.iter().all(u8::is_ascii_digit)
+            && word.iter().all(u8::is_ascii_hexdigit)
+        {
+            out.push(b'H');
+            continue;
+        }
+        let mut is_number = false;
+        for byte in word {
+            if !byte.is_ascii_digit() {
+                out.push(*byte);
+            } else if !is_number {
+                out.push(b'N');
+            }
+            is_number = byte.is_ascii_digit();
+        }
+    }
+}
+
+fn is_uuid(word: &[u8]) -> bool {
+    word.iter().enumerate().all(|(at, byte)| match at {
+        8 | 13 | 18 | 23 => *byte == b'-',
+        _ => byte.is_ascii_hexdigit(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_hex_and_uuids_are_replaced() {
+        for (key, expected) in [
+            ("user:1234:cart", "user:N:cart"),
+            ("key:000000000042", "key:N"),
+            ("v2user17x", "vNuserNx"),
+            ("s:deadbeef01", "s:H"),
+            ("s:deadbeef", "s:deadbeef"),
+            ("s:123e4567-e89b-12d3-a456-426614174000:x", "s:U:x"),
+            ("{user:7}:a", "{user:N}:a"),
+            ("", ""),
+        ] {
+            let mut out = Vec::new();
+            pattern(key.as_bytes(), &mut out);
+            assert_eq!(String::from_utf8(out).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn patterns_are_bounded() {
+        let mut patterns = Patterns::default();
+        for number in 0..5000_u32 {
+            let letters: String = number.to_string().bytes().map(|d| char::from(d + 49)).collect();
+            patterns.of(letters.as_bytes()).reads += 1;
+        }
+        let sorted = patterns.sorted();
+        assert_eq!((sorted.len(), &sorted[0].0[..]), (PATTERNS_MAX + 1, OTHER));
+        assert_eq!(sorted.iter().map(|(_, of)| of.reads).sum::<u64>(), 5000);
+    }
+}

@@ -1,0 +1,234 @@
+//! The miss ratio of a cache of any size, from a sample of keys (SHARDS, Waldspurger et al., FAST 2015, of a fixed
+//! number of keys).
+//!
+//! A read hits in a cache that holds all that was used since its key was: the reuse distance. Keys are sampled by
+//! hash, so distances among the sample are those of all, scaled.
+
+use std::collections::{BTreeSet, HashMap};
+
+use serde::Serialize;
+
+use super::sizes::Sizes;
+
+/// Keys that are sampled at most.
+const KEYS_MAX: usize = 8192;
+/// What a key takes beside its name and value, for caches whose sizes are in bytes: what memcached's items take.
+const ITEM_BYTES: u64 = 56;
+
+/// A point of the curve.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct MissPoint {
+    /// How much the cache holds: bytes of keys and values with 56 bytes for each, or keys where sizes are not known.
+    pub size: u64,
+    /// The share of reads that miss, from 0 to 1.
+    pub miss_ratio: f64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    slot: usize,
+    size: u64,
+    is_once: bool,
+}
+
+/// Reuse distances of the sample.
+#[derive(Debug)]
+pub(super) struct Reuse {
+    keys: HashMap<u64, Place>,
+    hashes: BTreeSet<u64>,
+    /// Keys whose hash is not below it are not sampled.
+    threshold: u64,
+    /// Sizes by the time of the last use, as a Fenwick tree.
+    tree: Vec<u64>,
+    next_slot: usize,
+    by_size: Sizes,
+    /// Reads of keys that were not used before, and all reads.
+    first: f64,
+    reads: f64,
+    all_reads: u64,
+    /// Distances and what each counts for, before they are added.
+    weights: Vec<(u64, f64)>,
+}
+
+const SLOTS: usize = KEYS_MAX * 8;
+
+impl Default for Reuse {
+    fn default() -> Self {
+        Self {
+            keys: HashMap::new(),
+            hashes: BTreeSet::new(),
+            threshold: u64::MAX,
+            tree: vec![0; SLOTS + 1],
+            next_slot: 0,
+            by_size: Sizes::default(),
+            first: 0.0,
+            reads: 0.0,
+            all_reads: 0,
+            weights: Vec::new(),
+        }
+    }
+}
+
+impl Reuse {
+    /// A use of a key; `size` of its value, if it is known.
+    pub(super) fn add(&mut self, hash: u64, is_read: bool, key_bytes: u64, size: Option<u64>) {
+        self.all_reads += u64::from(is_read);
+        if hash >= self.threshold {
+            return;
+        }
+        if self.next_slot == SLOTS {
+            self.renumber();
+        }
+        let scale = u64::MAX as f64 / self.threshold as f64;
+        let known = self.keys.get(&hash).copied();
+        let size = match (size, known) {
+            (Some(size), _) => size + key_bytes + ITEM_BYTES,
+            (None, Some(place)) => place.size,
+            (None, None) => key_bytes + ITEM_BYTES,
+        };
+        if let Some(place) = known {
+            if is_read {
+                let distance = self.sum_from(place.slot) as f64 * scale;
+                self.weights.push((distance as u64, scale));
+                self.settle(false);
+            }
+            self.put(place.slot, place.size.wrapping_neg());
+        } else if is_read {
+            self.first += scale;
+        }
+        if is_read {
+            self.reads += scale;
+        }
+        let slot = self.next_slot;
+        self.next_slot += 1;
+        self.put(slot, size);
+        let is_once = known.is_none();
+        self.keys.insert(hash, Place { slot, size, is_once });
+        if known.is_none() {
+            self.hashes.insert(hash);
+            if self.hashes.len() > KEYS_MAX {
+                self.shrink();
+            }
+        }
+    }
+
+    /// Adds weighted distances to the distribution: weights are kept to a thousandth.
+    fn settle(&mut self, is_last: bool) {
+        if self.weights.len() < 1024 && !is_last {
+            return;
+        }
+        for (distance, weight) in self.weights.drain(..) {
+            self.by_size.add(distance, (weight * 1000.0) as u64);
+        }
+    }
+
+    /// Leaves out the key with the largest hash: the sample is of a smaller share from here on.
+    fn shrink(&mut self) {
+        if let Some(largest) = self.hashes.pop_last() {
+            self.threshold = largest;
+            if let Some(place) = self.keys.remove(&largest) {
+                self.put(place.slot, place.size.wrapping_neg());
+            }
+        }
+    }
+
+    /// The sizes of all keys used since a slot, that of the slot included.
+    fn sum_from(&self, slot: usize) -> u64 {
+        let until = |mut at: usize| {
+            let mut sum = 0_u64;
+            while at > 0 {
+                sum = sum.wrapping_add(self.tree[at]);
+                at &= at - 1;
+            }
+            sum
+        };
+        until(SLOTS).wrapping_sub(until(slot))
+    }
+
+    fn put(&mut self, slot: usize, size: u64) {
+        let mut at = slot + 1;
+        while at <= SLOTS {
+            self.tree[at] = self.tree[at].wrapping_add(size);
+            at += at & at.wrapping_neg();
+        }
+    }
+
+    /// Moves the keys to the first slots, in their order.
+    fn renumber(&mut self) {
+        let mut order: Vec<(usize, u64)> =
+            self.keys.iter().map(|(hash, place)| (place.slot, *hash)).collect();
+        order.sort_unstable();
+        self.tree.fill(0);
+        self.next_slot = order.len();
+        for (slot, (_, hash)) in order.into_iter().enumerate() {
+            if let Some(place) = self.keys.get_mut(&hash) {
+                place.slot = slot;
+                let size = place.size;
+                self.put(slot, size);
+            }
+        }
+    }
+
+    /// The share of the sample's keys that were used once.
+    pub(super) fn used_once(&self) -> Option<f64> {
+        let once = self.keys.values().filter(|place| place.is_once).count();
+        (!self.keys.is_empty()).then(|| once as f64 / self.keys.len() as f64)
+    }
+
+    /// The curve, from the smallest cache that hits at all to one that holds everything.
+    pub(super) fn curve(&mut self) -> Vec<MissPoint> {
+        self.settle(true);
+        if self.reads == 0.0 {
+            return Vec::new();
+        }
+        // What the sample has too few reads of is one key's that was read often: reads within no distance.
+        let missing = (self.all_reads as f64 - self.reads).max(-self.reads);
+        let total = self.reads + missing;
+        let mut missed = total;
+        let mut points = vec![MissPoint { size: 0, miss_ratio: 1.0 }];
+        missed -= missing;
+        for (size, weight) in self.by_size.steps(64) {
+            missed -= weight as f64 / 1000.0;
+            let miss_ratio = (missed / total.max(1.0)).clamp(0.0, 1.0);
+            points.push(MissPoint { size, miss_ratio });
+        }
+        points
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+
+    /// Keys that are read in turn miss in every cache that does not hold all of them, and in none that does.
+    #[test]
+    fn a_loop_over_keys_needs_room_for_all() {
+        let hasher = BuildHasherDefault::<DefaultHasher>::default();
+        for keys in [1000_u64, 50_000] {
+            let mut reuse = Reuse::default();
+            for read in 0..keys * 4 {
+                reuse.add(hasher.hash_one(read % keys), true, 4, Some(40));
+            }
+            let curve = reuse.curve();
+            let all = keys * 100;
+            let at =
+                |size: u64| curve.iter().rev().find(|point| point.size <= size).unwrap().miss_ratio;
+            assert!(at(all / 2) > 0.95, "{keys}: {curve:?}");
+            assert!((at(all * 11 / 10) - 0.25).abs() < 0.05, "{keys}: {curve:?}");
+        }
+    }
+
+    #[test]
+    fn keys_used_once_are_a_share() {
+        let hasher = BuildHasherDefault::<DefaultHasher>::default();
+        let mut reuse = Reuse::default();
+        for key in 0..40_000_u64 {
+            reuse.add(hasher.hash_one(key), true, 4, None);
+            if key % 4 == 0 {
+                reuse.add(hasher.hash_one(key), true, 4, None);
+            }
+        }
+        assert!((reuse.used_once().unwrap() - 0.75).abs() < 0.02);
+    }
+}

@@ -1,0 +1,96 @@
+//! Commands by their shape: name, pattern of the first key, and how many arguments; with one of each as an example.
+
+use std::collections::HashMap;
+
+use super::patterns::pattern;
+use super::sizes::Sizes;
+use crate::Event;
+use crate::commands::Role;
+
+/// Shapes that are distinguished; commands of others are left out.
+const SHAPES_MAX: usize = 512;
+/// The longest argument of an example, such as a script.
+const TEXT_BYTES_MAX: usize = 4096;
+/// The most arguments of an example.
+const WORDS_MAX: usize = 256;
+
+/// Commands that are alike.
+#[derive(Debug, Clone, Default)]
+pub struct Shape {
+    /// How many there are.
+    pub count: u64,
+    /// The arguments of the first, the name in front.
+    pub words: Vec<Word>,
+    /// The pattern of the first key; empty where there is none.
+    pub pattern: Vec<u8>,
+    /// Sizes of values.
+    pub values: Sizes,
+}
+
+/// An argument of a shape.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Word {
+    /// Text that is the same in each, or taken from the first.
+    Text(Vec<u8>),
+    /// A key of this pattern.
+    Key(Vec<u8>),
+    /// A value.
+    Value,
+    /// Something of so many bytes that was not recorded, or is too long.
+    Size(u32),
+}
+
+/// All shapes.
+#[derive(Debug, Default)]
+pub(super) struct Shapes {
+    all: HashMap<Vec<u8>, Shape>,
+    buffer: Vec<u8>,
+}
+
+impl Shapes {
+    pub(super) fn add(&mut self, event: &Event, roles: &[Role]) {
+        self.buffer.clear();
+        self.buffer.extend(event.name().iter().map(u8::to_ascii_lowercase));
+        self.buffer.extend((event.len() as u32).to_le_bytes());
+        let name_bytes = self.buffer.len();
+        if let Some(key) = roles.iter().position(|role| *role == Role::Key) {
+            pattern(event.bytes(key), &mut self.buffer);
+        }
+        if !self.all.contains_key(&self.buffer) {
+            if self.all.len() >= SHAPES_MAX || event.len() > WORDS_MAX {
+                return;
+            }
+            let pattern = self.buffer[name_bytes..].to_vec();
+            let words = words(event, roles);
+            self.all.insert(self.buffer.clone(), Shape { words, pattern, ..Shape::default() });
+        }
+        let Some(shape) = self.all.get_mut(&self.buffer) else { return };
+        shape.count += 1;
+        for (at, role) in roles.iter().enumerate() {
+            if let (Role::Value, Some(value)) = (role, event.argument(at)) {
+                shape.values.add(u64::from(value.size), 1);
+            }
+        }
+    }
+
+    /// The most frequent first.
+    pub(super) fn sorted(self) -> Vec<Shape> {
+        let mut all: Vec<(Vec<u8>, Shape)> = self.all.into_iter().collect();
+        all.sort_by(|(a, of_a), (b, of_b)| of_b.count.cmp(&of_a.count).then_with(|| a.cmp(b)));
+        all.into_iter().map(|(_, shape)| shape).collect()
+    }
+}
+
+fn words(event: &Event, roles: &[Role]) -> Vec<Word> {
+    let word = |(argument, role): (crate::Argument<'_>, &Role)| match (role, argument.bytes) {
+        (Role::Value, _) => Word::Value,
+        (Role::Key, Some(key)) => {
+            let mut name = Vec::new();
+            pattern(key, &mut name);
+            Word::Key(name)
+        }
+        (_, Some(text)) if text.len() <= TEXT_BYTES_MAX => Word::Text(text.to_vec()),
+        _ => Word::Size(argument.size),
+    };
+    event.arguments().zip(roles).map(word).collect()
+}

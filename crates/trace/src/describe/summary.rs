@@ -1,0 +1,296 @@
+//! The figures of a record, as they are shown and saved.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+
+use super::patterns::pattern;
+use super::sketch::Item;
+use super::{Describer, Gap, Kind, MissPoint, Shape, Sizes, Zipf, fit};
+use crate::{Losses, Protocol, Source, Stamps};
+
+/// Keys, patterns and TTLs that are listed.
+const TOP_LISTED: usize = 20;
+const PATTERNS_LISTED: usize = 50;
+const TTLS_LISTED: usize = 5;
+
+/// What a record is like.
+#[derive(Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct Description {
+    pub format: String,
+    pub memcache: bool,
+    pub servers: Vec<String>,
+    pub stamps: &'static str,
+    pub notes: Vec<String>,
+    /// Lines, records or events that could not be read, or were lost.
+    pub lost: u64,
+    pub events: u64,
+    /// Commands of scripts, which are in no other figure.
+    pub script_effects: u64,
+    /// From the first event to the last.
+    pub seconds: f64,
+    pub mean_per_s: Option<f64>,
+    pub peak_per_s: u64,
+    /// Seconds from the first event, and requests per second then.
+    pub rate: Vec<(f64, f64)>,
+    pub clock_steps_back: u64,
+    pub stalls: Vec<Gap>,
+    pub commands: Vec<Command>,
+    /// Commands with keys of a pattern and so many arguments: what a load like this is made of.
+    #[serde(skip)]
+    pub shapes: Vec<Shape>,
+    pub clients: Option<u64>,
+    /// The share of requests that the busiest client sent.
+    pub busiest_client_share: Option<f64>,
+    /// The share of requests that came in pipelines.
+    pub pipelined_share: Option<f64>,
+    pub clients_shared: bool,
+    pub key_accesses: u64,
+    pub distinct_keys: u64,
+    pub top_keys: Vec<Key>,
+    pub zipf: Option<Zipf>,
+    /// The share of keys that came once.
+    pub keys_used_once: Option<f64>,
+    pub patterns: Vec<Pattern>,
+    /// The share of reads that found their key, where the record says so.
+    pub hit_ratio: Option<f64>,
+    pub multi_key: u64,
+    pub cross_slot: u64,
+    pub warnings: Vec<Warning>,
+    pub transactions: u64,
+    pub scripts: u64,
+    pub miss_ratio_curve: Vec<MissPoint>,
+    /// Whether sizes of the curve are bytes, and not keys.
+    pub curve_in_bytes: bool,
+}
+
+/// The commands of a name.
+#[derive(Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct Command {
+    pub name: String,
+    pub count: u64,
+    pub share: f64,
+    pub arguments: Percentiles,
+    /// Keys of each, in the mean.
+    pub keys: f64,
+    pub writes: Option<bool>,
+    pub value_bytes: Option<Percentiles>,
+    #[serde(skip)]
+    pub value_sizes: Sizes,
+}
+
+/// A key that comes often.
+#[derive(Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct Key {
+    pub name: String,
+    pub count: u64,
+    /// By how much the count may be too high.
+    pub error: u64,
+    pub share: f64,
+}
+
+/// Keys that are alike.
+#[derive(Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct Pattern {
+    pub name: String,
+    pub distinct_keys: u64,
+    pub zipf: Option<Zipf>,
+    pub reads: u64,
+    pub writes: u64,
+    pub share: f64,
+    pub hit_ratio: Option<f64>,
+    pub key_bytes: Percentiles,
+    pub value_bytes: Option<Percentiles>,
+    pub ttl_s: Option<Percentiles>,
+    /// The usual TTLs in seconds, and how often each came.
+    pub ttls: Vec<(u64, u64)>,
+    #[serde(skip)]
+    pub value_sizes: Sizes,
+}
+
+/// A distribution, in five figures.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[allow(missing_docs)]
+pub struct Percentiles {
+    pub mean: f64,
+    pub p50: u64,
+    pub p90: u64,
+    pub p99: u64,
+    pub max: u64,
+}
+
+impl Percentiles {
+    fn new(sizes: &Sizes) -> Self {
+        let at = |percent| sizes.percentile(percent);
+        Self { mean: sizes.mean(), p50: at(50.0), p90: at(90.0), p99: at(99.0), max: sizes.max() }
+    }
+
+    fn of(sizes: &Sizes) -> Option<Self> {
+        (sizes.count() > 0).then(|| Self::new(sizes))
+    }
+}
+
+/// Commands to be warned of.
+#[derive(Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct Warning {
+    pub what: String,
+    pub count: u64,
+    pub share: f64,
+    /// The first of them.
+    pub example: String,
+}
+
+/// A share of a total; 0 of nothing.
+fn share(part: u64, total: u64) -> f64 {
+    if total == 0 { 0.0 } else { part as f64 / total as f64 }
+}
+
+fn ratio(hits: u64, misses: u64) -> Option<f64> {
+    (hits + misses > 0).then(|| share(hits, hits + misses))
+}
+
+impl Describer {
+    /// What the events were like. `losses` are those of their reader.
+    #[must_use]
+    pub fn finish(mut self, source: &Source, losses: &Losses) -> Description {
+        let events = self.times.events;
+        let keys = self.top.sorted();
+        let zipf = fit_of(keys.iter());
+        let top_keys = keys.iter().take(TOP_LISTED).map(|item| Key {
+            name: String::from_utf8_lossy(&item.name).into_owned(),
+            count: item.count,
+            error: item.error,
+            share: share(item.count, self.accesses),
+        });
+        let has_clients = self.clients.events > 0;
+        let of_clients = |count: u64| has_clients.then(|| share(count, self.clients.events));
+        let is_timed = source.stamps != Stamps::None;
+        Description {
+            format: source.format.to_owned(),
+            memcache: self.protocol == Protocol::Memcache,
+            servers: source.servers.clone(),
+            stamps: stamps(source.stamps),
+            notes: source.notes.clone(),
+            lost: losses.total(),
+            events,
+            script_effects: self.effects,
+            seconds: self.times.span_ns() as f64 / 1e9,
+            mean_per_s: self.times.mean_per_s().filter(|_| is_timed),
+            peak_per_s: if is_timed { self.times.peak_per_s() } else { 0 },
+            rate: if is_timed { self.times.points() } else { Vec::new() },
+            clock_steps_back: self.times.steps_back,
+            stalls: match source.stamps {
+                Stamps::Arrival | Stamps::Completion => self.times.stalls(),
+                Stamps::Second | Stamps::None => Vec::new(),
+            },
+            clients: has_clients.then(|| self.clients.count()),
+            busiest_client_share: self.clients.busiest().and_then(|item| of_clients(item.count)),
+            pipelined_share: match source.stamps {
+                Stamps::Second | Stamps::None => None,
+                _ => of_clients(self.clients.pipelined),
+            },
+            clients_shared: self.clients.is_shared,
+            key_accesses: self.accesses,
+            distinct_keys: self.distinct.count(),
+            top_keys: top_keys.collect(),
+            zipf,
+            keys_used_once: self.reuse.used_once(),
+            hit_ratio: ratio(self.hits, self.misses),
+            multi_key: self.multi_key,
+            cross_slot: self.cross_slot.count,
+            warnings: warnings(&self, events),
+            transactions: self.transactions,
+            scripts: self.scripts,
+            commands: commands(self.kinds, events),
+            patterns: patterns(self.patterns, self.accesses, &keys),
+            shapes: self.shapes.sorted(),
+            miss_ratio_curve: self.reuse.curve(),
+            curve_in_bytes: self.has_sizes,
+        }
+    }
+}
+
+/// The law that the counts of keys follow, of those whose count is known well.
+fn fit_of<'i>(items: impl Iterator<Item = &'i Item>) -> Option<Zipf> {
+    let certain = items.take_while(|item| item.error * 10 <= item.count);
+    fit(&certain.map(|item| item.count - item.error / 2).collect::<Vec<_>>())
+}
+
+fn stamps(stamps: Stamps) -> &'static str {
+    match stamps {
+        Stamps::Arrival => "arrival",
+        Stamps::Completion => "completion",
+        Stamps::Second => "second",
+        Stamps::None => "none",
+    }
+}
+
+fn warnings(of: &Describer, events: u64) -> Vec<Warning> {
+    let warning = |what: &str, count: u64, example: &str| Warning {
+        what: what.to_owned(),
+        count,
+        share: share(count, events),
+        example: example.to_owned(),
+    };
+    let mut all: Vec<Warning> = of
+        .notices
+        .iter()
+        .map(|(what, notice)| warning(what, notice.count, &notice.example))
+        .collect();
+    if of.cross_slot.count > 0 {
+        let what = "has keys of several slots, so a cluster refuses it";
+        all.push(warning(what, of.cross_slot.count, &of.cross_slot.example));
+    }
+    all.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.what.cmp(&b.what)));
+    all
+}
+
+fn commands(kinds: HashMap<Vec<u8>, Kind>, events: u64) -> Vec<Command> {
+    let command = |(name, kind): (Vec<u8>, Kind)| Command {
+        name: String::from_utf8_lossy(&name).into_owned(),
+        count: kind.count,
+        share: share(kind.count, events),
+        arguments: Percentiles::new(&kind.arguments),
+        keys: share(kind.keys, kind.has_keys),
+        writes: kind.is_write,
+        value_bytes: Percentiles::of(&kind.value_bytes),
+        value_sizes: kind.value_bytes,
+    };
+    let mut all: Vec<Command> = kinds.into_iter().map(command).collect();
+    all.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));
+    all
+}
+
+fn patterns(patterns: super::patterns::Patterns, accesses: u64, keys: &[Item]) -> Vec<Pattern> {
+    let mut by_pattern: HashMap<Vec<u8>, Vec<&Item>> = HashMap::new();
+    for item in keys {
+        let mut name = Vec::new();
+        pattern(&item.name, &mut name);
+        by_pattern.entry(name).or_default().push(item);
+    }
+    let pattern = |(name, of): (Vec<u8>, super::patterns::Pattern)| {
+        let mut ttls: Vec<(u64, u64)> = of.ttls.into_iter().collect();
+        ttls.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
+        ttls.truncate(TTLS_LISTED);
+        Pattern {
+            distinct_keys: of.distinct.count(),
+            zipf: by_pattern.get(&name).and_then(|items| fit_of(items.iter().copied())),
+            name: String::from_utf8_lossy(&name).into_owned(),
+            reads: of.reads,
+            writes: of.writes,
+            share: share(of.reads + of.writes, accesses),
+            hit_ratio: ratio(of.hits, of.misses),
+            key_bytes: Percentiles::new(&of.key_bytes),
+            value_bytes: Percentiles::of(&of.value_bytes),
+            ttl_s: Percentiles::of(&of.ttl_s),
+            ttls,
+            value_sizes: of.value_bytes,
+        }
+    };
+    patterns.sorted().into_iter().take(PATTERNS_LISTED).map(pattern).collect()
+}

@@ -1,0 +1,139 @@
+//! Requests over time, and spans without any.
+
+use serde::Serialize;
+
+/// Points that are kept; when there are more, neighbours are put together.
+const POINTS_MAX: usize = 2048;
+/// Spans without requests that are kept: the longest.
+const GAPS_MAX: usize = 20;
+/// A gap is a stall if it is at least so long, and so many times the usual distance of requests.
+const STALL_NS: u64 = 20_000_000;
+const STALL_TIMES: f64 = 100.0;
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// A span in which no client's command was carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Gap {
+    /// How long it was, in nanoseconds.
+    pub length_ns: u64,
+    /// When it began, in nanoseconds after the first event.
+    pub at_ns: u64,
+}
+
+/// Requests per second over the record.
+#[derive(Debug, Default)]
+pub(super) struct Times {
+    first_ns: Option<u64>,
+    last_ns: u64,
+    /// Requests by interval.
+    counts: Vec<u64>,
+    interval_ns: u64,
+    /// The largest count of a whole second, and that of the second that runs.
+    peak: u64,
+    second: u64,
+    of_second: u64,
+    gaps: Vec<Gap>,
+    /// How often the clock was set back.
+    pub(super) steps_back: u64,
+    pub(super) events: u64,
+}
+
+impl Times {
+    pub(super) fn add(&mut self, at_ns: u64) {
+        self.events += 1;
+        let Some(first) = self.first_ns else {
+            (self.first_ns, self.last_ns) = (Some(at_ns), at_ns);
+            (self.interval_ns, self.second, self.of_second) = (SECOND_NS, 0, 1);
+            self.counts.push(1);
+            return;
+        };
+        if at_ns < self.last_ns {
+            self.steps_back += 1;
+        }
+        let at = at_ns.max(self.last_ns);
+        self.gap(at - self.last_ns, self.last_ns - first);
+        self.last_ns = at;
+        let second = (at - first) / SECOND_NS;
+        if second != self.second {
+            self.peak = self.peak.max(self.of_second);
+            (self.second, self.of_second) = (second, 0);
+        }
+        self.of_second += 1;
+        while (at - first) / self.interval_ns >= POINTS_MAX as u64 {
+            self.counts = self.counts.chunks(2).map(|pair| pair.iter().sum()).collect();
+            self.interval_ns *= 2;
+        }
+        let interval = ((at - first) / self.interval_ns) as usize;
+        if self.counts.len() <= interval {
+            self.counts.resize(interval + 1, 0);
+        }
+        self.counts[interval] += 1;
+    }
+
+    fn gap(&mut self, length_ns: u64, at_ns: u64) {
+        if length_ns < STALL_NS {
+            return;
+        }
+        let gap = Gap { length_ns, at_ns };
+        if self.gaps.len() < GAPS_MAX {
+            self.gaps.push(gap);
+        } else if let Some(shortest) = self.gaps.iter_mut().min() {
+            *shortest = gap.max(*shortest);
+        }
+    }
+
+    /// From the first event to the last, in nanoseconds.
+    pub(super) fn span_ns(&self) -> u64 {
+        self.last_ns - self.first_ns.unwrap_or(self.last_ns)
+    }
+
+    /// Requests per second, in the mean.
+    pub(super) fn mean_per_s(&self) -> Option<f64> {
+        let span = self.span_ns();
+        (span > 0).then(|| self.events as f64 * 1e9 / span as f64)
+    }
+
+    /// The most requests of a second.
+    pub(super) fn peak_per_s(&self) -> u64 {
+        self.peak.max(self.of_second)
+    }
+
+    /// Seconds after the first event, and requests per second then.
+    pub(super) fn points(&self) -> Vec<(f64, f64)> {
+        let width_s = self.interval_ns as f64 / 1e9;
+        let rate = |(at, count): (usize, &u64)| (at as f64 * width_s, *count as f64 / width_s);
+        self.counts.iter().enumerate().map(rate).collect()
+    }
+
+    /// Spans in which the server stood still, or nobody sent anything, the longest first.
+    pub(super) fn stalls(&self) -> Vec<Gap> {
+        let usual_ns = self.span_ns() as f64 / self.events.max(1) as f64;
+        let is_stall = |gap: &&Gap| gap.length_ns as f64 >= usual_ns * STALL_TIMES;
+        let mut gaps: Vec<Gap> = self.gaps.iter().filter(is_stall).copied().collect();
+        gaps.sort_by(|a, b| b.cmp(a));
+        gaps
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_peaks_and_stalls_are_those_of_the_events() {
+        let mut times = Times::default();
+        for second in 0..10_000_u64 {
+            let count = if second == 77 { 500 } else { 10 };
+            (0..count).for_each(|n| times.add(second * SECOND_NS + n * SECOND_NS / count));
+        }
+        assert_eq!((times.peak_per_s(), times.events), (500, 100_490));
+        assert!(times.points().len() <= POINTS_MAX && times.stalls().is_empty());
+        let total: f64 =
+            times.points().iter().map(|(_, rate)| rate * times.interval_ns as f64 / 1e9).sum();
+        assert!((total - 100_490.0).abs() < 1.0);
+        times.add(10_100 * SECOND_NS);
+        assert_eq!(times.stalls()[0].length_ns, 100_100_000_000);
+        times.add(0);
+        assert_eq!(times.steps_back, 1);
+    }
+}
