@@ -60,7 +60,7 @@ fn replicas(server: &Server, plan: &Plan) -> Result<Vec<(String, u16)>> {
     let replicas =
         replicas.with_context(|| format!("{address} does not name its replicas; {NAME_THEM}"))?;
     if replicas.is_empty() {
-        bail!("{address} has no replicas; {NAME_THEM}");
+        bail!("{address} has no replicas, or none that is synchronised yet; {NAME_THEM}");
     }
     Ok(replicas)
 }

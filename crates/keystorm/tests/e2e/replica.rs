@@ -23,6 +23,15 @@ fn replicated(replicas: u32, start: fn() -> Server) -> (Server, Vec<Server>) {
             || replica.info_anew().is_some_and(|info| info.contains("master_link_status:up"));
         assert!(within(PATIENCE, is_up), "a replica has the data of its primary");
     }
+    // A primary names a replica when that has acknowledged its data, which it does once a second.
+    let named = || match primary.ask(&["ROLE"]) {
+        wire::resp::Value::Array(role) => match &role[2] {
+            wire::resp::Value::Array(named) => named.len() == replicas.len(),
+            other => panic!("{other:?}"),
+        },
+        other => panic!("{other:?}"),
+    };
+    assert!(within(PATIENCE, named), "the primary names its replicas");
     (primary, replicas)
 }
 
