@@ -41,8 +41,8 @@ fn every_subscriber_gets_every_message(cluster: &Cluster) {
     }
 }
 
-/// All slots with channels of the first node move to the second, with their subscribers: none hangs, and no message is taken
-/// for lost that was sent while nobody had subscribed.
+/// All slots with channels of the first node move to the second, with their subscribers: none hangs, and no message
+/// is taken for lost that was sent while nobody had subscribed.
 fn slots_move_while_messages_are_sent(cluster: &Cluster) {
     cluster.reset_counts();
     let line = "--sharded --rps 1k --duration 600 --channels 12 --subscribers 24";
