@@ -1,7 +1,8 @@
 //! What repeated measurements say: means, ratios, and how sure of them one can be.
 //!
 //! Pure arithmetic on numbers that somebody else has measured. [`Mean`] is of one sample, [`Ratio`]
-//! of two, [`Share`] of what was counted. What the numbers are of, and what follows from the answer, is left to others.
+//! of two, [`Share`] of what was counted, [`steps`] of a series, [`Forecast`] of
+//! what it may go on with. What the numbers are of, and what follows from the answer, is left to others.
 //!
 //! Student's distribution comes from `statrs`. It is right for the mean of a handful of runs, each
 //! of which is itself an average of thousands of requests: Georges, Buytaert, Eeckhout,
@@ -9,16 +10,23 @@
 //! compare, with an interval instead of a bare verdict, follows Kalibera and Jones, "Rigorous
 //! Benchmarking in Reasonable Time", ISMM 2013.
 
+mod forecast;
 mod mean;
 mod noise;
 mod ratio;
 mod share;
+mod steps;
 mod student;
 
+pub use forecast::Forecast;
 pub use mean::{Interval, Mean, SPREAD_MAX};
 pub use noise::Noise;
 pub use ratio::{COUNT_MAX, Conclusion, Ratio, holm};
 pub use share::Share;
+pub use steps::{SIDE_MIN, Step, steps};
 
 /// How often an interval misses the truth: one time in twenty.
 pub const ERROR_RATE: f64 = 0.05;
+
+/// A difference is called visible where it is found at least so often.
+const POWER: f64 = 0.8;

@@ -4,7 +4,7 @@
 //! is a share of the figure) is alike on both sides, and B over A is the mirror of A over B.
 
 use crate::mean::Moments;
-use crate::{ERROR_RATE, Interval, SPREAD_MAX, student};
+use crate::{ERROR_RATE, Interval, POWER, SPREAD_MAX, student};
 
 /// A figure of B over that of A.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -45,8 +45,6 @@ pub enum Conclusion {
 
 /// More blocks than that are no advice.
 pub const COUNT_MAX: usize = 1000;
-/// A difference is called visible where it is found at least so often.
-const POWER: f64 = 0.8;
 
 impl StandardError {
     /// The difference of logarithms that `count` blocks of this spread find in [`POWER`] of all cases.

@@ -1,0 +1,118 @@
+//! What the next value of a level may be, judged by those before it: whether one more is like them.
+//!
+//! The prediction interval of Student's t (Hahn and Meeker, "Statistical Intervals", 1991, 4.7), of logarithms,
+//! as ratios are.
+
+use crate::mean::Moments;
+use crate::{ERROR_RATE, Interval, POWER, student};
+
+/// Values of one level, and what follows from them for the next.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Forecast {
+    /// Their geometric mean.
+    pub level: f64,
+    /// Holds the next value 95 times in 100.
+    pub interval: Interval,
+    /// The smallest change of the level, as a share of it, that one more value shows four times in five.
+    pub smallest_visible: f64,
+    mean: f64,
+    error: f64,
+    freedom: f64,
+}
+
+impl Forecast {
+    /// What follows from these values; `None` of fewer than three, or where one is not above 0.
+    #[must_use]
+    pub fn from_values(values: &[f64]) -> Option<Self> {
+        let logarithms: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+        let Moments { count, mean, variance } = Moments::from_values(&logarithms)?;
+        let (count, variance) = (count as f64, variance?);
+        let freedom = count - 1.0;
+        if freedom < 2.0 {
+            return None;
+        }
+        let error = (variance * (1.0 + 1.0 / count)).sqrt();
+        let found = student::two_sided(ERROR_RATE, freedom)?;
+        let often = student::two_sided(2.0 * (1.0 - POWER), freedom)?;
+        Some(Self {
+            level: mean.exp(),
+            interval: Interval {
+                low: (mean - found * error).exp(),
+                high: (mean + found * error).exp(),
+            },
+            smallest_visible: ((found + often) * error).exp() - 1.0,
+            mean,
+            error,
+            freedom,
+        })
+    }
+
+    /// The probability of a value at least so low if the true level were the one before times `bound`.
+    #[must_use]
+    pub fn p_below(&self, value: f64, bound: f64) -> Option<f64> {
+        self.p_beyond(self.mean + bound.ln() - value.ln())
+    }
+
+    /// The probability of a value at least so high if the true level were the one before times `bound`.
+    #[must_use]
+    pub fn p_above(&self, value: f64, bound: f64) -> Option<f64> {
+        self.p_beyond(value.ln() - self.mean - bound.ln())
+    }
+
+    fn p_beyond(&self, beyond: f64) -> Option<f64> {
+        if self.error == 0.0 {
+            return Some(if beyond > 0.0 { 0.0 } else { 1.0 });
+        }
+        student::above(beyond / self.error, self.freedom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Noise;
+
+    /// Ten values of one level and one whose level is `times` as high.
+    fn values(seed: u64, times: f64) -> (Vec<f64>, f64) {
+        let mut noise = Noise::new((seed + 1) * 1_000);
+        let mut value = || 50.0 * (0.01 * noise.normal()).exp();
+        ((0..10).map(|_| value()).collect(), value() * times)
+    }
+
+    #[test]
+    fn the_interval_holds_the_next_value_95_times_in_100() {
+        let held = (0..2_000).filter(|seed| {
+            let (before, next) = values(*seed, 1.0);
+            Forecast::from_values(&before).unwrap().interval.holds(next)
+        });
+        let held = held.count();
+        assert!((1_860..=1_940).contains(&held), "{held} of 2000");
+    }
+
+    #[test]
+    fn the_smallest_visible_change_shows_four_times_in_five() {
+        // The change that the true spread makes visible, since each sample estimates its own.
+        let visible: f64 = (0..500)
+            .map(|s| Forecast::from_values(&values(s, 1.0).0).unwrap().smallest_visible)
+            .sum::<f64>()
+            / 500.0;
+        let shown = (0..2_000).filter(|seed| {
+            let (before, next) = values(*seed, 1.0 + visible);
+            next > Forecast::from_values(&before).unwrap().interval.high
+        });
+        let shown = shown.count();
+        assert!((1_500..=1_700).contains(&shown), "{shown} of 2000");
+    }
+
+    #[test]
+    fn one_sided_probabilities_are_of_the_side_asked_for() {
+        let forecast = Forecast::from_values(&[100.0, 101.0, 99.0, 100.5, 99.5]).unwrap();
+        assert!(forecast.p_below(90.0, 1.0).unwrap() < 0.001);
+        assert!(forecast.p_below(90.0, 0.85).unwrap() > 0.99);
+        assert!(forecast.p_above(110.0, 1.0).unwrap() < 0.001);
+        assert_eq!(Forecast::from_values(&[1.0, 2.0]), None);
+        assert_eq!(Forecast::from_values(&[1.0, 2.0, 0.0]), None);
+        let certain = Forecast::from_values(&[2.0; 4]).unwrap();
+        assert_eq!((certain.p_below(1.9, 1.0), certain.p_below(2.0, 1.0)), (Some(0.0), Some(1.0)));
+    }
+}
