@@ -73,7 +73,7 @@ impl ExperimentOptions {
 }
 
 /// Options of a run that no experiment can have, and why.
-const REFUSED: [(&str, &str); 9] = [
+const REFUSED: [(&str, &str); 10] = [
     ("--probe", "works with single runs only"),
     ("--clock", "works with single runs only"),
     ("-I", "opens connections and measures nothing"),
@@ -81,6 +81,7 @@ const REFUSED: [(&str, &str); 9] = [
     ("--as", "works with single runs only"),
     ("--start-at", "works with a single test only"),
     ("--hdr", "works with single runs only; --json saves all histograms"),
+    ("--keep", "works with single runs only; name a file in the folder with --json"),
     ("-x", "reads standard input, which several runs cannot share"),
     ("--print-workload", "works with single runs only"),
 ];

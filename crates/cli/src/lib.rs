@@ -18,6 +18,7 @@ mod doctor;
 pub mod equal;
 pub mod experiment;
 mod help;
+mod history;
 mod man;
 mod merge;
 pub mod near;
@@ -51,6 +52,7 @@ pub const OWN: FrontEnds = &[
     &calibrate::CalibrateFront,
     &show::ShowFront,
     &merge::MergeFront,
+    &self::history::HistoryFront,
     &self::doctor::DoctorFront,
     &report_page::ReportFront,
     &compare::CompareFront,

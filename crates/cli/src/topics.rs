@@ -25,6 +25,7 @@ const TOPICS: &[(&str, &[u8])] = &[
     topic!("installing"),
     topic!("results"),
     topic!("comparing"),
+    topic!("history"),
     topic!("fleet"),
     topic!("memtier"),
     topic!("ycsb"),

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::Command;
 
 use crate::{
-    Calibration, Checkup, CompareJob, Job, MergeJob, ReportJob, SearchJob, ShowJob, SinkJob,
-    SurveyJob, SweepJob, ToolMessage, UsageError,
+    BaselineJob, Calibration, Checkup, CompareJob, HistoryJob, Job, MergeJob, ReportJob, SearchJob,
+    ShowJob, SinkJob, SurveyJob, SweepJob, ToolMessage, UsageError,
 };
 
 /// A tool whose command line we understand.
@@ -51,6 +51,10 @@ pub enum Intent {
     Report(ReportJob),
     /// The client's own ceiling.
     Calibrate(Box<Calibration>),
+    /// A folder of saved runs.
+    History(HistoryJob),
+    /// The newest of them beside those before.
+    Baseline(BaselineJob),
     /// Two servers, or two saved runs.
     Compare(Box<CompareJob>),
     /// What spoils results here.
@@ -77,7 +81,7 @@ impl Intent {
             Self::Sink(_) | Self::Hold => false,
             Self::Show(_) | Self::Merge(_) | Self::Report(_) | Self::Calibrate(_) => true,
             Self::Compare(_) | Self::Doctor(_) | Self::Sweep(_) | Self::Search(_) => true,
-            Self::Survey(_) => true,
+            Self::Survey(_) | Self::History(_) | Self::Baseline(_) => true,
         }
     }
 }

@@ -8,6 +8,7 @@
 mod commands;
 mod compare;
 mod experiments;
+mod history;
 mod intent;
 mod metrics_at;
 mod monitor;
@@ -22,6 +23,7 @@ pub use compare::{
     CompareJob, DecisionLoad, DecisionSides, Inconclusive, LiveSides, Sides, TermsSides,
 };
 pub use experiments::{ExperimentOutput, SearchJob, SurveyJob, SweepJob};
+pub use history::{BaselineJob, HistoryJob, HistoryOptions};
 pub use intent::{FrontEnd, Intent};
 pub use metrics_at::MetricsAt;
 pub use monitor::{RunMonitor, ToolOutput, in_its_words};

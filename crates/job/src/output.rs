@@ -40,6 +40,8 @@ pub struct Output {
     pub metrics: Option<MetricsAt>,
     /// Where results are kept.
     pub json: Option<PathBuf>,
+    /// The folder that they are kept in beside that, each in a file of its own.
+    pub keep: Option<PathBuf>,
     /// Where a page of the results goes, and its charts.
     pub pages: PageOptions,
     /// Where histograms are logged.
@@ -72,6 +74,7 @@ impl Output {
             progress: None,
             metrics: None,
             json: None,
+            keep: None,
             pages: PageOptions::default(),
             hdr: None,
             sample: false,
@@ -86,6 +89,7 @@ impl Output {
         format
             || self.verdict != VerdictTo::Nowhere
             || self.json.is_some()
+            || self.keep.is_some()
             || self.pages.any()
             || self.metrics.is_some()
             || self.sample

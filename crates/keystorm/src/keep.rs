@@ -1,11 +1,15 @@
-//! Files that results are kept in: `--json`, `--hdr`, and pages.
+//! Files that results are kept in: `--json`, `--keep`, `--hdr`, and pages.
 //!
 //! Owns when they are written, which is after each test; how is `console::place`'s, and what is in them
 //! `report`'s business.
 
-use std::path::PathBuf;
+use std::collections::hash_map::RandomState;
+use std::fs;
+use std::hash::{BuildHasher, Hasher};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use console::place::Place;
 use job::Output;
 use report::{HdrLog, Record, Run};
@@ -14,7 +18,9 @@ use crate::commands::report::{Pages, page_of};
 
 /// The files that a job keeps its results in.
 pub(crate) struct Keep {
-    json: Option<(Place, Record)>,
+    /// The files of `--json` and `--keep`.
+    records: Vec<Place>,
+    record: Record,
     hdr: Option<(Place, HdrLog)>,
     /// The page of all tests so far, which is made anew after each.
     pages: Option<(Pages, Vec<Run>)>,
@@ -26,9 +32,11 @@ impl Keep {
         let place = |option: &'static str, path: &Option<PathBuf>| {
             path.as_deref().map(|path| Place::new(option, path)).transpose()
         };
-        let record = |place| (place, Record::new(output.options.suite));
+        let kept = output.keep.as_deref().map(new_file).transpose()?;
+        let records = place("--json", &output.json)?.into_iter().chain(kept).collect();
         Ok(Self {
-            json: place("--json", &output.json)?.map(record),
+            records,
+            record: Record::new(output.options.suite),
             hdr: place("--hdr", &output.hdr)?.map(|place| (place, HdrLog::default())),
             pages: match output.pages.any() {
                 true => Some((Pages::open(&output.pages)?, Vec::new())),
@@ -39,12 +47,13 @@ impl Keep {
 
     /// Saves the result of test number `at`, replacing an earlier one. `last`: no test is left to do.
     pub(crate) fn put(&mut self, at: usize, run: &Run, last: bool) -> Result<()> {
-        if let Some((place, record)) = &mut self.json {
-            record.put(at, run)?;
+        if !self.records.is_empty() {
+            self.record.put(at, run)?;
             if last {
-                record.set_complete();
+                self.record.set_complete();
             }
-            place.write(record.to_json()?.as_bytes())?;
+            let text = self.record.to_json()?;
+            self.records.iter().try_for_each(|place| place.write(text.as_bytes()))?;
         }
         if let Some((place, log)) = &mut self.hdr {
             log.put(at, run);
@@ -65,4 +74,18 @@ impl Keep {
         }
         Ok(())
     }
+}
+
+/// A file in a history that nobody else writes, however many write there: it is named by the time and a number that
+/// is drawn. The folder is made if it is not there.
+///
+/// # Errors
+/// It cannot be written.
+fn new_file(dir: &Path) -> Result<Place> {
+    let fault = || format!("--keep {}: the folder cannot be made", dir.display());
+    fs::create_dir_all(dir).with_context(fault)?;
+    let time = report::wall_clock_rfc3339(SystemTime::now(), 0);
+    let time: String = time.chars().take(19).filter(|c| !matches!(c, '-' | ':')).collect();
+    let drawn = RandomState::new().build_hasher().finish();
+    Place::new("--keep", &dir.join(format!("{time}-{drawn:016x}.json")))
 }

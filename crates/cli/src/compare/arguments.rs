@@ -56,10 +56,11 @@ const CORES_MAX: u32 = 256;
 pub(super) const OF_SERVERS: [&str; 5] = ["host", "port", "socket", "uri", "spawn"];
 pub(super) const NAMED: &str = "cannot be used here: the servers are named by the first words";
 /// Options that make no sense for two.
-pub(super) const OF_ONE: [&str; 10] = [
+pub(super) const OF_ONE: [&str; 11] = [
     "probe",
     "clock",
     "hdr",
+    "keep",
     "idle",
     "repeat",
     "start_at",
@@ -180,7 +181,7 @@ fn kind(text: &str) -> Result<Kind, String> {
     found.ok_or_else(|| "expected core, machine, latency or mget".to_owned())
 }
 
-fn percent(text: &str) -> Result<f64, String> {
+pub(super) fn percent(text: &str) -> Result<f64, String> {
     let percent = run::percent(text).ok();
     let percent = percent.filter(|percent| (0.0..100.0).contains(percent));
     percent.ok_or_else(|| "expected a percentage from 0 to below 100".to_owned())

@@ -5,6 +5,7 @@
 //! different protocols are [`terms`]'s.
 
 mod arguments;
+mod baseline;
 mod decision;
 mod rates;
 mod side;
@@ -69,6 +70,9 @@ impl FrontEnd for CompareFront {
     }
 
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
+        if baseline::is_asked(&args) {
+            return baseline::intent(args);
+        }
         let (help, args) = help::of_compare(args);
         let (sides, args) = sides_and_rest(args);
         // The options of a delivery are options, wherever they stand.

@@ -47,6 +47,10 @@ pub(super) fn output(options: &Options, persona: Persona, suite: bool) -> Result
     };
     let environment = std::env::var_os("KEYSTORM_VERDICT");
     let verdict = verdict::place(persona, results.no_verdict, environment);
+    // A peer's name leaves no file behind that its command line does not name.
+    let environment_keep =
+        std::env::var_os("KEYSTORM_HISTORY").filter(|dir| ours && !dir.is_empty());
+    let keep = environment_keep.filter(|_| !options.load.idle).map(PathBuf::from);
     Ok(Output {
         format,
         to: None,
@@ -61,6 +65,7 @@ pub(super) fn output(options: &Options, persona: Persona, suite: bool) -> Result
         live: Some(persona).filter(|_| !matches!(format, "csv" | "json" | "timeline" | "samples")),
         progress: results.progress,
         metrics: results.metrics.clone(),
+        keep: results.keep.clone().or(keep),
         json: results.json.clone().filter(|_| !document),
         pages,
         hdr: results.hdr.clone(),

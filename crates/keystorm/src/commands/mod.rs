@@ -6,6 +6,7 @@ pub(crate) mod client;
 pub(crate) mod compare;
 pub(crate) mod doctor;
 pub(crate) mod help;
+pub(crate) mod history;
 pub(crate) mod merge;
 pub(crate) mod report;
 pub(crate) mod run;

@@ -1,5 +1,7 @@
 //! Figures as text: enough digits to tell them apart, and a unit.
 
+use std::time::{Duration, SystemTime};
+
 /// What a value is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
@@ -21,6 +23,8 @@ pub enum Unit {
     Share,
     /// A ratio, shown as `×1.25`.
     Ratio,
+    /// Days since the first of January 1970, shown as `2026-11-25`, with the time of day where that is not midnight.
+    Date,
 }
 
 /// Steps of 1000.
@@ -65,7 +69,20 @@ impl Unit {
             Self::BytesPerSecond => large(value, " ") + "B/s",
             Self::Share => format!("{} %", digits(value * 100.0)),
             Self::Ratio => format!("×{value:.2}"),
+            Self::Date => date(value),
         }
+    }
+}
+
+/// A moment in UTC, to the minute. Days that no calendar has are those of a broken clock.
+fn date(days: f64) -> String {
+    let minutes = (days * 1440.0).round().clamp(0.0, 4.2e9) as u64;
+    let moment = SystemTime::UNIX_EPOCH + Duration::from_secs(minutes * 60);
+    let written = humantime::format_rfc3339_seconds(moment).to_string();
+    let (day, time) = written.split_once('T').unwrap_or((&written, ""));
+    match minutes % 1440 {
+        0 => day.to_owned(),
+        _ => format!("{day} {}", time.get(..5).unwrap_or_default()),
     }
 }
 
@@ -111,6 +128,9 @@ mod tests {
             (Unit::Count, 1000.0, "1000"),
             (Unit::Plain, 0.00123, "0.00123"),
             (Unit::Plain, -2.0, "−2"),
+            (Unit::Date, 20_782.0, "2026-11-25"),
+            (Unit::Date, 20_782.25, "2026-11-25 06:00"),
+            (Unit::Date, 1e300, "9955-08-22 16:00"),
             (Unit::Plain, f64::NAN, "–"),
         ] {
             assert_eq!(unit.show(value), text);

@@ -47,7 +47,7 @@ pub use names::{SettingDifference, differing_settings, name};
 pub use operations::OperationComparison;
 pub use refusal::{Refusal, RefusalKind};
 pub use rows::{Row, verdict};
-pub use saved::{beside, of_saved, unlike, unlike_beside_words};
+pub use saved::{beside, load_of, of_saved, options_of, unlike, unlike_beside_words};
 pub use statistics::Conclusion;
 pub use terms::{HITS_APART_MAX, Table, Terms};
 pub use text::{

@@ -23,6 +23,35 @@ const MAY_DIFFER: [&str; 10] = [
     "loaded_by",
 ];
 
+/// What a plan asks for, as text that is equal where two plans are the same load on whatever server.
+///
+/// # Errors
+/// The plan has no JSON.
+pub fn load_of(plan: &Plan) -> Result<String, RecordError> {
+    let mut data = crate::json::value(plan).map_err(|e| RecordError::wrong(e.to_string()))?;
+    for path in MAY_DIFFER {
+        let (above, key) = path.rsplit_once('.').unwrap_or(("", path));
+        let pointer = above.split('.').filter(|part| !part.is_empty());
+        let pointer: String = pointer.map(|part| format!("/{part}")).collect();
+        if let Some(fields) = data.pointer_mut(&pointer).and_then(serde_json::Value::as_object_mut)
+        {
+            fields.remove(key);
+        }
+    }
+    Ok(data.to_string())
+}
+
+/// The options that ask for a plan's load, with their values, without those that name the server.
+#[must_use]
+pub fn options_of(plan: &Plan) -> Vec<(String, String)> {
+    const OF_SERVERS: [&str; 6] = ["-h", "-p", "-s", "-u", "-a", "--seed"];
+    let all = crate::command_line::options_of(plan).into_iter();
+    all.filter(|(option, _)| {
+        !OF_SERVERS.contains(&option.as_str()) && !option.starts_with("--spawn")
+    })
+    .collect()
+}
+
 /// Where plans differ that say the same in different protocols.
 const SAID_ELSEWISE: [&str; 3] = ["protocol", "sequence", "fill"];
 

@@ -41,6 +41,10 @@ pub(in crate::run) struct ResultOptions {
     /// `-` prints JSON instead of a report
     #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
     pub(in crate::run) json: Option<PathBuf>,
+    /// Keep the results in this folder too, in a file of their own, for `keystorm history` and
+    /// `keystorm compare --baseline` [default: KEYSTORM_HISTORY, where that is set]
+    #[arg(long, value_name = "DIR", allow_hyphen_values = true, conflicts_with = "idle")]
+    pub(in crate::run) keep: Option<PathBuf>,
     /// A target to hold each test against, such as p99<2ms: kept, missed or undecided in every
     /// report. Exit code 3 if one is missed, 4 if one cannot be decided. Several bounds between
     /// commas: p50, p99 (or any percentile), mean or max below a time, errors below a share:

@@ -6,9 +6,13 @@ program=$KEYSTORM_LINKS/${0##*/}
 [ "${0##*/}" != rpc-perf ] || exec "$program" "$@"
 command=
 case $1 in
-show | merge | report | presets | calibrate | sink | help | man | completions | rpc-perf) exec "$program" "$@" ;;
+show | merge | report | history | presets | calibrate | sink | help | man | completions | rpc-perf) exec "$program" "$@" ;;
 ycsb) exec "$program" "$@" -p redis.port="$KEYSTORM_PORT" ;;
-sweep | search | compare | doctor | survey | memtier) command=$1 && shift ;;
+compare)
+    case " $* " in *" --baseline "*) exec "$program" "$@" ;; esac
+    command=$1 && shift
+    ;;
+sweep | search | doctor | survey | memtier) command=$1 && shift ;;
 deliver) command="$1 $2" && shift 2 ;;
 esac
 

@@ -1,0 +1,77 @@
+//! The command line of `keystorm compare --baseline`: saved runs beside those before them.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::Parser;
+use job::{BaselineJob, Inconclusive};
+
+use super::super::history::Reading;
+use super::super::run::count_in;
+use super::super::{Intent, UsageError, with_options};
+use super::arguments::percent;
+
+/// Judges saved runs by those before them: the last runs of the same load on the same server from the same machine
+/// that a folder keeps, with the variance that these have. A change of level that lasts (a step) is found at its run;
+/// one run that is off may be a bad day and is undecided; what could not have been seen is said.
+#[derive(Debug, Parser)]
+#[command(
+    name = "keystorm compare --baseline",
+    bin_name = "keystorm compare --baseline",
+    disable_help_flag = true,
+    args_override_self = true,
+    max_term_width = 100,
+    override_usage = "keystorm compare --baseline DIR [OPTIONS] [FILE...]",
+    after_help = AFTER,
+)]
+struct Options {
+    /// The runs to be judged, saved by --json or --keep [default: those of the folder's last day]
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// The folder that --keep fills
+    #[arg(long, value_name = "DIR", help_heading = "Input")]
+    baseline: PathBuf,
+    /// A folder of runs of an unchanged server, each taken within an hour of one of the tested: figures are divided
+    /// by the canary's, which takes off what the machine does
+    #[arg(long, value_name = "DIR", help_heading = "Input")]
+    canary: Option<PathBuf>,
+    /// How many runs of each test count, the newest included [default: 60]
+    #[arg(long, value_name = "N", help_heading = "Input", value_parser = count_in(4..=1000), default_value_t = 60,
+          hide_default_value = true)]
+    last: u32,
+    /// The percentage by which throughput may be lower, or p99 higher, than before [default: any step for the
+    /// worse fails]
+    #[arg(long, value_name = "PCT", value_parser = percent, help_heading = "Results")]
+    fail_on_regression: Option<f64>,
+    /// What becomes of a gate that is undecided: pass (exit code 0) or fail (3) [default: exit code 4]
+    #[arg(long, value_name = "WHAT", help_heading = "Results", hide_possible_values = true)]
+    inconclusive: Option<Inconclusive>,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+const AFTER: &str = "\
+Exit code 3: a figure is surely worse than before, by more than --fail-on-regression. Exit code 4: the runs do not
+say, as where only the newest is off.";
+
+/// Whether a command line is one of these.
+pub(super) fn is_asked(args: &[OsString]) -> bool {
+    let is_it = |word: &str| word == "--baseline" || word.starts_with("--baseline=");
+    args.iter().take_while(|word| *word != "--").any(|word| word.to_str().is_some_and(is_it))
+}
+
+/// What it means.
+pub(super) fn intent(args: Vec<OsString>) -> Result<Intent, UsageError> {
+    with_options(args, |options: Options| {
+        let Options { files, baseline, canary, last, fail_on_regression, inconclusive, reading } =
+            options;
+        if inconclusive == Some(Inconclusive::Repeat) {
+            let text = "--inconclusive repeat: saved runs are not repeated; choose pass or fail";
+            return Err(UsageError(text.to_owned()));
+        }
+        let options = reading.of(baseline)?;
+        let last = last as usize;
+        let job = BaselineJob { options, files, canary, last, fail_on_regression, inconclusive };
+        Ok(Intent::Baseline(job))
+    })
+}

@@ -1,0 +1,193 @@
+//! The files of a folder, and the index that saves the time to parse them.
+//!
+//! The index holds the entries of each file with its size and time: a file with another size or time is read
+//! again. It is written whole under another name that then takes its place. Whoever writes last wins, and nothing is
+//! lost with it: what an index lacks is read from the files.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use report::Record;
+use serde::{Deserialize, Serialize};
+
+use crate::{Entry, entries};
+
+/// The name of the index. It begins with a dot, so that no pattern for results matches it.
+pub const INDEX: &str = ".keystorm-index.json";
+/// The name of its layout.
+const SCHEMA: &str = "keystorm.index/1";
+/// Largest file that is read.
+const FILE_BYTES_MAX: u64 = 1 << 30;
+/// Largest index that is read.
+const INDEX_BYTES_MAX: u64 = 1 << 28;
+/// More files than that are no history but something else.
+pub const FILES_MAX: usize = 100_000;
+/// Folders below each other.
+const DEPTH_MAX: usize = 8;
+/// A file that names no such document within so many bytes is no saved run.
+const HEAD_BYTES: usize = 256;
+/// The documents that hold runs.
+const WITH_RUNS: [&str; 4] = ["run", "sweep", "search", "survey"];
+
+/// A file that cannot be used, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// The file, below the folder.
+    pub file: String,
+    /// The reason, in words for a person.
+    pub why: String,
+}
+
+/// A folder of saved runs, read.
+#[derive(Debug)]
+pub struct Folder {
+    /// What its files hold, in the order of time.
+    pub entries: Vec<Entry>,
+    /// Saved runs that cannot be read.
+    pub faults: Vec<Fault>,
+    /// How many files had to be parsed; the index has the others.
+    pub parsed: usize,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Index {
+    schema: String,
+    /// The version that wrote it: another one may read files in another way.
+    version: String,
+    files: BTreeMap<String, Indexed>,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+struct Indexed {
+    bytes: u64,
+    modified_ns: u64,
+    /// Why it cannot be read, if it is a saved run that cannot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    fault: Option<String>,
+    /// None of a file that is no saved run.
+    entries: Vec<Entry>,
+}
+
+impl Folder {
+    /// Reads a folder and those below it.
+    ///
+    /// # Errors
+    /// It is no folder, cannot be read, or holds more than [`FILES_MAX`] files.
+    pub fn read(dir: &Path) -> io::Result<Self> {
+        let mut found = Vec::new();
+        collect(dir, "", 0, &mut found)?;
+        let known = read_index(dir);
+        let mut files = BTreeMap::new();
+        let mut parsed = 0;
+        for (name, path, metadata) in found {
+            let (bytes, modified_ns) = (metadata.len(), modified_ns(&metadata));
+            let unchanged = known
+                .get(&name)
+                .filter(|known| known.bytes == bytes && known.modified_ns == modified_ns);
+            let indexed = unchanged.cloned().unwrap_or_else(|| {
+                parsed += 1;
+                let (entries, fault) = match parse(&name, &path) {
+                    Ok(entries) => (entries, None),
+                    Err(why) => (Vec::new(), Some(why)),
+                };
+                Indexed { bytes, modified_ns, fault, entries }
+            });
+            files.insert(name, indexed);
+        }
+        if parsed > 0 || files.len() != known.len() {
+            // A folder that cannot be written is read without an index, each time.
+            let _ = write_index(dir, &files);
+        }
+        let mut entries = Vec::new();
+        let mut faults = Vec::new();
+        for (file, indexed) in files {
+            entries.extend(indexed.entries);
+            faults.extend(indexed.fault.map(|why| Fault { file, why }));
+        }
+        entries.sort_by(|a, b| (a.started_ms, &a.file).cmp(&(b.started_ms, &b.file)));
+        Ok(Self { entries, faults, parsed })
+    }
+}
+
+/// The files that may be saved runs, by their names below the folder.
+fn collect(
+    dir: &Path,
+    below: &str,
+    depth: usize,
+    found: &mut Vec<(String, PathBuf, Metadata)>,
+) -> io::Result<()> {
+    for file in fs::read_dir(dir)? {
+        let file = file?;
+        let Ok(name) = file.file_name().into_string() else { continue };
+        if name.starts_with('.') {
+            continue;
+        }
+        let name = if below.is_empty() { name } else { format!("{below}/{name}") };
+        let kind = file.file_type()?;
+        if kind.is_dir() {
+            if depth < DEPTH_MAX {
+                collect(&file.path(), &name, depth + 1, found)?;
+            }
+        } else if name.ends_with(".json") {
+            // Links are followed to files, never to folders; one that leads nowhere is passed over.
+            let Ok(metadata) = fs::metadata(file.path()) else { continue };
+            if metadata.is_file() {
+                found.push((name, file.path(), metadata));
+            }
+        }
+        if found.len() > FILES_MAX {
+            let text = format!("there are more than {FILES_MAX} files in it");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+        }
+    }
+    Ok(())
+}
+
+fn modified_ns(metadata: &Metadata) -> u64 {
+    let since =
+        metadata.modified().ok().and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok());
+    since.map_or(0, |since| since.as_nanos() as u64)
+}
+
+/// The entries of a file; none of one that is no saved run.
+fn parse(name: &str, path: &Path) -> Result<Vec<Entry>, String> {
+    let mut text = Vec::new();
+    let read =
+        File::open(path).and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_end(&mut text));
+    read.map_err(|error| format!("cannot be read: {error}"))?;
+    if text.len() as u64 > FILE_BYTES_MAX {
+        return Err("is over 1 GiB, too large for a saved run".to_owned());
+    }
+    let head = String::from_utf8_lossy(&text[..text.len().min(HEAD_BYTES)]);
+    if !WITH_RUNS.iter().any(|name| head.contains(&format!("\"keystorm.{name}/"))) {
+        return Ok(Vec::new());
+    }
+    let loaded = Record::from_json(&text).and_then(Record::load);
+    loaded.and_then(|loaded| entries(name, &loaded.runs)).map_err(|error| error.to_string())
+}
+
+/// What the index knows; nothing where there is none that can be used.
+fn read_index(dir: &Path) -> BTreeMap<String, Indexed> {
+    let mut text = Vec::new();
+    let file = File::open(dir.join(INDEX));
+    let read = file.and_then(|file| file.take(INDEX_BYTES_MAX).read_to_end(&mut text));
+    let index = read.ok().and_then(|_| serde_json::from_slice::<Index>(&text).ok());
+    let usable =
+        |index: &Index| index.schema == SCHEMA && index.version == env!("CARGO_PKG_VERSION");
+    index.filter(usable).map(|index| index.files).unwrap_or_default()
+}
+
+fn write_index(dir: &Path, files: &BTreeMap<String, Indexed>) -> io::Result<()> {
+    let index = Index {
+        schema: SCHEMA.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        files: files.clone(),
+    };
+    let text = serde_json::to_vec(&index)?;
+    let mut file = tempfile::Builder::new().prefix(".keystorm-").tempfile_in(dir)?;
+    file.write_all(&text)?;
+    file.persist(dir.join(INDEX)).map(drop).map_err(|error| error.error)
+}

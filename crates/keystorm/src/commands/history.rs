@@ -1,0 +1,164 @@
+//! `keystorm history` and `keystorm compare --baseline`: a folder of saved runs over time.
+//!
+//! What entries, series and steps are is the business of the crate `history`.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use console::diagnostics;
+use console::place::Place;
+use history::{Entry, Folder, Gate, Grouping, Terms, series};
+use job::{BaselineJob, End, HistoryJob, HistoryOptions, Inconclusive};
+use page::Page;
+use report::json::pretty;
+use serde_json::Value;
+
+use crate::commands::report::Pages;
+use crate::commands::run::say;
+use crate::commands::show;
+use crate::experiment::terminal::Terminal;
+
+/// Without files, the tests are judged whose newest run is at most so much older than that of the folder.
+const LAST_DAY_MS: u64 = 24 * 3_600_000;
+
+/// Prints a history.
+///
+/// # Errors
+/// The folder cannot be read, or a result not be written.
+pub(crate) fn history(job: &HistoryJob) -> Result<End> {
+    let options = &job.options;
+    let output = Output::open(options)?;
+    let folder = read(&options.dir)?;
+    if folder.entries.is_empty() {
+        bail!(
+            "{}: there is no saved run in it; --keep and --json write them",
+            options.dir.display()
+        );
+    }
+    let all = series(&folder.entries, grouping(options));
+    let document = || history::document(&all, options.disturbed);
+    let table = history::table(&all, options.disturbed);
+    output.print(document, || Terminal::of_stdout().table(&table))?;
+    output.write(document, || history::page(&all, &folder.faults, options.disturbed))?;
+    Ok(End::Complete)
+}
+
+/// Judges the newest runs of a history by those before.
+///
+/// # Errors
+/// A folder or file cannot be read, or a result not be written.
+pub(crate) fn baseline(job: &BaselineJob) -> Result<End> {
+    let options = &job.options;
+    let output = Output::open(options)?;
+    let mut entries = read(&options.dir)?.entries;
+    let newest = add_files(&mut entries, job)?;
+    if let Some(canary) = &job.canary {
+        let canary = read(canary)?.entries;
+        let all = entries.len();
+        entries = history::beside_canary(&entries, &canary);
+        let left_out = all - entries.len();
+        if left_out > 0 {
+            let of = workload::quantity::counted(all as u64, "run");
+            diagnostics::say(format_args!(
+                "warning: --canary: {left_out} of {of} have no run of the canary within an hour, and are left out"
+            ))?;
+        }
+    }
+    let all = series(&entries, grouping(options));
+    let terms =
+        Terms { last: job.last, percent: job.fail_on_regression, disturbed: options.disturbed };
+    let judged = history::judge(&all, &*newest, terms);
+    let gate = history::gate(&judged, terms);
+    let sentences = history::sentences(&judged, terms);
+    let document = || history::judged(&judged, gate, &sentences);
+    output.print(document, || {
+        let terminal = Terminal::of_stdout();
+        terminal.table(&history::judgement_table(&judged))?;
+        sentences.iter().try_for_each(|sentence| terminal.line(sentence))
+    })?;
+    output.write(document, || history::judgement_page(&judged, terms))?;
+    Ok(match (gate, job.inconclusive) {
+        (Gate::Passed, _) | (Gate::Undecided, Some(Inconclusive::Pass)) => End::Complete,
+        (Gate::Failed, _) | (Gate::Undecided, Some(Inconclusive::Fail)) => End::Regressed,
+        (Gate::Undecided, _) => End::Inconclusive,
+    })
+}
+
+/// Which entries are to be judged.
+type Newest = Box<dyn Fn(&Entry) -> bool>;
+
+/// Adds the files that are to be judged to the entries of the folder, in order of time; which entries are to be
+/// judged.
+fn add_files(entries: &mut Vec<Entry>, job: &BaselineJob) -> Result<Newest> {
+    if job.files.is_empty() {
+        let newest = entries.iter().map(|entry| entry.started_ms).max().unwrap_or(0);
+        return Ok(Box::new(move |entry| entry.started_ms + LAST_DAY_MS >= newest));
+    }
+    let dir = fs::canonicalize(&job.options.dir)?;
+    let mut files = Vec::new();
+    for path in &job.files {
+        let loaded = show::read(path)?;
+        let name = path.display().to_string();
+        // One that is in the folder is there already.
+        let real = fs::canonicalize(path).unwrap_or_else(|_| path.clone());
+        if let Ok(below) = real.strip_prefix(&dir) {
+            let below = below.to_string_lossy().into_owned();
+            entries.retain(|entry| entry.file != below);
+        }
+        entries.extend(history::entries(&name, &loaded.runs)?);
+        files.push(name);
+    }
+    entries.sort_by(|a, b| (a.started_ms, &a.file).cmp(&(b.started_ms, &b.file)));
+    Ok(Box::new(move |entry| files.contains(&entry.file)))
+}
+
+fn grouping(options: &HistoryOptions) -> Grouping {
+    if options.any_machine { Grouping::Processor } else { Grouping::Machine }
+}
+
+/// The folder; warns of saved runs in it that cannot be read.
+fn read(dir: &Path) -> Result<Folder> {
+    let folder = Folder::read(dir).with_context(|| format!("{}: cannot be read", dir.display()))?;
+    for fault in folder.faults.iter().take(FAULTS_MAX) {
+        let text = report::escape(format!("{}: {}", fault.file, fault.why));
+        diagnostics::say(format_args!("warning: {text}"))?;
+    }
+    if folder.faults.len() > FAULTS_MAX {
+        let more = folder.faults.len() - FAULTS_MAX;
+        diagnostics::say(format_args!("warning: {more} more files cannot be read"))?;
+    }
+    Ok(folder)
+}
+
+/// More files that cannot be read are counted.
+const FAULTS_MAX: usize = 5;
+
+/// Where a result goes.
+struct Output {
+    document: bool,
+    json: Option<Place>,
+    pages: Pages,
+}
+
+impl Output {
+    /// Makes sure that the files can be written.
+    fn open(options: &HistoryOptions) -> Result<Self> {
+        let json = options.json.as_deref().map(|path| Place::new("--json", path)).transpose()?;
+        Ok(Self { document: options.format == "json", json, pages: Pages::open(&options.pages)? })
+    }
+
+    fn print(&self, document: impl Fn() -> Value, text: impl Fn() -> Result<()>) -> Result<()> {
+        match self.document {
+            true => say(&(pretty(&document())? + "\n")).map(drop),
+            false => text(),
+        }
+    }
+
+    fn write(&self, document: impl Fn() -> Value, page: impl Fn() -> Page) -> Result<()> {
+        if let Some(place) = &self.json {
+            place.write((pretty(&document())? + "\n").as_bytes())?;
+        }
+        self.pages.write(&page()).map(drop)
+    }
+}
