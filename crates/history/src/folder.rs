@@ -191,3 +191,70 @@ fn write_index(dir: &Path, files: &BTreeMap<String, Indexed>) -> io::Result<()> 
     file.write_all(&text)?;
     file.persist(dir.join(INDEX)).map(drop).map_err(|error| error.error)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use report::fixture;
+
+    use super::*;
+
+    fn put(dir: &Path, name: &str, text: &str) {
+        fs::create_dir_all(dir.join(name).parent().unwrap()).unwrap();
+        fs::write(dir.join(name), text).unwrap();
+    }
+
+    fn saved() -> String {
+        let mut record = Record::new(false);
+        record.put(0, &fixture::complete()).unwrap();
+        record.to_json().unwrap()
+    }
+
+    #[test]
+    fn a_file_is_parsed_once_and_again_when_it_changes() {
+        let dir = tempfile::tempdir().unwrap();
+        put(dir.path(), "a.json", &saved());
+        put(dir.path(), "below/b.json", &saved());
+        put(dir.path(), "c.json", "{}");
+        put(dir.path(), "note.txt", "");
+        let first = Folder::read(dir.path()).unwrap();
+        assert_eq!((first.entries.len(), first.parsed), (2, 3));
+        let again = Folder::read(dir.path()).unwrap();
+        assert_eq!((again.entries, again.parsed), (first.entries.clone(), 0));
+        put(dir.path(), "a.json", &(saved() + "\n"));
+        assert_eq!(Folder::read(dir.path()).unwrap().parsed, 1);
+        fs::remove_file(dir.path().join("below/b.json")).unwrap();
+        assert_eq!(Folder::read(dir.path()).unwrap().entries.len(), 1);
+        // Same size, other time.
+        let file = File::options().append(true).open(dir.path().join("a.json")).unwrap();
+        file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(1)).unwrap();
+        assert_eq!(Folder::read(dir.path()).unwrap().parsed, 1);
+    }
+
+    #[test]
+    fn an_index_that_is_broken_or_of_another_version_is_made_anew() {
+        let dir = tempfile::tempdir().unwrap();
+        put(dir.path(), "a.json", &saved());
+        Folder::read(dir.path()).unwrap();
+        let index = fs::read_to_string(dir.path().join(INDEX)).unwrap();
+        let version = format!("\"{}\"", env!("CARGO_PKG_VERSION"));
+        for other in ["{", "", &index.replace(&version, "\"0.0.0\"")] {
+            put(dir.path(), INDEX, other);
+            let read = Folder::read(dir.path()).unwrap();
+            assert_eq!((read.entries.len(), read.parsed), (1, 1));
+        }
+    }
+
+    #[test]
+    fn a_saved_run_that_is_broken_is_named_and_spoils_no_other() {
+        let dir = tempfile::tempdir().unwrap();
+        put(dir.path(), "good.json", &saved());
+        put(dir.path(), "half.json", &saved()[..saved().len() / 2]);
+        let read = Folder::read(dir.path()).unwrap();
+        assert_eq!((read.entries.len(), read.faults.len()), (1, 1));
+        assert_eq!(read.faults[0].file, "half.json");
+        assert!(read.faults[0].why.contains("truncated"), "{:?}", read.faults);
+        assert!(Folder::read(&dir.path().join("no")).is_err());
+    }
+}

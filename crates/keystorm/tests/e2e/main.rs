@@ -49,6 +49,7 @@ mod fleet_loss;
 mod fleet_places;
 mod fleet_tools;
 mod help;
+mod history;
 mod invalidate;
 mod keys;
 mod limits;
