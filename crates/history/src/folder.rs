@@ -27,8 +27,6 @@ const INDEX_BYTES_MAX: u64 = 1 << 28;
 pub const FILES_MAX: usize = 100_000;
 /// Folders below each other.
 const DEPTH_MAX: usize = 8;
-/// A file that names no such document within so many bytes is no saved run.
-const HEAD_BYTES: usize = 256;
 /// The documents that hold runs.
 const WITH_RUNS: [&str; 4] = ["run", "sweep", "search", "survey"];
 
@@ -161,8 +159,9 @@ fn parse(name: &str, path: &Path) -> Result<Vec<Entry>, String> {
     if text.len() as u64 > FILE_BYTES_MAX {
         return Err("is over 1 GiB, too large for a saved run".to_owned());
     }
-    let head = String::from_utf8_lossy(&text[..text.len().min(HEAD_BYTES)]);
-    if !WITH_RUNS.iter().any(|name| head.contains(&format!("\"keystorm.{name}/"))) {
+    // Whoever has laid a document out anew may have moved its schema to the end.
+    let named = std::str::from_utf8(&text).unwrap_or_default();
+    if !WITH_RUNS.iter().any(|name| named.contains(&format!("\"keystorm.{name}/"))) {
         return Ok(Vec::new());
     }
     let loaded = Record::from_json(&text).and_then(Record::load);
