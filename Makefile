@@ -35,7 +35,7 @@ test-python: ## The Python package against the program of the tests, and on a Ra
 	$(CARGO) test --locked --no-run --quiet
 	cd python && target=$$(cd .. && realpath $(TARGET)) && \
 	  PATH="$$target/debug:$$PATH" PYTHONPATH=.:$$(realpath ..)/target/test-servers/ray \
-	  KEYSTORM_SKIPPED_CHECKS="$$target/skipped-checks" python3 -m unittest -v tests.test_keystorm
+	  KEYSTORM_SKIPPED_CHECKS="$$target/skipped-checks" python3 -m unittest -v tests.test_keystorm tests.test_packaging
 
 package: setup ## What people install: wheels, .deb and .rpm for each architecture, in target/packages
 	@sh scripts/package.sh

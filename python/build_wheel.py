@@ -30,11 +30,17 @@ License: Apache-2.0 OR MIT
 Requires-Python: >=3.10
 Provides-Extra: ray
 Requires-Dist: ray>=2.40; extra == "ray"
+Provides-Extra: pandas
+Requires-Dist: pandas>=2; extra == "pandas"
+Requires-Dist: pyarrow>=14; extra == "pandas"
 """
 ENTRY_POINTS = """\
 [console_scripts]
 keystorm = keystorm._program:main
 keystorm-on-ray = keystorm.on_ray:main
+
+[pytest11]
+keystorm = keystorm.pytest_plugin
 """
 
 

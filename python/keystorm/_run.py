@@ -110,7 +110,7 @@ def _refuse(words: Sequence[str]) -> None:
 
 # The first words that make the program something else than a run: its subcommands, and other tools.
 _SUBCOMMANDS = frozenset(
-    "calibrate compare completions doctor help man memtier memtier_benchmark merge presets report rpc-perf search "
+    "bisect calibrate compare completions doctor help history man memtier memtier_benchmark merge presets report rpc-perf search "
     "show sink survey sweep ycsb ycsb.sh".split()
 )
 
@@ -270,7 +270,9 @@ class Run:
         Path(path).write_text(self.html())
 
     def _repr_html_(self) -> str:
-        return f"<pre>{_escaped(self.text())}</pre>"
+        # In a frame, so that the page's style is no style of the notebook's.
+        page = _escaped(self.html()).replace('"', "&quot;")
+        return f'<iframe sandbox="allow-scripts" style="width:100%;height:720px;border:0" srcdoc="{page}"></iframe>'
 
     def _made(self, *words: str) -> str:
         made = subprocess.run(

@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import textwrap
 import threading
 import time
 import unittest
@@ -20,6 +21,8 @@ import keystorm
 from keystorm import on_ray
 from keystorm._run import buckets, on_option
 
+HAS_PANDAS = importlib.util.find_spec("pandas") and importlib.util.find_spec("pyarrow")
+HAS_PYTEST = importlib.util.find_spec("pytest")
 LINE = "-t get -n 3000 -c 4 --spawn"
 
 
@@ -71,7 +74,8 @@ class Runs(unittest.TestCase):
             self.found.report(page)
             self.assertIn("<html", page.read_text())
         self.assertIn("3000 requests completed", self.found.text())
-        self.assertIn("<pre>", self.found._repr_html_())
+        cell = self.found._repr_html_()
+        self.assertTrue(cell.startswith("<iframe sandbox=") and "&lt;!DOCTYPE html>" in cell, cell[:200])
 
     def test_several_clients_have_rows(self) -> None:
         run = keystorm.run("-t set -n 900 -c 6 --spawn", on="local", clients=3)
@@ -106,6 +110,80 @@ class Runs(unittest.TestCase):
         self.assertEqual(on_option("ray", {"clients": 4, "cpus": 8}), "ray:clients=4,cpus=8")
         self.assertEqual(on_option("ssh", {"hosts": ["a", "b"], "program": "/k"}), "ssh:a,b,program=/k")
         self.assertEqual((on_option("ray", {}), on_option("local:2", {})), ("ray", "local:2"))
+
+
+class Tables(unittest.TestCase):
+    """Runs as rows, and what pandas and Arrow make of them."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.directory = tempfile.TemporaryDirectory()
+        for _ in range(2):
+            cls.found = keystorm.run(f"-t set,get -n 2000 -c 4 --spawn --keep {cls.directory.name}")
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        cls.directory.cleanup()
+
+    def test_rows_are_the_documents(self) -> None:
+        rows = keystorm.tests([self.found, self.found])
+        self.assertEqual([row["test"] for row in rows], ["SET", "GET", "SET", "GET"])
+        self.assertEqual(rows[0]["p99_ms"], self.found.ms("response", 99))
+        self.assertEqual(sum(row["count"] for row in keystorm.histogram(self.found)), 2000)
+        self.assertEqual(keystorm.histogram(self.found)[-1]["share"], 1.0)
+        self.assertEqual(set(keystorm.timeline(self.found)[0]), {"t_s", "rps", "errors", "p50", "p99", "max"})
+
+    def test_a_history_has_a_row_for_each_test_of_each_run(self) -> None:
+        rows = keystorm.history(self.directory.name)
+        self.assertEqual(sorted(row["test"] for row in rows), ["GET", "GET", "SET", "SET"])
+        self.assertEqual(len({row["file"] for row in rows}), 2)
+        self.assertGreater(min(row["throughput_rps"] for row in rows), 0)
+
+    @unittest.skipUnless(HAS_PANDAS, "pandas and pyarrow are not installed")
+    def test_pandas_and_arrow_take_them(self) -> None:
+        frame = keystorm.to_pandas(keystorm.tests(self.found))
+        self.assertEqual(list(frame["requests"]), [2000, 2000])
+        self.assertEqual(str(frame["started_at"].dtype.tz), "UTC")
+        table = keystorm.to_arrow(keystorm.timeline(self.found))
+        self.assertIn("p99", table.column_names)
+
+
+@unittest.skipUnless(HAS_PYTEST, "pytest is not installed")
+class Fixture(unittest.TestCase):
+    """The pytest fixture, in a pytest of its own."""
+
+    def test_a_target_fails_the_test_that_holds_a_server_to_it(self) -> None:
+        test = """
+            def test_kept(keystorm):
+                run = keystorm.assert_within(LINE, p50_ms=30_000, errors=0.5)
+                assert run.requests > 0 and keystorm.runs == [run]
+
+            def test_missed(keystorm):
+                keystorm.assert_within(LINE, max_ms=0.001)
+        """
+        line = 'LINE = "-t get --spawn --rps 500 --duration 1"\n'
+        with tempfile.TemporaryDirectory() as directory:
+            file = Path(directory) / "test_it.py"
+            file.write_text(line + textwrap.dedent(test))
+            ran = subprocess.run(
+                [sys.executable, "-m", "pytest", "-q", "-p", "keystorm.pytest_plugin", str(file)],
+                capture_output=True,
+                text=True,
+                check=False,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            )
+        self.assertEqual(ran.returncode, 1, ran.stdout + ran.stderr)
+        self.assertIn("test_missed", ran.stdout)
+        self.assertNotIn("FAILED test_it.py::test_kept", ran.stdout.replace(directory + "/", ""))
+
+    def test_a_target_is_written_as_slo_reads_it(self) -> None:
+        from keystorm.pytest_plugin import _target
+
+        self.assertEqual(_target({"p99_ms": 2}, None), "p99<2000us")
+        self.assertEqual(_target({"p99_9_ms": 0.5, "max_ms": 10}, 0.001), "p99.9<500us,max<10000us,errors<0.1%")
+        for bad in [{"p99": 2}, {}]:
+            with self.assertRaises(TypeError):
+                _target(bad, None)
 
 
 class Wheel(unittest.TestCase):

@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# Measures SERVER, beside BASE if that is set, and leaves in OUT: page.html, result.json, comment.md (at most ten lines
+# of results). Prints nothing that is secret. Sets the output `code` where GITHUB_OUTPUT is set; it always exits with 0
+# there, and with keystorm's exit code elsewhere.
+set -euo pipefail
+
+: "${SERVER:?name the server}" "${OUT:=keystorm-results}"
+BASE=${BASE:-} LOAD=${LOAD:--t set,get} REPEAT=${REPEAT:-5} PERCENT=${PERCENT:-} HISTORY=${HISTORY:-}
+mkdir -p "$OUT"
+# Words of a command line, with quotes as a shell has them, of which nothing is expanded or run.
+mapfile -t load < <(python3 -c 'import shlex, sys; print("\n".join(shlex.split(sys.argv[1])))' "$LOAD")
+gate=()
+[ -z "$PERCENT" ] || gate=(--fail-on-regression "$PERCENT")
+run=(--repeat "$REPEAT" "${load[@]}")
+code=0
+title="$SERVER"
+
+if [ -n "$BASE" ]; then
+    title="$SERVER beside $BASE"
+    keystorm compare "$BASE" "$SERVER" --name-a base --name-b change "${gate[@]}" -q \
+        --json "$OUT/result.json" --html "$OUT/page.html" "${run[@]}" > "$OUT/result.txt" || code=$?
+else
+    case $SERVER in
+    *:[0-9]*) where=(-h "${SERVER%:*}" -p "${SERVER##*:}") ;;
+    *) where=("--spawn=$SERVER") ;;
+    esac
+    keystorm "${where[@]}" -q --json "$OUT/result.json" --html "$OUT/page.html" "${run[@]}" \
+        > "$OUT/result.txt" || code=$?
+    if [ -n "$HISTORY" ] && [ "$code" = 0 ]; then
+        mkdir -p "$HISTORY"
+        cp "$OUT/result.json" "$HISTORY/$(date -u +%Y%m%dT%H%M%SZ)-${GITHUB_SHA:-${CI_COMMIT_SHA:-run}}.json"
+        # Runners have a new name each time.
+        keystorm compare --baseline "$HISTORY" --any-machine "${gate[@]}" "$OUT/result.json" \
+            --html "$OUT/history.html" >> "$OUT/result.txt" || code=$?
+    fi
+fi
+
+{
+    case $code in
+    0) echo "**keystorm**: $title" ;;
+    3) echo "**keystorm: a regression** – $title" ;;
+    4) echo "**keystorm: undecided** – $title" ;;
+    *) echo "**keystorm failed** (exit code $code) – $title" ;;
+    esac
+    echo
+    echo '```text'
+    # Ten lines of results: the first tests, and what the gate came to.
+    sed '/^$/d' "$OUT/result.txt" | { head -n 7; tail -n 3; }
+    echo '```'
+    echo "The page with every figure is among the artefacts of the run (keystorm)."
+} > "$OUT/comment.md"
+cat "$OUT/comment.md"
+if [ -n "${GITHUB_OUTPUT:-}" ]; then
+    echo "code=$code" >> "$GITHUB_OUTPUT"
+else
+    exit "$code"
+fi

@@ -1,0 +1,180 @@
+"""What packaging/ has for other programs: read by a reader of each format, and held against what keystorm serves.
+
+No Kubernetes, Grafana, GitHub or GitLab is asked: that they take these files is not tested here.
+"""
+
+import importlib.util
+import json
+import os
+import re
+import socket
+import subprocess
+import tempfile
+import time
+import unittest
+import urllib.request
+from pathlib import Path
+
+import keystorm
+
+PACKAGING = Path(__file__).parent.parent.parent / "packaging"
+HAS_YAML = importlib.util.find_spec("yaml")
+
+
+def served() -> set[str]:
+    """The names of the metrics that a run of a mix with errors serves."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    words = ["--spawn", "--mix", "--rps", "200", "--duration", "60", "--on-error", "count", "--metrics", str(port)]
+    words += ["1", "get", "a", ";", "1", "lpush", "a", "b"]
+    run = subprocess.Popen(
+        [keystorm.program(), *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL
+    )
+    try:
+        for _ in range(600):
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
+                    text = answer.read().decode()
+            except OSError:
+                text = ""
+            if "keystorm_operations_total" in text:
+                return set(re.findall(r"^(keystorm_[a-z_]+?)\{", text, re.MULTILINE)) | set(
+                    re.findall(r"^# TYPE (keystorm_[a-z_]+) ", text, re.MULTILINE)
+                )
+            if run.poll() is not None:
+                break
+            time.sleep(0.05)
+        raise AssertionError(f"no metrics: {run.stderr.read().decode() if run.poll() is not None else text}")
+    finally:
+        run.terminate()
+        run.wait()
+        run.stderr.close()
+
+
+class Dashboard(unittest.TestCase):
+    """packaging/grafana/keystorm.json."""
+
+    def test_every_metric_that_it_shows_is_served(self) -> None:
+        dashboard = json.loads((PACKAGING / "grafana/keystorm.json").read_text())
+        text = json.dumps(dashboard["panels"]) + json.dumps(dashboard["templating"])
+        shown = set(re.findall(r"keystorm_[a-z_]+", text))
+        self.assertGreater(len(shown), 10)
+        self.assertEqual(shown - served() - {"keystorm_errors_total"}, set())
+        source = Path(__file__).parent.parent.parent / "crates/report/src/openmetrics.rs"
+        self.assertIn('self.counters("errors"', source.read_text(), "only a run with errors serves them")
+
+    def test_panels_are_apart_and_have_names_of_their_own(self) -> None:
+        panels = json.loads((PACKAGING / "grafana/keystorm.json").read_text())["panels"]
+        self.assertEqual(len({panel["id"] for panel in panels}), len(panels))
+        self.assertEqual(len({panel["title"] for panel in panels}), len(panels))
+        cells = [
+            (x, y)
+            for panel in panels
+            for x in range(panel["gridPos"]["x"], panel["gridPos"]["x"] + panel["gridPos"]["w"])
+            for y in range(panel["gridPos"]["y"], panel["gridPos"]["y"] + panel["gridPos"]["h"])
+        ]
+        self.assertEqual(len(set(cells)), len(cells), "panels overlap")
+        self.assertLess(max(x for x, _ in cells), 24)
+
+
+@unittest.skipUnless(HAS_YAML, "PyYAML is not installed")
+class Manifests(unittest.TestCase):
+    """Files of YAML."""
+
+    def read(self, name: str) -> list:
+        import yaml
+
+        return list(yaml.safe_load_all((PACKAGING / name).read_text()))
+
+    def test_options_of_manifests_are_options_of_keystorm(self) -> None:
+        known = subprocess.run([keystorm.program(), "--help", "all"], capture_output=True, text=True, check=True).stdout
+        lines = []
+        for name in ["kubernetes/job.yaml", "kubernetes/indexed-job.yaml"]:
+            job = next(part for part in self.read(name) if part["kind"] == "Job")
+            pod = job["spec"]["template"]
+            self.assertEqual(pod["spec"]["restartPolicy"], "Never")
+            self.assertEqual(job["spec"]["backoffLimit"], 0, "a load is not put on twice")
+            for container in pod["spec"]["containers"]:
+                self.assertEqual(container["resources"]["requests"], container["resources"]["limits"])
+                lines.append(" ".join(map(str, container["args"])))
+        compose = self.read("compose/compose.yaml")[0]
+        lines.append(" ".join(compose["services"]["keystorm"]["command"]))
+        for line in lines:
+            for option in re.findall(r"(?<!\S)--[a-z-]+", line):
+                self.assertIn(option, known, line)
+
+    def test_a_service_finds_the_pods_of_the_fleet(self) -> None:
+        service, job = self.read("kubernetes/indexed-job.yaml")
+        labels = job["spec"]["template"]["metadata"]["labels"]
+        self.assertEqual(service["spec"]["selector"], labels)
+        self.assertEqual(service["metadata"]["name"], job["spec"]["template"]["spec"]["subdomain"])
+        self.assertEqual(job["spec"]["completions"], job["spec"]["parallelism"])
+        shares = re.findall(r'/(\d+)"', job["spec"]["template"]["spec"]["containers"][0]["args"][0])
+        self.assertEqual(shares, [str(job["spec"]["completions"])])
+
+    def test_what_compose_mounts_is_there(self) -> None:
+        compose = self.read("compose/compose.yaml")[0]
+        for service in compose["services"].values():
+            for volume in service.get("volumes", []):
+                self.assertTrue((PACKAGING / "compose" / volume.split(":")[0]).is_file(), volume)
+            for port in service.get("ports", []):
+                self.assertTrue(port.startswith("127.0.0.1:"), port)
+        for name in ["compose/prometheus.yaml", "compose/datasource.yaml"]:
+            self.assertEqual(len(self.read(name)), 1)
+
+    def test_inputs_of_the_action_are_declared_and_used(self) -> None:
+        action = self.read("ci/github/action.yml")[0]
+        text = (PACKAGING / "ci/github/action.yml").read_text()
+        used = set(re.findall(r"inputs\.([a-z-]+)", text))
+        self.assertEqual(used, set(action["inputs"]))
+        for step in action["runs"]["steps"]:
+            # What somebody else wrote comes in as a variable, never as a part of a script.
+            self.assertNotIn("${{", step.get("run", ""), step["name"])
+            self.assertTrue("uses" in step or step["shell"] == "bash")
+
+    def test_variables_of_the_template_are_those_of_the_script(self) -> None:
+        template = self.read("ci/gitlab.yml")[0][".keystorm"]
+        script = (PACKAGING / "ci/measure.sh").read_text()
+        for name in template["variables"]:
+            if not name.startswith("KEYSTORM_"):
+                self.assertRegex(script, rf"\b{name}\b")
+
+
+class Script(unittest.TestCase):
+    """packaging/ci/measure.sh, in an empty folder."""
+
+    def measure(self, directory: str, **variables: str) -> tuple[int, str]:
+        path = os.pathsep.join([str(Path(keystorm.program()).parent), os.environ["PATH"]])
+        ran = subprocess.run(
+            ["bash", str(PACKAGING / "ci/measure.sh")],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=directory,
+            env={"PATH": path, "HOME": directory, "OUT": f"{directory}/out", "REPEAT": "2", **variables},
+        )
+        self.assertNotIn(ran.returncode, (1, 2), ran.stdout + ran.stderr)
+        return ran.returncode, ran.stdout
+
+    def test_two_servers_are_compared(self) -> None:
+        with tempfile.TemporaryDirectory() as directory:
+            load = "-t get --duration 0.2 --warmup 0.1"
+            _, comment = self.measure(directory, SERVER="redis-server", BASE="redis-server", LOAD=load)
+            self.assertIn("redis-server beside redis-server", comment)
+            self.assertLessEqual(len(comment.splitlines()), 16)
+            for name in ["page.html", "result.json", "comment.md"]:
+                self.assertTrue((Path(directory) / "out" / name).stat().st_size > 0, name)
+
+    def test_one_is_judged_by_its_history_and_nothing_of_a_load_is_run(self) -> None:
+        with tempfile.TemporaryDirectory() as directory:
+            load = "-n 500 -c 2 set key 'a $(touch found) b'"
+            code, comment = self.measure(directory, SERVER="redis-server", LOAD=load, HISTORY=f"{directory}/runs")
+            self.assertEqual(code, 4, comment)
+            self.assertIn("undecided", comment)
+            self.assertEqual(len(list((Path(directory) / "runs").glob("[!.]*.json"))), 1)
+            self.assertFalse((Path(directory) / "found").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
