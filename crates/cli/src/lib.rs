@@ -8,6 +8,7 @@
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 
 pub mod advice;
+mod bisect;
 mod calibrate;
 pub mod captured;
 mod compare;
@@ -53,6 +54,7 @@ pub const OWN: FrontEnds = &[
     &show::ShowFront,
     &merge::MergeFront,
     &self::history::HistoryFront,
+    &self::bisect::BisectFront,
     &self::doctor::DoctorFront,
     &report_page::ReportFront,
     &compare::CompareFront,

@@ -10,6 +10,7 @@ pub mod closed;
 pub mod diagnostics;
 pub mod http;
 pub mod live;
+pub mod live_page;
 pub mod metrics;
 pub mod place;
 pub mod print;

@@ -85,6 +85,7 @@ impl Seconds {
                 elapsed_ns,
                 gauges: &gauges,
                 engine,
+                successes: None,
             });
         }
     }

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::Command;
 
 use crate::{
-    BaselineJob, Calibration, Checkup, CompareJob, HistoryJob, Job, MergeJob, ReportJob, SearchJob,
-    ShowJob, SinkJob, SurveyJob, SweepJob, ToolMessage, UsageError,
+    BaselineJob, BisectJob, Calibration, Checkup, CompareJob, HistoryJob, Job, MergeJob, ReportJob,
+    SearchJob, ShowJob, SinkJob, SurveyJob, SweepJob, ToolMessage, UsageError,
 };
 
 /// A tool whose command line we understand.
@@ -51,6 +51,8 @@ pub enum Intent {
     Report(ReportJob),
     /// The client's own ceiling.
     Calibrate(Box<Calibration>),
+    /// The commit that changed a figure of a server.
+    Bisect(Box<BisectJob>),
     /// A folder of saved runs.
     History(HistoryJob),
     /// The newest of them beside those before.
@@ -81,7 +83,7 @@ impl Intent {
             Self::Sink(_) | Self::Hold => false,
             Self::Show(_) | Self::Merge(_) | Self::Report(_) | Self::Calibrate(_) => true,
             Self::Compare(_) | Self::Doctor(_) | Self::Sweep(_) | Self::Search(_) => true,
-            Self::Survey(_) | Self::History(_) | Self::Baseline(_) => true,
+            Self::Survey(_) | Self::History(_) | Self::Baseline(_) | Self::Bisect(_) => true,
         }
     }
 }

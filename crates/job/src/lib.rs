@@ -5,6 +5,7 @@
 //! and prints in its own way. Reading words is left to `cli` and the crates of `peers/`, carrying out to
 //! `keystorm`.
 
+mod bisect;
 mod commands;
 mod compare;
 mod experiments;
@@ -18,6 +19,7 @@ mod run;
 mod saved;
 mod usage;
 
+pub use bisect::BisectJob;
 pub use commands::{Calibration, Checkup, SinkJob};
 pub use compare::{
     CompareJob, DecisionLoad, DecisionSides, Inconclusive, LiveSides, Sides, TermsSides,

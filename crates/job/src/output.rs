@@ -38,6 +38,8 @@ pub struct Output {
     pub progress: Option<Duration>,
     /// Where figures are served while tests run.
     pub metrics: Option<MetricsAt>,
+    /// Where the page is served while tests run.
+    pub live_page: Option<MetricsAt>,
     /// Where results are kept.
     pub json: Option<PathBuf>,
     /// The folder that they are kept in beside that, each in a file of its own.
@@ -73,6 +75,7 @@ impl Output {
             live: None,
             progress: None,
             metrics: None,
+            live_page: None,
             json: None,
             keep: None,
             pages: PageOptions::default(),

@@ -73,6 +73,7 @@ fn main() -> ExitCode {
         Ok(Intent::Show(job)) => commands::show::show(&job),
         Ok(Intent::Merge(job)) => commands::merge::merge(&job),
         Ok(Intent::Report(job)) => commands::report::report(&job),
+        Ok(Intent::Bisect(job)) => commands::bisect::bisect(&job),
         Ok(Intent::History(job)) => commands::history::history(&job),
         Ok(Intent::Baseline(job)) => commands::history::baseline(&job),
         Ok(Intent::Calibrate(job)) => commands::calibrate::calibrate(&job),

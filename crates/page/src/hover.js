@@ -9,7 +9,7 @@
     on = [];
     tip.hidden = true;
   }
-  document.querySelectorAll('figure svg').forEach(function (svg) {
+  function bind(svg) {
     const marks = Array.from(svg.querySelectorAll('.m')).map(function (mark) {
       const title = mark.querySelector('title');
       const text = title ? title.textContent : '';
@@ -59,7 +59,7 @@
     svg.addEventListener('pointerleave', function (event) {
       if (event.pointerType === 'mouse') clear();
     });
-  });
+  }
   document.addEventListener('scroll', clear, { passive: true });
   // A table that does not fit says so.
   function measure() {
@@ -68,5 +68,11 @@
     });
   }
   window.addEventListener('resize', measure);
-  measure();
+  // Again for charts that have taken the place of others.
+  window.keystormHover = function () {
+    clear();
+    document.querySelectorAll('figure svg').forEach(bind);
+    measure();
+  };
+  window.keystormHover();
 })();

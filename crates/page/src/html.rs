@@ -10,10 +10,8 @@ use crate::chart::{self, Chart};
 use crate::definitions::definition;
 use crate::{Block, Page, Section, Table, Tone, Verdict};
 
-const STYLE: &str = include_str!("style.css");
-const SCRIPT: &str = include_str!("hover.js");
-const POLICY: &str =
-    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
+pub(crate) const STYLE: &str = include_str!("style.css");
+pub(crate) const SCRIPT: &str = include_str!("hover.js");
 /// A page with more sections has a table of contents.
 const SECTIONS_PLAIN: usize = 3;
 
@@ -21,13 +19,12 @@ impl Page {
     /// The whole file.
     #[must_use]
     pub fn html(&self) -> String {
-        let ids = ids(&self.sections);
         let page = html! {
             (DOCTYPE)
             html lang="en" {
                 head {
                     meta charset="utf-8";
-                    meta http-equiv="Content-Security-Policy" content=(POLICY);
+                    meta http-equiv="Content-Security-Policy" content=(policy(""));
                     meta name="viewport" content="width=device-width, initial-scale=1";
                     meta name="color-scheme" content="light dark";
                     meta name="referrer" content="no-referrer";
@@ -36,44 +33,50 @@ impl Page {
                     style { (PreEscaped(STYLE)) (PreEscaped(chart::dark_css())) }
                 }
                 body {
-                    main {
-                        header {
-                            h1 { (escape(&self.title)) }
-                            @if !self.byline.is_empty() {
-                                p.byline {
-                                    @for line in &self.byline { span { (escape(line)) } " " }
-                                }
-                            }
-                            @for found in &self.lede { (verdict(found)) }
-                        }
-                        @if self.sections.len() > SECTIONS_PLAIN {
-                            nav aria-label="Contents" {
-                                @for (section, id) in self.sections.iter().zip(&ids) {
-                                    a href={ "#" (id) } { (escape(&section.heading)) } " "
-                                }
-                            }
-                        }
-                        @for (section, id) in self.sections.iter().zip(&ids) {
-                            section id=(id) {
-                                @if section.folded {
-                                    details {
-                                        summary { h2 { (escape(&section.heading)) } }
-                                        (blocks(&section.blocks))
-                                    }
-                                } @else {
-                                    h2 { (escape(&section.heading)) }
-                                    (blocks(&section.blocks))
-                                }
-                            }
-                        }
-                        footer { "Made by keystorm. This file needs no network." }
-                    }
+                    main { (self.main()) }
                     div #tip role="status" hidden {}
                     script { (PreEscaped(SCRIPT)) }
                 }
             }
         };
         page.into_string()
+    }
+
+    /// What is to be read, without the frame around it.
+    pub(crate) fn main(&self) -> Markup {
+        let ids = ids(&self.sections);
+        html! {
+            header {
+                h1 { (escape(&self.title)) }
+                @if !self.byline.is_empty() {
+                    p.byline {
+                        @for line in &self.byline { span { (escape(line)) } " " }
+                    }
+                }
+                @for found in &self.lede { (verdict(found)) }
+            }
+            @if self.sections.len() > SECTIONS_PLAIN {
+                nav aria-label="Contents" {
+                    @for (section, id) in self.sections.iter().zip(&ids) {
+                        a href={ "#" (id) } { (escape(&section.heading)) } " "
+                    }
+                }
+            }
+            @for (section, id) in self.sections.iter().zip(&ids) {
+                section id=(id) {
+                    @if section.folded {
+                        details {
+                            summary { h2 { (escape(&section.heading)) } }
+                            (blocks(&section.blocks))
+                        }
+                    } @else {
+                        h2 { (escape(&section.heading)) }
+                        (blocks(&section.blocks))
+                    }
+                }
+            }
+            footer { "Made by keystorm. This file needs no network." }
+        }
     }
 
     /// Every chart on the page, as a picture that says what it is of, with a name for its file, each
@@ -109,6 +112,13 @@ impl Page {
         }
         escape(label)
     }
+}
+
+/// What a browser may load for a page: nothing that is not in it, beside what `more` allows.
+pub(crate) fn policy(more: &str) -> String {
+    let policy =
+        "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
+    if more.is_empty() { policy.to_owned() } else { format!("{policy}; {more}") }
 }
 
 /// Letters, digits and single hyphens, no longer than a file's name may be.

@@ -35,6 +35,7 @@ pub mod decision;
 mod definitions;
 mod document;
 mod html;
+pub mod live;
 pub mod rate_curve;
 pub mod runs;
 pub mod term;

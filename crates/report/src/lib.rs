@@ -79,7 +79,7 @@ pub use probe::Probe;
 pub use quantity::{grouped, msec, msec_at_most};
 pub use record::{Loaded, Record, RecordError, TallyDelta};
 pub use repeats::{Repeat, RepeatCollector, Repeats};
-pub use run::Run;
+pub use run::{Mark, Run};
 pub use schedule::{Fault, MISSED_NS, Missed, ScheduleFigures};
 pub use server_course::{ServerPoint, server_course};
 pub use summary::Summary;

@@ -5,10 +5,20 @@
 
 use host::{HostFacts, ServerFacts, Watched};
 use measure::Measurement;
+use serde::{Deserialize, Serialize};
 use workload::Plan;
 
 use crate::slo::Slo;
 use crate::{Clients, Clock, Probe, Repeat, Verdict, Warning, warnings};
+
+/// A moment of a run that somebody marked while it lasted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mark {
+    /// When, in nanoseconds from the start of the measured part.
+    pub at_ns: u64,
+    /// What happened then, in the words of whoever set it.
+    pub text: String,
+}
 
 /// One plan carried out.
 #[derive(Debug, Clone)]
@@ -29,6 +39,8 @@ pub struct Run {
     pub clients: Option<Clients>,
     /// What a quiet client saw beside the load, if there was one.
     pub probe: Option<Probe>,
+    /// Moments that somebody marked while it lasted.
+    pub marks: Vec<Mark>,
     /// The clock that its times are of, where that is not the host's.
     pub clock: Option<Clock>,
     /// Who answered.
@@ -65,6 +77,7 @@ impl Run {
             other_hosts,
             clients,
             probe: None,
+            marks: Vec::new(),
             clock: None,
             server,
             version,

@@ -69,6 +69,8 @@ pub struct Snapshot<'c> {
     pub gauges: &'c [Gauges],
     /// The engine that moves the bytes.
     pub engine: &'static str,
+    /// What succeeded when; `None` where clients elsewhere know it.
+    pub successes: Option<&'c SuccessLine>,
 }
 
 /// Adds up what workers report.
@@ -211,6 +213,7 @@ impl Collector {
                 elapsed_ns,
                 gauges: &self.gauges,
                 engine: self.engine,
+                successes: Some(&self.successes),
             });
             self.timeline.push(point);
         }
@@ -238,6 +241,7 @@ impl Collector {
                 elapsed_ns,
                 gauges: &self.gauges,
                 engine: self.engine,
+                successes: Some(&self.successes),
             });
         }
         self.give_back(worker, tally);

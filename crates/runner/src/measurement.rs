@@ -3,10 +3,12 @@
 use std::ops::Range;
 use std::time::{Duration, SystemTime};
 
-use measure::{Absence, Ending, Measurement, TallyShape, Tenure, Usual};
+use measure::{
+    Absence, Ending, Measurement, Outage, SuccessLine, Tally, TallyShape, Tenure, Timeline, Usual,
+};
 use workload::{Pace, Plan, Stop};
 
-use crate::collect::Collector;
+use crate::collect::{Collector, Snapshot};
 use crate::gate::Gate;
 
 /// Shortest time without the client that is reported: a busy machine may hold it up for less.
@@ -64,15 +66,11 @@ pub(crate) fn measurement(
     };
     let elapsed_ns = (to_ns - from_ns).max(planned_ns);
     timeline.end_at(elapsed_ns);
-    let service_ns = total.service().quantile_ns(0.5).unwrap_or_default();
-    let usual = Usual { due_every_ns: plan.due_every_ns(), service_ns };
     let tenures: Vec<Tenure> = tenures.iter().filter_map(|t| t.since(from_ns)).collect();
     let since = |ns: u64| ns.saturating_sub(from_ns).min(elapsed_ns);
     let away = away.iter().map(|span| since(span.start)..since(span.end));
     let away: Vec<_> = away.filter(|span| !span.is_empty()).collect();
-    let mut outages = successes.outages(elapsed_ns, &usual, &tenures, &away);
-    // A schedule may pause, and nothing can succeed while nothing is due.
-    outages.retain(|o| o.failures.total() > 0 || plan.is_due_within(o.from_ns, o.to_ns));
+    let outages = outages(plan, &total, &successes, elapsed_ns, (&tenures, &away));
     let absences = away.iter().filter(|span| span.end - span.start >= ABSENCE_MIN_NS);
     let absence = |span: &Range<u64>| Absence { from_ns: span.start, to_ns: span.end };
     Measurement {
@@ -91,5 +89,55 @@ pub(crate) fn measurement(
         logs,
         deliveries: None,
         ending,
+    }
+}
+
+/// The outages of a run that has lasted so long; who had to answer when, and when the client did not run.
+fn outages(
+    plan: &Plan,
+    total: &Tally,
+    successes: &SuccessLine,
+    elapsed_ns: u64,
+    (tenures, away): (&[Tenure], &[Range<u64>]),
+) -> Vec<Outage> {
+    let service_ns = total.service().quantile_ns(0.5).unwrap_or_default();
+    let usual = Usual { due_every_ns: plan.due_every_ns(), service_ns };
+    let mut outages = successes.outages(elapsed_ns, &usual, tenures, away);
+    // A schedule may pause, and nothing can succeed while nothing is due.
+    outages.retain(|o| o.failures.total() > 0 || plan.is_due_within(o.from_ns, o.to_ns));
+    outages
+}
+
+impl Snapshot<'_> {
+    /// What was measured so far, as if the run ended now; `timeline` has the intervals up to this one. It copies
+    /// every count; CPU times and nodes are known only at the end.
+    #[must_use]
+    pub fn so_far(
+        &self,
+        plan: &Plan,
+        started_at: SystemTime,
+        mut timeline: Timeline,
+    ) -> Measurement {
+        timeline.settle();
+        timeline.end_at(self.elapsed_ns);
+        Measurement {
+            absences: Vec::new(),
+            outages: self.successes.map_or(Vec::new(), |successes| {
+                outages(plan, self.total, successes, self.elapsed_ns, (&[], &[]))
+            }),
+            delayed: None,
+            total: self.total.clone(),
+            timeline,
+            started_at,
+            elapsed_ns: self.elapsed_ns,
+            workers: Vec::new(),
+            engine: self.engine.to_owned(),
+            engine_note: None,
+            nodes: Vec::new(),
+            by_connection: Vec::new(),
+            logs: Vec::new(),
+            deliveries: None,
+            ending: Ending::Complete,
+        }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Pure arithmetic on numbers that somebody else has measured. [`Mean`] is of one sample, [`Ratio`]
 //! of two, [`Share`] of what was counted, [`steps`] of a series, [`Forecast`] of
-//! what it may go on with. What the numbers are of, and what follows from the answer, is left to others.
+//! what it may go on with, [`Bisection`] of what changed it. What the numbers are of, and what follows from the answer, is left to others.
 //!
 //! Student's distribution comes from `statrs`. It is right for the mean of a handful of runs, each
 //! of which is itself an average of thousands of requests: Georges, Buytaert, Eeckhout,
@@ -10,6 +10,7 @@
 //! compare, with an interval instead of a bare verdict, follows Kalibera and Jones, "Rigorous
 //! Benchmarking in Reasonable Time", ISMM 2013.
 
+mod bisection;
 mod forecast;
 mod mean;
 mod noise;
@@ -18,6 +19,7 @@ mod share;
 mod steps;
 mod student;
 
+pub use bisection::{Bisection, Suspects};
 pub use forecast::Forecast;
 pub use mean::{Interval, Mean, SPREAD_MAX};
 pub use noise::Noise;

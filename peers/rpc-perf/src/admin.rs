@@ -152,7 +152,7 @@ mod tests {
     use job::Intent;
 
     fn status(shared: &Shared, method: &str, path: &str) -> String {
-        shared.answer(&Asked { method, path }).status[..3].to_owned()
+        shared.answer(&Asked::new(method, path)).status[..3].to_owned()
     }
 
     #[test]

@@ -53,7 +53,7 @@ Subcommands (keystorm NAME --help):
   deliver                    measure how long messages take to their subscribers
   compare, doctor            compare two servers or saved runs; check what distorts results
   show, report, merge        print, chart or add up saved runs
-  history                    saved runs over time, and the steps in them
+  history, bisect            saved runs over time; the commit that changed a figure
   presets, sink, calibrate   list presets; a server that does nothing; the client's own limits
   memtier, ycsb, rpc-perf    take command lines of memtier_benchmark, YCSB and rpc-perf
 

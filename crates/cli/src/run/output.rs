@@ -65,6 +65,7 @@ pub(super) fn output(options: &Options, persona: Persona, suite: bool) -> Result
         live: Some(persona).filter(|_| !matches!(format, "csv" | "json" | "timeline" | "samples")),
         progress: results.progress,
         metrics: results.metrics.clone(),
+        live_page: results.live.clone(),
         keep: results.keep.clone().or(keep),
         json: results.json.clone().filter(|_| !document),
         pages,

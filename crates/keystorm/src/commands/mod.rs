@@ -1,6 +1,7 @@
 //! Commands, carried out: a file or folder for each, named as the command; `run` has no name of its own, and
 //! `client` is what a coordinator starts.
 
+pub(crate) mod bisect;
 pub(crate) mod calibrate;
 pub(crate) mod client;
 pub(crate) mod compare;

@@ -8,6 +8,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use console::closed;
 use console::diagnostics::{self, Asides, Diagnostics, Unread};
 use console::live::Live;
+use console::live_page::LivePage;
 use console::metrics::{Both, Metrics};
 use console::print::{self, Printer};
 use fleet::Unfit;
@@ -72,7 +73,11 @@ fn carry_out(job: &Job) -> Result<End> {
         asides.remarks.say("standard output is closed, so the report goes nowhere")?;
     }
     let serve = |at| Metrics::serve(at, &asides.remarks);
-    let metrics = job.output.metrics.as_ref().map(serve).transpose()?;
+    let serve_page = |at| LivePage::serve(at, &asides.remarks);
+    let served = Served {
+        metrics: job.output.metrics.as_ref().map(serve).transpose()?,
+        page: job.output.live_page.as_ref().map(serve_page).transpose()?,
+    };
     let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
     // Phases of a workload may differ in this.
     let widest = job.plans.iter().max_by_key(|plan| plan.all_connections()).unwrap_or(first);
@@ -89,7 +94,7 @@ fn carry_out(job: &Job) -> Result<End> {
     }
     match job.action {
         Action::Idle => idle(first, &bed),
-        Action::Run { repeat } => run_all(job, &mut bed, repeat, keep, metrics.as_ref(), &asides),
+        Action::Run { repeat } => run_all(job, &mut bed, repeat, keep, served, &asides),
     }
 }
 
@@ -208,18 +213,27 @@ fn introduce_cluster(job: &Job, server: &Server, remarks: &Diagnostics) -> Resul
     }
 }
 
+/// What is served while tests run.
+struct Served {
+    metrics: Option<Metrics>,
+    page: Option<LivePage>,
+}
+
 fn run_all(
     job: &Job,
     bed: &mut TestBed<'_>,
     repeat: bool,
     mut keep: Keep,
-    metrics: Option<&Metrics>,
+    served: Served,
     asides: &Asides,
 ) -> Result<End> {
     let mut printer = Printer::begin(&job.output, asides)?;
-    let ended = run_rounds(job, bed, repeat, &mut printer, &mut keep, metrics);
+    let ended = run_rounds(job, bed, repeat, &mut printer, &mut keep, &served);
     // Also after an error: what was measured before it is not lost.
     let closed = printer.close();
+    if let Some(page) = served.page {
+        page.end(None);
+    }
     let end = ended?;
     closed?;
     Ok(end)
@@ -241,7 +255,7 @@ fn run_rounds(
     repeat: bool,
     printer: &mut Printer<'_>,
     keep: &mut Keep,
-    metrics: Option<&Metrics>,
+    served: &Served,
 ) -> Result<End> {
     let (mut failed, mut targets) = (false, Targets::default());
     loop {
@@ -263,13 +277,18 @@ fn run_rounds(
                     Box::new(line.with_rows(job.output.progress))
                 }
             };
-            let mut watch = metrics.map(|metrics| metrics.watch(plan));
+            let mut watch = served.metrics.as_ref().map(|metrics| metrics.watch(plan));
+            let mut live = served.page.as_ref().map(|page| page.watch(plan, &bed.server.facts));
             beside.begin()?;
             bed.rate = beside.rate();
-            let mut shown = Both(&mut beside, watch.as_mut());
+            let mut both = Both(&mut beside, watch.as_mut());
+            let mut shown = Both(&mut both, live.as_mut());
             let mut run = bed.run(plan, job.start_at, &mut shown)?;
             run.repeat = (times > 1).then_some(Repeat { number, of: times });
             run.slo = job.slo.clone();
+            if let Some(live) = live {
+                live.ended(&mut run);
+            }
             failed |= !beside.end(&run)?;
             if let Some(watch) = watch {
                 watch.ended(&run);

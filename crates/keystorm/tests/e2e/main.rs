@@ -15,6 +15,7 @@ mod program;
 mod real_clock;
 mod server;
 
+mod bisect;
 mod broker;
 mod cache_broker;
 mod calibrate;
@@ -54,6 +55,7 @@ mod invalidate;
 mod keys;
 mod limits;
 mod links;
+mod live;
 mod login;
 mod manual;
 mod memcache;

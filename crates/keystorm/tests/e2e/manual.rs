@@ -50,8 +50,10 @@ fn shells_are_reported_every_option() {
         if shell == "bash" {
             let completed = "COMP_WORDS=(keystorm search --sl); COMP_CWORD=2; \
                              _keystorm keystorm --sl search; echo \"${COMPREPLY[@]}\"";
-            let ran = Command::new("bash").args(["-c", &format!("{script}\n{completed}")]).output();
-            let ran = ran.unwrap();
+            // A script of more than 128 KiB is no argument.
+            let file = tempfile::NamedTempFile::new().unwrap();
+            std::fs::write(file.path(), format!("{script}\n{completed}")).unwrap();
+            let ran = Command::new("bash").arg(file.path()).output().unwrap();
             assert_eq!(String::from_utf8_lossy(&ran.stdout).trim(), "--slo", "{ran:?}");
         }
     }

@@ -4,7 +4,7 @@ use measure::{Latency, Point};
 use report::Run;
 
 use super::outages;
-use crate::{Axis, Chart, DataPoint, Series, Unit};
+use crate::{Axis, Chart, DataPoint, Guide, Series, Unit};
 
 /// More points than this are put together: no screen shows them apart.
 const POINTS_MAX: u64 = 240;
@@ -16,7 +16,10 @@ const CUT_SHORT: f64 = 0.2;
 pub(super) fn in_course(chart: Chart, run: &Run) -> Chart {
     let elapsed_s = run.measurement.elapsed_ns as f64 / 1e9;
     let extent = (elapsed_s > 0.0).then_some((0.0, elapsed_s));
-    Chart { extent, bands: outages::bands(run), ..chart }
+    let mut chart = Chart { extent, bands: outages::bands(run), ..chart };
+    let marks = run.marks.iter().map(|mark| Guide::X(mark.at_ns as f64 / 1e9, mark.text.clone()));
+    chart.guides.extend(marks);
+    chart
 }
 
 /// Neighbouring intervals of a timeline put together, silent ones included.

@@ -96,3 +96,33 @@ fn a_page_that_asks_for_something_is_caught() {
     let seen = browser::open(&page.html().replacen("</main>", fault, 1), 1280);
     assert!(!seen.console.is_empty(), "{seen:?}");
 }
+
+/// A page that grows, as a browser has it after two drawings and the last; `EventSource` is a stand-in that sends them
+/// at once, since a file has no server.
+#[test]
+fn a_page_that_grows_is_drawn_as_the_finished_one() {
+    let page = |rate: f64| {
+        let seconds = Axis::linear("time", Unit::Seconds);
+        let mut chart =
+            Chart::lines("Throughput over time", seconds, Axis::linear("", Unit::PerSecond));
+        chart.series.push(Series::new("answered", (1..20).map(|n| (f64::from(n), rate))));
+        chart.guides.push(Guide::X(7.0, "deployed here".into()));
+        let folded = Section::new("Machine", [Block::Text(LONG.into())]).folded();
+        let sections = vec![Section::new("GET", [Block::Chart(chart)]), folded];
+        Page { title: "GET on redis".into(), sections, ..Page::default() }
+    };
+    let events = [(1e3, false), (2e3, false), (3e3, true)];
+    let events =
+        events.map(|(rate, ended)| page::live::event(&page(rate), "Running GET: 3 s", 7, ended));
+    let events = serde_json::to_string(&events).unwrap().replace("</", "<\\/");
+    let stand_in = format!(
+        "<script>window.EventSource = function () {{\
+           this.close = function () {{}};\
+           this.addEventListener = function (name, draw) {{\
+             {events}.forEach(function (data) {{ draw({{ data: data }}); }});\
+           }};\
+         }};</script></head>"
+    );
+    let frame = page::live::frame("keystorm").replace("</head>", &stand_in);
+    browser::holds(&frame, &[("Throughput over time", vec![19])]);
+}

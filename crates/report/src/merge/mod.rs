@@ -124,6 +124,9 @@ fn merge_test(names: &[String], shares: Vec<Run>, missing: &[u32]) -> Result<Run
     let warnings = warnings(names, &shares);
     // One client has it.
     let probe = shares.iter().find_map(|share| share.probe.clone());
+    // One client is looked at.
+    let marks = shares.iter().map(|share| share.marks.clone()).find(|marks| !marks.is_empty());
+    let marks = marks.unwrap_or_default();
     let clients = Clients::of_merged(names, &shares);
     let verdict_of_one = first.verdict.clone();
     // All watched one server at one time; what the first saw is what there was to see.
@@ -149,6 +152,7 @@ fn merge_test(names: &[String], shares: Vec<Run>, missing: &[u32]) -> Result<Run
         other_hosts,
         clients,
         probe,
+        marks,
         clock: None,
         server,
         version,

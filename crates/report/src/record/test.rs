@@ -24,7 +24,7 @@ use super::warning::{self, WarningKindRecord};
 use super::worker::WorkerRecord;
 use super::{Common, RecordError};
 use crate::slo::{Judgement, Slo, SloResult};
-use crate::{Clients, Clock, Lookups, Repeat, Run, Summary, Verdict, WorstMoments};
+use crate::{Clients, Clock, Lookups, Mark, Repeat, Run, Summary, Verdict, WorstMoments};
 
 /// One test.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -93,6 +93,9 @@ pub(super) struct TestRecord {
     /// What a quiet client saw beside the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     probe: Option<ProbeRecord>,
+    /// Moments that somebody marked while it lasted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    marks: Vec<Mark>,
     /// The clock that its times are of, where that is not the host's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     clock: Option<Clock>,
@@ -167,6 +170,7 @@ impl TestRecord {
             measurement,
             clients,
             probe,
+            marks,
             clock,
             watched,
             verdict,
@@ -256,6 +260,7 @@ impl TestRecord {
             },
             clients: clients.clone(),
             probe: probe.as_ref().map(ProbeRecord::from_probe).transpose()?,
+            marks: marks.clone(),
             clock: clock.clone(),
             target: summary.target.as_ref().map(TargetRecord::from_result),
             exact: Exact {
@@ -332,6 +337,7 @@ impl TestRecord {
             other_hosts: common.other_hosts.clone(),
             clients: self.clients,
             probe: self.probe.as_ref().map(ProbeRecord::probe).transpose()?,
+            marks: self.marks,
             clock: self.clock,
             server: common.server.clone(),
             version: common.version.clone(),

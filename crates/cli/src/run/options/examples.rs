@@ -55,6 +55,7 @@ Subcommands, each with its own --help:
   keystorm show        print a saved run in any format
   keystorm merge       add up saved runs of several clients
   keystorm history     show saved runs over time, and the steps in them
+  keystorm bisect      find the commit that made a server slower or faster
   keystorm report      make a page with charts of saved runs
   keystorm man         print the man pages or write them to a directory
   keystorm completions print completions for bash, zsh or fish

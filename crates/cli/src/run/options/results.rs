@@ -61,6 +61,11 @@ pub(in crate::run) struct ResultOptions {
     #[arg(long, value_name = "[ADDR:]PORT", allow_hyphen_values = true, conflicts_with = "idle",
           value_parser = MetricsAt::parse)]
     pub(in crate::run) metrics: Option<MetricsAt>,
+    /// Serve the page of the run while it runs, for a browser: with figures, charts and outages so
+    /// far, and a form that sets a mark. On any free port of loopback, or on PORT, ADDR:PORT
+    #[arg(long, value_name = "[ADDR:]PORT", num_args = 0..=1, require_equals = true,
+          default_missing_value = "0", conflicts_with = "idle", value_parser = MetricsAt::parse)]
+    pub(in crate::run) live: Option<MetricsAt>,
     /// Significant digits of latencies, 1 to 4 [default: 3]
     #[arg(long, value_name = "DIGITS", allow_hyphen_values = true, value_parser = signed)]
     pub(in crate::run) precision: Option<i64>,

@@ -1,0 +1,186 @@
+//! The command line of `keystorm bisect`: two commits, a load, and the command that builds a server.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Command, CommandFactory, Parser};
+use job::BisectJob;
+use lab::Line;
+use lab::words::TypedOption;
+use report::Metric;
+use workload::Endpoint;
+
+use super::experiment::{job, names_length, with_split, with_those_of_a_run};
+use super::{FrontEnd, Intent, UsageError};
+
+/// The front end of `keystorm bisect`.
+pub(crate) struct BisectFront;
+
+/// Finds the commit that made a server slower or faster. Builds commits between a good and a bad one, runs each beside
+/// the good one in turn, as often as the noise asks, and names the commit with its probability. Builds that fail are
+/// skipped; a search that was interrupted resumes.
+#[derive(Debug, Parser)]
+#[command(
+    name = "keystorm bisect",
+    bin_name = "keystorm bisect",
+    disable_help_flag = true,
+    args_override_self = true,
+    max_term_width = 100,
+    override_usage = "keystorm bisect --good COMMIT --bad COMMIT [OPTIONS] [OPTIONS OF A RUN] -- BUILD-COMMAND",
+    after_help = EXAMPLE,
+)]
+struct Options {
+    /// A commit before the change
+    #[arg(long, value_name = "COMMIT", help_heading = "Bisect")]
+    good: String,
+    /// A commit after it, of which the good one is an ancestor; merges count as one commit
+    #[arg(long, value_name = "COMMIT", help_heading = "Bisect")]
+    bad: String,
+    /// The repository [default: the current folder]. It is not touched: builds have a work tree of their own
+    #[arg(
+        long,
+        value_name = "DIR",
+        help_heading = "Bisect",
+        default_value = ".",
+        hide_default_value = true
+    )]
+    repository: PathBuf,
+    /// The server that is built, from the top of the tree [default: src/valkey-server or src/redis-server]
+    #[arg(long, value_name = "PATH", help_heading = "Bisect")]
+    server: Option<PathBuf>,
+    /// The folder of builds and results, by which the search resumes [default: .keystorm-bisect]
+    #[arg(
+        long,
+        value_name = "DIR",
+        help_heading = "Bisect",
+        default_value = ".keystorm-bisect",
+        hide_default_value = true
+    )]
+    state: PathBuf,
+    /// The figure that changed: throughput, p50, p99 or server-cpu [default: throughput]
+    #[arg(long, value_name = "NAME", help_heading = "Bisect", value_parser = metric, default_value = "throughput",
+          hide_default_value = true)]
+    metric: Metric,
+    /// How probable the answer is to be, in per cent, from 50 to 99.9 [default: 95]
+    #[arg(long, value_name = "PCT", help_heading = "Bisect", value_parser = sure, default_value = "95", hide_default_value = true)]
+    sure: f64,
+    /// Print this help
+    #[arg(long, action = clap::ArgAction::Help, help_heading = "Other")]
+    help: Option<bool>,
+}
+
+/// What stands below the options.
+const EXAMPLE: &str = "\
+The build command runs in the top folder of the commit's tree, without a shell.
+
+Exit code 4: the two commits do not surely differ, or the commits that are left could not be built.
+
+Example:
+  Find the commit that slowed down GET:
+    keystorm bisect --good 8.0.0 --bad 8.1.0 -t get -P 16 -- make -j4";
+
+/// The load unless the command line says.
+const TEST: &str = "set";
+/// Seconds of each run unless the command line says.
+const SECONDS: &str = "2";
+/// Options of a run that a bisection cannot have, since it starts the servers, or prints a sentence.
+const REFUSED: [&str; 12] = [
+    "--keep",
+    "--json",
+    "--html",
+    "--svg",
+    "--png",
+    "--csv",
+    "--format",
+    "--metrics",
+    "--live",
+    "--on",
+    "-h",
+    "-u",
+];
+
+fn metric(name: &str) -> Result<Metric, String> {
+    match name {
+        "throughput" => Ok(Metric::Throughput),
+        "p50" => Ok(Metric::P50),
+        "p99" => Ok(Metric::P99),
+        "server-cpu" => Ok(Metric::ServerCpu),
+        _ => Err("expected throughput, p50, p99 or server-cpu".to_owned()),
+    }
+}
+
+fn sure(text: &str) -> Result<f64, String> {
+    let percent = super::run::percent(text).ok().filter(|percent| (50.0..=99.9).contains(percent));
+    percent
+        .map(|percent| percent / 100.0)
+        .ok_or_else(|| "expected a percentage from 50 to 99.9".to_owned())
+}
+
+impl FrontEnd for BisectFront {
+    fn names(&self) -> &'static [&'static str] {
+        &["bisect"]
+    }
+
+    fn command(&self) -> Option<Command> {
+        Some(with_those_of_a_run(Options::command(), &REFUSED))
+    }
+
+    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
+        // What builds is no command for the server.
+        let at = args.iter().position(|word| word == "--");
+        let (line, build) = args.split_at(at.unwrap_or(args.len()));
+        let build: Option<Vec<String>> =
+            build.iter().skip(1).map(|word| word.to_str().map(str::to_owned)).collect();
+        let build = build.ok_or_else(|| UsageError("the build command is no text".to_owned()))?;
+        with_split(line.to_vec(), |options, line, again| intent(options, line, build, again))
+    }
+}
+
+/// What the options mean.
+fn intent(
+    options: Options,
+    mut line: Line,
+    build: Vec<String>,
+    again: String,
+) -> Result<Intent, UsageError> {
+    let usage = |text: &str| Err(UsageError(text.to_owned()));
+    if build.is_empty() {
+        return usage("name the command that builds a commit behind --, such as: -- make -j4");
+    }
+    if let Some(option) = REFUSED.iter().find(|option| line.has(option)) {
+        return Err(UsageError(format!(
+            "{option} is no option of bisect, which starts the servers that it builds"
+        )));
+    }
+    if let Some(word) = line.rest.first() {
+        let word = word.to_string_lossy();
+        return Err(UsageError(format!(
+            "{word}: a bisection takes its load from options, such as -t or --workload"
+        )));
+    }
+    if !line.has("-t") && !line.has("--workload") {
+        line.options.push(TypedOption::new("-t", TEST));
+    }
+    if !names_length(&line) {
+        line.options.push(TypedOption::new("--duration", SECONDS));
+    }
+    if !line.has("--seed") {
+        line.options.push(TypedOption::new("--seed", "1"));
+    }
+    if !line.has("--spawn") {
+        line.options.push(TypedOption { name: "--spawn".to_owned(), value: None });
+    }
+    let load = job("keystorm bisect", line.words())?;
+    if load.plans.len() != 1 {
+        return usage("a bisection is of one test; choose it with -t");
+    }
+    let is_spawned =
+        load.plans.iter().all(|plan| matches!(plan.target.endpoint, Endpoint::Spawned { .. }));
+    if !is_spawned {
+        return usage("bisect starts the servers that it builds; name none");
+    }
+    let Options { good, bad, repository, server, state, metric, sure, help: _ } = options;
+    let again = format!("{again} -- {}", shell_words::join(&build));
+    let job = BisectJob { good, bad, repository, server, state, build, metric, sure, load, again };
+    Ok(Intent::Bisect(Box::new(job)))
+}

@@ -1,0 +1,212 @@
+//! A small HTTP server that no client can hold up.
+//!
+//! It serves texts, on one thread, and owns what keeps it and the run that it is part of
+//! safe from whoever connects: only the head of a request is ever read, every step of a connection
+//! has a deadline, so many connections are open and no more, one request is answered on each, and
+//! nothing waits for a client when the server is dropped. `httparse` reads the heads.
+
+mod connection;
+mod request;
+
+use std::io::{self, ErrorKind};
+use std::net::TcpListener;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use connection::Connection;
+pub use request::{Answer, Asked};
+
+/// Connections at a time. What comes then stands in the queue of the kernel until there is room.
+pub const CONNECTIONS_MAX: usize = 64;
+/// Connections taken from that queue before those that are open have their turn.
+const ACCEPTED_AT_ONCE: usize = 4;
+/// How long a server that ends in good order waits for its last events to be taken.
+const FINISH_PATIENCE: Duration = Duration::from_secs(1);
+
+/// What is served.
+pub trait Service: Send + 'static {
+    /// The answer to a request.
+    fn answer(&self, asked: &Asked<'_>) -> Answer;
+
+    /// The latest event and its number, if that is above `seen`: for whoever asked for
+    /// [events](Answer::events). It is asked a few times a second.
+    fn event(&self, _seen: u64) -> Option<(u64, Arc<str>)> {
+        None
+    }
+}
+
+/// A service that has answers only.
+struct Answers<F>(F);
+
+impl<F: Fn(&Asked<'_>) -> Answer + Send + 'static> Service for Answers<F> {
+    fn answer(&self, asked: &Asked<'_>) -> Answer {
+        (self.0)(asked)
+    }
+}
+
+/// Serves until it is dropped.
+pub struct HttpServer {
+    /// Closed to end the thread.
+    wake: Option<UnixStream>,
+    thread: Option<JoinHandle<()>>,
+    /// Whether who waits for events is sent the last.
+    finishes: Arc<AtomicBool>,
+}
+
+impl HttpServer {
+    /// Serves there. `answer` gets what each request asks for.
+    ///
+    /// # Errors
+    /// The machine has no threads or file descriptors left.
+    pub fn start(
+        listener: TcpListener,
+        name: &str,
+        answer: impl Fn(&Asked<'_>) -> Answer + Send + 'static,
+    ) -> io::Result<Self> {
+        Self::start_service(listener, name, Answers(answer))
+    }
+
+    /// The same of a service that may have events.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub fn start_service(
+        listener: TcpListener,
+        name: &str,
+        service: impl Service,
+    ) -> io::Result<Self> {
+        listener.set_nonblocking(true)?;
+        let (wake, woken) = UnixStream::pair()?;
+        let finishes = Arc::new(AtomicBool::new(false));
+        let ending = Arc::clone(&finishes);
+        let serving = Serving { listener, woken, open: Vec::new(), rest_until: None };
+        let serve = move || {
+            let open = serving.serve(&service);
+            if ending.load(Ordering::Acquire) {
+                let until = Instant::now() + FINISH_PATIENCE;
+                open.into_iter().for_each(|connection| {
+                    // A browser that is gone loses nothing.
+                    let _ = connection.finish(until, &service);
+                });
+            }
+        };
+        let thread = thread::Builder::new().name(name.to_owned()).spawn(serve)?;
+        Ok(Self { wake: Some(wake), thread: Some(thread), finishes })
+    }
+
+    /// Ends in good order: who waits for events gets the last of them, for a second in all.
+    pub fn finish(self) {
+        self.finishes.store(true, Ordering::Release);
+    }
+}
+
+impl Drop for HttpServer {
+    fn drop(&mut self) {
+        drop(self.wake.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What the thread holds.
+struct Serving {
+    listener: TcpListener,
+    /// Readable when the server is to end.
+    woken: UnixStream,
+    open: Vec<Connection>,
+    /// No connection is accepted before: the machine had no file descriptor for one.
+    rest_until: Option<Instant>,
+}
+
+impl Serving {
+    /// Serves until it is to end; the connections that are open then.
+    fn serve(mut self, service: &dyn Service) -> Vec<Connection> {
+        loop {
+            let now = Instant::now();
+            self.rest_until = self.rest_until.filter(|until| *until > now);
+            let has_room = self.has_room(now);
+            let accepting = has_room && self.rest_until.is_none();
+            let wake_at = self.wake_at(has_room);
+            let Some(ready) = self.wait(accepting, wake_at) else { return self.open };
+            let now = Instant::now();
+            // Those that are open first: they are heard before they give way to others.
+            let mut ready_open = ready.open.into_iter();
+            self.open.retain_mut(|connection| {
+                let ready = ready_open.next().unwrap_or(false);
+                connection.goes_on(ready, now, service)
+            });
+            if ready.listener {
+                self.accept(now);
+            }
+        }
+    }
+
+    /// Whether another connection may be accepted; an old one may have to be closed for it.
+    fn has_room(&self, now: Instant) -> bool {
+        self.open.len() < CONNECTIONS_MAX || self.open.iter().any(|c| c.gives_way_at() <= now)
+    }
+
+    /// When there is something to do though nothing arrives.
+    fn wake_at(&self, has_room: bool) -> Option<Instant> {
+        let deadlines = self.open.iter().map(Connection::wake_at);
+        let room = self.open.iter().map(Connection::gives_way_at).min().filter(|_| !has_room);
+        deadlines.chain(room).chain(self.rest_until).min()
+    }
+
+    /// Waits until something is ready. `None` when the server is to end.
+    fn wait(&self, accepting: bool, until: Option<Instant>) -> Option<Ready> {
+        let listening = if accepting { PollFlags::IN } else { PollFlags::empty() };
+        let mut asked =
+            vec![PollFd::new(&self.woken, PollFlags::IN), PollFd::new(&self.listener, listening)];
+        asked.extend(self.open.iter().map(|c| PollFd::new(&c.stream, c.awaits())));
+        let timeout = until.map(|until| {
+            // A millisecond more, so that what was waited for has surely come.
+            let left = until.saturating_duration_since(Instant::now()) + Duration::from_millis(1);
+            Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() }
+        });
+        // Whatever goes wrong shows at the sockets themselves.
+        let _ = poll(&mut asked, timeout.as_ref());
+        let mut ready = asked.iter().map(|asked| !asked.revents().is_empty());
+        if ready.next() == Some(true) {
+            return None;
+        }
+        Some(Ready { listener: ready.next() == Some(true), open: ready.collect() })
+    }
+
+    fn accept(&mut self, now: Instant) {
+        for _ in 0..ACCEPTED_AT_ONCE {
+            if self.open.len() >= CONNECTIONS_MAX {
+                let first = (0..self.open.len()).min_by_key(|at| self.open[*at].gives_way_at());
+                match first.filter(|at| self.open[*at].gives_way_at() <= now) {
+                    Some(first) => drop(self.open.remove(first)),
+                    None => return,
+                }
+            }
+            match self.listener.accept() {
+                Ok((stream, _)) => {
+                    if stream.set_nonblocking(true).is_ok() {
+                        self.open.push(Connection::new(stream, now));
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => {
+                    self.rest_until = Some(now + Duration::from_millis(100));
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// What may go on without waiting.
+struct Ready {
+    listener: bool,
+    open: Vec<bool>,
+}

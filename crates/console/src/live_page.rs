@@ -1,0 +1,353 @@
+//! `--live`: the page of the run in a browser, while it runs.
+//!
+//! A run is never disturbed: the thread that collects copies what was measured, at most once a second and only while a
+//! browser listens; the thread that serves draws it, by the code that draws the page of a finished run, and rests
+//! after each drawing for [`REST`] times as long as that took. A browser that goes takes nothing with it.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result};
+use host::ServerFacts;
+use job::MetricsAt;
+use measure::{Timeline, WorkerUse};
+use page::runs::{self, Source};
+use page::{Page, live};
+use percent_encoding::percent_decode_str;
+use report::{Mark, Run};
+use runner::{Observer, Snapshot};
+use workload::{Plan, Stop};
+
+use crate::diagnostics::{self, Diagnostics};
+use crate::http::{Answer, Asked, HttpServer, Service};
+use crate::metrics::listen;
+
+/// How often the page is drawn anew, at most.
+const DRAW_EVERY: Duration = Duration::from_secs(1);
+/// How many times as long as a drawing took none follows: drawing takes at most 50 ms of a second.
+const REST: u32 = 19;
+/// Marks of a job, and characters of each.
+const MARKS_MAX: usize = 100;
+const MARK_CHARS_MAX: usize = 60;
+/// A browser that has not asked for so long is gone.
+const GONE: Duration = Duration::from_secs(5);
+/// More finished tests are left out of the page while it grows: a suite that repeats would make it grow for ever.
+const TESTS_MAX: usize = 24;
+
+/// Serves the page until it is dropped.
+pub struct LivePage {
+    shared: Arc<Shared>,
+    server: Option<HttpServer>,
+}
+
+struct Shared {
+    /// Tells this keystorm from others on the port.
+    started: u128,
+    began: Instant,
+    /// The host that a browser must name: none where anybody may ask.
+    host: Option<String>,
+    /// Rises with all that is to be drawn anew.
+    version: AtomicU64,
+    /// When a browser last asked for events, in milliseconds since `began`, and 1; 0 for never.
+    asked_ms: AtomicU64,
+    state: Mutex<State>,
+    drawing: Mutex<Drawing>,
+}
+
+#[derive(Clone, Default)]
+struct State {
+    /// Tests that have ended, the latest [`TESTS_MAX`].
+    done: Vec<Run>,
+    /// The one that runs, as far as it has come.
+    now: Option<Run>,
+    /// How far it is, in a few words.
+    words: String,
+    /// A page that takes the place of the runs': that of an experiment.
+    page: Option<Page>,
+    marks: Vec<(SystemTime, String)>,
+    ended: bool,
+}
+
+#[derive(Default)]
+struct Drawing {
+    version: u64,
+    event: Arc<str>,
+    /// No drawing begins before.
+    rest_until: Option<Instant>,
+}
+
+impl LivePage {
+    /// Listens there.
+    ///
+    /// # Errors
+    /// The address cannot be listened on.
+    pub fn serve(at: &MetricsAt, remarks: &Diagnostics) -> Result<Self> {
+        let listener = listen(at, "--live")?;
+        let address = listener.local_addr().context("--live")?;
+        let is_private = address.ip().is_loopback();
+        if !is_private {
+            remarks.say(format_args!(
+                "warning: anyone who can reach this machine can see the page on {address} and set marks"
+            ))?;
+        }
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let shared = Arc::new(Shared {
+            started: since.as_nanos(),
+            began: Instant::now(),
+            host: is_private.then(|| at.host.clone()),
+            version: AtomicU64::new(1),
+            asked_ms: AtomicU64::new(0),
+            state: Mutex::default(),
+            drawing: Mutex::default(),
+        });
+        let server = HttpServer::start_service(listener, "live", Arc::clone(&shared))
+            .context("--live: starting to serve")?;
+        diagnostics::say(format_args!(
+            "The page of the run is on http://{address}/ while it lasts"
+        ))?;
+        Ok(Self { shared, server: Some(server) })
+    }
+
+    /// What watches a test that is about to run.
+    pub fn watch<'p>(&self, plan: &'p Plan, server: &ServerFacts) -> LiveWatch<'p> {
+        let (shared, server) = (Arc::clone(&self.shared), server.clone());
+        LiveWatch { plan, server, shared, timeline: None, copied: None, began: Instant::now() }
+    }
+
+    /// Shows the page of an experiment so far; it is made only if somebody looks.
+    pub fn show(&self, words: &str, page: impl FnOnce() -> Page) {
+        if !self.shared.is_watched() {
+            return;
+        }
+        let page = page();
+        let mut state = self.shared.lock();
+        (state.page, state.words) = (Some(page), words.to_owned());
+        drop(state);
+        self.shared.changed();
+    }
+
+    /// The job has ended: this page is sent to who still looks, with the file that `--html` would write.
+    pub fn end(mut self, page: Option<Page>) {
+        let mut state = self.shared.lock();
+        if page.is_some() {
+            state.page = page;
+        }
+        (state.ended, state.words) = (true, "Ended".to_owned());
+        drop(state);
+        self.shared.changed();
+        if let Some(server) = self.server.take() {
+            server.finish();
+        }
+    }
+}
+
+impl Shared {
+    /// A thread that panicked left nothing half done that matters here.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn changed(&self) {
+        self.version.fetch_add(1, Ordering::Release);
+    }
+
+    fn is_watched(&self) -> bool {
+        let asked_ms = self.asked_ms.load(Ordering::Relaxed);
+        let now_ms = self.began.elapsed().as_millis() as u64;
+        asked_ms > 0 && now_ms.saturating_sub(asked_ms) < GONE.as_millis() as u64
+    }
+
+    /// Sets a mark; why there is none.
+    fn mark(&self, text: &str) -> Result<(), &'static str> {
+        let text = percent_decode_str(text).decode_utf8_lossy();
+        let text: String = text.chars().filter(|c| !c.is_control()).take(MARK_CHARS_MAX).collect();
+        let mut state = self.lock();
+        if state.marks.len() >= MARKS_MAX {
+            return Err("there are as many marks as a run may have");
+        }
+        state.marks.push((SystemTime::now(), text));
+        drop(state);
+        self.changed();
+        Ok(())
+    }
+
+    /// Whether a browser on this machine may have sent it for this page and no other.
+    fn is_addressed(&self, asked: &Asked<'_>) -> bool {
+        let Some(host) = &self.host else { return true };
+        let named = asked.field("Host").unwrap_or_default();
+        let named = match named.rsplit_once(':') {
+            Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
+            _ => named,
+        };
+        let named = named.trim_start_matches('[').trim_end_matches(']');
+        named == host || ["127.0.0.1", "localhost", "::1"].contains(&named)
+    }
+
+    fn draw(&self, state: &State) -> String {
+        let page = state.page.clone().unwrap_or_else(|| {
+            let now =
+                state.now.clone().map(|run| Run { marks: marks_of(&state.marks, &run), ..run });
+            let runs: Vec<Run> = state.done.iter().cloned().chain(now).collect();
+            page_of(&runs)
+        });
+        live::event(&page, &state.words, self.started, state.ended)
+    }
+}
+
+/// The page of runs.
+fn page_of(runs: &[Run]) -> Page {
+    if runs.is_empty() {
+        return Page { title: "keystorm".to_owned(), ..Page::default() };
+    }
+    runs::page(&[Source { name: String::new(), runs, complete: true }])
+}
+
+/// The marks that were set while a run lasted, or before it in its warm-up.
+fn marks_of(marks: &[(SystemTime, String)], run: &Run) -> Vec<Mark> {
+    let started = run.measurement.started_at;
+    let marks = marks.iter().map(|(at, text)| {
+        let after = at.duration_since(started).unwrap_or_default();
+        Mark { at_ns: after.as_nanos() as u64, text: text.clone() }
+    });
+    let elapsed_ns = run.measurement.elapsed_ns;
+    marks.map(|mark| Mark { at_ns: mark.at_ns.min(elapsed_ns), ..mark }).collect()
+}
+
+impl Service for Arc<Shared> {
+    fn answer(&self, asked: &Asked<'_>) -> Answer {
+        if !self.is_addressed(asked) {
+            return Answer::plain(
+                "421 Misdirected Request",
+                "ask for this page by the address that keystorm printed",
+            );
+        }
+        if let Some(text) = asked.path.strip_prefix("/mark/") {
+            // No other page can have a browser send this field without asking first.
+            if asked.method != "POST" || asked.field("X-Keystorm").is_none() {
+                return Answer::not_allowed("POST");
+            }
+            return match self.mark(text) {
+                Ok(()) => Answer::plain("200 OK", "marked"),
+                Err(why) => Answer::plain("429 Too Many Requests", why),
+            };
+        }
+        if !asked.reads() {
+            return Answer::not_allowed("GET, HEAD");
+        }
+        match asked.path {
+            "/" => Answer::page("text/html; charset=utf-8", live::frame("keystorm")),
+            "/events" => Answer::events(),
+            _ => Answer::plain("404 Not Found", "the page is /"),
+        }
+    }
+
+    fn event(&self, seen: u64) -> Option<(u64, Arc<str>)> {
+        let now_ms = self.began.elapsed().as_millis() as u64;
+        self.asked_ms.store(now_ms + 1, Ordering::Relaxed);
+        let mut drawing = self.drawing.lock().unwrap_or_else(PoisonError::into_inner);
+        let version = self.version.load(Ordering::Acquire);
+        let began = Instant::now();
+        let state = self.lock();
+        let may_draw = state.ended || drawing.rest_until.is_none_or(|until| began >= until);
+        if version > drawing.version && may_draw {
+            // The copy is quick; drawing must not keep the run from the state.
+            let copy = state.clone();
+            drop(state);
+            let event = self.draw(&copy);
+            drawing.event = format!("event: page\ndata: {event}\n\n").into();
+            drawing.version = version;
+            let took = began.elapsed();
+            drawing.rest_until = Some(Instant::now() + (took * REST).max(DRAW_EVERY));
+        }
+        (drawing.version > seen).then(|| (drawing.version, Arc::clone(&drawing.event)))
+    }
+}
+
+/// Watches one test.
+pub struct LiveWatch<'p> {
+    plan: &'p Plan,
+    server: ServerFacts,
+    shared: Arc<Shared>,
+    /// What was measured, over time.
+    timeline: Option<Timeline>,
+    copied: Option<Instant>,
+    began: Instant,
+}
+
+impl LiveWatch<'_> {
+    /// The test has ended: the run gets the marks that were set in it.
+    pub fn ended(self, run: &mut Run) {
+        let mut state = self.shared.lock();
+        run.marks = marks_of(&state.marks, run);
+        state.marks.clear();
+        state.now = None;
+        state.done.push(run.clone());
+        if state.done.len() > TESTS_MAX {
+            state.done.remove(0);
+        }
+        drop(state);
+        self.shared.changed();
+    }
+
+    /// How far the test is.
+    fn words(&self, snapshot: &Snapshot<'_>) -> String {
+        let elapsed_s = snapshot.elapsed_ns as f64 / 1e9;
+        let left = match (self.plan.load.stop, self.plan.own_requests()) {
+            (Stop::AfterNs(ns), _) => Some(ns as f64 / 1e9 - elapsed_s),
+            (Stop::Requests(_), Some(n)) if self.plan.delivery.is_none() => {
+                let done = snapshot.total.operations_ended() as f64 / n as f64;
+                (done > 0.0).then(|| elapsed_s / done - elapsed_s)
+            }
+            (Stop::Requests(_), _) => None,
+        };
+        let what = if snapshot.warming_up { "Warming up" } else { "Running" };
+        let left = left.filter(|left| left.is_finite() && !snapshot.warming_up);
+        let left =
+            left.map_or(String::new(), |left| format!(", about {:.0} s left", left.max(0.0)));
+        let name = report::escape(&self.plan.name);
+        format!("{what} {name}: {elapsed_s:.0} s{left}")
+    }
+}
+
+impl Observer for LiveWatch<'_> {
+    fn interval(&mut self, snapshot: &Snapshot<'_>) {
+        if !snapshot.warming_up {
+            let new = || Timeline::new(snapshot.span_ns);
+            self.timeline.get_or_insert_with(new).push(snapshot.point.clone());
+        }
+        let is_early = self.copied.is_some_and(|at| at.elapsed() < DRAW_EVERY);
+        if is_early || !self.shared.is_watched() {
+            return;
+        }
+        self.copied = Some(Instant::now());
+        if snapshot.warming_up {
+            self.shared.lock().words = self.words(snapshot);
+            return self.shared.changed();
+        }
+        let Some(timeline) = self.timeline.clone() else { return };
+        let elapsed = Duration::from_nanos(snapshot.elapsed_ns);
+        let started = SystemTime::now().checked_sub(elapsed).unwrap_or(UNIX_EPOCH);
+        // The threads' CPU time is that of the whole load, warm-up included.
+        let wall_ns = self.began.elapsed().as_nanos() as u64;
+        let mut measured = snapshot.so_far(self.plan, started, timeline);
+        measured.workers = snapshot
+            .gauges
+            .iter()
+            .map(|gauge| WorkerUse {
+                cpu_ns: gauge.cpu_ns,
+                system_ns: None,
+                wall_ns,
+                wait_ns: None,
+            })
+            .collect();
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        let (server, watched) = (self.server.clone(), host::Watched::default());
+        let run = Run::new(self.plan.clone(), measured, server, version, watched);
+        let words = self.words(snapshot);
+        let mut state = self.shared.lock();
+        (state.now, state.words) = (Some(run), words);
+        drop(state);
+        self.shared.changed();
+    }
+}

@@ -1,0 +1,65 @@
+//! A page that is seen while it grows: the frame that a browser opens, and what each redrawing sends it.
+//!
+//! What is drawn is the page of a finished run, by the same code. Connections are left to whoever serves it.
+
+use maud::{DOCTYPE, PreEscaped, html};
+use report::escape;
+
+use crate::Page;
+use crate::chart;
+use crate::html::{SCRIPT, STYLE, policy};
+
+const LIVE_STYLE: &str = include_str!("live.css");
+const LIVE_SCRIPT: &str = include_str!("live.js");
+
+/// The frame: it listens for what is drawn, and has a button that pauses and a form that sets a mark.
+#[must_use]
+pub fn frame(title: &str) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(policy("connect-src 'self'"));
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                meta name="referrer" content="no-referrer";
+                link rel="icon" href="data:,";
+                title { (escape(title)) }
+                style { (PreEscaped(STYLE)) (PreEscaped(chart::dark_css())) (PreEscaped(LIVE_STYLE)) }
+            }
+            body {
+                aside #live {
+                    output #live-state aria-live="off" { "Connecting" }
+                    button #live-pause type="button" aria-pressed="false" { "Pause" }
+                    form #live-mark {
+                        input #live-text maxlength="60" placeholder="deployed here" aria-label="Text of the mark";
+                        " "
+                        button type="submit" { "Set a mark" }
+                    }
+                    a #live-save download="keystorm.html" hidden { "Save this page" }
+                }
+                main { h1 { (escape(title)) } p { "The first figures come within a second or two." } }
+                div #tip role="status" hidden {}
+                script { (PreEscaped(SCRIPT)) }
+                script { (PreEscaped(LIVE_SCRIPT)) }
+            }
+        }
+    };
+    page.into_string()
+}
+
+/// What a redrawing sends: the page as it is now, as one line of JSON.
+#[must_use]
+pub fn event(page: &Page, state: &str, started: u128, ended: bool) -> String {
+    let mut event = serde_json::json!({
+        "title": escape(&page.title),
+        "main": page.main().into_string(),
+        "state": state,
+        "started": started.to_string(),
+    });
+    if ended {
+        event["html"] = page.html().into();
+    }
+    event.to_string()
+}
