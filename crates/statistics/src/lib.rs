@@ -1,8 +1,8 @@
 //! What repeated measurements say: means, ratios, and how sure of them one can be.
 //!
 //! Pure arithmetic on numbers that somebody else has measured. [`Mean`] is of one sample, [`Ratio`]
-//! of two, [`Share`] of what was counted, [`steps`] of a series, [`Forecast`] of
-//! what it may go on with, [`Bisection`] of what changed it. What the numbers are of, and what follows from the answer, is left to others.
+//! of two, [`Share`] of what was counted, [`steps`] of a series, [`Forecast`] of what it may go on with,
+//! [`Bisection`] of what changed it. What the numbers are of, and what follows from the answer, is left to others.
 //!
 //! Student's distribution comes from `statrs`. It is right for the mean of a handful of runs, each
 //! of which is itself an average of thousands of requests: Georges, Buytaert, Eeckhout,

@@ -76,6 +76,17 @@ fn each_once(parts: &[(String, Loaded)]) -> Result<(), RecordError> {
     Ok(())
 }
 
+/// The machines of all clients, each once.
+fn hosts(shares: &[Run]) -> Vec<host::HostFacts> {
+    let mut hosts: Vec<host::HostFacts> = Vec::new();
+    for host in shares.iter().flat_map(|s| s.host.iter().chain(&s.other_hosts)) {
+        if !hosts.iter().any(|h| h.hostname == host.hostname) {
+            hosts.push(host.clone());
+        }
+    }
+    hosts
+}
+
 /// Whether two are one: no other run begins and ends in the same nanoseconds and takes the same
 /// nanoseconds of CPU.
 fn is_same(a: &Run, b: &Run) -> bool {
@@ -114,12 +125,7 @@ fn merge_test(names: &[String], shares: Vec<Run>, missing: &[u32]) -> Result<Run
     let server = first.server.clone();
     let limits: Vec<LimitedBy> = shares.iter().map(|share| share.verdict.limited_by).collect();
     let version = joined(shares.iter().map(|share| share.version.as_str()));
-    let mut hosts = Vec::new();
-    for host in shares.iter().flat_map(|s| s.host.iter().chain(&s.other_hosts)) {
-        if !hosts.iter().any(|h: &host::HostFacts| h.hostname == host.hostname) {
-            hosts.push(host.clone());
-        }
-    }
+    let mut hosts = hosts(&shares);
     let other_hosts = hosts.split_off(hosts.len().min(1));
     let warnings = warnings(names, &shares);
     // One client has it.

@@ -2,10 +2,10 @@
 //! and what that says.
 //!
 //! The outcome is read off the interval that is shown: all of it below the bound is kept, all of it at or
-//! above the bound is missed, and anything else is undecided. Two things widen it beyond the spread of
-//! requests. Requests that meet one hiccup are no independent witnesses, nor are neighbouring spans of one
-//! trial ([`Share::of_trials`]). And one bad trial among several is no rate's fault, so the lower end is never
-//! above what the others show without it.
+//! above the bound is missed, and anything else is undecided. It never reaches below the quickest reply, however
+//! far its spans differ. Two things widen it beyond the spread of requests. Requests that meet one hiccup are no
+//! independent witnesses, nor are neighbouring spans of one trial ([`Share::of_trials`]). And one bad trial among
+//! several is no rate's fault, so the lower end is never above what the others show without it.
 
 use measure::Latency;
 use serde::{Deserialize, Serialize};
@@ -181,8 +181,11 @@ fn mean_of(trials: &[ClauseTrial<'_>]) -> (f64, Ends) {
     let all = mean(trials);
     let others = mean(&without_worst(trials)).map(|mean| mean.mean);
     let interval = all.and_then(|mean| mean.interval);
+    let quickest = trials.iter().filter_map(|(_, response)| response.min_ns()).min();
     let low = interval.map(|interval| others.unwrap_or(interval.low).min(interval.low));
-    (all.map_or(0.0, |mean| mean.mean), (low, interval.map(|interval| interval.high)))
+    let value = all.map_or(0.0, |mean| mean.mean);
+    let low = low.map(|low| low.max(quickest.unwrap_or_default() as f64).min(value));
+    (value, (low, interval.map(|interval| interval.high)))
 }
 
 impl Bound {

@@ -44,6 +44,15 @@ fn an_interval_above_the_target_is_missed_and_one_below_is_kept() {
 }
 
 #[test]
+fn a_mean_is_not_below_the_quickest_reply_however_far_spans_differ() {
+    let (_, response) = trial(&[0, 1000]);
+    let spans = |means: &[f64]| (ClauseEvidence::Means(means.to_vec()), response.clone());
+    let apart = spans(&[1e6, 10e6]);
+    assert_eq!(bound("mean<1ns", std::slice::from_ref(&apart)).outcome, Outcome::Missed);
+    assert_eq!(bound("mean<2ms", &[apart]).outcome, Outcome::Undecided);
+}
+
+#[test]
 fn the_interval_that_is_shown_and_the_outcome_never_differ() {
     let mut noise = Noise::new(3);
     let mut seen = [0; 3];

@@ -1,7 +1,7 @@
 //! `keystorm bisect`: the commit that changed a figure of a server.
 //!
-//! Each measurement is a block of four runs, good, candidate, candidate, good, each with a start of its server: what the
-//! machine does meanwhile is taken off. Which commit is measured next is the business of `statistics`.
+//! Each measurement is a block of four runs, good, candidate, candidate, good, each with a start of its server: what
+//! the machine does meanwhile is taken off. Which commit is measured next is the business of `statistics`.
 
 mod results;
 mod tree;
