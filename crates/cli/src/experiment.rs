@@ -86,6 +86,38 @@ const REFUSED: [(&str, &str); 10] = [
     ("--print-workload", "works with single runs only"),
 ];
 
+/// Options of a run that say what load it is, for experiments that decide that themselves.
+pub(super) const OF_A_LOAD: [&str; 28] = [
+    "-c",
+    "-n",
+    "-P",
+    "-d",
+    "--content",
+    "-r",
+    "-t",
+    "-k",
+    "-l",
+    "-I",
+    "-x",
+    "--duration",
+    "--warmup",
+    "--rps",
+    "--slo",
+    "--arrivals",
+    "--window",
+    "--sequential",
+    "--key-dist",
+    "--hdr",
+    "--dataset",
+    "--maxdocs",
+    "--start-at",
+    "--shard",
+    "--workload",
+    "--fill",
+    "--on",
+    "--cpus",
+];
+
 /// Takes the words of a command line apart: those of `O`'s options, the line of a run, and the whole
 /// as it may be shown. `meaning` says what they mean; text to say instead where that was asked for.
 ///
@@ -93,6 +125,40 @@ const REFUSED: [(&str, &str); 10] = [
 /// What makes no sense.
 pub(super) fn with_split<O: Parser>(
     args: Vec<OsString>,
+    meaning: impl FnOnce(O, Line, String) -> Result<Intent, UsageError>,
+) -> Result<Intent, UsageError> {
+    with_line(args, None, meaning)
+}
+
+/// The same where words of the experiment's own, such as files, stand anywhere among the options, and no command for a
+/// server does. They are the rest of the line.
+pub(super) fn with_words<O: Parser>(
+    args: Vec<OsString>,
+    meaning: impl FnOnce(O, Line, String) -> Result<Intent, UsageError>,
+) -> Result<Intent, UsageError> {
+    let (own, of_run) = (O::command(), run::vocabulary());
+    let find = |name: &str| named(&own, name).or_else(|| named(&of_run, name)).map(takes);
+    let (mut left, mut options, mut words) = (args, Vec::new(), Vec::new());
+    loop {
+        let Line { options: some, mut rest } = Line::parse(left, find);
+        options.extend(some);
+        if rest.is_empty() {
+            break;
+        }
+        let word = rest.remove(0);
+        if word == "--" {
+            words.extend(rest);
+            break;
+        }
+        words.push(word);
+        left = rest;
+    }
+    with_line(Line { options, rest: Vec::new() }.words(), Some(words), meaning)
+}
+
+fn with_line<O: Parser>(
+    args: Vec<OsString>,
+    words: Option<Vec<OsString>>,
     meaning: impl FnOnce(O, Line, String) -> Result<Intent, UsageError>,
 ) -> Result<Intent, UsageError> {
     let own = O::command();
@@ -113,7 +179,10 @@ pub(super) fn with_split<O: Parser>(
             given.name = format!("-{short}");
         }
     }
-    misplaced(&line, &own)?;
+    match words {
+        Some(words) => line.rest = words,
+        None => misplaced(&line, &own)?,
+    }
     let again = again(own.get_bin_name().unwrap_or("keystorm"), &line);
     let ours = line.take(|given: &TypedOption| named(&own, &given.name).is_some());
     if let Some((name, why)) = REFUSED.iter().find(|(name, _)| line.has(name)) {

@@ -32,10 +32,12 @@ pub mod run;
 pub mod search;
 mod show;
 mod sink;
+mod suite;
 mod survey;
 mod sweep;
 mod topics;
 mod tree;
+mod weigh;
 pub mod workload_file;
 
 use std::ffi::{OsStr, OsString};
@@ -61,6 +63,8 @@ pub const OWN: FrontEnds = &[
     &sweep::SweepFront,
     &search::SearchFront,
     &survey::SurveyFront,
+    &weigh::WeighFront,
+    &suite::SuiteFront,
     &deliver::DeliverFront,
     &presets::PresetsFront,
     &man::ManFront,

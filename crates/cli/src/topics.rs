@@ -26,6 +26,8 @@ const TOPICS: &[(&str, &[u8])] = &[
     topic!("results"),
     topic!("comparing"),
     topic!("history"),
+    topic!("suite"),
+    topic!("weighing"),
     topic!("fleet"),
     topic!("memtier"),
     topic!("ycsb"),

@@ -193,6 +193,30 @@ impl<T: Read + Write> Client<T> {
         }
     }
 
+    /// Sends commands in one piece and waits for as many replies, in order. Push messages are dropped. The pieces
+    /// must be small enough (some ten kilobytes) for the sockets to hold them and their replies.
+    ///
+    /// # Errors
+    /// As [`ask`](Self::ask).
+    pub fn ask_all(&mut self, commands: &[Vec<Vec<u8>>]) -> Result<Vec<Value>, ClientError> {
+        let mut request = Vec::new();
+        for words in commands {
+            let words: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
+            encode_command(&words, &mut request);
+        }
+        let name = commands.first().and_then(|words| words.first()).map(Vec::as_slice);
+        let name = name.unwrap_or_default().escape_ascii().to_string();
+        let mut replies = Vec::with_capacity(commands.len());
+        while replies.len() < commands.len() {
+            let reply = self.exchange(&name, &request, Value::parse)?;
+            request.clear();
+            if !matches!(reply, Value::Push(_)) {
+                replies.push(reply);
+            }
+        }
+        Ok(replies)
+    }
+
     /// Whether the server has said anything.
     pub(crate) fn has_heard(&self) -> bool {
         self.heard
@@ -341,6 +365,17 @@ mod tests {
         let mut client = client(&[b">1\r\n+news\r\n$5\r\nhe", b"llo\r\n:1\r", b"\n"], None);
         assert_eq!(client.ask(&[b"GET", b"k"]).unwrap(), Value::Bulk(b"hello".into()));
         assert_eq!(client.ask(&[b"INCR", b"n"]).unwrap(), Value::Integer(1));
+    }
+
+    #[test]
+    fn many_commands_have_as_many_replies_in_order() {
+        let mut client = client(&[b"+OK\r\n>1\r\n+news\r\n:", b"2\r\n-ERR no\r\n+LATER\r\n"], None);
+        let commands = [["SET", "a"], ["INCR", "b"], ["NO", "c"]]
+            .map(|words| words.map(|word| word.as_bytes().to_vec()).to_vec());
+        let replies = client.ask_all(&commands).unwrap();
+        let all = [Value::Simple(b"OK".into()), Value::Integer(2), Value::Error(b"ERR no".into())];
+        assert_eq!(replies, all);
+        assert_eq!(client.ask(&[b"PING"]).unwrap(), Value::Simple(b"LATER".into()));
     }
 
     #[test]

@@ -1,9 +1,11 @@
-//! What the experiments are to do: `keystorm sweep`, `search` and `survey`.
+//! What the experiments are to do: `keystorm sweep`, `search`, `survey`, `weigh` and `suite`.
 
 use std::path::PathBuf;
 
 use lab::search::Settings;
+use lab::suite::Choice;
 use lab::survey::SurveySpec;
+use lab::weigh::Item;
 use lab::{Axis, Line};
 use report::slo::Slo;
 
@@ -72,6 +74,72 @@ pub struct SurveyJob {
     pub pages: PageOptions,
     /// Do not remove the keys that the survey wrote to an existing server
     pub keep: bool,
+    /// The command line, without secrets.
+    pub again: String,
+}
+
+/// What `keystorm weigh` is to do.
+pub struct WeighJob {
+    /// What is stored.
+    pub items: Vec<Item>,
+    /// A job for each server: the one that was named, then those beside it.
+    pub servers: Vec<Job>,
+    /// How often each item is weighed, each time on a fresh start of the server.
+    pub starts: u32,
+    /// Keys of the smallest fill; `None` for what suits each item.
+    pub keys: Option<u64>,
+    /// Whether it is found where encodings change.
+    pub steps: bool,
+    /// What is done instead, if limits of memory are named.
+    pub memory: Option<MemoryJob>,
+    /// Where results go.
+    pub output: ExperimentOutput,
+    /// The command line, without secrets.
+    pub again: String,
+}
+
+/// What `keystorm weigh --maxmemory` is to do.
+pub struct MemoryJob {
+    /// Limits of memory, each with the workload on a server that has it.
+    pub limits: Vec<(String, Job)>,
+    /// How the server chooses what it evicts.
+    pub policy: String,
+    /// Where results go.
+    pub output: ExperimentOutput,
+    /// The command line, without secrets.
+    pub again: String,
+}
+
+/// What `keystorm suite` is to do.
+pub struct SuiteJob {
+    /// Directories and files of specs; none for keystorm's own.
+    pub paths: Vec<PathBuf>,
+    /// Which of them are run.
+    pub choice: Choice,
+    /// Whether only a cross-section is run; `None` for what suits the directory.
+    pub core: Option<bool>,
+    /// The topology that is started, by its name in the specs.
+    pub topology: Option<String>,
+    /// Whether the specs are listed and none is run.
+    pub list: bool,
+    /// Seconds of each spec, if the command line says.
+    pub time_s: Option<f64>,
+    /// How often all specs are run.
+    pub rounds: u32,
+    /// An earlier suite.
+    pub against: Option<PathBuf>,
+    /// The share of its throughput that a spec may lose.
+    pub threshold: Option<f64>,
+    /// Where memtier's JSON of each spec goes.
+    pub memtier_json: Option<PathBuf>,
+    /// Where files of data are looked for that specs name by URL.
+    pub datasets: Option<PathBuf>,
+    /// A job that names the server.
+    pub first: Job,
+    /// The words that name it.
+    pub server: Line,
+    /// Where results go.
+    pub output: ExperimentOutput,
     /// The command line, without secrets.
     pub again: String,
 }

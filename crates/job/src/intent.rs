@@ -7,7 +7,7 @@ use clap::Command;
 
 use crate::{
     BaselineJob, BisectJob, Calibration, Checkup, CompareJob, HistoryJob, Job, MergeJob, ReportJob,
-    SearchJob, ShowJob, SinkJob, SurveyJob, SweepJob, ToolMessage, UsageError,
+    SearchJob, ShowJob, SinkJob, SuiteJob, SurveyJob, SweepJob, ToolMessage, UsageError, WeighJob,
 };
 
 /// A tool whose command line we understand.
@@ -67,6 +67,10 @@ pub enum Intent {
     Search(Box<SearchJob>),
     /// How fast is Redis, here?
     Survey(Box<SurveyJob>),
+    /// Many specs.
+    Suite(Box<SuiteJob>),
+    /// What a key costs in memory.
+    Weigh(Box<WeighJob>),
     /// A client of a coordinator.
     Hold,
     /// Words, and an exit code of another tool's.
@@ -84,6 +88,7 @@ impl Intent {
             Self::Show(_) | Self::Merge(_) | Self::Report(_) | Self::Calibrate(_) => true,
             Self::Compare(_) | Self::Doctor(_) | Self::Sweep(_) | Self::Search(_) => true,
             Self::Survey(_) | Self::History(_) | Self::Baseline(_) | Self::Bisect(_) => true,
+            Self::Weigh(_) | Self::Suite(_) => true,
         }
     }
 }

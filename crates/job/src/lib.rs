@@ -24,7 +24,9 @@ pub use commands::{Calibration, Checkup, SinkJob};
 pub use compare::{
     CompareJob, DecisionLoad, DecisionSides, Inconclusive, LiveSides, Sides, TermsSides,
 };
-pub use experiments::{ExperimentOutput, SearchJob, SurveyJob, SweepJob};
+pub use experiments::{
+    ExperimentOutput, MemoryJob, SearchJob, SuiteJob, SurveyJob, SweepJob, WeighJob,
+};
 pub use history::{BaselineJob, HistoryJob, HistoryOptions};
 pub use intent::{FrontEnd, Intent};
 pub use metrics_at::MetricsAt;

@@ -46,6 +46,11 @@ pub trait ToolOutput: Send + Sync {
         Ok(None)
     }
 
+    /// The document that the tool would write of a run, if it writes one.
+    fn document(&self, _run: &report::Summary<'_>) -> Option<String> {
+        None
+    }
+
     /// Goes along with run number `run`, from 1, which ends when `interrupted` is set.
     fn monitor<'p>(
         &self,

@@ -8,6 +8,7 @@ use workload::key_event::EVENTS_SETTING;
 use workload::{DeliveryKind, Plan, Target};
 
 use crate::server::Server;
+use crate::setting;
 
 /// A setting that was changed for a run. Dropping it puts it back.
 pub(crate) struct ChangedSetting<'s> {
@@ -25,10 +26,7 @@ pub(crate) fn enable<'s>(server: &'s Server, plan: &'s Plan) -> Result<Option<Ch
     let Some(DeliveryKind::Notify { event, enable, .. }) = kind else { return Ok(None) };
     let mut client = server.client(&plan.target)?;
     let address = &server.address;
-    let before = match client.ask(&[b"CONFIG", b"GET", EVENTS_SETTING.as_bytes()])? {
-        Value::Array(pair) => pair.get(1).and_then(Value::text),
-        _ => None,
-    };
+    let before = setting::value(&mut client, EVENTS_SETTING)?;
     let before = match before {
         Some(before) => before,
         // Whether events come is then found out by a probe.

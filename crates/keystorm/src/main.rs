@@ -19,6 +19,7 @@ mod replicas;
 mod sentinel;
 mod server;
 mod server_clock;
+mod setting;
 mod signals;
 mod test_bed;
 mod tls;
@@ -82,6 +83,8 @@ fn main() -> ExitCode {
         Ok(Intent::Sweep(job)) => commands::sweep::sweep(&job),
         Ok(Intent::Search(job)) => commands::search::search(&job),
         Ok(Intent::Survey(job)) => commands::survey::survey(&job),
+        Ok(Intent::Suite(job)) => commands::suite::suite(&job),
+        Ok(Intent::Weigh(job)) => commands::weigh::weigh(&job),
         Ok(Intent::Hold) => commands::client::client(),
         Ok(Intent::Tell(message)) => return tell(&message),
         Err(UsageError(text)) => return print_failure("error: ", text.trim_end(), USAGE),

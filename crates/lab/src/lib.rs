@@ -1,8 +1,10 @@
 //! Experiments: what to run, one run after another, and what the runs say together.
 //!
 //! [`grid`] turns a command line with lists into ordinary ones, [`search`] decides which rate is
-//! tried next, [`survey`] says what is measured on a machine, [`terms`] what is compared on equal terms. What
-//! was measured becomes documents ([`Sweep`], [`RateSearch`], [`Survey`]) and, with `page`, tables, charts and pages.
+//! tried next, [`survey`] says what is measured on a machine, [`terms`] what is compared on equal terms, [`weigh`]
+//! what a key costs in memory, [`suite`] what specs of redis-benchmarks-specification ask for. What was measured
+//! becomes documents ([`Sweep`], [`RateSearch`], [`Survey`],
+//! [`Weighing`]) and, with `page`, tables, charts and pages.
 //! Everything here is pure: no run is carried out, no file or terminal touched; that is left to the binary.
 
 pub mod conclusion;
@@ -12,11 +14,13 @@ pub mod grid;
 pub mod rate_search;
 mod runs;
 pub mod search;
+pub mod suite;
 pub mod survey;
 pub mod sweep;
 pub mod terms;
 pub mod values;
 mod view;
+pub mod weigh;
 pub mod words;
 
 pub use conclusion::{Answered, Conclusion};
@@ -24,6 +28,8 @@ pub use figures::Figures;
 pub use grid::{Axis, Grid, Point};
 pub use rate_search::{Phase, RateSearch};
 pub use search::{Answer, Search};
+pub use suite::Suite;
 pub use survey::Survey;
 pub use sweep::Sweep;
+pub use weigh::Weighing;
 pub use words::{Line, Takes};

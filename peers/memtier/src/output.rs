@@ -56,24 +56,15 @@ impl ToolOutput for Reports {
     }
 
     fn format(&self) -> Box<dyn Format> {
-        Box::new(Written {
-            style: self.watched.style.clone(),
-            statsd: self.watched.statsd.clone(),
-            exporter: self.watched.exporter.clone(),
-            server: None,
-            head: self.head.clone(),
-            shows_config: self.shows_config,
-            out_file: self.out_file.clone(),
-            json_file: self.json_file.clone(),
-            hdr_prefix: self.hdr_prefix.clone(),
-            client_prefix: self.client_prefix.clone(),
-            configuration: self.configuration.clone(),
-            seconds: Arc::clone(&self.seconds),
-            out: None,
-            client_files: Ok(()),
-            runs: Vec::new(),
-            verified: None,
-        })
+        Box::new(self.written())
+    }
+
+    fn document(&self, run: &Summary<'_>) -> Option<String> {
+        let mut written = self.written();
+        let rows = Rows::from_plan(&run.run.plan, &written.style);
+        written.runs.push(RunFigures::new(run, &rows));
+        let sections = sections(&written.runs, written.style.every_run);
+        Some(written.json(&sections))
     }
 
     fn not_there(&self, why: &str, tried: u32) -> anyhow::Result<Option<Duration>> {
@@ -107,6 +98,30 @@ impl ToolOutput for Reports {
             interrupted,
             Arc::clone(&self.seconds),
         ))
+    }
+}
+
+impl Reports {
+    /// Reports without a run.
+    fn written(&self) -> Written {
+        Written {
+            style: self.watched.style.clone(),
+            statsd: self.watched.statsd.clone(),
+            exporter: self.watched.exporter.clone(),
+            server: None,
+            head: self.head.clone(),
+            shows_config: self.shows_config,
+            out_file: self.out_file.clone(),
+            json_file: self.json_file.clone(),
+            hdr_prefix: self.hdr_prefix.clone(),
+            client_prefix: self.client_prefix.clone(),
+            configuration: self.configuration.clone(),
+            seconds: Arc::clone(&self.seconds),
+            out: None,
+            client_files: Ok(()),
+            runs: Vec::new(),
+            verified: None,
+        }
     }
 }
 
@@ -246,6 +261,11 @@ impl Written {
     fn write_json(&self, sections: &[Section]) -> io::Result<()> {
         let Some(path) = &self.json_file else { return Ok(()) };
         say(format_args!("Saving JSON output file: {}", path.display()))?;
+        report_file::write(path, self.json(sections))?;
+        say("Json file closed.")
+    }
+
+    fn json(&self, sections: &[Section]) -> String {
         let mut tree = vec![("configuration".to_owned(), Json::Object(self.configuration.clone()))];
         if let Some(first) = self.runs.first() {
             tree.push(("run information".to_owned(), information(first)));
@@ -259,9 +279,7 @@ impl Written {
             let results = keys.into_iter().zip(counts).collect();
             tree.push(("client verifications results".to_owned(), Json::Object(results)));
         }
-        let text = Json::Object(tree).file();
-        report_file::write(path, text)?;
-        say("Json file closed.")
+        Json::Object(tree).file()
     }
 }
 

@@ -52,6 +52,7 @@ Subcommands (keystorm NAME --help):
   search, sweep, survey      find the highest rate; try combinations; measure the whole machine
   deliver                    measure how long messages take to their subscribers
   compare, doctor            compare two servers or saved runs; check what distorts results
+  suite, weigh               run a suite of specs; find what a key costs in memory
   show, report, merge        print, chart or add up saved runs
   history, bisect            saved runs over time; the commit that changed a figure
   presets, sink, calibrate   list presets; a server that does nothing; the client's own limits

@@ -82,6 +82,30 @@ impl MemcacheClient {
         }
     }
 
+    /// Sends commands in one piece and waits for all replies: the first error among them, if there is one.
+    /// Values are left out.
+    ///
+    /// # Errors
+    /// The server refuses one, or does not answer; in words for a person.
+    pub fn send_all(&mut self, commands: &[Vec<Vec<u8>>]) -> Result<(), String> {
+        let mut request = Vec::new();
+        for words in commands {
+            let words: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
+            request.extend(self.encoded(&words));
+        }
+        let name = commands.first().and_then(|words| words.first());
+        let name = String::from_utf8_lossy(name.map_or(&[], Vec::as_slice)).into_owned();
+        for _ in commands {
+            let outcome = match self.dialect {
+                Dialect::Text => self.client.exchange(&name, &request, answered::<Text>),
+                Dialect::Binary => self.client.exchange(&name, &request, answered::<Binary>),
+            };
+            outcome.map_err(|error| error.to_string())??;
+            request.clear();
+        }
+        Ok(())
+    }
+
     /// The version that the server gives, or the error in its place.
     pub(crate) fn version(&mut self) -> Result<Result<String, String>, ClientError> {
         let request = self.encoded(&[b"version"]);

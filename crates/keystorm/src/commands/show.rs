@@ -59,6 +59,16 @@ pub(crate) fn print(loaded: &Loaded, format: &'static str, distribution: Spread)
 /// # Errors
 /// What is wrong with it, with the file's name.
 pub(crate) fn read(path: &Path) -> Result<Loaded> {
+    let text = read_text(path)?;
+    let loaded = Record::from_json(&text).and_then(Record::load);
+    loaded.map_err(|error| anyhow!("{}: {error}", path.display()))
+}
+
+/// Reads what was saved; `-` is standard input.
+///
+/// # Errors
+/// It cannot be read or is too large, with the file's name.
+pub(crate) fn read_text(path: &Path) -> Result<Vec<u8>> {
     let fault = |reason: String| anyhow!("{}: {reason}", path.display());
     let mut text = Vec::new();
     let read = if path == Path::new("-") {
@@ -70,6 +80,5 @@ pub(crate) fn read(path: &Path) -> Result<Loaded> {
     if text.len() as u64 > FILE_BYTES_MAX {
         return Err(fault("is over 1 GiB, too large for a saved run".to_owned()));
     }
-    let loaded = Record::from_json(&text).and_then(Record::load);
-    loaded.map_err(|error| fault(error.to_string()))
+    Ok(text)
 }

@@ -1,8 +1,11 @@
 //! Experiments as tables, charts and pages.
 
+mod memory;
 mod rate_search;
+mod suite;
 mod survey;
 mod sweep;
+mod weigh;
 
 use page::{Block, Page, Section, Tone, Verdict, sentence};
 

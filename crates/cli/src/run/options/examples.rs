@@ -48,6 +48,8 @@ Subcommands, each with its own --help:
   keystorm search      find the highest rate that keeps a target such as p99<1ms
   keystorm deliver     measure how long messages take to their subscribers, and count them
   keystorm survey      measure how fast Redis is on this machine: a page with charts
+  keystorm suite       measure many specs of commands, and find what a new version changes
+  keystorm weigh       find out what a key costs in memory, and where encodings change
   keystorm presets     list the presets of --workload
   keystorm calibrate   measure the limits of this client on this machine
   keystorm doctor      check this machine and a server for what distorts results
@@ -62,5 +64,5 @@ Subcommands, each with its own --help:
   keystorm help        print this help, that of a subcommand, or a topic:
                        applications, workloads, cluster, memcached, messages, lab, results,
                        redis-and-memcached, automation, installing, comparing, fleet, memtier,
-                       ycsb, rpc-perf, publishing, measuring, doctor, reports, performance,
+                       suite, weighing, ycsb, rpc-perf, publishing, measuring, doctor, reports, performance,
                        architecture, dependencies";

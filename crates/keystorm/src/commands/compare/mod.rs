@@ -25,6 +25,7 @@ use crate::commands::calibrate::place::siblings;
 use crate::commands::report::Pages;
 use crate::commands::run::tell_about;
 use crate::commands::show;
+use crate::commands::suite;
 use crate::experiment::noise;
 use crate::signals;
 use crate::test_bed::{TestBed, machine};
@@ -38,6 +39,12 @@ use writer::Writer;
 /// What kept it from being done, in words for a person.
 pub(crate) fn compare(job: &CompareJob) -> Result<End> {
     job.notes.iter().try_for_each(diagnostics::say)?;
+    if let Sides::Saved(files) = &job.sides
+        && files.iter().all(|file| suite::saved(file))
+    {
+        let [a, b] = &**files;
+        return suite::compare([a.as_path(), b.as_path()], job);
+    }
     // Before anything is measured, as with every result that is kept.
     let place = job.output.json.as_deref().map(|path| Place::new("--json", path)).transpose()?;
     let pages = Pages::open(&job.output.pages)?;

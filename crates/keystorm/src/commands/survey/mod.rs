@@ -25,6 +25,7 @@ use crate::experiment::files::Files;
 use crate::experiment::noise;
 use crate::experiment::progress::{Progress, planned_s};
 use crate::experiment::terminal::Terminal;
+use crate::setting;
 use crate::signals;
 use crate::test_bed::{TestBed, machine};
 
@@ -158,11 +159,7 @@ fn tidy(written: Option<&Written>, bed: &TestBed<'_>, target: &Target) -> Result
 /// `maxclients` of a server, if it tells.
 fn clients_max(bed: &TestBed<'_>, target: &Target) -> Option<u64> {
     let mut client = bed.server.client(target).ok()?;
-    let reply = client.ask(&[b"CONFIG", b"GET", b"maxclients"]).ok()?;
-    match reply {
-        wire::resp::Value::Array(items) => items.get(1)?.text()?.parse().ok(),
-        _ => None,
-    }
+    setting::value(&mut client, "maxclients").ok()??.parse().ok()
 }
 
 /// Kinds of delivery of which a server lacks a command, if it tells which it has.

@@ -12,7 +12,7 @@ compare)
     case " $* " in *" --baseline "*) exec "$program" "$@" ;; esac
     command=$1 && shift
     ;;
-sweep | search | doctor | survey | memtier) command=$1 && shift ;;
+sweep | search | doctor | survey | weigh | suite | memtier) command=$1 && shift ;;
 deliver) command="$1 $2" && shift 2 ;;
 esac
 
@@ -21,7 +21,7 @@ short=0.6
 [ -z "$command" ] || short=0.1
 [ "$KEYSTORM_SHORT" ] || short=
 
-server= length= repeat= protocol= before=
+server= length= repeat= protocol= keys= before=
 left=$#
 while [ "$left" -gt 0 ]; do
     arg=$1 left=$((left - 1))
@@ -31,6 +31,7 @@ while [ "$left" -gt 0 ]; do
     -r) case $arg in *[MG] | ??????*) arg=10k ;; esac ;;
     --duration) arg=${short:-$arg} ;;
     --warmup) arg=0.05 ;;
+    --time) arg=0.1 ;;
     --test-time) arg=1 ;;
     --repeat) arg=2 ;;
     --rps) case $arg in */*) arg=${arg%/*}/0.1s length=yes ;; esac ;;
@@ -40,6 +41,7 @@ while [ "$left" -gt 0 ]; do
     -p | -u | -s | --spawn | --spawn=*) server=yes ;;
     -n | --duration) length=yes ;;
     --repeat) repeat=yes ;;
+    --keys) keys=yes ;;
     *.json) [ "$before" = --json ] || [ "$command" != compare ] || length=yes repeat=yes ;;
     esac
     before=$arg
@@ -47,6 +49,7 @@ while [ "$left" -gt 0 ]; do
 done
 
 [ "$command" != compare ] || [ "$repeat" ] || set -- --repeat 2 "$@"
+[ "$command" != weigh ] || [ "$keys" ] || set -- --keys 256 "$@"
 case $command in
 sweep | search | compare) [ "$length" ] || set -- --duration "$short" "$@" ;;
 '') [ "$length" ] || set -- -n 500 "$@" ;;

@@ -198,6 +198,8 @@ pages! {
     results: "docs/results.md",
     rpc_perf: "docs/rpc-perf.md",
     automation: "docs/automation.md",
+    suite: "docs/suite.md",
+    weighing: "docs/weighing.md",
     workloads: "docs/workloads.md",
     ycsb: "docs/ycsb.md",
 }

@@ -1,0 +1,190 @@
+//! The command line of `keystorm suite`: which specs, on which server, and what they are held against.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Command, CommandFactory, Parser};
+use job::SuiteJob;
+use lab::Line;
+use lab::suite::{Choice, Pattern, priorities};
+use workload::Endpoint;
+
+use super::experiment::{ExperimentOptions, OF_A_LOAD, job, with_those_of_a_run, with_words};
+use super::run::{count_in, seconds, seconds_in};
+use super::{FrontEnd, Intent, UsageError};
+
+/// The front end of `keystorm suite`.
+pub(crate) struct SuiteFront;
+
+/// Measures a server by many short specs: its commands by group, encodings, sizes of values, expiry,
+/// scripts, transactions. Prints a row for each: rate, latency, CPU per request of server and client,
+/// bytes per key, and what limited it.
+///
+/// DIR and FILE are specs in the layout of redis-benchmarks-specification, as they are; without them
+/// keystorm's own suite is run, in under five minutes. Data that several specs only read is loaded once.
+/// What a server lacks is reported as not supported.
+///
+/// An existing server has to be empty; its keys are removed and its settings restored afterwards. Takes the
+/// options of a run that name the server: -h, -p, -s, -u, -a, --cluster, --spawn and the like (see keystorm
+/// --help).
+#[derive(Debug, Parser)]
+#[command(
+    name = "keystorm suite",
+    bin_name = "keystorm suite",
+    disable_help_flag = true,
+    args_override_self = true,
+    max_term_width = 100,
+    override_usage = "keystorm suite [OPTIONS] [OPTIONS OF THE SERVER] [DIR|FILE...]",
+    after_help = EXAMPLE,
+)]
+struct Options {
+    /// Only specs of these groups of commands: hash,sorted-set
+    #[arg(long, value_name = "LIST", help_heading = "Specs", value_delimiter = ',')]
+    groups: Vec<String>,
+    /// Only specs that test one of these commands: hget,zadd
+    #[arg(long, value_name = "LIST", help_heading = "Specs", value_delimiter = ',')]
+    commands: Vec<String>,
+    /// Only specs of this priority, 1 being the highest: 1, or 1..40
+    #[arg(long, value_name = "RANGE", help_heading = "Specs")]
+    priority: Option<String>,
+    /// Only specs in whose names this regular expression is found
+    #[arg(long = "match", value_name = "REGEX", help_heading = "Specs")]
+    pattern: Option<String>,
+    /// Only the cross-section of a directory (its core-specs.json), or keystorm's own specs of priority 1
+    #[arg(long, help_heading = "Specs")]
+    core: bool,
+    /// All specs of a directory that has a core-specs.json, instead of that cross-section
+    #[arg(long, help_heading = "Specs", conflicts_with = "core")]
+    all: bool,
+    /// Topology to start, by its name in the specs: oss-standalone-04-io-threads, oss-cluster-3-primaries
+    /// [default: oss-standalone, or the first of each spec]
+    #[arg(long, value_name = "NAME", help_heading = "Specs")]
+    topology: Option<String>,
+    /// List the specs instead of running them
+    #[arg(long, help_heading = "Specs")]
+    list: bool,
+    /// Where the data files (RDB) are that specs name by URL [default: beside each spec]
+    #[arg(long, value_name = "DIR", help_heading = "Specs")]
+    datasets: Option<PathBuf>,
+    /// How long each spec runs, instead of its own --test-time [default: 10s; 3s of keystorm's own]
+    #[arg(long, value_name = "TIME", help_heading = "Load", value_parser = seconds)]
+    time: Option<Duration>,
+    /// Run all specs this often, each time on a fresh start of the server; a comparison needs 3 or more
+    #[arg(long, value_name = "TIMES", help_heading = "Load", default_value = "1",
+          value_parser = count_in(1..=1000))]
+    repeat: u32,
+    /// Compare with a suite saved by --json: what changed, after Holm's correction for many specs
+    #[arg(long, value_name = "FILE", help_heading = "Comparison")]
+    against: Option<PathBuf>,
+    /// Exit with code 3 if a spec's throughput is surely lower by more than this
+    #[arg(long, value_name = "PERCENT", help_heading = "Comparison", requires = "against")]
+    fail_on_regression: Option<f64>,
+    /// Write memtier_benchmark's JSON of each spec to this directory, for tools that read it
+    #[arg(long, value_name = "DIR", help_heading = "Results")]
+    memtier_json: Option<PathBuf>,
+    #[command(flatten)]
+    output: ExperimentOptions,
+}
+
+/// What stands below the options.
+const EXAMPLE: &str = "\
+Ctrl-C prints and saves what was measured so far and exits with code 130.
+
+Examples:
+  Sorted sets, half a second each, on a private server:
+    $ keystorm suite --spawn --groups sorted-set --time 0.5
+
+  A checkout of redis-benchmarks-specification, its cross-section:
+    keystorm suite --spawn redis-benchmarks-specification --time 10s --html suite.html
+
+  What a new version changes:
+    keystorm suite --spawn=old/redis-server --repeat 5 --json old.json
+    keystorm suite --spawn=new/redis-server --repeat 5 --against old.json --fail-on-regression 5";
+
+const NAME: &str = "keystorm suite";
+const SECONDS_MAX: f64 = 86_400.0;
+
+impl FrontEnd for SuiteFront {
+    fn names(&self) -> &'static [&'static str] {
+        &["suite"]
+    }
+
+    fn command(&self) -> Option<Command> {
+        Some(with_those_of_a_run(Options::command(), &OF_A_LOAD))
+    }
+
+    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
+        with_words(args, intent)
+    }
+}
+
+/// What the options mean.
+fn intent(options: Options, line: Line, again: String) -> Result<Intent, UsageError> {
+    if let Some(option) = OF_A_LOAD.iter().find(|option| line.has(option)) {
+        return Err(UsageError(format!("{option}: the specs decide this; --time says how long")));
+    }
+    let choice = choice(&options)?;
+    let Options { core, all, topology, list, datasets, time, repeat, against, .. } = options;
+    let Options { memtier_json, output, .. } = options;
+    let output = output.settled()?;
+    if output.print_plan {
+        return Err(UsageError("--print-plan: use --list, which lists the specs".to_owned()));
+    }
+    let within = |time| seconds_in("--time", time, 0.05..=SECONDS_MAX);
+    let time_s = time.map(within).transpose().map_err(UsageError)?;
+    let threshold = options.fail_on_regression;
+    if threshold.is_some_and(|percent| !(0.0..100.0).contains(&percent)) {
+        return Err(UsageError("--fail-on-regression: from 0 up to 100 per cent".to_owned()));
+    }
+    let paths = line.rest.iter().map(PathBuf::from).collect();
+    let server = Line { options: line.options, rest: Vec::new() };
+    let first = job(NAME, server.words())?;
+    let plan = first.plans.first();
+    if plan.is_some_and(|plan| plan.protocol.is_memcache()) {
+        return Err(UsageError(
+            "specs are commands of Redis; memcached has none of them".to_owned(),
+        ));
+    }
+    let spawned = |endpoint: &Endpoint| matches!(endpoint, Endpoint::Spawned { .. });
+    if topology.is_some() && !plan.is_some_and(|plan| spawned(&plan.target.endpoint)) {
+        return Err(UsageError(
+            "--topology: a given server has its own; it requires --spawn".to_owned(),
+        ));
+    }
+    let core = match (core, all) {
+        (true, _) => Some(true),
+        (_, true) => Some(false),
+        _ => None,
+    };
+    Ok(Intent::Suite(Box::new(SuiteJob {
+        paths,
+        choice,
+        core,
+        topology,
+        list,
+        time_s,
+        rounds: repeat,
+        against,
+        threshold: threshold.map(|percent| percent / 100.0),
+        memtier_json,
+        datasets,
+        first,
+        server,
+        output,
+        again,
+    })))
+}
+
+fn choice(options: &Options) -> Result<Choice, UsageError> {
+    let priority = options.priority.as_deref().map(priorities).transpose();
+    let priority = priority.map_err(|why| UsageError(format!("--priority {why}")))?;
+    let name = options.pattern.as_deref().map(Pattern::new).transpose();
+    let name = name.map_err(|why| UsageError(format!("--match: {why}")))?;
+    Ok(Choice {
+        groups: options.groups.clone(),
+        commands: options.commands.clone(),
+        priority,
+        name,
+    })
+}

@@ -1,0 +1,239 @@
+//! The command line of `keystorm weigh`: what is stored, in which servers.
+
+use std::ffi::OsString;
+
+use clap::{Command, CommandFactory, Parser};
+use job::{ExperimentOutput, Job, MemoryJob, WeighJob};
+use lab::Line;
+use lab::weigh::{ITEMS, Item, Type};
+use lab::words::TypedOption;
+use workload::Endpoint;
+
+use super::experiment::{
+    ExperimentOptions, OF_A_LOAD, job, names_test, with_those_of_a_run, with_words,
+};
+use super::run::{count, count_in};
+use super::{FrontEnd, Intent, UsageError};
+
+/// The front end of `keystorm weigh`.
+pub(crate) struct WeighFront;
+
+/// Finds out what a key costs in memory, by type, size and encoding, and where the encoding changes. Each
+/// server is filled to three sizes after an empty start, each twice the one before; the slope is what a
+/// further key costs, without what a server needs anyway. It is found over several starts, with its error:
+/// used_memory, the dataset, RSS and the allocator's share apart.
+///
+/// KEY is string:SIZE, or a type with elements and their size: hash:10x20 list:100x20 set:100xint
+/// zset:100x20 stream:100x20. `int` as a size stores integers, +ttl at the end gives each key a lifetime.
+/// Without KEY a list of all types is weighed.
+///
+/// An existing server has to be empty, and is again afterwards; only --spawn also shows how starts differ.
+/// Takes the options of a run that name the server: -h, -p, -s, -u, -a, --spawn and the like (see keystorm
+/// --help).
+#[derive(Debug, Parser)]
+#[command(
+    name = "keystorm weigh",
+    bin_name = "keystorm weigh",
+    disable_help_flag = true,
+    args_override_self = true,
+    max_term_width = 100,
+    override_usage = "keystorm weigh [OPTIONS] [OPTIONS OF THE SERVER] [KEY...]",
+    after_help = EXAMPLE,
+)]
+struct Options {
+    /// Also weigh in this server, a program with its arguments in one word; may be repeated
+    #[arg(long, value_name = "PROGRAM", help_heading = "Weighing")]
+    beside: Vec<String>,
+    /// How often a server is started and each key weighed
+    #[arg(long, value_name = "TIMES", help_heading = "Weighing", default_value = "3",
+          value_parser = count_in(1..=100))]
+    starts: u32,
+    /// Keys of the smallest fill, rounded up to a power of two [default: what suits each KEY]
+    #[arg(long, value_name = "NUM", help_heading = "Weighing", value_parser = count)]
+    keys: Option<u64>,
+    /// Do not look for the lengths at which encodings change
+    #[arg(long, help_heading = "Weighing")]
+    no_steps: bool,
+    /// Instead of keys, measure a workload with each of these limits of memory, as the server writes them:
+    /// 64mb,128mb. Takes --workload and the other options of a load, and requires --spawn
+    #[arg(long, value_name = "LIST", help_heading = "Limits of memory", value_delimiter = ',')]
+    maxmemory: Vec<String>,
+    /// How the server chooses what it evicts (maxmemory-policy)
+    #[arg(
+        long,
+        value_name = "NAME",
+        help_heading = "Limits of memory",
+        default_value = "allkeys-lru",
+        requires = "maxmemory"
+    )]
+    policy: String,
+    #[command(flatten)]
+    output: ExperimentOptions,
+}
+
+/// What stands below the options.
+const EXAMPLE: &str = "\
+Ctrl-C prints and saves what was weighed so far and exits with code 130.
+
+Examples:
+  A string of 100 bytes, with and without a lifetime:
+    $ keystorm weigh --spawn --starts 1 --no-steps --keys 1k string:100 string:100+ttl
+
+  The same hash in Redis and in Valkey, as a page:
+    $ keystorm weigh --spawn=redis-server --beside valkey-server --keys 256 hash:10x20 --html weigh.html
+
+  How often a cache of each size would miss:
+    $ keystorm weigh --spawn=redis-server --maxmemory 2mb,4mb,8mb -t get --fill -r 20k -d 200 -n 20000";
+
+const NAME: &str = "keystorm weigh";
+const KEYS_MAX: u64 = 100_000_000;
+
+impl FrontEnd for WeighFront {
+    fn names(&self) -> &'static [&'static str] {
+        &["weigh"]
+    }
+
+    fn command(&self) -> Option<Command> {
+        Some(with_those_of_a_run(Options::command(), &OF_A_LOAD))
+    }
+
+    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
+        with_words(args, intent)
+    }
+}
+
+/// What the options mean.
+fn intent(options: Options, line: Line, again: String) -> Result<Intent, UsageError> {
+    let Options { beside, starts, keys, no_steps, maxmemory, policy, output } = options;
+    let output = output.settled()?;
+    if !maxmemory.is_empty() {
+        return memory(&maxmemory, policy, line, output, again);
+    }
+    if let Some(option) = OF_A_LOAD.iter().find(|option| line.has(option)) {
+        return Err(UsageError(format!("{option}: weigh stores keys and measures no load")));
+    }
+    if keys.is_some_and(|keys| !(1..=KEYS_MAX).contains(&keys)) {
+        return Err(UsageError(format!("--keys: must be between 1 and {KEYS_MAX}")));
+    }
+    let items: Result<Vec<Item>, String> = match line.rest.len() {
+        0 => ITEMS.iter().map(|text| Item::parse(text)).collect(),
+        _ => line.rest.iter().map(|word| Item::parse(&word.to_string_lossy())).collect(),
+    };
+    let items = items.map_err(UsageError)?;
+    let server = Line { options: line.options, rest: Vec::new() };
+    let mut servers = vec![job(NAME, server.words())?];
+    for program in &beside {
+        servers.push(beside_job(program)?);
+    }
+    let strings = items.iter().any(|item| item.of == Type::String);
+    let memcached = |job: &Job| job.plans.first().is_some_and(|plan| plan.protocol.is_memcache());
+    if servers.iter().any(memcached) && !strings {
+        return Err(UsageError("memcached has strings only: add one, as string:100".to_owned()));
+    }
+    let several = |job: &&Job| {
+        let target = job.plans.first().map(|plan| &plan.target);
+        let endpoint = target.map(|target| &target.endpoint);
+        target.is_some_and(|target| target.cluster.is_some())
+            || !matches!(
+                endpoint,
+                Some(Endpoint::Spawned { .. } | Endpoint::Tcp { .. } | Endpoint::Unix(_))
+            )
+    };
+    if servers.iter().find(several).is_some() {
+        return Err(UsageError(
+            "weigh takes one server, with -h and -p, -s, or --spawn".to_owned(),
+        ));
+    }
+    if output.print_plan {
+        return Err(UsageError(
+            "--print-plan: weigh has no plan; it stores what KEY says".to_owned(),
+        ));
+    }
+    let (steps, memory) = (!no_steps, None);
+    let job = WeighJob { items, servers, starts, keys, steps, memory, output, again };
+    Ok(Intent::Weigh(Box::new(job)))
+}
+
+/// A workload on a server with each limit of memory.
+fn memory(
+    limits: &[String],
+    policy: String,
+    line: Line,
+    output: ExperimentOutput,
+    again: String,
+) -> Result<Intent, UsageError> {
+    if let Some(word) = line.rest.first() {
+        let word = word.to_string_lossy();
+        return Err(UsageError(format!(
+            "unexpected word {word}: --maxmemory measures a workload, not keys"
+        )));
+    }
+    if !names_test(&line) {
+        let text = "--maxmemory: name what is measured, with --workload FILE or -t";
+        return Err(UsageError(text.to_owned()));
+    }
+    let spawn = line.options.iter().find(|option| option.name == "--spawn");
+    let Some(spawn) = spawn else {
+        let text = "--maxmemory requires --spawn: the server is started with each limit";
+        return Err(UsageError(text.to_owned()));
+    };
+    let program = spawn.value.as_ref().map(|value| value.to_string_lossy().into_owned());
+    let is_memcached = program.is_some_and(|name| name.rsplit('/').next() == Some("memcached"));
+    let of_limit = |limit: &String| -> Result<(String, Job), UsageError> {
+        let args = match is_memcached {
+            true => format!("-m {}", megabytes(limit)?),
+            false => format!("--maxmemory {limit} --maxmemory-policy {policy}"),
+        };
+        let mut line = line.clone();
+        let given = line.take(|option| option.name == "--spawn-args");
+        let given = given.iter().filter_map(|option| option.value.as_ref());
+        let given: Vec<String> = given.map(|value| value.to_string_lossy().into_owned()).collect();
+        let args = given.into_iter().chain([args]).collect::<Vec<_>>().join(" ");
+        line.options.push(TypedOption::new("--spawn-args", args));
+        Ok((limit.clone(), job(NAME, line.words())?))
+    };
+    let limits = limits.iter().map(of_limit).collect::<Result<_, _>>()?;
+    let policy = if is_memcached { "memcached's own LRU".to_owned() } else { policy };
+    let memory = MemoryJob { limits, policy, output: output.clone(), again: again.clone() };
+    Ok(Intent::Weigh(Box::new(WeighJob {
+        items: Vec::new(),
+        servers: Vec::new(),
+        starts: 1,
+        keys: None,
+        steps: false,
+        memory: Some(memory),
+        output,
+        again,
+    })))
+}
+
+/// A limit as memcached takes it.
+fn megabytes(limit: &str) -> Result<u64, UsageError> {
+    let text = limit.to_lowercase();
+    let text = text.trim_end_matches('b');
+    let (digits, factor) = match text.strip_suffix('g') {
+        Some(digits) => (digits, 1024),
+        None => (text.trim_end_matches('m'), 1),
+    };
+    let number = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(factor));
+    number.ok_or_else(|| {
+        UsageError(format!("--maxmemory {limit}: memcached takes megabytes: 64m, 1g"))
+    })
+}
+
+/// The job that starts a program.
+fn beside_job(text: &str) -> Result<Job, UsageError> {
+    let words =
+        shell_words::split(text).map_err(|why| UsageError(format!("--beside {text}: {why}")))?;
+    let Some((program, args)) = words.split_first() else {
+        return Err(UsageError("--beside: name a program, such as valkey-server".to_owned()));
+    };
+    let mut options = vec![TypedOption::new("--spawn", program.clone())];
+    if !args.is_empty() {
+        options.push(TypedOption::new("--spawn-args", shell_words::join(args)));
+    }
+    if program.rsplit('/').next() == Some("memcached") {
+        options.push(TypedOption::new("--protocol", "memcache"));
+    }
+    job(NAME, Line { options, rest: Vec::new() }.words())
+}

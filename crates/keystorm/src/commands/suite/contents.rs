@@ -1,0 +1,75 @@
+//! What the server of a suite holds: how many keys, in how much memory.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use wire::resp::Value;
+
+use super::roles::Unfit;
+use super::session::{Session, broken};
+
+/// How long the number of keys may take to become what a spec says.
+const KEYS_WITHIN: Duration = Duration::from_secs(5);
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// Memory is still when it is the same so often in a row; that of a server that others use never is.
+const SAME: usize = 3;
+const STILL_WITHIN: Duration = Duration::from_secs(1);
+impl Session<'_> {
+    /// Keys of all masters.
+    pub(super) fn keys(&self) -> Result<u64> {
+        let mut keys = 0;
+        for mut client in self.clients()? {
+            if let Value::Integer(count) = client.ask(&[b"DBSIZE"])? {
+                keys += count.unsigned_abs();
+            }
+        }
+        Ok(keys)
+    }
+
+    /// `used_memory` of all masters, once it stays the same: connections that have just been closed hold some. So do
+    /// histograms of commands (`latency-tracking`), some 20 kB of each since its first call.
+    pub(super) fn used_bytes(&self) -> Result<Option<u64>> {
+        for mut client in self.clients()?.into_iter().filter(|_| self.is_own()) {
+            // Frees the histograms. The statistics of a given server are its owner's.
+            client.ask(&[b"CONFIG", b"RESETSTAT"])?;
+        }
+        let end = Instant::now() + STILL_WITHIN;
+        let (mut last, mut same) = (self.used_now()?, 1);
+        while same < SAME && last.is_some() && Instant::now() < end {
+            thread::sleep(LOOK_EVERY);
+            let bytes = self.used_now()?;
+            same = if bytes == last { same + 1 } else { 1 };
+            last = bytes;
+        }
+        Ok(last)
+    }
+
+    fn used_now(&self) -> Result<Option<u64>> {
+        let mut bytes = None;
+        for mut client in self.clients()? {
+            let info = client.ask(&[b"INFO", b"memory"])?.text().unwrap_or_default();
+            let used = info.lines().find_map(|line| line.strip_prefix("used_memory:"));
+            let used = used.and_then(|text| text.trim().parse::<u64>().ok());
+            bytes = used.map(|used| used + bytes.unwrap_or_default()).or(bytes);
+        }
+        Ok(bytes)
+    }
+
+    /// Waits for the number of keys that a spec says.
+    pub(super) fn check_keys(&self, expected: u64) -> Result<u64, Unfit> {
+        let end = Instant::now() + KEYS_WITHIN;
+        loop {
+            let keys = self.keys().map_err(broken)?;
+            if keys == expected {
+                return Ok(keys);
+            }
+            if Instant::now() >= end {
+                let why =
+                    format!("it asks for {expected} keys, and {keys} are there after loading");
+                return Err(Unfit::Broken(why));
+            }
+            thread::sleep(LOOK_EVERY);
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Saved suites, read and compared.
+
+use std::path::Path;
+
+use anyhow::{Result, anyhow};
+use job::{CompareJob, End};
+use lab::Suite;
+use lab::suite::SuiteComparison;
+
+use crate::commands::report::Pages;
+use crate::commands::show;
+use crate::experiment::terminal::Terminal;
+
+/// A saved suite, and what its file is called.
+///
+/// # Errors
+/// What is wrong with the file, with its name.
+pub(super) fn read(path: &Path) -> Result<(String, Suite)> {
+    let text = show::read_text(path)?;
+    let suite = Suite::from_json(&String::from_utf8_lossy(&text));
+    let name = path.display().to_string();
+    suite.map(|suite| (name.clone(), suite)).map_err(|why| anyhow!("{name}: {why}"))
+}
+
+/// Whether a file is a saved suite.
+pub(crate) fn saved(path: &Path) -> bool {
+    path.is_file() && show::read_text(path).is_ok_and(|text| Suite::is_saved(&text))
+}
+
+/// Compares two saved suites for `keystorm compare`.
+///
+/// # Errors
+/// What is wrong with a file, with its name, or a page cannot be written.
+pub(crate) fn compare(paths: [&Path; 2], job: &CompareJob) -> Result<End> {
+    let pages = Pages::open(&job.output.pages)?;
+    let [(name_a, a), (name_b, b)] = [read(paths[0])?, read(paths[1])?];
+    let given = |at: usize| job.names.get(at).cloned().flatten();
+    let names = [given(0).unwrap_or(name_a), given(1).unwrap_or(name_b)];
+    let threshold = job.fail_on_regression.map(|percent| percent / 100.0);
+    let compared = SuiteComparison::new(names, &a, &b, threshold);
+    print(&compared)?;
+    if job.output.pages.any() {
+        pages.write(&compared.page(&job.again))?;
+    }
+    Ok(end(&compared))
+}
+
+/// Prints what changed, in a sentence and a table.
+pub(super) fn print(compared: &SuiteComparison) -> Result<()> {
+    let terminal = Terminal::of_stdout();
+    terminal.verdict(&compared.verdict())?;
+    terminal.table(&compared.table())?;
+    compared.left_out.iter().try_for_each(|line| terminal.line(line))
+}
+
+/// How a comparison ends: only one that was to judge can fail.
+pub(super) fn end(compared: &SuiteComparison) -> End {
+    match compared.threshold {
+        None => End::Complete,
+        Some(_) if compared.regressed() => End::Regressed,
+        Some(_) if compared.undecided() => End::Inconclusive,
+        Some(_) => End::Complete,
+    }
+}

@@ -1,0 +1,387 @@
+//! The server of a suite: started or cleared for each spec, with its settings and its data.
+
+use std::collections::HashMap;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Result, anyhow};
+use cli::quoted;
+use host::{Client, Transport};
+use job::SuiteJob;
+use lab::suite::{Init, Preload, Spec};
+use measure::Ending;
+use wire::resp::Value;
+use workload::{Endpoint, Plan, Target};
+
+use super::dataset;
+use super::roles::{self, Unfit};
+use super::settings::{ChangedSettings, Refused};
+use super::topology::{self, Topology, with_args};
+use crate::experiment::progress::Progress;
+use crate::test_bed::{TestBed, machine};
+
+/// Memory of this machine that is left to others.
+const SPARE_BYTES: u64 = 256 << 20;
+/// The topology of specs that name none.
+const STANDALONE: &str = "oss-standalone";
+
+/// What the server holds, and how it was started.
+#[derive(Clone, PartialEq)]
+struct Data {
+    topology: Topology,
+    preload: Preload,
+}
+
+/// What a spec finds.
+#[derive(Clone, Default)]
+pub(super) struct Prepared {
+    /// Bytes of `used_memory` for each key.
+    pub(super) bytes_per_key: Option<f64>,
+    /// What differs from what the spec asks for.
+    pub(super) remarks: Vec<String>,
+}
+
+/// A suite's server.
+pub(super) struct Session<'s> {
+    job: &'s SuiteJob,
+    first: &'s Plan,
+    interrupted: &'s AtomicBool,
+    /// The server that gets the load; behind it others of its topology.
+    beds: Vec<TestBed<'s>>,
+    target: Target,
+    /// Which commands the server has, and whether they only read; nothing of one that does not tell.
+    commands: HashMap<String, Option<bool>>,
+    data: Option<(Data, Prepared)>,
+    /// Whether load has changed the data.
+    is_spoiled: bool,
+    /// Settings of a given server as they were.
+    changed: ChangedSettings,
+}
+
+impl<'s> Session<'s> {
+    pub(super) fn new(
+        job: &'s SuiteJob,
+        first: &'s Plan,
+        bed: TestBed<'s>,
+        interrupted: &'s AtomicBool,
+    ) -> Self {
+        Self {
+            job,
+            first,
+            interrupted,
+            beds: vec![bed],
+            target: first.target.clone(),
+            commands: HashMap::new(),
+            data: None,
+            is_spoiled: false,
+            changed: ChangedSettings::default(),
+        }
+    }
+
+    /// The server that gets the load.
+    pub(super) fn bed(&self) -> &TestBed<'s> {
+        &self.beds[0]
+    }
+
+    pub(super) fn target(&self) -> &Target {
+        &self.target
+    }
+
+    pub(super) fn is_own(&self) -> bool {
+        matches!(self.first.target.endpoint, Endpoint::Spawned { .. })
+    }
+
+    /// The masters of its cluster, or the server itself.
+    pub(super) fn clients(&self) -> Result<Vec<Client<Transport>>> {
+        let server = &self.bed().server;
+        match server.master_clients(&self.target)? {
+            Some(clients) => Ok(clients),
+            None => Ok(vec![server.client(&self.target)?]),
+        }
+    }
+
+    /// Asks which of these commands the server has.
+    pub(super) fn learn(&mut self, names: &[String]) -> Result<()> {
+        let words: Vec<&[u8]> = [&b"COMMAND"[..], b"INFO"]
+            .into_iter()
+            .chain(names.iter().map(String::as_bytes))
+            .collect();
+        // One that does not tell may have all of them.
+        let Value::Array(found) = self.bed().server.client(&self.target)?.ask(&words)? else {
+            return Ok(());
+        };
+        for (name, found) in names.iter().zip(found) {
+            let reads = match &found {
+                Value::Array(parts) => Some(match parts.get(2) {
+                    Some(Value::Array(flags) | Value::Set(flags)) => {
+                        flags.iter().any(|flag| flag.text().as_deref() == Some("readonly"))
+                    }
+                    _ => false,
+                }),
+                _ => None,
+            };
+            self.commands.insert(name.clone(), reads);
+        }
+        Ok(())
+    }
+
+    /// Whether a spec leaves the data as it is.
+    pub(super) fn only_reads(&self, spec: &Spec) -> bool {
+        spec.only_reads(|name| self.commands.get(name).copied().flatten() == Some(true))
+    }
+
+    /// Refuses a spec that cannot be run here.
+    pub(super) fn check(&self, spec: &Spec) -> Result<(), Unfit> {
+        let lacks = |name: &String| self.commands.get(name) == Some(&None);
+        if let Some(name) = spec.needs().iter().find(|name| lacks(name)) {
+            let why = format!("the server has no {}", name.to_uppercase());
+            return Err(Unfit::Unsupported(why));
+        }
+        dataset::check(&spec.preload, self.is_own()).map_err(Unfit::Unsupported)?;
+        let free = machine().memory.available_bytes.map(|free| free.saturating_sub(SPARE_BYTES));
+        match (spec.memory_bytes, free) {
+            (Some(needs), Some(free)) if self.is_own() && needs > free => {
+                Err(Unfit::Unsupported(format!(
+                    "it needs {:.1} GiB of memory, and this machine has {:.1} GiB to spare",
+                    needs as f64 / f64::from(1 << 30),
+                    free as f64 / f64::from(1 << 30)
+                )))
+            }
+            _ => self.topology(spec).map(drop),
+        }
+    }
+
+    /// The topology that a spec is run on.
+    fn topology(&self, spec: &Spec) -> Result<Topology, Unfit> {
+        if !self.is_own() {
+            return Ok(Topology::default());
+        }
+        let has = |name: &str| spec.topologies.iter().any(|known| known == name);
+        let name = match &self.job.topology {
+            Some(name) if has(name) || spec.topologies.is_empty() => name.as_str(),
+            Some(name) => {
+                return Err(Unfit::Unsupported(format!("it is not for the topology {name}")));
+            }
+            None if spec.topologies.is_empty() || has(STANDALONE) => STANDALONE,
+            None => spec.topologies.first().map_or(STANDALONE, String::as_str),
+        };
+        Topology::parse(name).map_err(Unfit::Unsupported)
+    }
+
+    /// Has the server hold what a spec asks for: anew, or as a spec before left it.
+    pub(super) fn prepare(
+        &mut self,
+        spec: &Spec,
+        progress: &mut Progress,
+    ) -> Result<Prepared, Unfit> {
+        let data = Data { topology: self.topology(spec)?, preload: spec.preload.clone() };
+        let held = self.data.as_ref().filter(|(held, _)| *held == data && !self.is_spoiled);
+        let prepared = match held {
+            Some((_, prepared)) => {
+                let prepared = prepared.clone();
+                let keys = spec.keys.map(|keys| self.check_keys(keys)).transpose();
+                keys.map(|_| prepared)
+            }
+            None => self.load(&data, spec, progress),
+        };
+        self.data = prepared.as_ref().ok().map(|prepared| (data, prepared.clone()));
+        self.is_spoiled = !self.only_reads(spec) || spec.replica_later;
+        prepared
+    }
+
+    /// Begins a round: a server that was started is started anew.
+    pub(super) fn forget(&mut self) {
+        self.data = None;
+        self.beds[0].server.stop();
+    }
+
+    fn load(
+        &mut self,
+        data: &Data,
+        spec: &Spec,
+        progress: &mut Progress,
+    ) -> Result<Prepared, Unfit> {
+        let mut remarks = Vec::new();
+        self.clear(data).map_err(broken)?;
+        self.configure(&data.preload, &data.topology, &mut remarks).map_err(broken)?;
+        if data.topology.replica && !spec.replica_later {
+            self.attach(true).map_err(broken)?;
+        }
+        let before = self.used_bytes().map_err(broken)?;
+        if let Some(file) = &data.preload.data_file {
+            let mut client = self.bed().server.client(&self.target).map_err(broken)?;
+            dataset::load(&mut client, file).map_err(broken)?;
+        }
+        if let Some(line) = &data.preload.tool {
+            let role = roles::load(line, self.job, &self.target)?;
+            progress.begin(format!("loading for {}", spec.name), 1.0, 0.0);
+            let run = self.bed().run(&role.plan, None, progress).map_err(broken)?;
+            progress.end();
+            match run.measurement.ending {
+                Ending::Complete => {}
+                Ending::Interrupted => return Err(Unfit::Broken("interrupted".to_owned())),
+                Ending::Failed(failure) => {
+                    return Err(Unfit::Broken(format!("its preload: {}", failure.text)));
+                }
+            }
+        }
+        for init in &data.preload.init {
+            self.init(init).map_err(broken)?;
+        }
+        let keys = match spec.keys {
+            Some(keys) => self.check_keys(keys)?,
+            None => self.keys().map_err(broken)?,
+        };
+        let after = self.used_bytes().map_err(broken)?;
+        let grown = before.zip(after).map(|(before, after)| after.saturating_sub(before) as f64);
+        if data.topology.replica && spec.replica_later {
+            self.attach(false).map_err(broken)?;
+        }
+        Ok(Prepared {
+            bytes_per_key: grown.filter(|_| keys > 0).map(|grown| grown / keys as f64),
+            remarks,
+        })
+    }
+
+    /// Starts the server with a topology, or removes what it holds.
+    fn clear(&mut self, data: &Data) -> Result<()> {
+        if !self.is_own() {
+            self.put_back();
+            return self.flush();
+        }
+        let held = self.data.as_ref().map(|(held, _)| held);
+        let alike = held.is_some_and(|held| {
+            held.topology == data.topology && held.preload.settings == data.preload.settings
+        });
+        if alike && data.preload.data_file.is_none() {
+            return self.flush();
+        }
+        self.start(&data.topology, &dataset::args(&data.preload))
+    }
+
+    /// Starts the server anew with these arguments beside those of its topology.
+    fn start(&mut self, topology: &Topology, more: &[String]) -> Result<()> {
+        let args: Vec<String> = topology.args.iter().chain(more).cloned().collect();
+        let target = with_args(&self.first.target, &args);
+        self.data = None;
+        self.beds.truncate(1);
+        self.beds[0].server.stop();
+        if topology.primaries > 0 {
+            (self.beds, self.target) =
+                topology::cluster(self.first, &target, topology.primaries, self.interrupted)?;
+        } else {
+            let connections = self.first.own_connections();
+            let mut bed =
+                TestBed::reach(&target, self.first.protocol, connections, None, self.interrupted)?;
+            bed.tells = false;
+            (self.beds, self.target) = (vec![bed], target);
+        }
+        Ok(())
+    }
+
+    fn attach(&mut self, waits: bool) -> Result<()> {
+        let replica = topology::replica(self.first, &self.target, self.bed(), self.interrupted)?;
+        if waits {
+            topology::linked(&replica, &self.target, self.interrupted)?;
+        }
+        self.beds.push(replica);
+        Ok(())
+    }
+
+    fn flush(&self) -> Result<()> {
+        for mut client in self.clients()? {
+            if let Value::Error(text) = client.ask(&[b"FLUSHDB"])? {
+                return Err(anyhow!("FLUSHDB: {}", String::from_utf8_lossy(&text)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the server the settings of a spec: while it runs, or by starting it, where it is ours. Those that it
+    /// does not take become remarks.
+    fn configure(
+        &mut self,
+        preload: &Preload,
+        topology: &Topology,
+        remarks: &mut Vec<String>,
+    ) -> Result<()> {
+        let refused = self.set(&preload.settings)?;
+        let (late, lost): (Vec<Refused>, Vec<Refused>) =
+            refused.into_iter().partition(|one| self.is_own() && one.is_for_the_start());
+        remarks.extend(lost.iter().map(Refused::remark));
+        if late.is_empty() {
+            return Ok(());
+        }
+        let args = late.iter().flat_map(|one| [format!("--{}", one.name), one.value.clone()]);
+        let data = dataset::args(preload);
+        let args: Vec<String> = data.iter().cloned().chain(args).collect();
+        if self.start(topology, &args).is_err() {
+            self.start(topology, &data)?;
+            remarks.extend(late.iter().map(Refused::remark));
+        }
+        let others =
+            preload.settings.iter().filter(|(name, _)| late.iter().all(|one| one.name != *name));
+        let others: Vec<(String, String)> = others.cloned().collect();
+        self.set(&others).map(drop)
+    }
+
+    /// Sets settings while the server runs; those that it refuses.
+    fn set(&mut self, settings: &[(String, String)]) -> Result<Vec<Refused>> {
+        let (nodes, keeps) = (self.clients()?, !self.is_own());
+        self.changed.set(nodes, settings, keeps)
+    }
+
+    /// Restores the settings of a given server.
+    fn put_back(&mut self) {
+        let mut changed = std::mem::take(&mut self.changed);
+        changed.put_back(|| self.clients());
+    }
+
+    /// Leaves a given server as it was found.
+    pub(super) fn tidy(&mut self) -> Result<()> {
+        if self.is_own() {
+            return Ok(());
+        }
+        self.put_back();
+        self.flush()
+    }
+
+    fn init(&self, init: &Init) -> Result<()> {
+        let words: Vec<Vec<u8>> = match init {
+            Init::Line(line) => {
+                quoted::words(line).ok_or_else(|| anyhow!("{line}: unbalanced quotes"))?
+            }
+            Init::Words(words) => words.iter().map(|word| word.clone().into_bytes()).collect(),
+            Init::Script(text) => vec![b"EVAL".to_vec(), text.clone().into_bytes(), b"0".to_vec()],
+        };
+        let words: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
+        let mut moved = None;
+        for mut client in self.clients()? {
+            match client.ask(&words)? {
+                // Another node of the cluster has the key.
+                Value::Error(text) if text.starts_with(b"MOVED ") => moved = Some(text),
+                Value::Error(text) => {
+                    let name =
+                        String::from_utf8_lossy(words.first().unwrap_or(&&b""[..])).into_owned();
+                    return Err(anyhow!(
+                        "its init command {name}: {}",
+                        String::from_utf8_lossy(&text)
+                    ));
+                }
+                _ => return Ok(()),
+            }
+        }
+        let why =
+            moved.map_or_else(Default::default, |text| String::from_utf8_lossy(&text).into_owned());
+        Err(anyhow!("its init command: {why}"))
+    }
+}
+
+impl Drop for Session<'_> {
+    fn drop(&mut self) {
+        self.put_back();
+    }
+}
+
+pub(super) fn broken(error: anyhow::Error) -> Unfit {
+    Unfit::Broken(format!("{error:#}"))
+}

@@ -1,0 +1,83 @@
+//! The settings that specs ask for: set while the server runs, and put back on a server that was given.
+
+use anyhow::Result;
+use console::diagnostics;
+use host::{Client, Transport};
+use wire::resp::Value;
+
+use crate::setting;
+
+/// Settings that were changed, as they were.
+#[derive(Default)]
+pub(super) struct ChangedSettings(Vec<(String, String)>);
+
+/// What a server did not take.
+pub(super) struct Refused {
+    pub(super) name: String,
+    pub(super) value: String,
+    why: String,
+}
+
+impl Refused {
+    /// Whether it can be given when the server starts.
+    pub(super) fn is_for_the_start(&self) -> bool {
+        self.why.contains("immutable")
+    }
+
+    pub(super) fn remark(&self) -> String {
+        format!("the setting {} is as it was: {}", self.name, self.why)
+    }
+}
+
+impl ChangedSettings {
+    /// Sets them on all nodes, and keeps what they were on the first, if they are to be put back.
+    ///
+    /// # Errors
+    /// A node does not answer.
+    pub(super) fn set(
+        &mut self,
+        nodes: Vec<Client<Transport>>,
+        settings: &[(String, String)],
+        keeps: bool,
+    ) -> Result<Vec<Refused>> {
+        let mut refused: Vec<Refused> = Vec::new();
+        for (number, mut client) in nodes.into_iter().enumerate() {
+            for (name, value) in settings {
+                let before = match keeps && number == 0 {
+                    true => setting::value(&mut client, name)?,
+                    false => None,
+                };
+                if before.as_ref() == Some(value) {
+                    continue;
+                }
+                let words: [&[u8]; 4] = [b"CONFIG", b"SET", name.as_bytes(), value.as_bytes()];
+                match client.ask(&words)? {
+                    Value::Error(text) if refused.iter().all(|known| known.name != *name) => {
+                        let why = String::from_utf8_lossy(&text).into_owned();
+                        refused.push(Refused { name: name.clone(), value: value.clone(), why });
+                    }
+                    Value::Error(_) => {}
+                    _ => self.0.extend(before.map(|before| (name.clone(), before))),
+                }
+            }
+        }
+        Ok(refused)
+    }
+
+    /// Puts them back; what cannot be is named on standard error.
+    pub(super) fn put_back(&mut self, nodes: impl Fn() -> Result<Vec<Client<Transport>>>) {
+        for (name, before) in std::mem::take(&mut self.0).into_iter().rev() {
+            let words: [&[u8]; 4] = [b"CONFIG", b"SET", name.as_bytes(), before.as_bytes()];
+            let all = nodes().and_then(|nodes| {
+                let mut nodes = nodes.into_iter();
+                nodes.try_fold(true, |all, mut client| {
+                    Ok(all && !matches!(client.ask(&words)?, Value::Error(_)))
+                })
+            });
+            if !matches!(all, Ok(true)) {
+                let text = format!("warning: {name} could not be restored to \"{before}\"");
+                let _ = diagnostics::say(report::escape(text));
+            }
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! Carrying out `keystorm weigh`: every item on every server, over several starts.
+
+mod limits;
+mod scale;
+mod steps;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Context, Result, bail};
+use console::diagnostics::{self, Diagnostics};
+use job::{End, WeighJob};
+use lab::Weighing;
+use lab::weigh::{FILLS, Item, Row, Scale as Server, Weight, fills};
+use workload::Target;
+
+use self::scale::Scale;
+use crate::commands::run::{say, tell_about};
+use crate::experiment::files::Files;
+use crate::experiment::progress::Progress;
+use crate::experiment::terminal::Terminal;
+use crate::signals;
+use crate::test_bed::TestBed;
+
+/// Connections that weighing needs.
+const CONNECTIONS: u32 = 4;
+
+/// Weighs, prints the tables, and writes the page.
+///
+/// # Errors
+/// What kept it from being carried out, in words for a person; what was weighed before is kept.
+pub(crate) fn weigh(job: &WeighJob) -> Result<End> {
+    if let Some(memory) = &job.memory {
+        return limits::run(memory);
+    }
+    let json = job.output.json.as_deref().map(|path| ("--json", path));
+    let mut files = Files::open(json, &job.output.pages)?;
+    let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
+    let mut beds = Vec::new();
+    for job in &job.servers {
+        let Some(plan) = job.plans.first() else { continue };
+        let target = &plan.target;
+        let mut bed = TestBed::reach(target, plan.protocol, CONNECTIONS, None, &interrupted)?;
+        bed.tells = false;
+        tell_about(&bed.server, plan, &Diagnostics::Stderr, report::KEYSTORM)?;
+        beds.push((target.clone(), bed));
+    }
+    let starts = if beds.iter().all(|(_, bed)| bed.server.is_own()) { job.starts } else { 1 };
+    let mut weighing = Weighing::new(servers(&beds)?, starts);
+    for (target, bed) in &beds {
+        check_empty(target, bed)?;
+        if !bed.server.is_own() {
+            let address = &bed.server.address;
+            weighing.warnings.push(format!(
+                "{address} was not restarted: RSS includes memory that was free before, and errors do not \
+                 cover how starts differ"
+            ));
+        }
+    }
+    let mut progress = Progress::new();
+    let ended = all(job, starts, &mut beds, &mut weighing, &mut progress, &mut files, &interrupted);
+    progress.clear();
+    weighing.complete = matches!(ended, Ok(End::Complete));
+    let shown = show(job, &weighing, &files);
+    let end = ended?;
+    shown?;
+    Ok(end)
+}
+
+/// What the servers are called: products and versions, and addresses where those are the same.
+fn servers(beds: &[(Target, TestBed<'_>)]) -> Result<Vec<Server>> {
+    let name = |bed: &TestBed<'_>| {
+        let known = |fact: &Option<String>| fact.clone().unwrap_or_else(|| "server".to_owned());
+        format!("{} {}", known(&bed.server.facts.product), known(&bed.server.facts.version))
+    };
+    let names: Vec<String> = beds.iter().map(|(_, bed)| name(bed)).collect();
+    let server = |(number, (target, bed)): (usize, &(Target, TestBed<'_>))| {
+        let alike = names.iter().filter(|other| **other == names[number]).count() > 1;
+        let name = match alike {
+            true => format!("{} ({})", names[number], number + 1),
+            false => names[number].clone(),
+        };
+        Ok(Server { name, allocator: Scale::open(bed, target)?.allocator()? })
+    };
+    beds.iter().enumerate().map(server).collect()
+}
+
+/// Keys of others would be weighed with ours.
+fn check_empty(target: &Target, bed: &TestBed<'_>) -> Result<()> {
+    let keys = Scale::open(bed, target)?.keys()?;
+    if keys > 0 {
+        bail!(
+            "{} holds {} already, and what is weighed begins with an empty server; use --spawn, or name \
+             another server",
+            bed.server.address,
+            workload::quantity::counted(keys, "key")
+        );
+    }
+    Ok(())
+}
+
+fn all(
+    job: &WeighJob,
+    starts: u32,
+    beds: &mut [(Target, TestBed<'_>)],
+    weighing: &mut Weighing,
+    progress: &mut Progress,
+    files: &mut Files,
+    interrupted: &AtomicBool,
+) -> Result<End> {
+    let steps = u32::from(job.steps);
+    let mut left =
+        (job.items.len() * beds.len() * starts as usize + beds.len() * steps as usize) as f64;
+    let mut used = vec![false; beds.len()];
+    for item in &job.items {
+        for (number, (target, bed)) in beds.iter_mut().enumerate() {
+            let mut row = unweighed(item, number, job.keys);
+            for _ in 0..starts {
+                if interrupted.load(Ordering::Relaxed) {
+                    return Ok(End::Interrupted);
+                }
+                left -= 1.0;
+                progress.begin(format!("weighing {item}"), 1.0, left);
+                if std::mem::replace(&mut used[number], true) {
+                    bed.restart(target)?;
+                }
+                let weighed = weigh_once(item, target, bed, &mut row, interrupted)?;
+                progress.end();
+                match weighed {
+                    Some(weight) => row.weights.push(weight),
+                    None => break,
+                }
+            }
+            if !row.weights.is_empty() || row.failure.is_some() {
+                weighing.rows.push(row);
+            }
+            files.keep(|| weighing.to_json())?;
+        }
+    }
+    for (number, (target, bed)) in beds.iter_mut().enumerate().filter(|_| job.steps) {
+        if interrupted.load(Ordering::Relaxed) {
+            return Ok(End::Interrupted);
+        }
+        left -= 1.0;
+        progress.begin("looking for steps".to_owned(), 1.0, left);
+        if !bed.server.protocol().is_memcache() {
+            bed.restart(target)?;
+            weighing.steps.extend(steps::find(&mut bed.server.client(target)?, number)?);
+        }
+        progress.end();
+    }
+    let interrupted = interrupted.load(Ordering::Relaxed);
+    Ok(if interrupted { End::Interrupted } else { End::Complete })
+}
+
+fn unweighed(item: &Item, server: usize, keys: Option<u64>) -> Row {
+    Row {
+        item: item.to_string(),
+        server,
+        keys: fills(item, keys),
+        elements: item.elements,
+        payload_bytes: item.payload_bytes(),
+        encoding: None,
+        weights: Vec::new(),
+        memory_usage: None,
+        failure: None,
+    }
+}
+
+/// Fills a server three times and takes the slope; `None` where the row says why there is none, or
+/// somebody asked for the end.
+fn weigh_once(
+    item: &Item,
+    target: &Target,
+    bed: &TestBed<'_>,
+    row: &mut Row,
+    interrupted: &AtomicBool,
+) -> Result<Option<Weight>> {
+    let mut scale = Scale::open(bed, target)?;
+    if !scale.stores(item) {
+        row.failure = Some("memcached has strings only".to_owned());
+        return Ok(None);
+    }
+    let (mut readings, mut stored) = (Vec::new(), 0);
+    let filled = (|| -> Result<bool> {
+        for (keys, times) in row.keys.into_iter().zip(FILLS) {
+            if !scale.fill(item, stored..keys, interrupted)? {
+                return Ok(false);
+            }
+            stored = keys;
+            readings.push(scale.settled(keys)?);
+            if times == FILLS[0] {
+                (row.encoding, row.memory_usage) = scale.describe(item)?;
+            }
+        }
+        Ok(true)
+    })();
+    let removed = if bed.server.is_own() { Ok(()) } else { scale.remove(row.keys[2]) };
+    match filled {
+        Ok(true) => removed?,
+        Ok(false) => return removed.map(|()| None),
+        Err(error) => {
+            removed?;
+            row.failure = Some(format!("{error:#}"));
+            return Ok(None);
+        }
+    }
+    Ok(Weight::from_readings(&readings))
+}
+
+fn show(job: &WeighJob, weighing: &Weighing, files: &Files) -> Result<()> {
+    if weighing.rows.is_empty() && weighing.steps.is_empty() {
+        return Ok(());
+    }
+    match job.output.format.as_str() {
+        "json" => say(&weighing.to_json()?).map(drop)?,
+        "csv" => say(&weighing.to_csv()).map(drop)?,
+        _ => {
+            let terminal = Terminal::of_stdout();
+            terminal.table(&weighing.table())?;
+            if !weighing.steps.is_empty() {
+                terminal.line("")?;
+                terminal.table(&weighing.steps_table())?;
+            }
+            if !job.output.quiet {
+                terminal.line("")?;
+                terminal.line(&weighing.method())?;
+                terminal.warnings(&weighing.warnings)?;
+            }
+        }
+    }
+    for row in &weighing.rows {
+        if let Some(why) = &row.failure {
+            diagnostics::say(report::escape(format!("{}: not weighed: {why}", row.item)))?;
+        }
+    }
+    files.finish(|| weighing.to_json(), || weighing.page(&job.again))
+}

@@ -1,0 +1,248 @@
+//! A server that items are stored in, and what it says of its memory.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, anyhow, bail};
+use host::memcache::MemcacheClient;
+use host::{Client, Transport};
+use lab::weigh::{Item, Reading, Type, Words};
+use wire::resp::Value;
+use workload::Target;
+
+use crate::test_bed::TestBed;
+
+/// Bytes that are sent before replies are waited for.
+const BATCH_BYTES: usize = 16 << 10;
+/// A server is still when it says the same so often in a row, this far apart.
+const SAME: usize = 3;
+const LOOK_EVERY: Duration = Duration::from_millis(40);
+/// One that others use never is.
+const STILL_WITHIN: Duration = Duration::from_secs(3);
+
+/// Whom to ask.
+enum Asked {
+    Resp(Box<Client<Transport>>),
+    Memcache(MemcacheClient),
+}
+
+/// A server on which keys are weighed.
+pub(super) struct Scale<'b> {
+    bed: &'b TestBed<'b>,
+    target: &'b Target,
+    asked: Asked,
+}
+
+impl<'b> Scale<'b> {
+    pub(super) fn open(bed: &'b TestBed<'b>, target: &'b Target) -> Result<Self> {
+        let asked = match bed.server.protocol().is_memcache() {
+            true => Asked::Memcache(bed.server.memcache_client(target)?),
+            false => Asked::Resp(Box::new(bed.server.client(target)?)),
+        };
+        Ok(Self { bed, target, asked })
+    }
+
+    /// Whether the server has such a type.
+    pub(super) fn stores(&self, item: &Item) -> bool {
+        item.of == Type::String || matches!(self.asked, Asked::Resp(_))
+    }
+
+    /// How many keys it holds.
+    pub(super) fn keys(&mut self) -> Result<u64> {
+        match &mut self.asked {
+            Asked::Resp(client) => match client.ask(&[b"DBSIZE"])? {
+                Value::Integer(keys) => Ok(keys.unsigned_abs()),
+                Value::Error(text) => bail!("DBSIZE: {}", String::from_utf8_lossy(&text)),
+                _ => Ok(0),
+            },
+            Asked::Memcache(client) => {
+                let stats = client.stats(None).map_err(|why| anyhow!(why))?;
+                Ok(number(&stats, "curr_items").unwrap_or_default())
+            }
+        }
+    }
+
+    /// What gives it its memory, if it says so.
+    pub(super) fn allocator(&mut self) -> Result<Option<String>> {
+        match &mut self.asked {
+            Asked::Resp(client) => {
+                let info = info(client)?;
+                Ok(field(&info, "mem_allocator").map(str::to_owned))
+            }
+            Asked::Memcache(_) => Ok(Some("slabs".to_owned())),
+        }
+    }
+
+    /// Stores the keys of these numbers, over a connection that ends with it; whether nobody asked for the end.
+    pub(super) fn fill(
+        &mut self,
+        item: &Item,
+        numbers: Range<u64>,
+        interrupted: &AtomicBool,
+    ) -> Result<bool> {
+        let mut filler = Self::open(self.bed, self.target)?;
+        let (mut batch, mut bytes): (Vec<Words>, usize) = (Vec::new(), 0);
+        for number in numbers {
+            let commands = match filler.asked {
+                Asked::Resp(_) => item.commands(number),
+                Asked::Memcache(_) => vec![memcached(item, number)],
+            };
+            for words in commands {
+                bytes += words.iter().map(Vec::len).sum::<usize>();
+                batch.push(words);
+                if bytes >= BATCH_BYTES {
+                    filler.send(&batch)?;
+                    (batch, bytes) = (Vec::new(), 0);
+                    if interrupted.load(Ordering::Relaxed) {
+                        return Ok(false);
+                    }
+                }
+            }
+        }
+        filler.send(&batch).map(|()| true)
+    }
+
+    fn send(&mut self, batch: &[Words]) -> Result<()> {
+        match &mut self.asked {
+            Asked::Resp(client) => {
+                for (reply, words) in client.ask_all(batch)?.into_iter().zip(batch) {
+                    if let Value::Error(text) = reply {
+                        let name = String::from_utf8_lossy(&words[0]);
+                        bail!("{name}: {}", String::from_utf8_lossy(&text));
+                    }
+                }
+                Ok(())
+            }
+            Asked::Memcache(client) => client.send_all(batch).map_err(|why| anyhow!(why)),
+        }
+    }
+
+    /// What it holds with so many keys, once that stays the same.
+    pub(super) fn settled(&mut self, keys: u64) -> Result<Reading> {
+        let until = Instant::now() + STILL_WITHIN;
+        let (mut last, mut same) = (self.reading(keys)?, 1);
+        while same < SAME && Instant::now() < until {
+            thread::sleep(LOOK_EVERY);
+            let reading = self.reading(keys)?;
+            same = if reading == last { same + 1 } else { 1 };
+            last = reading;
+        }
+        match self.keys()? {
+            held if held == keys => Ok(last),
+            held => bail!(
+                "the server holds {held} keys where {keys} were stored: it evicts, or others use it"
+            ),
+        }
+    }
+
+    fn reading(&mut self, keys: u64) -> Result<Reading> {
+        let own = self.bed.server.resident_bytes();
+        match &mut self.asked {
+            Asked::Resp(client) => {
+                let info = info(client)?;
+                let bytes = |name| field(&info, name).and_then(|text| text.parse().ok());
+                let Some(used) = bytes("used_memory") else {
+                    bail!("INFO memory of this server has no used_memory")
+                };
+                let resident = own.or_else(|| bytes("used_memory_rss"));
+                let active = bytes("allocator_active");
+                Ok(Reading { keys, used, dataset: bytes("used_memory_dataset"), resident, active })
+            }
+            Asked::Memcache(client) => {
+                let stats = client.stats(None).map_err(|why| anyhow!(why))?;
+                let slabs = client.stats(Some("slabs")).map_err(|why| anyhow!(why))?;
+                let used = chunks(&slabs);
+                Ok(Reading {
+                    keys,
+                    used,
+                    dataset: number(&stats, "bytes"),
+                    resident: own,
+                    active: None,
+                })
+            }
+        }
+    }
+
+    /// How the server stores the first key, in its word, and what `MEMORY USAGE` says of it.
+    pub(super) fn describe(&mut self, item: &Item) -> Result<(Option<String>, Option<u64>)> {
+        let key = Item::key(0);
+        match &mut self.asked {
+            Asked::Resp(client) => Ok((encoding(client, &key)?, memory_usage(client, &key)?)),
+            Asked::Memcache(client) => {
+                let slabs = client.stats(Some("slabs")).map_err(|why| anyhow!(why))?;
+                let class = slabs.iter().find(|(name, value)| {
+                    name.ends_with(":used_chunks") && value.parse().is_ok_and(|used: u64| used > 1)
+                });
+                let class = class.and_then(|(name, _)| name.split(':').next());
+                let size = class.and_then(|class| number(&slabs, &format!("{class}:chunk_size")));
+                let _ = item;
+                Ok((class.zip(size).map(|(class, size)| format!("class {class}: {size}")), None))
+            }
+        }
+    }
+
+    /// Removes the keys of all numbers below this one.
+    pub(super) fn remove(&mut self, below: u64) -> Result<()> {
+        let verb = if matches!(self.asked, Asked::Resp(_)) { "DEL" } else { "delete" };
+        let numbers: Vec<u64> = (0..below).collect();
+        for numbers in numbers.chunks(BATCH_BYTES / 64) {
+            let delete = |number: &u64| vec![verb.as_bytes().to_vec(), Item::key(*number)];
+            let batch: Vec<Words> = numbers.iter().map(delete).collect();
+            match &mut self.asked {
+                // Some may never have been stored.
+                Asked::Resp(client) => drop(client.ask_all(&batch)?),
+                Asked::Memcache(client) => client.send_all(&batch).map_err(|why| anyhow!(why))?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The command by which memcached stores an item, with a lifetime or without.
+fn memcached(item: &Item, number: u64) -> Words {
+    let expires = if item.expires { "2592000" } else { "0" };
+    let mut words = item.commands(number).swap_remove(0);
+    let value = words.pop().unwrap_or_default();
+    vec![b"set".to_vec(), Item::key(number), b"0".to_vec(), expires.into(), value]
+}
+
+/// Bytes of all chunks in use.
+fn chunks(slabs: &[(String, String)]) -> u64 {
+    let classes = slabs.iter().filter_map(|(name, size)| {
+        let class = name.strip_suffix(":chunk_size")?;
+        let size: u64 = size.parse().ok()?;
+        Some(size * number(slabs, &format!("{class}:used_chunks"))?)
+    });
+    classes.sum()
+}
+
+fn number(stats: &[(String, String)], name: &str) -> Option<u64> {
+    stats.iter().find(|(known, _)| known == name)?.1.parse().ok()
+}
+
+fn info(client: &mut Client<Transport>) -> Result<String> {
+    match client.ask(&[b"INFO", b"memory"])? {
+        Value::Error(text) => bail!("INFO memory: {}", String::from_utf8_lossy(&text)),
+        reply => Ok(reply.text().unwrap_or_default()),
+    }
+}
+
+fn field<'i>(info: &'i str, name: &str) -> Option<&'i str> {
+    info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
+}
+
+/// `OBJECT ENCODING`; `None` of a server that does not tell.
+pub(super) fn encoding(client: &mut Client<Transport>, key: &[u8]) -> Result<Option<String>> {
+    let reply = client.ask(&[b"OBJECT", b"ENCODING", key])?;
+    Ok(reply.text().filter(|_| !matches!(reply, Value::Error(_))))
+}
+
+/// `MEMORY USAGE` with every element looked at; `None` of a server that does not tell.
+pub(super) fn memory_usage(client: &mut Client<Transport>, key: &[u8]) -> Result<Option<u64>> {
+    match client.ask(&[b"MEMORY", b"USAGE", key, b"SAMPLES", b"0"])? {
+        Value::Integer(bytes) => Ok(u64::try_from(bytes).ok()),
+        _ => Ok(None),
+    }
+}

@@ -1,0 +1,152 @@
+//! `keystorm weigh`: what it says is held against MEMORY USAGE, the allocator's classes and the settings.
+
+use serde_json::Value;
+
+use crate::program::Keystorm;
+use crate::server::{Server, valkey_program};
+
+fn weighed(line: &str) -> Value {
+    let ran = Keystorm::new(&format!("weigh {line} --format json")).run().ok();
+    serde_json::from_str(&ran.out).unwrap()
+}
+
+/// Bytes of `used_memory` for each key, by the first start.
+fn used(row: &Value) -> f64 {
+    row["weights"][0]["used"].as_f64().unwrap()
+}
+
+#[test]
+fn a_string_weighs_what_its_allocations_add_up_to() {
+    let line = "--spawn=redis-server --starts 2 --no-steps --keys 4096 string:100 string:100+ttl";
+    let document = weighed(line);
+    assert_eq!(
+        (&document["schema"], &document["complete"]),
+        (&"keystorm.weigh/1".into(), &true.into())
+    );
+    let [plain, expiring] = [0, 1].map(|at| &document["rows"][at]);
+    assert_eq!(plain["encoding"], "raw");
+    // MEMORY USAGE counts an entry of 24 bytes, whatever class of the allocator it is in, and no bucket of 8 in the
+    // table, which is as full as it can be. The class of 24 shows in a key of three small allocations: 8 for its name,
+    // 24 for its entry, and the class for its value of 21.
+    let usage = plain["memory_usage"].as_f64().unwrap();
+    let server = Server::redis();
+    server.ask(&["SET", "k", "v"]);
+    let class = server.number(&["MEMORY", "USAGE", "k"]) - 8 - 24;
+    assert!(class == 24 || class == 32, "{class}");
+    let predicted = usage + (class as f64 - 24.0) + 8.0;
+    for weight in plain["weights"].as_array().unwrap() {
+        let used = weight["used"].as_f64().unwrap();
+        assert!((used / predicted - 1.0).abs() < 0.03, "{used}, and not {predicted}");
+        let (dataset, rss) = (weight["dataset"].as_f64().unwrap(), weight["resident"].as_f64());
+        assert!(dataset > 100.0 && dataset < used, "{dataset} of {used}");
+        assert!(rss.unwrap() > 0.8 * used, "{rss:?}");
+    }
+    // The entry and the bucket of the second table.
+    let more = used(expiring) - used(plain);
+    assert!((24.0..=48.0).contains(&more), "{more} bytes for a lifetime");
+}
+
+#[test]
+fn steps_are_where_the_settings_put_them() {
+    let args =
+        "--hash-max-listpack-entries 37 --zset-max-listpack-value 50 --set-max-intset-entries 99";
+    let line = format!(
+        "--spawn=redis-server --spawn-args='{args}' --starts 1 --keys 8 hash:37x8 hash:38x8"
+    );
+    let document = weighed(&line);
+    let steps = document["steps"].as_array().unwrap();
+    let step = |growth: &str| {
+        let found = steps.iter().find(|step| step["growth"] == growth);
+        let found = found.unwrap_or_else(|| panic!("{growth}: {steps:#?}"));
+        let words = ["from", "to"].map(|at| found[at].as_str().unwrap().to_owned());
+        (words, found["last"].as_u64().unwrap(), found["setting"][0].as_str().map(str::to_owned))
+    };
+    let words = |from: &str, to: &str| [from.to_owned(), to.to_owned()];
+    let named = |name: &str| Some(name.to_owned());
+    assert_eq!(
+        step("hash, elements of 8 bytes"),
+        (words("listpack", "hashtable"), 37, named("hash-max-listpack-entries"))
+    );
+    assert_eq!(
+        step("zset, bytes of one element"),
+        (words("listpack", "skiplist"), 50, named("zset-max-listpack-value"))
+    );
+    assert_eq!(
+        step("set of integers"),
+        (words("intset", "hashtable"), 99, named("set-max-intset-entries"))
+    );
+    assert_eq!(step("string, bytes"), (words("embstr", "raw"), 44, None));
+    let encodings = [0, 1].map(|at| document["rows"][at]["encoding"].as_str().unwrap());
+    assert_eq!(encodings, ["listpack", "hashtable"]);
+}
+
+#[test]
+fn servers_stand_beside_each_other_and_memcached_has_chunks() {
+    let dir = tempfile::tempdir().unwrap();
+    let page = dir.path().join("weigh.html");
+    let line = format!(
+        "weigh --spawn=redis-server --starts 1 --keys 1024 --no-steps --beside {} --beside memcached \
+         --format csv --html {} string:100 set:10x5",
+        valkey_program().display(),
+        page.display()
+    );
+    let ran = Keystorm::new(&line).run().ok();
+    let used = |server: &str| {
+        let line = ran.out.lines().find(|line| {
+            line.starts_with(&format!("\"string:100\",\"{server}"))
+                && line.contains("\"used_memory\"")
+        });
+        let line = line.unwrap_or_else(|| panic!("{server}: {}", ran.out));
+        line.split(',').nth(6).unwrap().trim_matches('"').parse::<f64>().unwrap()
+    };
+    let (redis, valkey, memcached) = (used("redis"), used("valkey"), used("memcached"));
+    assert!(redis > 150.0 && valkey > 116.0 && valkey < redis, "{redis} and {valkey}");
+    // 48 bytes of header, the key, the value and its line end, in the chunk of a class.
+    assert!((170.0..=240.0).contains(&memcached), "{memcached}");
+    ran.says("set:10x5: not weighed: memcached has strings only");
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("Memory for each byte stored") && page.contains("set:10x5"));
+}
+
+#[test]
+fn a_server_that_is_used_is_left_alone_and_an_empty_one_is_empty_again() {
+    let server = Server::redis();
+    server.ask(&["SET", "precious", "1"]);
+    let line = format!("weigh -p {} --no-steps --keys 256 string:10", server.port());
+    Keystorm::new(&line).run().exits(1).says("holds 1 key already");
+    server.ask(&["DEL", "precious"]);
+    let ran = Keystorm::new(&line).run().ok();
+    ran.prints("was not restarted");
+    assert!(server.calls("set") >= 1024, "every key of the largest fill");
+    assert_eq!(server.number(&["DBSIZE"]), 0);
+}
+
+#[test]
+fn a_cache_with_more_memory_misses_less() {
+    // The keys take about 6 MB, and an empty server takes 1.
+    let load = "-t get --fill -r 20k -d 200 -n 20000 -c 4 -P 8";
+    let line = format!("weigh --spawn=redis-server --maxmemory 3mb,4mb,30mb {load} --format json");
+    let ran = Keystorm::new(&line).run().ok();
+    let document: Value = serde_json::from_str(&ran.out).unwrap();
+    let points = document["points"].as_array().unwrap();
+    assert_eq!((points.len(), &document["complete"]), (3, &true.into()));
+    let bytes: Vec<u64> = points.iter().map(|p| p["limit_bytes"].as_u64().unwrap()).collect();
+    assert_eq!(bytes, [3 << 20, 4 << 20, 30 << 20]);
+    let hits: Vec<f64> = points.iter().map(|p| p["hit_ratio"].as_f64().unwrap()).collect();
+    assert!(hits[0] > 0.1 && hits[0] < hits[1] && hits[1] < 0.9 && hits[2] == 1.0, "{hits:?}");
+    let misses = |at: usize| points[at]["misses_per_s"].as_f64().unwrap();
+    assert!(misses(0) > 0.0 && misses(2) == 0.0);
+}
+
+#[test]
+fn what_cannot_be_weighed_is_refused_by_name() {
+    for (line, why) in [
+        ("--spawn strings:10", "no such type"),
+        ("--spawn -c 5 string:10", "weigh stores keys and measures no load"),
+        ("--spawn=memcached hash:10x20", "memcached has strings only"),
+        ("--maxmemory 1mb -t get", "--maxmemory requires --spawn"),
+        ("--spawn --maxmemory 1mb", "name what is measured"),
+    ] {
+        Keystorm::new(&format!("weigh {line}")).run().exits(2).says(why);
+    }
+}

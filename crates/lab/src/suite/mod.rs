@@ -1,0 +1,209 @@
+//! A suite of specs: what they ask for, and what was measured.
+
+mod built_in;
+mod choice;
+mod difference;
+mod spec;
+mod yaml;
+
+use report::{CpuFigures, RecordError, Run, Summary};
+use serde::{Deserialize, Serialize};
+
+pub use built_in::{built_in, documents};
+pub use choice::{Choice, Pattern, priorities};
+pub use difference::{Difference, SuiteComparison};
+pub use spec::{Init, MEMTIER, Preload, Spec, ToolLine};
+pub use yaml::BYTES_MAX;
+
+use crate::figures::Figures;
+use crate::runs::Runs;
+
+/// The name of the document's layout.
+pub const SCHEMA: &str = "keystorm.suite/1";
+
+/// A suite, as far as it has come. Reads and writes as the document `keystorm.suite/1`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Suite {
+    schema: String,
+    /// Whether every spec has been measured or skipped.
+    complete: bool,
+    /// The server, by product and version.
+    pub server: String,
+    /// How often each spec is measured, each time on a fresh start of a server that was started for it.
+    pub rounds: u32,
+    /// The specs, in the order in which they stand in tables.
+    pub specs: Vec<Entry>,
+    /// Every run, as `keystorm.run/1`.
+    run: Runs,
+}
+
+/// What came of a spec.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Its name.
+    pub name: String,
+    /// What it is about.
+    pub description: String,
+    /// Groups of commands that it tests.
+    pub groups: Vec<String>,
+    /// What each of its clients measured; the first is the one that stands for the spec.
+    pub roles: Vec<RoleResult>,
+    /// Bytes of `used_memory` for each key of its data, in each round; empty of a spec without data.
+    pub bytes_per_key: Vec<f64>,
+    /// Why it was not measured: the server lacks what it needs, or keystorm does.
+    pub skipped: Option<String>,
+    /// Why it failed.
+    pub failure: Option<String>,
+    /// What differs from the spec, or is worth knowing.
+    pub remarks: Vec<String>,
+}
+
+/// What a client of a spec measured.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct RoleResult {
+    /// What it sends.
+    pub role: String,
+    /// Its figures, in each round.
+    pub figures: Vec<Figures>,
+    /// CPU time of the server for each request, in microseconds, in each round; of several clients at once
+    /// `None`, as what the server did for which is not known.
+    pub server_cpu_us: Vec<Option<f64>>,
+    /// Its runs, by number among the tests of `run`.
+    pub tests: Vec<usize>,
+}
+
+impl Entry {
+    /// A spec that is not measured yet.
+    #[must_use]
+    pub fn new(spec: &Spec) -> Self {
+        Self {
+            name: spec.name.clone(),
+            description: spec.description.clone(),
+            groups: spec.groups.clone(),
+            ..Self::default()
+        }
+    }
+
+    /// What stands for the spec.
+    #[must_use]
+    pub fn main(&self) -> Option<&RoleResult> {
+        self.roles.first().filter(|role| !role.figures.is_empty())
+    }
+
+    /// Requests per second of what stands for it, in each round.
+    #[must_use]
+    pub fn rates(&self) -> Vec<f64> {
+        let figures = self.main().map(|role| role.figures.as_slice()).unwrap_or_default();
+        figures.iter().map(|figures| figures.throughput_rps).collect()
+    }
+
+    /// The group that it stands in: the first.
+    #[must_use]
+    pub fn group(&self) -> &str {
+        self.groups.first().map_or("other", String::as_str)
+    }
+}
+
+impl RoleResult {
+    /// The round in the middle by throughput.
+    #[must_use]
+    pub fn median(&self) -> Option<(usize, &Figures)> {
+        let mut order: Vec<(usize, &Figures)> = self.figures.iter().enumerate().collect();
+        workload::sort::sort_by(&mut order, |(_, a), (_, b)| {
+            a.throughput_rps.total_cmp(&b.throughput_rps)
+        });
+        order.get(order.len().saturating_sub(1) / 2).copied()
+    }
+}
+
+impl Suite {
+    /// A suite without results.
+    #[must_use]
+    pub fn new(server: String, rounds: u32, specs: &[Spec]) -> Self {
+        let schema = SCHEMA.to_owned();
+        let specs = specs.iter().map(Entry::new).collect();
+        Self { schema, complete: false, server, rounds, specs, run: Runs::default() }
+    }
+
+    /// Adds a round of a spec: a run of each of its clients, by what it sends.
+    ///
+    /// # Errors
+    /// A count is too large to be written.
+    pub fn add(&mut self, at: usize, runs: &[(String, Run)]) -> Result<(), RecordError> {
+        let Some(entry) = self.specs.get_mut(at) else { return Ok(()) };
+        let alone = runs.len() == 1;
+        for (number, (role, run)) in runs.iter().enumerate() {
+            let test = self.run.put(run)?;
+            if entry.roles.len() <= number {
+                entry.roles.push(RoleResult { role: role.clone(), ..RoleResult::default() });
+            }
+            let result = &mut entry.roles[number];
+            let cpu = CpuFigures::from_summary(&Summary::from_run(run)).server_us;
+            result.figures.push(Figures::from_run(run));
+            result.server_cpu_us.push(cpu.filter(|_| alone));
+            result.tests.push(test);
+        }
+        Ok(())
+    }
+
+    /// Notes that nothing is left to do.
+    pub fn set_complete(&mut self) {
+        self.run.set_complete();
+        self.complete = self.specs.iter().all(|entry| entry.failure.is_none());
+    }
+
+    /// Whether every spec has been measured or skipped.
+    #[must_use]
+    pub fn complete(&self) -> bool {
+        self.complete
+    }
+
+    /// What a reader must know before believing the figures, each once; unescaped.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        self.run.warnings()
+    }
+
+    /// Every run in full, in the order in which they were carried out.
+    ///
+    /// # Errors
+    /// What in a document contradicts itself.
+    pub fn load(&self) -> Result<Vec<Run>, RecordError> {
+        self.run.load()
+    }
+
+    pub(crate) fn runs(&self) -> &Runs {
+        &self.run
+    }
+
+    /// The document.
+    ///
+    /// # Errors
+    /// A figure has no JSON.
+    pub fn to_json(&self) -> serde_json::Result<String> {
+        Ok(report::record::steady(&report::json::pretty(self)?) + "\n")
+    }
+
+    /// Whether a document says that it is a suite.
+    #[must_use]
+    pub fn is_saved(text: &[u8]) -> bool {
+        #[derive(Deserialize)]
+        struct Head {
+            schema: String,
+        }
+        serde_json::from_slice::<Head>(text).is_ok_and(|head| head.schema == SCHEMA)
+    }
+
+    /// A document that was saved.
+    ///
+    /// # Errors
+    /// It is none, in words for a person.
+    pub fn from_json(text: &str) -> Result<Self, String> {
+        let suite: Self =
+            serde_json::from_str(text).map_err(|why| format!("no saved suite: {why}"))?;
+        match suite.schema == SCHEMA {
+            true => Ok(suite),
+            false => Err(format!("its layout is {}, not {SCHEMA}", suite.schema)),
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! A workload at several limits of memory, as a table, charts and a page.
+
+use page::{Axis, Block, Chart, DataPoint, Page, Section, Series, Table, Unit, Verdict};
+use report::CountUnit;
+
+use super::{figure_cells, figure_names, incomplete, limited};
+use crate::csv::Csv;
+use crate::weigh::{MemoryCurve, MemoryPoint};
+
+impl MemoryCurve {
+    /// The table: a row for each limit.
+    #[must_use]
+    pub fn table(&self) -> Table {
+        let [rate, median, tail, cpu, limit] = figure_names(CountUnit::Request);
+        let columns = ["maxmemory", "hit ratio", "misses/s", "evicted keys"].map(str::to_owned);
+        let mut table = Table::new(columns.into_iter().chain([rate, median, tail, cpu, limit]));
+        for point in &self.points {
+            let hits =
+                point.hit_ratio.map_or("–".to_owned(), |ratio| format!("{:.2} %", ratio * 100.0));
+            let evicted =
+                point.evicted_keys.map_or("–".to_owned(), |n| report::grouped(n as f64));
+            let cells = [point.limit.clone(), hits, report::grouped(point.misses_per_s), evicted];
+            let figures = figure_cells(point.figures.throughput_rps, &point.figures);
+            table.row(cells.into_iter().chain(figures));
+        }
+        table
+    }
+
+    /// A row for each limit.
+    #[must_use]
+    pub fn to_csv(&self) -> String {
+        let columns = ["maxmemory", "maxmemory_bytes", "hit_ratio", "misses_per_s", "evicted_keys"];
+        let mut table = Csv::new(columns);
+        for point in &self.points {
+            let cells = [
+                point.limit.clone(),
+                point.limit_bytes.to_string(),
+                point.hit_ratio.map_or(String::new(), |ratio| format!("{ratio:.6}")),
+                format!("{:.2}", point.misses_per_s),
+                point.evicted_keys.map_or(String::new(), |evicted| evicted.to_string()),
+            ];
+            table.row(cells, &point.figures);
+        }
+        table.text()
+    }
+
+    /// Hit ratio, misses and latency by the limit: together, then misses and latency in their own units.
+    #[must_use]
+    pub fn charts(&self) -> Vec<Chart> {
+        let misses = |point: &MemoryPoint| Some(point.misses_per_s);
+        let tail = |point: &MemoryPoint| Some(point.figures.p99_ns as f64);
+        let most = |value: &dyn Fn(&MemoryPoint) -> Option<f64>| {
+            self.points.iter().filter_map(value).fold(0.0, f64::max)
+        };
+        let (most_misses, slowest) = (most(&misses), most(&tail));
+        let share = |value: Option<f64>, most: f64| Some(value.filter(|_| most > 0.0)? / most);
+        let together = Chart::lines(
+            "Hit ratio, misses and latency by maxmemory",
+            Axis::log("maxmemory", Unit::Bytes),
+            Axis::linear("share", Unit::Share),
+        );
+        let mut together =
+            Chart { note: "Misses and latency as shares of their largest".into(), ..together };
+        let names = [
+            "hit ratio".to_owned(),
+            format!("misses to the database behind, 100 % = {}", Unit::PerSecond.show(most_misses)),
+            format!("p99, 100 % = {}", Unit::Nanoseconds.show(slowest)),
+        ];
+        let [hits, missed, late] = names;
+        together.series = vec![
+            self.series(hits, &|point| point.hit_ratio),
+            self.series(missed, &|point| share(misses(point), most_misses)),
+            self.series(late, &|point| share(tail(point), slowest)),
+        ];
+        let chart = |title: &str, y: Axis, value: &dyn Fn(&MemoryPoint) -> Option<f64>| {
+            let mut chart = Chart::lines(title, Axis::log("maxmemory", Unit::Bytes), y);
+            chart.series.push(self.series(String::new(), value));
+            chart
+        };
+        let rate = Axis::linear("misses", Unit::PerSecond);
+        let p99 = Axis::linear("p99", Unit::Nanoseconds);
+        vec![
+            together,
+            chart("Misses per second by maxmemory", rate, &misses),
+            chart("99th percentile by maxmemory", p99, &tail),
+        ]
+    }
+
+    /// A figure of each limit, with all others as its note.
+    fn series(&self, name: String, value: &dyn Fn(&MemoryPoint) -> Option<f64>) -> Series {
+        let points = self.points.iter().filter(|point| point.limit_bytes > 0);
+        let points = points.filter_map(|point| {
+            let hits = point
+                .hit_ratio
+                .map_or(String::new(), |ratio| format!("{} hits, ", Unit::Share.show(ratio)));
+            let rate = Unit::PerSecond.show(point.misses_per_s);
+            let tail = Unit::Nanoseconds.show(point.figures.p99_ns as f64);
+            let note = format!("{hits}{rate} misses, p99 {tail}; {}", limited(&point.figures));
+            Some(DataPoint::at(point.limit_bytes as f64, value(point)?).noted(note))
+        });
+        Series::from_points(name, points)
+    }
+
+    /// What more memory buys, in a sentence.
+    #[must_use]
+    pub fn verdict(&self) -> Option<Verdict> {
+        let describe = |point: &MemoryPoint| {
+            let missed = point.hit_ratio.map_or(0.0, |ratio| (1.0 - ratio) * 100.0);
+            let rate = report::grouped(point.misses_per_s);
+            format!("at {} {missed:.1} % miss, {rate}/s to the database behind", point.limit)
+        };
+        let text = self.points.iter().map(describe).collect::<Vec<_>>().join("; ");
+        let least = self.points.iter().min_by_key(|point| point.limit_bytes)?;
+        let most = self.points.iter().max_by_key(|point| point.limit_bytes)?;
+        let [a, b] = [least, most].map(|point| point.hit_ratio.unwrap_or_default() * 100.0);
+        let headline = format!("{a:.1} % hits with {}, {b:.1} % with {}", least.limit, most.limit);
+        Some(Verdict::new(headline, page::sentence(&text)))
+    }
+
+    /// The page.
+    #[must_use]
+    pub fn page(&self, again: &str) -> Page {
+        let mut lede = Vec::new();
+        incomplete(&mut lede, self.complete);
+        lede.extend(self.verdict());
+        let text = format!(
+            "The same workload on a fresh start of {} with each limit, evicting by {}. Misses are what a database \
+             behind the cache would be asked.",
+            self.server, self.policy
+        );
+        let charts = self.charts().into_iter().map(Block::Chart);
+        let blocks = charts.chain([Block::Text(text), Block::Table(self.table())]);
+        let sections = vec![Section::new("By maxmemory", blocks)];
+        super::page(
+            &format!("How much memory {} needs", self.server),
+            self.runs(),
+            lede,
+            sections,
+            again,
+        )
+    }
+}

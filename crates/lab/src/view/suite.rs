@@ -1,0 +1,261 @@
+//! A suite as tables, charts and a page; two suites as one table.
+
+use page::{Axis, Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Unit, Verdict};
+use report::CountUnit;
+
+use super::{figure_cells, figure_names, incomplete, limited};
+use crate::csv::Csv;
+use crate::suite::{Difference, Entry, RoleResult, Suite, SuiteComparison};
+
+impl Suite {
+    /// Groups in the order of their first specs.
+    #[must_use]
+    pub fn groups(&self) -> Vec<&str> {
+        let mut groups: Vec<&str> = Vec::new();
+        for entry in &self.specs {
+            if !groups.contains(&entry.group()) {
+                groups.push(entry.group());
+            }
+        }
+        groups
+    }
+
+    /// The table of specs that were measured; of one group, if one is named.
+    #[must_use]
+    pub fn table(&self, group: Option<&str>) -> Table {
+        let mut columns = vec!["spec".to_owned()];
+        let [rate, median, tail, cpu, limit] = figure_names(CountUnit::Request);
+        columns.extend([rate, median, tail, "server CPU µs/request".to_owned(), cpu]);
+        columns.extend(["bytes/key".to_owned(), limit]);
+        let mut table = Table::new(columns);
+        let entries = self.specs.iter().filter(|e| group.is_none_or(|group| e.group() == group));
+        for entry in entries {
+            for (number, role) in entry.roles.iter().enumerate() {
+                let Some((round, figures)) = role.median() else { continue };
+                let name = match (number, entry.roles.len()) {
+                    (_, 1) => entry.name.clone(),
+                    (0, _) => format!("{}: {}", entry.name, role.role),
+                    _ => format!("  beside it: {}", role.role),
+                };
+                let [rps, p50, p99, client, limit] = figure_cells(figures.throughput_rps, figures);
+                let server = role.server_cpu_us.get(round).copied().flatten();
+                let server = server.map_or("–".to_owned(), |us| format!("{us:.3}"));
+                let bytes = if number == 0 { bytes_per_key(entry) } else { "–".to_owned() };
+                table.row([name, rps, p50, p99, server, client, bytes, limit]);
+            }
+        }
+        table
+    }
+
+    /// What was not measured and why, a line each.
+    #[must_use]
+    pub fn left_out(&self) -> Vec<String> {
+        let line = |entry: &Entry| {
+            let why = entry.failure.as_ref().map(|why| format!("failed: {why}"));
+            let why =
+                why.or_else(|| Some(format!("not supported here: {}", entry.skipped.as_ref()?)));
+            Some(format!("{}: {}", entry.name, why?))
+        };
+        self.specs.iter().filter_map(line).collect()
+    }
+
+    /// How many specs were measured, skipped and failed, in a sentence.
+    #[must_use]
+    pub fn count(&self) -> String {
+        let measured = self.specs.iter().filter(|entry| entry.main().is_some()).count();
+        let skipped = self.specs.iter().filter(|entry| entry.skipped.is_some()).count();
+        let failed = self.specs.iter().filter(|entry| entry.failure.is_some()).count();
+        let specs = workload::quantity::counted(measured as u64, "spec");
+        format!(
+            "{specs} measured on {}, {skipped} not supported here, {failed} failed.",
+            self.server
+        )
+    }
+
+    /// A row for each client, round by round.
+    #[must_use]
+    pub fn to_csv(&self) -> String {
+        let mut table = Csv::new([
+            "spec",
+            "group",
+            "role",
+            "round",
+            "server_cpu_us_per_request",
+            "bytes_per_key",
+        ]);
+        for entry in &self.specs {
+            for role in &entry.roles {
+                for (round, figures) in role.figures.iter().enumerate() {
+                    let server = role.server_cpu_us.get(round).copied().flatten();
+                    let cells = [
+                        entry.name.clone(),
+                        entry.group().to_owned(),
+                        role.role.clone(),
+                        (round + 1).to_string(),
+                        server.map_or(String::new(), |us| format!("{us:.3}")),
+                        entry.bytes_per_key.get(round).map_or(String::new(), |b| format!("{b:.1}")),
+                    ];
+                    table.row(cells, figures);
+                }
+            }
+        }
+        table.text()
+    }
+
+    /// Requests per second of a group's specs.
+    fn chart(&self, group: &str) -> Option<Chart> {
+        let measured = self.specs.iter().filter(|entry| entry.group() == group);
+        let measured: Vec<(&Entry, &RoleResult)> =
+            measured.filter_map(|entry| Some((entry, entry.main()?))).collect();
+        let labels: Vec<&str> = measured.iter().map(|(entry, _)| entry.name.as_str()).collect();
+        let rate = Axis::linear("throughput", Unit::PerSecond);
+        let mut chart = Chart::bars(format!("Requests per second: {group}"), labels, rate);
+        let point = |(at, (_, role)): (usize, &(&Entry, &RoleResult))| {
+            let (_, figures) = role.median()?;
+            Some(DataPoint::at(at as f64, figures.throughput_rps).noted(limited(figures)))
+        };
+        let points: Vec<DataPoint> = measured.iter().enumerate().filter_map(point).collect();
+        chart.series.push(Series::from_points("", points));
+        (!measured.is_empty()).then_some(chart)
+    }
+
+    /// The page, with what changed against an earlier suite on top.
+    #[must_use]
+    pub fn page(&self, again: &str, compared: Option<&SuiteComparison>) -> Page {
+        let mut lede = Vec::new();
+        incomplete(&mut lede, self.complete());
+        lede.push(Verdict::new(self.count(), ""));
+        let mut sections = Vec::new();
+        if let Some(compared) = compared {
+            lede.push(compared.verdict());
+            sections.push(compared.section());
+        }
+        for group in self.groups() {
+            let chart = self.chart(group).map(Block::Chart);
+            let table = self.table(Some(group));
+            let mut blocks: Vec<Block> = chart.into_iter().collect();
+            if !table.rows.is_empty() {
+                blocks.push(Block::Table(table));
+            }
+            let entries = self.specs.iter().filter(|entry| entry.group() == group);
+            let told = entries.filter(|entry| !entry.description.is_empty());
+            let descriptions: Vec<(String, String)> =
+                told.map(|entry| (entry.name.clone(), entry.description.clone())).collect();
+            blocks.push(Block::KeyValues(descriptions));
+            sections.push(Section::new(group, blocks));
+        }
+        let left_out = self.left_out();
+        if !left_out.is_empty() {
+            let notes = left_out.into_iter().map(|line| Block::Note(Tone::Plain, line));
+            sections.push(Section::new("Not measured", notes));
+        }
+        let mut limits = Table::new(["spec", "limited by"]);
+        for entry in &self.specs {
+            let Some((_, figures)) = entry.main().and_then(RoleResult::median) else { continue };
+            limits.row([entry.name.as_str(), &figures.verdict]);
+        }
+        sections.push(Section::new("What limited each spec", [Block::Table(limits)]).folded());
+        super::page(&format!("A suite on {}", self.server), self.runs(), lede, sections, again)
+    }
+}
+
+/// Bytes for each key, the mean of the rounds.
+fn bytes_per_key(entry: &Entry) -> String {
+    let count = entry.bytes_per_key.len() as f64;
+    let mean = entry.bytes_per_key.iter().sum::<f64>() / count;
+    if count > 0.0 { report::grouped(mean) } else { "–".to_owned() }
+}
+
+impl SuiteComparison {
+    /// The table: what differs on top.
+    #[must_use]
+    pub fn table(&self) -> Table {
+        let [a, b] = &self.names;
+        let columns =
+            ["spec", a.as_str(), b.as_str(), "ratio", "95 % interval", "p99 ratio", "conclusion"];
+        let mut table = Table::new(columns);
+        for row in &self.rows {
+            let interval = row.interval.map_or("–".to_owned(), |interval| {
+                format!("{:.3} – {:.3}", interval.low, interval.high)
+            });
+            table.row([
+                row.name.clone(),
+                report::grouped(row.rates[0]),
+                report::grouped(row.rates[1]),
+                format!("{:.3}", row.ratio),
+                interval,
+                row.p99_ratio.map_or("–".to_owned(), |ratio| format!("{ratio:.2}")),
+                conclusion(row).to_owned(),
+            ]);
+        }
+        table
+    }
+
+    /// The answer in a sentence.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        let changed: Vec<&Difference> = self.rows.iter().filter(|row| row.differs).collect();
+        let (slower, faster): (Vec<&Difference>, Vec<&Difference>) =
+            changed.iter().partition(|row| row.ratio < 1.0);
+        let headline = match changed.len() {
+            0 if self.undecided() => {
+                "Undecided: a spec needs at least two rounds on each side".to_owned()
+            }
+            0 => format!(
+                "None of {} differs",
+                workload::quantity::counted(self.rows.len() as u64, "spec")
+            ),
+            count => format!(
+                "{count} of {} differ: {} slower, {} faster",
+                workload::quantity::counted(self.rows.len() as u64, "spec"),
+                slower.len(),
+                faster.len()
+            ),
+        };
+        let worst = changed.iter().take(3).map(|row| format!("{} ×{:.3}", row.name, row.ratio));
+        let worst: Vec<String> = worst.collect();
+        let mut text = format!(
+            "Throughput of {} over that of {}; the chance of calling any spec different wrongly is 5 % in all \
+             (Holm).",
+            self.names[1], self.names[0]
+        );
+        if !worst.is_empty() {
+            text = format!("{}. {text}", worst.join(", "));
+        }
+        let tone = if self.regressed() { Tone::Bad } else { Tone::Plain };
+        Verdict { tone, ..Verdict::new(headline, text) }
+    }
+
+    /// Its part of a page.
+    #[must_use]
+    pub fn section(&self) -> Section {
+        let mut blocks = vec![Block::Table(self.table())];
+        blocks.extend(self.left_out.iter().map(|why| Block::Note(Tone::Plain, why.clone())));
+        Section::new(format!("{} against {}", self.names[1], self.names[0]), blocks)
+    }
+
+    /// A page of its own.
+    #[must_use]
+    pub fn page(&self, again: &str) -> Page {
+        Page {
+            title: format!("Suites: {} against {}", self.names[1], self.names[0]),
+            lede: vec![self.verdict()],
+            sections: vec![
+                self.section(),
+                Section::new("Run it again", [Block::Code(again.to_owned())]),
+            ],
+            ..Page::default()
+        }
+    }
+}
+
+/// What follows for a spec.
+fn conclusion(row: &Difference) -> &'static str {
+    match row {
+        Difference { worse: true, .. } => "worse than allowed",
+        Difference { differs: true, ratio, .. } if *ratio < 1.0 => "slower",
+        Difference { differs: true, .. } => "faster",
+        Difference { interval: None, .. } => "one round: undecided",
+        Difference { .. } => "no difference found",
+    }
+}

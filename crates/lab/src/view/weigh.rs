@@ -1,0 +1,323 @@
+//! What keys weigh, as tables, a chart and a page.
+
+use page::{
+    Axis as Scale, Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Unit, Verdict,
+    sentence,
+};
+use report::write_row;
+use statistics::Mean;
+
+use super::incomplete;
+use crate::weigh::{Axis, KEY_BYTES, Row, Weighing, Weight};
+
+/// How a figure is found, for people.
+const METHOD: &str = "Bytes per key: the slope through fills of three sizes, each twice the one before, so that \
+    what a server needs without keys drops out. All keys have 16 bytes. used_memory is what the allocator has given, \
+    with its rounding; dataset is that without what the server counts as overhead; RSS is what the process holds.";
+const METHOD_MEMCACHED: &str = "Of memcached, used_memory is the chunk of the slab class in which the item stands, and \
+    dataset the item with its header.";
+
+/// A part of a weight.
+type Part = fn(&Weight) -> Option<f64>;
+
+/// The parts of a weight, by their names for programs.
+const PARTS: [(&str, Part); 4] = [
+    ("used_memory", |weight| Some(weight.used)),
+    ("dataset", |weight| weight.dataset),
+    ("rss", |weight| weight.resident),
+    ("allocator", |weight| weight.allocator),
+];
+
+impl Weighing {
+    /// The table of weights.
+    #[must_use]
+    pub fn table(&self) -> Table {
+        let several = self.servers.len() > 1;
+        let mut columns = vec!["key"];
+        columns.extend(several.then_some("server"));
+        columns.extend([
+            "encoding",
+            "stored",
+            "used_memory",
+            "per element",
+            "dataset",
+            "RSS",
+            "allocator",
+            "MEMORY USAGE",
+        ]);
+        let mut table = Table::new(columns);
+        for row in &self.rows {
+            let mut cells = vec![row.item.clone()];
+            cells.extend(several.then(|| self.server(row).to_owned()));
+            cells.push(row.encoding.clone().unwrap_or_else(|| "–".to_owned()));
+            cells.push(report::grouped(row.payload_bytes as f64));
+            let figures = PARTS.map(|(_, part)| row.mean(part));
+            let [used, dataset, resident, allocator] = figures;
+            match &row.failure {
+                Some(why) => {
+                    cells.push(format!("not weighed: {why}"));
+                    table.row(cells);
+                    continue;
+                }
+                None => cells.push(with_error(used)),
+            }
+            let each = used.filter(|_| row.elements > 1);
+            let each = each.map(|used| used.mean / f64::from(row.elements));
+            cells.push(each.map_or("–".to_owned(), |each| format!("{each:.1}")));
+            cells.extend([dataset, resident, allocator].map(with_error));
+            cells.push(
+                row.memory_usage.map_or("–".to_owned(), |bytes| report::grouped(bytes as f64)),
+            );
+            table.row(cells);
+        }
+        table
+    }
+
+    fn server(&self, row: &Row) -> &str {
+        self.servers.get(row.server).map_or("", |server| server.name.as_str())
+    }
+
+    /// The table of steps.
+    #[must_use]
+    pub fn steps_table(&self) -> Table {
+        let several = self.servers.len() > 1;
+        let mut columns = vec!["what grows"];
+        columns.extend(several.then_some("server"));
+        columns.extend(["encoding", "up to", "then", "setting", "bytes", "one more"]);
+        let mut table = Table::new(columns);
+        for step in &self.steps {
+            let mut cells = vec![step.growth.clone()];
+            let server =
+                || self.servers.get(step.server).map_or("", |s| s.name.as_str()).to_owned();
+            cells.extend(several.then(server));
+            let unit = if step.axis == Axis::Bytes { " bytes" } else { "" };
+            cells.extend([step.from.clone(), format!("{}{unit}", step.last), step.to.clone()]);
+            let setting = step.setting.as_ref();
+            cells.push(setting.map_or("–".to_owned(), |(name, value)| format!("{name} {value}")));
+            match step.bytes {
+                Some(bytes) => cells.extend(bytes.map(|bytes| report::grouped(bytes as f64))),
+                None => cells.extend(["–".to_owned(), "–".to_owned()]),
+            }
+            table.row(cells);
+        }
+        table
+    }
+
+    /// What to know to read the table.
+    #[must_use]
+    pub fn method(&self) -> String {
+        let starts = match self.starts {
+            1 => "one start of the server".to_owned(),
+            starts => format!("{starts} starts of each server, with the 95 % interval of the mean"),
+        };
+        let mut text = format!("{METHOD} Over {starts}.");
+        if self.servers.iter().any(|server| server.name.starts_with("memcached")) {
+            text = format!("{text} {METHOD_MEMCACHED}");
+        }
+        text
+    }
+
+    /// A row for each figure of each item.
+    #[must_use]
+    pub fn to_csv(&self) -> String {
+        let mut out = Vec::new();
+        let mut write = |cells: &[String]| {
+            // Memory does not fail.
+            let _ = write_row(cells, &mut out);
+        };
+        let columns = [
+            "item",
+            "server",
+            "encoding",
+            "elements",
+            "payload_bytes",
+            "figure",
+            "bytes_per_key",
+            "low",
+            "high",
+            "starts",
+        ];
+        write(&columns.map(str::to_owned));
+        for row in &self.rows {
+            let usage = row.memory_usage.and_then(|bytes| Mean::from_values(&[bytes as f64]));
+            let figures = PARTS.map(|(name, part)| (name, row.mean(part)));
+            for (name, mean) in figures.into_iter().chain([("memory_usage", usage)]) {
+                let Some(Mean { mean, interval, count }) = mean else { continue };
+                let end = |value: Option<f64>| value.map_or(String::new(), |v| format!("{v:.2}"));
+                write(&[
+                    report::escape(&row.item),
+                    report::escape(self.server(row)),
+                    report::escape(row.encoding.clone().unwrap_or_default()),
+                    row.elements.to_string(),
+                    row.payload_bytes.to_string(),
+                    name.to_owned(),
+                    format!("{mean:.2}"),
+                    end(interval.map(|interval| interval.low)),
+                    end(interval.map(|interval| interval.high)),
+                    count.to_string(),
+                ]);
+            }
+        }
+        String::from_utf8_lossy(&out).into_owned()
+    }
+
+    /// How many times what is stored each key takes, by server.
+    fn chart(&self) -> Option<Chart> {
+        let mut labels: Vec<&str> = Vec::new();
+        for row in self.rows.iter().filter(|row| row.used().is_some()) {
+            if !labels.contains(&row.item.as_str()) {
+                labels.push(&row.item);
+            }
+        }
+        let unit = Scale::linear("memory for each byte stored", Unit::Ratio);
+        let mut chart = Chart::bars("Memory for each byte stored", labels.clone(), unit);
+        for (number, server) in self.servers.iter().enumerate() {
+            let rows = self.rows.iter().filter(|row| row.server == number);
+            let points: Vec<DataPoint> = rows
+                .filter_map(|row| {
+                    let at = labels.iter().position(|label| *label == row.item)?;
+                    let times = row.used()?.mean / row.payload_bytes as f64;
+                    let encoding = row.encoding.clone().unwrap_or_default();
+                    Some(DataPoint::at(at as f64, times).noted(encoding))
+                })
+                .collect();
+            chart.series.push(Series::from_points(server.name.clone(), points));
+        }
+        (!labels.is_empty()).then_some(chart)
+    }
+
+    /// The page.
+    #[must_use]
+    pub fn page(&self, again: &str) -> Page {
+        let names: Vec<&str> = self.servers.iter().map(|server| server.name.as_str()).collect();
+        let mut lede = Vec::new();
+        incomplete(&mut lede, self.complete);
+        lede.extend(self.verdict());
+        if !self.warnings.is_empty() {
+            let text =
+                self.warnings.iter().map(|text| sentence(text)).collect::<Vec<_>>().join(" ");
+            lede.push(Verdict { tone: Tone::Warning, ..Verdict::new("Warnings", text) });
+        }
+        let mut blocks: Vec<Block> = self.chart().map(Block::Chart).into_iter().collect();
+        blocks.extend([Block::Text(self.method()), Block::Table(self.table())]);
+        let mut sections = vec![Section::new("Bytes per key", blocks)];
+        if !self.steps.is_empty() {
+            let text = "A key that grows, until the server stores it in another way. Bytes are those of \
+                MEMORY USAGE of a key of that length, and of one that is longer by one.";
+            sections.push(Section::new(
+                "Where encodings change",
+                [Block::Text(text.to_owned()), Block::Table(self.steps_table())],
+            ));
+        }
+        let facts = self.servers.iter().map(|server| {
+            (server.name.clone(), server.allocator.clone().unwrap_or_else(|| "–".to_owned()))
+        });
+        sections.push(Section::new(
+            "Servers and their allocators",
+            [Block::KeyValues(facts.collect())],
+        ));
+        sections.push(Section::new("Run it again", [Block::Code(again.to_owned())]));
+        Page {
+            title: format!("What a key weighs in {}", names.join(", ")),
+            versions: names.into_iter().map(str::to_owned).collect(),
+            lede,
+            sections,
+            ..Page::default()
+        }
+    }
+
+    /// The answer in a sentence: that of the first string, or of the first item.
+    #[must_use]
+    pub fn verdict(&self) -> Option<Verdict> {
+        let weighed = || self.rows.iter().filter(|row| row.used().is_some());
+        let row = weighed().find(|row| row.item == "string:100").or_else(|| weighed().next())?;
+        let others = weighed().filter(|other| other.item == row.item);
+        let each = others.map(|row| {
+            let used = row.used().map_or(0.0, |used| used.mean);
+            format!("{used:.0} bytes in {}", self.server(row))
+        });
+        let each: Vec<String> = each.collect();
+        let text = format!(
+            "A key of {KEY_BYTES} bytes with {} stores {} bytes and takes {}.",
+            row.item,
+            report::grouped(row.payload_bytes as f64),
+            each.join(", ")
+        );
+        Some(Verdict::new(format!("{} takes {}", row.item, each[0]), text))
+    }
+}
+
+/// A mean, and half its interval where that is worth a digit.
+fn with_error(mean: Option<Mean>) -> String {
+    let Some(Mean { mean, interval, .. }) = mean else { return "–".to_owned() };
+    let half = interval.map(|interval| (interval.high - interval.low) / 2.0);
+    let value = match mean.abs() {
+        // No sign before zero.
+        size if size < 0.05 => "0.0".to_owned(),
+        size if size < 1000.0 => format!("{mean:.1}"),
+        _ => report::grouped(mean),
+    };
+    match half.filter(|half| *half >= 0.05) {
+        Some(half) => format!("{value} ±{half:.1}"),
+        None => value,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::weigh::{Scale as Server, Step};
+
+    fn weighing() -> Weighing {
+        let server = |name: &str| Server { name: name.into(), allocator: None };
+        let mut weighing = Weighing::new(vec![server("redis 7"), server("memcached 1.6")], 3);
+        let weight = |used| Weight { used, dataset: Some(116.0), resident: None, allocator: None };
+        let row = |server, used: [f64; 3]| Row {
+            item: "string:100".into(),
+            server,
+            keys: [1024, 2048, 4096],
+            elements: 1,
+            payload_bytes: 116,
+            encoding: (server == 0).then(|| "raw".into()),
+            weights: used.map(weight).into(),
+            memory_usage: (server == 0).then_some(168),
+            failure: None,
+        };
+        weighing.rows = vec![row(0, [176.0, 177.0, 178.0]), row(1, [192.0; 3])];
+        weighing.steps.push(Step {
+            server: 0,
+            growth: "hash, elements of 8 bytes".into(),
+            axis: Axis::Elements,
+            from: "listpack".into(),
+            to: "hashtable".into(),
+            last: 128,
+            setting: Some(("hash-max-listpack-entries".into(), "128".into())),
+            bytes: Some([2000, 9000]),
+        });
+        weighing
+    }
+
+    #[test]
+    fn tables_have_every_server_and_its_error() {
+        let weighing = weighing();
+        let table = weighing.table();
+        assert_eq!(table.rows[0][4], "177.0 ±2.5");
+        assert_eq!(table.rows[1][1..5], ["memcached 1.6", "–", "116", "192.0"]);
+        let step = &weighing.steps_table().rows[0];
+        assert!(step.contains(&"hash-max-listpack-entries 128".to_owned()), "{step:?}");
+        let verdict = weighing.verdict().unwrap();
+        assert!(
+            verdict.text.contains("177 bytes in redis 7, 192 bytes in memcached"),
+            "{verdict:?}"
+        );
+        let html = weighing.page("again").html();
+        assert!(html.contains("hashtable") && html.contains("Incomplete"));
+    }
+
+    #[test]
+    fn csv_has_a_line_for_each_figure() {
+        let text = weighing().to_csv();
+        assert_eq!(text.lines().count(), 1 + 3 + 2, "{text}");
+        assert!(text.contains("\"used_memory\",\"177.00\",\"174.5"), "{text}");
+    }
+}

@@ -1,0 +1,104 @@
+//! What a cache of each size would do: hits, latency, and the misses that the database behind it would get.
+
+use report::{RecordError, Run, Summary};
+use serde::{Deserialize, Serialize};
+
+use crate::figures::Figures;
+use crate::runs::Runs;
+
+/// The name of the document's layout.
+const SCHEMA: &str = "keystorm.memory/1";
+
+/// A workload at several limits of memory. Reads and writes as the document `keystorm.memory/1`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct MemoryCurve {
+    schema: String,
+    /// Whether every limit has been measured.
+    pub complete: bool,
+    /// The server, by product and version.
+    pub server: String,
+    /// How it chooses what it evicts.
+    pub policy: String,
+    /// The limits, in the order of the command line.
+    pub points: Vec<MemoryPoint>,
+    /// Every run, as `keystorm.run/1`.
+    run: Runs,
+}
+
+/// A limit of memory.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MemoryPoint {
+    /// The limit, as on the command line.
+    pub limit: String,
+    /// The same in bytes, as the server has it.
+    pub limit_bytes: u64,
+    /// Share of lookups that found something, 0 to 1; `None` where nothing was looked up.
+    pub hit_ratio: Option<f64>,
+    /// Lookups that found nothing, per second.
+    pub misses_per_s: f64,
+    /// Keys that were evicted, if the server tells.
+    pub evicted_keys: Option<u64>,
+    /// The figures of the run.
+    pub figures: Figures,
+    /// Its number among the tests of `run`.
+    pub test: usize,
+}
+
+impl MemoryCurve {
+    /// A curve without points.
+    #[must_use]
+    pub fn new(server: String, policy: String) -> Self {
+        let schema = SCHEMA.to_owned();
+        Self { schema, complete: false, server, policy, points: Vec::new(), run: Runs::default() }
+    }
+
+    /// Adds the run at a limit.
+    ///
+    /// # Errors
+    /// A count is too large to be written.
+    pub fn add(&mut self, limit: &str, limit_bytes: u64, run: &Run) -> Result<(), RecordError> {
+        let summary = Summary::from_run(run);
+        let report::Lookups { hits, misses } = summary.lookups;
+        let looked_up = (hits as f64) + (misses as f64);
+        let ratio = summary.hit_ratio().map(|hundredths| hundredths / 100.0);
+        let evicted = run.watched.servers.iter().map(|server| server.evicted_keys);
+        self.points.push(MemoryPoint {
+            limit: limit.to_owned(),
+            limit_bytes,
+            hit_ratio: ratio.or((looked_up > 0.0).then_some(1.0)),
+            misses_per_s: if summary.elapsed_s > 0.0 {
+                misses as f64 / summary.elapsed_s
+            } else {
+                0.0
+            },
+            evicted_keys: evicted.sum(),
+            figures: Figures::from_run(run),
+            test: self.run.put(run)?,
+        });
+        Ok(())
+    }
+
+    /// Notes that nothing is left to do.
+    pub fn set_complete(&mut self) {
+        self.run.set_complete();
+        self.complete = self.points.iter().all(|point| point.figures.complete());
+    }
+
+    /// What a reader must know before believing the figures, each once; unescaped.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        self.run.warnings()
+    }
+
+    pub(crate) fn runs(&self) -> &Runs {
+        &self.run
+    }
+
+    /// The document.
+    ///
+    /// # Errors
+    /// A figure has no JSON.
+    pub fn to_json(&self) -> serde_json::Result<String> {
+        Ok(report::record::steady(&report::json::pretty(self)?) + "\n")
+    }
+}

@@ -1,0 +1,158 @@
+//! What a key costs in memory: fills of three sizes, the slope through them, and where encodings change.
+
+mod curve;
+mod item;
+mod slope;
+mod step;
+
+use serde::{Deserialize, Serialize};
+use statistics::Mean;
+
+pub use curve::{MemoryCurve, MemoryPoint};
+pub use item::{Item, KEY_BYTES, Type, Words};
+pub use slope::{Reading, Weight};
+pub use step::{Axis, Growth, Step, growths, last_before_step};
+
+/// The name of the document's layout.
+pub const SCHEMA: &str = "keystorm.weigh/1";
+/// Fills, each with twice the keys of the one before: tables that double are equally full at each of them.
+pub const FILLS: [u64; 3] = [1, 2, 4];
+/// Bytes that the largest fill stores at least, unless the keys are given: buffers of a server's own come and go by
+/// some ten kilobytes, which are then below a hundredth. And keys of the smallest fill.
+const BYTES_OF_FILL: u64 = 8 << 20;
+const KEYS_MIN: u64 = 16;
+/// Keys of a short string are cheap to store, and many of them say more.
+const KEYS_OF_ONE: u64 = 1 << 14;
+
+/// What was weighed, as far as it has come. Reads and writes as the document `keystorm.weigh/1`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Weighing {
+    schema: String,
+    /// Whether everything has been weighed as planned.
+    pub complete: bool,
+    /// How often each server was started; 1 for one that was given.
+    pub starts: u32,
+    /// The servers, the first one first.
+    pub servers: Vec<Scale>,
+    /// What each item costs on each server.
+    pub rows: Vec<Row>,
+    /// Where encodings change.
+    pub steps: Vec<Step>,
+    /// What a reader must know before believing the figures; unescaped.
+    pub warnings: Vec<String>,
+}
+
+/// A server that items are stored in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Scale {
+    /// What it is called: `redis 7.0.15`.
+    pub name: String,
+    /// Its allocator, if it tells.
+    pub allocator: Option<String>,
+}
+
+/// What an item costs on a server.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// What was stored, as on the command line.
+    pub item: String,
+    /// The server, by number.
+    pub server: usize,
+    /// Keys of each fill.
+    pub keys: [u64; 3],
+    /// Elements of a key.
+    pub elements: u32,
+    /// Bytes that the user stores with a key, its name included.
+    pub payload_bytes: u64,
+    /// How the server stores it, in its own word.
+    pub encoding: Option<String>,
+    /// What it costs, by each start of the server.
+    pub weights: Vec<Weight>,
+    /// What `MEMORY USAGE` says of one key.
+    pub memory_usage: Option<u64>,
+    /// Why there is no weight.
+    pub failure: Option<String>,
+}
+
+impl Row {
+    /// A part of the weight in bytes per key, over all starts.
+    #[must_use]
+    pub fn mean(&self, part: impl Fn(&Weight) -> Option<f64>) -> Option<Mean> {
+        let values: Option<Vec<f64>> = self.weights.iter().map(part).collect();
+        Mean::from_values(&values?)
+    }
+
+    /// Bytes of `used_memory` for each key; of a memcached, those of its chunk.
+    #[must_use]
+    pub fn used(&self) -> Option<Mean> {
+        self.mean(|weight| Some(weight.used))
+    }
+}
+
+impl Weighing {
+    /// A document without rows.
+    #[must_use]
+    pub fn new(servers: Vec<Scale>, starts: u32) -> Self {
+        Self {
+            schema: SCHEMA.to_owned(),
+            complete: false,
+            starts,
+            servers,
+            rows: Vec::new(),
+            steps: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// The document.
+    ///
+    /// # Errors
+    /// A figure has no JSON.
+    pub fn to_json(&self) -> serde_json::Result<String> {
+        Ok(report::json::pretty(self)? + "\n")
+    }
+}
+
+/// Keys of each fill: powers of two, so that tables which double are full at each.
+#[must_use]
+pub fn fills(item: &Item, keys: Option<u64>) -> [u64; 3] {
+    let by_bytes = BYTES_OF_FILL.div_ceil(item.payload_bytes()) / FILLS[2];
+    let by_count = if item.elements == 1 { KEYS_OF_ONE.min(by_bytes) } else { by_bytes };
+    let least = keys.unwrap_or(by_count.max(KEYS_MIN)).next_power_of_two();
+    FILLS.map(|times| least * times)
+}
+
+/// What is weighed unless the command line says.
+pub const ITEMS: [&str; 16] = [
+    "string:int",
+    "string:10",
+    "string:44",
+    "string:100",
+    "string:100+ttl",
+    "string:1000",
+    "hash:10x20",
+    "hash:10x20+ttl",
+    "hash:1000x20",
+    "list:100x20",
+    "set:100xint",
+    "set:100x20",
+    "set:1000x20",
+    "zset:100x20",
+    "zset:1000x20",
+    "stream:100x20",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fills_double_and_are_powers_of_two() {
+        let item = |text| Item::parse(text).unwrap();
+        assert_eq!(fills(&item("string:10"), None), [1 << 14, 1 << 15, 1 << 16]);
+        assert_eq!(fills(&item("hash:1000x20"), None), [1 << 7, 1 << 8, 1 << 9]);
+        assert_eq!(fills(&item("string:1M"), None), [16, 32, 64]);
+        assert_eq!(fills(&item("string:10"), Some(1000)), [1024, 2048, 4096]);
+        ITEMS.iter().for_each(|text| assert_eq!(item(text).to_string(), *text));
+    }
+}
