@@ -15,6 +15,7 @@ use lab::words::{TypedOption, words_of};
 use lab::{Line, Takes};
 use workload::secret;
 
+use super::connect;
 use super::deliver::{self, DeliverFront};
 use super::near::{named, no_option};
 use super::outputs::apart;
@@ -169,6 +170,7 @@ fn with_line<O: Parser>(
         named(&own, name).or_else(|| named(&of_run, name)).or_else(of_kind)
     };
     let line = Line::parse(args, |name| find(name).map(takes));
+    let line = connect::hoisted(line, |name| find(name).map(takes));
     let mut line = deliver::hoisted(line, |name| find(name).map(takes))?;
     if let Some(given) = line.options.iter().find(|given| find(&given.name).is_none()) {
         return Err(no_option(&given.name, &own, &of_run));

@@ -13,6 +13,7 @@ mod calibrate;
 pub mod captured;
 mod compare;
 mod completions;
+mod connect;
 pub mod cpus;
 mod deliver;
 mod doctor;
@@ -66,6 +67,7 @@ pub const OWN: FrontEnds = &[
     &weigh::WeighFront,
     &suite::SuiteFront,
     &deliver::DeliverFront,
+    &connect::ConnectFront,
     &presets::PresetsFront,
     &man::ManFront,
     &completions::CompletionsFront,

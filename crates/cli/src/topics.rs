@@ -19,6 +19,7 @@ const TOPICS: &[(&str, &[u8])] = &[
     topic!("cluster"),
     topic!("memcached"),
     topic!("messages"),
+    topic!("connections"),
     topic!("redis-and-memcached"),
     topic!("lab"),
     topic!("automation"),

@@ -44,6 +44,11 @@ pub struct ConnectOptions {
     /// rest of connecting. Such a connection is closed by a reset, so that the port is free at
     /// once.
     pub port: Option<u16>,
+    /// Whether closing it sends a reset, so that its local port is free at once.
+    pub reset: bool,
+    /// Whether a unix socket that finds the backlog full fails at once, as TCP never does, instead of waiting
+    /// for room.
+    pub no_wait: bool,
 }
 
 /// How long connecting to a unix socket may wait for room in the server's backlog.
@@ -56,7 +61,10 @@ pub(crate) fn connect(to: &Address, options: &ConnectOptions) -> io::Result<(Soc
             let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
             // A unix socket connects at once unless the backlog is full, and then it has no way
             // to say when there is room: waiting is left to the kernel.
-            socket.set_write_timeout(Some(UNIX_CONNECT_MAX))?;
+            match options.no_wait {
+                true => socket.set_nonblocking(true)?,
+                false => socket.set_write_timeout(Some(UNIX_CONNECT_MAX))?,
+            }
             socket.connect(&SockAddr::unix(path)?)?;
             socket.set_nonblocking(true)?;
             Ok((socket, true))
@@ -89,11 +97,11 @@ fn connect_tcp(
         socket.set_reuse_address(port.is_some())?;
         let from = SocketAddr::new(options.source.unwrap_or(anywhere), port.unwrap_or(0));
         socket.bind(&from.into())?;
-        if port.is_some() {
-            // Closed by a reset: tens of thousands of ports would rest for a minute otherwise, and
-            // the next test would have none.
-            socket.set_linger(Some(Duration::ZERO))?;
-        }
+    }
+    if options.reset || port.is_some() {
+        // Closed by a reset: tens of thousands of ports would rest for a minute otherwise, and
+        // the next test would have none.
+        socket.set_linger(Some(Duration::ZERO))?;
     }
     match socket.connect(&to.into()) {
         Ok(()) => Ok((socket, true)),

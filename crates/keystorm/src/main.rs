@@ -12,6 +12,7 @@ mod experiment;
 mod fill;
 mod item_limit;
 mod keep;
+mod local_ports;
 mod markdown;
 mod probe;
 mod replica_reads;

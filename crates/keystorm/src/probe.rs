@@ -30,6 +30,7 @@ fn plan_of(load: &Plan, rate_per_s: f64) -> Result<Plan> {
     (parts.load.concurrency.pipeline_depth, parts.load.concurrency.window) = (1, Window::Rolling);
     (parts.load.concurrency.keep_alive, parts.load.concurrency.multi_thread) = (true, false);
     parts.load.concurrency.cpus.clear();
+    parts.load.concurrency.per_request = None;
     parts.setup.clear();
     parts.load.pace = Pace::constant(rate_per_s);
     if let Stop::Requests(_) = parts.load.stop {

@@ -20,7 +20,7 @@ use workload::{Endpoint, Plan, PlanParts, ProtocolKind, Target};
 use crate::fill::{Filled, fill, prepare};
 use crate::server::Server;
 use crate::server_clock::ServerClock;
-use crate::{event_setting, item_limit, probe, replica_reads};
+use crate::{event_setting, item_limit, local_ports, probe, replica_reads};
 
 /// Files open beside the connections: standard streams, pollers, timers, libraries.
 const OTHER_FILES: u64 = 32;
@@ -276,7 +276,7 @@ impl<'r> TestBed<'r> {
         let known = move |warning: &Warning| {
             !strangers_unknown || warning.kind != WarningKind::OtherClients
         };
-        found.filter(known)
+        found.filter(known).chain(local_ports::warning(&run.plan))
     }
 
     fn ask_clock(&self, plan: &Plan) -> Result<ServerClock> {
@@ -414,7 +414,10 @@ impl<'r> TestBed<'r> {
             pipeline: plan.load.concurrency.pipeline_depth,
             rate_per_s: plan.load.pace.schedule().map(|s| plan.own_rate_per_s(s.peak_per_s())),
             value_bytes: plan.data.payload_bytes,
-            keep_alive: plan.load.concurrency.keep_alive,
+            keep_alive: match plan.load.concurrency.per_request {
+                None => plan.load.concurrency.keep_alive,
+                Some(of) => of.reset || of.hold_ns.is_none(),
+            },
         };
         let mut found = doctor::cheap(self.machine, &load);
         found.retain(|finding| finding.level == doctor::Level::Bad);

@@ -4,14 +4,17 @@
 
 use std::borrow::Cow;
 
-use crate::Latency;
 use crate::not_reopened::{self, NotReopened};
+use crate::tally::merge_optional;
+use crate::{ConnectStages, Latency};
 
 /// What happened to connections.
 #[derive(Debug, Clone)]
 pub struct ConnectionTally {
     /// From asking for a connection until it carried load, logging in included.
     pub connect: Latency,
+    /// How long its stages took, where each request has a connection of its own.
+    pub stages: Option<Box<ConnectStages>>,
     /// What TLS was agreed on, and how long that took.
     pub tls: TlsTally,
     /// Connections that ended without our doing.
@@ -45,6 +48,7 @@ impl ConnectionTally {
         Self {
             // Two digits: every worker keeps one, and nobody compares microseconds of connecting.
             connect: Latency::new(2),
+            stages: None,
             tls: TlsTally::default(),
             dropped: 0,
             reconnects: 0,
@@ -70,6 +74,7 @@ impl ConnectionTally {
     pub(crate) fn is_empty(&self) -> bool {
         let Self {
             connect,
+            stages,
             tls,
             dropped,
             reconnects,
@@ -89,6 +94,7 @@ impl ConnectionTally {
             bytes_out, bytes_in,
         ];
         connect.count() == 0
+            && stages.as_ref().is_none_or(|stages| stages.is_empty())
             && tls.handshake.count() == 0
             && not_reopened.is_empty()
             && counts.into_iter().all(|count| *count == 0)
@@ -97,6 +103,7 @@ impl ConnectionTally {
     pub(crate) fn clear(&mut self) {
         let Self {
             connect,
+            stages,
             tls,
             dropped,
             reconnects,
@@ -112,6 +119,7 @@ impl ConnectionTally {
             not_reopened,
         } = self;
         connect.clear();
+        stages.iter_mut().for_each(|stages| stages.clear());
         tls.clear();
         let counts = [
             dropped, reconnects, renewed, retried, retries, lost, timed_out, unanswered, pushes,
@@ -124,6 +132,7 @@ impl ConnectionTally {
     pub(crate) fn merge(&mut self, other: &Self) {
         let Self {
             connect,
+            stages,
             tls,
             dropped,
             reconnects,
@@ -139,6 +148,7 @@ impl ConnectionTally {
             not_reopened,
         } = other;
         self.connect.merge(connect);
+        merge_optional(&mut self.stages, stages.as_ref(), |ours, theirs| ours.merge(theirs));
         // Saturating, because what is merged may come from files, which may say anything.
         for (sum, part) in [
             (&mut self.dropped, dropped),

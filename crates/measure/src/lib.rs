@@ -8,6 +8,7 @@
 
 mod by_connection;
 mod command_tally;
+mod connect_stages;
 mod connections;
 mod deliveries;
 mod encoded;
@@ -35,6 +36,7 @@ mod waits;
 
 pub use by_connection::{ByConnection, ConnectionSecond, ConnectionTrace};
 pub use command_tally::CommandTally;
+pub use connect_stages::ConnectStages;
 pub use connections::{ConnectionTally, TlsTally};
 pub use deliveries::{Deliveries, DeliveryCounts};
 pub use encoded::{CodecError, EncodedLatency};

@@ -11,6 +11,7 @@ pub mod command_line;
 pub mod compare;
 pub mod conformance;
 mod connections;
+mod connects;
 mod count_unit;
 mod cpu;
 pub mod decision;
@@ -53,6 +54,7 @@ mod waits;
 mod wall_clock;
 
 pub use clients::{CLIENT_COLUMNS, ClientRow, Clients, Clock, client_called};
+pub use connects::ConnectFigures;
 pub use count_unit::CountUnit;
 pub use cpu::CpuFigures;
 pub use deliveries::{DeliveryFigures, ReplicaWaitFigures};

@@ -7,7 +7,7 @@
 
 use std::fmt::Display;
 
-use measure::{Latency, Tally};
+use measure::{ConnectStages, Latency, Tally};
 use workload::Plan;
 
 use crate::exposition::{Exposition, decimal};
@@ -57,6 +57,8 @@ pub struct Counters {
     errors: Vec<(String, u64)>,
     response: Buckets,
     service: Buckets,
+    /// Of each stage of opening connections, where each carries one request.
+    stages: Vec<(&'static str, Buckets)>,
     bytes_out: u64,
     bytes_in: u64,
     operations: Vec<OperationCounters>,
@@ -85,6 +87,12 @@ impl Counters {
             errors: tally.errors.by_kind().to_vec(),
             response: Buckets::from_latency(&tally.response()),
             service: Buckets::from_latency(&tally.service()),
+            stages: tally.connections.stages.as_deref().map_or_else(Vec::new, |stages| {
+                let ConnectStages { connected, tls, login, first_reply } = stages;
+                let names = ["connect", "tls", "login", "first-reply"];
+                let of = [connected, tls, login, first_reply].map(Buckets::from_latency);
+                names.into_iter().zip(of).filter(|(_, of)| of.count > 0).collect()
+            }),
             bytes_out: tally.connections.bytes_out,
             bytes_in: tally.connections.bytes_in,
         }
@@ -189,6 +197,17 @@ impl Page<'_> {
             "From when a request was sent to its reply, errors excluded",
             |test| vec![(vec![], &test.seen.service)],
         );
+        // One connection per request: where there is none, the family is left out.
+        if self.tests.iter().any(|test| !test.seen.stages.is_empty()) {
+            self.histograms(
+                "connect_stage_time",
+                "Each stage of opening a connection, with --connect",
+                |test| {
+                    let stages = test.seen.stages.iter();
+                    stages.map(|(stage, of)| (vec![("stage", (*stage).to_owned())], of)).collect()
+                },
+            );
+        }
         self.gauge("requests_in_flight", "", "Requests sent and not yet answered", |test| {
             Some(test.in_flight as f64)
         });
@@ -350,89 +369,5 @@ fn full(name: &str, unit: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use measure::{Outcome, Sample, TallyShape};
-
-    fn tally() -> Tally {
-        let shape = TallyShape {
-            commands: 1,
-            precision: 3,
-            scheduled: true,
-            first_byte: false,
-            operations: 0,
-            apart: false,
-            places: 0,
-        };
-        let mut tally = Tally::new(&shape);
-        for (service_ns, count) in [(9_000, 2), (1_499_000, 3), (250_000_000_000, 1)] {
-            let (sent_ns, done_ns) = (500_000_000, 500_000_000 + service_ns);
-            let outcome = Outcome::Ok;
-            let (command, intended_ns, first_byte_ns) = (0, 0, done_ns);
-            tally.record(&Sample {
-                command,
-                outcome,
-                count,
-                bytes: 0,
-                intended_ns,
-                sent_ns,
-                first_byte_ns,
-                done_ns,
-            });
-        }
-        tally.errors.add("OOM", "OOM command not allowed");
-        tally
-    }
-
-    fn text() -> String {
-        let name = "a\"b\\c\n\x1b[2J".to_owned();
-        let (engine, seen) =
-            ("epoll".to_owned(), Counters::new(&crate::fixture::complete().plan, &tally()));
-        let state = TestState { name, engine, seen, cpu_s: vec![0.5, 1.25], ..Default::default() };
-        openmetrics("1.2.3", &[state])
-    }
-
-    #[test]
-    fn buckets_are_cumulative_and_bounded_by_what_was_recorded() {
-        let text = text();
-        let bucket = |family: &str, le: &str| -> u64 {
-            let lines =
-                text.lines().filter(|l| l.starts_with(&format!("keystorm_{family}_seconds_")));
-            let mut found = lines.filter(|l| l.contains(&format!("le=\"{le}\"")));
-            found.next().and_then(|l| l.rsplit(' ').next()?.parse().ok()).expect(le)
-        };
-        let service = |le| bucket("service_time", le);
-        assert_eq!([service("0.00001"), service("0.001"), service("0.0015")], [2, 2, 5]);
-        assert_eq!([service("100.0"), service("+Inf")], [5, 6]);
-        let response = |le| bucket("response_time", le);
-        assert_eq!([response("0.3"), response("0.5"), response("0.7")], [0, 0, 5]);
-        assert!(text.contains("keystorm_service_time_seconds_count{"), "{text}");
-    }
-
-    #[test]
-    fn a_name_breaks_no_line() {
-        let text = text();
-        assert!(text.ends_with("\n# EOF\n") && !text.contains('\x1b'), "{text}");
-        let requests = text.lines().find(|l| l.starts_with("keystorm_requests_total")).unwrap();
-        let name = r#"a\"b\\c\\n\\x1b[2J"#;
-        let expected = format!("keystorm_requests_total{{test=\"{name}\",engine=\"epoll\"}} 7");
-        assert_eq!(requests, expected);
-    }
-
-    #[test]
-    fn a_test_that_saw_nothing_has_all_buckets() {
-        let text = openmetrics("1", &[TestState::default()]);
-        let bounds = text.lines().filter(|l| l.contains("_bucket{") && l.ends_with(" 0")).count();
-        assert_eq!((bounds, text.matches("le=\"+Inf\"").count()), (2 * 44, 2), "{text}");
-    }
-
-    #[test]
-    fn what_a_test_lacks_has_no_line() {
-        let text = text();
-        assert!(text.contains("\n# TYPE keystorm_requests_backlog gauge\n"), "{text}");
-        assert!(!text.contains("\nkeystorm_requests_backlog{"), "a closed loop has none");
-        assert!(!text.contains("NaN") && !text.contains("\nkeystorm_test_progress_ratio{"));
-        assert!(text.contains("engine=\"epoll\",worker=\"1\"} 1.25\n"), "{text}");
-        assert!(text.contains("kind=\"OOM\"} 1\n") && text.contains("version=\"1.2.3\""));
-    }
-}
+#[path = "openmetrics_tests.rs"]
+mod tests;

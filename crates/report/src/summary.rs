@@ -10,8 +10,8 @@ use workload::{Pace, Stop};
 use crate::slo::SloResult;
 use crate::verdict::time;
 use crate::{
-    DeliveryFigures, LatencyFigures, Lookups, NodeFigures, OperationFigures, RateFigures, Run,
-    ScheduleFigures, TlsFigures, Together, escape,
+    ConnectFigures, DeliveryFigures, LatencyFigures, Lookups, NodeFigures, OperationFigures,
+    RateFigures, Run, ScheduleFigures, TlsFigures, Together, escape,
 };
 
 /// The figures of one run.
@@ -57,6 +57,8 @@ pub struct Summary<'r> {
     /// What became of messages, where their delivery is measured: `response` is then from due to received,
     /// `service` from sent to received, and `requests` are deliveries and error replies.
     pub deliveries: Option<DeliveryFigures<'r>>,
+    /// How long each stage took, where each request has a connection of its own.
+    pub connects: Option<ConnectFigures>,
     /// What became of the target, where there is one.
     pub target: Option<SloResult>,
     /// All response times, of which `response` and the distributions are taken.
@@ -77,6 +79,7 @@ impl<'r> Summary<'r> {
         let mut summary = Self {
             run,
             target: None,
+            connects: total.connections.stages.as_deref().map(ConnectFigures::new),
             deliveries: (measurement.deliveries.as_deref())
                 .map(|of| DeliveryFigures::new(of, run.plan.delivery.as_ref(), elapsed_s)),
             title: escape(&plan.name),

@@ -23,7 +23,7 @@ use crate::engines::Choice;
 use crate::launch::ServerSet;
 use crate::recorder::Recorder;
 use crate::route::cluster::TopologyWatch;
-use crate::route::{Cluster, Direct, Ring, Route};
+use crate::route::{Cluster, Direct, NewConnections, Ring, Route};
 use crate::thread_clocks::ThreadClocks;
 use crate::worker::{Worker, WorkerContext};
 
@@ -138,6 +138,10 @@ fn by_route<'w, E: Engine, P: Protocol>(
                 Some(ServerSet::Pool(addresses)) => addresses,
                 _ => &[],
             };
+            if context.plan.load.concurrency.per_request.is_some() {
+                let route = NewConnections::new(&context, pool);
+                return work(Worker::<E, P, _>::new(engine, context, recorder, route));
+            }
             let route = Direct::new(&context, pool);
             work(Worker::<E, P, _>::new(engine, context, recorder, route))
         }

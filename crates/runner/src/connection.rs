@@ -23,6 +23,8 @@ pub(crate) struct Connection<D, M, C> {
     pub(crate) walk: CursorScan,
     /// When it was asked for.
     pub(crate) asked_ns: u64,
+    /// When it was open, TLS included.
+    pub(crate) opened_ns: u64,
     /// Requests that it was handed first since it was opened, of a mix operations.
     pub(crate) begun: u32,
     /// How often it was tried again without lasting.
@@ -65,6 +67,7 @@ impl<D: Default, M: Copy, C> Connection<D, M, C> {
             found: Vec::new(),
             walk: CursorScan::default(),
             asked_ns: 0,
+            opened_ns: 0,
             begun: 0,
             attempts: 0,
             worn: false,

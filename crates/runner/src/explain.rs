@@ -112,6 +112,28 @@ pub(crate) fn is_passing(text: &str) -> bool {
         )
 }
 
+/// The kind of error of a connection that nobody answered in time.
+pub(crate) const NO_ANSWER: &str = "no-answer";
+
+/// The kind of error that an attempt to open a connection has which failed for this reason.
+pub(crate) fn opening_failure(why: &str) -> &str {
+    const KINDS: [(&str, &str); 8] = [
+        ("Connection refused", "connection-refused"),
+        ("connection refused", "connection-refused"),
+        ("Connection reset", "connection-reset"),
+        ("connection reset", "connection-reset"),
+        ("Resource temporarily unavailable", "backlog-full"),
+        ("the server closed", "closed-by-server"),
+        ("no answer within", NO_ANSWER),
+        ("Connection timed out", NO_ANSWER),
+    ];
+    match KINDS.iter().find(|(begin, _)| why.starts_with(begin)) {
+        Some((_, kind)) => kind,
+        None if kind(why).chars().all(|c| c.is_ascii_uppercase()) => kind(why),
+        None => "connection-failed",
+    }
+}
+
 /// Whether a connection could not be opened for want of something on this machine, which no
 /// waiting for the server mends.
 pub(crate) fn is_ours(reason: &Reason) -> bool {
@@ -143,7 +165,8 @@ pub(crate) fn connect_failed(address: &Address, reason: &Reason) -> String {
     let hint = match reason {
         Reason::Failed(error) if error.kind() == io::ErrorKind::AddrNotAvailable => {
             ": no local port is free; use fewer connections (-c), connect from more addresses \
-             (--source-ip), or with -k 0 allow earlier reuse of ports: sysctl -w \
+             (--source-ip), or where connections are closed and opened all the time, close them by \
+             a reset (--close reset) or allow earlier reuse of ports: sysctl -w \
              net.ipv4.tcp_tw_reuse=1"
         }
         Reason::Failed(error) if error.raw_os_error() == Some(EMFILE) => {

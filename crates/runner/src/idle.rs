@@ -32,7 +32,7 @@ pub fn hold_idle(
     live: &mut dyn FnMut(u32),
 ) -> Result<(), Failure> {
     let engine = Epoll::new(Instant::now()).map_err(|e| Failure::new(e.to_string()))?;
-    let origins = Origins::new(&plan.target, plan.own_connections(), local_ports);
+    let origins = Origins::new(plan, plan.own_connections(), local_ports);
     match tls {
         None => hold_in(engine, plan, address, &origins, interrupted, live),
         Some(tls) => {

@@ -157,7 +157,7 @@ fn carry_out(
     let unread = &*concrete::unread(job.tls, origin);
     let (budget, inserts) = (plan.budget(), plan.inserts().map(Arc::new));
     let warmup = budget.for_warmup();
-    let origins = Origins::new(&plan.target, connections.total, job.local_ports.clone());
+    let origins = Origins::new(plan, connections.total, job.local_ports.clone());
     let watch = job.cluster().map(|cluster| TopologyWatch::new(cluster.topology));
     let destination = Destination::new(job.address, job.resolver.is_some());
     let receiving = thread::scope(|scope| -> io::Result<Option<Collector>> {

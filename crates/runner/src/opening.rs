@@ -11,7 +11,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use engine::ConnectOptions;
 use workload::random::Stream;
-use workload::{Plan, Spacing, Target};
+use workload::{ConnectionPerRequest, Plan, PlanParts, Spacing};
 
 /// Connections on their way at once.
 const OPENING_MAX: u32 = 128;
@@ -158,6 +158,7 @@ const PORTS_FROM: u32 = 4096;
 #[derive(Debug, Clone)]
 pub(crate) struct Origins {
     mptcp: bool,
+    per_request: Option<ConnectionPerRequest>,
     sources: Vec<IpAddr>,
     ports: Option<RangeInclusive<u16>>,
     /// Where in the ports to begin: runs that follow each other do not want the same ones.
@@ -165,17 +166,23 @@ pub(crate) struct Origins {
 }
 
 impl Origins {
-    /// For `connections` to a target, from a machine that hands out these local ports.
+    /// For `connections` of a plan, from a machine that hands out these local ports.
     pub(crate) fn new(
-        target: &Target,
+        plan: &PlanParts,
         connections: u32,
         ports: Option<RangeInclusive<u16>>,
     ) -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let per_request = plan.load.concurrency.per_request;
+        // A place that is taken over and over would find its port still waiting.
+        let is_kept = per_request.is_none_or(|of| of.hold_ns.is_none());
+        let is_wanted =
+            |ports: &RangeInclusive<u16>| connections > PORTS_FROM && is_kept && !ports.is_empty();
         Self {
-            mptcp: target.mptcp,
-            sources: target.sources.clone(),
-            ports: ports.filter(|ports| connections > PORTS_FROM && !ports.is_empty()),
+            mptcp: plan.target.mptcp,
+            per_request,
+            sources: plan.target.sources.clone(),
+            ports: ports.filter(is_wanted),
             first: now.as_nanos() as u64 / 1000,
         }
     }
@@ -192,7 +199,13 @@ impl Origins {
             let count = u64::from(ports.end() - ports.start()) + 1;
             ports.start() + (self.first.wrapping_add(turn) % count) as u16
         });
-        ConnectOptions { mptcp: self.mptcp, source, port }
+        ConnectOptions {
+            mptcp: self.mptcp,
+            source,
+            port,
+            reset: self.per_request.is_some_and(|of| of.reset),
+            no_wait: self.per_request.is_some(),
+        }
     }
 }
 
@@ -235,14 +248,19 @@ mod tests {
 
     #[test]
     fn sources_and_ports_are_taken_in_turn() {
-        let target = Target {
-            sources: vec!["127.0.0.2".parse().unwrap(), "127.0.0.3".parse().unwrap()],
-            ..Target::default()
-        };
-        let origins = Origins { first: 2, ..Origins::new(&target, 5000, Some(100..=102)) };
+        let mut plan = PlanParts::default();
+        plan.target.sources = vec!["127.0.0.2".parse().unwrap(), "127.0.0.3".parse().unwrap()];
+        let origins = Origins { first: 2, ..Origins::new(&plan, 5000, Some(100..=102)) };
         let ports: Vec<_> = (0..4).map(|n| origins.options(n).port.unwrap()).collect();
         assert_eq!(ports, [102, 102, 100, 100]);
-        assert_eq!(origins.options(3).source, Some(target.sources[1]));
-        assert_eq!(Origins::new(&target, 50, Some(100..=102)).options(0).port, None);
+        assert_eq!(origins.options(3).source, Some(plan.target.sources[1]));
+        assert_eq!(Origins::new(&plan, 50, Some(100..=102)).options(0).port, None);
+        for (hold_ns, port) in [(Some(0), None), (None, Some(102))] {
+            let reset = true;
+            plan.load.concurrency.per_request = Some(ConnectionPerRequest { hold_ns, reset });
+            let origins = Origins { first: 2, ..Origins::new(&plan, 5000, Some(100..=102)) };
+            let options = origins.options(0);
+            assert_eq!((options.port, options.reset, options.no_wait), (port, true, true));
+        }
     }
 }

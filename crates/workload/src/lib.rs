@@ -61,10 +61,11 @@ pub use lifetime::Lifetime;
 pub use message::{Message, Purpose};
 pub use pace::{Arrivals, Curve, Lane, Pace, Pacer, Schedule, Stage};
 pub use plan::{
-    Backoff, BudgetScope, Concurrency, Data, Different, EngineKind, Fill, Joining, Keeps, Load,
-    Logged, Mix, Numbering, OnError, Operation, Operations, PeerOptions, Pick, Plan, PlanError,
-    PlanParts, ProtocolKind, Recording, Recovery, Reopening, Retry, ScanOperation, Spacing, Span,
-    Step, StepReplies, Stop, Transactions, ValueSpec, When, Window, limits,
+    Backoff, BudgetScope, Concurrency, ConnectionPerRequest, Data, Different, EngineKind, Fill,
+    Joining, Keeps, Load, Logged, Mix, Numbering, OnError, Operation, Operations, PeerOptions,
+    Pick, Plan, PlanError, PlanParts, ProtocolKind, Recording, Recovery, Reopening, Retry,
+    ScanOperation, Spacing, Span, Step, StepReplies, Stop, Transactions, ValueSpec, When, Window,
+    limits,
 };
 pub use replica_wait::ReplicaWait;
 pub use secret::{Secret, SecretBytes};

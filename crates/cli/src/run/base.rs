@@ -1,12 +1,12 @@
 //! What all tests of a command line have in common.
 
 use std::net::IpAddr;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use report::Persona;
 use workload::{
     Arrivals, BudgetScope, Concurrency, Data, Endpoint, Load, OnError, Pace, PlanParts, Recording,
-    Recovery, Schedule, Stop, Target, Window, limits,
+    Recovery, Reopening, Schedule, Stop, Target, Window, limits,
 };
 
 use super::options::{LoadOptions, Options};
@@ -16,6 +16,9 @@ use super::{keys, payload, rate, tls};
 use crate::cpus::cpu_list;
 
 const REQUESTS_DEFAULT: u64 = 100_000;
+/// How long opening a connection and the first reply may take where no --timeout is given: the kernel has asked
+/// four times by then.
+const OPENING_MAX: Duration = Duration::from_secs(10);
 
 /// What all tests have in common.
 pub(super) fn base(
@@ -31,6 +34,7 @@ pub(super) fn base(
         None => Pace::Closed,
         Some(text) => rate::pace(text, arrivals).map_err(|e| format!("--rps {text}: {e}"))?,
     };
+    let pace = load.per_request.pace(pace);
     let window = match (load.window, &pace) {
         (Some(window), _) => window.into(),
         (None, Pace::Closed) => Window::Batch,
@@ -46,9 +50,11 @@ pub(super) fn base(
     // One that was started for the run does not come back.
     let returns = !matches!(target.endpoint, Endpoint::Spawned { .. });
     let by_time = matches!(stop, Stop::AfterNs(_)) && ours && returns;
-    let reconnect = load.reconnect.map_or(by_time, |arg| arg == YesNo::Yes);
+    // An attempt that fails is counted, and the next is another connection.
+    let reconnect =
+        load.reconnect.map_or(by_time || load.per_request.connect, |arg| arg == YesNo::Yes);
     load.connecting.check(load.keep_alive != 0, reconnect)?;
-    let concurrency = concurrency(load, threads, window)?;
+    let concurrency = concurrency(load, threads, (window, &pace), stop)?;
     Ok(PlanParts {
         target,
         protocol: protocol(&options.server)?,
@@ -107,12 +113,23 @@ fn stop(load: &LoadOptions, pace: &Pace) -> Stop {
     }
 }
 
-fn concurrency(load: &LoadOptions, threads: i64, window: Window) -> Result<Concurrency, String> {
+fn concurrency(
+    load: &LoadOptions,
+    threads: i64,
+    (window, pace): (Window, &Pace),
+    stop: Stop,
+) -> Result<Concurrency, String> {
     let pipeline = load.pipeline.unwrap_or(1).max(1);
+    let (requests, length_s) = match stop {
+        Stop::Requests(requests) => (Some(requests), f64::INFINITY),
+        Stop::AfterNs(ns) => (None, ns as f64 / 1e9),
+    };
+    let connections = || load.per_request.connections(pace, requests, length_s);
     Ok(load.connecting.of(Concurrency {
         workers: threads.clamp(1, i64::from(limits::WORKERS_MAX)) as u16,
         multi_thread: threads > 0,
-        connections: load.clients,
+        connections: load.clients.unwrap_or_else(connections),
+        per_request: load.per_request.plan(),
         pipeline_depth: u32::try_from(pipeline).unwrap_or(u32::MAX),
         window,
         keep_alive: load.keep_alive != 0,
@@ -132,6 +149,8 @@ fn seed(options: &Options) -> u64 {
 
 fn recovery(options: &Options, reconnect: bool) -> Recovery {
     let (load, results) = (&options.load, &options.results);
+    // Connections have a limit, so that one that nobody answers does not keep its place for ever.
+    let patience = load.per_request.connect.then_some(OPENING_MAX);
     Recovery {
         on_error: match results.on_error {
             Some(on_error) => on_error.into(),
@@ -139,11 +158,17 @@ fn recovery(options: &Options, reconnect: bool) -> Recovery {
             None if reconnect => OnError::Count,
             None => OnError::Stop,
         },
-        timeout_ns: load.timeout.map(nanoseconds),
+        timeout_ns: load.timeout.or(patience).map(nanoseconds),
         retry: None,
         reconnect,
         backoff: load.connecting.backoff(),
-        reopening: load.connecting.reopening(),
+        reopening: match load.per_request.connect {
+            true => Reopening {
+                within_ns: load.timeout.or(patience).map(nanoseconds),
+                ..load.connecting.reopening()
+            },
+            false => load.connecting.reopening(),
+        },
     }
 }
 

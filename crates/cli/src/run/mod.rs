@@ -15,6 +15,7 @@ mod misspelled;
 mod options;
 mod output;
 mod payload;
+mod per_request;
 mod persona;
 mod phases;
 mod plans;
@@ -41,6 +42,7 @@ use lab::Takes;
 use report::Persona;
 use report::command_line::SETTINGS;
 
+use super::connect;
 use super::deliver::{Finish, delivery_load};
 use super::help;
 use super::near::{self, explained};
@@ -156,6 +158,7 @@ impl ParsedArgs {
         args: Vec<OsString>,
         takes: impl Fn(&str) -> Option<Takes>,
     ) -> Result<Result<Self, Intent>, UsageError> {
+        let args = connect::words(args, &takes);
         match delivery_load(&args, takes)? {
             None => Self::read(name, own, args),
             Some(load) => {

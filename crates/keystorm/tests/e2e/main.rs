@@ -26,6 +26,7 @@ mod cluster_tls;
 mod compare;
 mod compare_gates;
 mod compare_rates;
+mod connect;
 mod connections;
 mod counts;
 mod dataset;

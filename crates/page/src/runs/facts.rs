@@ -126,8 +126,9 @@ fn pace(plan: &Plan) -> String {
         ),
     };
     let spread = match schedule.arrivals {
-        Arrivals::Constant => "",
-        Arrivals::Poisson => ", at random intervals",
+        Arrivals::Constant => String::new(),
+        Arrivals::Poisson => ", at random intervals".to_owned(),
+        Arrivals::Bursts(size) => format!(", {} at once", grouped(size.into())),
     };
     let shares = match plan.load.shard.of {
         1 => String::new(),
@@ -180,6 +181,14 @@ fn unusual(plan: &Plan) -> Vec<(&'static str, String)> {
             requests => counted(requests.into(), "request"),
         };
         pairs.push(("connections are used", format!("for {load} each")));
+    }
+    if let Some(of) = &concurrency.per_request {
+        let until = match of.hold_ns {
+            Some(0) => "closed after its reply".to_owned(),
+            Some(ns) => format!("open for {} after it", Unit::Seconds.show(ns as f64 / 1e9)),
+            None => "open until the end".to_owned(),
+        };
+        pairs.push(("connections", format!("one for each request, {until}")));
     }
     if concurrency.renewed_per_s > 0 {
         pairs.push(("reconnects", format!("{} per second", concurrency.renewed_per_s)));

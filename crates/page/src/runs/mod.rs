@@ -5,6 +5,7 @@
 
 mod again;
 mod clients;
+mod connects;
 mod deliveries;
 mod facts;
 mod figures;
@@ -210,6 +211,7 @@ fn section(test: &Test<'_>, tests: &[Test<'_>], verdict: bool) -> Section {
     blocks.extend(figures::notes(test, tests));
     blocks.extend(clients::blocks(&test.summary));
     blocks.extend(deliveries::blocks(&test.summary));
+    blocks.extend(connects::blocks(&test.summary));
     let [over_time, throughput, heat, by_percentile] = titles(run);
     let course = [latency_over_time(over_time, run), throughput_over_time(throughput, run)];
     let course = course.into_iter().map(|chart| over_time::in_course(chart, run));

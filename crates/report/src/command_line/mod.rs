@@ -11,8 +11,8 @@ mod words;
 use std::fmt::Display;
 
 use workload::{
-    Arrivals, BudgetScope, DrawnBy, EngineKind, KeyDist, OnError, Pick, Piece, Plan, RowBy, SizeBy,
-    Stop, ValueSpec, Window, pace, quantity, suite::SUITE,
+    Arrivals, BudgetScope, ConnectionPerRequest, DrawnBy, EngineKind, KeyDist, OnError, Pick,
+    Piece, Plan, RowBy, SizeBy, Stop, ValueSpec, Window, pace, quantity, suite::SUITE,
 };
 
 use crate::Run;
@@ -186,8 +186,10 @@ fn load(plan: &Plan, threads: Option<usize>, words: &mut Words) {
     }
     if let Some(schedule) = plan.load.pace.schedule() {
         words.option("--rps", &pace::text::written(&schedule.stages));
-        if schedule.arrivals == Arrivals::Poisson {
-            words.option("--arrivals", &"poisson");
+        match schedule.arrivals {
+            Arrivals::Constant => {}
+            Arrivals::Poisson => words.option("--arrivals", &"poisson"),
+            Arrivals::Bursts(size) => words.option("--burst", &size),
         }
     }
     match plan.engine {
@@ -206,6 +208,17 @@ fn connections(plan: &Plan, words: &mut Words) {
     let concurrency = &plan.load.concurrency;
     if !concurrency.keep_alive {
         words.option("-k", &0);
+    }
+    if let Some(ConnectionPerRequest { hold_ns, reset }) = concurrency.per_request {
+        words.word("--connect");
+        match hold_ns {
+            Some(0) => {}
+            Some(ns) => words.option("--open-for", &quantity::shown(ns)),
+            None => words.option("--open-for", &"end"),
+        }
+        if reset {
+            words.option("--close", &"reset");
+        }
     }
     for (name, number) in [
         ("--requests-per-connection", concurrency.requests_each),

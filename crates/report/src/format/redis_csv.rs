@@ -7,7 +7,8 @@ use std::io::{self, Write};
 
 use crate::quantity::{COLUMNS, msec_at_most, msec_columns, msec_columns_or};
 use crate::{
-    CpuFigures, DeliveryFigures, Format, FormatOptions, LatencyFigures, Persona, Repeats, Summary,
+    ConnectFigures, CpuFigures, DeliveryFigures, Format, FormatOptions, LatencyFigures, Persona,
+    Repeats, Summary,
 };
 
 /// Keystorm's own columns: what a request cost, in microseconds.
@@ -21,6 +22,7 @@ pub(super) struct RedisCsv {
     repeats: Vec<Repeats>,
     /// What was counted of messages, a row for each test that has receivers.
     deliveries: Vec<Vec<String>>,
+    stages: Vec<Vec<String>>,
     caches: Vec<Vec<String>>,
 }
 
@@ -34,6 +36,7 @@ impl RedisCsv {
             persona,
             repeats: Vec::new(),
             deliveries: Vec::new(),
+            stages: Vec::new(),
             caches: Vec::new(),
         }
     }
@@ -79,6 +82,7 @@ impl Format for RedisCsv {
         }
         write_row(&row, out)?;
         self.deliveries.extend(summary.deliveries.as_ref().map(|of| of.csv_row(&summary.title)));
+        self.stages.extend(summary.connects.iter().flat_map(|of| of.csv_rows(&summary.title)));
         self.caches
             .extend(summary.deliveries.as_ref().and_then(|of| of.cache_csv_row(&summary.title)));
         if let Some(probe) = summary.run.probe.as_ref().filter(|_| ours) {
@@ -119,6 +123,7 @@ impl Format for RedisCsv {
         let tables = [
             (&DeliveryFigures::CSV_COLUMNS[..], std::mem::take(&mut self.deliveries)),
             (&DeliveryFigures::CACHE_CSV_COLUMNS[..], std::mem::take(&mut self.caches)),
+            (&ConnectFigures::CSV_COLUMNS[..], std::mem::take(&mut self.stages)),
         ];
         for (columns, rows) in tables.into_iter().filter(|(_, rows)| !rows.is_empty()) {
             writeln!(out)?;

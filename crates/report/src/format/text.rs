@@ -8,6 +8,7 @@ use std::io::{self, Write};
 
 use measure::KeyCounts;
 use workload::quantity::counted;
+use workload::{Arrivals, Plan, Stop};
 
 use super::closing::Closing;
 use super::deliveries;
@@ -16,7 +17,7 @@ use crate::distribution::{self, Step};
 use crate::quantity::{COLUMNS, QUANTILES, marked_columns_or, msec_at_most};
 use crate::{
     CommandFigures, CpuFigures, Format, FormatOptions, LatencyFigures, Lookups, Repeats, Summary,
-    connections, escape, resting,
+    connections, escape, grouped, resting,
 };
 
 /// See the file's head.
@@ -143,6 +144,17 @@ fn write_setup(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "  {together}")?;
     }
     let concurrency = &plan.load.concurrency;
+    if concurrency.per_request.is_some() {
+        let most = u64::from(plan.own_connections());
+        writeln!(
+            out,
+            "  one connection per request, {} at once at most, {}",
+            grouped(most as f64),
+            counted(concurrency.workers.into(), "thread")
+        )?;
+        write_server(summary, out)?;
+        return redis_text::write_placement(summary, out);
+    }
     let kept = match (concurrency.keep_alive, concurrency.requests_each) {
         (true, _) => "pipeline of".to_owned(),
         (false, 0) => "one per pipeline of".to_owned(),
@@ -202,9 +214,19 @@ fn write_row(label: &str, cells: [&str; 6], out: &mut dyn Write) -> io::Result<(
     writeln!(out, "  {:<18} {cells}", super::fitted(label, 18))
 }
 
-fn write_figures(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let asked =
-        summary.target_rps().map_or(String::new(), |rate| format!(" of {rate:.2} requested"));
+/// Whether all requests of a plan are due at once.
+fn is_one_burst(plan: &Plan) -> bool {
+    let arrivals = plan.load.pace.schedule().map(|schedule| schedule.arrivals);
+    match (arrivals, plan.load.stop) {
+        (Some(Arrivals::Bursts(size)), Stop::Requests(requests)) => requests <= u64::from(size),
+        _ => false,
+    }
+}
+
+fn write_throughput(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+    // Nobody asks for a rate within one burst.
+    let rate = summary.target_rps().filter(|_| !is_one_burst(&summary.run.plan));
+    let asked = rate.map_or(String::new(), |rate| format!(" of {rate:.2} requested"));
     let noun = summary.counted_noun();
     match &summary.deliveries {
         None => write!(out, "\n  throughput: {:.2} {noun}/s{asked}", summary.counted_rps())?,
@@ -216,9 +238,13 @@ fn write_figures(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
         )?,
     }
     match summary.counts_operations() {
-        true => writeln!(out, ", {:.2} requests/s", summary.throughput_rps)?,
-        false => writeln!(out)?,
+        true => writeln!(out, ", {:.2} requests/s", summary.throughput_rps),
+        false => writeln!(out),
     }
+}
+
+fn write_figures(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+    write_throughput(summary, out)?;
     write_row("", COLUMNS, out)?;
     let mut latency = |label: &str, figures: &LatencyFigures| {
         let cells = marked_columns_or("-", figures);
@@ -237,6 +263,10 @@ fn write_figures(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
             latency("response time (ms)", &summary.response)?;
             latency("service time (ms)", &summary.service)?;
         }
+    }
+    if let Some(stages) = &summary.connects {
+        let mut stages = stages.stages();
+        stages.try_for_each(|(stage, figures)| latency(&format!("  {stage}"), figures))?;
     }
     if let Some(first_byte) = &summary.first_byte {
         latency("first byte (ms)", first_byte)?;

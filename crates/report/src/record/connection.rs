@@ -1,6 +1,6 @@
 //! Connections in a saved run: how many were opened, lost and opened again, and what TLS they agreed on.
 
-use measure::{ConnectionTally, NotReopened, TlsTally};
+use measure::{ConnectStages, ConnectionTally, NotReopened, TlsTally};
 use serde::{Deserialize, Serialize};
 
 use super::RecordError;
@@ -32,6 +32,18 @@ pub(super) struct ConnectionRecord {
     /// Where TLS was spoken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     tls: Option<TlsRecord>,
+    /// Where each request had a connection of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    stages_ms: Option<StagesRecord>,
+}
+
+/// How long each stage of a connection took.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct StagesRecord {
+    connected: LatencyRecord,
+    tls: LatencyRecord,
+    login: LatencyRecord,
+    first_reply: LatencyRecord,
 }
 
 fn is_none(count: &u64) -> bool {
@@ -66,6 +78,7 @@ impl ConnectionRecord {
     pub(super) fn from_tally(tally: &ConnectionTally) -> Result<Self, RecordError> {
         let ConnectionTally {
             connect,
+            stages,
             tls,
             dropped,
             reconnects,
@@ -83,6 +96,7 @@ impl ConnectionRecord {
         Ok(Self {
             tls: (tls.handshake.count() > 0).then(|| TlsRecord::from_tally(tls)).transpose()?,
             connect_ms: LatencyRecord::from_latency(connect)?,
+            stages_ms: stages.as_deref().map(StagesRecord::from_stages).transpose()?,
             dropped: *dropped,
             reconnects: *reconnects,
             renewed: *renewed,
@@ -101,6 +115,7 @@ impl ConnectionRecord {
     pub(super) fn tally(&self) -> Result<ConnectionTally, RecordError> {
         Ok(ConnectionTally {
             connect: self.connect_ms.latency()?,
+            stages: self.stages_ms.as_ref().map(StagesRecord::stages).transpose()?,
             tls: self.tls.as_ref().map(TlsRecord::tally).transpose()?.unwrap_or_default(),
             dropped: self.dropped,
             reconnects: self.reconnects,
@@ -115,6 +130,27 @@ impl ConnectionRecord {
             bytes_in: self.bytes_in,
             not_reopened: self.not_reopened.iter().map(NotReopenedRecord::tally).collect(),
         })
+    }
+}
+
+impl StagesRecord {
+    fn from_stages(stages: &ConnectStages) -> Result<Self, RecordError> {
+        let ConnectStages { connected, tls, login, first_reply } = stages;
+        Ok(Self {
+            connected: LatencyRecord::from_latency(connected)?,
+            tls: LatencyRecord::from_latency(tls)?,
+            login: LatencyRecord::from_latency(login)?,
+            first_reply: LatencyRecord::from_latency(first_reply)?,
+        })
+    }
+
+    fn stages(&self) -> Result<Box<ConnectStages>, RecordError> {
+        Ok(Box::new(ConnectStages {
+            connected: self.connected.latency()?,
+            tls: self.tls.latency()?,
+            login: self.login.latency()?,
+            first_reply: self.first_reply.latency()?,
+        }))
     }
 }
 

@@ -14,6 +14,7 @@ mod drift;
 mod evidence;
 mod memcache;
 mod misses;
+mod new_connections;
 mod no_receiver;
 mod not_reopened;
 mod rules;

@@ -12,6 +12,7 @@ use workload::{Arg, CommandSpec, Plan};
 
 use super::memcache::{self, Bounds};
 use super::misses::misses;
+use super::new_connections::beyond_backlog;
 use super::no_receiver::no_receiver;
 use super::not_reopened::not_reopened;
 use super::wording::{percent, time};
@@ -55,6 +56,10 @@ pub enum WarningKind {
     RepliesApart,
     /// Lost connections to a server could not be opened again.
     NotReopened,
+    /// New connections found the server's queue of them full.
+    Backlog,
+    /// Many local ports wait after their connections were closed.
+    LocalPorts,
     /// Client and server must share a CPU.
     SharedCpu,
     /// The first half of the run and the second are of different states.
@@ -176,6 +181,8 @@ pub fn warnings(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Ve
     }
     let gone = not_reopened(measurement).into_iter();
     found.extend(gone.map(|(name, text)| Warning::about(WarningKind::NotReopened, name, text)));
+    let beyond = beyond_backlog(measurement);
+    found.extend(beyond.map(|text| Warning::new(WarningKind::Backlog, text)));
     let cpus = evidence::shared_cpus(plan, measurement, watched);
     found.extend(cpus.map(|text| Warning::new(WarningKind::SharedCpu, text)));
     found

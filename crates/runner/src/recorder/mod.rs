@@ -18,8 +18,8 @@ use std::time::Duration;
 
 use engine::{ConnId, thread_cpu};
 use measure::{
-    ByConnection, CORRUPT, Ended, Failures, Latency, OperationLog, Sample, Slices, Stamps, Tally,
-    TallyShape,
+    ByConnection, CORRUPT, ConnectStages, Ended, Failures, Latency, OperationLog, Sample, Slices,
+    Stamps, Tally, TallyShape,
 };
 
 pub(crate) use self::handover::Finished;
@@ -352,6 +352,15 @@ impl Recorder {
         self.silences[self.node].fail();
         let since_ns = now_ns.saturating_sub(self.interval_from_ns);
         self.slices[self.node].failed(since_ns, failures);
+    }
+
+    /// Where stages of connections are recorded that carry one request each, measured or not; `None` where they
+    /// do not count.
+    pub(crate) fn stages(&mut self, measured: bool) -> Option<&mut ConnectStages> {
+        let counts = self.counts(measured);
+        let digits = self.shape.precision;
+        let stages = &mut self.tally.connections.stages;
+        counts.then(|| &mut **stages.get_or_insert_with(|| Box::new(ConnectStages::new(digits))))
     }
 
     /// A request of the warm-up counts while warming up, and never after.

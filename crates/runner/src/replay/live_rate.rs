@@ -156,7 +156,7 @@ fn shares_pause_and_go_on_together() {
         };
         let sum: usize = (1..=3).map(part).sum();
         match arrivals {
-            Arrivals::Constant => assert_eq!(sum, 1750),
+            Arrivals::Constant | Arrivals::Bursts(_) => assert_eq!(sum, 1750),
             Arrivals::Poisson => assert!(sum.abs_diff(1750) < 5 * 42, "{sum}"),
         }
     }
@@ -188,7 +188,7 @@ fn shares_of_a_plan_turn_together() {
         };
         let sum: usize = (1..=3).map(part).sum();
         match arrivals {
-            Arrivals::Constant => assert_eq!(sum, 2750),
+            Arrivals::Constant | Arrivals::Bursts(_) => assert_eq!(sum, 2750),
             Arrivals::Poisson => assert!(sum.abs_diff(2750) < 5 * 52, "{sum}"),
         }
     }

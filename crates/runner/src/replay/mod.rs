@@ -8,6 +8,7 @@ mod endings;
 mod faults;
 mod inserts;
 mod live_rate;
+mod new_connections;
 mod operations;
 mod order;
 mod outages;
@@ -46,7 +47,7 @@ use crate::memory::empty_log;
 use crate::opening::Origins;
 use crate::recorder::Recorder;
 use crate::route::cluster::{ClusterJob, TopologyWatch};
-use crate::route::{Cluster, Direct};
+use crate::route::{Cluster, Direct, NewConnections};
 use crate::worker::{Worker, WorkerContext};
 use server::{Collects, Log, Server};
 
@@ -78,6 +79,10 @@ pub(crate) fn replay_on(
 ) -> (Measurement, Log) {
     let Some(topology) = cluster else {
         return replay_by(parts, server, |engine, context, recorder| {
+            if context.plan.load.concurrency.per_request.is_some() {
+                let route = NewConnections::new(&context, &[]);
+                return work(Worker::<_, Resp, _>::new(engine, context, recorder, route));
+            }
             let route = Direct::new(&context, &[]);
             work(Worker::<_, Resp, _>::new(engine, context, recorder, route))
         });
@@ -177,7 +182,7 @@ fn replay_script<S: Script>(
         connections_max: plan.own_connections() * 8 + 8,
         first_connection: 0,
         first_sender: 0,
-        origins: &Origins::new(&plan.target, plan.load.concurrency.connections, None),
+        origins: &Origins::new(&plan, plan.load.concurrency.connections, None),
         stream: budget.stream(0..plan.own_connections()),
         warmup: warmup.stream(0..plan.own_connections()),
         inserts: plan.inserts().map(Arc::new),

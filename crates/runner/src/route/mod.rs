@@ -9,6 +9,7 @@
 mod by_node;
 pub(crate) mod cluster;
 mod direct;
+mod new_connections;
 pub(crate) mod ring;
 
 use std::borrow::Cow;
@@ -19,6 +20,7 @@ use wire::Protocol;
 
 pub(crate) use cluster::Cluster;
 pub(crate) use direct::Direct;
+pub(crate) use new_connections::NewConnections;
 pub(crate) use ring::Ring;
 
 use crate::Fatal;
@@ -65,6 +67,9 @@ pub(crate) trait Route: Sized {
     fn server(&self, place: &Self::Place) -> String {
         self.address(place).to_string()
     }
+
+    /// Whether connections are opened before load begins.
+    const OPENS_FIRST: bool = true;
 
     /// Whether the commands of a sequence are requests of their own.
     fn splits_sequences(&self) -> bool {
@@ -184,6 +189,16 @@ pub(crate) trait Route: Sized {
     /// Whether a connection that ends now is needed again.
     fn wants_connections<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> bool {
         !worker.is_over()
+    }
+
+    /// A connection is of no more use, and gone: whether the route alone deals with that. What was sent at
+    /// `overdue_ns` or before has timed out; 0 is for none.
+    fn gives_up_connection<E: Engine, P: Protocol>(
+        _worker: &mut Worker<'_, E, P, Self>,
+        _conn: ConnId,
+        _overdue_ns: u64,
+    ) -> bool {
+        false
     }
 
     /// A connection carries load from now on, or no more.

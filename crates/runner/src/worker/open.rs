@@ -26,7 +26,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         let gate = self.context.gate;
         // Those of the first clients come first.
         let total = (0..self.connections.len() as u32)
-            .filter(|conn| self.has_joined(ConnId(*conn)))
+            .filter(|conn| R::OPENS_FIRST && self.has_joined(ConnId(*conn)))
             .count() as u32;
         let mut opening = Opening::new(
             total,
@@ -96,6 +96,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         match event {
             Event::Received(conn) => self.receive(conn),
             Event::Opened(conn) => {
+                self.connections[conn.0 as usize].opened_ns = self.engine.now_ns();
                 self.note_tls_handshake(conn);
                 Ok(self.greet(conn))
             }
@@ -110,6 +111,11 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         {
             self.recorder.connections().tls.add(took_ns, resumed, version, cipher);
         }
+    }
+
+    /// Whether connections say something before they carry load.
+    pub(crate) fn logs_in(&self) -> bool {
+        !self.handshake.steps.is_empty()
     }
 
     /// A connection is open: it says who it is, or is ready if there is nothing to say.

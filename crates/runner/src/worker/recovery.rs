@@ -74,12 +74,12 @@ impl Recovery {
     }
 
     /// A connection is being opened, which may take too long.
-    pub(super) fn opens(&mut self, now_ns: u64) {
+    pub(crate) fn opens(&mut self, now_ns: u64) {
         self.look_by(now_ns + LOOK_OPENING_NS);
     }
 
     /// Why the last attempt to open a connection to this server again failed, if one did.
-    pub(super) fn refusal(&self, server: &str) -> Option<&str> {
+    pub(crate) fn refusal(&self, server: &str) -> Option<&str> {
         self.refusals.iter().find(|(named, _)| named == server).map(|(_, why)| why.as_str())
     }
 
@@ -194,6 +194,9 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
 
     /// Counts what was in flight on a connection that is gone, and has it opened again.
     fn give_up(&mut self, conn: ConnId, overdue_ns: u64) {
+        if R::gives_up_connection(self, conn, overdue_ns) {
+            return;
+        }
         let was_ready = self.connections[conn.0 as usize].state == State::Ready;
         self.abandon(conn, overdue_ns);
         self.ask_where();
@@ -305,7 +308,9 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
             match connection.state {
                 State::Closed => {}
                 State::Ready => {
-                    if connection.requests.oldest_ns().is_some_and(|ns| ns <= overdue_ns) {
+                    // 0 is for none: no timeout, or none that can have passed.
+                    let is_overdue = |ns| overdue_ns > 0 && ns <= overdue_ns;
+                    if connection.requests.oldest_ns().is_some_and(is_overdue) {
                         self.time_out(conn, overdue_ns)?;
                     }
                 }

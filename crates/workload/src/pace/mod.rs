@@ -113,6 +113,8 @@ pub enum Arrivals {
     Constant,
     /// As independent users send them: a Poisson process, whose distances are exponential.
     Poisson,
+    /// So many at once, at least 1, when the first of them would be due at equal distances.
+    Bursts(u32),
 }
 
 impl Schedule {

@@ -155,7 +155,7 @@ impl Pacer {
             ahead.find();
         }
         while ahead.due_ns < end_ns {
-            if left >= DRAWN_MAX && self.arrivals == Arrivals::Poisson {
+            if left >= DRAWN_MAX && self.arrivals != Arrivals::Constant {
                 return left.saturating_add(ahead.backlog(end_ns));
             }
             ahead.taken += 1;
@@ -172,14 +172,26 @@ impl Pacer {
             return 0;
         }
         let due = self.curve.count_by(now_ns.saturating_sub(self.start_ns));
-        1 + ((due - self.position) / self.lane.of as f64).max(0.0) as u64
+        let (due, next) = match self.arrivals {
+            // Of a burst that has begun all are due.
+            Arrivals::Bursts(size) => {
+                let size = f64::from(size.max(1));
+                (((due / size).floor() + 1.0) * size - 1.0, self.next_number() as f64)
+            }
+            Arrivals::Constant | Arrivals::Poisson => (due, self.position),
+        };
+        1 + ((due - next) / self.lane.of as f64).max(0.0) as u64
     }
 
     /// Finds the next unit, and when it is due.
     fn find(&mut self) {
         self.position = match self.arrivals {
             // From the number itself: a sum would gather rounding errors.
-            Arrivals::Constant => (self.lane.index + self.taken * self.lane.of) as f64,
+            Arrivals::Constant => self.next_number() as f64,
+            Arrivals::Bursts(size) => {
+                let number = self.next_number();
+                (number - number % u64::from(size.max(1))) as f64
+            }
             // Exponential distances on the curve are a Poisson process of its rate in time; the
             // lanes of several workers make one such process together.
             Arrivals::Poisson => {
@@ -188,6 +200,11 @@ impl Pacer {
             }
         };
         self.locate();
+    }
+
+    /// The number of the next unit among those of all lanes.
+    fn next_number(&self) -> u64 {
+        self.lane.index + self.taken * self.lane.of
     }
 
     /// Finds when its place on the curve is.
@@ -221,6 +238,25 @@ mod tests {
         let mut pacer = pacer(1_000, 3.0, WHOLE);
         let due: Vec<u64> = (0..4).map(|_| pacer.take(u64::MAX).unwrap()).collect();
         assert_eq!(due, [1_000, 333_334_333, 666_667_666, 1_000_001_000]);
+    }
+
+    #[test]
+    fn a_burst_is_due_at_once_and_so_is_its_backlog() {
+        for lane in [WHOLE, Lane { index: 1, of: 2 }] {
+            let curve = Curve::new(&Schedule::constant(100.0), 1.0, 0);
+            let mut pacer = Pacer::new(7, curve, Arrivals::Bursts(50), lane, 1);
+            let own = 50 / lane.of;
+            for burst in 0..3u64 {
+                let now_ns = 7 + burst * 500_000_000;
+                assert_eq!(pacer.backlog(now_ns), own, "{lane:?} burst {burst}");
+                assert_eq!(pacer.due_before(now_ns + 1), own * (burst + 1));
+                for left in (0..own).rev() {
+                    assert_eq!(pacer.take(now_ns), Some(now_ns));
+                    assert_eq!(pacer.backlog(now_ns + 499_999_999), left);
+                }
+                assert_eq!(pacer.take(now_ns + 499_999_999), None);
+            }
+        }
     }
 
     #[test]
@@ -318,7 +354,7 @@ mod tests {
             let within = |from: u64, to| all.iter().filter(|at| (from..to).contains(*at)).count();
             let counts = [within(0, 2 * S), within(2 * S, 3 * S), within(3 * S, 4 * S)];
             match arrivals {
-                Arrivals::Constant => {
+                Arrivals::Constant | Arrivals::Bursts(_) => {
                     assert_eq!(counts, [2000, 250, 4000]);
                     assert_eq!(all, lane(0, 1));
                 }

@@ -20,6 +20,7 @@ impl PlanParts {
     /// line and the limit.
     pub fn build(self) -> Result<Plan, PlanError> {
         self.check_concurrency()?;
+        self.check_per_request()?;
         self.check_end()?;
         refuse((1..=5).contains(&self.recording.precision), || {
             let given = self.recording.precision;

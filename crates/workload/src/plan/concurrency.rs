@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::check::refuse;
 #[cfg(doc)]
 use super::limits;
-use super::{Joining, Spacing};
+use super::{Joining, OnError, PlanError, PlanParts, Spacing};
 
 /// How many threads and connections carry the load, and how each connection is used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,6 +31,10 @@ pub struct Concurrency {
     /// workers together; 0 to [`limits::RENEWALS_MAX`].
     #[serde(default, skip_serializing_if = "is_zero")]
     pub renewed_per_s: u32,
+    /// Whether each sequence is sent on a connection of its own, which is opened when it is due, so that latency
+    /// counts opening, too. Then `connections` is how many may be there at once, and none is opened before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_request: Option<ConnectionPerRequest>,
     /// The CPUs that workers are pinned to, one each in turn; none for wherever the kernel likes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cpus: Vec<usize>,
@@ -53,9 +58,62 @@ impl Default for Concurrency {
             keep_alive: true,
             requests_each: 0,
             renewed_per_s: 0,
+            per_request: None,
             cpus: Vec::new(),
             joining: None,
             spacing: None,
+        }
+    }
+}
+
+/// What becomes of a connection that was opened for one sequence.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConnectionPerRequest {
+    /// Nanoseconds that it stays open after its last reply; `None` for as long as the run.
+    pub hold_ns: Option<u64>,
+    /// Whether it is closed by a reset, so that its local port is free at once.
+    pub reset: bool,
+}
+
+impl PlanParts {
+    /// Whether the rest of the plan allows that each request has a connection of its own, if it asks for that.
+    pub(super) fn check_per_request(&self) -> Result<(), PlanError> {
+        let concurrency = &self.load.concurrency;
+        if concurrency.per_request.is_none() {
+            return Ok(());
+        }
+        let refused = [
+            (concurrency.pipeline_depth > 1, "-P", "a connection carries one request"),
+            (!concurrency.keep_alive, "-k 0", "connections are opened for each request already"),
+            (concurrency.renewed_per_s > 0, "--set renew", "each connection is new"),
+            (concurrency.joining.is_some(), "--set join", "each connection is new"),
+            (
+                concurrency.spacing.is_some(),
+                "--set connect-spacing",
+                "--rps says when each is opened",
+            ),
+            (self.mix.is_some(), "--mix", "each connection sends the same"),
+            (self.delivery.is_some(), "deliver", "senders keep their connections"),
+            (
+                self.target.is_by_key(),
+                "--cluster, --ring",
+                "connections lead to one server, or to a --pool",
+            ),
+            (self.recovery.retry.is_some(), "--retry", "an attempt that fails is counted"),
+            (!self.recovery.reconnect, "--reconnect no", "an attempt that fails is counted"),
+            (
+                self.recovery.on_error == OnError::Stop,
+                "--on-error stop",
+                "an attempt that fails is counted",
+            ),
+        ];
+        match refused.into_iter().find(|(is_so, ..)| *is_so) {
+            Some((_, option, why)) => {
+                Err(PlanError(format!("{option} does not go with --connect: {why}")))
+            }
+            None => refuse(self.recovery.timeout_ns.is_some(), || {
+                "--connect requires a --timeout".to_owned()
+            }),
         }
     }
 }

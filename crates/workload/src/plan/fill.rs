@@ -252,6 +252,7 @@ impl PlanParts {
             keep_alive: true,
             joining: None,
             renewed_per_s: 0,
+            per_request: None,
             ..self.load.concurrency.clone()
         };
         let bytes = self.bytes_of(&sequence).max(1);

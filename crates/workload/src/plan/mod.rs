@@ -27,7 +27,7 @@ mod transactions;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-pub use concurrency::{Concurrency, Window};
+pub use concurrency::{Concurrency, ConnectionPerRequest, Window};
 pub use different::Different;
 pub use fill::Fill;
 pub use joining::{Joining, Spacing};

@@ -47,6 +47,7 @@ Subcommands, each with its own --help:
   keystorm sweep       run every combination of listed option values: a table and a chart
   keystorm search      find the highest rate that keeps a target such as p99<1ms
   keystorm deliver     measure how long messages take to their subscribers, and count them
+  keystorm connect     measure how long new connections take, each stage of that, and how many fail
   keystorm survey      measure how fast Redis is on this machine: a page with charts
   keystorm suite       measure many specs of commands, and find what a new version changes
   keystorm weigh       find out what a key costs in memory, and where encodings change
@@ -62,7 +63,8 @@ Subcommands, each with its own --help:
   keystorm man         print the man pages or write them to a directory
   keystorm completions print completions for bash, zsh or fish
   keystorm help        print this help, that of a subcommand, or a topic:
-                       applications, workloads, cluster, memcached, messages, lab, results,
+                       applications, workloads, cluster, memcached, messages, connections,
+                       lab, results,
                        redis-and-memcached, automation, installing, comparing, fleet, memtier,
                        suite, weighing, ycsb, rpc-perf, publishing, measuring, doctor, reports, performance,
                        architecture, dependencies";

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::run::connecting::Connecting;
+use crate::run::per_request::PerRequest;
 use crate::run::rank::shard;
 use crate::run::retrying::Retrying;
 use crate::run::values::{
@@ -13,9 +14,10 @@ use crate::run::values::{
 #[derive(Debug, clap::Args)]
 pub(in crate::run) struct LoadOptions {
     /// Parallel connections. This and all other counts and sizes accept k, M and G: 10k, 5M
+    /// [default: 50]
     #[arg(short = 'c', long, value_name = "CLIENTS", allow_hyphen_values = true,
-          default_value = "50", value_parser = small_count)]
-    pub(in crate::run) clients: u32,
+          value_parser = small_count)]
+    pub(in crate::run) clients: Option<u32>,
     /// Total number of requests [default: 100000]
     #[arg(short = 'n', long, value_name = "REQUESTS", allow_hyphen_values = true,
           value_parser = count)]
@@ -82,6 +84,8 @@ pub(in crate::run) struct LoadOptions {
     /// as timed out and its connection reopened; without --reconnect, the run ends [default: none]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = milliseconds)]
     pub(in crate::run) timeout: Option<Duration>,
+    #[command(flatten)]
+    pub(in crate::run) per_request: PerRequest,
     #[command(flatten)]
     pub(in crate::run) connecting: Connecting,
     #[command(flatten)]

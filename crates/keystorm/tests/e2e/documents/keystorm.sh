@@ -14,6 +14,7 @@ compare)
     ;;
 sweep | search | doctor | survey | weigh | suite | memtier) command=$1 && shift ;;
 deliver) command="$1 $2" && shift 2 ;;
+connect) command=$1 && shift ;;
 esac
 
 # The rate of a run is told by quarters of a second.

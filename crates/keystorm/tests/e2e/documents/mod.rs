@@ -181,6 +181,7 @@ pages! {
     architecture: "docs/architecture.md",
     cluster: "docs/cluster.md",
     comparing: "docs/comparing.md",
+    connections_page: "docs/connections.md",
     history: "docs/history.md",
     dependencies: "docs/dependencies.md",
     doctor: "docs/doctor.md",

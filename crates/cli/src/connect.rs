@@ -1,0 +1,188 @@
+//! The command line of `keystorm connect`: a run of which each request has a connection of its own.
+//!
+//! It is a run's, with `--connect` and defaults for what is sent; in the command line of an experiment the word
+//! `connect` stands for the same.
+
+use std::ffi::OsString;
+
+use clap::{Arg, Command};
+use lab::words::TypedOption;
+use lab::{Line, Takes};
+
+use super::experiment::{self, takes_of, with_those_of_a_run};
+use super::near::named;
+use super::run::{self, RunFront};
+use super::{FrontEnd, Intent, UsageError, help};
+
+/// The front end of `keystorm connect`.
+pub(crate) struct ConnectFront;
+
+/// The word that says so in the command line of an experiment.
+const WORD: &str = "connect";
+
+const ABOUT: &str = "\
+Measures how long new connections take, from when each was due to its first reply, and each stage of that";
+
+const LONG_ABOUT: &str = "\
+Each request is sent on a connection that is opened when it is due: on a schedule (--rps, --burst), which slow \
+connections do not delay, or as many at once as -c says. The report has the latency of each stage (connect, TLS, \
+login, first reply), and counts attempts that were refused, reset or not answered, by kind. Takes the options of a \
+run. What is sent is PING, or the command at the end of the line.";
+
+const EXAMPLES: &str = "\
+Examples:
+  200 new clients a second, and what opening costs each of them:
+    $ keystorm connect --rps 200 --duration 1s
+  500 clients that come back at once and stay, beside 100 requests a second on old connections:
+    $ keystorm connect --burst 500 --open-for end --probe 100
+  How many new connections a second a server takes within a target:
+    $ keystorm search --slo 'p99<100ms' --most 500 --duration 0.3 --no-curve connect";
+
+/// Options that its own page shows.
+const SHOWN: [&str; 15] = [
+    "rps",
+    "burst",
+    "arrivals",
+    "open_for",
+    "close",
+    "clients",
+    "requests",
+    "duration",
+    "timeout",
+    "probe",
+    "threads",
+    "source_ip",
+    "slo",
+    "html",
+    "json",
+];
+
+/// What the help leaves out of a run's options.
+const REFUSED: [&str; 12] = [
+    "-t",
+    "-P",
+    "-k",
+    "--mix",
+    "--workload",
+    "--replay",
+    "--window",
+    "--cluster",
+    "--reconnect",
+    "--retry",
+    "--on-error",
+    "--shard",
+];
+
+/// The command of each connection where the line has none: of memcached, and of others.
+const MEMCACHED_COMMAND: &str = "version";
+const COMMAND: &str = "PING";
+
+impl FrontEnd for ConnectFront {
+    fn names(&self) -> &'static [&'static str] {
+        &[WORD]
+    }
+
+    fn command(&self) -> Option<Command> {
+        Some(with_those_of_a_run(base(), &REFUSED))
+    }
+
+    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
+        if args.first().is_some_and(|word| word == "--help") {
+            let mut command = match help::asks_for_all(&args) {
+                true => with_those_of_a_run(base(), &REFUSED),
+                false => own_page(),
+            };
+            return Ok(Intent::Say(command.render_long_help().to_string()));
+        }
+        let vocabulary = run::vocabulary();
+        let line = Line::parse(args, |name| takes_of(&vocabulary, name));
+        RunFront.parse(None, complete(line, &vocabulary, true).words())
+    }
+}
+
+fn base() -> Command {
+    Command::new("keystorm connect")
+        .bin_name("keystorm connect")
+        .about(ABOUT)
+        .long_about(format!("{ABOUT}.\n\n{LONG_ABOUT}"))
+        .disable_help_flag(true)
+        .args_override_self(true)
+        .max_term_width(100)
+        .override_usage("keystorm connect [OPTIONS] [OPTIONS OF A RUN] [--] [COMMAND ARGS...]")
+        .after_help(EXAMPLES)
+}
+
+/// The options that most people use, examples, and where the others are.
+fn own_page() -> Command {
+    let more = format!(
+        "More: {:<32}every option, such as those of the server, of TLS and of logging in\n      \
+         {:<32}what is measured, and what the figures mean",
+        "keystorm connect --help all", "keystorm help connections"
+    );
+    let run = run::vocabulary();
+    let shown = SHOWN.iter().filter_map(|id| run.get_arguments().find(|arg| arg.get_id() == id));
+    let shown: Vec<Arg> = shown.map(|arg| arg.clone().hide(false)).collect();
+    base().args(shown).after_help(format!("{EXAMPLES}\n\n{more}"))
+}
+
+/// The line of a run, with what makes it one of new connections. `alone` tells whether it is no experiment's.
+fn complete(mut line: Line, vocabulary: &Command, alone: bool) -> Line {
+    // Whoever looks for an option in the line knows it by one name.
+    for given in &mut line.options {
+        if let Some(short) = named(vocabulary, &given.name).and_then(Arg::get_short) {
+            given.name = format!("-{short}");
+        }
+    }
+    let value = |line: &Line, name: &str| {
+        let given = line.options.iter().rfind(|given| given.name == name)?;
+        Some(given.value.as_ref()?.to_string_lossy().into_owned())
+    };
+    let is_memcached = ["--protocol", "-u"]
+        .iter()
+        .any(|name| value(&line, name).is_some_and(|value| value.starts_with("memcache")));
+    let burst = value(&line, "--burst");
+    line.options.push(TypedOption { name: "--connect".to_owned(), value: None });
+    if !line.has("--name") {
+        line.options.push(TypedOption::new("--name", "new connections"));
+    }
+    if let Some(burst) =
+        burst.filter(|_| alone && !experiment::names_length(&line) && !line.has("--rps"))
+    {
+        line.options.push(TypedOption::new("-n", burst));
+    }
+    if line.rest.iter().all(|word| word == "--") {
+        let command = if is_memcached { MEMCACHED_COMMAND } else { COMMAND };
+        line.rest = vec!["--".into(), command.into()];
+    }
+    line
+}
+
+/// The line of an experiment with what follows the word `connect` as options; one without that word as it is.
+pub(crate) fn hoisted(line: Line, takes_also: impl Fn(&str) -> Option<Takes>) -> Line {
+    if line.rest.first().is_none_or(|word| word != WORD) {
+        return line;
+    }
+    let vocabulary = run::vocabulary();
+    let Line { mut options, mut rest } = line;
+    let takes = |name: &str| takes_also(name).or_else(|| takes_of(&vocabulary, name));
+    let behind = Line::parse(rest.split_off(1), takes);
+    options.extend(behind.options);
+    complete(Line { options, rest: behind.rest }, &vocabulary, false)
+}
+
+/// The words of a run for those of an experiment that name it so; others as they are.
+pub(crate) fn words(
+    args: Vec<OsString>,
+    takes_also: impl Fn(&str) -> Option<Takes>,
+) -> Vec<OsString> {
+    if !args.iter().any(|word| word == WORD) {
+        return args;
+    }
+    let vocabulary = run::vocabulary();
+    let takes = |name: &str| takes_also(name).or_else(|| takes_of(&vocabulary, name));
+    let line = Line::parse(args, takes);
+    match line.rest.first().is_some_and(|word| word == WORD) {
+        true => hoisted(line, takes_also).words(),
+        false => line.words(),
+    }
+}

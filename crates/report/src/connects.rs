@@ -1,0 +1,69 @@
+//! The figures of connections of which each carries one request.
+
+use measure::ConnectStages;
+
+use crate::LatencyFigures;
+use crate::quantity::msec_columns;
+
+/// How long each stage of opening took, in the order of the stages.
+#[derive(Debug, Clone, Copy)]
+pub struct ConnectFigures {
+    /// Until the connection was open.
+    pub connected: LatencyFigures,
+    /// The TLS handshake, if TLS was spoken.
+    pub tls: Option<LatencyFigures>,
+    /// Until the replies to the login were in, if something is said before the request.
+    pub login: Option<LatencyFigures>,
+    /// From the request to its reply.
+    pub first_reply: LatencyFigures,
+}
+
+impl ConnectFigures {
+    /// Those of these stages.
+    #[must_use]
+    pub fn new(stages: &ConnectStages) -> Self {
+        let ConnectStages { connected, tls, login, first_reply } = stages;
+        let any = |latency| Some(LatencyFigures::from_latency(latency)).filter(|of| of.count > 0);
+        Self {
+            connected: LatencyFigures::from_latency(connected),
+            tls: any(tls),
+            login: any(login),
+            first_reply: LatencyFigures::from_latency(first_reply),
+        }
+    }
+
+    /// What each stage is called, and its figures.
+    pub fn stages(&self) -> impl Iterator<Item = (&'static str, &LatencyFigures)> {
+        let Self { connected, tls, login, first_reply } = self;
+        let rows = [
+            ("connect", Some(connected)),
+            ("TLS handshake", tls.as_ref()),
+            ("login", login.as_ref()),
+            ("first reply", Some(first_reply)),
+        ];
+        rows.into_iter().filter_map(|(name, figures)| Some((name, figures?)))
+    }
+
+    /// The columns of a table for programs: a row for each stage.
+    pub const CSV_COLUMNS: [&'static str; 9] = [
+        "test",
+        "stage",
+        "connections",
+        "avg_ms",
+        "min_ms",
+        "p50_ms",
+        "p95_ms",
+        "p99_ms",
+        "max_ms",
+    ];
+
+    /// Its rows of a test that goes by that name.
+    #[must_use]
+    pub fn csv_rows(&self, test: &str) -> Vec<Vec<String>> {
+        let row = |(stage, figures): (&str, &LatencyFigures)| {
+            let head = [test.to_owned(), stage.to_owned(), figures.count.to_string()];
+            head.into_iter().chain(msec_columns(figures)).collect()
+        };
+        self.stages().map(row).collect()
+    }
+}

@@ -1,0 +1,23 @@
+//! What new connections tell of the server's queue of those that wait to be accepted.
+
+use measure::Measurement;
+
+use crate::quantity::grouped;
+
+/// A kernel asks again after a second where its first packet was dropped (RFC 6298, section 2).
+const ASKED_AGAIN_NS: u64 = 950_000_000;
+
+/// Connections that found the queue full, in words; `None` where none did, or connections stay.
+pub(super) fn beyond_backlog(measurement: &Measurement) -> Option<String> {
+    let stages = measurement.total.connections.stages.as_deref()?;
+    let slow = stages.connected.recorded().filter(|(ns, _)| *ns >= ASKED_AGAIN_NS);
+    let late = slow.map(|(_, count)| count).fold(0u64, u64::saturating_add);
+    (late > 0).then(|| {
+        format!(
+            "{} of {} connections waited a second or more until they were open, as those do that find the server's \
+             queue of new connections full: raise its tcp-backlog (memcached: -b) and net.core.somaxconn there",
+            grouped(late as f64),
+            grouped(stages.connected.count() as f64)
+        )
+    })
+}
