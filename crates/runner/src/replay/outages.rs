@@ -177,6 +177,17 @@ fn requests_behind_an_overdue_one_are_lost() {
 }
 
 #[test]
+fn a_request_of_time_zero_is_not_overdue_before_its_timeout() {
+    let mut plan = going_on(1, 1, Stop::Requests(3));
+    plan.recovery.timeout_ns = Some(SECOND);
+    // Deadlines are looked at several times before the first reply.
+    let (got, log) = replay(plan, Server::taking(600 * MS));
+    let gone = &got.total.connections;
+    assert_eq!((gone.timed_out, gone.lost, gone.dropped), (0, 0, 0));
+    assert_eq!((got.total.requests(), log.connects), (3, 1));
+}
+
+#[test]
 fn without_reconnecting_a_timeout_ends_the_run() {
     let mut plan = parts(2, 1, Stop::Requests(1000));
     plan.recovery.timeout_ns = Some(100 * MS);

@@ -325,7 +325,8 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
                 }
             }
         }
-        if let Some(server) = R::drop_overdue(self, overdue_ns)
+        if overdue_ns > 0
+            && let Some(server) = R::drop_overdue(self, overdue_ns)
             && !self.reconnects()
         {
             return Err(Fatal::new(self.timed_out(&server)));
