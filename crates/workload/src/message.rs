@@ -5,8 +5,6 @@
 //! stands before it is filler. All numbers are big-endian. Instants are nanoseconds since the clock of the run
 //! began.
 
-use crate::hashes;
-
 /// Bytes of a message in its payload.
 pub const BYTES: usize = 32;
 
@@ -71,16 +69,23 @@ impl Message {
             Purpose::Warmup => b'w',
             Purpose::Measured => b'm',
         };
+        let (number, sender) = (self.number & NUMBER_MAX, u64::from(self.sender));
+        let [due_ns, sent_ns] = [self.due_ns, self.sent_ns].map(|ns| ns.min(NUMBER_MAX));
+        // Put together in registers: what is written in parts and read as a whole has to wait for the parts.
+        let mut words = [
+            u64::from(MAGIC) << 56
+                | u64::from(purpose) << 48
+                | u64::from(self.run) << 16
+                | sender >> 16,
+            sender << 48 | number,
+            due_ns << 16 | sent_ns >> 32,
+            sent_ns << 32,
+        ];
+        words[3] |= u64::from(check(words));
         let mut bytes = [0; BYTES];
-        (bytes[0], bytes[1]) = (MAGIC, purpose);
-        bytes[2..6].copy_from_slice(&self.run.to_be_bytes());
-        bytes[6..10].copy_from_slice(&self.sender.to_be_bytes());
-        let numbers = [self.number & NUMBER_MAX, self.due_ns, self.sent_ns];
-        for (at, number) in [10, 16, 22].into_iter().zip(numbers) {
-            bytes[at..at + 6].copy_from_slice(&number.min(NUMBER_MAX).to_be_bytes()[2..]);
+        for (bytes, word) in bytes.chunks_exact_mut(8).zip(words) {
+            bytes.copy_from_slice(&word.to_be_bytes());
         }
-        let check = check(&bytes);
-        bytes[28..].copy_from_slice(&check.to_be_bytes());
         bytes
     }
 
@@ -94,22 +99,19 @@ impl Message {
             b'm' => Purpose::Measured,
             _ => return None,
         };
-        let four = |at: usize| [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
-        if bytes[0] != MAGIC || u32::from_be_bytes(four(28)) != check(bytes) {
+        let (eights, _) = bytes.as_chunks::<8>();
+        let [first, second, third, last] = [0, 1, 2, 3].map(|n| u64::from_be_bytes(eights[n]));
+        let end = last & !u64::from(u32::MAX);
+        if bytes[0] != MAGIC || last as u32 != check([first, second, third, end]) {
             return None;
         }
-        let six = |at: usize| {
-            let mut eight = [0; 8];
-            eight[2..].copy_from_slice(&bytes[at..at + 6]);
-            u64::from_be_bytes(eight)
-        };
         Some(Self {
             purpose,
-            run: u32::from_be_bytes(four(2)),
-            sender: u32::from_be_bytes(four(6)),
-            number: six(10),
-            due_ns: six(16),
-            sent_ns: six(22),
+            run: (first >> 16) as u32,
+            sender: (first << 16) as u32 | (second >> 48) as u32,
+            number: second & NUMBER_MAX,
+            due_ns: third >> 16,
+            sent_ns: (third & 0xFFFF) << 32 | last >> 32,
         })
     }
 }
@@ -153,14 +155,14 @@ impl Message {
     }
 }
 
-/// A check sum of what stands before it.
+/// A check sum of these words, of which the last has no low half yet.
 #[inline]
-fn check(bytes: &[u8; BYTES]) -> u32 {
-    let words = bytes[..28].chunks_exact(4);
-    let mixed = words.fold(0x9E37_79B9_7F4A_7C15_u64, |sum, word| {
-        let word = u32::from_be_bytes([word[0], word[1], word[2], word[3]]);
-        (sum ^ u64::from(word)).wrapping_mul(hashes::FNV_PRIME).rotate_left(23)
-    });
+fn check(words: [u64; 4]) -> u32 {
+    /// Odd, so that each step maps different sums to different ones: the golden ratio.
+    const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
+    let mixed = words
+        .into_iter()
+        .fold(FACTOR, |sum, word| (sum ^ word).wrapping_mul(FACTOR).rotate_left(23));
     (mixed ^ mixed >> 32) as u32
 }
 

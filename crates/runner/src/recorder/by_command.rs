@@ -12,12 +12,12 @@ impl Recorder {
         }
     }
 
-    /// Notes how many receivers the message of a request had, by the reply to it.
-    pub(crate) fn reached<M>(&mut self, request: &Request<M>, receivers: u32) {
+    /// Notes how many receivers the messages of a request had, by the replies to it.
+    pub(crate) fn reached<M>(&mut self, request: &Request<M>, receivers: u64) {
         if self.counts(request.measured) {
             let command = self.tallies[request.command as usize] as usize;
             let reached = &mut self.tally.commands[command].receivers;
-            *reached = reached.saturating_add(receivers.into());
+            *reached = reached.saturating_add(receivers);
         }
     }
 

@@ -17,8 +17,8 @@ use crate::route::Route;
 pub(super) struct Inspections {
     /// Any of those below.
     pub(super) any: bool,
-    /// None of those below, of a sequence of one command that is always answered: replies with the same bytes
-    /// mean the same, and are settled together.
+    /// None of those below but the number of receivers, of a sequence of one command that is always answered: replies
+    /// with the same bytes mean the same, and are settled together.
     pub(super) nothing: bool,
     /// How far operations have come; bytes are then counted by command.
     pub(super) operations: bool,
@@ -55,7 +55,7 @@ impl Inspections {
         let receivers = plan.delivery.as_ref().is_some_and(|d| d.kind.replies_name_receivers());
         let acknowledged =
             plan.delivery.as_ref().is_some_and(|d| d.kind.follows_acknowledgements());
-        let plain = !any && !receivers && !acknowledged && plan.sequence.len() == 1;
+        let plain = !any && !acknowledged && plan.sequence.len() == 1;
         let nothing = R::COUNTS_ALL && plain && !answers.may_be_missing();
         Self {
             any,

@@ -193,6 +193,7 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
             if self.answers_nothing(reply, requests) {
                 continue;
             }
+            let receivers = self.receivers_named(reply);
             let mut reply = self.meant(reply, requests);
             if P::QUIET
                 && self.answers.may_be_missing()
@@ -209,7 +210,7 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
                 return span;
             }
             if let Some(reply) = repeated {
-                let more = self.settle_repeats(requests, reply, (rest, consumed));
+                let more = self.settle_repeats(requests, (reply, receivers), (rest, consumed));
                 span.decoded += more * consumed;
                 span.settled = span.decoded;
                 may_repeat = more > 0;
@@ -224,7 +225,7 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
     fn settle_repeats(
         &mut self,
         requests: &mut Requests<R::Mark>,
-        reply: Reply<'_>,
+        (reply, receivers): (Reply<'_>, u32),
         (input, len): (&[u8], usize),
     ) -> usize {
         let most = requests.oldest_mut().map_or(0, |oldest| oldest.left);
@@ -233,6 +234,9 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
             && let Some((first_byte_ns, request)) = requests.settle_many(count, self.now_ns)
         {
             let answer = self.answer((request, first_byte_ns), reply, 0);
+            if receivers > 0 {
+                self.recorder.reached(request, u64::from(receivers) * u64::from(count));
+            }
             self.recorder.replies(&answer, count, self.now_ns);
             self.complete(request);
             requests.advance_many(count);
@@ -250,6 +254,15 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
         requests.oldest_mut().is_some_and(|oldest| self.route.passes_over(oldest))
     }
 
+    /// How many receivers a reply says that a message had, where replies say so.
+    #[inline]
+    fn receivers_named(&self, reply: Reply<'_>) -> u32 {
+        match reply {
+            Reply::Number(receivers) if self.asks.receivers => receivers,
+            _ => 0,
+        }
+    }
+
     /// What a reply means to the command that it answers.
     #[inline]
     fn meant<'b>(&mut self, reply: Reply<'b>, requests: &mut Requests<R::Mark>) -> Reply<'b> {
@@ -263,7 +276,7 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
         if self.asks.receivers
             && let (Reply::Number(receivers), Some(oldest)) = (reply, &oldest)
         {
-            self.recorder.reached(oldest, receivers);
+            self.recorder.reached(oldest, receivers.into());
         }
         self.answers.meant(reply, oldest.map_or(0, |oldest| oldest.command))
     }
