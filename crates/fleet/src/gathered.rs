@@ -21,6 +21,8 @@ pub struct FleetResult {
     pub measurement: Measurement,
     /// Worker threads of all.
     pub workers: u16,
+    /// Threads of all that receive messages.
+    pub receiver_threads: u16,
     /// A row for each.
     pub clients: Clients,
     /// The machines of those that are not on the coordinator's.
@@ -74,33 +76,32 @@ impl FleetResult {
             named.push((called.clone(), Loaded { runs: vec![run], suite: false, complete: true }));
         }
         let merged = report::merge(named, &[]).map_err(|error| Broken(error.to_string()))?;
-        let Some(Run { plan, measurement, .. }) = merged.runs.into_iter().next() else {
+        let Some(Run { plan, mut measurement, .. }) = merged.runs.into_iter().next() else {
             return Err(Broken("no client sent a result".to_owned()));
         };
-        let (took_part, all) = (rows.len(), fleet.clients.len());
-        if took_part < all {
-            let connections = whole.load.concurrency.connections;
-            let for_each = match connections as usize == took_part {
-                true => "connection",
-                false => "request",
-            };
-            let text = format!(
-                "{took_part} of {all} clients generated the load: there is one {for_each} for each of them"
-            );
-            warnings.push(Warning::new(WarningKind::ClientsFewer, text));
-        }
-        if lost && fleet.on_loss == OnLoss::GoOn {
-            let text = left(&whole, &rows);
-            warnings.push(Warning::about(WarningKind::ClientsFewer, "loss", text));
-        }
+        warnings.extend(absences(fleet, &whole, &rows, lost));
         let clients = Clients {
             on: Some(fleet.on.to_string()),
             start_skew_us: skew_ns / 1e3,
             start_skew_bound_us: bound_ns / 1e3,
             rows,
         };
+        if plan.delivery.as_ref().is_some_and(|delivery| delivery.exchange.is_some()) {
+            measurement.raise_latencies((clients.clock_bound_us() * 1e3).ceil() as u64);
+        }
         let workers = plan.load.concurrency.workers;
-        Ok(Self { measurement, workers, clients, hosts, watched, here, warnings, lost })
+        let receiver_threads = plan.receiver_threads();
+        Ok(Self {
+            measurement,
+            workers,
+            receiver_threads,
+            clients,
+            hosts,
+            watched,
+            here,
+            warnings,
+            lost,
+        })
     }
 
     /// What was watched, with what clients elsewhere saw of their machines: of each figure the worst.
@@ -126,6 +127,28 @@ impl FleetResult {
             ..ours
         }
     }
+}
+
+/// That fewer clients put on the load than were named, or that one of them was lost.
+fn absences(fleet: &Fleet, whole: &Plan, rows: &[ClientRow], lost: bool) -> Vec<Warning> {
+    let (took_part, all) = (rows.len(), fleet.clients.len());
+    let mut warnings = Vec::new();
+    if took_part < all {
+        let connections = whole.load.concurrency.connections;
+        let for_each = match connections as usize == took_part {
+            true => "connection",
+            false => "request",
+        };
+        let text = format!(
+            "{took_part} of {all} clients generated the load: there is one {for_each} for each of them"
+        );
+        warnings.push(Warning::new(WarningKind::ClientsFewer, text));
+    }
+    if lost && fleet.on_loss == OnLoss::GoOn {
+        let text = left(whole, rows);
+        warnings.push(Warning::about(WarningKind::ClientsFewer, "loss", text));
+    }
+    warnings
 }
 
 /// When a client began, on our clock, and how sure that is.

@@ -27,6 +27,8 @@ pub enum ToClient {
         /// Nanoseconds on the clock that [`FromClient::Clock`] tells.
         monotonic_ns: u64,
     },
+    /// The senders of all clients are done, where messages go between them.
+    AllSent,
     /// Stop, say what there is, and wait for another plan.
     Stop(String),
 }
@@ -56,6 +58,8 @@ pub enum FromClient {
         /// On the same clock.
         monotonic_ns: u64,
     },
+    /// Its senders are done, and its receivers wait for what others send.
+    Sent,
     /// Once a second while load runs: what was added since the last message.
     Tick(Box<Tick>),
     /// The share has ended: its result, as `--json` keeps it.
@@ -162,10 +166,12 @@ mod tests {
         let line = |line: ToClient| line.to_line().unwrap();
         assert_eq!(line(ToClient::Clock(7)), "{\"clock\":7}\n");
         assert_eq!(line(ToClient::Start { monotonic_ns: 9 }), "{\"start\":{\"monotonic_ns\":9}}\n");
+        assert_eq!(line(ToClient::AllSent), "\"all-sent\"\n");
         assert_eq!(line(ToClient::Stop("why".into())), "{\"stop\":\"why\"}\n");
         let sent = |sent: FromClient| sent.to_line().unwrap();
         assert_eq!(sent(FromClient::Alive(3)), "{\"alive\":3}\n");
         assert_eq!(sent(FromClient::Ready { connections: 5 }), "{\"ready\":{\"connections\":5}}\n");
+        assert_eq!(sent(FromClient::Sent), "\"sent\"\n");
         assert_eq!(sent(FromClient::Stopped("SIGTERM".into())), "{\"stopped\":\"SIGTERM\"}\n");
         let clock = sent(FromClient::Clock { number: 7, monotonic_ns: 8 });
         assert_eq!(clock, "{\"clock\":{\"number\":7,\"monotonic_ns\":8}}\n");

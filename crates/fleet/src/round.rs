@@ -10,6 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 use measure::Ending;
 use report::Loaded;
 use runner::Observer;
+use workload::random::SplitMix;
 use workload::{Endpoint, Plan, PlanParts, Shard};
 
 use crate::clock::{Offset, Ping};
@@ -40,6 +41,8 @@ const LOOK: Duration = Duration::from_millis(50);
 #[derive(Default)]
 pub(crate) struct Part {
     ready: bool,
+    /// Whether its senders are done, where its receivers wait for what others send.
+    sent: bool,
     /// Questions that are on their way, by number.
     asked: BTreeMap<u64, u64>,
     pings: Vec<Ping>,
@@ -80,6 +83,8 @@ pub(crate) struct Round<'f> {
     /// When clients were asked to stop; `None` before that.
     stopping: Option<Instant>,
     pinged: u64,
+    /// Whether clients know that all have sent everything.
+    all_sent: bool,
     /// When it was listened last.
     listened: Instant,
 }
@@ -102,6 +107,7 @@ impl<'f> Round<'f> {
         }
         // A plan may have fewer connections or requests than there are clients.
         let of = fleet.count().min(plan.shares_max());
+        let plan = &numbered(plan)?;
         let share = |client: usize| {
             share_of(plan, Shard { index: client as u32 + 1, of }, fleet.is_here(client))
         };
@@ -123,6 +129,7 @@ impl<'f> Round<'f> {
             interrupted,
             stopping: None,
             pinged: 0,
+            all_sent: false,
             listened: Instant::now(),
         })
     }
@@ -135,6 +142,7 @@ impl<'f> Round<'f> {
             if ready && self.start.is_none() && self.stopping.is_none() {
                 self.start_all();
             }
+            self.end_sending();
         }
         if let Some(why) = self.broken() {
             return Err(Broken(why));
@@ -147,6 +155,19 @@ impl<'f> Round<'f> {
             self.lose_wrong_clocks();
         }
         FleetResult::from_round(self)
+    }
+
+    /// Tells clients whose messages go between them when the last has sent all of its own.
+    fn end_sending(&mut self) {
+        let is_last = self.parts.iter().all(|part| part.sent || part.is_over());
+        if !is_last || std::mem::replace(&mut self.all_sent, is_last) {
+            return;
+        }
+        for client in 0..self.parts.len() {
+            if !self.parts[client].is_over() {
+                self.fleet.tell(client, &ToClient::AllSent);
+            }
+        }
     }
 
     /// Why there is nothing to gather, if that is so.
@@ -255,6 +276,7 @@ impl<'f> Round<'f> {
                     part.pings.push(Ping { sent_ns, theirs_ns: monotonic_ns, received_ns });
                 }
             }
+            FromClient::Sent => part.sent = true,
             FromClient::Begun { monotonic_ns } => part.begun_ns = Some(monotonic_ns),
             // A client that the coordinator stops too, as it does at the end of a job, is not lost.
             FromClient::Stopped(signal) => {
@@ -387,6 +409,17 @@ impl<'f> Round<'f> {
             }
         }
     }
+}
+
+/// The plan with a number of its own for a run whose messages go between clients.
+fn numbered(plan: &Plan) -> Result<Plan, Broken> {
+    let mut parts: PlanParts = (**plan).clone();
+    if let Some(exchange) = parts.delivery.as_mut().and_then(|of| of.exchange.as_mut()) {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let mixed = now.as_nanos() as u64 ^ u64::from(std::process::id()).rotate_left(40);
+        exchange.run = (SplitMix::new(mixed).draw() >> 32) as u32;
+    }
+    parts.build().map_err(|error| Broken(error.to_string()))
 }
 
 /// The plan of one client. Where clients share this machine they share its `--cpus`, too.

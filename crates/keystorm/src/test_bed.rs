@@ -385,11 +385,21 @@ impl<'r> TestBed<'r> {
         ours: Watched,
     ) -> Result<Run> {
         let watched = gathered.watched_with(ours);
-        let FleetResult { measurement, workers, clients, hosts, here, warnings, lost, .. } =
-            gathered;
+        let FleetResult {
+            measurement,
+            workers,
+            receiver_threads,
+            clients,
+            hosts,
+            here,
+            warnings,
+            lost,
+            ..
+        } = gathered;
         let mut parts: PlanParts = (**plan).clone();
         parts.load.concurrency.workers = workers;
         parts.load.concurrency.multi_thread |= workers > 1;
+        parts.delivery.iter_mut().for_each(|delivery| delivery.threads = receiver_threads);
         let mut run = self.run_of(parts.build()?, measurement, watched);
         run.warnings = Self::found(&run, lost || probed).chain(warnings).collect();
         if here {

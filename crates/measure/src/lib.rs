@@ -31,6 +31,7 @@ mod sparse;
 mod success_line;
 mod tally;
 mod tenure;
+mod time_bound;
 mod timeline;
 mod waits;
 

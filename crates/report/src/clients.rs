@@ -5,6 +5,7 @@
 
 use measure::WorkerUse;
 use serde::{Deserialize, Serialize};
+use workload::Plan;
 use workload::quantity::counted;
 
 use crate::{LimitedBy, Run, Summary};
@@ -166,6 +167,16 @@ impl Clients {
         (rows.len() > 1).then_some(Self { on: None, start_skew_us, start_skew_bound_us, rows })
     }
 
+    /// How well the clocks of any two clients are known against each other during the run, in microseconds: bounds
+    /// and drifts of the two that are known worst.
+    #[must_use]
+    pub fn clock_bound_us(&self) -> f64 {
+        let bound = |row: &ClientRow| row.clock_bound_us + row.clock_drift_us.unwrap_or(0.0).abs();
+        let mut bounds: Vec<f64> = self.rows.iter().map(bound).collect();
+        workload::sort::sort_by(&mut bounds, |a, b| b.total_cmp(a));
+        bounds.iter().take(2).sum()
+    }
+
     /// `client 3 of 4 (NAME)`, of the row with this index.
     #[must_use]
     pub fn called(&self, index: usize) -> String {
@@ -173,13 +184,23 @@ impl Clients {
         client_called(index, self.rows.len(), name)
     }
 
-    /// The client that worker number `worker` of all is of.
-    pub(crate) fn of_worker(&self, worker: usize) -> Option<String> {
-        let mut after = 0;
-        let index = self.rows.iter().position(|row| {
-            after += row.workers;
-            worker < after
+    /// Threads of each client that receive messages, of a plan that has those of all.
+    pub(crate) fn receivers_each(&self, plan: &Plan) -> u16 {
+        plan.receiver_threads() / u16::try_from(self.rows.len()).unwrap_or(u16::MAX).max(1)
+    }
+
+    /// The client that worker number `worker` of all is of, where each has so many threads that receive messages,
+    /// behind all those that send.
+    pub(crate) fn of_worker(&self, worker: usize, receivers: usize) -> Option<String> {
+        let sending = |row: &ClientRow| row.workers.saturating_sub(receivers);
+        let receiving = |row: &ClientRow| row.workers.min(receivers);
+        let threads = self.rows.iter().map(sending).chain(self.rows.iter().map(receiving));
+        let after = threads.scan(0, |after, threads| {
+            *after += threads;
+            Some(*after)
         });
+        let index = after.into_iter().position(|after| worker < after);
+        let index = index.map(|index| index % self.rows.len());
         index.map(|index| self.called(index))
     }
 
@@ -238,10 +259,16 @@ mod tests {
             on: None,
             rows: vec![row(1, 2), row(2, 0), row(3, 1)],
         };
-        let of = |worker| clients.of_worker(worker).unwrap_or_default();
+        let of = |worker| clients.of_worker(worker, 0).unwrap_or_default();
         assert_eq!(
             [of(0), of(1), of(2), of(3)].join("; "),
             "client 1 of 3 (h); client 1 of 3 (h); client 3 of 3 (h); "
+        );
+        let receiving = |worker| clients.of_worker(worker, 1).unwrap_or_default();
+        assert_eq!(
+            [receiving(0), receiving(1), receiving(2), receiving(3)].join("; "),
+            "client 1 of 3 (h); client 1 of 3 (h); client 3 of 3 (h); ",
+            "a sender, and two receivers behind it"
         );
         assert_eq!(clients.beginning(), "3 clients started within 0.09 ms ± 0.05 ms");
         let closer = Clients { start_skew_us: 4.0, start_skew_bound_us: 16.0, ..clients };

@@ -30,6 +30,9 @@ pub struct DeliveryFigures<'r> {
     pub replicas: Option<ReplicaWaitFigures>,
     /// Who else causes what receivers get.
     pub others: &'static str,
+    /// How well the clocks of senders and receivers are known against each other, in nanoseconds, where messages go
+    /// between clients: latencies below that count as it.
+    pub clock_bound_ns: Option<f64>,
     /// From when a write was acknowledged until a cache dropped the key, where receivers cache.
     pub stale: Option<LatencyFigures>,
 }
@@ -111,6 +114,7 @@ impl<'r> DeliveryFigures<'r> {
                 ReplicaWaitFigures { wait, latency, fewer: waits.miss, refused: waits.errors }
             }),
             others: plan.map_or("other runs", |plan| plan.kind.others()),
+            clock_bound_ns: None,
             stale: (deliveries.invalidations.as_ref())
                 .map(|caches| LatencyFigures::from_latency(&caches.stale)),
             waits: (deliveries.waits.as_ref())
@@ -332,6 +336,15 @@ impl<'r> DeliveryFigures<'r> {
             lines.push(line);
         }
         lines
+    }
+
+    /// What is known of the clocks that latencies are between.
+    #[must_use]
+    pub fn clocks(&self) -> Option<String> {
+        let bound = msec(self.clock_bound_ns?);
+        Some(format!(
+            "clocks: those of the clients are known to within {bound} ms, and what took less counts as that"
+        ))
     }
 
     /// How evenly receivers got messages, where they got different numbers of them.

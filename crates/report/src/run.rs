@@ -56,6 +56,12 @@ pub struct Run {
 }
 
 impl Run {
+    /// How well clocks are known that the latencies of messages between clients are of, in nanoseconds.
+    pub(crate) fn clock_bound_ns(&self) -> Option<f64> {
+        self.plan.delivery.as_ref()?.exchange?;
+        self.clients.as_ref().map(|clients| clients.clock_bound_us() * 1e3)
+    }
+
     /// A run, with the verdict and the warnings that follow from the rest.
     #[must_use]
     pub fn new(

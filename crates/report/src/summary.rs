@@ -80,8 +80,10 @@ impl<'r> Summary<'r> {
             run,
             target: None,
             connects: total.connections.stages.as_deref().map(ConnectFigures::new),
-            deliveries: (measurement.deliveries.as_deref())
-                .map(|of| DeliveryFigures::new(of, run.plan.delivery.as_ref(), elapsed_s)),
+            deliveries: (measurement.deliveries.as_deref()).map(|of| DeliveryFigures {
+                clock_bound_ns: run.clock_bound_ns(),
+                ..DeliveryFigures::new(of, run.plan.delivery.as_ref(), elapsed_s)
+            }),
             title: escape(&plan.name),
             requests,
             operations: OperationFigures::of_plan(plan, total, elapsed_s),

@@ -82,6 +82,29 @@ impl<'r> Gate<'r> {
         }
     }
 
+    /// The start that was given to all processes of a run; 0 where one process decides, or before it is known.
+    pub(crate) fn agreed_ns(&self) -> u64 {
+        match &self.opens {
+            Opens::Released(barrier, origin) => barrier.agreed_ns(*origin).unwrap_or(0),
+            Opens::AtOnce | Opens::At(_) => 0,
+        }
+    }
+
+    /// Says that the senders of this process are done.
+    pub(crate) fn sent(&self) {
+        if let Opens::Released(barrier, _) = &self.opens {
+            barrier.sent();
+        }
+    }
+
+    /// Whether the senders of all processes are, as far as this one receives what they send.
+    pub(crate) fn is_all_sent(&self) -> bool {
+        match &self.opens {
+            Opens::Released(barrier, _) => barrier.is_all_sent(),
+            Opens::AtOnce | Opens::At(_) => true,
+        }
+    }
+
     /// When a worker that waits for the start should look again; `None` once it has come.
     pub(crate) fn look_again_ns(&self, now_ns: u64) -> Option<u64> {
         match self.start_ns() {

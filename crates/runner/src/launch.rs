@@ -152,7 +152,7 @@ fn carry_out(
     let mut sending = Collector::new(tally_shape(plan), empties, choice.name());
     let gate =
         Gate::new(workers + plan.receiver_threads(), job.start.opens(origin), job.interrupted);
-    let roles = Roles::new(job, connections.senders_before(workers), &gate, choice.name());
+    let roles = Roles::new(job, connections.senders(plan), &gate, choice.name());
     let receive = &*concrete::receiver(choice, job.tls, origin);
     let unread = &*concrete::unread(job.tls, origin);
     let (budget, inserts) = (plan.budget(), plan.inserts().map(Arc::new));
@@ -176,7 +176,7 @@ fn carry_out(
                 connections: own.len() as u32,
                 connections_max: connections.most_of(worker),
                 first_connection: own.start,
-                first_sender: connections.senders_before(worker),
+                first_sender: connections.first_sender(plan, worker),
                 origins: &origins,
                 stream: budget.stream(own.clone()),
                 warmup: warmup.stream(own),
@@ -268,6 +268,22 @@ impl Connections {
     /// Most that all workers before this one may have at once.
     fn senders_before(&self, worker: u16) -> u32 {
         (0..worker).map(|worker| self.most_of(worker)).sum()
+    }
+
+    /// The number of a worker's first sender among those of the run, which are those of all clients where messages go
+    /// between clients.
+    fn first_sender(&self, plan: &Plan, worker: u16) -> u32 {
+        let all = u64::from(plan.load.concurrency.connections);
+        let others = plan.exchange().map_or(0, |_| plan.load.shard.part(all).start as u32);
+        others + self.senders_before(worker)
+    }
+
+    /// Connections that may send what the receivers of this process get.
+    fn senders(&self, plan: &Plan) -> u32 {
+        match plan.exchange() {
+            Some(_) => plan.load.concurrency.connections,
+            None => self.senders_before(self.workers),
+        }
     }
 
     /// Those of a worker, by their numbers in the run.

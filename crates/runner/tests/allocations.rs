@@ -108,6 +108,7 @@ fn delivered(requests: u64, command: &str, kind: DeliveryKind, engine: EngineKin
         places,
         places_each: 1,
         at: Vec::new(),
+        exchange: None,
         wait: None,
         drain_ns: 10_000_000_000,
     });

@@ -6,7 +6,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CacheTracking, KeyEvent, ReplicaWait, Shard};
+use crate::{
+    CacheTracking, Exchange, KeyEvent, ListTake, ReplicaWait, Shard, SortedSetTake, StreamTake,
+};
 
 /// The receivers of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,6 +34,10 @@ pub struct Delivery {
     pub wait: Option<ReplicaWait>,
     /// Nanoseconds that messages under way are waited for at the end.
     pub drain_ns: u64,
+    /// Whether messages go between the clients of a run; without it, the receivers of each get what its own senders
+    /// send.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exchange: Option<Exchange>,
 }
 
 /// By what messages come to their receivers.
@@ -92,68 +98,6 @@ pub enum DeliveryKind {
         /// Which keys the server tracks for it, and how it says that they changed.
         tracking: CacheTracking,
     },
-}
-
-/// How messages are read from a stream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StreamTake {
-    /// Groups, among which the receivers are shared out in turn; 0 is XREAD, by which each gets all.
-    pub groups: u32,
-    /// Most entries that one call takes.
-    pub count: u32,
-    /// How consumers of a group acknowledge.
-    pub ack: StreamAck,
-    /// Nanoseconds after which a consumer takes over what others had and did not acknowledge; 0 is never.
-    pub claim_ns: u64,
-}
-
-/// How consumers of a group acknowledge.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum StreamAck {
-    /// By XACK.
-    Xack,
-    /// By XACKDEL, which deletes what all groups have acknowledged.
-    Xackdel,
-    /// Not at all: they read with NOACK.
-    Noack,
-}
-
-/// How messages are taken off a list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ListTake {
-    /// By which commands.
-    pub by: ListPop,
-    /// At the left end, the head.
-    pub from_left: bool,
-    /// Whether senders put them there.
-    pub pushed_left: bool,
-}
-
-/// Commands that wait for an element of a list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ListPop {
-    /// BLPOP or BRPOP.
-    Pop,
-    /// BLMOVE to a list of the receiver's own, and LREM from there.
-    Move,
-    /// BLMPOP.
-    MultiPop,
-    /// LPOP or RPOP of one list after another, and again after a pause when all were empty. Waits are these pauses.
-    Poll,
-}
-
-/// How messages are taken out of a sorted set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SortedSetTake {
-    /// By BZMPOP instead of BZPOPMIN or BZPOPMAX.
-    pub multi: bool,
-    /// The greatest first.
-    pub max: bool,
-    /// Whether members differ in more than their messages: their order then is not that of their senders.
-    #[serde(default)]
-    pub mixed: bool,
 }
 
 /// What the options of a kind are called, for errors.
@@ -371,11 +315,16 @@ fn is_none(count: &u32) -> bool {
 impl Delivery {
     /// That of one share of a plan: some of the receivers, and places of its own, so that its receivers get what its
     /// senders send. Channels are shared out like their subscribers, so that a message has as many of these as without
-    /// shares; at least one is each share's.
+    /// shares; at least one is each share's. Where messages go between clients, all have the same places.
     #[must_use]
     pub fn own(&self, shard: Shard) -> Self {
         let mut own = self.clone();
         if shard.is_whole() {
+            return own;
+        }
+        if let Some(exchange) = &mut own.exchange {
+            *exchange = exchange.of_share(shard, self.receivers);
+            own.receivers = shard.count(self.receivers);
             return own;
         }
         own.prefix += &format!("{}:", shard.index);
@@ -410,8 +359,17 @@ impl Delivery {
     /// The places of a receiver, from 0 to `places` - 1: the receivers of each group take them in turn.
     pub fn places_of(&self, receiver: u32) -> impl Iterator<Item = u32> + use<> {
         let (each, places) = (u64::from(self.places_each), u64::from(self.places));
-        let first = u64::from(receiver / self.kind.groups()) * each;
+        let before = self.exchange.map_or(0, |exchange| exchange.receivers_before);
+        let first = u64::from((before + receiver) / self.kind.groups()) * each;
         (0..each).map(move |n| ((first + n) % places) as u32)
+    }
+
+    /// The receivers of all clients, of a share whose messages go between them.
+    #[must_use]
+    pub fn of_all_clients(&self) -> Self {
+        let receivers = self.exchange.map_or(0, |exchange| exchange.receivers_total);
+        let (receivers, exchange) = (receivers.max(self.receivers), None);
+        Self { receivers, exchange, ..self.clone() }
     }
 
     /// How many receivers each place has.

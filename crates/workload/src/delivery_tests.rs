@@ -1,6 +1,7 @@
 //! How receivers share places and threads.
 
 use super::*;
+use crate::StreamAck;
 
 fn delivery(receivers: u32, places: u32, places_each: u32) -> Delivery {
     let kind = DeliveryKind::Pubsub { subscription: Subscription::Channels, slow: 0 };
@@ -13,6 +14,7 @@ fn delivery(receivers: u32, places: u32, places_each: u32) -> Delivery {
         places,
         places_each,
         at: Vec::new(),
+        exchange: None,
         wait: None,
         drain_ns: 0,
     }
@@ -43,6 +45,20 @@ fn shares_have_all_receivers_together_and_places_of_their_own() {
     assert_eq!(shares.iter().map(|share| share.receivers).sum::<u32>(), 5);
     assert_ne!(shares[0].place_name(0), shares[1].place_name(0));
     assert_eq!(whole.own(Shard::WHOLE), whole);
+}
+
+#[test]
+fn messages_between_clients_have_the_places_of_all() {
+    let whole = Delivery { exchange: Some(Exchange::default()), ..delivery(5, 3, 2) };
+    let shares = [1, 2].map(|index| whole.own(Shard { index, of: 2 }));
+    assert_eq!(shares.iter().map(|share| share.receivers).sum::<u32>(), 5);
+    assert_eq!(shares[0].place_name(2), shares[1].place_name(2));
+    let by_place = shares.each_ref().map(Delivery::receivers_by_place);
+    let sums: Vec<u32> = (0..3).map(|place| by_place[0][place] + by_place[1][place]).collect();
+    assert_eq!(sums, whole.receivers_by_place());
+    for share in shares {
+        assert_eq!(share.of_all_clients().receivers_by_place(), sums);
+    }
 }
 
 #[test]

@@ -16,6 +16,7 @@ pub mod command_line;
 pub mod dataset;
 pub mod delivery;
 pub mod derived;
+mod exchange;
 pub mod hashes;
 mod in_full;
 pub mod key_event;
@@ -27,6 +28,7 @@ pub mod pace;
 pub mod parameters;
 pub mod plan;
 pub mod quantity;
+mod queue_take;
 pub mod random;
 pub mod redis_commands;
 mod replica_wait;
@@ -47,11 +49,9 @@ pub use cache_tracking::{CacheTracking, TrackingMode};
 pub use cache_words::CacheCommand;
 pub use command::CommandSpec;
 pub use dataset::{Dataset, RowBy};
-pub use delivery::{
-    Delivery, DeliveryKind, DeliveryNames, ListPop, ListTake, SortedSetTake, StreamAck, StreamTake,
-    Subscription,
-};
+pub use delivery::{Delivery, DeliveryKind, DeliveryNames, Subscription};
 pub use derived::Derived;
+pub use exchange::Exchange;
 pub use in_full::in_full;
 pub use key_event::KeyEvent;
 pub use keys::{
@@ -67,6 +67,7 @@ pub use plan::{
     ScanOperation, Spacing, Span, Step, StepReplies, Stop, Transactions, ValueSpec, When, Window,
     limits,
 };
+pub use queue_take::{ListPop, ListTake, SortedSetTake, StreamAck, StreamTake};
 pub use replica_wait::ReplicaWait;
 pub use secret::{Secret, SecretBytes};
 pub use shard::Shard;

@@ -1,7 +1,7 @@
 //! The words of `keystorm deliver pubsub`.
 
 use clap::Args;
-use workload::{Delivery, DeliveryKind, PlanParts, Subscription};
+use workload::{Delivery, DeliveryKind, Exchange, PlanParts, Subscription};
 
 use super::sending::{
     CommonOptions, KindOptions, begin_with, end_in_message, load_defaults, words,
@@ -41,6 +41,10 @@ pub(super) struct PubsubOptions {
     #[arg(long, value_name = "NUM", help_heading = "Messages", default_value = "0",
           hide_default_value = true, value_parser = small_count)]
     slow: u32,
+    /// Let the subscribers of each client of --on get what the publishers of all clients send: latencies are then known
+    /// as well as the clocks
+    #[arg(long, help_heading = "Messages")]
+    between_clients: bool,
     #[command(flatten)]
     common: CommonOptions,
 }
@@ -97,6 +101,7 @@ impl KindOptions for PubsubOptions {
         end_in_message(parts, 2)?;
         let kind = DeliveryKind::Pubsub { subscription: self.subscription(), slow: self.slow };
         let places = (self.channels(), self.channels_per_subscriber);
-        Ok(self.common.delivery(kind, self.subscribers, prefix, places))
+        let delivery = self.common.delivery(kind, self.subscribers, prefix, places);
+        Ok(Delivery { exchange: self.between_clients.then(Exchange::default), ..delivery })
     }
 }

@@ -150,6 +150,7 @@ impl CommonOptions {
             places,
             places_each,
             at: Vec::new(),
+            exchange: None,
             wait: None,
             drain_ns: u64::try_from(self.drain.unwrap_or(DRAIN).as_nanos()).unwrap_or(u64::MAX),
         }
@@ -241,6 +242,10 @@ fn intent<O: KindOptions>(options: &O, line: Line) -> Result<Intent, UsageError>
     };
     let plans = job.plans.iter().map(|plan| with_receivers(plan, options));
     job.plans = plans.collect::<Result<_, _>>()?;
+    let exchanges = |plan: &Plan| plan.delivery.as_ref().is_some_and(|of| of.exchange.is_some());
+    if job.several.is_none() && job.plans.iter().any(exchanges) {
+        return Err(UsageError("--between-clients: requires several clients (--on)".to_owned()));
+    }
     let clients = job.several.as_ref().and_then(|fleet| fleet.on.count()).unwrap_or(1);
     job.plans.iter().try_for_each(|plan| check_shares(plan, clients))?;
     if options.common().print_plan {

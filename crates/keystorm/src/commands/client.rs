@@ -117,8 +117,12 @@ fn listen(
                     interrupted.store(true, Ordering::Relaxed);
                 }
                 let (ready, connections) = (out.clone(), plan.own_connections());
-                let opens =
-                    Arc::new(Barrier::new(move || ready.say(&FromClient::Ready { connections })));
+                let opens = Barrier::new(move || ready.say(&FromClient::Ready { connections }));
+                let sent = out.clone();
+                let opens = Arc::new(match plan.exchange() {
+                    Some(_) => opens.with_end(move || sent.say(&FromClient::Sent)),
+                    None => opens,
+                });
                 barrier = Some(Arc::clone(&opens));
                 if shares.send(Share { plan: *plan, barrier: opens }).is_err() {
                     return Ok(());
@@ -131,6 +135,7 @@ fn listen(
                     out.say(&FromClient::Begun { monotonic_ns: begun.as_nanos() as u64 });
                 }
             }
+            ToClient::AllSent => barrier.iter().for_each(|barrier| barrier.all_have_sent()),
             ToClient::Stop(_) => interrupted.store(true, Ordering::Relaxed),
         }
     }

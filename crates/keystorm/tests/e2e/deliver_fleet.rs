@@ -54,3 +54,52 @@ fn kinds_whose_receivers_get_what_all_clients_send_take_one() {
     let one = deliver(&server, "pubsub --subscribers 1 -n 100 --on local:2").run().exits(2);
     one.says("--subscribers 1: each of 2 clients requires one");
 }
+
+#[test]
+fn messages_between_clients_reach_the_subscribers_of_all() {
+    for (name, server) in Server::both() {
+        for (line, each) in [
+            ("--channels 2 --subscribers 6 --rps 4k -P 4", 3),
+            ("--channels 3 --subscribers 3 --channels-per-subscriber 2 -3 --receiver-threads 2", 2),
+            ("--channels 1 --subscribers 4 -c 3 --patterns", 4),
+        ] {
+            server.reset();
+            let line = format!("pubsub {line} -n 2001 --on local:2 --between-clients --json -");
+            let test = test(deliver(&server, &line).run().ok());
+            let expected = 2_001 * each;
+            let names =
+                ["expected", "received", "lost", "doubled", "out_of_order", "from_other_runs"];
+            let counts = names.map(|name| count(&test, name));
+            assert_eq!(counts, [expected, expected, 0, 0, 0, 0], "{name}: {line}");
+            assert_eq!(count(&test, "messages_acknowledged"), 2_001, "{line}");
+            let rows = test["clients"]["rows"].as_array().unwrap();
+            let figure = |row: &serde_json::Value, name: &str| row[name].as_f64().unwrap();
+            let bounds = rows
+                .iter()
+                .map(|row| figure(row, "clock_bound_us") + figure(row, "clock_drift_us").abs());
+            let bound_ms = bounds.sum::<f64>() / 1e3;
+            let least = test["latency_ms"]["response"]["exact"]["min_ns"].as_f64().unwrap() / 1e6;
+            assert!(
+                bound_ms > 0.0 && least + 1e-6 >= bound_ms,
+                "{line}: {least} ms, {bound_ms} ms"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_report_of_messages_between_clients_says_how_well_clocks_are_known() {
+    let server = Server::redis();
+    let line =
+        "pubsub --subscribers 4 --channels 2 --rps 2k -n 1000 --on local:2 --between-clients";
+    let ran = deliver(&server, line).run().ok();
+    ran.prints("  deliveries: 2,000 of 2,000 received; none lost, doubled or out of order")
+        .prints("  clocks: those of the clients are known to within ");
+    for (line, says) in [
+        ("pubsub --between-clients", "requires several clients (--on)"),
+        ("pubsub --between-clients --on local:2 --slow 1", "takes no --slow"),
+        ("pubsub --between-clients --on local:2 -d 8", "at least 32 bytes"),
+    ] {
+        deliver(&server, &format!("{line} -n 100")).run().exits(2).says(says);
+    }
+}

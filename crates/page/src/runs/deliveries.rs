@@ -46,8 +46,11 @@ pub(super) fn counts(summary: &Summary<'_>) -> Vec<Block> {
     let mut blocks = vec![Block::Table(count_table(figures))];
     blocks.extend(figures.waits.as_ref().map(|waits| Block::Table(wait_table(waits, figures))));
     let replicas = figures.replicas.iter().map(|replicas| replicas.line());
-    let lines =
-        replicas.chain(figures.fairness()).chain(figures.cache_lines()).chain(figures.slow());
+    let lines = replicas
+        .chain(figures.clocks())
+        .chain(figures.fairness())
+        .chain(figures.cache_lines())
+        .chain(figures.slow());
     blocks.extend(lines.map(|text| Block::Text(sentence(&text))));
     blocks
 }

@@ -36,10 +36,20 @@ pub(super) fn payload_bytes(plan: &Plan) -> Option<u64> {
     })
 }
 
-/// The options of a delivery.
-pub(super) fn options(plan: &Plan, delivery: &Delivery, words: &mut Words) {
-    let Delivery { kind, receivers, threads, places, places_each, at, wait, drain_ns, .. } =
-        delivery;
+/// The options of a delivery with so many threads that receive in each client.
+pub(super) fn options(plan: &Plan, delivery: &Delivery, threads: u16, words: &mut Words) {
+    let Delivery {
+        kind,
+        receivers,
+        threads: _,
+        prefix: _,
+        places,
+        places_each,
+        at,
+        wait,
+        drain_ns,
+        exchange,
+    } = delivery;
     let names = kind.names();
     match kind {
         DeliveryKind::Stream { take: StreamTake { groups: groups @ 1.., .. }, .. } => {
@@ -64,8 +74,9 @@ pub(super) fn options(plan: &Plan, delivery: &Delivery, words: &mut Words) {
     if drain_ns != DRAIN_NS {
         words.option("--drain", &quantity::shown(drain_ns));
     }
-    if *threads > 1 {
-        words.option("--receiver-threads", threads);
+    words.flags(&[(exchange.is_some(), "--between-clients")]);
+    if threads > 1 {
+        words.option("--receiver-threads", &threads);
     }
 }
 

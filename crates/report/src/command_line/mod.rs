@@ -113,7 +113,8 @@ pub fn command_line(
         words.word(deliveries::name(delivery.kind));
     }
     server(plan, &mut words);
-    load(plan, clients(plan, run, &mut words), &mut words);
+    let threads = clients(plan, run, &mut words);
+    load(plan, threads.senders, &mut words);
     connections(plan, &mut words);
     failures(plan, &mut words);
     if operations == Operations::Typed {
@@ -133,7 +134,7 @@ pub fn command_line(
         return (words.0, None);
     }
     if let Some(delivery) = &plan.delivery {
-        deliveries::options(plan, delivery, &mut words);
+        deliveries::options(plan, delivery, threads.receivers, &mut words);
         return (words.0, None);
     }
     if plan.mix.as_ref().is_some_and(|mix| mix.pick == Pick::Row) {
@@ -359,19 +360,30 @@ fn order(plan: &Plan, words: &mut Words) {
     words.maybe("--order", pick.map(|pick| pick as &dyn Display));
 }
 
-/// Who puts on the load, and how many threads each has, where the line names them.
-fn clients(plan: &Plan, run: Option<&Run>, words: &mut Words) -> Option<usize> {
+/// The threads of one client.
+struct Threads {
+    /// Those that send, where the line names them.
+    senders: Option<usize>,
+    receivers: u16,
+}
+
+/// Who puts on the load, and how many threads each has.
+fn clients(plan: &Plan, run: Option<&Run>, words: &mut Words) -> Threads {
     if let Some(probe) = run.and_then(|run| run.probe.as_ref()) {
         words.option("--probe", &probe.rate_per_s);
     }
     let clients = run.and_then(|run| run.clients.as_ref());
     let placed = clients.and_then(|clients| Some((clients.on.as_ref()?, clients)));
     let Some((on, clients)) = placed else {
-        return plan.load.concurrency.multi_thread.then_some(plan.load.concurrency.workers.into());
+        let workers = usize::from(plan.load.concurrency.workers);
+        let senders = plan.load.concurrency.multi_thread.then_some(workers);
+        return Threads { senders, receivers: plan.receiver_threads() };
     };
     words.option("--on", on);
     // The plan has those of all together.
-    clients.rows.iter().map(|row| row.workers).max().filter(|workers| *workers > 1)
+    let receivers = clients.receivers_each(plan);
+    let workers = clients.rows.iter().map(|row| row.workers.saturating_sub(receivers.into()));
+    Threads { senders: workers.max().filter(|workers| *workers > 1), receivers }
 }
 
 /// The arguments that only two tests of the suite have, where they are not the default.

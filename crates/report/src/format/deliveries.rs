@@ -38,7 +38,12 @@ pub(super) fn write_counts(figures: &DeliveryFigures<'_>, out: &mut dyn Write) -
         writeln!(out, "  {}", replicas.line())?;
     }
     let waits = figures.waits.iter().flat_map(|waits| waits.lines());
-    let lines = figures.fairness().into_iter().chain(figures.cache_lines()).chain(waits);
+    let lines = figures
+        .clocks()
+        .into_iter()
+        .chain(figures.fairness())
+        .chain(figures.cache_lines())
+        .chain(waits);
     for line in lines.chain(figures.slow()) {
         writeln!(out, "  {line}")?;
     }

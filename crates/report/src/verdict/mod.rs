@@ -134,7 +134,9 @@ impl Verdict {
         clients: &Clients,
     ) -> Self {
         let mut evidence = Evidence::new(plan, measurement, watched);
-        evidence.client_name = evidence.busiest_worker.and_then(|w| clients.of_worker(w));
+        let receivers = usize::from(clients.receivers_each(plan));
+        let busiest = evidence.busiest_worker;
+        evidence.client_name = busiest.and_then(|worker| clients.of_worker(worker, receivers));
         wording::verdict(rules::find(&evidence), &evidence)
     }
 

@@ -15,6 +15,7 @@ const INSTANT_BITS: u32 = 48;
 pub(crate) struct Acknowledgements {
     /// 0 where there was none.
     ring: Box<[AtomicU64]>,
+    count: AtomicU64,
 }
 
 /// What is known of the acknowledgement of a message.
@@ -29,7 +30,7 @@ pub(super) enum Acknowledged {
 
 impl Default for Acknowledgements {
     fn default() -> Self {
-        Self { ring: (0..RING).map(|_| AtomicU64::new(0)).collect() }
+        Self { ring: (0..RING).map(|_| AtomicU64::new(0)).collect(), count: AtomicU64::new(0) }
     }
 }
 
@@ -46,6 +47,12 @@ impl Acknowledgements {
         let instant = at_ns.clamp(1, (1 << INSTANT_BITS) - 1);
         let entry = u64::from(turn(number)) << INSTANT_BITS | instant;
         self.ring[(number % RING) as usize].store(entry, Ordering::Relaxed);
+        self.count.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many messages were acknowledged by now.
+    pub(super) fn count(&self) -> u64 {
+        self.count.load(Ordering::Relaxed)
     }
 
     /// When a message was.

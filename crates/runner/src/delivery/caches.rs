@@ -11,6 +11,15 @@ use super::receivers::Receivers;
 use super::reply_strings::Delivered;
 use super::{Roles, SentTimes};
 
+/// What one cache had beside invalidations.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct CacheCounts {
+    /// Messages that it had by reading.
+    covered: u64,
+    /// Messages that may have been removed before it had them, as of the last invalidation of all keys.
+    pub(super) removable: u64,
+}
+
 impl Roles<'_> {
     /// Where senders note when their messages were acknowledged, if receivers need that.
     pub(crate) fn acknowledgements(&self) -> Option<&Acknowledgements> {
@@ -27,14 +36,14 @@ impl Roles<'_> {
 /// missed by caches that were away.
 pub(super) fn missed(
     kind: DeliveryKind,
-    caches: &mut Invalidations,
+    (caches, removable): (&mut Invalidations, u64),
     expected: u64,
     counts: &DeliveryCounts,
 ) -> u64 {
     let missing = expected.saturating_sub(counts.received + caches.covered);
     if matches!(kind, DeliveryKind::Invalidate { tracking } if tracking.mode.follows_reads()) {
         // What was there when a cache came back it has read.
-        caches.removed = if caches.flushes > 0 { missing } else { 0 };
+        caches.removed = missing.min(removable);
         return 0;
     }
     // One that is not connected gets none, and must drop everything.
@@ -84,6 +93,7 @@ impl<E: Engine> Receivers<'_, E> {
             place => {
                 self.counts.out_of_order += u64::from(place == Place::OutOfOrder);
                 self.invalidations.iter_mut().for_each(|caches| caches.covered += 1);
+                self.receivers[conn.0 as usize].cache.covered += 1;
             }
         }
     }
@@ -112,13 +122,44 @@ impl<E: Engine> Receivers<'_, E> {
         }
     }
 
-    /// Notes that a cache is to drop everything.
-    pub(super) fn flushed(&mut self) {
-        self.invalidations.iter_mut().for_each(|caches| caches.flushes += 1);
+    /// Notes that a cache is to drop everything: what it did not have of what was sent before is removed.
+    pub(super) fn flushed(&mut self, conn: ConnId) {
+        let Some(caches) = &mut self.invalidations else { return };
+        caches.flushes += 1;
+        let acknowledged = self.context.roles.acknowledgements().map_or(0, |all| all.count());
+        let load = &self.context.plan.load.concurrency;
+        // The server has executed these, too, or may have.
+        let on_their_way = u64::from(load.connections) * u64::from(load.pipeline_depth);
+        let receiver = &mut self.receivers[conn.0 as usize];
+        let had = receiver.received + receiver.cache.covered;
+        receiver.cache.removable = (acknowledged + on_their_way).saturating_sub(had);
     }
 
     /// Deliveries that this thread waits for no more: received, or covered by a read.
     pub(super) fn settled(&self) -> u64 {
         self.counts.received + self.invalidations.as_ref().map_or(0, |caches| caches.covered)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use workload::{CacheTracking, TrackingMode};
+
+    #[test]
+    fn no_more_is_removed_than_there_was_at_the_last_flush() {
+        let lost = |mode, flushes, removable, cut_off| {
+            let tracking = CacheTracking { mode, ..CacheTracking::default() };
+            let kind = DeliveryKind::Invalidate { tracking };
+            let mut caches = Invalidations { covered: 10, flushes, ..Invalidations::new(3) };
+            let counts = DeliveryCounts { received: 80, cut_off, ..DeliveryCounts::default() };
+            let away = missed(kind, (&mut caches, removable), 100, &counts);
+            (caches.removed, away)
+        };
+        assert_eq!(lost(TrackingMode::Default, 0, 0, 0), (0, 0), "ten are lost");
+        assert_eq!(lost(TrackingMode::Default, 1, 4, 0), (4, 0), "six are lost");
+        assert_eq!(lost(TrackingMode::Default, 2, 500, 1), (10, 0));
+        assert_eq!(lost(TrackingMode::Bcast, 1, 500, 0), (0, 0));
+        assert_eq!(lost(TrackingMode::Bcast, 0, 0, 1), (0, 10), "a cache was away");
     }
 }

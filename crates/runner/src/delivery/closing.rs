@@ -44,6 +44,14 @@ pub(super) fn append_removal(name: &str, replies: &mut Vec<Remainder>, out: &mut
     replies.push(Remainder::Nothing);
 }
 
+/// Each of the commands that were encoded one behind another. None has an argument with a line's end.
+fn each_command(commands: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let starts = |at: &usize| commands[*at] == b'*' && (*at == 0 || commands[*at - 1] == b'\n');
+    let mut starts: Vec<usize> = (0..commands.len()).filter(starts).collect();
+    starts.push(commands.len());
+    (1..starts.len()).map(move |n| &commands[starts[n - 1]..starts[n]])
+}
+
 /// The first number in a reply.
 #[derive(Debug, Default)]
 pub(super) struct FirstNumber(pub(super) Option<u64>);
@@ -68,8 +76,15 @@ struct Closing {
     replies: Vec<(Remainder, u32)>,
     answered: usize,
     remains: Remains,
-    /// Places that another server has.
-    moved: Vec<(Address, u32)>,
+    /// Places that another server has, and whether they are only on their way there.
+    moved: Vec<(Stop, u32)>,
+}
+
+/// A server that is asked, and whether each command stands behind an ASKING.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Stop {
+    address: Address,
+    asking: bool,
 }
 
 impl<E: Engine> Receivers<'_, E> {
@@ -103,18 +118,20 @@ impl<E: Engine> Receivers<'_, E> {
             self.engine.wait(Some(self.engine.now_ns() + DRAIN_LOOK_NS)).ok()?;
             while self.engine.next().is_some() {}
         }
-        let mut stops = roles.stops(&vec![1; roles.delivery.places as usize]);
+        let first = roles.stops(&vec![1; roles.delivery.places as usize]).into_iter();
+        let first = first.map(|(address, places)| (Stop { address, asking: false }, places));
+        let mut stops: Vec<(Stop, Vec<u32>)> = first.collect();
         let mut remains = Some(Remains::default());
-        while let Some((address, places)) = stops.pop() {
-            let closed = self.close_at(&address, &places, end_ns);
+        while let Some((stop, places)) = stops.pop() {
+            let closed = self.close_at(&stop, &places, end_ns);
             remains = remains.zip(closed.as_ref()).map(|(all, closed)| Remains {
                 left: all.left + closed.remains.left,
                 pending: all.pending + closed.remains.pending,
             });
-            for (address, place) in closed.into_iter().flat_map(|closed| closed.moved) {
-                match stops.iter_mut().find(|(known, _)| *known == address) {
+            for (stop, place) in closed.into_iter().flat_map(|closed| closed.moved) {
+                match stops.iter_mut().find(|(known, _)| *known == stop) {
                     Some((_, places)) => places.push(place),
-                    None => stops.push((address, vec![place])),
+                    None => stops.push((stop, vec![place])),
                 }
             }
         }
@@ -122,12 +139,21 @@ impl<E: Engine> Receivers<'_, E> {
     }
 
     /// Has these places counted and removed at a server. `None` if it does not answer in time.
-    fn close_at(&mut self, address: &Address, places: &[u32], end_ns: u64) -> Option<Closing> {
-        let roles = self.context.roles;
+    fn close_at(&mut self, stop: &Stop, places: &[u32], end_ns: u64) -> Option<Closing> {
+        let (roles, address) = (self.context.roles, &stop.address);
         let mut closing = Closing::default();
+        let mut commands = Vec::new();
         for place in places {
-            let replies = roles.kind.closing(*place, &mut closing.commands);
-            closing.replies.extend(replies.into_iter().map(|counts| (counts, *place)));
+            commands.clear();
+            let replies = roles.kind.closing(*place, &mut commands);
+            for (command, counts) in each_command(&commands).zip(replies) {
+                if stop.asking {
+                    encode_command(&[b"ASKING"], &mut closing.commands);
+                    closing.replies.push((Remainder::Nothing, *place));
+                }
+                closing.commands.extend_from_slice(command);
+                closing.replies.push((counts, *place));
+            }
         }
         let conn = ConnId(self.receivers.len() as u32);
         // A run that was broken off may have its connection open still.
@@ -135,6 +161,15 @@ impl<E: Engine> Receivers<'_, E> {
         let number = roles.delivery.receivers;
         self.engine.open(conn, address, &self.context.origins.options(number));
         self.exchange(conn, address, closing, end_ns)
+    }
+
+    /// The server that an error from this one refers to.
+    fn elsewhere(&self, text: &str, address: &Address) -> Option<Stop> {
+        let homes = &self.context.roles.homes;
+        let moved = homes.redirected(text, address);
+        let moved = moved.map(|address| Stop { address, asking: false });
+        let asked = || Some(Stop { address: homes.asked(text, address)?, asking: true });
+        moved.or_else(asked)
     }
 
     /// Sends the commands and adds up their replies.
@@ -179,9 +214,7 @@ impl<E: Engine> Receivers<'_, E> {
                     let Some(reply) = step.reply else { break };
                     let count = std::mem::take(&mut number).0.unwrap_or(0);
                     let moved = match reply {
-                        Reply::Error(text) => {
-                            self.context.roles.homes.redirected(&explain::text(text), address)
-                        }
+                        Reply::Error(text) => self.elsewhere(&explain::text(text), address),
                         _ => None,
                     };
                     if reply != Reply::Push {
@@ -200,16 +233,32 @@ impl<E: Engine> Receivers<'_, E> {
 
 impl Closing {
     /// Takes a reply, whose first number this is or which names the server that has the place.
-    fn answered(&mut self, count: u64, moved: Option<Address>) {
+    fn answered(&mut self, count: u64, moved: Option<Stop>) {
         let Some((counts, place)) = self.replies.get(self.answered) else { return };
         self.answered += 1;
         match (counts, moved) {
-            (_, Some(address)) if self.moved.last().is_none_or(|(_, of)| of != place) => {
-                self.moved.push((address, *place));
+            (_, Some(stop)) if self.moved.last().is_none_or(|(_, of)| of != place) => {
+                self.moved.push((stop, *place));
             }
             (_, Some(_)) | (Remainder::Nothing, None) => {}
             (Remainder::Left, None) => self.remains.left += count,
             (Remainder::Pending, None) => self.remains.pending += count,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_told_apart() {
+        let mut out = Vec::new();
+        count_and_remove("key*1", "LLEN", &mut out);
+        let commands: Vec<&[u8]> = each_command(&out).collect();
+        let mut count = Vec::new();
+        encode_command(&[b"LLEN", b"key*1"], &mut count);
+        assert_eq!((commands.len(), commands[0]), (2, &count[..]));
+        assert_eq!(each_command(b"").count(), 0);
     }
 }

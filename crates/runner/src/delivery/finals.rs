@@ -1,10 +1,12 @@
 //! The last message of each place, read where the senders wrote it: receivers that read over and over have all that
 //! there is for them when they have read these.
 
+use engine::Engine;
 use wire::resp::RespDecoder;
 use wire::{Decode, Reply};
 use workload::{Delivery, Message};
 
+use super::receivers::{Receiver, Receivers};
 use super::replica::append_get;
 use super::reply_strings::ReplyStrings;
 use crate::Fatal;
@@ -63,5 +65,23 @@ impl Finals {
     /// The last message of each place; `None` of one that has none.
     pub(super) fn messages(self) -> Vec<Option<Message>> {
         self.messages
+    }
+}
+
+impl<E: Engine> Receivers<'_, E> {
+    /// Receivers that have not read the last message of their place, or of which that is not known; 0 where none read
+    /// over and over.
+    pub(super) fn behind(&self) -> u64 {
+        if self.gap.is_none() {
+            return 0;
+        }
+        let Some(finals) = self.context.roles.finals.get() else {
+            return self.receivers.len() as u64;
+        };
+        let is_behind = |receiver: &&Receiver<'_>| {
+            let last = finals.get(receiver.first_place as usize).copied().flatten();
+            last.is_some() && receiver.consumer.last() != last
+        };
+        self.receivers.iter().filter(is_behind).count() as u64
     }
 }

@@ -85,9 +85,20 @@ impl<'r> Homes<'r> {
         self.masters.get(n % count).map_or(self.address, |master| &master.address).clone()
     }
 
-    /// The node that an error refers a receiver at `home` to; `None` if it refers to none.
+    /// The node that an error refers a receiver at `home` to for good; `None` if it refers to none.
     pub(super) fn redirected(&self, text: &str, home: &Address) -> Option<Address> {
         let Some(Redirect::Moved { host, port, .. }) = Redirect::parse(text) else { return None };
+        self.node(host, port, home)
+    }
+
+    /// The node that an error from `home` refers a single command to, as the slot is on its way there.
+    pub(super) fn asked(&self, text: &str, home: &Address) -> Option<Address> {
+        let Some(Redirect::Ask { host, port }) = Redirect::parse(text) else { return None };
+        self.node(host, port, home)
+    }
+
+    /// The node that another at `home` names so.
+    fn node(&self, host: &str, port: u16, home: &Address) -> Option<Address> {
         let known = self.masters.iter().find(|master| match &master.address {
             Address::Tcp(address) => master.host == host && address.port() == port,
             Address::Unix(_) => false,
@@ -134,6 +145,7 @@ mod tests {
             places_each: 1,
             drain_ns: 0,
             at: Vec::new(),
+            exchange: None,
             wait: None,
         }
     }

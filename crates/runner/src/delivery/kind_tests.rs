@@ -73,6 +73,7 @@ fn delivery(kind: DeliveryKind, places: u32) -> Delivery {
         places,
         places_each: places,
         at: Vec::new(),
+        exchange: None,
         wait: None,
         drain_ns: 0,
     }

@@ -59,7 +59,11 @@ impl<E: Engine> Receivers<'_, E> {
         self.close_pair(conn);
         let homes = &self.context.roles.homes;
         let receiver = &mut self.receivers[conn.0 as usize];
-        let home = homes.redirected(&text, &receiver.home).filter(|_| homes.is_cluster());
+        let moved = homes.redirected(&text, &receiver.home);
+        // Where a slot is on its way, a receiver waits until it has arrived, and then follows it.
+        let stays = || homes.asked(&text, &receiver.home).filter(|_| started);
+        let home = moved.or_else(|| stays().map(|_| receiver.home.clone()));
+        let home = home.filter(|_| homes.is_cluster());
         let Some(home) = home else {
             if started && self.context.plan.recovery.reconnect && explain::is_passing(&text) {
                 self.engine.close(conn);

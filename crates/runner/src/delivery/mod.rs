@@ -78,6 +78,10 @@ pub(crate) struct Roles<'r> {
     kind: Box<dyn Kind + 'r>,
     /// What tells messages of this run from those of others.
     pub(crate) run: u32,
+    /// The sender in this process's own probes.
+    pub(super) prober: u32,
+    /// Whether receivers get what other processes send.
+    exchanges: bool,
     homes: Homes<'r>,
     /// Connections that any sender may have at once.
     senders: u32,
@@ -142,10 +146,13 @@ impl<'r> Roles<'r> {
         let mut roles = Self {
             delivery,
             kind,
-            run: match plan.numbers_messages() {
-                true => workload::Message::short_run(run_id(plan.load.seed)),
-                false => run_id(plan.load.seed),
+            run: match (plan.exchange(), run_id(plan.load.seed)) {
+                (Some(exchange), _) => exchange.run,
+                (None, id) if plan.numbers_messages() => workload::Message::short_run(id),
+                (None, id) => id,
             },
+            prober: u32::MAX - (plan.load.shard.index - 1),
+            exchanges: plan.exchange().is_some(),
             homes,
             senders,
             finals: OnceLock::new(),
@@ -247,6 +254,7 @@ impl<'r> Roles<'r> {
         let started = thread.spawn_scoped(scope, move || {
             sending.collect(&messages, &mut Unobserved);
             self.expected.store(self.kind.expected(&sending.total), Ordering::Release);
+            self.gate.sent();
         });
         if let Err(error) = &started {
             self.gate.fail(Fatal::new(format!("starting a thread: {error}")));
@@ -269,8 +277,18 @@ impl<'r> Roles<'r> {
         threads.map(|(_, other)| other).all(|other| other.ended.load(Ordering::Acquire))
     }
 
-    /// Whether everything has come.
+    /// Whether nothing will be sent any more that receivers of this process get.
+    fn is_sent(&self) -> bool {
+        let is_last = !self.exchanges || self.gate.is_all_sent() || self.gate.interrupted();
+        is_last && self.expected().is_some()
+    }
+
+    /// Whether everything has come. Of what other processes sent nobody here knows how much that is, but a server
+    /// delivers it before the probes that follow it.
     fn is_complete(&self) -> bool {
+        if self.exchanges {
+            return self.probed.load(Ordering::Acquire) >= self.probes.saturating_mul(2);
+        }
         if self.kind.is_sampled() {
             return self.threads.iter().all(|thread| thread.caught_up.load(Ordering::Acquire));
         }
@@ -292,6 +310,7 @@ impl<'r> Roles<'r> {
             remains,
             polls,
             mut invalidations,
+            removable,
         } = ended.into_iter().reduce(Receiving::merged).unwrap_or_default();
         if let Some(waits) = &mut waits {
             waits.backlog = under_way.iter().flat_map(UnderWay::backlog).collect();
@@ -310,11 +329,15 @@ impl<'r> Roles<'r> {
         receiving.total.add_senders(&sending.total);
         // A reply counts receivers at its own node. One that stayed at a node which turned replica receives, too.
         let away = self.kind.away(&sending.total);
-        let missed = invalidations
-            .as_mut()
-            .map_or(0, |caches| caches::missed(self.delivery.kind, caches, expected, &counts));
+        let missed = invalidations.as_mut().map_or(0, |caches| {
+            caches::missed(self.delivery.kind, (caches, removable), expected, &counts)
+        });
         let (expected, away) = (expected - missed, away + missed);
-        let uncounted = counts.received.saturating_sub(expected).min(away);
+        let uncounted = match self.exchanges {
+            // Both are of other clients' messages, too.
+            true => 0,
+            false => counts.received.saturating_sub(expected).min(away),
+        };
         receiving.deliveries = Some(Box::new(Deliveries {
             sending: sending.total,
             expected: expected + uncounted,

@@ -68,7 +68,7 @@ impl Prober {
         &mut self,
         plan: &Plan,
         delivery: &Delivery,
-        run: u32,
+        (run, sender): (u32, u32),
         now_ns: u64,
         out: &mut Vec<u8>,
     ) -> Probing {
@@ -96,7 +96,7 @@ impl Prober {
                     let message = Message {
                         purpose: Purpose::Probe,
                         run,
-                        sender: u32::MAX,
+                        sender,
                         number: place.into(),
                         due_ns: now_ns,
                         sent_ns: now_ns,

@@ -57,7 +57,7 @@ impl Kind for Pubsub<'_> {
 impl Pubsub<'_> {
     /// Deliveries if no subscriber is away, where all channels have as many.
     fn to_all(&self, sending: &Tally) -> Option<u64> {
-        let by_place = self.delivery.receivers_by_place();
+        let by_place = self.delivery.of_all_clients().receivers_by_place();
         let (least, most) = (by_place.iter().min()?, by_place.iter().max()?);
         let sent: u64 = sending.commands.iter().map(|command| command.ok).sum();
         (least == most).then(|| sent.saturating_mul(u64::from(*most)))

@@ -12,6 +12,7 @@ use wire::resp::{Resp, RespDecoder};
 use wire::{Decode, Reply};
 use workload::Plan;
 
+use super::caches::CacheCounts;
 use super::kind::{Consumer, Kind, Meaning, Sharing};
 use super::listeners::Listener;
 use super::order::Latest;
@@ -66,6 +67,7 @@ pub(super) struct Receiver<'r> {
     pub(super) copies: u32,
     /// Measured messages that it had.
     pub(super) received: u64,
+    pub(super) cache: CacheCounts,
     /// When it asked for messages last.
     pub(super) asked_ns: u64,
     /// Times that it was tried in vain to open its connection again.
@@ -123,7 +125,7 @@ pub(crate) struct Receivers<'r, E> {
     pub(super) counts: DeliveryCounts,
     pub(super) spread: Option<Spread>,
     /// From one reply to the next, where receivers read over and over.
-    gap: Option<Latency>,
+    pub(super) gap: Option<Latency>,
     /// What is counted of receivers that cache.
     pub(super) invalidations: Option<Invalidations>,
     /// Receivers that are ready.
@@ -136,6 +138,8 @@ pub(crate) struct Receivers<'r, E> {
     pub(super) pause_ns: Option<u64>,
     pub(super) pauses: VecDeque<(u64, ConnId)>,
     pub(super) out: Vec<u8>,
+    /// When the times in messages begin, on this process's clock.
+    pub(super) epoch_ns: u64,
 }
 
 impl<'r, E: Engine> Receivers<'r, E> {
@@ -158,9 +162,14 @@ impl<'r, E: Engine> Receivers<'r, E> {
                 strings: ReplyStrings::new(Capture { numbers: plan.numbers_messages(), ..capture }),
                 latest: vec![Latest::default(); latest as usize],
                 first_place: place,
-                probes: if sharing == Sharing::FanOut { delivery.places_each } else { u32::MAX },
+                probes: match sharing {
+                    // Of messages that go between clients, others show the end.
+                    Sharing::FanOut => delivery.places_each * (1 + u32::from(roles.exchanges)),
+                    Sharing::Competing { .. } => u32::MAX,
+                },
                 copies: copies[place as usize],
                 received: 0,
+                cache: CacheCounts::default(),
                 asked_ns: 0,
                 attempts: 0,
                 read_ns: 0,
@@ -172,7 +181,7 @@ impl<'r, E: Engine> Receivers<'r, E> {
         let even = copies.iter().min() == copies.iter().max();
         let is_alone = delivery.threads == 1;
         let together = delivery.places_each == 1 && !delivery.kind.follows_acknowledgements();
-        let known = together || (even && is_alone);
+        let known = (together || (even && is_alone)) && !roles.exchanges;
         let spread = (known && copies.iter().any(|copies| *copies > 1))
             .then(|| Spread::new(plan.recording.precision));
         let count = receivers.len() as u32;
@@ -200,6 +209,7 @@ impl<'r, E: Engine> Receivers<'r, E> {
             pause_ns: kind.pause_ns(),
             pauses: VecDeque::new(),
             out: Vec::new(),
+            epoch_ns: 0,
             context,
         }
     }
@@ -215,6 +225,7 @@ impl<'r, E: Engine> Receivers<'r, E> {
             let clocks = ThreadClocks::read();
             let plan = self.context.plan;
             let start_ns = gate.start_ns().unwrap_or(0) + plan.load.warmup_ns;
+            self.epoch_ns = if self.context.roles.exchanges { gate.agreed_ns() } else { 0 };
             self.waits = self.block_ns.map(|_| Waits::new(plan.recording.precision));
             self.under_way = self.block_ns.map(|_| UnderWay::new(start_ns));
             let ended = self.receive_load().and_then(|()| self.settle());
@@ -241,6 +252,7 @@ impl<'r, E: Engine> Receivers<'r, E> {
         let polls = gap.map(|gap| (gap, behind));
         let reports = last_words(context.thread, recorder, spent);
         let received = receivers.iter().map(|receiver| receiver.received);
+        let removable = receivers.iter().map(|receiver| receiver.cache.removable).sum();
         let by_receiver = received.clone().min().zip(received.max());
         let spread: Option<(Latency, Latency)> = spread.map(Spread::latencies);
         (
@@ -254,6 +266,7 @@ impl<'r, E: Engine> Receivers<'r, E> {
                 under_way,
                 remains,
                 invalidations,
+                removable,
             },
         )
     }
@@ -274,6 +287,9 @@ impl<'r, E: Engine> Receivers<'r, E> {
             }
             let connections = self.ready;
             self.recorder.turn(now_ns, || Gauges { connections, ..Gauges::default() });
+            if end_ns != NO_END && roles.exchanges {
+                self.go_on_probing();
+            }
             if end_ns != NO_END && self.gap.is_some() {
                 self.read_finals()?;
                 let caught_up = self.behind() == 0;
@@ -282,29 +298,14 @@ impl<'r, E: Engine> Receivers<'r, E> {
                     .store(caught_up, Ordering::Release);
             }
             roles.tell_received(self.context.thread, self.settled());
-            if end_ns == NO_END && roles.expected().is_some() {
+            if end_ns == NO_END && roles.is_sent() {
                 end_ns = now_ns + drain_ns;
+                self.begin_last_probes();
             }
             if roles.gate.has_failed() || roles.is_complete() || now_ns >= end_ns {
                 return Ok(());
             }
         }
-    }
-
-    /// Receivers that have not read the last message of their place, or of which that is not known; 0 where none read
-    /// over and over.
-    fn behind(&self) -> u64 {
-        if self.gap.is_none() {
-            return 0;
-        }
-        let Some(finals) = self.context.roles.finals.get() else {
-            return self.receivers.len() as u64;
-        };
-        let is_behind = |receiver: &&Receiver<'_>| {
-            let last = finals.get(receiver.first_place as usize).copied().flatten();
-            last.is_some() && receiver.consumer.last() != last
-        };
-        self.receivers.iter().filter(is_behind).count() as u64
     }
 
     /// Waits for events until this time, and deals with them.
@@ -394,7 +395,7 @@ impl<'r, E: Engine> Receivers<'r, E> {
             Meaning::Reread { place, invalidated_ns: at } => {
                 self.take_read(conn, (place, at), now_ns);
             }
-            Meaning::Flush => self.flushed(),
+            Meaning::Flush => self.flushed(conn),
             Meaning::Foreign => self.counts.foreign += 1,
             Meaning::Empty => {
                 let due_ns = now_ns + self.pause_ns.unwrap_or(0);

@@ -69,6 +69,17 @@ impl<E: Engine> Receivers<'_, E> {
         Ok(())
     }
 
+    /// Has a probe follow the last message through each place, where messages come from other processes.
+    pub(super) fn begin_last_probes(&mut self) {
+        let roles = self.context.roles;
+        if !roles.exchanges {
+            return;
+        }
+        if let Some(prober) = &mut self.prober {
+            *prober = Prober::new(prober.conn, roles.stops(&roles.copies_by_place()));
+        }
+    }
+
     /// Goes on with the probes, which the first thread sends when the receivers of all are ready.
     fn probe(&mut self) -> Result<(), Fatal> {
         let roles = self.context.roles;
@@ -82,11 +93,12 @@ impl<E: Engine> Receivers<'_, E> {
         Ok(())
     }
 
-    fn go_on_probing(&mut self) {
+    pub(super) fn go_on_probing(&mut self) {
         let roles = self.context.roles;
         let Some(prober) = &mut self.prober else { return };
         let now_ns = self.engine.now_ns();
-        match prober.next(self.context.plan, roles.delivery, roles.run, now_ns, &mut self.out) {
+        let whose = (roles.run, roles.prober);
+        match prober.next(self.context.plan, roles.delivery, whose, now_ns, &mut self.out) {
             Probing::Connect => {
                 let (conn, count) = (prober.conn, roles.delivery.receivers);
                 let address = prober.address().unwrap_or(roles.homes.name());

@@ -55,7 +55,9 @@ impl<E: Engine> Receivers<'_, E> {
             return None;
         }
         if message.purpose == Purpose::Probe {
-            if receiver.probes > 0 {
+            let is_own =
+                !self.context.roles.exchanges || message.sender == self.context.roles.prober;
+            if receiver.probes > 0 && is_own {
                 receiver.probes -= 1;
                 self.context.roles.probe_arrived();
             }
@@ -67,7 +69,7 @@ impl<E: Engine> Receivers<'_, E> {
     #[inline]
     pub(super) fn take(&mut self, conn: ConnId, delivered: Delivered, now_ns: u64) {
         let Some(message) = self.of_this_run(conn, delivered.message) else { return };
-        let delay_ns = self.context.roles.delivery.kind.delay_ns();
+        let delay_ns = self.context.roles.delivery.kind.delay_ns() + self.epoch_ns;
         let (due_ns, sent_ns) = (message.due_ns + delay_ns, message.sent_ns + delay_ns);
         let message = Message { due_ns, sent_ns, ..message };
         let measured = message.purpose == Purpose::Measured;
@@ -96,6 +98,10 @@ impl<E: Engine> Receivers<'_, E> {
                 spread.received(&message, receiver.copies, now_ns);
             }
             self.invalidated(message.number, now_ns);
+        }
+        if self.context.roles.exchanges && self.epoch_ns == 0 {
+            // Another client has begun before this one knows when: the latency is unknown.
+            return;
         }
         let answered = Answered {
             intended_ns: message.due_ns,

@@ -18,6 +18,8 @@ pub(crate) struct Receiving {
     pub(super) polls: Option<(Latency, u64)>,
     /// What caches saw.
     pub(super) invalidations: Option<Invalidations>,
+    /// Messages that may have been removed before caches had them.
+    pub(super) removable: u64,
 }
 
 impl Receiving {
@@ -59,6 +61,7 @@ impl Receiving {
             remains,
             polls,
             invalidations,
+            removable: self.removable.saturating_add(its.removable),
         }
     }
 }

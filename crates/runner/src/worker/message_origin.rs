@@ -12,14 +12,19 @@ pub(crate) struct MessageOrigin<'r> {
     run: u32,
     sender: u32,
     sent_times: Option<&'r SentTimes>,
+    /// When the times in its messages begin, on this process's clock.
+    epoch_ns: u64,
 }
 
 impl<'r> WorkerContext<'r> {
     /// That of a connection's messages, if it sends any.
     #[inline]
     pub(crate) fn message_origin(&self, conn: ConnId) -> Option<MessageOrigin<'r>> {
+        let run = self.run_id?;
         let (sender, sent_times) = (self.first_sender + conn.0, self.sent_times);
-        self.run_id.map(|run| MessageOrigin { run, sender, sent_times })
+        // Processes that exchange messages count from the start that all of them were given.
+        let epoch_ns = self.plan.exchange().map_or(0, |_| self.gate.agreed_ns());
+        Some(MessageOrigin { run, sender, sent_times, epoch_ns })
     }
 }
 
@@ -33,7 +38,8 @@ impl MessageOrigin<'_> {
         (due_ns, sent_ns): (u64, u64),
     ) -> Message {
         let purpose = Purpose::of_measured(measured);
-        let Self { run, sender, sent_times } = *self;
+        let Self { run, sender, sent_times, epoch_ns } = *self;
+        let (due_ns, sent_ns) = (due_ns.saturating_sub(epoch_ns), sent_ns.saturating_sub(epoch_ns));
         let message = Message { purpose, run, sender, number, due_ns, sent_ns };
         sent_times.inspect(|times| times.note(&message));
         message

@@ -2,7 +2,7 @@
 
 use super::check::refuse;
 use super::{PlanError, PlanParts, limits};
-use crate::{Arg, CommandSpec, Delivery, Endpoint, Piece, Plan};
+use crate::{Arg, CommandSpec, Delivery, DeliveryKind, Endpoint, Exchange, Piece, Plan};
 
 impl PlanParts {
     /// Threads that receive, beside those that send; 0 where nobody does.
@@ -46,6 +46,7 @@ impl PlanParts {
         })?;
         self.check_cluster(delivery)?;
         self.check_slow(delivery)?;
+        self.check_exchange(delivery)?;
         refuse(self.load.shard.is_whole() || delivery.kind.can_be_shared_out(), || {
             "deliver: this kind takes one client; leave out --on".to_owned()
         })?;
@@ -107,6 +108,31 @@ impl PlanParts {
         })
     }
 
+    /// Between clients, a message must say when it was sent, and what shows the end must come behind all others.
+    fn check_exchange(&self, delivery: &Delivery) -> Result<(), PlanError> {
+        if delivery.exchange.is_none() {
+            return Ok(());
+        }
+        let fault = |what: &str| PlanError(format!("--between-clients: {what}"));
+        let pieces =
+            self.sequence.iter().flat_map(|command| &command.args).flat_map(|arg| &arg.pieces);
+        match delivery.kind {
+            DeliveryKind::Pubsub { slow: 1.., .. } => Err(fault("takes no --slow")),
+            DeliveryKind::Pubsub { .. } if self.target.is_cluster() => {
+                Err(fault("takes one server; name a node, without --cluster"))
+            }
+            DeliveryKind::Pubsub { .. }
+                if pieces.into_iter().any(|p| *p == Piece::MessageNumber) =>
+            {
+                Err(fault("payloads have at least 32 bytes, which say when they were sent; use -d"))
+            }
+            DeliveryKind::Pubsub { .. } => Ok(()),
+            _ => {
+                Err(fault("deliver pubsub has it; receivers of other kinds are with their senders"))
+            }
+        }
+    }
+
     fn check_receivers(&self, delivery: &Delivery) -> Result<(), PlanError> {
         let Delivery { receivers, threads, places, places_each, drain_ns, .. } = *delivery;
         let names = delivery.kind.names();
@@ -156,6 +182,13 @@ impl PlanParts {
 }
 
 impl Plan {
+    /// How its messages go between clients, if it is the share of one client of several and they do.
+    #[must_use]
+    pub fn exchange(&self) -> Option<Exchange> {
+        let delivery = self.delivery.as_ref().filter(|_| !self.load.shard.is_whole());
+        delivery.and_then(|delivery| delivery.exchange)
+    }
+
     /// The plan with the receivers and the places of its own share; `None` where that is the whole.
     ///
     /// # Errors
