@@ -65,8 +65,11 @@ fn slots_move_while_messages_are_sent(cluster: &Cluster) {
     let test = test(running.wait().exits(130));
     let [received, away, doubled] =
         ["received", "missed_while_away", "doubled"].map(|n| count(&test, n));
-    let acknowledged = count(&test, "messages_acknowledged");
-    assert_eq!((received + away, doubled), (2 * acknowledged, 0), "{test}");
+    let [acknowledged, unanswered] =
+        ["messages_acknowledged", "messages_unacknowledged"].map(|n| count(&test, n));
+    let due = 2 * acknowledged..=2 * (acknowledged + unanswered);
+    assert!(due.contains(&(received + away)), "{test}");
+    assert_eq!(doubled, 0, "{test}");
     assert!(count(&test, "receivers_cut_off") > 0, "subscribers moved: {test}");
     assert!(received > acknowledged, "and went on: {test}");
 }
