@@ -107,7 +107,7 @@ fn what_a_broker_loses_doubles_and_swaps_is_counted_exactly() {
         n if n % 500 == 7 => Fate::Swapped,
         _ => Fate::Delivered,
     });
-    let line = "--json - -c 1 --channels 1 --subscribers 2 -n 1000 --drain 0.2";
+    let line = "--json - -c 1 --channels 1 --subscribers 2 -n 1000 --drain 2";
     let ran = broker.run(line).exits(1);
     let test = test(ran);
     // Of each of two subscribers; the last of the numbers that are swapped is followed by another.
@@ -120,7 +120,7 @@ fn what_a_broker_loses_doubles_and_swaps_is_counted_exactly() {
     ] {
         assert_eq!(count(&test, name), expected, "{name}");
     }
-    let text = broker.run("-c 1 --channels 1 --subscribers 2 -n 1000 --drain 0.2").exits(1);
+    let text = broker.run("-c 1 --channels 1 --subscribers 2 -n 1000 --drain 2").exits(1);
     text.prints("1,980 of 2,000 received; 20 lost, 8 doubled, 4 out of order");
 }
 

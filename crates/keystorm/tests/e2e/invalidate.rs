@@ -90,7 +90,7 @@ fn every_write_is_invalidated_once_or_covered_by_a_later_read() {
 
 #[test]
 fn lost_and_doubled_invalidations_and_windows_of_a_known_length_are_seen() {
-    let ran = CacheBroker::new().run("--json - --writers 1 --caches 2 -n 50 --drain 0.5");
+    let ran = CacheBroker::new().run("--json - --writers 1 --caches 2 -n 50 --drain 2");
     let test = test(ran.exits(1));
     let counts = ["expected", "received", "lost", "doubled", "out_of_order"];
     let counts = counts.map(|name| count(&test, name));
@@ -114,7 +114,7 @@ fn a_flush_invalidates_all_keys_at_once() {
         "--tracking default --keys 5 --redirect",
     ] {
         server.reset();
-        let line = format!("invalidate --json - --rps 500 -n 1500 --caches 2 --drain 1s {line}");
+        let line = format!("invalidate --json - --rps 500 -n 1500 --caches 2 --drain 2s {line}");
         let running = deliver(&server, &line).start();
         let write = if line.contains("--tracking") { "xadd" } else { "eval" };
         assert!(within(PATIENCE, || server.calls(write) > 100));

@@ -54,7 +54,7 @@ fn receivers_that_are_refused_ask_less_and_less_often() {
 fn a_key_that_is_deleted_loses_what_was_in_it_and_no_more() {
     for (kind, send, _) in KINDS {
         let server = Server::redis();
-        let line = format!("{kind} --receivers 1 --rps 500 --duration 2s --drain 0.5 --json -");
+        let line = format!("{kind} --receivers 1 --rps 500 --duration 2s --drain 2 --json -");
         let line = line.replace("--groups 1 --receivers 1", "--groups 1 --consumers 1");
         let running = deliver(&server, &line).start();
         assert!(within(PATIENCE, || server.calls(send) > 100), "{kind}");

@@ -334,7 +334,7 @@ fn what_a_queue_loses_and_doubles_is_counted_exactly_over_threads() {
     let shapes =
         ["--receivers 1", "--keys 3 --keys-per-receiver 2 --receivers 3 --receiver-threads 2"];
     for shape in shapes {
-        let line = format!("-c 1 -n 1000 --drain 0.3 --json - {shape}");
+        let line = format!("-c 1 -n 1000 --drain 2 --json - {shape}");
         let test = test(broker.run(&line).exits(1));
         for (name, expected) in
             [("expected", 1_000), ("received", 990), ("lost", 10), ("doubled", 4)]
