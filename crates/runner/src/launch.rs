@@ -22,6 +22,9 @@ use crate::measurement::{measurement, tally_shape};
 use crate::memory::{empty_log, seconds_by_connection};
 use crate::opening::Origins;
 use crate::pinning::pin;
+use crate::recorded::Record;
+use crate::recorded::feed::Feed;
+use crate::recorded::source::RecordedSource;
 use crate::recorder::Recorder;
 use crate::route::cluster::{ClusterJob, StopWatch, TopologyWatch};
 use crate::route::ring::RingJob;
@@ -56,6 +59,8 @@ pub struct RunJob<'r> {
     pub start: Start<'r>,
     /// The servers, where they are several.
     pub several: Option<ServerSet<'r>>,
+    /// What it sends, of a plan of recorded traffic.
+    pub record: Option<&'r dyn Record>,
     /// Its rate, where that may change on the way.
     pub rate: Option<&'r LiveRate>,
     /// Set by somebody who wants the run to end early.
@@ -116,6 +121,9 @@ pub fn run(job: &RunJob<'_>, observer: &mut dyn Observer) -> io::Result<Measurem
         let lacking = format!("the plan was loaded from a file, which does not hold {what}");
         return Err(io::Error::new(io::ErrorKind::InvalidInput, lacking));
     }
+    if job.plan.is_recorded() != job.record.is_some() {
+        return Err(invalid("a plan of recorded traffic is run with its record"));
+    }
     // Nothing but a front end checks what was loaded.
     let checked = wire::check(job.plan);
     checked.map_err(invalid)?;
@@ -150,6 +158,7 @@ fn carry_out(
     let (full, messages) = mpsc::sync_channel(AHEAD_MAX * usize::from(workers));
     let (empties, recorders) = recorders(plan, &connections, &full);
     let mut sending = Collector::new(tally_shape(plan), empties, choice.name());
+    let (feed, mut sources) = feed(job, &connections)?.unzip();
     let gate =
         Gate::new(workers + plan.receiver_threads(), job.start.opens(origin), job.interrupted);
     let roles = Roles::new(job, connections.senders(plan), &gate, choice.name());
@@ -165,6 +174,7 @@ fn carry_out(
         let _end = EndOfFollowing(&destination);
         let _stop = watch.as_ref().map(StopWatch);
         follow(scope, job, &destination, watch.as_ref())?;
+        feed.map(|feed| read_ahead(scope, feed, &gate)).transpose()?;
         for (worker, recorder) in (0..).zip(recorders) {
             let own = connections.of(worker);
             let context = WorkerContext {
@@ -185,6 +195,7 @@ fn carry_out(
                 run_id: roles.as_ref().map(|roles| roles.run),
                 acknowledgements: roles.as_ref().and_then(Roles::acknowledgements),
                 sent_times: roles.as_ref().and_then(Roles::sent_times),
+                record: sources.as_mut().and_then(Iterator::next),
                 may_spin: cpus() > usize::from(workers),
             };
             let servers = (job.several, watch.as_ref());
@@ -339,6 +350,31 @@ fn follow<'scope>(
         thread::Builder::new().name("cluster-watch".to_owned()).spawn_scoped(scope, look)?;
     }
     Ok(())
+}
+
+/// Who reads the record of a plan, and what each worker draws from.
+fn feed<'r>(
+    job: &RunJob<'r>,
+    connections: &Connections,
+) -> io::Result<Option<(Feed<'r>, std::vec::IntoIter<RecordedSource>)>> {
+    let Some(record) = job.record else { return Ok(None) };
+    let workers = (0..connections.workers).map(|worker| connections.of(worker));
+    let (feed, sources) = Feed::new(record, workers).map_err(invalid)?;
+    Ok(Some((feed, sources.into_iter())))
+}
+
+/// Starts the thread that reads a record ahead of the workers.
+fn read_ahead<'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    feed: Feed<'scope>,
+    gate: &'scope Gate<'scope>,
+) -> io::Result<()> {
+    let read = move || {
+        if let Err(why) = feed.run() {
+            gate.fail(Fatal::new(why));
+        }
+    };
+    thread::Builder::new().name("record-reader".to_owned()).spawn_scoped(scope, read).map(drop)
 }
 
 fn start_worker<'scope>(

@@ -26,6 +26,7 @@ mod measurement;
 mod memory;
 mod opening;
 mod pinning;
+mod recorded;
 mod recorder;
 mod reopening;
 #[cfg(test)]
@@ -46,6 +47,7 @@ pub use launch::{RunJob, ServerSet, Start, run};
 pub use live_rate::LiveRate;
 pub use measurement::tally_shape;
 pub use memory::check_memory;
+pub use recorded::{Record, RecordedCommand, RecordedCommands};
 pub use route::cluster::{ClusterJob, Refresh};
 pub use route::ring::{RingJob, RingServer};
 

@@ -268,6 +268,11 @@ impl<M: Copy> Requests<M> {
         Some(self.first_byte.1)
     }
 
+    /// Whether any of them counts.
+    pub(crate) fn has_measured(&self) -> bool {
+        self.queue.iter().any(|request| request.measured)
+    }
+
     /// How many there are.
     #[inline]
     pub(crate) fn len(&self) -> u32 {

@@ -104,6 +104,7 @@ impl Batch {
         // What is appended command by command, or written anew for each send, needs no image.
         let appended =
             plan.target.is_by_key() || plan.mix.is_some() || !sequence.inserts.is_empty();
+        let appended = appended || plan.is_recorded();
         let copies = if appended { 0 } else { plan.load.concurrency.pipeline_depth as usize };
         let mut image = sequence.bytes.repeat(copies);
         if appended {

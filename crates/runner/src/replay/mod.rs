@@ -190,6 +190,7 @@ fn replay_script<S: Script>(
         run_id: None,
         acknowledgements: None,
         sent_times: None,
+        record: None,
         // Its time passes only in sleep.
         may_spin: false,
     };

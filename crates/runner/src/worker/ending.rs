@@ -36,6 +36,10 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
             let due = pacer.due_before(self.stop_ns.min(self.engine.now_ns()));
             self.recorder.due(due.saturating_mul(self.per_number));
         }
+        if let Some(record) = &self.record {
+            let due = record.due_before(self.stop_ns.min(self.engine.now_ns()));
+            self.recorder.due(record.drawn() + due);
+        }
         for connection in &mut self.connections {
             let is_gone = connection.lost && connection.state != State::Ready;
             let server = is_gone.then(|| self.route.server(&connection.place));

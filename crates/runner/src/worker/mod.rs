@@ -31,7 +31,7 @@ use std::sync::Arc;
 
 use engine::{ConnId, Engine};
 use wire::{Batch, Protocol};
-use workload::{Inserts, Pacer, Plan, RequestStream, SequenceBatch, Stop, Window};
+use workload::{Inserts, Pace, Pacer, Plan, RequestStream, SequenceBatch, Stop, Window};
 
 use crate::connection::{Connection, State};
 use crate::delivery::{Acknowledgements, SentTimes};
@@ -39,6 +39,7 @@ use crate::destination::Destination;
 use crate::gate::Gate;
 use crate::handshake::Handshake;
 use crate::opening::Origins;
+use crate::recorded::source::RecordedSource;
 use crate::recorder::Recorder;
 use crate::route::Route;
 use crate::spin::Spin;
@@ -82,6 +83,8 @@ pub(crate) struct WorkerContext<'r> {
     pub(crate) acknowledgements: Option<&'r Acknowledgements>,
     /// Where it notes when its messages were due and sent, if that does not stand in them.
     pub(crate) sent_times: Option<&'r SentTimes>,
+    /// What it sends, if that was recorded.
+    pub(crate) record: Option<RecordedSource>,
     /// Whether there is a CPU for it alone.
     pub(crate) may_spin: bool,
 }
@@ -119,6 +122,8 @@ pub(crate) struct Worker<'r, E, P: Protocol, R: Route> {
     renewals: Renewals,
     /// The schedule of an open loop, and how many changes of its rate are in it.
     pub(crate) pacer: Option<Pacer>,
+    /// The requests of a record, each with its own time.
+    pub(crate) record: Option<RecordedSource>,
     rate_changes: u32,
     pub(crate) recovery: Recovery,
     retries: Retries<R::Mark>,
@@ -135,12 +140,18 @@ pub(crate) struct Worker<'r, E, P: Protocol, R: Route> {
 }
 
 impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
-    pub(crate) fn new(engine: E, context: WorkerContext<'r>, recorder: Recorder, route: R) -> Self {
+    pub(crate) fn new(
+        engine: E,
+        mut context: WorkerContext<'r>,
+        recorder: Recorder,
+        route: R,
+    ) -> Self {
         let plan = context.plan;
         let sequence_len = plan.sequence.len() as u32;
         let steps = Steps::new(plan, context.inserts.clone());
         let whole = if route.splits_sequences() { 1 } else { sequence_len };
-        let request_len = steps.operations.is_none().then_some(whole);
+        let is_one_piece = steps.operations.is_none() && !plan.is_recorded();
+        let request_len = is_one_piece.then_some(whole);
         let (answers, verifier) = (Answers::of::<P>(plan), Verifier::of::<P>(plan));
         let inspections = Inspections::new::<P, R>(plan, &steps, verifier.as_ref(), &answers);
         let places = route.places(context.connections);
@@ -165,6 +176,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
             joined: Joined::from_plan(plan),
             renewals: Renewals::new(plan, context.worker, context.workers),
             pacer: None,
+            record: context.record.take(),
             rate_changes: 0,
             recovery: Recovery::new(context.connections_max, plan, context.worker),
             retries: Retries::new(plan, context.worker),
@@ -368,7 +380,14 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
 
     /// Whether a reply is what makes the next request due, on connections that stay open.
     pub(crate) fn is_closed_loop(&self) -> bool {
-        self.started && self.pacer.is_none() && self.context.plan.load.concurrency.keep_alive
+        self.started && !self.is_scheduled() && self.context.plan.load.concurrency.keep_alive
+    }
+
+    /// Whether requests are due at times of their own.
+    #[inline]
+    pub(crate) fn is_scheduled(&self) -> bool {
+        self.pacer.is_some()
+            || self.record.is_some() && matches!(self.context.plan.load.pace, Pace::Open(_))
     }
 
     /// Whether requests of the schedule are due that nobody has drawn.
@@ -391,13 +410,14 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
         if self.retries.is_stranded() && now_ns >= self.stop_ns {
             self.drop_stranded(now_ns);
         }
+        let is_scheduled = self.is_scheduled();
         let Self { recorder, pacer, route, in_flight, ready, per_number, .. } = self;
         recorder.turn(now_ns, || {
             let due = |pacer: &Pacer| if over { 0 } else { pacer.backlog(now_ns) };
-            let backlog = |pacer| due(pacer) * *per_number + route.waiting();
+            let due = pacer.as_ref().map_or(0, |pacer| due(pacer) * *per_number);
             Gauges {
                 in_flight: *in_flight,
-                backlog: pacer.as_ref().map(backlog),
+                backlog: is_scheduled.then(|| due + route.waiting()),
                 connections: *ready,
                 ..Gauges::default()
             }
@@ -406,6 +426,9 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
 
     /// When a request is due that could be sent.
     fn due_ns(&self) -> u64 {
+        if let Some(record) = &self.record {
+            return if self.is_over() { u64::MAX } else { record.due_ns() };
+        }
         let waits = self.is_over() || !self.route.has_room(self.in_flight);
         self.pacer.as_ref().filter(|_| !waits).map_or(u64::MAX, Pacer::due_ns)
     }

@@ -165,7 +165,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         (count, bytes): (usize, usize),
         (room_ns, sent_ns): (u64, u64),
     ) {
-        let closed_loop = self.pacer.is_none();
+        let closed_loop = !self.is_scheduled();
         let mut measured = false;
         for request in self.connections[conn.0 as usize].requests.newest_mut(count) {
             measured |= request.measured;

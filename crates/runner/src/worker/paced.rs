@@ -12,7 +12,10 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
     pub(super) fn start_schedule(&mut self, start_ns: u64) {
         let context = &self.context;
         let plan = context.plan;
-        self.pacer = plan.pacer(start_ns, context.worker, context.workers);
+        match &mut self.record {
+            Some(record) => record.start(start_ns),
+            None => self.pacer = plan.pacer(start_ns, context.worker, context.workers),
+        }
         self.expect_silences(plan);
         if let Some(rate) = self.context.rate {
             rate.begins(start_ns);

@@ -145,7 +145,7 @@ impl PlanParts {
     /// sequence, or one operation.
     #[must_use]
     pub fn requests_per_number(&self) -> usize {
-        if self.mix.is_some() { 1 } else { self.sequence.len() }
+        if self.mix.is_some() || self.is_recorded() { 1 } else { self.sequence.len() }
     }
 
     /// How many replies each request number of a budget has in any case: more than one where every

@@ -20,6 +20,7 @@ mod parts;
 mod pick;
 mod reads;
 mod receivers;
+mod recorded;
 mod retry;
 mod saved;
 mod transactions;
@@ -37,6 +38,7 @@ pub use numbering::Numbering;
 pub use operations::{Operations, ScanOperation, StepReplies};
 pub use parts::{Data, Load, PeerOptions, Recording, Recovery};
 pub use pick::{Pick, Span};
+pub use recorded::RecordedTraffic;
 pub use retry::{Backoff, Reopening, Retry};
 use saved::SavedPlan;
 pub use transactions::Transactions;
@@ -153,6 +155,8 @@ pub struct PlanParts {
     pub recording: Recording,
     /// What happens after an error or a loss.
     pub recovery: Recovery,
+    /// What it sends in place of requests of its own, if that was recorded.
+    pub recorded: Option<RecordedTraffic>,
     /// The receivers of its messages, if it sends messages.
     pub delivery: Option<Delivery>,
     /// What only an imitated tool can ask for.

@@ -171,6 +171,7 @@ impl Default for PlanParts {
             data: Data::default(),
             recording: Recording::default(),
             recovery: Recovery::default(),
+            recorded: None,
             delivery: None,
             peer: PeerOptions::default(),
         }

@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Backoff, BudgetScope, Concurrency, Data, EngineKind, Load, Logged, Mix, OnError, PeerOptions,
-    PlanParts, ProtocolKind, Recording, Recovery, Reopening, Retry, Stop, ValueSpec,
+    PlanParts, ProtocolKind, RecordedTraffic, Recording, Recovery, Reopening, Retry, Stop,
+    ValueSpec,
 };
 use crate::derived::CheckedValues;
 use crate::{CommandSpec, Dataset, Delivery, KeySpace, Lifetime, Pace, Shard, Target};
@@ -80,6 +81,8 @@ pub(super) struct SavedPlan {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     logged: Vec<Logged>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    recorded: Option<RecordedTraffic>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     delivery: Option<Delivery>,
     seed: u64,
     #[serde(default, skip_serializing_if = "Shard::is_whole")]
@@ -128,6 +131,7 @@ impl From<SavedPlan> for PlanParts {
                 retry: saved.retry,
                 timeout_ns: saved.timeout_ns,
             },
+            recorded: saved.recorded,
             delivery: saved.delivery,
             peer: PeerOptions {
                 checks: saved.checks,
@@ -182,6 +186,7 @@ impl From<PlanParts> for SavedPlan {
             read_only: parts.read_only,
             by_connection: parts.peer.by_connection,
             logged: parts.peer.logged,
+            recorded: parts.recorded,
             delivery: parts.delivery,
             seed: parts.load.seed,
             shard: parts.load.shard,

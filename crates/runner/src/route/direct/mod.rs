@@ -1,7 +1,10 @@
 //! The route to one server, or to several that are interchangeable: any connection takes any request.
 //!
 //! A pipeline is drawn when a connection has room for it, and sent from the batch's image as one
-//! piece. In an open loop the connections with room stand in a queue and take what is due in turn.
+//! piece. In an open loop the connections with room stand in a queue and take what is due in turn. What was
+//! recorded has connections of its own ([`recorded`]).
+
+mod recorded;
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -9,6 +12,8 @@ use std::collections::VecDeque;
 use engine::{Address, ConnId, Engine};
 use wire::Protocol;
 use workload::SequenceBatch;
+
+use recorded::Waiting;
 
 use super::Route;
 use crate::connection::State;
@@ -35,6 +40,8 @@ pub(crate) struct Direct<'r> {
     due_ns: Vec<u64>,
     /// The operations of a mix that are sent together.
     out: Vec<u8>,
+    /// Of a record: what each connection is to send once it has room.
+    waiting: Waiting,
 }
 
 impl<'r> Direct<'r> {
@@ -56,6 +63,7 @@ impl<'r> Direct<'r> {
             room_ns: 0,
             due_ns: Vec::with_capacity(plan.load.concurrency.pipeline_depth as usize),
             out: Vec::new(),
+            waiting: Waiting::new(plan, context.connections),
         }
     }
 }
@@ -99,7 +107,13 @@ impl Route for Direct<'_> {
 
     #[inline]
     fn refill<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>, conn: ConnId) {
-        if worker.pacer.is_some() { queue_up(worker, conn) } else { send_next(worker, conn) }
+        if worker.record.is_some() {
+            recorded::send_waiting(worker, conn);
+        } else if worker.pacer.is_some() {
+            queue_up(worker, conn);
+        } else {
+            send_next(worker, conn);
+        }
     }
 
     #[inline]
@@ -109,13 +123,31 @@ impl Route for Direct<'_> {
 
     #[inline]
     fn dispatch<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
-        if worker.pacer.is_some() {
+        if worker.record.is_some() {
+            recorded::send_due(worker);
+        } else if worker.pacer.is_some() {
             send_due(worker);
         }
     }
 
     fn has_room(&self, _in_flight: u64) -> bool {
         !self.queue.is_empty()
+    }
+
+    fn waiting(&self) -> u64 {
+        self.waiting.len()
+    }
+
+    fn has_no_more<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> bool {
+        worker.is_over() && worker.route.waiting() == 0
+    }
+
+    fn wants_connections<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> bool {
+        !Self::has_no_more(worker)
+    }
+
+    fn gives_up<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>, now_ns: u64) -> bool {
+        worker.record.is_some() && recorded::only_blocked(worker, now_ns)
     }
 
     /// On the same connection, together.

@@ -1,0 +1,112 @@
+//! The thread that reads a record ahead of the workers, and shares it out.
+//!
+//! Each worker has a queue of whole blocks, which bounds how far this thread is ahead of it. Blocks come back when they are
+//! done with, so a record of any length takes the memory of a few of them.
+
+use std::ops::Range;
+use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
+
+use super::source::{Block, RecordedSource};
+use super::{Record, RecordedCommands};
+
+/// Blocks that wait for a worker.
+const AHEAD: usize = 16;
+
+/// Reads a record for the workers of a run.
+pub(crate) struct Feed<'r> {
+    commands: Box<dyn RecordedCommands + Send + 'r>,
+    lanes: Vec<Lane>,
+    /// The bytes of the command at hand.
+    bytes: Vec<u8>,
+}
+
+/// What goes to one worker.
+struct Lane {
+    /// Its connections.
+    connections: Range<u32>,
+    filling: Block,
+    full: SyncSender<Block>,
+    empty: Receiver<Block>,
+}
+
+/// The worker is there no more.
+struct Gone;
+
+impl Lane {
+    fn empty_block(&self) -> Block {
+        self.empty.try_recv().unwrap_or_default()
+    }
+
+    /// Hands the block over if there is room for it.
+    fn offer(&mut self) -> Result<(), Gone> {
+        if self.filling.is_empty() {
+            return Ok(());
+        }
+        let next = self.empty_block();
+        match self.full.try_send(std::mem::replace(&mut self.filling, next)) {
+            Ok(()) => Ok(()),
+            Err(TrySendError::Full(block)) => {
+                self.filling = block;
+                Ok(())
+            }
+            Err(TrySendError::Disconnected(_)) => Err(Gone),
+        }
+    }
+
+    /// Hands the block over, and waits for room.
+    fn send(&mut self) -> Result<(), Gone> {
+        let next = self.empty_block();
+        self.full.send(std::mem::replace(&mut self.filling, next)).map_err(|_| Gone)
+    }
+}
+
+impl<'r> Feed<'r> {
+    /// For workers with these connections, and what each of them draws from.
+    ///
+    /// # Errors
+    /// Why the record cannot be read.
+    pub(crate) fn new(
+        record: &'r dyn Record,
+        workers: impl Iterator<Item = Range<u32>>,
+    ) -> Result<(Self, Vec<RecordedSource>), String> {
+        let commands = record.commands()?;
+        let lane = |connections: Range<u32>| {
+            let (full, blocks) = mpsc::sync_channel(AHEAD);
+            let (empties, empty) = mpsc::sync_channel(AHEAD);
+            let first = connections.start;
+            let lane = Lane { connections, filling: Block::default(), full, empty };
+            (lane, RecordedSource::new(blocks, empties, first))
+        };
+        let (lanes, sources) = workers.map(lane).unzip();
+        Ok((Self { commands, lanes, bytes: Vec::new() }, sources))
+    }
+
+    /// Reads the record to its end, or until a worker has ended.
+    ///
+    /// # Errors
+    /// Why it cannot be read any further.
+    pub(crate) fn run(mut self) -> Result<(), String> {
+        loop {
+            self.bytes.clear();
+            let Some(command) = self.commands.next(&mut self.bytes)? else { break };
+            let at = self.lanes.partition_point(|lane| lane.connections.end <= command.connection);
+            let Some(lane) = self.lanes.get_mut(at) else { continue };
+            if lane.filling.is_full_with(self.bytes.len()) && self.hand_over(at).is_err() {
+                return Ok(());
+            }
+            self.lanes[at].filling.push(command, &self.bytes);
+        }
+        for lane in self.lanes.iter_mut().filter(|lane| !lane.filling.is_empty()) {
+            if lane.send().is_err() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Hands over a block that is full. While it waits, nobody else has to wait for what was read of theirs.
+    fn hand_over(&mut self, full: usize) -> Result<(), Gone> {
+        self.lanes.iter_mut().try_for_each(Lane::offer)?;
+        if self.lanes[full].filling.is_empty() { Ok(()) } else { self.lanes[full].send() }
+    }
+}

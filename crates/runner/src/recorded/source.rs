@@ -1,0 +1,242 @@
+//! What a worker draws the requests of a record from: the blocks that were read ahead for it.
+//!
+//! A request has a number, by which its bytes are found for as long as somebody may send them: until it is released.
+
+use std::collections::VecDeque;
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError};
+
+use super::RecordedCommand;
+
+/// Commands and bytes of a block; one command that is longer has a block for itself.
+const COMMANDS_MAX: usize = 1024;
+const BYTES_MAX: usize = 256 << 10;
+/// Bits of a number that say which command of its block it is.
+const WITHIN_BITS: u32 = 10;
+/// Blocks with requests that were drawn and not sent. Beyond it nothing is drawn: connections that have no room have
+/// enough to do.
+const HELD_MAX: usize = 64;
+/// How soon a worker looks again that has nothing left while the record has more.
+const LOOK_AGAIN_NS: u64 = 200_000;
+
+/// A stretch of a record, as far as one worker sends it.
+#[derive(Debug, Default)]
+pub(crate) struct Block {
+    bytes: Vec<u8>,
+    commands: Vec<(RecordedCommand, usize)>,
+}
+
+impl Block {
+    pub(super) fn is_empty(&self) -> bool {
+        self.commands.is_empty()
+    }
+
+    /// Whether a command of so many bytes belongs into the next one.
+    pub(super) fn is_full_with(&self, bytes: usize) -> bool {
+        let is_long = !self.is_empty() && self.bytes.len() + bytes > BYTES_MAX;
+        self.commands.len() == COMMANDS_MAX || is_long
+    }
+
+    pub(super) fn push(&mut self, command: RecordedCommand, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+        self.commands.push((command, self.bytes.len()));
+    }
+
+    fn clear(&mut self) {
+        self.commands.clear();
+        self.bytes.clear();
+        self.bytes.shrink_to(BYTES_MAX);
+    }
+
+    fn bytes_of(&self, at: usize) -> &[u8] {
+        let start = at.checked_sub(1).map_or(0, |before| self.commands[before].1);
+        &self.bytes[start..self.commands[at].1]
+    }
+}
+
+/// A block that commands may still be asked for.
+#[derive(Debug)]
+struct Held {
+    block: Block,
+    /// Commands that were not released.
+    open: usize,
+}
+
+/// One worker's share of a record.
+#[derive(Debug)]
+pub(crate) struct RecordedSource {
+    blocks: Receiver<Block>,
+    empties: SyncSender<Block>,
+    /// The number of the worker's first connection.
+    first_connection: u32,
+    held: VecDeque<Held>,
+    /// How many of these were not given back.
+    live: usize,
+    /// The number of the first of those among all blocks.
+    first: u64,
+    /// Where the next command is: in which of the blocks that are held, and at which place in it.
+    next: (usize, usize),
+    /// When it is due, from the start of load: none while there is no next.
+    next_due_ns: Option<u64>,
+    start_ns: u64,
+    looked_ns: u64,
+    ended: bool,
+    drawn: u64,
+}
+
+impl RecordedSource {
+    pub(super) fn new(
+        blocks: Receiver<Block>,
+        empties: SyncSender<Block>,
+        first_connection: u32,
+    ) -> Self {
+        Self {
+            blocks,
+            empties,
+            first_connection,
+            held: VecDeque::with_capacity(HELD_MAX + 1),
+            live: 0,
+            first: 0,
+            next: (0, 0),
+            next_due_ns: None,
+            start_ns: 0,
+            looked_ns: 0,
+            ended: false,
+            drawn: 0,
+        }
+    }
+
+    /// Load starts.
+    pub(crate) fn start(&mut self, start_ns: u64) {
+        self.start_ns = start_ns;
+        self.look(start_ns);
+    }
+
+    /// When it must be looked at: when the next command is due, or soon if that is not known yet.
+    #[inline]
+    pub(crate) fn due_ns(&self) -> u64 {
+        match self.next_due_ns {
+            _ if self.is_full() => u64::MAX,
+            Some(ns) => self.start_ns.saturating_add(ns),
+            None if self.ended => u64::MAX,
+            None => self.looked_ns + LOOK_AGAIN_NS,
+        }
+    }
+
+    /// Whether every command was drawn.
+    #[inline]
+    pub(crate) fn is_spent(&self) -> bool {
+        self.ended && self.next_due_ns.is_none()
+    }
+
+    /// How many were drawn.
+    pub(crate) fn drawn(&self) -> u64 {
+        self.drawn
+    }
+
+    /// How many of those that were read and not drawn are due before `ns`.
+    pub(crate) fn due_before(&self, ns: u64) -> u64 {
+        let (block, at) = self.next;
+        let ahead = self.held.get(block).map_or(&[][..], |held| &held.block.commands[at..]);
+        let due = |(command, _): &&(RecordedCommand, usize)| {
+            self.start_ns.saturating_add(command.due_ns) < ns
+        };
+        ahead.iter().take_while(due).count() as u64
+    }
+
+    #[inline]
+    fn is_full(&self) -> bool {
+        self.live > HELD_MAX
+    }
+
+    /// The next command, if it is due: its number, when it is due on the engine's clock, and which connection of the
+    /// worker sends it.
+    #[inline]
+    pub(crate) fn take(&mut self, now_ns: u64) -> Option<(u64, u32)> {
+        if self.next_due_ns.is_none() {
+            self.look(now_ns);
+        }
+        let due_ns = self.start_ns.saturating_add(self.next_due_ns?);
+        if due_ns > now_ns || self.is_full() {
+            return None;
+        }
+        let (block, at) = self.next;
+        let number = (self.first + block as u64) << WITHIN_BITS | at as u64;
+        let connection = self.held[block].block.commands[at].0.connection;
+        self.next.1 += 1;
+        self.drawn += 1;
+        self.look(now_ns);
+        Some((number, connection - self.first_connection))
+    }
+
+    /// Finds the next command, in the block at hand or in one that has come.
+    #[inline]
+    fn look(&mut self, now_ns: u64) {
+        let (block, at) = self.next;
+        if let Some(held) = self.held.get(block)
+            && let Some((command, _)) = held.block.commands.get(at)
+        {
+            self.next_due_ns = Some(command.due_ns);
+            return;
+        }
+        self.next_block(now_ns);
+    }
+
+    fn next_block(&mut self, now_ns: u64) {
+        (self.next_due_ns, self.looked_ns) = (None, now_ns);
+        match self.blocks.try_recv() {
+            Ok(block) => {
+                self.next_due_ns = block.commands.first().map(|(command, _)| command.due_ns);
+                self.live += 1;
+                self.held.push_back(Held { open: block.commands.len(), block });
+                self.next = (self.held.len() - 1, 0);
+            }
+            Err(TryRecvError::Empty) => {}
+            Err(TryRecvError::Disconnected) => self.ended = true,
+        }
+    }
+
+    fn place(&self, number: u64) -> (usize, usize) {
+        let within = number & ((1 << WITHIN_BITS) - 1);
+        (((number >> WITHIN_BITS) - self.first) as usize, within as usize)
+    }
+
+    /// The command of this number, and when it is due on the engine's clock.
+    #[inline]
+    pub(crate) fn command(&self, number: u64) -> (RecordedCommand, u64) {
+        let (block, at) = self.place(number);
+        let command = self.held[block].block.commands[at].0;
+        (command, self.start_ns.saturating_add(command.due_ns))
+    }
+
+    /// The bytes of a command that was not released.
+    #[inline]
+    pub(crate) fn bytes(&self, number: u64) -> &[u8] {
+        let (block, at) = self.place(number);
+        self.held[block].block.bytes_of(at)
+    }
+
+    /// Nobody asks for this command any more.
+    #[inline]
+    pub(crate) fn release(&mut self, number: u64) {
+        let (block, _) = self.place(number);
+        self.held[block].open -= 1;
+        if self.held[block].open == 0 {
+            self.give_back(block);
+        }
+    }
+
+    /// Gives the block of released commands back, and forgets it once those before it are given back, too.
+    fn give_back(&mut self, block: usize) {
+        let mut empty = std::mem::take(&mut self.held[block].block);
+        empty.clear();
+        self.live -= 1;
+        // One too many is freed.
+        let _ = self.empties.try_send(empty);
+        while self.held.front().is_some_and(|held| held.open == 0) {
+            self.held.pop_front();
+            self.first += 1;
+            // The next command is in none of these: it was not released.
+            self.next.0 = self.next.0.saturating_sub(1);
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Recorded traffic on one server: each request leaves at its time, on the connection of its client.
+//!
+//! A client's commands keep their order by sharing its connection. One that finds no room there, because the connection
+//! is gone or has as much in flight as it may, waits for it alone: no other client does.
+
+use std::collections::VecDeque;
+
+use engine::{ConnId, Engine};
+use wire::Protocol;
+use workload::Plan;
+
+use super::DirectWorker;
+use crate::request::{OperationState, Request};
+use crate::worker::Worker;
+
+/// How long blocked commands are waited for when nothing else is left.
+const BLOCKED_MAX_NS: u64 = 1_000_000_000;
+/// Commands that are sent together at most.
+const TOGETHER_MAX: u32 = 512;
+
+/// What is due and was not sent, by connection, and which database each is in.
+pub(super) struct Waiting {
+    /// Numbers of the record's commands.
+    numbers: Vec<VecDeque<u64>>,
+    dbs: Vec<u32>,
+    len: u64,
+    /// The database that the handshake has chosen.
+    first_db: u32,
+    /// When something was last sent.
+    sent_ns: u64,
+}
+
+impl Waiting {
+    /// For so many connections of a worker; for none in a plan without a record.
+    pub(super) fn new(plan: &Plan, connections: u32) -> Self {
+        let connections = if plan.is_recorded() { connections as usize } else { 0 };
+        let first_db = plan.target.db;
+        Self {
+            numbers: vec![VecDeque::new(); connections],
+            dbs: vec![first_db; connections],
+            len: 0,
+            first_db,
+            sent_ns: 0,
+        }
+    }
+
+    /// Commands that wait.
+    pub(super) fn len(&self) -> u64 {
+        self.len
+    }
+}
+
+/// Sends what is due, consecutive commands of one connection together.
+pub(super) fn send_due<E: Engine, P: Protocol>(worker: &mut DirectWorker<'_, '_, E, P>) {
+    let now_ns = worker.engine.now_ns();
+    let (mut last, mut together) = (None, 0);
+    while !worker.spent && now_ns < worker.stop_ns {
+        let Some(source) = &mut worker.record else { return };
+        let Some((number, connection)) = source.take(now_ns) else {
+            worker.spent = source.is_spent();
+            break;
+        };
+        let conn = ConnId(connection);
+        if last.is_some_and(|last| last != conn) || together == TOGETHER_MAX {
+            last.into_iter().for_each(|last| send(worker, last, 0));
+            together = 0;
+        }
+        let waiting = &mut worker.route.waiting;
+        waiting.numbers[connection as usize].push_back(number);
+        waiting.len += 1;
+        (last, together) = (Some(conn), together + 1);
+    }
+    last.into_iter().for_each(|last| send(worker, last, 0));
+}
+
+/// A connection has room again: sends what waits for it.
+#[inline]
+pub(super) fn send_waiting<E: Engine, P: Protocol>(
+    worker: &mut DirectWorker<'_, '_, E, P>,
+    conn: ConnId,
+) {
+    if !worker.route.waiting.numbers[conn.0 as usize].is_empty() {
+        let now_ns = worker.engine.now_ns();
+        send(worker, conn, now_ns);
+    }
+}
+
+/// Whether all that is in flight are commands that wait for others, while nobody is left who could send them.
+pub(super) fn only_blocked<E: Engine, P: Protocol>(
+    worker: &DirectWorker<'_, '_, E, P>,
+    now_ns: u64,
+) -> bool {
+    worker.spent
+        && worker.route.waiting.len == 0
+        && now_ns > worker.route.waiting.sent_ns.saturating_add(BLOCKED_MAX_NS)
+        && worker.connections.iter().all(|connection| !connection.requests.has_measured())
+}
+
+/// Sends as much as there is room for of what waits for a connection, which has had room since `room_ns`.
+fn send<E: Engine, P: Protocol>(
+    worker: &mut DirectWorker<'_, '_, E, P>,
+    conn: ConnId,
+    room_ns: u64,
+) {
+    let at = conn.0 as usize;
+    let room = worker.room(conn) as usize;
+    let Worker { connections, route, record, in_flight, .. } = worker;
+    let Some(source) = record else { return };
+    let count = route.waiting.numbers[at].len().min(room);
+    if count == 0 {
+        return;
+    }
+    let connection = &mut connections[at];
+    if connection.begun == 0 {
+        // It was opened since.
+        route.waiting.dbs[at] = route.waiting.first_db;
+    }
+    route.out.clear();
+    let mut requests = 0;
+    for number in route.waiting.numbers[at].drain(..count) {
+        let (command, due_ns) = source.command(number);
+        let request = Request {
+            number,
+            intended_ns: due_ns,
+            sent_ns: 0,
+            handed_ns: 0,
+            command: command.command,
+            left: 1,
+            measured: !command.blocks,
+            progress: OperationState::default(),
+            mark: (),
+        };
+        if command.db != route.waiting.dbs[at] {
+            route.waiting.dbs[at] = command.db;
+            append_select::<P>(command.db, &mut route.out);
+            connection.requests.push(Request { measured: false, ..request });
+            requests += 1;
+        }
+        route.out.extend_from_slice(source.bytes(number));
+        source.release(number);
+        connection.requests.push(request);
+        requests += 1;
+    }
+    *in_flight += requests as u64;
+    route.waiting.len -= count as u64;
+    let sent_ns = worker.engine.send(conn, &worker.route.out);
+    worker.route.waiting.sent_ns = sent_ns;
+    worker.begins(conn, count as u32);
+    let bytes = worker.route.out.len();
+    worker.note_handed(conn, (requests, bytes), (room_ns, sent_ns));
+}
+
+/// Writes the command that changes the database, which no figure counts.
+#[cold]
+fn append_select<P: Protocol>(db: u32, out: &mut Vec<u8>) {
+    let (mut digits, mut left, mut start) = ([0; 10], db, 10);
+    loop {
+        start -= 1;
+        digits[start] = b'0' + (left % 10) as u8;
+        left /= 10;
+        if left == 0 {
+            break;
+        }
+    }
+    P::encode(&[b"SELECT", &digits[start..]], out);
+}

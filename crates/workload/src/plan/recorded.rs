@@ -1,0 +1,57 @@
+//! A plan that sends what was recorded: where its requests come from, and what cannot be asked of it beside that.
+
+use serde::{Deserialize, Serialize};
+
+use super::check::refuse;
+use super::{PlanError, PlanParts, Stop};
+use crate::BudgetScope;
+
+/// Recorded traffic that a plan sends. The commands of its sequence are then the kinds that occur in it, by name only:
+/// each request is one of them, with the bytes, the client and the time that were recorded.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordedTraffic {
+    /// Where it was recorded to, as somebody wrote it.
+    pub source: String,
+    /// How many clients it is of.
+    pub clients: u64,
+    /// How much time it covers, in nanoseconds.
+    pub span_ns: u64,
+    /// How fast that passes, as it is written: 2 for twice as fast, `max` for as fast as replies allow.
+    pub speed: String,
+}
+
+impl PlanParts {
+    /// Whether each of its requests is a command of a record.
+    #[must_use]
+    pub fn is_recorded(&self) -> bool {
+        self.recorded.is_some()
+    }
+
+    /// A record has the requests that it has: nothing is drawn, filled or sent again.
+    pub(super) fn check_recorded(&self) -> Result<(), PlanError> {
+        if self.recorded.is_none() {
+            return Ok(());
+        }
+        let drawn = self.mix.is_some()
+            || self.delivery.is_some()
+            || self.data.dataset.is_some()
+            || self.data.verify
+            || self.data.fill.is_some();
+        refuse(!drawn, || "a record says what is sent, and no other option can".to_owned())?;
+        refuse(self.recovery.retry.is_none(), || {
+            "--retry: commands of a record are sent once, at their time".to_owned()
+        })?;
+        let concurrency = &self.load.concurrency;
+        let simple = self.load.shard.of == 1
+            && self.load.warmup_ns == 0
+            && self.load.share == BudgetScope::OneBudget
+            && matches!(self.load.stop, Stop::Requests(_))
+            && concurrency.keep_alive
+            && concurrency.joining.is_none()
+            && concurrency.renewed_per_s == 0;
+        refuse(simple, || "a record has its own connections, length and times".to_owned())?;
+        refuse(self.target.servers().is_none() && self.target.cluster.is_none(), || {
+            "a record is sent to one server".to_owned()
+        })
+    }
+}
