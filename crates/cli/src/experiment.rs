@@ -74,7 +74,7 @@ impl ExperimentOptions {
 }
 
 /// Options of a run that no experiment can have, and why.
-const REFUSED: [(&str, &str); 10] = [
+pub(super) const REFUSED: [(&str, &str); 10] = [
     ("--probe", "works with single runs only"),
     ("--clock", "works with single runs only"),
     ("-I", "opens connections and measures nothing"),
@@ -128,13 +128,14 @@ pub(super) fn with_split<O: Parser>(
     args: Vec<OsString>,
     meaning: impl FnOnce(O, Line, String) -> Result<Intent, UsageError>,
 ) -> Result<Intent, UsageError> {
-    with_line(args, None, meaning)
+    with_line(args, None, &REFUSED, meaning)
 }
 
 /// The same where words of the experiment's own, such as files, stand anywhere among the options, and no command for a
-/// server does. They are the rest of the line.
+/// server does. They are the rest of the line. `refused` are the options of a run that it cannot have, and why.
 pub(super) fn with_words<O: Parser>(
     args: Vec<OsString>,
+    refused: &[(&str, &str)],
     meaning: impl FnOnce(O, Line, String) -> Result<Intent, UsageError>,
 ) -> Result<Intent, UsageError> {
     let (own, of_run) = (O::command(), run::vocabulary());
@@ -154,12 +155,13 @@ pub(super) fn with_words<O: Parser>(
         words.push(word);
         left = rest;
     }
-    with_line(Line { options, rest: Vec::new() }.words(), Some(words), meaning)
+    with_line(Line { options, rest: Vec::new() }.words(), Some(words), refused, meaning)
 }
 
 fn with_line<O: Parser>(
     args: Vec<OsString>,
     words: Option<Vec<OsString>>,
+    refused: &[(&str, &str)],
     meaning: impl FnOnce(O, Line, String) -> Result<Intent, UsageError>,
 ) -> Result<Intent, UsageError> {
     let own = O::command();
@@ -187,7 +189,7 @@ fn with_line<O: Parser>(
     }
     let again = again(own.get_bin_name().unwrap_or("keystorm"), &line);
     let ours = line.take(|given: &TypedOption| named(&own, &given.name).is_some());
-    if let Some((name, why)) = REFUSED.iter().find(|(name, _)| line.has(name)) {
+    if let Some((name, why)) = refused.iter().find(|(name, _)| line.has(name)) {
         return Err(UsageError(format!("{name} {why}")));
     }
     with_options(words_of(&ours), |options| meaning(options, line, again))

@@ -28,6 +28,7 @@ mod outputs;
 pub mod own;
 mod presets;
 pub mod quoted;
+mod replay;
 mod report_page;
 pub mod run;
 pub mod search;
@@ -68,6 +69,7 @@ pub const OWN: FrontEnds = &[
     &suite::SuiteFront,
     &deliver::DeliverFront,
     &connect::ConnectFront,
+    &self::replay::ReplayFront,
     &presets::PresetsFront,
     &man::ManFront,
     &completions::CompletionsFront,

@@ -206,7 +206,8 @@ pub(super) fn written(arg: &Arg) -> String {
 /// What to say of a first word that surely is a subcommand with a slip in it; `None` for one that may
 /// be a command for the server.
 pub(super) fn subcommand<'n>(word: &str, names: impl Iterator<Item = &'n str>) -> Option<String> {
-    let lower = word.to_lowercase();
+    // An option may be called like a subcommand, as --replay is.
+    let lower = Some(word.to_lowercase()).filter(|word| !word.starts_with('-'))?;
     let near = nearest(&lower, names)?;
     let word = shell_words::quote(word);
     Some(format!(
@@ -318,6 +319,12 @@ mod tests {
             let usage = refused(line);
             assert!(!usage.contains("tip: "), "{line}: {usage}");
         }
+    }
+
+    #[test]
+    fn an_option_is_no_subcommand_with_a_slip() {
+        assert_eq!(subcommand("--replay", ["replay"].into_iter()), None);
+        assert!(subcommand("repaly", ["replay"].into_iter()).is_some());
     }
 
     #[test]

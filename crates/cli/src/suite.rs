@@ -10,7 +10,9 @@ use lab::Line;
 use lab::suite::{Choice, Pattern, priorities};
 use workload::Endpoint;
 
-use super::experiment::{ExperimentOptions, OF_A_LOAD, job, with_those_of_a_run, with_words};
+use super::experiment::{
+    ExperimentOptions, OF_A_LOAD, REFUSED, job, with_those_of_a_run, with_words,
+};
 use super::run::{count_in, seconds, seconds_in};
 use super::{FrontEnd, Intent, UsageError};
 
@@ -115,7 +117,7 @@ impl FrontEnd for SuiteFront {
     }
 
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
-        with_words(args, intent)
+        with_words(args, &REFUSED, intent)
     }
 }
 

@@ -10,7 +10,7 @@ use lab::words::TypedOption;
 use workload::Endpoint;
 
 use super::experiment::{
-    ExperimentOptions, OF_A_LOAD, job, names_test, with_those_of_a_run, with_words,
+    ExperimentOptions, OF_A_LOAD, REFUSED, job, names_test, with_those_of_a_run, with_words,
 };
 use super::run::{count, count_in};
 use super::{FrontEnd, Intent, UsageError};
@@ -98,7 +98,7 @@ impl FrontEnd for WeighFront {
     }
 
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
-        with_words(args, intent)
+        with_words(args, &REFUSED, intent)
     }
 }
 

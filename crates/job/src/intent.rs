@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use clap::Command;
 
 use crate::{
-    BaselineJob, BisectJob, Calibration, Checkup, CompareJob, HistoryJob, Job, MergeJob, ReportJob,
-    SearchJob, ShowJob, SinkJob, SuiteJob, SurveyJob, SweepJob, ToolMessage, UsageError, WeighJob,
+    BaselineJob, BisectJob, Calibration, Checkup, CompareJob, HistoryJob, Job, MergeJob, ReplayJob,
+    ReportJob, SearchJob, ShowJob, SinkJob, SuiteJob, SurveyJob, SweepJob, ToolMessage, UsageError,
+    WeighJob,
 };
 
 /// A tool whose command line we understand.
@@ -65,6 +66,8 @@ pub enum Intent {
     Sweep(Box<SweepJob>),
     /// The highest rate that keeps a target.
     Search(Box<SearchJob>),
+    /// Recorded traffic, sent again.
+    Replay(Box<ReplayJob>),
     /// How fast is Redis, here?
     Survey(Box<SurveyJob>),
     /// Many specs.
@@ -88,7 +91,7 @@ impl Intent {
             Self::Show(_) | Self::Merge(_) | Self::Report(_) | Self::Calibrate(_) => true,
             Self::Compare(_) | Self::Doctor(_) | Self::Sweep(_) | Self::Search(_) => true,
             Self::Survey(_) | Self::History(_) | Self::Baseline(_) | Self::Bisect(_) => true,
-            Self::Weigh(_) | Self::Suite(_) => true,
+            Self::Weigh(_) | Self::Suite(_) | Self::Replay(_) => true,
         }
     }
 }

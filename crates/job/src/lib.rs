@@ -15,10 +15,12 @@ mod metrics_at;
 mod monitor;
 mod output;
 mod pages;
+mod replay;
 mod run;
 mod saved;
 mod usage;
 
+pub use self::replay::{RecordedJob, ReplayJob};
 pub use bisect::BisectJob;
 pub use commands::{Calibration, Checkup, SinkJob};
 pub use compare::{

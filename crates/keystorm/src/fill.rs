@@ -85,6 +85,12 @@ impl Filled {
 /// # Errors
 /// A key could not be written. Whoever interrupts it interrupts what comes after it too.
 pub(crate) fn fill(bed: &TestBed<'_>, plan: &Plan) -> Result<()> {
+    if plan.is_recorded() {
+        return bed
+            .records
+            .prefill()
+            .map_or(Ok(()), |prefill| written(bed, prefill, "--prefill").map(drop));
+    }
     for parts in plan.filled_by().parts {
         let content = Content::from_parts(&parts)?;
         if !bed.filled.is_new(&content) {

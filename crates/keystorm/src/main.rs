@@ -15,6 +15,7 @@ mod keep;
 mod local_ports;
 mod markdown;
 mod probe;
+mod records;
 mod replica_reads;
 mod replicas;
 mod sentinel;
@@ -83,6 +84,7 @@ fn main() -> ExitCode {
         Ok(Intent::Compare(job)) => commands::compare::compare(&job),
         Ok(Intent::Sweep(job)) => commands::sweep::sweep(&job),
         Ok(Intent::Search(job)) => commands::search::search(&job),
+        Ok(Intent::Replay(job)) => commands::replay::replay(*job),
         Ok(Intent::Survey(job)) => commands::survey::survey(&job),
         Ok(Intent::Suite(job)) => commands::suite::suite(&job),
         Ok(Intent::Weigh(job)) => commands::weigh::weigh(&job),

@@ -18,6 +18,7 @@ use runner::{Barrier, LiveRate, Observer, Start};
 use workload::{Endpoint, Plan, PlanParts, ProtocolKind, Target};
 
 use crate::fill::{Filled, fill, prepare};
+use crate::records::Records;
 use crate::server::Server;
 use crate::server_clock::ServerClock;
 use crate::{event_setting, item_limit, local_ports, probe, replica_reads};
@@ -46,6 +47,8 @@ pub(crate) struct TestBed<'r> {
     pub(crate) server_clock: bool,
     /// The rate of a probe beside the load, if one is wanted.
     pub(crate) probe: Option<f64>,
+    /// The records that plans send.
+    pub(crate) records: Records,
     /// The rate of the next run's plan, if that may change on the way.
     pub(crate) rate: Option<Arc<LiveRate>>,
 }
@@ -124,6 +127,7 @@ impl<'r> TestBed<'r> {
             tells: true,
             server_clock: false,
             probe: None,
+            records: Records::default(),
             rate: None,
         })
     }
@@ -342,6 +346,7 @@ impl<'r> TestBed<'r> {
                 local_ports: host::local_ports(),
                 start,
                 several,
+                record: self.records.of(plan),
                 rate,
                 interrupted,
             };

@@ -150,15 +150,13 @@ fn carry_out(
     choice: Choice,
 ) -> io::Result<Measurement> {
     let work = &*concrete::worker(job.plan.protocol, choice, job.tls, origin);
-    let of_senders = job.plan.of_senders().map_err(invalid)?;
-    let plan = &*of_senders;
+    let plan = &*job.plan.of_senders().map_err(invalid)?;
     job.rate.iter().for_each(|rate| rate.counts_from(origin));
     let connections = Connections::new(job);
     let workers = connections.workers;
     let (full, messages) = mpsc::sync_channel(AHEAD_MAX * usize::from(workers));
     let (empties, recorders) = recorders(plan, &connections, &full);
     let mut sending = Collector::new(tally_shape(plan), empties, choice.name());
-    let (feed, mut sources) = feed(job, &connections)?.unzip();
     let gate =
         Gate::new(workers + plan.receiver_threads(), job.start.opens(origin), job.interrupted);
     let roles = Roles::new(job, connections.senders(plan), &gate, choice.name());
@@ -171,10 +169,9 @@ fn carry_out(
     let destination = Destination::new(job.address, job.resolver.is_some());
     let receiving = thread::scope(|scope| -> io::Result<Option<Collector>> {
         // However this ends: the scope waits for every thread that began.
-        let _end = EndOfFollowing(&destination);
-        let _stop = watch.as_ref().map(StopWatch);
+        let _ends = (watch.as_ref().map(StopWatch), EndOfFollowing(&destination));
         follow(scope, job, &destination, watch.as_ref())?;
-        feed.map(|feed| read_ahead(scope, feed, &gate)).transpose()?;
+        let mut sources = read_ahead(scope, job, &connections, &gate)?;
         for (worker, recorder) in (0..).zip(recorders) {
             let own = connections.of(worker);
             let context = WorkerContext {
@@ -195,7 +192,7 @@ fn carry_out(
                 run_id: roles.as_ref().map(|roles| roles.run),
                 acknowledgements: roles.as_ref().and_then(Roles::acknowledgements),
                 sent_times: roles.as_ref().and_then(Roles::sent_times),
-                record: sources.as_mut().and_then(Iterator::next),
+                record: sources.next(),
                 may_spin: cpus() > usize::from(workers),
             };
             let servers = (job.several, watch.as_ref());
@@ -352,29 +349,24 @@ fn follow<'scope>(
     Ok(())
 }
 
-/// Who reads the record of a plan, and what each worker draws from.
-fn feed<'r>(
-    job: &RunJob<'r>,
-    connections: &Connections,
-) -> io::Result<Option<(Feed<'r>, std::vec::IntoIter<RecordedSource>)>> {
-    let Some(record) = job.record else { return Ok(None) };
-    let workers = (0..connections.workers).map(|worker| connections.of(worker));
-    let (feed, sources) = Feed::new(record, workers).map_err(invalid)?;
-    Ok(Some((feed, sources.into_iter())))
-}
-
-/// Starts the thread that reads a record ahead of the workers.
+/// Starts the thread that reads a record ahead of the workers, and gives what each of them draws from; nothing of a
+/// plan without a record.
 fn read_ahead<'scope>(
     scope: &'scope Scope<'scope, '_>,
-    feed: Feed<'scope>,
+    job: &RunJob<'scope>,
+    connections: &Connections,
     gate: &'scope Gate<'scope>,
-) -> io::Result<()> {
+) -> io::Result<std::vec::IntoIter<RecordedSource>> {
+    let Some(record) = job.record else { return Ok(Vec::new().into_iter()) };
+    let workers = (0..connections.workers).map(|worker| connections.of(worker));
+    let (feed, sources) = Feed::new(record, workers).map_err(invalid)?;
     let read = move || {
         if let Err(why) = feed.run() {
             gate.fail(Fatal::new(why));
         }
     };
-    thread::Builder::new().name("record-reader".to_owned()).spawn_scoped(scope, read).map(drop)
+    thread::Builder::new().name("record-reader".to_owned()).spawn_scoped(scope, read)?;
+    Ok(sources.into_iter())
 }
 
 fn start_worker<'scope>(

@@ -142,6 +142,7 @@ fn blocks(plan: &Plan, address: &Address) -> (u64, u64) {
     let measured = run(
         &RunJob {
             receivers_at: Vec::new(),
+            record: None,
             rate: None,
             plan,
             address,

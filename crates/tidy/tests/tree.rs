@@ -34,13 +34,14 @@ const SLEEPS: &[(&str, usize, &str)] = &[
 const OWN: &str = "crates/tidy/";
 
 /// Crates whose comments are free of [`DIALECT`].
-const PLAIN: [&str; 21] = [
+const PLAIN: [&str; 22] = [
     "wire",
     "engine",
     "measure",
     "workload",
     "statistics",
     "trace",
+    "replay",
     "host",
     "doctor",
     "fleet",
@@ -59,13 +60,14 @@ const PLAIN: [&str; 21] = [
 ];
 
 /// Crates that carry out and report, and must not know where a job comes from.
-const LOWER: [&str; 13] = [
+const LOWER: [&str; 14] = [
     "workload",
     "wire",
     "engine",
     "measure",
     "statistics",
     "trace",
+    "replay",
     "runner",
     "host",
     "report",

@@ -35,8 +35,19 @@ pub(crate) fn say(text: &str) -> Result<End> {
 /// # Errors
 /// What kept it from being carried out, in words for a person.
 pub(crate) fn run(job: &Job) -> Result<End> {
+    run_with(job, |_| Ok(()))
+}
+
+/// The same, after `ready` has made ready for it on a server that was found or started.
+///
+/// # Errors
+/// What kept it from being carried out, in words for a person.
+pub(crate) fn run_with(
+    job: &Job,
+    ready: impl FnOnce(&mut TestBed<'_>) -> Result<()>,
+) -> Result<End> {
     let output = &job.output;
-    let end = match (carry_out(job), &output.reports) {
+    let end = match (carry_out(job, ready), &output.reports) {
         (Ok(End::Interrupted), Some(tool)) if tool.interrupted_is_success() => Ok(End::Complete),
         (end, _) => end,
     };
@@ -56,7 +67,7 @@ pub(crate) fn run(job: &Job) -> Result<End> {
     })
 }
 
-fn carry_out(job: &Job) -> Result<End> {
+fn carry_out(job: &Job, ready: impl FnOnce(&mut TestBed<'_>) -> Result<()>) -> Result<End> {
     let persona = job.output.options.persona;
     job.notes.iter().try_for_each(diagnostics::say)?;
     if !job.greeting.is_empty() {
@@ -87,6 +98,7 @@ fn carry_out(job: &Job) -> Result<End> {
     bed.journal = !job.output.options.persona.is_peer();
     bed.tells = !job.output.options.persona.is_peer();
     (bed.server_clock, bed.probe) = (job.server_clock, job.probe);
+    ready(&mut bed)?;
     tell_about(&bed.server, widest, &asides.remarks, persona)?;
     introduce_cluster(job, &bed.server, &asides.remarks)?;
     if job.repeats > 1 && !bed.server.is_own() {

@@ -94,6 +94,7 @@ mod reach;
 mod record;
 mod refused;
 mod repeat;
+mod replay;
 mod replica;
 mod replicas;
 mod rpc_perf;

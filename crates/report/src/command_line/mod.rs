@@ -12,7 +12,8 @@ use std::fmt::Display;
 
 use workload::{
     Arrivals, BudgetScope, ConnectionPerRequest, DrawnBy, EngineKind, KeyDist, OnError, Pick,
-    Piece, Plan, RowBy, SizeBy, Stop, ValueSpec, Window, pace, quantity, suite::SUITE,
+    Piece, Plan, RecordedTraffic, RowBy, SizeBy, Stop, ValueSpec, Window, pace, quantity,
+    suite::SUITE,
 };
 
 use crate::Run;
@@ -112,6 +113,9 @@ pub fn command_line(
         words.word("deliver");
         words.word(deliveries::name(delivery.kind));
     }
+    if let Some(recorded) = &plan.recorded {
+        return (replay(plan, recorded, words), None);
+    }
     server(plan, &mut words);
     let threads = clients(plan, run, &mut words);
     load(plan, threads.senders, &mut words);
@@ -150,6 +154,23 @@ pub fn command_line(
         commands(plan, is_mixed(plan), &mut words);
     }
     (words.0, test.map(|test| test.names))
+}
+
+/// The command line of a record that is sent again, as far as a plan says.
+fn replay(plan: &Plan, recorded: &RecordedTraffic, mut words: Words) -> Vec<String> {
+    words.word("replay");
+    recorded.source.split(", ").for_each(|file| words.word(file));
+    server(plan, &mut words);
+    words.option("--speed", &recorded.speed);
+    let concurrency = &plan.load.concurrency;
+    if u64::from(concurrency.connections) != recorded.clients {
+        words.option("-c", &concurrency.connections);
+    }
+    if concurrency.workers > 1 {
+        words.option("--threads", &concurrency.workers);
+    }
+    failures(plan, &mut words);
+    words.0
 }
 
 /// How much is sent, and when. `threads` are those of a client, where the line names them.

@@ -122,7 +122,7 @@ fn write_keys(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
 
 /// What was asked, of whom, and how long it took.
 fn write_setup(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let (plan, requests) = (&summary.run.plan, summary.requests);
+    let requests = summary.requests;
     writeln!(out, "====== {} ======", summary.title)?;
     if let Some(shortfall) = summary.shortfall() {
         writeln!(out, "  INCOMPLETE: {shortfall}")?;
@@ -143,17 +143,35 @@ fn write_setup(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     if let Some(together) = summary.together {
         writeln!(out, "  {together}")?;
     }
+    write_concurrency(summary, out)?;
+    write_server(summary, out)?;
+    redis_text::write_placement(summary, out)
+}
+
+/// Over how many connections, and what goes over each.
+fn write_concurrency(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let plan = &summary.run.plan;
     let concurrency = &plan.load.concurrency;
     if concurrency.per_request.is_some() {
         let most = u64::from(plan.own_connections());
-        writeln!(
+        return writeln!(
             out,
             "  one connection per request, {} at once at most, {}",
             grouped(most as f64),
             counted(concurrency.workers.into(), "thread")
-        )?;
-        write_server(summary, out)?;
-        return redis_text::write_placement(summary, out);
+        );
+    }
+    let connections = counted(connections::count(plan, &summary.run.measurement), "connection");
+    let threads = counted(concurrency.workers.into(), "thread");
+    if let Some(recorded) = &plan.recorded {
+        let clients = counted(recorded.clients, "client");
+        let span_s = recorded.span_ns as f64 / 1e9;
+        return writeln!(
+            out,
+            "  {clients} and {span_s:.2} s of {}, speed {}; {connections}, {threads}",
+            crate::escape(&recorded.source),
+            recorded.speed
+        );
     }
     let kept = match (concurrency.keep_alive, concurrency.requests_each) {
         (true, _) => "pipeline of".to_owned(),
@@ -162,14 +180,10 @@ fn write_setup(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     };
     writeln!(
         out,
-        "  {}, {kept} {}, values of {}, {}",
-        counted(connections::count(plan, &summary.run.measurement), "connection"),
+        "  {connections}, {kept} {}, values of {}, {threads}",
         concurrency.pipeline_depth,
         counted(summary.value_bytes(), "byte"),
-        counted(concurrency.workers.into(), "thread")
-    )?;
-    write_server(summary, out)?;
-    redis_text::write_placement(summary, out)
+    )
 }
 
 /// Product, version and the settings that cost most; of a cluster, for its masters together.

@@ -15,7 +15,9 @@ pub(super) fn advice(finding: Finding, evidence: &Evidence) -> String {
         }
         Finding::Absence => "repeat the test: this says nothing of the server",
         Finding::Nothing => "see the error above",
+        Finding::Short if evidence.recorded => "to find out, send it several times (--loop)",
         Finding::Short => "to find out, run longer (-n or --duration)",
+        Finding::ScheduleKept if evidence.recorded => "raise --speed to find its limit",
         Finding::ScheduleKept => "raise --rps to find its limit",
         Finding::ScheduleMissed => {
             "check whether something stops this client or the server at \

@@ -35,6 +35,8 @@ pub(super) struct Evidence {
     pub(super) broken_off: bool,
     /// Whether requests are messages whose delivery is measured.
     pub(super) of_messages: bool,
+    /// Whether requests are commands of a record, with its times.
+    pub(super) recorded: bool,
     /// Length of the measured part.
     pub(super) span_s: f64,
     /// How long the workers worked, warm-up and the wait for the last replies included.
@@ -221,6 +223,7 @@ impl Evidence {
             corrupt: total.errors.of_kind(CORRUPT),
             unanswered: given_up.saturating_add(connections.unanswered),
             of_messages: plan.delivery.is_some(),
+            recorded: plan.is_recorded(),
             outages: Outages::new(plan, measurement),
             absent_s: absent_ns as f64 / 1e9,
             broken_off: matches!(measurement.ending, Ending::Failed(_)),

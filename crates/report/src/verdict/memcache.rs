@@ -49,7 +49,11 @@ pub fn gets_apart(plan: &Plan, watched: &Watched) -> Option<String> {
     let gets = plan.sequence.iter().filter(is_get).count() as u64;
     // Of a mix one operation is drawn at a time.
     let each = if plan.mix.is_some() { gets.min(1) } else { gets };
-    if !in_lines || u64::from(plan.load.concurrency.pipeline_depth).saturating_mul(each) < 2 {
+    // Commands of a record come as they were recorded, whatever room there is.
+    if plan.is_recorded()
+        || !in_lines
+        || u64::from(plan.load.concurrency.pipeline_depth).saturating_mul(each) < 2
+    {
         return None;
     }
     let mut versions = watched.servers.iter().filter_map(|s| s.memcached_version.as_deref());
@@ -77,7 +81,7 @@ pub(super) fn cut(plan: &Plan, watched: &Watched) -> Option<String> {
         u64::from(plan.load.concurrency.pipeline_depth).saturating_mul(plan.sequence.len() as u64);
     let limit = |server: &host::ServerUse| server.setting("reqs_per_event")?.parse::<u64>().ok();
     let most = watched.servers.iter().filter_map(limit).min()?;
-    (depth > most).then(|| {
+    (depth > most && !plan.is_recorded()).then(|| {
         format!(
             "pipelines of {depth} commands are cut: memcached serves {most} per connection at a \
              time (option -R); start it with -R {depth} to measure whole pipelines"

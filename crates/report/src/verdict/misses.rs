@@ -76,6 +76,10 @@ fn looked<'p>(plan: &'p Plan, measurement: &'p Measurement) -> Vec<Looked<'p>> {
 
 /// How what it looks for comes to be there.
 fn advice(plan: &Plan, looked: &Looked<'_>) -> String {
+    if plan.is_recorded() {
+        let text = "restore the data that was there when it was recorded, or see --prefill";
+        return text.to_owned();
+    }
     if plan.data.fill.is_some() {
         return "--fill wrote these keys, so they were deleted, evicted or have expired".to_owned();
     }

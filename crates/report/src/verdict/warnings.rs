@@ -383,7 +383,8 @@ fn others(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Option<S
             * ours.len() as u64;
     }
     // Requests of a warm-up, and of other shares of the plan, are in the server's count only.
-    if plan.load.warmup_ns == 0 && plan.load.shard.is_whole() {
+    // No figure counts commands of a record that wait for other clients.
+    if plan.load.warmup_ns == 0 && plan.load.shard.is_whole() && !plan.is_recorded() {
         calls += shared.saturating_sub(sent);
     }
     let wall_ns = measurement.workers.iter().map(|worker| worker.wall_ns).max().unwrap_or(0);

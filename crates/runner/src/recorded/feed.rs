@@ -1,7 +1,7 @@
 //! The thread that reads a record ahead of the workers, and shares it out.
 //!
-//! Each worker has a queue of whole blocks, which bounds how far this thread is ahead of it. Blocks come back when they are
-//! done with, so a record of any length takes the memory of a few of them.
+//! Each worker has a queue of whole blocks, which bounds how far this thread is ahead of it. Blocks come back when they
+//! are done with, so a record of any length takes the memory of a few of them.
 
 use std::ops::Range;
 use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};

@@ -1,7 +1,8 @@
 //! Recorded traffic as a source of requests: read ahead on a thread of its own, in blocks, each of one worker.
 //!
-//! Whoever knows the format of a record gives it to a run as a [`Record`]. [`feed`] reads it and shares out its commands
-//! by connection, [`source`] is what a worker draws from, and which connection sends when is the route's business.
+//! Whoever knows the format of a record gives it to a run as a [`Record`]. [`feed`] reads it and shares out its
+//! commands by connection, [`source`] is what a worker draws from, and which connection sends when is the route's
+//! business.
 
 pub(crate) mod feed;
 pub(crate) mod source;

@@ -128,7 +128,7 @@ impl RecordedSource {
         self.ended && self.next_due_ns.is_none()
     }
 
-    /// How many were drawn.
+    /// How many were drawn whose time is a latency.
     pub(crate) fn drawn(&self) -> u64 {
         self.drawn
     }
@@ -140,7 +140,7 @@ impl RecordedSource {
         let due = |(command, _): &&(RecordedCommand, usize)| {
             self.start_ns.saturating_add(command.due_ns) < ns
         };
-        ahead.iter().take_while(due).count() as u64
+        ahead.iter().take_while(due).filter(|(command, _)| !command.blocks).count() as u64
     }
 
     #[inline]
@@ -163,7 +163,7 @@ impl RecordedSource {
         let number = (self.first + block as u64) << WITHIN_BITS | at as u64;
         let connection = self.held[block].block.commands[at].0.connection;
         self.next.1 += 1;
-        self.drawn += 1;
+        self.drawn += u64::from(!self.held[block].block.commands[at].0.blocks);
         self.look(now_ns);
         Some((number, connection - self.first_connection))
     }

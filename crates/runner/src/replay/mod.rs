@@ -13,6 +13,7 @@ mod operations;
 mod order;
 mod outages;
 mod pool;
+mod recorded;
 mod renewals;
 mod retries;
 mod ring;

@@ -31,7 +31,7 @@ use std::sync::Arc;
 
 use engine::{ConnId, Engine};
 use wire::{Batch, Protocol};
-use workload::{Inserts, Pace, Pacer, Plan, RequestStream, SequenceBatch, Stop, Window};
+use workload::{Inserts, Pacer, Plan, RequestStream, SequenceBatch, Stop, Window};
 
 use crate::connection::{Connection, State};
 use crate::delivery::{Acknowledgements, SentTimes};
@@ -378,24 +378,6 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
         self.started && self.ready == 0
     }
 
-    /// Whether a reply is what makes the next request due, on connections that stay open.
-    pub(crate) fn is_closed_loop(&self) -> bool {
-        self.started && !self.is_scheduled() && self.context.plan.load.concurrency.keep_alive
-    }
-
-    /// Whether requests are due at times of their own.
-    #[inline]
-    pub(crate) fn is_scheduled(&self) -> bool {
-        self.pacer.is_some()
-            || self.record.is_some() && matches!(self.context.plan.load.pace, Pace::Open(_))
-    }
-
-    /// Whether requests of the schedule are due that nobody has drawn.
-    pub(crate) fn is_behind(&self) -> bool {
-        let now_ns = self.engine.now_ns();
-        !self.is_over() && self.pacer.as_ref().is_some_and(|pacer| pacer.due_ns() <= now_ns)
-    }
-
     /// Whether no new request is sent any more.
     #[inline]
     pub(crate) fn is_over(&self) -> bool {
@@ -422,15 +404,6 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
                 ..Gauges::default()
             }
         });
-    }
-
-    /// When a request is due that could be sent.
-    fn due_ns(&self) -> u64 {
-        if let Some(record) = &self.record {
-            return if self.is_over() { u64::MAX } else { record.due_ns() };
-        }
-        let waits = self.is_over() || !self.route.has_room(self.in_flight);
-        self.pacer.as_ref().filter(|_| !waits).map_or(u64::MAX, Pacer::due_ns)
     }
 
     /// When to wake up if nothing happens.

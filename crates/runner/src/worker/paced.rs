@@ -1,8 +1,9 @@
-//! A worker's part of a schedule: where it begins, and where its rate changes on the way.
+//! A worker's part of a schedule or record: where it begins, when requests are due, and where its rate changes on the
+//! way.
 
 use engine::Engine;
 use wire::Protocol;
-use workload::Plan;
+use workload::{Pace, Pacer, Plan};
 
 use super::Worker;
 use crate::route::Route;
@@ -21,6 +22,33 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
             rate.begins(start_ns);
             self.follow_rate();
         }
+    }
+
+    /// Whether a reply is what makes the next request due, on connections that stay open.
+    pub(crate) fn is_closed_loop(&self) -> bool {
+        self.started && !self.is_scheduled() && self.context.plan.load.concurrency.keep_alive
+    }
+
+    /// Whether requests are due at times of their own.
+    #[inline]
+    pub(crate) fn is_scheduled(&self) -> bool {
+        self.pacer.is_some()
+            || self.record.is_some() && matches!(self.context.plan.load.pace, Pace::Open(_))
+    }
+
+    /// Whether requests of the schedule are due that nobody has drawn.
+    pub(crate) fn is_behind(&self) -> bool {
+        let now_ns = self.engine.now_ns();
+        !self.is_over() && self.pacer.as_ref().is_some_and(|pacer| pacer.due_ns() <= now_ns)
+    }
+
+    /// When a request is due that could be sent.
+    pub(super) fn due_ns(&self) -> u64 {
+        if let Some(record) = &self.record {
+            return if self.is_over() { u64::MAX } else { record.due_ns() };
+        }
+        let waits = self.is_over() || !self.route.has_room(self.in_flight);
+        self.pacer.as_ref().filter(|_| !waits).map_or(u64::MAX, Pacer::due_ns)
     }
 
     /// Turns to another rate, if one was asked for.

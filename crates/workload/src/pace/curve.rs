@@ -93,7 +93,7 @@ impl Curve {
     /// When unit `number` is due, in nanoseconds from the start; `u64::MAX` if it never is.
     /// `piece` remembers where the last one was found, and numbers must not fall.
     #[must_use]
-    pub(super) fn due_ns(&self, number: f64, piece: &mut usize) -> u64 {
+    pub fn due_ns(&self, number: f64, piece: &mut usize) -> u64 {
         while let Some(next) = self.pieces.get(*piece + 1)
             && number >= next.before
         {

@@ -47,6 +47,7 @@ impl PlanParts {
             && self.load.share == BudgetScope::OneBudget
             && matches!(self.load.stop, Stop::Requests(_))
             && concurrency.keep_alive
+            && concurrency.per_request.is_none()
             && concurrency.joining.is_none()
             && concurrency.renewed_per_s == 0;
         refuse(simple, || "a record has its own connections, length and times".to_owned())?;

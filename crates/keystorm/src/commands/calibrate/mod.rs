@@ -136,6 +136,7 @@ impl Measuring<'_> {
             let run = runner::RunJob {
                 receivers_at: Vec::new(),
                 several: None,
+                record: None,
                 rate: None,
                 plan: &plan,
                 address: &address,

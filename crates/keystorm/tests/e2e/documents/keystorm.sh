@@ -6,7 +6,8 @@ program=$KEYSTORM_LINKS/${0##*/}
 [ "${0##*/}" != rpc-perf ] || exec "$program" "$@"
 command=
 case $1 in
-show | merge | report | history | presets | calibrate | sink | help | man | completions | rpc-perf) exec "$program" "$@" ;;
+show | merge | report | history | presets | calibrate | sink | help | man | completions) exec "$program" "$@" ;;
+rpc-perf | replay) exec "$program" "$@" ;;
 ycsb) exec "$program" "$@" -p redis.port="$KEYSTORM_PORT" ;;
 compare)
     case " $* " in *" --baseline "*) exec "$program" "$@" ;; esac

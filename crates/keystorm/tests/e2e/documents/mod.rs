@@ -194,6 +194,7 @@ pages! {
     messages: "docs/messages.md",
     performance: "docs/performance.md",
     publishing: "docs/publishing.md",
+    recorded_traffic: "docs/recorded-traffic.md",
     redis_and_memcached: "docs/redis-and-memcached.md",
     reports: "docs/reports.md",
     results: "docs/results.md",

@@ -9,9 +9,10 @@ use engine::{ConnId, Engine};
 use wire::Protocol;
 use workload::Plan;
 
-use super::DirectWorker;
+use super::{Direct, DirectWorker};
+use crate::connection::State;
 use crate::request::{OperationState, Request};
-use crate::worker::Worker;
+use crate::worker::{ConnectionOf, Worker};
 
 /// How long blocked commands are waited for when nothing else is left.
 const BLOCKED_MAX_NS: u64 = 1_000_000_000;
@@ -90,10 +91,16 @@ pub(super) fn only_blocked<E: Engine, P: Protocol>(
     worker: &DirectWorker<'_, '_, E, P>,
     now_ns: u64,
 ) -> bool {
+    let waiting = &worker.route.waiting;
+    let is_blocked = |connection: &ConnectionOf<P, Direct<'_>>| {
+        connection.state == State::Ready && connection.requests.commands() > 0
+    };
     worker.spent
-        && worker.route.waiting.len == 0
-        && now_ns > worker.route.waiting.sent_ns.saturating_add(BLOCKED_MAX_NS)
-        && worker.connections.iter().all(|connection| !connection.requests.has_measured())
+        && now_ns > waiting.sent_ns.saturating_add(BLOCKED_MAX_NS)
+        && worker.connections.iter().zip(&waiting.numbers).all(|(connection, numbers)| {
+            let waits_in_vain = numbers.is_empty() || is_blocked(connection);
+            waits_in_vain && !connection.requests.has_measured()
+        })
 }
 
 /// Sends as much as there is room for of what waits for a connection, which has had room since `room_ns`.

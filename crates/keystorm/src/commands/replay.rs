@@ -1,0 +1,197 @@
+//! `keystorm replay`: what a record's first reading finds becomes a plan, which a run carries out.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use console::diagnostics;
+use job::{End, RecordedJob, ReplayJob, UsageError};
+use replay::{Scan, Speed, Traffic};
+use trace::Stamps;
+use workload::quantity::counted;
+use workload::{Data, KeySpace, Pace, Plan, PlanParts, RecordedTraffic, Stop};
+
+use super::run;
+use crate::records::{Precaution, Records};
+
+/// Sends a record again.
+///
+/// # Errors
+/// It cannot be read, or what kept it from being sent.
+pub(crate) fn replay(replay: ReplayJob) -> Result<End> {
+    let ReplayJob { mut job, recorded, speed } = replay;
+    let frame = (*job.plans[0]).clone();
+    let mut load = RecordedLoad::read(&recorded, &frame)?;
+    load.notes(&speed).iter().try_for_each(diagnostics::say)?;
+    let plan = load.plan_at(&frame, &speed)?;
+    job.plans = vec![plan.clone()];
+    run::run_with(&job, |bed| {
+        load.precaution.check(&bed.server, &plan.target)?;
+        bed.records = std::mem::take(&mut load.records);
+        Ok(())
+    })
+}
+
+/// A record that was read once, ready to be sent at any speed.
+pub(crate) struct RecordedLoad {
+    pub(crate) scan: Scan,
+    pub(crate) records: Records,
+    pub(crate) precaution: Precaution,
+    traffic: Traffic,
+    connections: u32,
+    own: u32,
+    rounds: u64,
+    prefilled: Option<(u64, bool)>,
+}
+
+impl RecordedLoad {
+    /// Reads a record for plans that are framed by this one.
+    ///
+    /// # Errors
+    /// It cannot be read, or nothing of it can be sent.
+    pub(crate) fn read(recorded: &RecordedJob, frame: &PlanParts) -> Result<Self> {
+        let mut replay = recorded.replay.clone();
+        replay.to_cache = frame.protocol.is_memcache();
+        let named = replay.paths.iter().map(|path| path.display().to_string());
+        let source = named.collect::<Vec<_>>().join(", ");
+        let scan = replay::scan(&replay, recorded.prefill).map_err(|why| {
+            UsageError(if why.contains(&source) { why } else { format!("{source}: {why}") })
+        })?;
+        let asked = recorded.keeps_connections.then_some(frame.load.concurrency.connections);
+        let clients = scan.shared_out(asked);
+        let (connections, own) = (clients.connections(), clients.own());
+        let traffic =
+            Traffic::new(replay.clone(), &scan, clients, Speed::recorded(), recorded.rounds);
+        let precaution = Precaution {
+            source: source.clone(),
+            servers: scan.source.servers.clone(),
+            writes: scan.writes > 0 || scan.prefill.is_some(),
+            confirmed: recorded.confirmed,
+            db_max: if replay.to_cache { 0 } else { scan.db_max },
+        };
+        let mut load = Self {
+            records: Records::default(),
+            precaution,
+            traffic,
+            connections,
+            own,
+            rounds: recorded.rounds,
+            prefilled: None,
+            scan,
+        };
+        if let Some(prefill) = load.scan.prefill.take().filter(|prefill| prefill.keys() > 0) {
+            let prefill = prefill.to(replay.to_cache);
+            load.prefilled = Some((prefill.keys(), prefill.is_partial()));
+            let mut parts = load.framed(frame, "prefill");
+            parts.sequence = vec![prefill.example()];
+            parts.load.pace = Pace::Closed;
+            parts.load.stop = Stop::Requests(prefill.keys());
+            parts.load.concurrency.connections = prefill.connections();
+            parts.load.concurrency.pipeline_depth = 16;
+            parts.recovery.reconnect = false;
+            load.records.add_prefill(parts.build()?, Arc::new(prefill));
+        }
+        Ok(load)
+    }
+
+    /// The plan that sends the record at a speed.
+    ///
+    /// # Errors
+    /// It has more of something than a plan may have.
+    pub(crate) fn plan_at(&mut self, frame: &PlanParts, speed: &Speed) -> Result<Plan> {
+        let scan = &self.scan;
+        if scan.source.stamps == Stamps::None && !speed.is_max() {
+            let text =
+                format!("{}: it has no times to send by; add --speed max", self.precaution.source);
+            return Err(UsageError(text).into());
+        }
+        let mut parts = self.framed(frame, speed.written());
+        parts.sequence = scan.examples.clone();
+        let counted = (scan.commands - scan.blocking).saturating_mul(self.rounds).max(1);
+        parts.load.stop = Stop::Requests(counted);
+        parts.load.pace = match scan.schedule(speed, self.rounds) {
+            Some(schedule) => Pace::Open(schedule),
+            None => Pace::Closed,
+        };
+        parts.load.concurrency.connections = self.connections;
+        let plan = parts.build().map_err(|error| UsageError(error.to_string()))?;
+        self.records.add(&plan, Arc::new(self.traffic.at_speed(speed.clone())));
+        Ok(plan)
+    }
+
+    fn framed(&self, frame: &PlanParts, speed: &str) -> PlanParts {
+        let source = self.precaution.source.clone();
+        let name = if frame.named { frame.name.clone() } else { format!("replay {source}") };
+        PlanParts {
+            name,
+            mix: None,
+            recorded: Some(RecordedTraffic {
+                source,
+                clients: self.scan.clients().max(1),
+                span_ns: self.scan.span_ns,
+                speed: speed.to_owned(),
+            }),
+            data: Data { keys: KeySpace::default(), ..Data::default() },
+            ..frame.clone()
+        }
+    }
+
+    /// What somebody must know of the record before its figures.
+    pub(crate) fn notes(&self, speed: &Speed) -> Vec<String> {
+        let Scan { left_out, losses, steps_back, source, .. } = &self.scan;
+        let file = &self.precaution.source;
+        let mut notes: Vec<String> = Vec::new();
+        for (count, why) in left_out.reasons() {
+            notes
+                .push(format!("note: {file}: {} left out, which {why}", counted(count, "command")));
+        }
+        if losses.total() > 0 {
+            let first =
+                losses.first.map_or(String::new(), |first| format!(", the first at line {first}"));
+            let lost = match losses.total() {
+                1 => "1 line or record".to_owned(),
+                total => format!("{total} lines or records"),
+            };
+            notes.push(format!("warning: {file}: {lost} could not be read{first}"));
+        }
+        if *steps_back > 0 {
+            let times = counted(*steps_back, "time");
+            notes.push(format!(
+                "note: {file}: its clock was set back {times}; the order of commands is kept"
+            ));
+        }
+        notes.extend(source.notes.iter().map(|note| format!("note: {file}: {note}")));
+        if source.stamps == Stamps::Completion && !speed.is_max() {
+            notes.push(format!(
+                "note: {file}: its times are those at which commands were done, so a stall of the recorded server \
+                 is a gap and then a burst"
+            ));
+        }
+        let clients = self.scan.clients();
+        if clients > u64::from(self.connections) {
+            let own = match self.own {
+                0 => String::new(),
+                own => format!(
+                    ", {own} of them for single clients with transactions or blocking commands"
+                ),
+            };
+            notes.push(format!(
+                "note: {file}: {clients} clients share {} connections{own}",
+                self.connections
+            ));
+        }
+        if self.scan.blocking > 0 {
+            let blocking = counted(self.scan.blocking, "command");
+            notes.push(format!(
+                "note: {file}: {blocking} may wait for other clients, which no latency counts"
+            ));
+        }
+        if let Some((keys, is_partial)) = self.prefilled {
+            let keys = counted(keys, "key");
+            let more = if is_partial { "; there are more than fit into memory" } else { "" };
+            notes.push(format!(
+                "note: {file}: {keys} written first, which it reads before it writes them{more}"
+            ));
+        }
+        notes.into_iter().map(report::escape).collect()
+    }
+}

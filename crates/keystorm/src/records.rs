@@ -1,0 +1,134 @@
+//! The records that plans of recorded traffic send: found by what a plan says of them, and sent to no server that may
+//! be the one they are of.
+
+use std::net::ToSocketAddrs;
+use std::sync::Arc;
+
+use anyhow::{Result, bail};
+use host::Address;
+use job::UsageError;
+use runner::Record;
+use wire::resp::Value;
+use workload::{Plan, RecordedTraffic, Target};
+
+use crate::server::Server;
+
+/// Records by what plans say of them, and the plan that writes first what they read.
+#[derive(Default)]
+pub(crate) struct Records {
+    all: Vec<(RecordedTraffic, Arc<dyn Record + Send + Sync>)>,
+    prefill: Option<Plan>,
+}
+
+impl Records {
+    /// Adds the record that a plan sends.
+    pub(crate) fn add(&mut self, plan: &Plan, record: Arc<dyn Record + Send + Sync>) {
+        if let Some(recorded) = &plan.recorded {
+            self.all.retain(|(known, _)| known != recorded);
+            self.all.push((recorded.clone(), record));
+        }
+    }
+
+    /// Sets the plan that writes what others read, and its record.
+    pub(crate) fn add_prefill(&mut self, plan: Plan, record: Arc<dyn Record + Send + Sync>) {
+        self.add(&plan, record);
+        self.prefill = Some(plan);
+    }
+
+    /// What a plan sends, if that was recorded.
+    pub(crate) fn of(&self, plan: &Plan) -> Option<&dyn Record> {
+        let recorded = plan.recorded.as_ref()?;
+        let found = self.all.iter().find(|(known, _)| known == recorded);
+        found.map(|(_, record)| &**record as &dyn Record)
+    }
+
+    /// What writes first what is read.
+    pub(crate) fn prefill(&self) -> Option<&Plan> {
+        self.prefill.as_ref()
+    }
+}
+
+/// What a server must be asked before a record is sent to it.
+#[derive(Clone)]
+pub(crate) struct Precaution {
+    /// The record's files, as they are named.
+    pub(crate) source: String,
+    /// The servers that were recorded, as `host:port`.
+    pub(crate) servers: Vec<String>,
+    /// Whether anything is written.
+    pub(crate) writes: bool,
+    /// Whether somebody has allowed it.
+    pub(crate) confirmed: bool,
+    /// The highest database that is used.
+    pub(crate) db_max: u32,
+}
+
+impl Precaution {
+    /// Refuses a server that may be the recorded one, or has too few databases.
+    ///
+    /// # Errors
+    /// Why, and what to do instead.
+    pub(crate) fn check(&self, server: &Server, target: &Target) -> Result<()> {
+        if self.writes && !self.confirmed && !server.is_own() {
+            self.check_writes(server, target)?;
+        }
+        if self.db_max > 0 && !server.protocol().is_memcache() {
+            let db = self.db_max.to_string();
+            let reply = server.client(target)?.ask(&[b"SELECT", db.as_bytes()])?;
+            if let Value::Error(text) = reply {
+                let text = String::from_utf8_lossy(&text).into_owned();
+                bail!(UsageError(format!(
+                    "{}: it uses database {db}, and {} answers SELECT {db} with: {text}; raise \
+                     `databases` there, or choose databases with --only-db",
+                    self.source, server.address
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_writes(&self, server: &Server, target: &Target) -> Result<()> {
+        let Self { source, servers, .. } = self;
+        let address = &server.address;
+        if servers.iter().any(|recorded| is_same(recorded, address)) {
+            bail!(UsageError(format!(
+                "{source}: it was recorded on {address}, whose data it would change; name another \
+                 server, or add --yes"
+            )));
+        }
+        let keys = keys_of(server, target)?;
+        if servers.is_empty() && keys > 0 {
+            bail!(UsageError(format!(
+                "{source}: it does not say which server it is of, and writes; {address} holds {keys} \
+                 keys. Name an empty server, or add --yes if this is not the one that was recorded"
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// Whether a recorded server is at this address.
+fn is_same(recorded: &str, address: &Address) -> bool {
+    match address {
+        Address::Tcp(address) => {
+            let mut found = recorded.to_socket_addrs().into_iter().flatten();
+            recorded == address.to_string() || found.any(|one| one == *address)
+        }
+        Address::Unix(path) => recorded == path.to_string_lossy(),
+    }
+}
+
+/// How many keys a server holds, in all of its databases.
+fn keys_of(server: &Server, target: &Target) -> Result<u64> {
+    if server.protocol().is_memcache() {
+        let stats = server.memcache_client(target)?.stats(None).map_err(anyhow::Error::msg)?;
+        let items = stats.into_iter().find(|(name, _)| name == "curr_items");
+        return Ok(items.and_then(|(_, count)| count.parse().ok()).unwrap_or(0));
+    }
+    let reply = server.client(target)?.ask(&[b"INFO", b"keyspace"])?;
+    let text = reply.text().unwrap_or_default();
+    let keys = text
+        .lines()
+        .filter_map(|line| line.split_once("keys=")?.1.split(',').next()?.parse::<u64>().ok());
+    Ok(keys.sum())
+}

@@ -1,0 +1,264 @@
+//! `keystorm replay`: recorded traffic is sent again, to the command, by the clients and in the databases that it was
+//! recorded of; and to no server that may be the recorded one.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use crate::memcached::Memcached;
+use crate::program::{Keystorm, within};
+use crate::server::Server;
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Writes what MONITOR of a server prints into a file, until it prints this.
+fn monitor(server: &Server, path: &Path, end: &'static str) -> thread::JoinHandle<()> {
+    let mut socket = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
+    socket.write_all(b"MONITOR\r\n").unwrap();
+    let mut lines = BufReader::new(socket);
+    let mut line = String::new();
+    lines.read_line(&mut line).unwrap();
+    assert_eq!(line, "+OK\r\n");
+    let mut file = File::create(path).unwrap();
+    thread::spawn(move || {
+        for line in lines.lines() {
+            let line = line.unwrap();
+            if line.contains(end) {
+                return;
+            }
+            writeln!(file, "{line}").unwrap();
+        }
+    })
+}
+
+/// A file of lines as MONITOR prints them, 10 ms apart: of a client, a database, and a command with its words
+/// between blanks.
+fn lines(dir: &Path, commands: &[(&str, u32, &str)]) -> String {
+    let mut text = String::new();
+    for (n, (client, db, command)) in commands.iter().enumerate() {
+        let words: Vec<String> = command.split(' ').map(|word| format!("\"{word}\"")).collect();
+        let words = words.join(" ");
+        let (s, us) = (1_700_000_000 + n / 100, n % 100 * 10_000);
+        text += &format!("{s}.{us:06} [{db} {client}] {words}\n");
+    }
+    let path = dir.join("monitor.txt");
+    std::fs::write(&path, text).unwrap();
+    path.display().to_string()
+}
+
+#[test]
+fn a_run_of_redis_benchmark_is_sent_again_to_the_command() {
+    let (recorded, other) = (Server::redis(), Server::redis());
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("monitor.txt");
+    let watching = monitor(&recorded, &path, "\"end of the record\"");
+    let port = recorded.port().to_string();
+    let line = ["-p", &port, "-c", "8", "-n", "2000", "-P", "4", "-r", "500", "-q", "-t"];
+    let tests = "set,get,lpush,hset,spop,zadd";
+    let ran = Command::new("redis-benchmark").args(line).arg(tests).output().unwrap();
+    assert!(ran.status.success());
+    let counts = recorded.counts();
+    recorded.ask(&["ECHO", "end of the record"]);
+    watching.join().unwrap();
+    let (file, json) = (path.display(), dir.path().join("run.json"));
+    other.reset();
+    let line = format!("replay {file} -p {} --speed 2 --json {}", other.port(), json.display());
+    let ran = Keystorm::new(&line).run().ok();
+    ran.prints("requests completed").prints("response time (ms)").says("times are those at which");
+    let of = |name: &str| (counts[name], other.calls(name));
+    for name in ["set", "get", "lpush", "hset", "spop", "zadd"] {
+        assert_eq!(of(name), (2000, 2000), "{name}");
+    }
+    // What was recorded is in the saved run, which says so.
+    Keystorm::new(&format!("show {}", json.display())).run().ok().prints("replay ");
+    let saved = std::fs::read_to_string(&json).unwrap();
+    assert!(saved.contains("\"recorded\"") && saved.contains("\"speed\": \"2\""), "{saved:.2000}");
+}
+
+#[test]
+fn databases_transactions_and_scripts_are_those_of_the_record() {
+    let server = Server::redis();
+    let dir = tempfile::tempdir().unwrap();
+    let (a, b) = ("127.0.0.1:1", "[::1]:2");
+    let file = lines(
+        dir.path(),
+        &[
+            (a, 0, "AUTH (redacted)"),
+            (a, 0, "SET k 0"),
+            (a, 3, "SELECT 3"),
+            (b, 0, "WATCH k"),
+            (a, 3, "SET k 3"),
+            (b, 0, "MULTI"),
+            (b, 0, "INCR k"),
+            (b, 0, "INCR n"),
+            (b, 0, "EXEC"),
+            (b, 0, "EVAL return(redis.call('incr','script')) 0"),
+            ("lua", 0, "incr script"),
+            (b, 0, "EVALSHA 0123456789012345678901234567890123456789 0"),
+            (a, 3, "PEXPIREAT k 1700000100000"),
+            (a, 3, "SET lives 1 EXAT 1700000200"),
+            (a, 3, "SUBSCRIBE c"),
+            (a, 3, "NOSUCH command"),
+            ("unix:/tmp/a b", 0, "BLPOP queue 0"),
+        ],
+    );
+    let json = dir.path().join("run.json");
+    let line = format!("replay {file} -p {} --json {}", server.port(), json.display());
+    let ran = Keystorm::new(&line).run().ok();
+    let ran = ran.says("1 command left out, which scripts did").says("about the connection");
+    let ran = ran.says("no reply of their own").says("1 command may wait for other clients");
+    ran.prints("NOSCRIPT").prints("unknown command");
+    let counts = server.counts();
+    let of = |name: &str| counts.get(name).copied().unwrap_or(0);
+    assert_eq!(["multi", "exec", "watch", "eval", "blpop", "incr"].map(of), [1, 1, 1, 1, 1, 3]);
+    assert_eq!(server.texts(&["MGET", "k", "n", "script"]), ["1", "1", "1"]);
+    server.ask(&["SELECT", "3"]);
+    // Both deadlines were past when the record was sent again.
+    let left = |key: &str| server.number(&["TTL", key]);
+    assert!((50..=100).contains(&left("k")) && (150..=200).contains(&left("lives")));
+}
+
+#[test]
+fn clients_commands_keys_and_databases_are_chosen_and_rounds_added() {
+    let server = Server::redis();
+    let dir = tempfile::tempdir().unwrap();
+    let clients: Vec<String> = (0..40).map(|n| format!("10.0.0.1:{n}")).collect();
+    let commands: Vec<(&str, u32, &str)> = clients
+        .iter()
+        .flat_map(|c| [(&**c, 0, "SET user:1 v"), (&**c, 0, "GET user:1"), (&**c, 1, "GET x")])
+        .collect();
+    let file = lines(dir.path(), &commands);
+    let sent = |words: &str| {
+        server.reset();
+        let line = format!("replay {file} -p {} --speed max --yes {words}", server.port());
+        let ran = Keystorm::new(&line).run().ok();
+        (server.calls("set"), server.calls("get"), ran)
+    };
+    assert!(matches!(sent("--loop 3"), (120, 240, _)));
+    assert!(matches!(sent("--only get -c 3"), (0, 80, _)));
+    assert!(matches!(sent("--without set --only-db 1"), (0, 40, _)));
+    assert!(matches!(sent("--only-keys 'user:*'"), (40, 40, _)));
+    assert!(matches!(sent("--first 300ms --wait-replies"), (10, 20, _)));
+    let (set, get, ran) = sent("--only-clients 50 -q");
+    assert!((5..35).contains(&set) && get == 2 * set);
+    ran.says("are not selected").prints("requests per second");
+    let (_, _, ran) = sent("-c 3 --threads 2");
+    ran.says("40 clients share 3 connections");
+}
+
+#[test]
+fn what_is_read_before_it_is_written_is_there_with_prefill() {
+    let server = Server::redis();
+    let dir = tempfile::tempdir().unwrap();
+    let client = "127.0.0.1:1";
+    let file = lines(
+        dir.path(),
+        &[
+            (client, 0, "GET text"),
+            (client, 0, "SET text 12345"),
+            (client, 2, "HGET hash field"),
+            (client, 0, "LRANGE list 0 -1"),
+            (client, 0, "SISMEMBER set one"),
+            (client, 0, "ZSCORE sorted one"),
+            (client, 0, "SET own v"),
+            (client, 0, "GET own"),
+            (client, 0, "XLEN stream"),
+        ],
+    );
+    let line = format!("replay {file} -p {} --prefill --without set", server.port());
+    Keystorm::new(&line).run().ok().says("written first");
+    let kind = |key: &str| server.text(&["TYPE", key]);
+    assert_eq!(["list", "set", "stream"].map(kind), ["list", "set", "stream"]);
+    assert_eq!(server.text(&["TYPE", "sorted"]), "zset");
+    assert_eq!(server.number(&["EXISTS", "text"]), 1);
+    // Sizes are those that the record writes later.
+    let file = lines(dir.path(), &[(client, 0, "GET t"), (client, 0, "SET t 12345678")]);
+    server.ask(&["FLUSHALL"]);
+    server.reset();
+    Keystorm::new(&format!("replay {file} -p {} --prefill", server.port())).run().ok();
+    assert_eq!(server.calls("set"), 2);
+    assert_eq!(server.info("keyspace_misses"), 0);
+}
+
+#[test]
+fn a_server_that_may_be_the_recorded_one_is_not_written_to() {
+    let server = Server::redis();
+    let dir = tempfile::tempdir().unwrap();
+    let file = lines(dir.path(), &[("127.0.0.1:1", 0, "SET a 1"), ("127.0.0.1:1", 0, "GET a")]);
+    server.reset();
+    server.ask(&["SET", "precious", "1"]);
+    let line = format!("replay {file} -p {}", server.port());
+    Keystorm::new(&line).run().exits(2).says("holds 1 keys").says("--yes");
+    assert_eq!(server.calls("set"), 1);
+    Keystorm::new(&format!("{line} --only get")).run().ok();
+    Keystorm::new(&format!("{line} --yes")).run().ok();
+    assert_eq!((server.calls("set"), server.calls("get")), (2, 2));
+    let file = lines(dir.path(), &[("127.0.0.1:1", 99, "GET a")]);
+    let line = format!("replay {file} -p {}", server.port());
+    Keystorm::new(&line).run().exits(2).says("SELECT 99").says("--only-db");
+}
+
+#[test]
+fn commands_with_a_twin_are_sent_to_memcached() {
+    let server = Memcached::new();
+    let dir = tempfile::tempdir().unwrap();
+    let client = "127.0.0.1:1";
+    let commands = [
+        (client, 0, "SET a 12345"),
+        (client, 0, "GET a"),
+        (client, 0, "MGET a b"),
+        (client, 0, "SETEX c 100 v"),
+        (client, 0, "HSET h f v"),
+        (client, 0, "DEL a"),
+    ];
+    let file = lines(dir.path(), &commands);
+    let line = format!("replay {file} -p {} --protocol memcache", server.port());
+    let ran = Keystorm::new(&line).run().ok();
+    ran.says("1 command left out, which this kind of server does not have");
+    assert_eq!(server.grown(&["cmd_set"]), 2);
+    assert_eq!(server.grown(&["cmd_get"]), 3);
+    assert_eq!(server.say("get c\n"), "VALUE c 0 1\r\nv\r\nEND\r\n");
+}
+
+#[test]
+fn damaged_records_are_sent_as_far_as_they_go_and_what_is_none_is_refused() {
+    let server = Server::redis();
+    let dir = tempfile::tempdir().unwrap();
+    let file = lines(dir.path(), &[("127.0.0.1:1", 0, "GET a"), ("127.0.0.1:1", 0, "GET b")]);
+    let mut text = std::fs::read(&file).unwrap();
+    text.extend_from_slice(b"1700000001.000000 [0 127.0.0.1:1] GET b\r\n\xff\xfe\0\n");
+    text.extend_from_slice(b"1700000001.000000 [0 127.0.0.1:1] \"GET\" \"cut");
+    std::fs::write(&file, text).unwrap();
+    let line = format!("replay {file} -p {}", server.port());
+    Keystorm::new(&line).run().ok().says("could not be read");
+    assert_eq!(server.calls("get"), 2);
+    let none = dir.path().join("none");
+    std::fs::write(&none, "").unwrap();
+    Keystorm::new(&format!("replay {}", none.display())).run().exits(2).says("empty");
+    Keystorm::new("replay /no/such").run().exits(2).says("/no/such");
+    Keystorm::new("replay").run().exits(2).says("name the file");
+    Keystorm::new("replay - --spawn").run().exits(2).says("read twice");
+    Keystorm::new(&format!("replay {file} -t get")).run().exits(2).says("the record says");
+    Keystorm::new(&format!("replay {file} --speed 0")).run().exits(2).says("--speed");
+    Keystorm::new(&format!("replay {file} --only hset -p {}", server.port()))
+        .run()
+        .exits(2)
+        .says("nothing in it can be sent");
+}
+
+#[test]
+fn a_server_that_dies_on_the_way_is_told_and_nothing_hangs() {
+    let mut server = Server::redis();
+    let dir = tempfile::tempdir().unwrap();
+    let commands: Vec<_> = (0..400).map(|_| ("127.0.0.1:1", 0, "GET a")).collect();
+    let file = lines(dir.path(), &commands);
+    let line = format!("replay {file} -p {} --reconnect no", server.port());
+    let running = Keystorm::new(&line).start();
+    assert!(within(PATIENCE, || server.calls("get") > 5));
+    server.kill();
+    running.wait().exits(1).prints("INCOMPLETE");
+}

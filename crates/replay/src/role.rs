@@ -1,0 +1,95 @@
+//! What becomes of a recorded command: sent, and how, or left out, and why.
+
+use trace::commands::Command;
+use trace::{Event, Flags};
+
+/// What is done with a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// It is sent.
+    Sent,
+    /// It is sent, and its reply may wait for another client.
+    Blocks,
+    /// It is no request of its own: the database of each command is in the record.
+    Select,
+    /// It is not sent.
+    LeftOut(Reason),
+}
+
+/// Why a command is not sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reason {
+    /// A script did it, whose call is sent.
+    ScriptEffect,
+    /// It is about the connection that it was recorded on, such as a login.
+    Connection,
+    /// Its replies are not one for each command, as those of a subscription.
+    Subscription,
+    /// It would end or change the server.
+    Administration,
+    /// What it says was not recorded.
+    Unrecorded,
+    /// The other kind of server has no such command.
+    NoTwin,
+}
+
+const CONNECTION: &[&str] = &["AUTH", "HELLO", "QUIT", "RESET", "READONLY", "READWRITE", "ASKING"];
+const STREAMING: &[&str] = &["MONITOR", "SYNC", "PSYNC", "REPLCONF"];
+const ADMINISTRATION: &[&str] = &[
+    "SHUTDOWN",
+    "REPLICAOF",
+    "SLAVEOF",
+    "FAILOVER",
+    "DEBUG",
+    "CONFIG",
+    "ACL",
+    "MODULE",
+    "MIGRATE",
+    "CLUSTER",
+    "SAVE",
+    "BGSAVE",
+    "BGREWRITEAOF",
+];
+/// They wait only where they say so.
+const STREAMS: &[&str] = &["XREAD", "XREADGROUP"];
+const STATEFUL: &[&str] = &["MULTI", "EXEC", "DISCARD", "WATCH", "UNWATCH"];
+
+fn is_one_of(event: &Event, names: &[&str]) -> bool {
+    names.iter().any(|name| event.is(name))
+}
+
+fn has_word(event: &Event, word: &str) -> bool {
+    (1..event.len()).any(|at| event.bytes(at).eq_ignore_ascii_case(word.as_bytes()))
+}
+
+impl Role {
+    /// Of an event with arguments.
+    pub(crate) fn of(event: &Event) -> Self {
+        if event.flags.has(Flags::SCRIPT_EFFECT) {
+            return Self::LeftOut(Reason::ScriptEffect);
+        }
+        let command = Command::of(event);
+        let is_dumb = event.is("CLIENT") && has_word(event, "REPLY");
+        let is_redacted = || (1..event.len()).any(|at| event.bytes(at) == b"(redacted)");
+        if event.is("SELECT") {
+            Self::Select
+        } else if event.name().is_empty() || event.is("MIGRATE") && is_redacted() {
+            Self::LeftOut(Reason::Unrecorded)
+        } else if is_dumb || is_one_of(event, CONNECTION) {
+            Self::LeftOut(Reason::Connection)
+        } else if command.subscribes() || is_one_of(event, STREAMING) {
+            Self::LeftOut(Reason::Subscription)
+        } else if is_one_of(event, ADMINISTRATION) {
+            Self::LeftOut(Reason::Administration)
+        } else if command.blocks() && (!is_one_of(event, STREAMS) || has_word(event, "BLOCK")) {
+            Self::Blocks
+        } else {
+            Self::Sent
+        }
+    }
+}
+
+/// Whether what a connection was sent before decides what this command does: its client needs a connection of its own.
+pub(crate) fn is_of_session(event: &Event, role: Role) -> bool {
+    role == Role::Blocks || is_one_of(event, STATEFUL)
+}

@@ -1,0 +1,289 @@
+//! The first reading of a record: what a plan must know before the first command is sent.
+
+use std::collections::HashMap;
+
+use trace::commands::writes;
+use trace::{Losses, Source};
+use workload::{CommandSpec, Schedule, Stage};
+
+use crate::clients::ClientList;
+use crate::prefill::{Prefill, PrefillPlan};
+use crate::role::{Reason, Role, is_of_session};
+use crate::walk::{Replay, Walk};
+use crate::{Clients, Speed};
+
+/// Kinds of commands that have counts of their own; those that come later are one kind together.
+const KINDS_MAX: usize = 250;
+/// The name of that one.
+const OTHERS: &[u8] = b"OTHERS";
+/// Longest name of a command that is kept.
+const NAME_MAX: usize = 64;
+/// Stretches of time whose rates are kept, as many as a schedule may have stages.
+const STRETCHES_MAX: usize = 1_000;
+/// The shortest of them.
+const STRETCH_NS: u64 = 100_000_000;
+
+/// Commands that are not sent, by reason.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Scripts did them, whose calls are sent.
+    pub of_scripts: u64,
+    /// They are about the connection that they were recorded on, such as `AUTH`.
+    pub of_connections: u64,
+    /// Their replies are not one for each command, as those of `SUBSCRIBE`.
+    pub subscriptions: u64,
+    /// They would end or change the server, as `SHUTDOWN`.
+    pub administration: u64,
+    /// What they say was not recorded.
+    pub unrecorded: u64,
+    /// The other kind of server has no such command.
+    pub without_twin: u64,
+    /// They are not selected.
+    pub unselected: u64,
+}
+
+impl LeftOut {
+    fn add(&mut self, reason: Reason) {
+        *match reason {
+            Reason::ScriptEffect => &mut self.of_scripts,
+            Reason::Connection => &mut self.of_connections,
+            Reason::Subscription => &mut self.subscriptions,
+            Reason::Administration => &mut self.administration,
+            Reason::Unrecorded => &mut self.unrecorded,
+            Reason::NoTwin => &mut self.without_twin,
+        } += 1;
+    }
+
+    /// Each count that is not 0, with the reason as the end of "… left out, which".
+    pub fn reasons(&self) -> impl Iterator<Item = (u64, &'static str)> {
+        let Self { of_scripts, of_connections, subscriptions, administration, .. } = *self;
+        let Self { unrecorded, without_twin, unselected, .. } = *self;
+        [
+            (of_scripts, "scripts did, whose calls are sent"),
+            (of_connections, "are about the connection that they were recorded on, such as AUTH"),
+            (subscriptions, "have no reply of their own, such as SUBSCRIBE"),
+            (administration, "would change the server itself, such as CONFIG"),
+            (unrecorded, "were not recorded in full"),
+            (without_twin, "this kind of server does not have"),
+            (unselected, "are not selected"),
+        ]
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+    }
+}
+
+/// What a first reading of a record finds.
+pub struct Scan {
+    /// What it is of.
+    pub source: Source,
+    /// Commands that are sent.
+    pub commands: u64,
+    /// Those of them that may wait for another client: their waiting is no latency.
+    pub blocking: u64,
+    /// Those that surely change data.
+    pub writes: u64,
+    /// Each kind of command, by its name, and how many there are.
+    pub kinds: Vec<(Vec<u8>, u64)>,
+    /// An example of each, in the words of the server that it is sent to.
+    pub examples: Vec<CommandSpec>,
+    /// What is not sent.
+    pub left_out: LeftOut,
+    /// What could not be read.
+    pub losses: Losses,
+    /// How often the recorded clock was set back.
+    pub steps_back: u64,
+    /// From the first command to the last, in nanoseconds.
+    pub span_ns: u64,
+    /// Databases that are used, the highest of them.
+    pub db_max: u32,
+    /// What must be there before, where that was asked for.
+    pub prefill: Option<PrefillPlan>,
+    clients: ClientList,
+    stretches: Stretches,
+    numbers: HashMap<Vec<u8>, u32>,
+}
+
+/// How many commands came in each stretch of a record's time.
+#[derive(Debug)]
+struct Stretches {
+    counts: Vec<u64>,
+    each_ns: u64,
+}
+
+impl Stretches {
+    fn add(&mut self, since_ns: u64) {
+        while since_ns / self.each_ns >= STRETCHES_MAX as u64 {
+            let pairs = self.counts.chunks(2).map(|pair| pair.iter().sum());
+            self.counts = pairs.collect();
+            self.each_ns *= 2;
+        }
+        let at = (since_ns / self.each_ns) as usize;
+        if self.counts.len() <= at {
+            self.counts.resize(at + 1, 0);
+        }
+        self.counts[at] += 1;
+    }
+}
+
+/// Reads a record once, and finds what must be there before it if `prefill` says so.
+///
+/// # Errors
+/// It cannot be read, or nothing of it can be sent.
+pub fn scan(replay: &Replay, prefill: bool) -> Result<Scan, String> {
+    let mut walk = Walk::new(replay)?;
+    let mut prefill = prefill.then(Prefill::default);
+    let mut scan = Scan {
+        source: walk.source().clone(),
+        commands: 0,
+        blocking: 0,
+        writes: 0,
+        kinds: Vec::new(),
+        examples: Vec::new(),
+        left_out: LeftOut::default(),
+        losses: Losses::default(),
+        steps_back: 0,
+        span_ns: 0,
+        db_max: 0,
+        prefill: None,
+        clients: ClientList::default(),
+        stretches: Stretches { counts: Vec::new(), each_ns: STRETCH_NS },
+        numbers: HashMap::new(),
+    };
+    while let Some(next) = walk.next()? {
+        let event = &walk.event;
+        if let Role::LeftOut(reason) = next.role {
+            scan.left_out.add(reason);
+            continue;
+        }
+        scan.commands += 1;
+        scan.blocking += u64::from(next.role == Role::Blocks);
+        scan.writes += u64::from(writes(walk.recorded(), event) == Some(true));
+        scan.span_ns = next.since_ns;
+        scan.db_max = scan.db_max.max(event.db);
+        scan.stretches.add(next.since_ns);
+        scan.clients.see(event.client, is_of_session(event, next.role));
+        scan.count(event.name());
+        prefill.iter_mut().for_each(|prefill| prefill.see(walk.recorded(), event, &walk.keys));
+    }
+    scan.left_out.unselected = walk.unselected;
+    (scan.steps_back, scan.losses) = (walk.steps_back, walk.reader().losses());
+    scan.source = walk.source().clone();
+    if scan.commands == 0 {
+        return Err("nothing in it can be sent".to_owned());
+    }
+    scan.examples = scan.kinds.iter().map(|(name, _)| example(name, replay.to_cache)).collect();
+    scan.prefill = prefill.map(Prefill::plan);
+    Ok(scan)
+}
+
+/// A command of this kind, for a plan: by name only where the protocol has no grammar.
+fn example(name: &[u8], to_cache: bool) -> CommandSpec {
+    let upper = name.to_ascii_uppercase();
+    if !to_cache {
+        return CommandSpec::from_words([upper]);
+    }
+    // Names of both kinds of record: as the twin is called.
+    CommandSpec::from_words(match upper.as_slice() {
+        b"SET" | b"SETEX" | b"CAS" => vec!["set", "k", "0", "0", "v"],
+        b"ADD" | b"SETNX" => vec!["add", "k", "0", "0", "v"],
+        b"REPLACE" => vec!["replace", "k", "0", "0", "v"],
+        b"APPEND" => vec!["append", "k", "0", "0", "v"],
+        b"PREPEND" => vec!["prepend", "k", "0", "0", "v"],
+        b"DEL" | b"DELETE" | b"UNLINK" => vec!["delete", "k"],
+        b"INCR" | b"INCRBY" => vec!["incr", "k", "1"],
+        b"DECR" | b"DECRBY" => vec!["decr", "k", "1"],
+        b"TOUCH" | b"EXPIRE" => vec!["touch", "k", "0"],
+        b"GAT" | b"GATS" | b"GETEX" => vec!["gat", "0", "k"],
+        b"MGET" => vec!["get", "k", "l"],
+        _ => vec!["get", "k"],
+    })
+}
+
+impl Scan {
+    fn count(&mut self, name: &[u8]) {
+        let name = &name[..name.len().min(NAME_MAX)];
+        if let Some(number) = self.numbers.get(name) {
+            self.kinds[*number as usize].1 += 1;
+            return;
+        }
+        let upper = name.to_ascii_uppercase();
+        let found = self.kinds.iter().position(|(known, _)| *known == upper);
+        let number = match found {
+            Some(number) => number,
+            None => {
+                let is_full = self.kinds.len() >= KINDS_MAX;
+                let named = if is_full { OTHERS.to_vec() } else { upper };
+                if !is_full || self.kinds.last().is_none_or(|(last, _)| last != OTHERS) {
+                    self.kinds.push((named, 0));
+                }
+                self.kinds.len() - 1
+            }
+        };
+        self.kinds[number].1 += 1;
+        // Names of random letters are no kinds: what was not kept is of the last one.
+        if self.numbers.len() < 4 * KINDS_MAX {
+            self.numbers.insert(name.to_vec(), number as u32);
+        }
+    }
+
+    /// The number of each name as it is written in the record; names that are not there are of the last kind.
+    pub(crate) fn numbers(&self) -> HashMap<Vec<u8>, u32> {
+        self.numbers.clone()
+    }
+
+    /// How many clients there are.
+    #[must_use]
+    pub fn clients(&self) -> u64 {
+        self.clients.len()
+    }
+
+    /// Shares the clients out among so many connections; each has its own with `None`, up to a thousand.
+    #[must_use]
+    pub fn shared_out(&self, connections: Option<u32>) -> Clients {
+        self.clients.clone().on(connections)
+    }
+
+    /// The rates at which the commands are due, for what only needs to know these: in a record that is sent so fast, so
+    /// often. `None` where nothing is due at a time of its own.
+    #[must_use]
+    pub fn schedule(&self, speed: &Speed, rounds: u64) -> Option<Schedule> {
+        if speed.is_max() {
+            return None;
+        }
+        let Stretches { counts, each_ns } = &self.stretches;
+        let mut stages: Vec<Stage> = Vec::new();
+        let (mut speed, mut from_ns) = (speed.clone(), 0);
+        for (end, count) in (1..).zip(counts) {
+            let until_ns = speed.due_ns((end * each_ns).min(self.span_ns.max(1)));
+            let lasts_ns = until_ns.saturating_sub(from_ns).max(1);
+            stages.push(Stage::steady(*count as f64 * 1e9 / lasts_ns as f64, Some(lasts_ns)));
+            from_ns = until_ns;
+        }
+        let one: Vec<Stage> = stages.clone();
+        let room = STRETCHES_MAX / one.len().max(1);
+        for _ in 1..rounds.min(room.max(1) as u64) {
+            stages.extend(&one);
+        }
+        if let Some(last) = stages.last_mut()
+            && last.from_per_s > 0.0
+        {
+            last.lasts_ns = None;
+        }
+        Some(Schedule { stages, arrivals: workload::Arrivals::Constant })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_those_of_the_record_however_long_it_is() {
+        for seconds in [1u64, 100, 5_000] {
+            let mut stretches = Stretches { counts: Vec::new(), each_ns: STRETCH_NS };
+            (0..seconds * 20).for_each(|n| stretches.add(n * 50_000_000));
+            assert!(stretches.counts.len() <= STRETCHES_MAX);
+            assert_eq!(stretches.counts.iter().sum::<u64>(), seconds * 20);
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! A record as a run sends it: each reading gives its commands in order, with their connections and times.
+
+use std::collections::HashMap;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use runner::{Record, RecordedCommand, RecordedCommands};
+
+use crate::encode::Encoder;
+use crate::role::Role;
+use crate::walk::{Replay, Walk};
+use crate::{Clients, Scan, Speed};
+
+/// A record, with all that is decided about sending it.
+pub struct Traffic {
+    replay: Replay,
+    clients: Clients,
+    speed: Speed,
+    /// How often it is sent.
+    rounds: u64,
+    /// From the first command of one round to that of the next, in nanoseconds of the record.
+    round_ns: u64,
+    /// The kind of each name.
+    numbers: HashMap<Vec<u8>, u32>,
+    kinds: u32,
+}
+
+impl Traffic {
+    /// What a scan has found, sent by these connections at this speed.
+    #[must_use]
+    pub fn new(replay: Replay, scan: &Scan, clients: Clients, speed: Speed, rounds: u64) -> Self {
+        // The last command is as far from the first as others are from each other.
+        let gap_ns = scan.span_ns / scan.commands.saturating_sub(1).max(1);
+        Self {
+            replay,
+            clients,
+            speed,
+            rounds,
+            round_ns: scan.span_ns + gap_ns,
+            numbers: scan.numbers(),
+            kinds: scan.kinds.len() as u32,
+        }
+    }
+
+    /// The same at another speed.
+    #[must_use]
+    pub fn at_speed(&self, speed: Speed) -> Self {
+        Self {
+            replay: self.replay.clone(),
+            clients: self.clients.clone(),
+            speed,
+            rounds: self.rounds,
+            round_ns: self.round_ns,
+            numbers: self.numbers.clone(),
+            kinds: self.kinds,
+        }
+    }
+}
+
+impl Record for Traffic {
+    fn commands(&self) -> Result<Box<dyn RecordedCommands + Send + '_>, String> {
+        let walk = Walk::new(&self.replay)?;
+        let encoder = Encoder::new(walk.recorded(), self.replay.to_cache);
+        let now_ns = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+        Ok(Box::new(Reading {
+            traffic: self,
+            is_dated: walk.is_dated(),
+            walk,
+            encoder,
+            speed: self.speed.clone(),
+            round: 0,
+            began_ns: now_ns as u64,
+        }))
+    }
+}
+
+/// One reading of it, or one round after another.
+struct Reading<'t> {
+    traffic: &'t Traffic,
+    walk: Walk<'t>,
+    encoder: Encoder,
+    speed: Speed,
+    round: u64,
+    is_dated: bool,
+    /// When it began, from 1970.
+    began_ns: u64,
+}
+
+impl RecordedCommands for Reading<'_> {
+    fn next(&mut self, bytes: &mut Vec<u8>) -> Result<Option<RecordedCommand>, String> {
+        loop {
+            let Some(next) = self.walk.next()? else {
+                self.round += 1;
+                if self.round >= self.traffic.rounds {
+                    return Ok(None);
+                }
+                self.walk = Walk::new(&self.traffic.replay)?;
+                continue;
+            };
+            if !matches!(next.role, Role::Sent | Role::Blocks) {
+                continue;
+            }
+            let traffic = self.traffic;
+            let event = &self.walk.event;
+            let due_ns = self.speed.due_ns(self.round * traffic.round_ns + next.since_ns);
+            let at_ns = if self.is_dated { event.at_ns } else { self.began_ns };
+            let sent_ns = if self.is_dated { self.began_ns + due_ns } else { self.began_ns };
+            if !self.encoder.encode(event, (at_ns, sent_ns), bytes) {
+                continue;
+            }
+            let number = traffic.numbers.get(event.name()).copied();
+            return Ok(Some(RecordedCommand {
+                due_ns,
+                connection: traffic.clients.connection(event.client),
+                command: number.unwrap_or(traffic.kinds.saturating_sub(1)),
+                db: if traffic.replay.to_cache { 0 } else { event.db },
+                blocks: next.role == Role::Blocks,
+            }));
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! A record from its first command to its last, as far as it is selected: what each one's role is, and how long after
+//! the beginning it was recorded.
+
+use std::path::PathBuf;
+
+use trace::commands::keys_of;
+use trace::{Clock, Event, OpenOptions, Protocol, Reader, Source, Stamps};
+
+use crate::Selection;
+use crate::role::{Reason, Role};
+use crate::translation::has_twin;
+
+/// What of a record is sent, and to what kind of server.
+#[derive(Debug, Clone, Default)]
+pub struct Replay {
+    /// Its files.
+    pub paths: Vec<PathBuf>,
+    /// Their format, where their content does not say.
+    pub format: Option<String>,
+    /// Which of its commands are sent.
+    pub selection: Selection,
+    /// How much of its time is sent, in nanoseconds from the first command; all of it with `None`.
+    pub recorded_ns: Option<u64>,
+    /// Whether the server is a memcached.
+    pub to_cache: bool,
+}
+
+/// One reading of a record.
+pub(crate) struct Walk<'r> {
+    replay: &'r Replay,
+    reader: Box<dyn Reader>,
+    /// The command at hand.
+    pub(crate) event: Event,
+    /// Where its keys stand.
+    pub(crate) keys: Vec<usize>,
+    /// When the first command was recorded.
+    first_ns: Option<u64>,
+    /// The latest time so far, from the first command on.
+    latest_ns: u64,
+    /// How often the clock was set back.
+    pub(crate) steps_back: u64,
+    /// Commands that are not selected.
+    pub(crate) unselected: u64,
+}
+
+/// A command of a walk.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Next {
+    pub(crate) role: Role,
+    /// Nanoseconds from the first command of the record: never before that of the command before.
+    pub(crate) since_ns: u64,
+}
+
+impl<'r> Walk<'r> {
+    pub(crate) fn new(replay: &'r Replay) -> Result<Self, String> {
+        let options = OpenOptions { format: replay.format.clone() };
+        let reader = trace::open(&replay.paths, &options).map_err(|error| error.to_string())?;
+        Ok(Self {
+            replay,
+            reader,
+            event: Event::default(),
+            keys: Vec::new(),
+            first_ns: None,
+            latest_ns: 0,
+            steps_back: 0,
+            unselected: 0,
+        })
+    }
+
+    pub(crate) fn source(&self) -> &Source {
+        self.reader.source()
+    }
+
+    pub(crate) fn reader(&self) -> &dyn Reader {
+        &*self.reader
+    }
+
+    /// Whether times count from 1970.
+    pub(crate) fn is_dated(&self) -> bool {
+        let source = self.source();
+        source.clock == Clock::Unix && source.stamps != Stamps::None
+    }
+
+    pub(crate) fn recorded(&self) -> Protocol {
+        self.source().protocol
+    }
+
+    /// Reads on to the next command that is selected.
+    pub(crate) fn next(&mut self) -> Result<Option<Next>, String> {
+        loop {
+            if !self.reader.next(&mut self.event).map_err(|error| error.to_string())? {
+                return Ok(None);
+            }
+            let event = &self.event;
+            if event.is_empty() {
+                continue;
+            }
+            let first_ns = *self.first_ns.get_or_insert(event.at_ns);
+            let since_ns = event.at_ns.saturating_sub(first_ns);
+            if event.at_ns < first_ns.saturating_add(self.latest_ns) {
+                self.steps_back += 1;
+            }
+            // The order of a record is the truth, and its clock may be set back.
+            self.latest_ns = self.latest_ns.max(since_ns);
+            if self.replay.recorded_ns.is_some_and(|length_ns| self.latest_ns >= length_ns) {
+                return Ok(None);
+            }
+            let mut role = Role::of(event);
+            if role == Role::Select {
+                continue;
+            }
+            keys_of(self.reader.source().protocol, event, &mut self.keys);
+            if !self.replay.selection.takes(event, &self.keys) {
+                self.unselected += 1;
+                continue;
+            }
+            if matches!(role, Role::Sent | Role::Blocks)
+                && !has_twin(event, self.recorded(), self.replay.to_cache)
+            {
+                role = Role::LeftOut(Reason::NoTwin);
+            }
+            return Ok(Some(Next { role, since_ns: self.latest_ns }));
+        }
+    }
+}
