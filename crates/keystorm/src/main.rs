@@ -13,6 +13,7 @@ mod fill;
 mod item_limit;
 mod keep;
 mod local_ports;
+mod machine;
 mod markdown;
 mod probe;
 mod records;

@@ -5,7 +5,7 @@
 //! What to do with a run is left to the caller.
 
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Instant, SystemTime};
 
 use anyhow::{Context, Result};
@@ -18,6 +18,7 @@ use runner::{Barrier, LiveRate, Observer, Start};
 use workload::{Endpoint, Plan, PlanParts, ProtocolKind, Target};
 
 use crate::fill::{Filled, fill, prepare};
+use crate::machine::machine;
 use crate::records::Records;
 use crate::server::Server;
 use crate::server_clock::ServerClock;
@@ -441,15 +442,4 @@ impl<'r> TestBed<'r> {
         };
         found.into_iter().map(warning).collect()
     }
-}
-
-/// This machine before anything that this process puts on it: the load of an experiment's first
-/// part is no fault of the machine in its second.
-pub(crate) fn machine() -> &'static HostFacts {
-    static FOUND: OnceLock<HostFacts> = OnceLock::new();
-    FOUND.get_or_init(|| {
-        let mut facts = HostFacts::read();
-        facts.load.running_beside = host::machine::running_beside();
-        facts
-    })
 }

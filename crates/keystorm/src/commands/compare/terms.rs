@@ -16,7 +16,8 @@ use super::test_beds::TestBeds;
 use super::writer::Writer;
 use super::{describe_blocks, unlike_error};
 use crate::commands::calibrate::place::siblings;
-use crate::test_bed::{TestBed, machine};
+use crate::machine::machine;
+use crate::test_bed::TestBed;
 
 /// Compares, and prints each table as it comes.
 ///

@@ -17,7 +17,8 @@ use super::roles::{self, Unfit};
 use super::settings::{ChangedSettings, Refused};
 use super::topology::{self, Topology, with_args};
 use crate::experiment::progress::Progress;
-use crate::test_bed::{TestBed, machine};
+use crate::machine::machine;
+use crate::test_bed::TestBed;
 
 /// Memory of this machine that is left to others.
 const SPARE_BYTES: u64 = 256 << 20;

@@ -25,9 +25,10 @@ use crate::experiment::files::Files;
 use crate::experiment::noise;
 use crate::experiment::progress::{Progress, planned_s};
 use crate::experiment::terminal::Terminal;
+use crate::machine::machine;
 use crate::setting;
 use crate::signals;
-use crate::test_bed::{TestBed, machine};
+use crate::test_bed::TestBed;
 
 /// Measures every chapter, prints its table, and writes the page.
 ///
