@@ -91,8 +91,7 @@ impl Deliveries {
             counts,
             first,
             last,
-            // Of replicas, which one client reads.
-            polls: _,
+            polls,
             by_receiver,
             receivers,
             waits,
@@ -105,6 +104,7 @@ impl Deliveries {
         self.counts.merge(counts);
         merge_optional(&mut self.first, first.as_ref(), Latency::merge);
         merge_optional(&mut self.last, last.as_ref(), Latency::merge);
+        merge_optional(&mut self.polls, polls.as_ref(), |ours, theirs| ours.merge(theirs));
         merge_optional(&mut self.by_receiver, by_receiver.as_ref(), |ours, (least, most)| {
             *ours = (ours.0.min(*least), ours.1.max(*most));
         });

@@ -13,3 +13,12 @@ pub struct Polls {
     /// Receivers that had not read the last message when the wait for it ended.
     pub behind: u64,
 }
+
+impl Polls {
+    /// Adds those of another client.
+    pub fn merge(&mut self, other: &Self) {
+        self.gap.merge(&other.gap);
+        self.overtaken = self.overtaken.saturating_add(other.overtaken);
+        self.behind = self.behind.saturating_add(other.behind);
+    }
+}

@@ -137,12 +137,6 @@ impl DeliveryKind {
         }
     }
 
-    /// Whether each share of a plan can have senders and receivers of its own: none gets what others send.
-    #[must_use]
-    pub fn can_be_shared_out(&self) -> bool {
-        self.keeps_messages() || matches!(self, Self::Pubsub { .. })
-    }
-
     /// Whether keys of the run are there when it is over, unless they are removed.
     #[must_use]
     pub fn leaves_keys(&self) -> bool {
@@ -328,7 +322,10 @@ impl Delivery {
             return own;
         }
         own.prefix += &format!("{}:", shard.index);
-        own.receivers = shard.count(self.receivers);
+        if self.kind != DeliveryKind::Replica {
+            // At each replica each key of the share is read.
+            own.receivers = shard.count(self.receivers);
+        }
         if let DeliveryKind::Pubsub { slow, .. } = &mut own.kind {
             *slow = shard.count(*slow);
             own.places = shard.count(own.places).max(1);

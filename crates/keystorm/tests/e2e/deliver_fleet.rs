@@ -1,6 +1,7 @@
 //! `keystorm deliver --on`: each client has senders and receivers of its own, and counts are those of all.
 
 use crate::deliver::{count, deliver, test};
+use crate::notify::events;
 use crate::server::Server;
 
 #[test]
@@ -43,12 +44,30 @@ fn the_report_of_several_clients_has_all_rows() {
 }
 
 #[test]
-fn kinds_whose_receivers_get_what_all_clients_send_take_one() {
-    let server = Server::redis();
-    for line in ["notify --enable-events", "invalidate", "replica --at 127.0.0.1:1 -c 2"] {
-        let line = format!("{line} -n 100 --on local:2");
-        deliver(&server, &line).run().exits(2).says("takes one client");
+fn keys_that_one_client_writes_are_no_messages_of_another() {
+    for (name, server) in Server::both() {
+        for (line, each) in [
+            ("notify --enable-events --subscribers 4", 2),
+            ("notify --enable-events --event expired --ttl 0.2 --subscribers 2", 1),
+            ("invalidate --caches 4", 2),
+            ("invalidate --tracking default --keys 20 --caches 2 --redirect", 1),
+        ] {
+            let line = format!("{line} -n 501 --rps 2k --on local:2 --json -");
+            let test = test(deliver(&server, &line).run().ok());
+            let names = ["expected", "lost", "doubled", "out_of_order"];
+            let counts = names.map(|name| count(&test, name));
+            assert_eq!(counts, [501 * each, 0, 0, 0], "{name}: {line}");
+            let covered =
+                test["deliveries"]["invalidations"]["covered_by_later_reads"].as_u64().unwrap_or(0);
+            assert_eq!(count(&test, "received") + covered, 501 * each, "{name}: {line}");
+        }
+        assert_eq!(events(&server), "", "{name}: put back");
     }
+}
+
+#[test]
+fn every_client_needs_receivers() {
+    let server = Server::redis();
     let few = deliver(&server, "list --keys 4 --receivers 4 -n 100 --on local:2").run().exits(2);
     few.says("so that some keys have no receiver");
     let one = deliver(&server, "pubsub --subscribers 1 -n 100 --on local:2").run().exits(2);

@@ -16,7 +16,7 @@ fn all_arrive(server: &Server, line: &str, expected: u64) -> Value {
     test
 }
 
-fn events(server: &Server) -> String {
+pub(crate) fn events(server: &Server) -> String {
     let reply = server.ask(&["CONFIG", "GET", "notify-keyspace-events"]);
     let wire::resp::Value::Array(pair) = reply else { panic!("{reply:?}") };
     pair[1].text().unwrap()
@@ -108,6 +108,20 @@ fn keys_of_other_clients_are_counted_apart() {
     }
     let test = test(running.wait().ok());
     assert_eq!((count(&test, "from_other_runs"), count(&test, "received")), (7, 1_500));
+}
+
+#[test]
+fn what_a_subscriber_misses_while_it_is_cut_off_is_not_lost() {
+    let server = Server::redis_with(&["--notify-keyspace-events", "E$"]);
+    let running =
+        deliver(&server, "notify --json - --rps 500 --duration 2s --subscribers 2").start();
+    assert!(within(PATIENCE, || server.calls("set") > 50));
+    server.ask(&["CLIENT", "KILL", "TYPE", "pubsub"]);
+    let test = test(running.wait().ok());
+    assert_eq!((count(&test, "receivers_cut_off"), count(&test, "lost")), (2, 0));
+    let all = 2 * count(&test, "messages_acknowledged");
+    assert_eq!(count(&test, "received") + count(&test, "missed_while_away"), all);
+    assert!(count(&test, "received") > all / 2, "they came back: {test}");
 }
 
 #[test]

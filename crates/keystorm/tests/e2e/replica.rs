@@ -85,6 +85,7 @@ fn other_addresses_can_be_read() {
     let at = format!("--at 127.0.0.1:{} --at 127.0.0.1:{}", replicas[0].port(), primary.port());
     primary.reset();
     adds_up(&primary, &format!("-n 200 {at}"), 400);
+    adds_up(&primary, &format!("-n 200 --writers 2 --on local:2 {at}"), 400);
     let line = format!("replica -n 200 {at}");
     deliver(&primary, &line)
         .run()

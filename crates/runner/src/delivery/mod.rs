@@ -329,9 +329,12 @@ impl<'r> Roles<'r> {
         receiving.total.add_senders(&sending.total);
         // A reply counts receivers at its own node. One that stayed at a node which turned replica receives, too.
         let away = self.kind.away(&sending.total);
-        let missed = invalidations.as_mut().map_or(0, |caches| {
-            caches::missed(self.delivery.kind, (caches, removable), expected, &counts)
-        });
+        let missed = match &mut invalidations {
+            Some(caches) => {
+                caches::missed(self.delivery.kind, (caches, removable), expected, &counts)
+            }
+            None => notify::missed(self.delivery.kind, expected, &counts),
+        };
         let (expected, away) = (expected - missed, away + missed);
         let uncounted = match self.exchanges {
             // Both are of other clients' messages, too.

@@ -3,10 +3,10 @@
 //! The payload of an event is the key, so a key is a prefix and a message. Every receiver subscribes to the channel of
 //! the event, and gets the keys of everybody who writes to that database.
 
-use measure::Tally;
+use measure::{DeliveryCounts, Tally};
 use wire::Reply;
 use wire::resp::encode_command;
-use workload::{Delivery, KeyEvent};
+use workload::{Delivery, DeliveryKind, KeyEvent};
 
 use super::kind::{Consumer, Kind, Meaning, Sharing};
 use super::pubsub;
@@ -43,6 +43,16 @@ impl Kind for Notify<'_> {
     fn expected(&self, sending: &Tally) -> u64 {
         let set: u64 = sending.commands.iter().map(|command| command.ok).sum();
         set.saturating_mul(self.delivery.receivers.into())
+    }
+}
+
+/// Events that subscribers which were cut off did not get: nothing says how many a server published meanwhile.
+pub(super) fn missed(kind: DeliveryKind, expected: u64, counts: &DeliveryCounts) -> u64 {
+    match kind {
+        DeliveryKind::Notify { .. } if counts.cut_off > 0 => {
+            expected.saturating_sub(counts.received)
+        }
+        _ => 0,
     }
 }
 

@@ -47,9 +47,6 @@ impl PlanParts {
         self.check_cluster(delivery)?;
         self.check_slow(delivery)?;
         self.check_exchange(delivery)?;
-        refuse(self.load.shard.is_whole() || delivery.kind.can_be_shared_out(), || {
-            "deliver: this kind takes one client; leave out --on".to_owned()
-        })?;
         self.check_receivers(delivery)
     }
 
@@ -198,7 +195,8 @@ impl Plan {
             return Ok(None);
         };
         let (of, names) = (self.load.shard.of, delivery.kind.names());
-        refuse(delivery.receivers >= of, || {
+        let is_replica = delivery.kind == DeliveryKind::Replica;
+        refuse(delivery.receivers >= of || is_replica, || {
             format!("{} {}: each of {of} clients requires one", names.receivers, delivery.receivers)
         })?;
         let own = delivery.own(self.load.shard);
