@@ -223,7 +223,7 @@ impl<T: Read + Write> Client<T> {
     }
 
     /// Gives the server so long for each answer from now on.
-    pub(crate) fn wait_for(&mut self, reply_patience: Duration) {
+    pub fn wait_for(&mut self, reply_patience: Duration) {
         self.reads_briefly = reply_patience > self.reply_patience;
         self.reply_patience = reply_patience;
     }

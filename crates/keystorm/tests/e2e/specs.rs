@@ -229,11 +229,16 @@ fn data_in_a_file_are_read_by_a_server_that_is_started() {
     }
     assert_eq!(fs::read(&file).unwrap(), before);
     server.ask(&["FLUSHALL"]);
+    server.ask(&["CONFIG", "SET", "maxmemory", "90mb"]);
+    fs::write(dir.path().join("large.yml"), ODD.replace("name: odd", "name: large")).unwrap();
     let line = format!("suite {} -p {} {more}", dir.path().display(), server.port());
     let ran = Keystorm::new(&line).run().ok();
     let document = document(&ran);
-    let why = entry(&document, "geo")["skipped"].to_string();
-    assert!(why.contains("requires --spawn"), "{why}");
+    for (name, why) in [("geo", "requires --spawn"), ("large", "the server's maxmemory is 0.1 GiB")]
+    {
+        let skipped = entry(&document, name)["skipped"].to_string();
+        assert!(skipped.contains(why), "{skipped}");
+    }
 }
 
 #[test]

@@ -103,7 +103,7 @@ fn servers_stand_beside_each_other_and_memcached_has_chunks() {
     assert!(redis > 150.0 && valkey > 116.0 && valkey < redis, "{redis} and {valkey}");
     // 48 bytes of header, the key, the value and its line end, in the chunk of a class.
     assert!((170.0..=240.0).contains(&memcached), "{memcached}");
-    ran.says("set:10x5: not weighed: memcached has strings only");
+    ran.says("set:10x5: not weighed in memcached").says("memcached has strings only");
     let page = std::fs::read_to_string(page).unwrap();
     assert!(page.contains("Memory for each byte stored") && page.contains("set:10x5"));
 }

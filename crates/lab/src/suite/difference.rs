@@ -1,17 +1,31 @@
 //! Two suites of the same specs: which of them differ, so that of all that are called different together, one is
 //! wrongly so in one comparison of twenty.
 
+use report::Finding;
 use statistics::{Interval, Ratio, holm};
 
 use super::{Entry, Suite};
+use crate::figures::Figures;
+
+/// The figure by which a spec is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compared {
+    /// Requests per second.
+    Throughput,
+    /// The median response time in nanoseconds, where both sides kept the rate that the spec demands: throughput is
+    /// then the same whatever the server does.
+    Median,
+}
 
 /// A spec in both suites.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Difference {
     /// Its name.
     pub name: String,
-    /// Requests per second, the mean of each side's rounds.
-    pub rates: [f64; 2],
+    /// What is compared.
+    pub by: Compared,
+    /// That figure, the geometric mean of each side's rounds, as the ratio is that of logarithms.
+    pub values: [f64; 2],
     /// The second over the first, and what holds it 95 times in 100.
     pub ratio: f64,
     /// What holds the ratio; `None` with a single round of a side.
@@ -48,10 +62,11 @@ impl SuiteComparison {
                 left_out.push(format!("{}: only in {}", entry.name, names[0]));
                 continue;
             };
-            let (a, b) = (entry.rates(), other.rates());
-            match Ratio::unpaired(&a, &b, 0.0) {
+            let by = Compared::of([entry, other]);
+            let values = [entry, other].map(|entry| by.values(entry));
+            match Ratio::unpaired(&values[0], &values[1], 0.0) {
                 Some(ratio) => {
-                    rows.push(row(entry, other, &ratio));
+                    rows.push(row([entry, other], by, values, &ratio));
                     ratios.push(ratio);
                 }
                 None => left_out.push(format!("{}: not measured in both", entry.name)),
@@ -61,8 +76,11 @@ impl SuiteComparison {
         left_out.extend(only.map(|entry| format!("{}: only in {}", entry.name, names[1])));
         let differ = holm(&ratios.iter().map(two_sided).collect::<Vec<_>>(), 1);
         let least = 1.0 - threshold.unwrap_or_default();
-        let p_worse = |ratio: &Ratio| ratio.p_below(least).unwrap_or(1.0);
-        let worse = holm(&ratios.iter().map(p_worse).collect::<Vec<_>>(), 1);
+        let p_worse = |(row, ratio): (&Difference, &Ratio)| match row.by {
+            Compared::Throughput => ratio.p_below(least).unwrap_or(1.0),
+            Compared::Median => ratio.p_above(1.0 / least).unwrap_or(1.0),
+        };
+        let worse = holm(&rows.iter().zip(&ratios).map(p_worse).collect::<Vec<_>>(), 1);
         for (row, (differs, worse)) in rows.iter_mut().zip(differ.into_iter().zip(worse)) {
             row.differs = differs;
             row.worse = worse && threshold.is_some();
@@ -93,16 +111,52 @@ fn two_sided(ratio: &Ratio) -> f64 {
     }
 }
 
-fn row(entry: &Entry, other: &Entry, ratio: &Ratio) -> Difference {
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
-    let p99 = |entry: &Entry| {
-        let figures = entry.main().map(|role| role.figures.as_slice()).unwrap_or_default();
-        mean(&figures.iter().map(|figures| figures.p99_ns as f64).collect::<Vec<_>>())
+impl Compared {
+    fn of(both: [&Entry; 2]) -> Self {
+        let kept = |entry: &Entry| {
+            let mut rounds = rounds(entry).iter();
+            rounds.all(|figures| figures.finding == Some(Finding::ScheduleKept))
+        };
+        if both.into_iter().all(kept) { Self::Median } else { Self::Throughput }
+    }
+
+    fn values(self, entry: &Entry) -> Vec<f64> {
+        match self {
+            Self::Throughput => entry.rates(),
+            Self::Median => rounds(entry).iter().map(|figures| figures.p50_ns as f64).collect(),
+        }
+    }
+}
+
+impl Difference {
+    /// Whether the second is slower.
+    #[must_use]
+    pub fn is_slower(&self) -> bool {
+        match self.by {
+            Compared::Throughput => self.ratio < 1.0,
+            Compared::Median => self.ratio > 1.0,
+        }
+    }
+}
+
+fn rounds(entry: &Entry) -> &[Figures] {
+    entry.main().map(|role| role.figures.as_slice()).unwrap_or_default()
+}
+
+fn row(both: [&Entry; 2], by: Compared, values: [Vec<f64>; 2], ratio: &Ratio) -> Difference {
+    let count = |values: &[f64]| values.len().max(1) as f64;
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / count(values);
+    let geometric = |values: Vec<f64>| {
+        (values.iter().map(|value| value.ln()).sum::<f64>() / count(&values)).exp()
     };
-    let tails = [p99(entry), p99(other)];
+    let p99 = |entry: &Entry| {
+        mean(&rounds(entry).iter().map(|figures| figures.p99_ns as f64).collect::<Vec<_>>())
+    };
+    let tails = both.map(p99);
     Difference {
-        name: entry.name.clone(),
-        rates: [mean(&entry.rates()), mean(&other.rates())],
+        name: both[0].name.clone(),
+        by,
+        values: values.map(geometric),
         ratio: ratio.ratio,
         interval: ratio.interval,
         differs: false,
@@ -155,8 +209,33 @@ mod tests {
             compared.rows.iter().map(|row| row.worse).collect::<Vec<_>>(),
             [true, false, false]
         );
+        let [before, after] = compared.rows[0].values;
+        assert!((after / before - compared.rows[0].ratio).abs() < 1e-9, "{after} over {before}");
         assert!(compared.regressed() && !compared.undecided());
         assert_eq!(compared.left_out, ["gone: only in a", "new: only in b"]);
+    }
+
+    #[test]
+    fn loads_of_a_rate_that_was_kept_are_compared_by_their_latency() {
+        let kept = |medians: [u64; 3]| {
+            let mut suite = suite(&[("x", vec![1000.0; 3])]);
+            for (figures, median) in suite.specs[0].roles[0].figures.iter_mut().zip(medians) {
+                figures.finding = Some(Finding::ScheduleKept);
+                figures.p50_ns = median;
+            }
+            suite
+        };
+        let [a, b] = [kept([500, 505, 510]), kept([900, 905, 910])];
+        let of = |a: &Suite, b: &Suite| {
+            SuiteComparison::new(["a", "b"].map(String::from), a, b, Some(0.2))
+        };
+        let slower = of(&a, &b);
+        assert!(slower.rows[0].is_slower() && slower.rows[0].by == Compared::Median);
+        assert!(slower.rows[0].worse && slower.regressed());
+        let faster = of(&b, &a);
+        assert!(faster.rows[0].differs && !faster.rows[0].is_slower() && !faster.regressed());
+        let both = of(&a, &suite(&[("x", vec![900.0, 910.0, 920.0])]));
+        assert_eq!(both.rows[0].by, Compared::Throughput, "one side was slower than its rate");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 pub use built_in::{built_in, documents};
 pub use choice::{Choice, Pattern, priorities};
-pub use difference::{Difference, SuiteComparison};
+pub use difference::{Compared, Difference, SuiteComparison};
 pub use spec::{Init, MEMTIER, Preload, Spec, ToolLine};
 pub use yaml::BYTES_MAX;
 

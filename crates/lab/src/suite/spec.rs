@@ -100,7 +100,7 @@ impl Spec {
         Ok(Self {
             name: text(&["name"]).filter(|name| !name.is_empty()).unwrap_or(file).to_owned(),
             file: file.to_owned(),
-            description: text(&["description"]).unwrap_or_default().to_owned(),
+            description: one_line(text(&["description"]).unwrap_or_default()),
             priority: text(&["priority"]).and_then(|text| text.parse().ok()),
             groups: words(&["tested-groups"]),
             commands: words(&["tested-commands"]),
@@ -216,6 +216,11 @@ fn tool_line(node: &Node) -> Result<ToolLine, String> {
     Ok(ToolLine { tool, words })
 }
 
+/// Text without the breaks of its lines.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// Bytes as specs write them: `1g`, `512mb`.
 fn bytes(text: &str) -> Option<u64> {
     let text = text.trim().to_lowercase();
@@ -237,7 +242,9 @@ mod tests {
     const SPEC: &str = r#"
 ersion: 0.4
 name: hash-get
-description: 'Reads | of hashes'
+description: |
+  Reads | of
+    hashes
 priority: 7
 dbconfig:
   configuration-parameters:
@@ -279,6 +286,7 @@ clientconfig:
     fn a_spec_is_read_by_its_keys() {
         let spec = Spec::parse(SPEC, "file").unwrap();
         assert_eq!((spec.name.as_str(), spec.priority), ("hash-get", Some(7)));
+        assert_eq!((spec.description.as_str(), spec.file.as_str()), ("Reads | of hashes", "file"));
         assert_eq!(
             (spec.groups, spec.commands),
             (vec!["hash".to_owned()], vec!["hget".to_owned()])

@@ -63,7 +63,7 @@ impl MemoryCurve {
             Chart { note: "Misses and latency as shares of their largest".into(), ..together };
         let names = [
             "hit ratio".to_owned(),
-            format!("misses to the database behind, 100 % = {}", Unit::PerSecond.show(most_misses)),
+            format!("misses, 100 % = {}", Unit::PerSecond.show(most_misses)),
             format!("p99, 100 % = {}", Unit::Nanoseconds.show(slowest)),
         ];
         let [hits, missed, late] = names;

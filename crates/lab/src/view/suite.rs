@@ -5,7 +5,7 @@ use report::CountUnit;
 
 use super::{figure_cells, figure_names, incomplete, limited};
 use crate::csv::Csv;
-use crate::suite::{Difference, Entry, RoleResult, Suite, SuiteComparison};
+use crate::suite::{Compared, Difference, Entry, RoleResult, Suite, SuiteComparison};
 
 impl Suite {
     /// Groups in the order of their first specs.
@@ -171,17 +171,32 @@ impl SuiteComparison {
     #[must_use]
     pub fn table(&self) -> Table {
         let [a, b] = &self.names;
-        let columns =
-            ["spec", a.as_str(), b.as_str(), "ratio", "95 % interval", "p99 ratio", "conclusion"];
+        let columns = [
+            "spec",
+            "compared by",
+            a.as_str(),
+            b.as_str(),
+            "ratio",
+            "95 % interval",
+            "p99 ratio",
+            "conclusion",
+        ];
         let mut table = Table::new(columns);
         for row in &self.rows {
             let interval = row.interval.map_or("–".to_owned(), |interval| {
                 format!("{:.3} – {:.3}", interval.low, interval.high)
             });
+            let (by, [before, after]) = match row.by {
+                Compared::Throughput => ("requests/s", row.values.map(report::grouped)),
+                Compared::Median => {
+                    ("p50 (ms)", row.values.map(|nanoseconds| format!("{:.3}", nanoseconds / 1e6)))
+                }
+            };
             table.row([
                 row.name.clone(),
-                report::grouped(row.rates[0]),
-                report::grouped(row.rates[1]),
+                by.to_owned(),
+                before,
+                after,
                 format!("{:.3}", row.ratio),
                 interval,
                 row.p99_ratio.map_or("–".to_owned(), |ratio| format!("{ratio:.2}")),
@@ -196,7 +211,7 @@ impl SuiteComparison {
     pub fn verdict(&self) -> Verdict {
         let changed: Vec<&Difference> = self.rows.iter().filter(|row| row.differs).collect();
         let (slower, faster): (Vec<&Difference>, Vec<&Difference>) =
-            changed.iter().partition(|row| row.ratio < 1.0);
+            changed.iter().partition(|row| row.is_slower());
         let headline = match changed.len() {
             0 if self.undecided() => {
                 "Undecided: a spec needs at least two rounds on each side".to_owned()
@@ -215,8 +230,8 @@ impl SuiteComparison {
         let worst = changed.iter().take(3).map(|row| format!("{} ×{:.3}", row.name, row.ratio));
         let worst: Vec<String> = worst.collect();
         let mut text = format!(
-            "Throughput of {} over that of {}; the chance of calling any spec different wrongly is 5 % in all \
-             (Holm).",
+            "Throughput of {} over that of {}, or p50 where both kept a rate that was set; the chance of calling \
+             any spec different wrongly is 5 % in all (Holm).",
             self.names[1], self.names[0]
         );
         if !worst.is_empty() {
@@ -253,7 +268,7 @@ impl SuiteComparison {
 fn conclusion(row: &Difference) -> &'static str {
     match row {
         Difference { worse: true, .. } => "worse than allowed",
-        Difference { differs: true, ratio, .. } if *ratio < 1.0 => "slower",
+        Difference { differs: true, .. } if row.is_slower() => "slower",
         Difference { differs: true, .. } => "faster",
         Difference { interval: None, .. } => "one round: undecided",
         Difference { .. } => "no difference found",

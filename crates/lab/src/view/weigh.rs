@@ -53,14 +53,7 @@ impl Weighing {
             cells.push(report::grouped(row.payload_bytes as f64));
             let figures = PARTS.map(|(_, part)| row.mean(part));
             let [used, dataset, resident, allocator] = figures;
-            match &row.failure {
-                Some(why) => {
-                    cells.push(format!("not weighed: {why}"));
-                    table.row(cells);
-                    continue;
-                }
-                None => cells.push(with_error(used)),
-            }
+            cells.push(with_error(used));
             let each = used.filter(|_| row.elements > 1);
             let each = each.map(|used| used.mean / f64::from(row.elements));
             cells.push(each.map_or("–".to_owned(), |each| format!("{each:.1}")));
@@ -71,6 +64,24 @@ impl Weighing {
             table.row(cells);
         }
         table
+    }
+
+    /// What was not weighed and why, a line for each reason.
+    #[must_use]
+    pub fn left_out(&self) -> Vec<String> {
+        let mut reasons: Vec<(&str, &str, Vec<&str>)> = Vec::new();
+        for row in &self.rows {
+            let Some(why) = row.failure.as_deref() else { continue };
+            let server = self.server(row);
+            match reasons.iter_mut().find(|(of, known, _)| (*of, *known) == (server, why)) {
+                Some((_, _, items)) => items.push(&row.item),
+                None => reasons.push((server, why, vec![&row.item])),
+            }
+        }
+        let line = |(server, why, items): &(&str, &str, Vec<&str>)| {
+            format!("{}: not weighed in {server}: {why}", items.join(", "))
+        };
+        reasons.iter().map(line).collect()
     }
 
     fn server(&self, row: &Row) -> &str {
@@ -200,6 +211,7 @@ impl Weighing {
         }
         let mut blocks: Vec<Block> = self.chart().map(Block::Chart).into_iter().collect();
         blocks.extend([Block::Text(self.method()), Block::Table(self.table())]);
+        blocks.extend(self.left_out().into_iter().map(|line| Block::Note(Tone::Plain, line)));
         let mut sections = vec![Section::new("Bytes per key", blocks)];
         if !self.steps.is_empty() {
             let text = "A key that grows, until the server stores it in another way. Bytes are those of \
@@ -312,6 +324,20 @@ mod tests {
         );
         let html = weighing.page("again").html();
         assert!(html.contains("hashtable") && html.contains("Incomplete"));
+    }
+
+    #[test]
+    fn what_was_not_weighed_is_named_once_for_each_reason() {
+        let mut weighing = weighing();
+        for item in ["hash:1x1", "set:1x2"] {
+            let failure = Some("memcached has strings only".to_owned());
+            let row = Row { weights: Vec::new(), failure, ..weighing.rows[1].clone() };
+            weighing.rows.push(Row { item: item.into(), ..row });
+        }
+        let line = "hash:1x1, set:1x2: not weighed in memcached 1.6: memcached has strings only";
+        assert_eq!(weighing.left_out(), [line]);
+        assert!(weighing.page("again").html().contains(line));
+        assert_eq!(weighing.table().rows[2][4], "–");
     }
 
     #[test]

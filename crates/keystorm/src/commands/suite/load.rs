@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
 use console::live::Nobody;
+use host::Watched;
 use measure::Measurement;
 use report::Run;
 use runner::{Barrier, Start};
@@ -70,10 +71,27 @@ pub(super) fn measure(
         joined.collect::<Result<Vec<Measurement>>>()
     })?;
     let watched = watch.end(begun);
-    let runs = roles.iter().zip(measured);
+    let runs = roles.iter().zip(measured).enumerate();
     Ok(runs
-        .map(|(role, measured)| bed.run_of(role.plan.clone(), measured, watched.clone()))
+        .map(|(at, (role, measured))| {
+            bed.run_of(role.plan.clone(), measured, of_client(&watched, roles, at))
+        })
         .collect())
+}
+
+/// What was watched, without the commands that the spec's other clients send: they are no strangers.
+fn of_client(watched: &Watched, roles: &[Role], at: usize) -> Watched {
+    let sends = |role: &Role, name: &str| {
+        role.plan.sequence.iter().any(|command| command.name().eq_ignore_ascii_case(name))
+    };
+    let mut watched = watched.clone();
+    for server in &mut watched.servers {
+        server.by_command.retain(|command| {
+            let name = command.name.split('|').next().unwrap_or_default();
+            !roles.iter().enumerate().any(|(other, role)| other != at && sends(role, name))
+        });
+    }
+    watched
 }
 
 /// A barrier that opens when so many clients are ready.

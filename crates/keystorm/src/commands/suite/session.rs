@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use anyhow::{Result, anyhow};
 use cli::quoted;
@@ -18,8 +19,11 @@ use super::settings::{ChangedSettings, Refused};
 use super::topology::{self, Topology, with_args};
 use crate::experiment::progress::Progress;
 use crate::machine::machine;
+use crate::setting;
 use crate::test_bed::TestBed;
 
+/// How long a server may take to remove its data, to read a file of them, or to carry out a script.
+const DATA_WITHIN: Duration = Duration::from_secs(600);
 /// Memory of this machine that is left to others.
 const SPARE_BYTES: u64 = 256 << 20;
 /// The topology of specs that name none.
@@ -51,6 +55,8 @@ pub(super) struct Session<'s> {
     target: Target,
     /// Which commands the server has, and whether they only read; nothing of one that does not tell.
     commands: HashMap<String, Option<bool>>,
+    /// The limit of its memory in bytes, if it has one.
+    limit_bytes: Option<u64>,
     data: Option<(Data, Prepared)>,
     /// Whether load has changed the data.
     is_spoiled: bool,
@@ -72,6 +78,7 @@ impl<'s> Session<'s> {
             beds: vec![bed],
             target: first.target.clone(),
             commands: HashMap::new(),
+            limit_bytes: None,
             data: None,
             is_spoiled: false,
             changed: ChangedSettings::default(),
@@ -94,20 +101,25 @@ impl<'s> Session<'s> {
     /// The masters of its cluster, or the server itself.
     pub(super) fn clients(&self) -> Result<Vec<Client<Transport>>> {
         let server = &self.bed().server;
-        match server.master_clients(&self.target)? {
-            Some(clients) => Ok(clients),
-            None => Ok(vec![server.client(&self.target)?]),
-        }
+        let mut clients = match server.master_clients(&self.target)? {
+            Some(clients) => clients,
+            None => vec![server.client(&self.target)?],
+        };
+        clients.iter_mut().for_each(|client| client.wait_for(DATA_WITHIN));
+        Ok(clients)
     }
 
-    /// Asks which of these commands the server has.
+    /// Asks which of these commands the server has, and how much memory it may use.
     pub(super) fn learn(&mut self, names: &[String]) -> Result<()> {
+        let mut client = self.bed().server.client(&self.target)?;
+        let limit = setting::value(&mut client, "maxmemory")?.and_then(|text| text.parse().ok());
+        self.limit_bytes = limit.filter(|bytes| *bytes > 0);
         let words: Vec<&[u8]> = [&b"COMMAND"[..], b"INFO"]
             .into_iter()
             .chain(names.iter().map(String::as_bytes))
             .collect();
         // One that does not tell may have all of them.
-        let Value::Array(found) = self.bed().server.client(&self.target)?.ask(&words)? else {
+        let Value::Array(found) = client.ask(&words)? else {
             return Ok(());
         };
         for (name, found) in names.iter().zip(found) {
@@ -138,17 +150,22 @@ impl<'s> Session<'s> {
             return Err(Unfit::Unsupported(why));
         }
         dataset::check(&spec.preload, self.is_own()).map_err(Unfit::Unsupported)?;
+        self.check_memory(spec)?;
+        self.topology(spec).map(drop)
+    }
+
+    /// Refuses a spec that needs more memory than there is.
+    fn check_memory(&self, spec: &Spec) -> Result<(), Unfit> {
         let free = machine().memory.available_bytes.map(|free| free.saturating_sub(SPARE_BYTES));
-        match (spec.memory_bytes, free) {
-            (Some(needs), Some(free)) if self.is_own() && needs > free => {
-                Err(Unfit::Unsupported(format!(
-                    "it needs {:.1} GiB of memory, and this machine has {:.1} GiB to spare",
-                    needs as f64 / f64::from(1 << 30),
-                    free as f64 / f64::from(1 << 30)
-                )))
-            }
-            _ => self.topology(spec).map(drop),
-        }
+        let free =
+            free.filter(|_| self.is_own()).map(|free| (free, "this machine has", " to spare"));
+        let limit = self.limit_bytes.map(|limit| (limit, "the server's maxmemory is", ""));
+        let Some(needs) = spec.memory_bytes else { return Ok(()) };
+        let short = free.into_iter().chain(limit).find(|(bytes, ..)| needs > *bytes);
+        let Some((bytes, what, more)) = short else { return Ok(()) };
+        let [needs, bytes] = [needs, bytes].map(|bytes| bytes as f64 / f64::from(1 << 30));
+        let why = format!("it needs {needs:.1} GiB of memory, and {what} {bytes:.1} GiB{more}");
+        Err(Unfit::Unsupported(why))
     }
 
     /// The topology that a spec is run on.
@@ -210,6 +227,7 @@ impl<'s> Session<'s> {
         let before = self.used_bytes().map_err(broken)?;
         if let Some(file) = &data.preload.data_file {
             let mut client = self.bed().server.client(&self.target).map_err(broken)?;
+            client.wait_for(DATA_WITHIN);
             dataset::load(&mut client, file).map_err(broken)?;
         }
         if let Some(line) = &data.preload.tool {
@@ -243,7 +261,8 @@ impl<'s> Session<'s> {
         })
     }
 
-    /// Starts the server with a topology, or removes what it holds.
+    /// Starts the server with a topology, or removes what a given one holds. A cluster takes longer to start than to
+    /// be cleared.
     fn clear(&mut self, data: &Data) -> Result<()> {
         if !self.is_own() {
             self.put_back();
@@ -253,7 +272,7 @@ impl<'s> Session<'s> {
         let alike = held.is_some_and(|held| {
             held.topology == data.topology && held.preload.settings == data.preload.settings
         });
-        if alike && data.preload.data_file.is_none() {
+        if alike && data.topology.primaries > 0 && data.preload.data_file.is_none() {
             return self.flush();
         }
         self.start(&data.topology, &dataset::args(&data.preload))

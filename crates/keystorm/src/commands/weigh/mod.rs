@@ -228,10 +228,8 @@ fn show(job: &WeighJob, weighing: &Weighing, files: &Files) -> Result<()> {
             }
         }
     }
-    for row in &weighing.rows {
-        if let Some(why) = &row.failure {
-            diagnostics::say(report::escape(format!("{}: not weighed: {why}", row.item)))?;
-        }
+    for line in weighing.left_out() {
+        diagnostics::say(report::escape(line))?;
     }
     files.finish(|| weighing.to_json(), || weighing.page(&job.again))
 }
