@@ -268,6 +268,9 @@ impl<'r> DeliveryFigures<'r> {
             if away > 0 {
                 text += &format!(" and missed {} meanwhile", counted(away, "message"));
             }
+        } else if away > 0 {
+            // As during a failover, when subscribers stay connected.
+            text += &format!("; the server named no receiver for {} more", grouped(away as f64));
         }
         text
     }
@@ -358,5 +361,37 @@ impl<'r> DeliveryFigures<'r> {
             grouped(most as f64),
             grouped(mean)
         ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn what_found_no_receiver_is_said_whether_one_was_cut_off_or_not() {
+        let text = |away, cut_off| {
+            let deliveries = Deliveries {
+                sending: fixture::complete().measurement.total,
+                expected: 2_376,
+                away,
+                counts: DeliveryCounts { received: 2_376, cut_off, ..DeliveryCounts::default() },
+                first: None,
+                last: None,
+                polls: None,
+                by_receiver: None,
+                receivers: 24,
+                waits: None,
+                slow: None,
+                invalidations: None,
+            };
+            DeliveryFigures::new(&deliveries, None, 1.0).received()
+        };
+        let all = "2,376 of 2,376 received; none lost, doubled or out of order";
+        assert_eq!(text(0, 0), all);
+        assert_eq!(text(20, 0), format!("{all}; the server named no receiver for 20 more"));
+        let missed = "; receivers were cut off 3 times and missed 20 messages meanwhile";
+        assert_eq!(text(20, 3), format!("{all}{missed}"));
     }
 }
