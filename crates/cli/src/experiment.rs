@@ -20,6 +20,7 @@ use super::deliver::{self, DeliverFront};
 use super::near::{named, no_option};
 use super::outputs::apart;
 use super::run::{self, ParsedArgs};
+use super::side;
 use super::{Action, FrontEnd, Intent, Job, PageOptions, UsageError, with_options};
 
 /// Where the results of an experiment go.
@@ -286,13 +287,22 @@ pub(super) fn with_those_of_a_run(own: Command, refused: &[&str]) -> Command {
 /// # Errors
 /// What makes no sense in it.
 pub fn job(experiment: &str, args: Vec<OsString>) -> Result<Job, UsageError> {
+    job_with(experiment, args, |_| ())
+}
+
+/// The same with changes.
+pub(super) fn job_with(
+    experiment: &str,
+    args: Vec<OsString>,
+    change: impl Fn(&mut run::Options),
+) -> Result<Job, UsageError> {
     let usage = format!("{experiment} [OPTIONS] [OPTIONS OF A RUN] [--] [COMMAND ARGS...]");
     let explained = |command: Command| command.override_usage(usage);
     let typed = match ParsedArgs::read_load(experiment, explained, args, |_| None)? {
         Ok(typed) => typed,
         Err(_) => return Err(UsageError(format!("see {experiment} --help"))),
     };
-    let job = typed.job(|_| ())?;
+    let job = typed.job(change)?;
     match job.action {
         Action::Run { repeat: false } => Ok(job),
         Action::Run { .. } | Action::Idle => {
@@ -310,6 +320,7 @@ pub(super) fn again(name: &str, line: &Line) -> String {
         };
         match (name.as_str(), masked_uri(&text)) {
             ("-a", _) => *value = Some(secret::HIDDEN.into()),
+            ("--a" | "--b", _) => *value = Some(side::shown(&text).into()),
             ("--spawn-args", _) => {
                 let args = shell_words::split(&text).unwrap_or_default();
                 *value = Some(shell_words::join(secret::shown_arguments(&args)).into());

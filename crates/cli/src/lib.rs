@@ -28,11 +28,13 @@ mod outputs;
 pub mod own;
 mod presets;
 pub mod quoted;
+mod rehearse;
 mod replay;
 mod report_page;
 pub mod run;
 pub mod search;
 mod show;
+mod side;
 mod sink;
 mod suite;
 mod survey;
@@ -70,6 +72,7 @@ pub const OWN: FrontEnds = &[
     &deliver::DeliverFront,
     &connect::ConnectFront,
     &self::replay::ReplayFront,
+    &rehearse::RehearseFront,
     &presets::PresetsFront,
     &man::ManFront,
     &completions::CompletionsFront,

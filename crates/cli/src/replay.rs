@@ -100,7 +100,7 @@ Examples:
     keystorm replay monitor.txt --spawn --speed 2 --without keys,info,scan";
 
 /// Options of a run that say what is sent, which the record says.
-const REFUSED: [(&str, &str); 26] = [
+pub(super) const REFUSED: [(&str, &str); 26] = [
     ("-n", "the record has so many commands as it has; see --first and --loop"),
     ("--per-connection", "the record says how many commands each client sends"),
     ("--rps", "the record says when commands are sent; see --speed"),

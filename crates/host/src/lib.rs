@@ -13,6 +13,7 @@ mod limits;
 pub mod machine;
 mod mask;
 pub mod memcache;
+mod pipeline;
 mod plain;
 mod probe;
 mod questions;

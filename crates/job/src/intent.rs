@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use clap::Command;
 
 use crate::{
-    BaselineJob, BisectJob, Calibration, Checkup, CompareJob, HistoryJob, Job, MergeJob, ReplayJob,
-    ReportJob, SearchJob, ShowJob, SinkJob, SuiteJob, SurveyJob, SweepJob, ToolMessage, UsageError,
-    WeighJob,
+    BaselineJob, BisectJob, Calibration, Checkup, CompareJob, HistoryJob, Job, MergeJob,
+    RehearseJob, ReplayJob, ReportJob, SearchJob, ShowJob, SinkJob, SuiteJob, SurveyJob, SweepJob,
+    ToolMessage, UsageError, WeighJob,
 };
 
 /// A tool whose command line we understand.
@@ -68,6 +68,8 @@ pub enum Intent {
     Search(Box<SearchJob>),
     /// Recorded traffic, sent again.
     Replay(Box<ReplayJob>),
+    /// Recorded traffic on two servers in turn.
+    Rehearse(Box<RehearseJob>),
     /// How fast is Redis, here?
     Survey(Box<SurveyJob>),
     /// Many specs.
@@ -91,7 +93,7 @@ impl Intent {
             Self::Show(_) | Self::Merge(_) | Self::Report(_) | Self::Calibrate(_) => true,
             Self::Compare(_) | Self::Doctor(_) | Self::Sweep(_) | Self::Search(_) => true,
             Self::Survey(_) | Self::History(_) | Self::Baseline(_) | Self::Bisect(_) => true,
-            Self::Weigh(_) | Self::Suite(_) | Self::Replay(_) => true,
+            Self::Weigh(_) | Self::Suite(_) | Self::Replay(_) | Self::Rehearse(_) => true,
         }
     }
 }

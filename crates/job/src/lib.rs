@@ -20,7 +20,7 @@ mod run;
 mod saved;
 mod usage;
 
-pub use self::replay::{RecordedJob, ReplayJob};
+pub use self::replay::{RecordedJob, RehearseJob, ReplayJob};
 pub use bisect::BisectJob;
 pub use commands::{Calibration, Checkup, SinkJob};
 pub use compare::{

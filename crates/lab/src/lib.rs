@@ -2,16 +2,19 @@
 //!
 //! [`grid`] turns a command line with lists into ordinary ones, [`search`] decides which rate is
 //! tried next, [`survey`] says what is measured on a machine, [`terms`] what is compared on equal terms, [`weigh`]
-//! what a key costs in memory, [`suite`] what specs of redis-benchmarks-specification ask for. What was measured
-//! becomes documents ([`Sweep`], [`RateSearch`], [`Survey`],
-//! [`Weighing`]) and, with `page`, tables, charts and pages.
+//! what a key costs in memory, [`suite`] what specs of redis-benchmarks-specification ask for, [`rehearsal`] what
+//! another server changes for recorded traffic. What was measured becomes documents ([`Sweep`], [`RateSearch`],
+//! [`Survey`], [`Weighing`], [`Rehearsal`]) and, with `page`, tables, charts and pages.
 //! Everything here is pure: no run is carried out, no file or terminal touched; that is left to the binary.
 
+pub mod answers;
 pub mod conclusion;
 mod csv;
 pub mod figures;
 pub mod grid;
+pub mod head_room;
 pub mod rate_search;
+pub mod rehearsal;
 mod runs;
 pub mod search;
 pub mod suite;
@@ -23,10 +26,12 @@ mod view;
 pub mod weigh;
 pub mod words;
 
+pub use answers::{Answers, Difference};
 pub use conclusion::{Answered, Conclusion};
 pub use figures::Figures;
 pub use grid::{Axis, Grid, Point};
 pub use rate_search::{Phase, RateSearch};
+pub use rehearsal::Rehearsal;
 pub use search::{Answer, Search};
 pub use suite::Suite;
 pub use survey::Survey;

@@ -88,6 +88,17 @@ pub struct Rate {
     pub judgement: Judgement,
 }
 
+/// What a search learns from a trial: what the trial says by itself, and what is known with those before it.
+pub(crate) fn answer(alone: &Judgement, known: Outcome) -> Answer {
+    match (&alone.disturbance, known) {
+        (Some(disturbance), _) if disturbance.cause.by_others() => Answer::Disturbed,
+        (Some(_), _) => Answer::ClientLimit,
+        (None, Outcome::Kept) => Answer::Kept,
+        (None, Outcome::Missed) => Answer::Missed,
+        (None, Outcome::Undecided | Outcome::Void) => Answer::Undecided,
+    }
+}
+
 impl RateSearch {
     /// A search that has tried nothing.
     #[must_use]
@@ -132,13 +143,7 @@ impl RateSearch {
             Phase::Search => self.known(rate_per_s),
             Phase::Closed | Phase::Curve => judgement.outcome,
         };
-        Ok(match (judgement.disturbance, known) {
-            (Some(disturbance), _) if disturbance.cause.by_others() => Answer::Disturbed,
-            (Some(_), _) => Answer::ClientLimit,
-            (None, Outcome::Kept) => Answer::Kept,
-            (None, Outcome::Missed) => Answer::Missed,
-            (None, Outcome::Undecided | Outcome::Void) => Answer::Undecided,
-        })
+        Ok(answer(&judgement, known))
     }
 
     /// Adds the last trial to those of its rate, and says what they say together.

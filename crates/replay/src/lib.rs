@@ -5,6 +5,7 @@
 //! connects to it.
 
 mod clients;
+mod conversation;
 mod encode;
 mod expiry;
 mod prefill;
@@ -17,6 +18,7 @@ mod translation;
 mod walk;
 
 pub use clients::Clients;
+pub use conversation::{Conversation, Question};
 pub use prefill::{Prefill, PrefillPlan};
 pub use scan::{LeftOut, Scan, scan};
 pub use selection::{Glob, Selection};

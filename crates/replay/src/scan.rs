@@ -237,6 +237,12 @@ impl Scan {
         self.clients.len()
     }
 
+    /// From the first command of one round to that of the next, in nanoseconds of the record: the last command is as
+    /// far from the first of the next as others are from each other.
+    pub(crate) fn round_ns(&self) -> u64 {
+        self.span_ns + self.span_ns / self.commands.saturating_sub(1).max(1)
+    }
+
     /// Shares the clients out among so many connections; each has its own with `None`, up to a thousand.
     #[must_use]
     pub fn shared_out(&self, connections: Option<u32>) -> Clients {
@@ -254,7 +260,7 @@ impl Scan {
         let mut stages: Vec<Stage> = Vec::new();
         let (mut speed, mut from_ns) = (speed.clone(), 0);
         for (end, count) in (1..).zip(counts) {
-            let until_ns = speed.due_ns((end * each_ns).min(self.span_ns.max(1)));
+            let until_ns = speed.due_ns((end * each_ns).min(self.round_ns().max(1)));
             let lasts_ns = until_ns.saturating_sub(from_ns).max(1);
             stages.push(Stage::steady(*count as f64 * 1e9 / lasts_ns as f64, Some(lasts_ns)));
             from_ns = until_ns;
@@ -276,6 +282,19 @@ impl Scan {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_last_command_is_no_peak() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("monitor.txt");
+        let line = |tenth: u32| format!("1700000000.{tenth}00000 [0 h:1] \"GET\" \"k\"\n");
+        std::fs::write(&path, (0..3).map(line).collect::<String>()).unwrap();
+        let scan = scan(&Replay { paths: vec![path], ..Replay::default() }, false).unwrap();
+        let schedule = scan.schedule(&Speed::times(2.0), 2).unwrap();
+        assert_eq!(schedule.stages.len(), 6);
+        let peak_per_s = schedule.peak_per_s();
+        assert!((19.9..20.1).contains(&peak_per_s), "{peak_per_s}");
+    }
 
     #[test]
     fn rates_are_those_of_the_record_however_long_it_is() {

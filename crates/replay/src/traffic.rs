@@ -28,26 +28,30 @@ impl Traffic {
     /// What a scan has found, sent by these connections at this speed.
     #[must_use]
     pub fn new(replay: Replay, scan: &Scan, clients: Clients, speed: Speed, rounds: u64) -> Self {
-        // The last command is as far from the first as others are from each other.
-        let gap_ns = scan.span_ns / scan.commands.saturating_sub(1).max(1);
         Self {
             replay,
             clients,
             speed,
             rounds,
-            round_ns: scan.span_ns + gap_ns,
+            round_ns: scan.round_ns(),
             numbers: scan.numbers(),
             kinds: scan.kinds.len() as u32,
         }
     }
 
-    /// The same at another speed.
+    /// The same at another speed, as often as this.
     #[must_use]
-    pub fn at_speed(&self, speed: Speed) -> Self {
+    pub fn at_speed(&self, speed: Speed, rounds: u64) -> Self {
+        Self { speed, rounds, ..self.over(self.clients.clone()) }
+    }
+
+    /// The same by other connections.
+    #[must_use]
+    pub fn over(&self, clients: Clients) -> Self {
         Self {
             replay: self.replay.clone(),
-            clients: self.clients.clone(),
-            speed,
+            clients,
+            speed: self.speed.clone(),
             rounds: self.rounds,
             round_ns: self.round_ns,
             numbers: self.numbers.clone(),

@@ -8,7 +8,6 @@ mod arguments;
 mod baseline;
 mod decision;
 mod rates;
-mod side;
 mod terms;
 mod words;
 
@@ -24,13 +23,13 @@ use workload::{Plan, PlanParts, Target};
 
 use super::deliver;
 use super::run::{self, ParsedArgs, ProtocolArg};
+use super::side::{self, Side, Word};
 use super::{FrontEnd, Intent, Job, UsageError, help};
 use arguments::{
     CORES, DISTURBED, Disturbed, ERRORS, INCONCLUSIVE, NAME_A, NAME_B, NAMED, OF_ONE, OF_SERVERS,
     REGRESSION, SLO, TABLES, explained,
 };
 use rates::lines_at_rates;
-use side::{Side, Word};
 use words::{again, sides_and_rest, takes};
 
 /// The front end of `keystorm compare`.

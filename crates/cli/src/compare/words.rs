@@ -8,7 +8,7 @@ use workload::redis_commands;
 use super::super::deliver;
 use super::super::experiment::{again as shown, takes_of};
 use super::super::run;
-use super::side::{self, Side, Word};
+use super::super::side::{self, Side, Word};
 
 /// The words that name servers or files, wherever they stand before the command, and the others. The first
 /// two that are no options are names whatever they are; further ones, as long as they can be nothing else.

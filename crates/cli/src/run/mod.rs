@@ -47,13 +47,12 @@ use super::deliver::{Finish, delivery_load};
 use super::help;
 use super::near::{self, explained};
 use super::{FrontEnd, Intent, Job, UsageError};
-use options::Options;
 use target::OptionsAfterUri;
 use values::OnErrorArg;
 
 pub use dataset::dump;
 // What other front ends ask of a server and of numbers is asked in these words too.
-pub(super) use options::{ServerOptions, TlsArgs};
+pub(super) use options::{Options, ServerOptions, TlsArgs};
 pub(super) use plans::{NAME, single};
 pub use replicas::Address;
 pub(super) use target::{UriPrecedence, protocol, target};

@@ -9,6 +9,7 @@ pub(crate) mod doctor;
 pub(crate) mod help;
 pub(crate) mod history;
 pub(crate) mod merge;
+pub(crate) mod rehearse;
 pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod run;

@@ -1,11 +1,12 @@
-//! `keystorm replay`: what a record's first reading finds becomes a plan, which a run carries out.
+//! `keystorm replay`: what a record's first reading finds becomes a plan, which a run carries out; also for `keystorm
+//! rehearse`.
 
 use std::sync::Arc;
 
 use anyhow::Result;
 use console::diagnostics;
 use job::{End, RecordedJob, ReplayJob, UsageError};
-use replay::{Scan, Speed, Traffic};
+use replay::{PrefillPlan, Scan, Speed, Traffic};
 use trace::Stamps;
 use workload::quantity::counted;
 use workload::{Data, KeySpace, Pace, Plan, PlanParts, RecordedTraffic, Stop};
@@ -20,13 +21,13 @@ use crate::records::{Precaution, Records};
 pub(crate) fn replay(replay: ReplayJob) -> Result<End> {
     let ReplayJob { mut job, recorded, speed } = replay;
     let frame = (*job.plans[0]).clone();
-    let mut load = RecordedLoad::read(&recorded, &frame)?;
+    let load = RecordedLoad::read(&recorded, &frame)?;
     load.notes(&speed).iter().try_for_each(diagnostics::say)?;
-    let plan = load.plan_at(&frame, &speed)?;
+    let (plan, records) = load.plan_at(&frame, &speed, load.rounds)?;
     job.plans = vec![plan.clone()];
     run::run_with(&job, |bed| {
         load.precaution.check(&bed.server, &plan.target)?;
-        bed.records = std::mem::take(&mut load.records);
+        bed.records = records;
         Ok(())
     })
 }
@@ -34,13 +35,13 @@ pub(crate) fn replay(replay: ReplayJob) -> Result<End> {
 /// A record that was read once, ready to be sent at any speed.
 pub(crate) struct RecordedLoad {
     pub(crate) scan: Scan,
-    pub(crate) records: Records,
     pub(crate) precaution: Precaution,
+    /// How often it is sent.
+    pub(crate) rounds: u64,
     traffic: Traffic,
     connections: u32,
     own: u32,
-    rounds: u64,
-    prefilled: Option<(u64, bool)>,
+    prefill: Option<Arc<PrefillPlan>>,
 }
 
 impl RecordedLoad {
@@ -53,7 +54,7 @@ impl RecordedLoad {
         replay.to_cache = frame.protocol.is_memcache();
         let named = replay.paths.iter().map(|path| path.display().to_string());
         let source = named.collect::<Vec<_>>().join(", ");
-        let scan = replay::scan(&replay, recorded.prefill).map_err(|why| {
+        let mut scan = replay::scan(&replay, recorded.prefill).map_err(|why| {
             UsageError(if why.contains(&source) { why } else { format!("{source}: {why}") })
         })?;
         let asked = recorded.keeps_connections.then_some(frame.load.concurrency.connections);
@@ -68,36 +69,47 @@ impl RecordedLoad {
             confirmed: recorded.confirmed,
             db_max: if replay.to_cache { 0 } else { scan.db_max },
         };
-        let mut load = Self {
-            records: Records::default(),
-            precaution,
-            traffic,
-            connections,
-            own,
-            rounds: recorded.rounds,
-            prefilled: None,
-            scan,
-        };
-        if let Some(prefill) = load.scan.prefill.take().filter(|prefill| prefill.keys() > 0) {
-            let prefill = prefill.to(replay.to_cache);
-            load.prefilled = Some((prefill.keys(), prefill.is_partial()));
-            let mut parts = load.framed(frame, "prefill");
-            parts.sequence = vec![prefill.example()];
-            parts.load.pace = Pace::Closed;
-            parts.load.stop = Stop::Requests(prefill.keys());
-            parts.load.concurrency.connections = prefill.connections();
-            parts.load.concurrency.pipeline_depth = 16;
-            parts.recovery.reconnect = false;
-            load.records.add_prefill(parts.build()?, Arc::new(prefill));
-        }
-        Ok(load)
+        let prefill = scan.prefill.take().filter(|prefill| prefill.keys() > 0);
+        let prefill = prefill.map(|prefill| Arc::new(prefill.to(replay.to_cache)));
+        let rounds = recorded.rounds;
+        Ok(Self { precaution, rounds, traffic, connections, own, prefill, scan })
     }
 
-    /// The plan that sends the record at a speed.
+    /// The plan that writes first what is read, if that was asked for, with its record.
+    fn add_prefill(&self, frame: &PlanParts, records: &mut Records) -> Result<()> {
+        let Some(prefill) = &self.prefill else { return Ok(()) };
+        let mut parts = self.framed(frame, "prefill");
+        parts.sequence = vec![prefill.example()];
+        parts.load.pace = Pace::Closed;
+        parts.load.stop = Stop::Requests(prefill.keys());
+        parts.load.concurrency.connections = prefill.connections();
+        parts.load.concurrency.pipeline_depth = 16;
+        parts.recovery.reconnect = false;
+        records.add_prefill(parts.build()?, prefill.clone());
+        Ok(())
+    }
+
+    /// The seconds that it takes at a speed, all rounds together.
+    pub(crate) fn lasts_s(&self, speed: &Speed) -> f64 {
+        let span_ns = self.scan.span_ns.saturating_mul(self.rounds);
+        speed.clone().due_ns(span_ns) as f64 / 1e9
+    }
+
+    /// What is sent, in its order: all clients share a connection as far as they can.
+    pub(crate) fn in_order(&self) -> Traffic {
+        self.traffic.over(self.scan.shared_out(Some(1)))
+    }
+
+    /// The plan that sends the record at a speed, so often, and the records that it needs.
     ///
     /// # Errors
     /// It has more of something than a plan may have.
-    pub(crate) fn plan_at(&mut self, frame: &PlanParts, speed: &Speed) -> Result<Plan> {
+    pub(crate) fn plan_at(
+        &self,
+        frame: &PlanParts,
+        speed: &Speed,
+        rounds: u64,
+    ) -> Result<(Plan, Records)> {
         let scan = &self.scan;
         if scan.source.stamps == Stamps::None && !speed.is_max() {
             let text =
@@ -106,16 +118,18 @@ impl RecordedLoad {
         }
         let mut parts = self.framed(frame, speed.written());
         parts.sequence = scan.examples.clone();
-        let counted = (scan.commands - scan.blocking).saturating_mul(self.rounds).max(1);
+        let counted = (scan.commands - scan.blocking).saturating_mul(rounds).max(1);
         parts.load.stop = Stop::Requests(counted);
-        parts.load.pace = match scan.schedule(speed, self.rounds) {
+        parts.load.pace = match scan.schedule(speed, rounds) {
             Some(schedule) => Pace::Open(schedule),
             None => Pace::Closed,
         };
         parts.load.concurrency.connections = self.connections;
         let plan = parts.build().map_err(|error| UsageError(error.to_string()))?;
-        self.records.add(&plan, Arc::new(self.traffic.at_speed(speed.clone())));
-        Ok(plan)
+        let mut records = Records::default();
+        records.add(&plan, Arc::new(self.traffic.at_speed(speed.clone(), rounds)));
+        self.add_prefill(frame, &mut records)?;
+        Ok((plan, records))
     }
 
     fn framed(&self, frame: &PlanParts, speed: &str) -> PlanParts {
@@ -185,9 +199,10 @@ impl RecordedLoad {
                 "note: {file}: {blocking} may wait for other clients, which no latency counts"
             ));
         }
-        if let Some((keys, is_partial)) = self.prefilled {
-            let keys = counted(keys, "key");
-            let more = if is_partial { "; there are more than fit into memory" } else { "" };
+        if let Some(prefill) = &self.prefill {
+            let keys = counted(prefill.keys(), "key");
+            let more =
+                if prefill.is_partial() { "; there are more than fit into memory" } else { "" };
             notes.push(format!(
                 "note: {file}: {keys} written first, which it reads before it writes them{more}"
             ));

@@ -27,6 +27,11 @@ pub(crate) enum Stranger {
 }
 
 impl Listener {
+    /// Where it listens.
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
     /// Answers each command (its words) with these bytes.
     pub(crate) fn that_answers(
         answer: impl Fn(&[String]) -> &'static str + Clone + Send + 'static,

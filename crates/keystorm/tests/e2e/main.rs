@@ -93,6 +93,7 @@ mod queues_cluster;
 mod reach;
 mod record;
 mod refused;
+mod rehearse;
 mod repeat;
 mod replay;
 mod replica;

@@ -2,6 +2,7 @@
 
 mod memory;
 mod rate_search;
+mod rehearsal;
 mod suite;
 mod survey;
 mod sweep;

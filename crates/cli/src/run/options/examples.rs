@@ -49,6 +49,7 @@ Subcommands, each with its own --help:
   keystorm deliver     measure how long messages take to their subscribers, and count them
   keystorm connect     measure how long new connections take, each stage of that, and how many fail
   keystorm replay      send recorded traffic again, at the times at which it was recorded
+  keystorm rehearse    tell what another server changes for recorded traffic
   keystorm survey      measure how fast Redis is on this machine: a page with charts
   keystorm suite       measure many specs of commands, and find what a new version changes
   keystorm weigh       find out what a key costs in memory, and where encodings change

@@ -13,25 +13,27 @@ use workload::Plan;
 use super::test_beds::TestBeds;
 
 /// One load, for each side a plan, or one for each share of its keys.
-pub(super) struct Load {
-    pub(super) name: String,
-    pub(super) sides: Vec<Vec<Plan>>,
+pub(in crate::commands) struct Load {
+    pub(in crate::commands) name: String,
+    pub(in crate::commands) sides: Vec<Vec<Plan>>,
 }
 
 /// How blocks are taken.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Course {
+pub(in crate::commands) struct Course {
     /// Blocks that are to count.
-    pub(super) blocks: u32,
+    pub(in crate::commands) blocks: u32,
     /// How often the blocks are judged, at most: while that says nothing, there are twice as many.
-    pub(super) looks: u32,
+    pub(in crate::commands) looks: u32,
     /// Whether a block that the machine or the client spoiled is taken again.
-    pub(super) repeats_void: bool,
-    pub(super) live: Option<Persona>,
+    pub(in crate::commands) repeats_void: bool,
+    /// Whether servers are started anew for each run and not only for each block.
+    pub(in crate::commands) is_fresh: bool,
+    pub(in crate::commands) live: Option<Persona>,
 }
 
 /// What came of blocks.
-pub(super) enum BlockResult<'t> {
+pub(in crate::commands) enum BlockResult<'t> {
     /// The first run of each side, before all else.
     First(&'t [Run]),
     /// All runs of a load, by its number.
@@ -40,13 +42,13 @@ pub(super) enum BlockResult<'t> {
 
 /// The runs of a load.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Taken {
+pub(in crate::commands) struct Taken {
     /// Those that count, for each side.
-    pub(super) runs: Vec<Vec<Glance>>,
+    pub(in crate::commands) runs: Vec<Vec<Glance>>,
     /// Blocks that do not.
-    pub(super) void: Vec<Cause>,
+    pub(in crate::commands) void: Vec<Cause>,
     /// The runs of those: what a target is judged by has rules of its own.
-    pub(super) void_runs: Vec<Vec<Glance>>,
+    pub(in crate::commands) void_runs: Vec<Vec<Glance>>,
 }
 
 impl Taken {
@@ -62,12 +64,12 @@ impl Taken {
 }
 
 /// Runs of a side in a block.
-pub(super) const RUNS_OF_SIDE: usize = 2;
+pub(in crate::commands) const RUNS_OF_SIDE: usize = 2;
 
 /// The sides in the order in which a block runs them: there and back, so that what changes steadily
 /// meanwhile hits all alike. Every other block begins at the other end, since being first costs or saves
 /// a few tenths of a per cent.
-pub(super) fn order_of(sides: usize, block: u32) -> Vec<usize> {
+pub(in crate::commands) fn order_of(sides: usize, block: u32) -> Vec<usize> {
     let there = 0..sides;
     let back = (0..sides).rev();
     match block % 2 {
@@ -77,7 +79,7 @@ pub(super) fn order_of(sides: usize, block: u32) -> Vec<usize> {
 }
 
 /// Who takes part, and what was taken so far.
-pub(super) struct Blocks<'b, 'r> {
+pub(in crate::commands) struct Blocks<'b, 'r> {
     sides: &'b mut [TestBeds<'r>],
     names: &'b [String],
     loads: &'b [Load],
@@ -92,7 +94,7 @@ pub(super) struct Blocks<'b, 'r> {
 }
 
 impl<'b, 'r> Blocks<'b, 'r> {
-    pub(super) fn new(
+    pub(in crate::commands) fn new(
         sides: &'b mut [TestBeds<'r>],
         names: &'b [String],
         loads: &'b [Load],
@@ -108,7 +110,7 @@ impl<'b, 'r> Blocks<'b, 'r> {
     ///
     /// # Errors
     /// A run could not be started, or its result not be printed.
-    pub(super) fn carry_out(
+    pub(in crate::commands) fn carry_out(
         &mut self,
         is_open: &mut dyn FnMut(&[Taken]) -> bool,
         tell: &mut dyn FnMut(BlockResult<'_>) -> Result<()>,
@@ -179,7 +181,7 @@ impl<'b, 'r> Blocks<'b, 'r> {
     ) -> Result<End> {
         let Load { name, sides: plans } = &self.loads[load];
         let order = order_of(self.sides.len(), self.begun);
-        if self.begun != self.started_for && restarts {
+        if self.begun != self.started_for && restarts && !self.course.is_fresh {
             for side in &order[..self.sides.len()] {
                 self.sides[*side].restart()?;
             }
@@ -188,6 +190,9 @@ impl<'b, 'r> Blocks<'b, 'r> {
         let mut runs: Vec<Vec<Run>> = self.sides.iter().map(|_| Vec::new()).collect();
         for side in order {
             let Some(first) = plans[side].first() else { continue };
+            if self.course.is_fresh {
+                self.sides[side].restart()?;
+            }
             let title = self.title(load, side);
             let count = (self.loads.len() as u32).max(1);
             let mut line = Live::new(first, load as u32 + 1, count, self.course.live).titled(title);

@@ -4,10 +4,10 @@
 //! is [`blocks`]'s, what a side is [`test beds`]'s, the tables of servers of different protocols
 //! [`terms`]'s. What the runs say is [`report::compare`]'s business.
 
-mod blocks;
+pub(super) mod blocks;
 mod decision;
 mod terms;
-mod test_beds;
+pub(super) mod test_beds;
 mod writer;
 
 use std::sync::atomic::AtomicBool;
@@ -232,7 +232,13 @@ fn looks(job: &CompareJob) -> u32 {
 }
 
 fn course(job: &CompareJob, blocks: u32) -> Course {
-    Course { blocks, looks: looks(job), repeats_void: job.repeats_void, live: job.output.live }
+    Course {
+        blocks,
+        looks: looks(job),
+        repeats_void: job.repeats_void,
+        is_fresh: false,
+        live: job.output.live,
+    }
 }
 
 /// `--inconclusive repeat` doubles the blocks twice.

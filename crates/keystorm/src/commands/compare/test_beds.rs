@@ -18,10 +18,11 @@ use report::compare::Subject;
 use runner::{Barrier, Observer, Start};
 use workload::{Endpoint, Plan, PlanParts, Stop, Target};
 
+use crate::records::Records;
 use crate::test_bed::TestBed;
 
 /// The servers of one side of a comparison.
-pub(super) struct TestBeds<'r> {
+pub(in crate::commands) struct TestBeds<'r> {
     beds: Vec<TestBed<'r>>,
     targets: Vec<Target>,
 }
@@ -31,7 +32,7 @@ const LEAD: Duration = Duration::from_millis(10);
 
 impl<'r> TestBeds<'r> {
     /// Finds or starts the servers of these targets, each by `reach`.
-    pub(super) fn reach(
+    pub(in crate::commands) fn reach(
         targets: &[Target],
         reach: impl FnMut(&Target) -> Result<TestBed<'r>>,
     ) -> Result<Self> {
@@ -43,27 +44,40 @@ impl<'r> TestBeds<'r> {
     }
 
     /// The first of its servers.
-    pub(super) fn first(&self) -> Option<&TestBed<'r>> {
+    pub(in crate::commands) fn first(&self) -> Option<&TestBed<'r>> {
         self.beds.first()
     }
 
     /// Whether its servers were started for the comparison.
-    pub(super) fn is_own(&self) -> bool {
+    pub(in crate::commands) fn is_own(&self) -> bool {
         self.beds.iter().all(|bed| bed.server.is_own())
     }
 
     /// Starts them again, if they were.
-    pub(super) fn restart(&mut self) -> Result<()> {
+    pub(in crate::commands) fn restart(&mut self) -> Result<()> {
         self.beds.iter_mut().zip(&self.targets).try_for_each(|(bed, target)| bed.restart(target))
     }
 
+    /// Makes ready for a plan that no run follows.
+    ///
+    /// # Errors
+    /// What the plan reads could not be written.
+    pub(in crate::commands) fn prepare(&self, plan: &Plan) -> Result<()> {
+        self.beds[0].prepare(plan)
+    }
+
+    /// Sets what the next plan sends.
+    pub(in crate::commands) fn set_records(&mut self, records: Records) {
+        self.beds[0].records = records;
+    }
+
     /// Bytes of memory that its servers hold now, where they were started here.
-    pub(super) fn resident_bytes(&self) -> Option<u64> {
+    pub(in crate::commands) fn resident_bytes(&self) -> Option<u64> {
         self.beds.iter().map(|bed| bed.server.resident_bytes()).sum()
     }
 
     /// The server as reports name it: one that keystorm started has a new address in each block.
-    pub(super) fn subject(&self) -> Subject {
+    pub(in crate::commands) fn subject(&self) -> Subject {
         let (bed, target) = (&self.beds[0], &self.targets[0]);
         let address = match (&target.endpoint, &bed.server.address) {
             (Endpoint::Spawned { .. }, host::Address::Tcp(address)) => {
@@ -87,7 +101,11 @@ impl<'r> TestBeds<'r> {
     ///
     /// # Errors
     /// It could not be started.
-    pub(super) fn run(&self, plans: &[Plan], observer: &mut dyn Observer) -> Result<Run> {
+    pub(in crate::commands) fn run(
+        &self,
+        plans: &[Plan],
+        observer: &mut dyn Observer,
+    ) -> Result<Run> {
         match plans {
             [one] => self.beds[0].run(one, None, observer),
             shares => self.run_together(shares),

@@ -1,4 +1,4 @@
-//! A or B as it was typed: a file, an address, or a program with or without arguments.
+//! A server of a comparison or rehearsal as it was typed: a file, an address, or a program with or without arguments.
 
 use std::ffi::OsStr;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use workload::secret;
 
-use super::super::experiment::masked_uri;
-use super::super::run::{ProtocolArg, ServerOptions};
+use super::experiment::masked_uri;
+use super::run::{ProtocolArg, ServerOptions};
 
 /// A or B, as it was typed.
 #[derive(Debug, PartialEq)]

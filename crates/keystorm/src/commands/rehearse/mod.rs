@@ -1,0 +1,219 @@
+//! `keystorm rehearse`: recorded traffic on two servers in turn, what the second changes for each command, which
+//! answers differ, and how much room each leaves.
+//!
+//! Owns the order: answers first, while both servers hold what they held, then the blocks of runs, then head room. What
+//! the runs say is [`lab::rehearsal`]'s, how blocks are taken is that of `keystorm compare`.
+
+mod answers;
+mod head_room;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Context, Result};
+use console::diagnostics::{self, Diagnostics};
+use job::{End, RehearseJob};
+use lab::rehearsal::{AnswerComparison, Outcome, Rehearsal};
+use measure::Ending;
+use report::compare::{self, Glance};
+use workload::{Plan, PlanParts, quantity};
+
+use super::compare::blocks::{BlockResult, Blocks, Course, Load, RUNS_OF_SIDE, Taken};
+use super::compare::test_beds::TestBeds;
+use super::replay::RecordedLoad;
+use crate::commands::run::{say, tell_about};
+use crate::experiment::files::Files;
+use crate::experiment::noise;
+use crate::experiment::terminal::Terminal;
+use crate::signals;
+use crate::test_bed::TestBed;
+
+/// Rehearses, and prints what was found; the outcome tells whether B is worse.
+///
+/// # Errors
+/// What kept it from being done, in words for a person; what was found before is printed.
+pub(crate) fn rehearse(job: &RehearseJob) -> Result<End> {
+    let frames = job.jobs.each_ref().map(|job| (*job.plans[0]).clone());
+    let load = RecordedLoad::read(&job.recorded, &frames[0])?;
+    job.jobs[0].notes.iter().try_for_each(diagnostics::say)?;
+    load.notes(&job.speed).iter().try_for_each(diagnostics::say)?;
+    let json = job.output.json.as_deref().map(|path| ("--json", path));
+    let files = Files::open(json, &job.output.pages)?;
+    let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
+    noise::warn()?;
+    let mut servers = Servers::reach(job, &load, frames, &interrupted)?;
+    let mut rehearsal = servers.described(job, &load)?;
+    let ended = servers.all(job, &load, &mut rehearsal, &interrupted);
+    if matches!(ended, Ok(End::Complete)) {
+        rehearsal.set_complete();
+    }
+    let shown = show(job, &rehearsal, &files);
+    let end = ended?;
+    shown?;
+    Ok(match (end, rehearsal.outcome()) {
+        (End::Complete, Outcome::Worse) => End::Regressed,
+        (End::Complete, Outcome::Undecided) => End::Inconclusive,
+        (end, _) => end,
+    })
+}
+
+/// The two servers, and what each is sent.
+struct Servers<'r> {
+    frames: [PlanParts; 2],
+    plans: [Plan; 2],
+    beds: [TestBeds<'r>; 2],
+    names: Vec<String>,
+}
+
+impl<'r> Servers<'r> {
+    /// Finds or starts both, and refuses those that must not be written to.
+    fn reach(
+        job: &RehearseJob,
+        load: &RecordedLoad,
+        frames: [PlanParts; 2],
+        interrupted: &'r AtomicBool,
+    ) -> Result<Self> {
+        let reach = |side: usize| -> Result<(Plan, TestBeds<'r>)> {
+            let (plan, records) = load.plan_at(&frames[side], &job.speed, load.rounds)?;
+            let mut records = Some(records);
+            let beds = TestBeds::reach(std::slice::from_ref(&plan.target), |target| {
+                let (protocol, connections) = (plan.protocol, plan.own_connections());
+                let mut bed = TestBed::reach(target, protocol, connections, None, interrupted)?;
+                (bed.sample, bed.tells) = (job.jobs[side].output.sample, false);
+                bed.records = records.take().unwrap_or_default();
+                load.precaution.check(&bed.server, target)?;
+                tell_about(&bed.server, &plan, &Diagnostics::Stderr, report::KEYSTORM)?;
+                Ok(bed)
+            });
+            let beds = beds.with_context(|| job.words[side].clone())?;
+            Ok((plan, beds))
+        };
+        let ((plan_a, a), (plan_b, b)) = (reach(0)?, reach(1)?);
+        Ok(Self { frames, plans: [plan_a, plan_b], beds: [a, b], names: Vec::new() })
+    }
+
+    /// The rehearsal of them, without results.
+    fn described(&mut self, job: &RehearseJob, load: &RecordedLoad) -> Result<Rehearsal> {
+        let mut subjects = self.beds.each_ref().map(TestBeds::subject);
+        compare::name(&mut subjects, &job.names);
+        self.names = subjects.iter().map(|subject| subject.name.clone()).collect();
+        let recorded = self.plans[0].recorded.clone().context("a rehearsal is of a record")?;
+        let commands = load.scan.commands * load.rounds;
+        let own = self.beds.each_ref().map(TestBeds::is_own);
+        let starts = match own {
+            [true, true] => "each run on a server of its own",
+            [false, false] => "the servers are not restarted",
+            _ => "the server that was given is not restarted",
+        };
+        let how = format!(
+            "{}, in which each server runs twice, there and back; {} of {} at speed {} in each run; {starts}.",
+            quantity::counted(job.blocks.into(), "block"),
+            quantity::counted(commands, "command"),
+            recorded.source,
+            recorded.speed
+        );
+        self.announce(job, load)?;
+        Ok(Rehearsal::new((recorded, commands), subjects, how, job.allowed))
+    }
+
+    /// Says how long the blocks take, where that is long.
+    fn announce(&self, job: &RehearseJob, load: &RecordedLoad) -> Result<()> {
+        let run_s = load.lasts_s(&job.speed);
+        let minutes = run_s * f64::from(job.blocks) * (2 * RUNS_OF_SIDE) as f64 / 60.0;
+        if minutes >= 1.0 {
+            diagnostics::say(format_args!("note: this takes about {:.0} minutes", minutes.ceil()))?;
+        }
+        Ok(())
+    }
+
+    /// Answers, blocks, head room.
+    fn all(
+        &mut self,
+        job: &RehearseJob,
+        load: &RecordedLoad,
+        rehearsal: &mut Rehearsal,
+        interrupted: &AtomicBool,
+    ) -> Result<End> {
+        if job.answers && !self.plans[0].protocol.is_memcache() {
+            let answers = answers::compare(load, &mut self.beds, &self.plans, interrupted)?;
+            let differences = answers.differences();
+            let lab::Answers { asked, compared, different, .. } = answers;
+            rehearsal.answers = Some(AnswerComparison { asked, compared, different, differences });
+        }
+        if interrupted.load(Ordering::Relaxed) {
+            return Ok(End::Interrupted);
+        }
+        let end = self.blocks(job, rehearsal)?;
+        match (&job.slo, end) {
+            (Some(slo), End::Complete) => {
+                let (room, end) = head_room::search(slo, job, load, self, interrupted)?;
+                rehearsal.head_room = Some(room);
+                Ok(end)
+            }
+            (_, end) => Ok(end),
+        }
+    }
+
+    /// Blocks of A B B A.
+    fn blocks(&mut self, job: &RehearseJob, rehearsal: &mut Rehearsal) -> Result<End> {
+        let sides = self.plans.iter().map(|plan| vec![plan.clone()]).collect();
+        let loads = [Load { name: self.plans[0].name.clone(), sides }];
+        let course = Course {
+            blocks: job.blocks,
+            looks: 1,
+            repeats_void: job.repeats_void,
+            is_fresh: true,
+            live: job.jobs[0].output.live,
+        };
+        let mut taken = Taken::default();
+        let mut keep = |result: BlockResult<'_>| {
+            if let BlockResult::Load(_, of_load) = result {
+                taken = of_load;
+            }
+            Ok(())
+        };
+        let mut blocks = Blocks::new(&mut self.beds, &self.names, &loads, course);
+        let end = blocks.carry_out(&mut |_| false, &mut keep)?;
+        let none = Vec::new();
+        let runs = |side: usize| -> Vec<&report::Run> {
+            taken.runs.get(side).unwrap_or(&none).iter().map(Glance::run).collect()
+        };
+        let [a, b] = [runs(0), runs(1)];
+        rehearsal.void = taken.void.len();
+        rehearsal.add_runs([a.as_slice(), b.as_slice()], RUNS_OF_SIDE)?;
+        Ok(end)
+    }
+}
+
+/// How a run's ending ends a rehearsal.
+fn end_of(ending: &Ending) -> End {
+    match ending {
+        Ending::Complete => End::Complete,
+        Ending::Interrupted => End::Interrupted,
+        Ending::Failed(_) => End::Failed,
+    }
+}
+
+/// Prints and keeps what there is.
+fn show(job: &RehearseJob, rehearsal: &Rehearsal, files: &Files) -> Result<()> {
+    let output = &job.output;
+    match output.format.as_str() {
+        "json" => say(&rehearsal.to_json()?).map(drop)?,
+        "csv" => say(&rehearsal.to_csv()).map(drop)?,
+        _ => {
+            let terminal = Terminal::of_stdout();
+            let verdict = rehearsal.verdict();
+            terminal.verdict(&verdict)?;
+            say("\n").map(drop)?;
+            terminal.table(&rehearsal.table())?;
+            if let Some(answers) = rehearsal.answer_table() {
+                say("\n").map(drop)?;
+                terminal.table(&answers)?;
+            }
+            if !output.quiet {
+                terminal.line(&rehearsal.how)?;
+                terminal.warnings(&rehearsal.warnings())?;
+            }
+        }
+    }
+    files.finish(|| rehearsal.to_json(), || rehearsal.page(&job.again))
+}

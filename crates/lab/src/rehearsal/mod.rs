@@ -1,0 +1,202 @@
+//! A rehearsal: recorded traffic on two servers in turn, and what changes for each command.
+//!
+//! Owns which figures are compared, when a change is sure and large enough to count, and what all of it says together.
+//! Carrying out the runs, and asking for answers, is left to the caller.
+
+use report::compare::Subject;
+use report::{RecordError, Run};
+use serde::Serialize;
+use workload::RecordedTraffic;
+
+use crate::answers::Difference;
+use crate::head_room::HeadRoom;
+use crate::runs::Runs;
+
+mod changes;
+
+pub use changes::{Blocks, Change, CommandFigures, Figure, Judgement, changes};
+
+/// The name of the document's layout.
+const SCHEMA: &str = "keystorm.rehearsal/1";
+/// By so much of all requests more may fail on B than on A.
+const FAILURES_MAX: f64 = 0.001;
+
+/// A rehearsal, as far as it has come. Written as the document `keystorm.rehearsal/1`.
+#[derive(Debug, Serialize)]
+pub struct Rehearsal {
+    schema: &'static str,
+    /// Whether all of it was carried out.
+    pub complete: bool,
+    /// What was sent.
+    pub record: RecordedTraffic,
+    /// Commands of the record that are sent.
+    pub commands: u64,
+    /// The two servers: A and B.
+    pub sides: [Subject; 2],
+    /// How the runs were taken, in a sentence.
+    pub how: String,
+    /// The share by which B may be worse: 0.1 for 10 %.
+    pub allowed: f64,
+    /// Blocks that count, and those that the machine or the client spoiled.
+    pub blocks: usize,
+    /// The others.
+    pub void: usize,
+    /// What changes from A to B.
+    pub changes: Vec<Change>,
+    /// Requests of each side, and those of them that failed.
+    pub failures: [Failures; 2],
+    /// Answers that were compared, if they were.
+    pub answers: Option<AnswerComparison>,
+    /// How much more of the traffic each keeps a target with, if that was asked for.
+    pub head_room: Option<HeadRoom>,
+    run: Runs,
+}
+
+/// Requests, and those of them that failed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Failures {
+    /// All of them.
+    pub requests: u64,
+    /// Error replies, and requests without a reply.
+    pub failed: u64,
+}
+
+/// Answers of both servers to the same commands, in the same order.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct AnswerComparison {
+    /// Commands that both were asked.
+    pub asked: u64,
+    /// Those of which it is known what an equal answer is.
+    pub compared: u64,
+    /// Those whose answers differ.
+    pub different: u64,
+    /// What differs, by kind, the most frequent first.
+    pub differences: Vec<Difference>,
+}
+
+/// What a rehearsal says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// Something is surely worse on B, or answers differ.
+    Worse,
+    /// Nothing is, as far as the runs can tell.
+    Passed,
+    /// The runs tell nothing: there are too few, or all that is compared is unsteady.
+    Undecided,
+}
+
+impl Failures {
+    fn share(self) -> f64 {
+        if self.requests == 0 { 0.0 } else { self.failed as f64 / self.requests as f64 }
+    }
+}
+
+impl Rehearsal {
+    /// A rehearsal without results.
+    #[must_use]
+    pub fn new(
+        (record, commands): (RecordedTraffic, u64),
+        sides: [Subject; 2],
+        how: String,
+        allowed: f64,
+    ) -> Self {
+        Self {
+            schema: SCHEMA,
+            complete: false,
+            record,
+            commands,
+            sides,
+            how,
+            allowed,
+            blocks: 0,
+            void: 0,
+            changes: Vec::new(),
+            failures: [Failures::default(); 2],
+            answers: None,
+            head_room: None,
+            run: Runs::default(),
+        }
+    }
+
+    /// Takes the runs of each side: those of a block one after another, as many of each block on both.
+    ///
+    /// # Errors
+    /// A count is too large to be written.
+    pub fn add_runs(&mut self, sides: [&[&Run]; 2], of_block: usize) -> Result<(), RecordError> {
+        for (side, runs) in sides.into_iter().enumerate() {
+            for run in runs {
+                self.run.put(run)?;
+                let figures = crate::Figures::from_run(run);
+                let gone = &run.measurement.total.connections;
+                let unanswered = gone.lost + gone.unanswered + gone.timed_out;
+                self.failures[side].requests += figures.requests + unanswered;
+                self.failures[side].failed += figures.errors + unanswered;
+            }
+        }
+        let figures = |runs: &[&Run]| -> Vec<Vec<Vec<CommandFigures>>> {
+            let of = |block: &[&Run]| block.iter().map(|run| CommandFigures::of_run(run)).collect();
+            runs.chunks_exact(of_block.max(1)).map(of).collect()
+        };
+        let [a, b] = sides.map(figures);
+        let blocks: Blocks = a.into_iter().zip(b).map(|(a, b)| [a, b]).collect();
+        self.blocks = blocks.len();
+        self.changes = changes(&blocks, self.allowed);
+        Ok(())
+    }
+
+    /// Notes that nothing is left to do.
+    pub fn set_complete(&mut self) {
+        self.run.set_complete();
+        self.complete = true;
+    }
+
+    pub(crate) fn runs(&self) -> &Runs {
+        &self.run
+    }
+
+    /// What a reader must know before believing the figures.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        self.run.warnings()
+    }
+
+    /// Changes that are judged so.
+    pub fn judged(&self, judgement: Judgement) -> impl Iterator<Item = &Change> {
+        self.changes.iter().filter(move |change| change.judgement == judgement)
+    }
+
+    /// Whether more requests failed on B than on A.
+    #[must_use]
+    pub fn fails_more(&self) -> bool {
+        let [a, b] = self.failures.map(Failures::share);
+        b > a + FAILURES_MAX
+    }
+
+    /// Commands whose answers differ.
+    #[must_use]
+    pub fn different_answers(&self) -> u64 {
+        self.answers.as_ref().map_or(0, |answers| answers.different)
+    }
+
+    /// What all of it says together.
+    #[must_use]
+    pub fn outcome(&self) -> Outcome {
+        let less_room = self.head_room.as_ref().is_some_and(|room| room.is_less_on_b(self.allowed));
+        let is_worse = self.judged(Judgement::Worse).next().is_some();
+        match () {
+            () if is_worse || less_room || self.fails_more() || self.different_answers() > 0 => {
+                Outcome::Worse
+            }
+            () if self.judged(Judgement::Open).count() == self.changes.len() => Outcome::Undecided,
+            () => Outcome::Passed,
+        }
+    }
+
+    /// The document.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn to_json(&self) -> serde_json::Result<String> {
+        serde_json::to_string_pretty(self)
+    }
+}
