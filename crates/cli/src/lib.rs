@@ -16,6 +16,7 @@ mod completions;
 mod connect;
 pub mod cpus;
 mod deliver;
+mod describe;
 mod doctor;
 pub mod equal;
 pub mod experiment;
@@ -28,6 +29,7 @@ mod outputs;
 pub mod own;
 mod presets;
 pub mod quoted;
+mod record;
 mod rehearse;
 mod replay;
 mod report_page;
@@ -73,6 +75,8 @@ pub const OWN: FrontEnds = &[
     &connect::ConnectFront,
     &self::replay::ReplayFront,
     &rehearse::RehearseFront,
+    &record::RecordFront,
+    &describe::DescribeFront,
     &presets::PresetsFront,
     &man::ManFront,
     &completions::CompletionsFront,

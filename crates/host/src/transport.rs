@@ -1,6 +1,7 @@
 //! What carries a blocking conversation: a socket, or TLS over one.
 
 use std::io::{self, Read, Write};
+use std::time::Duration;
 
 use engine::TlsStream;
 
@@ -13,6 +14,19 @@ pub enum Transport {
     Plain(Plain),
     /// In TLS.
     Tls(Box<TlsStream<Plain>>),
+}
+
+impl Transport {
+    /// Bounds every later read by this time.
+    ///
+    /// # Errors
+    /// The operating system refuses.
+    pub fn wait_for(&self, patience: Duration) -> io::Result<()> {
+        match self {
+            Self::Plain(stream) => stream.wait_for(patience),
+            Self::Tls(stream) => stream.get_ref().wait_for(patience),
+        }
+    }
 }
 
 impl Read for Transport {

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use clap::Command;
 
 use crate::{
-    BaselineJob, BisectJob, Calibration, Checkup, CompareJob, HistoryJob, Job, MergeJob,
-    RehearseJob, ReplayJob, ReportJob, SearchJob, ShowJob, SinkJob, SuiteJob, SurveyJob, SweepJob,
-    ToolMessage, UsageError, WeighJob,
+    BaselineJob, BisectJob, Calibration, Checkup, CompareJob, DescribeJob, HistoryJob, Job,
+    MergeJob, RecordJob, RehearseJob, ReplayJob, ReportJob, SearchJob, ShowJob, SinkJob, SuiteJob,
+    SurveyJob, SweepJob, ToolMessage, UsageError, WeighJob,
 };
 
 /// A tool whose command line we understand.
@@ -50,6 +50,10 @@ pub enum Intent {
     Merge(MergeJob),
     /// Saved runs as a page.
     Report(ReportJob),
+    /// What recorded traffic is like.
+    Describe(DescribeJob),
+    /// Recording the traffic of a server.
+    Record(Box<RecordJob>),
     /// The client's own ceiling.
     Calibrate(Box<Calibration>),
     /// The commit that changed a figure of a server.
@@ -90,10 +94,7 @@ impl Intent {
             Self::Run(job) => !job.output.options.persona.is_peer(),
             Self::Say(_) | Self::Read(_) | Self::Write(..) | Self::Tell(_) => false,
             Self::Sink(_) | Self::Hold => false,
-            Self::Show(_) | Self::Merge(_) | Self::Report(_) | Self::Calibrate(_) => true,
-            Self::Compare(_) | Self::Doctor(_) | Self::Sweep(_) | Self::Search(_) => true,
-            Self::Survey(_) | Self::History(_) | Self::Baseline(_) | Self::Bisect(_) => true,
-            Self::Weigh(_) | Self::Suite(_) | Self::Replay(_) | Self::Rehearse(_) => true,
+            _ => true,
         }
     }
 }

@@ -80,6 +80,8 @@ fn main() -> ExitCode {
         Ok(Intent::Bisect(job)) => commands::bisect::bisect(&job),
         Ok(Intent::History(job)) => commands::history::history(&job),
         Ok(Intent::Baseline(job)) => commands::history::baseline(&job),
+        Ok(Intent::Record(job)) => commands::record::record(&job),
+        Ok(Intent::Describe(job)) => commands::describe::describe(&job),
         Ok(Intent::Calibrate(job)) => commands::calibrate::calibrate(&job),
         Ok(Intent::Doctor(job)) => commands::doctor::doctor(&job),
         Ok(Intent::Compare(job)) => commands::compare::compare(&job),

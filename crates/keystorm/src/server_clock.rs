@@ -76,6 +76,12 @@ impl ServerClock {
         self.base_ns.saturating_add(self.offset.theirs_ns(ours_ns))
     }
 
+    /// How far the server's clock is ahead of the wall clock here, in nanoseconds.
+    pub(crate) fn ahead_ns(&self) -> i64 {
+        let ahead = i128::from(self.shown_ns(Instant::now())) - unix(SystemTime::now()) as i128;
+        i64::try_from(ahead).unwrap_or_default()
+    }
+
     /// What is kept of it, with a later look at the same clock.
     pub(crate) fn kept(&self, later: Option<&Self>) -> Clock {
         let now = Instant::now();
@@ -104,7 +110,7 @@ fn moved(from: SystemTime, by_ns: i128) -> SystemTime {
 }
 
 /// `TIME` answers seconds and microseconds. <https://redis.io/docs/latest/commands/time/>
-fn unix_ns(answer: &Value) -> Option<u64> {
+pub(crate) fn unix_ns(answer: &Value) -> Option<u64> {
     let Value::Array(parts) = answer else { return None };
     let number = |at: usize| parts.get(at)?.text()?.parse::<u64>().ok();
     number(0)?.checked_mul(1_000_000_000)?.checked_add(number(1)?.checked_mul(1000)?)

@@ -97,6 +97,23 @@ pub fn open_input(
     })
 }
 
+/// Reads what a server is printing, in a format that needs no beginning of a file. An input that has nothing at the
+/// moment may say so (`WouldBlock`): the error is passed on, and reading goes on afterwards.
+///
+/// # Errors
+/// There is no such format.
+pub fn open_live(
+    name: &str,
+    format: &str,
+    input: Box<dyn Read + Send>,
+) -> Result<Stream, ReadError> {
+    let content = |cause| ReadError::Content { path: name.into(), cause };
+    let head = Head { bytes: &[], is_whole: false, name };
+    let format = find(&head, Some(format)).map_err(content)?;
+    let (decoder, source) = (format.open)(&head).map_err(content)?;
+    Ok(Stream::new(name.into(), input, decoder, source))
+}
+
 /// The format by its name, or by what a file begins with.
 fn find(head: &Head<'_>, name: Option<&str>) -> Result<&'static Format, Fault> {
     if let Some(name) = name {

@@ -35,7 +35,7 @@ pub(crate) struct ReplicaOptions {
     #[arg(long)]
     pub(crate) per_node: bool,
     /// Make --rps the rate of the requests to each node
-    #[arg(long, requires_all = ["per_node", "rps"])]
+    #[arg(long, requires = "per_node")]
     pub(crate) rps_per_node: bool,
     /// Replicas of the server that serve reads, where it is in no cluster: HOST:PORT[,HOST:PORT...], such as
     /// a reader endpoint

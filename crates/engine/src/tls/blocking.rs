@@ -34,6 +34,11 @@ impl<S: Read + Write> TlsStream<S> {
         }
     }
 
+    /// What it is over.
+    pub fn get_ref(&self) -> &S {
+        &self.stream.get_ref().stream
+    }
+
     fn describe(&self, error: Error) -> io::Error {
         let error = match error.into_io_error() {
             Ok(error) if patience_ended(&error) => return error,

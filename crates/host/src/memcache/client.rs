@@ -42,6 +42,11 @@ impl MemcacheClient {
         Self { client, dialect }
     }
 
+    /// What carries the bytes, for a server that goes on talking.
+    pub fn into_stream(self) -> Transport {
+        self.client.into_stream().1
+    }
+
     /// Gives the server so long for each answer from now on.
     pub(crate) fn wait_for(&mut self, reply_patience: Duration) {
         self.client.wait_for(reply_patience);

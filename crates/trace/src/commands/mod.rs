@@ -43,7 +43,7 @@ enum Keys {
     Streams,
 }
 
-const UNKNOWN: Command =
+static UNKNOWN: Command =
     Command { keys: Keys::Range { first: 1, last: 1, step: 1 }, flags: "", values: "" };
 
 fn keys(text: &str) -> Keys {
@@ -90,6 +90,12 @@ impl Command {
         place.copy_from_slice(name);
         place.make_ascii_lowercase();
         table().get(&*place).unwrap_or(&UNKNOWN)
+    }
+
+    /// Whether it is in the table, so that its arguments are known.
+    #[must_use]
+    pub fn is_known(&self) -> bool {
+        !std::ptr::eq(self, &UNKNOWN)
     }
 
     fn has(&self, flag: char) -> bool {

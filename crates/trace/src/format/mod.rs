@@ -14,6 +14,8 @@ mod watch;
 
 use crate::{Decode, Fault, Source};
 
+pub use monitor::client_number;
+
 /// What a file begins with.
 #[derive(Debug, Clone, Copy)]
 pub struct Head<'h> {

@@ -26,6 +26,14 @@ pub(super) const FORMAT: Format = Format {
 /// Bits of a client's number: those above are for the number of the file.
 const CLIENT_MASK: u64 = (1 << 48) - 1;
 
+/// The number of the client that MONITOR shows with this address.
+#[must_use]
+pub fn client_number(peer: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    peer.hash(&mut hasher);
+    hasher.finish() & CLIENT_MASK
+}
+
 fn recognizes(head: &Head<'_>) -> bool {
     first_lines(head).any(|line| {
         let Prefix { at_ns, peer, .. } = Prefix::new(line);
@@ -79,9 +87,7 @@ impl Monitor {
         match prefix.peer {
             Some(b"lua") => event.flags.set(Flags::SCRIPT_EFFECT),
             Some(peer) => {
-                let mut hasher = DefaultHasher::new();
-                peer.hash(&mut hasher);
-                self.last_client = hasher.finish() & CLIENT_MASK;
+                self.last_client = client_number(peer);
                 if peer.starts_with(b"unix:") {
                     event.flags.set(Flags::SHARED_CLIENT);
                 }

@@ -54,7 +54,7 @@ fn oracle() -> Vec<u8> {
 
 const WATCH: &[u8] =
     b"OK\r\nts=1678306844.17204 gid=1 type=item_get key=a%20b status=not_found clsid=0 cfd=30 size=0\r\n\
-    ts=1678306844.17205 gid=2 type=item_store key=a%20b status=stored cmd=set ttl=60 clsid=1 cfd=30 size=5\n\
+    ts=1678306844.17205 gid=2 type=item_store key=c%20d status=stored cmd=set ttl=60 clsid=1 cfd=30 size=5\n\
     skipped=12\nts=1678306844.17206 gid=3 type=conn_new rip=::1 rport=9 transport=tcp cfd=31\n\
     ts=1678306844.17207 gid=4 type=item_get key=a status=found clsid=1 cfd=31 size=7\nnothing\n\
     ts=1678306844.17208 gid=5 type=eviction key=b fetch=no ttl=-1 la=3 clsid=1 size=9\n\

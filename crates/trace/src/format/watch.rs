@@ -1,13 +1,14 @@
 //! What memcached prints for `watch fetchers mutations deletions connevents`: one line for each entry of its log.
 //!
 //! Microseconds are not padded (`.17204` is 17,204 µs). A client is known by its file descriptor, which the next
-//! client gets when it has left. Values are sizes. Lines of several threads interleave; each client's are in order.
+//! client gets when it has left. A command that writes or deletes first looks its item up, which is a line like that
+//! of a read. Values are sizes. Lines of several threads interleave; each client's are in order.
 
 use std::collections::HashMap;
 
 use super::lines::{Line, Lines, ParseLine, first_lines, number};
 use super::{Format, Head};
-use crate::{Event, Flags, Outcome, Protocol, Source, Stamps};
+use crate::{Decode, Event, Fault, Flags, Outcome, Protocol, Source, Stamps, Step};
 
 pub(super) const FORMAT: Format = Format {
     name: "watch",
@@ -25,7 +26,7 @@ pub(super) const FORMAT: Format = Format {
             stamps: Stamps::Completion,
             ..Source::default()
         };
-        Ok((Box::new(Lines::new(Watch::default())), source))
+        Ok((Box::new(Requests::default()), source))
     },
 };
 
@@ -78,6 +79,56 @@ fn stamp(text: &[u8]) -> Option<u64> {
         return None;
     }
     seconds.checked_mul(1_000_000_000)?.checked_add(micros * 1000)
+}
+
+/// What clients asked for: the lines without those of items that were looked up to be written or deleted.
+#[derive(Debug, Default)]
+struct Requests {
+    lines: Lines<Watch>,
+    next: Event,
+    /// A read, if it is not the first half of what follows.
+    read: Option<Event>,
+    /// What follows a read that was one.
+    ready: Option<Event>,
+}
+
+impl Decode for Requests {
+    fn decode(&mut self, input: &[u8], is_end: bool, event: &mut Event) -> Result<Step, Fault> {
+        if let Some(ready) = self.ready.take() {
+            *event = ready;
+            return Ok(Step::Event(0));
+        }
+        let step = self.lines.decode(input, is_end, &mut self.next)?;
+        let Step::Event(length) = step else {
+            if matches!(step, Step::Lost(..)) {
+                self.next.clear();
+            }
+            return Ok(match self.read.take_if(|_| step == Step::More && is_end) {
+                Some(read) => {
+                    *event = read;
+                    Step::Event(0)
+                }
+                None => step,
+            });
+        };
+        let next = std::mem::take(&mut self.next);
+        let is_read = next.is("get");
+        let is_half =
+            |read: &Event| !is_read && read.client == next.client && read.bytes(1) == next.bytes(1);
+        match self.read.take() {
+            Some(read) if !is_half(&read) => {
+                *event = read;
+                let place = if is_read { &mut self.read } else { &mut self.ready };
+                *place = Some(next);
+            }
+            None if is_read => {
+                self.read = Some(next);
+                return Ok(Step::Progress(length));
+            }
+            _ => *event = next,
+        }
+        Ok(Step::Event(length))
+    }
 }
 
 #[derive(Debug, Default)]
@@ -167,6 +218,32 @@ mod tests {
     fn microseconds_are_a_number() {
         assert_eq!(stamp(b"1678306844.17204"), Some(1_678_306_844_017_204_000));
         assert_eq!(stamp(b"1678306844.1720400"), None);
+    }
+
+    #[test]
+    fn what_is_looked_up_to_be_written_is_no_read() {
+        let line = |kind: &str, key: &str, cfd: u32| {
+            let rest = "status=not_found clsid=0 size=0 cmd=set ttl=0";
+            format!("ts=1.5 gid=1 type={kind} key={key} cfd={cfd} {rest}\n")
+        };
+        let lines = [
+            line("item_get", "a", 1),
+            line("item_get", "a", 1),
+            line("item_store", "a", 1),
+            line("item_get", "b", 1),
+            line("item_store", "b", 2),
+            line("item_get", "a", 2),
+            line("deleted", "a", 2),
+            line("item_get", "c", 1),
+        ];
+        let input = Box::new(std::io::Cursor::new(lines.concat()));
+        let mut reader = crate::open_live("x", "watch", input).unwrap();
+        let (mut event, mut seen) = (Event::default(), Vec::new());
+        while crate::Reader::next(&mut reader, &mut event).unwrap() {
+            let word = |at| String::from_utf8_lossy(event.bytes(at)).into_owned();
+            seen.push(format!("{} {} {}", event.client, word(0), word(1)));
+        }
+        assert_eq!(seen, ["1 get a", "1 set a", "1 get b", "2 set b", "2 delete a", "1 get c"]);
     }
 
     #[test]

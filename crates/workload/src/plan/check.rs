@@ -162,6 +162,9 @@ impl PlanParts {
         })?;
         refuse(!options.rate_per_node || options.per_node, || {
             "--rps-per-node: requires --per-node".to_owned()
+        })?;
+        refuse(!options.rate_per_node || self.load.pace != Pace::Closed, || {
+            "--rps-per-node: requires --rps".to_owned()
         })
     }
 

@@ -7,7 +7,7 @@ program=$KEYSTORM_LINKS/${0##*/}
 command=
 case $1 in
 show | merge | report | history | presets | calibrate | sink | help | man | completions) exec "$program" "$@" ;;
-rpc-perf | replay) exec "$program" "$@" ;;
+rpc-perf | replay | record | describe) exec "$program" "$@" ;;
 ycsb) exec "$program" "$@" -p redis.port="$KEYSTORM_PORT" ;;
 compare)
     case " $* " in *" --baseline "*) exec "$program" "$@" ;; esac

@@ -1,0 +1,91 @@
+//! The command line of `keystorm describe`: which records, and where to.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{ArgAction, Command, CommandFactory, Parser};
+use job::DescribeJob;
+
+use super::outputs::apart;
+use super::{FrontEnd, Intent, PageOptions, UsageError, with_options};
+
+/// The front end of `keystorm describe`.
+pub(crate) struct DescribeFront;
+
+/// Describes recorded traffic: commands, keys, sizes, clients, rates, hot keys, dangerous commands
+/// and the miss ratio of a cache of any size. Records are files of `keystorm record`, the output of
+/// MONITOR, append-only files, logs of Dragonfly, memcached's watch, and cache traces of Twitter,
+/// Meta and oracleGeneral, compressed with gzip or zstd or not. Several are merged by time.
+#[derive(Debug, Parser)]
+#[command(
+    name = "keystorm describe",
+    bin_name = "keystorm describe",
+    disable_help_flag = true,
+    args_override_self = true,
+    max_term_width = 100,
+    override_usage = "keystorm describe [OPTIONS] FILE...",
+    after_help = EXAMPLE,
+)]
+struct Options {
+    /// Recorded traffic; a folder with an append-only file; `-` for standard input
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// The format of all files, where their content does not show it: keystorm, monitor, watch, aof,
+    /// twitter, meta, dragonfly or oracleGeneral
+    #[arg(long, value_name = "NAME", help_heading = "Input", value_parser = format_name)]
+    format: Option<String>,
+    /// Write a workload file that makes traffic like it, for --workload
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
+    workload: Option<PathBuf>,
+    /// Print JSON instead of text: schema keystorm.describe/1
+    #[arg(long, help_heading = "Results")]
+    json: bool,
+    #[command(flatten)]
+    pages: PageOptions,
+    /// Print this help
+    #[arg(long, action = ArgAction::Help, help_heading = "Other")]
+    help: Option<bool>,
+}
+
+/// Every line that begins with `$` is run by a test.
+const EXAMPLE: &str = "\
+Examples:
+  Describe what MONITOR has printed, and make a load of it:
+    keystorm describe monitor.txt --workload shop.toml
+    keystorm --workload shop.toml --duration 10s
+
+  A page with charts of a public trace, as it is downloaded:
+    keystorm describe cluster12.zst --html cluster12.html";
+
+impl FrontEnd for DescribeFront {
+    fn names(&self) -> &'static [&'static str] {
+        &["describe"]
+    }
+
+    fn command(&self) -> Option<Command> {
+        Some(Options::command())
+    }
+
+    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
+        with_options(args, intent)
+    }
+}
+
+/// What the options mean.
+fn intent(options: Options) -> Result<Intent, UsageError> {
+    let Options { files, format, workload, json, pages, help: _ } = options;
+    let pages = pages.checked().map_err(UsageError)?;
+    let inputs: Vec<_> = files.iter().map(|file| ("FILE", Some(file.as_path()))).collect();
+    let outputs = [("--html", pages.html.as_deref()), ("--workload", workload.as_deref())];
+    apart(&outputs, &inputs).map_err(UsageError)?;
+    Ok(Intent::Describe(DescribeJob { files, format, json, workload, pages }))
+}
+
+/// The name of a format of records.
+pub(super) fn format_name(text: &str) -> Result<String, String> {
+    let names: Vec<&str> = trace::FORMATS.iter().map(|format| format.name).collect();
+    match names.contains(&text) {
+        true => Ok(text.to_owned()),
+        false => Err(format!("expected one of {}", names.join(", "))),
+    }
+}

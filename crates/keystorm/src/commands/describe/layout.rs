@@ -1,0 +1,308 @@
+//! A description as a page, of which a terminal shows the text.
+
+use page::{Axis, Block, Chart, Page, Section, Series, Table, Unit, Verdict};
+use report::grouped;
+use trace::Losses;
+use trace::describe::{Description, Percentiles};
+use workload::quantity::counted;
+
+/// The page.
+pub(super) fn page(of: &Description, losses: &Losses) -> Page {
+    let mut page = Page { title: "Recorded traffic".into(), ..Page::default() };
+    page.byline = vec![format!("format {}", of.format)];
+    page.byline.extend(of.servers.iter().map(|server| format!("recorded from {server}")));
+    page.lede = vec![Verdict::new(headline(of), meaning(of))];
+    page.sections.push(Section::new("Traffic", traffic(of)));
+    page.sections.push(Section::new("Commands", [Block::Table(commands(of))]));
+    if !of.patterns.is_empty() {
+        page.sections.push(Section::new("Keys by pattern", [Block::Table(patterns(of))]));
+        page.sections.push(Section::new("Most frequent keys", [Block::Table(keys(of))]));
+    }
+    if !of.warnings.is_empty() {
+        page.sections.push(Section::new("Commands to look at", [Block::Table(warnings(of))]));
+    }
+    if !of.stalls.is_empty() {
+        page.sections.push(Section::new("Stalls", stalls(of)));
+    }
+    if of.miss_ratio_curve.len() > 1 {
+        page.sections.push(Section::new("Miss ratio of a cache", misses(of)));
+    }
+    let notes: Vec<Block> = notes(of, losses).into_iter().map(Block::Text).collect();
+    if !notes.is_empty() {
+        page.sections.push(Section::new("To keep in mind", notes));
+    }
+    page
+}
+
+fn headline(of: &Description) -> String {
+    let mut text = format!("{} commands", grouped(of.events as f64));
+    if let Some(clients) = of.clients {
+        text += &format!(" of {}", counted(clients, "client"));
+    }
+    if of.seconds > 0.0 && of.mean_per_s.is_some() {
+        text += &format!(" in {}", Unit::Seconds.show(of.seconds));
+    }
+    text
+}
+
+/// What matters most, in a sentence or two.
+fn meaning(of: &Description) -> String {
+    let most = of.commands.iter().take(3);
+    let most: Vec<String> = most.map(|c| format!("{:.1} % {}", c.share * 100.0, c.name)).collect();
+    let mut text = most.join(", ");
+    if let Some(zipf) = of.zipf {
+        text += &format!("; keys follow Zipf's law with exponent {:.2}", zipf.exponent);
+    }
+    report::escape(page::sentence(&text))
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+fn traffic(of: &Description) -> Vec<Block> {
+    let mut rows: Vec<(String, String)> = Vec::new();
+    let mut row = |name: &str, value: String| rows.push((name.to_owned(), value));
+    if let Some(mean) = of.mean_per_s {
+        let peak = of.peak_per_s as f64;
+        row("rate", format!("{}/s in the mean", grouped(mean)));
+        if of.seconds >= 2.0 {
+            row("busiest second", format!("{}, {:.1} times the mean", grouped(peak), peak / mean));
+        }
+    }
+    if let Some(clients) = of.clients {
+        let shared =
+            if of.clients_shared { " or more: those of a unix socket count as one" } else { "" };
+        row("clients", format!("{}{shared}", grouped(clients as f64)));
+    }
+    if let Some(share) = of.busiest_client_share {
+        row("busiest client", format!("{} of the commands", percent(share)));
+    }
+    if let Some(share) = of.pipelined_share {
+        row("in pipelines", format!("about {} of the commands", percent(share)));
+    }
+    row("distinct keys", format!("about {}", grouped(of.distinct_keys as f64)));
+    if let Some(share) = of.keys_used_once {
+        row("keys used once", format!("about {}", percent(share)));
+    }
+    match of.zipf {
+        Some(zipf) => row(
+            "Zipf exponent",
+            format!(
+                "{:.3} ± {:.3}, by the {} most frequent keys, which differ from the law by {} in the mean",
+                zipf.exponent,
+                zipf.error * 1.96,
+                grouped(zipf.ranks as f64),
+                percent(zipf.deviation)
+            ),
+        ),
+        None => row("Zipf exponent", "not known: too few keys come often".into()),
+    }
+    row("hit ratio", of.hit_ratio.map_or("not in this record".into(), percent));
+    if of.multi_key > 0 {
+        let share = percent(of.multi_key as f64 / of.events as f64);
+        row("several keys", format!("{share} of the commands"));
+        if !of.memcache {
+            let share = percent(of.cross_slot as f64 / of.events as f64);
+            row("not on a cluster", format!("{share} of the commands have keys of several slots"));
+        }
+    }
+    if of.transactions > 0 {
+        row("transactions", grouped(of.transactions as f64));
+    }
+    if of.scripts > 0 {
+        let effects = grouped(of.script_effects as f64);
+        row(
+            "scripts",
+            format!("{} calls, which sent {effects} commands", grouped(of.scripts as f64)),
+        );
+    }
+    let mut blocks = vec![Block::KeyValues(rows)];
+    if of.rate.len() > 1 {
+        let mut chart = Chart::lines(
+            "Commands per second over time",
+            Axis::linear("time", Unit::Seconds),
+            Axis::linear("commands per second", Unit::PerSecond),
+        );
+        chart.series.push(Series::new("commands", of.rate.iter().copied()));
+        blocks.push(Block::Chart(chart));
+    }
+    blocks
+}
+
+fn commands(of: &Description) -> Table {
+    let columns =
+        ["command", "count", "share", "arguments", "keys", "value p50 (bytes)", "p99", "max"];
+    let mut table = Table::new(columns);
+    for command in &of.commands {
+        let arguments = command.arguments;
+        let [p50, p99, max] = sizes(command.value_bytes);
+        table.row([
+            command.name.clone(),
+            grouped(command.count as f64),
+            percent(command.share),
+            match arguments.max == arguments.p50 {
+                true => arguments.p50.to_string(),
+                false => format!("{:.1} (max {})", arguments.mean, arguments.max),
+            },
+            format!("{:.1}", command.keys),
+            p50,
+            p99,
+            max,
+        ]);
+    }
+    table
+}
+
+fn sizes(of: Option<Percentiles>) -> [String; 3] {
+    of.map_or_else(Default::default, |of| [of.p50, of.p99, of.max].map(|n| grouped(n as f64)))
+}
+
+fn patterns(of: &Description) -> Table {
+    let mut table = Table::new([
+        "pattern",
+        "share",
+        "reads",
+        "writes",
+        "keys",
+        "hit ratio",
+        "key p50 (bytes)",
+        "value p50",
+        "p99",
+        "max",
+        "TTL",
+    ]);
+    for pattern in &of.patterns {
+        let [p50, p99, max] = sizes(pattern.value_bytes);
+        let ttls: Vec<String> =
+            pattern.ttls.iter().take(3).map(|(ttl_s, _)| format!("{ttl_s} s")).collect();
+        table.row([
+            pattern.name.clone(),
+            percent(pattern.share),
+            grouped(pattern.reads as f64),
+            grouped(pattern.writes as f64),
+            grouped(pattern.distinct_keys as f64),
+            pattern.hit_ratio.map(percent).unwrap_or_default(),
+            pattern.key_bytes.p50.to_string(),
+            p50,
+            p99,
+            max,
+            ttls.join(", "),
+        ]);
+    }
+    table
+}
+
+fn keys(of: &Description) -> Table {
+    let mut table = Table::new(["key", "count", "share"]);
+    for key in &of.top_keys {
+        let error = match key.error {
+            0 => String::new(),
+            error => format!(" (at most {} less)", grouped(error as f64)),
+        };
+        let count = grouped(key.count as f64) + &error;
+        table.row([key.name.clone(), count, percent(key.share)]);
+    }
+    table
+}
+
+fn warnings(of: &Description) -> Table {
+    let mut table = Table::new(["a command that", "count", "share", "the first"]);
+    for warning in &of.warnings {
+        let count = grouped(warning.count as f64);
+        table.row([warning.what.clone(), count, percent(warning.share), warning.example.clone()]);
+    }
+    table
+}
+
+fn stalls(of: &Description) -> Vec<Block> {
+    let mut table = Table::new(["after (s)", "nothing for (ms)"]);
+    for gap in &of.stalls {
+        let at_s = format!("{:.3}", gap.at_ns as f64 / 1e9);
+        table.row([at_s, format!("{:.1}", gap.length_ns as f64 / 1e6)]);
+    }
+    let why = match of.stamps {
+        "completion" => {
+            "No command of any client ended then: the server stood still, or nobody asked."
+        }
+        _ => "No command of any client arrived then.",
+    };
+    vec![Block::Text(why.into()), Block::Table(table)]
+}
+
+/// Miss ratios that a table shows.
+const RATIOS: [f64; 8] = [0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005];
+
+fn misses(of: &Description) -> Vec<Block> {
+    let (unit, what) = match of.curve_in_bytes {
+        true => (Unit::Bytes, "memory"),
+        false => (Unit::Count, "keys that it holds"),
+    };
+    let mut chart = Chart::lines(
+        "Miss ratio by size of a cache",
+        Axis::linear(what, unit),
+        Axis::linear("reads that miss", Unit::Share),
+    );
+    let points = of.miss_ratio_curve.iter().map(|point| (point.size as f64, point.miss_ratio));
+    chart.series.push(Series::new("least recently used leaves", points));
+    let mut table = Table::new(["reads that miss", what]);
+    for ratio in RATIOS {
+        let Some(point) = of.miss_ratio_curve.iter().find(|point| point.miss_ratio <= ratio) else {
+            continue;
+        };
+        table.row([percent(ratio), unit.show(point.size as f64)]);
+    }
+    let mut blocks = Vec::new();
+    if let Some(last) = of.miss_ratio_curve.last() {
+        blocks.push(Block::Text(format!(
+            "A cache that drops what was used longest ago and holds everything would miss {} of these reads: \
+             each key's first.",
+            percent(last.miss_ratio)
+        )));
+    }
+    blocks.push(Block::Chart(chart));
+    if !table.rows.is_empty() {
+        blocks.push(Block::Table(table));
+    }
+    blocks
+}
+
+fn notes(of: &Description, losses: &Losses) -> Vec<String> {
+    let mut notes: Vec<String> = of.notes.iter().map(|note| page::sentence(note)).collect();
+    match of.stamps {
+        "completion" => notes.push(
+            "Times are when commands ended at the server: after a stall they come in a burst that no client sent."
+                .into(),
+        ),
+        "second" => {
+            notes.push("The record has whole seconds: commands are spread evenly over each.".into());
+        }
+        _ => {}
+    }
+    let Losses { unreadable, too_long, cut, damaged, dropped, first } = *losses;
+    let parts = [
+        (unreadable, "could not be read"),
+        (too_long, "were too long"),
+        (cut, "were cut"),
+        (damaged, "were in damaged blocks"),
+        (dropped, "were dropped by the recorded server"),
+    ];
+    let parts: Vec<String> = parts
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{} {what}", grouped(count as f64)))
+        .collect();
+    if let Some(first) = first {
+        notes.push(format!(
+            "Of its lines or records, {}; the first is number {first}.",
+            parts.join(", ")
+        ));
+    }
+    if of.clock_steps_back > 0 {
+        let times = counted(of.clock_steps_back, "time");
+        notes.push(format!(
+            "The clock of the record went back {times}; the order is that of the file."
+        ));
+    }
+    notes
+}

@@ -1,0 +1,159 @@
+//! A connection on which a server says what it does, and the thread that empties it.
+//!
+//! The thread only moves bytes, so that as little as possible waits in the server. What they mean is found
+//! elsewhere.
+
+use std::io::{self, Read, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use host::{Client, Transport};
+use wire::resp::Value;
+
+/// Bytes that are read at once, and how many such pieces may wait here: beyond it the server's buffer grows.
+const PIECE_BYTES: usize = 256 << 10;
+const PIECES_MAX: usize = 512;
+/// A server that says nothing for so long has nothing to say.
+const SILENCE: Duration = Duration::from_millis(100);
+/// How long what was said before the end is still read.
+const REST_MAX: Duration = Duration::from_secs(1);
+/// What memcached is asked to tell.
+const WATCH: &[u8] = b"watch fetchers mutations deletions connevents\r\n";
+
+/// What a feed is made of.
+pub(super) struct Feed {
+    /// What the server says.
+    pub(super) bytes: Pieces,
+    /// Ends with the reason, if the server or the network ended it.
+    pub(super) reader: JoinHandle<Option<String>>,
+}
+
+/// Starts MONITOR on a connection.
+///
+/// # Errors
+/// The server refuses.
+pub(super) fn monitor(mut client: Client<Transport>, stop: &Arc<AtomicBool>) -> Result<Feed> {
+    let address = client.address().to_string();
+    match client.ask(&[b"MONITOR"])? {
+        Value::Error(text) => bail!(
+            "{address}: the server refused MONITOR: {}; allow it with ACL SETUSER … +monitor",
+            report::escape(text)
+        ),
+        _ => {
+            let (first, transport) = client.into_stream();
+            feed(first, transport, stop)
+        }
+    }
+}
+
+/// Starts memcached's watch on a connection.
+///
+/// # Errors
+/// The server refuses, or does not answer.
+pub(super) fn watch(
+    mut transport: Transport,
+    address: &str,
+    stop: &Arc<AtomicBool>,
+) -> Result<Feed> {
+    let asked = transport.write_all(WATCH).and_then(|()| transport.flush());
+    asked.with_context(|| format!("{address}: watch"))?;
+    let mut answer = Vec::new();
+    let mut piece = [0; 512];
+    while !answer.contains(&b'\n') {
+        let count = transport.read(&mut piece).with_context(|| format!("{address}: watch"))?;
+        if count == 0 {
+            bail!("{address}: the server closed the connection on watch");
+        }
+        answer.extend_from_slice(&piece[..count]);
+    }
+    match answer.strip_prefix(b"OK\r\n") {
+        Some(rest) => feed(rest.to_vec(), transport, stop),
+        None => bail!(
+            "{address}: the server refused watch, which memcached has since 1.4.26: {}",
+            report::escape(String::from_utf8_lossy(&answer).trim_end())
+        ),
+    }
+}
+
+fn feed(first: Vec<u8>, transport: Transport, stop: &Arc<AtomicBool>) -> Result<Feed> {
+    transport.wait_for(SILENCE)?;
+    let (to, from) = sync_channel(PIECES_MAX);
+    let stop = Arc::clone(stop);
+    let reader = std::thread::spawn(move || {
+        if !first.is_empty() && to.send(first).is_err() {
+            return None;
+        }
+        read_on(transport, &to, &stop)
+    });
+    Ok(Feed { bytes: Pieces { from, piece: Vec::new(), begin: 0, is_paused: false }, reader })
+}
+
+/// Reads until asked to stop and nothing comes any more, or the other side ends it: then why.
+fn read_on(
+    mut transport: Transport,
+    to: &SyncSender<Vec<u8>>,
+    stop: &AtomicBool,
+) -> Option<String> {
+    let mut piece = vec![0; PIECE_BYTES];
+    let mut end = None;
+    loop {
+        if stop.load(Ordering::Relaxed) {
+            let end = *end.get_or_insert_with(|| Instant::now() + REST_MAX);
+            if Instant::now() >= end {
+                return None;
+            }
+        }
+        match transport.read(&mut piece) {
+            Ok(0) => return Some("the server closed the connection".into()),
+            Ok(count) => {
+                if to.send(piece[..count].to_vec()).is_err() {
+                    return None;
+                }
+            }
+            Err(error) => match error.kind() {
+                io::ErrorKind::Interrupted => {}
+                io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut if end.is_some() => {
+                    return None;
+                }
+                // Nothing happens at the server.
+                io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {}
+                _ => return Some(error.to_string()),
+            },
+        }
+    }
+}
+
+/// What the thread has read, as an input. Where there is nothing at the moment it says so once, with `WouldBlock`,
+/// and then waits.
+pub(super) struct Pieces {
+    from: Receiver<Vec<u8>>,
+    piece: Vec<u8>,
+    begin: usize,
+    is_paused: bool,
+}
+
+impl Read for Pieces {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.begin == self.piece.len() {
+            let next = match self.from.try_recv() {
+                Err(TryRecvError::Empty) if !std::mem::replace(&mut self.is_paused, true) => {
+                    return Err(io::ErrorKind::WouldBlock.into());
+                }
+                Err(TryRecvError::Empty) => self.from.recv().ok(),
+                Err(TryRecvError::Disconnected) => None,
+                Ok(piece) => Some(piece),
+            };
+            self.is_paused = false;
+            let Some(next) = next else { return Ok(0) };
+            (self.piece, self.begin) = (next, 0);
+        }
+        let count = into.len().min(self.piece.len() - self.begin);
+        into[..count].copy_from_slice(&self.piece[self.begin..self.begin + count]);
+        self.begin += count;
+        Ok(count)
+    }
+}

@@ -1,0 +1,367 @@
+//! `keystorm record`: finds the servers, has them say what they do, and writes it to a file.
+
+mod cost;
+mod feed;
+mod node;
+mod recording;
+
+use std::fs::{File, OpenOptions};
+use std::io::{BufWriter, ErrorKind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow, bail};
+use console::bar::Bar;
+use console::diagnostics;
+use host::Questions;
+use job::{End, RecordJob};
+use report::grouped;
+use trace::{Losses, Privacy, Protocol, Pseudonyms, Source, Stamps, Writer};
+
+use self::cost::{Figures, ROUND_TRIP_EVERY, Stretch};
+use self::node::Node;
+use self::recording::{Decoding, Progress};
+use crate::commands::run::say;
+use crate::server::Server;
+use crate::signals;
+
+/// How long the server is looked at before it is recorded.
+const BEFORE: Duration = Duration::from_secs(1);
+/// How often it is looked at how much waits in the server.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// Connections that are opened to each server.
+const CONNECTIONS: u32 = 2;
+
+/// Records.
+///
+/// # Errors
+/// A server cannot be reached or refuses, or the file cannot be written.
+pub(crate) fn record(job: &RecordJob) -> Result<End> {
+    job.notes.iter().try_for_each(diagnostics::say)?;
+    let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
+    let server = Server::reach(&job.target, job.protocol, CONNECTIONS, Questions::All)?;
+    let mut nodes = node::nodes(&server, job)?;
+    let path = job.output.display();
+    let file = OpenOptions::new().write(true).create_new(true).open(&job.output);
+    let file = file.map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => anyhow!("-o {path}: the file exists; choose another name"),
+        _ => anyhow!("-o {path}: {error}"),
+    })?;
+    let mut recorder = Recorder::new(job, &server, file, &nodes, &interrupted)?;
+    let ended = recorder.run(&mut nodes);
+    let figures = recorder.finish();
+    let (losses, progress) = figures.with_context(|| format!("-o {path}"))?;
+    let Recorder { before, during, recorded, .. } = recorder;
+    let events = progress.events.load(Ordering::Relaxed);
+    let bytes = progress.bytes.load(Ordering::Relaxed);
+    say(&summary(job, events, bytes, recorded))?;
+    if let Some(cost) = cost::sentence(&before, &during) {
+        say(&format!("{cost}\n"))?;
+    }
+    if losses.total() > 0 {
+        diagnostics::say(format_args!("warning: {}", lost(&losses)))?;
+    }
+    match ended? {
+        Why::Done => Ok(End::Complete),
+        Why::Interrupted if job.duration.is_none() => Ok(End::Complete),
+        Why::Interrupted => Ok(End::Interrupted),
+        Why::Stopped(why) => {
+            diagnostics::say(format_args!("error: recording stopped: {why}"))?;
+            Ok(End::Failed)
+        }
+    }
+}
+
+/// What was recorded, in a line.
+fn summary(job: &RecordJob, events: u64, bytes: u64, recorded: Duration) -> String {
+    let each = match events {
+        0 => String::new(),
+        events => format!(", {:.1} bytes for each", bytes as f64 / events as f64),
+    };
+    format!(
+        "Recorded {} commands in {:.1} s: {} of {}{each}.\n",
+        grouped(events as f64),
+        recorded.as_secs_f64(),
+        page::Unit::Bytes.show(bytes as f64),
+        report::escape(job.output.display().to_string()),
+    )
+}
+
+fn lost(losses: &Losses) -> String {
+    let dropped = match losses.dropped {
+        0 => String::new(),
+        dropped => {
+            format!("{} were dropped by the server, whose log was full", grouped(dropped as f64))
+        }
+    };
+    let other = match losses.total() - losses.dropped {
+        0 => String::new(),
+        other => format!("{} could not be read", grouped(other as f64)),
+    };
+    let parts: Vec<String> = [dropped, other].into_iter().filter(|part| !part.is_empty()).collect();
+    format!("commands are missing from the record: {}", parts.join("; "))
+}
+
+/// Why it ended.
+enum Why {
+    Done,
+    Interrupted,
+    /// By itself.
+    Stopped(String),
+}
+
+/// A recording that is under way.
+struct Recorder<'r> {
+    job: &'r RecordJob,
+    server: &'r Server,
+    interrupted: &'r AtomicBool,
+    decoders: Vec<Decoding>,
+    to: Option<std::sync::mpsc::SyncSender<Vec<trace::Event>>>,
+    writer: Option<std::thread::JoinHandle<Result<()>>>,
+    progress: Arc<Progress>,
+    bar: Bar,
+    losses: Losses,
+    before: Figures,
+    during: Figures,
+    recorded: Duration,
+}
+
+impl<'r> Recorder<'r> {
+    fn new(
+        job: &'r RecordJob,
+        server: &'r Server,
+        file: File,
+        nodes: &[Node],
+        interrupted: &'r AtomicBool,
+    ) -> Result<Self> {
+        let source = source(job, nodes);
+        let writer = Writer::new(BufWriter::new(file), &source)?;
+        let progress = Arc::new(Progress::default());
+        let (to, thread) = recording::write(writer, nodes.len(), &progress);
+        // One secret: a name has the same pseudonym on all nodes.
+        let pseudonyms = job.anonymises.then(Pseudonyms::default);
+        let decoding = |(server, node): (usize, &Node)| Decoding {
+            server,
+            name: node.name.clone(),
+            format: node.format(),
+            protocol: source.protocol,
+            ahead_ns: node.ahead_ns,
+            end_ns: Arc::clone(&node.end_ns),
+            own_clients: node.own_clients.clone(),
+            sample: job.sample,
+            privacy: Privacy::new(source.protocol, job.keeps_values, pseudonyms.clone()),
+        };
+        let seconds = job.duration.map_or(0.0, |time| time.as_secs_f64());
+        Ok(Self {
+            job,
+            server,
+            interrupted,
+            decoders: nodes.iter().enumerate().map(decoding).collect(),
+            to: Some(to),
+            writer: Some(thread),
+            progress,
+            bar: Bar::new(seconds.ceil() as u64),
+            losses: Losses::default(),
+            before: Figures::default(),
+            during: Figures::default(),
+            recorded: Duration::ZERO,
+        })
+    }
+
+    fn run(&mut self, nodes: &mut [Node]) -> Result<Why> {
+        self.look_before(nodes)?;
+        let begin = Instant::now();
+        let end = self.job.duration.map(|duration| begin + duration);
+        for turn in 0_u32.. {
+            let stop_at = match self.job.cycle {
+                None => end,
+                Some((on_for, every)) => {
+                    let starts = begin + every * turn;
+                    if self.wait_until(end.map_or(starts, |end| end.min(starts))) {
+                        return Ok(Why::Interrupted);
+                    }
+                    Some(end.map_or(starts + on_for, |end| end.min(starts + on_for)))
+                }
+            };
+            let is_over = |end: Instant| Instant::now() >= end;
+            if end.is_some_and(is_over) {
+                break;
+            }
+            if let why @ (Why::Interrupted | Why::Stopped(_)) = self.turn(nodes, stop_at, begin)? {
+                return Ok(why);
+            }
+            if self.job.cycle.is_none() {
+                break;
+            }
+        }
+        Ok(Why::Done)
+    }
+
+    /// Waits; whether somebody wants it to end.
+    fn wait_until(&self, at: Instant) -> bool {
+        while Instant::now() < at {
+            if self.interrupted.load(Ordering::Relaxed) {
+                return true;
+            }
+            std::thread::sleep(ROUND_TRIP_EVERY.min(at.saturating_duration_since(Instant::now())));
+        }
+        false
+    }
+
+    fn look_before(&mut self, nodes: &mut [Node]) -> Result<()> {
+        let stretch = Stretch::begin(nodes);
+        let until = Instant::now() + BEFORE;
+        while Instant::now() < until && !self.interrupted.load(Ordering::Relaxed) {
+            for node in &mut *nodes {
+                self.before.add(node.round_trip()?);
+            }
+            std::thread::sleep(ROUND_TRIP_EVERY);
+        }
+        stretch.end(nodes, &mut self.before);
+        Ok(())
+    }
+
+    /// Records once, until a time or for ever.
+    fn turn(&mut self, nodes: &mut [Node], until: Option<Instant>, begin: Instant) -> Result<Why> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let Some(to) = self.to.clone() else { bail!("the recording is over") };
+        let (mut readers, mut decoders) = (Vec::new(), Vec::new());
+        let started = Instant::now();
+        let mut failure = None;
+        for (node, mut decoding) in nodes.iter_mut().zip(std::mem::take(&mut self.decoders)) {
+            match node.feed(self.server, self.job, &stop) {
+                Ok(feed) => {
+                    decoding.own_clients.clone_from(&node.own_clients);
+                    readers.push((node.name.clone(), feed.reader));
+                    decoders.push(decoding.start(feed.bytes, to.clone()));
+                }
+                Err(error) => failure = failure.or(Some(error)),
+            }
+        }
+        drop(to);
+        let stretch = Stretch::begin(nodes);
+        let watched = match failure {
+            Some(error) => Err(error),
+            None => self.watch(nodes, until, begin, &mut readers),
+        };
+        stretch.end(nodes, &mut self.during);
+        self.recorded += started.elapsed();
+        nodes.iter_mut().for_each(Node::end);
+        stop.store(true, Ordering::Relaxed);
+        readers.into_iter().for_each(|(_, reader)| drop(reader.join()));
+        for decoder in decoders {
+            let (decoding, losses) =
+                decoder.join().map_err(|_| anyhow!("a thread of the recording failed"))?;
+            self.losses.merge(&losses?);
+            self.decoders.push(decoding);
+        }
+        watched
+    }
+
+    /// Looks at the servers while they are recorded.
+    fn watch(
+        &mut self,
+        nodes: &mut [Node],
+        until: Option<Instant>,
+        begin: Instant,
+        readers: &mut Vec<(String, std::thread::JoinHandle<Option<String>>)>,
+    ) -> Result<Why> {
+        let mut looked = Instant::now();
+        loop {
+            if self.interrupted.load(Ordering::Relaxed) {
+                return Ok(Why::Interrupted);
+            }
+            if until.is_some_and(|until| Instant::now() >= until) {
+                return Ok(Why::Done);
+            }
+            if let Some(at) = readers.iter().position(|(_, reader)| reader.is_finished()) {
+                let (name, reader) = readers.swap_remove(at);
+                let why = reader.join().ok().flatten().unwrap_or_else(|| "it ended".into());
+                return Ok(Why::Stopped(format!("{name}: {why}")));
+            }
+            if self.writer.as_ref().is_none_or(|writer| writer.is_finished()) {
+                return Ok(Why::Stopped("the file cannot be written".into()));
+            }
+            for node in &mut *nodes {
+                match node.round_trip() {
+                    Ok(round_trip) => self.during.add(round_trip),
+                    Err(error) => return Ok(Why::Stopped(format!("{error:#}"))),
+                }
+            }
+            if looked.elapsed() >= LOOK_EVERY {
+                looked = Instant::now();
+                if let Some(why) = self.look(nodes, begin) {
+                    return Ok(why);
+                }
+            }
+            let rest =
+                until.map_or(ROUND_TRIP_EVERY, |at| at.saturating_duration_since(Instant::now()));
+            std::thread::sleep(ROUND_TRIP_EVERY.min(rest));
+        }
+    }
+
+    /// Whether too much waits in a server; draws the bar.
+    fn look(&self, nodes: &mut [Node], begin: Instant) -> Option<Why> {
+        let mut most = 0;
+        for node in nodes {
+            let behind = node.behind_bytes().unwrap_or_default();
+            if behind > self.job.behind_max_bytes {
+                return Some(Why::Stopped(format!(
+                    "{}: {} waited in the server's output buffer, more than --max-behind",
+                    node.name,
+                    page::Unit::Bytes.show(behind as f64)
+                )));
+            }
+            most = most.max(behind);
+        }
+        let show = |bytes: u64| page::Unit::Bytes.show(bytes as f64);
+        let words = format!(
+            "{} commands, {} written, {} waiting in the server",
+            grouped(self.progress.events.load(Ordering::Relaxed) as f64),
+            show(self.progress.bytes.load(Ordering::Relaxed)),
+            show(most)
+        );
+        self.bar.show(begin.elapsed().as_secs(), words);
+        None
+    }
+
+    /// Ends the file.
+    fn finish(&mut self) -> Result<(Losses, Arc<Progress>)> {
+        self.to = None;
+        self.bar.clear();
+        if let Some(writer) = self.writer.take() {
+            writer.join().map_err(|_| anyhow!("the thread that writes failed"))??;
+        }
+        Ok((self.losses, Arc::clone(&self.progress)))
+    }
+}
+
+/// What the head of the file says.
+fn source(job: &RecordJob, nodes: &[Node]) -> Source {
+    let mut notes = Vec::new();
+    if let Some((on_for, every)) = job.cycle {
+        let seconds = |time: Duration| time.as_secs_f64();
+        notes.push(format!("recorded for {} s of every {} s", seconds(on_for), seconds(every)));
+    }
+    if job.anonymises {
+        notes.push("names are pseudonyms".into());
+    }
+    if nodes.iter().any(|node| node.own_clients.contains(&u64::MAX)) {
+        let left_out =
+            "PING, INFO and CLIENT on the unix socket are left out: keystorm's own look alike";
+        notes.push(left_out.into());
+    }
+    Source {
+        format: "keystorm",
+        protocol: match job.protocol.is_memcache() {
+            true => Protocol::Memcache,
+            false => Protocol::Resp,
+        },
+        stamps: Stamps::Completion,
+        servers: nodes.iter().map(|node| node.name.clone()).collect(),
+        sampled: job.sample.map(|sample| sample.share),
+        notes,
+        ..Source::default()
+    }
+}

@@ -1,0 +1,195 @@
+//! A server that is recorded: its feed, and a second connection that watches what recording does to it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, anyhow};
+use host::memcache::MemcacheClient;
+use host::{Client, Transport};
+use wire::resp::Value;
+
+use super::feed::{self, Feed};
+use crate::server::{Server, login};
+use crate::server_clock::{self, ServerClock};
+
+/// The second connection.
+enum Watcher {
+    Resp(Client<Transport>),
+    Memcache(MemcacheClient),
+}
+
+/// A server, or a primary of a cluster.
+pub(super) struct Node {
+    /// Where it is, for people.
+    pub(super) name: String,
+    address: host::Address,
+    watcher: Watcher,
+    /// How far its clock is ahead of the clock here, where several are recorded.
+    pub(super) ahead_ns: i64,
+    /// The time of its clock at which the recording ends; later events are not recorded.
+    pub(super) end_ns: Arc<AtomicU64>,
+    /// Clients of keystorm, as MONITOR numbers them.
+    pub(super) own_clients: Vec<u64>,
+    /// Commands of keystorm that its counters have.
+    own_commands: u64,
+    /// The connection that is recorded on, as `CLIENT ID` numbers it.
+    feed_id: Option<String>,
+}
+
+/// The nodes that are recorded: the primaries of a cluster, or the server.
+pub(super) fn nodes(server: &Server, job: &job::RecordJob) -> Result<Vec<Node>> {
+    if job.protocol.is_memcache() {
+        let client = server.memcache_client(&job.target)?;
+        return Ok(vec![Node::new(server.address.clone(), Watcher::Memcache(client))]);
+    }
+    let Some(clients) = server.master_clients(&job.target)? else {
+        let client = server.client(&job.target)?;
+        return Ok(vec![Node::new(server.address.clone(), Watcher::Resp(client))]);
+    };
+    let mut nodes = Vec::new();
+    for mut client in clients {
+        let ahead_ns = ServerClock::ask(&mut client)?.ahead_ns();
+        let node = Node::new(client.address().clone(), Watcher::Resp(client));
+        nodes.push(Node { ahead_ns, ..node });
+    }
+    Ok(nodes)
+}
+
+impl Node {
+    fn new(address: host::Address, watcher: Watcher) -> Self {
+        let mut node = Self {
+            name: address.to_string(),
+            address,
+            watcher,
+            ahead_ns: 0,
+            end_ns: Arc::new(AtomicU64::new(u64::MAX)),
+            own_clients: Vec::new(),
+            own_commands: 0,
+            feed_id: None,
+        };
+        if let Watcher::Resp(client) = &mut node.watcher {
+            node.own_clients.extend(client_number(client).map(|(_, number)| number));
+        }
+        node
+    }
+
+    /// The format of what it says.
+    pub(super) fn format(&self) -> &'static str {
+        match self.watcher {
+            Watcher::Resp(_) => "monitor",
+            Watcher::Memcache(_) => "watch",
+        }
+    }
+
+    /// Begins to record.
+    ///
+    /// # Errors
+    /// It cannot be reached, or refuses.
+    pub(super) fn feed(
+        &mut self,
+        server: &Server,
+        job: &job::RecordJob,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Feed> {
+        self.end_ns.store(u64::MAX, Ordering::Relaxed);
+        match self.watcher {
+            Watcher::Resp(_) => {
+                let login = login(&job.target, server.tls.as_ref());
+                let mut client = host::log_in(&self.address, login)?;
+                if let Some((id, number)) = client_number(&mut client) {
+                    self.feed_id = Some(id);
+                    self.own_clients.push(number);
+                }
+                feed::monitor(client, stop)
+            }
+            Watcher::Memcache(_) => {
+                let client = server.memcache_client(&job.target)?;
+                feed::watch(client.into_stream(), &self.name, stop)
+            }
+        }
+    }
+
+    /// How long a command takes that does nothing.
+    ///
+    /// # Errors
+    /// The server does not answer.
+    pub(super) fn round_trip(&mut self) -> Result<Duration> {
+        let begin = Instant::now();
+        match &mut self.watcher {
+            Watcher::Resp(client) => {
+                self.own_commands += 1;
+                client.ask(&[b"PING"])?;
+            }
+            Watcher::Memcache(client) => client.nothing().map_err(|why| anyhow!(why))?,
+        }
+        Ok(begin.elapsed())
+    }
+
+    /// How many commands it has carried out since it began, without those of this connection; `None` if it does not
+    /// say.
+    pub(super) fn commands(&mut self) -> Option<u64> {
+        match &mut self.watcher {
+            Watcher::Resp(client) => {
+                let before = self.own_commands;
+                self.own_commands += 1;
+                let answer = client.ask(&[b"INFO", b"stats"]).ok()?;
+                let text = answer.text()?;
+                field(&text, "total_commands_processed:")?.parse::<u64>().ok()?.checked_sub(before)
+            }
+            Watcher::Memcache(client) => {
+                let stats = client.stats(None).ok()?;
+                let counters = ["cmd_get", "cmd_set", "cmd_touch"];
+                let counted = stats.iter().filter(|(name, _)| counters.contains(&name.as_str()));
+                Some(counted.filter_map(|(_, number)| number.parse::<u64>().ok()).sum())
+            }
+        }
+    }
+
+    /// Ends the recording with what has happened until now.
+    pub(super) fn end(&mut self) {
+        let Watcher::Resp(client) = &mut self.watcher else { return };
+        let now = client.ask(&[b"TIME"]).ok().and_then(|answer| server_clock::unix_ns(&answer));
+        self.end_ns.store(now.unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    /// How many bytes wait in the server's output buffer for the recorder; `None` if it does not say.
+    pub(super) fn behind_bytes(&mut self) -> Option<u64> {
+        let Watcher::Resp(client) = &mut self.watcher else { return None };
+        let id = self.feed_id.as_ref()?;
+        self.own_commands += 1;
+        let one = client.ask(&[b"CLIENT", b"LIST", b"ID", id.as_bytes()]).ok()?;
+        let list = match one {
+            // Before Redis 6.2.
+            Value::Error(_) => {
+                self.own_commands += 1;
+                client.ask(&[b"CLIENT", b"LIST"]).ok()?
+            }
+            list => list,
+        };
+        let own = format!("id={id} ");
+        let list = list.text()?;
+        let line = list.lines().find(|line| line.starts_with(&own))?;
+        field(line, "omem=")?.parse().ok()
+    }
+}
+
+/// The value of a field of `INFO` or `CLIENT LIST`.
+fn field<'t>(text: &'t str, name: &str) -> Option<&'t str> {
+    text.split([' ', '\r', '\n']).find_map(|part| part.strip_prefix(name))
+}
+
+/// A connection's number at the server, and the one that MONITOR's reader gives its address; `None` for those of unix
+/// sockets, which have the same address as all others.
+fn client_number(client: &mut Client<Transport>) -> Option<(String, u64)> {
+    let Value::Integer(id) = client.ask(&[b"CLIENT", b"ID"]).ok()? else { return None };
+    let list = client.ask(&[b"CLIENT", b"LIST"]).ok()?.text()?;
+    let own = format!("id={id} ");
+    let line = list.lines().find(|line| line.starts_with(&own))?;
+    let address = field(line, "addr=")?;
+    let number = match address.starts_with('/') {
+        true => u64::MAX,
+        false => trace::client_number(address.as_bytes()),
+    };
+    Some((id.to_string(), number))
+}

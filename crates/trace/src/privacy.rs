@@ -1,0 +1,257 @@
+//! What of a command may stand in a record: by default values become sizes, and names can become pseudonyms.
+
+use std::collections::HashMap;
+
+use flate2::{Compress, Compression, FlushCompress};
+
+use crate::commands::{self, Command, Role};
+use crate::{Event, Protocol, Pseudonyms};
+
+/// Values shorter than this say nothing about how well values compress.
+const COMPRESSED_BYTES_MIN: usize = 32;
+/// How much of a value is compressed to find out.
+const COMPRESSED_BYTES_MAX: usize = 4096;
+/// One in so many values of a command is compressed; the others take its figure.
+const VALUES_PER_LOOK: u32 = 16;
+/// Commands for which a figure is kept.
+const COMMANDS_MAX: usize = 256;
+/// Commands whose arguments are passwords, or may be.
+const SECRET: [&[u8]; 5] = [b"acl", b"auth", b"config", b"hello", b"migrate"];
+/// Words of options, which are no names of anybody's.
+const OPTIONS: &str = " \
+    ABSTTL AFTER AGGREGATE ALPHA AND ANY ASC ASYNC BEFORE BIT BLOCK BY BYBOX BYLEX BYRADIUS \
+    BYSCORE BYTE CH CONSUMERS COPY COUNT CREATE CREATECONSUMER DELCONSUMER DESC DESTROY \
+    ENCODING ENTRIESREAD EX EXAT FAIL FIELDS FLUSH FNX FORCE FREQ FROMLONLAT FROMMEMBER FT \
+    FULL FXX GET GROUP GROUPS GT HELP IDLE IDLETIME IDX INCR INCRBY JUSTID KEEPTTL KEYS KM \
+    LASTID LEFT LEN LIMIT LOAD LT M MATCH MAX MAXLEN MI MIN MINID MINMATCHLEN MKSTREAM NOACK \
+    NOT NOVALUES NX OR OVERFLOW PERSIST PX PXAT RANK REFCOUNT REPLACE RETRYCOUNT REV RIGHT SAT \
+    SET SETID STORE STREAM STREAMS SUM SYNC TIME TYPE USAGE WEIGHTS WITHCOORD WITHDIST \
+    WITHHASH WITHMATCHLEN WITHSCORES WITHVALUES WRAP XOR XX ";
+
+/// Where a command has a script.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Script {
+    None,
+    /// In front of the number of keys; values are behind the keys.
+    Call,
+    /// Anywhere.
+    Text,
+}
+
+/// Takes out of events what a record shall not have.
+#[derive(Debug)]
+pub struct Privacy {
+    protocol: Protocol,
+    keeps_values: bool,
+    pseudonyms: Option<Pseudonyms>,
+    compressibility: HashMap<Vec<u8>, (u32, u8)>,
+    compress: Compress,
+    packed: Vec<u8>,
+    keys: Vec<usize>,
+    roles: Vec<Role>,
+    name: Vec<u8>,
+}
+
+impl Privacy {
+    /// Keeps values if asked to; replaces names where there are pseudonyms.
+    #[must_use]
+    pub fn new(protocol: Protocol, keeps_values: bool, pseudonyms: Option<Pseudonyms>) -> Self {
+        Self {
+            protocol,
+            keeps_values,
+            pseudonyms,
+            compressibility: HashMap::new(),
+            compress: Compress::new(Compression::fast(), false),
+            packed: Vec::with_capacity(COMPRESSED_BYTES_MAX + 64),
+            keys: Vec::new(),
+            roles: Vec::new(),
+            name: Vec::new(),
+        }
+    }
+
+    /// What may be recorded of an event, as another one.
+    pub fn apply(&mut self, event: &Event, out: &mut Event) {
+        out.clear();
+        (out.at_ns, out.client, out.db) = (event.at_ns, event.client, event.db);
+        (out.flags, out.outcome) = (event.flags, event.outcome);
+        let mut roles = std::mem::take(&mut self.roles);
+        commands::roles(self.protocol, event, &mut self.keys, &mut roles);
+        self.name.clear();
+        self.name.extend(event.name().iter().map(u8::to_ascii_lowercase));
+        let is_secret = SECRET.contains(&&*self.name);
+        let is_known = self.protocol == Protocol::Memcache || Command::of(event).is_known();
+        let script = self.script();
+        for (at, (argument, role)) in event.arguments().zip(&roles).enumerate() {
+            let Some(bytes) = argument.bytes else {
+                out.push_size(argument.size, argument.compressibility);
+                continue;
+            };
+            match role {
+                Role::Name => out.push(bytes),
+                _ if is_secret => out.push_size(argument.size, 0),
+                Role::Key => self.push_name(bytes, out),
+                Role::Value => self.push_value(bytes, out),
+                Role::Other if !is_known => self.push_value(bytes, out),
+                Role::Other if script == Script::Call && at > 2 => self.push_value(bytes, out),
+                Role::Other if is_option(bytes) || script == Script::Call && at == 2 => {
+                    out.push(bytes);
+                }
+                Role::Other if script != Script::None => match self.pseudonyms {
+                    Some(_) => self.push_value(bytes, out),
+                    None => out.push(bytes),
+                },
+                Role::Other => self.push_name(bytes, out),
+            }
+        }
+        self.roles = roles;
+    }
+
+    fn script(&self) -> Script {
+        match &*self.name {
+            b"eval" | b"eval_ro" | b"evalsha" | b"evalsha_ro" | b"fcall" | b"fcall_ro" => {
+                Script::Call
+            }
+            b"function" | b"script" => Script::Text,
+            _ => Script::None,
+        }
+    }
+
+    fn push_name(&self, bytes: &[u8], out: &mut Event) {
+        match &self.pseudonyms {
+            None => out.push(bytes),
+            Some(pseudonyms) => {
+                let mut name = bytes.to_vec();
+                pseudonyms.replace(&mut name);
+                out.push(&name);
+            }
+        }
+    }
+
+    fn push_value(&mut self, bytes: &[u8], out: &mut Event) {
+        if self.keeps_values {
+            return out.push(bytes);
+        }
+        let size = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+        let compressibility = self.compressibility(bytes);
+        out.push_size(size, compressibility);
+    }
+
+    /// By how many percent a value shrinks, or another of its command a little before.
+    fn compressibility(&mut self, value: &[u8]) -> u8 {
+        if value.len() < COMPRESSED_BYTES_MIN {
+            return 0;
+        }
+        if let Some((age, percent)) = self.compressibility.get_mut(&self.name) {
+            *age += 1;
+            if *age % VALUES_PER_LOOK != 0 {
+                return *percent;
+            }
+        }
+        let piece = &value[..value.len().min(COMPRESSED_BYTES_MAX)];
+        self.compress.reset();
+        self.packed.clear();
+        let packed = self.compress.compress_vec(piece, &mut self.packed, FlushCompress::Finish);
+        let saved = match packed {
+            Ok(flate2::Status::StreamEnd) => piece.len().saturating_sub(self.packed.len()),
+            _ => 0,
+        };
+        let percent = (saved * 100 / piece.len()) as u8;
+        if self.compressibility.len() < COMMANDS_MAX
+            || self.compressibility.contains_key(&self.name)
+        {
+            self.compressibility.entry(self.name.clone()).or_default().1 = percent;
+        }
+        percent
+    }
+}
+
+/// Whether an argument is a number, a bound of a range or the word of an option.
+fn is_option(bytes: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(bytes) else { return false };
+    let number = text.trim_start_matches(['(', '+', '-']);
+    let is_short_number = number.len() <= 17 && number.parse::<f64>().is_ok();
+    if matches!(text, "" | "-" | "+" | "*" | "$" | ">" | "=" | "~") || is_short_number {
+        return true;
+    }
+    // `0-0`, `1526919030474-55`: entries of streams.
+    if text.split_once('-').is_some_and(|(ms, n)| [ms, n].iter().all(|part| is_digits(part))) {
+        return true;
+    }
+    let upper = text.to_ascii_uppercase();
+    !upper.contains(' ') && OPTIONS.contains(&format!(" {upper} "))
+}
+
+fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(words: &[&str]) -> Event {
+        let mut event = Event::default();
+        (event.at_ns, event.client, event.db) = (7, 3, 2);
+        words.iter().for_each(|word| event.push(word.as_bytes()));
+        event
+    }
+
+    /// Each argument: its bytes, or its size in brackets.
+    fn shown(privacy: &mut Privacy, words: &[&str]) -> String {
+        let mut out = Event::default();
+        privacy.apply(&event(words), &mut out);
+        assert_eq!((out.at_ns, out.client, out.db), (7, 3, 2));
+        let each = out.arguments().map(|argument| match argument.bytes {
+            Some(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+            None => format!("[{}]", argument.size),
+        });
+        each.collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn values_become_sizes_and_what_is_not_known_does() {
+        let mut privacy = Privacy::new(Protocol::Resp, false, None);
+        for (words, expected) in [
+            (&["SET", "k", "secret", "EX", "10"][..], "SET k [6] EX 10"),
+            (&["MSET", "a", "one", "b", "three"], "MSET a [3] b [5]"),
+            (&["HSET", "h", "field", "value"], "HSET h field [5]"),
+            (&["EVAL", "return 1", "1", "k", "x"], "EVAL return 1 1 k [1]"),
+            (&["FCALL", "f", "1", "k", "x"], "FCALL f 1 k [1]"),
+            (&["JSON.SET", "doc", "$", "{\"a\":1}"], "JSON.SET doc [1] [7]"),
+            (&["AUTH", "anna", "hunter2"], "AUTH [4] [7]"),
+            (&["HELLO", "3", "AUTH", "anna", "hunter2"], "HELLO [1] [4] [4] [7]"),
+            (&["CONFIG", "SET", "requirepass", "hunter2"], "CONFIG [3] [11] [7]"),
+        ] {
+            assert_eq!(shown(&mut privacy, words), expected);
+        }
+        let mut keeping = Privacy::new(Protocol::Resp, true, None);
+        assert_eq!(shown(&mut keeping, &["SET", "k", "v"]), "SET k v");
+        assert_eq!(shown(&mut keeping, &["AUTH", "hunter2"]), "AUTH [7]", "never a password");
+    }
+
+    #[test]
+    fn names_become_pseudonyms_and_options_stay() {
+        let mut privacy = Privacy::new(Protocol::Resp, false, Some(Pseudonyms::default()));
+        let set = shown(&mut privacy, &["SET", "customer:4711", "secret", "EX", "10"]);
+        assert!(set.ends_with(" [6] EX 10") && !set.contains("customer"), "{set}");
+        let range =
+            shown(&mut privacy, &["ZRANGEBYSCORE", "scores", "-inf", "(5", "LIMIT", "0", "9"]);
+        assert!(range.ends_with(" -inf (5 LIMIT 0 9"), "{range}");
+        let hash = shown(&mut privacy, &["HGET", "customer", "password"]);
+        assert!(!hash.contains("customer") && !hash.contains("password"), "{hash}");
+        let script = shown(&mut privacy, &["EVAL", "return 'secret'", "1", "k", "x"]);
+        assert!(script.starts_with("EVAL [15] 1 ") && script.ends_with(" [1]"), "{script}");
+        let stream = shown(&mut privacy, &["XREAD", "STREAMS", "events", "1526919030474-55"]);
+        assert!(stream.ends_with(" 1526919030474-55") && !stream.contains("events"), "{stream}");
+    }
+
+    #[test]
+    fn it_is_known_how_well_values_compress() {
+        let mut privacy = Privacy::new(Protocol::Resp, false, None);
+        let mut out = Event::default();
+        privacy.apply(&event(&["SET", "k", &"a".repeat(4000)]), &mut out);
+        assert!(out.argument(2).unwrap().compressibility > 90);
+        privacy.apply(&event(&["GETSET", "k", "x"]), &mut out);
+        assert_eq!(out.argument(2).unwrap().compressibility, 0);
+    }
+}
