@@ -268,9 +268,14 @@ impl<M: Copy> Requests<M> {
         Some(self.first_byte.1)
     }
 
-    /// Whether any of them counts.
-    pub(crate) fn has_measured(&self) -> bool {
-        self.queue.iter().any(|request| request.measured)
+    /// Whether the oldest is in no figure, nor what it was sent for: of two with one number that is the second.
+    pub(crate) fn oldest_is_unmeasured(&self) -> bool {
+        let mut oldest = self.queue.iter();
+        match (oldest.next(), oldest.next()) {
+            (Some(first), Some(second)) if first.number == second.number => !second.measured,
+            (Some(first), _) => !first.measured,
+            (None, _) => false,
+        }
     }
 
     /// How many there are.

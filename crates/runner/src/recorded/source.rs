@@ -143,8 +143,9 @@ impl RecordedSource {
         ahead.iter().take_while(due).filter(|(command, _)| !command.blocks).count() as u64
     }
 
+    /// Whether so many blocks are held that nothing is drawn.
     #[inline]
-    fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.live > HELD_MAX
     }
 

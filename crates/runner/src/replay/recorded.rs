@@ -61,15 +61,24 @@ fn plan(connections: u32, depth: u32, commands: &Commands) -> PlanParts {
     plan
 }
 
+/// Commands that are read before a run begins.
+const READ_FIRST: usize = 3000;
+
 /// What was measured of a plan that sends these commands, and what the server saw.
 fn sent(plan: PlanParts, commands: &Commands, server: Server) -> (Measurement, Log) {
     let connections = plan.load.concurrency.connections;
     let (feed, mut sources) = Feed::new(commands, std::iter::once(0..connections)).unwrap();
-    feed.run().unwrap();
-    replay_by(plan, server, |engine, mut context, recorder| {
-        context.record = sources.pop();
-        let route = Direct::new(&context, &[]);
-        work(Worker::<_, Resp, _>::new(engine, context, recorder, route))
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(|| feed.run().unwrap());
+        // Fake time does not wait for a reader that is behind.
+        if commands.0.len() <= READ_FIRST {
+            reader.join().unwrap();
+        }
+        replay_by(plan, server, |engine, mut context, recorder| {
+            context.record = sources.pop();
+            let route = Direct::new(&context, &[]);
+            work(Worker::<_, Resp, _>::new(engine, context, recorder, route))
+        })
     })
 }
 
@@ -145,6 +154,37 @@ fn a_run_ends_although_a_command_waits_for_ever_that_is_no_loss() {
     let (measured, _) = sent(plan(2, 10, &commands), &commands, server);
     assert_eq!((measured.total.connections.unanswered, measured.total.commands[0].ok), (0, 2));
     assert!(measured.elapsed_ns < SECOND, "{}", measured.elapsed_ns);
+}
+
+#[test]
+fn what_waits_behind_a_command_that_waits_for_ever_keeps_no_run_from_its_end() {
+    let commands =
+        Commands(vec![at(0, 0, "BLPOP q 0"), at(MS, 0, "GET waits"), at(2 * MS, 1, "GET k")]);
+    for depth in [1, 10] {
+        let (measured, _) = sent(plan(2, depth, &commands), &commands, never_popping());
+        let unanswered = measured.total.connections.unanswered;
+        assert_eq!((measured.total.commands[0].ok, unanswered), (1, u64::from(depth > 1)));
+        assert_eq!(measured.total.lateness.as_ref().unwrap().due, 2);
+    }
+}
+
+#[test]
+fn a_client_that_waits_for_ever_leaves_room_for_what_others_send() {
+    let mut commands = vec![at(0, 0, "BLPOP q 0")];
+    commands.extend((0..90_000).map(|n| at(MS + n, 0, "GET waits")));
+    commands.extend((0..10).map(|n| at(2 * SECOND + n * MS, 1, "GET k")));
+    let commands = Commands(commands);
+    let (measured, log) = sent(plan(2, 1, &commands), &commands, never_popping());
+    assert_eq!((measured.total.commands[0].ok, log.requests.len()), (10, 11));
+}
+
+/// A server to which nobody pushes anything, so that what waits behind `BLPOP` has no reply either.
+fn never_popping() -> Server {
+    Server::taking(10).answering(|words, _| match words {
+        [name, ..] if name == "BLPOP" => Vec::new(),
+        [_, key] if key == "waits" => Vec::new(),
+        _ => b"+OK\r\n".to_vec(),
+    })
 }
 
 #[test]

@@ -11,6 +11,7 @@ use workload::Plan;
 
 use super::{Direct, DirectWorker};
 use crate::connection::State;
+use crate::recorded::source::RecordedSource;
 use crate::request::{OperationState, Request};
 use crate::worker::{ConnectionOf, Worker};
 
@@ -54,6 +55,9 @@ impl Waiting {
 /// Sends what is due, consecutive commands of one connection together.
 pub(super) fn send_due<E: Engine, P: Protocol>(worker: &mut DirectWorker<'_, '_, E, P>) {
     let now_ns = worker.engine.now_ns();
+    if worker.record.as_ref().is_some_and(RecordedSource::is_full) {
+        forget_blocked(worker, now_ns);
+    }
     let (mut last, mut together) = (None, 0);
     while !worker.spent && now_ns < worker.stop_ns {
         let Some(source) = &mut worker.record else { return };
@@ -86,21 +90,40 @@ pub(super) fn send_waiting<E: Engine, P: Protocol>(
     }
 }
 
-/// Whether all that is in flight are commands that wait for others, while nobody is left who could send them.
+/// Whether all that is left waits for others, or behind a command that does, while nobody is there who could send them
+/// what they wait for.
 pub(super) fn only_blocked<E: Engine, P: Protocol>(
     worker: &DirectWorker<'_, '_, E, P>,
     now_ns: u64,
 ) -> bool {
     let waiting = &worker.route.waiting;
-    let is_blocked = |connection: &ConnectionOf<P, Direct<'_>>| {
-        connection.state == State::Ready && connection.requests.commands() > 0
-    };
     worker.spent
         && now_ns > waiting.sent_ns.saturating_add(BLOCKED_MAX_NS)
         && worker.connections.iter().zip(&waiting.numbers).all(|(connection, numbers)| {
-            let waits_in_vain = numbers.is_empty() || is_blocked(connection);
-            waits_in_vain && !connection.requests.has_measured()
+            let has_nothing = numbers.is_empty() && connection.requests.len() == 0;
+            has_nothing || is_blocked::<P>(connection, now_ns)
         })
+}
+
+/// Whether the oldest command of a connection waits for another client, for longer than it is waited for.
+fn is_blocked<P: Protocol>(connection: &ConnectionOf<P, Direct<'_>>, now_ns: u64) -> bool {
+    let requests = &connection.requests;
+    connection.state == State::Ready
+        && requests.oldest_is_unmeasured()
+        && requests.oldest_ns().is_some_and(|ns| now_ns > ns.saturating_add(BLOCKED_MAX_NS))
+}
+
+/// Forgets what waits behind blocked commands where it leaves no room for what others send: it is due and never sent.
+#[cold]
+fn forget_blocked<E: Engine, P: Protocol>(worker: &mut DirectWorker<'_, '_, E, P>, now_ns: u64) {
+    let Worker { connections, route, record: Some(source), .. } = worker else { return };
+    let waiting = &mut route.waiting;
+    for (connection, numbers) in connections.iter().zip(&mut waiting.numbers) {
+        if is_blocked::<P>(connection, now_ns) {
+            waiting.len -= numbers.len() as u64;
+            numbers.drain(..).for_each(|number| source.release(number));
+        }
+    }
 }
 
 /// Sends as much as there is room for of what waits for a connection, which has had room since `room_ns`.
