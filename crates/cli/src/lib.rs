@@ -41,6 +41,7 @@ mod sink;
 mod suite;
 mod survey;
 mod sweep;
+mod theatre;
 mod topics;
 mod tree;
 mod weigh;
@@ -77,6 +78,7 @@ pub const OWN: FrontEnds = &[
     &rehearse::RehearseFront,
     &record::RecordFront,
     &describe::DescribeFront,
+    &theatre::TheatreFront,
     &presets::PresetsFront,
     &man::ManFront,
     &completions::CompletionsFront,

@@ -20,6 +20,7 @@ const TOPICS: &[(&str, &[u8])] = &[
     topic!("memcached"),
     topic!("messages"),
     topic!("connections"),
+    topic!("theatre"),
     topic!("recorded-traffic"),
     topic!("redis-and-memcached"),
     topic!("lab"),

@@ -3,6 +3,8 @@
 //! Owns connecting with a bound on time, and framing. For what is asked once, before and after
 //! load runs; what a reply means is left to the caller, and carrying load to `engine`.
 
+mod full_sync;
+
 use std::io::{self, Read, Write};
 use std::net::IpAddr;
 use std::time::{Duration, Instant};

@@ -1,13 +1,15 @@
-//! What the experiments are to do: `keystorm sweep`, `search`, `survey`, `weigh` and `suite`.
+//! What the experiments are to do: `keystorm sweep`, `search`, `survey`, `theatre`, `weigh` and `suite`.
 
 use std::path::PathBuf;
 
 use lab::search::Settings;
 use lab::suite::Choice;
 use lab::survey::SurveySpec;
+use lab::theatre::Act;
 use lab::weigh::Item;
 use lab::{Axis, Line};
 use report::slo::Slo;
+use workload::Plan;
 
 use crate::{Job, PageOptions};
 
@@ -142,4 +144,34 @@ pub struct SuiteJob {
     pub output: ExperimentOutput,
     /// The command line, without secrets.
     pub again: String,
+}
+
+/// What `keystorm theatre` is to do.
+pub struct TheatreJob {
+    /// The load beside the acts, one plan.
+    pub job: Job,
+    /// The acts, in their order.
+    pub acts: Vec<StagedAct>,
+    /// Whether the command line names them, so that those that destroy data are meant.
+    pub named: bool,
+    /// Seconds of rest before each act, and after the last.
+    pub rest_s: f64,
+    /// Seconds after which an act is given up on.
+    pub timeout_s: f64,
+    /// What waiting is counted beyond.
+    pub slo: Option<Slo>,
+    /// Whether a server that keystorm did not start may be disturbed.
+    pub yes: bool,
+    /// Where results go.
+    pub output: ExperimentOutput,
+    /// The command line, without secrets.
+    pub again: String,
+}
+
+/// An act, and the load that starts it, if one does.
+pub struct StagedAct {
+    /// What a file says of it.
+    pub act: Act,
+    /// The plan of its load.
+    pub load: Option<Plan>,
 }

@@ -8,7 +8,7 @@ use clap::Command;
 use crate::{
     BaselineJob, BisectJob, Calibration, Checkup, CompareJob, DescribeJob, HistoryJob, Job,
     MergeJob, RecordJob, RehearseJob, ReplayJob, ReportJob, SearchJob, ShowJob, SinkJob, SuiteJob,
-    SurveyJob, SweepJob, ToolMessage, UsageError, WeighJob,
+    SurveyJob, SweepJob, TheatreJob, ToolMessage, UsageError, WeighJob,
 };
 
 /// A tool whose command line we understand.
@@ -80,6 +80,8 @@ pub enum Intent {
     Suite(Box<SuiteJob>),
     /// What a key costs in memory.
     Weigh(Box<WeighJob>),
+    /// The price of operations.
+    Theatre(Box<TheatreJob>),
     /// A client of a coordinator.
     Hold,
     /// Words, and an exit code of another tool's.

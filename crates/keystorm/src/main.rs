@@ -92,6 +92,7 @@ fn main() -> ExitCode {
         Ok(Intent::Survey(job)) => commands::survey::survey(&job),
         Ok(Intent::Suite(job)) => commands::suite::suite(&job),
         Ok(Intent::Weigh(job)) => commands::weigh::weigh(&job),
+        Ok(Intent::Theatre(job)) => commands::theatre::theatre(&job),
         Ok(Intent::Hold) => commands::client::client(),
         Ok(Intent::Tell(message)) => return tell(&message),
         Err(UsageError(text)) => return print_failure("error: ", text.trim_end(), USAGE),

@@ -21,6 +21,7 @@ pub mod suite;
 pub mod survey;
 pub mod sweep;
 pub mod terms;
+pub mod theatre;
 pub mod values;
 mod view;
 pub mod weigh;

@@ -77,7 +77,10 @@ impl MemcacheClient {
     }
 
     /// Sends a command: the error that it is answered with, if it is. Values are left out.
-    pub(crate) fn ask(&mut self, words: &[&[u8]]) -> Result<Outcome, ClientError> {
+    ///
+    /// # Errors
+    /// There is no answer.
+    pub fn ask(&mut self, words: &[&[u8]]) -> Result<Result<(), String>, ClientError> {
         let request = self.encoded(words);
         let name = words.first().map(|word| String::from_utf8_lossy(word).into_owned());
         let name = name.unwrap_or_default();

@@ -21,6 +21,7 @@ pub(crate) mod sink;
 pub(crate) mod suite;
 pub(crate) mod survey;
 pub(crate) mod sweep;
+pub(crate) mod theatre;
 pub(crate) mod weigh;
 
 /// A line that a command wrote itself and that cannot be carried out: its run has failed, and nobody's command line

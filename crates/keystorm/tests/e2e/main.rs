@@ -119,6 +119,7 @@ mod sweep;
 mod targets;
 mod terminal;
 mod terms;
+mod theatre;
 mod tls;
 mod tls_rpc_perf;
 mod typed;

@@ -6,6 +6,7 @@ mod rehearsal;
 mod suite;
 mod survey;
 mod sweep;
+mod theatre;
 mod weigh;
 
 use page::{Block, Page, Section, Tone, Verdict, sentence};

@@ -24,8 +24,7 @@ use workload::{Plan, Stop, quantity};
 use crate::commands::calibrate::place::siblings;
 use crate::commands::report::Pages;
 use crate::commands::run::tell_about;
-use crate::commands::show;
-use crate::commands::suite;
+use crate::commands::{show, suite, theatre};
 use crate::experiment::noise;
 use crate::machine::machine;
 use crate::signals;
@@ -57,6 +56,9 @@ pub(crate) fn compare(job: &CompareJob) -> Result<End> {
     let (comparison, end) = match &job.sides {
         Sides::Saved(files) => {
             let [a, b] = &**files;
+            if let Some(end) = theatre::compared([a, b])? {
+                return Ok(end);
+            }
             let names = [a, b].map(|path| path.display().to_string());
             let (a, b) = (show::read(a)?, show::read(b)?);
             let names = [names[0].as_str(), names[1].as_str()];

@@ -13,7 +13,7 @@ compare)
     case " $* " in *" --baseline "*) exec "$program" "$@" ;; esac
     command=$1 && shift
     ;;
-sweep | search | doctor | survey | weigh | suite | memtier) command=$1 && shift ;;
+sweep | search | doctor | survey | weigh | suite | theatre | memtier) command=$1 && shift ;;
 deliver) command="$1 $2" && shift 2 ;;
 connect) command=$1 && shift ;;
 rehearse)

@@ -199,6 +199,7 @@ pages! {
     reports: "docs/reports.md",
     results: "docs/results.md",
     rpc_perf: "docs/rpc-perf.md",
+    theatre: "docs/theatre.md",
     automation: "docs/automation.md",
     suite: "docs/suite.md",
     weighing: "docs/weighing.md",

@@ -1,0 +1,188 @@
+//! Who plays the acts: one after another, each with a rest before it, until it has ended.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use anyhow::{Result, bail};
+use console::live::Nobody;
+use job::{StagedAct, TheatreJob};
+use lab::theatre::{Condition, Played};
+use runner::Start;
+
+use super::seconds_since;
+use super::stage::Stage;
+use crate::test_bed::TestBed;
+
+/// Between two looks at whether an act has ended, and at memory.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// What became of an act.
+pub(super) enum Scene {
+    /// It has not been played yet.
+    Waiting,
+    /// It is not to be played; why.
+    LeftOut(String),
+    /// The server lacks what it needs; why.
+    NotSupported(String),
+    /// It was played.
+    Played(Times),
+}
+
+/// When an act was played, by this machine's clock, and what the server held of memory.
+pub(super) struct Times {
+    rest_from: SystemTime,
+    from: SystemTime,
+    ended: Option<SystemTime>,
+    until: SystemTime,
+    memory_before: Option<u64>,
+    memory_peak: Option<u64>,
+}
+
+impl Times {
+    /// The same in seconds since the measured part of a run began.
+    pub(super) fn since(&self, start: SystemTime) -> Played {
+        Played {
+            rest_from_s: seconds_since(start, self.rest_from).max(0.0),
+            from_s: seconds_since(start, self.from),
+            ended_s: self.ended.map(|ended| seconds_since(start, ended)),
+            until_s: seconds_since(start, self.until),
+            memory_before: self.memory_before,
+            memory_peak: self.memory_peak,
+        }
+    }
+}
+
+/// Plays acts on a stage.
+pub(super) struct Player<'p, 'b> {
+    pub(super) job: &'p TheatreJob,
+    pub(super) bed: &'p TestBed<'b>,
+    pub(super) stage: &'p Stage<'p>,
+}
+
+impl Player<'_, '_> {
+    /// Prepares every act, before load begins.
+    pub(super) fn prepare(&self) -> Vec<Scene> {
+        let prepared = |staged: &StagedAct| match self.prepare_one(staged) {
+            Ok(scene) => scene,
+            Err(error) => Scene::NotSupported(format!("{error:#}")),
+        };
+        self.job.acts.iter().map(prepared).collect()
+    }
+
+    fn prepare_one(&self, staged: &StagedAct) -> Result<Scene> {
+        let act = &staged.act;
+        if act.destroys && !self.bed.server.is_own() && !self.job.named {
+            let why = format!("it destroys data; --act {} plays it", act.name);
+            return Ok(Scene::LeftOut(why));
+        }
+        if let Some(condition) = act.requires.as_deref().and_then(Condition::parse)
+            && !self.stage.holds(&condition)?
+        {
+            let wanted = act.requires.as_deref().unwrap_or_default();
+            return Ok(Scene::NotSupported(format!("it requires {wanted}")));
+        }
+        self.stage.will_undo(&act.undo);
+        for _ in 0..act.prepare_times {
+            for command in &act.prepare {
+                if self.bed.interrupted().load(Ordering::Relaxed) {
+                    return Ok(Scene::Waiting);
+                }
+                self.stage.send(command)?;
+            }
+        }
+        Ok(Scene::Waiting)
+    }
+
+    /// Plays every act that can be, until `stop`.
+    pub(super) fn play(&self, scenes: &mut [Scene], stop: &AtomicBool) {
+        let rest = Duration::from_secs_f64(self.job.rest_s);
+        self.wait(rest, stop, |_| {});
+        for (staged, scene) in self.job.acts.iter().zip(scenes) {
+            if self.is_over(stop) {
+                return;
+            }
+            if !matches!(scene, Scene::Waiting) {
+                continue;
+            }
+            *scene = match self.play_one(staged, rest, stop) {
+                Ok(times) => Scene::Played(times),
+                Err(error) => Scene::NotSupported(format!("{error:#}")),
+            };
+        }
+    }
+
+    fn is_over(&self, stop: &AtomicBool) -> bool {
+        stop.load(Ordering::Relaxed) || self.bed.interrupted().load(Ordering::Relaxed)
+    }
+
+    fn play_one(&self, staged: &StagedAct, rest: Duration, stop: &AtomicBool) -> Result<Times> {
+        let act = &staged.act;
+        let memory_before = self.stage.memory();
+        let changed = self.stage.settings(&act.restore)?;
+        let mut memory_peak = memory_before;
+        let mut look = |memory: Option<u64>| memory_peak = memory_peak.max(memory);
+        let commands = act.start.iter().map(|command| self.stage.filled(command));
+        let commands = commands.collect::<Result<Vec<_>>>()?;
+        let from = SystemTime::now();
+        // The first half of a rest may have to do with the act before it.
+        let rest_from = from.checked_sub(rest / 2).unwrap_or(from);
+        let started = self.start(staged, &commands, stop);
+        let mut ended = None;
+        if started.is_ok() {
+            ended = self.until_ended(act.until.as_deref(), stop, &mut look);
+        }
+        self.stage.restore(&changed)?;
+        started?;
+        self.wait(rest, stop, |_| look(self.stage.memory()));
+        let until = SystemTime::now();
+        Ok(Times { rest_from, from, ended, until, memory_before, memory_peak })
+    }
+
+    fn start(&self, staged: &StagedAct, commands: &[String], stop: &AtomicBool) -> Result<()> {
+        for command in commands {
+            self.stage.send_slowly(command)?;
+        }
+        if let Some(load) = &staged.load {
+            self.bed.load(load, Start::Ready, None, stop, &mut Nobody)?;
+        }
+        if staged.act.full_sync {
+            self.stage.full_sync(&|| self.is_over(stop))?;
+        }
+        if commands.is_empty() && staged.load.is_none() && !staged.act.full_sync {
+            bail!("nothing starts it");
+        }
+        Ok(())
+    }
+
+    /// When the end condition held; `None` if it did not in time.
+    fn until_ended(
+        &self,
+        until: Option<&str>,
+        stop: &AtomicBool,
+        look: &mut impl FnMut(Option<u64>),
+    ) -> Option<SystemTime> {
+        let Some(condition) = until.and_then(Condition::parse) else {
+            return Some(SystemTime::now());
+        };
+        let deadline = Instant::now() + Duration::from_secs_f64(self.job.timeout_s);
+        while Instant::now() < deadline && !self.is_over(stop) {
+            look(self.stage.memory());
+            if self.stage.holds(&condition).unwrap_or(false) {
+                return Some(SystemTime::now());
+            }
+            thread::sleep(LOOK_EVERY);
+        }
+        None
+    }
+
+    /// Lets time pass, and calls `look` now and then.
+    fn wait(&self, length: Duration, stop: &AtomicBool, mut look: impl FnMut(Instant)) {
+        let deadline = Instant::now() + length;
+        while Instant::now() < deadline && !self.is_over(stop) {
+            look(Instant::now());
+            let left = deadline.saturating_duration_since(Instant::now());
+            thread::sleep(left.min(4 * LOOK_EVERY));
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! The server as acts see it: commands, what it tells of itself, and everything put back at the end.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, bail};
+use console::diagnostics;
+use host::memcache::MemcacheClient;
+use host::{Client, Patience, Transport};
+use lab::theatre::Condition;
+use wire::resp::Value;
+use workload::{Plan, Target};
+
+use crate::server::login;
+use crate::test_bed::TestBed;
+
+/// What the keys of acts begin with.
+const KEY: &str = "keystorm:theatre:";
+/// How long a command of an act may take.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// Settings by which a server remembers what was slow, and what a server of keystorm's own is given.
+const MONITORS: [(&str, &str); 2] =
+    [("latency-monitor-threshold", "1"), ("slowlog-log-slower-than", "1000")];
+
+/// A connection to either kind of server.
+enum Speaker {
+    Resp(Box<Client<Transport>>),
+    Memcache(Box<MemcacheClient>),
+}
+
+/// The server, and what is to be put back there.
+pub(super) struct Stage<'b> {
+    bed: &'b TestBed<'b>,
+    target: &'b Target,
+    speaker: Mutex<Speaker>,
+    /// Commands that are sent at the end, and settings that were changed.
+    undo: Mutex<Vec<String>>,
+    changed: Mutex<Vec<(String, String)>>,
+}
+
+/// A setting and its value.
+pub(super) type Setting = (String, String);
+
+impl<'b> Stage<'b> {
+    /// The server of a test bed, whose monitors are switched on where it is keystorm's own.
+    ///
+    /// # Errors
+    /// It cannot be reached.
+    pub(super) fn new(bed: &'b TestBed<'_>, plan: &'b Plan) -> Result<Self> {
+        let target = &plan.target;
+        let stage = Self {
+            bed,
+            target,
+            speaker: Mutex::new(connect(bed, target)?),
+            undo: Mutex::default(),
+            changed: Mutex::default(),
+        };
+        if bed.server.is_own() && !plan.protocol.is_memcache() {
+            for (name, value) in MONITORS {
+                stage.send(&format!("CONFIG SET {name} {value}"))?;
+            }
+        }
+        Ok(stage)
+    }
+
+    fn speaker(&self) -> MutexGuard<'_, Speaker> {
+        self.speaker.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sends a command of an act, as it is typed, on a connection of its own for whatever takes long.
+    ///
+    /// # Errors
+    /// The server refuses it, or does not answer.
+    pub(super) fn send_slowly(&self, command: &str) -> Result<()> {
+        let words = words(command)?;
+        let mut own = connect(self.bed, self.target)?;
+        ask(&mut own, &words).map(drop)
+    }
+
+    /// Sends a command on the connection that is there.
+    ///
+    /// # Errors
+    /// The server refuses it, or does not answer.
+    pub(super) fn send(&self, command: &str) -> Result<()> {
+        let words = words(&command.replace("{key}", KEY))?;
+        ask(&mut self.speaker(), &words).map(drop)
+    }
+
+    /// Has these commands sent at the end.
+    pub(super) fn will_undo(&self, commands: &[String]) {
+        let mut undo = self.undo.lock().unwrap_or_else(PoisonError::into_inner);
+        undo.extend(commands.iter().map(|command| command.replace("{key}", KEY)));
+    }
+
+    /// What the server tells of itself.
+    fn fields(&self) -> Result<BTreeMap<String, String>> {
+        match &mut *self.speaker() {
+            Speaker::Resp(client) => {
+                let text = match client.ask(&[b"INFO"])? {
+                    Value::Error(text) => bail!("INFO: {}", String::from_utf8_lossy(&text)),
+                    value => value.text().unwrap_or_default(),
+                };
+                let field = |line: &str| {
+                    let (name, value) = line.trim_end().split_once(':')?;
+                    Some((name.to_owned(), value.to_owned()))
+                };
+                Ok(text.lines().filter_map(field).collect())
+            }
+            Speaker::Memcache(client) => {
+                let stats = client.stats(None).map_err(anyhow::Error::msg)?;
+                Ok(stats.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
+            }
+        }
+    }
+
+    /// Whether a condition holds.
+    ///
+    /// # Errors
+    /// The server does not tell.
+    pub(super) fn holds(&self, condition: &Condition<'_>) -> Result<bool> {
+        let fields = self.fields()?;
+        let value = fields.get(condition.field);
+        Ok(value.is_some_and(|value| condition.holds(value)))
+    }
+
+    /// Bytes that the server holds of its machine, with what a forked child has copied.
+    pub(super) fn memory(&self) -> Option<u64> {
+        let fields = self.fields().ok()?;
+        let number = |name: &str| fields.get(name)?.parse::<u64>().ok();
+        let own = number("used_memory_rss").or_else(|| number("bytes"))?;
+        Some(own.saturating_add(number("current_cow_size").unwrap_or(0)))
+    }
+
+    /// A command with its placeholders filled: `{used_memory*0.8}` is a field of INFO times a number.
+    ///
+    /// # Errors
+    /// The server has no such field.
+    pub(super) fn filled(&self, command: &str) -> Result<String> {
+        let mut text = command.replace("{key}", KEY);
+        if text.contains("{other-node}") {
+            text = text.replace("{other-node}", &self.other_node()?);
+        }
+        let Some((before, rest)) = text.split_once('{') else { return Ok(text) };
+        let Some((inside, after)) = rest.split_once('}') else { return Ok(text) };
+        let Some((field, factor)) = inside.split_once('*') else { return Ok(text.clone()) };
+        let Ok(factor) = factor.parse::<f64>() else { return Ok(text.clone()) };
+        let fields = self.fields()?;
+        let value = fields.get(field).and_then(|value| value.parse::<f64>().ok());
+        let value = value.ok_or_else(|| anyhow!("the server does not tell its {field}"))?;
+        Ok(format!("{before}{:.0}{after}", value * factor))
+    }
+
+    /// The id of another primary of the cluster.
+    fn other_node(&self) -> Result<String> {
+        let reply = ask(&mut self.speaker(), &[b"CLUSTER".to_vec(), b"NODES".to_vec()])?;
+        let text = reply.unwrap_or_default();
+        let other = text.lines().find(|line| line.contains("master") && !line.contains("myself"));
+        let id = other.and_then(|line| line.split(' ').next());
+        id.map(str::to_owned).ok_or_else(|| anyhow!("the cluster has no other primary"))
+    }
+
+    /// The values of settings, to be put back; also at the end, if it does not come to that before.
+    ///
+    /// # Errors
+    /// The server does not show one.
+    pub(super) fn settings(&self, names: &[String]) -> Result<Vec<Setting>> {
+        let mut found = Vec::new();
+        for name in names {
+            let Speaker::Resp(client) = &mut *self.speaker() else {
+                bail!("memcached has no settings to restore");
+            };
+            let value = match client.ask(&[b"CONFIG", b"GET", name.as_bytes()])? {
+                Value::Array(pair) => pair.get(1).and_then(Value::text),
+                Value::Map(pairs) => pairs.first().and_then(|(_, value)| value.text()),
+                _ => None,
+            };
+            let value = value.ok_or_else(|| anyhow!("the server has no setting {name}"))?;
+            found.push((name.clone(), value));
+        }
+        let mut changed = self.changed.lock().unwrap_or_else(PoisonError::into_inner);
+        changed.extend(found.iter().cloned());
+        Ok(found)
+    }
+
+    /// Puts settings back.
+    ///
+    /// # Errors
+    /// The server refuses one.
+    pub(super) fn restore(&self, settings: &[Setting]) -> Result<()> {
+        for (name, value) in settings {
+            let words = [&b"CONFIG"[..], b"SET", name.as_bytes(), value.as_bytes()];
+            let words: Vec<Vec<u8>> = words.iter().map(|word| word.to_vec()).collect();
+            ask(&mut self.speaker(), &words).with_context(|| format!("restoring {name}"))?;
+        }
+        let mut changed = self.changed.lock().unwrap_or_else(PoisonError::into_inner);
+        changed.retain(|setting| !settings.contains(setting));
+        Ok(())
+    }
+
+    /// A new replica asks for all data, and reads them.
+    ///
+    /// # Errors
+    /// The server refuses.
+    pub(super) fn full_sync(&self, stopped: &dyn Fn() -> bool) -> Result<u64> {
+        match connect(self.bed, self.target)? {
+            Speaker::Resp(mut client) => Ok(client.full_sync(stopped)?),
+            Speaker::Memcache(_) => bail!("memcached has no replicas"),
+        }
+    }
+
+    /// Puts everything back, and names on standard error what cannot be.
+    pub(super) fn put_back(&self) {
+        // A server that was started for the acts ends with them.
+        if self.bed.server.is_own() {
+            return;
+        }
+        let changed =
+            std::mem::take(&mut *self.changed.lock().unwrap_or_else(PoisonError::into_inner));
+        let undo = std::mem::take(&mut *self.undo.lock().unwrap_or_else(PoisonError::into_inner));
+        match connect(self.bed, self.target) {
+            Ok(fresh) => *self.speaker() = fresh,
+            Err(error) => {
+                let address = &self.bed.server.address;
+                let _ = diagnostics::say(format_args!(
+                    "warning: {address} does not answer, so what the acts changed could not be put back: {error:#}"
+                ));
+                return;
+            }
+        }
+        if let Err(error) = self.restore(&changed) {
+            let _ = diagnostics::say(format_args!("warning: {error:#}"));
+        }
+        for command in undo {
+            // What was never there cannot be undone.
+            let _ = self.send(&command);
+        }
+    }
+}
+
+fn connect(bed: &TestBed<'_>, target: &Target) -> Result<Speaker> {
+    let server = &bed.server;
+    if server.protocol().is_memcache() {
+        return Ok(Speaker::Memcache(Box::new(server.memcache_client(target)?)));
+    }
+    let patience = Patience { reply: PATIENCE, ..Patience::default() };
+    let login = login(target, server.tls.as_ref());
+    Ok(Speaker::Resp(Box::new(host::log_in_within(&server.address_now(), login, patience)?)))
+}
+
+fn words(command: &str) -> Result<Vec<Vec<u8>>> {
+    let words = shell_words::split(command).with_context(|| format!("the command {command:?}"))?;
+    Ok(words.into_iter().map(String::into_bytes).collect())
+}
+
+/// The reply as text, where it is one.
+fn ask(speaker: &mut Speaker, words: &[Vec<u8>]) -> Result<Option<String>> {
+    let words: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
+    match speaker {
+        Speaker::Resp(client) => match client.ask(&words)? {
+            Value::Error(text) => bail!("{}", report::escape(&*String::from_utf8_lossy(&text))),
+            value => Ok(value.text()),
+        },
+        Speaker::Memcache(client) => match client.ask(&words)? {
+            Ok(()) => Ok(None),
+            Err(text) => bail!("{}", report::escape(&*text)),
+        },
+    }
+}

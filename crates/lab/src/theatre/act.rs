@@ -1,0 +1,157 @@
+//! An act: what is done to a server beside a steady load, as data that a file holds.
+
+use serde::{Deserialize, Serialize};
+
+/// Something that operators do to a server.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Act {
+    /// What it is called.
+    pub name: String,
+    /// What it does, in a few words.
+    #[serde(default)]
+    pub about: String,
+    /// Which servers it is for.
+    #[serde(default)]
+    pub server: Family,
+    /// A field of INFO (memcached: stats) that must have a value: `connected_slaves:1`; `>0` for any above 0.
+    #[serde(default)]
+    pub requires: Option<String>,
+    /// Commands that are sent before load begins, in this order.
+    #[serde(default)]
+    pub prepare: Vec<String>,
+    /// How often all of them are.
+    #[serde(default = "once")]
+    pub prepare_times: u32,
+    /// Commands that start it, in this order.
+    #[serde(default)]
+    pub start: Vec<String>,
+    /// A second load that starts it: the words of a run, as behind `keystorm`, without a server.
+    #[serde(default)]
+    pub load: Option<String>,
+    /// Whether it starts with a new replica, which keystorm plays: it asks for the whole data set and reads it.
+    #[serde(default)]
+    pub full_sync: bool,
+    /// When it has ended: a field of INFO (memcached: stats) and its value, `rdb_bgsave_in_progress:0`. Without it,
+    /// when what started it has its replies.
+    #[serde(default)]
+    pub until: Option<String>,
+    /// Settings (CONFIG GET) that are put back when it has ended.
+    #[serde(default)]
+    pub restore: Vec<String>,
+    /// Commands that are sent at the end of all acts, whatever happened, if it was prepared or started.
+    #[serde(default)]
+    pub undo: Vec<String>,
+    /// Whether data are gone afterwards. Then it is played only to a server that keystorm started, or if it is
+    /// named.
+    #[serde(default)]
+    pub destroys: bool,
+}
+
+fn once() -> u32 {
+    1
+}
+
+/// Servers that understand the same commands.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Family {
+    /// Redis, Valkey and what speaks RESP.
+    #[default]
+    Redis,
+    /// memcached.
+    Memcached,
+}
+
+/// A field of what a server tells of itself, and the value that it must have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Condition<'t> {
+    /// Its name.
+    pub field: &'t str,
+    wanted: &'t str,
+}
+
+impl<'t> Condition<'t> {
+    /// Reads `field:value` or `field:>number`.
+    #[must_use]
+    pub fn parse(text: &'t str) -> Option<Self> {
+        let (field, wanted) = text.split_once(':')?;
+        let is_bound = |number: &str| number.parse::<f64>().is_ok();
+        let is_valid = wanted.strip_prefix('>').is_none_or(is_bound);
+        (!field.is_empty() && !wanted.is_empty() && is_valid).then_some(Self { field, wanted })
+    }
+
+    /// Whether a value is the one.
+    #[must_use]
+    pub fn holds(&self, value: &str) -> bool {
+        match self.wanted.strip_prefix('>') {
+            Some(bound) => match (value.parse::<f64>(), bound.parse::<f64>()) {
+                (Ok(value), Ok(bound)) => value > bound,
+                _ => false,
+            },
+            None => value == self.wanted,
+        }
+    }
+}
+
+impl Act {
+    /// Reads what a file says, as a value of JSON.
+    ///
+    /// # Errors
+    /// A key is unknown or missing, or its value of another kind.
+    pub fn read(value: serde_json::Value) -> Result<Self, String> {
+        let name = value.get("name").and_then(serde_json::Value::as_str).map(str::to_owned);
+        serde_json::from_value(value).map_err(|error| match name {
+            Some(name) => format!("act {name}: {error}"),
+            None => format!("an act: {error}"),
+        })
+    }
+
+    /// Checks what a file says.
+    ///
+    /// # Errors
+    /// What cannot be, in words that name the act.
+    pub fn check(&self) -> Result<(), String> {
+        let name = &self.name;
+        if name.is_empty() {
+            return Err("an act has no name".to_owned());
+        }
+        if self.start.is_empty() && self.load.is_none() && !self.full_sync {
+            return Err(format!("act {name}: nothing starts it: start, load or full-sync"));
+        }
+        let conditions = self.until.iter().chain(&self.requires);
+        if let Some(wrong) = conditions.into_iter().find(|text| Condition::parse(text).is_none()) {
+            return Err(format!(
+                "act {name}: {wrong:?} is no condition, such as rdb_bgsave_in_progress:0 or \
+                 connected_slaves:>0"
+            ));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conditions_are_values_and_bounds() {
+        let holds = |text: &str, value: &str| Condition::parse(text).unwrap().holds(value);
+        assert!(holds("aof_rewrite_in_progress:0", "0"));
+        assert!(!holds("aof_rewrite_in_progress:0", "1"));
+        assert!(holds("connected_slaves:>0", "2") && !holds("connected_slaves:>0", "0"));
+        assert!(!holds("role:>0", "master"));
+        assert_eq!(Condition::parse("nonsense"), None);
+        assert_eq!(Condition::parse("a:>b"), None);
+    }
+
+    #[test]
+    fn an_act_must_start_with_something() {
+        let act = Act { name: "x".into(), ..Act::default() };
+        assert!(act.check().unwrap_err().contains("act x"));
+        let started = Act { start: vec!["PING".into()], ..act };
+        assert_eq!(started.check(), Ok(()));
+        let wrong = Act { until: Some("soon".into()), ..started };
+        assert!(wrong.check().unwrap_err().contains("soon"));
+    }
+}

@@ -1,0 +1,139 @@
+//! What an act cost those who used the server meanwhile, read off the timeline of the load beside it.
+
+use std::ops::Range;
+
+use measure::{Latency, Measurement, Point};
+use serde::{Deserialize, Serialize};
+
+/// What was noted of an act while it was played. Times are seconds since the measured part began.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Played {
+    /// When the rest before it began.
+    pub rest_from_s: f64,
+    /// When it was started.
+    pub from_s: f64,
+    /// When its end condition held, or what started it had its replies; `None` if it was given up on.
+    pub ended_s: Option<f64>,
+    /// When the rest after it was over.
+    pub until_s: f64,
+    /// Memory of the server before, in bytes: what it holds of the machine, where it tells.
+    pub memory_before: Option<u64>,
+    /// The most until the rest was over, what a forked child copied included.
+    pub memory_peak: Option<u64>,
+}
+
+/// The price of an act. Latencies are response times, from when a request was due.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Price {
+    /// When the act was started, in seconds since the measured part began.
+    pub from_s: f64,
+    /// For how long it lasted, in seconds; `None` if it had not ended when it was given up on.
+    pub lasted_s: Option<f64>,
+    /// The 99th percentile of all requests in the rest before it, in milliseconds.
+    pub before_p99_ms: f64,
+    /// The highest 99th percentile of an interval, in milliseconds.
+    pub peak_p99_ms: f64,
+    /// The longest response time, in milliseconds.
+    pub max_ms: f64,
+    /// Seconds from its start until latency was as before again; `None` if it was not before the next act.
+    pub back_s: Option<f64>,
+    /// By how much users waited longer than the target, all together, in seconds; `None` without a target.
+    pub user_seconds: Option<f64>,
+    /// Requests that failed: error replies, and those that were lost or timed out.
+    pub failed: u64,
+    /// Bytes that the server held before.
+    pub memory_before: Option<u64>,
+    /// The most that it held.
+    pub memory_peak: Option<u64>,
+    /// What the server says of it: events of its latency monitor, forks, slow commands.
+    pub events: Vec<String>,
+}
+
+/// Latency is as before where it is at most so many times what it was.
+const AS_BEFORE: f64 = 1.1;
+/// Intervals in a row that make a return: one alone may be luck.
+const CALM: usize = 4;
+
+impl Price {
+    /// Reads it off a measurement. `target_ns` is the target's bound.
+    #[must_use]
+    pub fn new(played: &Played, measurement: &Measurement, target_ns: Option<f64>) -> Self {
+        let timeline = &measurement.timeline;
+        let interval_s = timeline.interval_ns as f64 / 1e9;
+        let within = |span: Range<f64>| {
+            let from = (span.start / interval_s).floor();
+            let to = (span.end / interval_s).floor();
+            timeline
+                .points
+                .iter()
+                .filter(move |p| (from..to.max(from + 1.0)).contains(&f64::from(p.index)))
+        };
+        // The interval that it begins in is its own.
+        let before: Vec<&Point> = within(played.rest_from_s..played.from_s - interval_s).collect();
+        let during: Vec<&Point> = within(played.from_s..played.until_s).collect();
+        let calm = together(before.iter().copied());
+        let before_ns = calm.quantile_ns(0.99).unwrap_or(0) as f64;
+        // Intervals of so few requests differ by chance: as far as they did before is as before.
+        let usual = before.iter().filter_map(|p| p.p99_ns).max().unwrap_or(0) as f64;
+        let bound_ns = (before_ns * AS_BEFORE).max(usual);
+        let all = together(during.iter().copied());
+        let excess_ns = |target_ns: f64| -> f64 {
+            let over = all.recorded().map(|(ns, n)| (ns as f64 - target_ns).max(0.0) * n as f64);
+            over.sum()
+        };
+        let outages = measurement.outages.iter().filter(|outage| {
+            let at_s = outage.from_ns as f64 / 1e9;
+            (played.from_s - interval_s..played.until_s).contains(&at_s)
+        });
+        let lost = outages.map(|outage| outage.failures.lost + outage.failures.timed_out);
+        let errors = during.iter().map(|point| point.errors);
+        Self {
+            from_s: played.from_s,
+            lasted_s: played.ended_s.map(|ended_s| (ended_s - played.from_s).max(0.0)),
+            before_p99_ms: before_ns / 1e6,
+            peak_p99_ms: during.iter().filter_map(|p| p.p99_ns).max().unwrap_or(0) as f64 / 1e6,
+            max_ms: all.max_ns().unwrap_or(0) as f64 / 1e6,
+            back_s: back(&during, bound_ns)
+                .map(|index| (f64::from(index) * interval_s - played.from_s).max(0.0)),
+            user_seconds: target_ns.map(|target_ns| excess_ns(target_ns) / 1e9),
+            failed: errors.chain(lost).fold(0, u64::saturating_add),
+            memory_before: played.memory_before,
+            memory_peak: played.memory_peak,
+            events: Vec::new(),
+        }
+    }
+
+    /// How much more memory the server held than before, in bytes.
+    #[must_use]
+    pub fn memory_more(&self) -> Option<u64> {
+        Some(self.memory_peak?.saturating_sub(self.memory_before?))
+    }
+}
+
+/// The response times of these intervals.
+fn together<'p>(points: impl Iterator<Item = &'p Point>) -> Latency {
+    let decoded = points.filter_map(|point| point.response.as_ref()?.decode().ok());
+    let mut all: Option<Latency> = None;
+    for latency in decoded {
+        match &mut all {
+            Some(all) => all.merge(&latency),
+            None => all = Some(latency),
+        }
+    }
+    all.unwrap_or_else(|| Latency::new(3))
+}
+
+/// The first interval of those in a row that are as before, if latency came back.
+fn back(points: &[&Point], bound_ns: f64) -> Option<u32> {
+    let calm = |point: &&Point| point.p99_ns.is_some_and(|ns| ns as f64 <= bound_ns);
+    let mut worse = points.iter().rposition(|point| !calm(point)).map_or(0, |at| at + 1);
+    // An interval that is worse long after it had come back is somebody else's.
+    if let Some(first) = points.windows(CALM).position(|window| window.iter().all(calm)) {
+        worse = worse.min(first);
+    }
+    points.get(worse).map(|point| point.index)
+}
+
+#[cfg(test)]
+#[path = "price_tests.rs"]
+mod tests;
