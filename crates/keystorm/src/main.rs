@@ -28,11 +28,12 @@ mod test_bed;
 mod tls;
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use console::diagnostics::{self, Unread};
 use console::{print, wrap};
 use fleet::Unfit;
-use job::{End, FrontEnd, Intent, ToolMessage, UsageError};
+use job::{End, FrontEnd, Intent, ToolMessage, ToolOutput, UsageError};
 use workload::typed_login::TypedLogins;
 
 /// The other tools whose command lines are understood: a crate in peers/ each, and a row here.
@@ -97,6 +98,15 @@ fn main() -> ExitCode {
         Ok(Intent::Tell(message)) => return tell(&message),
         Err(UsageError(text)) => return print_failure("error: ", text.trim_end(), USAGE),
     };
+    exit_code(outcome, reports.as_ref(), is_peer)
+}
+
+/// How the program ends, with the reason where there is no result.
+fn exit_code(
+    outcome: anyhow::Result<End>,
+    reports: Option<&Arc<dyn ToolOutput>>,
+    is_peer: bool,
+) -> ExitCode {
     match outcome {
         Ok(End::Complete) => ExitCode::SUCCESS,
         Ok(End::Interrupted) => ExitCode::from(INTERRUPTED),
@@ -107,7 +117,7 @@ fn main() -> ExitCode {
         Err(error) if error.is::<Unread>() => signals::end_of_pipe(),
         Err(error) => {
             let usage = error.is::<Unfit>() || error.is::<UsageError>();
-            let why = job::in_its_words(reports.as_ref(), in_words(&error));
+            let why = job::in_its_words(reports, in_words(&error));
             // A peer's error begins with a word of its own, and so does an error reply.
             let has_prefix = !usage && (is_peer || server::is_error_reply(&error));
             let code = match () {
