@@ -1,6 +1,7 @@
 //! What a record is like: everything that its events say together, in memory that does not grow with them.
 
 mod clients;
+mod key_counts;
 mod patterns;
 mod reuse;
 mod shapes;
@@ -16,10 +17,11 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use wire::cluster::slot_of;
 
 use self::clients::Clients;
+use self::key_counts::KeyCounts;
 use self::patterns::Patterns;
 use self::reuse::Reuse;
 use self::shapes::Shapes;
-use self::sketch::{Distinct, Top};
+use self::sketch::Distinct;
 use self::times::Times;
 use crate::commands::{Command, Role, keys_of, roles, writes};
 use crate::{Event, Flags, Outcome, Protocol, Source};
@@ -29,10 +31,12 @@ pub use shapes::{Shape, Word};
 pub use sizes::Sizes;
 pub use summary::{Command as CommandSummary, Description, Key, Pattern, Percentiles, Warning};
 pub use times::Gap;
-pub use zipf::{Zipf, fit};
+pub use zipf::Zipf;
 
 /// Keys that are counted one by one.
 const TOP_KEYS: usize = 1 << 16;
+/// Keys of a sample that are counted beside them.
+const SAMPLED_KEYS: usize = 1 << 15;
 /// Names of commands that are distinguished.
 const NAMES_MAX: usize = 1024;
 /// The longest name of a command that is kept.
@@ -72,7 +76,7 @@ pub struct Describer {
     patterns: Patterns,
     shapes: Shapes,
     distinct: Distinct,
-    top: Top,
+    key_counts: KeyCounts,
     accesses: u64,
     reuse: Reuse,
     has_sizes: bool,
@@ -102,7 +106,7 @@ impl Describer {
             patterns: Patterns::default(),
             shapes: Shapes::default(),
             distinct: Distinct::default(),
-            top: Top::new(TOP_KEYS),
+            key_counts: KeyCounts::new(TOP_KEYS, SAMPLED_KEYS),
             accesses: 0,
             reuse: Reuse::default(),
             has_sizes: false,
@@ -188,11 +192,11 @@ impl Describer {
         let hash = self.hasher.hash_one(key);
         self.accesses += 1;
         self.distinct.add(hash);
-        self.top.add(key);
         let is_read = write == Some(false);
         self.has_sizes |= value.is_some();
         self.reuse.add(hash, is_read, u64::from(argument.size), value);
         let pattern = self.patterns.of(key);
+        self.key_counts.add(key, hash, pattern.number);
         pattern.distinct.add(hash);
         pattern.key_bytes.add(u64::from(argument.size), 1);
         match write {

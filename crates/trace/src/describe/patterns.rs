@@ -21,6 +21,8 @@ pub(super) const OTHER: &[u8] = b"(others)";
 /// What is known of the keys of a pattern.
 #[derive(Debug, Clone)]
 pub(super) struct Pattern {
+    /// Its number among all.
+    pub(super) number: u32,
     pub(super) distinct: Distinct,
     pub(super) reads: u64,
     pub(super) writes: u64,
@@ -38,6 +40,7 @@ const PRECISION: u32 = 12;
 impl Default for Pattern {
     fn default() -> Self {
         Self {
+            number: 0,
             distinct: Distinct::new(PRECISION),
             reads: 0,
             writes: 0,
@@ -74,13 +77,12 @@ impl Patterns {
     pub(super) fn of(&mut self, key: &[u8]) -> &mut Pattern {
         self.buffer.clear();
         pattern(key, &mut self.buffer);
-        if !self.all.contains_key(&self.buffer) {
-            if self.all.len() >= PATTERNS_MAX {
-                return self.all.entry(OTHER.to_vec()).or_default();
-            }
-            self.all.insert(self.buffer.clone(), Pattern::default());
+        let number = self.all.len();
+        let pattern = || Pattern { number: number as u32, ..Pattern::default() };
+        if !self.all.contains_key(&self.buffer) && number >= PATTERNS_MAX {
+            return self.all.entry(OTHER.to_vec()).or_insert_with(pattern);
         }
-        self.all.entry(std::mem::take(&mut self.buffer)).or_default()
+        self.all.entry(std::mem::take(&mut self.buffer)).or_insert_with(pattern)
     }
 
     /// The pattern with the most requests first.

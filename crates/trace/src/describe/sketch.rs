@@ -97,6 +97,11 @@ impl Top {
         self.order.insert((count, name.into()));
     }
 
+    /// Whether there may be items that are not counted.
+    pub(super) fn is_full(&self) -> bool {
+        self.items.len() == self.capacity
+    }
+
     /// The items by how often they surely came.
     pub(super) fn sorted(&self) -> Vec<Item> {
         let items = self.items.iter().map(|(name, counter)| Item {

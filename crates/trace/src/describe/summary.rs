@@ -4,9 +4,10 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
+use super::key_counts::Counted;
 use super::patterns::pattern;
 use super::sketch::Item;
-use super::{Describer, Gap, Kind, MissPoint, Shape, Sizes, Zipf, fit};
+use super::{Describer, Gap, Kind, MissPoint, Shape, Sizes, Zipf};
 use crate::{Losses, Protocol, Source, Stamps};
 
 /// Keys, patterns and TTLs that are listed.
@@ -159,9 +160,10 @@ impl Describer {
     #[must_use]
     pub fn finish(mut self, source: &Source, losses: &Losses) -> Description {
         let events = self.times.events;
-        let keys = self.top.sorted();
-        let zipf = fit_of(keys.iter());
-        let top_keys = keys.iter().take(TOP_LISTED).map(|item| Key {
+        let keys = self.key_counts.finish();
+        let of_all = (self.distinct.count(), self.accesses);
+        let zipf = keys.fit(keys.items.iter(), None, of_all);
+        let top_keys = keys.items.iter().take(TOP_LISTED).map(|item| Key {
             name: String::from_utf8_lossy(&item.name).into_owned(),
             count: item.count,
             error: item.error,
@@ -215,12 +217,6 @@ impl Describer {
     }
 }
 
-/// The law that the counts of keys follow, of those whose count is known well.
-fn fit_of<'i>(items: impl Iterator<Item = &'i Item>) -> Option<Zipf> {
-    let certain = items.take_while(|item| item.error * 10 <= item.count);
-    fit(&certain.map(|item| item.count - item.error / 2).collect::<Vec<_>>())
-}
-
 fn stamps(stamps: Stamps) -> &'static str {
     match stamps {
         Stamps::Arrival => "arrival",
@@ -266,9 +262,9 @@ fn commands(kinds: HashMap<Vec<u8>, Kind>, events: u64) -> Vec<Command> {
     all
 }
 
-fn patterns(patterns: super::patterns::Patterns, accesses: u64, keys: &[Item]) -> Vec<Pattern> {
+fn patterns(patterns: super::patterns::Patterns, accesses: u64, keys: &Counted) -> Vec<Pattern> {
     let mut by_pattern: HashMap<Vec<u8>, Vec<&Item>> = HashMap::new();
-    for item in keys {
+    for item in &keys.items {
         let mut name = Vec::new();
         pattern(&item.name, &mut name);
         by_pattern.entry(name).or_default().push(item);
@@ -277,9 +273,11 @@ fn patterns(patterns: super::patterns::Patterns, accesses: u64, keys: &[Item]) -
         let mut ttls: Vec<(u64, u64)> = of.ttls.into_iter().collect();
         ttls.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
         ttls.truncate(TTLS_LISTED);
+        let of_all = (of.distinct.count(), of.reads + of.writes);
+        let items = by_pattern.get(&name).into_iter().flatten().copied();
         Pattern {
-            distinct_keys: of.distinct.count(),
-            zipf: by_pattern.get(&name).and_then(|items| fit_of(items.iter().copied())),
+            distinct_keys: of_all.0,
+            zipf: keys.fit(items, Some(of.number), of_all),
             name: String::from_utf8_lossy(&name).into_owned(),
             reads: of.reads,
             writes: of.writes,

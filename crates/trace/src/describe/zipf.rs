@@ -1,86 +1,328 @@
-//! The exponent of Zipf's law that the counts of the most frequent keys follow best.
+//! The exponent of Zipf's law that keys were drawn by, as far as their counts tell.
+//!
+//! Keys that are drawn a few times have counts that differ by chance alone, so counts in their order look skewed where
+//! nothing is. What is fitted is how many keys came once, twice, and so on: of a law and a number of keys, each comes a
+//! Poisson number of times, and how many come so often follows. The number of keys, of which some never came, is the one
+//! by which as many come as did; the exponent is the most likely one. Its interval is where the likelihood is not surely
+//! lower, so it is right at 0, too, which no exponent is below.
 
 use serde::Serialize;
 
 /// A fit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Zipf {
-    /// The exponent: rank k is as likely as 1 / k^exponent.
+    /// The exponent: rank k is as likely as 1 / k^exponent. 0 where all keys may be equally likely.
     pub exponent: f64,
     /// Its standard error, if keys are drawn by that law.
     pub error: f64,
-    /// How many of the most frequent keys it is a fit of.
+    /// How many keys it is a fit of.
     pub ranks: usize,
-    /// How far the counts are from the law, in the mean over these keys: 0.1 is 10 %.
+    /// How many keys the law is of, those that never came included.
+    pub keys: u64,
+    /// How far the counts are from the law beyond chance, in the mean over keys that come often: 0.1 is 10 %.
     pub deviation: f64,
 }
 
-/// Counts below this say more of chance than of a law.
-const COUNT_MIN: u64 = 30;
-/// Fewer keys are no law.
-const RANKS_MIN: usize = 10;
-const RANKS_MAX: usize = 10_000;
-const EXPONENT_MAX: f64 = 5.0;
-
-/// Fits counts, the largest first: the exponent that makes them most likely, given how many there are in all.
-#[must_use]
-pub fn fit(counts: &[u64]) -> Option<Zipf> {
-    let ranks = counts.iter().take(RANKS_MAX).take_while(|count| **count >= COUNT_MIN).count();
-    if ranks < RANKS_MIN {
-        return None;
-    }
-    let counts = &counts[..ranks];
-    let logs: Vec<f64> = (1..=ranks).map(|rank| (rank as f64).ln()).collect();
-    let total: f64 = counts.iter().map(|count| *count as f64).sum();
-    let seen =
-        counts.iter().zip(&logs).map(|(count, log)| *count as f64 * log).sum::<f64>() / total;
-    // The likelihood is largest where the law's mean of ln(rank) is that of the counts; the mean falls as the
-    // exponent grows.
-    let (mut low, mut high) = (0.0, EXPONENT_MAX);
-    for _ in 0..60 {
-        let middle = f64::midpoint(low, high);
-        if moments(middle, &logs).0 > seen { low = middle } else { high = middle }
-    }
-    let exponent = f64::midpoint(low, high);
-    let (_, variance, norm) = moments(exponent, &logs);
-    let expected = logs.iter().map(|log| (-exponent * log).exp() / norm * total);
-    let off =
-        counts.iter().zip(expected).map(|(count, expected)| (*count as f64 / expected - 1.0).abs());
-    Some(Zipf {
-        exponent,
-        error: 1.0 / (total * variance.max(1e-9)).sqrt(),
-        ranks,
-        deviation: off.sum::<f64>() / ranks as f64,
-    })
+/// How often keys came.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Counts<'c> {
+    /// Of each key that came `known_from` times or more, the largest first.
+    pub(super) known: &'c [u64],
+    /// From which count on all keys are known.
+    pub(super) known_from: u64,
+    /// Counts of a sample of all keys.
+    pub(super) sample: &'c [u64],
+    /// The share of keys that the sample is of.
+    pub(super) sampled: f64,
+    /// How many keys came.
+    pub(super) distinct: f64,
+    /// How often all of them together.
+    pub(super) draws: f64,
 }
 
-/// Mean and variance of ln(rank) under the law, and what its weights sum to.
-fn moments(exponent: f64, logs: &[f64]) -> (f64, f64, f64) {
-    let (mut norm, mut first, mut second) = (0.0, 0.0, 0.0);
-    for log in logs {
-        let weight = (-exponent * log).exp();
-        norm += weight;
-        first += weight * log;
-        second += weight * log * log;
+impl<'c> Counts<'c> {
+    /// Of all keys that came, the largest first.
+    pub(super) fn of_all(counts: &'c [u64]) -> Self {
+        Self {
+            known: counts,
+            known_from: 1,
+            sample: &[],
+            sampled: 1.0,
+            distinct: counts.len() as f64,
+            draws: counts.iter().sum::<u64>() as f64,
+        }
     }
-    let mean = first / norm;
-    (mean, second / norm - mean * mean, norm)
+}
+
+/// Fewer keys are no law.
+const KEYS_MIN: usize = 10;
+/// Keys there may be, those that never came included.
+const KEYS_MAX: f64 = 1e12;
+const EXPONENT_MAX: f64 = 5.0;
+/// How far apart exponents are that are looked at first.
+const STEP: f64 = 0.25;
+/// A record that leaves the exponent less certain than this does not tell it.
+const ERROR_MAX: f64 = 0.25;
+/// Counts up to this one are told apart; larger ones lie in ranges of this ratio.
+const SINGLE_MAX: u64 = 32;
+const BIN_RATIO: f64 = 1.1;
+/// Ranks up to this one stand for themselves, later ones for a range of this ratio.
+const RANKS_SINGLE: f64 = 32.0;
+const RANK_RATIO: f64 = 1.03;
+/// How much the logarithm of the likelihood falls from its largest to the ends of an interval of 95 %.
+const FALL: f64 = 1.920_729;
+/// From 95 % of a normal distribution to its standard error.
+const ENDS: f64 = 1.959_964;
+/// Counts below this say more of chance than of a law.
+const COUNT_MIN: u64 = 30;
+const DEVIATION_RANKS: usize = 10_000;
+
+/// The most likely exponent of these counts; `None` where they do not tell it.
+pub(super) fn fit(counts: &Counts<'_>) -> Option<Zipf> {
+    let mut all = counts.known.iter().chain(counts.sample);
+    let ranks = counts.known.len() + counts.sample.len();
+    if ranks < KEYS_MIN || all.all(|count| *count < 2) {
+        return None;
+    }
+    let bins = Bins::new(counts);
+    let likelihood = |exponent: f64| bins.likelihood(&Law::of(exponent, counts));
+    let points = (0..=(EXPONENT_MAX / STEP) as u32).map(|n| f64::from(n) * STEP);
+    let best = points.map(|at| (at, likelihood(at))).max_by(|a, b| a.1.total_cmp(&b.1))?.0;
+    let (exponent, most) = largest(&likelihood, (best - STEP).max(0.0), best + STEP);
+    let end = |mut within: f64, mut without: f64| {
+        for _ in 0..14 {
+            let middle = f64::midpoint(within, without);
+            *(if likelihood(middle) > most - FALL { &mut within } else { &mut without }) = middle;
+        }
+        within
+    };
+    let is_even = likelihood(0.0) > most - FALL;
+    let low = if is_even { 0.0 } else { end(exponent, 0.0) };
+    let high = end(exponent, EXPONENT_MAX + 1.0);
+    let error = (high - low) / if is_even { ENDS } else { 2.0 * ENDS };
+    let exponent = if is_even { 0.0 } else { exponent };
+    let law = Law::of(exponent, counts);
+    let keys = law.ranges.iter().map(|(ranks, _)| ranks).sum::<f64>().round() as u64;
+    let deviation = law.deviation(counts.known);
+    (error <= ERROR_MAX).then_some(Zipf { exponent, error, ranks, keys, deviation })
+}
+
+/// Where a function is largest between two points, and its value there.
+fn largest(of: &impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> (f64, f64) {
+    let golden = (5.0_f64.sqrt() - 1.0) / 2.0;
+    for _ in 0..20 {
+        let (left, right) = (high - golden * (high - low), low + golden * (high - low));
+        if of(left) > of(right) { high = right } else { low = left }
+    }
+    let at = f64::midpoint(low, high);
+    (at, of(at))
+}
+
+/// A law: ranges of ranks, and how often each rank of them is drawn in the mean.
+struct Law {
+    /// How many ranks, and draws of each.
+    ranges: Vec<(f64, f64)>,
+}
+
+impl Law {
+    /// Of so many keys that as many come as did.
+    fn of(exponent: f64, counts: &Counts<'_>) -> Self {
+        // Ranges with their weights, and the sum of weights up to each.
+        let (mut ranges, mut sum, mut from) = (Vec::new(), 0.0, 1.0_f64);
+        while from < KEYS_MAX {
+            let until = if from <= RANKS_SINGLE { from + 1.0 } else { (from * RANK_RATIO).ceil() };
+            let middle = if from <= RANKS_SINGLE { from } else { (from * (until - 1.0)).sqrt() };
+            let (ranks, weight) = (until - from, middle.powf(-exponent));
+            sum += ranks * weight;
+            ranges.push((ranks, weight, sum));
+            from = until;
+        }
+        let law = |until: usize, part: f64| {
+            let (ranks, weight, sum) = ranges[until];
+            let scale = counts.draws / (sum - (1.0 - part) * ranks * weight);
+            let whole = ranges[..until].iter().map(move |(n, weight, _)| (*n, weight * scale));
+            whole.chain(std::iter::once((ranks * part, weight * scale)))
+        };
+        let come = |until: usize, part: f64| {
+            law(until, part).map(|(ranks, mean)| ranks * -(-mean).exp_m1()).sum::<f64>()
+        };
+        let (mut low, mut high) = (0, ranges.len() - 1);
+        while low < high {
+            let middle = low.midpoint(high);
+            if come(middle, 1.0) < counts.distinct { low = middle + 1 } else { high = middle }
+        }
+        let (mut least, mut most) = (0.0, 1.0);
+        for _ in 0..12 {
+            let part = f64::midpoint(least, most);
+            *(if come(low, part) < counts.distinct { &mut least } else { &mut most }) = part;
+        }
+        Self { ranges: law(low, most).collect() }
+    }
+
+    /// How far sorted counts are from what their ranks have in the mean, beyond two standard deviations of chance.
+    fn deviation(&self, counts: &[u64]) -> f64 {
+        let counts = &counts[..counts.len().min(DEVIATION_RANKS)];
+        let often = counts.partition_point(|count| *count >= COUNT_MIN);
+        let (mut off, mut ranges, mut left) = (0.0, self.ranges.iter(), 0.0);
+        let mut mean = 1.0;
+        for count in &counts[..often] {
+            while left < 0.5 {
+                let Some((ranks, next)) = ranges.next() else { break };
+                (left, mean) = (left + ranks, *next);
+            }
+            left -= 1.0;
+            off += ((*count as f64 - mean).abs() - 2.0 * mean.sqrt()).max(0.0) / mean;
+        }
+        off / often.max(1) as f64
+    }
+}
+
+/// How many keys came how often.
+struct Bins {
+    /// The least count of each, and behind the last.
+    edges: Vec<f64>,
+    /// How many keys there are in each that is looked at, and of which share of all.
+    keys: Vec<(f64, f64)>,
+}
+
+impl Bins {
+    fn new(counts: &Counts<'_>) -> Self {
+        let most = counts.known.iter().chain(counts.sample).max().copied().unwrap_or(1) as f64;
+        let mut edges: Vec<f64> = (1..=SINGLE_MAX).map(|count| count as f64).collect();
+        let mut edge = SINGLE_MAX as f64 + 1.0;
+        while edge <= 2.0 * most + 64.0 {
+            edges.push(edge);
+            edge = (edge * BIN_RATIO).round();
+        }
+        edges.push(edge);
+        let known = edges.partition_point(|edge| *edge < counts.known_from as f64);
+        let share = |bin| if bin < known { counts.sampled } else { 1.0 };
+        let mut keys: Vec<(f64, f64)> = (0..edges.len() - 1).map(|bin| (0.0, share(bin))).collect();
+        for (of, is_known) in [(counts.sample, false), (counts.known, true)] {
+            for count in of {
+                let bin = edges.partition_point(|edge| *edge <= *count as f64) - 1;
+                keys[bin].0 += f64::from((bin >= known) == is_known);
+            }
+        }
+        Self { edges, keys }
+    }
+
+    /// The logarithm of the likelihood that a law makes so many keys come so often, but for a constant.
+    fn likelihood(&self, law: &Law) -> f64 {
+        let mut expected = vec![1e-9; self.keys.len()];
+        for (ranks, mean) in &law.ranges {
+            self.add(*ranks, *mean, &mut expected);
+        }
+        let of = |((keys, share), expected): (&(f64, f64), f64)| {
+            keys * (share * expected).ln() - share * expected
+        };
+        self.keys.iter().zip(expected).map(of).sum()
+    }
+
+    /// Adds how many of these keys come how often, of which each is drawn so often in the mean.
+    fn add(&self, keys: f64, mean: f64, expected: &mut [f64]) {
+        if mean < 4.0 * SINGLE_MAX as f64 {
+            let mut probability = (-mean).exp();
+            for (count, expected) in (1..=SINGLE_MAX).zip(&mut *expected) {
+                probability *= mean / count as f64;
+                *expected += keys * probability;
+            }
+        }
+        if mean < 2.0 {
+            return;
+        }
+        // The root of a Poisson number is nearly normal.
+        let below = |edge: f64| normal(2.0 * ((edge - 0.25).sqrt() - mean.sqrt()));
+        let first = SINGLE_MAX as usize;
+        let from = self.edges.partition_point(|edge| 2.0 * (edge.sqrt() - mean.sqrt()) < -7.0);
+        let mut at = from.max(first + 1) - 1;
+        let mut before = below(self.edges[at]);
+        while at + 1 < self.edges.len() && before < 1.0 - 1e-9 {
+            let after = below(self.edges[at + 1]);
+            expected[at] += keys * (after - before).max(0.0);
+            (at, before) = (at + 1, after);
+        }
+    }
+}
+
+/// The share of a normal distribution below a point (Abramowitz and Stegun, 7.1.26).
+fn normal(at: f64) -> f64 {
+    let x = at.abs() / std::f64::consts::SQRT_2;
+    let t = 1.0 / (1.0 + 0.327_591_1 * x);
+    let sum = [1.061_405_429, -1.453_152_027, 1.421_413_741, -0.284_496_736, 0.254_829_592]
+        .iter()
+        .fold(0.0, |sum, factor| (sum + factor) * t);
+    let tail = 0.5 * sum * (-x * x).exp();
+    if at < 0.0 { tail } else { 1.0 - tail }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Sorted counts of so many keys, drawn by the law so often in the mean.
+    fn drawn(keys: usize, exponent: f64, draws_per_key: usize, seed: u64) -> Vec<u64> {
+        let mut sum = 0.0;
+        let weight = |rank: usize| {
+            sum += (rank as f64).powf(-exponent);
+            sum
+        };
+        let sums: Vec<f64> = (1..=keys).map(weight).collect();
+        let mut counts = vec![0; keys];
+        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        for _ in 0..keys * draws_per_key {
+            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mixed = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+            let unit = ((mixed ^ mixed >> 31) >> 11) as f64 / (1_u64 << 53) as f64;
+            counts[sums.partition_point(|sum| *sum < unit * sums[keys - 1]).min(keys - 1)] += 1;
+        }
+        counts.retain(|count| *count > 0);
+        counts.sort_unstable_by(|a, b| b.cmp(a));
+        counts
+    }
+
+    #[test]
+    fn exponents_are_found_with_honest_errors_however_seldom_keys_are_drawn() {
+        let (mut fits, mut covered) = (0, 0);
+        for exponent in [0.0, 0.5, 0.8, 0.99, 1.2] {
+            for draws_per_key in [1, 3, 30] {
+                let mut mean = 0.0;
+                for seed in 1..=4 {
+                    let counts = drawn(2000, exponent, draws_per_key, seed);
+                    let fit = fit(&Counts::of_all(&counts)).unwrap();
+                    let off = (fit.exponent - exponent).abs();
+                    assert!(off < 4.0 * fit.error + 0.01, "{exponent} {draws_per_key}: {fit:?}");
+                    assert!(fit.error < 0.15 && fit.deviation < 0.05, "{exponent}: {fit:?}");
+                    fits += 1;
+                    covered += u32::from(off < ENDS * fit.error);
+                    mean += fit.exponent / 4.0;
+                    if draws_per_key == 30 && exponent < 1.0 {
+                        assert!((1950..2050).contains(&fit.keys), "{exponent}: {fit:?}");
+                    }
+                }
+                assert!((mean - exponent).abs() < 0.04, "{exponent} {draws_per_key}: {mean}");
+            }
+        }
+        assert!(covered * 100 >= fits * 88, "{covered} of {fits} intervals hold the exponent");
+    }
+
     #[test]
     fn the_exponent_of_exact_counts_is_found() {
         for exponent in [0.3, 0.7, 0.99, 1.2, 2.0] {
             let counts: Vec<u64> =
                 (1..=1000).map(|rank| (1e8 / f64::from(rank).powf(exponent)) as u64).collect();
-            let fit = fit(&counts).unwrap();
-            assert!((fit.exponent - exponent).abs() < 0.001 && fit.deviation < 0.01, "{fit:?}");
+            let fit = fit(&Counts::of_all(&counts)).unwrap();
+            assert!((fit.exponent - exponent).abs() < 0.005 && fit.deviation < 0.02, "{fit:?}");
         }
-        assert_eq!(fit(&[100; 9]), None);
-        let even = fit(&[1000; 500]).unwrap();
-        assert!(even.exponent < 0.001, "{even:?}");
+    }
+
+    #[test]
+    fn what_the_counts_do_not_tell_is_not_said() {
+        let of = |counts: &[u64]| fit(&Counts::of_all(counts));
+        assert_eq!((of(&[100; 9]), of(&[1; 900]), of(&[])), (None, None, None));
+        assert_eq!(of(&drawn(20, 0.5, 1, 1)), None);
+        let even = of(&[1000; 500]).unwrap();
+        assert_eq!((even.exponent, even.keys), (0.0, 500));
     }
 }

@@ -1,0 +1,164 @@
+//! How often keys came: those that come often by themselves, the others by a sample.
+
+use std::collections::{BinaryHeap, HashMap};
+
+use super::sketch::{Item, Top};
+use super::zipf::{Counts, Zipf, fit};
+
+/// A count of the most frequent keys is known where it may be too high by at most one part in so many.
+const KNOWN_PARTS: u64 = 10;
+
+/// Takes keys, one after another.
+#[derive(Debug)]
+pub(super) struct KeyCounts {
+    top: Top,
+    sample: Sample,
+}
+
+/// Counts of the keys with the smallest hashes.
+#[derive(Debug)]
+struct Sample {
+    capacity: usize,
+    /// By hash: the number of the key's pattern, and how often it came.
+    keys: HashMap<u64, (u32, u64)>,
+    hashes: BinaryHeap<u64>,
+    /// Keys whose hash is not below it are not in the sample.
+    threshold: u64,
+}
+
+impl Sample {
+    fn add(&mut self, hash: u64, pattern: u32) {
+        if hash >= self.threshold {
+            return;
+        }
+        let known = self.keys.len();
+        self.keys.entry(hash).or_insert((pattern, 0)).1 += 1;
+        if self.keys.len() == known {
+            return;
+        }
+        self.hashes.push(hash);
+        if self.hashes.len() > self.capacity
+            && let Some(largest) = self.hashes.pop()
+        {
+            self.keys.remove(&largest);
+            self.threshold = largest;
+        }
+    }
+}
+
+impl KeyCounts {
+    /// Counts so many keys by themselves, and has a sample of so many others.
+    pub(super) fn new(top: usize, sample: usize) -> Self {
+        let sample = Sample {
+            capacity: sample,
+            keys: HashMap::new(),
+            hashes: BinaryHeap::new(),
+            threshold: u64::MAX,
+        };
+        Self { top: Top::new(top), sample }
+    }
+
+    /// Adds a key, whose pattern has this number.
+    pub(super) fn add(&mut self, key: &[u8], hash: u64, pattern: u32) {
+        self.top.add(key);
+        self.sample.add(hash, pattern);
+    }
+
+    /// What was counted.
+    pub(super) fn finish(&self) -> Counted {
+        let items = self.top.sorted();
+        // Whatever is not among them came as often as the last of them at most.
+        let missed = if self.top.is_full() { items.last().map_or(0, |item| item.count) } else { 0 };
+        let sampled = self.sample.threshold as f64 / u64::MAX as f64;
+        let sample = self.sample.keys.values().copied().collect();
+        Counted { items, known_from: (missed * KNOWN_PARTS).max(1), sample, sampled }
+    }
+}
+
+/// How often keys came.
+#[derive(Debug)]
+pub(super) struct Counted {
+    /// The most frequent keys, in their order.
+    pub(super) items: Vec<Item>,
+    /// From which count on they are all there.
+    known_from: u64,
+    /// Patterns and counts of a sample of all keys.
+    sample: Vec<(u32, u64)>,
+    sampled: f64,
+}
+
+impl Counted {
+    /// The law that keys follow, of which these are the most frequent: of all keys, or of those of a pattern. They are
+    /// so many and came so often in all.
+    pub(super) fn fit<'i>(
+        &self,
+        items: impl Iterator<Item = &'i Item>,
+        pattern: Option<u32>,
+        (distinct, draws): (u64, u64),
+    ) -> Option<Zipf> {
+        let counts = items.map(|item| item.count - item.error / 2);
+        let known: Vec<u64> = counts.filter(|count| *count >= self.known_from).collect();
+        if self.known_from == 1 {
+            let distinct = known.len() as f64;
+            return fit(&Counts { distinct, draws: draws as f64, ..Counts::of_all(&known) });
+        }
+        let is_meant = |of: &&(u32, u64)| pattern.is_none_or(|pattern| of.0 == pattern);
+        let sample = self.sample.iter().filter(is_meant).map(|(_, count)| *count);
+        let sample: Vec<u64> = sample.filter(|count| *count < self.known_from).collect();
+        fit(&Counts {
+            known: &known,
+            known_from: self.known_from,
+            sample: &sample,
+            sampled: self.sampled,
+            distinct: distinct as f64,
+            draws: draws as f64,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_exponent_is_found_although_most_keys_are_counted_in_a_sample_only() {
+        for exponent in [0.0, 0.7, 1.0] {
+            let mut counts = KeyCounts::new(500, 2000);
+            let mut sum = 0.0;
+            let weight = |rank: u32| {
+                sum += f64::from(rank).powf(-exponent);
+                sum
+            };
+            let sums: Vec<f64> = (1..=20_000).map(weight).collect();
+            let mut seen = std::collections::HashSet::new();
+            for number in 0..60_000 {
+                let drawn = unit(number);
+                let rank = sums.partition_point(|sum| *sum < drawn * sums[sums.len() - 1]) as u64;
+                let hash = rank.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+                counts.add(
+                    &rank.to_le_bytes(),
+                    hash.wrapping_mul(0xbf58_476d_1ce4_e5b9),
+                    (rank % 2) as u32,
+                );
+                seen.insert(rank);
+            }
+            let counted = counts.finish();
+            assert!(counted.known_from > 1 && counted.sampled < 0.2);
+            let of = (seen.len() as u64, 60_000);
+            let zipf = counted.fit(counted.items.iter(), None, of).unwrap();
+            let off = (zipf.exponent - exponent).abs();
+            assert!(off < 4.0 * zipf.error && zipf.error < 0.15, "{exponent}: {zipf:?}");
+            let odd = counted.items.iter().filter(|item| item.name[0] % 2 == 1);
+            let zipf = counted.fit(odd, Some(1), (of.0 / 2, of.1 / 2));
+            assert!(zipf.is_none_or(|zipf| (zipf.exponent - exponent).abs() < 0.25), "{zipf:?}");
+        }
+    }
+
+    /// A number from 0 to 1 that looks random.
+    fn unit(number: u64) -> f64 {
+        let mixed = number.wrapping_add(0x9e37_79b9).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((mixed ^ mixed >> 31) >> 11) as f64 / (1_u64 << 53) as f64
+    }
+}
