@@ -20,6 +20,7 @@ mod walk;
 pub use clients::Clients;
 pub use conversation::{Conversation, Question};
 pub use prefill::{Prefill, PrefillPlan};
+pub use role::stands_alone;
 pub use scan::{LeftOut, Scan, scan};
 pub use selection::{Glob, Selection};
 pub use speed::Speed;

@@ -52,6 +52,8 @@ const ADMINISTRATION: &[&str] = &[
 ];
 /// They wait only where they say so.
 const STREAMS: &[&str] = &["XREAD", "XREADGROUP"];
+/// They are nothing without their script, which is the argument behind the name.
+const SCRIPTS: &[&str] = &["EVAL", "EVAL_RO", "EVALSHA", "EVALSHA_RO", "FCALL", "FCALL_RO"];
 const STATEFUL: &[&str] = &["MULTI", "EXEC", "DISCARD", "WATCH", "UNWATCH"];
 
 fn is_one_of(event: &Event, names: &[&str]) -> bool {
@@ -62,6 +64,20 @@ fn has_word(event: &Event, word: &str) -> bool {
     (1..event.len()).any(|at| event.bytes(at).eq_ignore_ascii_case(word.as_bytes()))
 }
 
+/// Whether the script of a command was not recorded.
+fn lacks_script(event: &Event) -> bool {
+    let lacks = |at: usize| event.argument(at).is_some_and(|argument| argument.bytes.is_none());
+    let loads = event.is("SCRIPT") || event.is("FUNCTION");
+    is_one_of(event, SCRIPTS) && lacks(1) || loads && (1..event.len()).any(lacks)
+}
+
+/// Whether a load of single commands can send this one: a replay sends it, it waits for nobody, and it is part of no
+/// transaction.
+#[must_use]
+pub fn stands_alone(event: &Event) -> bool {
+    Role::of(event) == Role::Sent && !is_one_of(event, STATEFUL)
+}
+
 impl Role {
     /// Of an event with arguments.
     pub(crate) fn of(event: &Event) -> Self {
@@ -70,10 +86,9 @@ impl Role {
         }
         let command = Command::of(event);
         let is_dumb = event.is("CLIENT") && has_word(event, "REPLY");
-        let is_redacted = || (1..event.len()).any(|at| event.bytes(at) == b"(redacted)");
         if event.is("SELECT") {
             Self::Select
-        } else if event.name().is_empty() || event.is("MIGRATE") && is_redacted() {
+        } else if event.name().is_empty() || lacks_script(event) {
             Self::LeftOut(Reason::Unrecorded)
         } else if is_dumb || is_one_of(event, CONNECTION) {
             Self::LeftOut(Reason::Connection)
@@ -92,4 +107,45 @@ impl Role {
 /// Whether what a connection was sent before decides what this command does: its client needs a connection of its own.
 pub(crate) fn is_of_session(event: &Event, role: Role) -> bool {
     role == Role::Blocks || is_one_of(event, STATEFUL)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(words: &str) -> Event {
+        let mut event = Event::default();
+        words.split(' ').for_each(|word| match word {
+            "?" => event.push_size(10, 0),
+            word => event.push(word.as_bytes()),
+        });
+        event
+    }
+
+    #[test]
+    fn what_stands_alone_is_sent_and_depends_on_nothing_before() {
+        for words in ["GET k", "set k ?", "EVAL return(1) 0", "XREAD STREAMS s 0", "JSON.SET k ? ?"]
+        {
+            assert!(stands_alone(&event(words)), "{words}");
+        }
+        for words in [
+            "AUTH ?",
+            "SELECT 3",
+            "CLIENT REPLY OFF",
+            "SUBSCRIBE c",
+            "MONITOR",
+            "CONFIG SET a b",
+            "shutdown",
+            "MULTI",
+            "WATCH k",
+            "BLPOP k 0",
+            "XREAD BLOCK 0 STREAMS s $",
+            "WAIT 1 0",
+            "EVAL ? 0",
+            "SCRIPT LOAD ?",
+        ] {
+            assert!(!stands_alone(&event(words)), "{words}");
+        }
+        assert_eq!(Role::of(&event("EVALSHA ? 0")), Role::LeftOut(Reason::Unrecorded));
+    }
 }

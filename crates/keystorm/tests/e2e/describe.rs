@@ -99,6 +99,47 @@ fn a_load_made_of_a_record_is_like_it() {
 }
 
 #[test]
+fn a_load_made_of_a_record_has_what_a_replay_of_single_commands_sends() {
+    let dir = tempfile::tempdir().unwrap();
+    let (record, load) = (dir.path().join("monitor.txt"), dir.path().join("load.toml"));
+    let commands = [
+        "GET a",
+        "AUTH (redacted)",
+        "CONFIG SET maxmemory 1",
+        "CLIENT SETNAME shop",
+        "CLIENT REPLY OFF",
+        "WATCH a",
+        "MULTI",
+        "INCR n",
+        "EXEC",
+        "BLPOP q 0",
+        "WAIT 0 0",
+        "XREAD BLOCK 0 STREAMS s $",
+        "XREAD STREAMS s 0",
+        "SHUTDOWN",
+        "EVAL return(1) 0",
+        "SELECT 3",
+    ];
+    let line = |(n, command): (usize, &&str)| {
+        let words: Vec<String> = command.split(' ').map(|word| format!("\"{word}\"")).collect();
+        format!("1700000000.{:06} [0 10.0.0.1:5000] {}\n", n * 1000, words.join(" "))
+    };
+    fs::write(&record, commands.iter().enumerate().map(line).collect::<String>()).unwrap();
+    let line = format!("describe {} --workload {}", record.display(), load.display());
+    Keystorm::new(&line).run().ok();
+    let written = fs::read_to_string(&load).unwrap();
+    let sent = written.lines().filter_map(|line| line.strip_prefix("command = "));
+    let mut sent: Vec<&str> = sent.map(|words| words.trim_matches('"')).collect();
+    sent.sort_unstable();
+    let expected =
+        ["client SETNAME shop", "eval \\\"return(1)\\\" 0", "get a", "incr n", "xread STREAMS s 0"];
+    assert_eq!(sent, expected, "{written}");
+    let server = Server::redis();
+    server.run(&format!("--workload {} -q", load.display())).ok();
+    assert!(server.calls("xread") > 0 && server.calls("multi") == 0);
+}
+
+#[test]
 fn what_a_record_has_is_told_as_text_and_as_a_page() {
     let dir = tempfile::tempdir().unwrap();
     let (record, page) = (dir.path().join("monitor.txt"), dir.path().join("page.html"));

@@ -3,7 +3,7 @@
 use page::{Axis, Block, Chart, Page, Section, Series, Table, Unit, Verdict};
 use report::grouped;
 use trace::Losses;
-use trace::describe::{Description, Percentiles};
+use trace::describe::{Description, Percentiles, Zipf};
 use workload::quantity::counted;
 
 /// The page.
@@ -50,14 +50,31 @@ fn meaning(of: &Description) -> String {
     let most = of.commands.iter().take(3);
     let most: Vec<String> = most.map(|c| format!("{:.1} % {}", c.share * 100.0, c.name)).collect();
     let mut text = most.join(", ");
-    if let Some(zipf) = of.zipf {
-        text += &format!("; keys follow Zipf's law with exponent {:.2}", zipf.exponent);
+    match of.zipf {
+        Some(zipf) if zipf.exponent > 0.0 => {
+            text += &format!("; keys follow Zipf's law with exponent {:.2}", zipf.exponent);
+        }
+        Some(_) => text += "; keys are equally likely, as far as the record tells",
+        None => {}
     }
     report::escape(page::sentence(&text))
 }
 
 fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
+}
+
+/// The law that keys follow.
+fn law(of: Zipf) -> String {
+    let (most, keys) = (of.error * 1.96, grouped(of.keys as f64));
+    if of.exponent == 0.0 {
+        return format!("0 to {most:.3}: {keys} keys may all be equally likely");
+    }
+    format!(
+        "{:.3} ± {most:.3}, of {keys} keys; those that come often differ from the law by {} beyond chance",
+        of.exponent,
+        percent(of.deviation)
+    )
 }
 
 fn traffic(of: &Description) -> Vec<Block> {
@@ -85,19 +102,7 @@ fn traffic(of: &Description) -> Vec<Block> {
     if let Some(share) = of.keys_used_once {
         row("keys used once", format!("about {}", percent(share)));
     }
-    match of.zipf {
-        Some(zipf) => row(
-            "Zipf exponent",
-            format!(
-                "{:.3} ± {:.3}, by the {} most frequent keys, which differ from the law by {} in the mean",
-                zipf.exponent,
-                zipf.error * 1.96,
-                grouped(zipf.ranks as f64),
-                percent(zipf.deviation)
-            ),
-        ),
-        None => row("Zipf exponent", "not known: too few keys come often".into()),
-    }
+    row("Zipf exponent", of.zipf.map_or("not known: too few keys came more than once".into(), law));
     row("hit ratio", of.hit_ratio.map_or("not in this record".into(), percent));
     if of.multi_key > 0 {
         let share = percent(of.multi_key as f64 / of.events as f64);

@@ -4,30 +4,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use trace::Event;
 use trace::describe::{Description, Pattern, Shape, Sizes, Word};
 
-/// Commands that a load cannot send by themselves: they concern a connection, or more replies follow.
-const LEFT_OUT: [&str; 19] = [
-    "auth",
-    "hello",
-    "quit",
-    "reset",
-    "select",
-    "client",
-    "subscribe",
-    "psubscribe",
-    "ssubscribe",
-    "unsubscribe",
-    "punsubscribe",
-    "sunsubscribe",
-    "monitor",
-    "multi",
-    "exec",
-    "discard",
-    "watch",
-    "unwatch",
-    "wait",
-];
 /// Values of an operation whose mean is further from that of all get sizes of their own.
 const SIZE_TOLERANCE: f64 = 0.02;
 /// Sizes of a distribution that the file lists.
@@ -39,6 +18,8 @@ const RATE_STEPS: usize = 24;
 /// Below it all keys are as good as equally likely; limits of `zipf:S`.
 const EXPONENT_MIN: f64 = 0.02;
 const EXPONENT_MAX: f64 = 5.0;
+/// A key space has at most so many times the keys that came: how many never did is known roughly.
+const UNSEEN_MAX: u64 = 4;
 /// The longest key number, in digits.
 const WIDTH_MAX: u64 = 200;
 
@@ -54,9 +35,9 @@ pub(super) fn text(of: &Description) -> String {
         let share = left_out as f64 / of.events as f64 * 100.0;
         let _ = writeln!(
             out,
-            "# Left out are {share:.2} % of the commands, which concern their connection, block"
+            "# Left out are {share:.2} % of the commands, which concern their connection or server, wait for others,"
         );
-        out += "# or belong to a transaction.\n";
+        out += "# frame a transaction, or were not recorded in full.\n";
     }
     let mut sizes = Sizes::default();
     for shape in &shapes {
@@ -94,14 +75,17 @@ pub(super) fn text(of: &Description) -> String {
     out
 }
 
+/// Whether a load of single commands can send the commands of a shape.
 fn can_be_sent(shape: &Shape) -> bool {
-    let Some(Word::Text(name)) = shape.words.first() else { return false };
-    let name = String::from_utf8_lossy(name).to_lowercase();
-    let blocks =
-        name.starts_with('b') && ["pop", "move", "push"].iter().any(|part| name.contains(part));
-    !blocks
-        && !LEFT_OUT.contains(&name.as_str())
-        && !shape.words.iter().any(|w| matches!(w, Word::Size(_)))
+    let mut event = Event::default();
+    for word in &shape.words {
+        match word {
+            Word::Text(text) | Word::Key(text) => event.push(text),
+            Word::Value => event.push_size(0, 0),
+            Word::Size(size) => event.push_size(*size, 0),
+        }
+    }
+    replay::stands_alone(&event)
 }
 
 /// Sizes as `-d` takes them.
@@ -124,7 +108,10 @@ fn spaces(of: &Description, out: &mut String) -> BTreeMap<Vec<u8>, String> {
     {
         let name = format!("space-{}", at + 1);
         let _ = writeln!(out, "\n# {}\n[keys.{name}]", one_line(&pattern.name));
-        let _ = writeln!(out, "range = {}", pattern.distinct_keys.max(1));
+        let keys = pattern.zipf.map_or(pattern.distinct_keys, |zipf| {
+            zipf.keys.clamp(pattern.distinct_keys, pattern.distinct_keys * UNSEEN_MAX)
+        });
+        let _ = writeln!(out, "range = {}", keys.max(1));
         let exponent = pattern.zipf.map_or(0.0, |zipf| zipf.exponent);
         match exponent < EXPONENT_MIN {
             true => out.push_str("dist = \"uniform\"\n"),
