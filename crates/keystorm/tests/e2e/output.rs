@@ -191,7 +191,7 @@ fn the_classic_layout() {
 fn formats_have_names_as_well() {
     let server = Server::redis();
     for (short, named) in [("-q", "quiet"), ("--csv", "csv"), ("", "text")] {
-        // What the machine did to one run is told of that run alone.
+        // What the machine did to one run stands in the output of that run alone.
         let mut outputs = (0..10).map(|_| {
             let short = masked(&server.run(&format!("{short} -n 200 -t set")).ok().out);
             let named = masked(&server.run(&format!("--format {named} -n 200 -t set")).ok().out);

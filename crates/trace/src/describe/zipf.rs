@@ -1,10 +1,10 @@
-//! The exponent of Zipf's law that keys were drawn by, as far as their counts tell.
+//! The exponent of Zipf's law that keys were drawn by, as far as their counts show it.
 //!
 //! Keys that are drawn a few times have counts that differ by chance alone, so counts in their order look skewed where
-//! nothing is. What is fitted is how many keys came once, twice, and so on: of a law and a number of keys, each comes a
-//! Poisson number of times, and how many come so often follows. The number of keys, of which some never came, is the one
-//! by which as many come as did; the exponent is the most likely one. Its interval is where the likelihood is not surely
-//! lower, so it is right at 0, too, which no exponent is below.
+//! nothing is. What is fitted is how many keys came once, twice, and so on: of a law and a number of keys, each comes
+//! a Poisson number of times, and how many come so often follows. The number of keys, of which some never came, is the
+//! one by which as many come as did; the exponent is the most likely one. Its interval is where the likelihood is not
+//! surely lower, so it is right at 0, too, which no exponent is below.
 
 use serde::Serialize;
 
@@ -63,7 +63,7 @@ const EXPONENT_MAX: f64 = 5.0;
 const STEP: f64 = 0.25;
 /// A record that leaves the exponent less certain than this does not tell it.
 const ERROR_MAX: f64 = 0.25;
-/// Counts up to this one are told apart; larger ones lie in ranges of this ratio.
+/// Counts up to this one are distinguished; larger ones lie in ranges of this ratio.
 const SINGLE_MAX: u64 = 32;
 const BIN_RATIO: f64 = 1.1;
 /// Ranks up to this one stand for themselves, later ones for a range of this ratio.
@@ -207,7 +207,7 @@ impl Bins {
         Self { edges, keys }
     }
 
-    /// The logarithm of the likelihood that a law makes so many keys come so often, but for a constant.
+    /// The logarithm of the likelihood that a law makes so many keys come so often, up to a constant.
     fn likelihood(&self, law: &Law) -> f64 {
         let mut expected = vec![1e-9; self.keys.len()];
         for (ranks, mean) in &law.ranges {
