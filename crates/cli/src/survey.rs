@@ -9,7 +9,7 @@ use job::SurveyJob;
 use lab::Line;
 use lab::survey::{DELIVERIES, SurveySpec};
 
-use super::experiment::{job, with_split, with_those_of_a_run};
+use super::experiment::{OF_A_LOAD, job, with_split, with_those_of_a_run};
 use super::run::{count, seconds, seconds_in};
 use super::{FrontEnd, Intent, PageOptions, UsageError};
 
@@ -80,41 +80,14 @@ Examples:
   A running server, in full:
     $ keystorm survey -h 127.0.0.1 -o reports";
 
-/// What a survey decides itself, or cannot have.
-const REFUSED: [&str; 32] = [
-    "-c",
-    "-n",
-    "-P",
-    "-d",
-    "--content",
-    "-r",
-    "-t",
-    "-k",
-    "-l",
-    "-I",
-    "-x",
-    "-q",
-    "--duration",
-    "--warmup",
-    "--rps",
-    "--slo",
-    "--arrivals",
-    "--window",
-    "--sequential",
-    "--key-dist",
-    "--csv",
-    "--format",
-    "--json",
-    "--hdr",
-    "--dataset",
-    "--maxdocs",
-    "--start-at",
-    "--shard",
-    "--print-plan",
-    "--cpus",
-    "--server-cpus",
-    "--spawn-unix",
-];
+/// Options of a run that a survey decides itself, beside those that say what load it is.
+const REFUSED: [&str; 7] =
+    ["-q", "--csv", "--format", "--json", "--print-plan", "--server-cpus", "--spawn-unix"];
+
+/// All that a survey decides itself: any number of clients may carry its load.
+fn refused() -> Vec<&'static str> {
+    OF_A_LOAD.into_iter().filter(|option| *option != "--on").chain(REFUSED).collect()
+}
 
 const NAME: &str = "keystorm survey";
 const SECONDS_MAX: f64 = 3600.0;
@@ -125,7 +98,7 @@ impl FrontEnd for SurveyFront {
     }
 
     fn command(&self) -> Option<Command> {
-        Some(with_those_of_a_run(Options::command(), &REFUSED))
+        Some(with_those_of_a_run(Options::command(), &refused()))
     }
 
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
@@ -147,7 +120,7 @@ fn intent(options: Options, line: Line, again: String) -> Result<Intent, UsageEr
             output.display()
         )));
     }
-    if let Some(option) = REFUSED.iter().find(|option| line.has(option)) {
+    if let Some(option) = refused().into_iter().find(|option| line.has(option)) {
         let text = format!(
             "{option}: survey sets this itself; to vary it, use keystorm \
             sweep"

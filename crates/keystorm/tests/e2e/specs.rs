@@ -289,16 +289,23 @@ fn topologies_are_started() {
         ("b", topology("threads", "oss-standalone-02-io-threads")),
         ("c", topology("replica", "oss-standalone-1replica")),
         ("d", topology("other", "dragonfly-standalone")),
+        (
+            "e",
+            topology("late", "oss-standalone-1replica")
+                + "dbconfig:\n  preload_before_replica: true\n",
+        ),
     ]);
     let line =
         format!("suite {} --spawn=redis-server --time 0.2 --format json", dir.path().display());
     let ran = Keystorm::new(&line).run().ok();
     let document = document(&ran);
     let runs = document["run"]["tests"].as_array().unwrap();
-    assert_eq!(runs.len(), 3, "{}", ran.out);
-    for name in ["cluster", "threads", "replica"] {
+    assert_eq!(runs.len(), 4, "{}", ran.out);
+    for name in ["cluster", "threads", "replica", "late"] {
         assert!(entry(&document, name)["roles"][0]["figures"][0]["requests"].as_u64().unwrap() > 0);
     }
+    assert!(entry(&document, "late")["full_sync_s"][0].as_f64().unwrap() > 0.0, "{}", ran.out);
+    assert!(entry(&document, "replica")["full_sync_s"].is_null());
     assert!(
         entry(&document, "other")["skipped"].as_str().unwrap().contains("dragonfly-standalone")
     );

@@ -140,6 +140,7 @@ fn what_a_survey_decides_itself_is_refused() {
     for (line, says) in [
         ("-c 10", "keystorm sweep"),
         ("-t get", "keystorm sweep"),
+        ("--workload file", "keystorm sweep"),
         ("--spawn get k", "its own commands"),
         ("--seconds 0", "--seconds"),
     ] {

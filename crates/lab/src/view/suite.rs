@@ -59,6 +59,19 @@ impl Suite {
         self.specs.iter().filter_map(line).collect()
     }
 
+    /// What differs from the specs or is worth knowing, a line each.
+    #[must_use]
+    pub fn remarks(&self) -> Vec<String> {
+        let lines = |entry: &Entry| {
+            let sync = full_sync(entry);
+            let remarks = entry.remarks.clone().into_iter().chain(sync);
+            let lines: Vec<String> =
+                remarks.map(|remark| format!("{}: {remark}", entry.name)).collect();
+            lines
+        };
+        self.specs.iter().flat_map(lines).collect()
+    }
+
     /// How many specs were measured, skipped and failed, in a sentence.
     #[must_use]
     pub fn count(&self) -> String {
@@ -149,6 +162,11 @@ impl Suite {
             let notes = left_out.into_iter().map(|line| Block::Note(Tone::Plain, line));
             sections.push(Section::new("Not measured", notes));
         }
+        let remarks = self.remarks();
+        if !remarks.is_empty() {
+            let notes = remarks.into_iter().map(|line| Block::Note(Tone::Plain, line));
+            sections.push(Section::new("Remarks", notes).folded());
+        }
         let mut limits = Table::new(["spec", "limited by"]);
         for entry in &self.specs {
             let Some((_, figures)) = entry.main().and_then(RoleResult::median) else { continue };
@@ -164,6 +182,14 @@ fn bytes_per_key(entry: &Entry) -> String {
     let count = entry.bytes_per_key.len() as f64;
     let mean = entry.bytes_per_key.iter().sum::<f64>() / count;
     if count > 0.0 { report::grouped(mean) } else { "–".to_owned() }
+}
+
+/// How long full synchronisations took, the mean of the rounds.
+fn full_sync(entry: &Entry) -> Option<String> {
+    let mean = entry.full_sync_s.iter().sum::<f64>() / entry.full_sync_s.len() as f64;
+    (!entry.full_sync_s.is_empty()).then(|| {
+        format!("its replica had everything {mean:.2} s after it was attached, beside the load")
+    })
 }
 
 impl SuiteComparison {

@@ -2,6 +2,7 @@
 
 mod contents;
 mod dataset;
+mod full_sync;
 mod load;
 mod roles;
 mod saved;
@@ -192,7 +193,7 @@ impl Running<'_> {
         progress: &mut Progress,
         left_s: f64,
     ) -> Result<(Prepared, Roles, Vec<Run>), Unfit> {
-        let prepared = session.prepare(spec, progress)?;
+        let mut prepared = session.prepare(spec, progress)?;
         // The server may have another address now.
         let roles = roles::of_spec(spec, self.job, session.target(), self.seconds)?;
         let this_s = roles.roles.iter().map(|role| planned_s(&role.plan)).fold(0.0, f64::max);
@@ -200,6 +201,11 @@ impl Running<'_> {
         let runs = load::measure(session.bed(), session.target(), &roles.roles, progress);
         progress.end();
         let runs = runs.map_err(|error| Unfit::Broken(format!("{error:#}")))?;
+        if let Some(sync) = session.full_sync.take() {
+            let duration = sync.duration();
+            let late = || Unfit::Broken("its replica was never complete".to_owned());
+            prepared.full_sync_s = Some(duration.ok_or_else(late)?.as_secs_f64());
+        }
         Ok((prepared, roles, runs))
     }
 
@@ -225,6 +231,7 @@ impl Running<'_> {
             }
         }
         entry.bytes_per_key.extend(prepared.bytes_per_key);
+        entry.full_sync_s.extend(prepared.full_sync_s);
         if let Some(directory) = &self.job.memtier_json {
             write_documents(directory, &entry.name, &roles.roles, &runs)?;
         }
@@ -270,10 +277,7 @@ fn show(
                 terminal.line("")?;
                 terminal.line(&suite.count())?;
                 suite.left_out().iter().try_for_each(|line| terminal.line(line))?;
-                let remarks = suite.specs.iter().flat_map(|entry| {
-                    entry.remarks.iter().map(|remark| format!("{}: {remark}", entry.name))
-                });
-                remarks.into_iter().try_for_each(|remark| terminal.line(&remark))?;
+                suite.remarks().iter().try_for_each(|remark| terminal.line(remark))?;
                 terminal.warnings(&suite.warnings())?;
             }
         }

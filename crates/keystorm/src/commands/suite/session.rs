@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
 use cli::quoted;
@@ -14,6 +14,7 @@ use wire::resp::Value;
 use workload::{Endpoint, Plan, Target};
 
 use super::dataset;
+use super::full_sync::FullSync;
 use super::roles::{self, Unfit};
 use super::settings::{ChangedSettings, Refused};
 use super::topology::{self, Topology, with_args};
@@ -41,6 +42,8 @@ struct Data {
 pub(super) struct Prepared {
     /// Bytes of `used_memory` for each key.
     pub(super) bytes_per_key: Option<f64>,
+    /// Seconds until a replica that was attached last had everything.
+    pub(super) full_sync_s: Option<f64>,
     /// What differs from what the spec asks for.
     pub(super) remarks: Vec<String>,
 }
@@ -58,6 +61,8 @@ pub(super) struct Session<'s> {
     /// The limit of its memory in bytes, if it has one.
     limit_bytes: Option<u64>,
     data: Option<(Data, Prepared)>,
+    /// The synchronisation of a replica that was attached last.
+    pub(super) full_sync: Option<FullSync>,
     /// Whether load has changed the data.
     is_spoiled: bool,
     /// Settings of a given server as they were.
@@ -80,6 +85,7 @@ impl<'s> Session<'s> {
             commands: HashMap::new(),
             limit_bytes: None,
             data: None,
+            full_sync: None,
             is_spoiled: false,
             changed: ChangedSettings::default(),
         }
@@ -257,6 +263,7 @@ impl<'s> Session<'s> {
         }
         Ok(Prepared {
             bytes_per_key: grown.filter(|_| keys > 0).map(|grown| grown / keys as f64),
+            full_sync_s: None,
             remarks,
         })
     }
@@ -299,9 +306,13 @@ impl<'s> Session<'s> {
     }
 
     fn attach(&mut self, waits: bool) -> Result<()> {
-        let replica = topology::replica(self.first, &self.target, self.bed(), self.interrupted)?;
+        let replica = topology::replica(self.first, &self.target, self.interrupted)?;
+        let start = Instant::now();
+        topology::follow(&replica, &self.target, self.bed())?;
         if waits {
             topology::linked(&replica, &self.target, self.interrupted)?;
+        } else {
+            self.full_sync = Some(FullSync::watch(&replica, &self.target, start)?);
         }
         self.beds.push(replica);
         Ok(())

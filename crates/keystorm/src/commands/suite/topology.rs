@@ -4,11 +4,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use host::{Client, Transport};
 use wire::resp::Value;
 use workload::{ClusterOptions, Endpoint, Plan, Target};
 
+use super::full_sync::is_linked;
 use crate::test_bed::TestBed;
 
 /// How long servers may take to find each other.
@@ -136,34 +137,33 @@ fn node<'r>(
                     let port = address.port();
                     return Ok((bed, port));
                 }
-                address => {
-                    last = Some(anyhow::anyhow!("{address} leaves no port for the cluster's bus"))
-                }
+                address => last = Some(anyhow!("{address} leaves no port for the cluster's bus")),
             },
             Err(error) => last = Some(error),
         }
     }
-    Err(last.unwrap_or_else(|| anyhow::anyhow!("no node was started")))
-        .context("starting a cluster")
+    Err(last.unwrap_or_else(|| anyhow!("no node was started"))).context("starting a cluster")
 }
 
-/// Starts a replica of a server; it may not have its data yet.
+/// Starts a server that will be a replica.
 pub(super) fn replica<'r>(
     plan: &Plan,
     started: &Target,
-    of: &TestBed<'r>,
     interrupted: &'r AtomicBool,
 ) -> Result<TestBed<'r>> {
-    let replica = TestBed::reach(started, plan.protocol, 8, None, interrupted)
-        .context("starting a replica")?;
-    let host::Address::Tcp(primary) = of.server.address else {
+    TestBed::reach(started, plan.protocol, 8, None, interrupted).context("starting a replica")
+}
+
+/// Attaches it to its primary; it may not have its data yet.
+pub(super) fn follow(replica: &TestBed<'_>, target: &Target, primary: &TestBed<'_>) -> Result<()> {
+    let host::Address::Tcp(primary) = primary.server.address else {
         bail!("a replica needs a primary with a port, and not a unix socket")
     };
     let port = primary.port().to_string();
     let ask: [&[u8]; 3] = [b"REPLICAOF", b"127.0.0.1", port.as_bytes()];
-    match replica.server.client(started)?.ask(&ask)? {
+    match replica.server.client(target)?.ask(&ask)? {
         Value::Error(text) => bail!("REPLICAOF: {}", String::from_utf8_lossy(&text)),
-        _ => Ok(replica),
+        _ => Ok(()),
     }
 }
 
@@ -175,8 +175,7 @@ pub(super) fn linked(
 ) -> Result<()> {
     let mut client: Client<Transport> = replica.server.client(target)?;
     until("the replica", interrupted, || {
-        let info = client.ask(&[b"INFO", b"replication"])?.text().unwrap_or_default();
-        Ok(info.contains("master_link_status:up"))
+        is_linked(&mut client).ok_or_else(|| anyhow!("a replica does not answer"))
     })
 }
 
