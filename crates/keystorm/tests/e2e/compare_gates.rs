@@ -17,7 +17,7 @@ fn a_regression_has_an_exit_code_of_its_own() {
     let (dir, _) = place();
     let page = dir.path().join("gate.html");
     let with_page = line.replace("--repeat", &format!("--html {} --repeat", page.display()));
-    let worse = compare(&address(&fast), &address(&slow), &with_page).run().exits(3);
+    let worse = compare(&address(&fast), &address(&slow), &with_page).decided().exits(3);
     worse.prints("Gate failed: ").prints("worse, ");
     // The first card of the page, in the colour of what went wrong.
     let html = std::fs::read_to_string(page).unwrap();
@@ -25,7 +25,7 @@ fn a_regression_has_an_exit_code_of_its_own() {
     assert!(cards[0].starts_with("bad\"") && cards[0].contains(">Gate failed<"), "{}", cards[0]);
     assert!(cards[1..].iter().all(|card| !card.contains(">Gate failed<")));
     let quiet = line.replace("-n 200", "-q -n 200");
-    let quiet = compare(&address(&fast), &address(&slow), &quiet).run().exits(3);
+    let quiet = compare(&address(&fast), &address(&slow), &quiet).decided().exits(3);
     let quiet = quiet.says("Gate failed: ");
     assert_eq!(quiet.out.lines().count(), 1, "{}", quiet.out);
     quiet.prints("lrange l 0 -1: ").prints(" is worse: its throughput is ").prints("; ");
@@ -33,7 +33,7 @@ fn a_regression_has_an_exit_code_of_its_own() {
     assert!(matches!(better.code, Some(0 | 4)), "{better:?}");
     better.prints("better, ");
     let line = line.replace("-n 200", "--csv -n 200");
-    compare(&address(&fast), &address(&slow), &line).run().exits(3).says("Gate failed: ");
+    compare(&address(&fast), &address(&slow), &line).decided().exits(3).says("Gate failed: ");
 }
 
 #[test]
