@@ -69,7 +69,7 @@ impl ServerFacts {
 }
 
 /// The value of a field in a text of `INFO`.
-pub(crate) fn info_field<'a>(info: &'a str, name: &str) -> Option<&'a str> {
+pub fn info_field<'a>(info: &'a str, name: &str) -> Option<&'a str> {
     info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
 }
 

@@ -26,7 +26,7 @@ pub use engine::Address;
 
 pub use client::{Client, Patience};
 pub use client_error::ClientError;
-pub use facts::{NodeFacts, ServerConfig, ServerFacts};
+pub use facts::{NodeFacts, ServerConfig, ServerFacts, info_field};
 pub use limits::{
     OpenFilesError, PortShortage, SourceError, allow_open_files, check_sources, local_ports,
     port_shortage,

@@ -29,8 +29,8 @@ struct Lane {
     empty: Receiver<Block>,
 }
 
-/// The worker is there no more.
-struct Gone;
+/// The worker has ended.
+struct Disconnected;
 
 impl Lane {
     fn empty_block(&self) -> Block {
@@ -38,7 +38,7 @@ impl Lane {
     }
 
     /// Hands the block over if there is room for it.
-    fn offer(&mut self) -> Result<(), Gone> {
+    fn offer(&mut self) -> Result<(), Disconnected> {
         if self.filling.is_empty() {
             return Ok(());
         }
@@ -49,14 +49,14 @@ impl Lane {
                 self.filling = block;
                 Ok(())
             }
-            Err(TrySendError::Disconnected(_)) => Err(Gone),
+            Err(TrySendError::Disconnected(_)) => Err(Disconnected),
         }
     }
 
     /// Hands the block over, and waits for room.
-    fn send(&mut self) -> Result<(), Gone> {
+    fn send(&mut self) -> Result<(), Disconnected> {
         let next = self.empty_block();
-        self.full.send(std::mem::replace(&mut self.filling, next)).map_err(|_| Gone)
+        self.full.send(std::mem::replace(&mut self.filling, next)).map_err(|_| Disconnected)
     }
 }
 
@@ -105,7 +105,7 @@ impl<'r> Feed<'r> {
     }
 
     /// Hands over a block that is full. While it waits, nobody else has to wait for what was read of theirs.
-    fn hand_over(&mut self, full: usize) -> Result<(), Gone> {
+    fn hand_over(&mut self, full: usize) -> Result<(), Disconnected> {
         self.lanes.iter_mut().try_for_each(Lane::offer)?;
         if self.lanes[full].filling.is_empty() { Ok(()) } else { self.lanes[full].send() }
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
 use host::memcache::MemcacheClient;
-use host::{Client, Transport};
+use host::{Client, Transport, info_field};
 use wire::resp::Value;
 
 use super::feed::{self, Feed};
@@ -135,7 +135,10 @@ impl Node {
                 self.own_commands += 1;
                 let answer = client.ask(&[b"INFO", b"stats"]).ok()?;
                 let text = answer.text()?;
-                field(&text, "total_commands_processed:")?.parse::<u64>().ok()?.checked_sub(before)
+                info_field(&text, "total_commands_processed")?
+                    .parse::<u64>()
+                    .ok()?
+                    .checked_sub(before)
             }
             Watcher::Memcache(client) => {
                 let stats = client.stats(None).ok()?;
@@ -174,9 +177,9 @@ impl Node {
     }
 }
 
-/// The value of a field of `INFO` or `CLIENT LIST`.
-fn field<'t>(text: &'t str, name: &str) -> Option<&'t str> {
-    text.split([' ', '\r', '\n']).find_map(|part| part.strip_prefix(name))
+/// The value of a field in a line of `CLIENT LIST`.
+fn field<'t>(line: &'t str, name: &str) -> Option<&'t str> {
+    line.split(' ').find_map(|part| part.strip_prefix(name))
 }
 
 /// A connection's number at the server, and the one that MONITOR's reader gives its address; `None` for those of unix

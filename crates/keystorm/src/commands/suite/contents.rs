@@ -4,6 +4,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use host::info_field;
 use wire::resp::Value;
 
 use super::roles::Unfit;
@@ -49,8 +50,7 @@ impl Session<'_> {
         let mut bytes = None;
         for mut client in self.clients()? {
             let info = client.ask(&[b"INFO", b"memory"])?.text().unwrap_or_default();
-            let used = info.lines().find_map(|line| line.strip_prefix("used_memory:"));
-            let used = used.and_then(|text| text.trim().parse::<u64>().ok());
+            let used = info_field(&info, "used_memory").and_then(|text| text.parse::<u64>().ok());
             bytes = used.map(|used| used + bytes.unwrap_or_default()).or(bytes);
         }
         Ok(bytes)

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow, bail};
 use host::memcache::MemcacheClient;
-use host::{Client, Transport};
+use host::{Client, Transport, info_field};
 use lab::weigh::{Item, Reading, Type, Words};
 use wire::resp::Value;
 use workload::Target;
@@ -69,7 +69,7 @@ impl<'b> Scale<'b> {
         match &mut self.asked {
             Asked::Resp(client) => {
                 let info = info(client)?;
-                Ok(field(&info, "mem_allocator").map(str::to_owned))
+                Ok(info_field(&info, "mem_allocator").map(str::to_owned))
             }
             Asked::Memcache(_) => Ok(Some("slabs".to_owned())),
         }
@@ -142,7 +142,7 @@ impl<'b> Scale<'b> {
         match &mut self.asked {
             Asked::Resp(client) => {
                 let info = info(client)?;
-                let bytes = |name| field(&info, name).and_then(|text| text.parse().ok());
+                let bytes = |name| info_field(&info, name).and_then(|text| text.parse().ok());
                 let Some(used) = bytes("used_memory") else {
                     bail!("INFO memory of this server has no used_memory")
                 };
@@ -227,10 +227,6 @@ fn info(client: &mut Client<Transport>) -> Result<String> {
         Value::Error(text) => bail!("INFO memory: {}", String::from_utf8_lossy(&text)),
         reply => Ok(reply.text().unwrap_or_default()),
     }
-}
-
-fn field<'i>(info: &'i str, name: &str) -> Option<&'i str> {
-    info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
 }
 
 /// `OBJECT ENCODING`; `None` of a server that does not tell.
