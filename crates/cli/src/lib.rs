@@ -9,6 +9,7 @@
 
 pub mod advice;
 mod bisect;
+mod blame;
 mod calibrate;
 pub mod captured;
 mod compare;
@@ -79,6 +80,7 @@ pub const OWN: FrontEnds = &[
     &record::RecordFront,
     &describe::DescribeFront,
     &theatre::TheatreFront,
+    &blame::BlameFront,
     &presets::PresetsFront,
     &man::ManFront,
     &completions::CompletionsFront,

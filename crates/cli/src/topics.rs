@@ -21,6 +21,7 @@ const TOPICS: &[(&str, &[u8])] = &[
     topic!("messages"),
     topic!("connections"),
     topic!("theatre"),
+    topic!("blame"),
     topic!("recorded-traffic"),
     topic!("redis-and-memcached"),
     topic!("lab"),

@@ -1,4 +1,5 @@
-//! What the experiments are to do: `keystorm sweep`, `search`, `survey`, `theatre`, `weigh` and `suite`.
+//! What the experiments are to do: `keystorm sweep`, `search`, `survey`, `theatre`, `blame`, `weigh`
+//! and `suite`.
 
 use std::path::PathBuf;
 
@@ -174,4 +175,22 @@ pub struct StagedAct {
     pub act: Act,
     /// The plan of its load.
     pub load: Option<Plan>,
+}
+
+/// What `keystorm blame` is to do.
+pub struct BlameJob {
+    /// The mix, one plan; pace and length are each segment's.
+    pub job: Job,
+    /// The loads, as shares of the capacity: 0.5 for half of it.
+    pub loads: Vec<f64>,
+    /// How often each segment is run.
+    pub blocks: u32,
+    /// Seconds of a segment.
+    pub seconds: f64,
+    /// Whether segments that the machine or the client spoiled count.
+    pub count_disturbed: bool,
+    /// Where results go.
+    pub output: ExperimentOutput,
+    /// The command line, without secrets.
+    pub again: String,
 }

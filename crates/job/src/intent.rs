@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use clap::Command;
 
 use crate::{
-    BaselineJob, BisectJob, Calibration, Checkup, CompareJob, DescribeJob, HistoryJob, Job,
-    MergeJob, RecordJob, RehearseJob, ReplayJob, ReportJob, SearchJob, ShowJob, SinkJob, SuiteJob,
-    SurveyJob, SweepJob, TheatreJob, ToolMessage, UsageError, WeighJob,
+    BaselineJob, BisectJob, BlameJob, Calibration, Checkup, CompareJob, DescribeJob, HistoryJob,
+    Job, MergeJob, RecordJob, RehearseJob, ReplayJob, ReportJob, SearchJob, ShowJob, SinkJob,
+    SuiteJob, SurveyJob, SweepJob, TheatreJob, ToolMessage, UsageError, WeighJob,
 };
 
 /// A tool whose command line we understand.
@@ -80,6 +80,8 @@ pub enum Intent {
     Suite(Box<SuiteJob>),
     /// What a key costs in memory.
     Weigh(Box<WeighJob>),
+    /// Which kind of a mix makes the others wait.
+    Blame(Box<BlameJob>),
     /// The price of operations.
     Theatre(Box<TheatreJob>),
     /// A client of a coordinator.

@@ -28,8 +28,8 @@ pub use compare::{
     CompareJob, DecisionLoad, DecisionSides, Inconclusive, LiveSides, Sides, TermsSides,
 };
 pub use experiments::{
-    ExperimentOutput, MemoryJob, SearchJob, StagedAct, SuiteJob, SurveyJob, SweepJob, TheatreJob,
-    WeighJob,
+    BlameJob, ExperimentOutput, MemoryJob, SearchJob, StagedAct, SuiteJob, SurveyJob, SweepJob,
+    TheatreJob, WeighJob,
 };
 pub use history::{BaselineJob, HistoryJob, HistoryOptions};
 pub use intent::{FrontEnd, Intent};

@@ -93,6 +93,7 @@ fn main() -> ExitCode {
         Ok(Intent::Survey(job)) => commands::survey::survey(&job),
         Ok(Intent::Suite(job)) => commands::suite::suite(&job),
         Ok(Intent::Weigh(job)) => commands::weigh::weigh(&job),
+        Ok(Intent::Blame(job)) => commands::blame::blame(&job),
         Ok(Intent::Theatre(job)) => commands::theatre::theatre(&job),
         Ok(Intent::Hold) => commands::client::client(),
         Ok(Intent::Tell(message)) => return tell(&message),

@@ -3,11 +3,13 @@
 //! [`grid`] turns a command line with lists into ordinary ones, [`search`] decides which rate is
 //! tried next, [`survey`] says what is measured on a machine, [`terms`] what is compared on equal terms, [`weigh`]
 //! what a key costs in memory, [`suite`] what specs of redis-benchmarks-specification ask for, [`rehearsal`] what
-//! another server changes for recorded traffic. What was measured becomes documents ([`Sweep`], [`RateSearch`],
-//! [`Survey`], [`Weighing`], [`Rehearsal`]) and, with `page`, tables, charts and pages.
+//! another server changes for recorded traffic, [`blame`] which kind of a mix makes the others wait. What was
+//! measured becomes documents ([`Sweep`], [`RateSearch`], [`Survey`], [`Weighing`], [`Rehearsal`], [`Blame`]) and,
+//! with `page`, tables, charts and pages.
 //! Everything here is pure: no run is carried out, no file or terminal touched; that is left to the binary.
 
 pub mod answers;
+pub mod blame;
 pub mod conclusion;
 mod csv;
 pub mod figures;
@@ -28,6 +30,7 @@ pub mod weigh;
 pub mod words;
 
 pub use answers::{Answers, Difference};
+pub use blame::Blame;
 pub use conclusion::{Answered, Conclusion};
 pub use figures::Figures;
 pub use grid::{Axis, Grid, Point};

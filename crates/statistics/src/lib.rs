@@ -2,7 +2,8 @@
 //!
 //! Pure arithmetic on numbers that somebody else has measured. [`Mean`] is of one sample, [`Ratio`]
 //! of two, [`Share`] of what was counted, [`steps`] of a series, [`Forecast`] of what it may go on with,
-//! [`Bisection`] of what changed it. What the numbers are of, and what follows from the answer, is left to others.
+//! [`Bisection`] of what changed it, [`Regression`] of what each of several causes adds. What the numbers are
+//! of, and what follows from the answer, is left to others.
 //!
 //! Student's distribution comes from `statrs`. It is right for the mean of a handful of runs, each
 //! of which is itself an average of thousands of requests: Georges, Buytaert, Eeckhout,
@@ -15,6 +16,7 @@ mod forecast;
 mod mean;
 mod noise;
 mod ratio;
+mod regression;
 mod share;
 mod steps;
 mod student;
@@ -24,6 +26,7 @@ pub use forecast::Forecast;
 pub use mean::{Interval, Mean, SPREAD_MAX};
 pub use noise::Noise;
 pub use ratio::{COUNT_MAX, Conclusion, Ratio, holm};
+pub use regression::{Estimate, Observation, Regression};
 pub use share::Share;
 pub use steps::{SIDE_MIN, Step, steps};
 

@@ -52,7 +52,7 @@ Subcommands (keystorm NAME --help):
   search, sweep, survey      find the highest rate; try combinations; measure the whole machine
   deliver, connect           measure messages to their subscribers; new connections, by stage
   replay, rehearse           send recorded traffic again; tell what another server changes for it
-  theatre                    the price of operations: BGSAVE, DEL, scripts, connection storms
+  theatre, blame             the price of BGSAVE, DEL, scripts; which requests make others wait
   compare, doctor            compare two servers or saved runs; check what distorts results
   suite, weigh               run a suite of specs; find what a key costs in memory
   show, report, merge        print, chart or add up saved runs

@@ -2,6 +2,7 @@
 //! `client` is what a coordinator starts.
 
 pub(crate) mod bisect;
+pub(crate) mod blame;
 pub(crate) mod calibrate;
 pub(crate) mod client;
 pub(crate) mod compare;

@@ -16,6 +16,7 @@ mod real_clock;
 mod server;
 
 mod bisect;
+mod blame;
 mod broker;
 mod cache_broker;
 mod calibrate;

@@ -1,5 +1,6 @@
 //! Experiments as tables, charts and pages.
 
+mod blame;
 mod memory;
 mod rate_search;
 mod rehearsal;

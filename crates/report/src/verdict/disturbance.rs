@@ -47,6 +47,20 @@ impl Cause {
         matches!(self, Self::CpuHeld | Self::CpuStolen)
     }
 
+    /// Whether it passes, so that the same run may be free of it another time. A saturated client, or a CPU that
+    /// client and server share, is there in every run, and the verdict names it.
+    #[must_use]
+    pub fn is_passing(self) -> bool {
+        match self {
+            Self::CpuHeld
+            | Self::CpuStolen
+            | Self::ClientLate
+            | Self::ClientAbsent
+            | Self::ClientQuota => true,
+            Self::ClientBusy | Self::CpuShared => false,
+        }
+    }
+
     /// Its name, as documents spell it.
     #[must_use]
     pub fn name(self) -> &'static str {

@@ -51,6 +51,7 @@ Subcommands, each with its own --help:
   keystorm replay      send recorded traffic again, at the times at which it was recorded
   keystorm rehearse    tell what another server changes for recorded traffic
   keystorm theatre     measure what BGSAVE, DEL, a slow script and others cost who is served meanwhile
+  keystorm blame       find the kind of request in a mix that makes the others wait
   keystorm survey      measure how fast Redis is on this machine: a page with charts
   keystorm suite       measure many specs of commands, and find what a new version changes
   keystorm weigh       find out what a key costs in memory, and where encodings change
@@ -67,7 +68,7 @@ Subcommands, each with its own --help:
   keystorm completions print completions for bash, zsh or fish
   keystorm help        print this help, that of a subcommand, or a topic:
                        applications, workloads, cluster, memcached, messages, connections,
-                       theatre, lab, results,
+                       theatre, blame, lab, results,
                        redis-and-memcached, automation, installing, comparing, fleet, memtier,
                        suite, weighing, ycsb, rpc-perf, publishing, measuring, doctor, reports, performance,
                        architecture, dependencies";

@@ -250,18 +250,9 @@ fn short_name(name: &str) -> &str {
     inner.map_or(name, |(_, inner)| inner)
 }
 
-/// The passing disturbance that makes a run worthless, if there was one. A saturated client, or a CPU that both
-/// share, is no such cause: it is there in every run, and the verdict names it.
+/// The passing disturbance that makes a run worthless, if there was one.
 fn spoiled(run: &Run) -> Option<Cause> {
-    let cause = Disturbance::from_run(run)?.cause;
-    match cause {
-        Cause::CpuHeld
-        | Cause::CpuStolen
-        | Cause::ClientLate
-        | Cause::ClientAbsent
-        | Cause::ClientQuota => Some(cause),
-        Cause::ClientBusy | Cause::CpuShared => None,
-    }
+    Disturbance::from_run(run).map(|found| found.cause).filter(|cause| cause.is_passing())
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ compare)
     case " $* " in *" --baseline "*) exec "$program" "$@" ;; esac
     command=$1 && shift
     ;;
-sweep | search | doctor | survey | weigh | suite | theatre | memtier) command=$1 && shift ;;
+sweep | search | doctor | survey | weigh | suite | theatre | blame | memtier) command=$1 && shift ;;
 deliver) command="$1 $2" && shift 2 ;;
 connect) command=$1 && shift ;;
 rehearse)
@@ -58,9 +58,11 @@ while [ "$left" -gt 0 ]; do
 done
 
 [ "$command" != compare ] || [ "$repeat" ] || set -- --repeat 2 "$@"
+# Whatever else this machine does.
+[ "$command" != blame ] || set -- --blocks 2 --count-disturbed "$@"
 [ "$command" != weigh ] || [ "$keys" ] || set -- --keys 256 "$@"
 case $command in
-sweep | search | compare) [ "$length" ] || set -- --duration "$short" "$@" ;;
+sweep | search | compare | blame) [ "$length" ] || set -- --duration "$short" "$@" ;;
 '') [ "$length" ] || set -- -n 500 "$@" ;;
 esac
 if [ -z "$server" ] && [ "$command" != compare ]; then
@@ -74,6 +76,6 @@ fi
 code=$?
 case $command:$code in
 # What a doctor finds here, and which of two is faster here, is no fault of the page.
-doctor:1 | compare:3) exit 0 ;;
+doctor:1 | compare:3 | blame:4) exit 0 ;;
 esac
 exit $code

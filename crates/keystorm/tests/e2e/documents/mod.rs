@@ -179,6 +179,7 @@ pages! {
     readme: "README.md",
     applications: "docs/applications.md",
     architecture: "docs/architecture.md",
+    blame: "docs/blame.md",
     cluster: "docs/cluster.md",
     comparing: "docs/comparing.md",
     connections_page: "docs/connections.md",

@@ -1,0 +1,127 @@
+//! `keystorm blame`: the one kind that is slow is found, kinds that are alike are not accused.
+
+use std::io::{BufReader, Write};
+use std::net::TcpStream;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::broker::{listening, words};
+use crate::program::{Keystorm, elapse};
+use crate::real_clock::holds_when_quiet;
+use crate::server::Server;
+
+/// What one request of the slow kind takes.
+const DELAY: Duration = Duration::from_millis(2);
+
+/// A server that does one thing at a time, and for whom HGETALL takes as long as that.
+fn serial_server() -> u16 {
+    let turn = Arc::new(Mutex::new(()));
+    listening(move |stream| serve(stream, &turn))
+}
+
+fn serve(mut stream: TcpStream, turn: &Mutex<()>) {
+    let _ = stream.set_nodelay(true);
+    let mut input = BufReader::new(stream.try_clone().unwrap());
+    while let Some(words) = words(&mut input) {
+        let reply: &[u8] = match words[0].to_ascii_uppercase().as_slice() {
+            b"CONFIG" => b"*0\r\n",
+            b"INFO" => b"$15\r\nredis_version:7\r\n",
+            b"HGETALL" => {
+                let _turn = turn.lock().unwrap();
+                elapse(DELAY);
+                b"*2\r\n$1\r\nf\r\n$1\r\nv\r\n"
+            }
+            b"SET" => {
+                let _turn = turn.lock().unwrap();
+                b"+OK\r\n"
+            }
+            _ => {
+                let _turn = turn.lock().unwrap();
+                b"$1\r\nv\r\n"
+            }
+        };
+        if stream.write_all(reply).is_err() {
+            return;
+        }
+    }
+}
+
+fn blame(port: u16, line: &str) -> Keystorm {
+    Keystorm::new(&format!("blame -p {port} -c 8 --threads 1 {line}"))
+}
+
+fn document(out: &str) -> Value {
+    serde_json::from_str(out).unwrap_or_else(|error| panic!("{error}: {out}"))
+}
+
+#[test]
+fn the_kind_that_is_slow_is_found_and_what_it_costs() {
+    let line = "--at 70 --blocks 4 --duration 0.4s --count-disturbed --json - \
+        --mix -- 2 get a ; 2 set a b ; 1 hgetall h";
+    let ran = blame(serial_server(), line).run().ok();
+    let blame = document(&ran.out);
+    assert_eq!((&blame["schema"], &blame["complete"]), (&"keystorm.blame/1".into(), &true.into()));
+    let effects = &blame["effects"];
+    // Closed: the whole mix and three without a kind; open: the whole twice, three thinned and three left out.
+    let segments = blame["segments"].as_array().unwrap();
+    assert_eq!(segments.len(), 4 * (4 + 8));
+    assert_eq!(blame["run"]["tests"].as_array().unwrap().len(), segments.len());
+    let blamed: Vec<i64> = effects["blamed"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|of| of["kind"].as_i64().unwrap())
+        .collect();
+    holds_when_quiet("the slow kind, and no other, is blamed", blamed == [2], effects);
+    // A request of the mix takes 0.4 ms and more.
+    let capacity = effects["capacity_per_s"]["value"].as_f64().unwrap();
+    assert!(capacity <= 2_500.0, "{capacity}");
+    let unit = effects["unit_per_s"].as_f64().unwrap();
+    let share = |kind: usize| effects["costs"][kind]["capacity"]["value"].as_f64().unwrap();
+    let slow_ms = share(2) / unit * 1e3;
+    holds_when_quiet(
+        "its time is the delay",
+        (1.9..4.0).contains(&slow_ms),
+        format!("{slow_ms} ms"),
+    );
+}
+
+#[test]
+fn kinds_that_are_alike_blame_none() {
+    let server = Server::redis();
+    let dir = tempfile::tempdir().unwrap();
+    let [json, html] = ["blame.json", "blame.html"].map(|name| dir.path().join(name));
+    let line = format!(
+        "--at 50,80 --blocks 3 --duration 0.2s --count-disturbed --fill -r 100 --json {} --html {} --mix -- \
+         1 get k:__key__ ; 1 get k:__key__ ; 1 get k:__key__",
+        json.display(),
+        html.display()
+    );
+    let ran = blame(server.port(), &line).run().ok();
+    let json = document(&std::fs::read_to_string(json).unwrap());
+    let outcome = &json["effects"]["outcome"];
+    holds_when_quiet("none of equals is blamed", outcome == "none-singled-out", &json["effects"]);
+    if outcome == "none-singled-out" {
+        ran.prints("No kind can be singled out");
+    }
+    // The server tells its CPU time, so each kind has its own.
+    let us = json["effects"]["costs"][0]["server_cpu_us"]["value"].as_f64();
+    assert!(us.is_some(), "{}", json["effects"]["costs"]);
+    let page = std::fs::read_to_string(html).unwrap();
+    assert!(page.contains("Who makes the others wait") && page.contains("p99 of get"), "no page");
+}
+
+#[test]
+fn what_is_no_experiment_is_refused_and_an_end_on_the_way_keeps_what_there_is() {
+    Keystorm::new("blame --mix -- 1 get a").run().exits(2).says("at least two kinds");
+    Keystorm::new("blame -t get,set").run().exits(2).says("single mix");
+    let server = Server::redis();
+    let line = "--duration 0.2s --csv --mix -- 1 get a ; 1 ping";
+    let running = blame(server.port(), line).start();
+    running.until("the first segments", |_| server.calls("ping") > 1_000);
+    running.interrupt();
+    let ran = running.wait().exits(130);
+    assert!(ran.out.starts_with("\"load\","), "{}", ran.out);
+}

@@ -1,0 +1,203 @@
+//! Which segments are run in which order, and what each of them sends.
+
+use serde::{Deserialize, Serialize};
+use workload::random::SplitMix;
+use workload::{Mix, Pace, Plan, PlanError, PlanParts, Stop};
+
+/// What is done to the mix in a segment. Kinds are meant by their number in the mix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Treatment {
+    /// Nothing.
+    Whole,
+    /// Half of this kind is left out.
+    Thinned(usize),
+    /// All of this kind is left out.
+    Without(usize),
+}
+
+impl Treatment {
+    /// How much of a kind is sent, as a share of what the mix has of it.
+    #[must_use]
+    pub fn share_of(self, kind: usize) -> f64 {
+        match self {
+            Self::Thinned(at) if at == kind => 0.5,
+            Self::Without(at) if at == kind => 0.0,
+            _ => 1.0,
+        }
+    }
+}
+
+/// A short run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Segment {
+    /// Segments of one block have each treatment, and follow each other.
+    pub block: usize,
+    /// The load, by its number among those of the experiment; `None` for a closed loop.
+    pub level: Option<usize>,
+    /// What is done to the mix.
+    pub treatment: Treatment,
+}
+
+/// The whole mix is run so often in each block and load: all others are held against it.
+const WHOLE: usize = 2;
+
+/// A block as fast as it goes: the whole mix, and each kind left out.
+#[must_use]
+pub fn closed_block(block: usize, kinds: usize, seed: u64) -> Vec<Segment> {
+    let whole = std::iter::once(Treatment::Whole);
+    let treatments = whole.chain((0..kinds).map(Treatment::Without));
+    let all = treatments.map(|treatment| Segment { block, level: None, treatment });
+    shuffled(all.collect(), seed)
+}
+
+/// A block at all loads: the whole mix, and each kind thinned and left out, in an order of its own.
+#[must_use]
+pub fn open_block(block: usize, kinds: usize, levels: usize, seed: u64) -> Vec<Segment> {
+    let whole = std::iter::repeat_n(Treatment::Whole, WHOLE);
+    let changed = (0..kinds).flat_map(|kind| [Treatment::Thinned(kind), Treatment::Without(kind)]);
+    let treatments: Vec<Treatment> = whole.chain(changed).collect();
+    let of_level = |level| {
+        let segment = move |treatment| Segment { block, level: Some(level), treatment };
+        treatments.iter().copied().map(segment)
+    };
+    shuffled((0..levels).flat_map(of_level).collect(), seed)
+}
+
+/// In an order that follows from the seed (Fisher and Yates).
+fn shuffled(mut segments: Vec<Segment>, seed: u64) -> Vec<Segment> {
+    let mut random = SplitMix::new(seed);
+    for last in (1..segments.len()).rev() {
+        let other = (random.draw() % (last as u64 + 1)) as usize;
+        segments.swap(last, other);
+    }
+    segments
+}
+
+/// The share of each kind in a mix.
+#[must_use]
+pub fn shares(mix: &Mix) -> Vec<f64> {
+    let sum: f64 = mix.operations.iter().map(|operation| f64::from(operation.weight)).sum();
+    mix.operations.iter().map(|operation| f64::from(operation.weight) / sum).collect()
+}
+
+/// What a segment sends: the others of the mix at the rates that they have in it, at `rate_per_s` of the whole mix, or
+/// as fast as it goes with none.
+///
+/// # Errors
+/// The mix has no such kind, or what is left of it is no plan.
+pub fn plan(
+    whole: &Plan,
+    treatment: Treatment,
+    rate_per_s: Option<f64>,
+    (seconds, seed): (f64, u64),
+) -> Result<Plan, PlanError> {
+    let mut parts: PlanParts = (**whole).clone();
+    let Some(mix) = &whole.mix else { return Err(PlanError("blame requires a mix".to_owned())) };
+    let sent: f64 =
+        shares(mix).iter().enumerate().map(|(at, share)| share * treatment.share_of(at)).sum();
+    match treatment {
+        Treatment::Whole => {}
+        Treatment::Thinned(kind) => thin(&mut parts, kind),
+        Treatment::Without(kind) => leave_out(&mut parts, kind),
+    }
+    parts.load.stop = Stop::AfterNs((seconds * 1e9) as u64);
+    // Arrivals stay as they were typed.
+    match (rate_per_s, &mut parts.load.pace) {
+        (None, pace) => *pace = Pace::Closed,
+        (Some(rate), Pace::Open(schedule)) => {
+            schedule.stages = workload::Schedule::constant(rate * sent).stages;
+        }
+        (Some(rate), pace) => *pace = Pace::constant(rate * sent),
+    }
+    // The same draws in every segment would be luck that no interval shows; what is compared with what was written
+    // must be what was written.
+    if !parts.data.verify {
+        parts.load.seed = parts.load.seed.wrapping_add(seed);
+    }
+    parts.data.fill = None;
+    parts.build()
+}
+
+/// Half of a kind.
+fn thin(parts: &mut PlanParts, kind: usize) {
+    for (at, operation) in parts.mix.iter_mut().flat_map(|mix| &mut mix.operations).enumerate() {
+        let times = if at == kind { 1 } else { 2 };
+        operation.weight = operation.weight.saturating_mul(times);
+    }
+}
+
+/// None of a kind: its commands are gone, and those behind them move up.
+fn leave_out(parts: &mut PlanParts, kind: usize) {
+    let Some(mix) = &mut parts.mix else { return };
+    let Some((_, span)) = mix.spans().nth(kind) else { return };
+    mix.operations.remove(kind);
+    parts.sequence.drain(span.clone());
+    let (first, count) = (span.start as u32, span.len() as u32);
+    parts.read_only.retain(|place| !span.contains(&(*place as usize)));
+    for place in &mut parts.read_only {
+        if *place >= first {
+            *place -= count;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use workload::{CommandSpec, Operation, Pick, Step, When};
+
+    use super::*;
+
+    fn whole() -> Plan {
+        let operation = |(name, weight, commands): (&str, u32, u32)| Operation {
+            name: name.to_owned(),
+            weight,
+            steps: vec![Step { commands, when: When::Always }],
+            keys: None,
+        };
+        let operations = [("get", 6, 1), ("hgetall", 3, 2), ("set", 1, 1)].map(operation);
+        let words = [["GET", "a"], ["HGETALL", "b"], ["TTL", "b"], ["STRLEN", "c"]];
+        let parts = PlanParts {
+            sequence: words.map(CommandSpec::from_words).to_vec(),
+            mix: Some(Mix { operations: operations.to_vec(), pick: Pick::Drawn }),
+            read_only: vec![0, 1, 3],
+            ..PlanParts::default()
+        };
+        parts.build().unwrap()
+    }
+
+    #[test]
+    fn the_others_keep_their_rates() {
+        let whole = whole();
+        for (treatment, rate, weights) in [
+            (Treatment::Whole, 1000.0, vec![6, 3, 1]),
+            (Treatment::Thinned(1), 850.0, vec![12, 3, 2]),
+            (Treatment::Without(1), 700.0, vec![6, 1]),
+        ] {
+            let plan = plan(&whole, treatment, Some(1000.0), (1.0, 7)).unwrap();
+            let schedule = plan.load.pace.schedule().unwrap();
+            assert!((schedule.rate_per_s().unwrap() - rate).abs() < 1e-6, "{treatment:?}");
+            let found: Vec<u32> =
+                plan.mix.iter().flat_map(|mix| &mix.operations).map(|o| o.weight).collect();
+            assert_eq!(found, weights);
+        }
+        let without = plan(&whole, Treatment::Without(1), None, (1.0, 7)).unwrap();
+        assert_eq!((without.sequence.len(), &without.read_only[..]), (2, &[0, 1][..]));
+        assert_eq!(without.sequence[1].name(), "STRLEN");
+        assert!(without.load.pace.schedule().is_none());
+    }
+
+    #[test]
+    fn blocks_have_every_treatment_in_orders_of_their_own() {
+        let first = open_block(0, 3, 3, 1);
+        assert_eq!(first.len(), 3 * (2 + 2 * 3));
+        let count = |of: Treatment| first.iter().filter(|segment| segment.treatment == of).count();
+        assert_eq!((count(Treatment::Whole), count(Treatment::Without(2))), (6, 3));
+        let order = |seed| -> Vec<Treatment> {
+            open_block(0, 3, 3, seed).iter().map(|segment| segment.treatment).collect()
+        };
+        assert_ne!(order(1), order(2));
+        assert_eq!(order(2), order(2));
+        assert_eq!(closed_block(4, 3, 1).len(), 4);
+    }
+}

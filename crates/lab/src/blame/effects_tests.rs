@@ -1,0 +1,117 @@
+use statistics::Noise;
+
+use super::super::design;
+use super::*;
+
+const LOADS: [f64; 3] = [0.5, 0.7, 0.85];
+const NAMES: [&str; 3] = ["get", "set", "hgetall"];
+
+fn kinds(shares: &[f64]) -> Vec<Kind> {
+    let named = NAMES.iter().zip(shares);
+    named.map(|(name, share)| Kind { name: (*name).to_owned(), share: *share }).collect()
+}
+
+/// Segments of a server for which a request of each kind takes so many microseconds, one after another, with noise of
+/// this many milliseconds.
+fn segments(kinds: &[Kind], us: [f64; 3], noise_ms: f64, seed: u64) -> Vec<Measured> {
+    let mut noise = Noise::new(seed);
+    let busy_s = |treatment: Treatment, rate: f64| -> f64 {
+        let of = |(at, kind): (usize, &Kind)| kind.share * treatment.share_of(at) * us[at];
+        rate * kinds.iter().enumerate().map(of).sum::<f64>() / 1e6
+    };
+    let capacity = 1.0 / busy_s(Treatment::Whole, 1.0);
+    let mut all = Vec::new();
+    for block in 0..5 {
+        let closed = design::closed_block(block, kinds.len(), seed);
+        let open = design::open_block(block, kinds.len(), LOADS.len(), seed);
+        for segment in closed.into_iter().chain(open) {
+            let rate = segment.level.map(|level| LOADS[level] * capacity);
+            let treatment = segment.treatment;
+            let sent: f64 =
+                kinds.iter().enumerate().map(|(at, k)| k.share * treatment.share_of(at)).sum();
+            let busy = rate.map(|rate| busy_s(treatment, rate));
+            // Who comes waits for who is served, the longer the busier it is.
+            let wait_ms = busy.map(|busy| {
+                let longest = (0..kinds.len()).filter(|at| treatment.share_of(*at) > 0.0);
+                let longest = longest.map(|at| us[at]).fold(0.0, f64::max);
+                longest / 1e3 * busy / (1.0 - busy)
+            });
+            let mut p99 = |at: usize| {
+                let is_sent = treatment.share_of(at) > 0.0;
+                wait_ms.filter(|_| is_sent).map(|ms| ms + 0.1 + noise_ms * noise.normal().abs())
+            };
+            all.push(Measured {
+                segment,
+                rate_per_s: rate,
+                answered_per_s: rate.unwrap_or(1.0 / (busy_s(treatment, 1.0) / sent)),
+                p99_ms: (0..kinds.len()).map(&mut p99).collect(),
+                server_cores: busy,
+                limited_by: rate.is_none().then_some(LimitedBy::Server),
+                void: None,
+            });
+        }
+    }
+    all
+}
+
+#[test]
+fn the_one_kind_that_is_slow_is_found_and_priced() {
+    let kinds = kinds(&[0.4, 0.4, 0.2]);
+    let effects =
+        Effects::estimate(&kinds, &LOADS, &segments(&kinds, [20.0, 20.0, 2_000.0], 0.3, 1));
+    assert_eq!(effects.outcome, Outcome::SingledOut);
+    assert_eq!(effects.blamed.iter().map(|of| of.kind).collect::<Vec<_>>(), [2], "{effects:?}");
+    // A request of the mix takes 416 us, so 100 per second of 2 ms take a fifth of the server.
+    assert!((effects.capacity_per_s.unwrap().value - 1e6 / 416.0).abs() < 1.0);
+    assert_eq!(effects.unit_per_s, 100.0);
+    let share = |kind: usize| effects.costs[kind].capacity.unwrap().value;
+    assert!((share(2) - 0.2).abs() < 1e-6 && (share(0) - 0.002).abs() < 1e-6, "{effects:?}");
+    let cpu = |kind: usize| effects.costs[kind].server_cpu_us.unwrap().value;
+    assert!((cpu(2) - 2_000.0).abs() < 1e-3 && (cpu(1) - 20.0).abs() < 1e-3);
+    let (level, wait, cost) = effects.cost_of(&effects.blamed[0]).unwrap();
+    assert_eq!(level.load, 0.85, "it does most where the server is fullest");
+    assert!(cost.p99_ms.low > 0.0 && cost.p99_without_ms.unwrap() < wait.p99_ms.unwrap() / 5.0);
+}
+
+#[test]
+fn equal_kinds_blame_none_although_each_takes_load_away() {
+    let wrong = (0..100).filter(|seed| {
+        let kinds = kinds(&[0.5, 0.3, 0.2]);
+        let effects = Effects::estimate(&kinds, &LOADS, &segments(&kinds, [50.0; 3], 0.05, *seed));
+        assert_eq!(effects.levels.len(), 3);
+        effects.outcome != Outcome::NoneSingledOut
+    });
+    let wrong = wrong.count();
+    assert!(wrong <= 10, "{wrong} of 100");
+}
+
+#[test]
+fn noise_alone_blames_none() {
+    for seed in 0..100 {
+        let kinds = kinds(&[0.5, 0.3, 0.2]);
+        let effects = Effects::estimate(&kinds, &LOADS, &segments(&kinds, [5.0; 3], 5.0, seed));
+        assert_eq!(effects.outcome, Outcome::NoneSingledOut, "{seed}: {effects:?}");
+    }
+}
+
+#[test]
+fn where_most_segments_are_void_nothing_is_judged() {
+    let kinds = kinds(&[0.4, 0.4, 0.2]);
+    let mut all = segments(&kinds, [20.0, 20.0, 2_000.0], 0.3, 1);
+    let open = all.iter_mut().filter(|of| of.rate_per_s.is_some()).enumerate();
+    for (_, of) in open.filter(|(number, _)| number % 5 != 0) {
+        of.void = Some(Cause::CpuHeld);
+    }
+    let effects = Effects::estimate(&kinds, &LOADS, &all);
+    assert_eq!((effects.outcome, effects.void_cause), (Outcome::NotJudged, Some(Cause::CpuHeld)));
+    assert!(effects.blamed.is_empty());
+    let none = Effects::estimate(&kinds, &LOADS, &[]);
+    assert_eq!((none.outcome, none.capacity_per_s), (Outcome::NotJudged, None));
+}
+
+#[test]
+fn two_kinds_are_enough() {
+    let kinds = kinds(&[0.9, 0.1]);
+    let effects = Effects::estimate(&kinds, &LOADS, &segments(&kinds, [20.0, 900.0, 0.0], 0.1, 3));
+    assert_eq!(effects.blamed.iter().map(|of| of.kind).collect::<Vec<_>>(), [1]);
+}
