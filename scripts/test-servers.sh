@@ -1,7 +1,7 @@
 #!/bin/sh
 # Fetches into target/test-servers, where the tests look for them: a real valkey-server, a newer memcached
-# than Debian 12 has, Prometheus's own reader of metrics, Ray, and YCSB's client. Says nothing when all is
-# there. Without Ray, that memcached or YCSB the tests on them are skipped by name.
+# than Debian 12 has, Prometheus's own reader of metrics, a client library of Redis, Ray, and YCSB's client. Says
+# nothing when all is there. Without that library, Ray, that memcached or YCSB the tests on them are skipped by name.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 . "$root/scripts/install.sh"
@@ -16,6 +16,9 @@ wheel_python=311
 # Prometheus's client for Python, whose parser reads what --metrics serves.
 metrics=$servers/python
 reader="prometheus_client==0.26.0"
+
+# For an application that is recorded; the second is what the first needs of Python before 3.11.3.
+client="redis==5.2.1 async-timeout==5.0.1"
 
 # For the Python that runs the tests; there is none for some.
 ray=$servers/ray
@@ -79,6 +82,15 @@ if [ ! -d "$metrics/prometheus_client" ]; then
     # Into a folder of its own: neither the system's packages nor the user's are touched.
     PIP_ROOT_USER_ACTION=ignore "$python" -m pip install --quiet --disable-pip-version-check \
         --no-deps --only-binary=:all: --upgrade --target "$metrics" "$reader"
+fi
+
+if [ ! -d "$metrics/redis" ]; then
+    need_pip redis
+    echo "Fetching $client" >&2
+    # Names of packages have no spaces; the list is to be split.
+    PIP_ROOT_USER_ACTION=ignore "$python" -m pip install --quiet --disable-pip-version-check \
+        --no-deps --only-binary=:all: --upgrade --target "$metrics" $client ||
+        echo "redis cannot be fetched, so the test of an application will be skipped." >&2
 fi
 
 # Ray, for the Python that the tests run by. 80 MB to fetch, 200 MB on disk.

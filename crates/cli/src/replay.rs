@@ -214,6 +214,7 @@ pub(super) fn recorded(
         selection,
         recorded_ns: options.first.map(|first| first.as_nanos() as u64),
         to_cache: false,
+        to_cluster: false,
     };
     let recorded = RecordedJob {
         replay,

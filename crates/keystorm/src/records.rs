@@ -69,6 +69,12 @@ impl Precaution {
     /// # Errors
     /// Why, and what to do instead.
     pub(crate) fn check(&self, server: &Server, target: &Target) -> Result<()> {
+        if self.db_max > 0 && target.cluster.is_some() {
+            bail!(UsageError(format!(
+                "{}: it uses database {}, and what goes to a cluster goes to database 0; add --only-db 0",
+                self.source, self.db_max
+            )));
+        }
         if self.writes && !self.confirmed && !server.is_own() {
             self.check_writes(server, target)?;
         }
@@ -89,14 +95,15 @@ impl Precaution {
 
     fn check_writes(&self, server: &Server, target: &Target) -> Result<()> {
         let Self { source, servers, .. } = self;
-        let address = &server.address;
-        if servers.iter().any(|recorded| is_same(recorded, address)) {
+        let nodes = server.addresses();
+        let is_recorded = |address: &&Address| servers.iter().any(|one| is_same(one, address));
+        if let Some(address) = nodes.iter().find(is_recorded) {
             bail!(UsageError(format!(
                 "{source}: it was recorded on {address}, whose data it would change; name another \
                  server, or add --yes"
             )));
         }
-        let keys = keys_of(server, target)?;
+        let (address, keys) = (&server.address, keys_of(server, target)?);
         if servers.is_empty() && keys > 0 {
             bail!(UsageError(format!(
                 "{source}: it does not say which server it is of, and writes; {address} holds {keys} \
@@ -125,10 +132,16 @@ fn keys_of(server: &Server, target: &Target) -> Result<u64> {
         let items = stats.into_iter().find(|(name, _)| name == "curr_items");
         return Ok(items.and_then(|(_, count)| count.parse().ok()).unwrap_or(0));
     }
-    let reply = server.client(target)?.ask(&[b"INFO", b"keyspace"])?;
-    let text = reply.text().unwrap_or_default();
-    let keys = text
-        .lines()
-        .filter_map(|line| line.split_once("keys=")?.1.split(',').next()?.parse::<u64>().ok());
-    Ok(keys.sum())
+    let clients = server.master_clients(target)?;
+    let clients = clients.map_or_else(|| server.client(target).map(|client| vec![client]), Ok)?;
+    let mut keys = 0;
+    for mut client in clients {
+        let reply = client.ask(&[b"INFO", b"keyspace"])?;
+        let text = reply.text().unwrap_or_default();
+        let counts = text
+            .lines()
+            .filter_map(|line| line.split_once("keys=")?.1.split(',').next()?.parse::<u64>().ok());
+        keys += counts.sum::<u64>();
+    }
+    Ok(keys)
 }

@@ -14,6 +14,7 @@ mod scan;
 mod selection;
 mod speed;
 mod traffic;
+mod transactions;
 mod translation;
 mod walk;
 

@@ -10,6 +10,7 @@ use runner::{Record, RecordedCommand, RecordedCommands};
 use trace::commands::writes;
 use trace::{Event, Outcome, Protocol};
 use wire::Protocol as _;
+use wire::cluster::slot_of;
 use wire::memcache::Text;
 use wire::resp::encode_command;
 use workload::CommandSpec;
@@ -239,7 +240,16 @@ impl RecordedCommands for Writing<'_> {
             append(key, wanted, &self.value, bytes);
         }
         let db = if self.plan.to_cache { 0 } else { *db };
-        Ok(Some(RecordedCommand { due_ns: 0, connection, command: 0, db, blocks: false }))
+        let slot = Some(slot_of(key));
+        Ok(Some(RecordedCommand {
+            due_ns: 0,
+            connection,
+            command: 0,
+            db,
+            blocks: false,
+            slot,
+            bound: false,
+        }))
     }
 }
 

@@ -31,6 +31,10 @@ pub(crate) enum Reason {
     Unrecorded,
     /// The other kind of server has no such command.
     NoTwin,
+    /// Its keys, or those of its transaction, are on several nodes of a cluster.
+    CrossSlot,
+    /// Its transaction does not end, so that nobody knows to which node of a cluster it goes.
+    Unfinished,
 }
 
 const CONNECTION: &[&str] = &["AUTH", "HELLO", "QUIT", "RESET", "READONLY", "READWRITE", "ASKING"];

@@ -38,6 +38,10 @@ pub struct LeftOut {
     pub unrecorded: u64,
     /// The other kind of server has no such command.
     pub without_twin: u64,
+    /// Their keys, or those of their transaction, are on several nodes of a cluster.
+    pub cross_slot: u64,
+    /// Their transaction does not end, and they are for a cluster.
+    pub unfinished: u64,
     /// They are not selected.
     pub unselected: u64,
 }
@@ -51,13 +55,15 @@ impl LeftOut {
             Reason::Administration => &mut self.administration,
             Reason::Unrecorded => &mut self.unrecorded,
             Reason::NoTwin => &mut self.without_twin,
+            Reason::CrossSlot => &mut self.cross_slot,
+            Reason::Unfinished => &mut self.unfinished,
         } += 1;
     }
 
     /// Each count that is not 0, with the reason as the end of "… left out, which".
     pub fn reasons(&self) -> impl Iterator<Item = (u64, &'static str)> {
         let Self { of_scripts, of_connections, subscriptions, administration, .. } = *self;
-        let Self { unrecorded, without_twin, unselected, .. } = *self;
+        let Self { unrecorded, without_twin, unselected, cross_slot, unfinished, .. } = *self;
         [
             (of_scripts, "scripts did, whose calls are sent"),
             (of_connections, "are about the connection that they were recorded on, such as AUTH"),
@@ -65,6 +71,8 @@ impl LeftOut {
             (administration, "would change the server itself, such as CONFIG"),
             (unrecorded, "were not recorded in full"),
             (without_twin, "this kind of server does not have"),
+            (cross_slot, "have keys of several slots, or stand in such a transaction: no node of a cluster does them"),
+            (unfinished, "are of a transaction that does not end in the record"),
             (unselected, "are not selected"),
         ]
         .into_iter()

@@ -118,6 +118,8 @@ impl RecordedCommands for Reading<'_> {
                 command: number.unwrap_or(traffic.kinds.saturating_sub(1)),
                 db: if traffic.replay.to_cache { 0 } else { event.db },
                 blocks: next.role == Role::Blocks,
+                slot: next.slot,
+                bound: next.bound,
             }));
         }
     }

@@ -8,6 +8,7 @@ use trace::{Clock, Event, OpenOptions, Protocol, Reader, Source, Stamps};
 
 use crate::Selection;
 use crate::role::{Reason, Role};
+use crate::transactions::{Place, Transactions};
 use crate::translation::has_twin;
 
 /// What of a record is sent, and to what kind of server.
@@ -23,6 +24,8 @@ pub struct Replay {
     pub recorded_ns: Option<u64>,
     /// Whether the server is a memcached.
     pub to_cache: bool,
+    /// Whether there are several servers, those of a cluster.
+    pub to_cluster: bool,
 }
 
 /// One reading of a record.
@@ -33,6 +36,9 @@ pub(crate) struct Walk<'r> {
     pub(crate) event: Event,
     /// Where its keys stand.
     pub(crate) keys: Vec<usize>,
+    transactions: Transactions,
+    /// The record has ended, and transactions with it.
+    has_ended: bool,
     /// When the first command was recorded.
     first_ns: Option<u64>,
     /// The latest time so far, from the first command on.
@@ -49,6 +55,10 @@ pub(crate) struct Next {
     pub(crate) role: Role,
     /// Nanoseconds from the first command of the record: never before that of the command before.
     pub(crate) since_ns: u64,
+    /// The slot of its keys, or of its transaction's, on a cluster.
+    pub(crate) slot: Option<u16>,
+    /// Whether it is part of a transaction on a cluster.
+    pub(crate) bound: bool,
 }
 
 impl<'r> Walk<'r> {
@@ -60,6 +70,8 @@ impl<'r> Walk<'r> {
             reader,
             event: Event::default(),
             keys: Vec::new(),
+            transactions: Transactions::default(),
+            has_ended: false,
             first_ns: None,
             latest_ns: 0,
             steps_back: 0,
@@ -88,7 +100,49 @@ impl<'r> Walk<'r> {
     /// Reads on to the next command that is selected.
     pub(crate) fn next(&mut self) -> Result<Option<Next>, String> {
         loop {
-            if !self.reader.next(&mut self.event).map_err(|error| error.to_string())? {
+            let next = match self.next_of_transactions() {
+                Some(next) => next,
+                None => match self.next_read()? {
+                    Some(next) => next,
+                    None if self.has_ended || !self.replay.to_cluster => return Ok(None),
+                    None => {
+                        self.has_ended = true;
+                        self.transactions.end_all();
+                        continue;
+                    }
+                },
+            };
+            if next.bound || !self.replay.to_cluster || matches!(next.role, Role::LeftOut(_)) {
+                return Ok(Some(next));
+            }
+            let place = Place::of(&self.event, &self.keys);
+            if self.transactions.takes(&self.event, place) {
+                continue;
+            }
+            let role = match place {
+                Place::Several => Role::LeftOut(Reason::CrossSlot),
+                _ => next.role,
+            };
+            return Ok(Some(Next { role, slot: place.slot(), ..next }));
+        }
+    }
+
+    /// The next command of a transaction that has ended, on a cluster.
+    fn next_of_transactions(&mut self) -> Option<Next> {
+        let ended = self.transactions.next_ended()?;
+        self.event = ended.event;
+        keys_of(self.reader.source().protocol, &self.event, &mut self.keys);
+        // What would block does not in a transaction.
+        let role = ended.left_out.map_or(Role::Sent, Role::LeftOut);
+        Some(Next { role, since_ns: self.latest_ns, slot: ended.slot, bound: true })
+    }
+
+    /// The next command that is selected, as it was recorded.
+    fn next_read(&mut self) -> Result<Option<Next>, String> {
+        loop {
+            if self.has_ended
+                || !self.reader.next(&mut self.event).map_err(|error| error.to_string())?
+            {
                 return Ok(None);
             }
             let event = &self.event;
@@ -119,7 +173,7 @@ impl<'r> Walk<'r> {
             {
                 role = Role::LeftOut(Reason::NoTwin);
             }
-            return Ok(Some(Next { role, since_ns: self.latest_ns }));
+            return Ok(Some(Next { role, since_ns: self.latest_ns, slot: None, bound: false }));
         }
     }
 }

@@ -9,7 +9,9 @@ use job::{End, RecordedJob, ReplayJob, UsageError};
 use replay::{PrefillPlan, Scan, Speed, Traffic};
 use trace::Stamps;
 use workload::quantity::counted;
-use workload::{Data, KeySpace, Pace, Plan, PlanParts, RecordedTraffic, Stop};
+use workload::{
+    ClusterOptions, Data, KeySpace, Pace, Plan, PlanParts, RecordedTraffic, Stop, Target,
+};
 
 use super::run;
 use crate::records::{Precaution, Records};
@@ -32,6 +34,12 @@ pub(crate) fn replay(replay: ReplayJob) -> Result<End> {
     })
 }
 
+/// A target whose clients, on a cluster, have a connection to every node.
+fn reaching_every_node(target: &Target) -> Target {
+    let cluster = target.cluster.map(|options| ClusterOptions { per_node: true, ..options });
+    Target { cluster, ..target.clone() }
+}
+
 /// A record that was read once, ready to be sent at any speed.
 pub(crate) struct RecordedLoad {
     pub(crate) scan: Scan,
@@ -52,6 +60,7 @@ impl RecordedLoad {
     pub(crate) fn read(recorded: &RecordedJob, frame: &PlanParts) -> Result<Self> {
         let mut replay = recorded.replay.clone();
         replay.to_cache = frame.protocol.is_memcache();
+        replay.to_cluster = frame.target.cluster.is_some();
         let named = replay.paths.iter().map(|path| path.display().to_string());
         let source = named.collect::<Vec<_>>().join(", ");
         let mut scan = replay::scan(&replay, recorded.prefill).map_err(|why| {
@@ -145,6 +154,7 @@ impl RecordedLoad {
                 speed: speed.to_owned(),
             }),
             data: Data { keys: KeySpace::default(), ..Data::default() },
+            target: reaching_every_node(&frame.target),
             ..frame.clone()
         }
     }

@@ -80,7 +80,7 @@ impl Server {
     }
 
     /// The addresses of all nodes, masters first; of the server itself without a cluster.
-    pub(super) fn addresses(&self) -> Vec<host::Address> {
+    pub(crate) fn addresses(&self) -> Vec<host::Address> {
         if !self.named.is_empty() {
             return self.named.iter().map(|server| server.address.clone()).collect();
         }

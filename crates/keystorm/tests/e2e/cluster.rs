@@ -359,10 +359,25 @@ fn slots_move_while_load_runs(cluster: &Cluster) {
         .keystorm("--duration 3 -c 12 -P 4 -r 20000 --on-error stop incr key:__rand_int__")
         .start();
     load_runs(cluster);
+    move_slots(cluster, 0..150);
+    let ran = running.wait().ok();
+    let (requests, _) = ran.completed();
+    let calls = cluster.calls("incr");
+    assert_eq!(calls[..3].iter().sum::<u64>(), requests, "{}", ran.out);
+    let redirects: u64 = cluster.masters().iter().map(|node| row(&ran, node.port()).1).sum();
+    assert!(redirects > 0, "{}", ran.out);
+    assert!(!ran.out.contains("  errors: "), "{}", ran.out);
+    for (node, calls) in cluster.masters().iter().zip(&calls) {
+        assert_eq!(row(&ran, node.port()).0, *calls, "{}", ran.out);
+    }
+}
+
+/// Moves slots from the first master to the second, with their keys, while load runs.
+pub(crate) fn move_slots(cluster: &Cluster, slots: std::ops::Range<u16>) {
     let [from, to, other] = cluster.masters() else { unreachable!() };
     let (from_id, to_id) = (from.text(&["CLUSTER", "MYID"]), to.text(&["CLUSTER", "MYID"]));
     let to_port = to.port().to_string();
-    for slot in 0..150 {
+    for slot in slots {
         let slot = slot.to_string();
         to.ask(&["CLUSTER", "SETSLOT", &slot, "IMPORTING", &from_id]);
         from.ask(&["CLUSTER", "SETSLOT", &slot, "MIGRATING", &to_id]);
@@ -378,16 +393,6 @@ fn slots_move_while_load_runs(cluster: &Cluster) {
         for node in [to, from, other] {
             node.ask(&["CLUSTER", "SETSLOT", &slot, "NODE", &to_id]);
         }
-    }
-    let ran = running.wait().ok();
-    let (requests, _) = ran.completed();
-    let calls = cluster.calls("incr");
-    assert_eq!(calls[..3].iter().sum::<u64>(), requests, "{}", ran.out);
-    let redirects: u64 = cluster.masters().iter().map(|node| row(&ran, node.port()).1).sum();
-    assert!(redirects > 0, "{}", ran.out);
-    assert!(!ran.out.contains("  errors: "), "{}", ran.out);
-    for (node, calls) in cluster.masters().iter().zip(&calls) {
-        assert_eq!(row(&ran, node.port()).0, *calls, "{}", ran.out);
     }
 }
 

@@ -99,6 +99,8 @@ mod refused;
 mod rehearse;
 mod repeat;
 mod replay;
+mod replay_again;
+mod replay_cluster;
 mod replica;
 mod replicas;
 mod rpc_perf;

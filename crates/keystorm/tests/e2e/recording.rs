@@ -18,7 +18,7 @@ fn begins(server: &Server) {
 }
 
 /// Starts to record a server, until it is interrupted.
-fn recording(server: &Server, options: &str, file: &Path) -> Running {
+pub(crate) fn recording(server: &Server, options: &str, file: &Path) -> Running {
     let line = format!("record -p {} {options} -o {}", server.port(), file.display());
     let running = Keystorm::new(&line).start();
     begins(server);
@@ -26,7 +26,7 @@ fn recording(server: &Server, options: &str, file: &Path) -> Running {
 }
 
 /// Every event of a file.
-fn events(file: &Path) -> Vec<Event> {
+pub(crate) fn events(file: &Path) -> Vec<Event> {
     let mut reader = trace::open(&[file.to_owned()], &trace::OpenOptions::default()).unwrap();
     let (mut event, mut all) = (Event::default(), Vec::new());
     while reader.next(&mut event).unwrap() {

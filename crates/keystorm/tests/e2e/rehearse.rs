@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::listener::Listener;
 use crate::program::Keystorm;
+use crate::real_clock::holds_when_quiet;
 use crate::server::Server;
 
 /// How much longer the slow server takes: far more than a busy machine adds.
@@ -63,6 +64,26 @@ fn a_command_that_is_slower_on_the_second_server_is_found() {
     ran.prints("5 blocks, in which each server runs twice");
     let page = std::fs::read_to_string(page).unwrap();
     assert!(page.contains("By command") && page.contains("HGETALL"));
+}
+
+#[test]
+fn two_milliseconds_more_are_found_as_just_that() {
+    let dir = tempfile::tempdir().unwrap();
+    let (a, b) = (server(None), server(Some(Duration::from_millis(2))));
+    let commands = ["GET user:1", "HGETALL session:1", "SET user:2 v", "HGETALL session:2"];
+    let file = record(dir.path(), 50, &commands);
+    let line = format!(
+        "rehearse {file} --a 127.0.0.1:{} --b 127.0.0.1:{} --csv --yes",
+        a.port(),
+        b.port()
+    );
+    let ran = Keystorm::new(&line).run();
+    let worse = |line: &&str| line.contains("\"worse\"");
+    let worse: Vec<&str> = ran.out.lines().filter(worse).collect();
+    let is_just_that = ran.code == Some(3)
+        && worse.iter().any(|line| line.contains("\"HGETALL\",\"p50\""))
+        && worse.iter().all(|line| line.contains("\"HGETALL\""));
+    holds_when_quiet("two milliseconds of HGETALL", is_just_that, format!("{ran:?}"));
 }
 
 #[test]

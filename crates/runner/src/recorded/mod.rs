@@ -38,4 +38,8 @@ pub struct RecordedCommand {
     pub db: u32,
     /// Whether its reply may wait for another client, as that of `BLPOP` does: its time is no latency.
     pub blocks: bool,
+    /// The slot of its keys, where it is sent to a cluster; `None` of one that any node answers.
+    pub slot: Option<u16>,
+    /// Whether it is part of a transaction, so that it goes nowhere else by itself.
+    pub bound: bool,
 }

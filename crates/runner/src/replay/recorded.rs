@@ -36,7 +36,10 @@ fn at(due_ns: u64, connection: u32, text: &str) -> (RecordedCommand, Vec<String>
     let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
     let command = u32::from(words[0] != "GET");
     let blocks = words[0] == "BLPOP";
-    (RecordedCommand { due_ns, connection, command, db: 0, blocks }, words)
+    (
+        RecordedCommand { due_ns, connection, command, db: 0, blocks, slot: None, bound: false },
+        words,
+    )
 }
 
 fn in_db(db: u32, mut command: (RecordedCommand, Vec<String>)) -> (RecordedCommand, Vec<String>) {

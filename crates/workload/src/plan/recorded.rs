@@ -51,8 +51,11 @@ impl PlanParts {
             && concurrency.joining.is_none()
             && concurrency.renewed_per_s == 0;
         refuse(simple, || "a record has its own connections, length and times".to_owned())?;
-        refuse(self.target.servers().is_none() && self.target.cluster.is_none(), || {
-            "a record is sent to one server".to_owned()
+        let target = &self.target;
+        let is_one = target.servers().is_none() && !target.names_replicas();
+        refuse(is_one && (target.cluster.is_none() || target.has_clients()), || {
+            "a record is sent to one server, or to a cluster by clients that reach every node"
+                .to_owned()
         })
     }
 }

@@ -7,6 +7,7 @@
 //! route's own business.
 
 mod queues;
+mod recorded;
 mod turns;
 
 use engine::{ConnId, Engine};
@@ -15,12 +16,15 @@ use wire::{Batch, Protocol};
 use workload::{Pace, Plan, SequenceBatch, Window};
 
 use super::Route;
+use crate::RecordedCommand;
+use crate::recorded::source::RecordedSource;
 use crate::recorder::Recorder;
 use crate::request::{Answered, OperationState, Request};
 use crate::worker::Worker;
 use crate::worker::captures::Captures;
 use crate::worker::operations::Steps;
 pub(super) use queues::{Lane, NodeQueues};
+pub(super) use recorded::gives_up;
 
 /// Requests that may wait for each connection of a node while other nodes have some left to do,
 /// in pipelines. Nodes are not all equally fast at every moment, and keys do not fall evenly.
@@ -43,6 +47,11 @@ pub(super) trait ByNode: Route {
 
     /// What is noted of these commands of a client, of which it gets the first and how many.
     fn mark(first: u32, commands: u32, client: u32) -> Self::Mark;
+
+    /// What is noted of a command of a record, which this client sends.
+    fn mark_recorded(client: u32, command: &RecordedCommand) -> Self::Mark {
+        Self::mark(command.command, 1, client)
+    }
 
     /// The client of a request; 0 where clients share connections.
     fn client(_mark: &Self::Mark) -> u32 {
@@ -82,11 +91,14 @@ pub(super) trait ByNode: Route {
         &mut self,
         request: &Request<Self::Mark>,
         node: u16,
-        written: (&Batch, &Captures),
+        written: Written<'_>,
         counted: Option<&mut Recorder>,
         out: &mut Vec<u8>,
     );
 }
+
+/// What the bytes of a request are made of: of its number, of what was kept of replies, or a record.
+pub(super) type Written<'w> = (&'w Batch, &'w Captures, Option<&'w RecordedSource>);
 
 /// See [`ByNode`].
 pub(super) struct Shared<M> {
@@ -102,6 +114,10 @@ pub(super) struct Shared<M> {
     out: Vec<u8>,
     /// New requests that were lost on the way to a node that is gone, in this turn.
     pub(super) lost_at_once: u32,
+    /// Numbers of commands of a record whose bytes nobody needs any more.
+    pub(super) forgotten: Vec<u64>,
+    /// When one was last drawn.
+    drawn_ns: u64,
 }
 
 impl<M> Shared<M> {
@@ -132,6 +148,8 @@ impl<M> Shared<M> {
             scarce: connections < nodes,
             out: Vec::new(),
             lost_at_once: 0,
+            forgotten: Vec::new(),
+            drawn_ns: 0,
         }
     }
 
@@ -149,6 +167,8 @@ impl<M> Shared<M> {
             scarce: false,
             out: Vec::new(),
             lost_at_once: 0,
+            forgotten: Vec::new(),
+            drawn_ns: 0,
         }
     }
 
@@ -202,9 +222,13 @@ pub(super) fn queue_up<E: Engine, P: Protocol, R: ByNode>(
 #[inline]
 pub(super) fn dispatch<E: Engine, P: Protocol, R: ByNode>(worker: &mut Worker<'_, E, P, R>) {
     worker.route.shared_mut().lost_at_once = 0;
-    while let Some(client) = worker.route.shared_mut().queues.drawer()
-        && draw(worker, client)
-    {}
+    if worker.record.is_some() {
+        recorded::draw_due(worker);
+    } else {
+        while let Some(client) = worker.route.shared_mut().queues.drawer()
+            && draw(worker, client)
+        {}
+    }
     // Each queue once: what is left then waits for room or for its time.
     let mut held_back = None;
     while let Some(lane) = worker.route.shared_mut().queues.next_sendable() {
@@ -306,9 +330,10 @@ fn send_pipeline<E: Engine, P: Protocol, R: ByNode>(
     // After the end only what was sent before is sent again.
     let over = now_ns >= worker.stop_ns;
     let of_run = worker.context.message_origin(conn);
+    let kind @ (_, by_operation) = (worker.is_scheduled(), worker.steps.operations.is_some());
     let Worker { engine, connections, route, batch, recorder, pacer, in_flight, steps, .. } =
         worker;
-    let by_operation = steps.operations.is_some();
+    let record = worker.record.as_ref();
     let requests = &mut connections[conn.0 as usize].requests;
     let mut out = std::mem::take(&mut route.shared_mut().out);
     out.clear();
@@ -336,7 +361,7 @@ fn send_pipeline<E: Engine, P: Protocol, R: ByNode>(
         }
         let counted = by_operation.then_some(&mut *recorder);
         let start = out.len();
-        route.write(&request, lane.node, (batch, &steps.kept), counted, &mut out);
+        route.write(&request, lane.node, (batch, &steps.kept, record), counted, &mut out);
         if let Some(origin) = &of_run {
             // In a closed loop each is due when it is sent.
             let due_ns = if pacer.is_some() { request.intended_ns } else { now_ns };
@@ -354,7 +379,6 @@ fn send_pipeline<E: Engine, P: Protocol, R: ByNode>(
     }
     let sent_ns = engine.send(conn, &out);
     let room_ns = route.shared().queues.room_ns(lane);
-    let kind = (pacer.is_some(), by_operation);
     note_sent(route, recorder, requests.newest_mut(count), (room_ns, sent_ns), kind);
     let len = out.len();
     route.shared_mut().out = out;

@@ -9,6 +9,7 @@ mod job;
 mod later;
 mod nearest;
 mod ownership;
+mod recorded;
 mod recovery;
 mod redirect;
 mod send;
@@ -28,6 +29,7 @@ use crate::worker::{Worker, WorkerContext};
 pub use job::{ClusterJob, Refresh};
 use later::Later;
 use ownership::Known;
+use recorded::Recorded;
 use slot_map::SlotMap;
 pub(crate) use topology_watch::{StopWatch, TopologyWatch};
 
@@ -51,6 +53,9 @@ pub(crate) struct Cluster<'r> {
     /// What is to be sent elsewhere or again: found while reading, and waiting for its time.
     turned_away: Vec<(u16, ClusterRequest, String)>,
     later: Later,
+    /// What is noted of the commands of a record.
+    recorded: Recorded,
+    is_recorded: bool,
 }
 
 /// A command, or a sequence that cannot be taken apart, on its way to a reply.
@@ -77,6 +82,8 @@ pub(crate) struct Mark {
     asked: u32,
     /// Set aside until it is sent again.
     aside: bool,
+    /// Part of a recorded transaction: a redirect is its result, as it is to whoever sends it.
+    bound: bool,
 }
 
 impl Mark {
@@ -93,6 +100,7 @@ impl Mark {
             asking: false,
             asked: 0,
             aside: false,
+            bound: false,
         }
     }
 
@@ -156,10 +164,12 @@ impl Commands {
             })
             .collect();
         let names: Vec<String> = plan.sequence.iter().map(|command| command.name()).collect();
-        let bound = names.iter().any(|name| is_session_command(name));
+        // The sequence of a record is a list of kinds.
+        let is_recorded = plan.is_recorded();
+        let bound = !is_recorded && names.iter().any(|name| is_session_command(name));
         let mut in_transaction = false;
         let asks = names.iter().map(|name| {
-            let asks = !in_transaction;
+            let asks = !in_transaction || is_recorded;
             in_transaction = name.eq_ignore_ascii_case("MULTI")
                 || in_transaction
                     && !["EXEC", "DISCARD"].iter().any(|n| n.eq_ignore_ascii_case(name));
@@ -221,6 +231,8 @@ impl<'r> Cluster<'r> {
             unbalanced: false,
             turned_away: Vec::new(),
             later: Later::default(),
+            recorded: Recorded::default(),
+            is_recorded: plan.is_recorded(),
         }
     }
 
@@ -229,6 +241,14 @@ impl<'r> Cluster<'r> {
         request.mark.aside = true;
         self.shared.set_aside += u64::from(request.left);
         self.later.put(now_ns, wait_ns, request);
+    }
+
+    /// A command of a record is sent no more.
+    #[inline]
+    fn forget_recorded(&mut self, request: &ClusterRequest) {
+        if self.is_recorded {
+            self.recorded.forget(request, &mut self.shared.forgotten);
+        }
     }
 
     /// The number that all workers know a node by.

@@ -1,13 +1,13 @@
 //! What a cluster has to say of what is sent: where each request goes, and how it is written.
 
 use engine::Engine;
-use wire::{Batch, Protocol};
+use wire::Protocol;
 
 use super::{Cluster, ClusterRequest, Mark, Place};
+use crate::RecordedCommand;
 use crate::recorder::Recorder;
 use crate::request::Request;
-use crate::route::by_node::{ByNode, Lane, Shared};
-use crate::worker::captures::Captures;
+use crate::route::by_node::{ByNode, Lane, Shared, Written};
 use crate::worker::{Worker, operations};
 
 impl ByNode for Cluster<'_> {
@@ -29,6 +29,11 @@ impl ByNode for Cluster<'_> {
     #[inline]
     fn mark(first: u32, commands: u32, client: u32) -> Mark {
         Mark::new(first, commands, client)
+    }
+
+    fn mark_recorded(client: u32, command: &RecordedCommand) -> Mark {
+        let RecordedCommand { slot, bound, .. } = *command;
+        Mark { slot, bound, ..Mark::new(command.command, 1, client) }
     }
 
     #[inline]
@@ -54,9 +59,12 @@ impl ByNode for Cluster<'_> {
     ) {
         let route = &mut worker.route;
         let command = route.commands.key_of(request.command, request.left);
-        let slots = &route.commands.slots;
-        let given = request.given(&worker.steps.kept);
-        request.mark.slot = worker.batch.slot(slots, given, command, &mut route.key);
+        // A command of a record knows its slot.
+        if worker.record.is_none() {
+            let slots = &route.commands.slots;
+            let given = request.given(&worker.steps.kept);
+            request.mark.slot = worker.batch.slot(slots, given, command, &mut route.key);
+        }
         request.mark.read_only = route.commands.read_only[command];
         let node = route.map.route(request.mark.slot, request.mark.read_only);
         route.shared.queues.push(request.mark.lane(node), request);
@@ -74,11 +82,17 @@ impl ByNode for Cluster<'_> {
         &mut self,
         request: &ClusterRequest,
         _node: u16,
-        (batch, kept): (&Batch, &Captures),
+        (batch, kept, record): Written<'_>,
         counted: Option<&mut Recorder>,
         out: &mut Vec<u8>,
     ) {
         let Request { mark: Mark { first, commands, asking, .. }, .. } = *request;
+        if let Some(source) = record {
+            if asking {
+                out.extend_from_slice(&self.asking);
+            }
+            return self.recorded.append(request, source, &mut self.shared.forgotten, out);
+        }
         if let (Some(recorder), false) = (counted, asking) {
             return operations::append(request, (batch, kept), recorder, out);
         }

@@ -11,7 +11,7 @@ use super::{Cluster, ClusterRequest, Mark, Place, balance, recovery, redirect};
 use crate::Fatal;
 use crate::recorder::Recorder;
 use crate::request::{Answer, OperationState, Request};
-use crate::route::{Completed, Route, by_node};
+use crate::route::{Completed, LostRequest, Route, by_node};
 use crate::worker::Worker;
 
 /// How often to look for news of the cluster while nothing else happens.
@@ -122,7 +122,7 @@ impl Route for Cluster<'_> {
 
     /// A redirect is no result, nor is an `EXEC` that fails because of one.
     fn counts_error(&mut self, place: &mut Place, request: &ClusterRequest, text: &str) -> bool {
-        if Redirect::parse(text).is_some() {
+        if Redirect::parse(text).is_some() && !request.mark.bound {
             place.away.get_or_insert_with(|| text.to_owned());
         }
         let counts = place.away.is_none();
@@ -181,7 +181,13 @@ impl Route for Cluster<'_> {
                 now_ns,
             );
         }
+        self.forget_recorded(request);
         Completed::Whole
+    }
+
+    fn forsake(&mut self, request: &ClusterRequest) -> LostRequest {
+        self.forget_recorded(request);
+        LostRequest { commands: u64::from(request.left), is_last: true }
     }
 
     #[inline]
@@ -259,7 +265,7 @@ impl Route for Cluster<'_> {
     }
 
     fn gives_up<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>, now_ns: u64) -> bool {
-        recovery::gives_up(worker, now_ns)
+        recovery::gives_up(worker, now_ns) || by_node::gives_up(worker, now_ns)
     }
 
     fn note_asked<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {

@@ -1,14 +1,13 @@
 //! Which servers a request goes to, in one piece or in parts, and how those are written.
 
 use engine::Engine;
-use wire::{Batch, Protocol};
+use wire::Protocol;
 
 use super::split::SplitId;
 use super::{Mark, Place, Ring, RingRequest, RingWorker, absence};
 use crate::recorder::Recorder;
 use crate::request::Request;
-use crate::route::by_node::{ByNode, Lane, Shared};
-use crate::worker::captures::Captures;
+use crate::route::by_node::{ByNode, Lane, Shared, Written};
 use crate::worker::{Worker, operations};
 
 impl ByNode for Ring<'_> {
@@ -75,7 +74,7 @@ impl ByNode for Ring<'_> {
         &mut self,
         request: &RingRequest,
         node: u16,
-        (batch, kept): (&Batch, &Captures),
+        (batch, kept, _): Written<'_>,
         counted: Option<&mut Recorder>,
         out: &mut Vec<u8>,
     ) {

@@ -1,0 +1,179 @@
+//! Which node of a cluster a command goes to: that of the slot of its keys; and transactions, whose commands go to one
+//! node together.
+//!
+//! `MULTI` has no key, and what follows decides where it goes. So a transaction is held until it ends and is sent whole
+//! then, at the time of its end: that is when MONITOR shows its commands anyway.
+
+use std::collections::{HashMap, VecDeque};
+
+use trace::Event;
+use wire::cluster::slot_of;
+
+use crate::role::Reason;
+
+/// Bytes of transactions that are held at most; beyond it what is held is left out.
+const HELD_BYTES_MAX: usize = 64 << 20;
+
+/// Where the keys of a command are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// It has none: any node carries it out.
+    Anywhere,
+    /// All in this slot.
+    Slot(u16),
+    /// In several, so no node carries it out.
+    Several,
+}
+
+impl Place {
+    /// Of an event whose keys stand at these positions.
+    pub(crate) fn of(event: &Event, keys: &[usize]) -> Self {
+        let slots = keys.iter().map(|at| Self::Slot(slot_of(event.bytes(*at))));
+        slots.fold(Self::Anywhere, Self::with)
+    }
+
+    /// That of two commands together.
+    fn with(self, other: Self) -> Self {
+        match (self, other) {
+            (place, Self::Anywhere) | (Self::Anywhere, place) => place,
+            (Self::Slot(a), Self::Slot(b)) if a == b => self,
+            _ => Self::Several,
+        }
+    }
+
+    /// The slot, if it is one.
+    pub(crate) fn slot(self) -> Option<u16> {
+        match self {
+            Self::Slot(slot) => Some(slot),
+            Self::Anywhere | Self::Several => None,
+        }
+    }
+}
+
+/// A command of a transaction that has ended: where it goes, or why it is left out.
+#[derive(Debug, Default)]
+pub(crate) struct Ended {
+    pub(crate) event: Event,
+    pub(crate) slot: Option<u16>,
+    pub(crate) left_out: Option<Reason>,
+}
+
+/// Transactions that have begun.
+#[derive(Debug, Default)]
+pub(crate) struct Transactions {
+    open: HashMap<u64, Open>,
+    /// Their bytes.
+    held: usize,
+    ended: VecDeque<Ended>,
+}
+
+/// The commands of a client since its `MULTI`.
+#[derive(Debug)]
+struct Open {
+    events: Vec<Event>,
+    place: Place,
+}
+
+impl Transactions {
+    /// Takes a command if it is part of a transaction; where its keys are.
+    pub(crate) fn takes(&mut self, event: &Event, place: Place) -> bool {
+        if event.is("MULTI") && !self.open.contains_key(&event.client) {
+            self.open.insert(event.client, Open { events: Vec::new(), place: Place::Anywhere });
+        }
+        let Some(open) = self.open.get_mut(&event.client) else { return false };
+        self.held += event.bytes_held();
+        open.events.push(event.clone());
+        open.place = open.place.with(place);
+        if event.is("EXEC") || event.is("DISCARD") {
+            let left_out = (open.place == Place::Several).then_some(Reason::CrossSlot);
+            self.end(event.client, left_out);
+        } else if self.held > HELD_BYTES_MAX {
+            self.end_all();
+        }
+        true
+    }
+
+    /// The record has ended: what has begun is left out.
+    pub(crate) fn end_all(&mut self) {
+        let clients: Vec<u64> = self.open.keys().copied().collect();
+        clients.into_iter().for_each(|client| self.end(client, Some(Reason::Unfinished)));
+    }
+
+    fn end(&mut self, client: u64, left_out: Option<Reason>) {
+        let Some(Open { events, place }) = self.open.remove(&client) else { return };
+        let slot = place.slot();
+        for event in events {
+            self.held = self.held.saturating_sub(event.bytes_held());
+            self.ended.push_back(Ended { event, slot, left_out });
+        }
+    }
+
+    /// The next command of those that have ended.
+    pub(crate) fn next_ended(&mut self) -> Option<Ended> {
+        self.ended.pop_front()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(client: u64, words: &str) -> Event {
+        let mut event = Event::default();
+        event.client = client;
+        words.split(' ').for_each(|word| event.push(word.as_bytes()));
+        event
+    }
+
+    fn place(event: &Event) -> Place {
+        let mut keys = Vec::new();
+        trace::commands::keys_of(trace::Protocol::Resp, event, &mut keys);
+        Place::of(event, &keys)
+    }
+
+    #[test]
+    fn the_keys_of_a_command_decide_where_it_goes() {
+        let of = |words: &str| place(&event(1, words));
+        assert_eq!(of("GET a"), Place::Slot(15495));
+        assert_eq!(of("MGET {a}1 {a}2"), Place::Slot(15495));
+        assert_eq!((of("MGET a b"), of("PING")), (Place::Several, Place::Anywhere));
+        assert_eq!((of("MGET a b").slot(), of("DEL a a").slot()), (None, Some(15495)));
+    }
+
+    #[test]
+    fn a_transaction_goes_to_one_node_whole_or_is_left_out() {
+        let mut transactions = Transactions::default();
+        let mut take = |client, words: &str| {
+            let event = event(client, words);
+            let place = place(&event);
+            transactions.takes(&event, place)
+        };
+        assert!(!take(1, "GET a") && take(1, "MULTI") && take(1, "SET a 1") && take(2, "MULTI"));
+        assert!(take(2, "SET a 1") && take(2, "SET b 1") && take(3, "MULTI") && take(1, "PING"));
+        assert!(take(2, "EXEC") && take(1, "EXEC") && !take(1, "GET a") && !take(1, "EXEC"));
+        transactions.end_all();
+        let ended: Vec<(u64, Option<u16>, Option<Reason>)> =
+            std::iter::from_fn(|| transactions.next_ended())
+                .map(|ended| (ended.event.client, ended.slot, ended.left_out))
+                .collect();
+        let expected = [
+            [(2, None, Some(Reason::CrossSlot)); 4].to_vec(),
+            [(1, Some(15495), None); 4].to_vec(),
+            vec![(3, None, Some(Reason::Unfinished))],
+        ];
+        assert_eq!(ended, expected.concat());
+        assert_eq!(transactions.held, 0);
+    }
+
+    #[test]
+    fn what_is_held_is_bounded() {
+        let mut transactions = Transactions::default();
+        let big = "x".repeat(1 << 20);
+        for number in 0..70 {
+            let event =
+                event(7, &if number == 0 { "MULTI".into() } else { format!("SET a {big}") });
+            let _ = transactions.takes(&event, place(&event));
+        }
+        assert!(transactions.held < HELD_BYTES_MAX && transactions.ended.len() > 60);
+    }
+}
