@@ -11,7 +11,6 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result};
 use host::ServerFacts;
 use job::MetricsAt;
-use measure::{Timeline, WorkerUse};
 use page::runs::{self, Source};
 use page::{Page, live};
 use percent_encoding::percent_decode_str;
@@ -22,6 +21,7 @@ use workload::{Plan, Stop};
 use crate::diagnostics::{self, Diagnostics};
 use crate::http::{Answer, Asked, HttpServer, Service};
 use crate::metrics::listen;
+use crate::so_far::SoFar;
 
 /// How often the page is drawn anew, at most.
 const DRAW_EVERY: Duration = Duration::from_secs(1);
@@ -111,8 +111,8 @@ impl LivePage {
 
     /// What watches a test that is about to run.
     pub fn watch<'p>(&self, plan: &'p Plan, server: &ServerFacts) -> LiveWatch<'p> {
-        let (shared, server) = (Arc::clone(&self.shared), server.clone());
-        LiveWatch { plan, server, shared, timeline: None, copied: None, began: Instant::now() }
+        let so_far = SoFar::new(plan, server.clone());
+        LiveWatch { plan, so_far, shared: Arc::clone(&self.shared), copied: None }
     }
 
     /// Shows the page of an experiment so far; it is made only if somebody looks.
@@ -267,12 +267,9 @@ impl Service for Arc<Shared> {
 /// Watches one test.
 pub struct LiveWatch<'p> {
     plan: &'p Plan,
-    server: ServerFacts,
+    so_far: SoFar<'p>,
     shared: Arc<Shared>,
-    /// What was measured, over time.
-    timeline: Option<Timeline>,
     copied: Option<Instant>,
-    began: Instant,
 }
 
 impl LiveWatch<'_> {
@@ -312,10 +309,7 @@ impl LiveWatch<'_> {
 
 impl Observer for LiveWatch<'_> {
     fn interval(&mut self, snapshot: &Snapshot<'_>) {
-        if !snapshot.warming_up {
-            let new = || Timeline::new(snapshot.span_ns);
-            self.timeline.get_or_insert_with(new).push(snapshot.point.clone());
-        }
+        self.so_far.add(snapshot);
         let is_early = self.copied.is_some_and(|at| at.elapsed() < DRAW_EVERY);
         if is_early || !self.shared.is_watched() {
             return;
@@ -325,25 +319,7 @@ impl Observer for LiveWatch<'_> {
             self.shared.lock().words = self.words(snapshot);
             return self.shared.changed();
         }
-        let Some(timeline) = self.timeline.clone() else { return };
-        let elapsed = Duration::from_nanos(snapshot.elapsed_ns);
-        let started = SystemTime::now().checked_sub(elapsed).unwrap_or(UNIX_EPOCH);
-        // The threads' CPU time is that of the whole load, warm-up included.
-        let wall_ns = self.began.elapsed().as_nanos() as u64;
-        let mut measured = snapshot.so_far(self.plan, started, timeline);
-        measured.workers = snapshot
-            .gauges
-            .iter()
-            .map(|gauge| WorkerUse {
-                cpu_ns: gauge.cpu_ns,
-                system_ns: None,
-                wall_ns,
-                wait_ns: None,
-            })
-            .collect();
-        let version = env!("CARGO_PKG_VERSION").to_owned();
-        let (server, watched) = (self.server.clone(), host::Watched::default());
-        let run = Run::new(self.plan.clone(), measured, server, version, watched);
+        let Some(run) = self.so_far.run(snapshot) else { return };
         let words = self.words(snapshot);
         let mut state = self.shared.lock();
         (state.now, state.words) = (Some(run), words);

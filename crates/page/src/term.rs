@@ -53,7 +53,7 @@ const BOLD: &str = "1";
 /// Blue, yellow, green, magenta, cyan, red: as terminals have them.
 const SERIES: [&str; 6] = ["34", "33", "32", "35", "36", "31"];
 
-fn painted(text: &str, code: &str, colour: bool) -> String {
+pub(crate) fn painted(text: &str, code: &str, colour: bool) -> String {
     if colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
 }
 
@@ -107,7 +107,7 @@ pub fn bars<'b>(
 }
 
 /// A bar of eighths of a block.
-fn bar(share: f64, room: usize) -> String {
+pub(crate) fn bar(share: f64, room: usize) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     let eighths = if share.is_finite() {
         (share.clamp(0.0, 1.0) * room as f64 * 8.0).round() as usize

@@ -1,0 +1,49 @@
+//! What was measured of a test that is not over, as a run that has ended would have it.
+
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use host::ServerFacts;
+use measure::{Timeline, WorkerUse};
+use report::Run;
+use runner::Snapshot;
+use workload::Plan;
+
+/// Gathers it.
+pub(crate) struct SoFar<'p> {
+    plan: &'p Plan,
+    server: ServerFacts,
+    /// What was measured, over time.
+    timeline: Option<Timeline>,
+    began: Instant,
+}
+
+impl<'p> SoFar<'p> {
+    /// Of a test that is about to run.
+    pub(crate) fn new(plan: &'p Plan, server: ServerFacts) -> Self {
+        Self { plan, server, timeline: None, began: Instant::now() }
+    }
+
+    /// Adds an interval. It is cheap.
+    pub(crate) fn add(&mut self, snapshot: &Snapshot<'_>) {
+        if !snapshot.warming_up {
+            let new = || Timeline::new(snapshot.span_ns);
+            self.timeline.get_or_insert_with(new).push(snapshot.point.clone());
+        }
+    }
+
+    /// The run up to this interval, with a copy of all that was measured; `None` in a warm-up.
+    pub(crate) fn run(&self, snapshot: &Snapshot<'_>) -> Option<Run> {
+        let timeline = self.timeline.clone().filter(|_| !snapshot.warming_up)?;
+        let elapsed = Duration::from_nanos(snapshot.elapsed_ns);
+        let started = SystemTime::now().checked_sub(elapsed).unwrap_or(UNIX_EPOCH);
+        // The threads' CPU time is that of the whole load, warm-up included.
+        let wall_ns = self.began.elapsed().as_nanos() as u64;
+        let mut measured = snapshot.so_far(self.plan, started, timeline);
+        let worker = |cpu_ns| WorkerUse { cpu_ns, system_ns: None, wall_ns, wait_ns: None };
+        measured.workers = snapshot.gauges.iter().map(|gauge| worker(gauge.cpu_ns)).collect();
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        let unseen = Some("it is read when the test has ended".to_owned());
+        let watched = host::Watched { unseen, ..host::Watched::default() };
+        Some(Run::new(self.plan.clone(), measured, self.server.clone(), version, watched))
+    }
+}
