@@ -147,7 +147,7 @@ fn memcache_login(protocol: ProtocolKind, user: &str, password: &str) -> Vec<Str
 impl Step {
     fn refused(self, error: &str) -> Fatal {
         if error.contains("max number of clients") {
-            return explain::error_reply(error); // Said to whoever connects, whatever was asked.
+            return explain::error_reply(error); // The answer to any first command.
         }
         Fatal::new(match self {
             Self::Auth => format!("the server refused the login (-a, --user, -u): {error}"),

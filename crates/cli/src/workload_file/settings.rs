@@ -247,7 +247,7 @@ mod tests {
         // The file itself.
         "workload",
         "phase",
-        // Said by operations; and a file needs no standard input, nor another file.
+        // Operations decide it; and a file needs no standard input, nor another file.
         "mix",
         "stdin_arg",
         "replay",

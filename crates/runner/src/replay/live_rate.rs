@@ -11,15 +11,19 @@ use super::server::{Log, Server};
 use super::{MS, SECOND, replay};
 use crate::LiveRate;
 
-/// When somebody says it, from when on it holds, and the rate; `None` for no limit.
-type Said = (u64, u64, Option<f64>);
+/// When it is asked for, from when on it holds, and the rate; `None` for no limit.
+type RateChange = (u64, u64, Option<f64>);
 
 /// A run whose rate is changed so.
-fn changed(parts: PlanParts, text: &[Said]) -> (Run, ScheduleFigures, Log) {
+fn changed(parts: PlanParts, text: &[RateChange]) -> (Run, ScheduleFigures, Log) {
     changed_on(parts, Server::taking(10), text)
 }
 
-fn changed_on(parts: PlanParts, server: Server, lines: &[Said]) -> (Run, ScheduleFigures, Log) {
+fn changed_on(
+    parts: PlanParts,
+    server: Server,
+    lines: &[RateChange],
+) -> (Run, ScheduleFigures, Log) {
     let rate = Arc::new(LiveRate::from_plan(&parts.clone().build().unwrap()).unwrap());
     let lines = lines.iter();
     let mut server =
@@ -31,7 +35,7 @@ fn changed_on(parts: PlanParts, server: Server, lines: &[Said]) -> (Run, Schedul
 }
 
 /// Due, late and never sent, and the rate that was asked for.
-fn counts(parts: PlanParts, description: &[Said]) -> (u64, u64, u64, f64) {
+fn counts(parts: PlanParts, description: &[RateChange]) -> (u64, u64, u64, f64) {
     let (_, figures, _) = changed(parts, description);
     (figures.due, figures.late, figures.unsent, figures.due_rps)
 }
@@ -42,7 +46,7 @@ fn stages_of(rates: &[(f64, f64)]) -> PlanParts {
     paced(stages(rates, SECOND, Arrivals::Constant), Stop::AfterNs(length_ns))
 }
 
-const SLOWER: Said = (SECOND, 1500 * MS, Some(500.0));
+const SLOWER: RateChange = (SECOND, 1500 * MS, Some(500.0));
 
 #[test]
 fn what_is_due_is_the_area_below_the_rates() {
@@ -109,7 +113,7 @@ fn a_rate_of_0_pauses_and_the_next_one_goes_on_from_there() {
 
 #[test]
 fn without_a_limit_it_is_a_closed_loop_until_the_next_rate() {
-    let on_one = |changes: &[Said]| {
+    let on_one = |changes: &[RateChange]| {
         let mut plan = paced(Pace::constant(1000.0), Stop::AfterNs(5 * SECOND));
         plan.load.concurrency.connections = 1;
         changed_on(plan, Server::taking(MS / 10), changes)

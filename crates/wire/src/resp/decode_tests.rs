@@ -2,9 +2,9 @@ use super::*;
 use crate::pieces::{decoded, shown};
 use proptest::prelude::*;
 
-/// What a decoder says, owned.
+/// What was decoded, owned.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Said {
+enum Outcome {
     Done,
     Miss,
     Error(Vec<u8>),
@@ -13,45 +13,48 @@ enum Said {
     Fault,
 }
 
-fn decode_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Said> {
+fn decode_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Outcome> {
     let say = |reply: Reply<'_>| match reply {
-        Reply::Done | Reply::Empty | Reply::Found(_) => Said::Done,
-        Reply::Miss => Said::Miss,
-        Reply::Error(text) => Said::Error(text.to_vec()),
-        Reply::Push => Said::Push,
-        Reply::Number(number) => Said::Number(number),
+        Reply::Done | Reply::Empty | Reply::Found(_) => Outcome::Done,
+        Reply::Miss => Outcome::Miss,
+        Reply::Error(text) => Outcome::Error(text.to_vec()),
+        Reply::Push => Outcome::Push,
+        Reply::Number(number) => Outcome::Number(number),
     };
     // An unfinished line.
     let (replies, fault) = decoded::<RespDecoder, _>(pieces, LINE_MAX, say);
-    replies.into_iter().map(|(replies, _)| replies).chain(fault.then_some(Said::Fault)).collect()
+    replies.into_iter().map(|(replies, _)| replies).chain(fault.then_some(Outcome::Fault)).collect()
 }
 
-fn whole(input: &[u8]) -> Vec<Said> {
+fn whole(input: &[u8]) -> Vec<Outcome> {
     decode_pieces([input])
 }
 
 #[test]
 fn every_type_of_resp2_and_resp3() {
-    let cases: &[(&[u8], &[Said])] = &[
-        (b"+OK\r\n+PONG\r\n:42\r\n", &[Said::Done, Said::Done, Said::Number(42)]),
-        (b"-ERR no\r\n", &[Said::Error(b"ERR no".to_vec())]),
-        (b"$-1\r\n*-1\r\n_\r\n", &[Said::Miss, Said::Miss, Said::Miss]),
-        (b"$0\r\n\r\n$5\r\na\r\nbc\r\n", &[Said::Done, Said::Done]),
-        (b"*0\r\n*2\r\n$1\r\na\r\n$-1\r\n", &[Said::Done, Said::Done]),
-        (b"*2\r\n*2\r\n:1\r\n*0\r\n-ERR inside\r\n+OK\r\n", &[Said::Done, Said::Done]),
-        (b"%1\r\n+k\r\n*1\r\n,1.5\r\n~1\r\n#t\r\n(123\r\n", &[Said::Done, Said::Done, Said::Done]),
+    let cases: &[(&[u8], &[Outcome])] = &[
+        (b"+OK\r\n+PONG\r\n:42\r\n", &[Outcome::Done, Outcome::Done, Outcome::Number(42)]),
+        (b"-ERR no\r\n", &[Outcome::Error(b"ERR no".to_vec())]),
+        (b"$-1\r\n*-1\r\n_\r\n", &[Outcome::Miss, Outcome::Miss, Outcome::Miss]),
+        (b"$0\r\n\r\n$5\r\na\r\nbc\r\n", &[Outcome::Done, Outcome::Done]),
+        (b"*0\r\n*2\r\n$1\r\na\r\n$-1\r\n", &[Outcome::Done, Outcome::Done]),
+        (b"*2\r\n*2\r\n:1\r\n*0\r\n-ERR inside\r\n+OK\r\n", &[Outcome::Done, Outcome::Done]),
+        (
+            b"%1\r\n+k\r\n*1\r\n,1.5\r\n~1\r\n#t\r\n(123\r\n",
+            &[Outcome::Done, Outcome::Done, Outcome::Done],
+        ),
         (
             b"=7\r\ntxt:abc\r\n!5\r\nERR x\r\n!0\r\n\r\n",
-            &[Said::Done, Said::Error(b"ERR x".to_vec()), Said::Error(vec![])],
+            &[Outcome::Done, Outcome::Error(b"ERR x".to_vec()), Outcome::Error(vec![])],
         ),
-        (b"*2\r\n!5\r\nERR x\r\n:1\r\n+OK\r\n", &[Said::Done, Said::Done]),
+        (b"*2\r\n!5\r\nERR x\r\n:1\r\n+OK\r\n", &[Outcome::Done, Outcome::Done]),
         (
             b"|1\r\n+a\r\n:1\r\n!3\r\nE\r\n\r\n:1\r\n",
-            &[Said::Error(b"E\r\n".to_vec()), Said::Number(1)],
+            &[Outcome::Error(b"E\r\n".to_vec()), Outcome::Number(1)],
         ),
-        (b">2\r\n+invalidate\r\n*1\r\n$1\r\nk\r\n+OK\r\n", &[Said::Push, Said::Done]),
-        (b"|1\r\n+ttl\r\n:3\r\n+OK\r\n", &[Said::Done]),
-        (b"*2\r\n|1\r\n+a\r\n:1\r\n:2\r\n:3\r\n+OK\r\n", &[Said::Done, Said::Done]),
+        (b">2\r\n+invalidate\r\n*1\r\n$1\r\nk\r\n+OK\r\n", &[Outcome::Push, Outcome::Done]),
+        (b"|1\r\n+ttl\r\n:3\r\n+OK\r\n", &[Outcome::Done]),
+        (b"*2\r\n|1\r\n+a\r\n:1\r\n:2\r\n:3\r\n+OK\r\n", &[Outcome::Done, Outcome::Done]),
     ];
     for (input, expected) in cases {
         assert_eq!(whole(input), *expected, "{}", input.escape_ascii());
@@ -77,9 +80,9 @@ fn what_is_not_resp_is_a_fault_at_once() {
         b"$?\r\n",
     ];
     for input in cases {
-        assert_eq!(whole(input), [Said::Fault], "{}", input.escape_ascii());
+        assert_eq!(whole(input), [Outcome::Fault], "{}", input.escape_ascii());
     }
-    assert_eq!(whole(&[b':'; LINE_MAX + 2]), [Said::Fault]);
+    assert_eq!(whole(&[b':'; LINE_MAX + 2]), [Outcome::Fault]);
 }
 
 /// Else the length is wrong, and whatever is read after it is not what it seems.
@@ -96,8 +99,8 @@ fn a_string_that_does_not_end_where_it_says_is_a_fault() {
         b"*3\r\n$1\r\na\r\n$1\r\nbXY$1\r\nc\r\n",
     ];
     for input in cases {
-        assert_eq!(whole(input), [Said::Fault], "{}", input.escape_ascii());
-        assert_eq!(decode_pieces(input.chunks(1)), [Said::Fault], "{}", input.escape_ascii());
+        assert_eq!(whole(input), [Outcome::Fault], "{}", input.escape_ascii());
+        assert_eq!(decode_pieces(input.chunks(1)), [Outcome::Fault], "{}", input.escape_ascii());
     }
 }
 
@@ -109,7 +112,7 @@ fn long_line(kind: u8, len: usize) -> Vec<u8> {
 
 #[test]
 fn lines_of_any_length_are_skipped_and_of_errors_the_beginning_is_kept() {
-    let kept = Said::Error(long_line(b'-', ERROR_KEPT)[1..=ERROR_KEPT].to_vec());
+    let kept = Outcome::Error(long_line(b'-', ERROR_KEPT)[1..=ERROR_KEPT].to_vec());
     for len in [LINE_MAX - 2, LINE_MAX - 1, LINE_MAX, LINE_MAX + 1, 1_000_000] {
         let mut input = long_line(b'-', len);
         input.extend(long_line(b'+', len));
@@ -117,7 +120,8 @@ fn lines_of_any_length_are_skipped_and_of_errors_the_beginning_is_kept() {
         input.extend(long_line(b'(', len));
         let blob = long_line(b'x', len);
         input.extend([format!("!{len}\r\n").as_bytes(), &blob[1..], b":1\r\n"].concat());
-        let expected = [kept.clone(), Said::Done, Said::Done, kept.clone(), Said::Number(1)];
+        let expected =
+            [kept.clone(), Outcome::Done, Outcome::Done, kept.clone(), Outcome::Number(1)];
         assert_eq!(whole(&input), expected, "{len}");
         for piece in [1000, 4097, LINE_MAX, LINE_MAX + 1] {
             assert_eq!(decode_pieces(input.chunks(piece)), expected, "{len} by {piece}");
@@ -127,21 +131,21 @@ fn lines_of_any_length_are_skipped_and_of_errors_the_beginning_is_kept() {
     let input = long_line(b'-', LINE_MAX + 10);
     for at in input.len() - 3..input.len() {
         let pieces = [&input[..at], &input[at..], b"+OK\r\n"];
-        assert_eq!(decode_pieces(pieces), [kept.clone(), Said::Done], "{at}");
+        assert_eq!(decode_pieces(pieces), [kept.clone(), Outcome::Done], "{at}");
     }
     let mut bare = long_line(b'+', LINE_MAX + 10);
     bare.remove(LINE_MAX + 11);
-    assert_eq!(whole(&bare), [Said::Fault]);
+    assert_eq!(whole(&bare), [Outcome::Fault]);
     let all_but_end = &bare[..bare.len() - 1];
-    assert_eq!(decode_pieces([all_but_end, b"\n"]), [Said::Fault]);
-    assert_eq!(whole(&[b'$'; LINE_MAX + 10]), [Said::Fault]);
+    assert_eq!(decode_pieces([all_but_end, b"\n"]), [Outcome::Fault]);
+    assert_eq!(whole(&[b'$'; LINE_MAX + 10]), [Outcome::Fault]);
 }
 
 #[test]
 fn deep_nesting_costs_nothing() {
     let mut input = b"*1\r\n".repeat(200_000);
     input.extend_from_slice(b":1\r\n+OK\r\n");
-    assert_eq!(whole(&input), [Said::Done, Said::Done]);
+    assert_eq!(whole(&input), [Outcome::Done, Outcome::Done]);
 }
 
 #[test]
@@ -166,7 +170,7 @@ fn a_list_of_600_is_one_reply() {
     let mut input = b"*600\r\n".to_vec();
     input.extend(b"$3\r\nabc\r\n".repeat(599));
     input.extend_from_slice(b"$10\r\n0123456789\r\n$-1\r\n");
-    assert_eq!(whole(&input), [Said::Done, Said::Miss]);
+    assert_eq!(whole(&input), [Outcome::Done, Outcome::Miss]);
 }
 
 fn reply(depth: u32) -> BoxedStrategy<Vec<u8>> {

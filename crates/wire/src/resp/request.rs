@@ -264,28 +264,28 @@ mod tests {
     use crate::resp::encode_command;
     use proptest::prelude::*;
 
-    /// What a decoder says, owned.
+    /// What was decoded, owned.
     #[derive(Debug, Clone, PartialEq, Eq)]
-    enum Said {
+    enum Outcome {
         Request(Vec<Vec<u8>>, u64),
         Fault,
     }
 
     /// Decodes pieces as an engine would hand them over: what is not consumed comes again.
-    fn decode_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Said> {
+    fn decode_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Outcome> {
         let mut decoder = RequestDecoder::default();
         let (mut replies, mut held) = (Vec::new(), Vec::new());
         for piece in pieces {
             held.extend_from_slice(piece);
             loop {
                 let Ok(step) = decoder.decode(&held) else {
-                    replies.push(Said::Fault);
+                    replies.push(Outcome::Fault);
                     return replies;
                 };
                 let (consumed, over) = (step.consumed, step.request.is_none());
                 replies.extend(step.request.map(|request| {
                     let words = (0..WORDS_MAX).map(|n| request.word(n).to_vec());
-                    Said::Request(words.collect(), request.count())
+                    Outcome::Request(words.collect(), request.count())
                 }));
                 held.drain(..consumed);
                 if over {
@@ -297,9 +297,9 @@ mod tests {
         replies
     }
 
-    fn request(words: &[&str]) -> Said {
+    fn request(words: &[&str]) -> Outcome {
         let kept = (0..WORDS_MAX).map(|n| words.get(n).unwrap_or(&"").as_bytes().to_vec());
-        Said::Request(kept.collect(), words.len() as u64)
+        Outcome::Request(kept.collect(), words.len() as u64)
     }
 
     #[test]
@@ -316,7 +316,7 @@ mod tests {
             ("*1\r\n$4\r\nPIN", &[]),
         ];
         for (input, expected) in cases {
-            let expected: Vec<Said> = expected.iter().map(|words| request(words)).collect();
+            let expected: Vec<Outcome> = expected.iter().map(|words| request(words)).collect();
             assert_eq!(decode_pieces([input.as_bytes()]), expected, "{input:?}");
         }
     }
@@ -339,8 +339,8 @@ mod tests {
         ];
         for input in cases {
             let shown = input.escape_ascii();
-            assert_eq!(decode_pieces([*input]), [Said::Fault], "{shown}");
-            assert_eq!(decode_pieces(input.chunks(1)), [Said::Fault], "{shown}");
+            assert_eq!(decode_pieces([*input]), [Outcome::Fault], "{shown}");
+            assert_eq!(decode_pieces(input.chunks(1)), [Outcome::Fault], "{shown}");
         }
     }
 
@@ -381,7 +381,7 @@ mod tests {
         fn pieces_decode_as_the_whole(requests in prop::collection::vec(any_request(), 1..5)) {
             let input = requests.concat();
             let expected = decode_pieces([&input[..]]);
-            prop_assert!(!expected.contains(&Said::Fault));
+            prop_assert!(!expected.contains(&Outcome::Fault));
             for at in 0..=input.len() {
                 prop_assert_eq!(&decode_pieces([&input[..at], &input[at..]]), &expected);
             }

@@ -7,7 +7,7 @@ use crate::Reply;
 use crate::pieces::{decoded, shown};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Said {
+enum Outcome {
     Done,
     Found,
     Miss,
@@ -15,17 +15,17 @@ enum Said {
     Fault,
 }
 
-fn decode_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Said> {
+fn decode_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Outcome> {
     let say = |reply: Reply<'_>| match reply {
-        Reply::Done | Reply::Empty => Said::Done,
-        Reply::Found(1) => Said::Found,
-        Reply::Miss => Said::Miss,
-        Reply::Error(text) => Said::Error(String::from_utf8_lossy(text).into_owned()),
+        Reply::Done | Reply::Empty => Outcome::Done,
+        Reply::Found(1) => Outcome::Found,
+        Reply::Miss => Outcome::Miss,
+        Reply::Error(text) => Outcome::Error(String::from_utf8_lossy(text).into_owned()),
         other => panic!("{other:?}"),
     };
     // An unfinished header.
     let (replies, fault) = decoded::<BinaryDecoder, _>(pieces, 23, say);
-    replies.into_iter().map(|(replies, _)| replies).chain(fault.then_some(Said::Fault)).collect()
+    replies.into_iter().map(|(replies, _)| replies).chain(fault.then_some(Outcome::Fault)).collect()
 }
 
 /// A reply with these parts.
@@ -40,21 +40,24 @@ fn reply(opcode: u8, status: u16, extras: &[u8], key: &[u8], value: &[u8]) -> Ve
     [&out[..], extras, key, value].concat()
 }
 
-fn stream() -> (Vec<u8>, Vec<Said>) {
+fn stream() -> (Vec<u8>, Vec<Outcome>) {
     let replies = [
-        (reply(0x01, 0, &[], &[], &[]), Some(Said::Done)),
-        (reply(0x00, 0, &[0; 4], &[], b"value"), Some(Said::Found)),
-        (reply(0x0c, 0, &[0; 4], b"key", b""), Some(Said::Found)),
-        (reply(0x00, 1, &[], &[], b"Not found"), Some(Said::Miss)),
-        (reply(0x01, 2, &[], &[], b"Data exists for key."), Some(Said::Miss)),
-        (reply(0x0e, 5, &[], &[], b"Not stored."), Some(Said::Miss)),
-        (reply(0x05, 0, &[], &[], &7u64.to_be_bytes()), Some(Said::Done)),
-        (reply(0x01, 3, &[], &[], b"Too large."), Some(Said::Error("TOO_LARGE Too large.".into()))),
-        (reply(0x21, 0x20, &[], &[], b""), Some(Said::Error("AUTH_ERROR ".into()))),
+        (reply(0x01, 0, &[], &[], &[]), Some(Outcome::Done)),
+        (reply(0x00, 0, &[0; 4], &[], b"value"), Some(Outcome::Found)),
+        (reply(0x0c, 0, &[0; 4], b"key", b""), Some(Outcome::Found)),
+        (reply(0x00, 1, &[], &[], b"Not found"), Some(Outcome::Miss)),
+        (reply(0x01, 2, &[], &[], b"Data exists for key."), Some(Outcome::Miss)),
+        (reply(0x0e, 5, &[], &[], b"Not stored."), Some(Outcome::Miss)),
+        (reply(0x05, 0, &[], &[], &7u64.to_be_bytes()), Some(Outcome::Done)),
+        (
+            reply(0x01, 3, &[], &[], b"Too large."),
+            Some(Outcome::Error("TOO_LARGE Too large.".into())),
+        ),
+        (reply(0x21, 0x20, &[], &[], b""), Some(Outcome::Error("AUTH_ERROR ".into()))),
         (reply(0x10, 0, &[], b"pid", b"1"), None),
         (reply(0x10, 0, &[], b"version", b"1.6"), None),
-        (reply(0x10, 0, &[], &[], &[]), Some(Said::Done)),
-        (reply(0x0b, 0, &[], &[], b"1.6.18"), Some(Said::Done)),
+        (reply(0x10, 0, &[], &[], &[]), Some(Outcome::Done)),
+        (reply(0x0b, 0, &[], &[], b"1.6.18"), Some(Outcome::Done)),
     ];
     let kinds = replies.iter().filter_map(|(_, kinds)| kinds.clone()).collect();
     (replies.into_iter().flat_map(|(bytes, _)| bytes).collect(), kinds)
@@ -74,7 +77,7 @@ fn what_is_no_reply_is_a_fault() {
     let mut contradicting = reply(0, 0, &[0; 4], b"key", b"");
     contradicting[11] = 3;
     for bytes in [&b"ERROR\r\n"[..], b"+", b"\x80", &contradicting] {
-        assert_eq!(decode_pieces([bytes]), [Said::Fault], "{}", bytes.escape_ascii());
+        assert_eq!(decode_pieces([bytes]), [Outcome::Fault], "{}", bytes.escape_ascii());
     }
 }
 

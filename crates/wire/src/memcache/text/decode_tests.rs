@@ -6,18 +6,18 @@ use super::TextDecoder;
 use crate::Reply;
 use crate::pieces::{decoded, shown};
 
-/// What a decoder says, owned.
+/// What was decoded, owned.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Said {
+enum Outcome {
     Done(Option<u32>),
     Found(u32, Option<u32>),
     Miss(Option<u32>),
     Error(String),
     Fault,
 }
-use Said::{Done, Error, Fault, Found, Miss};
+use Outcome::{Done, Error, Fault, Found, Miss};
 
-fn decode_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Said> {
+fn decode_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Outcome> {
     let say = |reply: Reply<'_>| match reply {
         Reply::Done | Reply::Empty => Done(None),
         Reply::Found(hits) => Found(hits, None),
@@ -36,16 +36,16 @@ fn decode_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Said> {
     replies.into_iter().map(marked).chain(fault.then_some(Fault)).collect()
 }
 
-fn whole(input: &[u8]) -> Vec<Said> {
+fn whole(input: &[u8]) -> Vec<Outcome> {
     decode_pieces([input])
 }
 
-fn error(text: &str) -> Said {
+fn error(text: &str) -> Outcome {
     Error(text.to_owned())
 }
 
 /// Streams of replies, and what they say.
-fn cases() -> Vec<(&'static [u8], Vec<Said>)> {
+fn cases() -> Vec<(&'static [u8], Vec<Outcome>)> {
     vec![
         (
             b"STORED\r\nNOT_STORED\r\nEXISTS\r\nNOT_FOUND\r\n",
