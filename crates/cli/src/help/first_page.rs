@@ -51,6 +51,7 @@ Results:
 Subcommands (keystorm NAME --help):
   search, sweep, survey      find the highest rate; try combinations; measure the whole machine
   deliver, connect           measure messages to their subscribers; new connections, by stage
+  record, describe           record the traffic of a server; find out what it is like
   replay, rehearse           send recorded traffic again; tell what another server changes for it
   theatre, blame             the price of BGSAVE, DEL, scripts; which requests make others wait
   compare, doctor            compare two servers or saved runs; check what distorts results
