@@ -116,6 +116,7 @@ fn record_tally(bencher: Bencher<'_, '_>) {
         operations: 0,
         apart: false,
         places: 0,
+        spans: false,
     });
     let samples: Vec<Sample> = latencies_ns()
         .map(|ns| Sample {
@@ -126,6 +127,7 @@ fn record_tally(bencher: Bencher<'_, '_>) {
             intended_ns: 1_000,
             sent_ns: 1_000,
             first_byte_ns: 1_000 + ns,
+            arrived_ns: None,
             done_ns: 1_000 + ns,
         })
         .collect();

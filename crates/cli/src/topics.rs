@@ -38,6 +38,7 @@ const TOPICS: &[(&str, &[u8])] = &[
     topic!("rpc-perf"),
     topic!("publishing"),
     topic!("measuring"),
+    topic!("where-the-time-went"),
     topic!("doctor"),
     topic!("reports"),
     topic!("performance"),

@@ -12,6 +12,8 @@ mod epoll;
 mod scripted;
 mod socket;
 #[cfg(unix)]
+mod stamps;
+#[cfg(unix)]
 mod thread_clock;
 #[cfg(unix)]
 mod timer;
@@ -27,6 +29,8 @@ pub use epoll::Epoll;
 pub use scripted::{Delivery, Script, Scripted};
 pub use socket::{Address, ConnectOptions};
 pub use socket2::Socket;
+#[cfg(unix)]
+pub use stamps::KernelStamps;
 #[cfg(unix)]
 pub use thread_clock::{run_delay_ns, thread_cpu, thread_ticks};
 pub use tls::{PemFile, Tls, TlsContext, TlsError, TlsHandshake, TlsSettings, TlsStream, Verify};
@@ -89,6 +93,13 @@ pub trait Engine {
 
     /// The next thing that happened, or `None` when it is time to wait again.
     fn next(&mut self) -> Option<Event>;
+
+    /// When the last bytes that the current [`Event::Received`] brought arrived in this machine's kernel, on the
+    /// engine's clock. `None` where the kernel does not say: its connection was opened without
+    /// [`ConnectOptions::kernel_stamps`], or is no TCP.
+    fn arrived_ns(&self) -> Option<u64> {
+        None
+    }
 
     /// The TLS handshake of a connection that is open; `None` where there is no TLS.
     fn handshake(&self, conn: ConnId) -> Option<TlsHandshake> {

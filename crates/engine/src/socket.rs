@@ -49,6 +49,15 @@ pub struct ConnectOptions {
     /// Whether a unix socket that finds the backlog full fails at once, as TCP never does, instead of waiting
     /// for room.
     pub no_wait: bool,
+    /// Whether the kernel is asked when bytes arrived ([`Engine::arrived_ns`](crate::Engine::arrived_ns)). Linux
+    /// tells of TCP; elsewhere this changes nothing.
+    pub kernel_stamps: bool,
+}
+
+/// Asks the kernel to stamp what arrives, where that is wanted. Whether it does.
+#[cfg(unix)]
+pub(crate) fn stamped(socket: &Socket, to: &Address, options: &ConnectOptions) -> bool {
+    options.kernel_stamps && matches!(to, Address::Tcp(_)) && crate::stamps::enable(socket)
 }
 
 /// How long connecting to a unix socket may wait for room in the server's backlog.

@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow};
 use console::live::Nobody;
 use measure::Measurement;
-use report::Probe;
+use report::{Probe, SpanFigures};
 use runner::{Barrier, Start};
-use workload::{OnError, Pace, Plan, PlanParts, Shard, Stop, Window, limits};
+use workload::{OnError, Pace, Plan, PlanParts, Recording, Shard, Stop, Window, limits};
 
 use crate::test_bed::TestBed;
 
@@ -37,6 +37,8 @@ fn plan_of(load: &Plan, rate_per_s: f64) -> Result<Plan> {
         // Until the load has ended.
         parts.load.stop = Stop::AfterNs(limits::DURATION_NS_MAX);
     }
+    let stamps = Recording::stamps_by_default(&parts.load.pace, &parts.target.endpoint);
+    parts.recording.kernel_stamps |= stamps;
     parts.recovery.on_error = OnError::Count;
     parts.load.shard = Shard::WHOLE;
     parts.load.seed = parts.load.seed.wrapping_add(1);
@@ -72,7 +74,7 @@ pub(crate) fn beside<T>(
         let loaded = load(&barrier);
         stop.store(true, Ordering::Relaxed);
         let probed = probing.join().map_err(|_| anyhow!("the probe panicked"));
-        let probe = probed.and_then(|measured| Ok(of(rate_per_s, &measured?)));
+        let probe = probed.and_then(|measured| Ok(of(own, rate_per_s, &measured?)));
         Ok((loaded?, probe))
     })
 }
@@ -92,7 +94,7 @@ pub(crate) fn with(other: &Arc<Barrier>) -> Arc<Barrier> {
     })
 }
 
-fn of(rate_per_s: f64, measured: &Measurement) -> Probe {
+fn of(plan: &Plan, rate_per_s: f64, measured: &Measurement) -> Probe {
     let total = &measured.total;
     let late_ns = total.lateness.as_ref().and_then(|late| late.total.mean_ns());
     Probe {
@@ -102,5 +104,6 @@ fn of(rate_per_s: f64, measured: &Measurement) -> Probe {
         errors: total.errors.total(),
         late_mean_ms: late_ns.map(|ns| ns / 1e6),
         response: total.response(),
+        spans: SpanFigures::new(plan, total).map(|spans| spans.sentence()),
     }
 }

@@ -239,6 +239,7 @@ mod tests {
             intended_ns: 0,
             sent_ns: 600 * MS,
             first_byte_ns: 0,
+            arrived_ns: None,
             done_ns: 603 * MS,
         };
         by.record(1, &sample);

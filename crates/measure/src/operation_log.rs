@@ -193,6 +193,7 @@ mod tests {
             intended_ns: 90 * US,
             sent_ns: 100 * US,
             first_byte_ns: 0,
+            arrived_ns: None,
             done_ns: done_us * US,
         }
     }

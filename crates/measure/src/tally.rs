@@ -4,7 +4,7 @@
 //! not compile; a property test holds that parts sum to the whole.
 
 use crate::{
-    CommandTally, ConnectionTally, ErrorCounts, KeyCounts, Latency, Lateness, OperationTally,
+    CommandTally, ConnectionTally, ErrorCounts, KeyCounts, Latency, Lateness, OperationTally, Spans,
 };
 
 /// What a reply was.
@@ -34,6 +34,8 @@ pub struct Sample {
     pub sent_ns: u64,
     /// When the first byte of the replies to that send was read.
     pub first_byte_ns: u64,
+    /// When the last bytes of the read that ended the reply arrived in the client's kernel, where it stamps them.
+    pub arrived_ns: Option<u64>,
     /// When the read that delivered the last byte of the reply returned.
     pub done_ns: u64,
 }
@@ -58,6 +60,8 @@ pub struct TallyShape {
     pub apart: bool,
     /// Most places of a reply for which hits are counted one by one; 0 where they are not.
     pub places: usize,
+    /// Whether the kernel is asked when replies arrived.
+    pub spans: bool,
 }
 
 fn all<'l>(mut latencies: impl Iterator<Item = &'l Latency>) -> Latency {
@@ -92,6 +96,8 @@ pub struct Tally {
     pub connections: ConnectionTally,
     /// How late requests were sent, where they are due at times of their own.
     pub lateness: Option<Lateness>,
+    /// Where response times were spent, where the kernel stamps replies. Error replies are not among them.
+    pub spans: Option<Box<Spans>>,
 }
 
 impl Tally {
@@ -104,6 +110,7 @@ impl Tally {
             errors: ErrorCounts::default(),
             connections: ConnectionTally::new(),
             lateness: shape.scheduled.then(Lateness::default),
+            spans: shape.spans.then(|| Box::new(Spans::new(shape.precision))),
         }
     }
 
@@ -114,7 +121,9 @@ impl Tally {
         let histograms = timed + u64::from(shape.first_byte);
         let latency = Latency::bytes(shape.precision);
         let commands = (shape.commands as u64).saturating_mul(histograms * latency);
-        commands.saturating_add((shape.operations as u64).saturating_mul(timed * latency))
+        let spans = if shape.spans { Spans::bytes(shape.precision) } else { 0 };
+        let operations = (shape.operations as u64).saturating_mul(timed * latency);
+        commands.saturating_add(operations).saturating_add(spans)
     }
 
     /// Adds a sample.
@@ -127,6 +136,9 @@ impl Tally {
             Outcome::Miss => command.miss += count,
         }
         command.bytes_in += sample.bytes;
+        if let Some(spans) = &mut self.spans {
+            spans.record(sample);
+        }
         let Sample { intended_ns, sent_ns, done_ns, .. } = *sample;
         if let Some(first) = &mut command.first_byte {
             first.record_n(sample.first_byte_ns.saturating_sub(sent_ns), count);
@@ -193,7 +205,7 @@ impl Tally {
 
     /// Adds all that `other` holds.
     pub fn merge(&mut self, other: &Self) {
-        let Self { commands, operations, errors, connections, lateness } = other;
+        let Self { commands, operations, errors, connections, lateness, spans } = other;
         assert_eq!(self.commands.len(), commands.len(), "tallies of one plan have its commands");
         assert_eq!(self.operations.len(), operations.len(), "and its operations");
         self.commands.iter_mut().zip(commands).for_each(|(a, b)| a.merge(b));
@@ -205,6 +217,7 @@ impl Tally {
             (into @ None, Some(from)) => *into = Some(from.clone()),
             (_, None) => {}
         }
+        merge_optional(&mut self.spans, spans.as_ref(), |into, from| into.merge(from));
     }
 
     /// Adds to what receivers saw what the senders of their messages did, except their replies: errors,
@@ -218,17 +231,19 @@ impl Tally {
     /// Whether nothing was counted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        let Self { commands, operations, errors, connections, lateness } = self;
+        let Self { commands, operations, errors, connections, lateness, spans } = self;
         commands.iter().all(CommandTally::is_empty)
             && operations.iter().all(|operation| operation.ended() == 0)
             && errors.total() == 0
             && connections.is_empty()
             && lateness.as_ref().is_none_or(|late| late.due == 0 && late.total.count() == 0)
+            && spans.as_ref().is_none_or(|spans| spans.is_empty())
     }
 
     /// Forgets everything and keeps the memory.
     pub fn clear(&mut self) {
-        let Self { commands, operations, errors, connections, lateness } = self;
+        let Self { commands, operations, errors, connections, lateness, spans } = self;
+        spans.iter_mut().for_each(|spans| spans.clear());
         operations.iter_mut().for_each(OperationTally::clear);
         lateness.iter_mut().for_each(Lateness::clear);
         commands.iter_mut().for_each(CommandTally::clear);
@@ -251,6 +266,7 @@ mod tests {
         operations: 2,
         apart: true,
         places: 3,
+        spans: true,
     };
 
     fn sample() -> impl Strategy<Value = Sample> {
@@ -263,6 +279,7 @@ mod tests {
                 intended_ns: 10_000,
                 sent_ns: 10_000 + late,
                 first_byte_ns: 10_000 + late + first,
+                arrived_ns: Some(10_000 + late + first + service / 2),
                 done_ns: 10_000 + late + first + service,
             },
         )
@@ -326,6 +343,10 @@ mod tests {
             }
             text += &format!("{} {} {}\n", o.ok, o.missed, o.failed);
         }
+        let spans = tally.spans.as_ref().unwrap();
+        let sums: Vec<_> = spans.sums().collect();
+        let read: Vec<_> = spans.read.recorded().collect();
+        text += &format!("{sums:?} {read:?} {}\n", spans.unstamped);
         let c = &tally.connections;
         let late = &tally.lateness.as_ref().unwrap();
         text += &format!("due {}\n", late.due);
@@ -363,6 +384,7 @@ mod tests {
                 intended_ns: 1,
                 sent_ns: 2,
                 first_byte_ns: 3,
+                arrived_ns: Some(3),
                 done_ns: 4,
             }],
             &[1, 2],
@@ -390,6 +412,7 @@ mod tests {
                 intended_ns: 0,
                 sent_ns: 0,
                 first_byte_ns: 5,
+                arrived_ns: None,
                 done_ns: 9,
             });
             assert_eq!(tally.first_byte().count(), 2);

@@ -29,6 +29,7 @@ pub fn all() -> Vec<(&'static str, Run)> {
         ("four hours", four_hours()),
         ("open loop", open_loop()),
         ("first byte", first_byte()),
+        ("kernel stamps", stamped()),
         ("tls", tls()),
         ("hostile", hostile()),
         ("outages", outages()),
@@ -171,6 +172,14 @@ pub fn paced() -> Run {
 pub fn first_byte() -> Run {
     let mut parts = parts();
     parts.recording.first_byte = true;
+    run(parts, &usual_ns())
+}
+
+/// On a schedule, with stamps of the kernel: a tenth of the time from sent to read, replies waited to be read.
+pub fn stamped() -> Run {
+    let mut parts = parts();
+    parts.load.pace = Pace::constant(1000.0);
+    parts.recording.kernel_stamps = true;
     run(parts, &usual_ns())
 }
 
@@ -323,6 +332,7 @@ pub fn mix() -> Run {
             intended_ns,
             sent_ns,
             first_byte_ns,
+            arrived_ns: None,
             done_ns,
         });
         total.commands[command].bytes_out += 10 * count;
@@ -351,6 +361,7 @@ pub fn run(parts: PlanParts, service_ns: &[u64]) -> Run {
         operations: if parts.counts_operations() { operations.count() } else { 0 },
         apart: parts.peer.separate_failures,
         places: 0,
+        spans: parts.recording.kernel_stamps,
     };
     let mut total = Tally::new(&shape);
     for &ns in service_ns {
@@ -362,6 +373,7 @@ pub fn run(parts: PlanParts, service_ns: &[u64]) -> Run {
             intended_ns: 0,
             sent_ns: LATE_NS,
             first_byte_ns: LATE_NS + ns / 2,
+            arrived_ns: parts.recording.kernel_stamps.then_some(LATE_NS + ns - ns / 10),
             done_ns: LATE_NS + ns,
         });
         if let Some(lateness) = &mut total.lateness {

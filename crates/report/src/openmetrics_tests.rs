@@ -12,6 +12,7 @@ fn tally() -> Tally {
         operations: 0,
         apart: false,
         places: 0,
+        spans: false,
     };
     let mut tally = Tally::new(&shape);
     for (service_ns, count) in [(9_000, 2), (1_499_000, 3), (250_000_000_000, 1)] {
@@ -26,6 +27,7 @@ fn tally() -> Tally {
             intended_ns,
             sent_ns,
             first_byte_ns,
+            arrived_ns: None,
             done_ns,
         });
     }

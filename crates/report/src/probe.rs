@@ -18,6 +18,8 @@ pub struct Probe {
     pub late_mean_ms: Option<f64>,
     /// From when a request was due to its reply.
     pub response: Latency,
+    /// Where its 99th percentile was spent, in words, where the kernel stamped replies.
+    pub spans: Option<String>,
 }
 
 impl Probe {

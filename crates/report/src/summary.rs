@@ -11,7 +11,7 @@ use crate::slo::SloResult;
 use crate::verdict::time;
 use crate::{
     ConnectFigures, DeliveryFigures, LatencyFigures, Lookups, NodeFigures, OperationFigures,
-    RateFigures, Run, ScheduleFigures, TlsFigures, Together, escape,
+    RateFigures, Run, ScheduleFigures, SpanFigures, TlsFigures, Together, escape,
 };
 
 /// The figures of one run.
@@ -59,6 +59,8 @@ pub struct Summary<'r> {
     pub deliveries: Option<DeliveryFigures<'r>>,
     /// How long each stage took, where each request has a connection of its own.
     pub connects: Option<ConnectFigures>,
+    /// Where response times were spent, where the kernel was asked when replies arrived.
+    pub spans: Option<SpanFigures>,
     /// What became of the target, where there is one.
     pub target: Option<SloResult>,
     /// All response times, of which `response` and the distributions are taken.
@@ -79,6 +81,7 @@ impl<'r> Summary<'r> {
         let mut summary = Self {
             run,
             target: None,
+            spans: SpanFigures::new(plan, total),
             connects: total.connections.stages.as_deref().map(ConnectFigures::new),
             deliveries: (measurement.deliveries.as_deref()).map(|of| DeliveryFigures {
                 clock_bound_ns: run.clock_bound_ns(),

@@ -287,6 +287,7 @@ mod tests {
             operations: 0,
             apart: false,
             places: 0,
+            spans: false,
         };
         let (empties, _kept): (Vec<_>, Vec<_>) = (0..2).map(|_| mpsc::channel()).unzip();
         let mut collector = Collector::new(shape, empties, "none");

@@ -8,7 +8,7 @@ use std::sync::mpsc::{self, Sender, SyncSender};
 use std::thread::{self, Scope};
 use std::time::{Duration, Instant, SystemTime};
 
-use engine::{Address, TlsContext};
+use engine::{Address, KernelStamps, TlsContext};
 use measure::{ByConnection, Measurement, Tally};
 use workload::Plan;
 
@@ -130,6 +130,8 @@ pub fn run(job: &RunJob<'_>, observer: &mut dyn Observer) -> io::Result<Measurem
     let shared = job.plan.own_messages().map_err(|why| invalid(why.to_string()))?;
     let own = shared.as_ref().map(|plan| RunJob { plan, ..job.clone() });
     let job = own.as_ref().unwrap_or(job);
+    // Before connections are opened, and as long as they are.
+    let _stamps = job.plan.recording.kernel_stamps.then(KernelStamps::begin);
     let origin = (Instant::now(), SystemTime::now());
     let (choice, note) = engines::choose(job.plan.engine)?;
     let mut measurement = carry_out(job, observer, origin, choice)?;

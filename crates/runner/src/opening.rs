@@ -158,6 +158,7 @@ const PORTS_FROM: u32 = 4096;
 #[derive(Debug, Clone)]
 pub(crate) struct Origins {
     mptcp: bool,
+    kernel_stamps: bool,
     per_request: Option<ConnectionPerRequest>,
     sources: Vec<IpAddr>,
     ports: Option<RangeInclusive<u16>>,
@@ -180,6 +181,8 @@ impl Origins {
             |ports: &RangeInclusive<u16>| connections > PORTS_FROM && is_kept && !ports.is_empty();
         Self {
             mptcp: plan.target.mptcp,
+            // Receivers of messages measure nothing by them.
+            kernel_stamps: plan.recording.kernel_stamps && plan.delivery.is_none(),
             per_request,
             sources: plan.target.sources.clone(),
             ports: ports.filter(is_wanted),
@@ -205,6 +208,7 @@ impl Origins {
             port,
             reset: self.per_request.is_some_and(|of| of.reset),
             no_wait: self.per_request.is_some(),
+            kernel_stamps: self.kernel_stamps,
         }
     }
 }

@@ -55,6 +55,7 @@ pub(super) fn base(
         load.reconnect.map_or(by_time || load.per_request.connect, |arg| arg == YesNo::Yes);
     load.connecting.check(load.keep_alive != 0, reconnect)?;
     let concurrency = concurrency(load, threads, (window, &pace), stop)?;
+    let by_default = ours && Recording::stamps_by_default(&pace, &target.endpoint);
     Ok(PlanParts {
         target,
         protocol: protocol(&options.server)?,
@@ -84,6 +85,7 @@ pub(super) fn base(
         recording: Recording {
             precision: precision(results.precision),
             first_byte: results.first_byte,
+            kernel_stamps: results.kernel_stamps.map_or(by_default, |arg| arg == YesNo::Yes),
         },
         recovery: recovery(options, reconnect),
         ..PlanParts::default()

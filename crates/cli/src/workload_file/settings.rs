@@ -109,6 +109,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     value("seed", "seed"),
     value("precision", "precision"),
     flag("first-byte", "first_byte"),
+    either("kernel-stamps", "kernel_stamps", "yes", "no"),
 ];
 
 /// Settings that say the same thing in two ways: the last word on one is the last on both.

@@ -16,7 +16,8 @@ use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token};
 use socket2::Socket;
 
-use crate::socket::connect;
+use crate::socket::{connect, stamped};
+use crate::stamps::WallClock;
 use crate::timer::Timer;
 use crate::{Address, ConnId, ConnectOptions, Engine, Event, Reason};
 
@@ -41,6 +42,9 @@ pub struct Epoll {
     buffer: Vec<u8>,
     /// Whose bytes are in the buffer, and where they begin and end.
     current: Option<(ConnId, usize, usize)>,
+    /// When these bytes arrived in the kernel.
+    arrived_ns: Option<u64>,
+    wall_clock: WallClock,
     timer: Timer,
     origin: Instant,
     now_ns: u64,
@@ -58,6 +62,8 @@ struct Connection {
     /// socket reports it each time the other side has read, which would double our turns, so it is
     /// watched only while there is something unsent.
     always_watches_room: bool,
+    /// Whether the kernel stamps what arrives.
+    stamped: bool,
 }
 
 enum State {
@@ -104,6 +110,8 @@ impl Epoll {
             generation: 0,
             buffer: vec![0; READ_MAX],
             current: None,
+            arrived_ns: None,
+            wall_clock: WallClock::new(origin),
             timer,
             origin,
             now_ns: 0,
@@ -123,7 +131,12 @@ impl Epoll {
 
     fn try_open(&mut self, conn: ConnId, to: &Address, options: &ConnectOptions) -> io::Result<()> {
         let (socket, connected) = connect(to, options)?;
-        self.enrol(conn, socket, matches!(to, Address::Tcp(_)), connected)
+        let stamped = stamped(&socket, to, options);
+        self.enrol(conn, socket, matches!(to, Address::Tcp(_)), connected)?;
+        if let Some(connection) = self.slot(conn) {
+            connection.stamped = stamped;
+        }
+        Ok(())
     }
 
     fn try_adopt(&mut self, conn: ConnId, socket: Socket) -> io::Result<()> {
@@ -156,6 +169,7 @@ impl Epoll {
             outbox: Vec::new(),
             kept: Vec::new(),
             always_watches_room,
+            stamped: false,
         });
         if connected {
             self.again(conn, generation, false);
@@ -226,6 +240,11 @@ impl Engine for Epoll {
             *start += bytes;
             assert!(*start <= *end, "no more is consumed than there is");
         }
+    }
+
+    #[inline]
+    fn arrived_ns(&self) -> Option<u64> {
+        self.arrived_ns
     }
 
     fn close(&mut self, conn: ConnId) {

@@ -8,6 +8,7 @@ use std::os::fd::AsRawFd;
 use mio::unix::SourceFd;
 
 use super::{Epoll, READ_MAX, Ready, State, interest, token};
+use crate::stamps;
 use crate::{ConnId, Engine, Event, Reason};
 
 impl Epoll {
@@ -72,9 +73,14 @@ impl Epoll {
             self.buffer[..kept].copy_from_slice(&connection.kept);
         }
         let room = kept..kept + READ_MAX;
-        match retry(|| (&connection.socket).read(&mut self.buffer[room.clone()])) {
-            Ok(0) => self.lose(conn, Reason::ByPeer),
-            Ok(read) => {
+        let into = &mut self.buffer[room];
+        let read = match connection.stamped {
+            true => retry(|| stamps::read(&connection.socket, into)),
+            false => retry(|| (&connection.socket).read(into)).map(|read| (read, None)),
+        };
+        match read {
+            Ok((0, _)) => self.lose(conn, Reason::ByPeer),
+            Ok((read, stamp)) => {
                 connection.kept.clear();
                 self.current = Some((conn, 0, kept + read));
                 // A read that did not fill its room has emptied the socket (epoll(7)), unless the
@@ -82,7 +88,8 @@ impl Epoll {
                 if read == READ_MAX || ready.closing {
                     self.again(conn, ready.generation, ready.closing);
                 }
-                self.look_at_clock();
+                let now_ns = self.look_at_clock();
+                self.arrived_ns = stamp.and_then(|stamp| self.wall_clock.engine_ns(stamp, now_ns));
                 Some(Event::Received(conn))
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -101,6 +108,7 @@ impl Epoll {
         let Some((conn, start, end)) = self.current.take() else {
             return;
         };
+        self.arrived_ns = None;
         if start < end
             && let Some(Some(connection)) = self.connections.get_mut(conn.0 as usize)
         {

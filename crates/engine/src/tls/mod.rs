@@ -70,6 +70,8 @@ pub struct Tls {
     plain: Vec<u8>,
     /// Whose bytes are there, and where they begin and end.
     current: Option<(ConnId, usize, usize)>,
+    /// When the bytes that they were decrypted from arrived in the kernel.
+    arrived_ns: Option<u64>,
 }
 
 #[derive(Default)]
@@ -98,6 +100,7 @@ impl Tls {
             ended: VecDeque::new(),
             plain: vec![0; PLAIN_PREPARED],
             current: None,
+            arrived_ns: None,
         }
     }
 
@@ -162,6 +165,7 @@ impl Tls {
                 self.shake_hands(conn)
             }
             Event::Received(conn) => {
+                self.arrived_ns = self.inner.arrived_ns();
                 let inbox = self.inner.inbox();
                 let len = inbox.len();
                 if let Some(slot) = self.connections.get_mut(conn.0 as usize)
@@ -377,6 +381,11 @@ impl Engine for Tls {
     }
 
     #[inline]
+    fn arrived_ns(&self) -> Option<u64> {
+        self.arrived_ns
+    }
+
+    #[inline]
     fn inbox(&self) -> &[u8] {
         self.current.map_or(&[], |(_, start, end)| &self.plain[start..end])
     }
@@ -403,6 +412,7 @@ impl Engine for Tls {
     #[inline]
     fn next(&mut self) -> Option<Event> {
         self.put_away();
+        self.arrived_ns = None;
         while let Some((conn, generation, reason)) = self.ended.pop_front() {
             if self.is_current(conn, generation) {
                 return self.lose(conn, reason);

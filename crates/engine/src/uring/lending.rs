@@ -5,6 +5,7 @@
 //! received lie in a buffer of the pool, which is ours until it is given back.
 
 use std::io;
+use std::ops::Range;
 
 use socket2::Socket;
 
@@ -18,6 +19,8 @@ pub(super) struct Slot {
     pub(super) socket: Option<Socket>,
     pub(super) generation: u32,
     pub(super) open: bool,
+    /// Whether the kernel stamps what arrives.
+    pub(super) stamped: bool,
     /// Whether it stands in `staged`.
     pub(super) staged: bool,
     /// To be handed over.
@@ -29,6 +32,13 @@ pub(super) struct Slot {
     pub(super) waiting: bool,
     /// Received and not consumed.
     pub(super) kept: Vec<u8>,
+}
+
+impl Slot {
+    /// By which operation it receives.
+    pub(super) fn receives_by(&self) -> Kind {
+        if self.stamped { Kind::ReceiveStamped } else { Kind::Receive }
+    }
 }
 
 /// Where the bytes of the current event are.
@@ -108,18 +118,35 @@ impl Uring {
             self.give_back(Some(buffer));
             return Some(self.lose(conn, Reason::Failed(error)));
         }
+        let Some(bytes) = self.bytes_within(conn, buffer, len) else {
+            self.give_back(Some(buffer));
+            return Some(self.lose(conn, Reason::ByPeer));
+        };
         let slot = &mut self.slots[conn.0 as usize];
-        let (place, end) = if slot.kept.is_empty() {
-            (Place::Pool(buffer), len)
+        let (place, start, end) = if slot.kept.is_empty() {
+            (Place::Pool(buffer), bytes.start, bytes.end)
         } else {
             if let Some(pool) = &mut self.pool {
-                slot.kept.extend_from_slice(pool.filled(buffer, len));
+                slot.kept.extend_from_slice(&pool.filled(buffer, len)[bytes]);
                 pool.give_back(buffer);
             }
-            (Place::Kept, slot.kept.len())
+            (Place::Kept, 0, slot.kept.len())
         };
-        self.current = Some(Current { conn, place, start: 0, end });
+        self.current = Some(Current { conn, place, start, end });
         Some(Event::Received(conn))
+    }
+
+    /// Where received bytes lie in a buffer of which the kernel filled `len`; notes their stamp. `None` at the end
+    /// of the stream, of which a receive with a stamp brings a buffer, too.
+    #[inline]
+    fn bytes_within(&mut self, conn: ConnId, buffer: u16, len: usize) -> Option<Range<usize>> {
+        if !self.slots[conn.0 as usize].stamped {
+            return Some(0..len);
+        }
+        let filled = self.pool.as_ref()?.filled(buffer, len);
+        let (bytes, stamp) = self.ring.parse_stamped(filled)?;
+        self.arrived_ns = stamp.and_then(|stamp| self.wall_clock.engine_ns(stamp, self.now_ns));
+        (!bytes.is_empty()).then_some(bytes)
     }
 
     /// The kernel did not take all at once, or has taken the rest.
@@ -165,6 +192,7 @@ impl Uring {
         let Some(Current { conn, place, start, end }) = self.current.take() else {
             return;
         };
+        self.arrived_ns = None;
         let slot = &mut self.slots[conn.0 as usize];
         match place {
             Place::Kept => drop(slot.kept.drain(..start)),

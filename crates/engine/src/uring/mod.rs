@@ -27,7 +27,8 @@ use std::time::{Duration, Instant};
 
 use socket2::Socket;
 
-use crate::socket::connect;
+use crate::socket::{connect, stamped};
+use crate::stamps::WallClock;
 use crate::{Address, ConnId, ConnectOptions, Engine, Event, Reason};
 use lending::{Current, Slot};
 use operation::{Kind, Operation};
@@ -53,6 +54,9 @@ pub struct Uring {
     /// Connections whose opening or failing no completion will tell.
     outcomes: VecDeque<(ConnId, io::Result<()>)>,
     current: Option<Current>,
+    /// When its bytes arrived in the kernel.
+    arrived_ns: Option<u64>,
+    wall_clock: WallClock,
     generation: u32,
     /// Turns whose completions were all seen.
     turn: u64,
@@ -84,6 +88,8 @@ impl Uring {
             graves: Vec::new(),
             outcomes: VecDeque::new(),
             current: None,
+            arrived_ns: None,
+            wall_clock: WallClock::new(origin),
             generation: 0,
             turn: 1,
             outstanding: 0,
@@ -117,7 +123,10 @@ impl Uring {
 
     fn try_open(&mut self, conn: ConnId, to: &Address, options: &ConnectOptions) -> io::Result<()> {
         let (socket, connected) = connect(to, options)?;
-        self.enrol(conn, socket, connected)
+        let stamped = stamped(&socket, to, options);
+        self.enrol(conn, socket, connected)?;
+        self.slot(conn).stamped = stamped;
+        Ok(())
     }
 
     /// Registers a socket with the ring and asks for an event when it is connected.
@@ -164,7 +173,7 @@ impl Uring {
 
     /// Begins to receive.
     fn arm(&mut self, conn: ConnId) -> io::Result<()> {
-        let operation = self.operation(Kind::Receive, conn);
+        let operation = self.operation(self.slots[conn.0 as usize].receives_by(), conn);
         self.outstanding += 1;
         self.ring.receive(operation)
     }
@@ -177,12 +186,12 @@ impl Uring {
     /// Asks every operation to end.
     fn cancel_all(&mut self) -> io::Result<()> {
         for number in 0..self.slots.len() {
-            let Slot { socket, open, waiting, .. } = &self.slots[number];
+            let slot @ Slot { socket, open, waiting, .. } = &self.slots[number];
             if socket.is_none() {
                 continue;
             }
             let (conn, waiting) = (ConnId(number as u32), *waiting);
-            let (receive, connect) = (Kind::Receive, Kind::Connect);
+            let (receive, connect) = (slot.receives_by(), Kind::Connect);
             // One that is not open waits for that, or broke and still receives.
             let kinds = [(receive, true), (connect, !*open), (Kind::SendRest, waiting)];
             for (kind, _) in kinds.into_iter().filter(|(_, there)| *there) {
@@ -215,7 +224,7 @@ impl Uring {
                 self.sent(conn, operation.kind, result);
                 None
             }
-            Kind::Receive => self.received(conn, result, more, buffer),
+            Kind::Receive | Kind::ReceiveStamped => self.received(conn, result, more, buffer),
             // What it was to end had ended.
             Kind::Cancel => None,
         }
@@ -275,6 +284,11 @@ impl Engine for Uring {
             *start += bytes;
             assert!(*start <= *end, "no more is consumed than there is");
         }
+    }
+
+    #[inline]
+    fn arrived_ns(&self) -> Option<u64> {
+        self.arrived_ns
     }
 
     fn close(&mut self, conn: ConnId) {

@@ -23,6 +23,8 @@ pub(super) enum Kind {
     SendRest,
     /// Ends another; completes only if that could not be found.
     Cancel,
+    /// Receives as `Receive` does, with a stamp of the kernel before the bytes in each buffer.
+    ReceiveStamped,
 }
 
 impl Kind {
@@ -52,7 +54,8 @@ impl Operation {
             1 => Kind::Receive,
             2 => Kind::Send,
             3 => Kind::SendRest,
-            _ => Kind::Cancel,
+            4 => Kind::Cancel,
+            _ => Kind::ReceiveStamped,
         };
         Self { kind, conn: ConnId(low >> KIND_BITS), generation: (data >> 32) as u32 }
     }
@@ -64,7 +67,14 @@ mod tests {
 
     #[test]
     fn an_operation_survives_the_trip() {
-        let known = [Kind::Connect, Kind::Receive, Kind::Send, Kind::SendRest, Kind::Cancel];
+        let known = [
+            Kind::Connect,
+            Kind::Receive,
+            Kind::Send,
+            Kind::SendRest,
+            Kind::Cancel,
+            Kind::ReceiveStamped,
+        ];
         for kind in known {
             for conn in [0, 1, 999_999] {
                 let operation = Operation { kind, conn: ConnId(conn), generation: u32::MAX - conn };

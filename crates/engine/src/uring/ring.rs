@@ -2,15 +2,17 @@
 #![allow(unsafe_code)]
 
 use std::io;
+use std::ops::Range;
 use std::os::fd::RawFd;
 use std::time::Duration;
 
 use io_uring::squeue::{Entry, Flags};
-use io_uring::types::{Fixed, SubmitArgs, Timespec};
+use io_uring::types::{Fixed, RecvMsgOut, SubmitArgs, Timespec};
 use io_uring::{IoUring, Submitter, cqueue, opcode};
 
 use super::operation::{Kind, Operation};
 use super::pool;
+use crate::stamps;
 
 /// Operations prepared before they must be handed over.
 const SUBMISSIONS: u32 = 512;
@@ -28,6 +30,8 @@ pub(super) const POLL_FAULTS: usize =
 
 pub(super) struct Ring {
     ring: IoUring,
+    /// What receives with a stamp ask for. The kernel copies it when it takes the operation.
+    stamped: Box<libc::msghdr>,
 }
 
 /// What the kernel says of an operation.
@@ -57,7 +61,7 @@ impl Ring {
             return Err(io::Error::new(io::ErrorKind::Unsupported, "sends cannot be silent"));
         }
         ring.submitter().register_files_sparse(connections)?;
-        Ok(Self { ring })
+        Ok(Self { ring, stamped: Box::new(stamps::message(stamps::CONTROL_LEN)) })
     }
 
     pub(super) fn submitter(&self) -> Submitter<'_> {
@@ -102,9 +106,25 @@ impl Ring {
 
     /// Receives into the pool until something ends it.
     pub(super) fn receive(&mut self, operation: Operation) -> io::Result<()> {
-        let entry = opcode::RecvMulti::new(file(operation), pool::GROUP).build();
-        // SAFETY: its memory is the pool, which outlives the ring's operations.
+        let entry = match operation.kind {
+            Kind::ReceiveStamped => {
+                let message = &raw const *self.stamped;
+                opcode::RecvMsgMulti::new(file(operation), message, pool::GROUP).build()
+            }
+            _ => opcode::RecvMulti::new(file(operation), pool::GROUP).build(),
+        };
+        // SAFETY: its memory is the pool, which outlives the ring's operations, and the message, which names no
+        // memory and lives as long as the ring.
         unsafe { self.push(entry, operation) }
+    }
+
+    /// Where the bytes of a receive with a stamp lie in the buffer that it filled, and the stamp; `None` of what
+    /// no kernel writes.
+    #[inline]
+    pub(super) fn parse_stamped(&self, filled: &[u8]) -> Option<(Range<usize>, Option<Duration>)> {
+        let parts = RecvMsgOut::parse(filled, &self.stamped).ok()?;
+        let len = parts.payload_data().len();
+        Some((filled.len() - len..filled.len(), stamps::stamp(parts.control_data())))
     }
 
     /// Sends as much as the kernel takes at once. Completes only if that is not all. The caller

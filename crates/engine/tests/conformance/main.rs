@@ -20,6 +20,7 @@ use peer::{Behaviour, Over, Peer};
 pub(crate) struct Lab {
     engine: Box<dyn Engine>,
     address: Address,
+    options: ConnectOptions,
     _peer: Option<Peer>,
 }
 
@@ -34,9 +35,14 @@ const LABS: &[(&str, MakeLab)] = &[
     ("tls over epoll over unix", |behaviour| tls::lab(epoll(), behaviour, Peer::unix)),
     ("tls over uring over tcp", |behaviour| tls::lab(uring(), behaviour, Peer::tcp)),
     ("tls over uring over unix", |behaviour| tls::lab(uring(), behaviour, Peer::unix)),
+    ("epoll with stamps", |behaviour| real(epoll(), Peer::tcp(behaviour, Over::Plain)).stamped()),
+    ("uring with stamps", |behaviour| real(uring(), Peer::tcp(behaviour, Over::Plain)).stamped()),
+    ("tls over epoll with stamps", |behaviour| tls::lab(epoll(), behaviour, Peer::tcp).stamped()),
+    ("tls over uring with stamps", |behaviour| tls::lab(uring(), behaviour, Peer::tcp).stamped()),
     ("scripted", |behaviour| Lab {
         engine: Box::new(Scripted::new(script::Play::new(behaviour))),
         address: Address::Unix("/nowhere".into()),
+        options: ConnectOptions::default(),
         _peer: None,
     }),
 ];
@@ -50,7 +56,8 @@ fn uring() -> Uring {
 }
 
 fn real(engine: impl Engine + 'static, peer: Peer) -> Lab {
-    Lab { engine: Box::new(engine), address: peer.address(), _peer: Some(peer) }
+    let options = ConnectOptions::default();
+    Lab { engine: Box::new(engine), address: peer.address(), options, _peer: Some(peer) }
 }
 
 /// Most connections of a case.
@@ -70,7 +77,13 @@ enum Seen {
 
 impl Lab {
     fn open(&mut self, conn: ConnId) {
-        self.engine.open(conn, &self.address, &ConnectOptions::default());
+        self.engine.open(conn, &self.address, &self.options);
+    }
+
+    /// With a stamp of the kernel on all that arrives.
+    fn stamped(mut self) -> Self {
+        self.options.kernel_stamps = true;
+        self
     }
 
     /// Turns until `enough` says so; everything received is consumed.
@@ -156,6 +169,40 @@ fn what_is_sent_comes_back() {
             assert_eq!((got, end), (message, None));
             assert!(lab.engine.now_ns() >= sent_ns, "time does not run backwards");
         }
+    });
+}
+
+#[test]
+fn stamps_lie_between_sending_and_reading_where_there_are_some() {
+    /// Two clocks are read one after the other, by a thread that may be held up between.
+    const SLACK_NS: u64 = 50_000_000;
+    /// The kernel begins to stamp a moment after it was first asked to.
+    const ROUNDS: u32 = 1000;
+    for_each_lab(Behaviour::Echo, |lab| {
+        lab.opened(A);
+        let mut stamps = 0;
+        for _ in 0..ROUNDS {
+            let sent_ns = lab.engine.send(A, b"hello");
+            let mut arrived_ns = None;
+            let mut left = 5;
+            lab.run(|engine, _, seen| {
+                if let Seen::Bytes(bytes) = seen {
+                    arrived_ns = engine.arrived_ns();
+                    left -= bytes.len();
+                }
+                left == 0
+            });
+            if let Some(arrived_ns) = arrived_ns {
+                assert!(arrived_ns + SLACK_NS >= sent_ns, "before it was sent");
+                assert!(arrived_ns <= lab.engine.now_ns() + SLACK_NS, "after it was read");
+                stamps += 1;
+            }
+            if stamps == 3 || !lab.options.kernel_stamps {
+                break;
+            }
+        }
+        assert_eq!(stamps == 3, lab.options.kernel_stamps, "{stamps} stamps");
+        assert!(lab.engine.next().is_none() && lab.engine.arrived_ns().is_none());
     });
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use crate::program::{Keystorm, Ran};
+use crate::program::{Keystorm, Ran, elapse};
 
 /// Something that listens on a port of 127.0.0.1 until the tests end, and counts what it is asked.
 pub(crate) struct Listener {
@@ -56,6 +56,14 @@ impl Listener {
             "CONFIG" => "*0\r\n",
             "INFO" => "$15\r\nredis_version:7\r\n",
             _ => answer,
+        })
+    }
+
+    /// The same, each time after so long.
+    pub(crate) fn that_answers_load_after(delay: Duration, answer: &'static str) -> Self {
+        Self::that_serves(move |_, output| {
+            elapse(delay);
+            output.write_all(answer.as_bytes()).is_ok()
         })
     }
 

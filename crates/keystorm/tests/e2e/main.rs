@@ -115,6 +115,7 @@ mod search;
 mod secrets;
 mod sequence;
 mod sink;
+mod spans;
 mod spawn;
 mod specs;
 mod suite;

@@ -40,7 +40,7 @@ pub(crate) fn valid_by(schema_name: &str, document: &Value) {
 }
 
 #[track_caller]
-fn valid(document: &Value) {
+pub(crate) fn valid(document: &Value) {
     valid_by(RUN, document);
 }
 

@@ -14,6 +14,7 @@ pub(crate) mod moments;
 pub(crate) mod outages;
 mod over_time;
 mod server_course;
+mod spans;
 mod spectrum;
 mod tables;
 
@@ -221,6 +222,7 @@ fn section(test: &Test<'_>, tests: &[Test<'_>], verdict: bool) -> Section {
     blocks.extend(clients::blocks(&test.summary));
     blocks.extend(deliveries::blocks(&test.summary));
     blocks.extend(connects::blocks(&test.summary));
+    blocks.extend(spans::block(&test.summary));
     let [over_time, throughput, heat, by_percentile] = titles(run);
     let course = [latency_over_time(over_time, run), throughput_over_time(throughput, run)];
     let course = course.into_iter().map(|chart| over_time::in_course(chart, run));

@@ -12,8 +12,8 @@ use std::fmt::Display;
 
 use workload::{
     Arrivals, BudgetScope, ConnectionPerRequest, DrawnBy, EngineKind, KeyDist, OnError, Pick,
-    Piece, Plan, RecordedTraffic, RowBy, SizeBy, Stop, ValueSpec, Window, pace, quantity,
-    suite::SUITE,
+    Piece, Plan, RecordedTraffic, Recording, RowBy, SizeBy, Stop, ValueSpec, Window, pace,
+    quantity, suite::SUITE,
 };
 
 use crate::Run;
@@ -129,6 +129,10 @@ pub fn command_line(
         words.option("--precision", &plan.recording.precision);
     }
     words.flags(&[(plan.recording.first_byte, "--first-byte")]);
+    let stamps = plan.recording.kernel_stamps;
+    if stamps != Recording::stamps_by_default(&plan.load.pace, &plan.target.endpoint) {
+        words.word(if stamps { "--kernel-stamps" } else { "--kernel-stamps=no" });
+    }
     if plan.named {
         words.option("--name", &plan.name);
     }

@@ -307,9 +307,15 @@ fn write_figures(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     }
     if let Some(probe) = &summary.run.probe {
         writeln!(out, "  probe: {}", probe.describe())?;
+        if let Some(spans) = &probe.spans {
+            writeln!(out, "  probe: {}", escape(spans))?;
+        }
     }
     if let Some(schedule) = &summary.schedule {
         writeln!(out, "  schedule: {schedule}")?;
+    }
+    if let Some(spans) = &summary.spans {
+        writeln!(out, "  {}", spans.sentence())?;
     }
     match &summary.target {
         Some(target) => writeln!(out, "  target {}", target.sentence()),

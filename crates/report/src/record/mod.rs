@@ -20,6 +20,7 @@ mod outages;
 mod probe;
 mod repeats;
 mod slow;
+mod spans;
 mod tally_delta;
 mod test;
 mod timeline;

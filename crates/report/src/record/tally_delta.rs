@@ -13,6 +13,7 @@ use super::connection::ConnectionRecord;
 use super::counts::ErrorRecord;
 use super::lateness::LatenessRecord;
 use super::operation::OperationRecord;
+use super::spans::SpansRecord;
 use super::timeline::{self, PointRecord};
 use crate::OperationFigures;
 
@@ -27,6 +28,8 @@ pub struct TallyDelta {
     connections: ConnectionRecord,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     lateness_ms: Option<LatenessRecord>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    spans: Option<SpansRecord>,
     interval_ns: u64,
     timeline: Vec<PointRecord>,
 }
@@ -42,7 +45,7 @@ impl TallyDelta {
         interval_ns: u64,
         points: Vec<Point>,
     ) -> Result<Self, RecordError> {
-        let Tally { commands, operations: _, errors, connections, lateness } = tally;
+        let Tally { commands, operations: _, errors, connections, lateness, spans } = tally;
         let figures = plan.counts_operations().then(|| OperationFigures::of_plan(plan, tally, 0.0));
         let different = plan.different_commands().commands;
         let named = different.iter().map(|command| command.name()).zip(commands);
@@ -52,6 +55,7 @@ impl TallyDelta {
             errors: ErrorRecord::from_errors(errors),
             connections: ConnectionRecord::from_tally(connections)?,
             lateness_ms: lateness.as_ref().map(LatenessRecord::from_lateness).transpose()?,
+            spans: spans.as_deref().map(|spans| SpansRecord::new(spans, None)).transpose()?,
             interval_ns,
             timeline: timeline::record(&Timeline::from_points(interval_ns, points)),
         })
@@ -72,6 +76,7 @@ impl TallyDelta {
             errors: self.errors.clone().counts(),
             connections: self.connections.tally()?,
             lateness: self.lateness_ms.as_ref().map(LatenessRecord::lateness).transpose()?,
+            spans: self.spans.as_ref().map(SpansRecord::spans).transpose()?,
         })
     }
 

@@ -19,6 +19,7 @@ use super::node::NodeRecord;
 use super::operation::OperationRecord;
 use super::outages::{AbsenceRecord, OutageRecord};
 use super::probe::ProbeRecord;
+use super::spans::SpansRecord;
 use super::timeline::{self, PointRecord};
 use super::warning::{self, WarningKindRecord};
 use super::worker::WorkerRecord;
@@ -56,6 +57,9 @@ pub(super) struct TestRecord {
     nodes: Vec<NodeRecord>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     lateness_ms: Option<LatenessRecord>,
+    /// Where response times were spent, where the kernel stamped replies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    spans: Option<SpansRecord>,
     #[serde(default)]
     outages: Vec<OutageRecord>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -196,7 +200,7 @@ impl TestRecord {
             deliveries,
             ending,
         } = measurement;
-        let Tally { commands, operations: _, errors, connections, lateness } = total;
+        let Tally { commands, operations: _, errors, connections, lateness, spans } = total;
         let Timeline { interval_ns, all_ran, .. } = timeline;
         let summary = Summary::from_run(run);
         let looked = Lookups::of_commands(plan, total);
@@ -239,6 +243,10 @@ impl TestRecord {
             deliveries: deliveries.as_deref().map(DeliveriesRecord::from_deliveries).transpose()?,
             nodes: nodes.iter().map(NodeRecord::from_tally).collect::<Result<_, _>>()?,
             lateness_ms: lateness.as_ref().map(LatenessRecord::from_lateness).transpose()?,
+            spans: spans
+                .as_deref()
+                .map(|of| SpansRecord::new(of, summary.spans.as_ref()))
+                .transpose()?,
             outages: outages.iter().map(OutageRecord::from_outage).collect(),
             absences: absences.iter().map(AbsenceRecord::from_absence).collect(),
             delayed_ms: delayed.as_ref().map(LatencyRecord::from_latency).transpose()?,
@@ -299,6 +307,7 @@ impl TestRecord {
             errors: self.errors.counts(),
             connections: self.connections.tally()?,
             lateness: self.lateness_ms.as_ref().map(LatenessRecord::lateness).transpose()?,
+            spans: self.spans.as_ref().map(SpansRecord::spans).transpose()?,
         };
         let started_at = humantime::parse_rfc3339(&self.started_at)
             .map_err(|e| RecordError::wrong(format!("started_at is {:?}: {e}", self.started_at)))?;

@@ -46,6 +46,9 @@ pub(super) fn advice(finding: Finding, evidence: &Evidence) -> String {
             "add --receiver-threads"
         }
         Finding::Client => return more_client(evidence),
+        Finding::ClientReads => {
+            "use more threads (--threads) or give this client CPUs of its own (--cpus)"
+        }
         Finding::ClientStarved => {
             "stop other processes on this machine, or pin the workers to free CPUs (--cpus)"
         }

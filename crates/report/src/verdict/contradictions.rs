@@ -8,6 +8,7 @@ use measure::{Ending, Failures};
 
 use super::LimitedBy;
 use super::evidence::BLOCKING;
+use super::rules::UNREAD;
 use crate::Summary;
 
 /// What of the lines of this report cannot be true together; none of a report that agrees with itself.
@@ -184,10 +185,9 @@ impl<'s> Report<'s> {
                 let quota = self.known("client_stopped_by_quota") * 2.0 > client_held;
                 let left = !no_time_left(self.client());
                 let absent = self.known("client_absent") > 0.0;
-                never(
-                    left && !absent && !(quota && client_held >= HELD),
-                    "the client had time left",
-                );
+                let unread = self.known("replies_unread") >= UNREAD;
+                let explained = absent || unread || quota && client_held >= HELD;
+                never(left && !explained, "the client had time left");
             }
             LimitedBy::Contention => {
                 never(!short && self.known("cpu_stolen") < HELD, "nobody was kept from a CPU");

@@ -167,6 +167,7 @@ impl Story {
                     intended_ns: 0,
                     sent_ns: 0,
                     first_byte_ns: grown,
+                    arrived_ns: None,
                     done_ns: grown,
                 });
             }

@@ -13,6 +13,7 @@ use crate::Failures;
 use crate::deliveries::backlog;
 use crate::outages::server_name;
 use crate::schedule::ScheduleFigures;
+use crate::{SpanFigures, SpanParts};
 
 /// Everything that the rules look at, and nothing else.
 #[derive(Debug, Clone, Default)]
@@ -89,6 +90,8 @@ pub(super) struct Evidence {
     pub(super) round_trip_s: Option<f64>,
     /// Bytes of requests and replies per second.
     pub(super) bytes_per_s: f64,
+    /// Where response times were spent, where the kernel stamped replies.
+    pub(super) spans: Option<SpanFigures>,
     /// How full the link was, and its name.
     pub(super) link: Option<(f64, String)>,
 }
@@ -256,6 +259,7 @@ impl Evidence {
             blocking: blocking.into_iter().find(|name| BLOCKING.contains(&name.as_str())),
             round_trip_s: watched.idle_round_trip_ns.map(|ns| ns as f64 / 1e9),
             bytes_per_s: per_s(connections.bytes_out as f64 + connections.bytes_in as f64),
+            spans: SpanFigures::new(plan, total).filter(|spans| spans.missing.is_none()),
             link: watched.link.as_ref().and_then(|link| Some((link.share()?, link.device.clone()))),
         }
     }
@@ -287,6 +291,17 @@ impl Evidence {
         let client = self.client.map_or(0.0, ThreadUse::taken);
         let server = self.server.map_or(0.0, |server| server.time.taken());
         Some((self.on_the_way()? + client + server).min(1.0))
+    }
+
+    /// The share of the mean response time in which replies lay in this kernel, unread; 0 where that is not known.
+    pub(super) fn unread(&self) -> f64 {
+        let mean = self.spans.as_ref().and_then(|spans| spans.parts_of("mean"));
+        mean.map_or(0.0, SpanParts::read_share)
+    }
+
+    /// The same of the 99th percentile, with its parts.
+    pub(super) fn unread_p99(&self) -> Option<&SpanParts> {
+        self.spans.as_ref()?.parts_of("p99")
     }
 
     /// Connections with requests in flight that are not on the way, for each thread that could work

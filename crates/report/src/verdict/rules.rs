@@ -29,6 +29,8 @@ pub(super) const LINK_FULL: f64 = 0.85;
 pub(super) const EXPLAINED: f64 = 0.5;
 /// This share of the requests that may be in flight were: there was no room for more.
 pub(super) const FULL: f64 = 0.9;
+/// If replies lay in the client's kernel, unread, for this share of the response time, most of it is the client's.
+pub(super) const UNREAD: f64 = 0.5;
 /// With more connections than that waiting at each thread, a thread would have been busy if it could:
 /// more of them change nothing.
 pub(super) const QUEUED_MAX: f64 = 10.0;
@@ -73,6 +75,8 @@ pub enum Finding {
     Client,
     /// A CPU quota stopped the client.
     ClientQuota,
+    /// Replies lay in the client's kernel for most of the time before they were read.
+    ClientReads,
     /// The link was full.
     LinkFull,
     /// Time was spent between client and server.
@@ -104,7 +108,9 @@ impl Finding {
             Self::Outage => LimitedBy::Outage,
             Self::ScheduleKept | Self::ScheduleMissed | Self::ScheduleBehind => LimitedBy::Schedule,
             Self::Server | Self::ServerQuota | Self::ServerBlocked => LimitedBy::Server,
-            Self::Client | Self::ClientQuota | Self::Absence => LimitedBy::Client,
+            Self::Client | Self::ClientQuota | Self::ClientReads | Self::Absence => {
+                LimitedBy::Client
+            }
             Self::EachOther | Self::ServerStarved | Self::ClientStarved | Self::Stolen => {
                 LimitedBy::Contention
             }
@@ -142,6 +148,9 @@ pub(super) fn find(evidence: &Evidence) -> Finding {
     }
     if evidence.link.as_ref().is_some_and(|(share, _)| *share >= LINK_FULL) {
         return Finding::LinkFull;
+    }
+    if evidence.unread() >= UNREAD {
+        return Finding::ClientReads;
     }
     if let Some(Schedule { figures, .. }) = schedule {
         let room = evidence.in_flight() < FULL * evidence.slots as f64;

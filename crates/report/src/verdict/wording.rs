@@ -6,7 +6,7 @@ use workload::quantity::noun;
 
 use super::advice::advice;
 use super::evidence::{Evidence, Outages, Schedule, ServerSide};
-use super::rules::{ERRORS_SHARE, Finding};
+use super::rules::{ERRORS_SHARE, Finding, UNREAD};
 use super::threads::{HELD, ThreadUse};
 use super::{EvidenceFigure, Verdict};
 use crate::escape;
@@ -27,14 +27,14 @@ fn what(finding: Finding, evidence: &Evidence) -> String {
     let so = so(evidence);
     // Where the class of the finding names whose thread it is.
     let (server_thread, client_thread) = (self::server(evidence, ""), self::client(evidence, ""));
-    let others = others(evidence);
+    let (others, unread) = (others(evidence), percent(evidence.unread()));
     match finding {
         Finding::Errors => errors(evidence),
         Finding::Outage => outage(evidence),
         Finding::Absence => format!("{}{so}; {server}", absence(evidence)),
         Finding::Nothing => "nothing was measured".to_owned(),
         Finding::Short => format!("the load lasted {}", time(evidence.load_s)),
-        Finding::ScheduleKept => format!("{}; {server}", kept(evidence)),
+        Finding::ScheduleKept => format!("{}; {server}{}", kept(evidence), unread_p99(evidence)),
         Finding::ScheduleMissed => {
             format!("{}{}; {server}, {client}", shortfall(evidence), room(evidence))
         }
@@ -63,6 +63,9 @@ fn what(finding: Finding, evidence: &Evidence) -> String {
         ),
         Finding::Client => format!("{client_thread}{so} while {server}"),
         Finding::ClientQuota => format!("{client_thread}{so}; {server}"),
+        Finding::ClientReads => format!(
+            "replies lay unread in this kernel for {unread} of the time{so}; {server}, {client}"
+        ),
         Finding::LinkFull => {
             let (share, device) = evidence.link.clone().unwrap_or_default();
             format!("{device} is {} full{so}", percent(share))
@@ -105,6 +108,17 @@ fn idle(finding: Finding, evidence: &Evidence, (server, client): (&str, &str)) -
         ),
         _ => format!("{server}, {client}"),
     }
+}
+
+/// `; …` of a tail that is the client's own: replies had arrived, and were not read.
+fn unread_p99(evidence: &Evidence) -> String {
+    let Some(parts) = evidence.unread_p99().filter(|parts| parts.read_share() >= UNREAD) else {
+        return String::new();
+    };
+    let (share, lay) = (percent(parts.read_share()), time(parts.until_read_ns / 1e9));
+    format!(
+        "; {share} of the p99 is this client's: replies lay in its kernel for {lay} before keystorm read them"
+    )
 }
 
 /// How many messages waited for a receiver.
@@ -347,6 +361,8 @@ fn figures(evidence: &Evidence) -> Vec<EvidenceFigure> {
         of("client_waiting_for_cpu", evidence.client.map(|time| time.wait), "share"),
         of("client_stopped_by_quota", evidence.client.and_then(by_quota), "share"),
         of("cpu_stolen", Some(evidence.stolen).filter(|share| *share > 0.0), "share"),
+        of("replies_unread", evidence.spans.as_ref().map(|_| evidence.unread()), "share"),
+        of("p99_unread", evidence.unread_p99().map(|p| p.until_read_ns / 1e9), "seconds"),
         of("link_full", evidence.link.as_ref().map(|(share, _)| *share), "share"),
         of("payload", Some(evidence.bytes_per_s), "bytes_per_second"),
         of("service_time_mean", evidence.service_s, "seconds"),

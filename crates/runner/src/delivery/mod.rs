@@ -376,5 +376,6 @@ fn tally_shape(plan: &Plan) -> TallyShape {
         operations: 0,
         apart: false,
         places: 0,
+        spans: false,
     }
 }

@@ -63,6 +63,8 @@ pub(crate) struct Recorder {
     delayed: Option<Latency>,
     /// Successes of the current read.
     fresh: u32,
+    /// When the bytes of the current read arrived in the kernel, where it stamps them.
+    arrived_ns: Option<u64>,
     /// CPU time of this thread when load began.
     cpu_from: Duration,
     /// What goes with the next interval that is handed over.
@@ -111,6 +113,7 @@ impl Recorder {
             usual_ns: 0,
             delayed: shape.scheduled.then(|| Latency::new(shape.precision)),
             fresh: 0,
+            arrived_ns: None,
             cpu_from: Duration::ZERO,
             gauges: Gauges::default(),
             failed: FailedRequests::default(),
@@ -162,9 +165,10 @@ impl Recorder {
         self.node = usize::from(node);
     }
 
-    /// The replies that come next are of this connection.
+    /// The replies that come next are of this connection, by a read of bytes that arrived then.
     #[inline]
-    pub(crate) fn of_connection(&mut self, conn: ConnId) {
+    pub(crate) fn of_read(&mut self, conn: ConnId, arrived_ns: Option<u64>) {
+        self.arrived_ns = arrived_ns;
         self.optional.of_connection(conn);
     }
 
@@ -255,6 +259,7 @@ impl Recorder {
             intended_ns: answered.intended_ns,
             sent_ns: answered.sent_ns,
             first_byte_ns: answered.first_byte_ns,
+            arrived_ns: self.arrived_ns,
             done_ns: now_ns,
         });
     }

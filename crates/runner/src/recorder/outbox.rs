@@ -110,6 +110,7 @@ mod tests {
         operations: 0,
         apart: false,
         places: 0,
+        spans: false,
     };
 
     fn interval(index: u32, warm: bool) -> Message {

@@ -54,7 +54,8 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         if connection.state != State::Ready {
             return self.greeted(conn);
         }
-        self.recorder.of_connection(self.route.counted_as(&connection.place, conn));
+        let arrived_ns = self.engine.arrived_ns();
+        self.recorder.of_read(self.route.counted_as(&connection.place, conn), arrived_ns);
         self.route.record_of(&connection.place, &mut self.recorder);
         let inbox = self.engine.inbox();
         let before = connection.requests.commands();

@@ -280,7 +280,7 @@ impl PlanParts {
             sequence,
             load,
             data,
-            recording: Recording { first_byte: false, ..self.recording },
+            recording: Recording { first_byte: false, kernel_stamps: false, ..self.recording },
             recovery,
             ..Self::default()
         }

@@ -9,7 +9,7 @@ use super::{
     Stop, ValueSpec,
 };
 use crate::derived::CheckedValues;
-use crate::{CommandSpec, Dataset, EngineKind, KeySpace, Lifetime, Pace, Shard, Target};
+use crate::{CommandSpec, Dataset, Endpoint, EngineKind, KeySpace, Lifetime, Pace, Shard, Target};
 
 /// How much is sent, how fast and over what, and until when.
 #[derive(Debug, Clone)]
@@ -97,12 +97,28 @@ pub struct Recording {
     pub precision: u8,
     /// Whether the latency to the first byte of a pipeline's replies is recorded too.
     pub first_byte: bool,
+    /// Whether the kernel is asked when replies arrived, which shows for how long they waited to be read.
+    pub kernel_stamps: bool,
 }
 
 impl Default for Recording {
     /// Three digits of whole replies.
     fn default() -> Self {
-        Self { precision: 3, first_byte: false }
+        Self { precision: 3, first_byte: false, kernel_stamps: false }
+    }
+}
+
+impl Recording {
+    /// Whether the kernel stamps replies where nobody says so, of loads that have a schedule and go over TCP. It
+    /// costs the client some 6 % more CPU time for each request (docs/where-the-time-went.md), and more than 3 % is
+    /// too much for what nobody asked for.
+    pub const STAMPS_OF_SCHEDULES: bool = false;
+
+    /// Whether the kernel stamps replies of such a load where nobody says so.
+    #[must_use]
+    pub fn stamps_by_default(pace: &Pace, endpoint: &Endpoint) -> bool {
+        let scheduled = pace.schedule().is_some();
+        Self::STAMPS_OF_SCHEDULES && scheduled && !matches!(endpoint, Endpoint::Unix(_))
     }
 }
 

@@ -71,6 +71,8 @@ pub(super) struct SavedPlan {
     precision: u8,
     first_byte: bool,
     #[serde(default, skip_serializing_if = "Not::not")]
+    kernel_stamps: bool,
+    #[serde(default, skip_serializing_if = "Not::not")]
     apart: bool,
     #[serde(default, skip_serializing_if = "Not::not")]
     by_place: bool,
@@ -122,7 +124,11 @@ impl From<SavedPlan> for PlanParts {
                 fail_on_miss: saved.fail_on_miss,
                 payload_bytes: saved.payload_bytes,
             },
-            recording: Recording { precision: saved.precision, first_byte: saved.first_byte },
+            recording: Recording {
+                precision: saved.precision,
+                first_byte: saved.first_byte,
+                kernel_stamps: saved.kernel_stamps,
+            },
             recovery: Recovery {
                 on_error: saved.on_error,
                 reconnect: saved.reconnect,
@@ -181,6 +187,7 @@ impl From<PlanParts> for SavedPlan {
             timeout_ns: parts.recovery.timeout_ns,
             precision: parts.recording.precision,
             first_byte: parts.recording.first_byte,
+            kernel_stamps: parts.recording.kernel_stamps,
             apart: parts.peer.separate_failures,
             by_place: parts.peer.per_position,
             read_only: parts.read_only,

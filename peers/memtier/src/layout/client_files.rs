@@ -178,6 +178,7 @@ mod tests {
             intended_ns: 0,
             sent_ns: MS,
             first_byte_ns: 0,
+            arrived_ns: None,
             done_ns: 3 * MS,
         };
         by.record(0, &set);

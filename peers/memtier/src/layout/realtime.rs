@@ -121,6 +121,7 @@ mod tests {
             operations: 0,
             apart: false,
             places: 0,
+            spans: false,
         });
         let mut latency = Latency::new(4);
         latency.record_n(us * 1000, 1);

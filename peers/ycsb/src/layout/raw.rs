@@ -213,6 +213,7 @@ mod tests {
                 intended_ns,
                 sent_ns,
                 first_byte_ns: 0,
+                arrived_ns: None,
                 done_ns,
             };
             logs[worker].record(&sample);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use job::MetricsAt;
 use report::slo::Slo;
 
-use crate::run::values::{OnErrorArg, seconds, signed, test_name};
+use crate::run::values::{OnErrorArg, YesNo, seconds, signed, test_name};
 use crate::show::format_name;
 use crate::{PageOptions, Spread};
 
@@ -73,6 +73,11 @@ pub(in crate::run) struct ResultOptions {
     /// calls latency
     #[arg(long)]
     pub(in crate::run) first_byte: bool,
+    /// Have the kernel note when replies arrive, and report which part of the response times they waited
+    /// to be read by keystorm
+    #[arg(long, value_name = "WHETHER", num_args = 0..=1, require_equals = true,
+          default_missing_value = "yes", hide_possible_values = true)]
+    pub(in crate::run) kernel_stamps: Option<YesNo>,
     /// Do not report what limited each test, or warnings. By default both are in the report, or on
     /// standard error if the format has no room for them; KEYSTORM_VERDICT=stderr, off or FILE
     /// overrides this

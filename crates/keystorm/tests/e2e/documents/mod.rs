@@ -204,6 +204,7 @@ pages! {
     automation: "docs/automation.md",
     suite: "docs/suite.md",
     weighing: "docs/weighing.md",
+    where_the_time_went: "docs/where-the-time-went.md",
     workloads: "docs/workloads.md",
     ycsb: "docs/ycsb.md",
 }

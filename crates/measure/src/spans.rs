@@ -1,0 +1,213 @@
+//! Where response times were spent, as far as the client's kernel tells: from due to sent, from sent until the reply
+//! was back in this kernel, and from there until it was read.
+//!
+//! Owns the histogram of the last of the three, and for response times of about the same length the sums of all.
+//! Percentiles of parts do not add up to that of the whole; means of the parts of responses that took as long do.
+//! Merging takes every struct apart by name, as in `tally`.
+
+use crate::{Latency, Sample};
+
+/// Buckets to a doubling of the response time: each is an eighth of its length wide.
+const PER_OCTAVE: u32 = 8;
+const PER_OCTAVE_BITS: u32 = PER_OCTAVE.trailing_zeros();
+/// Buckets for every time that 64 bits hold.
+const BUCKETS: usize = ((64 - PER_OCTAVE_BITS + 1) * PER_OCTAVE) as usize;
+
+/// The three spans of all responses whose reply was stamped by the kernel.
+#[derive(Debug, Clone)]
+pub struct Spans {
+    /// From the arrival of a reply's last bytes in the client's kernel to the return of the read that brought them.
+    pub read: Latency,
+    /// Replies without a stamp, or with one that cannot be: of before they were asked for, or of later than they
+    /// were read.
+    pub unstamped: u64,
+    by_response: Box<[SpanSums]>,
+}
+
+/// Sums over responses that took about as long.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SpanSums {
+    /// How many.
+    pub count: u64,
+    /// Their response times, in nanoseconds.
+    pub response_ns: u64,
+    /// Of these, from due to sent.
+    pub due_to_sent_ns: u64,
+    /// And from the arrival in the kernel to the read.
+    pub read_ns: u64,
+}
+
+impl SpanSums {
+    fn merge(&mut self, other: &Self) {
+        let Self { count, response_ns, due_to_sent_ns, read_ns } = *other;
+        self.count = self.count.saturating_add(count);
+        self.response_ns = self.response_ns.saturating_add(response_ns);
+        self.due_to_sent_ns = self.due_to_sent_ns.saturating_add(due_to_sent_ns);
+        self.read_ns = self.read_ns.saturating_add(read_ns);
+    }
+}
+
+/// Which bucket a response time belongs to.
+fn bucket(response_ns: u64) -> usize {
+    let bits = 64 - response_ns.leading_zeros();
+    let shift = bits.saturating_sub(PER_OCTAVE_BITS + 1);
+    let within = (response_ns >> shift) as usize;
+    shift as usize * PER_OCTAVE as usize + within
+}
+
+impl Spans {
+    /// Nothing yet; `read` with so many significant digits.
+    #[must_use]
+    pub fn new(digits: u8) -> Self {
+        let by_response = vec![SpanSums::default(); BUCKETS].into();
+        Self { read: Latency::new(digits), unstamped: 0, by_response }
+    }
+
+    /// What was saved of one: the parts and the sums by bucket. `None` where a bucket is none.
+    #[must_use]
+    pub fn from_parts(read: Latency, unstamped: u64, sums: &[(usize, SpanSums)]) -> Option<Self> {
+        let mut spans = Self { read, unstamped, ..Self::new(1) };
+        for (bucket, sums) in sums {
+            spans.by_response.get_mut(*bucket)?.merge(sums);
+        }
+        Some(spans)
+    }
+
+    /// Bytes that one takes, nearly.
+    #[must_use]
+    pub fn bytes(digits: u8) -> u64 {
+        Latency::bytes(digits) + (BUCKETS * size_of::<SpanSums>()) as u64
+    }
+
+    /// Adds replies that share everything.
+    #[inline]
+    pub(crate) fn record(&mut self, sample: &Sample) {
+        let Sample { count, intended_ns, sent_ns, arrived_ns, done_ns, .. } = *sample;
+        // A clock that was set makes stamps that cannot be.
+        let Some(arrived_ns) = arrived_ns.filter(|ns| (sent_ns..=done_ns).contains(ns)) else {
+            self.unstamped += count;
+            return;
+        };
+        let read_ns = done_ns - arrived_ns;
+        let response_ns = done_ns.saturating_sub(intended_ns);
+        self.read.record_n(read_ns, count);
+        self.by_response[bucket(response_ns)].merge(&SpanSums {
+            count,
+            response_ns: response_ns.saturating_mul(count),
+            due_to_sent_ns: sent_ns.saturating_sub(intended_ns).saturating_mul(count),
+            read_ns: read_ns.saturating_mul(count),
+        });
+    }
+
+    /// The sums of responses that took about `response_ns`, or of those that are nearest to it. `None` of nothing.
+    #[must_use]
+    pub fn near(&self, response_ns: u64) -> Option<SpanSums> {
+        let filled = self.sums().map(|(bucket, _)| bucket);
+        let nearest = filled.min_by_key(|filled| filled.abs_diff(bucket(response_ns)))?;
+        Some(self.by_response[nearest])
+    }
+
+    /// The sums of all responses.
+    #[must_use]
+    pub fn all(&self) -> SpanSums {
+        let mut all = SpanSums::default();
+        self.by_response.iter().for_each(|sums| all.merge(sums));
+        all
+    }
+
+    /// The sums that count something, with the number of their bucket.
+    pub fn sums(&self) -> impl Iterator<Item = (usize, &SpanSums)> {
+        self.by_response.iter().enumerate().filter(|(_, sums)| sums.count > 0)
+    }
+
+    pub(crate) fn merge(&mut self, other: &Self) {
+        let Self { read, unstamped, by_response } = other;
+        self.read.merge(read);
+        self.unstamped = self.unstamped.saturating_add(*unstamped);
+        self.by_response.iter_mut().zip(by_response).for_each(|(a, b)| a.merge(b));
+    }
+
+    /// Forgets everything and keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        let Self { read, unstamped, by_response } = self;
+        read.clear();
+        *unstamped = 0;
+        by_response.fill(SpanSums::default());
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.read.count() == 0 && self.unstamped == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Outcome;
+
+    fn sample(due: u64, sent: u64, arrived: Option<u64>, done: u64) -> Sample {
+        Sample {
+            command: 0,
+            outcome: Outcome::Ok,
+            count: 1,
+            bytes: 0,
+            intended_ns: due,
+            sent_ns: sent,
+            first_byte_ns: done,
+            arrived_ns: arrived,
+            done_ns: done,
+        }
+    }
+
+    #[test]
+    fn buckets_are_an_eighth_wide_and_hold_every_time() {
+        let mut last = 0;
+        for shift in 0..64 {
+            for ns in [1u64 << shift, (1 << shift) + (1 << shift) / 3] {
+                assert!(bucket(ns) >= last && bucket(ns) < BUCKETS, "{ns}");
+                last = bucket(ns);
+                assert!(ns < 8 || bucket(ns + ns / 7) > last || ns + ns / 7 == ns, "{ns}");
+            }
+        }
+        assert_eq!((bucket(0), bucket(7), bucket(u64::MAX)), (0, 7, BUCKETS - 1));
+        assert_eq!(bucket(1000), bucket(1005));
+    }
+
+    #[test]
+    fn the_parts_of_a_tail_are_told_from_those_of_the_rest() {
+        let mut spans = Spans::new(3);
+        for n in 0..99 {
+            spans.record(&sample(n, n, Some(n + 100), n + 110));
+        }
+        spans.record(&sample(0, 1_000, Some(2_000), 9_000));
+        let tail = spans.near(9_000).unwrap();
+        let expected =
+            SpanSums { count: 1, response_ns: 9_000, due_to_sent_ns: 1_000, read_ns: 7_000 };
+        assert_eq!(tail, expected);
+        assert_eq!(spans.near(u64::MAX), Some(expected), "the nearest that there is");
+        assert_eq!(spans.near(110).unwrap().read_ns, 990);
+        assert_eq!(spans.all().count, 100);
+        assert_eq!(spans.read.max_ns(), Some(7_000));
+        assert_eq!(Spans::new(3).near(5), None);
+    }
+
+    #[test]
+    fn a_stamp_that_cannot_be_is_none() {
+        let mut spans = Spans::new(3);
+        for arrived in [None, Some(9), Some(21)] {
+            spans.record(&sample(5, 10, arrived, 20));
+        }
+        assert_eq!((spans.unstamped, spans.read.count()), (3, 0));
+        assert!(!spans.is_empty() && spans.near(1).is_none());
+    }
+
+    #[test]
+    fn what_is_saved_comes_back() {
+        let mut spans = Spans::new(3);
+        spans.record(&sample(0, 10, Some(15), 20));
+        let sums: Vec<_> = spans.sums().map(|(at, sums)| (at, *sums)).collect();
+        let back = Spans::from_parts(spans.read.clone(), 4, &sums).unwrap();
+        assert_eq!((back.all(), back.unstamped), (spans.all(), 4));
+        assert!(Spans::from_parts(spans.read, 0, &[(BUCKETS, SpanSums::default())]).is_none());
+    }
+}

@@ -1,0 +1,33 @@
+//! Where response times were spent, as a table.
+
+use report::{SpanParts, Summary, grouped};
+
+use crate::{Block, Table, Tone, Unit};
+
+/// A row for the mean and some percentiles; a note where there are no stamps; nothing where none were asked for.
+pub(super) fn block(summary: &Summary<'_>) -> Option<Block> {
+    let spans = summary.spans.as_ref()?;
+    if spans.missing.is_some() {
+        return Some(Block::Note(Tone::Plain, crate::sentence(&spans.sentence())));
+    }
+    let mut table = Table::new([
+        "of the response time",
+        "whole",
+        "due to sent",
+        "until it was back in this kernel",
+        "until keystorm read it",
+    ]);
+    table.caption = format!(
+        "Where the time went, by stamps of this kernel on {} replies. The parts of a percentile are those of \
+         responses that took about as long.",
+        grouped(spans.stamped as f64)
+    );
+    for SpanParts { of, response_ns, due_to_sent_ns, until_in_kernel_ns, until_read_ns } in
+        &spans.parts
+    {
+        let times = [response_ns, due_to_sent_ns, until_in_kernel_ns, until_read_ns];
+        let times = times.map(|ns| Unit::Nanoseconds.show(*ns));
+        table.row(std::iter::once((*of).to_owned()).chain(times).collect::<Vec<_>>());
+    }
+    Some(Block::Table(table))
+}

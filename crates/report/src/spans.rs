@@ -1,0 +1,195 @@
+//! Where response times were spent: the parts of a percentile, in figures and in words.
+//!
+//! Percentiles of parts do not add up to that of the whole. So the parts of a percentile are shares of it: those that
+//! they have on average in responses that took about as long.
+
+use measure::{CommandTally, Latency, SpanSums, Spans, Tally};
+use workload::{Endpoint, Plan};
+
+use crate::LatencyFigures;
+
+/// Where the response times of a run were spent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SpanFigures {
+    /// From the arrival of a reply in this kernel until it was read.
+    pub read: LatencyFigures,
+    /// Replies that the kernel stamped.
+    pub stamped: u64,
+    /// Replies that it did not.
+    pub unstamped: u64,
+    /// The parts of the mean and of some percentiles, as far as there are replies.
+    pub parts: Vec<SpanParts>,
+    /// Why there are no stamps, where there are none.
+    pub missing: Option<&'static str>,
+    /// Whether requests were due at times of their own.
+    scheduled: bool,
+}
+
+/// The parts of one response time, in nanoseconds. They add up to it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SpanParts {
+    /// Of which: `mean`, `p50`, `p99`, `p99.9` or `max`.
+    pub of: &'static str,
+    /// From due to read.
+    pub response_ns: f64,
+    /// From due to sent; 0 in a closed loop.
+    pub due_to_sent_ns: f64,
+    /// From sent until the reply was in this kernel: the way, the server, and the way back.
+    pub until_in_kernel_ns: f64,
+    /// From there until it was read.
+    pub until_read_ns: f64,
+}
+
+/// What is taken apart beside the mean.
+const QUANTILES: [(&str, f64); 4] = [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999), ("max", 1.0)];
+
+impl SpanParts {
+    /// The parts of a response time, in the shares that these sums have.
+    fn new(of: &'static str, response_ns: f64, sums: &SpanSums) -> Self {
+        let share = |ns: u64| ns as f64 / (sums.response_ns.max(1)) as f64;
+        let due_to_sent_ns = response_ns * share(sums.due_to_sent_ns).min(1.0);
+        let until_read_ns =
+            (response_ns * share(sums.read_ns)).min(response_ns - due_to_sent_ns).max(0.0);
+        let until_in_kernel_ns = response_ns - due_to_sent_ns - until_read_ns;
+        Self { of, response_ns, due_to_sent_ns, until_in_kernel_ns, until_read_ns }
+    }
+
+    /// The share of it in which the reply waited in this kernel, 0 to 1.
+    #[must_use]
+    pub fn read_share(&self) -> f64 {
+        if self.response_ns > 0.0 { self.until_read_ns / self.response_ns } else { 0.0 }
+    }
+}
+
+impl SpanFigures {
+    /// Those of a run of this plan; `None` where the kernel was not asked.
+    #[must_use]
+    pub fn new(plan: &Plan, total: &Tally) -> Option<Self> {
+        let spans: &Spans = total.spans.as_deref()?;
+        let scheduled = plan.load.pace.schedule().is_some();
+        let (stamped, unstamped) = (spans.read.count(), spans.unstamped);
+        let missing = (stamped == 0).then(|| match plan.target.endpoint {
+            Endpoint::Unix(_) => "a unix socket has none",
+            _ if unstamped == 0 => "nothing was answered",
+            _ => "this kernel gave none",
+        });
+        let all = spans.all();
+        let mean_ns = all.response_ns as f64 / all.count.max(1) as f64;
+        let mean = (stamped > 0).then(|| SpanParts::new("mean", mean_ns, &all));
+        let response = response(total);
+        let parts = QUANTILES.iter().filter_map(|(of, quantile)| {
+            let ns = response.as_ref()?.quantile_ns(*quantile)?;
+            Some(SpanParts::new(of, ns as f64, &spans.near(ns)?))
+        });
+        Some(Self {
+            read: LatencyFigures::from_latency(&spans.read),
+            stamped,
+            unstamped,
+            parts: mean.into_iter().chain(parts).collect(),
+            missing,
+            scheduled,
+        })
+    }
+
+    /// The parts of one of them, such as `p99`.
+    #[must_use]
+    pub fn parts_of(&self, of: &str) -> Option<&SpanParts> {
+        self.parts.iter().find(|parts| parts.of == of)
+    }
+
+    /// The sentence on the 99th percentile, or why there is none.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        match (self.missing, self.parts_of("p99")) {
+            (None, Some(parts)) => self.describe(parts),
+            (missing, _) => {
+                format!("no kernel stamps: {}", missing.unwrap_or("nothing was answered"))
+            }
+        }
+    }
+
+    /// These parts in words: `response p99 1.31 ms: 0.04 due to sent, …`.
+    #[must_use]
+    pub fn describe(&self, parts: &SpanParts) -> String {
+        // As many digits as tell it from nothing.
+        let decimals = match parts.response_ns / 1e6 {
+            ms if ms >= 99.95 => 0,
+            ms if ms >= 9.995 => 1,
+            ms if ms >= 0.9995 => 2,
+            _ => 3,
+        };
+        let figure = |ns: f64| format!("{:.decimals$}", ns / 1e6);
+        // What is shown adds up to what is shown of the whole.
+        let step_ns = 1e6 / 10f64.powi(decimals as i32);
+        let rounded = |ns: f64| (ns / step_ns).round() * step_ns;
+        let (sent, read) = (rounded(parts.due_to_sent_ns), rounded(parts.until_read_ns));
+        let kernel = (rounded(parts.response_ns) - sent - read).max(0.0);
+        let (noun, due) = match self.scheduled {
+            true => ("response", format!("{} due to sent, ", figure(sent))),
+            false => ("latency", String::new()),
+        };
+        format!(
+            "{noun} {} {} ms: {due}{} until it was back in this kernel, {} until keystorm read it",
+            parts.of,
+            figure(parts.response_ns),
+            figure(kernel),
+            figure(read)
+        )
+    }
+}
+
+/// The response times of all commands.
+fn response(total: &Tally) -> Option<Latency> {
+    let mut commands = total.commands.iter().map(CommandTally::response);
+    let mut all = commands.next()?.clone();
+    commands.for_each(|latency| all.merge(latency));
+    Some(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Summary, fixture};
+
+    #[test]
+    fn parts_are_shown_so_that_they_add_up() {
+        let run = fixture::stamped();
+        let figures = SpanFigures::new(&run.plan, &run.measurement.total).unwrap();
+        let parts = |response_ns, sent: u64, read: u64| {
+            let sums =
+                SpanSums { count: 1, response_ns: 1000, due_to_sent_ns: sent, read_ns: read };
+            SpanParts::new("p99", response_ns, &sums)
+        };
+        let texts = [parts(1.31e6, 30, 40), parts(54_000.0, 0, 500), parts(2.5e9, 998, 2)]
+            .map(|parts| figures.describe(&parts));
+        assert_eq!(
+            texts,
+            [
+                "response p99 1.31 ms: 0.04 due to sent, 1.22 until it was back in this kernel, \
+                 0.05 until keystorm read it",
+                "response p99 0.054 ms: 0.000 due to sent, 0.027 until it was back in this kernel, \
+                 0.027 until keystorm read it",
+                "response p99 2500 ms: 2495 due to sent, 0 until it was back in this kernel, \
+                 5 until keystorm read it",
+            ]
+        );
+        let odd = parts(1000.0, 2000, 2000);
+        assert_eq!((odd.due_to_sent_ns, odd.until_read_ns), (1000.0, 0.0), "of a damaged file");
+    }
+
+    #[test]
+    fn why_there_are_none_is_told() {
+        let mut run = fixture::stamped();
+        assert_eq!(Summary::from_run(&run).spans.unwrap().missing, None);
+        let spans = Spans::new(3);
+        run.measurement.total.spans = Some(Box::new(spans));
+        let sentence = |run: &crate::Run| Summary::from_run(run).spans.unwrap().sentence();
+        assert_eq!(sentence(&run), "no kernel stamps: nothing was answered");
+        let mut parts = fixture::parts();
+        parts.target.endpoint = Endpoint::Unix("/tmp/s".into());
+        run.plan = parts.build().unwrap();
+        assert_eq!(sentence(&run), "no kernel stamps: a unix socket has none");
+        run.measurement.total.spans = None;
+        assert!(Summary::from_run(&run).spans.is_none());
+    }
+}
