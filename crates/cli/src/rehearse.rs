@@ -99,12 +99,13 @@ Examples:
     keystorm rehearse monitor.txt --a old:6379 --b new:6379 --slo 'p99<5ms'";
 
 /// Options of a run that the two servers, or the number of runs, rule out.
-const OF_ONE: [(&str, &str); 12] = [
+const OF_ONE: [(&str, &str); 13] = [
     ("-h", "name the servers by --a and --b"),
     ("-p", "name the servers by --a and --b"),
     ("-s", "name the servers by --a and --b"),
     ("-u", "name the servers by --a and --b"),
     ("--spawn", "name the programs to start by --a and --b"),
+    ("--cluster", "a rehearsal is of single servers; keystorm replay sends to a cluster"),
     ("--probe", "works with single runs only"),
     ("--clock", "works with single runs only"),
     ("--start-at", "works with single runs only"),

@@ -250,6 +250,49 @@ fn damaged_records_are_sent_as_far_as_they_go_and_what_is_none_is_refused() {
         .says("nothing in it can be sent");
 }
 
+/// Whatever a record has gone through, what can be read of it is sent, and the rest is counted.
+#[test]
+fn records_of_all_kinds_of_servers_clients_and_accidents_are_sent() {
+    let server = Server::redis();
+    let dir = tempfile::tempdir().unwrap();
+    let mut text = b"OK\r\n".to_vec();
+    for line in [
+        // All line ends, and every kind of client.
+        "+1700000000.000100 [0 127.0.0.1:5000] \"SET\" \"a\" \"1\"\r\n",
+        "1700000000.000200 [0 [::1]:5000] \"GET\" \"a\"\r",
+        "1700000000.000300 [0 unix:/tmp/a b.sock] \"GET\" \"\\xff\\x00\\r\\n\"\n",
+        "1700000000.000400 (db 0) \"GET\" \"a\"\n",
+        // A script, and what it did.
+        "1700000000.000500 [0 10.0.0.1:5000] \"EVAL\" \"return redis.call('incr','n')\" \"0\"\n",
+        "1700000000.000600 [0 lua] \"incr\" \"n\"\n",
+        // A port that is used again, by a client of another server, too.
+        "1700000000.000700 [0 10.0.0.1:5000] \"AUTH\" \"(redacted)\"\n",
+        "1700000000.000800 [0 10.0.0.1:5000] \"HELLO\" \"3\" \"AUTH\" \"(redacted)\" \"(redacted)\"\n",
+        "1700000000.000900 [0 10.0.0.2:5000] \"GET\" \"a\"\n",
+        // A clock that is set back, and comes from nowhere.
+        "1699999990.000000 [0 10.0.0.1:5000] \"GET\" \"a\"\n",
+        "99999999999999999999.0 [0 10.0.0.1:5000] \"GET\" \"a\"\n",
+        // No server has it, this one does not, and nobody understands it.
+        "1700000000.001000 [0 10.0.0.1:5000] \"JSON.SET\" \"j\" \"$\" \"1\"\n",
+        "1700000000.001100 [0 10.0.0.1:5000] \"\" \"a\"\n",
+        "1700000000.001200 [0 10.0.0.1:5000 \"GET\n",
+        "1700000000.001300 [4294967295 10.0.0.1:5000] nothing\n",
+    ] {
+        text.extend_from_slice(line.as_bytes());
+    }
+    text.extend_from_slice(b"\xff\xfe\0\x80\n1700000000.001400 [0 10.0.0.1:5000] \"GET\" \"cut");
+    let file = dir.path().join("monitor.txt");
+    std::fs::write(&file, text).unwrap();
+    let line = format!("replay {} -p {}", file.display(), server.port());
+    let ran = Keystorm::new(&line).run().ok();
+    let ran = ran.says("clock was set back").says("could not be read").says("which scripts did");
+    let ran = ran.prints("unknown command");
+    let of = ["set", "get", "eval", "incr", "auth"].map(|name| server.calls(name));
+    assert_eq!(of, [1, 6, 1, 1, 0], "{} {}", ran.out, ran.err);
+    let described = Keystorm::new(&format!("describe {}", file.display())).run().ok();
+    described.prints("5 clients").prints("could not be read").prints("went back");
+}
+
 #[test]
 fn a_server_that_dies_on_the_way_is_told_and_nothing_hangs() {
     let mut server = Server::redis();

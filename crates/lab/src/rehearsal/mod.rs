@@ -178,15 +178,17 @@ impl Rehearsal {
         self.answers.as_ref().map_or(0, |answers| answers.different)
     }
 
+    /// Whether B is slower, has less head room, or fails more; not whether it answers differently.
+    pub(crate) fn is_worse(&self) -> bool {
+        let less_room = self.head_room.as_ref().is_some_and(|room| room.is_less_on_b(self.allowed));
+        self.judged(Judgement::Worse).next().is_some() || less_room || self.fails_more()
+    }
+
     /// What all of it says together.
     #[must_use]
     pub fn outcome(&self) -> Outcome {
-        let less_room = self.head_room.as_ref().is_some_and(|room| room.is_less_on_b(self.allowed));
-        let is_worse = self.judged(Judgement::Worse).next().is_some();
         match () {
-            () if is_worse || less_room || self.fails_more() || self.different_answers() > 0 => {
-                Outcome::Worse
-            }
+            () if self.is_worse() || self.different_answers() > 0 => Outcome::Worse,
             () if self.judged(Judgement::Open).count() == self.changes.len() => Outcome::Undecided,
             () => Outcome::Passed,
         }
@@ -198,5 +200,35 @@ impl Rehearsal {
     /// It cannot be written.
     pub fn to_json(&self) -> serde_json::Result<String> {
         serde_json::to_string_pretty(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rehearsal() -> Rehearsal {
+        let record = RecordedTraffic {
+            source: "monitor.txt".to_owned(),
+            clients: 1,
+            span_ns: 1,
+            speed: "1".to_owned(),
+        };
+        let sides =
+            ["old", "new"].map(|name| Subject { name: name.to_owned(), ..Subject::default() });
+        Rehearsal::new((record, 1), sides, String::new(), 0.1)
+    }
+
+    #[test]
+    fn other_answers_fail_a_rehearsal_and_are_not_called_worse() {
+        let mut rehearsal = rehearsal();
+        let answers = AnswerComparison { different: 1, ..AnswerComparison::default() };
+        rehearsal.answers = Some(answers);
+        assert_eq!(rehearsal.outcome(), Outcome::Worse);
+        let headline = rehearsal.verdict().headline;
+        assert_eq!(headline, "new answers some of this traffic differently than old");
+        rehearsal.failures =
+            [(100, 0), (100, 9)].map(|(requests, failed)| Failures { requests, failed });
+        assert_eq!(rehearsal.verdict().headline, "new is worse than old for this traffic");
     }
 }

@@ -26,6 +26,9 @@ impl Rehearsal {
     pub fn verdict(&self) -> Verdict {
         let [a, b] = self.names();
         let (headline, tone) = match self.outcome() {
+            Outcome::Worse if !self.is_worse() => {
+                (format!("{b} answers some of this traffic differently than {a}"), Tone::Bad)
+            }
             Outcome::Worse => (format!("{b} is worse than {a} for this traffic"), Tone::Bad),
             Outcome::Passed => {
                 (format!("{b} was not found to be worse than {a} for this traffic"), Tone::Good)
@@ -281,8 +284,12 @@ fn word(judgement: Judgement) -> &'static str {
     }
 }
 
+/// Milliseconds, with enough digits for the CPU time of a command.
 fn msec(ns: f64) -> String {
-    format!("{:.3}", ns / 1e6)
+    match ns < 10_000.0 {
+        true => format!("{:.4}", ns / 1e6),
+        false => format!("{:.3}", ns / 1e6),
+    }
 }
 
 fn percent(share: f64) -> String {
