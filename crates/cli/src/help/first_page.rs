@@ -38,8 +38,7 @@ What is sent:
   -r N                       draw keys from 0 to N-1; --key-dist zipf for a few hot ones
   -d SIZE                    bytes of a value [3], or a distribution: uniform:100..4k
   --mix                      draw one of several commands, separated by ';', by weight
-  --fill                     write first what will be read
-  --verify                   compare each value read with what was written
+  --fill, --verify           write first what will be read; compare each value read with it
   --workload FILE            commands, load and phases from a TOML file or a preset
 Results:
   -q, --csv, --json FILE     a line for each test; CSV; everything, for `keystorm show`
