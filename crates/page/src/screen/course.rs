@@ -35,7 +35,7 @@ impl Moment {
     }
 }
 
-/// The run in moments of one length, but for the last.
+/// The run in moments of one length; the last may be shorter.
 #[derive(Debug, Clone, Default)]
 pub struct Course {
     moments: Vec<Moment>,
