@@ -3,31 +3,47 @@
 
 use anyhow::{Result, bail};
 use console::diagnostics;
+use host::{Address, Client, Transport};
 use wire::resp::Value;
 use workload::key_event::EVENTS_SETTING;
-use workload::{DeliveryKind, Plan, Target};
+use workload::{DeliveryKind, KeyEvent, Plan, Target};
 
 use crate::server::Server;
 use crate::setting;
 
-/// A setting that was changed for a run. Dropping it puts it back.
+/// Settings that were changed for a run. Dropping it puts them back.
 pub(crate) struct ChangedSetting<'s> {
     server: &'s Server,
     target: &'s Target,
-    before: String,
+    /// What each server had before.
+    before: Vec<(Address, String)>,
 }
 
-/// Makes sure that the server publishes the events that a plan's receivers wait for.
+/// Makes sure that the server publishes the events that a plan's receivers wait for; in a cluster each master, which
+/// publishes those of its own keys.
 ///
 /// # Errors
 /// It does not, and the plan does not allow to change that, or the server refuses.
 pub(crate) fn enable<'s>(server: &'s Server, plan: &'s Plan) -> Result<Option<ChangedSetting<'s>>> {
     let kind = plan.delivery.as_ref().map(|delivery| &delivery.kind);
     let Some(DeliveryKind::Notify { event, enable, .. }) = kind else { return Ok(None) };
-    let mut client = server.client(&plan.target)?;
-    let address = &server.address;
-    let before = setting::value(&mut client, EVENTS_SETTING)?;
-    let before = match before {
+    let mut changed = ChangedSetting { server, target: &plan.target, before: Vec::new() };
+    for address in server.masters() {
+        let mut client = server.client_at(&plan.target, &address)?;
+        let before = enable_at(&mut client, &address, *event, *enable)?;
+        changed.before.extend(before.map(|before| (address, before)));
+    }
+    Ok((!changed.before.is_empty()).then_some(changed))
+}
+
+/// The same of one server: what it had before, if that was changed.
+fn enable_at(
+    client: &mut Client<Transport>,
+    address: &Address,
+    event: KeyEvent,
+    enable: bool,
+) -> Result<Option<String>> {
+    let before = match setting::value(client, EVENTS_SETTING)? {
         Some(before) => before,
         // Whether events come is then found out by a probe.
         None if !enable => return Ok(None),
@@ -47,24 +63,20 @@ pub(crate) fn enable<'s>(server: &'s Server, plan: &'s Plan) -> Result<Option<Ch
             event.name()
         );
     }
-    let changed = ChangedSetting { server, target: &plan.target, before };
-    let wanted = format!("{}{lacking}", changed.before);
+    let wanted = format!("{before}{lacking}");
     if let Value::Error(text) =
         client.ask(&[b"CONFIG", b"SET", EVENTS_SETTING.as_bytes(), wanted.as_bytes()])?
     {
-        // Nothing to put back.
-        std::mem::forget(changed);
         let text = String::from_utf8_lossy(&text);
         bail!("{address} refuses to change {EVENTS_SETTING}: {}", report::escape(&*text));
     }
-    Ok(Some(changed))
+    Ok(Some(before))
 }
 
 impl ChangedSetting<'_> {
-    fn put_back(&self) -> Result<()> {
-        let mut client = self.server.client(self.target)?;
-        let set: [&[u8]; 4] =
-            [b"CONFIG", b"SET", EVENTS_SETTING.as_bytes(), self.before.as_bytes()];
+    fn put_back(&self, address: &Address, before: &str) -> Result<()> {
+        let mut client = self.server.client_at(self.target, address)?;
+        let set: [&[u8]; 4] = [b"CONFIG", b"SET", EVENTS_SETTING.as_bytes(), before.as_bytes()];
         match client.ask(&set)? {
             Value::Error(text) => bail!("{}", report::escape(&*String::from_utf8_lossy(&text))),
             _ => Ok(()),
@@ -78,12 +90,13 @@ impl Drop for ChangedSetting<'_> {
         if self.server.is_own() {
             return;
         }
-        if let Err(error) = self.put_back() {
-            let (address, before) = (&self.server.address, &self.before);
-            let _ = diagnostics::say(format_args!(
-                "warning: {address}: {EVENTS_SETTING} was changed for the run and could not be restored to \
-                 \"{before}\": {error:#}"
-            ));
+        for (address, before) in &self.before {
+            if let Err(error) = self.put_back(address, before) {
+                let _ = diagnostics::say(format_args!(
+                    "warning: {address}: {EVENTS_SETTING} was changed for the run and could not be restored to \
+                     \"{before}\": {error:#}"
+                ));
+            }
         }
     }
 }

@@ -24,6 +24,7 @@ mod server;
 mod server_clock;
 mod setting;
 mod signals;
+mod stations;
 mod test_bed;
 mod tls;
 

@@ -22,7 +22,7 @@ use crate::machine::machine;
 use crate::records::Records;
 use crate::server::Server;
 use crate::server_clock::ServerClock;
-use crate::{event_setting, item_limit, local_ports, probe, replica_reads};
+use crate::{event_setting, item_limit, local_ports, probe, replica_reads, stations};
 
 /// Files open beside the connections: standard streams, pollers, timers, libraries.
 const OTHER_FILES: u64 = 32;
@@ -185,7 +185,8 @@ impl<'r> TestBed<'r> {
         start_at: Option<SystemTime>,
         observer: &mut dyn Observer,
     ) -> Result<Run> {
-        let plan = &*replica_reads::found(&self.server, self.server.fitted(plan)?)?;
+        let plan = stations::placed(self, self.server.fitted(plan)?)?;
+        let plan = &*replica_reads::found(&self.server, plan)?;
         self.prepare(plan)?;
         let with = LoadContext { start_at, probe: None, rate: self.rate.as_deref() };
         let Some(rate_per_s) = self.probe else {

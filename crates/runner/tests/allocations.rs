@@ -111,6 +111,7 @@ fn delivered(requests: u64, command: &str, kind: DeliveryKind, engine: EngineKin
         exchange: None,
         wait: None,
         drain_ns: 10_000_000_000,
+        stations: Vec::new(),
     });
     parts.build().unwrap()
 }

@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::station::{Station, TAG};
 use crate::{
     CacheTracking, Exchange, KeyEvent, ListTake, ReplicaWait, Shard, SortedSetTake, StreamTake,
 };
@@ -38,6 +39,10 @@ pub struct Delivery {
     /// send.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exchange: Option<Exchange>,
+    /// What each receiver stands for, in their order, where a subscriber, cache or key has one at each of several nodes
+    /// of a cluster. Empty where receivers take the places in turn.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stations: Vec<Station>,
 }
 
 /// By what messages come to their receivers.
@@ -125,15 +130,16 @@ pub enum Subscription {
 }
 
 impl DeliveryKind {
-    /// Whether it works on a Redis Cluster. What each node publishes for itself alone does not.
+    /// Whether each node of a cluster tells, or copies, only what its own keys do, so that a receiver has to be at
+    /// several of them.
     #[must_use]
-    pub fn works_on_clusters(&self) -> bool {
+    pub fn is_at_each_node(&self) -> bool {
         match self {
+            Self::Notify { .. } | Self::Replica | Self::Invalidate { .. } => true,
             Self::Pubsub { .. }
             | Self::List { .. }
             | Self::SortedSet { .. }
-            | Self::Stream { .. } => true,
-            Self::Notify { .. } | Self::Replica | Self::Invalidate { .. } => false,
+            | Self::Stream { .. } => false,
         }
     }
 
@@ -321,10 +327,14 @@ impl Delivery {
             own.receivers = shard.count(self.receivers);
             return own;
         }
-        own.prefix += &format!("{}:", shard.index);
+        // A hash tag is of places only, which have the same slots in all shares.
+        let is_tagged = own.prefix.ends_with(TAG);
+        own.prefix.truncate(own.prefix.trim_end_matches(TAG).len());
+        own.prefix += &format!("{}:{}", shard.index, if is_tagged { "{" } else { "" });
         if self.kind != DeliveryKind::Replica {
             // At each replica each key of the share is read.
-            own.receivers = shard.count(self.receivers);
+            own.receivers = shard.count(self.logical_receivers());
+            own.keep_stations_of(own.receivers);
         }
         if let DeliveryKind::Pubsub { slow, .. } = &mut own.kind {
             *slow = shard.count(*slow);
@@ -341,20 +351,49 @@ impl Delivery {
             || matches!(self.kind, DeliveryKind::Invalidate { .. }) && self.places > 1
     }
 
+    /// Places that each receiver tells apart.
+    #[must_use]
+    pub fn places_apart(&self) -> u32 {
+        match (self.names_places(), self.stations.is_empty()) {
+            (false, _) => 1,
+            (true, true) => self.places_each,
+            // They follow each other in no known order.
+            (true, false) => self.places,
+        }
+    }
+
     /// Receivers of each place, where all have as many.
     #[must_use]
     pub fn receivers_each(&self) -> u64 {
+        if !self.stations.is_empty() {
+            return self.stations.iter().filter(|station| station.places.contains(&0)).count()
+                as u64;
+        }
         u64::from(self.receivers) * u64::from(self.places_each) / u64::from(self.places.max(1))
     }
 
-    /// The name of a place: its number in 12 digits behind the prefix.
+    /// The name of a place: its number in 12 digits behind the prefix; a hash tag, where the prefix begins one.
     #[must_use]
     pub fn place_name(&self, place: u32) -> String {
-        format!("{}{place:012}", self.prefix)
+        let end = if self.prefix.ends_with(TAG) { "}" } else { "" };
+        format!("{}{}{end}", self.prefix, Self::place_digits(place))
     }
 
-    /// The places of a receiver, from 0 to `places` - 1: the receivers of each group take them in turn.
+    /// What stands for the number of a place in its name.
+    #[must_use]
+    pub fn place_digits(place: u32) -> String {
+        format!("{place:012}")
+    }
+
+    /// The places of a receiver, from 0 to `places` - 1: those of its station, or else the receivers of each group take
+    /// them in turn.
     pub fn places_of(&self, receiver: u32) -> impl Iterator<Item = u32> + use<> {
+        let of_station = self.stations.get(receiver as usize).map(|station| station.places.clone());
+        let in_turn = self.stations.is_empty().then(|| self.in_turn(receiver));
+        of_station.into_iter().flatten().chain(in_turn.into_iter().flatten())
+    }
+
+    fn in_turn(&self, receiver: u32) -> impl Iterator<Item = u32> + use<> {
         let (each, places) = (u64::from(self.places_each), u64::from(self.places));
         let before = self.exchange.map_or(0, |exchange| exchange.receivers_before);
         let first = u64::from((before + receiver) / self.kind.groups()) * each;

@@ -36,6 +36,7 @@ pub mod secret;
 pub mod shard;
 pub mod sizes;
 pub mod sort;
+mod station;
 pub mod stream;
 pub mod suite;
 pub mod target;
@@ -72,6 +73,7 @@ pub use replica_wait::ReplicaWait;
 pub use secret::{Secret, SecretBytes};
 pub use shard::Shard;
 pub use sizes::{SizeBy, Sizes};
+pub use station::{Station, TAG};
 pub use stream::{Budget, RequestStream, SequenceBatch};
 pub use target::{
     ClusterOptions, Credentials, Endpoint, NodeShares, ReadFrom, RingHash, Target, TlsFiles,

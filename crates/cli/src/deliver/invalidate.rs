@@ -7,8 +7,9 @@ use workload::{
     CacheTracking, Delivery, DeliveryKind, Piece, PlanParts, ProtocolKind, TrackingMode,
 };
 
+use super::notify::TAGS;
 use super::sending::{
-    CommonOptions, KindOptions, begin_with, end_in_message, load_defaults, pieces, words,
+    CommonOptions, KindOptions, end_in_message, load_defaults, pieces, tag, tagged, words,
 };
 use crate::UsageError;
 use crate::run::small_count;
@@ -86,12 +87,13 @@ impl InvalidateOptions {
                     .to_owned(),
             ));
         }
-        let prefixes = self.prefixes();
+        let in_cluster = parts.target.is_cluster();
+        let prefixes = self.prefixes_in(in_cluster);
         let differ = parts.data.values.is_some();
+        tag(parts, 3, prefix)?;
         let key = pieces(parts, 3)?;
-        key.insert(0, Piece::Bytes(prefix.as_bytes().to_vec()));
         match prefixes {
-            1 => key.truncate(1),
+            1 if !in_cluster => key.truncate(1),
             _ if differ => {
                 return Err(UsageError(
                     "-d: with several --prefixes values are of one size".to_owned(),
@@ -103,8 +105,9 @@ impl InvalidateOptions {
         Ok(prefixes)
     }
 
-    fn prefixes(&self) -> u32 {
-        self.prefixes.unwrap_or(1)
+    /// In a cluster, the hash tags of keys.
+    fn prefixes_in(&self, in_cluster: bool) -> u32 {
+        self.prefixes.unwrap_or(if in_cluster { TAGS } else { 1 })
     }
 
     /// What is written, and how many keys it is written to.
@@ -115,7 +118,7 @@ impl InvalidateOptions {
                     .to_owned(),
             ));
         }
-        begin_with(parts, 1, prefix)?;
+        tag(parts, 1, prefix)?;
         end_in_message(parts, XADD_WORDS)?;
         Ok(self.keys.unwrap_or(KEYS))
     }
@@ -139,7 +142,8 @@ impl KindOptions for InvalidateOptions {
             TrackingMode::Optout => (ENTRY_BYTES, "XADD", " OPTOUT"),
         };
         let follows_reads = self.mode().follows_reads();
-        let places = if follows_reads { self.keys.unwrap_or(KEYS) } else { self.prefixes() };
+        let places =
+            if follows_reads { self.keys.unwrap_or(KEYS) } else { self.prefixes_in(false) };
         let name = format!("{command} to CLIENT TRACKING{mode}");
         load_defaults(self.writers.unwrap_or(10), places, size, name)
     }
@@ -156,7 +160,7 @@ impl KindOptions for InvalidateOptions {
     }
 
     fn receivers(&self, prefix: String, parts: &mut PlanParts) -> Result<Delivery, UsageError> {
-        let mode = self.mode();
+        let (mode, prefix) = (self.mode(), tagged(prefix, parts));
         let places = match mode.follows_reads() {
             false => self.broadcast(&prefix, parts)?,
             true => self.keys(&prefix, parts)?,
@@ -167,8 +171,11 @@ impl KindOptions for InvalidateOptions {
         let tracking = CacheTracking { mode, noloop: self.noloop, redirect: self.redirect };
         let each = match mode.follows_reads() {
             true => places,
+            // In a cluster a cache has all of them, unless the command line names some.
+            false if parts.target.is_cluster() && self.prefixes.is_none() => places,
             false => self.prefixes_per_cache.unwrap_or(1),
         };
+        parts.data.keys.range = Some(places.into());
         let kind = DeliveryKind::Invalidate { tracking };
         Ok(self.common.delivery(kind, self.caches.unwrap_or(10), prefix, (places, each)))
     }

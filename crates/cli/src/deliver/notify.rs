@@ -5,9 +5,9 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use workload::key_event::SET_AND_DELETE;
-use workload::{Delivery, DeliveryKind, KeyEvent, Piece, PlanParts};
+use workload::{Delivery, DeliveryKind, KeyEvent, Piece, PlanParts, Slot};
 
-use super::sending::{CommonOptions, KindOptions, load_defaults, pieces, words};
+use super::sending::{CommonOptions, KindOptions, load_defaults, pieces, tagged, words};
 use crate::UsageError;
 use crate::run::{seconds, small_count};
 
@@ -95,17 +95,27 @@ impl KindOptions for NotifyOptions {
                  come in no order; the maximum is {RECEIVERS_OF_EXPIRED_MAX}"
             )));
         }
+        let (in_cluster, prefix) = (parts.target.is_cluster(), tagged(prefix, parts));
         let key = pieces(parts, if event == KeyEvent::Del { 3 } else { 1 })?;
-        *key = vec![Piece::Bytes(prefix.clone().into_bytes()), Piece::Message];
-        // The one place is the channel of the event.
-        parts.data.keys.range = Some(1);
+        // The one place is the channel of the event; in a cluster keys are spread over its nodes by as many tags.
+        let (places, mut named) = match in_cluster {
+            false => (1, Vec::new()),
+            true => (TAGS, vec![Piece::Number(Slot::Key), Piece::Bytes(b"}".to_vec())]),
+        };
+        named.insert(0, Piece::Bytes(prefix.clone().into_bytes()));
+        named.push(Piece::Message);
+        *key = named;
+        parts.data.keys.range = Some(places.into());
         let db = parts.target.db;
         let kind = DeliveryKind::Notify { event, db, ttl_ms, enable: self.enable_events };
-        let mut delivery = self.common.delivery(kind, receivers, prefix, (1, 1));
+        let mut delivery = self.common.delivery(kind, receivers, prefix, (places, places));
         delivery.drain_ns = delivery.drain_ns.saturating_add(kind.delay_ns());
         Ok(delivery)
     }
 }
+
+/// Hash tags of the keys in a cluster.
+pub(super) const TAGS: u32 = 100;
 
 /// Longest life of a key.
 const TTL_MS_MAX: u64 = 3_600_000;

@@ -6,7 +6,7 @@ use clap::Args;
 use workload::{Delivery, DeliveryKind, PlanParts, ReplicaWait};
 
 use super::sending::{
-    CommonOptions, KindOptions, begin_with, end_in_message, load_defaults, words,
+    CommonOptions, KindOptions, end_in_message, load_defaults, tag, tagged, words,
 };
 use crate::UsageError;
 use crate::run::{Address, seconds, small_count};
@@ -103,7 +103,8 @@ impl KindOptions for ReplicaOptions {
     }
 
     fn receivers(&self, prefix: String, parts: &mut PlanParts) -> Result<Delivery, UsageError> {
-        begin_with(parts, 1, &prefix)?;
+        let prefix = tagged(prefix, parts);
+        tag(parts, 1, &prefix)?;
         end_in_message(parts, 2)?;
         let keys = self.keys.unwrap_or(1);
         let at: Vec<_> = self.at.iter().map(|at| (at.0.clone(), at.1)).collect();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{ArgAction, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser};
 use lab::Line;
 use lab::words::TypedOption;
-use workload::{Delivery, DeliveryKind, Piece, Plan, PlanParts, Shard, message};
+use workload::{Delivery, DeliveryKind, Piece, Plan, PlanParts, Shard, TAG, message};
 
 use crate::experiment::{with_split, with_those_of_a_run};
 use crate::near::explained;
@@ -151,6 +151,7 @@ impl CommonOptions {
             places_each,
             at: Vec::new(),
             exchange: None,
+            stations: Vec::new(),
             wait: None,
             drain_ns: u64::try_from(self.drain.unwrap_or(DRAIN).as_nanos()).unwrap_or(u64::MAX),
         }
@@ -282,6 +283,28 @@ fn sending(mut line: Line, options: &impl KindOptions) -> Vec<OsString> {
 /// What names begin with: two runs at one server have different ones, unless one --seed makes them equal.
 fn prefix(plan: &Plan) -> String {
     format!("keystorm:{:08x}:", plan.load.seed as u32 ^ (plan.load.seed >> 32) as u32)
+}
+
+/// The same where receivers are at each node of a cluster: the number of a place is then a hash tag, so that all of its
+/// keys have one slot.
+pub(super) fn tagged(mut prefix: String, parts: &PlanParts) -> String {
+    if parts.target.is_cluster() {
+        prefix.push(TAG);
+    }
+    prefix
+}
+
+/// Begins this argument, which begins with the number of a place, with such a prefix.
+///
+/// # Errors
+/// There is no such argument.
+pub(super) fn tag(parts: &mut PlanParts, at: usize, prefix: &str) -> Result<(), UsageError> {
+    let pieces = pieces(parts, at)?;
+    if prefix.ends_with(TAG) {
+        pieces.insert(1.min(pieces.len()), Piece::Bytes(b"}".to_vec()));
+    }
+    pieces.insert(0, Piece::Bytes(prefix.as_bytes().to_vec()));
+    Ok(())
 }
 
 /// The plan with its receivers.

@@ -250,6 +250,15 @@ impl Server {
         Ok(host::log_in(&self.address, login(target, self.tls.as_ref()))?)
     }
 
+    /// The same to one of its nodes.
+    pub(crate) fn client_at(
+        &self,
+        target: &Target,
+        address: &host::Address,
+    ) -> Result<host::Client<host::Transport>> {
+        Ok(host::log_in(address, login(target, self.tls.as_ref()))?)
+    }
+
     /// The same to a memcached.
     pub(crate) fn memcache_client(
         &self,

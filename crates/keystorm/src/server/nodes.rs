@@ -89,7 +89,7 @@ impl Server {
     }
 
     /// The addresses of the masters; of the servers themselves without a cluster.
-    pub(super) fn masters(&self) -> Vec<host::Address> {
+    pub(crate) fn masters(&self) -> Vec<host::Address> {
         let Some(topology) = &self.cluster else { return self.addresses() };
         let masters = topology.nodes.iter().take(topology.masters());
         masters.filter_map(|node| node.address).map(host::Address::Tcp).collect()

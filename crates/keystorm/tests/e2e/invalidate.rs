@@ -14,7 +14,7 @@ fn of_caches(test: &Value, name: &str) -> u64 {
 
 /// Checks that each of so many deliveries was one, or what a cache had read, or was removed before; and that all that
 /// were have a stale window.
-fn adds_up(test: &Value, expected: u64, line: &str) {
+pub(crate) fn adds_up(test: &Value, expected: u64, line: &str) {
     let counts = ["expected", "lost", "doubled", "out_of_order", "corrupt", "from_other_runs"];
     let counts = counts.map(|name| count(test, name));
     assert_eq!(counts, [expected, 0, 0, 0, 0, 0], "{line}");

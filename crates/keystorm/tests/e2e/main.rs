@@ -37,6 +37,7 @@ mod deliver_faults;
 mod deliver_fleet;
 mod deliver_kinds;
 mod deliver_lab;
+mod deliver_nodes;
 mod deliver_sizes;
 mod deliver_slow;
 mod deliver_tls;

@@ -142,7 +142,6 @@ fn what_makes_no_sense_is_refused() {
         ("--ttl 0", "--ttl"),
         ("--ttl 2h", "--ttl"),
         ("--channels 2", "--channels"),
-        ("--cluster", "this kind takes one server"),
     ] {
         Keystorm::new(&format!("deliver notify {line}")).run().exits(2).says(why);
     }

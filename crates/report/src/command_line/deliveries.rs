@@ -40,7 +40,7 @@ pub(super) fn payload_bytes(plan: &Plan) -> Option<u64> {
 pub(super) fn options(plan: &Plan, delivery: &Delivery, threads: u16, words: &mut Words) {
     let Delivery {
         kind,
-        receivers,
+        receivers: _,
         threads: _,
         prefix: _,
         places,
@@ -49,7 +49,9 @@ pub(super) fn options(plan: &Plan, delivery: &Delivery, threads: u16, words: &mu
         wait,
         drain_ns,
         exchange,
+        stations,
     } = delivery;
+    let receivers = &delivery.logical_receivers();
     let names = kind.names();
     match kind {
         DeliveryKind::Stream { take: StreamTake { groups: groups @ 1.., .. }, .. } => {
@@ -66,7 +68,8 @@ pub(super) fn options(plan: &Plan, delivery: &Delivery, threads: u16, words: &mu
         }
     }
     how(plan, *kind, words);
-    for (host, port) in at {
+    // Those of a cluster follow from its nodes.
+    for (host, port) in at.iter().filter(|_| stations.is_empty()) {
         words.option("--at", &format_args!("{host}:{port}"));
     }
     wait.iter().for_each(|wait| replica_wait(wait, words));

@@ -43,6 +43,8 @@ struct Cache<'r> {
     kind: &'r CachedReads<'r>,
     /// What reads each place, up to where the first entry is named; and the last entry that it had there.
     places: Vec<(Vec<u8>, EntryId)>,
+    /// Those that it holds: all, or those at its node of a cluster.
+    own: Vec<u32>,
     awaited: VecDeque<Awaited>,
     now_ns: u64,
     id: Vec<u8>,
@@ -54,7 +56,7 @@ struct Cache<'r> {
 }
 
 impl Kind for CachedReads<'_> {
-    fn consumer(&self, _receiver: u32) -> Box<dyn Consumer + '_> {
+    fn consumer(&self, receiver: u32) -> Box<dyn Consumer + '_> {
         let place = |place| {
             let mut head = Vec::new();
             append_header(b'*', 4, &mut head);
@@ -65,6 +67,7 @@ impl Kind for CachedReads<'_> {
         Box::new(Cache {
             kind: self,
             places: (0..self.delivery.places).map(place).collect(),
+            own: self.delivery.places_of(receiver).collect(),
             awaited: VecDeque::new(),
             now_ns: 0,
             id: Vec::new(),
@@ -84,7 +87,7 @@ impl Kind for CachedReads<'_> {
 
     /// Every cache holds all keys.
     fn expected(&self, sending: &Tally) -> u64 {
-        acknowledged(sending).saturating_mul(self.delivery.receivers.into())
+        acknowledged(sending).saturating_mul(self.delivery.receivers_each())
     }
 
     fn closing(&self, place: u32, out: &mut Vec<u8>) -> Vec<Remainder> {
@@ -121,9 +124,10 @@ impl Cache<'_> {
                 *awaited = Awaited::VoidRead;
             }
         }
-        for place in 0..self.places.len() {
-            self.places[place].1 = (0, 0);
-            self.read(place as u32, None, out);
+        for number in 0..self.own.len() {
+            let place = self.own[number];
+            self.places[place as usize].1 = (0, 0);
+            self.read(place, None, out);
         }
     }
 }
@@ -134,7 +138,7 @@ impl Consumer for Cache<'_> {
         self.overtaking.clear();
         append_tracking(self.kind.tracking, &[], self.listener, out);
         self.awaited.push_back(Awaited::Setting);
-        (0..self.places.len()).for_each(|place| self.read(place as u32, None, out));
+        (0..self.own.len()).for_each(|number| self.read(self.own[number], None, out));
         encode_command(&[b"PING"], out);
         self.awaited.push_back(Awaited::Pong);
         1

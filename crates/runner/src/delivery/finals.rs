@@ -1,6 +1,8 @@
 //! The last message of each place, read where the senders wrote it: receivers that read over and over have all that
 //! there is for them when they have read these.
 
+use std::collections::VecDeque;
+
 use engine::Engine;
 use wire::resp::RespDecoder;
 use wire::{Decode, Reply};
@@ -12,25 +14,22 @@ use super::reply_strings::ReplyStrings;
 use crate::Fatal;
 use crate::handshake::Handshake;
 
-/// Places that are read at once.
-const AT_ONCE: u32 = 1_000;
-
 /// What was read so far.
 #[derive(Debug, Default)]
 pub(super) struct Finals {
     strings: ReplyStrings,
-    /// Replies that are still to come.
-    awaited: u32,
+    /// The places whose replies are still to come.
+    awaited: VecDeque<u32>,
+    /// By the number of their place.
     messages: Vec<Option<Message>>,
 }
 
 impl Finals {
-    /// Appends commands that read the next places; none if all were.
-    pub(super) fn append(&mut self, delivery: &Delivery, out: &mut Vec<u8>) {
-        let next = self.messages.len() as u32;
-        let end = delivery.places.min(next + AT_ONCE);
-        (next..end).for_each(|place| append_get(delivery, place, out));
-        self.awaited = end - next;
+    /// Appends commands that read these places.
+    pub(super) fn append(&mut self, delivery: &Delivery, places: Vec<u32>, out: &mut Vec<u8>) {
+        self.messages.resize(delivery.places as usize, None);
+        places.iter().for_each(|place| append_get(delivery, *place, out));
+        self.awaited = places.into();
     }
 
     /// Takes what was received, and says how much of that it has read, and whether it awaits more.
@@ -44,7 +43,7 @@ impl Finals {
         inbox: &[u8],
     ) -> Result<(usize, bool), Fatal> {
         let mut consumed = 0;
-        while self.awaited > 0 {
+        while let Some(place) = self.awaited.front() {
             let decoded = decoder.decode_shown(&inbox[consumed..], &mut self.strings);
             let decoded = decoded.map_err(|error| Fatal::new(error.to_string()))?;
             consumed += decoded.consumed;
@@ -53,13 +52,16 @@ impl Finals {
                 Some(Reply::Error(text)) => return Err(handshake.fatal(text)),
                 Some(Reply::Push) => {}
                 Some(_) => {
-                    self.messages.push(self.strings.messages().first().map(|had| had.message));
-                    self.awaited -= 1;
+                    let message = self.strings.messages().first().map(|had| had.message);
+                    if let Some(known) = self.messages.get_mut(*place as usize) {
+                        *known = message;
+                    }
+                    self.awaited.pop_front();
                 }
             }
             self.strings.clear();
         }
-        Ok((consumed, self.awaited > 0))
+        Ok((consumed, !self.awaited.is_empty()))
     }
 
     /// The last message of each place; `None` of one that has none.

@@ -58,7 +58,10 @@ impl<'r> Homes<'r> {
 
     /// Where a receiver connects.
     pub(super) fn of_receiver(&self, delivery: &Delivery, receiver: u32) -> Address {
-        let replica = receiver / delivery.places.max(1);
+        let replica = match delivery.stations.get(receiver as usize) {
+            Some(station) => station.at.unwrap_or(u32::MAX),
+            None => receiver / delivery.places.max(1),
+        };
         if let Some(address) = self.receivers_at.get(replica as usize) {
             return address.clone();
         }
@@ -144,6 +147,7 @@ mod tests {
             places: 50,
             places_each: 1,
             drain_ns: 0,
+            stations: Vec::new(),
             at: Vec::new(),
             exchange: None,
             wait: None,

@@ -39,7 +39,7 @@ impl<E: Engine> Receivers<'_, E> {
                 receiver.home
             )));
         }
-        if was != State::Ready && roles.homes.is_cluster() {
+        if was != State::Ready && roles.homes.is_cluster() && roles.delivery.stations.is_empty() {
             // The node may be gone for good; another knows who has its slots.
             receiver.home = roles.homes.nth((receiver.number + receiver.attempts) as usize);
         }
@@ -62,6 +62,15 @@ impl<E: Engine> Receivers<'_, E> {
         let moved = homes.redirected(&text, &receiver.home);
         // Where a slot is on its way, a receiver waits until it has arrived, and then follows it.
         let stays = || homes.asked(&text, &receiver.home).filter(|_| started);
+        if let Some(other) =
+            moved.as_ref().filter(|_| !self.context.roles.delivery.stations.is_empty())
+        {
+            return Err(Fatal::new(format!(
+                "{}: a slot has moved to {other}: this kind of deliver reads keys at the nodes that had them when it \
+                 began",
+                receiver.home
+            )));
+        }
         let home = moved.or_else(|| stays().map(|_| receiver.home.clone()));
         let home = home.filter(|_| homes.is_cluster());
         let Some(home) = home else {

@@ -77,12 +77,6 @@ impl Prober {
                 (self.state, self.decoder) = (State::Opening, RespDecoder::default());
                 Probing::Connect
             }
-            State::Ready if self.finals.is_some() => {
-                out.clear();
-                self.finals.iter_mut().for_each(|finals| finals.append(delivery, out));
-                self.state = if out.is_empty() { State::Closed } else { State::Sent { left: 1 } };
-                if out.is_empty() { Probing::Close } else { Probing::Send }
-            }
             State::Ready => {
                 let places = self.stops.last_mut().map(|(_, places)| places);
                 let Some(places) = places.filter(|places| !places.is_empty()) else {
@@ -92,6 +86,11 @@ impl Prober {
                 };
                 let left = places.len().min(AT_ONCE);
                 out.clear();
+                if let Some(finals) = &mut self.finals {
+                    finals.append(delivery, places.split_off(places.len() - left), out);
+                    self.state = State::Sent { left: 1 };
+                    return Probing::Send;
+                }
                 for place in places.split_off(places.len() - left) {
                     let message = Message {
                         purpose: Purpose::Probe,
@@ -101,12 +100,7 @@ impl Prober {
                         due_ns: now_ns,
                         sent_ns: now_ns,
                     };
-                    append_probe(
-                        &plan.sequence,
-                        &delivery.place_name(place)[delivery.prefix.len()..],
-                        message,
-                        out,
-                    );
+                    append_probe(&plan.sequence, &Delivery::place_digits(place), message, out);
                 }
                 self.state = State::Sent { left };
                 Probing::Send
@@ -117,19 +111,14 @@ impl Prober {
         }
     }
 
-    /// Begins to read the last message of each place over a new connection, unless it has begun.
-    pub(super) fn read_finals(&mut self) {
-        if self.finals.is_some() {
+    /// Begins to read the last message of each place over a new connection to each of these servers, when its probes
+    /// are done, unless it has begun.
+    pub(super) fn read_finals(&mut self, stops: &dyn Fn() -> Vec<(Address, Vec<u32>)>) {
+        if self.finals.is_some() || self.state != State::Closed {
             return;
         }
-        match self.state {
-            State::Closed => {
-                (self.decoder, self.state) = (RespDecoder::default(), State::Waiting);
-                self.finals = Some(Finals::default());
-            }
-            State::Ready => self.finals = Some(Finals::default()),
-            State::Waiting | State::Opening | State::Handshake { .. } | State::Sent { .. } => {}
-        }
+        (self.decoder, self.state) = (RespDecoder::default(), State::Waiting);
+        (self.stops, self.finals) = (stops(), Some(Finals::default()));
     }
 
     /// What was read, once that is all.

@@ -13,7 +13,7 @@ use wire::{Decode, Reply};
 use workload::Plan;
 
 use super::caches::CacheCounts;
-use super::kind::{Consumer, Kind, Meaning, Sharing};
+use super::kind::{Consumer, Kind, Meaning};
 use super::listeners::Listener;
 use super::order::Latest;
 use super::probe::Prober;
@@ -147,9 +147,9 @@ impl<'r, E: Engine> Receivers<'r, E> {
         let (plan, roles) = (context.plan, context.roles);
         let delivery = roles.delivery;
         let kind: &'r dyn Kind = &*roles.kind;
-        let (sharing, capture) = (kind.sharing(), kind.capture());
+        let capture = kind.capture();
         let copies: Vec<u32> = roles.copies_by_place();
-        let apart = if delivery.names_places() { delivery.places_each } else { 1 };
+        let apart = delivery.places_apart();
         let latest = if kind.is_ordered() { roles.senders * apart } else { 0 };
         let receiver = |number: &u32| {
             let place = delivery.places_of(*number).next().unwrap_or(0);
@@ -162,11 +162,7 @@ impl<'r, E: Engine> Receivers<'r, E> {
                 strings: ReplyStrings::new(Capture { numbers: plan.numbers_messages(), ..capture }),
                 latest: vec![Latest::default(); latest as usize],
                 first_place: place,
-                probes: match sharing {
-                    // Of messages that go between clients, others show the end.
-                    Sharing::FanOut => delivery.places_each * (1 + u32::from(roles.exchanges)),
-                    Sharing::Competing { .. } => u32::MAX,
-                },
+                probes: roles.probes_of(*number),
                 copies: copies[place as usize],
                 received: 0,
                 cache: CacheCounts::default(),

@@ -22,6 +22,9 @@ pub(super) struct Replica<'r> {
 struct Reader {
     /// The command that reads it.
     get: Vec<u8>,
+    /// Whether it has to say that it wants to read at a replica, which refers it to the master otherwise.
+    in_cluster: bool,
+    is_readonly: bool,
     is_ready: bool,
     last: Option<Message>,
 }
@@ -32,7 +35,8 @@ impl Kind for Replica<'_> {
         for place in self.delivery.places_of(receiver) {
             append_get(self.delivery, place, &mut get);
         }
-        Box::new(Reader { get, is_ready: false, last: None })
+        let in_cluster = !self.delivery.stations.is_empty();
+        Box::new(Reader { get, in_cluster, is_readonly: false, is_ready: false, last: None })
     }
 
     fn sharing(&self) -> Sharing {
@@ -51,9 +55,7 @@ impl Kind for Replica<'_> {
 
     /// Every value can be read at every replica.
     fn expected(&self, sending: &Tally) -> u64 {
-        let written = acknowledged(sending);
-        let replicas = self.delivery.receivers / self.delivery.places.max(1);
-        written.saturating_mul(replicas.into())
+        acknowledged(sending).saturating_mul(self.delivery.receivers_each())
     }
 }
 
@@ -64,15 +66,21 @@ pub(super) fn append_get(delivery: &Delivery, place: u32, out: &mut Vec<u8>) {
 
 impl Consumer for Reader {
     fn ask(&mut self, out: &mut Vec<u8>) -> u32 {
-        self.is_ready = false;
+        (self.is_ready, self.is_readonly) = (false, !self.in_cluster);
+        if self.in_cluster {
+            encode_command(&[b"READONLY"], out);
+        }
         out.extend_from_slice(&self.get);
-        1
+        1 + u32::from(self.in_cluster)
     }
 
     #[inline]
     fn answer(&mut self, reply: Reply<'_>, strings: &ReplyStrings, out: &mut Vec<u8>) -> Meaning {
         if matches!(reply, Reply::Error(_) | Reply::Push) {
             return Meaning::Other;
+        }
+        if !std::mem::replace(&mut self.is_readonly, true) {
+            return Meaning::Confirmation;
         }
         out.extend_from_slice(&self.get);
         if !std::mem::replace(&mut self.is_ready, true) {

@@ -9,7 +9,7 @@ const FIRST_MAX: usize = 16;
 /// Digits that the name of a place ends in.
 const PLACE_DIGITS: usize = 12;
 /// Bytes at the end of a string that are kept: those of a message, and of the number of a place before it.
-const END_MAX: usize = message::BYTES + PLACE_DIGITS;
+const END_MAX: usize = message::BYTES + PLACE_DIGITS + 1;
 
 /// What is kept of a reply beside messages, for kinds that need it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -196,8 +196,9 @@ impl ReplyStrings {
     }
 }
 
-/// The number of a place whose name ends so.
+/// The number of a place whose name ends so; it may be a hash tag.
 fn number_of_place(end: &[u8]) -> Option<u32> {
+    let end = end.strip_suffix(b"}").unwrap_or(end);
     let digits = &end[end.len().saturating_sub(PLACE_DIGITS)..];
     decimal(digits).and_then(|place| u32::try_from(place).ok())
 }

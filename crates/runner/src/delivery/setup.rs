@@ -6,6 +6,7 @@ use engine::{Address, ConnId, Engine};
 use wire::resp::RespDecoder;
 
 use super::Roles;
+use super::kind::Sharing;
 use super::probe::{Prober, Probing};
 use super::receivers::{DRAIN_LOOK_NS, Receivers, State};
 use crate::Fatal;
@@ -61,7 +62,9 @@ impl<E: Engine> Receivers<'_, E> {
         if self.prober.is_none() || self.context.roles.finals.get().is_some() {
             return Ok(());
         }
-        self.prober.iter_mut().for_each(Prober::read_finals);
+        let roles = self.context.roles;
+        let stops = || roles.stops(&roles.copies_by_place());
+        self.prober.iter_mut().for_each(|prober| prober.read_finals(&stops));
         self.go_on_probing();
         if let Some(finals) = self.prober.as_mut().and_then(Prober::take_finals) {
             let _ = self.context.roles.finals.set(finals);
@@ -237,6 +240,18 @@ impl Roles<'_> {
     /// Deliveries of probes that have not come.
     fn probes_left(&self) -> u32 {
         self.probes.saturating_sub(self.probed.load(Ordering::Acquire))
+    }
+
+    /// Probes that a receiver is to get; of those of which one of several gets each, any number.
+    pub(super) fn probes_of(&self, receiver: u32) -> u32 {
+        match self.kind.sharing() {
+            // Of messages that go between clients, others show the end.
+            Sharing::FanOut => {
+                let places = self.delivery.places_of(receiver).count() as u32;
+                places * (1 + u32::from(self.exchanges))
+            }
+            Sharing::Competing { .. } => u32::MAX,
+        }
     }
 
     /// Deliveries of a message through each place.

@@ -2,7 +2,9 @@
 
 use super::check::refuse;
 use super::{PlanError, PlanParts, limits};
-use crate::{Arg, CommandSpec, Delivery, DeliveryKind, Endpoint, Exchange, Piece, Plan};
+use crate::{
+    Arg, CommandSpec, Delivery, DeliveryKind, Endpoint, Exchange, Piece, Plan, Station, TAG,
+};
 
 impl PlanParts {
     /// Threads that receive, beside those that send; 0 where nobody does.
@@ -55,9 +57,9 @@ impl PlanParts {
         if !self.target.is_cluster() {
             return Ok(());
         }
-        refuse(delivery.kind.works_on_clusters(), || {
-            "deliver: this kind takes one server; name a node, without --cluster".to_owned()
-        })?;
+        if delivery.kind.is_at_each_node() {
+            return check_each_node(delivery);
+        }
         let Delivery { receivers, places, places_each, .. } = *delivery;
         if delivery.kind.has_slots() {
             let names = delivery.kind.names();
@@ -158,7 +160,7 @@ impl PlanParts {
             format!("{subscriptions} subscriptions; the maximum is {}", limits::SUBSCRIPTIONS_MAX)
         })?;
         // Where messages name their place, each receiver tells its places apart.
-        let apart = if delivery.names_places() { places_each } else { 1 };
+        let apart = delivery.places_apart();
         let senders = u64::from(self.load.concurrency.connections);
         let pairs = u64::from(receivers) * senders * u64::from(apart);
         refuse(pairs <= limits::PAIRS_MAX, || {
@@ -216,6 +218,33 @@ impl Plan {
     }
 }
 
+/// Receivers that are at each node of a cluster: places have slots, and each as many receivers as the others.
+fn check_each_node(delivery: &Delivery) -> Result<(), PlanError> {
+    let Delivery { receivers, places, stations, at, wait, .. } = delivery;
+    refuse(wait.is_none(), || {
+        "--wait, --waitaof: take one shard; name its primary, without --cluster".to_owned()
+    })?;
+    refuse(at.is_empty() || !stations.is_empty(), || {
+        "--at: in a cluster the nodes name the replicas; name a primary, without --cluster"
+            .to_owned()
+    })?;
+    refuse(delivery.prefix.ends_with(TAG), || {
+        "deliver: in a cluster the numbers of places are hash tags".to_owned()
+    })?;
+    let fits = |station: &Station| {
+        let has_address = station.at.is_none_or(|number| (number as usize) < at.len());
+        has_address && !station.places.is_empty() && station.places.iter().all(|p| p < places)
+    };
+    let by_place = || delivery.receivers_by_place();
+    let is_whole = stations.is_empty()
+        || stations.len() == *receivers as usize
+            && stations.iter().all(fits)
+            && by_place().iter().min() == by_place().iter().max();
+    refuse(is_whole, || {
+        "deliver: receivers at the nodes of a cluster do not match places".to_owned()
+    })
+}
+
 /// Whether all places of what is kept in keys have receivers.
 fn check_takers(delivery: &Delivery) -> Result<(), PlanError> {
     let Delivery { receivers, places, places_each, .. } = *delivery;
@@ -225,6 +254,9 @@ fn check_takers(delivery: &Delivery) -> Result<(), PlanError> {
         format!("--groups {groups}: must be between 0 and {}", limits::GROUPS_MAX)
     })?;
     let takers = u64::from(receivers / groups);
+    if !delivery.stations.is_empty() {
+        return Ok(());
+    }
     let takes_all = takers * u64::from(places_each) >= u64::from(places);
     refuse(takes_all || !delivery.kind.keeps_messages(), || {
         format!(

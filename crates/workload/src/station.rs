@@ -1,0 +1,87 @@
+//! Receivers at the nodes of a cluster: which of them stands for whom, where each node tells or copies only what its
+//! own keys do.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Delivery;
+
+/// A receiver at one node of a cluster.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Station {
+    /// The receiver that the plan asks for, by number: it is at other nodes, too.
+    pub receiver: u32,
+    /// Its places there.
+    pub places: Vec<u32>,
+    /// Which of the addresses it reads at, where that is not the node that owns its places.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<u32>,
+}
+
+/// How a prefix ends in which the number of a place is a hash tag, so that keys have the slot of their place.
+pub const TAG: char = '{';
+
+impl Delivery {
+    /// The receivers that were asked for: those of a cluster count once, at however many nodes they are.
+    #[must_use]
+    pub fn logical_receivers(&self) -> u32 {
+        let last = self.stations.iter().map(|station| station.receiver + 1).max();
+        last.unwrap_or(self.receivers)
+    }
+
+    /// Leaves out the stations of receivers beyond so many.
+    pub(crate) fn keep_stations_of(&mut self, receivers: u32) {
+        if self.stations.is_empty() {
+            return;
+        }
+        self.stations.retain(|station| station.receiver < receivers);
+        self.receivers = self.stations.len() as u32;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{CacheTracking, DeliveryKind, Shard};
+
+    /// Two caches of three keys, of which one node has the first and another the others.
+    fn delivery() -> Delivery {
+        let station =
+            |receiver, places: &[u32]| Station { receiver, places: places.to_vec(), at: None };
+        Delivery {
+            kind: DeliveryKind::Invalidate { tracking: CacheTracking::default() },
+            receivers: 4,
+            threads: 1,
+            prefix: "p:{".to_owned(),
+            places: 3,
+            places_each: 3,
+            at: Vec::new(),
+            wait: None,
+            drain_ns: 0,
+            exchange: None,
+            stations: vec![
+                station(0, &[0]),
+                station(0, &[1, 2]),
+                station(1, &[0]),
+                station(1, &[1, 2]),
+            ],
+        }
+    }
+
+    #[test]
+    fn a_receiver_has_the_places_of_its_node() {
+        let delivery = delivery();
+        assert_eq!(delivery.places_of(1).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(delivery.receivers_by_place(), [2, 2, 2]);
+        assert_eq!((delivery.receivers_each(), delivery.logical_receivers()), (2, 2));
+        assert_eq!(delivery.places_apart(), 3);
+        assert_eq!(delivery.place_name(7), "p:{000000000007}");
+    }
+
+    #[test]
+    fn a_share_has_whole_receivers_and_the_same_slots() {
+        let own = delivery().own(Shard { index: 2, of: 2 });
+        assert_eq!((own.receivers, own.logical_receivers()), (2, 1));
+        assert_eq!(own.place_name(1), "p:2:{000000000001}");
+        assert_eq!(own.receivers_by_place(), [1, 1, 1]);
+    }
+}
