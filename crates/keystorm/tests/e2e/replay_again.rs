@@ -9,7 +9,7 @@ use crate::recording::{events, recording};
 use crate::server::Server;
 
 /// How much earlier or later a command may be on its way through two servers, two recorders and a replay.
-const NEAR_NS: u64 = 50_000_000;
+const NEAR_NS: u64 = 150_000_000;
 
 /// When the commands of these names were carried out, from the first of them on.
 fn times(file: &Path, names: &[&str]) -> Vec<u64> {
