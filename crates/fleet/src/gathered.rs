@@ -124,6 +124,8 @@ impl FleetResult {
             throttled_s: worst(|watched| watched.throttled_s),
             // Those of several machines have the same numbers, and are not the same.
             cpus: Vec::new(),
+            // Of a coordinator that puts on no load, it says nothing.
+            machine: if self.here { ours.machine } else { Vec::new() },
             ..ours
         }
     }

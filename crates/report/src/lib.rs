@@ -28,6 +28,7 @@ mod hdr;
 pub mod json;
 pub mod live;
 mod lookups;
+mod machine_course;
 mod merge;
 mod metric;
 mod moments;
@@ -69,6 +70,7 @@ pub use format::{
 pub use hdr::HdrLog;
 pub use live::{LiveProgress, cleared, progress_line, progress_row};
 pub use lookups::Lookups;
+pub use machine_course::{MachinePoint, machine_between, machine_course};
 pub use merge::{measured_together, merge};
 pub use metric::{Better, Figures, Metric};
 pub use moments::{Moment, WorstMoments};

@@ -12,7 +12,7 @@ use serde::Serialize;
 use workload::quantity::counted;
 
 use crate::quantity::msec_at_most;
-use crate::{Run, escape, wall_clock, wall_clock_s};
+use crate::{Run, escape, machine_between, wall_clock, wall_clock_s};
 
 /// Most moments that are reported.
 const MOMENTS_MAX: usize = 10;
@@ -32,6 +32,11 @@ const WORSE_BY: f64 = 2.0;
 const WORSE_BY_NS: u64 = 1_000_000;
 /// Lateness of our own that is worth telling.
 const OWN_LATE_SHARE: f64 = 0.5;
+/// Waiting for a CPU that is worth telling: of the time of one thread, and in seconds.
+const WAITED_SHARE: f64 = 0.05;
+const WAITED_S: f64 = 0.005;
+/// Stolen time that is worth telling, of the time of all CPUs.
+const STOLEN_SHARE: f64 = 0.01;
 /// A call of another client's command is listed from this length on.
 const CALL_MIN_US: u64 = 1_000;
 /// Commands that ask a server about itself.
@@ -191,6 +196,7 @@ fn moment(run: &Run, span: &Span, dated: &mut Vec<JournalEntry>) -> Moment {
         let noun = if run.plan.delivery.is_some() { "messages" } else { "requests" };
         causes.push(format!("keystorm itself sent {noun} up to {late} ms late"));
     }
+    causes.extend(of_this_machine(run, due_ns, to_ns));
     Moment {
         at: wall_clock(started, from_ns),
         t_s: from_ns as f64 / 1e9,
@@ -199,6 +205,25 @@ fn moment(run: &Run, span: &Span, dated: &mut Vec<JournalEntry>) -> Moment {
         max_ms: span.max_ns as f64 / 1e6,
         causes,
     }
+}
+
+/// What this machine did in the time of a moment, where it is worth telling.
+fn of_this_machine(run: &Run, from_ns: u64, to_ns: u64) -> Vec<String> {
+    let Some(point) = machine_between(run, from_ns, to_ns) else { return Vec::new() };
+    let waited = |who: &str, share: Option<f64>| {
+        let waited_s = share? * point.lasted_s;
+        let matters = share? >= WAITED_SHARE && waited_s >= WAITED_S;
+        matters.then(|| format!("{who} waited {} for a CPU", duration(waited_s * 1e6)))
+    };
+    let stolen = point.stolen.filter(|share| *share >= STOLEN_SHARE).map(|share| {
+        format!("the hypervisor gave {:.0} % of this machine's CPU time to others", share * 100.0)
+    });
+    let found = [
+        waited("keystorm's threads", point.waited),
+        waited("the server's threads", point.server_waited),
+        stolen,
+    ];
+    found.into_iter().flatten().collect()
 }
 
 /// A moment of the run by the server's clock, in seconds since 1970.

@@ -47,6 +47,31 @@ fn each_moment_is_reported_with_what_the_server_did_then() {
 }
 
 #[test]
+fn what_this_machine_did_is_told_of_the_moment_in_which_it_did() {
+    let mut run = run(&[(12, 80), (30, 70)], None);
+    let span = |at: u32, wait_s, server_wait_s, stolen| host::MachineSpan {
+        from_s: 1_000.0 + f64::from(at) / 4.0,
+        lasted_s: 0.25,
+        stolen: Some(stolen),
+        wait_s: Some(wait_s),
+        server_wait_s: Some(server_wait_s),
+        ..host::MachineSpan::default()
+    };
+    run.watched.machine = (0..40)
+        .map(|at| match at {
+            12 => span(at, 0.075, 0.002, 0.2),
+            _ => span(at, 0.001, 0.0, 0.0),
+        })
+        .collect();
+    let found = WorstMoments::from_run(&run).unwrap();
+    let [first, second] = &found.moments[..] else { panic!("{found:?}") };
+    assert_eq!(first.causes.len(), 2, "{found:?}");
+    assert!(first.causes[0].starts_with("keystorm's threads waited 7"), "{found:?}");
+    assert!(first.causes[1].starts_with("the hypervisor gave 1"), "{found:?}");
+    assert!(second.causes.is_empty(), "{found:?}");
+}
+
+#[test]
 fn what_belongs_to_no_moment_is_reported_besides() {
     let fork = entry(JournalKind::Fork, 1_001.0, 1_002.0, 2_065, "");
     let early = entry(JournalKind::SlowCommand, 900.0, 901.0, 5_000_000, "DEBUG sleep");

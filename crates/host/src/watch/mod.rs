@@ -8,6 +8,7 @@ mod info;
 mod journal;
 mod link;
 mod local;
+mod machine_course;
 mod quota;
 mod sample;
 mod server_use;
@@ -25,11 +26,13 @@ use crate::machine::{self, CpuTimes};
 use crate::{Address, Client, Patience, ProbeError, Transport};
 use info::Info;
 use link::Link;
+use machine_course::MachineSampler;
 use sample::Sampler;
 use server_use::Snapshot;
 
 pub use journal::{Journal, JournalEntry, JournalKind};
 pub use link::LinkUse;
+pub use machine_course::MachineSpan;
 pub use sample::{SAMPLES_MAX, ServerSample};
 pub use server_use::{BusyPart, CommandUse, Polling, ServerBusy, ServerUse, Setting};
 pub use subject::Subject;
@@ -53,6 +56,9 @@ pub struct Watched {
     /// Seconds in which the CPU quota of this program's control group stopped it; `None` where that
     /// is not known.
     pub throttled_s: Option<f64>,
+    /// What this machine did through the run, span by span, where that was looked at.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub machine: Vec<MachineSpan>,
 }
 
 /// Connects to one of the servers with this patience and logs in anew.
@@ -80,6 +86,7 @@ pub struct Begun {
     link: Option<Link>,
     cpu_times: Option<CpuTimes>,
     throttled_ns: Option<u64>,
+    machine: Option<MachineSampler>,
 }
 
 /// What the first look saw of one server.
@@ -138,7 +145,8 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// With `wanted`, also asks what the server remembers of its slow moments.
+    /// With `wanted`, also asks what the server remembers of its slow moments, and looks at this machine while load
+    /// runs.
     #[must_use]
     pub fn with_journal(self, wanted: bool) -> Self {
         Self { journal: wanted, ..self }
@@ -154,6 +162,7 @@ impl<'a> Watch<'a> {
             link: self.link_to.as_ref().and_then(Link::to),
             cpu_times: machine::cpu_times(),
             throttled_ns: quota::throttled_ns("self"),
+            machine: None,
         };
         for address in &self.addresses {
             let mut server = BegunServer { before: Err(String::new()), pid: None, sampler: None };
@@ -177,12 +186,15 @@ impl<'a> Watch<'a> {
             }
             begun.servers.push(server);
         }
+        let servers = begun.servers.iter().filter_map(|server| server.pid).collect();
+        begun.machine = self.journal.then(|| MachineSampler::start(servers)).flatten();
         begun
     }
 
     /// The second look, and what happened since the first.
     #[must_use]
     pub fn end(&self, begun: Begun) -> Watched {
+        let machine = begun.machine.map(MachineSampler::stop).unwrap_or_default();
         let spent = begun.cpu_times.zip(machine::cpu_times()).map(|(then, now)| now.since(then));
         let mut watched = Watched {
             idle_round_trip_ns: begun.idle_round_trip_ns,
@@ -194,6 +206,7 @@ impl<'a> Watch<'a> {
                 .throttled_ns
                 .zip(quota::throttled_ns("self"))
                 .map(|(then, now)| now.saturating_sub(then) as f64 / 1e9),
+            machine,
             ..Watched::default()
         };
         // Before anything is asked: a look costs the servers time of their own.

@@ -61,6 +61,7 @@ mod limits;
 mod links;
 mod live;
 mod login;
+mod machine_course;
 mod manual;
 mod memcache;
 mod memcache_reads;

@@ -10,6 +10,7 @@ mod deliveries;
 mod facts;
 mod figures;
 mod heat;
+mod machine;
 pub(crate) mod moments;
 pub(crate) mod outages;
 mod over_time;
@@ -231,6 +232,7 @@ fn section(test: &Test<'_>, tests: &[Test<'_>], verdict: bool) -> Section {
     let backlog = deliveries::backlog(run).map(|chart| over_time::in_course(chart, run));
     blocks.extend(backlog.map(Block::Chart));
     blocks.extend(server_course::charts(run).into_iter().map(Block::Chart));
+    blocks.extend(machine::charts(run).into_iter().map(Block::Chart));
     blocks.extend(
         heat::latency_heat(heat, run).map(|chart| deliveries::named(chart, run)).map(Block::Chart),
     );

@@ -7,7 +7,7 @@ use measure::Point;
 
 use super::redis_csv::write_row;
 use crate::server_course::{ServerPoint, server_course};
-use crate::{Format, Summary, escape, msec, msec_at_most, wall_clock_rfc3339};
+use crate::{Format, Summary, escape, machine_between, msec, msec_at_most, wall_clock_rfc3339};
 
 /// A row for each interval.
 #[derive(Default)]
@@ -17,7 +17,7 @@ pub(super) struct TimelineCsv;
 #[derive(Default)]
 pub(super) struct SamplesCsv;
 
-const TIMELINE: [&str; 12] = [
+const TIMELINE: [&str; 17] = [
     "test",
     "time",
     "t_s",
@@ -30,6 +30,11 @@ const TIMELINE: [&str; 12] = [
     "p50_ms",
     "p99_ms",
     "max_ms",
+    "stolen",
+    "client_waited",
+    "server_waited",
+    "interrupts_per_s",
+    "mhz",
 ];
 
 const SAMPLES: [&str; 16] = [
@@ -92,6 +97,9 @@ fn interval(
         rate(due(to_ns) - due(from_ns))
     });
     let latency = |ns: Option<u64>| ns.map(msec_at_most).unwrap_or_default();
+    let machine = machine_between(run, from_ns, to_ns).unwrap_or_default();
+    let share = |share: Option<f64>| share.map(|share| format!("{share:.4}")).unwrap_or_default();
+    let whole = |rate: Option<f64>| rate.map(|rate| format!("{rate:.0}")).unwrap_or_default();
     vec![
         summary.title.clone(),
         wall_clock_rfc3339(run.measurement.started_at, from_ns),
@@ -105,6 +113,11 @@ fn interval(
         latency(point.and_then(|point| point.p50_ns)),
         latency(point.and_then(|point| point.p99_ns)),
         latency(point.and_then(|point| point.max_ns)),
+        share(machine.stolen),
+        share(machine.waited),
+        share(machine.server_waited),
+        whole(machine.interrupts_per_s),
+        whole(machine.mhz),
     ]
 }
 

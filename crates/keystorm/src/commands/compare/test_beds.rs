@@ -193,8 +193,16 @@ impl<'r> TestBeds<'r> {
 
 /// What was watched of several servers from this machine. Of what there is one value for all, the worst.
 fn together(all: Watched, more: Watched) -> Watched {
-    let Watched { mut servers, unseen, idle_round_trip_ns, link, mut cpus, stolen, throttled_s } =
-        all;
+    let Watched {
+        mut servers,
+        unseen,
+        idle_round_trip_ns,
+        link,
+        mut cpus,
+        stolen,
+        throttled_s,
+        machine,
+    } = all;
     servers.extend(more.servers);
     cpus.extend(more.cpus.into_iter().filter(|cpu| !cpus.contains(cpu)).collect::<Vec<_>>());
     let fuller = |a: LinkUse, b: LinkUse| if b.share() > a.share() { b } else { a };
@@ -210,6 +218,8 @@ fn together(all: Watched, more: Watched) -> Watched {
         cpus,
         stolen: worst(stolen, more.stolen),
         throttled_s: worst(throttled_s, more.throttled_s),
+        // It is the same machine.
+        machine,
     }
 }
 

@@ -1,0 +1,305 @@
+//! What this machine did through a run: four looks a second at `/proc`, by a thread of its own.
+//!
+//! Owns the thread and the bound on what it keeps. It reads counts of the kernel and asks no server; see proc(5) and
+//! `Documentation/scheduler/sched-stats.rst` of Linux. What it does not tell (frequencies, on most virtual machines) is
+//! left out. What the figures mean is left to `report`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use super::journal::now_s;
+use super::local;
+use crate::machine::{self, CpuTimes};
+
+/// Most spans that are kept. Then neighbours are put together, and each is twice as long.
+const SPANS_MAX: usize = 1200;
+const EVERY: Duration = Duration::from_millis(250);
+/// Threads of a process that are looked at: more would cost more than they tell.
+const THREADS_MAX: usize = 64;
+
+/// What this machine did in a span of a run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MachineSpan {
+    /// When it began, in seconds since 1970 by this machine's clock.
+    pub from_s: f64,
+    /// How long it lasted, in seconds.
+    pub lasted_s: f64,
+    /// Share of this machine's CPU time that its hypervisor gave to others, 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stolen: Option<f64>,
+    /// Seconds in which threads of this program could have run and had no CPU, all together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wait_s: Option<f64>,
+    /// The same of the threads of servers on this machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server_wait_s: Option<f64>,
+    /// Interrupts on the CPUs that this program may use, those of timers included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interrupts: Option<u64>,
+    /// The mean frequency of these CPUs at its end, in MHz.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mhz: Option<f64>,
+}
+
+impl MachineSpan {
+    /// Both spans as one; `later` follows.
+    fn with(self, later: &Self) -> Self {
+        let lasted_s = self.lasted_s + later.lasted_s;
+        let part = |span: &Self| span.lasted_s / lasted_s.max(f64::MIN_POSITIVE);
+        let (ours, theirs) = (part(&self), part(later));
+        let sum = |a: Option<f64>, b: Option<f64>| Some(a? + b?);
+        let mean = |a: Option<f64>, b: Option<f64>| Some(a? * ours + b? * theirs);
+        Self {
+            from_s: self.from_s,
+            lasted_s,
+            stolen: mean(self.stolen, later.stolen),
+            wait_s: sum(self.wait_s, later.wait_s),
+            server_wait_s: sum(self.server_wait_s, later.server_wait_s),
+            interrupts: self.interrupts.zip(later.interrupts).map(|(a, b)| a + b),
+            mhz: mean(self.mhz, later.mhz),
+        }
+    }
+}
+
+/// Spans of a run, of which there are never too many.
+#[derive(Debug, Default)]
+struct Spans {
+    kept: Vec<MachineSpan>,
+    /// How many looks a span is put together from.
+    each: usize,
+    /// The span that is not complete, and of how many looks it is.
+    open: Option<(MachineSpan, usize)>,
+}
+
+impl Spans {
+    fn add(&mut self, span: MachineSpan) {
+        let each = self.each.max(1);
+        let (open, looks) = match self.open.take() {
+            None => (span, 1),
+            Some((open, looks)) => (open.with(&span), looks + 1),
+        };
+        if looks < each {
+            self.open = Some((open, looks));
+            return;
+        }
+        self.kept.push(open);
+        if self.kept.len() == SPANS_MAX {
+            let pairs = self.kept.chunks(2).map(|pair| match pair {
+                [first, second] => first.clone().with(second),
+                rest => rest[0].clone(),
+            });
+            self.kept = pairs.collect();
+            self.each = 2 * each;
+        }
+    }
+
+    fn all(mut self) -> Vec<MachineSpan> {
+        self.kept.extend(self.open.map(|(open, _)| open));
+        self.kept
+    }
+}
+
+/// Nanoseconds that each thread of a process has waited for a CPU so far, by its number.
+type Waits = BTreeMap<u64, u64>;
+
+/// The kernel's counts at one moment.
+struct Look {
+    at: Instant,
+    unix_s: f64,
+    cpu_times: Option<CpuTimes>,
+    waits: Option<Waits>,
+    server_waits: Option<Waits>,
+    interrupts: Option<u64>,
+}
+
+impl Look {
+    fn new(servers: &[u32], cpus: &[usize]) -> Self {
+        let mut server_waits: Option<Waits> = None;
+        for pid in servers {
+            if let Some(waits) = waits(&pid.to_string()) {
+                server_waits.get_or_insert_default().extend(waits);
+            }
+        }
+        let interrupts = fs::read_to_string("/proc/interrupts").ok();
+        Self {
+            at: Instant::now(),
+            unix_s: now_s(),
+            cpu_times: machine::cpu_times(),
+            waits: waits("self"),
+            server_waits,
+            interrupts: interrupts.and_then(|text| interrupts_on(&text, cpus)),
+        }
+    }
+
+    /// What happened from this look to the next.
+    fn until(&self, next: &Self, cpus: &[usize]) -> MachineSpan {
+        let spent = self.cpu_times.zip(next.cpu_times).map(|(then, now)| now.since(then));
+        let waited = |old: &Option<Waits>, new: &Option<Waits>| {
+            let (old, new) = (old.as_ref()?, new.as_ref()?);
+            // A thread that ended meanwhile takes its count along.
+            let grown = new.iter().map(|(thread, ns)| {
+                ns.saturating_sub(old.get(thread).copied().unwrap_or_default())
+            });
+            Some(grown.sum::<u64>() as f64 / 1e9)
+        };
+        MachineSpan {
+            from_s: self.unix_s,
+            lasted_s: next.at.saturating_duration_since(self.at).as_secs_f64(),
+            stolen: spent.and_then(CpuTimes::steal_share),
+            wait_s: waited(&self.waits, &next.waits),
+            server_wait_s: waited(&self.server_waits, &next.server_waits),
+            interrupts: self
+                .interrupts
+                .zip(next.interrupts)
+                .map(|(then, now)| now.saturating_sub(then)),
+            mhz: frequency_mhz(Path::new("/sys/devices/system/cpu"), cpus),
+        }
+    }
+}
+
+/// What the threads of a process (a number, or `self`) have waited so far.
+fn waits(process: &str) -> Option<Waits> {
+    let tasks = fs::read_dir(format!("/proc/{process}/task")).ok()?;
+    let waited = |task: fs::DirEntry| {
+        let text = fs::read_to_string(task.path().join("schedstat")).ok()?;
+        let waited_ns = text.split_whitespace().nth(1)?.parse().ok()?;
+        Some((task.file_name().to_str()?.parse().ok()?, waited_ns))
+    };
+    Some(tasks.flatten().take(THREADS_MAX).filter_map(waited).collect())
+}
+
+/// The interrupts on these CPUs so far, of `/proc/interrupts`: a column for each CPU that is on line.
+fn interrupts_on(text: &str, cpus: &[usize]) -> Option<u64> {
+    let mut lines = text.lines();
+    let number = |name: &str| name.strip_prefix("CPU")?.parse::<usize>().ok();
+    let columns: Vec<Option<usize>> = lines.next()?.split_whitespace().map(number).collect();
+    let wanted = |column: &Option<usize>| column.is_some_and(|cpu| cpus.contains(&cpu));
+    let mut sum = 0u64;
+    for line in lines {
+        let counts = line.split_whitespace().skip(1).map_while(|count| count.parse::<u64>().ok());
+        let ours = counts.zip(&columns).filter(|(_, column)| wanted(column));
+        sum += ours.map(|(count, _)| count).sum::<u64>();
+    }
+    Some(sum)
+}
+
+/// The mean frequency of these CPUs, where the kernel tells it.
+fn frequency_mhz(root: &Path, cpus: &[usize]) -> Option<f64> {
+    let one = |cpu: &usize| {
+        let path = root.join(format!("cpu{cpu}/cpufreq/scaling_cur_freq"));
+        fs::read_to_string(path).ok()?.trim().parse::<f64>().ok()
+    };
+    let known: Vec<f64> = cpus.iter().filter_map(one).collect();
+    (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64 / 1e3)
+}
+
+/// A thread that looks until it is stopped.
+#[derive(Debug)]
+pub(super) struct MachineSampler {
+    stop: Sender<()>,
+    thread: JoinHandle<Vec<MachineSpan>>,
+}
+
+impl MachineSampler {
+    /// Begins to look at this machine, and at these of its processes. `None` if there are no threads left.
+    pub(super) fn start(servers: Vec<u32>) -> Option<Self> {
+        let (stop, stopped) = channel::<()>();
+        let look = move || {
+            let (cpus, began) = (local::own_cpus(), Instant::now());
+            let mut spans = Spans::default();
+            let mut last = Look::new(&servers, &cpus);
+            for nth in 1.. {
+                let wait = (began + EVERY * nth).saturating_duration_since(Instant::now());
+                let ended = stopped.recv_timeout(wait) != Err(RecvTimeoutError::Timeout);
+                let next = Look::new(&servers, &cpus);
+                spans.add(last.until(&next, &cpus));
+                last = next;
+                if ended {
+                    break;
+                }
+            }
+            spans.all()
+        };
+        let thread = thread::Builder::new().name("machine".into()).spawn(look).ok()?;
+        Some(Self { stop, thread })
+    }
+
+    /// Ends the looking: what was seen.
+    pub(super) fn stop(self) -> Vec<MachineSpan> {
+        drop(self.stop);
+        self.thread.join().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn span(from_s: f64) -> MachineSpan {
+        MachineSpan {
+            from_s,
+            lasted_s: 0.25,
+            stolen: Some(0.1),
+            wait_s: Some(0.01),
+            server_wait_s: None,
+            interrupts: Some(3),
+            mhz: Some(2000.0),
+        }
+    }
+
+    #[test]
+    fn there_are_never_too_many_spans_and_nothing_is_lost() {
+        let mut spans = Spans::default();
+        const ALL: usize = 10_000;
+        (0..ALL).for_each(|n| spans.add(span(n as f64 / 4.0)));
+        let all = spans.all();
+        assert!(all.len() < SPANS_MAX && all.len() >= SPANS_MAX / 2, "{}", all.len());
+        assert_eq!(all.iter().filter_map(|s| s.interrupts).sum::<u64>(), 3 * ALL as u64);
+        let lasted: f64 = all.iter().map(|s| s.lasted_s).sum();
+        assert!((lasted - ALL as f64 / 4.0).abs() < 1e-6, "{lasted}");
+        let waited: f64 = all.iter().filter_map(|s| s.wait_s).sum();
+        assert!((waited - ALL as f64 / 100.0).abs() < 1e-6, "{waited}");
+        assert!(all.iter().all(|s| (s.stolen.unwrap() - 0.1).abs() < 1e-9));
+        assert!(all.windows(2).all(|two| two[0].from_s < two[1].from_s));
+        assert_eq!(all[0].server_wait_s, None);
+    }
+
+    #[test]
+    fn interrupts_are_those_of_these_cpus() {
+        let text = "           CPU0       CPU2\n  0:         44          1  IO-APIC  2-edge  timer\n\
+                    NMI:          5          7   Non-maskable interrupts\nERR:          9\n";
+        assert_eq!(interrupts_on(text, &[2]), Some(8));
+        assert_eq!(interrupts_on(text, &[0, 1, 2]), Some(44 + 1 + 5 + 7 + 9));
+        assert_eq!(interrupts_on("", &[0]), None);
+    }
+
+    #[test]
+    fn a_frequency_is_the_mean_of_those_that_are_known() {
+        let root = tempfile::tempdir().unwrap();
+        assert_eq!(frequency_mhz(root.path(), &[0, 1]), None);
+        for (cpu, khz) in [(0, "2000000\n"), (1, "3000000\n")] {
+            let place = root.path().join(format!("cpu{cpu}/cpufreq"));
+            fs::create_dir_all(&place).unwrap();
+            fs::write(place.join("scaling_cur_freq"), khz).unwrap();
+        }
+        assert_eq!(frequency_mhz(root.path(), &[0, 1, 2]), Some(2500.0));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn this_machine_is_seen_while_it_is_looked_at() {
+        let sampler = MachineSampler::start(vec![std::process::id()]).unwrap();
+        let spans = sampler.stop();
+        let [span] = &spans[..] else { panic!("{spans:?}") };
+        assert!(span.lasted_s >= 0.0 && span.from_s > 1e9);
+        assert!(span.wait_s.is_some() && span.server_wait_s.is_some());
+        assert!(span.interrupts.is_some());
+    }
+}
