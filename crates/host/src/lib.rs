@@ -39,6 +39,7 @@ pub use spawn::{Kind as SpawnKind, Listen, Spawn, SpawnError, SpawnedServer};
 pub use text::printable;
 pub use transport::Transport;
 pub use watch::{
-    Begun, BusyPart, CommandUse, Connect, Journal, JournalEntry, JournalKind, LinkUse, MachineSpan,
-    Polling, SAMPLES_MAX, ServerBusy, ServerSample, ServerUse, Setting, Subject, Watch, Watched,
+    Begun, BusyPart, CommandRunTime, CommandUse, Connect, Journal, JournalEntry, JournalKind,
+    LinkUse, MachineSpan, Polling, SAMPLES_MAX, ServerBusy, ServerSample, ServerUse, Setting,
+    Subject, Watch, Watched,
 };

@@ -50,6 +50,10 @@ pub struct Output {
     pub hdr: Option<PathBuf>,
     /// Whether the server is looked at once a second while load runs.
     pub sample: bool,
+    /// Whether the server is asked how long it ran commands, and what it recorded.
+    pub server_latency: bool,
+    /// Whether settings that hide some of that are changed for the run.
+    pub set_server: bool,
     /// What the front end reports in its own way, if it does.
     pub reports: Option<Arc<dyn ToolOutput>>,
 }
@@ -81,6 +85,8 @@ impl Output {
             pages: PageOptions::default(),
             hdr: None,
             sample: false,
+            server_latency: false,
+            set_server: false,
             reports: None,
         }
     }
@@ -96,6 +102,7 @@ impl Output {
             || self.pages.any()
             || self.metrics.is_some()
             || self.sample
+            || self.server_latency
     }
 
     /// The format, ready to write.

@@ -12,6 +12,7 @@ mod experiment;
 mod fill;
 mod item_limit;
 mod keep;
+mod latency_settings;
 mod local_ports;
 mod machine;
 mod markdown;

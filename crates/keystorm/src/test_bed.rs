@@ -39,8 +39,9 @@ pub(crate) struct TestBed<'r> {
     fleet: Option<Arc<Mutex<Fleet>>>,
     /// Whether the server is looked at once a second while load runs.
     pub(crate) sample: bool,
-    /// Whether the server is asked what it remembers of its slow moments.
+    /// Whether the server is asked what it remembers of its slow moments, and how long it ran commands.
     pub(crate) journal: bool,
+    pub(crate) server_latency: Option<crate::latency_settings::ServerLatency>,
     /// What the server was filled with, and whether that is announced.
     pub(crate) filled: Filled,
     pub(crate) tells: bool,
@@ -124,6 +125,7 @@ impl<'r> TestBed<'r> {
             fleet,
             sample: false,
             journal: false,
+            server_latency: None,
             filled: Filled::default(),
             tells: true,
             server_clock: false,
@@ -234,7 +236,9 @@ impl<'r> TestBed<'r> {
     ) -> Result<Run> {
         let LoadContext { start_at, probe, rate } = with;
         let _changed = event_setting::enable(&self.server, plan)?;
+        let _settings = crate::latency_settings::enable(&self.server, plan, self.server_latency)?;
         let watch = self.server.watch(&plan.target, self.sample).with_journal(self.journal);
+        let watch = watch.with_run_times(self.server_latency.is_some());
         let begun = watch.begin();
         let Some(fleet) = &self.fleet else {
             let clock = self.server_clock.then(|| self.ask_clock(plan)).transpose()?;

@@ -309,6 +309,46 @@ fn describe_entry(run: &Run, journal: &Journal, entry: &JournalEntry) -> String 
     }
 }
 
+/// What a server recorded of something slow during a run.
+pub(crate) struct Recorded {
+    /// When it began at the earliest, in seconds from the start of the measured part.
+    pub(crate) t_s: f64,
+    /// How long it lasted.
+    pub(crate) usec: u64,
+    /// What, in a word.
+    pub(crate) kind: String,
+    /// What, in words.
+    pub(crate) text: String,
+}
+
+/// Everything that the servers recorded of slow moments during a run.
+pub(crate) fn recorded(run: &Run) -> Vec<Recorded> {
+    let journals = run.watched.servers.iter().filter_map(|server| server.journal.as_ref());
+    let of_journal = |journal| {
+        let (from_s, to_s) =
+            (at_unix_s(run, journal, 0), at_unix_s(run, journal, run.measurement.elapsed_ns));
+        let during = move |e: &&JournalEntry| e.to_s > from_s && e.from_s < to_s;
+        let entries = journal.entries.iter().filter(|e| e.usec.is_some()).filter(during);
+        entries.map(move |entry| Recorded {
+            t_s: entry.from_s - from_s,
+            usec: entry.usec.unwrap_or_default(),
+            kind: in_a_word(entry),
+            text: describe_entry(run, journal, entry),
+        })
+    };
+    journals.flat_map(of_journal).collect()
+}
+
+/// What an entry is of: the command, or the event.
+fn in_a_word(entry: &JournalEntry) -> String {
+    match entry.kind {
+        JournalKind::Fork => "fork".to_owned(),
+        JournalKind::Save => "snapshot".to_owned(),
+        JournalKind::Rewrite => "rewrite".to_owned(),
+        _ => escape(entry.what.split(' ').next().unwrap_or_default()),
+    }
+}
+
 /// Microseconds in the unit that leaves them readable.
 fn duration(usec: f64) -> String {
     match usec {

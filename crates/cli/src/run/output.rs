@@ -71,6 +71,8 @@ pub(super) fn output(options: &Options, persona: Persona, suite: bool) -> Result
         pages,
         hdr: results.hdr.clone(),
         sample: results.sample,
+        server_latency: results.server_latency,
+        set_server: results.set_server,
         reports: None,
     })
 }

@@ -10,6 +10,7 @@ mod link;
 mod local;
 mod machine_course;
 mod quota;
+mod run_times;
 mod sample;
 mod server_use;
 mod stats;
@@ -27,12 +28,14 @@ use crate::{Address, Client, Patience, ProbeError, Transport};
 use info::Info;
 use link::Link;
 use machine_course::MachineSampler;
+use run_times::RunTimes;
 use sample::Sampler;
 use server_use::Snapshot;
 
 pub use journal::{Journal, JournalEntry, JournalKind};
 pub use link::LinkUse;
 pub use machine_course::MachineSpan;
+pub use run_times::CommandRunTime;
 pub use sample::{SAMPLES_MAX, ServerSample};
 pub use server_use::{BusyPart, CommandUse, Polling, ServerBusy, ServerUse, Setting};
 pub use subject::Subject;
@@ -76,6 +79,8 @@ pub struct Watch<'a> {
     sample: bool,
     /// Whether to ask for what the server remembers of its slow moments.
     journal: bool,
+    /// Whether to ask how long it ran each command.
+    run_times: bool,
 }
 
 /// A look that waits for its second.
@@ -126,6 +131,7 @@ impl<'a> Watch<'a> {
             unseen: None,
             sample,
             journal: false,
+            run_times: false,
         }
     }
 
@@ -142,6 +148,7 @@ impl<'a> Watch<'a> {
             unseen,
             sample: false,
             journal: false,
+            run_times: false,
         }
     }
 
@@ -150,6 +157,12 @@ impl<'a> Watch<'a> {
     #[must_use]
     pub fn with_journal(self, wanted: bool) -> Self {
         Self { journal: wanted, ..self }
+    }
+
+    /// With `wanted`, also asks how long the server ran each command.
+    #[must_use]
+    pub fn with_run_times(self, wanted: bool) -> Self {
+        Self { run_times: wanted, ..self }
     }
 
     /// The first look. Takes some milliseconds a server, and as long as [`crate::probe`] at most
@@ -173,6 +186,7 @@ impl<'a> Watch<'a> {
                 }
                 if let Ok(before) = &mut before {
                     server.pid = local::find(&before.info);
+                    before.run_times = self.run_times.then(|| client.run_times());
                     // Last: a server that does not know it may end the connection.
                     before.journal = self.journal.then(|| client.journal_mark()).flatten();
                 }
@@ -225,6 +239,10 @@ impl<'a> Watch<'a> {
                 let mut client = self.client(address, SECOND_LOOK)?;
                 let after = look(&mut client, local)?;
                 let mut used = ServerUse::between(&before, &after)?;
+                if let Some(then) = &before.run_times {
+                    let now = client.run_times();
+                    used.run_times = RunTimes::between(then, &now, &used.by_command);
+                }
                 used.journal = before
                     .journal
                     .and_then(|mark| client.journal(&mark, &before.info, &after.info));
@@ -263,7 +281,7 @@ fn look(subject: &mut Subject, local: Option<local::LocalUse>) -> Result<Snapsho
     let info = subject.info(true)?;
     let settings = subject.settings();
     let monitors = subject.monitors(&info);
-    Ok(Snapshot { info, settings, monitors, local, journal: None })
+    Ok(Snapshot { info, settings, monitors, local, journal: None, run_times: None })
 }
 
 /// Those of [`SETTINGS`] that the server knows and shows.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::info::{Calls, Info};
 use super::journal::{Journal, JournalMark};
 use super::local::LocalUse;
+use super::run_times::{CommandRunTime, RunTimes};
 use super::sample::ServerSample;
 use super::workers;
 
@@ -23,6 +24,8 @@ pub(super) struct Snapshot {
     pub(super) local: Option<LocalUse>,
     /// Where its lists of slow moments stood, where they are asked for.
     pub(super) journal: Option<JournalMark>,
+    /// How long it had run each command, where that is asked for.
+    pub(super) run_times: Option<RunTimes>,
 }
 
 /// What a server used and did while load ran.
@@ -111,6 +114,9 @@ pub struct ServerUse {
     /// What the server remembers of its slow moments, where it was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub journal: Option<Journal>,
+    /// How long it ran each command, where it was asked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub run_times: Vec<CommandRunTime>,
 }
 
 /// What was executed of one command.
@@ -303,9 +309,7 @@ impl ServerUse {
             replica: old.replica().zip(new.replica()).map(|(was, is)| was || is),
             replicas: new.number("connected_slaves"),
             settings: settings(before, after),
-            samples: Vec::new(),
-            samples_dropped: 0,
-            journal: None,
+            ..Self::default()
         })
     }
 }

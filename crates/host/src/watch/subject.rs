@@ -6,6 +6,7 @@ use wire::resp::Value;
 
 use super::info::Info;
 use super::journal::{self, Journal, JournalMark};
+use super::run_times::RunTimes;
 use super::stats;
 use super::{monitors, pairs, settings};
 use crate::memcache::MemcacheClient;
@@ -82,6 +83,15 @@ impl Subject {
             Self::Resp(client) => journal::mark(client),
             // It has none.
             Self::Memcache(_) => None,
+        }
+    }
+
+    /// How long it has run each command so far.
+    pub(super) fn run_times(&mut self) -> RunTimes {
+        match self {
+            Self::Resp(client) => RunTimes::read(client),
+            // It does not time them.
+            Self::Memcache(_) => RunTimes::default(),
         }
     }
 

@@ -20,6 +20,7 @@ use report::{Persona, Repeat, RepeatCollector, Run, Summary};
 use workload::{ClusterOptions, Plan, ReadFrom, WithoutReplica};
 
 use crate::keep::Keep;
+use crate::latency_settings::ServerLatency;
 use crate::server::{Server, is_error_reply};
 use crate::signals;
 use crate::test_bed::TestBed;
@@ -93,7 +94,9 @@ fn carry_out(job: &Job, ready: impl FnOnce(&mut TestBed<'_>) -> Result<()>) -> R
     // Phases of a workload may differ in this.
     let widest = job.plans.iter().max_by_key(|plan| plan.all_connections()).unwrap_or(first);
     let mut bed = reach(job, first, widest.all_connections(), &interrupted)?;
-    bed.sample = job.output.sample;
+    bed.sample = job.output.sample || job.output.server_latency;
+    bed.server_latency =
+        job.output.server_latency.then_some(ServerLatency { set: job.output.set_server });
     // By a peer's name nothing is asked that the peer does not ask.
     bed.journal = !job.output.options.persona.is_peer();
     bed.tells = !job.output.options.persona.is_peer();

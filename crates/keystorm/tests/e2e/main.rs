@@ -116,6 +116,7 @@ mod screen;
 mod search;
 mod secrets;
 mod sequence;
+mod server_latency;
 mod sink;
 mod spans;
 mod spawn;

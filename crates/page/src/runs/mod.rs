@@ -15,6 +15,7 @@ pub(crate) mod moments;
 pub(crate) mod outages;
 mod over_time;
 mod server_course;
+mod server_latency;
 mod spans;
 mod spectrum;
 mod tables;
@@ -224,6 +225,7 @@ fn section(test: &Test<'_>, tests: &[Test<'_>], verdict: bool) -> Section {
     blocks.extend(deliveries::blocks(&test.summary));
     blocks.extend(connects::blocks(&test.summary));
     blocks.extend(spans::block(&test.summary));
+    blocks.extend(server_latency::blocks(&test.summary));
     let [over_time, throughput, heat, by_percentile] = titles(run);
     let course = [latency_over_time(over_time, run), throughput_over_time(throughput, run)];
     let course = course.into_iter().map(|chart| over_time::in_course(chart, run));

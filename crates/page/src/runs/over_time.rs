@@ -1,7 +1,7 @@
 //! Throughput and response times over time.
 
 use measure::{Latency, Point};
-use report::Run;
+use report::{Run, ServerLatencyFigures};
 
 use super::outages;
 use crate::{Axis, Chart, DataPoint, Guide, Series, Unit};
@@ -19,6 +19,9 @@ pub(super) fn in_course(chart: Chart, run: &Run) -> Chart {
     let mut chart = Chart { extent, bands: outages::bands(run), ..chart };
     let marks = run.marks.iter().map(|mark| Guide::X(mark.at_ns as f64 / 1e9, mark.text.clone()));
     chart.guides.extend(marks);
+    let events = ServerLatencyFigures::from_run(run).map_or(Vec::new(), |found| found.events);
+    let events = events.into_iter().map(|event| Guide::X(event.t_s.max(0.0), event.kind));
+    chart.guides.extend(events);
     chart
 }
 

@@ -55,6 +55,7 @@ impl Format for Text {
         }
         write_keys(summary, out)?;
         write_operations(summary, out)?;
+        super::server_latency::write(summary, out)?;
         super::write_errors(summary, out)?;
         super::outages::write_pushes(summary, out)?;
         redis_text::write_node_table(&summary.nodes, "ms", out)?;

@@ -89,6 +89,14 @@ pub(in crate::run) struct ResultOptions {
     /// Also sample the server (INFO) every second during a test, not only before and after
     #[arg(long)]
     pub(in crate::run) sample: bool,
+    /// Report the server's own latency too: how long it ran each command, and slow commands, events of its
+    /// latency monitor and forks that fell into the run
+    #[arg(long, conflicts_with = "idle")]
+    pub(in crate::run) server_latency: bool,
+    /// Change the server's settings that hide some of that, for the run: latency-monitor-threshold,
+    /// slowlog-log-slower-than, slowlog-max-len and latency-tracking
+    #[arg(long, requires = "server_latency")]
+    pub(in crate::run) set_server: bool,
     /// What an error reply does: `stop` ends the run, as in redis-benchmark; `count` counts it and
     /// continues [default: count if lost connections are reopened, otherwise stop]
     #[arg(long, value_name = "WHAT")]

@@ -1,0 +1,146 @@
+//! How long a server ran commands, by its own count: the histograms of `LATENCY HISTOGRAM` (Redis 7, Valkey), which
+//! are since its start, and so are asked for before and after the load.
+//!
+//! Owns what two of them mean together. Their buckets are powers of two of microseconds, and so percentiles are known
+//! to be at most a bound.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use wire::resp::Value;
+
+use super::server_use::CommandUse;
+use crate::{Client, Transport};
+
+/// How long one command ran in a server, by its own count.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CommandRunTime {
+    /// Its name in lower case, with its subcommand after `|`.
+    pub name: String,
+    /// How often it ran.
+    pub calls: u64,
+    /// How long on average, in microseconds.
+    pub mean_us: f64,
+    /// Half of the calls took at most so many microseconds; `None` where the server keeps no histograms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p50_at_most_us: Option<u64>,
+    /// 99 of 100 calls took at most so many.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p99_at_most_us: Option<u64>,
+    /// All did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_at_most_us: Option<u64>,
+}
+
+/// Of each command, how many calls since the server's start took at most so many microseconds.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct RunTimes(BTreeMap<String, BTreeMap<u64, u64>>);
+
+impl RunTimes {
+    /// What the server counts; nothing where it keeps no histograms, or refuses.
+    pub(super) fn read(client: &mut Client<Transport>) -> Self {
+        let reply = client.ask(&[b"LATENCY", b"HISTOGRAM"]).ok();
+        Self(reply.as_ref().map(of_reply).unwrap_or_default())
+    }
+
+    /// How long each of these commands ran between two looks.
+    pub(super) fn between(before: &Self, after: &Self, used: &[CommandUse]) -> Vec<CommandRunTime> {
+        let each = used.iter().filter(|used| used.calls > 0).map(|used| {
+            let (old, new) = (before.0.get(&used.name), after.0.get(&used.name));
+            let grown = new.map(|new| grown(old, new)).unwrap_or_default();
+            CommandRunTime {
+                name: used.name.clone(),
+                calls: used.calls,
+                mean_us: used.usec as f64 / used.calls as f64,
+                p50_at_most_us: at_most(&grown, 0.5),
+                p99_at_most_us: at_most(&grown, 0.99),
+                max_at_most_us: at_most(&grown, 1.0),
+            }
+        });
+        each.collect()
+    }
+}
+
+/// How many more calls took at most so many microseconds. The server lists a bound only where calls lie below it that
+/// did not lie below the one before.
+fn grown(old: Option<&BTreeMap<u64, u64>>, new: &BTreeMap<u64, u64>) -> Vec<(u64, u64)> {
+    let below = |bound: u64| {
+        old.and_then(|old| old.range(..=bound).next_back()).map_or(0, |(_, calls)| *calls)
+    };
+    new.iter().map(|(bound, calls)| (*bound, calls.saturating_sub(below(*bound)))).collect()
+}
+
+/// The least bound that this share of the calls kept; `None` of no calls.
+fn at_most(grown: &[(u64, u64)], share: f64) -> Option<u64> {
+    let all = grown.last().map(|(_, calls)| *calls).filter(|calls| *calls > 0)?;
+    let wanted = (share * all as f64).ceil() as u64;
+    grown.iter().find(|(_, calls)| *calls >= wanted).map(|(bound, _)| *bound)
+}
+
+/// The reply, as RESP2 or RESP3 gives it: names, each with `calls` and `histogram_usec`.
+fn of_reply(reply: &Value) -> BTreeMap<String, BTreeMap<u64, u64>> {
+    let one = |(name, fields): (Value, Value)| {
+        let histogram = pairs(&fields)
+            .into_iter()
+            .find(|(name, _)| name.text().as_deref() == Some("histogram_usec"))?
+            .1;
+        let bucket = |(bound, calls): (Value, Value)| match (bound, calls) {
+            (Value::Integer(bound), Value::Integer(calls)) => {
+                Some((u64::try_from(bound).ok()?, u64::try_from(calls).ok()?))
+            }
+            _ => None,
+        };
+        Some((
+            name.text()?.to_lowercase(),
+            pairs(&histogram).into_iter().filter_map(bucket).collect(),
+        ))
+    };
+    pairs(reply).into_iter().filter_map(one).collect()
+}
+
+fn pairs(value: &Value) -> Vec<(Value, Value)> {
+    match value {
+        Value::Array(items) => {
+            items.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect()
+        }
+        Value::Map(pairs) => pairs.clone(),
+        _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reply(name: &str, buckets: &[(i64, i64)]) -> Value {
+        let bulk = |text: &str| Value::Bulk(text.into());
+        let numbers = buckets.iter().flat_map(|(bound, calls)| [*bound, *calls]);
+        let numbers = Value::Array(numbers.map(Value::Integer).collect());
+        let fields = vec![bulk("calls"), Value::Integer(0), bulk("histogram_usec"), numbers];
+        Value::Array(vec![bulk(name), Value::Array(fields)])
+    }
+
+    #[test]
+    fn what_ran_between_two_looks_is_told_from_what_ran_before() {
+        let before = RunTimes(of_reply(&reply("get", &[(1, 10), (33, 20)])));
+        let after = RunTimes(of_reply(&reply("get", &[(1, 70), (2, 119), (33, 129), (66, 130)])));
+        let used = [CommandUse { name: "get".to_owned(), calls: 110, usec: 220 }];
+        let [times] = &RunTimes::between(&before, &after, &used)[..] else { panic!() };
+        assert_eq!((times.calls, times.mean_us), (110, 2.0));
+        let bounds = [times.p50_at_most_us, times.p99_at_most_us, times.max_at_most_us];
+        assert_eq!(bounds, [Some(1), Some(2), Some(66)]);
+    }
+
+    #[test]
+    fn without_histograms_the_mean_is_left() {
+        let used = [
+            CommandUse { name: "get".to_owned(), calls: 4, usec: 6 },
+            CommandUse { name: "set".to_owned(), calls: 0, usec: 0 },
+        ];
+        let none = RunTimes::default();
+        let [times] = &RunTimes::between(&none, &none, &used)[..] else { panic!() };
+        assert_eq!((times.mean_us, times.p99_at_most_us), (1.5, None));
+        assert!(of_reply(&Value::Error(b"ERR unknown subcommand".into())).is_empty());
+    }
+}

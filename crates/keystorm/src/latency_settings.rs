@@ -1,0 +1,149 @@
+//! The settings by which a server keeps what `--server-latency` asks for: looked at before load, changed only with
+//! `--set-server`, and put back when the run is over.
+
+use std::fmt::Write as _;
+
+use anyhow::{Result, bail};
+use console::diagnostics;
+use host::{Address, Client, Transport};
+use wire::resp::Value;
+use workload::Plan;
+
+use crate::server::Server;
+use crate::setting;
+
+/// What one run asks of a server's memory of its slow moments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ServerLatency {
+    /// Whether settings that hide something are changed for the run.
+    pub(crate) set: bool,
+}
+
+/// A setting, what hides something, and what it is set to for a run.
+struct Wanted {
+    name: &'static str,
+    hides: fn(i64) -> bool,
+    value: &'static str,
+    /// What is not known while it hides.
+    hidden: &'static str,
+}
+
+/// Names of Redis, which Valkey knows, too. `latency-tracking` is `yes` or `no`: 1 or 0 here.
+const SETTINGS: [Wanted; 4] = [
+    Wanted {
+        name: "latency-monitor-threshold",
+        hides: |ms| ms <= 0,
+        value: "1",
+        hidden: "LATENCY events",
+    },
+    Wanted {
+        name: "slowlog-log-slower-than",
+        hides: |us| us < 0,
+        value: "1000",
+        hidden: "SLOWLOG entries",
+    },
+    Wanted { name: "slowlog-max-len", hides: |n| n <= 0, value: "128", hidden: "SLOWLOG entries" },
+    Wanted {
+        name: "latency-tracking",
+        hides: |on| on == 0,
+        value: "yes",
+        hidden: "percentiles of run times",
+    },
+];
+
+/// Settings that were changed for a run. Dropping them puts them back.
+pub(crate) struct ChangedSettings<'s> {
+    server: &'s Server,
+    plan: &'s Plan,
+    /// Of each server, names with the values that they had.
+    before: Vec<(Address, Vec<(&'static str, String)>)>,
+}
+
+/// Makes sure that the servers keep what is asked for, or says what they do not.
+///
+/// # Errors
+/// A server is not to be reached, or refuses a change.
+pub(crate) fn enable<'s>(
+    server: &'s Server,
+    plan: &'s Plan,
+    asked: Option<ServerLatency>,
+) -> Result<Option<ChangedSettings<'s>>> {
+    let Some(asked) = asked.filter(|_| !plan.protocol.is_memcache()) else { return Ok(None) };
+    let mut changed = ChangedSettings { server, plan, before: Vec::new() };
+    let mut hidden = String::new();
+    for address in server.addresses() {
+        let mut client = server.client_at(&plan.target, &address)?;
+        changed.before.push((address.clone(), Vec::new()));
+        for (nth, Wanted { name, hides, value, hidden: what }) in SETTINGS.iter().enumerate() {
+            let Some(before) = setting::value(&mut client, name)? else {
+                // Old servers lack some. Who does not show the first shows none.
+                if nth == 0 {
+                    let _ = write!(hidden, "\n  {address} does not show its settings");
+                }
+                continue;
+            };
+            if !number(&before).is_some_and(hides) {
+                continue;
+            }
+            if !asked.set {
+                let _ = write!(hidden, "\n  {address}: {name} is {before}, so there are no {what}");
+                continue;
+            }
+            set(&mut client, name, value).map_err(|why| {
+                anyhow::anyhow!("--set-server: {address} refuses to change {name}: {why:#}")
+            })?;
+            if let Some((_, of_server)) = changed.before.last_mut() {
+                of_server.push((name, before));
+            }
+        }
+    }
+    if !hidden.is_empty() {
+        diagnostics::say(format_args!(
+            "note: --server-latency: some of it is hidden; --set-server changes this for the run:{hidden}"
+        ))?;
+    }
+    Ok(Some(changed))
+}
+
+/// A number, or `yes` and `no` as one.
+fn number(value: &str) -> Option<i64> {
+    match value {
+        "yes" => Some(1),
+        "no" => Some(0),
+        value => value.parse().ok(),
+    }
+}
+
+fn set(client: &mut Client<Transport>, name: &str, value: &str) -> Result<()> {
+    match client.ask(&[b"CONFIG", b"SET", name.as_bytes(), value.as_bytes()])? {
+        Value::Error(text) => bail!("{}", report::escape(&*String::from_utf8_lossy(&text))),
+        _ => Ok(()),
+    }
+}
+
+impl ChangedSettings<'_> {
+    fn put_back(&self, address: &Address, settings: &[(&'static str, String)]) -> Result<()> {
+        let mut client = self.server.client_at(&self.plan.target, address)?;
+        settings.iter().try_for_each(|(name, before)| set(&mut client, name, before))
+    }
+}
+
+impl Drop for ChangedSettings<'_> {
+    fn drop(&mut self) {
+        // A server that was started for the run ends with it.
+        if self.server.is_own() {
+            return;
+        }
+        for (address, settings) in self.before.iter().filter(|(_, settings)| !settings.is_empty()) {
+            if let Err(error) = self.put_back(address, settings) {
+                let all = settings.iter().map(|(name, value)| format!("{name} {value}"));
+                let all: Vec<String> = all.collect();
+                let _ = diagnostics::say(format_args!(
+                    "warning: {address}: --set-server: settings were changed for the run and could not be \
+                     restored to {}: {error:#}",
+                    all.join(", ")
+                ));
+            }
+        }
+    }
+}
