@@ -31,7 +31,7 @@ pub struct DeliveryFigures<'r> {
     /// Who else causes what receivers get.
     pub others: &'static str,
     /// How well the clocks of senders and receivers are known against each other, in nanoseconds, where messages go
-    /// between clients: latencies below that count as it.
+    /// between clients: of latencies below that no more is known.
     pub clock_bound_ns: Option<f64>,
     /// From when a write was acknowledged until a cache dropped the key, where receivers cache.
     pub stale: Option<LatencyFigures>,
@@ -346,7 +346,7 @@ impl<'r> DeliveryFigures<'r> {
     pub fn clocks(&self) -> Option<String> {
         let bound = msec(self.clock_bound_ns?);
         Some(format!(
-            "clocks: those of the clients are known to within {bound} ms, and what took less counts as that"
+            "clocks: those of the clients are known to within {bound} ms; what took less is known to be below that"
         ))
     }
 

@@ -9,7 +9,7 @@ use measure::{Latency, NodeTally, Point, Timeline, TlsTally};
 use workload::TlsOptions;
 use workload::quantity::counted;
 
-use crate::escape;
+use crate::{escape, msec_at_most};
 
 /// The figures of a latency, in nanoseconds. All 0 when `count` is.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -28,9 +28,30 @@ pub struct LatencyFigures {
     pub p99_ns: u64,
     /// The exact greatest.
     pub max_ns: u64,
+    /// Of what is not above this, only that is known; 0 where all is known.
+    pub below_ns: u64,
 }
 
 impl LatencyFigures {
+    /// Notes that clocks are known no better than so.
+    pub(crate) fn known_to_within(mut self, bound_ns: Option<f64>, precision: u8) -> Self {
+        // As the histogram has it.
+        let mut bound = Latency::new(precision);
+        bound.record_n(bound_ns.unwrap_or_default().ceil() as u64, 1);
+        bound.record_n(bound_ns.unwrap_or_default().ceil() as u64 * 4 + 1_000, 1);
+        self.below_ns = bound_ns.and(bound.quantile_ns(0.5)).unwrap_or_default();
+        self
+    }
+
+    /// One of these figures in milliseconds, rounded up: `<0.080` where it is known to be below that only.
+    #[must_use]
+    pub fn msec_at_most(&self, ns: u64) -> String {
+        match ns <= self.below_ns && self.below_ns > 0 {
+            true => format!("<{}", msec_at_most(self.below_ns)),
+            false => msec_at_most(ns),
+        }
+    }
+
     pub(crate) fn from_latency(latency: &Latency) -> Self {
         let quantile = |q| latency.quantile_ns(q).unwrap_or_default();
         Self {
@@ -41,6 +62,7 @@ impl LatencyFigures {
             p95_ns: quantile(0.95),
             p99_ns: quantile(0.99),
             max_ns: latency.max_ns().unwrap_or_default(),
+            below_ns: 0,
         }
     }
 }

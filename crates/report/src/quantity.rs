@@ -57,13 +57,17 @@ pub(crate) fn marked_columns_or(none: &str, figures: &LatencyFigures) -> [String
 
 /// A latency in milliseconds, by [`COLUMNS`].
 pub(crate) fn msec_columns(figures: &LatencyFigures) -> [String; 6] {
+    let exact = |ns: f64| match ns <= figures.below_ns as f64 {
+        true => figures.msec_at_most(figures.below_ns),
+        false => msec(ns),
+    };
     [
-        msec(figures.mean_ns),
-        msec(figures.min_ns as f64),
-        msec_at_most(figures.p50_ns),
-        msec_at_most(figures.p95_ns),
-        msec_at_most(figures.p99_ns),
-        msec_at_most(figures.max_ns),
+        exact(figures.mean_ns),
+        exact(figures.min_ns as f64),
+        figures.msec_at_most(figures.p50_ns),
+        figures.msec_at_most(figures.p95_ns),
+        figures.msec_at_most(figures.p99_ns),
+        figures.msec_at_most(figures.max_ns),
     ]
 }
 

@@ -76,7 +76,11 @@ impl<'r> Summary<'r> {
         let requests = total.requests();
         let elapsed_s = measurement.elapsed_ns as f64 / 1e9;
         let response_times = total.response();
-        let response = LatencyFigures::from_latency(&response_times);
+        let known = |latency: &Latency| {
+            let (bound_ns, precision) = (run.clock_bound_ns(), plan.recording.precision);
+            LatencyFigures::from_latency(latency).known_to_within(bound_ns, precision)
+        };
+        let response = known(&response_times);
         let open = matches!(plan.load.pace, Pace::Open(_));
         let mut summary = Self {
             run,
@@ -95,7 +99,7 @@ impl<'r> Summary<'r> {
             throughput_rps: if elapsed_s > 0.0 { requests as f64 / elapsed_s } else { 0.0 },
             together: Together::from_measurement(measurement),
             response,
-            service: if open { LatencyFigures::from_latency(&total.service()) } else { response },
+            service: if open { known(&total.service()) } else { response },
             first_byte: plan
                 .recording
                 .first_byte

@@ -112,8 +112,16 @@ fn a_report_of_messages_between_clients_says_how_well_clocks_are_known() {
     let line =
         "pubsub --subscribers 4 --channels 2 --rps 2k -n 1000 --on local:2 --between-clients";
     let ran = deliver(&server, line).run().ok();
-    ran.prints("  deliveries: 2,000 of 2,000 received; none lost, doubled or out of order")
+    let ran = ran
+        .prints("  deliveries: 2,000 of 2,000 received; none lost, doubled or out of order")
         .prints("  clocks: those of the clients are known to within ");
+    // No number is below the bound.
+    let row = ran.out.lines().find(|line| line.trim_start().starts_with("delivery")).unwrap();
+    let bound = ran.out.split("known to within ").nth(1).unwrap().split(" ms").next().unwrap();
+    let bound_ms: f64 = bound.parse().unwrap();
+    let least = row.split_whitespace().nth(3).unwrap();
+    let is_known = least.parse().is_ok_and(|ms: f64| ms >= bound_ms);
+    assert!(is_known || least.starts_with('<'), "{least} of {bound_ms}: {}", ran.out);
     for (line, says) in [
         ("pubsub --between-clients", "requires several clients (--on)"),
         ("pubsub --between-clients --on local:2 --slow 1", "takes no --slow"),

@@ -111,11 +111,15 @@ fn way(summary: &Summary<'_>, figures: &DeliveryFigures<'_>) -> Table {
         "max (ms)", "of",
     ]);
     let mut row = |name: &str, from: &str, to: &str, of: &LatencyFigures| {
-        let text = |ns: u64| report::msec_at_most(ns);
+        let text = |ns: u64| of.msec_at_most(ns);
+        let exact = |ns: f64| match ns <= of.below_ns as f64 {
+            true => text(of.below_ns),
+            false => report::msec(ns),
+        };
         let known = |text: String| if of.count == 0 { "–".to_owned() } else { text };
         let mut cells = vec![name.to_owned(), from.to_owned(), to.to_owned()];
-        cells.push(known(report::msec(of.mean_ns)));
-        cells.push(known(text(of.min_ns)));
+        cells.push(known(exact(of.mean_ns)));
+        cells.push(known(exact(of.min_ns as f64)));
         cells.extend([of.p50_ns, of.p95_ns, of.p99_ns, of.max_ns].map(|ns| known(text(ns))));
         cells.push(grouped(of.count as f64));
         table.row(cells);

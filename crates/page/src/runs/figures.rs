@@ -34,7 +34,8 @@ pub(super) fn verdict(test: &Test<'_>) -> Verdict {
     if run.verdict.limited_by == LimitedBy::Unknown && summary.shortfall().is_none() {
         text = format!("Limited by {}.", run.verdict.text);
     }
-    let quantile = |q| figure(&summary.response_times, q);
+    let below_ns = summary.response.below_ns;
+    let quantile = |q| figure_known(&summary.response_times, q, below_ns);
     let rate = match summary.deliveries {
         Some(_) => "deliveries per second",
         None => "requests per second",
@@ -126,8 +127,16 @@ fn limit(limit: LimitedBy) -> Option<&'static str> {
 }
 
 pub(super) fn figure(latency: &Latency, quantile: f64) -> String {
+    figure_known(latency, quantile, 0)
+}
+
+/// The same where no more is known of latencies up to `below_ns` than that they are below it.
+fn figure_known(latency: &Latency, quantile: f64, below_ns: u64) -> String {
     let ns = if quantile >= 1.0 { latency.max_ns() } else { latency.quantile_ns(quantile) };
-    let describe = |ns| Unit::Nanoseconds.show_even(ns as f64);
+    let describe = |ns: u64| {
+        let sign = if below_ns > 0 && ns <= below_ns { "<" } else { "" };
+        format!("{sign}{}", Unit::Nanoseconds.show_even(ns.max(below_ns) as f64))
+    };
     ns.map_or("–".to_owned(), |ns| resting::marked(describe(ns), quantile, latency.count()))
 }
 
@@ -150,8 +159,21 @@ pub(super) const LATENCIES: [&str; 6] =
 const QUANTILES: [f64; 4] = [0.5, 0.95, 0.99, 0.999];
 
 pub(super) fn latencies(latency: &Latency) -> [String; 6] {
-    let at = |quantile| cell(latency, quantile);
-    [mean(latency), at(0.5), at(0.95), at(0.99), at(0.999), at(1.0)]
+    latencies_known(latency, 0)
+}
+
+/// The same where no more is known of latencies up to `below_ns` than that they are below it.
+fn latencies_known(latency: &Latency, below_ns: u64) -> [String; 6] {
+    let below = |known: bool, text: String| match known {
+        true => text,
+        false => format!("<{}", report::msec_at_most(below_ns)),
+    };
+    let at = |quantile: f64| {
+        let ns = if quantile >= 1.0 { latency.max_ns() } else { latency.quantile_ns(quantile) };
+        below(ns.is_none_or(|ns| below_ns == 0 || ns > below_ns), cell(latency, quantile))
+    };
+    let is_known = latency.mean_ns().is_none_or(|ns| below_ns == 0 || ns > below_ns as f64);
+    [below(is_known, mean(latency)), at(0.5), at(0.95), at(0.99), at(0.999), at(1.0)]
 }
 
 /// That tests are missing.
@@ -259,7 +281,7 @@ pub(super) fn side_by_side(sources: &[Source<'_>], tests: &[Test<'_>]) -> Sectio
     let mut table = Table::new(columns.chain(["limited by"]));
     for Test { name, summary, .. } in tests {
         let mut row = vec![name.clone(), grouped(summary.throughput_rps)];
-        row.extend(latencies(&summary.response_times));
+        row.extend(latencies_known(&summary.response_times, summary.response.below_ns));
         row.extend([grouped(summary.requests as f64), grouped(summary.errors as f64)]);
         let CpuFigures { server_us, client_us, .. } = CpuFigures::from_summary(summary);
         let cost = |us: Option<f64>| us.map(|us| Unit::Nanoseconds.show_even(us * 1e3));

@@ -29,10 +29,10 @@ impl Format for RedisQuiet {
         let noun = summary.counted_noun();
         write!(out, "{title}: {rps:.2} {noun} per second")?;
         if summary.response.count > 0 || self.persona.is_peer() {
-            write!(out, ", p50={} msec", msec_at_most(summary.response.p50_ns))?;
+            write!(out, ", p50={} msec", summary.response.msec_at_most(summary.response.p50_ns))?;
         }
         if summary.response.count > 0 && !self.persona.is_peer() {
-            write!(out, ", p99={} msec", msec_at_most(summary.response.p99_ns))?;
+            write!(out, ", p99={} msec", summary.response.msec_at_most(summary.response.p99_ns))?;
         }
         if let Some(first_byte) = &summary.first_byte {
             write!(out, ", first byte p50={} msec", msec_at_most(first_byte.p50_ns))?;
