@@ -7,7 +7,10 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Write};
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 use std::time::SystemTime;
 
 use report::Record;
@@ -79,22 +82,19 @@ impl Folder {
         collect(dir, "", 0, &mut found)?;
         let known = read_index(dir);
         let mut files = BTreeMap::new();
-        let mut parsed = 0;
+        let mut changed = Vec::new();
         for (name, path, metadata) in found {
             let (bytes, modified_ns) = (metadata.len(), modified_ns(&metadata));
             let unchanged = known
                 .get(&name)
                 .filter(|known| known.bytes == bytes && known.modified_ns == modified_ns);
-            let indexed = unchanged.cloned().unwrap_or_else(|| {
-                parsed += 1;
-                let (entries, fault) = match parse(&name, &path) {
-                    Ok(entries) => (entries, None),
-                    Err(why) => (Vec::new(), Some(why)),
-                };
-                Indexed { bytes, modified_ns, fault, entries }
-            });
-            files.insert(name, indexed);
+            match unchanged {
+                Some(known) => drop(files.insert(name, known.clone())),
+                None => changed.push((name, path, bytes, modified_ns)),
+            }
         }
+        let parsed = changed.len();
+        files.extend(parse_all(&changed));
         if parsed > 0 || files.len() != known.len() {
             // A folder that cannot be written is read without an index, each time.
             let _ = write_index(dir, &files);
@@ -148,6 +148,35 @@ fn modified_ns(metadata: &Metadata) -> u64 {
     let since =
         metadata.modified().ok().and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok());
     since.map_or(0, |since| since.as_nanos() as u64)
+}
+
+/// A file that the index lacks: its name, path, size and time.
+type Changed = (String, PathBuf, u64, u64);
+
+/// What these files hold, by as many threads as there are CPUs.
+fn parse_all(changed: &[Changed]) -> Vec<(String, Indexed)> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut parsed = Vec::new();
+        while let Some(file) = changed.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let (name, path, bytes, modified_ns) = file;
+            let (entries, fault) = match parse(name, path) {
+                Ok(entries) => (entries, None),
+                Err(why) => (Vec::new(), Some(why)),
+            };
+            let (bytes, modified_ns) = (*bytes, *modified_ns);
+            parsed.push((name.clone(), Indexed { bytes, modified_ns, fault, entries }));
+        }
+        parsed
+    };
+    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(changed.len());
+    thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let mut all = work();
+        // A thread that panicked has ended the program.
+        all.extend(others.into_iter().filter_map(|thread| thread.join().ok()).flatten());
+        all
+    })
 }
 
 /// The entries of a file; none of one that is no saved run.

@@ -66,6 +66,14 @@ impl Point {
     #[must_use]
     pub fn with(index: u32, requests: u64, errors: u64, response: &Latency) -> Self {
         let something = response.count() > 0;
+        // A count beyond what can be encoded, 2^63, takes longer than an interval.
+        let encoded = something.then(|| EncodedLatency::from_latency(response).ok()).flatten();
+        Self { response: encoded, ..Self::figures(index, requests, errors, response) }
+    }
+
+    /// The same without the histogram, which takes longer to encode than all else.
+    #[must_use]
+    pub fn figures(index: u32, requests: u64, errors: u64, response: &Latency) -> Self {
         Self {
             index,
             requests,
@@ -76,8 +84,7 @@ impl Point {
             max_ns: response.max_ns(),
             late_max_ns: None,
             own_late_max_ns: None,
-            // A count beyond what can be encoded, 2^63, takes longer than an interval.
-            response: something.then(|| EncodedLatency::from_latency(response).ok()).flatten(),
+            response: None,
         }
     }
 

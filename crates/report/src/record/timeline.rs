@@ -121,7 +121,7 @@ impl PointRecord {
         let point = |latency| Point {
             late_max_ns: self.late_max.map(nanoseconds),
             own_late_max_ns: self.own_late_max.map(nanoseconds),
-            ..Point::with(index, self.requests, self.errors, latency)
+            ..Point::figures(index, self.requests, self.errors, latency)
         };
         Ok(match &self.response {
             None => point(&nothing),
