@@ -18,23 +18,24 @@ title="$SERVER"
 if [ -n "$BASE" ]; then
     title="$SERVER beside $BASE"
     keystorm compare "$BASE" "$SERVER" --name-a base --name-b change "${gate[@]}" -q \
-        --json "$OUT/result.json" --html "$OUT/page.html" "${run[@]}" > "$OUT/result.txt" || code=$?
+        --json "$OUT/result.json" --html "$OUT/page.html" "${run[@]}" > "$OUT/result.txt" 2> "$OUT/remarks.txt" || code=$?
 else
     case $SERVER in
     *:[0-9]*) where=(-h "${SERVER%:*}" -p "${SERVER##*:}") ;;
     *) where=("--spawn=$SERVER") ;;
     esac
     keystorm "${where[@]}" -q --json "$OUT/result.json" --html "$OUT/page.html" "${run[@]}" \
-        > "$OUT/result.txt" || code=$?
+        > "$OUT/result.txt" 2> "$OUT/remarks.txt" || code=$?
     if [ -n "$HISTORY" ] && [ "$code" = 0 ]; then
         mkdir -p "$HISTORY"
         cp "$OUT/result.json" "$HISTORY/$(date -u +%Y%m%dT%H%M%SZ)-${GITHUB_SHA:-${CI_COMMIT_SHA:-run}}.json"
         # Runners have a new name each time.
         keystorm compare --baseline "$HISTORY" --any-machine "${gate[@]}" "$OUT/result.json" \
-            --html "$OUT/history.html" >> "$OUT/result.txt" || code=$?
+            --html "$OUT/history.html" >> "$OUT/result.txt" 2>> "$OUT/remarks.txt" || code=$?
     fi
 fi
 
+cat "$OUT/remarks.txt" >&2
 {
     case $code in
     0) echo "**keystorm**: $title" ;;
@@ -45,7 +46,8 @@ fi
     echo
     echo '```text'
     # Ten lines of results: the first tests, and what the gate came to.
-    sed '/^$/d' "$OUT/result.txt" | { head -n 7; tail -n 3; }
+    grep -v -e '^$' -e '^Gate' "$OUT/result.txt" | sed -n 1,7p || true
+    grep -h '^Gate' "$OUT/result.txt" "$OUT/remarks.txt" | sed -n 1,3p || true
     echo '```'
     echo "The page with every figure is among the artefacts of the run (keystorm)."
 } > "$OUT/comment.md"
