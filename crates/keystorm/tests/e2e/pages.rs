@@ -164,6 +164,8 @@ fn runs_stand_side_by_side() {
         ("Requests per second", vec![2, 2]),
         ("99th percentile of response time", vec![2, 2]),
         ("Response time by percentile", vec![p; 4]),
+        ("Throughput over time", tests.iter().map(|test| over_time(test).0).collect()),
+        ("99th percentile over time", tests.iter().map(|test| over_time(test).1).collect()),
     ];
     for test in &tests {
         let (n, replied) = over_time(test);

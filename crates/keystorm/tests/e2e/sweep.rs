@@ -104,11 +104,14 @@ fn results_are_kept_and_read_back() {
     let html = fs::read_to_string(file("s.html")).unwrap();
     assert!(html.contains("<svg") && html.contains("limited by: "), "{html:.200}");
     assert!(html.contains("keystorm sweep -p "), "how to run it again");
-    let titles =
-        ["Requests per second by connections", "99th percentile of response time by connections"];
-    browser::holds(&html, &titles.map(|title| (title, vec![2])));
+    let charts = [
+        ("Response time against throughput", vec![2, 2]),
+        ("Requests per second by connections", vec![2]),
+        ("99th percentile of response time by connections", vec![2]),
+    ];
+    browser::holds(&html, &charts);
     let pictures = fs::read_dir(file("svg")).unwrap().count();
-    assert_eq!(pictures, 2, "throughput and latency");
+    assert_eq!(pictures, 3, "latency against throughput, and both by connections");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Experiments as tables, charts and pages.
 
 mod blame;
+mod knee;
 mod memory;
 mod rate_search;
 mod rehearsal;

@@ -4,7 +4,7 @@ use page::{
     Axis as Scale, Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Unit, Verdict,
 };
 
-use report::slo::{Outcome, Slo};
+use report::slo::Outcome;
 
 use super::{FIGURES, figure_cells, figure_names, incomplete, limited};
 use crate::figures::{disturbed, limited_by};
@@ -36,7 +36,7 @@ fn described(option: &str) -> (&str, Unit) {
 }
 
 /// The values of an axis as numbers, if they all are.
-fn numbers(axis: &Axis) -> Option<Vec<f64>> {
+pub(super) fn numbers(axis: &Axis) -> Option<Vec<f64>> {
     axis.values.iter().map(|value| value.parse().ok()).collect()
 }
 
@@ -103,45 +103,6 @@ impl Sweep {
         charts
     }
 
-    /// Response time against throughput where the rate varies, with the target.
-    fn rate_curve(&self) -> Option<Chart> {
-        let along = self.axes.iter().position(|axis| axis.option == "--rps")?;
-        let bound = self.slo.as_ref().and_then(Slo::latency);
-        let name = bound.map_or("p99".to_owned(), |clause| clause.measure.to_string());
-        let bounded = |row: &Row| {
-            let bounds = row.target.iter().flat_map(|target| &target.bounds);
-            let found = bounds.into_iter().find(|of| Some(&of.clause) == bound);
-            found.map_or(row.middle().map(|(run, _)| run.p99_ns as f64), |of| Some(of.value))
-        };
-        let mut chart = Chart::rate_curve(
-            "Response time against throughput",
-            Vec::new(),
-            bound.map(|clause| (clause.below, clause.name())),
-            None,
-        );
-        let mut add = |name: String, point: DataPoint| match chart
-            .series
-            .iter_mut()
-            .find(|series| series.name == name)
-        {
-            Some(series) => series.points.push(point),
-            None => chart.series.push(Series::from_points(name, [point])),
-        };
-        for row in &self.points {
-            let Some((run, _)) = row.middle() else { continue };
-            let point = |ns: f64| DataPoint::at(run.throughput_rps, ns).noted(limited(run));
-            let others = self.name_without(row, along);
-            add(format!("{others} p50"), point(run.p50_ns as f64));
-            if let Some(ns) = bounded(row) {
-                add(format!("{others} {name}"), point(ns));
-            }
-        }
-        for series in &mut chart.series {
-            workload::sort::sort_by(&mut series.points, |a, b| a.x.total_cmp(&b.x));
-        }
-        (chart.points_shown() > 0).then_some(chart)
-    }
-
     fn chart(&self, title: &str, y: Scale, shown: Shown) -> Chart {
         // The axis with the most numbers is the one to go along.
         let along = self.axes.iter().enumerate().filter(|(_, axis)| numbers(axis).is_some());
@@ -191,7 +152,7 @@ impl Sweep {
     }
 
     /// What a row is, without the setting of one axis.
-    fn name_without(&self, row: &Row, along: usize) -> String {
+    pub(super) fn name_without(&self, row: &Row, along: usize) -> String {
         let others = self.axes.iter().zip(&row.settings).enumerate().filter(|(at, _)| *at != along);
         let others = others.map(|(_, (axis, value))| format!("{} {value}", axis.option));
         let test = (self.several_tests() || self.axes.len() < 2).then(|| row.test.clone());
@@ -306,13 +267,13 @@ impl Sweep {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use report::LimitedBy;
 
     use super::*;
     use crate::figures::tests::figures;
 
-    fn sweep() -> Sweep {
+    pub(in crate::view) fn sweep() -> Sweep {
         let axis = |option: &str, values: &[&str]| Axis {
             option: option.into(),
             values: values.iter().map(|v| (*v).to_owned()).collect(),
@@ -347,8 +308,8 @@ mod tests {
     #[test]
     fn charts_go_along_the_axis_of_numbers() {
         let charts = sweep().charts();
-        assert_eq!(charts.len(), 2);
-        for chart in &charts {
+        assert_eq!(charts.len(), 3);
+        for chart in &charts[1..] {
             assert_eq!(chart.x.label, "connections");
             assert_eq!(chart.points_shown(), 6, "{}", chart.title);
             let names: Vec<&str> = chart.series.iter().map(|s| s.name.as_str()).collect();

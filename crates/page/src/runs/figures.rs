@@ -5,7 +5,7 @@ use report::slo::{ClauseResult, Outcome, SloResult};
 use report::{CpuFigures, Finding, LimitedBy, Run, Summary, Warning, grouped, resting};
 use workload::Stop;
 
-use super::{Source, Test, deliveries, outages, spectrum};
+use super::{Source, Test, deliveries, outages, over_time, spectrum};
 use crate::{Axis, Block, Chart, DataPoint, Section, Series, Table, Tone, Unit, Verdict, sentence};
 
 /// Lines that can be distinguished in one chart.
@@ -318,6 +318,10 @@ pub(super) fn side_by_side(sources: &[Source<'_>], tests: &[Test<'_>]) -> Sectio
         let runs: Vec<(&str, &Run)> =
             tests.iter().map(|t| (t.name.as_str(), t.summary.run)).collect();
         blocks.push(Block::Chart(spectrum("Response time by percentile", &runs)));
+        // Tests of one job follow each other; those of several are laid over each other.
+        if sources.len() > 1 {
+            blocks.extend(over_time::overlaid(&runs).map(Block::Chart));
+        }
     }
     blocks.push(Block::Table(table));
     Section::new("Side by side", blocks)

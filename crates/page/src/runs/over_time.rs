@@ -94,6 +94,32 @@ pub fn latency_over_time(title: &str, run: &Run) -> Chart {
     chart
 }
 
+/// Throughput and 99th percentile of several runs over time, each from its own start, a line for each run.
+pub(super) fn overlaid(runs: &[(&str, &Run)]) -> [Chart; 2] {
+    let time = || Axis::linear("time from the start of each", Unit::Seconds);
+    let rate = Axis::linear("requests per second", Unit::PerSecond);
+    let mut charts = [
+        Chart::lines("Throughput over time", time(), rate),
+        Chart::lines(
+            "99th percentile over time",
+            time(),
+            Axis::log("response time", Unit::Nanoseconds),
+        ),
+    ];
+    for (name, run) in runs {
+        let groups = groups(run);
+        let lasting = groups.iter().filter(|group| group.to_s > group.from_s);
+        let rates = lasting.map(|g| (g.middle_s, g.requests as f64 / (g.to_s - g.from_s)));
+        charts[0].series.push(Series::new(*name, rates));
+        let p99 = |group: &Group| {
+            let ns = group.response.as_ref().and_then(|response| response.quantile_ns(0.99));
+            (group.middle_s, ns.map_or(f64::NAN, |ns| ns.max(1) as f64))
+        };
+        charts[1].series.push(Series::new(*name, groups.iter().map(p99)));
+    }
+    charts
+}
+
 fn note(groups: &[Group]) -> String {
     match groups.first() {
         Some(first) if groups.len() > 1 => {
@@ -148,5 +174,24 @@ fn add(group: &mut Group, point: &Point) {
         (Some(ours), Some(theirs)) => ours.merge(&theirs),
         (ours @ None, theirs) => *ours = theirs,
         (_, None) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_laid_over_each_other_from_their_own_starts() {
+        let run = report::fixture::complete();
+        let later = Run { measurement: run.measurement.clone(), ..run.clone() };
+        let charts = overlaid(&[("a", &run), ("b", &later)]);
+        for chart in &charts {
+            let names: Vec<&str> = chart.series.iter().map(|series| series.name.as_str()).collect();
+            assert_eq!(names, ["a", "b"]);
+            let [first, second] = chart.points_by_series()[..] else { panic!("{names:?}") };
+            assert_eq!(first, second, "{}", chart.title);
+            assert!(chart.svg().unwrap().contains("<svg"), "{}", chart.title);
+        }
     }
 }

@@ -1,0 +1,129 @@
+//! Response time against throughput of a sweep, with the target and the knees.
+
+use page::{Chart, DataPoint, Guide, Series};
+use report::slo::{Outcome, Slo};
+
+use super::limited;
+use super::sweep::numbers;
+use crate::sweep::{Row, Sweep};
+
+impl Sweep {
+    /// Response time against throughput where the load varies, with the target and the knee of each line.
+    pub(super) fn rate_curve(&self) -> Option<Chart> {
+        let of = |option: &str| self.axes.iter().position(|axis| axis.option == option);
+        let along =
+            of("--rps").or_else(|| of("-c").filter(|at| numbers(&self.axes[*at]).is_some()))?;
+        let bound = self.slo.as_ref().and_then(Slo::latency);
+        let name = bound.map_or("p99".to_owned(), |clause| clause.measure.to_string());
+        let bounded = |row: &Row| {
+            let bounds = row.target.iter().flat_map(|target| &target.bounds);
+            let found = bounds.into_iter().find(|of| Some(&of.clause) == bound);
+            found.map_or(row.middle().map(|(run, _)| run.p99_ns as f64), |of| Some(of.value))
+        };
+        let mut chart = Chart::rate_curve(
+            "Response time against throughput",
+            Vec::new(),
+            bound.map(|clause| (clause.below, clause.name())),
+            None,
+        );
+        let mut add = |name: String, point: DataPoint| match chart
+            .series
+            .iter_mut()
+            .find(|series| series.name == name)
+        {
+            Some(series) => series.points.push(point),
+            None => chart.series.push(Series::from_points(name, [point])),
+        };
+        for row in &self.points {
+            let Some((run, _)) = row.middle() else { continue };
+            let point = |ns: f64| DataPoint::at(run.throughput_rps, ns).noted(limited(run));
+            let others = self.name_without(row, along);
+            add(format!("{others} p50"), point(run.p50_ns as f64));
+            if let Some(ns) = bounded(row) {
+                add(format!("{others} {name}"), point(ns));
+            }
+        }
+        // More connections may yield less: their line follows the connections.
+        if self.axes[along].option == "--rps" {
+            for series in &mut chart.series {
+                workload::sort::sort_by(&mut series.points, |a, b| a.x.total_cmp(&b.x));
+            }
+        }
+        let knees = self.knees(along);
+        if !knees.is_empty() && self.slo.is_none() {
+            chart.note = "The knee is where throughput divided by the median response time is greatest: beyond \
+                it, waiting grows faster than throughput."
+                .to_owned();
+        }
+        chart.guides.extend(knees);
+        (chart.points_shown() > 0).then_some(chart)
+    }
+
+    /// The knee of each line over at least three loads: the highest throughput that keeps the target, or else the
+    /// greatest power (Kleinrock, "Power and Deterministic Rules of Thumb", ICC 1979).
+    fn knees(&self, along: usize) -> Vec<Guide> {
+        let mut lines: Vec<(String, Vec<&Row>)> = Vec::new();
+        for row in self.points.iter().filter(|row| row.middle().is_some()) {
+            let name = self.name_without(row, along);
+            match lines.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, rows)) => rows.push(row),
+                None => lines.push((name, vec![row])),
+            }
+        }
+        let knee = |(name, rows): &(String, Vec<&Row>)| {
+            let kept = |row: &&&Row| match &self.slo {
+                Some(_) => row.target.as_ref().is_some_and(|of| of.outcome == Outcome::Kept),
+                None => true,
+            };
+            let power = |row: &Row| {
+                let run = row.middle().map(|(run, _)| run)?;
+                let worth = match self.slo {
+                    Some(_) => run.throughput_rps,
+                    None => run.throughput_rps / (run.p50_ns.max(1) as f64),
+                };
+                run.disturbed().is_none().then_some((worth, run.throughput_rps))
+            };
+            // What was disturbed says nothing of a knee.
+            let counted = rows.iter().filter(|row| power(row).is_some()).count();
+            let judged = rows.iter().filter(kept).filter_map(|row| Some((power(row)?, row)));
+            let ((_, rate), row) = judged.max_by(|a, b| a.0.0.total_cmp(&b.0.0))?;
+            let axis = &self.axes[along];
+            let word = if self.slo.is_some() { "keeps it" } else { "knee" };
+            let text = format!("{name} {word}: {} {}", axis.option, row.settings[along]);
+            (counted > 2).then(|| Guide::X(rate, text.trim().to_owned()))
+        };
+        lines.iter().filter_map(knee).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::sweep::tests::sweep;
+
+    #[test]
+    fn the_knee_is_where_waiting_begins_to_grow_faster_than_throughput() {
+        let mut sweep = sweep();
+        for row in &mut sweep.points {
+            row.figures[0].p50_ns = match row.settings[1].as_str() {
+                "1" => 100_000,
+                "10" => 120_000,
+                _ => 3_000_000,
+            };
+        }
+        let chart = &sweep.charts()[0];
+        assert_eq!(chart.title, "Response time against throughput");
+        let knees = |chart: &Chart| -> Vec<(f64, String)> {
+            let knee = |guide: &Guide| match guide {
+                Guide::X(rate, name) => Some((*rate, name.clone())),
+                Guide::Y(..) => None,
+            };
+            chart.guides.iter().filter_map(knee).collect()
+        };
+        let at = |engine: &str| (20_000.0, format!("--engine {engine} knee: -c 10"));
+        assert_eq!(knees(chart), [at("uring"), at("epoll")]);
+        // Two loads have no knee between them.
+        sweep.points.retain(|row| row.settings[1] != "100");
+        assert_eq!(knees(&sweep.charts()[0]), []);
+    }
+}
