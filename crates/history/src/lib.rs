@@ -12,6 +12,7 @@ mod entry;
 pub mod folder;
 mod judgement;
 mod series;
+mod sure;
 mod view;
 
 pub use canary::beside_canary;
@@ -20,4 +21,5 @@ pub use entry::{Entry, Figure, METRICS, entries};
 pub use folder::{Fault, Folder};
 pub use judgement::{FigureJudgement, Finding, Gate, Judgement, Terms, gate, judge};
 pub use series::{Grouping, Series, series};
+pub use sure::more_runs;
 pub use view::{judgement_page, judgement_table, page, sentences, table};

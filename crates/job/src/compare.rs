@@ -1,6 +1,7 @@
 //! What `keystorm compare` is to do.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use lab::terms::ComparisonTerms;
 use report::slo::Slo;
@@ -22,6 +23,8 @@ pub struct CompareJob {
     pub is_gate: bool,
     /// What becomes of a gate of which the runs do not say whether it is passed.
     pub inconclusive: Option<Inconclusive>,
+    /// How well the ratios are to be known.
+    pub until_sure: Option<UntilSure>,
     /// Whether a block that the client or the machine spoiled is taken again.
     pub repeats_void: bool,
     /// The servers as they were typed, without passwords.
@@ -42,6 +45,15 @@ impl CompareJob {
     pub fn word(&self, side: usize) -> String {
         self.words.get(side).cloned().unwrap_or_default()
     }
+}
+
+/// How narrow intervals are to be, and how long that may take.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct UntilSure {
+    /// Half of an interval, as a share of the ratio.
+    pub share: f64,
+    /// For all blocks together.
+    pub within: Duration,
 }
 
 /// What becomes of a gate of which the runs do not say whether it is passed.

@@ -143,16 +143,28 @@ impl Ratio {
     pub fn count_for(&self, share: f64) -> Option<usize> {
         let (error, wanted) = (self.error?, share.ln_1p());
         let enough = |count: usize| error.visible(count).is_some_and(|visible| visible <= wanted);
-        // What is visible shrinks with every further block.
-        let (mut few, mut many) = (1, COUNT_MAX);
-        if !enough(many) {
-            return None;
-        }
-        while many - few > 1 {
-            let middle = few.midpoint(many);
-            if enough(middle) { many = middle } else { few = middle }
-        }
-        Some(many)
+        least(enough)
+    }
+
+    /// Half the interval, as a share of the ratio: 0.02 for ±2 %. `None` without an interval.
+    #[must_use]
+    pub fn half_width(&self) -> Option<f64> {
+        let interval = self.interval?;
+        Some((interval.high / interval.low).sqrt() - 1.0)
+    }
+
+    /// How many blocks, or values a side, of this spread have an interval of no more than `share` to either side.
+    /// `None` without an interval, or where even [`COUNT_MAX`] are too few.
+    #[must_use]
+    pub fn count_within(&self, share: f64) -> Option<usize> {
+        let (of, wanted) = (self.error?, share.ln_1p());
+        let half = |count: usize| {
+            let freedom = of.freedom * (count as f64 - 1.0) / (of.count as f64 - 1.0);
+            let error = of.error * (of.count as f64 / count as f64).sqrt();
+            Some(student::two_sided(ERROR_RATE, freedom)? * error + of.resolution.max(0.0))
+        };
+        let enough = |count: usize| half(count).is_some_and(|half| half <= wanted);
+        least(enough)
     }
 
     /// The probability of a ratio at least so far above `bound` if the true one were the bound: small
@@ -177,6 +189,19 @@ impl Ratio {
         }
         student::above(beyond / error, freedom)
     }
+}
+
+/// The least count from 2 to [`COUNT_MAX`] that is enough, since what is enough shrinks with every further one.
+fn least(enough: impl Fn(usize) -> bool) -> Option<usize> {
+    let (mut few, mut many) = (1, COUNT_MAX);
+    if !enough(many) {
+        return None;
+    }
+    while many - few > 1 {
+        let middle = few.midpoint(many);
+        if enough(middle) { many = middle } else { few = middle }
+    }
+    Some(many)
 }
 
 /// `None` where a value has none that is finite.

@@ -114,6 +114,7 @@ pub(super) fn explained(run: Command) -> Command {
         )
         .arg(name_of(NAME_A, "name-a", "first"))
         .arg(name_of(NAME_B, "name-b", "second"))
+        .args(super::sure::args())
         .args(of_equal_terms())
 }
 

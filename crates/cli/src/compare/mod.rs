@@ -8,6 +8,7 @@ mod arguments;
 mod baseline;
 mod decision;
 mod rates;
+mod sure;
 mod terms;
 mod words;
 
@@ -115,6 +116,7 @@ impl FrontEnd for CompareFront {
         };
         let Job { output, several, notes, .. } = job;
         let inconclusive = inconclusive(&typed, &sides, fail_on_regression.is_some())?;
+        let until_sure = sure::asked(&typed, &sides)?;
         if !matches!(output.format, "text" | "quiet" | "csv" | "json") {
             return usage("the output formats of compare are text, quiet (-q), csv and json");
         }
@@ -123,6 +125,7 @@ impl FrontEnd for CompareFront {
             output,
             fail_on_regression,
             inconclusive,
+            until_sure,
             repeats_void: typed.matches().get_one::<Disturbed>(DISTURBED)
                 != Some(&Disturbed::Count),
             words,

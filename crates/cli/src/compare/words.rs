@@ -65,7 +65,9 @@ pub(super) fn takes(name: &str) -> Option<Takes> {
         | "--inconclusive"
         | "--disturbed"
         | "--name-a"
-        | "--name-b" => Some(Takes::Value),
+        | "--name-b"
+        | "--sure-within" => Some(Takes::Value),
+        "--until-sure" => Some(Takes::Attached),
         _ => takes_of(&run::vocabulary(), name).or_else(|| deliver::takes(name)),
     }
 }
@@ -97,6 +99,7 @@ mod tests {
             ("-t set,get A B -P 16", "-t set,get -P 16"),
             ("-t set,get A -P16 B", "-t set,get -P 16"),
             ("--fail-on-regression 5 -q A B get k", "--fail-on-regression=5 -q get k"),
+            ("A --until-sure B --sure-within 5m", "--until-sure --sure-within=5m"),
             ("A B -n 5 -- get -c", "-n 5 -- get -c"),
         ] {
             assert_eq!(of(line), ("A B".to_owned(), rest.to_owned()), "{line}");

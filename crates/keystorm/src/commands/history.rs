@@ -70,7 +70,13 @@ pub(crate) fn baseline(job: &BaselineJob) -> Result<End> {
         Terms { last: job.last, percent: job.fail_on_regression, disturbed: options.disturbed };
     let judged = history::judge(&all, &*newest, terms);
     let gate = history::gate(&judged, terms);
-    let sentences = history::sentences(&judged, terms);
+    let mut sentences = history::sentences(&judged, terms);
+    let mut is_sure = true;
+    if let Some(share) = job.until_sure {
+        let (more, known) = history::more_runs(&judged, share);
+        sentences.extend(more);
+        is_sure = known;
+    }
     let document = || history::judged(&judged, gate, &sentences);
     output.print(document, || {
         let terminal = Terminal::of_stdout();
@@ -79,6 +85,9 @@ pub(crate) fn baseline(job: &BaselineJob) -> Result<End> {
     })?;
     output.write(document, || history::judgement_page(&judged, terms))?;
     Ok(match (gate, job.inconclusive) {
+        (Gate::Passed | Gate::Undecided, Some(Inconclusive::Pass) | None) if !is_sure => {
+            End::Inconclusive
+        }
         (Gate::Passed, _) | (Gate::Undecided, Some(Inconclusive::Pass)) => End::Complete,
         (Gate::Failed, _) | (Gate::Undecided, Some(Inconclusive::Fail)) => End::Regressed,
         (Gate::Undecided, _) => End::Inconclusive,

@@ -122,6 +122,7 @@ mod spans;
 mod spawn;
 mod specs;
 mod suite;
+mod sure;
 mod survey;
 mod sweep;
 mod targets;

@@ -1,5 +1,4 @@
-//! Two servers compared: for each test and figure the ratio B / A, how sure it is, and what limited
-//! each side.
+//! Two servers compared: for each test and figure the ratio B / A, how sure it is, and what limited each side.
 //!
 //! Owns which values meet, which ratios count as a regression, and what a reader must be warned of.
 //! The arithmetic is `statistics`'s, the figures are [`Metric`]'s. Carrying out the runs is left to
@@ -21,6 +20,7 @@ mod rows;
 mod saved;
 #[cfg(test)]
 mod saved_tests;
+mod sure;
 mod terms;
 #[cfg(test)]
 mod tests;
@@ -49,6 +49,7 @@ pub use refusal::{Refusal, RefusalKind};
 pub use rows::{Row, verdict};
 pub use saved::{beside, load_of, of_saved, options_of, unlike, unlike_beside_words};
 pub use statistics::Conclusion;
+pub use sure::{Width, next_blocks};
 pub use terms::{HITS_APART_MAX, Table, Terms};
 pub use text::{
     warning, write_differences, write_foot, write_head, write_quiet_test, write_table, write_terms,

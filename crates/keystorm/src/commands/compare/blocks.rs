@@ -115,12 +115,28 @@ impl<'b, 'r> Blocks<'b, 'r> {
         is_open: &mut dyn FnMut(&[Taken]) -> bool,
         tell: &mut dyn FnMut(BlockResult<'_>) -> Result<()>,
     ) -> Result<End> {
+        let mut left = self.course.looks - 1;
+        let mut doubled = |taken: &[Taken], wanted: u32| {
+            let may_look = left > 0;
+            left = left.saturating_sub(1);
+            (may_look && is_open(taken)).then(|| wanted.saturating_mul(2))
+        };
+        self.carry_out_until(&mut doubled, tell)
+    }
+
+    /// The same, where `next` says after so many blocks of each load how many there are to be; `None` for no more.
+    ///
+    /// # Errors
+    /// As there.
+    pub(in crate::commands) fn carry_out_until(
+        &mut self,
+        next: &mut dyn FnMut(&[Taken], u32) -> Option<u32>,
+        tell: &mut dyn FnMut(BlockResult<'_>) -> Result<()>,
+    ) -> Result<End> {
         let mut end = self.take(tell)?;
-        for _ in 1..self.course.looks {
-            if end != End::Complete || !is_open(&self.taken) {
-                break;
-            }
-            self.wanted *= 2;
+        while end == End::Complete {
+            let Some(wanted) = next(&self.taken, self.wanted) else { break };
+            self.wanted = wanted;
             end = self.take(tell)?;
         }
         // A block that is not whole has no ratio, so its runs are not counted.

@@ -6,6 +6,7 @@
 
 pub(super) mod blocks;
 mod decision;
+mod growth;
 mod terms;
 pub(super) mod test_beds;
 mod writer;
@@ -95,7 +96,7 @@ pub(crate) fn compare(job: &CompareJob) -> Result<End> {
 /// Exit code 3 is for a gate that failed, 4 for one of which the runs do not say whether it is passed: that
 /// nothing could be found must not look like that nothing was.
 fn judge(gate: Option<GateState>, is_broken: bool, job: &CompareJob, end: End) -> End {
-    if end != End::Complete {
+    if !matches!(end, End::Complete | End::Inconclusive) {
         return end;
     }
     match gate {
@@ -103,11 +104,11 @@ fn judge(gate: Option<GateState>, is_broken: bool, job: &CompareJob, end: End) -
         // Whoever asks for a judgement of a server gets none that a broken one passes.
         None if is_broken && job.is_gate => End::Regressed,
         Some(GateState::Undecided) => match job.inconclusive {
-            Some(Inconclusive::Pass) => End::Complete,
+            Some(Inconclusive::Pass) => end,
             Some(Inconclusive::Fail) => End::Regressed,
             Some(Inconclusive::Repeat) | None => End::Inconclusive,
         },
-        Some(GateState::Passed) | None => End::Complete,
+        Some(GateState::Passed) | None => end,
     }
 }
 
@@ -167,8 +168,9 @@ fn run_live(
         both.each_ref().map(|beds| compare::Subject { command_line: None, ..beds.subject() });
     compare::name(&mut subjects, &job.names);
     let names = subjects.each_ref().map(|subject| subject.name.clone());
-    let how =
-        how(first_a, live.blocks, &names, both.each_ref().map(TestBeds::is_own), pins.as_ref());
+    let own = both.each_ref().map(TestBeds::is_own);
+    let how = how(first_a, live.blocks, &names, own, pins.as_ref());
+    let how = if job.until_sure.is_some() { format!("at least {how}") } else { how };
     let mut comparison = untested(job, subjects, how);
     writer.head(&comparison)?;
     let load = |[a, b]: &[Plan; 2]| Load {
@@ -204,8 +206,11 @@ fn run_live(
     };
     let course = course(job, live.blocks);
     let mut blocks = Blocks::new(&mut both, &names, &loads, course);
-    let end = blocks.carry_out(&mut is_open, &mut tell)?;
-    comparison.complete = end == End::Complete;
+    let end = match job.until_sure {
+        None => blocks.carry_out(&mut is_open, &mut tell)?,
+        Some(asked) => growth::carry_out(&mut blocks, asked, &compared, &mut tell)?,
+    };
+    comparison.complete = matches!(end, End::Complete | End::Inconclusive);
     Ok((comparison, end))
 }
 
@@ -234,13 +239,9 @@ fn looks(job: &CompareJob) -> u32 {
 }
 
 fn course(job: &CompareJob, blocks: u32) -> Course {
-    Course {
-        blocks,
-        looks: looks(job),
-        repeats_void: job.repeats_void,
-        is_fresh: false,
-        live: job.output.live,
-    }
+    // How often it is judged whether an interval is narrow is not known before.
+    let looks = if job.until_sure.is_some() { u32::MAX } else { looks(job) };
+    Course { blocks, looks, repeats_void: job.repeats_void, is_fresh: false, live: job.output.live }
 }
 
 /// `--inconclusive repeat` doubles the blocks twice.
