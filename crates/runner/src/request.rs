@@ -5,6 +5,8 @@ use std::collections::VecDeque;
 use measure::Outcome;
 use wire::KeyNumber;
 
+use crate::recorded::RecordedCommand;
+
 /// Requests that were sent together on one connection and are answered in order. `M` is what the
 /// route notes of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +32,25 @@ pub(crate) struct Request<M> {
     pub(crate) progress: OperationState,
     /// See `M`.
     pub(crate) mark: M,
+}
+
+impl<M> Request<M> {
+    /// A command of a record, with when it is due on the engine's clock. One that waits for other clients is in no
+    /// figure.
+    #[inline]
+    pub(crate) fn recorded(number: u64, command: &RecordedCommand, due_ns: u64, mark: M) -> Self {
+        Self {
+            number,
+            intended_ns: due_ns,
+            sent_ns: 0,
+            handed_ns: 0,
+            command: command.command,
+            left: 1,
+            measured: !command.blocks,
+            progress: OperationState::default(),
+            mark,
+        }
+    }
 }
 
 /// How far an operation has come, of a plan that has a mix of them.

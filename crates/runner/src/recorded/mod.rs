@@ -4,6 +4,7 @@
 //! commands by connection, [`source`] is what a worker draws from, and which connection sends when is the route's
 //! business.
 
+pub(crate) mod blocked;
 pub(crate) mod feed;
 pub(crate) mod source;
 

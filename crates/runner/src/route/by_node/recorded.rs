@@ -7,13 +7,10 @@ use engine::{ConnId, Engine};
 use wire::Protocol;
 
 use super::ByNode;
-use crate::connection::State;
+use crate::recorded::blocked::{BLOCKED_MAX_NS, is_blocked};
 use crate::recorded::source::RecordedSource;
-use crate::request::{OperationState, Request};
-use crate::worker::{ConnectionOf, Worker};
-
-/// How long blocked commands are waited for when nothing else is left.
-const BLOCKED_MAX_NS: u64 = 1_000_000_000;
+use crate::request::Request;
+use crate::worker::Worker;
 
 /// Puts what is due into the queues of its nodes.
 pub(super) fn draw_due<E: Engine, P: Protocol, R: ByNode>(worker: &mut Worker<'_, E, P, R>) {
@@ -31,20 +28,8 @@ pub(super) fn draw_due<E: Engine, P: Protocol, R: ByNode>(worker: &mut Worker<'_
         };
         let (command, due_ns) = source.command(number);
         worker.route.shared_mut().drawn_ns = now_ns;
-        R::enqueue(
-            worker,
-            Request {
-                number,
-                intended_ns: due_ns,
-                sent_ns: 0,
-                handed_ns: 0,
-                command: command.command,
-                left: 1,
-                measured: !command.blocks,
-                progress: OperationState::default(),
-                mark: R::mark_recorded(client, &command),
-            },
-        );
+        let mark = R::mark_recorded(client, &command);
+        R::enqueue(worker, Request::recorded(number, &command, due_ns, mark));
     }
 }
 
@@ -60,16 +45,8 @@ pub(crate) fn gives_up<E: Engine, P: Protocol, R: ByNode>(
         && worker.connections.iter().all(|connection| {
             let has_nothing = shared.queues.peek(R::lane(&connection.place)).is_none()
                 && connection.requests.len() == 0;
-            has_nothing || is_blocked::<P, R>(connection, now_ns)
+            has_nothing || is_blocked(connection, now_ns)
         })
-}
-
-/// Whether the oldest command of a connection waits for another client, for longer than it is waited for.
-fn is_blocked<P: Protocol, R: ByNode>(connection: &ConnectionOf<P, R>, now_ns: u64) -> bool {
-    let requests = &connection.requests;
-    connection.state == State::Ready
-        && requests.oldest_is_unmeasured()
-        && requests.oldest_ns().is_some_and(|ns| now_ns > ns.saturating_add(BLOCKED_MAX_NS))
 }
 
 /// Forgets what waits behind blocked commands where it leaves no room for what others send: it is due and never sent.
@@ -80,7 +57,7 @@ fn forget_blocked<E: Engine, P: Protocol, R: ByNode>(
 ) {
     for conn in (0..worker.connections.len() as u32).map(ConnId) {
         let connection = &worker.connections[conn.0 as usize];
-        if !is_blocked::<P, R>(connection, now_ns) {
+        if !is_blocked(connection, now_ns) {
             continue;
         }
         let lane = R::lane(&connection.place);

@@ -9,14 +9,12 @@ use engine::{ConnId, Engine};
 use wire::Protocol;
 use workload::Plan;
 
-use super::{Direct, DirectWorker};
-use crate::connection::State;
+use super::DirectWorker;
+use crate::recorded::blocked::{BLOCKED_MAX_NS, is_blocked};
 use crate::recorded::source::RecordedSource;
-use crate::request::{OperationState, Request};
-use crate::worker::{ConnectionOf, Worker};
+use crate::request::Request;
+use crate::worker::Worker;
 
-/// How long blocked commands are waited for when nothing else is left.
-const BLOCKED_MAX_NS: u64 = 1_000_000_000;
 /// Commands that are sent together at most.
 const TOGETHER_MAX: u32 = 512;
 
@@ -101,16 +99,8 @@ pub(super) fn only_blocked<E: Engine, P: Protocol>(
         && now_ns > waiting.sent_ns.saturating_add(BLOCKED_MAX_NS)
         && worker.connections.iter().zip(&waiting.numbers).all(|(connection, numbers)| {
             let has_nothing = numbers.is_empty() && connection.requests.len() == 0;
-            has_nothing || is_blocked::<P>(connection, now_ns)
+            has_nothing || is_blocked(connection, now_ns)
         })
-}
-
-/// Whether the oldest command of a connection waits for another client, for longer than it is waited for.
-fn is_blocked<P: Protocol>(connection: &ConnectionOf<P, Direct<'_>>, now_ns: u64) -> bool {
-    let requests = &connection.requests;
-    connection.state == State::Ready
-        && requests.oldest_is_unmeasured()
-        && requests.oldest_ns().is_some_and(|ns| now_ns > ns.saturating_add(BLOCKED_MAX_NS))
 }
 
 /// Forgets what waits behind blocked commands where it leaves no room for what others send: it is due and never sent.
@@ -119,7 +109,7 @@ fn forget_blocked<E: Engine, P: Protocol>(worker: &mut DirectWorker<'_, '_, E, P
     let Worker { connections, route, record: Some(source), .. } = worker else { return };
     let waiting = &mut route.waiting;
     for (connection, numbers) in connections.iter().zip(&mut waiting.numbers) {
-        if is_blocked::<P>(connection, now_ns) {
+        if is_blocked(connection, now_ns) {
             waiting.len -= numbers.len() as u64;
             numbers.drain(..).for_each(|number| source.release(number));
         }
@@ -149,17 +139,7 @@ fn send<E: Engine, P: Protocol>(
     let mut requests = 0;
     for number in route.waiting.numbers[at].drain(..count) {
         let (command, due_ns) = source.command(number);
-        let request = Request {
-            number,
-            intended_ns: due_ns,
-            sent_ns: 0,
-            handed_ns: 0,
-            command: command.command,
-            left: 1,
-            measured: !command.blocks,
-            progress: OperationState::default(),
-            mark: (),
-        };
+        let request = Request::recorded(number, &command, due_ns, ());
         if command.db != route.waiting.dbs[at] {
             route.waiting.dbs[at] = command.db;
             append_select::<P>(command.db, &mut route.out);
