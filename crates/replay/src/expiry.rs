@@ -23,6 +23,7 @@ pub(crate) fn deadline(event: &Event) -> Option<Deadline> {
         b'P' if event.is("PEXPIREAT") => (2, MS_NS),
         b'H' if event.is("HEXPIREAT") => (2, SECOND_NS),
         b'H' if event.is("HPEXPIREAT") => (2, MS_NS),
+        b'H' if event.is("HSETEX") || event.is("HGETEX") => option(event)?,
         b'S' | b'G' if event.is("SET") || event.is("GETEX") => option(event)?,
         b'R' if event.is("RESTORE") => {
             let is_absolute = (4..event.len()).any(|at| is_word(event, at, "ABSTTL"));
@@ -39,7 +40,9 @@ fn is_word(event: &Event, at: usize, word: &str) -> bool {
 
 fn option(event: &Event) -> Option<(usize, u64)> {
     let first = if event.is("SET") { 3 } else { 2 };
-    (first..event.len()).find_map(|at| match () {
+    // Fields may have any name.
+    let mut options = (first..event.len()).take_while(|at| !is_word(event, *at, "FIELDS"));
+    options.find_map(|at| match () {
         () if is_word(event, at, "EXAT") => Some((at + 1, SECOND_NS)),
         () if is_word(event, at, "PXAT") => Some((at + 1, MS_NS)),
         () => None,
@@ -79,6 +82,8 @@ mod tests {
         assert_eq!(of(&["SET", "k", "v", "EX", "9"]), None);
         assert_eq!(of(&["GETEX", "k", "PXAT", "9"]), Some((3, MS_NS)));
         assert_eq!(of(&["GETEX", "k", "PXAT"]), None);
+        assert_eq!(of(&["HSETEX", "h", "PXAT", "9", "FIELDS", "1", "f", "v"]), Some((3, MS_NS)));
+        assert_eq!(of(&["HGETEX", "h", "FIELDS", "2", "EXAT", "7"]), None);
         assert_eq!(of(&["RESTORE", "k", "5", "x", "ABSTTL"]), Some((2, MS_NS)));
         assert_eq!(of(&["RESTORE", "k", "5", "x"]), None);
         assert_eq!(of(&[]), None);

@@ -89,7 +89,7 @@ impl Privacy {
             match role {
                 Role::Name => out.push(bytes),
                 _ if is_secret => out.push_size(argument.size, 0),
-                Role::Key => self.push_name(bytes, out),
+                Role::Key | Role::Member => self.push_name(bytes, out),
                 Role::Value => self.push_value(bytes, out),
                 Role::Other if !is_known => self.push_value(bytes, out),
                 Role::Other if script == Script::Call && at > 2 => self.push_value(bytes, out),
@@ -215,6 +215,14 @@ mod tests {
             (&["SET", "k", "secret", "EX", "10"][..], "SET k [6] EX 10"),
             (&["MSET", "a", "one", "b", "three"], "MSET a [3] b [5]"),
             (&["HSET", "h", "field", "value"], "HSET h field [5]"),
+            (
+                &["XADD", "s", "MAXLEN", "~", "9", "*", "mail", "a@b"],
+                "XADD s MAXLEN ~ 9 * mail [3]",
+            ),
+            (&["SET", "k", "secret", "IFEQ", "older"], "SET k [6] IFEQ [5]"),
+            (&["LREM", "l", "0", "secret"], "LREM l 0 [6]"),
+            (&["LPOS", "l", "secret", "RANK", "1"], "LPOS l [6] RANK 1"),
+            (&["PING", "secret"], "PING [6]"),
             (&["EVAL", "return 1", "1", "k", "x"], "EVAL return 1 1 k [1]"),
             (&["FCALL", "f", "1", "k", "x"], "FCALL f 1 k [1]"),
             (&["JSON.SET", "doc", "$", "{\"a\":1}"], "JSON.SET doc [1] [7]"),
@@ -241,6 +249,14 @@ mod tests {
         assert!(!hash.contains("customer") && !hash.contains("password"), "{hash}");
         let script = shown(&mut privacy, &["EVAL", "return 'secret'", "1", "k", "x"]);
         assert!(script.starts_with("EVAL [15] 1 ") && script.ends_with(" [1]"), "{script}");
+        for words in [
+            &["SADD", "phones", "49151123456", "49151123457"][..],
+            &["HSETEX", "h", "EX", "60", "FIELDS", "1", "49151123456", "v"],
+            &["ZADD", "z", "NX", "1", "49151123456"],
+        ] {
+            let numbers = shown(&mut privacy, words);
+            assert!(!numbers.contains("4915112345"), "{numbers}");
+        }
         let stream = shown(&mut privacy, &["XREAD", "STREAMS", "events", "1526919030474-55"]);
         assert!(stream.ends_with(" 1526919030474-55") && !stream.contains("events"), "{stream}");
     }

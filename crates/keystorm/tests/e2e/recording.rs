@@ -155,6 +155,47 @@ fn what_memcached_logs_is_recorded() {
 }
 
 #[test]
+fn what_memcached_drops_is_told() {
+    let watched = Arc::new(AtomicBool::new(false));
+    let server = Listener::that_answers_lines(move |line| match line.split(' ').next() {
+        Some("version") => "VERSION 1.6.38\r\n",
+        Some("watch") => {
+            watched.store(true, Ordering::Relaxed);
+            "OK\r\nts=1.5 gid=1 type=item_get key=a status=found clsid=1 cfd=9 size=12\r\n"
+        }
+        Some("stats") if watched.load(Ordering::Relaxed) => "STAT log_worker_dropped 5\r\nEND\r\n",
+        Some("stats") => "STAT log_worker_dropped 2\r\nEND\r\n",
+        _ => "ERROR\r\n",
+    });
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("a.ksr");
+    let line = format!("record --protocol memcache --duration 300ms -o {}", file.display());
+    let ran = server.by_name(&line).ok().prints("Recorded 1 commands");
+    ran.says("3 (75.0 % of all) were dropped by the server, whose log was full");
+}
+
+#[test]
+fn a_recording_ends_where_too_much_waits_in_the_server() {
+    let server = Listener::that_answers(|words| {
+        let word = |at: usize| words.get(at).map(|word| word.to_uppercase()).unwrap_or_default();
+        match (word(0).as_str(), word(1).as_str()) {
+            ("CONFIG", _) => "*0\r\n",
+            ("INFO", _) => "$15\r\nredis_version:7\r\n",
+            ("CLIENT", "ID") => ":5\r\n",
+            ("CLIENT", "LIST") => "$36\r\nid=5 addr=127.0.0.1:9 omem=99000000\n\r\n",
+            _ => "+OK\r\n",
+        }
+    });
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("a.ksr");
+    let line = |size: &str| format!("record --max-behind {size} -o {}", file.display());
+    let ran = server.by_name(&line("64mb")).exits(1).prints("Recorded 0 commands");
+    ran.says("99 MB waited in the server's output buffer, more than --max-behind");
+    fs::remove_file(&file).unwrap();
+    server.by_name(&format!("{} --duration 500ms", line("100mb"))).ok();
+}
+
+#[test]
 fn what_ends_a_recording_early_is_an_error_and_the_record_stays() {
     let server = Server::redis();
     let dir = tempfile::tempdir().unwrap();

@@ -1,31 +1,23 @@
 //! What commands are: where their keys stand, what their other arguments are, and what is special about them.
 //!
-//! The table is that of Redis 7.0 and Valkey 8.1 (`COMMAND`); of a command that is not in it, the first argument is
-//! taken for its key.
+//! The table is that of Redis 7.0 and Valkey 8.1 (`COMMAND`), with later commands on fields of hashes; of a command
+//! that is not in it, the first argument is taken for its key.
+
+mod roles;
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use crate::{Event, Protocol};
 
+pub use roles::{Role, roles};
+
 /// Lines of: name, keys, flags, values. Keys are `first,last,step` (a last below 0 counts from the end), `count@N`
 /// where argument N says how many follow, `streams` (the first half behind that word), or `-`; `1+` adds argument 1.
 /// Flags: `w` writes, `r` reads, `b` blocks, `s` subscribes, `c` concerns its connection, `d` is dangerous. Values
-/// are the kinds of the arguments that are no keys: `v` a value, `f` a field, `o` others; with `+` they repeat.
+/// are the kinds of the arguments that are no keys: `v` a value, `f` a field or member, `o` others; with `+` they
+/// repeat; or the name of a grammar in `roles.rs`.
 const TABLE: &str = include_str!("table.txt");
-
-/// What an argument is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Role {
-    /// The command's name.
-    Name,
-    /// A key, or the name of a channel.
-    Key,
-    /// A value: what is stored and never looked up by.
-    Value,
-    /// A field, member, option, number, script or whatever else.
-    Other,
-}
 
 /// What is known of a command.
 #[derive(Debug, Clone, Copy)]
@@ -169,14 +161,6 @@ impl Command {
             }
         }
     }
-
-    /// The kinds of values in turn, and whether they repeat.
-    fn value_kinds(&self) -> (&'static [u8], bool) {
-        match self.values.strip_suffix('+') {
-            Some(kinds) => (kinds.as_bytes(), true),
-            None => (self.values.as_bytes(), false),
-        }
-    }
 }
 
 /// The positions of an event's keys, into `out`.
@@ -206,34 +190,6 @@ pub fn writes(protocol: Protocol, event: &Event) -> Option<bool> {
     }
 }
 
-/// What each argument of an event is, into `out`; `keys` is a buffer.
-pub fn roles(protocol: Protocol, event: &Event, keys: &mut Vec<usize>, out: &mut Vec<Role>) {
-    keys_of(protocol, event, keys);
-    out.clear();
-    out.resize(event.len(), Role::Other);
-    if let Some(name) = out.first_mut() {
-        *name = Role::Name;
-    }
-    keys.iter().for_each(|at| out[*at] = Role::Key);
-    let (kinds, repeats): (&[u8], bool) = match (protocol, event.name()) {
-        (Protocol::Memcache, b"set" | b"add" | b"replace" | b"append" | b"prepend" | b"cas") => {
-            (b"v", false)
-        }
-        (Protocol::Memcache, _) => (b"", false),
-        (Protocol::Resp, _) => Command::of(event).value_kinds(),
-    };
-    if kinds.is_empty() {
-        return;
-    }
-    let others = out.iter_mut().filter(|role| **role == Role::Other);
-    for (number, role) in others.enumerate() {
-        let kind = if repeats { kinds.get(number % kinds.len()) } else { kinds.get(number) };
-        if kind == Some(&b'v') {
-            *role = Role::Value;
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -251,6 +207,7 @@ mod tests {
             Role::Name => 'n',
             Role::Key => 'k',
             Role::Value => 'v',
+            Role::Member => 'm',
             Role::Other => 'o',
         };
         out.iter().map(letter).collect()
@@ -261,10 +218,24 @@ mod tests {
         for (words, expected) in [
             ("SET k v EX 10", "nkvoo"),
             ("mset a 1 b 2", "nkvkv"),
-            ("HSET h f v g w", "nkovov"),
+            ("HSET h f v g w", "nkmvmv"),
             ("LPUSH l a b", "nkvv"),
             ("SETEX k 10 v", "nkov"),
             ("DEL a b c", "nkkk"),
+            ("SET k v IFEQ w", "nkvov"),
+            ("LREM l 0 v", "nkov"),
+            ("LINSERT l BEFORE a b", "nkovv"),
+            ("SADD s a b", "nkmm"),
+            ("ZADD z NX CH 1 a 2 b", "nkooomom"),
+            ("ZINCRBY z 1 a", "nkom"),
+            ("GEOADD g XX 1 2 a", "nkooom"),
+            ("XADD s * f v g w", "nkomvmv"),
+            ("XADD s NOMKSTREAM MAXLEN ~ 10 LIMIT 5 1-* f v", "nkooooooomv"),
+            ("XADD s MINID 7 1-1 f v", "nkooomv"),
+            ("HSETEX h EX 5 FIELDS 2 f v g w", "nkoooomvmv"),
+            ("HGETEX h EX 5 FIELDS 1 f", "nkoooom"),
+            ("HEXPIRE h 5 FIELDS", "nkoo"),
+            ("OBJECT ENCODING k", "nok"),
             ("EVAL script 2 a b x", "nookko"),
             ("ZUNIONSTORE d 2 a b WEIGHTS 1 2", "nkokkooo"),
             ("XREAD COUNT 2 STREAMS a b 0 0", "noookkoo"),

@@ -1,0 +1,115 @@
+//! What the arguments of a command are: which may be kept, which are names, and which are what is stored.
+
+use super::{Command, keys_of};
+use crate::{Event, Protocol};
+
+/// What an argument is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// The command's name.
+    Name,
+    /// A key, or the name of a channel.
+    Key,
+    /// A field of a hash, or a member of a set.
+    Member,
+    /// A value: what is stored and never looked up by.
+    Value,
+    /// An option, number, script or whatever else.
+    Other,
+}
+
+/// What each argument of an event is, into `out`; `keys` is a buffer.
+pub fn roles(protocol: Protocol, event: &Event, keys: &mut Vec<usize>, out: &mut Vec<Role>) {
+    keys_of(protocol, event, keys);
+    out.clear();
+    out.resize(event.len(), Role::Other);
+    if let Some(name) = out.first_mut() {
+        *name = Role::Name;
+    }
+    keys.iter().for_each(|at| out[*at] = Role::Key);
+    let values = match (protocol, event.name()) {
+        (Protocol::Memcache, b"set" | b"add" | b"replace" | b"append" | b"prepend" | b"cas") => "v",
+        (Protocol::Memcache, _) => "",
+        (Protocol::Resp, _) => Command::of(event).values,
+    };
+    match values {
+        "" => {}
+        "set" => {
+            in_turn("v", out);
+            compared(event, out);
+        }
+        "compared" => compared(event, out),
+        "entry" => from(entry(event), &[Role::Member, Role::Value], out),
+        "scored" => from(behind_options(event), &[Role::Other, Role::Member], out),
+        "placed" => from(behind_options(event), &[Role::Other, Role::Other, Role::Member], out),
+        "fields" => from(behind_fields(event), &[Role::Member, Role::Value], out),
+        "names" => from(behind_fields(event), &[Role::Member], out),
+        kinds => in_turn(kinds, out),
+    }
+}
+
+/// Kinds of the arguments that are no keys, one after another; with a `+` behind them, again and again.
+fn in_turn(kinds: &str, out: &mut [Role]) {
+    let (kinds, repeats) = match kinds.strip_suffix('+') {
+        Some(kinds) => (kinds.as_bytes(), true),
+        None => (kinds.as_bytes(), false),
+    };
+    let others = out.iter_mut().filter(|role| **role == Role::Other);
+    for (number, role) in others.enumerate() {
+        let kind = if repeats { kinds.get(number % kinds.len()) } else { kinds.get(number) };
+        match kind {
+            Some(b'v') => *role = Role::Value,
+            Some(b'f') => *role = Role::Member,
+            _ => {}
+        }
+    }
+}
+
+/// These roles again and again, from an argument on.
+fn from(first: usize, roles: &[Role], out: &mut [Role]) {
+    let places = out.iter_mut().skip(first);
+    places.zip(roles.iter().cycle()).for_each(|(place, role)| *place = *role);
+}
+
+fn is_one_of(event: &Event, at: usize, words: &[&str]) -> bool {
+    let word = event.bytes(at);
+    words.iter().any(|one| word.eq_ignore_ascii_case(one.as_bytes()))
+}
+
+/// A value that the stored one is compared with.
+fn compared(event: &Event, out: &mut [Role]) {
+    for at in 2..out.len().saturating_sub(1) {
+        let is_open = out[at] == Role::Other && out[at + 1] == Role::Other;
+        if is_open && is_one_of(event, at, &["IFEQ", "IFNE", "IFDEQ", "IFDNE"]) {
+            out[at + 1] = Role::Value;
+        }
+    }
+}
+
+/// Where the fields of an entry of a stream begin: behind its number, which follows the options.
+fn entry(event: &Event) -> usize {
+    let mut at = 2;
+    loop {
+        at += match () {
+            () if is_one_of(event, at, &["NOMKSTREAM", "KEEPREF", "DELREF", "ACKED"]) => 1,
+            () if is_one_of(event, at, &["LIMIT", "IDMPAUTO"]) => 2,
+            () if is_one_of(event, at, &["IDMP"]) => 3,
+            () if is_one_of(event, at, &["MAXLEN", "MINID"]) => {
+                if is_one_of(event, at + 1, &["=", "~"]) { 3 } else { 2 }
+            }
+            () => return at + 1,
+        }
+    }
+}
+
+/// Where the scores or positions of members begin.
+fn behind_options(event: &Event) -> usize {
+    let is_option = |at: &usize| is_one_of(event, *at, &["NX", "XX", "GT", "LT", "CH", "INCR"]);
+    (2..event.len()).find(|at| !is_option(at)).unwrap_or(event.len())
+}
+
+/// Where the fields begin whose number follows the word `FIELDS`.
+fn behind_fields(event: &Event) -> usize {
+    let word = (2..event.len()).find(|at| is_one_of(event, *at, &["FIELDS"]));
+    word.map_or(event.len(), |word| word + 2)
+}
