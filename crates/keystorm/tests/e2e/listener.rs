@@ -197,18 +197,25 @@ impl Listener {
 
     /// A memcached that answers each line that begins with `get` with these bytes, and knows nothing else.
     pub(crate) fn that_answers_get(answer: &'static str) -> Self {
+        Self::that_answers_lines(move |line| match line.split(' ').next() {
+            Some("get") => answer,
+            Some("version") => "VERSION 1.6.18\r\n",
+            Some("stats") => "END\r\n",
+            _ => "ERROR\r\n",
+        })
+    }
+
+    /// Answers each line with these bytes.
+    pub(crate) fn that_answers_lines(
+        answer: impl Fn(&str) -> &'static str + Clone + Send + 'static,
+    ) -> Self {
         Self::that(move |stream| {
+            let answer = answer.clone();
             thread::spawn(move || {
                 let input = BufReader::new(stream.try_clone().unwrap());
                 let mut output = stream;
                 for line in input.lines().map_while(Result::ok) {
-                    let text = match line.split(' ').next() {
-                        Some("get") => answer,
-                        Some("version") => "VERSION 1.6.18\r\n",
-                        Some("stats") => "END\r\n",
-                        _ => "ERROR\r\n",
-                    };
-                    if output.write_all(text.as_bytes()).is_err() {
+                    if output.write_all(answer(&line).as_bytes()).is_err() {
                         return;
                     }
                 }

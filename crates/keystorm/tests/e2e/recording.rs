@@ -3,10 +3,13 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use trace::Event;
 
 use crate::cluster::Cluster;
+use crate::listener::Listener;
 use crate::memcached::Memcached;
 use crate::program::{Keystorm, PATIENCE, Running, within};
 use crate::server::Server;
@@ -61,6 +64,9 @@ fn what_the_server_executed_is_recorded_without_values() {
             .run("-n 4000 -c 4 -r 100 -q set customer:__key__ secret-value ; get customer:__key__")
             .ok();
         server.ask(&["HSET", "customer:x", "name", "secret-value"]);
+        server.ask(&["XADD", "customer:log", "MAXLEN", "~", "9", "*", "mail", "secret-value"]);
+        server.ask(&["LREM", "customer:list", "0", "secret-value"]);
+        server.ask(&["LINSERT", "customer:list", "BEFORE", "secret-value", "x"]);
         running.interrupt();
         let ran = running.wait().ok();
         ran.prints("Recorded 4,0").prints("While it was recorded, the server carried out ");

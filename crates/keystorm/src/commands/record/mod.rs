@@ -60,7 +60,7 @@ pub(crate) fn record(job: &RecordJob) -> Result<End> {
         say(&format!("{cost}\n"))?;
     }
     if losses.total() > 0 {
-        diagnostics::say(format_args!("warning: {}", lost(&losses)))?;
+        diagnostics::say(format_args!("warning: {}", lost(&losses, events)))?;
     }
     match ended? {
         Why::Done => Ok(End::Complete),
@@ -88,11 +88,14 @@ fn summary(job: &RecordJob, events: u64, bytes: u64, recorded: Duration) -> Stri
     )
 }
 
-fn lost(losses: &Losses) -> String {
+/// What is missing of a record that has so many events.
+fn lost(losses: &Losses, events: u64) -> String {
     let dropped = match losses.dropped {
         0 => String::new(),
         dropped => {
-            format!("{} were dropped by the server, whose log was full", grouped(dropped as f64))
+            let share = dropped as f64 / (dropped as f64 + events as f64) * 100.0;
+            let count = grouped(dropped as f64);
+            format!("{count} ({share:.1} % of all) were dropped by the server, whose log was full")
         }
     };
     let other = match losses.total() - losses.dropped {
@@ -101,6 +104,11 @@ fn lost(losses: &Losses) -> String {
     };
     let parts: Vec<String> = [dropped, other].into_iter().filter(|part| !part.is_empty()).collect();
     format!("commands are missing from the record: {}", parts.join("; "))
+}
+
+/// What the servers have dropped without a word to who records.
+fn dropped(nodes: &mut [Node]) -> u64 {
+    nodes.iter_mut().map(Node::dropped).sum()
 }
 
 /// Why it ended.
@@ -228,6 +236,7 @@ impl<'r> Recorder<'r> {
         let Some(to) = self.to.clone() else { bail!("the recording is over") };
         let (mut readers, mut decoders) = (Vec::new(), Vec::new());
         let started = Instant::now();
+        let dropped = dropped(nodes);
         let mut failure = None;
         for (node, mut decoding) in nodes.iter_mut().zip(std::mem::take(&mut self.decoders)) {
             match node.feed(self.server, self.job, &stop) {
@@ -256,6 +265,8 @@ impl<'r> Recorder<'r> {
             self.losses.merge(&losses?);
             self.decoders.push(decoding);
         }
+        let dropped = self::dropped(nodes).saturating_sub(dropped);
+        self.losses.dropped = self.losses.dropped.saturating_add(dropped);
         watched
     }
 
@@ -363,5 +374,20 @@ fn source(job: &RecordJob, nodes: &[Node]) -> Source {
         sampled: job.sample.map(|sample| sample.share),
         notes,
         ..Source::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn losses_are_told_with_their_share() {
+        let losses = Losses { dropped: 1500, unreadable: 2, ..Losses::default() };
+        assert_eq!(
+            lost(&losses, 4500),
+            "commands are missing from the record: 1,500 (25.0 % of all) were dropped by the server, whose log was \
+             full; 2 could not be read"
+        );
     }
 }

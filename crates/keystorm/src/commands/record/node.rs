@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Result, anyhow};
 use host::memcache::MemcacheClient;
@@ -149,10 +149,29 @@ impl Node {
         }
     }
 
+    /// How many entries of its log memcached has dropped since it began, because a thread's part of it was full. No
+    /// watcher hears of these.
+    pub(super) fn dropped(&mut self) -> u64 {
+        let Watcher::Memcache(client) = &mut self.watcher else { return 0 };
+        let stats = client.stats(None).unwrap_or_default();
+        let dropped = stats.iter().find(|(name, _)| name == "log_worker_dropped");
+        dropped.and_then(|(_, count)| count.parse().ok()).unwrap_or(0)
+    }
+
     /// Ends the recording with what has happened until now.
     pub(super) fn end(&mut self) {
-        let Watcher::Resp(client) = &mut self.watcher else { return };
-        let now = client.ask(&[b"TIME"]).ok().and_then(|answer| server_clock::unix_ns(&answer));
+        let now = match &mut self.watcher {
+            Watcher::Resp(client) => {
+                client.ask(&[b"TIME"]).ok().and_then(|answer| server_clock::unix_ns(&answer))
+            }
+            Watcher::Memcache(client) => {
+                let stats = client.stats(None).unwrap_or_default();
+                let time = stats.iter().find(|(name, _)| name == "time");
+                let server_s = time.and_then(|(_, seconds)| seconds.parse().ok());
+                let here = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+                server_s.map(|server_s| memcache_now_ns(here, server_s))
+            }
+        };
         self.end_ns.store(now.unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
@@ -177,6 +196,17 @@ impl Node {
     }
 }
 
+/// The time of memcached's clock, of which it says whole seconds, and those late by up to two: the clock here, unless
+/// they are further apart.
+fn memcache_now_ns(here: Duration, server_s: u64) -> u64 {
+    let here_ns = here.as_nanos() as u64;
+    let ahead_s = i128::from(server_s) - i128::from(here.as_secs());
+    if ahead_s.abs() <= 2 {
+        return here_ns;
+    }
+    u64::try_from(i128::from(here_ns) + ahead_s * 1_000_000_000).unwrap_or(u64::MAX)
+}
+
 /// The value of a field in a line of `CLIENT LIST`.
 fn field<'t>(line: &'t str, name: &str) -> Option<&'t str> {
     line.split(' ').find_map(|part| part.strip_prefix(name))
@@ -195,4 +225,17 @@ fn client_number(client: &mut Client<Transport>) -> Option<(String, u64)> {
         false => trace::client_number(address.as_bytes()),
     };
     Some((id.to_string(), number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_clock_of_memcached_is_ours_unless_it_is_far_from_it() {
+        let here = Duration::from_millis(1_700_000_000_900);
+        let ms = |server_s| memcache_now_ns(here, server_s) / 1_000_000;
+        assert_eq!([1_699_999_999, 1_700_000_002].map(ms), [1_700_000_000_900; 2]);
+        assert_eq!([1_600_000_000, 1_700_000_010].map(ms), [1_600_000_000_900, 1_700_000_010_900]);
+    }
 }
