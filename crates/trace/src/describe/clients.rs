@@ -1,6 +1,7 @@
 //! How many clients there are, how much the busiest send, and how many commands come in pipelines.
 
 use super::sketch::{Distinct, Item, Top};
+use crate::commands::Command;
 use crate::{Event, Flags};
 
 /// Clients whose last command is remembered; of more, some are forgotten.
@@ -13,11 +14,22 @@ const TOP: usize = 256;
 pub(super) struct Clients {
     distinct: Distinct,
     top: Top,
-    last: Vec<(u64, u64)>,
+    last: Vec<Last>,
     pub(super) events: u64,
     pub(super) pipelined: u64,
     pub(super) is_shared: bool,
+    /// Clients that introduced themselves on the address of one that had sent commands.
+    pub(super) on_used_addresses: u64,
     in_pipeline: bool,
+}
+
+/// What a client sent last.
+#[derive(Debug, Clone, Copy)]
+struct Last {
+    client: u64,
+    at_ns: u64,
+    /// Whether it has sent more than what a new connection begins with.
+    is_at_work: bool,
 }
 
 impl Default for Clients {
@@ -25,10 +37,11 @@ impl Default for Clients {
         Self {
             distinct: Distinct::default(),
             top: Top::new(TOP),
-            last: vec![(u64::MAX, 0); SLOTS],
+            last: vec![Last { client: u64::MAX, at_ns: 0, is_at_work: false }; SLOTS],
             events: 0,
             pipelined: 0,
             is_shared: false,
+            on_used_addresses: 0,
             in_pipeline: false,
         }
     }
@@ -44,8 +57,13 @@ impl Clients {
         self.distinct.add(hash);
         self.top.add(&event.client.to_le_bytes());
         let slot = &mut self.last[hash as usize % SLOTS];
-        let (client, last_ns) = std::mem::replace(slot, (event.client, event.at_ns));
-        let is_close = client == event.client && event.at_ns.saturating_sub(last_ns) < PIPELINE_NS;
+        let is_same = slot.client == event.client;
+        let is_close = is_same && event.at_ns.saturating_sub(slot.at_ns) < PIPELINE_NS;
+        let was_at_work = is_same && slot.is_at_work;
+        let is_new = was_at_work && introduces(event) && !event.flags.has(Flags::SHARED_CLIENT);
+        self.on_used_addresses += u64::from(is_new);
+        let is_at_work = was_at_work && !is_new || !Command::of(event).is_of_connection();
+        *slot = Last { client: event.client, at_ns: event.at_ns, is_at_work };
         let is_flagged = event.flags.has(Flags::PIPELINED);
         self.pipelined += u64::from(is_flagged || self.in_pipeline || is_close);
         self.in_pipeline = is_flagged;
@@ -58,4 +76,11 @@ impl Clients {
     pub(super) fn busiest(&self) -> Option<Item> {
         self.top.sorted().into_iter().next()
     }
+}
+
+/// Whether a client says who it is, as libraries do once for each connection. `AUTH` is no sign of it: where passwords
+/// expire it comes again.
+fn introduces(event: &Event) -> bool {
+    let names_library = || event.bytes(1).eq_ignore_ascii_case(b"SETINFO");
+    event.is("HELLO") || event.is("CLIENT") && names_library()
 }

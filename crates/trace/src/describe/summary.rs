@@ -42,6 +42,8 @@ pub struct Description {
     #[serde(skip)]
     pub shapes: Vec<Shape>,
     pub clients: Option<u64>,
+    /// Connections from the address of an earlier one, with which they are counted as one client.
+    pub connections_on_used_addresses: u64,
     /// The share of requests that the busiest client sent.
     pub busiest_client_share: Option<f64>,
     /// The share of requests that came in pipelines.
@@ -191,6 +193,7 @@ impl Describer {
                 Stamps::Second | Stamps::None => Vec::new(),
             },
             clients: has_clients.then(|| self.clients.count()),
+            connections_on_used_addresses: self.clients.on_used_addresses,
             busiest_client_share: self.clients.busiest().and_then(|item| of_clients(item.count)),
             pipelined_share: match source.stamps {
                 Stamps::Second | Stamps::None => None,

@@ -17,6 +17,23 @@ fn describe(events: impl IntoIterator<Item = Event>) -> Description {
     describer.finish(&source, &Losses::default())
 }
 
+#[test]
+fn who_introduces_itself_on_the_address_of_another_is_counted() {
+    let words: [&[&str]; 9] = [
+        &["HELLO", "3"],
+        &["CLIENT", "SETINFO", "LIB-NAME", "a"],
+        &["GET", "k"],
+        &["AUTH", "again"],
+        &["GET", "k"],
+        &["HELLO", "3"],
+        &["CLIENT", "SETINFO", "LIB-NAME", "a"],
+        &["CLIENT", "SETINFO", "LIB-VER", "1"],
+        &["GET", "k"],
+    ];
+    let found = describe((0..9).map(|at| event(at as u64 * 1000, 7, words[at])));
+    assert_eq!((found.clients, found.connections_on_used_addresses), (Some(1), 1));
+}
+
 /// Numbers that look random and are the same each time.
 fn random(state: &mut u64) -> f64 {
     *state ^= *state << 13;

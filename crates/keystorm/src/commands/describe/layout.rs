@@ -92,6 +92,13 @@ fn traffic(of: &Description) -> Vec<Block> {
             if of.clients_shared { " or more: those of a unix socket count as one" } else { "" };
         row("clients", format!("{}{shared}", grouped(clients as f64)));
     }
+    if of.connections_on_used_addresses > 0 {
+        let count = grouped(of.connections_on_used_addresses as f64);
+        row(
+            "more connections",
+            format!("{count} on ports that were used again, each counted with the first"),
+        );
+    }
     if let Some(share) = of.busiest_client_share {
         row("busiest client", format!("{} of the commands", percent(share)));
     }
