@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use trace::commands::writes;
-use trace::{Losses, Source};
-use workload::{CommandSpec, Schedule, Stage};
+use trace::{Flags, Gap, Losses, Source, Stamps};
+use workload::{CommandSpec, RecordedStall, Schedule, Stage};
 
 use crate::clients::ClientList;
 use crate::prefill::{Prefill, PrefillPlan};
@@ -22,6 +22,8 @@ const NAME_MAX: usize = 64;
 const STRETCHES_MAX: usize = 1_000;
 /// The shortest of them.
 const STRETCH_NS: u64 = 100_000_000;
+/// Stalls of the recorded server that are marked in a run.
+const STALLS_MAX: usize = 100;
 
 /// Commands that are not sent, by reason.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -100,12 +102,16 @@ pub struct Scan {
     pub losses: Losses,
     /// How often the recorded clock was set back.
     pub steps_back: u64,
+    /// Spans in which the recorded server ended no command, the longest first; none where a record does not show it.
+    pub stalls: Vec<Gap>,
     /// From the first command to the last, in nanoseconds.
     pub span_ns: u64,
     /// Databases that are used, the highest of them.
     pub db_max: u32,
     /// What must be there before, where that was asked for.
     pub prefill: Option<PrefillPlan>,
+    /// Whether some clients look alike, as those of a unix socket, and are one client here.
+    pub shares_clients: bool,
     clients: ClientList,
     stretches: Stretches,
     numbers: HashMap<Vec<u8>, u32>,
@@ -150,9 +156,11 @@ pub fn scan(replay: &Replay, prefill: bool) -> Result<Scan, String> {
         left_out: LeftOut::default(),
         losses: Losses::default(),
         steps_back: 0,
+        stalls: Vec::new(),
         span_ns: 0,
         db_max: 0,
         prefill: None,
+        shares_clients: false,
         clients: ClientList::default(),
         stretches: Stretches { counts: Vec::new(), each_ns: STRETCH_NS },
         numbers: HashMap::new(),
@@ -169,6 +177,7 @@ pub fn scan(replay: &Replay, prefill: bool) -> Result<Scan, String> {
         scan.span_ns = next.since_ns;
         scan.db_max = scan.db_max.max(event.db);
         scan.stretches.add(next.since_ns);
+        scan.shares_clients |= event.flags.has(Flags::SHARED_CLIENT);
         scan.clients.see(event.client, is_of_session(event, next.role));
         scan.count(event.name());
         prefill.iter_mut().for_each(|prefill| prefill.see(walk.recorded(), event, &walk.keys));
@@ -176,6 +185,9 @@ pub fn scan(replay: &Replay, prefill: bool) -> Result<Scan, String> {
     scan.left_out.unselected = walk.unselected;
     (scan.steps_back, scan.losses) = (walk.steps_back, walk.reader().losses());
     scan.source = walk.source().clone();
+    if scan.source.stamps == Stamps::Completion {
+        scan.stalls = walk.stalls.found();
+    }
     if scan.commands == 0 {
         return Err("nothing in it can be sent".to_owned());
     }
@@ -257,6 +269,25 @@ impl Scan {
         self.clients.clone().on(connections)
     }
 
+    /// When the recorded server stood still, in a run that sends the record so fast and so often.
+    #[must_use]
+    pub fn stalls_at(&self, speed: &Speed, rounds: u64) -> Vec<RecordedStall> {
+        if speed.is_max() {
+            return Vec::new();
+        }
+        let mut in_order = self.stalls.clone();
+        in_order.sort_unstable_by_key(|gap| gap.at_ns);
+        let mut speed = speed.clone();
+        let starts = (0..rounds).map(|round| round * self.round_ns());
+        let gaps = starts.flat_map(|start_ns| in_order.iter().map(move |gap| (start_ns, gap)));
+        gaps.take(STALLS_MAX)
+            .map(|(start_ns, gap)| RecordedStall {
+                from_ns: speed.due_ns(start_ns + gap.at_ns),
+                to_ns: speed.due_ns(start_ns + gap.at_ns + gap.length_ns),
+            })
+            .collect()
+    }
+
     /// The rates at which the commands are due, for what only needs to know these: in a record that is sent so fast, so
     /// often. `None` where nothing is due at a time of its own.
     #[must_use]
@@ -302,6 +333,27 @@ mod tests {
         assert_eq!(schedule.stages.len(), 6);
         let peak_per_s = schedule.peak_per_s();
         assert!((19.9..20.1).contains(&peak_per_s), "{peak_per_s}");
+    }
+
+    #[test]
+    fn stalls_of_the_recorded_server_are_where_they_are_in_the_run() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("monitor.txt");
+        let line = |ms: u64| {
+            let command = if ms.is_multiple_of(2) { "GET" } else { "PING" };
+            format!("170000000{}.{:03}000 [0 h:1] \"{command}\" \"k\"\n", ms / 1000, ms % 1000)
+        };
+        std::fs::write(&path, (0..1000).chain(1500..2000).map(line).collect::<String>()).unwrap();
+        let selection = crate::Selection { commands: vec!["GET".into()], ..Default::default() };
+        let replay = Replay { paths: vec![path], selection, ..Replay::default() };
+        let scan = scan(&replay, false).unwrap();
+        assert_eq!(scan.stalls.len(), 1);
+        let marked = scan.stalls_at(&Speed::times(2.0), 2);
+        let ms = |ns: u64| ns / 1_000_000;
+        let marked: Vec<_> = marked.iter().map(|one| (ms(one.from_ns), ms(one.to_ns))).collect();
+        assert_eq!(marked[0], (499, 750));
+        assert_eq!(marked.len(), 2);
+        assert!(scan.stalls_at(&Speed::parse("max").unwrap(), 1).is_empty());
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use trace::commands::keys_of;
-use trace::{Clock, Event, OpenOptions, Protocol, Reader, Source, Stamps};
+use trace::{Clock, Event, Flags, OpenOptions, Protocol, Reader, Source, Stalls, Stamps};
 
 use crate::Selection;
 use crate::role::{Reason, Role};
@@ -47,6 +47,8 @@ pub(crate) struct Walk<'r> {
     pub(crate) steps_back: u64,
     /// Commands that are not selected.
     pub(crate) unselected: u64,
+    /// Spans without any command, selected or not.
+    pub(crate) stalls: Stalls,
 }
 
 /// A command of a walk.
@@ -76,6 +78,7 @@ impl<'r> Walk<'r> {
             latest_ns: 0,
             steps_back: 0,
             unselected: 0,
+            stalls: Stalls::default(),
         })
     }
 
@@ -159,6 +162,7 @@ impl<'r> Walk<'r> {
             if self.replay.recorded_ns.is_some_and(|length_ns| self.latest_ns >= length_ns) {
                 return Ok(None);
             }
+            self.stalls.add(self.latest_ns);
             let mut role = Role::of(event);
             if role == Role::Select {
                 continue;
@@ -173,7 +177,17 @@ impl<'r> Walk<'r> {
             {
                 role = Role::LeftOut(Reason::NoTwin);
             }
+            if role == Role::Blocks && self.event.flags.has(Flags::SHARED_CLIENT) {
+                self.event.client = client_that_waits(&self.event, &self.keys);
+            }
             return Ok(Some(Next { role, since_ns: self.latest_ns, slot: None, bound: false }));
         }
     }
+}
+
+/// Who sends a blocking command of clients that look alike: one for each first key, so that those do not wait that
+/// shall end the waiting.
+fn client_that_waits(event: &Event, keys: &[usize]) -> u64 {
+    let key = keys.first().map_or(&b""[..], |at| event.bytes(*at));
+    event.client ^ trace::client_number(key)
 }

@@ -33,6 +33,7 @@ mod reader;
 mod sample;
 mod source;
 mod spread;
+mod stalls;
 mod writer;
 
 pub use decode::{Decode, Fault, Loss, Losses, Step};
@@ -46,4 +47,5 @@ pub use quoted::{next_word, words};
 pub use reader::{ReadError, Reader, Stream};
 pub use sample::{Sample, SampleUnit};
 pub use source::{Clock, Protocol, Source, Stamps};
+pub use stalls::{Gap, Stalls};
 pub use writer::Writer;

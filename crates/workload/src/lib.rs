@@ -64,9 +64,9 @@ pub use pace::{Arrivals, Curve, Lane, Pace, Pacer, Schedule, Stage};
 pub use plan::{
     Backoff, BudgetScope, Concurrency, ConnectionPerRequest, Data, Different, EngineKind, Fill,
     Joining, Keeps, Load, Logged, Mix, Numbering, OnError, Operation, Operations, PeerOptions,
-    Pick, Plan, PlanError, PlanParts, ProtocolKind, RecordedTraffic, Recording, Recovery,
-    Reopening, Retry, ScanOperation, Spacing, Span, Step, StepReplies, Stop, Transactions,
-    ValueSpec, When, Window, limits,
+    Pick, Plan, PlanError, PlanParts, ProtocolKind, RecordedStall, RecordedTraffic, Recording,
+    Recovery, Reopening, Retry, ScanOperation, Spacing, Span, Step, StepReplies, Stop,
+    Transactions, ValueSpec, When, Window, limits,
 };
 pub use queue_take::{ListPop, ListTake, SortedSetTake, StreamAck, StreamTake};
 pub use replica_wait::ReplicaWait;

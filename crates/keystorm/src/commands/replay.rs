@@ -134,6 +134,9 @@ impl RecordedLoad {
             None => Pace::Closed,
         };
         parts.load.concurrency.connections = self.connections;
+        if let Some(recorded) = &mut parts.recorded {
+            recorded.stalls = scan.stalls_at(speed, rounds);
+        }
         let plan = parts.build().map_err(|error| UsageError(error.to_string()))?;
         let mut records = Records::default();
         records.add(&plan, Arc::new(self.traffic.at_speed(speed.clone(), rounds)));
@@ -152,11 +155,20 @@ impl RecordedLoad {
                 clients: self.scan.clients().max(1),
                 span_ns: self.scan.span_ns,
                 speed: speed.to_owned(),
+                stalls: Vec::new(),
             }),
             data: Data { keys: KeySpace::default(), ..Data::default() },
             target: reaching_every_node(&frame.target),
             ..frame.clone()
         }
+    }
+
+    /// The gaps of a record, behind a sentence about them.
+    fn gaps(&self) -> String {
+        let Some(longest) = self.scan.stalls.first() else { return String::new() };
+        let gaps = counted(self.scan.stalls.len() as u64, "gap");
+        let (length_s, at_s) = (longest.length_ns as f64 / 1e9, longest.at_ns as f64 / 1e9);
+        format!(": {gaps}, the longest of {length_s:.2} s after {at_s:.2} s")
     }
 
     /// What somebody must know of the record before its figures.
@@ -187,7 +199,8 @@ impl RecordedLoad {
         if source.stamps == Stamps::Completion && !speed.is_max() {
             notes.push(format!(
                 "note: {file}: its times are those at which commands were done, so a stall of the recorded server \
-                 is a gap and then a burst"
+                 is a gap and then a burst{}",
+                self.gaps()
             ));
         }
         let clients = self.scan.clients();
@@ -201,6 +214,11 @@ impl RecordedLoad {
             notes.push(format!(
                 "note: {file}: {clients} clients share {} connections{own}",
                 self.connections
+            ));
+        }
+        if self.scan.shares_clients {
+            notes.push(format!(
+                "note: {file}: clients of a unix socket look alike in it and share a connection, without what waits"
             ));
         }
         if self.scan.blocking > 0 {

@@ -123,6 +123,44 @@ fn databases_transactions_and_scripts_are_those_of_the_record() {
 }
 
 #[test]
+fn who_waits_on_a_unix_socket_holds_up_nobody_who_looks_like_him() {
+    let server = Server::redis();
+    let dir = tempfile::tempdir().unwrap();
+    let socket = "unix:/tmp/a b";
+    let commands =
+        [(socket, 0, "BLPOP queue 0"), (socket, 0, "RPUSH queue x"), (socket, 0, "SET done yes")];
+    let file = lines(dir.path(), &commands);
+    let ran = Keystorm::new(&format!("replay {file} -p {}", server.port())).run().ok();
+    ran.says("look alike");
+    assert_eq!(["blpop", "rpush", "set"].map(|name| server.calls(name)), [1, 1, 1]);
+    assert_eq!(server.number(&["EXISTS", "queue"]), 0);
+}
+
+#[test]
+fn a_stall_of_the_recorded_server_is_told_and_shaded() {
+    let server = Server::redis();
+    let dir = tempfile::tempdir().unwrap();
+    let [file, page, json] =
+        ["monitor.txt", "page.html", "run.json"].map(|name| dir.path().join(name));
+    let line = |ms: u64| {
+        let (s, us) = (1_700_000_000 + ms / 1000, ms % 1000 * 1000);
+        format!("{s}.{us:06} [0 10.0.0.1:1] \"GET\" \"k\"\n")
+    };
+    let text: String = (0..400).chain(1400..1800).map(line).collect();
+    std::fs::write(&file, text).unwrap();
+    let [file, page, json] = [file, page, json].map(|path| path.display().to_string());
+    let line = format!("replay {file} -p {} --speed 2 --html {page} --json {json}", server.port());
+    let ran = Keystorm::new(&line).run().ok();
+    ran.says("a burst: 1 gap, the longest of 1.00 s after 0.40 s");
+    assert!(std::fs::read_to_string(&page).unwrap().contains("gap of the record"));
+    let saved: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
+    let stall = &saved["plan"][0]["recorded"]["stalls"][0];
+    let ms = |name: &str| stall[name].as_u64().map(|ns| ns / 1_000_000);
+    assert_eq!((ms("from_ns"), ms("to_ns")), (Some(199), Some(700)), "{stall}");
+}
+
+#[test]
 fn clients_commands_keys_and_databases_are_chosen_and_rounds_added() {
     let server = Server::redis();
     let dir = tempfile::tempdir().unwrap();

@@ -213,6 +213,7 @@ mod tests {
             clients: 1,
             span_ns: 1,
             speed: "1".to_owned(),
+            stalls: Vec::new(),
         };
         let sides =
             ["old", "new"].map(|name| Subject { name: name.to_owned(), ..Subject::default() });

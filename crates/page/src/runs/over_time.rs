@@ -4,25 +4,42 @@ use measure::{Latency, Point};
 use report::{Run, ServerLatencyFigures};
 
 use super::outages;
-use crate::{Axis, Chart, DataPoint, Guide, Series, Unit};
+use crate::{Axis, Band, Chart, DataPoint, Guide, Series, Unit};
 
 /// More points than this are put together: no screen shows them apart.
 const POINTS_MAX: u64 = 240;
 /// A last interval that is cut shorter than this share of its length has no rate worth showing.
 const CUT_SHORT: f64 = 0.2;
 
-/// The chart over the whole time of a run, with its outages shaded: charts of one run have one axis.
+/// The chart over the whole time of a run, with its outages and gaps of what it sends shaded: charts of one run have
+/// one axis.
 #[must_use]
 pub(super) fn in_course(chart: Chart, run: &Run) -> Chart {
     let elapsed_s = run.measurement.elapsed_ns as f64 / 1e9;
     let extent = (elapsed_s > 0.0).then_some((0.0, elapsed_s));
     let mut chart = Chart { extent, bands: outages::bands(run), ..chart };
+    let gaps = gaps_of_record(run).filter(|gap| gap.from < elapsed_s);
+    chart.bands.extend(gaps.map(|gap| Band { to: gap.to.min(elapsed_s), ..gap }));
     let marks = run.marks.iter().map(|mark| Guide::X(mark.at_ns as f64 / 1e9, mark.text.clone()));
     chart.guides.extend(marks);
     let events = ServerLatencyFigures::from_run(run).map_or(Vec::new(), |found| found.events);
     let events = events.into_iter().map(|event| Guide::X(event.t_s.max(0.0), event.kind));
     chart.guides.extend(events);
     chart
+}
+
+/// Where a record that is sent has a gap, of which its users knew nothing.
+fn gaps_of_record(run: &Run) -> impl Iterator<Item = Band> {
+    let stalls = run.plan.recorded.iter().flat_map(|recorded| &recorded.stalls);
+    stalls.map(|stall| {
+        let (from, to) = (stall.from_ns as f64 / 1e9, stall.to_ns as f64 / 1e9);
+        let lasted = Unit::Seconds.show_even(to - from);
+        let note = format!(
+            "The record has nothing for {lasted}: the recorded server stood still, and a burst follows that its users \
+             did not send; or nobody asked."
+        );
+        Band { from, to, name: "gap of the record".to_owned(), note }
+    })
 }
 
 /// Neighbouring intervals of a timeline put together, silent ones included.

@@ -60,6 +60,7 @@ fn plan(connections: u32, depth: u32, commands: &Commands) -> PlanParts {
         clients: connections.into(),
         span_ns: SECOND,
         speed: "1".to_owned(),
+        stalls: Vec::new(),
     });
     plan
 }

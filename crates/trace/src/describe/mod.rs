@@ -30,7 +30,6 @@ pub use reuse::MissPoint;
 pub use shapes::{Shape, Word};
 pub use sizes::Sizes;
 pub use summary::{Command as CommandSummary, Description, Key, Pattern, Percentiles, Warning};
-pub use times::Gap;
 pub use zipf::Zipf;
 
 /// Keys that are counted one by one.

@@ -7,8 +7,8 @@ use serde::Serialize;
 use super::key_counts::Counted;
 use super::patterns::pattern;
 use super::sketch::Item;
-use super::{Describer, Gap, Kind, MissPoint, Shape, Sizes, Zipf};
-use crate::{Losses, Protocol, Source, Stamps};
+use super::{Describer, Kind, MissPoint, Shape, Sizes, Zipf};
+use crate::{Gap, Losses, Protocol, Source, Stamps};
 
 /// Keys, patterns and TTLs that are listed.
 const TOP_LISTED: usize = 20;

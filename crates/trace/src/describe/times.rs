@@ -1,24 +1,10 @@
 //! Requests over time, and spans without any.
 
-use serde::Serialize;
+use crate::stalls::{Gap, Stalls};
 
 /// Points that are kept; when there are more, neighbours are put together.
 const POINTS_MAX: usize = 2048;
-/// Spans without requests that are kept: the longest.
-const GAPS_MAX: usize = 20;
-/// A gap is a stall if it is at least so long, and so many times the usual distance of requests.
-const STALL_NS: u64 = 20_000_000;
-const STALL_TIMES: f64 = 100.0;
 const SECOND_NS: u64 = 1_000_000_000;
-
-/// A span in which no client's command was carried out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Gap {
-    /// How long it was, in nanoseconds.
-    pub length_ns: u64,
-    /// When it began, in nanoseconds after the first event.
-    pub at_ns: u64,
-}
 
 /// Requests per second over the record.
 #[derive(Debug, Default)]
@@ -32,7 +18,7 @@ pub(super) struct Times {
     peak: u64,
     second: u64,
     of_second: u64,
-    gaps: Vec<Gap>,
+    stalls: Stalls,
     /// How often the clock was set back.
     pub(super) steps_back: u64,
     pub(super) events: u64,
@@ -45,13 +31,14 @@ impl Times {
             (self.first_ns, self.last_ns) = (Some(at_ns), at_ns);
             (self.interval_ns, self.second, self.of_second) = (SECOND_NS, 0, 1);
             self.counts.push(1);
+            self.stalls.add(0);
             return;
         };
         if at_ns < self.last_ns {
             self.steps_back += 1;
         }
         let at = at_ns.max(self.last_ns);
-        self.gap(at - self.last_ns, self.last_ns - first);
+        self.stalls.add(at - first);
         self.last_ns = at;
         let second = (at - first) / SECOND_NS;
         if second != self.second {
@@ -68,18 +55,6 @@ impl Times {
             self.counts.resize(interval + 1, 0);
         }
         self.counts[interval] += 1;
-    }
-
-    fn gap(&mut self, length_ns: u64, at_ns: u64) {
-        if length_ns < STALL_NS {
-            return;
-        }
-        let gap = Gap { length_ns, at_ns };
-        if self.gaps.len() < GAPS_MAX {
-            self.gaps.push(gap);
-        } else if let Some(shortest) = self.gaps.iter_mut().min() {
-            *shortest = gap.max(*shortest);
-        }
     }
 
     /// From the first event to the last, in nanoseconds.
@@ -107,11 +82,7 @@ impl Times {
 
     /// Spans in which the server stood still, or nobody sent anything, the longest first.
     pub(super) fn stalls(&self) -> Vec<Gap> {
-        let usual_ns = self.span_ns() as f64 / self.events.max(1) as f64;
-        let is_stall = |gap: &&Gap| gap.length_ns as f64 >= usual_ns * STALL_TIMES;
-        let mut gaps: Vec<Gap> = self.gaps.iter().filter(is_stall).copied().collect();
-        gaps.sort_by(|a, b| b.cmp(a));
-        gaps
+        self.stalls.found()
     }
 }
 

@@ -38,7 +38,7 @@ pub use numbering::Numbering;
 pub use operations::{Operations, ScanOperation, StepReplies};
 pub use parts::{Data, Load, PeerOptions, Recording, Recovery};
 pub use pick::{Pick, Span};
-pub use recorded::RecordedTraffic;
+pub use recorded::{RecordedStall, RecordedTraffic};
 pub use retry::{Backoff, Reopening, Retry};
 use saved::SavedPlan;
 pub use transactions::Transactions;

@@ -18,6 +18,18 @@ pub struct RecordedTraffic {
     pub span_ns: u64,
     /// How fast that passes, as it is written: 2 for twice as fast, `max` for as fast as replies allow.
     pub speed: String,
+    /// Spans of the run in which the recorded server ended no command, in the order of time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stalls: Vec<RecordedStall>,
+}
+
+/// A span in which a recorded server stood still, or nobody asked it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordedStall {
+    /// When it begins in a run that sends the record, in nanoseconds from the start of load.
+    pub from_ns: u64,
+    /// When it ends.
+    pub to_ns: u64,
 }
 
 impl PlanParts {
