@@ -65,7 +65,7 @@ fn parts(text: &[u8], folder: &Path) -> Result<Parts, Fault> {
         match value(b"type").as_deref() {
             Some("b") if name.ends_with(".rdb") => {
                 notes.push(format!(
-                    "{name} is left out: it is a snapshot and holds data, no commands"
+                    "the snapshot {name} is left out: it holds data and no commands"
                 ));
             }
             Some("b") => bases.push(folder.join(name)),
@@ -96,7 +96,7 @@ mod tests {
             found.files,
             [PathBuf::from("d/appendonly.aof.2.incr.aof"), PathBuf::from("d/append only.3")]
         );
-        assert!(found.notes[0].starts_with("appendonly.aof.2.base.rdb"));
+        assert!(found.notes[0].starts_with("the snapshot appendonly.aof.2.base.rdb"));
         for bad in ["file a seq x type i", "file ../a seq 1 type i", "x", "file a seq 1 type q", ""]
         {
             parts(bad.as_bytes(), Path::new("d")).unwrap_err();

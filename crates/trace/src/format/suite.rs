@@ -58,7 +58,7 @@ const WATCH: &[u8] =
     skipped=12\nts=1678306844.17206 gid=3 type=conn_new rip=::1 rport=9 transport=tcp cfd=31\n\
     ts=1678306844.17207 gid=4 type=item_get key=a status=found clsid=1 cfd=31 size=7\nnothing\n\
     ts=1678306844.17208 gid=5 type=eviction key=b fetch=no ttl=-1 la=3 clsid=1 size=9\n\
-    ts=1678306844.17209 gid=6 type=deleted key=a cmd=delete clsid=1 size=7\n";
+    ts=1678306844.17209 gid=6 type=deleted key=d cmd=delete clsid=1 size=7\n";
 
 const AOF: &[u8] =
     b"*2\r\n$6\r\nSELECT\r\n$1\r\n5\r\n#TS:1700000000\r\n*3\r\n$3\r\nSET\r\n$1\r\nk\r\n\

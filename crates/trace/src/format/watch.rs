@@ -111,10 +111,14 @@ impl Decode for Requests {
                 None => step,
             });
         };
-        let next = std::mem::take(&mut self.next);
+        let mut next = std::mem::take(&mut self.next);
         let is_read = next.is("get");
-        let is_half =
-            |read: &Event| !is_read && read.client == next.client && read.bytes(1) == next.bytes(1);
+        // Lines of deletions name no client.
+        let is_anonymous = next.flags.has(Flags::NO_CLIENT);
+        let is_half = |read: &Event| {
+            let is_same_client = is_anonymous || read.client == next.client;
+            !is_read && is_same_client && read.bytes(1) == next.bytes(1)
+        };
         match self.read.take() {
             Some(read) if !is_half(&read) => {
                 *event = read;
@@ -125,7 +129,12 @@ impl Decode for Requests {
                 self.read = Some(next);
                 return Ok(Step::Progress(length));
             }
-            _ => *event = next,
+            half => {
+                if let Some(read) = half.filter(|_| is_anonymous) {
+                    (next.client, next.flags) = (read.client, read.flags);
+                }
+                *event = next;
+            }
         }
         Ok(Step::Event(length))
     }
@@ -235,6 +244,8 @@ mod tests {
             line("item_get", "a", 2),
             line("deleted", "a", 2),
             line("item_get", "c", 1),
+            line("item_get", "c", 2),
+            "ts=1.5 gid=1 type=deleted key=c cmd=delete clsid=1 size=5\n".to_owned(),
         ];
         let input = Box::new(std::io::Cursor::new(lines.concat()));
         let mut reader = crate::open_live("x", "watch", input).unwrap();
@@ -243,7 +254,9 @@ mod tests {
             let word = |at| String::from_utf8_lossy(event.bytes(at)).into_owned();
             seen.push(format!("{} {} {}", event.client, word(0), word(1)));
         }
-        assert_eq!(seen, ["1 get a", "1 set a", "1 get b", "2 set b", "2 delete a", "1 get c"]);
+        let expected =
+            ["1 get a", "1 set a", "1 get b", "2 set b", "2 delete a", "1 get c", "2 delete c"];
+        assert_eq!(seen, expected);
     }
 
     #[test]

@@ -21,8 +21,13 @@ const PIECES_MAX: usize = 512;
 const SILENCE: Duration = Duration::from_millis(100);
 /// How long what was said before the end is still read.
 const REST_MAX: Duration = Duration::from_secs(1);
-/// What memcached is asked to tell.
-const WATCH: &[u8] = b"watch fetchers mutations deletions connevents\r\n";
+/// What memcached is asked to tell: all that is of use, and what older versions have of it (before 1.6.19, and before
+/// 1.6.13).
+const WATCHES: [&str; 3] = [
+    "fetchers mutations deletions connevents",
+    "fetchers mutations connevents",
+    "fetchers mutations",
+];
 
 /// What a feed is made of.
 pub(super) struct Feed {
@@ -30,6 +35,8 @@ pub(super) struct Feed {
     pub(super) bytes: Pieces,
     /// Ends with the reason, if the server or the network ended it.
     pub(super) reader: JoinHandle<Option<String>>,
+    /// Whether deletions look like reads in it.
+    pub(super) lacks_deletions: bool,
 }
 
 /// Starts MONITOR on a connection.
@@ -59,24 +66,33 @@ pub(super) fn watch(
     address: &str,
     stop: &Arc<AtomicBool>,
 ) -> Result<Feed> {
-    let asked = transport.write_all(WATCH).and_then(|()| transport.flush());
-    asked.with_context(|| format!("{address}: watch"))?;
+    let mut answer = Vec::new();
+    for what in WATCHES {
+        answer = ask_to_watch(&mut transport, what).with_context(|| format!("{address}: watch"))?;
+        if let Some(rest) = answer.strip_prefix(b"OK\r\n") {
+            let lacks_deletions = what != WATCHES[0];
+            return Ok(Feed { lacks_deletions, ..feed(rest.to_vec(), transport, stop)? });
+        }
+    }
+    bail!(
+        "{address}: the server refused watch, which memcached has since 1.4.26: {}",
+        report::escape(String::from_utf8_lossy(&answer).trim_end())
+    )
+}
+
+/// Asks, and reads the answer, of which the first line is whole.
+fn ask_to_watch(transport: &mut Transport, what: &str) -> Result<Vec<u8>> {
+    transport.write_all(format!("watch {what}\r\n").as_bytes()).and_then(|()| transport.flush())?;
     let mut answer = Vec::new();
     let mut piece = [0; 512];
     while !answer.contains(&b'\n') {
-        let count = transport.read(&mut piece).with_context(|| format!("{address}: watch"))?;
+        let count = transport.read(&mut piece)?;
         if count == 0 {
-            bail!("{address}: the server closed the connection on watch");
+            bail!("the server closed the connection");
         }
         answer.extend_from_slice(&piece[..count]);
     }
-    match answer.strip_prefix(b"OK\r\n") {
-        Some(rest) => feed(rest.to_vec(), transport, stop),
-        None => bail!(
-            "{address}: the server refused watch, which memcached has since 1.4.26: {}",
-            report::escape(String::from_utf8_lossy(&answer).trim_end())
-        ),
-    }
+    Ok(answer)
 }
 
 fn feed(first: Vec<u8>, transport: Transport, stop: &Arc<AtomicBool>) -> Result<Feed> {
@@ -89,7 +105,8 @@ fn feed(first: Vec<u8>, transport: Transport, stop: &Arc<AtomicBool>) -> Result<
         }
         read_on(transport, &to, &stop)
     });
-    Ok(Feed { bytes: Pieces { from, piece: Vec::new(), begin: 0, is_paused: false }, reader })
+    let bytes = Pieces { from, piece: Vec::new(), begin: 0, is_paused: false };
+    Ok(Feed { bytes, reader, lacks_deletions: false })
 }
 
 /// Reads until asked to stop and nothing comes any more, or the other side ends it: then why.

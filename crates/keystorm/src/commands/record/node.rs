@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Result, anyhow};
+use console::diagnostics;
 use host::memcache::MemcacheClient;
 use host::{Client, Transport, info_field};
 use wire::resp::Value;
@@ -35,6 +36,8 @@ pub(super) struct Node {
     own_commands: u64,
     /// The connection that is recorded on, as `CLIENT ID` numbers it.
     feed_id: Option<String>,
+    /// Whether it was mentioned that its deletions look like reads.
+    has_warned: bool,
 }
 
 /// The nodes that are recorded: the primaries of a cluster, or the server.
@@ -67,6 +70,7 @@ impl Node {
             own_clients: Vec::new(),
             own_commands: 0,
             feed_id: None,
+            has_warned: false,
         };
         if let Watcher::Resp(client) = &mut node.watcher {
             node.own_clients.extend(client_number(client).map(|(_, number)| number));
@@ -105,7 +109,14 @@ impl Node {
             }
             Watcher::Memcache(_) => {
                 let client = server.memcache_client(&job.target)?;
-                feed::watch(client.into_stream(), &self.name, stop)
+                let feed = feed::watch(client.into_stream(), &self.name, stop)?;
+                if feed.lacks_deletions && !std::mem::replace(&mut self.has_warned, true) {
+                    diagnostics::say(format_args!(
+                        "note: {}: this version of memcached logs no deletions: they look like reads in the record",
+                        self.name
+                    ))?;
+                }
+                Ok(feed)
             }
         }
     }
