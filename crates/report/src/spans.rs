@@ -4,7 +4,7 @@
 //! they have on average in responses that took about as long.
 
 use measure::{CommandTally, Latency, SpanSums, Spans, Tally};
-use workload::{Endpoint, Plan};
+use workload::{DeliveryKind, Endpoint, Plan, TrackingMode};
 
 use crate::LatencyFigures;
 
@@ -21,6 +21,8 @@ pub struct SpanFigures {
     pub parts: Vec<SpanParts>,
     /// Why there are no stamps, where there are none.
     pub missing: Option<&'static str>,
+    /// Whether these are the latencies of messages, until a receiver read them.
+    pub of_messages: bool,
     /// Whether requests were due at times of their own.
     scheduled: bool,
 }
@@ -34,7 +36,7 @@ pub struct SpanParts {
     pub response_ns: f64,
     /// From due to sent; 0 in a closed loop.
     pub due_to_sent_ns: f64,
-    /// From sent until the reply was in this kernel: the way, the server, and the way back.
+    /// From sent until the reply, or the message, was in this kernel: the way, the server, and the way back.
     pub until_in_kernel_ns: f64,
     /// From there until it was read.
     pub until_read_ns: f64,
@@ -70,6 +72,7 @@ impl SpanFigures {
         let (stamped, unstamped) = (spans.read.count(), spans.unstamped);
         let missing = (stamped == 0).then(|| match plan.target.endpoint {
             Endpoint::Unix(_) => "a unix socket has none",
+            _ if is_known_by_reading(plan) => "invalidations after which a key is read have none",
             _ if unstamped == 0 => "nothing was answered",
             _ => "this kernel gave none",
         });
@@ -87,6 +90,7 @@ impl SpanFigures {
             unstamped,
             parts: mean.into_iter().chain(parts).collect(),
             missing,
+            of_messages: plan.delivery.is_some(),
             scheduled,
         })
     }
@@ -108,6 +112,21 @@ impl SpanFigures {
         }
     }
 
+    /// What the kernel stamped.
+    #[must_use]
+    pub fn stamped_noun(&self) -> &'static str {
+        if self.of_messages { "messages" } else { "replies" }
+    }
+
+    /// What the second span is called.
+    #[must_use]
+    pub fn until_in_kernel(&self) -> &'static str {
+        match self.of_messages {
+            true => "until it was in this kernel",
+            false => "until it was back in this kernel",
+        }
+    }
+
     /// These parts in words: `response p99 1.31 ms: 0.04 due to sent, …`.
     #[must_use]
     pub fn describe(&self, parts: &SpanParts) -> String {
@@ -124,18 +143,34 @@ impl SpanFigures {
         let rounded = |ns: f64| (ns / step_ns).round() * step_ns;
         let (sent, read) = (rounded(parts.due_to_sent_ns), rounded(parts.until_read_ns));
         let kernel = (rounded(parts.response_ns) - sent - read).max(0.0);
-        let (noun, due) = match self.scheduled {
-            true => ("response", format!("{} due to sent, ", figure(sent))),
-            false => ("latency", String::new()),
+        let noun = match (self.of_messages, self.scheduled) {
+            (true, _) => "delivery",
+            (false, true) => "response",
+            (false, false) => "latency",
+        };
+        let due = match self.scheduled {
+            true => format!("{} due to sent, ", figure(sent)),
+            false => String::new(),
         };
         format!(
-            "{noun} {} {} ms: {due}{} until it was back in this kernel, {} until keystorm read it",
+            "{noun} {} {} ms: {due}{} {}, {} until keystorm read it",
             parts.of,
             figure(parts.response_ns),
             figure(kernel),
+            self.until_in_kernel(),
             figure(read)
         )
     }
+}
+
+/// Whether receivers learn which message they had by a read after it came, whose stamp is another.
+fn is_known_by_reading(plan: &Plan) -> bool {
+    let tracking = |kind| match kind {
+        DeliveryKind::Invalidate { tracking } => Some(tracking.mode),
+        _ => None,
+    };
+    let mode = plan.delivery.as_ref().and_then(|delivery| tracking(delivery.kind));
+    mode.is_some_and(|mode| mode != TrackingMode::Bcast)
 }
 
 /// The response times of all commands.

@@ -181,13 +181,18 @@ impl Origins {
             |ports: &RangeInclusive<u16>| connections > PORTS_FROM && is_kept && !ports.is_empty();
         Self {
             mptcp: plan.target.mptcp,
-            // Receivers of messages measure nothing by them.
+            // Where messages are received, nothing is measured by replies to those who send them.
             kernel_stamps: plan.recording.kernel_stamps && plan.delivery.is_none(),
             per_request,
             sources: plan.target.sources.clone(),
             ports: ports.filter(is_wanted),
             first: now.as_nanos() as u64 / 1000,
         }
+    }
+
+    /// The same for receivers of messages, which have stamps where senders need none.
+    pub(crate) fn of_receivers(&self, plan: &PlanParts) -> Self {
+        Self { kernel_stamps: plan.recording.kernel_stamps, ..self.clone() }
     }
 
     /// How connection number `number` of the run is opened: source addresses are taken in turn,

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::deliver::deliver;
 use crate::listener::Listener;
 use crate::program::Keystorm;
 use crate::real_clock::holds_when_quiet;
@@ -47,7 +48,7 @@ impl Longest {
 }
 
 /// Tries until a trial was not disturbed by what else the machine does.
-fn undisturbed(what: &str, trial: impl Fn() -> Result<(), String>) {
+pub(crate) fn undisturbed(what: &str, trial: impl Fn() -> Result<(), String>) {
     let mut seen = Vec::new();
     for _ in 0..TRIALS {
         match trial() {
@@ -154,4 +155,57 @@ fn where_there_are_no_stamps_the_report_says_so() {
     ran.prints("  no kernel stamps: a unix socket has none\n");
     let ran = server.run("-n 300 --rps 3k --kernel-stamps=no get k").ok();
     assert!(!ran.out.contains("kernel"), "{}", ran.out);
+}
+
+#[test]
+fn messages_have_the_span_between_kernel_and_receiver() {
+    let server = Server::redis();
+    let (dir, file) = place();
+    let page = dir.path().join("page.html");
+    for (line, known) in [
+        ("pubsub --rps 1k --channels 2 --subscribers 4", true),
+        ("pubsub --channels 2 --subscribers 4 --engine epoll", true),
+        ("list --rps 1k", true),
+        ("stream --rps 1k", true),
+        ("invalidate --rps 500", true),
+        ("invalidate --rps 500 --tracking default", false),
+    ] {
+        let kept = format!("--json {} --html {}", file.display(), page.display());
+        let ran = deliver(&server, &format!("{line} -n 500 --kernel-stamps {kept}")).run().ok();
+        let document = json(&file);
+        valid(&document);
+        let test = &document["tests"][0];
+        let stamped = test["spans"]["read_ms"]["exact"]["count"].as_u64().unwrap();
+        let unstamped = test["spans"]["unstamped"].as_u64().unwrap();
+        assert_eq!(Some(stamped + unstamped), test["requests"].as_u64(), "{line}");
+        assert_eq!(stamped > unstamped, known, "{line}: {stamped} of {}", stamped + unstamped);
+        let sentence = match known {
+            true => " until it was in this kernel, ",
+            false => "  no kernel stamps: invalidations after which a key is read have none\n",
+        };
+        assert!(ran.out.contains(sentence), "{line}: {}", ran.out);
+        let shown = Keystorm::new(&format!("show {}", file.display())).run().ok();
+        assert_eq!(shown.out, ran.out);
+        let page = std::fs::read_to_string(&page).unwrap();
+        assert_eq!(page.contains("until it was in this kernel"), known, "{line}");
+    }
+}
+
+#[test]
+fn a_receiver_that_is_stopped_is_the_clients() {
+    let server = Server::redis();
+    undisturbed("pubsub", || {
+        let (_dir, file) = place();
+        let before = server.calls("publish");
+        let line = format!(
+            "pubsub --rps 2k -n 4000 --subscribers 2 --kernel-stamps --json {}",
+            file.display()
+        );
+        let running = deliver(&server, &line).start();
+        running.until("load runs", |_| server.calls("publish") > before + 500);
+        let stopped = pause(running.pid(), STOP);
+        running.wait().ok();
+        let longest = Longest::of(&json(&file), "max");
+        longest.judged(longest.client, longest.elsewhere, stopped)
+    });
 }

@@ -10,17 +10,22 @@ pub(super) fn block(summary: &Summary<'_>) -> Option<Block> {
     if spans.missing.is_some() {
         return Some(Block::Note(Tone::Plain, crate::sentence(&spans.sentence())));
     }
+    let (whole, many) = match spans.of_messages {
+        true => ("of the delivery time", "deliveries"),
+        false => ("of the response time", "responses"),
+    };
     let mut table = Table::new([
-        "of the response time",
+        whole,
         "whole",
         "due to sent",
-        "until it was back in this kernel",
+        spans.until_in_kernel(),
         "until keystorm read it",
     ]);
     table.caption = format!(
-        "Where the time went, by stamps of this kernel on {} replies. The parts of a percentile are those of \
-         responses that took about as long.",
-        grouped(spans.stamped as f64)
+        "Where the time went, by stamps of this kernel on {} {}. The parts of a percentile are those of {many} \
+         that took about as long.",
+        grouped(spans.stamped as f64),
+        spans.stamped_noun()
     );
     for SpanParts { of, response_ns, due_to_sent_ns, until_in_kernel_ns, until_read_ns } in
         &spans.parts

@@ -299,6 +299,11 @@ impl Evidence {
         mean.map_or(0.0, SpanParts::read_share)
     }
 
+    /// What lay there.
+    pub(super) fn stamped_noun(&self) -> &'static str {
+        self.spans.as_ref().map_or("replies", SpanFigures::stamped_noun)
+    }
+
     /// The same of the 99th percentile, with its parts.
     pub(super) fn unread_p99(&self) -> Option<&SpanParts> {
         self.spans.as_ref()?.parts_of("p99")

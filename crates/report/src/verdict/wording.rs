@@ -28,6 +28,7 @@ fn what(finding: Finding, evidence: &Evidence) -> String {
     // Where the class of the finding names whose thread it is.
     let (server_thread, client_thread) = (self::server(evidence, ""), self::client(evidence, ""));
     let (others, unread) = (others(evidence), percent(evidence.unread()));
+    let stamped = evidence.stamped_noun();
     match finding {
         Finding::Errors => errors(evidence),
         Finding::Outage => outage(evidence),
@@ -64,7 +65,7 @@ fn what(finding: Finding, evidence: &Evidence) -> String {
         Finding::Client => format!("{client_thread}{so} while {server}"),
         Finding::ClientQuota => format!("{client_thread}{so}; {server}"),
         Finding::ClientReads => format!(
-            "replies lay unread in this kernel for {unread} of the time{so}; {server}, {client}"
+            "{stamped} lay unread in this kernel for {unread} of the time{so}; {server}, {client}"
         ),
         Finding::LinkFull => {
             let (share, device) = evidence.link.clone().unwrap_or_default();
@@ -116,9 +117,7 @@ fn unread_p99(evidence: &Evidence) -> String {
         return String::new();
     };
     let (share, lay) = (percent(parts.read_share()), time(parts.until_read_ns / 1e9));
-    format!(
-        "; {share} of the p99 is this client's: replies lay in its kernel for {lay} before keystorm read them"
-    )
+    format!("; {share} of the p99 is this client's: {lay} in its kernel, before keystorm read")
 }
 
 /// How many messages waited for a receiver.

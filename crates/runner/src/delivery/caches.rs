@@ -117,6 +117,7 @@ impl<E: Engine> Receivers<'_, E> {
     #[inline]
     pub(super) fn heard_at(&mut self, conn: ConnId, now_ns: u64) {
         self.recorder.measuring(now_ns);
+        self.recorder.of_read(conn, self.engine.arrived_ns());
         if self.invalidations.is_some() {
             self.receivers[conn.0 as usize].consumer.heard_at(now_ns);
         }

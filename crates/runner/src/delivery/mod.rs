@@ -203,6 +203,7 @@ impl<'r> Roles<'r> {
             let all = 0..self.delivery.receivers;
             let receivers = all.filter(|receiver| self.delivery.thread_of(*receiver) == thread);
             let receivers = receivers.collect();
+            let origins = origins.of_receivers(plan);
             let context = ReceiverContext { plan, roles: self, origins, thread, receivers };
             let full = full.clone();
             let started = thread::Builder::new().name(format!("receiver-{thread}"));
@@ -376,6 +377,6 @@ fn tally_shape(plan: &Plan) -> TallyShape {
         operations: 0,
         apart: false,
         places: 0,
-        spans: false,
+        spans: plan.recording.kernel_stamps,
     }
 }

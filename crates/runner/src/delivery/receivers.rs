@@ -83,7 +83,7 @@ pub(super) struct Receiver<'r> {
 pub(crate) struct ReceiverContext<'r> {
     pub(crate) plan: &'r Plan,
     pub(crate) roles: &'r Roles<'r>,
-    pub(crate) origins: &'r Origins,
+    pub(crate) origins: Origins,
     /// Which of the threads of receivers it is.
     pub(crate) thread: u16,
     /// The receivers of this thread, by their numbers in the run.
