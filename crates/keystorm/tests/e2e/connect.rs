@@ -3,8 +3,9 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -12,6 +13,7 @@ use serde_json::Value;
 use crate::deliver::test;
 use crate::program::{Keystorm, elapse, within};
 use crate::server::Server;
+use crate::spans::undisturbed;
 use crate::tls::Secure;
 
 fn connect(server: &Server, line: &str) -> Keystorm {
@@ -125,15 +127,24 @@ fn slow_way(port: u16, delay: Duration) -> u16 {
     own
 }
 
+/// Passes on what comes, each part when it has been on the way for this long.
 fn pass(mut from: TcpStream, mut to: TcpStream, delay: Duration) {
+    let (arrived, on_the_way) = mpsc::channel::<(Instant, Vec<u8>)>();
+    thread::spawn(move || {
+        for (at, bytes) in on_the_way {
+            elapse((at + delay).saturating_duration_since(Instant::now()));
+            if to.write_all(&bytes).is_err() {
+                break;
+            }
+        }
+        let _ = to.shutdown(std::net::Shutdown::Write);
+    });
     let mut bytes = [0; 16 * 1024];
     while let Ok(n @ 1..) = from.read(&mut bytes) {
-        elapse(delay);
-        if to.write_all(&bytes[..n]).is_err() {
+        if arrived.send((Instant::now(), bytes[..n].to_vec())).is_err() {
             break;
         }
     }
-    let _ = to.shutdown(std::net::Shutdown::Write);
 }
 
 #[test]
@@ -142,7 +153,8 @@ fn each_stage_has_the_delay_that_lies_in_it() {
         &crate::certificates::Subject::default(),
         &["--tls-auth-clients", "no", "--requirepass", "secret"],
     );
-    let port = slow_way(secure.port, Duration::from_millis(40));
+    let delay = Duration::from_millis(40);
+    let port = slow_way(secure.port, delay);
     let line = format!(
         "connect -p {port} --tls --cacert {} -a secret -n 20 -c 5 --json -",
         secure.file("ca.crt").display()
@@ -157,6 +169,17 @@ fn each_stage_has_the_delay_that_lies_in_it() {
     assert!(whole >= 120.0, "all of them together: {whole}");
     let first = stages["connected"]["min"].as_f64().unwrap();
     assert!(first < whole - 80.0, "opening is no part of the others: {first}");
+    undisturbed("stages of a connection", || {
+        let test = crate::deliver::test(Keystorm::new(&line).run().ok());
+        let median_ms = |stage| test["connections"]["stages_ms"][stage]["p50"].as_f64().unwrap();
+        let stages = ["connected", "tls", "login", "first_reply"].map(median_ms);
+        // TLS has arithmetic to do beside.
+        let most_ms = [8.0, 60.0, 50.0, 50.0];
+        match stages.iter().zip(most_ms).all(|(ms, most_ms)| *ms <= most_ms) {
+            true => Ok(()),
+            false => Err(format!("{stages:?} ms; in truth 0, 40 and the arithmetic, 40, 40")),
+        }
+    });
 }
 
 #[test]
