@@ -45,8 +45,8 @@ pub use transactions::Transactions;
 
 use crate::secret::{self, SecretBytes};
 use crate::{
-    Budget, CommandSpec, Content, Curve, Delivery, Endpoint, Pace, Pacer, Piece, Schedule, SizeBy,
-    Sizes, Target, stream,
+    Arrivals, Budget, CommandSpec, Content, Curve, Delivery, Endpoint, Pace, Pacer, Piece,
+    Schedule, SizeBy, Sizes, Target, stream,
 };
 
 /// The protocol spoken on every connection.
@@ -329,13 +329,19 @@ impl Plan {
     }
 
     /// The longest time between two requests of this share's schedule while it does not pause, in
-    /// nanoseconds; 0 in a closed loop.
+    /// nanoseconds; from burst to burst, where they come in such; 0 in a closed loop.
     #[must_use]
     pub fn due_every_ns(&self) -> u64 {
         let Some(schedule) = self.load.pace.schedule() else { return 0 };
         let rates = schedule.stages.iter().flat_map(|s| [s.from_per_s, s.to_per_s]);
         let slowest = rates.filter(|rate| *rate > 0.0).fold(f64::INFINITY, f64::min);
-        (1e9 / self.own_rate_per_s(slowest)) as u64
+        let at_once = match schedule.arrivals {
+            Arrivals::Bursts(size) => f64::from(size.max(1)),
+            Arrivals::Constant | Arrivals::Poisson => 1.0,
+        };
+        // Each share has its part of every burst.
+        let shares = f64::from(self.load.shard.of).min(at_once);
+        (1e9 * at_once / shares / self.own_rate_per_s(slowest)) as u64
     }
 
     /// Whether a request is due in this span of the measured part; always in a closed loop.

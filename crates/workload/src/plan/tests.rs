@@ -114,3 +114,18 @@ fn a_batch_that_no_memory_holds_is_refused() {
     parts.load.concurrency.pipeline_depth = 5;
     assert!(parts.build().unwrap_err().to_string().contains("lower -P or -d"));
 }
+
+#[test]
+fn bursts_are_as_far_apart_as_their_size_says() {
+    let every = |arrivals, of| {
+        let mut parts = parts();
+        let schedule = Schedule { arrivals, ..Schedule::constant(100.0) };
+        parts.load.pace = Pace::Open(schedule);
+        parts.load.shard = Shard { index: 1, of };
+        parts.build().unwrap().due_every_ns() / 1_000_000
+    };
+    assert_eq!([every(Arrivals::Constant, 1), every(Arrivals::Constant, 4)], [10, 40]);
+    // A share of four has its part of each burst, if that is large enough.
+    assert_eq!([every(Arrivals::Bursts(50), 1), every(Arrivals::Bursts(50), 4)], [500, 500]);
+    assert_eq!(every(Arrivals::Bursts(2), 4), 40);
+}
