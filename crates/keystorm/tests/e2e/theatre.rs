@@ -4,6 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
+use crate::cluster::Cluster;
 use crate::program::Keystorm;
 use crate::server::Server;
 
@@ -131,4 +132,33 @@ fn a_server_that_was_there_is_disturbed_only_if_that_is_meant() {
     assert!(ran.out.contains("keys") && ran.out.contains("ratio"), "{}", ran.out);
     let ran = Keystorm::new("theatre --act bgsav").run().exits(2);
     assert!(ran.err.contains("bgsave"), "{}", ran.err);
+}
+
+#[test]
+fn slots_go_to_another_node_and_come_back() {
+    let cluster = Cluster::new(3, 0, &[]);
+    let of_each = || -> Vec<i64> {
+        cluster
+            .masters()
+            .iter()
+            .map(|node| node.number(&["CLUSTER", "COUNTKEYSINSLOT", "0"]))
+            .collect()
+    };
+    let line = "--act slot-migration,atomic-migration --rest 0.6s --format json --fill get key:__rand_int__";
+    let first = &cluster.masters()[0];
+    let ran = theatre(first, &format!("--cluster -r 60000 {line}")).run().ok();
+    let list: Value = serde_json::from_str(&ran.out).unwrap();
+    let price = &act(&list, "slot-migration")["price"];
+    assert!(price["lasted_s"].as_f64().is_some_and(|s| s > 0.0), "{list}");
+    assert_eq!(price["failed"], 0, "{price}");
+    // Servers before Valkey 9 have no such command.
+    assert!(act(&list, "atomic-migration")["not_supported"].is_string(), "{list}");
+    let migrated: u64 = cluster.calls("migrate").iter().sum();
+    assert!(migrated >= 100, "the keys of 100 slots go there and back: {migrated}");
+    let [here, there, other] = of_each()[..] else { unreachable!() };
+    assert!(here > 0 && there == 0 && other == 0, "{here} {there} {other}");
+    for node in cluster.masters() {
+        let nodes = node.text(&["CLUSTER", "NODES"]);
+        assert!(!nodes.contains("->-") && !nodes.contains("-<-"), "{nodes}");
+    }
 }

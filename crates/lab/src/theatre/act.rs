@@ -32,6 +32,9 @@ pub struct Act {
     /// Whether it starts with a new replica, which keystorm plays: it asks for the whole data set and reads it.
     #[serde(default)]
     pub full_sync: bool,
+    /// Hash slots that go to another primary of the cluster when it starts, key by key, and come back; 0 for none.
+    #[serde(default)]
+    pub migrate_slots: u16,
     /// When it has ended: a field of INFO (memcached: stats) and its value, `rdb_bgsave_in_progress:0`. Without it,
     /// when what started it has its replies.
     #[serde(default)]
@@ -116,8 +119,14 @@ impl Act {
         if name.is_empty() {
             return Err("an act has no name".to_owned());
         }
-        if self.start.is_empty() && self.load.is_none() && !self.full_sync {
-            return Err(format!("act {name}: nothing starts it: start, load or full-sync"));
+        if self.start.is_empty()
+            && self.load.is_none()
+            && !self.full_sync
+            && self.migrate_slots == 0
+        {
+            return Err(format!(
+                "act {name}: nothing starts it: start, load, full-sync or migrate-slots"
+            ));
         }
         let conditions = self.until.iter().chain(&self.requires);
         if let Some(wrong) = conditions.into_iter().find(|text| Condition::parse(text).is_none()) {

@@ -1,7 +1,8 @@
 //! Carrying out a price list: the load, the acts beside it, and what is said of them at the end.
 //!
-//! [`stage`] is the server as acts see it, [`player`] plays them one after another.
+//! [`stage`] is the server as acts see it, [`player`] plays them one after another, [`migration`] is that of slots.
 
+mod migration;
 mod player;
 mod stage;
 

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use console::live::Nobody;
 use job::{StagedAct, TheatreJob};
 use lab::theatre::{Condition, Played};
@@ -149,8 +149,8 @@ impl Player<'_, '_> {
         if staged.act.full_sync {
             self.stage.full_sync(&|| self.is_over(stop))?;
         }
-        if commands.is_empty() && staged.load.is_none() && !staged.act.full_sync {
-            bail!("nothing starts it");
+        if staged.act.migrate_slots > 0 {
+            self.stage.migrate_slots(staged.act.migrate_slots, &|| self.is_over(stop))?;
         }
         Ok(())
     }

@@ -7,11 +7,12 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, bail};
 use console::diagnostics;
 use host::memcache::MemcacheClient;
-use host::{Client, Patience, Transport};
+use host::{Address, Client, Patience, Transport};
 use lab::theatre::Condition;
 use wire::resp::Value;
 use workload::{Plan, Target};
 
+use super::migration;
 use crate::server::login;
 use crate::test_bed::TestBed;
 
@@ -209,6 +210,18 @@ impl<'b> Stage<'b> {
         }
     }
 
+    /// So many slots go to another primary, and come back.
+    ///
+    /// # Errors
+    /// There is no other, or a node refuses.
+    pub(super) fn migrate_slots(&self, count: u16, stopped: &dyn Fn() -> bool) -> Result<()> {
+        let Speaker::Resp(asked) = connect(self.bed, self.target)? else {
+            bail!("memcached has no slots")
+        };
+        let to = |address: &Address| connect_to(address, self.bed, self.target);
+        migration::there_and_back(count, self.target.credentials.as_ref(), *asked, to, stopped)
+    }
+
     /// Puts everything back, and names on standard error what cannot be.
     pub(super) fn put_back(&self) {
         // A server that was started for the acts ends with them.
@@ -243,9 +256,13 @@ fn connect(bed: &TestBed<'_>, target: &Target) -> Result<Speaker> {
     if server.protocol().is_memcache() {
         return Ok(Speaker::Memcache(Box::new(server.memcache_client(target)?)));
     }
+    Ok(Speaker::Resp(Box::new(connect_to(&server.address_now(), bed, target)?)))
+}
+
+/// A connection to this server, or another of its cluster.
+fn connect_to(address: &Address, bed: &TestBed<'_>, target: &Target) -> Result<Client<Transport>> {
     let patience = Patience { reply: PATIENCE, ..Patience::default() };
-    let login = login(target, server.tls.as_ref());
-    Ok(Speaker::Resp(Box::new(host::log_in_within(&server.address_now(), login, patience)?)))
+    Ok(host::log_in_within(address, login(target, bed.server.tls.as_ref()), patience)?)
 }
 
 fn words(command: &str) -> Result<Vec<Vec<u8>>> {
