@@ -286,7 +286,7 @@ mod tests {
     fn the_acts_that_come_with_it_are_valid_and_of_both_kinds_of_server() {
         let all = parse("acts", ACTS).unwrap();
         let of = |family| chosen(all.clone(), &[], family).unwrap().len();
-        assert_eq!((of(Family::Redis), of(Family::Memcached)), (15, 3));
+        assert_eq!((of(Family::Redis), of(Family::Memcached)), (16, 3));
         assert!(
             chosen(all.clone(), &["bgsav".to_owned()], Family::Redis)
                 .unwrap_err()
