@@ -100,12 +100,15 @@ Examples:
 
 /// Options of a run that the two servers, or the number of runs, rule out.
 const OF_ONE: [(&str, &str); 13] = [
-    ("-h", "name the servers by --a and --b"),
-    ("-p", "name the servers by --a and --b"),
-    ("-s", "name the servers by --a and --b"),
-    ("-u", "name the servers by --a and --b"),
-    ("--spawn", "name the programs to start by --a and --b"),
-    ("--cluster", "a rehearsal is of single servers; keystorm replay sends to a cluster"),
+    ("-h", "does not go with two servers: name them by --a and --b"),
+    ("-p", "does not go with two servers: name them by --a and --b"),
+    ("-s", "does not go with two servers: name them by --a and --b"),
+    ("-u", "does not go with two servers: name them by --a and --b"),
+    ("--spawn", "does not go with two servers: name the programs to start by --a and --b"),
+    (
+        "--cluster",
+        "does not work: a rehearsal is of single servers; keystorm replay sends to a cluster",
+    ),
     ("--probe", "works with single runs only"),
     ("--clock", "works with single runs only"),
     ("--start-at", "works with single runs only"),

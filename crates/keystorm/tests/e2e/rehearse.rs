@@ -175,7 +175,10 @@ fn what_is_no_rehearsal_is_refused_before_anything_is_sent() {
     refused(&format!("{file} --a h:1 --b h:2 --spawn"), "by --a and --b");
     refused(&format!("{file} --a h:1 --b h:2 --speed max"), "--slo");
     refused(&format!("{file} --a h:1 --b h:2 --cluster"), "of single servers");
-    refused(&format!("{file} --a h:1 --b h:2 -t get"), "the record says");
+    refused(
+        &format!("{file} --a h:1 --b h:2 -t get"),
+        "-t does not go with a record: it says what is sent",
+    );
     let server = Server::redis();
     server.ask(&["SET", "precious", "1"]);
     let file = record(dir.path(), 1, &["SET a 1"]);

@@ -132,6 +132,22 @@ fn a_command_leaves_although_an_earlier_one_is_open_and_its_time_counts_from_whe
 }
 
 #[test]
+fn a_gap_of_the_record_is_no_outage_and_a_server_that_stands_still_is_one() {
+    let until = 100 * MS;
+    let around = |from_ns: u64| (0..100).map(move |n| at(from_ns + n * MS, 0, "GET k"));
+    let mut commands: Vec<_> = around(0).chain(around(until + 1400 * MS)).collect();
+    // It waits all the time, for somebody else.
+    commands.push(at(1600 * MS, 1, "BLPOP q 0"));
+    let commands = Commands(commands);
+    let (measured, _) = sent(plan(2, 1000, &commands), &commands, never_popping());
+    assert_eq!(measured.outages, []);
+    let commands = Commands((0..300).map(|n| at(n * 10 * MS, 0, "GET k")).collect());
+    let frozen = Server::taking(10).frozen(500 * MS..1900 * MS);
+    let (measured, _) = sent(plan(1, 1000, &commands), &commands, frozen);
+    assert_eq!(measured.outages.len(), 1, "{:?}", measured.outages);
+}
+
+#[test]
 fn clients_that_wait_hold_nobody_up() {
     let mut commands = vec![at(0, 0, "BLPOP q 0")];
     commands.extend((1..50).map(|n| at(n * MS, 0, "GET waits")));

@@ -191,8 +191,13 @@ impl Route for Direct<'_> {
         worker.recovery.reopening.hurry(now_ns);
     }
 
-    /// A server of a pool is asked by its own connections only, as long as these have something to send.
+    /// A server of a pool is asked by its own connections only, as long as these have something to send; the one that a
+    /// record is sent to, where the record has no gap.
     fn note_asked<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
+        if worker.record.is_some() {
+            let is_asked = recorded::is_asked(worker);
+            return worker.recorder.asks(|_| is_asked);
+        }
         if worker.route.addresses.len() == 1 {
             return;
         }

@@ -103,6 +103,18 @@ pub(super) fn only_blocked<E: Engine, P: Protocol>(
         })
 }
 
+/// Whether the server has something to answer, or would if it were there: what waits for other clients is nothing.
+pub(super) fn is_asked<E: Engine, P: Protocol>(worker: &DirectWorker<'_, '_, E, P>) -> bool {
+    let now_ns = worker.engine.now_ns();
+    let is_due = || worker.record.as_ref().is_some_and(|source| source.due_before(now_ns) > 0);
+    let mut by_connection = worker.connections.iter().zip(&worker.route.waiting.numbers);
+    let is_asked = by_connection.any(|(connection, numbers)| {
+        let requests = &connection.requests;
+        !requests.oldest_is_unmeasured() && (requests.len() > 0 || !numbers.is_empty())
+    });
+    is_asked || is_due()
+}
+
 /// Forgets what waits behind blocked commands where it leaves no room for what others send: it is due and never sent.
 #[cold]
 fn forget_blocked<E: Engine, P: Protocol>(worker: &mut DirectWorker<'_, '_, E, P>, now_ns: u64) {
