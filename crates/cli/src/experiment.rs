@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::{Arg, ArgAction, Args, Command, Parser};
-use job::ExperimentOutput;
+use job::{ExperimentOutput, MetricsAt};
 use lab::words::{TypedOption, words_of};
 use lab::{Line, Takes};
 use workload::secret;
@@ -38,6 +38,8 @@ pub(super) struct ExperimentOptions {
     json: Option<PathBuf>,
     #[command(flatten)]
     pages: PageOptions,
+    #[command(flatten)]
+    live: LiveOption,
     /// Print only the table, without charts and notes
     #[arg(short = 'q', long, help_heading = "Results")]
     quiet: bool,
@@ -47,6 +49,16 @@ pub(super) struct ExperimentOptions {
     /// Print this help
     #[arg(long, action = ArgAction::Help, help_heading = "Other")]
     help: Option<bool>,
+}
+
+/// Where an experiment is watched.
+#[derive(Debug, Clone, Args)]
+pub(super) struct LiveOption {
+    /// Serve the page of the results while they come, for a browser. On any free port of loopback, or on PORT,
+    /// ADDR:PORT
+    #[arg(long, value_name = "[ADDR:]PORT", num_args = 0..=1, require_equals = true, help_heading = "Results",
+          default_missing_value = "0", value_parser = MetricsAt::parse)]
+    pub(super) live: Option<MetricsAt>,
 }
 
 impl ExperimentOptions {
@@ -69,8 +81,8 @@ impl ExperimentOptions {
         self.pages = self.pages.checked().map_err(UsageError)?;
         let outputs = [("--json", self.json.as_deref()), ("--html", self.pages.html.as_deref())];
         apart(&outputs, &[]).map_err(UsageError)?;
-        let Self { format, json, pages, quiet, print_plan, .. } = self;
-        Ok(ExperimentOutput { format, json, pages, quiet, print_plan })
+        let Self { format, json, pages, live: LiveOption { live }, quiet, print_plan, .. } = self;
+        Ok(ExperimentOutput { format, json, pages, live, quiet, print_plan })
     }
 }
 

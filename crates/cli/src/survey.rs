@@ -9,7 +9,7 @@ use job::SurveyJob;
 use lab::Line;
 use lab::survey::{DELIVERIES, SurveySpec};
 
-use super::experiment::{OF_A_LOAD, job, with_split, with_those_of_a_run};
+use super::experiment::{LiveOption, OF_A_LOAD, job, with_split, with_those_of_a_run};
 use super::run::{count, seconds, seconds_in};
 use super::{FrontEnd, Intent, PageOptions, UsageError};
 
@@ -64,6 +64,8 @@ struct Options {
     output: PathBuf,
     #[command(flatten)]
     pages: PageOptions,
+    #[command(flatten)]
+    live: LiveOption,
     /// Print this help
     #[arg(long, action = ArgAction::Help, help_heading = "Other")]
     help: Option<bool>,
@@ -108,7 +110,7 @@ impl FrontEnd for SurveyFront {
 
 /// What the options mean.
 fn intent(options: Options, line: Line, again: String) -> Result<Intent, UsageError> {
-    let Options { quick, all, with, keys, seconds, keep, output, pages, .. } = options;
+    let Options { quick, all, with, keys, seconds, keep, output, pages, live, .. } = options;
     if pages.html.is_some() {
         return Err(UsageError(
             "--html: the page of a survey is survey.html in the directory -o".to_owned(),
@@ -171,6 +173,7 @@ fn intent(options: Options, line: Line, again: String) -> Result<Intent, UsageEr
             ..pages.checked().map_err(UsageError)?
         },
         directory: output,
+        live: live.live,
         keep,
         again,
     })))

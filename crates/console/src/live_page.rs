@@ -2,8 +2,12 @@
 //!
 //! A run is never disturbed: the thread that collects copies what was measured, at most once a second and only while a
 //! browser listens; the thread that serves draws it, by the code that draws the page of a finished run, and rests
-//! after each drawing for [`REST`] times as long as that took. A browser that goes takes nothing with it.
+//! after each drawing, by its [pace](DrawPace). A browser that goes takes nothing with it.
+//!
+//! There is one copy, which the next takes the place of, and histograms of intervals are no part of it: it has them in
+//! common with what is measured. So a listener costs the same memory after an hour as after a minute.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -23,10 +27,22 @@ use crate::http::{Answer, Asked, HttpServer, Service};
 use crate::metrics::listen;
 use crate::so_far::SoFar;
 
-/// How often the page is drawn anew, at most.
-const DRAW_EVERY: Duration = Duration::from_secs(1);
-/// How many times as long as a drawing took none follows: drawing takes at most 50 ms of a second.
-const REST: u32 = 19;
+/// How often the page is drawn anew.
+#[derive(Debug, Clone, Copy)]
+pub struct DrawPace {
+    /// No sooner after the last time.
+    pub every: Duration,
+    /// How many times as long as a drawing took none follows.
+    pub rest: u32,
+}
+
+impl Default for DrawPace {
+    /// Each second, and drawing takes at most 50 ms of it.
+    fn default() -> Self {
+        Self { every: Duration::from_secs(1), rest: 19 }
+    }
+}
+
 /// Marks of a job, and characters of each.
 const MARKS_MAX: usize = 100;
 const MARK_CHARS_MAX: usize = 60;
@@ -47,6 +63,9 @@ struct Shared {
     began: Instant,
     /// The host that a browser must name: none where anybody may ask.
     host: Option<String>,
+    pace: DrawPace,
+    /// Whether marks are set: there is a saved run that they stand in.
+    takes_marks: bool,
     /// Rises with all that is to be drawn anew.
     version: AtomicU64,
     /// When a browser last asked for events, in milliseconds since `began`, and 1; 0 for never.
@@ -57,16 +76,33 @@ struct Shared {
 
 #[derive(Clone, Default)]
 struct State {
-    /// Tests that have ended, the latest [`TESTS_MAX`].
-    done: Vec<Run>,
-    /// The one that runs, as far as it has come.
-    now: Option<Run>,
+    /// Tests that have ended, the latest [`TESTS_MAX`], and the one that runs, as far as it has come. A drawing holds
+    /// on to those that it draws.
+    runs: Arc<Vec<Run>>,
+    /// Whether the last of them still runs.
+    is_running: bool,
     /// How far it is, in a few words.
     words: String,
     /// A page that takes the place of the runs': that of an experiment.
-    page: Option<Page>,
+    page: Option<Arc<Page>>,
     marks: Vec<(SystemTime, String)>,
     ended: bool,
+}
+
+impl State {
+    /// Replaces the one that runs; whether it still does.
+    fn put(&mut self, mut run: Run, is_running: bool) {
+        run.marks = marks_of(&self.marks, &run);
+        let runs = Arc::make_mut(&mut self.runs);
+        if self.is_running {
+            runs.pop();
+        }
+        if runs.len() == TESTS_MAX {
+            runs.remove(0);
+        }
+        runs.push(run);
+        self.is_running = is_running;
+    }
 }
 
 #[derive(Default)]
@@ -78,11 +114,28 @@ struct Drawing {
 }
 
 impl LivePage {
-    /// Listens there.
+    /// Listens there, for who watches runs.
     ///
     /// # Errors
     /// The address cannot be listened on.
-    pub fn serve(at: &MetricsAt, remarks: &Diagnostics) -> Result<Self> {
+    pub fn serve(at: &MetricsAt, pace: DrawPace, remarks: &Diagnostics) -> Result<Self> {
+        Self::begin(at, pace, true, remarks)
+    }
+
+    /// Listens there, for who watches an experiment.
+    ///
+    /// # Errors
+    /// As [`serve`](Self::serve).
+    pub fn of_experiment(at: &MetricsAt) -> Result<Self> {
+        Self::begin(at, DrawPace::default(), false, &Diagnostics::Stderr)
+    }
+
+    fn begin(
+        at: &MetricsAt,
+        pace: DrawPace,
+        takes_marks: bool,
+        remarks: &Diagnostics,
+    ) -> Result<Self> {
         let listener = listen(at, "--live")?;
         let address = listener.local_addr().context("--live")?;
         let is_private = address.ip().is_loopback();
@@ -96,6 +149,8 @@ impl LivePage {
             started: since.as_nanos(),
             began: Instant::now(),
             host: is_private.then(|| at.host.clone()),
+            pace,
+            takes_marks,
             version: AtomicU64::new(1),
             asked_ms: AtomicU64::new(0),
             state: Mutex::default(),
@@ -115,23 +170,27 @@ impl LivePage {
         LiveWatch { plan, so_far, shared: Arc::clone(&self.shared), copied: None }
     }
 
+    /// What says on it how far the job is.
+    #[must_use]
+    pub fn words(&self) -> LiveWords {
+        LiveWords { shared: Arc::clone(&self.shared), said: Cell::new(None) }
+    }
+
     /// Shows the page of an experiment so far; it is made only if somebody looks.
-    pub fn show(&self, words: &str, page: impl FnOnce() -> Page) {
+    pub fn show(&self, page: impl FnOnce() -> Page) {
         if !self.shared.is_watched() {
             return;
         }
         let page = page();
-        let mut state = self.shared.lock();
-        (state.page, state.words) = (Some(page), words.to_owned());
-        drop(state);
+        self.shared.lock().page = Some(Arc::new(page));
         self.shared.changed();
     }
 
     /// The job has ended: this page is sent to who still looks, with the file that `--html` would write.
     pub fn end(mut self, page: Option<Page>) {
         let mut state = self.shared.lock();
-        if page.is_some() {
-            state.page = page;
+        if let Some(page) = page {
+            state.page = Some(Arc::new(page));
         }
         (state.ended, state.words) = (true, "Ended".to_owned());
         drop(state);
@@ -158,6 +217,11 @@ impl Shared {
         asked_ms > 0 && now_ms.saturating_sub(asked_ms) < GONE.as_millis() as u64
     }
 
+    /// Whether what would be replaced is needed for a drawing: the next interval is soon enough.
+    fn is_drawing(&self) -> bool {
+        Arc::strong_count(&self.lock().runs) > 1
+    }
+
     /// Sets a mark; why there is none.
     fn mark(&self, text: &str) -> Result<(), &'static str> {
         let text = percent_decode_str(text).decode_utf8_lossy();
@@ -167,7 +231,10 @@ impl Shared {
             return Err("there are as many marks as a run may have");
         }
         state.marks.push((SystemTime::now(), text));
-        drop(state);
+        let state = &mut *state;
+        if let (true, Some(run)) = (state.is_running, Arc::make_mut(&mut state.runs).last_mut()) {
+            run.marks = marks_of(&state.marks, run);
+        }
         self.changed();
         Ok(())
     }
@@ -184,14 +251,13 @@ impl Shared {
         named == host || ["127.0.0.1", "localhost", "::1"].contains(&named)
     }
 
-    fn draw(&self, state: &State) -> String {
-        let page = state.page.clone().unwrap_or_else(|| {
-            let now =
-                state.now.clone().map(|run| Run { marks: marks_of(&state.marks, &run), ..run });
-            let runs: Vec<Run> = state.done.iter().cloned().chain(now).collect();
-            page_of(&runs)
-        });
-        live::event(&page, &state.words, self.started, state.ended)
+    fn draw(&self, state: &State) -> Arc<str> {
+        let event = |page: &Page| live::event(page, &state.words, self.started, state.ended);
+        let event = match &state.page {
+            Some(page) => event(page),
+            None => event(&page_of(&state.runs)),
+        };
+        format!("event: page\ndata: {event}\n\n").into()
     }
 }
 
@@ -222,7 +288,7 @@ impl Service for Arc<Shared> {
                 "ask for this page by the address that keystorm printed",
             );
         }
-        if let Some(text) = asked.path.strip_prefix("/mark/") {
+        if let Some(text) = asked.path.strip_prefix("/mark/").filter(|_| self.takes_marks) {
             // No other page can have a browser send this field without asking first.
             if asked.method != "POST" || asked.field("X-Keystorm").is_none() {
                 return Answer::not_allowed("POST");
@@ -236,7 +302,9 @@ impl Service for Arc<Shared> {
             return Answer::not_allowed("GET, HEAD");
         }
         match asked.path {
-            "/" => Answer::page("text/html; charset=utf-8", live::frame("keystorm")),
+            "/" => {
+                Answer::page("text/html; charset=utf-8", live::frame("keystorm", self.takes_marks))
+            }
             "/events" => Answer::events(),
             _ => Answer::plain("404 Not Found", "the page is /"),
         }
@@ -254,13 +322,33 @@ impl Service for Arc<Shared> {
             // The copy is quick; drawing must not keep the run from the state.
             let copy = state.clone();
             drop(state);
-            let event = self.draw(&copy);
-            drawing.event = format!("event: page\ndata: {event}\n\n").into();
+            drawing.event = "".into();
+            drawing.event = self.draw(&copy);
             drawing.version = version;
             let took = began.elapsed();
-            drawing.rest_until = Some(Instant::now() + (took * REST).max(DRAW_EVERY));
+            drawing.rest_until =
+                Some(Instant::now() + (took * self.pace.rest).max(self.pace.every));
         }
         (drawing.version > seen).then(|| (drawing.version, Arc::clone(&drawing.event)))
+    }
+}
+
+/// Says on the page of an experiment how far it is.
+pub struct LiveWords {
+    shared: Arc<Shared>,
+    said: Cell<Option<Instant>>,
+}
+
+impl LiveWords {
+    /// Says it, no more often than the page is drawn.
+    pub fn say(&self, words: &str) {
+        let is_early = self.said.get().is_some_and(|at| at.elapsed() < self.shared.pace.every);
+        if is_early || !self.shared.is_watched() {
+            return;
+        }
+        self.said.set(Some(Instant::now()));
+        words.clone_into(&mut self.shared.lock().words);
+        self.shared.changed();
     }
 }
 
@@ -277,12 +365,8 @@ impl LiveWatch<'_> {
     pub fn ended(self, run: &mut Run) {
         let mut state = self.shared.lock();
         run.marks = marks_of(&state.marks, run);
+        state.put(run.clone(), false);
         state.marks.clear();
-        state.now = None;
-        state.done.push(run.clone());
-        if state.done.len() > TESTS_MAX {
-            state.done.remove(0);
-        }
         drop(state);
         self.shared.changed();
     }
@@ -310,8 +394,8 @@ impl LiveWatch<'_> {
 impl Observer for LiveWatch<'_> {
     fn interval(&mut self, snapshot: &Snapshot<'_>) {
         self.so_far.add(snapshot);
-        let is_early = self.copied.is_some_and(|at| at.elapsed() < DRAW_EVERY);
-        if is_early || !self.shared.is_watched() {
+        let is_early = self.copied.is_some_and(|at| at.elapsed() < self.shared.pace.every);
+        if is_early || !self.shared.is_watched() || self.shared.is_drawing() {
             return;
         }
         self.copied = Some(Instant::now());
@@ -319,10 +403,13 @@ impl Observer for LiveWatch<'_> {
             self.shared.lock().words = self.words(snapshot);
             return self.shared.changed();
         }
-        let Some(run) = self.so_far.run(snapshot) else { return };
+        let run = self.so_far.run(snapshot);
         let words = self.words(snapshot);
         let mut state = self.shared.lock();
-        (state.now, state.words) = (Some(run), words);
+        if let Some(run) = run {
+            state.put(run, true);
+        }
+        state.words = words;
         drop(state);
         self.shared.changed();
     }

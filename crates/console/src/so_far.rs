@@ -8,32 +8,45 @@ use report::Run;
 use runner::Snapshot;
 use workload::Plan;
 
+/// Points of its timeline: what shows it has no room for more, and each holds a histogram.
+const POINTS_MAX: usize = 480;
+/// Points that are put together with an interval, where the timeline has become too long.
+const SETTLED_AT_ONCE: usize = 60;
+
 /// Gathers it.
 pub(crate) struct SoFar<'p> {
     plan: &'p Plan,
     server: ServerFacts,
     /// What was measured, over time.
     timeline: Option<Timeline>,
+    /// Whether all of it is in its place.
+    is_settled: bool,
     began: Instant,
 }
 
 impl<'p> SoFar<'p> {
     /// Of a test that is about to run.
     pub(crate) fn new(plan: &'p Plan, server: ServerFacts) -> Self {
-        Self { plan, server, timeline: None, began: Instant::now() }
+        Self { plan, server, timeline: None, is_settled: false, began: Instant::now() }
     }
 
     /// Adds an interval. It is cheap.
     pub(crate) fn add(&mut self, snapshot: &Snapshot<'_>) {
         if !snapshot.warming_up {
-            let new = || Timeline::new(snapshot.span_ns);
-            self.timeline.get_or_insert_with(new).push(snapshot.point.clone());
+            let new = || Timeline::new(snapshot.span_ns).with_points_max(POINTS_MAX);
+            let timeline = self.timeline.get_or_insert_with(new);
+            timeline.push(snapshot.point.clone());
+            self.is_settled = timeline.settle_some(SETTLED_AT_ONCE);
         }
     }
 
-    /// The run up to this interval, with a copy of all that was measured; `None` in a warm-up.
+    /// The run up to this interval, with a copy of all that was measured; `None` in a warm-up, and for a few intervals
+    /// in which points are put together.
     pub(crate) fn run(&self, snapshot: &Snapshot<'_>) -> Option<Run> {
-        let timeline = self.timeline.clone().filter(|_| !snapshot.warming_up)?;
+        if snapshot.warming_up || !self.is_settled {
+            return None;
+        }
+        let timeline = self.timeline.clone()?;
         let elapsed = Duration::from_nanos(snapshot.elapsed_ns);
         let started = SystemTime::now().checked_sub(elapsed).unwrap_or(UNIX_EPOCH);
         // The threads' CPU time is that of the whole load, warm-up included.

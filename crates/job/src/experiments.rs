@@ -12,7 +12,7 @@ use lab::{Axis, Line};
 use report::slo::Slo;
 use workload::Plan;
 
-use crate::{Job, PageOptions};
+use crate::{Job, MetricsAt, PageOptions};
 
 /// Where the results of an experiment go.
 #[derive(Debug, Clone)]
@@ -23,6 +23,8 @@ pub struct ExperimentOutput {
     pub json: Option<PathBuf>,
     /// Where pages and pictures go.
     pub pages: PageOptions,
+    /// Where the page is served while it grows.
+    pub live: Option<MetricsAt>,
     /// Whether only the table is printed, without charts and notes.
     pub quiet: bool,
     /// Whether the plans are printed as JSON and nothing is run.
@@ -75,6 +77,8 @@ pub struct SurveyJob {
     pub directory: PathBuf,
     /// Where pictures of the charts go.
     pub pages: PageOptions,
+    /// Where the page is served while it grows.
+    pub live: Option<MetricsAt>,
     /// Do not remove the keys that the survey wrote to an existing server
     pub keep: bool,
     /// The command line, without secrets.

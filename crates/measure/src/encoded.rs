@@ -6,6 +6,7 @@
 //! anywhere: nothing in it is believed before it is checked.
 
 use std::io::Read;
+use std::sync::Arc;
 
 use flate2::read::ZlibDecoder;
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
@@ -26,8 +27,8 @@ pub struct EncodedLatency {
     pub min_ns: u64,
     /// The exact greatest; 0 of nothing.
     pub max_ns: u64,
-    /// The buckets: HdrHistogram V2, compressed. Values are nanoseconds.
-    pub buckets: Box<[u8]>,
+    /// The buckets: HdrHistogram V2, compressed. Values are nanoseconds. Copies of a timeline have them in common.
+    pub buckets: Arc<[u8]>,
 }
 
 /// Why a histogram cannot be written or read.
@@ -224,10 +225,11 @@ mod tests {
         #[test]
         fn no_bytes_make_it_panic(at in any::<prop::sample::Index>(), byte: u8, cut in 0usize..40) {
             let mut encoded = EncodedLatency::from_latency(&of(3, &[5, 1_000, 80_000_000])).unwrap();
-            let at = at.index(encoded.buckets.len());
-            encoded.buckets[at] = byte;
-            let kept = encoded.buckets.len().saturating_sub(cut);
-            encoded.buckets = encoded.buckets[..kept].into();
+            let mut bytes = encoded.buckets.to_vec();
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+            bytes.truncate(bytes.len().saturating_sub(cut));
+            encoded.buckets = bytes.into();
             let _ = encoded.decode();
         }
 

@@ -118,6 +118,8 @@ pub struct Timeline {
     pub points: Vec<Point>,
     /// Of several clients' timelines as one: from when to when all of them ran, in nanoseconds.
     pub all_ran: Option<Range<u64>>,
+    /// More points are put together.
+    points_max: usize,
     /// How often the interval was doubled.
     doubled: u32,
     /// Points that are yet to be put among the others, by the number of the first interval's
@@ -145,7 +147,14 @@ impl Timeline {
     /// A timeline of points that are in order already, each of another interval.
     #[must_use]
     pub fn from_points(interval_ns: u64, points: Vec<Point>) -> Self {
-        Self { interval_ns, points, all_ran: None, doubled: 0, waiting: VecDeque::new() }
+        let (points_max, waiting) = (Self::POINTS_MAX, VecDeque::new());
+        Self { interval_ns, points, all_ran: None, points_max, doubled: 0, waiting }
+    }
+
+    /// The same with no more points than that, at least one.
+    #[must_use]
+    pub fn with_points_max(self, points_max: usize) -> Self {
+        Self { points_max: points_max.max(1), ..self }
     }
 
     /// Adds a point whose index counts intervals of the length that the timeline began with. Points
@@ -155,6 +164,14 @@ impl Timeline {
         for _ in 0..SETTLED_AT_ONCE {
             self.settle_next();
         }
+    }
+
+    /// Puts so many of those that still wait in their places; whether none waits any more.
+    pub fn settle_some(&mut self, count: usize) -> bool {
+        for _ in 0..count {
+            self.settle_next();
+        }
+        self.waiting.is_empty()
     }
 
     /// Puts what still waits in its place. Before it the points are not complete.
@@ -260,7 +277,7 @@ impl Timeline {
     fn settle_next(&mut self) {
         let Some(mut point) = self.waiting.pop_front() else { return };
         let index = point.index >> self.doubled;
-        if index as usize >= Self::POINTS_MAX {
+        if index as usize >= self.points_max {
             self.waiting.push_front(point);
             self.double();
             return;
@@ -332,6 +349,18 @@ mod tests {
             let merged = first.decode().unwrap();
             assert!(merged.recorded().eq(whole.recorded()));
         }
+    }
+
+    #[test]
+    fn one_of_few_points_is_doubled_sooner_and_settled_in_parts() {
+        let mut few = Timeline::new(250).with_points_max(8);
+        (0..8).for_each(|index| few.push(point(index, &[7])));
+        assert!(few.settle_some(0));
+        few.push(point(8, &[7]));
+        assert!(!few.settle_some(1), "some of nine points wait");
+        assert!(few.settle_some(8));
+        assert_eq!((few.interval_ns, few.points.len()), (500, 5));
+        assert_eq!(few.points.iter().map(|point| point.requests).sum::<u64>(), 2 * 9);
     }
 
     #[test]

@@ -12,9 +12,10 @@ use crate::html::{SCRIPT, STYLE, policy};
 const LIVE_STYLE: &str = include_str!("live.css");
 const LIVE_SCRIPT: &str = include_str!("live.js");
 
-/// The frame: it listens for what is drawn, and has a button that pauses and a form that sets a mark.
+/// The frame: it listens for what is drawn, and has a button that pauses and, where `marks` are taken, a form that sets
+/// one.
 #[must_use]
-pub fn frame(title: &str) -> String {
+pub fn frame(title: &str, marks: bool) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -32,7 +33,7 @@ pub fn frame(title: &str) -> String {
                 aside #live {
                     output #live-state aria-live="off" { "Connecting" }
                     button #live-pause type="button" aria-pressed="false" { "Pause" }
-                    form #live-mark {
+                    form #live-mark hidden[!marks] {
                         input #live-text maxlength="60" placeholder="deployed here" aria-label="Text of the mark";
                         " "
                         button type="submit" { "Set a mark" }

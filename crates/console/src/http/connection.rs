@@ -136,6 +136,8 @@ impl Connection {
                     *next = now + EVENTS_EVERY;
                 }
                 if *sent == text.len() {
+                    // The text is large, and nobody needs it any more.
+                    (*text, *sent) = ("".into(), 0);
                     self.deadline = now + FOR_EVER;
                 }
                 Ok(true)

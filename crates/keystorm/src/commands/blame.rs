@@ -30,8 +30,8 @@ const LONG_S: f64 = 60.0;
 pub(crate) fn blame(job: &BlameJob) -> Result<End> {
     let Some(plan) = job.job.plans.first() else { return Ok(End::Complete) };
     job.job.notes.iter().try_for_each(diagnostics::say)?;
-    let files =
-        Files::open(job.output.json.as_deref().map(|path| ("--json", path)), &job.output.pages)?;
+    let json = job.output.json.as_deref().map(|path| ("--json", path));
+    let mut files = Files::open(json, &job.output.pages, job.output.live.as_ref())?;
     let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
     noise::warn()?;
     let bed = TestBed::reach_asking(
@@ -47,7 +47,7 @@ pub(crate) fn blame(job: &BlameJob) -> Result<End> {
     bed.prepare(plan)?;
     let server = bed.server.facts.name().unwrap_or_else(|| "the server".to_owned());
     let blame = Blame::new(plan, job.loads.clone(), server);
-    let progress = Progress::new();
+    let progress = files.progress();
     let mut course = Course { job, plan, bed: &bed, blame, files, progress, number: 0 };
     let ended = course.all();
     course.progress.clear();
@@ -145,8 +145,11 @@ impl Course<'_, '_> {
             self.progress.end();
             let counts_void = self.job.count_disturbed;
             let is_valid = self.blame.add(segment, rate_per_s, counts_void, &run)?;
-            let blame = &self.blame;
-            self.files.keep(|| blame.to_json())?;
+            if self.files.has_live_page() {
+                self.blame.settle();
+            }
+            let (blame, again) = (&self.blame, &self.job.again);
+            self.files.keep(|| blame.to_json(), || blame.page(again))?;
             match run.measurement.ending {
                 Ending::Complete => {}
                 Ending::Interrupted => return Ok(End::Interrupted),

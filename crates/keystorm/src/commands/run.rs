@@ -8,7 +8,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use console::closed;
 use console::diagnostics::{self, Asides, Diagnostics, Unread};
 use console::live::Live;
-use console::live_page::LivePage;
+use console::live_page::{DrawPace, LivePage};
 use console::metrics::{Both, Metrics};
 use console::print::{self, Printer};
 use fleet::Unfit;
@@ -85,7 +85,7 @@ fn carry_out(job: &Job, ready: impl FnOnce(&mut TestBed<'_>) -> Result<()>) -> R
         asides.remarks.say("standard output is closed, so the report goes nowhere")?;
     }
     let serve = |at| Metrics::serve(at, &asides.remarks);
-    let serve_page = |at| LivePage::serve(at, &asides.remarks);
+    let serve_page = |at| LivePage::serve(at, DrawPace::default(), &asides.remarks);
     let served = Served {
         metrics: job.output.metrics.as_ref().map(serve).transpose()?,
         page: job.output.live_page.as_ref().map(serve_page).transpose()?,

@@ -31,8 +31,8 @@ pub(crate) fn search(job: &SearchJob) -> Result<End> {
     let probe = cli::search::trial(job, job.settings.start_per_s).map_err(usage_error)?;
     let Some(plan) = probe.plans.first() else { return Ok(End::Complete) };
     probe.notes.iter().try_for_each(diagnostics::say)?;
-    let files =
-        Files::open(job.output.json.as_deref().map(|path| ("--json", path)), &job.output.pages)?;
+    let json = job.output.json.as_deref().map(|path| ("--json", path));
+    let mut files = Files::open(json, &job.output.pages, job.output.live.as_ref())?;
     let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
     noise::warn()?;
     let mut bed = TestBed::reach_asking(
@@ -46,7 +46,7 @@ pub(crate) fn search(job: &SearchJob) -> Result<End> {
     bed.sample = probe.output.sample;
     tell_about(&bed.server, plan, &Diagnostics::Stderr, report::KEYSTORM)?;
     let record = RateSearch::new(plan.name.clone(), job.slo.clone(), job.settings.clone());
-    let progress = Progress::new();
+    let progress = files.progress();
     let mut search =
         SearchRun { job, bed: &bed, record, files, progress, expected: TRIALS_EXPECTED };
     let ended = search.all();
@@ -174,7 +174,8 @@ impl SearchRun<'_> {
         self.bed.filled.forget_used(&run);
         let answer = self.record.add(phase, &run)?;
         let record = &self.record;
-        self.files.keep(|| record.to_json())?;
+        let again = &self.job.again;
+        self.files.keep(|| record.to_json(), || record.page(again))?;
         Ok(answer)
     }
 

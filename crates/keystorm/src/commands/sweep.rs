@@ -33,8 +33,8 @@ pub(crate) fn sweep(job: &SweepJob) -> Result<End> {
     let mut notes: Vec<&String> = job.points.iter().flat_map(|(_, job)| &job.notes).collect();
     notes.dedup();
     notes.iter().try_for_each(diagnostics::say)?;
-    let mut files =
-        Files::open(job.output.json.as_deref().map(|path| ("--json", path)), &job.output.pages)?;
+    let json = job.output.json.as_deref().map(|path| ("--json", path));
+    let mut files = Files::open(json, &job.output.pages, job.output.live.as_ref())?;
     let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
     noise::warn()?;
     let mut bed = TestBed::reach_asking(
@@ -76,7 +76,7 @@ fn measure(
     sweep: &mut Sweep,
     files: &mut Files,
 ) -> Result<End> {
-    let mut progress = Progress::new();
+    let mut progress = files.progress();
     let ended = rounds(job, target, bed, sweep, files, &mut progress);
     progress.clear();
     ended
@@ -107,7 +107,7 @@ fn rounds(
                 run.slo = point.slo.clone();
                 progress.end();
                 sweep.add(settings, &run)?;
-                files.keep(|| sweep.to_json())?;
+                files.keep(|| sweep.to_json(), || sweep.page(&job.again))?;
                 match run.measurement.ending {
                     Ending::Complete => in_a_row = 0,
                     Ending::Interrupted => return Ok(End::Interrupted),

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use console::bar::{self, Bar};
+use console::live_page::LiveWords;
 use runner::{Observer, Snapshot};
 use workload::{Plan, Stop};
 
@@ -22,6 +23,8 @@ pub(crate) struct Progress {
     after_s: f64,
     took: Duration,
     began: Instant,
+    /// Where it is shown beside the terminal.
+    page: Option<LiveWords>,
 }
 
 /// The seconds that a plan is to take; 1 where it ends by count.
@@ -34,7 +37,8 @@ pub(crate) fn planned_s(plan: &Plan) -> f64 {
 }
 
 impl Progress {
-    pub(crate) fn new() -> Self {
+    /// On standard error, and on a page that grows, if there is one.
+    pub(crate) fn new(page: Option<LiveWords>) -> Self {
         Self {
             bar: Bar::new(STEPS),
             what: String::new(),
@@ -43,6 +47,7 @@ impl Progress {
             after_s: 0.0,
             took: Duration::ZERO,
             began: Instant::now(),
+            page,
         }
     }
 
@@ -80,6 +85,9 @@ impl Progress {
             if all_s > 0.0 { (self.done_s + self.this_s * share_of_this) / all_s } else { 0.0 };
         let (minutes, seconds) = (left_s / 60, left_s % 60);
         let words = format!("{minutes}:{seconds:02} left  {}", self.what);
+        if let Some(page) = &self.page {
+            page.say(&words);
+        }
         self.bar.show((share * STEPS as f64) as u64, words);
     }
 }

@@ -108,3 +108,37 @@ fn a_port_that_is_taken_is_named() {
     assert_eq!(ran.code, Some(1));
     assert!(ran.err.contains("--live: 127.0.0.1:"), "{}", ran.err);
 }
+
+#[test]
+fn an_experiment_is_watched_with_its_runs_as_they_come() {
+    let (server, port) = (Server::redis(), free_port());
+    let (dir, _) = place();
+    let html = dir.path().join("sweep.html");
+    let line = format!(
+        "sweep -p {} -c 1,2,3,4,5,6 -t get --duration 1 --live={port} --html {}",
+        server.port(),
+        html.display()
+    );
+    let running = Keystorm::new(&line).start();
+    assert!(within(PATIENCE, || TcpStream::connect(("127.0.0.1", port)).is_ok()));
+    let frame = asked(port, &format!("GET / HTTP/1.1\r\nHost: localhost:{port}"));
+    assert!(frame.contains("<form id=\"live-mark\" hidden>"), "there is no run to mark: {frame}");
+    let mark = format!("POST /mark/a HTTP/1.1\r\nHost: localhost:{port}\r\nX-Keystorm: mark");
+    assert!(asked(port, &mark).starts_with("HTTP/1.1 405"));
+    let mut seen = pages(port);
+    let growing = seen.by_ref().find(|page| page["title"] != "keystorm").unwrap();
+    assert!(growing["html"].is_null(), "{}", growing["state"]);
+    assert!(growing["state"].as_str().unwrap().contains(" left  "), "{}", growing["state"]);
+    let last = seen.find(|page| page["html"].is_string()).unwrap();
+    running.wait().ok();
+    assert_eq!(last["html"], std::fs::read_to_string(&html).unwrap().as_str());
+}
+
+#[test]
+fn what_has_no_page_that_grows_says_so() {
+    Keystorm::new("compare redis-server redis-server --live").run().exits(2).says("--live");
+    Keystorm::new("rehearse record.jsonl --a redis-server --b redis-server --live")
+        .run()
+        .exits(2)
+        .says("--live");
+}

@@ -23,7 +23,7 @@ pub(super) fn latency_heat(title: &str, run: &Run) -> Option<Chart> {
     );
     let mut series = Series::new("replies", []);
     for group in &groups {
-        let Some(response) = &group.response else { continue };
+        let Some(response) = group.response() else { continue };
         let mut counts: Vec<(i32, u64)> = Vec::new();
         for (ns, count) in response.recorded() {
             let cell = ((ns.max(1) as f64).log10() * PER_DECADE).floor() as i32;

@@ -43,14 +43,29 @@ fn gaps_of_record(run: &Run) -> impl Iterator<Item = Band> {
 }
 
 /// Neighbouring intervals of a timeline put together, silent ones included.
-pub(super) struct Group {
+pub(super) struct Group<'r> {
     /// The middle of it in seconds from the start of the measured part.
     pub(super) middle_s: f64,
     pub(super) from_s: f64,
     pub(super) to_s: f64,
-    requests: u64,
-    errors: u64,
-    pub(super) response: Option<Latency>,
+    points: &'r [Point],
+}
+
+impl Group<'_> {
+    fn sum(&self, count: fn(&Point) -> u64) -> u64 {
+        self.points.iter().map(count).fold(0, u64::saturating_add)
+    }
+
+    /// All response times; `None` without a reply. They are put together anew each time: those of all groups at once
+    /// would take megabytes.
+    pub(super) fn response(&self) -> Option<Latency> {
+        let encoded = self.points.iter().filter_map(|point| point.response.as_ref());
+        let decoded = encoded.filter_map(|encoded| encoded.decode().ok());
+        decoded.reduce(|mut sum, one| {
+            sum.merge(&one);
+            sum
+        })
+    }
 }
 
 /// Requests per second over time, with what the schedule asked for and with errors, if there were
@@ -58,18 +73,19 @@ pub(super) struct Group {
 #[must_use]
 pub fn throughput_over_time(title: &str, run: &Run) -> Chart {
     let groups = groups(run);
-    let rates = |count: fn(&Group) -> u64| {
+    let rates = |count: fn(&Point) -> u64| {
         let each = groups.iter().filter(|g| g.to_s > g.from_s);
-        each.map(move |g| (g.middle_s, count(g) as f64 / (g.to_s - g.from_s))).collect::<Vec<_>>()
+        each.map(move |g| (g.middle_s, g.sum(count) as f64 / (g.to_s - g.from_s)))
+            .collect::<Vec<_>>()
     };
     let mut chart = Chart::lines(
         title,
         Axis::linear("time", Unit::Seconds),
         Axis::linear("requests per second", Unit::PerSecond),
     );
-    chart.series.push(Series::new("answered", rates(|g| g.requests)));
-    if groups.iter().any(|g| g.errors > 0) {
-        chart.series.push(Series::new("errors", rates(|g| g.errors)));
+    chart.series.push(Series::new("answered", rates(|point| point.requests)));
+    if groups.iter().any(|g| g.sum(|point| point.errors) > 0) {
+        chart.series.push(Series::new("errors", rates(|point| point.errors)));
     }
     if let Some(schedule) = run.plan.load.pace.schedule().filter(|schedule| schedule.is_limited()) {
         // Of a share of a plan, what was its own.
@@ -93,17 +109,16 @@ pub fn latency_over_time(title: &str, run: &Run) -> Chart {
         Axis::linear("time", Unit::Seconds),
         Axis::log("response time", Unit::Nanoseconds),
     );
-    type Figure = fn(&Latency) -> Option<u64>;
-    let figures: [(&str, Figure); 3] = [
-        ("median", |l| l.quantile_ns(0.5)),
-        ("99th percentile", |l| l.quantile_ns(0.99)),
-        ("max", Latency::max_ns),
-    ];
-    for (name, of) in figures {
-        let points = groups.iter().map(|group| {
-            let ns = group.response.as_ref().and_then(of);
+    let figures = groups.iter().map(|group| {
+        let figures = |of: Latency| [of.quantile_ns(0.5), of.quantile_ns(0.99), of.max_ns()];
+        group.response().map_or([None; 3], figures)
+    });
+    let figures: Vec<[Option<u64>; 3]> = figures.collect();
+    for (at, name) in ["median", "99th percentile", "max"].into_iter().enumerate() {
+        let points = groups.iter().zip(&figures).map(|(group, figures)| {
             // No reply, no latency: the line has a gap there.
-            DataPoint::from((group.middle_s, ns.map_or(f64::NAN, |ns| ns.max(1) as f64)))
+            let ns = figures[at].map_or(f64::NAN, |ns| ns.max(1) as f64);
+            DataPoint::from((group.middle_s, ns))
         });
         chart.series.push(Series { points: points.collect(), ..Series::new(name, []) });
     }
@@ -126,10 +141,11 @@ pub(super) fn overlaid(runs: &[(&str, &Run)]) -> [Chart; 2] {
     for (name, run) in runs {
         let groups = groups(run);
         let lasting = groups.iter().filter(|group| group.to_s > group.from_s);
-        let rates = lasting.map(|g| (g.middle_s, g.requests as f64 / (g.to_s - g.from_s)));
+        let rates =
+            lasting.map(|g| (g.middle_s, g.sum(|p| p.requests) as f64 / (g.to_s - g.from_s)));
         charts[0].series.push(Series::new(*name, rates));
-        let p99 = |group: &Group| {
-            let ns = group.response.as_ref().and_then(|response| response.quantile_ns(0.99));
+        let p99 = |group: &Group<'_>| {
+            let ns = group.response().and_then(|response| response.quantile_ns(0.99));
             (group.middle_s, ns.map_or(f64::NAN, |ns| ns.max(1) as f64))
         };
         charts[1].series.push(Series::new(*name, groups.iter().map(p99)));
@@ -137,7 +153,7 @@ pub(super) fn overlaid(runs: &[(&str, &Run)]) -> [Chart; 2] {
     charts
 }
 
-fn note(groups: &[Group]) -> String {
+fn note(groups: &[Group<'_>]) -> String {
     match groups.first() {
         Some(first) if groups.len() > 1 => {
             format!("One point every {}.", Unit::Seconds.show(first.to_s - first.from_s))
@@ -147,51 +163,33 @@ fn note(groups: &[Group]) -> String {
     }
 }
 
-fn groups(run: &Run) -> Vec<Group> {
+fn groups(run: &Run) -> Vec<Group<'_>> {
     groups_at_most(run, POINTS_MAX)
 }
 
 /// No more than so many, each of as many intervals.
-pub(super) fn groups_at_most(run: &Run, most: u64) -> Vec<Group> {
+pub(super) fn groups_at_most(run: &Run, most: u64) -> Vec<Group<'_>> {
     let timeline = &run.measurement.timeline;
     let (interval_ns, elapsed_ns) = (timeline.interval_ns, run.measurement.elapsed_ns);
     let Some(last) = timeline.points.last() else { return Vec::new() };
     let intervals = u64::from(last.index) + 1;
     let each = intervals.div_ceil(most).max(1);
     let seconds = |index: u64| (index.saturating_mul(interval_ns)) as f64 / 1e9;
-    let mut points = timeline.points.iter().peekable();
+    let mut left = &timeline.points[..];
     let mut groups = Vec::new();
     for number in 0..intervals.div_ceil(each) {
         let (from, to) = (number * each, (number + 1) * each);
-        let mut group = Group {
-            middle_s: 0.0,
-            from_s: seconds(from),
-            to_s: seconds(to).min(elapsed_ns as f64 / 1e9),
-            requests: 0,
-            errors: 0,
-            response: None,
-        };
-        group.middle_s = (group.from_s + group.to_s) / 2.0;
-        while let Some(point) = points.next_if(|point| u64::from(point.index) < to) {
-            add(&mut group, point);
-        }
-        let full = group.to_s - group.from_s >= CUT_SHORT * (seconds(to) - seconds(from));
+        let count = left.iter().take_while(|point| u64::from(point.index) < to).count();
+        let (points, others) = left.split_at(count);
+        left = others;
+        let (from_s, to_s) = (seconds(from), seconds(to).min(elapsed_ns as f64 / 1e9));
+        let group = Group { middle_s: (from_s + to_s) / 2.0, from_s, to_s, points };
+        let full = to_s - from_s >= CUT_SHORT * (seconds(to) - seconds(from));
         if full || groups.is_empty() {
             groups.push(group);
         }
     }
     groups
-}
-
-fn add(group: &mut Group, point: &Point) {
-    group.requests = group.requests.saturating_add(point.requests);
-    group.errors = group.errors.saturating_add(point.errors);
-    let decoded = point.response.as_ref().and_then(|encoded| encoded.decode().ok());
-    match (&mut group.response, decoded) {
-        (Some(ours), Some(theirs)) => ours.merge(&theirs),
-        (ours @ None, theirs) => *ours = theirs,
-        (_, None) => {}
-    }
 }
 
 #[cfg(test)]

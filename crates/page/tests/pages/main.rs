@@ -123,6 +123,6 @@ fn a_page_that_grows_is_drawn_as_the_finished_one() {
            }};\
          }};</script></head>"
     );
-    let frame = page::live::frame("keystorm").replace("</head>", &stand_in);
+    let frame = page::live::frame("keystorm", true).replace("</head>", &stand_in);
     browser::holds(&frame, &[("Throughput over time", vec![19])]);
 }

@@ -201,7 +201,7 @@ impl Search<'_> {
             None,
             self.interrupted,
         )?;
-        let mut progress = Progress::new();
+        let mut progress = Progress::new(None);
         progress.begin(self.describe(member), planned_s(&plan), 0.0);
         let run = bed.run(&plan, None, &mut progress);
         progress.end();

@@ -61,7 +61,7 @@ fn of_side(
 ) -> Result<(SpeedRange, End)> {
     let settings = SpeedTrials::settings(job.budget_s);
     let (mut trials, mut search) = (SpeedTrials::new(slo), Search::new(settings));
-    let mut progress = Progress::new();
+    let mut progress = Progress::new(None);
     let (budget, began) = (Duration::from_secs_f64(job.budget_s), Instant::now());
     let name = servers.names[side].clone();
     let mut number = 0;

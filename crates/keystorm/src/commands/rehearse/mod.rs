@@ -37,7 +37,7 @@ pub(crate) fn rehearse(job: &RehearseJob) -> Result<End> {
     job.jobs[0].notes.iter().try_for_each(diagnostics::say)?;
     load.notes(&job.speed).iter().try_for_each(diagnostics::say)?;
     let json = job.output.json.as_deref().map(|path| ("--json", path));
-    let files = Files::open(json, &job.output.pages)?;
+    let files = Files::open(json, &job.output.pages, job.output.live.as_ref())?;
     let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
     noise::warn()?;
     let mut servers = Servers::reach(job, &load, frames, &interrupted)?;

@@ -54,7 +54,7 @@ pub(crate) fn suite(job: &SuiteJob) -> Result<End> {
     }
     let before = job.against.as_deref().map(saved::read).transpose()?;
     let json = job.output.json.as_deref().map(|path| ("--json", path));
-    let mut files = Files::open(json, &job.output.pages)?;
+    let mut files = Files::open(json, &job.output.pages, job.output.live.as_ref())?;
     if let Some(directory) = &job.memtier_json {
         fs::create_dir_all(directory)
             .with_context(|| format!("--memtier-json {}", directory.display()))?;
@@ -75,7 +75,7 @@ pub(crate) fn suite(job: &SuiteJob) -> Result<End> {
             workload::quantity::counted(keys, "key")
         );
     }
-    let mut progress = Progress::new();
+    let mut progress = files.progress();
     let seconds = job.time_s.unwrap_or(if sources.is_own { SECONDS_OWN } else { SECONDS });
     let running = Running { job, seconds, interrupted: &interrupted };
     let ended = running.rounds(&sources.specs, &mut session, &mut suite, &mut progress, &mut files);
@@ -178,7 +178,7 @@ impl Running<'_> {
                     Err(Unfit::Unsupported(why)) => suite.specs[at].skipped = Some(why),
                     Err(Unfit::Broken(why)) => suite.specs[at].failure = Some(why),
                 }
-                files.keep(|| suite.to_json())?;
+                files.keep(|| suite.to_json(), || suite.page(&self.job.again, None))?;
             }
         }
         let failed = suite.specs.iter().any(|entry| entry.failure.is_some());

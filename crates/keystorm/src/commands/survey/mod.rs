@@ -38,7 +38,7 @@ pub(crate) fn survey(job: &SurveyJob) -> Result<End> {
     let directory = &job.directory;
     fs::create_dir_all(directory).with_context(|| format!("-o {}", directory.display()))?;
     let json = directory.join("survey.json");
-    let files = Files::open(Some(("-o", &json)), &job.pages)?;
+    let mut files = Files::open(Some(("-o", &json)), &job.pages, job.live.as_ref())?;
     let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
     noise::warn()?;
     let Some(first) = job.first.plans.first() else { return Ok(End::Complete) };
@@ -76,8 +76,9 @@ pub(crate) fn survey(job: &SurveyJob) -> Result<End> {
         interrupted: &interrupted,
         several,
         survey,
+        again: &job.again,
+        progress: files.progress(),
         files,
-        progress: Progress::new(),
         left_s: planned(&plan)?,
         failed: false,
     };
@@ -198,6 +199,8 @@ struct Surveying<'s> {
     interrupted: &'s AtomicBool,
     several: Option<&'s ClientFleet>,
     survey: Survey,
+    /// The command line, to be shown.
+    again: &'s str,
     files: Files,
     progress: Progress,
     left_s: f64,
@@ -220,8 +223,8 @@ impl Surveying<'_> {
             terminal.line("")
         };
         self.progress.aside(show)?;
-        let survey = &self.survey;
-        self.files.keep(|| survey.to_json())?;
+        let (survey, again) = (&self.survey, self.again);
+        self.files.keep(|| survey.to_json(), || survey.page(again))?;
         measured
     }
 

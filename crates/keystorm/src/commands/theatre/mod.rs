@@ -40,8 +40,8 @@ use stage::Stage;
 pub(crate) fn theatre(job: &TheatreJob) -> Result<End> {
     let Some(plan) = job.job.plans.first() else { return Ok(End::Complete) };
     job.job.notes.iter().try_for_each(diagnostics::say)?;
-    let files =
-        Files::open(job.output.json.as_deref().map(|path| ("--json", path)), &job.output.pages)?;
+    let json = job.output.json.as_deref().map(|path| ("--json", path));
+    let mut files = Files::open(json, &job.output.pages, job.output.live.as_ref())?;
     let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
     noise::warn()?;
     let storms = job.acts.iter().filter_map(|act| act.load.as_ref());
@@ -60,7 +60,7 @@ pub(crate) fn theatre(job: &TheatreJob) -> Result<End> {
     ask_first(job, &bed)?;
     bed.prepare(plan)?;
     let stage = Stage::new(&bed, plan)?;
-    let played = play(job, &bed, &stage, plan);
+    let played = play(job, &bed, &stage, plan, files.progress());
     // Whatever happened: settings are as they were, and keys of the acts are gone.
     stage.put_back();
     let (run, scenes) = played?;
@@ -105,12 +105,12 @@ fn play(
     bed: &TestBed<'_>,
     stage: &Stage<'_>,
     plan: &Plan,
+    mut progress: Progress,
 ) -> Result<(Run, Vec<Scene>)> {
     let player = Player { job, bed, stage };
     let mut scenes = player.prepare();
     let stop = AtomicBool::new(false);
     let length_s: f64 = (scenes.len() as f64 + 1.0) * job.rest_s;
-    let mut progress = Progress::new();
     progress.begin("acts beside the load".to_owned(), length_s, 0.0);
     let watch = bed.server.watch(&plan.target, true).with_journal(true);
     let begun = watch.begin();

@@ -11,7 +11,7 @@ use workload::Target;
 
 use crate::commands::run::{say, tell_about};
 use crate::experiment::files::Files;
-use crate::experiment::progress::{Progress, planned_s};
+use crate::experiment::progress::planned_s;
 use crate::experiment::terminal::Terminal;
 use crate::setting;
 use crate::signals;
@@ -23,9 +23,9 @@ use crate::test_bed::TestBed;
 /// What kept it from being carried out, in words for a person; what was measured before is kept.
 pub(super) fn run(job: &MemoryJob) -> Result<End> {
     let json = job.output.json.as_deref().map(|path| ("--json", path));
-    let mut files = Files::open(json, &job.output.pages)?;
+    let mut files = Files::open(json, &job.output.pages, job.output.live.as_ref())?;
     let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
-    let mut progress = Progress::new();
+    let mut progress = files.progress();
     let mut curve = MemoryCurve::new(String::new(), job.policy.clone());
     let mut left_s: f64 = job.limits.iter().flat_map(|(_, job)| &job.plans).map(planned_s).sum();
     let mut end = End::Complete;
@@ -54,7 +54,7 @@ pub(super) fn run(job: &MemoryJob) -> Result<End> {
                 curve.add(limit, bytes, &run)?;
             }
         }
-        files.keep(|| curve.to_json())?;
+        files.keep(|| curve.to_json(), || curve.page(&job.again))?;
         if interrupted.load(Ordering::Relaxed) {
             end = End::Interrupted;
             break;

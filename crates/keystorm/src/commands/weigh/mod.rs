@@ -33,7 +33,7 @@ pub(crate) fn weigh(job: &WeighJob) -> Result<End> {
         return limits::run(memory);
     }
     let json = job.output.json.as_deref().map(|path| ("--json", path));
-    let mut files = Files::open(json, &job.output.pages)?;
+    let mut files = Files::open(json, &job.output.pages, job.output.live.as_ref())?;
     let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
     let mut beds = Vec::new();
     for job in &job.servers {
@@ -56,7 +56,7 @@ pub(crate) fn weigh(job: &WeighJob) -> Result<End> {
             ));
         }
     }
-    let mut progress = Progress::new();
+    let mut progress = files.progress();
     let ended = all(job, starts, &mut beds, &mut weighing, &mut progress, &mut files, &interrupted);
     progress.clear();
     weighing.complete = matches!(ended, Ok(End::Complete));
@@ -133,7 +133,7 @@ fn all(
             if !row.weights.is_empty() || row.failure.is_some() {
                 weighing.rows.push(row);
             }
-            files.keep(|| weighing.to_json())?;
+            files.keep(|| weighing.to_json(), || weighing.page(&job.again))?;
         }
     }
     for (number, (target, bed)) in beds.iter_mut().enumerate().filter(|_| job.steps) {
