@@ -31,7 +31,9 @@ pub const FILES_MAX: usize = 100_000;
 /// Folders below each other.
 const DEPTH_MAX: usize = 8;
 /// The documents that hold runs.
-const WITH_RUNS: [&str; 4] = ["run", "sweep", "search", "survey"];
+const WITH_RUNS: [&str; 4] = ["run/", "sweep/", "search/", "survey/"];
+/// What the names of their schemas begin with.
+const FAMILY: &str = "\"keystorm.";
 
 /// A file that cannot be used, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -190,10 +192,11 @@ fn parse(name: &str, path: &Path) -> Result<Vec<Entry>, String> {
     }
     // Whoever has laid a document out anew may have moved its schema to the end.
     let named = std::str::from_utf8(&text).unwrap_or_default();
-    if !WITH_RUNS.iter().any(|name| named.contains(&format!("\"keystorm.{name}/"))) {
+    let mut schemas = named.match_indices(FAMILY).map(|(at, _)| &named[at + FAMILY.len()..]);
+    if !schemas.any(|rest| WITH_RUNS.iter().any(|name| rest.starts_with(name))) {
         return Ok(Vec::new());
     }
-    let loaded = Record::from_json(&text).and_then(Record::load);
+    let loaded = Record::from_json(&text).and_then(Record::load_without_timelines);
     loaded.and_then(|loaded| entries(name, &loaded.runs)).map_err(|error| error.to_string())
 }
 

@@ -38,6 +38,7 @@ use crate::{Repeat, Run};
 use repeats::RepeatsRecord;
 pub use tally_delta::TallyDelta;
 use test::TestRecord;
+use timeline::LoadTimeline;
 use worker::WorkerRecord;
 
 /// The name of the layout. The number changes when what is written before cannot be read after.
@@ -111,6 +112,8 @@ struct Common {
     other_hosts: Vec<HostFacts>,
     server: ServerFacts,
     version: String,
+    /// How their timelines are read.
+    timeline: LoadTimeline,
 }
 
 /// What a document holds.
@@ -201,6 +204,12 @@ impl Record {
         struct Experiment {
             run: Record,
         }
+        // Most are of this version, and read once.
+        if let Ok(record) = serde_json::from_slice::<Self>(text)
+            && record.schema == SCHEMA
+        {
+            return Ok(record);
+        }
         let head: Head = serde_json::from_slice(text).map_err(|e| broken(text, &e))?;
         match head.schema.as_deref() {
             Some(SCHEMA) => {}
@@ -231,6 +240,19 @@ impl Record {
     /// # Errors
     /// What in it contradicts itself or cannot be.
     pub fn load(self) -> Result<Loaded, RecordError> {
+        self.load_with(timeline::load)
+    }
+
+    /// The same without decoding the histograms of the timelines, which takes longer than all else: for who reads many
+    /// documents and no timeline.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load), except for what is wrong with such a histogram.
+    pub fn load_without_timelines(self) -> Result<Loaded, RecordError> {
+        self.load_with(timeline::load_encoded)
+    }
+
+    fn load_with(self, timeline: LoadTimeline) -> Result<Loaded, RecordError> {
         let Self { schema: _, complete, suite, host, other_hosts, server, client, plan, .. } = self;
         let tests = self.tests;
         if plan.len() != tests.len() {
@@ -240,7 +262,7 @@ impl Record {
                 plan.len()
             )));
         }
-        let common = Common { host, other_hosts, server, version: client.version };
+        let common = Common { host, other_hosts, server, version: client.version, timeline };
         let runs = tests.into_iter().zip(plan).map(|(test, plan)| test.run(plan, &common));
         Ok(Loaded { runs: runs.collect::<Result<_, _>>()?, suite, complete })
     }

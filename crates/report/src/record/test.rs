@@ -311,7 +311,7 @@ impl TestRecord {
         };
         let started_at = humantime::parse_rfc3339(&self.started_at)
             .map_err(|e| RecordError::wrong(format!("started_at is {:?}: {e}", self.started_at)))?;
-        let mut timeline = timeline::load(self.exact.timeline_interval_ns, &self.timeline)?;
+        let mut timeline = (common.timeline)(self.exact.timeline_interval_ns, &self.timeline)?;
         timeline.all_ran = self.exact.all_ran_ns.map(|[from_ns, to_ns]| from_ns..to_ns);
         let measurement = Measurement {
             total,

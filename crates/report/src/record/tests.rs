@@ -39,6 +39,9 @@ fn every_kind_of_run_survives_to_the_byte() {
         let text = saved(&run);
         let again = loaded(&text);
         assert_eq!(saved(&again), text, "{name}");
+        let record = Record::from_json(text.as_bytes()).unwrap();
+        let undecoded = record.load_without_timelines().unwrap().runs.remove(0);
+        assert_eq!(saved(&undecoded), text, "{name}");
         for (format, _) in FORMATS {
             assert_eq!(rendered(format, &again), rendered(format, &run), "{format} of {name}");
         }

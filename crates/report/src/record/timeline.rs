@@ -50,6 +50,9 @@ fn of(point: &Point, interval_ns: u64) -> PointRecord {
     }
 }
 
+/// How a timeline is read: of intervals so long, with these points.
+pub(super) type LoadTimeline = fn(u64, &[PointRecord]) -> Result<Timeline, RecordError>;
+
 /// Reads a timeline back.
 pub(super) fn load(interval_ns: u64, points: &[PointRecord]) -> Result<Timeline, RecordError> {
     read(interval_ns, points, PointRecord::point)
