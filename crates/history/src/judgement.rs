@@ -55,8 +55,6 @@ pub struct FigureJudgement {
     pub newest: f64,
     /// What the newest run is expected to lie in, by the runs of its level before it.
     pub expected: Option<Interval>,
-    /// What the runs of its level before the newest say of further ones; `None` of too few.
-    pub forecast: Option<Forecast>,
     /// The smallest change, as a share, that one more run shows four times in five; `None` of too few.
     pub smallest_visible: Option<f64>,
     /// What was found.
@@ -158,7 +156,6 @@ fn figure(
         metric,
         newest,
         expected: forecast.map(|forecast| forecast.interval),
-        forecast,
         smallest_visible: forecast.map(|forecast| forecast.smallest_visible),
         finding,
     })

@@ -1,57 +1,143 @@
-//! How many more runs it takes until the newest level is known to so much of the level before.
+//! How well it is known by how much the newest runs of a series differ from those before, and which runs are missing.
 
+use report::Metric;
 use report::compare::called;
+use statistics::{Interval, Needed, Ratio, SIDE_MIN, needed, steps};
+use workload::quantity::counted;
 
-use crate::judgement::{FigureJudgement, Finding, Judgement};
+use crate::{Entry, Series, Terms};
 
-/// For each figure how well it is known beside those before it, and how many runs more make it known within `share`.
-/// Whether all are known so well.
-#[must_use]
-pub fn more_runs(all: &[Judgement], share: f64) -> (Vec<String>, bool) {
-    let mut is_sure = !all.is_empty();
-    let mut lines = Vec::new();
-    for judgement in all {
-        is_sure &= !judgement.figures.is_empty();
-        for figure in &judgement.figures {
-            let (text, known) = of_figure(figure, share);
-            is_sure &= known;
-            lines.push(format!("{} of {}: {text}.", called(figure.metric), judgement.name));
-        }
-    }
-    (lines, is_sure)
+/// The newest runs of a series beside those before.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Change {
+    /// The name of the series.
+    pub name: String,
+    /// The figure that it is about: throughput, or p99 where a schedule sets the throughput.
+    pub metric: Metric,
+    /// The newest file of the series.
+    pub newest: String,
+    /// How many runs count on either side: those before, on their last level, and the newest.
+    pub runs: [usize; 2],
+    /// The newest over those before; `None` where there is nothing on a side.
+    pub ratio: Option<Ratio>,
+    /// What is missing.
+    pub lack: Lack,
 }
 
-fn of_figure(figure: &FigureJudgement, share: f64) -> (String, bool) {
-    let percent = |share: f64| format!("±{:.1} %", share * 100.0);
-    let wanted = percent(share);
-    // After a step there are two levels; else the newest run alone is the new one.
-    let (half, needed, there) = match figure.finding {
-        Finding::Step { ratio, runs, .. } => {
-            let needed = ratio.count_within(share);
-            (ratio.half_width(), needed, runs[0].min(runs[1]))
-        }
-        _ => (None, figure.forecast.and_then(|of| of.count_within(share)), 1),
-    };
-    if half.is_some_and(|half| half <= share) || needed.is_some_and(|needed| needed <= there) {
-        return (format!("its change is known to {wanted}"), true);
+/// Which runs are missing for a change to be known as well as is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lack {
+    /// None: it is.
+    Nothing,
+    /// So many more of the newest.
+    Newest(usize),
+    /// Those before are too few, however many of the newest there are: so many more; `None` where it is not known how
+    /// many, or over a thousand.
+    Before(Option<usize>),
+}
+
+/// How well the change of each series is known that has a newest run, for it to be known within `share` to either side.
+#[must_use]
+pub fn changes(
+    all: &[Series],
+    is_newest: &dyn Fn(&Entry) -> bool,
+    terms: Terms,
+    share: f64,
+) -> Vec<Change> {
+    all.iter().filter_map(|series| change(series, is_newest, terms, share)).collect()
+}
+
+fn change(
+    series: &Series,
+    is_newest: &dyn Fn(&Entry) -> bool,
+    terms: Terms,
+    share: f64,
+) -> Option<Change> {
+    let first = series.entries.iter().position(is_newest)?;
+    let newest = series.entries.iter().rfind(|entry| is_newest(entry))?;
+    let is_paced = newest.options.iter().any(|(option, _)| option == "--rps");
+    let metric = if is_paced { Metric::P99 } else { Metric::Throughput };
+    let (places, values) = series.values(metric, terms.disturbed);
+    let both = places.into_iter().zip(values);
+    let (before, after): (Vec<_>, Vec<_>) = both.partition(|(at, _)| *at < first);
+    let after = after.into_iter().filter(|(at, _)| is_newest(&series.entries[*at]));
+    let new: Vec<f64> = after.map(|(_, value)| value).collect();
+    let before: Vec<f64> = before.into_iter().map(|(_, value)| value).collect();
+    let before = &before[before.len().saturating_sub(terms.last)..];
+    let level = steps(before, 1).last().map_or(0, |step| step.at);
+    let before = &before[level..];
+    let ratio = Ratio::unpaired(before, &new, 0.0);
+    Some(Change {
+        name: series.name.clone(),
+        metric,
+        newest: newest.file.clone(),
+        runs: [before.len(), new.len()],
+        ratio,
+        lack: lack(before, &new, ratio, share),
+    })
+}
+
+fn lack(before: &[f64], new: &[f64], ratio: Option<Ratio>, share: f64) -> Lack {
+    if before.len() < SIDE_MIN {
+        return Lack::Before(Some(SIDE_MIN - before.len()));
     }
-    let known =
-        half.map_or(String::new(), |half| format!("its change is known to {}; ", percent(half)));
-    let text = match (needed, figure.forecast) {
-        (Some(needed), _) => {
-            let more = workload::quantity::counted((needed - there) as u64, "more run");
-            format!("{known}{wanted} needs about {more} of the newest")
+    if ratio.and_then(|ratio| ratio.half_width()).is_some_and(|half| half <= share) {
+        return Lack::Nothing;
+    }
+    if new.is_empty() {
+        return Lack::Newest(2);
+    }
+    match needed(before, new, share) {
+        // What few runs say of many is rough: one more at least.
+        Some(Needed::New(count)) => Lack::Newest(count.saturating_sub(new.len()).max(1)),
+        Some(Needed::Both(count)) => {
+            Lack::Before(count.map(|count| count.saturating_sub(before.len()).max(1)))
         }
-        (None, Some(_)) => {
-            format!(
-                "{known}no number of runs makes it {wanted}, since those before it are too few for that"
-            )
+        None => Lack::Before(None),
+    }
+}
+
+impl Change {
+    /// What is known, and what is missing, in a sentence without the runs' time.
+    #[must_use]
+    pub fn sentence(&self, share: f64) -> String {
+        let Self { name, metric, runs: [before, new], .. } = self;
+        let what = format!("{} of {name}", called(*metric));
+        let wanted = half_shown(share);
+        let beside = format!("{} beside {before} before", counted(*new as u64, "run"));
+        let interval = self.ratio.and_then(|ratio| Some((ratio.ratio, ratio.interval?)));
+        let known = match interval {
+            Some((ratio, of)) => format!("{what}: {} ({beside})", shown(ratio, of)),
+            None => format!("{what}: not known yet ({beside})"),
+        };
+        match self.lack {
+            Lack::Nothing => format!("{known}, which is within {wanted}."),
+            Lack::Newest(more) => {
+                format!(
+                    "{known}; {wanted} needs about {} of the newest.",
+                    counted(more as u64, "more run")
+                )
+            }
+            Lack::Before(Some(more)) => format!(
+                "{known}; {wanted} needs about {} of what was before, which the baseline lacks.",
+                counted(more as u64, "more run")
+            ),
+            Lack::Before(None) => {
+                format!("{known}; the runs before it vary too much for {wanted}.")
+            }
         }
-        (None, None) => {
-            format!("{known}there are too few runs before it to tell what {wanted} needs")
-        }
-    };
-    (text, false)
+    }
+}
+
+/// `−1.2 %, between −2.0 % and −0.4 %`.
+fn shown(ratio: f64, interval: Interval) -> String {
+    let percent = |ratio: f64| format!("{:+.1} %", (ratio - 1.0) * 100.0).replace('-', "−");
+    let Interval { low, high } = interval;
+    format!("{}, between {} and {}", percent(ratio), percent(low), percent(high))
+}
+
+fn half_shown(share: f64) -> String {
+    format!("±{} %", (share * 1e6).round() / 1e4)
 }
 
 #[cfg(test)]
@@ -59,30 +145,65 @@ mod tests {
     use statistics::Noise;
 
     use super::*;
-    use crate::judgement::{Terms, judge};
     use crate::series::tests::entry;
     use crate::{Grouping, series};
 
-    fn judged(count: usize) -> Vec<Judgement> {
+    const TERMS: Terms = Terms { last: 60, percent: None, disturbed: false };
+
+    /// So many runs that vary by 2 %, the last of which are the newest, and 5 % slower.
+    fn of(before: usize, new: usize, share: f64) -> Change {
         let mut noise = Noise::new(11);
-        let entries: Vec<_> = (0..count as u64)
-            .map(|at| entry(at, 50_000.0 * (0.02 * noise.normal()).exp()))
+        let rate = |at: usize| if at < before { 50_000.0 } else { 47_500.0 };
+        let entries: Vec<_> = (0..before + new)
+            .map(|at| entry(at as u64, rate(at) * (0.02 * noise.normal()).exp()))
             .collect();
-        let terms = Terms { last: 60, percent: None, disturbed: false };
-        judge(&series(&entries, Grouping::Machine), &|_| true, terms)
+        let is_newest = |entry: &Entry| entry.started_ms >= before as u64;
+        let all = series(&entries, Grouping::Machine);
+        changes(&all, &is_newest, TERMS, share).remove(0)
     }
 
     #[test]
-    fn it_is_said_how_many_runs_more_it_takes() {
-        let (lines, is_sure) = more_runs(&judged(40), 0.012);
-        assert!(!is_sure && lines[0].contains(": ±1.2 % needs about "), "{lines:?}");
-        assert!(lines[0].ends_with(" of the newest."), "{lines:?}");
-        let (lines, is_sure) = more_runs(&judged(40), 0.2);
-        assert!(is_sure && lines[0].ends_with("its change is known to ±20.0 %."), "{lines:?}");
-        let (lines, _) = more_runs(&judged(40), 0.001);
-        assert!(lines[0].contains("no number of runs makes it ±0.1 %"), "{lines:?}");
-        let (lines, _) = more_runs(&judged(2), 0.02);
-        assert!(lines[0].contains("too few runs before it"), "{lines:?}");
-        assert!(!more_runs(&[], 0.02).1);
+    fn it_is_known_or_said_which_runs_are_missing() {
+        let one = of(40, 1, 0.012);
+        assert!(matches!(one.lack, Lack::Newest(8..=100)), "{one:?}");
+        let text = one.sentence(0.012);
+        assert!(
+            text.starts_with("throughput of GET: not known yet (1 run beside 40 before)"),
+            "{text}"
+        );
+        assert!(text.contains("; ±1.2 % needs about ") && text.ends_with(" of the newest."));
+        let sure = of(40, 30, 0.02);
+        assert_eq!((sure.lack, sure.runs), (Lack::Nothing, [40, 30]));
+        let text = sure.sentence(0.02);
+        assert!(text.ends_with("(30 runs beside 40 before), which is within ±2 %."), "{text}");
+        assert!(text.contains(", between −"), "{text}");
+    }
+
+    #[test]
+    fn a_baseline_that_is_too_short_is_named() {
+        let few = of(1, 1, 0.02);
+        assert_eq!(few.lack, Lack::Before(Some(2)));
+        let text = few.sentence(0.02);
+        assert!(
+            text.ends_with(
+                "±2 % needs about 2 more runs of what was before, which the baseline lacks."
+            ),
+            "{text}"
+        );
+        assert!(matches!(of(5, 3, 0.005).lack, Lack::Before(Some(20..))), "{:?}", of(5, 3, 0.005));
+        let hopeless = of(5, 3, 0.000_1);
+        assert_eq!(hopeless.lack, Lack::Before(None));
+        assert!(hopeless.sentence(0.000_1).ends_with("vary too much for ±0.01 %."));
+    }
+
+    #[test]
+    fn runs_before_a_step_are_no_baseline_and_a_series_without_a_newest_run_is_left_out() {
+        let entries: Vec<_> = (0..42)
+            .map(|at| entry(at, if at < 20 { 1e5 } else { 2e5 } * (1.0 + 0.001 * (at % 3) as f64)))
+            .collect();
+        let all = series(&entries, Grouping::Machine);
+        let found = changes(&all, &|entry| entry.started_ms > 39, TERMS, 0.02);
+        assert_eq!((found[0].runs, found[0].lack), ([20, 2], Lack::Nothing));
+        assert!(changes(&all, &|_| false, TERMS, 0.02).is_empty());
     }
 }

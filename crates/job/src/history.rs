@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::{Inconclusive, PageOptions};
+use crate::{Inconclusive, PageOptions, UntilSure};
 
 /// How a history is read and printed.
 #[derive(Debug)]
@@ -43,6 +43,6 @@ pub struct BaselineJob {
     pub fail_on_regression: Option<f64>,
     /// What becomes of a gate of which the runs do not say whether it is passed.
     pub inconclusive: Option<Inconclusive>,
-    /// Within which share of the level before changes are to be known.
-    pub until_sure: Option<f64>,
+    /// How well changes are to be known.
+    pub until_sure: Option<UntilSure>,
 }

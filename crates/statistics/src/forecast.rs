@@ -4,7 +4,7 @@
 //! as ratios are.
 
 use crate::mean::Moments;
-use crate::{COUNT_MAX, ERROR_RATE, Interval, POWER, student};
+use crate::{ERROR_RATE, Interval, POWER, student};
 
 /// Values of one level, and what follows from them for the next.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -45,21 +45,6 @@ impl Forecast {
             error,
             freedom,
         })
-    }
-
-    /// How many values of a new level are needed in all for its ratio to this one to be known within `share` to either
-    /// side, if they spread alike. `None` where the values of this level are too few for it.
-    #[must_use]
-    pub fn count_within(&self, share: f64) -> Option<usize> {
-        let before = self.freedom + 1.0;
-        let spread = self.error / (1.0 + 1.0 / before).sqrt();
-        let is_enough = |count: &usize| {
-            let count = *count as f64;
-            let error = spread * (1.0 / before + 1.0 / count).sqrt();
-            let half = student::two_sided(ERROR_RATE, self.freedom + count - 1.0);
-            half.is_some_and(|half| half * error <= share.ln_1p())
-        };
-        (1..=COUNT_MAX).find(is_enough)
     }
 
     /// The probability of a value at least so low if the true level were the one before times `bound`.
@@ -117,22 +102,6 @@ mod tests {
         });
         let shown = shown.count();
         assert!((1_500..=1_700).contains(&shown), "{shown} of 2000");
-    }
-
-    #[test]
-    fn as_many_further_values_as_it_says_make_a_ratio_as_narrow() {
-        let mut noise = Noise::new(77);
-        let mut values = |count: usize| -> Vec<f64> {
-            (0..count).map(|_| 50.0 * (0.02 * noise.normal()).exp()).collect()
-        };
-        let before = values(40);
-        let forecast = Forecast::from_values(&before).unwrap();
-        let needed = forecast.count_within(0.012).unwrap();
-        assert!((8..=60).contains(&needed), "{needed}");
-        let ratio = crate::Ratio::unpaired(&before, &values(needed), 0.0).unwrap();
-        let half = ratio.half_width().unwrap();
-        assert!((0.008..=0.016).contains(&half), "{half}");
-        assert_eq!(forecast.count_within(0.000_1), None, "the values before are too few");
     }
 
     #[test]

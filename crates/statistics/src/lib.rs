@@ -1,9 +1,9 @@
 //! What repeated measurements say: means, ratios, and how sure of them one can be.
 //!
 //! Pure arithmetic on numbers that somebody else has measured. [`Mean`] is of one sample, [`Ratio`]
-//! of two, [`Share`] of what was counted, [`steps`] of a series, [`Forecast`] of what it may go on with,
-//! [`Bisection`] of what changed it, [`Regression`] of what each of several causes adds. What the numbers are
-//! of, and what follows from the answer, is left to others.
+//! of two, [`needed`] of how many more it takes, [`Share`] of what was counted, [`steps`] of a series, [`Forecast`] of
+//! what it may go on with, [`Bisection`] of what changed it, [`Regression`] of what each of several causes adds. What
+//! the numbers are of, and what follows from the answer, is left to others.
 //!
 //! Student's distribution comes from `statrs`. It is right for the mean of a handful of runs, each
 //! of which is itself an average of thousands of requests: Georges, Buytaert, Eeckhout,
@@ -14,6 +14,7 @@
 mod bisection;
 mod forecast;
 mod mean;
+mod needed;
 mod noise;
 mod ratio;
 mod regression;
@@ -24,6 +25,7 @@ mod student;
 pub use bisection::{Bisection, Suspects};
 pub use forecast::Forecast;
 pub use mean::{Interval, Mean, SPREAD_MAX};
+pub use needed::{Needed, needed};
 pub use noise::Noise;
 pub use ratio::{COUNT_MAX, Conclusion, Ratio, holm};
 pub use regression::{Estimate, Observation, Regression};

@@ -2,15 +2,16 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Parser;
-use job::{BaselineJob, Inconclusive};
+use job::{BaselineJob, Inconclusive, UntilSure};
 
 use super::super::history::Reading;
-use super::super::run::count_in;
+use super::super::run::{count_in, seconds};
 use super::super::{Intent, UsageError, with_options};
 use super::arguments::percent;
-use super::sure::percent as within;
+use super::sure::{WITHIN_DEFAULT, percent as within};
 
 /// Judges saved runs by those before them: the last runs of the same load on the same server from the same machine
 /// that a folder keeps, with the variance that these have. A change of level that lasts (a step) is found at its run;
@@ -47,11 +48,14 @@ struct Options {
     /// What becomes of a gate that is undecided: pass (exit code 0) or fail (3) [default: exit code 4]
     #[arg(long, value_name = "WHAT", help_heading = "Results", hide_possible_values = true)]
     inconclusive: Option<Inconclusive>,
-    /// Say how many more runs it takes until changes are known to ±PCT percent; exit with code 4 where they are not
-    /// [default: 2]
+    /// Repeat the newest runs, and keep each beside them, until the 95 % interval of each test's change is within ±PCT
+    /// percent, or say which runs that takes and exit with code 4 [default: 2]
     #[arg(long, value_name = "PCT", value_parser = within, num_args = 0..=1, require_equals = true,
           default_missing_value = "2", help_heading = "Results")]
     until_sure: Option<f64>,
+    /// How long --until-sure may take in all [default: 10m]
+    #[arg(long, value_name = "TIME", value_parser = seconds, help_heading = "Results", requires = "until_sure")]
+    sure_within: Option<Duration>,
     #[command(flatten)]
     reading: Reading,
 }
@@ -70,14 +74,16 @@ pub(super) fn is_asked(args: &[OsString]) -> bool {
 pub(super) fn intent(args: Vec<OsString>) -> Result<Intent, UsageError> {
     with_options(args, |options: Options| {
         let Options { files, baseline, canary, last, .. } = options;
-        let Options { fail_on_regression, inconclusive, until_sure, reading, .. } = options;
+        let Options { fail_on_regression, inconclusive, until_sure, sure_within, reading, .. } =
+            options;
         if inconclusive == Some(Inconclusive::Repeat) {
             let text = "--inconclusive repeat: saved runs are not repeated; choose pass or fail";
             return Err(UsageError(text.to_owned()));
         }
         let options = reading.of(baseline)?;
         let last = last as usize;
-        let until_sure = until_sure.map(|percent| percent / 100.0);
+        let within = sure_within.unwrap_or(WITHIN_DEFAULT);
+        let until_sure = until_sure.map(|percent| UntilSure { share: percent / 100.0, within });
         let job = BaselineJob {
             options,
             files,

@@ -13,7 +13,7 @@ pub(super) const UNTIL_SURE: &str = "until_sure";
 pub(super) const SURE_WITHIN: &str = "sure_within";
 /// In hundredths of the ratio.
 const PERCENT_DEFAULT: &str = "2";
-const WITHIN_DEFAULT: Duration = Duration::from_secs(600);
+pub(super) const WITHIN_DEFAULT: Duration = Duration::from_secs(600);
 
 /// The options.
 pub(super) fn args() -> [Arg; 2] {

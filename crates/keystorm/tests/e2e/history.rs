@@ -22,7 +22,11 @@ fn files(dir: &Path) -> Vec<String> {
 
 /// A folder with a run for each of these lengths, an hour apart: a run that took longer was slower.
 fn made(dir: &Path, lengths: &[f64]) {
-    let server = Server::redis();
+    made_on(&Server::redis(), dir, lengths);
+}
+
+/// The same of a server.
+fn made_on(server: &Server, dir: &Path, lengths: &[f64]) {
     let base = dir.join("base");
     let words = format!("-n 400 -t get --keep {}", base.display());
     server.run(&words).ok();
@@ -152,4 +156,60 @@ fn too_few_runs_decide_nothing_and_a_folder_without_any_is_named() {
     assert!(ran.err.contains("there is no saved run in it"), "{}", ran.err);
     assert_eq!(keystorm(&["compare", "--baseline", "/no/such"]).code, Some(1));
     assert_eq!(Keystorm::exec(KEYSTORM, ["history"]).run().code, Some(2));
+}
+
+#[test]
+fn the_newest_run_is_repeated_until_its_change_is_known() {
+    let (dir, server) = (TempDir::new().unwrap(), Server::redis());
+    made_on(&server, dir.path(), &lengths(12));
+    server.run(&format!("-n 400 -t get --keep {}", dir.path().display())).ok();
+    let newest = files(dir.path()).into_iter().find(|file| file.len() > "0000.json".len()).unwrap();
+    let words = ["--until-sure=50", "--sure-within", "5m", "--inconclusive", "pass"];
+    let calls = server.calls("get");
+    let (ran, document) = judged(dir.path(), &words);
+    let repeat = newest.replace(".json", "-2.json");
+    assert!(files(dir.path()).contains(&repeat), "{ran:?}");
+    assert!(ran.err.contains("kept beside what was repeated"), "{ran:?}");
+    let count = files(dir.path()).len() as u64 - 12;
+    assert_eq!(server.calls("get") - calls, 400 * (count - 1), "{ran:?}");
+    let sentences = document["sentences"].to_string();
+    assert!(sentences.contains("which is within ±50 %"), "{sentences}");
+    assert!(sentences.contains(&format!("{count} runs beside 12 before")), "{sentences}");
+    // It is known now: nothing is repeated.
+    let calls = server.calls("get");
+    let (ran, document) = judged(dir.path(), &words);
+    assert!(document["sentences"].to_string().contains("within ±50 %"), "{ran:?}");
+    assert_eq!(server.calls("get"), calls);
+}
+
+#[test]
+fn what_is_missing_before_the_newest_run_or_cannot_be_repeated_is_said() {
+    let (dir, server) = (TempDir::new().unwrap(), Server::redis());
+    made_on(&server, dir.path(), &lengths(2));
+    let newest = dir.path().join("0001.json");
+    let calls = server.calls("get");
+    let named = ["--until-sure", newest.to_str().unwrap()];
+    let (ran, _) = judged(dir.path(), &named);
+    assert_eq!(ran.code, Some(4), "{ran:?}");
+    assert!(
+        ran.out.contains("2 more runs of what was before, which the baseline lacks"),
+        "{ran:?}"
+    );
+    // Of another machine, all of them: its speed cannot be measured here.
+    made_on(&server, dir.path(), &lengths(12));
+    let calls = calls + 400;
+    for file in files(dir.path()) {
+        let text = fs::read_to_string(dir.path().join(&file)).unwrap();
+        let mut document: Value = serde_json::from_str(&text).unwrap();
+        document["host"]["hostname"] = "elsewhere".into();
+        fs::write(dir.path().join(&file), document.to_string()).unwrap();
+    }
+    let (ran, _) = judged(dir.path(), &["--until-sure=1"]);
+    assert_eq!(ran.code, Some(4), "{ran:?}");
+    assert!(ran.err.contains("is not repeated: it was measured from elsewhere"), "{ran:?}");
+    let (ran, _) = judged(dir.path(), &["--until-sure=1", "--any-machine", "--sure-within", "1ms"]);
+    assert!(ran.err.contains("--sure-within allows more time"), "{ran:?}");
+    assert_eq!(server.calls("get"), calls, "nothing is begun that does not fit");
+    let refused = ["compare", "--baseline", "x", "--sure-within", "1m"];
+    assert_eq!(keystorm(&refused).code, Some(2));
 }

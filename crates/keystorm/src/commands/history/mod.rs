@@ -2,13 +2,15 @@
 //!
 //! What entries, series and steps are is the business of the crate `history`.
 
+mod further;
+
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use console::diagnostics;
 use console::place::Place;
-use history::{Entry, Folder, Gate, Grouping, Terms, series};
+use history::{Entry, Folder, Gate, Grouping, Lack, Terms, series};
 use job::{BaselineJob, End, HistoryJob, HistoryOptions, Inconclusive};
 use page::Page;
 use report::json::pretty;
@@ -18,6 +20,7 @@ use crate::commands::report::Pages;
 use crate::commands::run::say;
 use crate::commands::show;
 use crate::experiment::terminal::Terminal;
+use further::NewSide;
 
 /// Without files, the tests are judged whose newest run is at most so much older than that of the folder.
 const LAST_DAY_MS: u64 = 24 * 3_600_000;
@@ -53,6 +56,16 @@ pub(crate) fn baseline(job: &BaselineJob) -> Result<End> {
     let output = Output::open(options)?;
     let mut entries = read(&options.dir)?.entries;
     let newest = add_files(&mut entries, job)?;
+    let mut further = NewSide::default();
+    let mut end = End::Complete;
+    if let Some(asked) = job.until_sure {
+        further = NewSide::of(&series(&entries, grouping(options)), &*newest, job);
+        if job.canary.is_some() {
+            diagnostics::say("--until-sure: with --canary, nothing is repeated")?;
+        } else {
+            end = further::carry_out(job, asked, &mut entries, &mut further)?;
+        }
+    }
     if let Some(canary) = &job.canary {
         let canary = read(canary)?.entries;
         let all = entries.len();
@@ -66,16 +79,18 @@ pub(crate) fn baseline(job: &BaselineJob) -> Result<End> {
         }
     }
     let all = series(&entries, grouping(options));
-    let terms =
-        Terms { last: job.last, percent: job.fail_on_regression, disturbed: options.disturbed };
-    let judged = history::judge(&all, &*newest, terms);
+    let terms = terms(job);
+    // Those that were added push none of the others out.
+    let terms = Terms { last: terms.last + further.added, ..terms };
+    let is_newest = |entry: &Entry| newest(entry) || further.holds(entry);
+    let judged = history::judge(&all, &is_newest, terms);
     let gate = history::gate(&judged, terms);
     let mut sentences = history::sentences(&judged, terms);
     let mut is_sure = true;
-    if let Some(share) = job.until_sure {
-        let (more, known) = history::more_runs(&judged, share);
-        sentences.extend(more);
-        is_sure = known;
+    if let Some(asked) = job.until_sure {
+        let known = history::changes(&all, &|entry| further.holds(entry), terms, asked.share);
+        sentences.extend(known.iter().map(|change| change.sentence(asked.share)));
+        is_sure = !known.is_empty() && known.iter().all(|change| change.lack == Lack::Nothing);
     }
     let document = || history::judged(&judged, gate, &sentences);
     output.print(document, || {
@@ -84,6 +99,9 @@ pub(crate) fn baseline(job: &BaselineJob) -> Result<End> {
         sentences.iter().try_for_each(|sentence| terminal.line(sentence))
     })?;
     output.write(document, || history::judgement_page(&judged, terms))?;
+    if end == End::Interrupted {
+        return Ok(end);
+    }
     Ok(match (gate, job.inconclusive) {
         (Gate::Passed | Gate::Undecided, Some(Inconclusive::Pass) | None) if !is_sure => {
             End::Inconclusive
@@ -120,6 +138,11 @@ fn add_files(entries: &mut Vec<Entry>, job: &BaselineJob) -> Result<Newest> {
     }
     entries.sort_by(|a, b| (a.started_ms, &a.file).cmp(&(b.started_ms, &b.file)));
     Ok(Box::new(move |entry| files.contains(&entry.file)))
+}
+
+/// The terms that a job asks for.
+fn terms(job: &BaselineJob) -> Terms {
+    Terms { last: job.last, percent: job.fail_on_regression, disturbed: job.options.disturbed }
 }
 
 fn grouping(options: &HistoryOptions) -> Grouping {
