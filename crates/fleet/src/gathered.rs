@@ -39,7 +39,7 @@ pub struct FleetResult {
 
 impl FleetResult {
     pub(crate) fn from_round(round: Round<'_>) -> Result<Self, Broken> {
-        let Round { fleet, shares, parts, start, .. } = round;
+        let Round { fleet, shares, parts, start, exchange, .. } = round;
         let Some(whole) = shares.first().cloned() else {
             return Err(Broken("there are no clients".to_owned()));
         };
@@ -87,6 +87,7 @@ impl FleetResult {
             rows,
         };
         if plan.delivery.as_ref().is_some_and(|delivery| delivery.exchange.is_some()) {
+            measurement.deliveries.iter_mut().for_each(|of| exchange.correct(&mut of.counts));
             measurement.raise_latencies((clients.clock_bound_us() * 1e3).ceil() as u64);
         }
         let workers = plan.load.concurrency.workers;

@@ -4,7 +4,7 @@
 //! input stops its load at once, under whatever launcher. docs/fleet.md tells the contract for people.
 
 use report::{Record, TallyDelta};
-use runner::Gauges;
+use runner::{Gauges, Progress, ReceivedPage};
 use serde::{Deserialize, Serialize};
 use workload::{Plan, in_full};
 
@@ -29,6 +29,13 @@ pub enum ToClient {
     },
     /// The senders of all clients are done, where messages go between them.
     AllSent,
+    /// All that they sent has come to the receivers of some client.
+    AllReceived,
+    /// The receivers of all clients are gone.
+    AllClosed {
+        /// Whether this client removes the keys of the run.
+        removes: bool,
+    },
     /// Stop, say what there is, and wait for another plan.
     Stop(String),
 }
@@ -60,6 +67,10 @@ pub enum FromClient {
     },
     /// Its senders are done, and its receivers wait for what others send.
     Sent,
+    /// How far it is with messages of which any client may get each.
+    Messages(Messages),
+    /// Which messages it got, of those.
+    Received(Received),
     /// Once a second while load runs: what was added since the last message.
     Tick(Box<Tick>),
     /// The share has ended: its result, as `--json` keeps it.
@@ -90,6 +101,54 @@ pub struct Hello {
     pub quota: Option<f64>,
     /// Its niceness.
     pub nice: i32,
+}
+
+/// How far a client is with messages that go between clients.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Messages {
+    /// Deliveries that there must be of its probes, at whichever client.
+    pub probes: u64,
+    /// Probes of any client that it got.
+    pub probed: u64,
+    /// Deliveries that there must be of what it sent; `None` before all have sent everything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<u64>,
+    /// Messages that its receivers had.
+    pub received: u64,
+    /// Whether its receivers are gone.
+    pub closed: bool,
+}
+
+/// Which messages of a range of numbers a client received.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Received {
+    /// The group of receivers of which one gets each message.
+    pub group: usize,
+    /// The range; all have as many numbers.
+    pub page: usize,
+    /// A bit for each, from the lowest number and the lowest bit on, in words of 64 bits as 16 hexadecimal digits.
+    pub bits: String,
+}
+
+impl From<ReceivedPage<'_>> for Received {
+    fn from(ReceivedPage { group, page, bits }: ReceivedPage<'_>) -> Self {
+        Self { group, page, bits: bits.iter().map(|word| format!("{word:016x}")).collect() }
+    }
+}
+
+impl Received {
+    /// The bits, a word for each 64 numbers; what is no word counts as none.
+    #[must_use]
+    pub fn words(&self) -> Vec<u64> {
+        let words = self.bits.as_bytes().chunks(16).map(str::from_utf8);
+        words.map(|word| u64::from_str_radix(word.unwrap_or_default(), 16).unwrap_or(0)).collect()
+    }
+}
+
+impl From<Progress> for Messages {
+    fn from(Progress { probes, probed, expected, received, closed }: Progress) -> Self {
+        Self { probes, probed, expected, received, closed }
+    }
 }
 
 /// What a client saw in a second.
@@ -167,11 +226,25 @@ mod tests {
         assert_eq!(line(ToClient::Clock(7)), "{\"clock\":7}\n");
         assert_eq!(line(ToClient::Start { monotonic_ns: 9 }), "{\"start\":{\"monotonic_ns\":9}}\n");
         assert_eq!(line(ToClient::AllSent), "\"all-sent\"\n");
+        assert_eq!(line(ToClient::AllReceived), "\"all-received\"\n");
+        let removes = ToClient::AllClosed { removes: true };
+        assert_eq!(line(removes), "{\"all-closed\":{\"removes\":true}}\n");
         assert_eq!(line(ToClient::Stop("why".into())), "{\"stop\":\"why\"}\n");
         let sent = |sent: FromClient| sent.to_line().unwrap();
         assert_eq!(sent(FromClient::Alive(3)), "{\"alive\":3}\n");
         assert_eq!(sent(FromClient::Ready { connections: 5 }), "{\"ready\":{\"connections\":5}}\n");
         assert_eq!(sent(FromClient::Sent), "\"sent\"\n");
+        let messages = Messages { expected: Some(7), received: 5, ..Messages::default() };
+        assert_eq!(
+            sent(FromClient::Messages(messages)),
+            "{\"messages\":{\"probes\":0,\"probed\":0,\"expected\":7,\"received\":5,\"closed\":false}}\n"
+        );
+        let page = Received::from(ReceivedPage { group: 0, page: 2, bits: &[5, u64::MAX] });
+        assert_eq!(page.words(), [5, u64::MAX]);
+        assert_eq!(
+            sent(FromClient::Received(page)),
+            "{\"received\":{\"group\":0,\"page\":2,\"bits\":\"0000000000000005ffffffffffffffff\"}}\n"
+        );
         assert_eq!(sent(FromClient::Stopped("SIGTERM".into())), "{\"stopped\":\"SIGTERM\"}\n");
         let clock = sent(FromClient::Clock { number: 7, monotonic_ns: 8 });
         assert_eq!(clock, "{\"clock\":{\"number\":7,\"monotonic_ns\":8}}\n");

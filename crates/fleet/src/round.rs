@@ -3,6 +3,8 @@
 //! Owns the order and the rule for loss: before the start nothing starts without all; after it the
 //! others stop or go on, and nothing is moved to them.
 
+mod exchange;
+
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
@@ -15,7 +17,7 @@ use workload::{Endpoint, Plan, PlanParts, Shard};
 
 use crate::clock::{Offset, Ping};
 use crate::fleet::{Fleet, News, OnLoss, SILENT};
-use crate::line::{FromClient, ToClient};
+use crate::line::{FromClient, Messages, ToClient};
 use crate::partial::Partial;
 use crate::seconds::Seconds;
 use crate::{Broken, FleetResult, wrong_clock};
@@ -43,6 +45,8 @@ pub(crate) struct Part {
     ready: bool,
     /// Whether its senders are done, where its receivers wait for what others send.
     sent: bool,
+    /// How far it is with messages that go between clients.
+    messages: Messages,
     /// Questions that are on their way, by number.
     asked: BTreeMap<u64, u64>,
     pings: Vec<Ping>,
@@ -83,8 +87,8 @@ pub(crate) struct Round<'f> {
     /// When clients were asked to stop; `None` before that.
     stopping: Option<Instant>,
     pinged: u64,
-    /// Whether clients know that all have sent everything.
-    all_sent: bool,
+    /// What is known of messages that go between clients.
+    pub(crate) exchange: exchange::Exchange,
     /// When it was listened last.
     listened: Instant,
 }
@@ -129,7 +133,7 @@ impl<'f> Round<'f> {
             interrupted,
             stopping: None,
             pinged: 0,
-            all_sent: false,
+            exchange: exchange::Exchange::default(),
             listened: Instant::now(),
         })
     }
@@ -139,10 +143,11 @@ impl<'f> Round<'f> {
         while !self.parts.iter().all(Part::is_over) {
             self.listen(LOOK);
             let ready = self.parts.iter().all(|part| part.ready);
-            if ready && self.start.is_none() && self.stopping.is_none() {
+            let waits = ready && self.start.is_none() && self.stopping.is_none();
+            if waits && self.are_probes_there() {
                 self.start_all();
             }
-            self.end_sending();
+            self.tell_of_messages();
         }
         if let Some(why) = self.broken() {
             return Err(Broken(why));
@@ -157,19 +162,6 @@ impl<'f> Round<'f> {
         FleetResult::from_round(self)
     }
 
-    /// Tells clients whose messages go between them when the last has sent all of its own.
-    fn end_sending(&mut self) {
-        let is_last = self.parts.iter().all(|part| part.sent || part.is_over());
-        if !is_last || std::mem::replace(&mut self.all_sent, is_last) {
-            return;
-        }
-        for client in 0..self.parts.len() {
-            if !self.parts[client].is_over() {
-                self.fleet.tell(client, &ToClient::AllSent);
-            }
-        }
-    }
-
     /// Why there is nothing to gather, if that is so.
     fn broken(&self) -> Option<String> {
         let called = |client: usize| &self.fleet.clients[client].called;
@@ -180,6 +172,9 @@ impl<'f> Round<'f> {
         }
         if self.start.is_some() {
             return None;
+        }
+        if let Some(why) = &self.exchange.fault {
+            return Some(why.clone());
         }
         let lost = self.parts.iter().enumerate().find_map(|(n, p)| Some((n, p.lost.as_ref()?)));
         lost.map(|(client, why)| {
@@ -277,6 +272,8 @@ impl<'f> Round<'f> {
                 }
             }
             FromClient::Sent => part.sent = true,
+            FromClient::Messages(messages) => part.messages = messages,
+            FromClient::Received(page) => self.exchange.add(&page),
             FromClient::Begun { monotonic_ns } => part.begun_ns = Some(monotonic_ns),
             // A client that the coordinator stops too, as it does at the end of a job, is not lost.
             FromClient::Stopped(signal) => {

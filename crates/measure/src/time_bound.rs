@@ -13,12 +13,15 @@ impl Latency {
 }
 
 impl Measurement {
-    /// Has latencies below this bound count as the bound, in the whole and over time.
+    /// Has latencies below this bound count as the bound, in the whole, over time, and of receivers that were woken.
     pub fn raise_latencies(&mut self, least_ns: u64) {
         for command in &mut self.total.commands {
             command.service = command.service.at_least(least_ns);
             let response = &mut command.scheduled_response;
             *response = response.as_ref().map(|response| response.at_least(least_ns));
+        }
+        if let Some(waits) = self.deliveries.as_mut().and_then(|of| of.waits.as_mut()) {
+            waits.wake_up = waits.wake_up.at_least(least_ns);
         }
         for point in &mut self.timeline.points {
             let decoded = point.response.as_ref().and_then(|response| response.decode().ok());

@@ -122,6 +122,12 @@ impl<'r> DeliveryFigures<'r> {
         }
     }
 
+    /// The same with clocks of senders and receivers that are known no better than so.
+    pub(crate) fn known_to_within(self, bound_ns: Option<f64>, precision: u8) -> Self {
+        let waits = self.waits.map(|waits| waits.known_to_within(bound_ns, precision));
+        Self { clock_bound_ns: bound_ns, waits, ..self }
+    }
+
     /// The columns of a table for programs.
     pub const CSV_COLUMNS: [&'static str; 25] = [
         "test",

@@ -87,9 +87,9 @@ impl<'r> Summary<'r> {
             target: None,
             spans: SpanFigures::new(plan, total),
             connects: total.connections.stages.as_deref().map(ConnectFigures::new),
-            deliveries: (measurement.deliveries.as_deref()).map(|of| DeliveryFigures {
-                clock_bound_ns: run.clock_bound_ns(),
-                ..DeliveryFigures::new(of, run.plan.delivery.as_ref(), elapsed_s)
+            deliveries: (measurement.deliveries.as_deref()).map(|of| {
+                DeliveryFigures::new(of, plan.delivery.as_ref(), elapsed_s)
+                    .known_to_within(run.clock_bound_ns(), plan.recording.precision)
             }),
             title: escape(&plan.name),
             requests,

@@ -2,7 +2,7 @@
 
 use measure::{Backlog, Waits};
 
-use crate::{LatencyFigures, grouped, msec_at_most};
+use crate::{LatencyFigures, grouped};
 
 /// Figures of waits.
 #[derive(Debug, Clone, Copy)]
@@ -33,11 +33,17 @@ impl<'r> WaitFigures<'r> {
         }
     }
 
+    /// The same with clocks of senders and receivers that are known no better than so.
+    pub(crate) fn known_to_within(mut self, bound_ns: Option<f64>, precision: u8) -> Self {
+        self.wake_up = self.wake_up.map(|of| of.known_to_within(bound_ns, precision));
+        self
+    }
+
     /// Cells of a table for programs; those of what nobody knows are empty.
     pub(crate) fn csv_cells(&self) -> [String; 10] {
         let Waits { wake_up, timeout_late, unblocked, left, pending, .. } = self.waits;
         let time = |figures: &Option<LatencyFigures>, pick: fn(&LatencyFigures) -> u64| {
-            figures.as_ref().map(|of| msec_at_most(pick(of))).unwrap_or_default()
+            figures.as_ref().map(|of| of.msec_at_most(pick(of))).unwrap_or_default()
         };
         let known = |count: Option<u64>| count.map(|count| count.to_string()).unwrap_or_default();
         let (most, last) = self.waits.backlogs().unzip();

@@ -1,5 +1,5 @@
 //! What comes to a run from outside: a coordinator sets the start when all processes are ready, and says when the
-//! last of them has sent everything.
+//! last of them has sent everything, when everything has come, and when the last receiver is gone.
 //!
 //! Owns no clock: whoever releases it says when to begin, on this process's own clock.
 
@@ -11,8 +11,49 @@ use std::time::Instant;
 pub struct Barrier {
     ready: Box<dyn Fn() + Send + Sync>,
     start: OnceLock<Start>,
-    sent: Option<Box<dyn Fn() + Send + Sync>>,
+    exchange: Option<Box<dyn ExchangeObserver>>,
     all_sent: AtomicBool,
+    all_received: AtomicBool,
+    removes: OnceLock<bool>,
+}
+
+/// Who adds up messages that go between processes.
+pub trait ExchangeObserver: Send + Sync {
+    /// The senders of this process are done.
+    fn sent(&self);
+
+    /// So far is this process: whenever that has changed, before load begins and once all have sent.
+    fn progress(&self, progress: Progress);
+
+    /// Which messages came to this process, where each comes to one receiver: once its receivers are gone, before it
+    /// reports that.
+    fn received(&self, page: ReceivedPage<'_>);
+}
+
+/// Which messages of a range of numbers were received.
+#[derive(Debug, Clone, Copy)]
+pub struct ReceivedPage<'p> {
+    /// The group of receivers of which one gets each message.
+    pub group: usize,
+    /// The page; all have as many numbers.
+    pub page: usize,
+    /// A bit for each number, the lowest first.
+    pub bits: &'p [u64],
+}
+
+/// How far a process is with messages that go between processes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Deliveries that there must be of the probes that it sends, where any process may get them.
+    pub probes: u64,
+    /// Probes of any process that came to its receivers, where any may get them.
+    pub probed: u64,
+    /// Deliveries that there must be of what its senders sent, at whichever process; `None` while they are at work.
+    pub expected: Option<u64>,
+    /// Messages that its receivers had.
+    pub received: u64,
+    /// Whether its receivers are gone.
+    pub closed: bool,
 }
 
 /// The start that all processes were given, and when this one begins.
@@ -28,16 +69,19 @@ impl Barrier {
         Self {
             ready: Box::new(ready),
             start: OnceLock::new(),
-            sent: None,
+            exchange: None,
             all_sent: AtomicBool::new(false),
+            all_received: AtomicBool::new(false),
+            removes: OnceLock::new(),
         }
     }
 
-    /// The same for a run whose receivers get what other processes send: it calls `sent` when its own senders are
-    /// done, and receives until [`all_have_sent`](Self::all_have_sent).
+    /// The same for a run whose receivers get what other processes send: it receives until
+    /// [`all_have_sent`](Self::all_have_sent) and all has come, and waits at the end until it is known who removes the
+    /// keys of the run ([`all_are_closed`](Self::all_are_closed)).
     #[must_use]
-    pub fn with_end(self, sent: impl Fn() + Send + Sync + 'static) -> Self {
-        Self { sent: Some(Box::new(sent)), ..self }
+    pub fn with_exchange(self, observer: impl ExchangeObserver + 'static) -> Self {
+        Self { exchange: Some(Box::new(observer)), ..self }
     }
 
     /// Lets load begin at this instant, or now if that has passed, and says which it is. Only the
@@ -51,14 +95,34 @@ impl Barrier {
         self.all_sent.store(true, Ordering::Release);
     }
 
-    /// The senders of this process are done.
-    pub(crate) fn sent(&self) {
-        self.sent.iter().for_each(|sent| sent());
+    /// Says that all that was sent has come to the receivers of some process.
+    pub fn all_have_received(&self) {
+        self.all_received.store(true, Ordering::Release);
     }
 
-    /// Whether those of all are, or no other process sends what this one receives.
+    /// Says that the receivers of all processes are gone, and whether this process removes the keys.
+    pub fn all_are_closed(&self, removes: bool) {
+        let _ = self.removes.set(removes);
+    }
+
+    /// Who adds up messages that go between processes.
+    pub(crate) fn exchange(&self) -> Option<&dyn ExchangeObserver> {
+        self.exchange.as_deref()
+    }
+
+    /// Whether the senders of all are done, or no other process sends what this one receives.
     pub(crate) fn is_all_sent(&self) -> bool {
-        self.sent.is_none() || self.all_sent.load(Ordering::Acquire)
+        self.exchange.is_none() || self.all_sent.load(Ordering::Acquire)
+    }
+
+    /// Whether all has come that goes between processes.
+    pub(crate) fn is_all_received(&self) -> bool {
+        self.all_received.load(Ordering::Acquire)
+    }
+
+    /// Whether this process removes the keys of the run; `None` while some process has receivers.
+    pub(crate) fn removes(&self) -> Option<bool> {
+        self.removes.get().copied()
     }
 
     pub(crate) fn arrived(&self) {

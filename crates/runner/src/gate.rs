@@ -90,18 +90,11 @@ impl<'r> Gate<'r> {
         }
     }
 
-    /// Says that the senders of this process are done.
-    pub(crate) fn sent(&self) {
-        if let Opens::Released(barrier, _) = &self.opens {
-            barrier.sent();
-        }
-    }
-
-    /// Whether the senders of all processes are, as far as this one receives what they send.
-    pub(crate) fn is_all_sent(&self) -> bool {
-        match &self.opens {
-            Opens::Released(barrier, _) => barrier.is_all_sent(),
-            Opens::AtOnce | Opens::At(_) => true,
+    /// What comes from outside, where anything does.
+    pub(crate) fn barrier(&self) -> Option<&'r Barrier> {
+        match self.opens {
+            Opens::Released(barrier, _) => Some(barrier),
+            Opens::AtOnce | Opens::At(_) => None,
         }
     }
 

@@ -191,7 +191,7 @@ fn carry_out(
                 warmup: warmup.stream(own),
                 inserts: inserts.clone(),
                 rate: job.rate,
-                run_id: roles.as_ref().map(|roles| roles.run),
+                messages: roles.as_ref().map(|roles| (roles.run, plan.message_numbers())),
                 acknowledgements: roles.as_ref().and_then(Roles::acknowledgements),
                 sent_times: roles.as_ref().and_then(Roles::sent_times),
                 record: sources.next(),

@@ -37,7 +37,7 @@ mod spin;
 mod thread_clocks;
 mod worker;
 
-pub use barrier::Barrier;
+pub use barrier::{Barrier, ExchangeObserver, Progress, ReceivedPage};
 pub use collect::{Observer, Snapshot};
 pub use destination::Resolver;
 pub use failed::{FailedRequest, FailedRequests};

@@ -395,17 +395,8 @@ impl Delivery {
 
     fn in_turn(&self, receiver: u32) -> impl Iterator<Item = u32> + use<> {
         let (each, places) = (u64::from(self.places_each), u64::from(self.places));
-        let before = self.exchange.map_or(0, |exchange| exchange.receivers_before);
-        let first = u64::from((before + receiver) / self.kind.groups()) * each;
+        let first = u64::from(self.number_among_all(receiver) / self.kind.groups()) * each;
         (0..each).map(move |n| ((first + n) % places) as u32)
-    }
-
-    /// The receivers of all clients, of a share whose messages go between them.
-    #[must_use]
-    pub fn of_all_clients(&self) -> Self {
-        let receivers = self.exchange.map_or(0, |exchange| exchange.receivers_total);
-        let (receivers, exchange) = (receivers.max(self.receivers), None);
-        Self { receivers, exchange, ..self.clone() }
     }
 
     /// How many receivers each place has.

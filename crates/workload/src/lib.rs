@@ -52,7 +52,7 @@ pub use command::CommandSpec;
 pub use dataset::{Dataset, RowBy};
 pub use delivery::{Delivery, DeliveryKind, DeliveryNames, Subscription};
 pub use derived::Derived;
-pub use exchange::Exchange;
+pub use exchange::{Exchange, MessageNumbers};
 pub use in_full::in_full;
 pub use key_event::KeyEvent;
 pub use keys::{

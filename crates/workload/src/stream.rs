@@ -80,6 +80,12 @@ impl Budget {
         }
     }
 
+    /// The number of the first request.
+    #[must_use]
+    pub fn first(&self) -> u64 {
+        self.first
+    }
+
     /// Commands in all, if there is an end.
     #[must_use]
     pub fn commands(&self) -> Option<u64> {

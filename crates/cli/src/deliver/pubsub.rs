@@ -1,10 +1,10 @@
 //! The words of `keystorm deliver pubsub`.
 
 use clap::Args;
-use workload::{Delivery, DeliveryKind, Exchange, PlanParts, Subscription};
+use workload::{Delivery, DeliveryKind, PlanParts, Subscription};
 
 use super::sending::{
-    CommonOptions, KindOptions, begin_with, end_in_message, load_defaults, words,
+    CommonOptions, ExchangeOptions, KindOptions, begin_with, end_in_message, load_defaults, words,
 };
 use crate::UsageError;
 use crate::run::small_count;
@@ -41,10 +41,8 @@ pub(super) struct PubsubOptions {
     #[arg(long, value_name = "NUM", help_heading = "Messages", default_value = "0",
           hide_default_value = true, value_parser = small_count)]
     slow: u32,
-    /// Let the subscribers of each client of --on get what the publishers of all clients send: latencies are then known
-    /// as well as the clocks
-    #[arg(long, help_heading = "Messages")]
-    between_clients: bool,
+    #[command(flatten)]
+    exchange: ExchangeOptions,
     #[command(flatten)]
     common: CommonOptions,
 }
@@ -102,6 +100,6 @@ impl KindOptions for PubsubOptions {
         let kind = DeliveryKind::Pubsub { subscription: self.subscription(), slow: self.slow };
         let places = (self.channels(), self.channels_per_subscriber);
         let delivery = self.common.delivery(kind, self.subscribers, prefix, places);
-        Ok(Delivery { exchange: self.between_clients.then(Exchange::default), ..delivery })
+        Ok(Delivery { exchange: self.exchange.exchange(), ..delivery })
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use workload::{Delivery, DeliveryKind, PlanParts};
 
-use super::sending::{CommonOptions, begin_with, end_in_message, load_defaults};
+use super::sending::{CommonOptions, ExchangeOptions, begin_with, end_in_message, load_defaults};
 use crate::UsageError;
 use crate::run::{seconds, small_count};
 
@@ -37,6 +37,8 @@ pub(super) struct QueueOptions {
     #[arg(long, value_name = "TIME", help_heading = "Messages", allow_hyphen_values = true,
           value_parser = seconds)]
     block: Option<Duration>,
+    #[command(flatten)]
+    exchange: ExchangeOptions,
     #[command(flatten)]
     pub(super) common: CommonOptions,
 }
@@ -103,6 +105,7 @@ impl QueueOptions {
         let last = parts.sequence.first().map_or(0, |command| command.args.len() - 1);
         end_in_message(parts, last)?;
         let places = (self.keys, self.keys_per_receiver());
-        Ok(self.common.delivery(kind, receivers, prefix, places))
+        let delivery = self.common.delivery(kind, receivers, prefix, places);
+        Ok(Delivery { exchange: self.exchange.exchange(), ..delivery })
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{ArgAction, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser};
 use lab::Line;
 use lab::words::TypedOption;
-use workload::{Delivery, DeliveryKind, Piece, Plan, PlanParts, Shard, TAG, message};
+use workload::{Delivery, DeliveryKind, Exchange, Piece, Plan, PlanParts, Shard, TAG, message};
 
 use crate::experiment::{with_split, with_those_of_a_run};
 use crate::near::explained;
@@ -94,6 +94,22 @@ pub(super) fn frame(kind: &str) -> Command {
         .args_override_self(true)
         .max_term_width(100)
         .override_usage(format!("keystorm deliver {kind} [OPTIONS] [OPTIONS OF A RUN]"))
+}
+
+/// Options of kinds whose messages may go from one client to another.
+#[derive(Debug, Clone, Args)]
+pub(super) struct ExchangeOptions {
+    /// Let the receivers of each client of --on get what the senders of all clients send: latencies are then known as
+    /// well as the clocks
+    #[arg(long, help_heading = "Messages")]
+    between_clients: bool,
+}
+
+impl ExchangeOptions {
+    /// Whether messages go between clients.
+    pub(super) fn exchange(&self) -> Option<Exchange> {
+        self.between_clients.then(Exchange::default)
+    }
 }
 
 /// Options of every kind.

@@ -17,7 +17,7 @@ use fleet::line::{FromClient, Hello, LINE_BYTES_MAX, Tick, ToClient};
 use job::End;
 use measure::{Ending, Point, Tally};
 use report::{Record, Run, TallyDelta};
-use runner::{Barrier, INTERVAL_NS, Observer, Snapshot};
+use runner::{Barrier, ExchangeObserver, INTERVAL_NS, Observer, Progress, ReceivedPage, Snapshot};
 use workload::{Plan, Target};
 
 use crate::signals;
@@ -89,6 +89,20 @@ impl Out {
     }
 }
 
+impl ExchangeObserver for Out {
+    fn sent(&self) {
+        self.say(&FromClient::Sent);
+    }
+
+    fn progress(&self, progress: Progress) {
+        self.say(&FromClient::Messages(progress.into()));
+    }
+
+    fn received(&self, page: ReceivedPage<'_>) {
+        self.say(&FromClient::Received(page.into()));
+    }
+}
+
 /// Answers lines until there are no more.
 fn listen(
     epoch: Instant,
@@ -118,9 +132,8 @@ fn listen(
                 }
                 let (ready, connections) = (out.clone(), plan.own_connections());
                 let opens = Barrier::new(move || ready.say(&FromClient::Ready { connections }));
-                let sent = out.clone();
                 let opens = Arc::new(match plan.exchange() {
-                    Some(_) => opens.with_end(move || sent.say(&FromClient::Sent)),
+                    Some(_) => opens.with_exchange(out.clone()),
                     None => opens,
                 });
                 barrier = Some(Arc::clone(&opens));
@@ -136,6 +149,10 @@ fn listen(
                 }
             }
             ToClient::AllSent => barrier.iter().for_each(|barrier| barrier.all_have_sent()),
+            ToClient::AllReceived => barrier.iter().for_each(|barrier| barrier.all_have_received()),
+            ToClient::AllClosed { removes } => {
+                barrier.iter().for_each(|barrier| barrier.all_are_closed(removes));
+            }
             ToClient::Stop(_) => interrupted.store(true, Ordering::Relaxed),
         }
     }

@@ -32,6 +32,7 @@ mod connections;
 mod counts;
 mod dataset;
 mod deliver;
+mod deliver_between;
 mod deliver_cluster;
 mod deliver_faults;
 mod deliver_fleet;

@@ -4,6 +4,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use workload::MessageNumbers;
+
 /// Messages whose instants are kept, a power of two: 8 MiB.
 const RING: u64 = 1 << 20;
 
@@ -16,6 +18,7 @@ pub(crate) struct Acknowledgements {
     /// 0 where there was none.
     ring: Box<[AtomicU64]>,
     count: AtomicU64,
+    numbers: MessageNumbers,
 }
 
 /// What is known of the acknowledgement of a message.
@@ -28,12 +31,6 @@ pub(super) enum Acknowledged {
     LongAgo,
 }
 
-impl Default for Acknowledgements {
-    fn default() -> Self {
-        Self { ring: (0..RING).map(|_| AtomicU64::new(0)).collect(), count: AtomicU64::new(0) }
-    }
-}
-
 /// The turn of the ring that a message belongs to.
 #[inline]
 fn turn(number: u64) -> u16 {
@@ -41,9 +38,16 @@ fn turn(number: u64) -> u16 {
 }
 
 impl Acknowledgements {
-    /// Notes that a message was acknowledged at this time.
+    /// None yet, of messages with these numbers.
+    pub(super) fn new(numbers: MessageNumbers) -> Self {
+        let ring = (0..RING).map(|_| AtomicU64::new(0)).collect();
+        Self { ring, count: AtomicU64::new(0), numbers }
+    }
+
+    /// Notes that the message of this request was acknowledged at this time.
     #[inline]
-    pub(crate) fn note(&self, number: u64, at_ns: u64) {
+    pub(crate) fn note(&self, request: u64, at_ns: u64) {
+        let number = self.numbers.of_request(request);
         let instant = at_ns.clamp(1, (1 << INSTANT_BITS) - 1);
         let entry = u64::from(turn(number)) << INSTANT_BITS | instant;
         self.ring[(number % RING) as usize].store(entry, Ordering::Relaxed);
@@ -75,7 +79,7 @@ mod tests {
 
     #[test]
     fn the_last_messages_are_known() {
-        let acknowledgements = Acknowledgements::default();
+        let acknowledgements = Acknowledgements::new(MessageNumbers::default());
         assert_eq!(acknowledgements.of(0), Acknowledged::NotYet);
         for turns in [0, 1, 2, 70_000] {
             let number = 7 + turns * RING;

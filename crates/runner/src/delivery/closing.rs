@@ -118,6 +118,11 @@ impl<E: Engine> Receivers<'_, E> {
             self.engine.wait(Some(self.engine.now_ns() + DRAIN_LOOK_NS)).ok()?;
             while self.engine.next().is_some() {}
         }
+        if !self.removes_keys() {
+            // Another process counts what is left.
+            return Some(Remains::default());
+        }
+        let end_ns = self.engine.now_ns() + PATIENCE_NS;
         let first = roles.stops(&vec![1; roles.delivery.places as usize]).into_iter();
         let first = first.map(|(address, places)| (Stop { address, asking: false }, places));
         let mut stops: Vec<(Stop, Vec<u32>)> = first.collect();

@@ -87,7 +87,7 @@ impl Kind for Lists<'_> {
             .collect();
         let source = names.first().cloned().unwrap_or_default();
         let place = self.delivery.places_of(receiver).next().unwrap_or(0);
-        let own = self.own_list(place, receiver);
+        let own = self.own_list(place, self.delivery.number_among_all(receiver));
         if self.take.by == ListPop::Poll {
             let take = |name: &String| self.waiting(std::slice::from_ref(name), "");
             return Box::new(Poller::new(names.iter().map(take).collect()));
@@ -145,7 +145,8 @@ impl Kind for Lists<'_> {
         let mut replies = count_and_remove(&self.delivery.place_name(place), "LLEN", out);
         if self.take.by == ListPop::Move {
             // Each has one place, which receivers take in turn.
-            let receivers = (place..self.delivery.receivers).step_by(self.delivery.places as usize);
+            let all = self.delivery.of_all_clients().receivers;
+            let receivers = (place..all).step_by(self.delivery.places as usize);
             receivers.for_each(|n| append_removal(&self.own_list(place, n), &mut replies, out));
         }
         replies

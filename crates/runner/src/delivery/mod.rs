@@ -6,6 +6,7 @@
 
 mod acknowledgements;
 mod awaited;
+mod between;
 mod cached_reads;
 mod caches;
 mod closing;
@@ -82,6 +83,8 @@ pub(crate) struct Roles<'r> {
     pub(super) prober: u32,
     /// Whether receivers get what other processes send.
     exchanges: bool,
+    /// Whether each message then comes to one receiver, whichever process has it.
+    competes: bool,
     homes: Homes<'r>,
     /// Connections that any sender may have at once.
     senders: u32,
@@ -153,6 +156,7 @@ impl<'r> Roles<'r> {
             },
             prober: u32::MAX - (plan.load.shard.index - 1),
             exchanges: plan.exchange().is_some(),
+            competes: plan.exchange().is_some() && delivery.competes_between_clients(),
             homes,
             senders,
             finals: OnceLock::new(),
@@ -167,7 +171,7 @@ impl<'r> Roles<'r> {
             acknowledgements: delivery
                 .kind
                 .follows_acknowledgements()
-                .then(Acknowledgements::default),
+                .then(|| Acknowledgements::new(plan.message_numbers())),
             sent_times: plan.numbers_messages().then(|| SentTimes::new(&plan.load.stop)),
             ended: Mutex::default(),
             slow: delivery.kind.slow(),
@@ -255,7 +259,7 @@ impl<'r> Roles<'r> {
         let started = thread.spawn_scoped(scope, move || {
             sending.collect(&messages, &mut Unobserved);
             self.expected.store(self.kind.expected(&sending.total), Ordering::Release);
-            self.gate.sent();
+            self.observer().iter().for_each(|observer| observer.sent());
         });
         if let Err(error) = &started {
             self.gate.fail(Fatal::new(format!("starting a thread: {error}")));
@@ -280,13 +284,16 @@ impl<'r> Roles<'r> {
 
     /// Whether nothing will be sent any more that receivers of this process get.
     fn is_sent(&self) -> bool {
-        let is_last = !self.exchanges || self.gate.is_all_sent() || self.gate.interrupted();
-        is_last && self.expected().is_some()
+        let is_last = self.gate.barrier().is_none_or(|barrier| barrier.is_all_sent());
+        (is_last || self.gate.interrupted()) && self.expected().is_some()
     }
 
     /// Whether everything has come. Of what other processes sent nobody here knows how much that is, but a server
     /// delivers it before the probes that follow it.
     fn is_complete(&self) -> bool {
+        if self.competes {
+            return self.is_received_by_all();
+        }
         if self.exchanges {
             return self.probed.load(Ordering::Acquire) >= self.probes.saturating_mul(2);
         }

@@ -58,6 +58,11 @@ impl Prober {
         Self { conn, decoder: RespDecoder::default(), state: State::Waiting, stops, finals: None }
     }
 
+    /// Whether all that it was to do is done.
+    pub(super) fn is_done(&self) -> bool {
+        self.state == State::Closed
+    }
+
     /// The server that it connects to.
     pub(super) fn address(&self) -> Option<&Address> {
         self.stops.last().map(|(address, _)| address)

@@ -27,7 +27,7 @@ use crate::opening::Origins;
 use crate::recorder::Recorder;
 use crate::reopening::Reopening;
 use crate::thread_clocks::ThreadClocks;
-use crate::{Fatal, Gauges};
+use crate::{Fatal, Gauges, Progress};
 
 /// How often a thread looks whether the run has ended: while load runs, and when the senders are done.
 const LOOK_NS: u64 = 20_000_000;
@@ -120,6 +120,8 @@ pub(crate) struct Receivers<'r, E> {
     /// One of each receiver, where they have any.
     pub(super) listeners: Vec<Listener>,
     pub(super) prober: Option<Prober>,
+    /// What was reported of messages that go between processes.
+    pub(super) reported: Progress,
     pub(super) recorder: Recorder,
     pub(super) reopening: Reopening,
     pub(super) counts: DeliveryCounts,
@@ -148,7 +150,7 @@ impl<'r, E: Engine> Receivers<'r, E> {
         let delivery = roles.delivery;
         let kind: &'r dyn Kind = &*roles.kind;
         let capture = kind.capture();
-        let copies: Vec<u32> = roles.copies_by_place();
+        let copies = roles.copies_by_place();
         let apart = delivery.places_apart();
         let latest = if kind.is_ordered() { roles.senders * apart } else { 0 };
         let receiver = |number: &u32| {
@@ -187,6 +189,7 @@ impl<'r, E: Engine> Receivers<'r, E> {
             prober: (context.thread == 0).then(|| Prober::new(ConnId(count), roles.stops(&copies))),
             listeners: roles.listeners(receivers.len()),
             receivers,
+            reported: Progress::default(),
             recorder,
             reopening: Reopening::new(
                 count,
@@ -297,6 +300,9 @@ impl<'r, E: Engine> Receivers<'r, E> {
             if end_ns == NO_END && roles.is_sent() {
                 end_ns = now_ns + drain_ns;
                 self.begin_last_probes();
+            }
+            if end_ns != NO_END {
+                self.report_progress(false);
             }
             if roles.gate.has_failed() || roles.is_complete() || now_ns >= end_ns {
                 return Ok(());

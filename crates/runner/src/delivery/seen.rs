@@ -36,6 +36,15 @@ impl Seen {
         let bit = 1 << (number % WORD);
         page[(number % PAGE / WORD) as usize].fetch_or(bit, Ordering::Relaxed) & bit == 0
     }
+
+    /// The pages that have numbers: which each is, and its bits.
+    pub(super) fn pages(&self) -> impl Iterator<Item = (usize, Vec<u64>)> {
+        let pages = self.pages.iter().enumerate();
+        pages.filter_map(|(number, page)| {
+            let bits = page.get()?.iter().map(|word| word.load(Ordering::Relaxed));
+            Some((number, bits.collect()))
+        })
+    }
 }
 
 #[cold]
@@ -53,6 +62,11 @@ mod tests {
         for number in (0..200_000).chain([PAGE * PAGES as u64 - 1]) {
             assert!(seen.insert(number) && !seen.insert(number), "{number}");
         }
+        let pages: Vec<_> = seen.pages().collect();
+        let count =
+            |(_, bits): &(usize, Vec<u64>)| -> u32 { bits.iter().map(|w| w.count_ones()).sum() };
+        assert_eq!(pages.iter().map(count).sum::<u32>(), 200_001);
+        assert_eq!((pages.len(), pages[1].0, pages[4].0), (5, 1, PAGES - 1));
         let beyond = PAGE * PAGES as u64;
         assert!(seen.insert(beyond) && seen.insert(beyond), "no room is no repetition");
     }

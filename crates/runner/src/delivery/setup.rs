@@ -51,9 +51,10 @@ impl<E: Engine> Receivers<'_, E> {
                 return Err(Fatal::new(self.what_is_missing()));
             }
             self.probe()?;
-            if roles.probes_left() == 0 && !std::mem::replace(&mut arrived, true) {
+            if self.is_probed() && !std::mem::replace(&mut arrived, true) {
                 roles.gate.arrive(now_ns);
             }
+            self.report_progress(false);
         }
     }
 
@@ -75,7 +76,7 @@ impl<E: Engine> Receivers<'_, E> {
     /// Has a probe follow the last message through each place, where messages come from other processes.
     pub(super) fn begin_last_probes(&mut self) {
         let roles = self.context.roles;
-        if !roles.exchanges {
+        if !roles.exchanges || roles.competes {
             return;
         }
         if let Some(prober) = &mut self.prober {
@@ -216,6 +217,11 @@ impl Roles<'_> {
     /// Notes that all receivers of a thread wait for messages. Whether those of all threads do.
     fn is_subscribed(&self, thread: u16) -> bool {
         self.threads[usize::from(thread)].subscribed.store(true, Ordering::Release);
+        self.are_subscribed()
+    }
+
+    /// Whether all receivers wait for messages.
+    pub(super) fn are_subscribed(&self) -> bool {
         self.threads.iter().all(|thread| thread.subscribed.load(Ordering::Acquire))
     }
 
@@ -238,7 +244,7 @@ impl Roles<'_> {
     }
 
     /// Deliveries of probes that have not come.
-    fn probes_left(&self) -> u32 {
+    pub(super) fn probes_left(&self) -> u32 {
         self.probes.saturating_sub(self.probed.load(Ordering::Acquire))
     }
 
@@ -254,10 +260,13 @@ impl Roles<'_> {
         }
     }
 
-    /// Deliveries of a message through each place.
+    /// Deliveries of a message through each place: to receivers of this process, unless those of all compete for it.
     pub(super) fn copies_by_place(&self) -> Vec<u32> {
         let sharing = self.kind.sharing();
-        let receivers = self.delivery.receivers_by_place();
+        let receivers = match self.competes {
+            true => self.delivery.of_all_clients().receivers_by_place(),
+            false => self.delivery.receivers_by_place(),
+        };
         receivers.into_iter().map(|receivers| sharing.copies(receivers)).collect()
     }
 }

@@ -126,7 +126,7 @@ impl Kind for Streams<'_> {
         let places: Vec<u32> = self.delivery.places_of(receiver).collect();
         match self.take.groups {
             0 => Box::new(self.reader(places)),
-            _ => Box::new(self.group_consumer(receiver, places)),
+            _ => Box::new(self.group_consumer(self.delivery.number_among_all(receiver), places)),
         }
     }
 
@@ -156,7 +156,8 @@ impl Kind for Streams<'_> {
     }
 
     fn expected(&self, sending: &Tally) -> u64 {
-        let copies = self.sharing().copies(self.delivery.receivers_by_place()[0]);
+        let receivers = self.delivery.of_all_clients().receivers_by_place()[0];
+        let copies = self.sharing().copies(receivers);
         acknowledged(sending).saturating_mul(copies.into())
     }
 

@@ -55,8 +55,9 @@ impl<E: Engine> Receivers<'_, E> {
             return None;
         }
         if message.purpose == Purpose::Probe {
-            let is_own =
-                !self.context.roles.exchanges || message.sender == self.context.roles.prober;
+            let roles = self.context.roles;
+            // Where any process may get a probe, any probe counts.
+            let is_own = !roles.exchanges || roles.competes || message.sender == roles.prober;
             if receiver.probes > 0 && is_own {
                 receiver.probes -= 1;
                 self.context.roles.probe_arrived();
@@ -128,7 +129,8 @@ impl<E: Engine> Receivers<'_, E> {
         let latest = receiver.latest.get_mut(at).filter(|_| message.sender < senders);
         let place = latest.map_or(Place::Next, |latest| latest.take(message.number));
         let seen = &self.context.roles.seen;
-        match seen.get(receiver.number as usize % seen.len().max(1)) {
+        let group = delivery.number_among_all(receiver.number) as usize % seen.len().max(1);
+        match seen.get(group) {
             Some(seen) if !seen.insert(message.number) => Place::Doubled,
             _ => place,
         }

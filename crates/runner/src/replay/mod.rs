@@ -188,7 +188,7 @@ fn replay_script<S: Script>(
         warmup: warmup.stream(0..plan.own_connections()),
         inserts: plan.inserts().map(Arc::new),
         rate: rate.as_deref(),
-        run_id: None,
+        messages: None,
         acknowledgements: None,
         sent_times: None,
         record: None,

@@ -1,7 +1,7 @@
 //! Which run and which of its senders a message is from, and where it is noted when it was sent.
 
 use engine::ConnId;
-use workload::{Message, Purpose};
+use workload::{Message, MessageNumbers, Purpose};
 
 use super::WorkerContext;
 use crate::delivery::SentTimes;
@@ -11,6 +11,7 @@ use crate::delivery::SentTimes;
 pub(crate) struct MessageOrigin<'r> {
     run: u32,
     sender: u32,
+    numbers: MessageNumbers,
     sent_times: Option<&'r SentTimes>,
     /// When the times in its messages begin, on this process's clock.
     epoch_ns: u64,
@@ -20,16 +21,16 @@ impl<'r> WorkerContext<'r> {
     /// That of a connection's messages, if it sends any.
     #[inline]
     pub(crate) fn message_origin(&self, conn: ConnId) -> Option<MessageOrigin<'r>> {
-        let run = self.run_id?;
+        let (run, numbers) = self.messages?;
         let (sender, sent_times) = (self.first_sender + conn.0, self.sent_times);
         // Processes that exchange messages count from the start that all of them were given.
         let epoch_ns = self.plan.exchange().map_or(0, |_| self.gate.agreed_ns());
-        Some(MessageOrigin { run, sender, sent_times, epoch_ns })
+        Some(MessageOrigin { run, sender, numbers, sent_times, epoch_ns })
     }
 }
 
 impl MessageOrigin<'_> {
-    /// The message of this number, which was due and is sent at these times.
+    /// The message of the request of this number, which was due and is sent at these times.
     #[inline]
     pub(crate) fn message(
         &self,
@@ -38,7 +39,8 @@ impl MessageOrigin<'_> {
         (due_ns, sent_ns): (u64, u64),
     ) -> Message {
         let purpose = Purpose::of_measured(measured);
-        let Self { run, sender, sent_times, epoch_ns } = *self;
+        let Self { run, sender, numbers, sent_times, epoch_ns } = *self;
+        let number = numbers.of_request(number);
         let (due_ns, sent_ns) = (due_ns.saturating_sub(epoch_ns), sent_ns.saturating_sub(epoch_ns));
         let message = Message { purpose, run, sender, number, due_ns, sent_ns };
         sent_times.inspect(|times| times.note(&message));

@@ -31,7 +31,7 @@ use std::sync::Arc;
 
 use engine::{ConnId, Engine};
 use wire::{Batch, Protocol};
-use workload::{Inserts, Pacer, Plan, RequestStream, SequenceBatch, Stop, Window};
+use workload::{Inserts, MessageNumbers, Pacer, Plan, RequestStream, SequenceBatch, Stop, Window};
 
 use crate::connection::{Connection, State};
 use crate::delivery::{Acknowledgements, SentTimes};
@@ -77,8 +77,8 @@ pub(crate) struct WorkerContext<'r> {
     pub(crate) inserts: Option<Arc<Inserts>>,
     /// The rate of the run, if it may change.
     pub(crate) rate: Option<&'r LiveRate>,
-    /// What tells its messages from those of other runs, if it sends messages.
-    pub(crate) run_id: Option<u32>,
+    /// What tells its messages from those of other runs, and how they are numbered, if it sends messages.
+    pub(crate) messages: Option<(u32, MessageNumbers)>,
     /// Where it notes when its messages were acknowledged, if their receivers need that.
     pub(crate) acknowledgements: Option<&'r Acknowledgements>,
     /// Where it notes when its messages were due and sent, if that does not stand in them.

@@ -2,9 +2,7 @@
 
 use super::check::refuse;
 use super::{PlanError, PlanParts, limits};
-use crate::{
-    Arg, CommandSpec, Delivery, DeliveryKind, Endpoint, Exchange, Piece, Plan, Station, TAG,
-};
+use crate::{Arg, CommandSpec, Delivery, DeliveryKind, Endpoint, Piece, Plan, Station, TAG};
 
 impl PlanParts {
     /// Threads that receive, beside those that send; 0 where nobody does.
@@ -115,20 +113,21 @@ impl PlanParts {
         let fault = |what: &str| PlanError(format!("--between-clients: {what}"));
         let pieces =
             self.sequence.iter().flat_map(|command| &command.args).flat_map(|arg| &arg.pieces);
+        let is_short = pieces.into_iter().any(|piece| *piece == Piece::MessageNumber);
         match delivery.kind {
             DeliveryKind::Pubsub { slow: 1.., .. } => Err(fault("takes no --slow")),
             DeliveryKind::Pubsub { .. } if self.target.is_cluster() => {
                 Err(fault("takes one server; name a node, without --cluster"))
             }
-            DeliveryKind::Pubsub { .. }
-                if pieces.into_iter().any(|p| *p == Piece::MessageNumber) =>
-            {
+            _ if is_short => {
                 Err(fault("payloads have at least 32 bytes, which say when they were sent; use -d"))
             }
-            DeliveryKind::Pubsub { .. } => Ok(()),
-            _ => {
-                Err(fault("deliver pubsub has it; receivers of other kinds are with their senders"))
+            DeliveryKind::Notify { .. }
+            | DeliveryKind::Invalidate { .. }
+            | DeliveryKind::Replica => {
+                Err(fault("messages of this kind do not go from one client to another"))
             }
+            _ => Ok(()),
         }
     }
 
@@ -181,13 +180,6 @@ impl PlanParts {
 }
 
 impl Plan {
-    /// How its messages go between clients, if it is the share of one client of several and they do.
-    #[must_use]
-    pub fn exchange(&self) -> Option<Exchange> {
-        let delivery = self.delivery.as_ref().filter(|_| !self.load.shard.is_whole());
-        delivery.and_then(|delivery| delivery.exchange)
-    }
-
     /// The plan with the receivers and the places of its own share; `None` where that is the whole.
     ///
     /// # Errors
@@ -247,7 +239,7 @@ fn check_each_node(delivery: &Delivery) -> Result<(), PlanError> {
 
 /// Whether all places of what is kept in keys have receivers.
 fn check_takers(delivery: &Delivery) -> Result<(), PlanError> {
-    let Delivery { receivers, places, places_each, .. } = *delivery;
+    let Delivery { receivers, places, places_each, .. } = delivery.of_all_clients();
     let names = delivery.kind.names();
     let groups = delivery.kind.groups();
     refuse(groups <= limits::GROUPS_MAX, || {
