@@ -33,6 +33,9 @@ use crate::{Fatal, Gauges, Progress};
 const LOOK_NS: u64 = 20_000_000;
 pub(super) const DRAIN_LOOK_NS: u64 = 1_000_000;
 
+/// Events after which a thread looks whether there is something else to do.
+const EVENTS_AT_ONCE: usize = 1_000;
+
 /// What a connection of a receiver is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
@@ -315,7 +318,9 @@ impl<'r, E: Engine> Receivers<'r, E> {
         let look_ns = self.pauses.front().map_or(u64::MAX, |(due_ns, _)| *due_ns);
         self.wait(until_ns.min(look_ns))?;
         self.resume();
-        while let Some(event) = self.engine.next() {
+        // Receivers that ask again at once never come to an end.
+        for _ in 0..EVENTS_AT_ONCE {
+            let Some(event) = self.engine.next() else { break };
             match event {
                 Event::Opened(conn) => self.greet(conn),
                 Event::Received(conn) if self.is_prober(conn) => self.hear_prober()?,
