@@ -215,13 +215,15 @@ fn a_wait_that_the_server_ends_is_counted_and_goes_on() {
         assert!(within(PATIENCE, || server.calls(send) > 50));
         let mut ended = 0;
         assert!(within(PATIENCE, || {
-            for id in waiting(&server, command) {
-                ended += server.number(&["CLIENT", "UNBLOCK", &id, "ERROR"]);
+            for (id, how) in waiting(&server, command).iter().zip(["TIMEOUT", "ERROR"]) {
+                ended += server.number(&["CLIENT", "UNBLOCK", id, how]);
             }
             ended >= 3
         }));
         let test = test(running.wait().ok());
-        assert!(waits(&test, "ended_by_server") > 0, "{kind}: {ended}");
+        // Some of both: a wait without an end has no time that could be up.
+        assert!(waits(&test, "ended_by_server") > 1, "{kind}: {ended}");
+        assert_eq!(waits(&test, "timed_out"), 0, "{kind}");
         assert_eq!(count(&test, "lost"), 0, "{kind}");
     }
 }

@@ -143,6 +143,11 @@ impl<E: Engine> Receivers<'_, E> {
         if meaning == Meaning::TimedOut {
             self.is_proved(conn);
         }
+        // A wait without an end has no time that could be up: somebody ended it (CLIENT UNBLOCK).
+        let meaning = match meaning {
+            Meaning::TimedOut if self.block_ns == Some(0) => Meaning::Unblocked,
+            meaning => meaning,
+        };
         let Some(waits) = &mut self.waits else { return };
         match meaning {
             Meaning::TimedOut => waits.timeout_late.record_n(now_ns.saturating_sub(due_ns), 1),
