@@ -3,11 +3,13 @@
 
 use std::borrow::Cow;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use console::diagnostics;
 use wire::cluster::{Role, Topology, slot_of};
-use workload::{Delivery, DeliveryKind, Plan, PlanParts, Station};
+use wire::resp::Value;
+use workload::{Delivery, DeliveryKind, Endpoint, Plan, PlanParts, Station};
 
+use crate::server::resolve;
 use crate::test_bed::TestBed;
 
 /// A plan with its receivers at the nodes of the cluster, where they are at several.
@@ -26,8 +28,8 @@ pub(crate) fn placed<'p>(bed: &TestBed<'_>, plan: Cow<'p, Plan>) -> Result<Cow<'
     let owners = owners(topology, delivery)?;
     let mut placed = delivery.clone();
     match delivery.kind {
-        DeliveryKind::Replica => at_replicas(topology, &owners, &mut placed)?,
-        _ => placed.stations = at_masters(delivery, &owners),
+        DeliveryKind::Replica => at_replicas(bed, &plan, (topology, &owners), &mut placed)?,
+        _ => at_masters(topology, &owners, delivery, &mut placed),
     }
     placed.receivers = u32::try_from(placed.stations.len()).unwrap_or(u32::MAX);
     let mut parts: PlanParts = (**plan).clone();
@@ -49,42 +51,74 @@ fn owners(topology: &Topology, delivery: &Delivery) -> Result<Vec<usize>> {
     (0..delivery.places).map(owner).collect()
 }
 
-/// Each receiver at each master that has places of its.
-fn at_masters(delivery: &Delivery, owners: &[usize]) -> Vec<Station> {
-    let mut stations = Vec::new();
-    for receiver in 0..delivery.receivers {
-        let first = stations.len();
-        let mut nodes: Vec<usize> = Vec::new();
-        for place in delivery.places_of(receiver) {
-            let node = owners[place as usize];
-            let at = nodes.iter().position(|known| *known == node).unwrap_or_else(|| {
-                nodes.push(node);
-                stations.push(Station { receiver, places: Vec::new(), at: None });
-                nodes.len() - 1
-            });
-            stations[first + at].places.push(place);
+/// Each receiver at each master that has places, also where none of these are its: a slot may move there.
+fn at_masters(topology: &Topology, owners: &[usize], delivery: &Delivery, placed: &mut Delivery) {
+    let mut masters: Vec<usize> = Vec::new();
+    for owner in owners {
+        if !masters.contains(owner) {
+            masters.push(*owner);
         }
     }
-    stations
+    for receiver in 0..delivery.receivers {
+        let own: Vec<u32> = delivery.places_of(receiver).collect();
+        for master in &masters {
+            let there = own.iter().copied().filter(|place| owners[*place as usize] == *master);
+            let places: Vec<u32> = there.collect();
+            let node = &topology.nodes[*master];
+            let address = || address_of(&mut placed.at, (node.host.clone(), node.port));
+            let at = places.is_empty().then(address).flatten();
+            placed.stations.push(Station { receiver, places, at });
+        }
+    }
 }
 
-/// Each place at so many replicas of its shard as every shard has.
-fn at_replicas(topology: &Topology, owners: &[usize], placed: &mut Delivery) -> Result<()> {
-    let replicas_of = |master: usize| -> Vec<(String, u16)> {
-        let copies = |role: Role| matches!(role, Role::Replica { of } if of == master);
-        let replicas = topology.nodes.iter().filter(|node| copies(node.role));
-        replicas.map(|node| (node.host.clone(), node.port)).collect()
+/// The number of an address among these, of which it is one then.
+fn address_of(all: &mut Vec<(String, u16)>, address: (String, u16)) -> Option<u32> {
+    let at = all.iter().position(|known| *known == address).unwrap_or_else(|| {
+        all.push(address);
+        all.len() - 1
+    });
+    u32::try_from(at).ok()
+}
+
+/// Each place at so many replicas of its shard as every shard has: those that the plan names, or else those that the
+/// cluster does.
+fn at_replicas(
+    bed: &TestBed<'_>,
+    plan: &Plan,
+    (topology, owners): (&Topology, &[usize]),
+    placed: &mut Delivery,
+) -> Result<()> {
+    let named = match placed.at.is_empty() {
+        true => topology
+            .nodes
+            .iter()
+            .filter_map(|node| match node.role {
+                Role::Replica { of } => Some((of, (node.host.clone(), node.port))),
+                Role::Master => None,
+            })
+            .collect(),
+        false => owners_of(bed, plan, topology, &placed.at)?,
     };
     let mut masters = owners.to_vec();
     workload::sort::sort_by(&mut masters, Ord::cmp);
     masters.dedup();
+    let of = |master: usize| -> Vec<(String, u16)> {
+        let its = named.iter().filter(|(of, _)| *of == master);
+        its.map(|(_, address)| address.clone()).collect()
+    };
     let shards: Vec<(usize, Vec<(String, u16)>)> =
-        masters.into_iter().map(|master| (master, replicas_of(master))).collect();
+        masters.into_iter().map(|master| (master, of(master))).collect();
     let counts = shards.iter().map(|(_, replicas)| replicas.len());
     let (least, most) = (counts.clone().min().unwrap_or(0), counts.max().unwrap_or(0));
     if let Some((master, _)) = shards.iter().find(|(_, replicas)| replicas.is_empty()) {
-        let node = &topology.nodes[*master];
-        bail!("{}:{} has no replicas, so that nothing can be read there", node.host, node.port);
+        let name = topology.nodes[*master].name();
+        match placed.at.is_empty() {
+            true => bail!("{name} has no replicas, so that nothing can be read there"),
+            false => {
+                bail!("--at: no address is that of a replica of {name}; name one of each shard")
+            }
+        }
     }
     if least < most {
         diagnostics::say(format_args!(
@@ -94,16 +128,60 @@ fn at_replicas(topology: &Topology, owners: &[usize], placed: &mut Delivery) -> 
     for number in 0..least {
         for (place, master) in (0..).zip(owners) {
             let Some((_, replicas)) = shards.iter().find(|(of, _)| of == master) else { continue };
-            let address = &replicas[number];
-            let known = placed.at.iter().position(|known| known == address);
-            let at = known.unwrap_or_else(|| {
-                placed.at.push(address.clone());
-                placed.at.len() - 1
-            });
-            let at = u32::try_from(at).ok();
+            let at = address_of(&mut placed.at, replicas[number].clone());
             let receiver = (number as u32) * placed.places + place;
             placed.stations.push(Station { receiver, places: vec![place], at });
         }
     }
     Ok(())
+}
+
+/// The shard of each of these addresses, by the number of its master: the nodes there say which they are.
+fn owners_of(
+    bed: &TestBed<'_>,
+    plan: &Plan,
+    topology: &Topology,
+    at: &[(String, u16)],
+) -> Result<Vec<(usize, (String, u16))>> {
+    let owner = |named: &(String, u16)| {
+        let endpoint = Endpoint::from(named);
+        let fault = |why: anyhow::Error| anyhow!("--at {endpoint}: {why:#}");
+        let found = resolve(&endpoint).map_err(fault)?;
+        let first = found.first().with_context(|| format!("--at {endpoint} has no address"))?;
+        let mut client = bed.server.client_at(&plan.target, first).map_err(fault)?;
+        let id = master_of(&client.ask(&[b"CLUSTER", b"NODES"])?);
+        let owner = id.and_then(|id| topology.nodes.iter().position(|node| node.id == id));
+        let owner = owner.with_context(|| {
+            format!("--at {endpoint}: this server is no node of the cluster, or of no shard of it")
+        })?;
+        Ok((owner, named.clone()))
+    };
+    at.iter().map(owner).collect()
+}
+
+/// The id of the master that a node copies, by what it says of the nodes of its cluster; its own, if it is one.
+fn master_of(nodes: &Value) -> Option<String> {
+    let text = nodes.text()?;
+    let own = text.lines().find(|line| {
+        line.split(' ').nth(2).is_some_and(|flags| flags.split(',').any(|flag| flag == "myself"))
+    })?;
+    let mut words = own.split(' ');
+    let (id, _, flags, master) = (words.next()?, words.next()?, words.next()?, words.next()?);
+    let is_master = flags.split(',').any(|flag| flag == "master");
+    Some(if is_master { id.to_owned() } else { master.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_says_whom_it_copies() {
+        let nodes = "aa 127.0.0.1:1@10001 master - 0 1 1 connected 0-5\n\
+                     bb 127.0.0.1:2@10002 myself,slave aa 0 1 1 connected\n";
+        let of = |text: &str| master_of(&Value::Bulk(text.as_bytes().to_vec()));
+        assert_eq!(of(nodes).as_deref(), Some("aa"));
+        assert_eq!(of("cc :0@0 myself,master - 0 0 1 connected").as_deref(), Some("cc"));
+        assert_eq!(of(""), None);
+    }
 }

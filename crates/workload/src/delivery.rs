@@ -414,7 +414,10 @@ impl Delivery {
     #[must_use]
     pub fn thread_of(&self, receiver: u32) -> u16 {
         if matches!(self.kind, DeliveryKind::Invalidate { .. }) {
-            return (receiver % u32::from(self.threads)) as u16;
+            // What a cache has at several nodes is on one thread.
+            let station = self.stations.get(receiver as usize);
+            let whose = station.map_or(receiver, |station| station.receiver);
+            return (whose % u32::from(self.threads)) as u16;
         }
         let first = self.places_of(receiver).next().unwrap_or(0);
         (first % u32::from(self.threads)) as u16

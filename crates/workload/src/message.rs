@@ -20,6 +20,9 @@ const SHORT_NUMBER_MAX: u64 = (1 << 40) - 1;
 /// What every message begins with.
 const MAGIC: u8 = b'k';
 
+/// The sender of a message that is sent behind later ones of its sender, so that its order says nothing.
+pub const OUT_OF_TURN: u32 = u32::MAX;
+
 /// Largest number of a message, and latest instant: 78 hours after the clock began.
 const NUMBER_MAX: u64 = (1 << 48) - 1;
 

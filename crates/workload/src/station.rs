@@ -10,9 +10,9 @@ use crate::Delivery;
 pub struct Station {
     /// The receiver that the plan asks for, by number: it is at other nodes, too.
     pub receiver: u32,
-    /// Its places there.
+    /// Its places there; none where it waits for places that may come.
     pub places: Vec<u32>,
-    /// Which of the addresses it reads at, where that is not the node that owns its places.
+    /// Which of the addresses it connects to, where that is not the node that owns its places.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<u32>,
 }
@@ -26,6 +26,15 @@ impl Delivery {
     pub fn logical_receivers(&self) -> u32 {
         let last = self.stations.iter().map(|station| station.receiver + 1).max();
         last.unwrap_or(self.receivers)
+    }
+
+    /// The places of a receiver at all nodes.
+    pub fn places_at_all_nodes(&self, receiver: u32) -> Vec<u32> {
+        let Some(own) = self.stations.get(receiver as usize) else {
+            return self.places_of(receiver).collect();
+        };
+        let its = self.stations.iter().filter(|station| station.receiver == own.receiver);
+        its.flat_map(|station| station.places.iter().copied()).collect()
     }
 
     /// Leaves out the stations of receivers beyond so many.

@@ -35,8 +35,8 @@ fn each_node_of_a_cluster_tells_what_its_keys_do() {
     events_of_all_nodes_arrive(&cluster);
     caches_hold_keys_of_all_nodes(&cluster);
     writes_are_read_at_the_replicas_of_their_shards(&cluster);
-    deliver(&cluster, "replica -n 10 --wait 1").run().exits(2).says("take one shard");
-    deliver(&cluster, "replica -n 10 --at h:1").run().exits(2).says("the nodes name the replicas");
+    writers_wait_for_the_replicas_of_their_shards(&cluster);
+    replicas_are_read_where_the_line_says(&cluster);
     let refused = deliver(&cluster, "notify -n 10").run().exits(1);
     refused.says("does not publish the event set");
 }
@@ -104,4 +104,38 @@ fn writes_are_read_at_the_replicas_of_their_shards(cluster: &Cluster) {
             assert!(replica.calls("readonly") > 0, "{line}");
         }
     }
+}
+
+fn writers_wait_for_the_replicas_of_their_shards(cluster: &Cluster) {
+    for line in ["--keys 12 --writers 4", "--keys 12 --writers 5 --rps 500 -3 --threads 2"] {
+        cluster.reset_counts();
+        let line = format!("replica -n 300 --wait 1 {line}");
+        let test = test(deliver(cluster, &line).run().ok());
+        is_exact(&test, 300, &line);
+        let waits = &test["deliveries"]["sending"]["commands"][1];
+        assert_eq!((&waits["ok"], &waits["errors"]), (&300.into(), &0.into()), "{line}: {waits}");
+        let (sets, waits) = (of_masters(cluster, "set"), of_masters(cluster, "wait"));
+        assert_eq!(waits.iter().sum::<u64>(), 300, "{line}");
+        // Each waits where it wrote; there is a probe for each key beside.
+        assert!(sets.iter().zip(&waits).all(|(set, wait)| set > wait), "{sets:?} {waits:?}");
+        assert_eq!(sets.iter().sum::<u64>(), 312, "{line}");
+    }
+    // No shard has so many.
+    let few = deliver(cluster, "replica -n 20 --wait 2 --wait-timeout 0.01").run().ok();
+    let waits = &test(few)["deliveries"]["sending"]["commands"][1];
+    assert_eq!((&waits["ok"], &waits["miss"]), (&0.into(), &20.into()), "{waits}");
+}
+
+fn replicas_are_read_where_the_line_says(cluster: &Cluster) {
+    cluster.reset_counts();
+    let replicas = cluster.replicas().iter().map(|replica| replica.port());
+    let at: Vec<String> = replicas.map(|port| format!("--at localhost:{port}")).collect();
+    let line = format!("replica -n 300 --keys 12 {}", at.join(" "));
+    is_exact(&test(deliver(cluster, &line).run().ok()), 300, &line);
+    assert!(cluster.replicas().iter().all(|replica| replica.calls("get") > 0), "each is read");
+    let one = format!("replica -n 10 --keys 12 {}", at[0]);
+    deliver(cluster, &one).run().exits(1).says("no address is that of a replica of");
+    let other = Server::redis();
+    let line = format!("replica -n 10 {} --at localhost:{}", at[0], other.port());
+    deliver(cluster, &line).run().exits(1).says(&format!("--at localhost:{}", other.port()));
 }

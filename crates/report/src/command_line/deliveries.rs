@@ -49,7 +49,7 @@ pub(super) fn options(plan: &Plan, delivery: &Delivery, threads: u16, words: &mu
         wait,
         drain_ns,
         exchange,
-        stations,
+        stations: _,
     } = delivery;
     let receivers = &delivery.logical_receivers();
     let names = kind.names();
@@ -68,8 +68,7 @@ pub(super) fn options(plan: &Plan, delivery: &Delivery, threads: u16, words: &mu
         }
     }
     how(plan, *kind, words);
-    // Those of a cluster follow from its nodes.
-    for (host, port) in at.iter().filter(|_| stations.is_empty()) {
+    for (host, port) in at.iter().filter(|_| *kind == DeliveryKind::Replica) {
         words.option("--at", &format_args!("{host}:{port}"));
     }
     wait.iter().for_each(|wait| replica_wait(wait, words));

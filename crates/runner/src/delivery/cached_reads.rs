@@ -45,6 +45,10 @@ struct Cache<'r> {
     places: Vec<(Vec<u8>, EntryId)>,
     /// Those that it holds: all, or those at its node of a cluster.
     own: Vec<u32>,
+    /// Whether it holds each.
+    held: Vec<bool>,
+    /// Those of them that are on their way to another node, to be read again later.
+    postponed: Vec<u32>,
     awaited: VecDeque<Awaited>,
     now_ns: u64,
     id: Vec<u8>,
@@ -64,10 +68,15 @@ impl Kind for CachedReads<'_> {
             append_string(self.delivery.place_name(place).as_bytes(), &mut head);
             (head, (0, 0))
         };
+        let own: Vec<u32> = self.delivery.places_of(receiver).collect();
+        let mut held = vec![false; self.delivery.places as usize];
+        own.iter().for_each(|place| held[*place as usize] = true);
         Box::new(Cache {
             kind: self,
             places: (0..self.delivery.places).map(place).collect(),
-            own: self.delivery.places_of(receiver).collect(),
+            own,
+            held,
+            postponed: Vec::new(),
             awaited: VecDeque::new(),
             now_ns: 0,
             id: Vec::new(),
@@ -116,6 +125,27 @@ impl Cache<'_> {
         self.awaited.push_back(Awaited::Read { place, invalidated_ns });
     }
 
+    fn holds(&self, place: u32) -> bool {
+        self.held.get(place as usize).is_some_and(|held| *held)
+    }
+
+    /// What an error means: of a read, another node may have the place.
+    fn turned_away(&mut self, text: &[u8]) -> Meaning {
+        let is_redirect = text.starts_with(b"MOVED ") || text.starts_with(b"ASK ");
+        match self.awaited.front() {
+            Some(Awaited::Read { place, .. }) if is_redirect => {
+                let place = *place;
+                self.awaited.pop_front();
+                Meaning::Elsewhere { place }
+            }
+            Some(Awaited::VoidRead) if is_redirect => {
+                self.awaited.pop_front();
+                Meaning::Unchanged
+            }
+            _ => Meaning::Other,
+        }
+    }
+
     /// Reads everything from the beginning: all was removed.
     fn read_anew(&mut self, out: &mut Vec<u8>) {
         self.overtaking.clear();
@@ -152,12 +182,48 @@ impl Consumer for Cache<'_> {
         self.listener = Some(listener);
     }
 
+    fn release(&mut self, place: u32) -> Option<EntryId> {
+        let at = self.own.iter().position(|own| *own == place)?;
+        self.own.swap_remove(at);
+        self.held[place as usize] = false;
+        self.overtaking.retain(|(of, _)| *of != place);
+        self.places.get(place as usize).map(|(_, last)| *last)
+    }
+
+    fn adopt(&mut self, place: u32, last: EntryId, out: &mut Vec<u8>) {
+        if self.holds(place) {
+            return;
+        }
+        self.own.push(place);
+        self.held[place as usize] = true;
+        self.places[place as usize].1 = last;
+        self.read(place, None, out);
+    }
+
+    fn postpone(&mut self, place: u32) {
+        if !self.postponed.contains(&place) {
+            self.postponed.push(place);
+        }
+    }
+
+    fn resume(&mut self, out: &mut Vec<u8>) {
+        for place in std::mem::take(&mut self.postponed) {
+            if self.holds(place) {
+                self.read(place, None, out);
+            }
+        }
+    }
+
     fn invalidation(&mut self, strings: &ReplyStrings, out: &mut Vec<u8>) -> Meaning {
         if is_flush(strings) {
             self.read_anew(out);
             return Meaning::Flush;
         }
         for place in strings.places() {
+            // A node that gives away a slot removes its keys.
+            if !self.holds(*place) {
+                continue;
+            }
             let is_its =
                 |awaited: &Awaited| matches!(awaited, Awaited::Read { place: p, .. } if p == place);
             match self.listener.is_some() && self.awaited.iter().any(is_its) {
@@ -171,7 +237,8 @@ impl Consumer for Cache<'_> {
     fn answer(&mut self, reply: Reply<'_>, strings: &ReplyStrings, out: &mut Vec<u8>) -> Meaning {
         match reply {
             Reply::Push if is_invalidation(strings) => return self.invalidation(strings, out),
-            Reply::Push | Reply::Error(_) => return Meaning::Other,
+            Reply::Error(text) => return self.turned_away(text),
+            Reply::Push => return Meaning::Other,
             _ => {}
         }
         match self.awaited.pop_front() {

@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use engine::Engine;
+use wire::cluster::Redirect;
 use wire::resp::RespDecoder;
 use wire::{Decode, Reply};
 use workload::{Delivery, Message};
@@ -11,8 +12,8 @@ use workload::{Delivery, Message};
 use super::receivers::{Receiver, Receivers};
 use super::replica::append_get;
 use super::reply_strings::ReplyStrings;
-use crate::Fatal;
 use crate::handshake::Handshake;
+use crate::{Fatal, explain};
 
 /// What was read so far.
 #[derive(Debug, Default)]
@@ -22,6 +23,8 @@ pub(super) struct Finals {
     awaited: VecDeque<u32>,
     /// By the number of their place.
     messages: Vec<Option<Message>>,
+    /// Places that another server has, as this one says in these errors.
+    elsewhere: Vec<(u32, String)>,
 }
 
 impl Finals {
@@ -49,7 +52,14 @@ impl Finals {
             consumed += decoded.consumed;
             match decoded.reply {
                 None => break,
-                Some(Reply::Error(text)) => return Err(handshake.fatal(text)),
+                Some(Reply::Error(text)) => {
+                    let error = explain::text(text);
+                    if Redirect::parse(&error).is_none() {
+                        return Err(handshake.fatal(text));
+                    }
+                    self.elsewhere.push((*place, error));
+                    self.awaited.pop_front();
+                }
                 Some(Reply::Push) => {}
                 Some(_) => {
                     let message = self.strings.messages().first().map(|had| had.message);
@@ -62,6 +72,11 @@ impl Finals {
             self.strings.clear();
         }
         Ok((consumed, !self.awaited.is_empty()))
+    }
+
+    /// Places that were not read, and what their server said of them.
+    pub(super) fn take_elsewhere(&mut self) -> Vec<(u32, String)> {
+        std::mem::take(&mut self.elsewhere)
     }
 
     /// The last message of each place; `None` of one that has none.

@@ -88,6 +88,12 @@ impl<'r> Homes<'r> {
         self.masters.get(n % count).map_or(self.address, |master| &master.address).clone()
     }
 
+    /// The replica behind this one, where receivers read at several.
+    pub(super) fn next_replica(&self, home: &Address) -> Option<Address> {
+        let mut all = self.receivers_at.iter().cycle().skip_while(|at| *at != home);
+        self.receivers_at.contains(home).then(|| all.nth(1).cloned()).flatten()
+    }
+
     /// The node that an error refers a receiver at `home` to for good; `None` if it refers to none.
     pub(super) fn redirected(&self, text: &str, home: &Address) -> Option<Address> {
         let Some(Redirect::Moved { host, port, .. }) = Redirect::parse(text) else { return None };
@@ -173,6 +179,10 @@ mod tests {
         assert_eq!(moved("MOVED 3 127.0.0.1:2"), Some(tcp(2)));
         assert_eq!(moved("MOVED 3 :7"), Some(tcp(7)));
         assert_eq!(moved("CLUSTERDOWN no"), None);
+        let replicas = [tcp(5), tcp(6), tcp(7)];
+        let homes = Homes::new(&address, &replicas, Some(cluster));
+        assert_eq!([5, 7].map(|n| homes.next_replica(&tcp(n))), [Some(tcp(6)), Some(tcp(5))]);
+        assert_eq!(homes.next_replica(&tcp(1)), None);
         let single = Homes::new(&address, &[], None);
         assert_eq!(
             (single.of_receiver(&sharded, 3), single.nth(7)),

@@ -49,11 +49,12 @@ impl Kind for Invalidate<'_> {
 impl Consumer for Cache<'_> {
     fn ask(&mut self, out: &mut Vec<u8>) -> u32 {
         let Invalidate { delivery, tracking } = self.kind;
-        let prefixes: Vec<String> = match delivery.places {
-            1 => vec![delivery.prefix.clone()],
-            _ => {
-                delivery.places_of(self.receiver).map(|place| delivery.place_name(place)).collect()
-            }
+        // At each node of a cluster those of all nodes, as a slot may move.
+        let places = delivery.places_at_all_nodes(self.receiver);
+        let is_whole = !delivery.stations.is_empty() && places.len() == delivery.places as usize;
+        let prefixes: Vec<String> = match delivery.places == 1 || is_whole {
+            true => vec![delivery.prefix.clone()],
+            false => places.into_iter().map(|place| delivery.place_name(place)).collect(),
         };
         append_tracking(*tracking, &prefixes, self.listener, out);
         1

@@ -15,7 +15,7 @@ use super::list::Lists;
 use super::notify::Notify;
 use super::pubsub::Pubsub;
 use super::replica::Replica;
-use super::reply_strings::{Capture, ReplyStrings};
+use super::reply_strings::{Capture, EntryId, ReplyStrings};
 use super::sorted_set::SortedSets;
 use super::stream::Streams;
 
@@ -52,6 +52,11 @@ pub(crate) enum Meaning {
     },
     /// The server takes back what was confirmed.
     Withdrawal,
+    /// Another node of the cluster has a place that a cache holds, as an error says.
+    Elsewhere {
+        /// By its number.
+        place: u32,
+    },
     /// None of these. If it is an error, the receiver cannot go on.
     Other,
 }
@@ -153,6 +158,17 @@ pub(crate) trait Consumer {
 
     /// Notes when what it answers next was received, where it is one that caches.
     fn heard_at(&mut self, _now_ns: u64) {}
+
+    /// Gives up a place that it holds, and says which entry it had last there; `None` if it does not hold it.
+    fn release(&mut self, _place: u32) -> Option<EntryId> {
+        None
+    }
+
+    /// Holds a place from now on, of which it has all up to this entry. Appends what it asks for.
+    fn adopt(&mut self, _place: u32, _last: EntryId, _out: &mut Vec<u8>) {}
+
+    /// Reads a place that it holds again when it resumes.
+    fn postpone(&mut self, _place: u32) {}
 
     /// Appends what it asks for after a pause.
     fn resume(&mut self, _out: &mut Vec<u8>) {}

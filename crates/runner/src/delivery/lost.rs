@@ -1,6 +1,7 @@
 //! Receivers that lose their connection or are sent elsewhere, and come back.
 
 use engine::{ConnId, Engine, Reason};
+use workload::DeliveryKind;
 
 use super::receivers::{Receivers, State};
 use crate::{Fatal, explain};
@@ -59,18 +60,23 @@ impl<E: Engine> Receivers<'_, E> {
         self.close_pair(conn);
         let homes = &self.context.roles.homes;
         let receiver = &mut self.receivers[conn.0 as usize];
-        let moved = homes.redirected(&text, &receiver.home);
+        let delivery = self.context.roles.delivery;
+        let is_station = !delivery.stations.is_empty();
+        let moved = match homes.redirected(&text, &receiver.home) {
+            // The master is named; one of the other replicas is its.
+            Some(_) if is_station && delivery.kind == DeliveryKind::Replica => {
+                homes.next_replica(&receiver.home)
+            }
+            Some(other) if is_station => {
+                return Err(Fatal::new(format!(
+                    "{}: a slot has moved to {other}: a cache reads its keys at the nodes that had them when it began",
+                    receiver.home
+                )));
+            }
+            moved => moved,
+        };
         // Where a slot is on its way, a receiver waits until it has arrived, and then follows it.
         let stays = || homes.asked(&text, &receiver.home).filter(|_| started);
-        if let Some(other) =
-            moved.as_ref().filter(|_| !self.context.roles.delivery.stations.is_empty())
-        {
-            return Err(Fatal::new(format!(
-                "{}: a slot has moved to {other}: this kind of deliver reads keys at the nodes that had them when it \
-                 began",
-                receiver.home
-            )));
-        }
         let home = moved.or_else(|| stays().map(|_| receiver.home.clone()));
         let home = home.filter(|_| homes.is_cluster());
         let Some(home) = home else {

@@ -17,6 +17,7 @@ mod kind;
 mod list;
 mod listeners;
 mod lost;
+mod moving;
 mod notify;
 mod order;
 mod poll;
@@ -46,7 +47,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use measure::{Deliveries, Measurement, Polls, SlowSubscribers, Tally, TallyShape};
 use workload::random::SplitMix;
-use workload::{Delivery, DeliveryKind, Plan};
+use workload::{Delivery, DeliveryKind, Plan, message};
 
 pub(crate) use acknowledgements::Acknowledgements;
 pub(crate) use receivers::{ReceiverContext, Receivers};
@@ -154,7 +155,7 @@ impl<'r> Roles<'r> {
                 (None, id) if plan.numbers_messages() => workload::Message::short_run(id),
                 (None, id) => id,
             },
-            prober: u32::MAX - (plan.load.shard.index - 1),
+            prober: message::OUT_OF_TURN - plan.load.shard.index,
             exchanges: plan.exchange().is_some(),
             competes: plan.exchange().is_some() && delivery.competes_between_clients(),
             homes,

@@ -1,9 +1,11 @@
 //! Lists that receivers look into from time to time: LPOP or RPOP of one after another, and a pause when all are empty.
 
+use engine::Engine;
 use wire::Reply;
 
 use super::awaited::{Awaited, Pipeline};
 use super::kind::{Consumer, Meaning};
+use super::receivers::{Receivers, State};
 use super::reply_strings::ReplyStrings;
 
 /// A receiver that looks into lists.
@@ -23,6 +25,27 @@ impl Poller {
     fn take(&mut self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.takes[self.at]);
         self.pipeline.push(Awaited::Message);
+    }
+}
+
+impl<E: Engine> Receivers<'_, E> {
+    /// Lets those ask again whose pause is over.
+    pub(super) fn resume(&mut self) {
+        while let Some((due_ns, conn)) = self.pauses.front().copied() {
+            if due_ns > self.engine.now_ns() {
+                return;
+            }
+            self.pauses.pop_front();
+            let receiver = &mut self.receivers[conn.0 as usize];
+            if receiver.state == State::Ready {
+                self.out.clear();
+                receiver.consumer.resume(&mut self.out);
+                if self.out.is_empty() {
+                    continue;
+                }
+                receiver.asked_ns = self.engine.send(conn, &self.out);
+            }
+        }
     }
 }
 

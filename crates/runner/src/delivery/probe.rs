@@ -126,6 +126,17 @@ impl Prober {
         (self.stops, self.finals) = (stops(), Some(Finals::default()));
     }
 
+    /// Goes on at other servers with places that are not at the one that was asked last: `named` finds them by what
+    /// that said.
+    pub(super) fn follow(&mut self, named: &dyn Fn(&str, &Address) -> Address) {
+        let Some(address) = self.address().cloned() else { return };
+        let elsewhere = self.finals.as_mut().map(Finals::take_elsewhere).unwrap_or_default();
+        for (place, text) in elsewhere {
+            // The last is being asked.
+            self.stops.insert(0, (named(&text, &address), vec![place]));
+        }
+    }
+
     /// What was read, once that is all.
     pub(super) fn take_finals(&mut self) -> Option<Vec<Option<Message>>> {
         let finals = self.finals.take_if(|_| self.state == State::Closed)?;

@@ -373,6 +373,12 @@ impl<'r, E: Engine> Receivers<'r, E> {
                 }
             }
             let meaning = receiver.consumer.answer(reply, &receiver.strings, &mut self.out);
+            if let (Meaning::Elsewhere { place }, Reply::Error(text)) = (meaning, reply) {
+                let text = text.to_vec();
+                self.place_moved(conn, place, &text)?;
+                self.receivers[conn.0 as usize].strings.clear();
+                continue;
+            }
             if let (Meaning::Withdrawal | Meaning::Other, Reply::Error(text)) = (meaning, reply) {
                 let text = text.to_vec();
                 self.engine.consume(consumed);
@@ -411,23 +417,10 @@ impl<'r, E: Engine> Receivers<'r, E> {
             Meaning::TimedOut | Meaning::Unblocked | Meaning::Settled { .. } => {
                 self.waited(conn, meaning, now_ns);
             }
-            Meaning::Unchanged | Meaning::Withdrawal | Meaning::Other => {}
-        }
-    }
-
-    /// Lets those ask again whose pause is over.
-    fn resume(&mut self) {
-        while let Some((due_ns, conn)) = self.pauses.front().copied() {
-            if due_ns > self.engine.now_ns() {
-                return;
-            }
-            self.pauses.pop_front();
-            let receiver = &mut self.receivers[conn.0 as usize];
-            if receiver.state == State::Ready {
-                self.out.clear();
-                receiver.consumer.resume(&mut self.out);
-                receiver.asked_ns = self.engine.send(conn, &self.out);
-            }
+            Meaning::Unchanged
+            | Meaning::Withdrawal
+            | Meaning::Elsewhere { .. }
+            | Meaning::Other => {}
         }
     }
 

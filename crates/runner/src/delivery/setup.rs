@@ -188,6 +188,10 @@ impl<E: Engine> Receivers<'_, E> {
     pub(super) fn hear_prober(&mut self) -> Result<(), Fatal> {
         let Some(prober) = &mut self.prober else { return Ok(()) };
         let consumed = prober.hear(&self.handshake, self.engine.inbox())?;
+        let homes = &self.context.roles.homes;
+        // Of a slot on its way the same server knows more when that has arrived.
+        prober
+            .follow(&|text, asked| homes.redirected(text, asked).unwrap_or_else(|| asked.clone()));
         self.engine.consume(consumed);
         Ok(())
     }

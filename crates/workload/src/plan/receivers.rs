@@ -212,20 +212,14 @@ impl Plan {
 
 /// Receivers that are at each node of a cluster: places have slots, and each as many receivers as the others.
 fn check_each_node(delivery: &Delivery) -> Result<(), PlanError> {
-    let Delivery { receivers, places, stations, at, wait, .. } = delivery;
-    refuse(wait.is_none(), || {
-        "--wait, --waitaof: take one shard; name its primary, without --cluster".to_owned()
-    })?;
-    refuse(at.is_empty() || !stations.is_empty(), || {
-        "--at: in a cluster the nodes name the replicas; name a primary, without --cluster"
-            .to_owned()
-    })?;
+    let Delivery { receivers, places, stations, at, .. } = delivery;
     refuse(delivery.prefix.ends_with(TAG), || {
         "deliver: in a cluster the numbers of places are hash tags".to_owned()
     })?;
     let fits = |station: &Station| {
         let has_address = station.at.is_none_or(|number| (number as usize) < at.len());
-        has_address && !station.places.is_empty() && station.places.iter().all(|p| p < places)
+        let has_home = station.at.is_some() || !station.places.is_empty();
+        has_address && has_home && station.places.iter().all(|place| place < places)
     };
     let by_place = || delivery.receivers_by_place();
     let is_whole = stations.is_empty()

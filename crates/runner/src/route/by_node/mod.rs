@@ -6,8 +6,10 @@
 //! it sends to a node keeps its order. Which node a request belongs to, and how it is written, is the
 //! route's own business.
 
+mod message_order;
 mod queues;
 mod recorded;
+mod steps;
 mod turns;
 
 use engine::{ConnId, Engine};
@@ -23,8 +25,10 @@ use crate::request::{Answered, OperationState, Request};
 use crate::worker::Worker;
 use crate::worker::captures::Captures;
 use crate::worker::operations::Steps;
+use message_order::MessageOrder;
 pub(super) use queues::{Lane, NodeQueues};
 pub(super) use recorded::gives_up;
+pub(super) use steps::{follow, follow_on};
 
 /// Requests that may wait for each connection of a node while other nodes have some left to do,
 /// in pipelines. Nodes are not all equally fast at every moment, and keys do not fall evenly.
@@ -114,6 +118,8 @@ pub(super) struct Shared<M> {
     out: Vec<u8>,
     /// New requests that were lost on the way to a node that is gone, in this turn.
     pub(super) lost_at_once: u32,
+    /// The order of messages, where it sends some.
+    order: MessageOrder,
     /// Numbers of commands of a record whose bytes nobody needs any more.
     pub(super) forgotten: Vec<u64>,
     /// When one was last drawn.
@@ -148,6 +154,7 @@ impl<M> Shared<M> {
             scarce: connections < nodes,
             out: Vec::new(),
             lost_at_once: 0,
+            order: MessageOrder::default(),
             forgotten: Vec::new(),
             drawn_ns: 0,
         }
@@ -167,6 +174,7 @@ impl<M> Shared<M> {
             scarce: false,
             out: Vec::new(),
             lost_at_once: 0,
+            order: MessageOrder::default(),
             forgotten: Vec::new(),
             drawn_ns: 0,
         }
@@ -305,18 +313,6 @@ fn request<R: ByNode>(
     }
 }
 
-/// Sends the steps that replies have made due, on whatever connection of the nodes that have their
-/// keys.
-#[inline]
-pub(super) fn follow<E: Engine, P: Protocol, R: ByNode>(worker: &mut Worker<'_, E, P, R>) {
-    let mut due = std::mem::take(&mut worker.steps.due);
-    for request in due.drain(..) {
-        let mark = R::mark(request.command, request.left, R::client(&request.mark));
-        R::enqueue(worker, Request { mark, ..request });
-    }
-    worker.steps.due = due;
-}
-
 /// Sends a pipeline to a node, on the connection whose turn it is. Whether anything moved.
 #[inline]
 fn send_pipeline<E: Engine, P: Protocol, R: ByNode>(
@@ -366,7 +362,7 @@ fn send_pipeline<E: Engine, P: Protocol, R: ByNode>(
             // In a closed loop each is due when it is sent.
             let due_ns = if pacer.is_some() { request.intended_ns } else { now_ns };
             let message = origin.message(request.measured, request.number, (due_ns, now_ns));
-            batch.put_message(message, &mut out[start..]);
+            batch.put_message(route.shared_mut().order.placed(conn, message), &mut out[start..]);
         }
         measured |= request.measured;
         requests.push(request);

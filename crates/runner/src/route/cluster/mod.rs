@@ -150,6 +150,8 @@ struct Commands {
     /// Before which of them `ASKING` must stand to reach a slot that is being imported. It holds
     /// for one command, and from `MULTI` to `EXEC`.
     asks: Vec<bool>,
+    /// Whether later steps go over the connection of the first: they wait for what was sent there.
+    follows: bool,
 }
 
 impl Commands {
@@ -162,6 +164,9 @@ impl Commands {
                 KeyPlace::Arg(n) => Some(n),
                 KeyPlace::Keyless | KeyPlace::Movable => None,
             })
+            // What senders wait with has no key.
+            .chain(std::iter::repeat(None))
+            .take(plan.sequence.len())
             .collect();
         let names: Vec<String> = plan.sequence.iter().map(|command| command.name()).collect();
         // The sequence of a record is a list of kinds.
@@ -181,10 +186,13 @@ impl Commands {
         };
         Self {
             slots: Slots::new(plan, &keys),
-            read_only: job.routings.iter().map(|r| r.read_only && !bound).collect(),
+            read_only: (0..plan.sequence.len())
+                .map(|at| job.routings.get(at).is_some_and(|r| r.read_only && !bound))
+                .collect(),
             whole: bound && plan.mix.is_none(),
             keyed: (0..keys.len()).map(key_from).collect(),
             asks: asks.collect(),
+            follows: plan.replica_wait().is_some(),
         }
     }
 

@@ -191,8 +191,11 @@ impl Route for Cluster<'_> {
     }
 
     #[inline]
-    fn follow<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>, _conn: ConnId) {
-        by_node::follow(worker);
+    fn follow<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>, conn: ConnId) {
+        match worker.route.commands.follows {
+            true => by_node::follow_on(worker, conn),
+            false => by_node::follow(worker),
+        }
     }
 
     #[inline]
