@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -86,6 +86,15 @@ fn connect_unix(path: &Path, patience: Duration) -> io::Result<UnixStream> {
                 std::thread::sleep(Duration::from_millis(10));
             }
             Err(e) => return Err(e),
+        }
+    }
+}
+
+impl AsFd for Plain {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Tcp(stream) => stream.as_fd(),
+            Self::Unix(stream) => stream.as_fd(),
         }
     }
 }

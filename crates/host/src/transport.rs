@@ -1,6 +1,7 @@
 //! What carries a blocking conversation: a socket, or TLS over one.
 
 use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use engine::TlsStream;
@@ -25,6 +26,15 @@ impl Transport {
         match self {
             Self::Plain(stream) => stream.wait_for(patience),
             Self::Tls(stream) => stream.get_ref().wait_for(patience),
+        }
+    }
+}
+
+impl AsFd for Transport {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Plain(stream) => stream.as_fd(),
+            Self::Tls(stream) => stream.get_ref().as_fd(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The runs of an experiment, kept in full.
 
 use page::Block;
-use report::{CountUnit, Record, RecordError, Run, TextGroups, WarningTopic};
+use report::{CountUnit, Record, RecordError, Run, TextGroups, Warning, WarningTopic};
 use serde::{Deserialize, Serialize};
 
 /// Every run, as `keystorm.run/1`, so that nothing that was measured is lost.
@@ -20,6 +20,9 @@ pub(crate) struct Runs {
     /// What a reader must know before believing the figures.
     #[serde(skip)]
     warned: TextGroups<WarningTopic>,
+    /// The run that gave the first warning of each group.
+    #[serde(skip)]
+    warned_first: Vec<usize>,
 }
 
 /// More warnings than this are of runs that each have their own, which the runs themselves keep.
@@ -33,6 +36,7 @@ impl Default for Runs {
             first: None,
             incidents: Vec::new(),
             warned: TextGroups::default(),
+            warned_first: Vec::new(),
         }
     }
 }
@@ -47,9 +51,7 @@ impl Runs {
     pub(crate) fn put(&mut self, run: &Run) -> Result<usize, RecordError> {
         self.record.put(self.count, run)?;
         self.first.get_or_insert_with(|| Box::new(run.clone()));
-        run.warnings.iter().for_each(|warning| {
-            self.warned.add_warning(warning);
-        });
+        run.warnings.iter().for_each(|warning| self.warn(warning));
         let incidents = page::runs::incidents(run);
         if !incidents.is_empty() {
             self.incidents.push((self.count, incidents));
@@ -58,14 +60,27 @@ impl Runs {
         Ok(self.count - 1)
     }
 
+    /// Adds a warning of the run that comes next.
+    fn warn(&mut self, warning: &Warning) {
+        if self.warned.add_warning(warning) {
+            self.warned_first.push(self.count);
+        }
+    }
+
     /// What a reader must know before believing the figures, each once.
     pub(crate) fn warnings(&self) -> Vec<String> {
+        self.numbered_warnings().map(|(_, text)| text).collect()
+    }
+
+    /// The same, each with the number of the first run that it is about.
+    pub(crate) fn numbered_warnings(&self) -> impl Iterator<Item = (usize, String)> {
         let describe = |(text, runs): (&str, usize)| match runs - 1 {
             0 => text.to_owned(),
             1 => format!("{text} (similar in 1 more run)"),
             more => format!("{text} (similar in {more} more runs)"),
         };
-        self.warned.iter().take(WARNINGS_MAX).map(describe).collect()
+        let texts = self.warned.iter().take(WARNINGS_MAX).map(describe);
+        self.warned_first.iter().copied().zip(texts)
     }
 
     /// The outages and worst moments of a run; none of one without any.
@@ -91,22 +106,22 @@ mod tests {
 
     #[test]
     fn warnings_about_the_same_are_reported_once() {
-        use report::{Warning, WarningKind};
+        use report::WarningKind;
 
         let mut runs = Runs::default();
         for share in ["9", "12.5", "37"] {
             let text = format!("the hypervisor gave {share} % away");
-            runs.warned.add_warning(&Warning::new(WarningKind::Stolen, text));
+            runs.warn(&Warning::new(WarningKind::Stolen, text));
         }
-        runs.warned.add_warning(&Warning::about(WarningKind::Machine, "load", "load: 2"));
+        runs.warn(&Warning::about(WarningKind::Machine, "load", "load: 2"));
         assert_eq!(
             runs.warnings(),
             ["the hypervisor gave 9 % away (similar in 2 more runs)", "load: 2"]
         );
-        runs.warned.add_warning(&Warning::about(WarningKind::Machine, "swap", "swap: 2"));
+        runs.warn(&Warning::about(WarningKind::Machine, "swap", "swap: 2"));
         assert_eq!(runs.warnings().len(), 3, "another check is another warning");
         for text in ["of an old file: 1", "of an old file: 2"] {
-            runs.warned.add_warning(&Warning::unknown(text.to_owned()));
+            runs.warn(&Warning::unknown(text.to_owned()));
         }
         assert_eq!(runs.warnings().len(), 5);
     }

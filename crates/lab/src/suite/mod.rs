@@ -161,10 +161,22 @@ impl Suite {
         self.complete
     }
 
-    /// What a reader must know before believing the figures, each once; unescaped.
+    /// What a reader must know before believing the figures, each once, with the spec that it is about first;
+    /// unescaped.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
-        self.run.warnings()
+        let is_of = |entry: &Entry, number: usize| {
+            entry.roles.iter().any(|role| role.tests.contains(&number))
+        };
+        let describe = |(number, text): (usize, String)| match self
+            .specs
+            .iter()
+            .find(|entry| is_of(entry, number))
+        {
+            Some(entry) => format!("{}: {text}", entry.name),
+            None => text,
+        };
+        self.run.numbered_warnings().map(describe).collect()
     }
 
     /// Every run in full, in the order in which they were carried out.

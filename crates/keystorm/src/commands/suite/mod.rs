@@ -3,6 +3,7 @@
 mod contents;
 mod dataset;
 mod full_sync;
+mod listeners;
 mod load;
 mod roles;
 mod saved;
@@ -24,6 +25,7 @@ use lab::suite::{Spec, SuiteComparison};
 use measure::Ending;
 use report::{Run, Summary};
 
+use self::listeners::Listeners;
 use self::roles::{Role, Roles, Unfit};
 use self::session::{Prepared, Session};
 use self::sources::Sources;
@@ -195,11 +197,17 @@ impl Running<'_> {
     ) -> Result<(Prepared, Roles, Vec<Run>), Unfit> {
         let mut prepared = session.prepare(spec, progress)?;
         // The server may have another address now.
-        let roles = roles::of_spec(spec, self.job, session.target(), self.seconds)?;
+        let mut roles = roles::of_spec(spec, self.job, session.target(), self.seconds)?;
+        let audience = roles.audience.take();
+        let listening = audience.as_ref().map(|audience| {
+            Listeners::open(audience, session.bed(), session.target()).map_err(session::broken)
+        });
+        let listening = listening.transpose()?;
         let this_s = roles.roles.iter().map(|role| planned_s(&role.plan)).fold(0.0, f64::max);
         progress.begin(spec.name.clone(), this_s, left_s);
         let runs = load::measure(session.bed(), session.target(), &roles.roles, progress);
         progress.end();
+        roles.remarks.extend(listening.map(Listeners::close));
         let runs = runs.map_err(|error| Unfit::Broken(format!("{error:#}")))?;
         if let Some(sync) = session.full_sync.take() {
             let duration = sync.duration();

@@ -8,6 +8,8 @@ use job::{Intent, Job, SuiteJob, ToolOutput};
 use lab::suite::{MEMTIER, Spec, ToolLine};
 use workload::{Plan, PlanParts, ProtocolKind, Stop, Target};
 
+use super::listeners::Audience;
+
 /// Why there are no plans.
 pub(super) enum Unfit {
     /// Keystorm or the server has nothing of the kind.
@@ -28,6 +30,8 @@ pub(super) struct Role {
 /// The clients of a spec, the one that stands for it first.
 pub(super) struct Roles {
     pub(super) roles: Vec<Role>,
+    /// Who listens meanwhile.
+    pub(super) audience: Option<Audience>,
     pub(super) remarks: Vec<String>,
 }
 
@@ -57,6 +61,13 @@ pub(super) fn of_spec(
         (Some(publisher), Some(subscriber), _) => {
             let words = pubsub(publisher, subscriber)?;
             delivery(job, target, words, seconds, "PUBLISH to subscribers")
+        }
+        (Some(_), None, Some(listener))
+            if listeners(listener) > 0 && !patterns(listener).is_empty() =>
+        {
+            let mut roles = of_memtier(spec, job, target, seconds)?;
+            roles.audience = Some(audience(listener));
+            Ok(roles)
         }
         (Some(writer), None, Some(listener)) if listeners(listener) > 0 => {
             let words = invalidate(writer, listener)?;
@@ -90,7 +101,7 @@ fn of_memtier(spec: &Spec, job: &SuiteJob, target: &Target, seconds: f64) -> Res
     }
     // The last one's results are the spec's.
     roles.reverse();
-    Ok(Roles { roles, remarks })
+    Ok(Roles { roles, audience: None, remarks })
 }
 
 fn memtier(
@@ -189,7 +200,8 @@ fn delivery(
                 "measured by keystorm deliver: latency is that of messages until they are received ({})",
                 plan.name
             )];
-            Ok(Roles { roles: vec![Role { name: name.to_owned(), plan, tool: None }], remarks })
+            let role = Role { name: name.to_owned(), plan, tool: None };
+            Ok(Roles { roles: vec![role], audience: None, remarks })
         }
         Some(Err(why)) => Err(Unfit::Unsupported(why.0)),
         _ => Err(Unfit::Unsupported("keystorm deliver has nothing of the kind".to_owned())),
@@ -224,10 +236,6 @@ fn pubsub(publisher: &ToolLine, subscriber: &ToolLine) -> Result<Vec<String>, Un
 }
 
 fn invalidate(writer: &ToolLine, listener: &ToolLine) -> Result<Vec<String>, Unfit> {
-    if option(&listener.words, &["acl-user-patterns"]).is_some() {
-        let why = "listeners whose users may see a part of the keys (ACL)";
-        return Err(Unfit::Unsupported(why.to_owned()));
-    }
     let caches = ["invalidate", "--tracking", "bcast", "--caches"].map(str::to_owned);
     let mut words: Vec<String> = caches.into();
     words.push(listeners(listener).to_string());
@@ -235,8 +243,19 @@ fn invalidate(writer: &ToolLine, listener: &ToolLine) -> Result<Vec<String>, Unf
     Ok(words)
 }
 
-fn listeners(line: &ToolLine) -> u64 {
+fn listeners(line: &ToolLine) -> u32 {
     option(&line.words, &["listener-count"]).and_then(|text| text.parse().ok()).unwrap_or(1)
+}
+
+/// Which keys the user of listeners may see, where it may not see all of them.
+fn patterns(line: &ToolLine) -> Vec<String> {
+    let patterns = option(&line.words, &["acl-user-patterns"]).unwrap_or_default();
+    patterns.split(';').map(str::to_owned).filter(|pattern| !pattern.is_empty()).collect()
+}
+
+fn audience(line: &ToolLine) -> Audience {
+    let prefix = option(&line.words, &["tracking-prefix"]).unwrap_or_default().to_owned();
+    Audience { listeners: listeners(line), prefix, patterns: patterns(line) }
 }
 
 /// How many send what how fast, in the words of `deliver`.
