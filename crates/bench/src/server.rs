@@ -20,14 +20,14 @@ const CLIENTS_MAX: &str = "12000";
 #[derive(Debug)]
 pub(crate) struct Server {
     // Dropped in this order: our connection, then the server.
-    asked: Asked,
+    asked: ServerClient,
     spawned: SpawnedServer,
     version: String,
 }
 
 /// A connection to ask over.
 #[derive(Debug)]
-enum Asked {
+enum ServerClient {
     Redis(Client<Plain>),
     Memcached(MemcacheClient),
 }
@@ -57,7 +57,7 @@ impl Server {
             Of::Redis | Of::RedisMix(_) | Of::Memtier(_) => {
                 let mut client = Client::connect(spawned.address(), Patience::default())?;
                 case.fill(&mut client)?;
-                Asked::Redis(client)
+                ServerClient::Redis(client)
             }
             Of::Memcached(_) => {
                 match spawned.address() {
@@ -73,7 +73,7 @@ impl Server {
                     text,
                     host::Patience::default(),
                 )?;
-                Asked::Memcached(client)
+                ServerClient::Memcached(client)
             }
         };
         let product = spawned.product().unwrap_or("server");
@@ -97,12 +97,12 @@ impl Server {
     /// It does not answer, or does not say.
     pub(crate) fn cpu_s(&mut self) -> Result<f64> {
         match &mut self.asked {
-            Asked::Redis(client) => {
+            ServerClient::Redis(client) => {
                 let reply = client.ask(&[b"INFO", b"cpu"])?;
                 let info = reply.text().context("INFO cpu has no text")?;
                 used_cpu_s(&info).context("INFO cpu does not tell used_cpu_user and used_cpu_sys")
             }
-            Asked::Memcached(client) => {
+            ServerClient::Memcached(client) => {
                 let stats = client.stats(None).map_err(|why| anyhow!(why))?;
                 let field = |name: &str| -> Option<f64> {
                     stats.iter().find(|(known, _)| known == name)?.1.parse().ok()

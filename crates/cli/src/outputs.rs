@@ -4,15 +4,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A file by the option that names it.
-pub(super) type Named<'p> = (&'static str, Option<&'p Path>);
+pub(super) type OptionFile<'p> = (&'static str, Option<&'p Path>);
 
 /// Refuses two outputs that are one file, of which the later would take the earlier's place, and an
 /// output that is an input.
 ///
 /// # Errors
 /// Which options name the same file.
-pub(super) fn apart(outputs: &[Named<'_>], inputs: &[Named<'_>]) -> Result<(), String> {
-    let given = |named: &[Named<'_>]| -> Vec<(&'static str, PathBuf)> {
+pub(super) fn apart(outputs: &[OptionFile<'_>], inputs: &[OptionFile<'_>]) -> Result<(), String> {
+    let given = |named: &[OptionFile<'_>]| -> Vec<(&'static str, PathBuf)> {
         let found = named.iter().filter_map(|(option, path)| Some((*option, resolved((*path)?)?)));
         found.collect()
     };

@@ -23,7 +23,7 @@ use runner::{Observer, Snapshot};
 use workload::{Plan, Stop};
 
 use crate::diagnostics::{self, Diagnostics};
-use crate::http::{Answer, Asked, HttpServer, Service};
+use crate::http::{Answer, HttpRequest, HttpServer, Service};
 use crate::metrics::listen;
 use crate::so_far::SoFar;
 
@@ -53,11 +53,11 @@ const TESTS_MAX: usize = 24;
 
 /// Serves the page until it is dropped.
 pub struct LivePage {
-    shared: Arc<Shared>,
+    shared: Arc<PageState>,
     server: Option<HttpServer>,
 }
 
-struct Shared {
+struct PageState {
     /// Tells this keystorm from others on the port.
     started: u128,
     began: Instant,
@@ -145,7 +145,7 @@ impl LivePage {
             ))?;
         }
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(PageState {
             started: since.as_nanos(),
             began: Instant::now(),
             host: is_private.then(|| at.host.clone()),
@@ -201,7 +201,7 @@ impl LivePage {
     }
 }
 
-impl Shared {
+impl PageState {
     /// A thread that panicked left nothing half done that matters here.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -240,7 +240,7 @@ impl Shared {
     }
 
     /// Whether a browser on this machine may have sent it for this page and no other.
-    fn is_addressed(&self, asked: &Asked<'_>) -> bool {
+    fn is_addressed(&self, asked: &HttpRequest<'_>) -> bool {
         let Some(host) = &self.host else { return true };
         let named = asked.field("Host").unwrap_or_default();
         let named = match named.rsplit_once(':') {
@@ -280,8 +280,8 @@ fn marks_of(marks: &[(SystemTime, String)], run: &Run) -> Vec<Mark> {
     marks.map(|mark| Mark { at_ns: mark.at_ns.min(elapsed_ns), ..mark }).collect()
 }
 
-impl Service for Arc<Shared> {
-    fn answer(&self, asked: &Asked<'_>) -> Answer {
+impl Service for Arc<PageState> {
+    fn answer(&self, asked: &HttpRequest<'_>) -> Answer {
         if !self.is_addressed(asked) {
             return Answer::plain(
                 "421 Misdirected Request",
@@ -335,7 +335,7 @@ impl Service for Arc<Shared> {
 
 /// Says on the page of an experiment how far it is.
 pub struct LiveWords {
-    shared: Arc<Shared>,
+    shared: Arc<PageState>,
     said: Cell<Option<Instant>>,
 }
 
@@ -356,7 +356,7 @@ impl LiveWords {
 pub struct LiveWatch<'p> {
     plan: &'p Plan,
     so_far: SoFar<'p>,
-    shared: Arc<Shared>,
+    shared: Arc<PageState>,
     copied: Option<Instant>,
 }
 

@@ -17,7 +17,7 @@ use runner::{FailedRequests, Observer, Snapshot};
 use workload::{Plan, Stop};
 
 use crate::diagnostics::{self, Diagnostics};
-use crate::http::{Answer, Asked, HttpServer};
+use crate::http::{Answer, HttpRequest, HttpServer};
 
 /// The span over which the rate is the mean: one second.
 const RATE_SPAN_NS: u64 = 1_000_000_000;
@@ -45,7 +45,7 @@ impl Tests {
         openmetrics(env!("CARGO_PKG_VERSION"), &tests)
     }
 
-    fn answer(&self, asked: &Asked<'_>) -> Answer {
+    fn answer(&self, asked: &HttpRequest<'_>) -> Answer {
         if !asked.reads() {
             return Answer::not_allowed("GET, HEAD");
         }

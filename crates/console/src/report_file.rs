@@ -15,18 +15,18 @@ pub struct ReportFile {
 impl ReportFile {
     /// Makes it, or empties it.
     pub fn create(path: &Path) -> io::Result<Self> {
-        let file = File::create(path).map_err(|error| Unwritten::of(path, &error))?;
+        let file = File::create(path).map_err(|error| WriteFault::of(path, &error))?;
         Ok(Self { file, path: path.to_owned() })
     }
 }
 
 impl Write for ReportFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.write(bytes).map_err(|error| Unwritten::of(&self.path, &error))
+        self.file.write(bytes).map_err(|error| WriteFault::of(&self.path, &error))
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.flush().map_err(|error| Unwritten::of(&self.path, &error))
+        self.file.flush().map_err(|error| WriteFault::of(&self.path, &error))
     }
 }
 
@@ -40,7 +40,7 @@ pub fn can_begin_with(prefix: &str) -> io::Result<()> {
     match Path::new(prefix).parent().filter(|folder| !folder.as_os_str().is_empty()) {
         Some(folder) if !folder.is_dir() => {
             let why = format!("there is no folder {}", folder.display());
-            Err(Unwritten::of(Path::new(prefix), &io::Error::other(why)))
+            Err(WriteFault::of(Path::new(prefix), &io::Error::other(why)))
         }
         _ => Ok(()),
     }
@@ -48,16 +48,16 @@ pub fn can_begin_with(prefix: &str) -> io::Result<()> {
 
 /// Whether an error is one of a file, which says itself what failed.
 pub fn is_of_file(error: &io::Error) -> bool {
-    error.get_ref().is_some_and(|error| error.is::<Unwritten>())
+    error.get_ref().is_some_and(|error| error.is::<WriteFault>())
 }
 
 #[derive(Debug)]
-struct Unwritten {
+struct WriteFault {
     path: PathBuf,
     why: String,
 }
 
-impl Unwritten {
+impl WriteFault {
     fn of(path: &Path, error: &io::Error) -> io::Error {
         let unwritten = Self { path: path.to_owned(), why: error.to_string() };
         // No kind of its own: one whose reader went away is no pipe that nobody reads any more.
@@ -65,10 +65,10 @@ impl Unwritten {
     }
 }
 
-impl Display for Unwritten {
+impl Display for WriteFault {
     fn fmt(&self, to: &mut Formatter<'_>) -> fmt::Result {
         write!(to, "writing {}: {}", self.path.display(), self.why)
     }
 }
 
-impl std::error::Error for Unwritten {}
+impl std::error::Error for WriteFault {}

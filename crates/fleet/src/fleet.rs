@@ -8,10 +8,10 @@ use report::{Warning, WarningKind, client_called};
 use runner::Observer;
 use workload::Plan;
 
-use crate::launcher::{self, Event, Launcher, Received};
+use crate::launcher::{self, ClientOutput, Event, Launcher};
 use crate::line::{FromClient, Hello, ToClient};
 use crate::round::Round;
-use crate::{Broken, FleetResult, On, Unfit, roster};
+use crate::{FleetError, FleetResult, On, Unfit, roster};
 
 /// How long a client may take to say who it is: a login may ask for a word first.
 const HELLO: Duration = Duration::from_secs(120);
@@ -166,7 +166,7 @@ impl Fleet {
         interrupted: &AtomicBool,
         observer: &mut dyn Observer,
         started: &mut dyn FnMut(Instant),
-    ) -> Result<FleetResult, Broken> {
+    ) -> Result<FleetResult, FleetError> {
         Round::begin(self, plan, interrupted, observer, started)?.carry_out()
     }
 
@@ -182,7 +182,7 @@ impl Fleet {
             return Some((client, Instant::now(), News::Lost));
         }
         match self.events.recv_timeout(patience.min(LOOK)) {
-            Ok(Event { client: Some(client), at, what: Received::Line(line) }) => {
+            Ok(Event { client: Some(client), at, what: ClientOutput::Line(line) }) => {
                 if self.clients[client].lost.is_some() {
                     return None;
                 }
@@ -201,13 +201,13 @@ impl Fleet {
                     }
                 }
             }
-            Ok(Event { client: Some(client), at, what: Received::Lost(why) }) => {
+            Ok(Event { client: Some(client), at, what: ClientOutput::Lost(why) }) => {
                 self.clients[client].lost.is_none().then(|| {
                     self.lose(client, why);
                     (client, at, News::Lost)
                 })
             }
-            Ok(Event { client: None, at, what: Received::Lost(why) }) => {
+            Ok(Event { client: None, at, what: ClientOutput::Lost(why) }) => {
                 let mut alive = (0..self.clients.len()).filter(|c| self.clients[*c].lost.is_none());
                 let first = alive.next()?;
                 let rest: Vec<usize> = alive.collect();
@@ -300,7 +300,7 @@ mod tests {
     fn a_silent_client_is_noticed_though_others_speak_all_the_time() {
         let (says, mut fleet) = fleet();
         for looks in 0.. {
-            let what = Received::Line("{\"alive\":1}".to_owned());
+            let what = ClientOutput::Line("{\"alive\":1}".to_owned());
             says.send(Event { client: Some(0), at: Instant::now(), what }).unwrap();
             // Time passes between two looks, and each finds a line.
             fleet.looked = Instant::now().checked_sub(Duration::from_millis(50)).unwrap();

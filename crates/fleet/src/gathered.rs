@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use host::{HostFacts, LinkUse, ServerFacts, Watched};
 use measure::{Ending, Failure, Measurement, Tally};
-use report::{ClientRow, Clients, Loaded, Run, Warning, WarningKind};
+use report::{ClientRow, Clients, LoadedRecord, Run, Warning, WarningKind};
 use runner::tally_shape;
 use workload::Plan;
 
 use crate::clock::{self, Offset};
 use crate::fleet::Fleet;
 use crate::round::{Part, Round};
-use crate::{Broken, OnLoss};
+use crate::{FleetError, OnLoss};
 
 /// What several clients saw, added up.
 #[derive(Debug)]
@@ -38,15 +38,15 @@ pub struct FleetResult {
 }
 
 impl FleetResult {
-    pub(crate) fn from_round(round: Round<'_>) -> Result<Self, Broken> {
+    pub(crate) fn from_round(round: Round<'_>) -> Result<Self, FleetError> {
         let Round { fleet, shares, parts, start, exchange, .. } = round;
         let Some(whole) = shares.first().cloned() else {
-            return Err(Broken("there are no clients".to_owned()));
+            return Err(FleetError("there are no clients".to_owned()));
         };
         let begun: Vec<(f64, f64)> = parts.iter().map(|part| began(part, start)).collect();
         let (skew_ns, bound_ns) = clock::spread(&begun);
         let first_ns = begun.iter().map(|(ns, _)| *ns).fold(f64::INFINITY, f64::min);
-        let (mut rows, mut named) = (Vec::new(), Vec::<(String, Loaded)>::new());
+        let (mut rows, mut named) = (Vec::new(), Vec::<(String, LoadedRecord)>::new());
         let (mut hosts, mut watched, mut machines) = (Vec::new(), Vec::new(), BTreeSet::new());
         let (mut here, mut lost, mut warnings) = (false, false, fleet.warnings());
         let all = parts.into_iter().zip(shares).zip(&begun).enumerate();
@@ -73,11 +73,14 @@ impl FleetResult {
             lost |= part.lost.is_some();
             // What they have in common is the coordinator's to tell.
             run.server = ServerFacts::default();
-            named.push((called.clone(), Loaded { runs: vec![run], suite: false, complete: true }));
+            named.push((
+                called.clone(),
+                LoadedRecord { runs: vec![run], suite: false, complete: true },
+            ));
         }
-        let merged = report::merge(named, &[]).map_err(|error| Broken(error.to_string()))?;
+        let merged = report::merge(named, &[]).map_err(|error| FleetError(error.to_string()))?;
         let Some(Run { plan, mut measurement, .. }) = merged.runs.into_iter().next() else {
-            return Err(Broken("no client sent a result".to_owned()));
+            return Err(FleetError("no client sent a result".to_owned()));
         };
         warnings.extend(absences(fleet, &whole, &rows, lost));
         let clients = Clients {

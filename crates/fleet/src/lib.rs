@@ -34,4 +34,4 @@ pub struct Unfit(pub String);
 /// Why a run came to nothing, in words for a person.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0}")]
-pub struct Broken(pub String);
+pub struct FleetError(pub String);

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use measure::Ending;
-use report::Loaded;
+use report::LoadedRecord;
 use runner::Observer;
 use workload::random::SplitMix;
 use workload::{Endpoint, Plan, PlanParts, Shard};
@@ -20,7 +20,7 @@ use crate::fleet::{Fleet, News, OnLoss, SILENT};
 use crate::line::{FromClient, Messages, ToClient};
 use crate::partial::Partial;
 use crate::seconds::Seconds;
-use crate::{Broken, FleetResult, wrong_clock};
+use crate::{FleetError, FleetResult, wrong_clock};
 
 /// Questions of the time that each client is asked.
 const PINGS: usize = 16;
@@ -56,7 +56,7 @@ pub(crate) struct Part {
     /// When it began, on its own clock.
     pub(crate) begun_ns: Option<u64>,
     pub(crate) partial: Partial,
-    pub(crate) result: Option<Loaded>,
+    pub(crate) result: Option<LoadedRecord>,
     failed: Option<String>,
     /// Why it was lost, and when after the start.
     pub(crate) lost: Option<String>,
@@ -101,10 +101,10 @@ impl<'f> Round<'f> {
         interrupted: &'f AtomicBool,
         observer: &'f mut dyn Observer,
         started: &'f mut dyn FnMut(Instant),
-    ) -> Result<Self, Broken> {
+    ) -> Result<Self, FleetError> {
         if let Some(client) = fleet.clients.iter().find(|client| client.lost.is_some()) {
             let why = client.lost.clone().unwrap_or_default();
-            return Err(Broken(format!(
+            return Err(FleetError(format!(
                 "{} was lost ({why}), so the run did not start",
                 client.called
             )));
@@ -116,7 +116,7 @@ impl<'f> Round<'f> {
             share_of(plan, Shard { index: client as u32 + 1, of }, fleet.is_here(client))
         };
         let shares: Result<Vec<Plan>, String> = (0..of as usize).map(share).collect();
-        let shares = shares.map_err(Broken)?;
+        let shares = shares.map_err(FleetError)?;
         for (client, share) in shares.iter().enumerate() {
             fleet.tell(client, &ToClient::Plan(Box::new(share.clone())));
         }
@@ -139,7 +139,7 @@ impl<'f> Round<'f> {
     }
 
     /// Goes through it.
-    pub(crate) fn carry_out(mut self) -> Result<FleetResult, Broken> {
+    pub(crate) fn carry_out(mut self) -> Result<FleetResult, FleetError> {
         while !self.parts.iter().all(Part::is_over) {
             self.listen(LOOK);
             let ready = self.parts.iter().all(|part| part.ready);
@@ -150,7 +150,7 @@ impl<'f> Round<'f> {
             self.tell_of_messages();
         }
         if let Some(why) = self.broken() {
-            return Err(Broken(why));
+            return Err(FleetError(why));
         }
         if self.stopping.is_none() {
             self.look_at_clocks(PINGS / 4, Instant::now() + PING_PATIENCE, false);
@@ -305,7 +305,7 @@ impl<'f> Round<'f> {
     }
 
     /// Takes the result of a client, which arrived at `at`.
-    fn take_result(&mut self, client: usize, at: Instant, loaded: Loaded) {
+    fn take_result(&mut self, client: usize, at: Instant, loaded: LoadedRecord) {
         let measurement = &loaded.runs[0].measurement;
         let (ending, elapsed_ns) = (measurement.ending.clone(), measurement.elapsed_ns);
         if let Some(why) = self.longer_than_here(at, elapsed_ns) {
@@ -409,14 +409,14 @@ impl<'f> Round<'f> {
 }
 
 /// The plan with a number of its own for a run whose messages go between clients.
-fn numbered(plan: &Plan) -> Result<Plan, Broken> {
+fn numbered(plan: &Plan) -> Result<Plan, FleetError> {
     let mut parts: PlanParts = (**plan).clone();
     if let Some(exchange) = parts.delivery.as_mut().and_then(|of| of.exchange.as_mut()) {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let mixed = now.as_nanos() as u64 ^ u64::from(std::process::id()).rotate_left(40);
         exchange.run = (SplitMix::new(mixed).draw() >> 32) as u32;
     }
-    parts.build().map_err(|error| Broken(error.to_string()))
+    parts.build().map_err(|error| FleetError(error.to_string()))
 }
 
 /// The plan of one client. Where clients share this machine they share its `--cpus`, too.

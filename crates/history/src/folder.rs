@@ -153,10 +153,10 @@ fn modified_ns(metadata: &Metadata) -> u64 {
 }
 
 /// A file that the index lacks: its name, path, size and time.
-type Changed = (String, PathBuf, u64, u64);
+type ChangedFile = (String, PathBuf, u64, u64);
 
 /// What these files hold, by as many threads as there are CPUs.
-fn parse_all(changed: &[Changed]) -> Vec<(String, Indexed)> {
+fn parse_all(changed: &[ChangedFile]) -> Vec<(String, Indexed)> {
     let next = AtomicUsize::new(0);
     let work = || {
         let mut parsed = Vec::new();

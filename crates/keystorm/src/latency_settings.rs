@@ -20,7 +20,7 @@ pub(crate) struct ServerLatency {
 }
 
 /// A setting, what hides something, and what it is set to for a run.
-struct Wanted {
+struct NeededSetting {
     name: &'static str,
     hides: fn(i64) -> bool,
     value: &'static str,
@@ -29,21 +29,26 @@ struct Wanted {
 }
 
 /// Names of Redis, which Valkey knows, too. `latency-tracking` is `yes` or `no`: 1 or 0 here.
-const SETTINGS: [Wanted; 4] = [
-    Wanted {
+const SETTINGS: [NeededSetting; 4] = [
+    NeededSetting {
         name: "latency-monitor-threshold",
         hides: |ms| ms <= 0,
         value: "1",
         hidden: "LATENCY events",
     },
-    Wanted {
+    NeededSetting {
         name: "slowlog-log-slower-than",
         hides: |us| us < 0,
         value: "1000",
         hidden: "SLOWLOG entries",
     },
-    Wanted { name: "slowlog-max-len", hides: |n| n <= 0, value: "128", hidden: "SLOWLOG entries" },
-    Wanted {
+    NeededSetting {
+        name: "slowlog-max-len",
+        hides: |n| n <= 0,
+        value: "128",
+        hidden: "SLOWLOG entries",
+    },
+    NeededSetting {
         name: "latency-tracking",
         hides: |on| on == 0,
         value: "yes",
@@ -74,7 +79,8 @@ pub(crate) fn enable<'s>(
     for address in server.addresses() {
         let mut client = server.client_at(&plan.target, &address)?;
         changed.before.push((address.clone(), Vec::new()));
-        for (nth, Wanted { name, hides, value, hidden: what }) in SETTINGS.iter().enumerate() {
+        for (nth, NeededSetting { name, hides, value, hidden: what }) in SETTINGS.iter().enumerate()
+        {
             let Some(before) = setting::value(&mut client, name)? else {
                 // Old servers lack some. Who does not show the first shows none.
                 if nth == 0 {

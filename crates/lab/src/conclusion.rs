@@ -12,7 +12,7 @@ use report::slo::Outcome;
 /// The conclusion of a search.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Answered {
+pub enum SearchOutcome {
     /// A rate is kept, and a higher one is missed.
     Found,
     /// A rate is kept, and nothing is known of higher ones.
@@ -32,7 +32,7 @@ pub enum Answered {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Conclusion {
     /// The sentences.
-    pub answered: Answered,
+    pub answered: SearchOutcome,
     /// The highest rate that is kept, with as many digits as its interval carries.
     pub rate_per_s: Option<f64>,
     /// The highest rate that a server of this kind keeps is above this, 19 times in 20.
@@ -73,7 +73,7 @@ impl VoidTrials {
             }
         };
         Conclusion {
-            answered: Answered::NotHere,
+            answered: SearchOutcome::NotHere,
             headline: format!("cannot be judged here: {self}"),
             text: text.to_owned(),
             ..Conclusion::default()
@@ -120,13 +120,13 @@ impl RateSearch {
         let lowest = self.rates.iter().min_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s));
         let (answered, headline) = match lowest {
             Some(rate) if rate.judgement.outcome == Outcome::Missed => {
-                (Answered::NotEven, format!("not even {} keep {slo}", per_s(rate.rate_per_s)))
+                (SearchOutcome::NotEven, format!("not even {} keep {slo}", per_s(rate.rate_per_s)))
             }
             Some(rate) => {
                 let rate = per_s(rate.rate_per_s);
-                (Answered::Undecided, format!("undecided whether {rate} keep {slo}"))
+                (SearchOutcome::Undecided, format!("undecided whether {rate} keep {slo}"))
             }
-            None => (Answered::Nothing, format!("no rate has been tried for {slo}")),
+            None => (SearchOutcome::Nothing, format!("no rate has been tried for {slo}")),
         };
         let why = lowest.map_or(String::new(), |rate| {
             format!("At {}: {}. ", per_s(rate.rate_per_s), rate.judgement.why)
@@ -159,7 +159,7 @@ impl RateSearch {
         let doubt = self.doubt();
         let not_the_server = is_other || doubt.is_some();
         Conclusion {
-            answered: if high.is_some() { Answered::Found } else { Answered::AtLeast },
+            answered: if high.is_some() { SearchOutcome::Found } else { SearchOutcome::AtLeast },
             rate_per_s: Some(rate),
             low_per_s: Some(rate),
             high_per_s: high,

@@ -12,6 +12,7 @@ pub mod answers;
 pub mod blame;
 pub mod conclusion;
 mod csv;
+pub mod document;
 pub mod figures;
 pub mod grid;
 pub mod head_room;
@@ -31,7 +32,8 @@ pub mod words;
 
 pub use answers::{Answers, Difference};
 pub use blame::Blame;
-pub use conclusion::{Answered, Conclusion};
+pub use conclusion::{Conclusion, SearchOutcome};
+pub use document::Document;
 pub use figures::Figures;
 pub use grid::{Axis, Grid, Point};
 pub use rate_search::{Phase, RateSearch};

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::conclusion::Conclusion;
 use crate::csv::Csv;
+use crate::document::Document;
 use crate::figures::Figures;
 use crate::runs::Runs;
 use crate::search::{Answer, Bracket, Settings};
@@ -199,24 +200,6 @@ impl RateSearch {
         self.conclusion = self.concluded();
     }
 
-    /// Every run in full, in the order of the trials.
-    ///
-    /// # Errors
-    /// What in a document contradicts itself.
-    pub fn load(&self) -> Result<Vec<Run>, RecordError> {
-        self.run.load()
-    }
-
-    /// What a reader must know before believing the figures, each once; unescaped.
-    #[must_use]
-    pub fn warnings(&self) -> Vec<String> {
-        self.run.warnings()
-    }
-
-    pub(crate) fn runs(&self) -> &Runs {
-        &self.run
-    }
-
     /// Whether nothing is left to do.
     #[must_use]
     pub fn complete(&self) -> bool {
@@ -234,14 +217,6 @@ impl RateSearch {
     /// The trials of a phase.
     pub fn of(&self, phase: Phase) -> impl Iterator<Item = &Trial> {
         self.trials.iter().filter(move |trial| trial.phase == phase)
-    }
-
-    /// The document.
-    ///
-    /// # Errors
-    /// A figure has no JSON.
-    pub fn to_json(&self) -> serde_json::Result<String> {
-        Ok(report::record::steady(&report::json::pretty(self)?) + "\n")
     }
 
     /// CSV: a line for each trial.
@@ -330,6 +305,12 @@ impl RateSearch {
     pub(crate) fn done(Trial { judgement, figures, .. }: &Trial) -> Option<&str> {
         (figures.finding == Some(Finding::ScheduleKept) && judgement.misses.is_empty())
             .then_some(&figures.statement)
+    }
+}
+
+impl Document for RateSearch {
+    fn runs(&self) -> &Runs {
+        &self.run
     }
 }
 

@@ -1,7 +1,7 @@
 use report::{Disturbance, LimitedBy};
 
 use super::*;
-use crate::conclusion::Answered;
+use crate::conclusion::SearchOutcome;
 use crate::figures::tests::figures;
 
 fn judged(outcome: Outcome, why: &str) -> Judgement {
@@ -71,7 +71,7 @@ fn the_obstacle_is_the_failure_just_above() {
     assert_eq!(record.obstacle().unwrap().1.rate_per_s, 51_000.0);
     let conclusion = record.conclusion();
     assert_eq!(conclusion.headline, "50,000/s keep p99<1ms");
-    assert_eq!(conclusion.answered, Answered::Found);
+    assert_eq!(conclusion.answered, SearchOutcome::Found);
     assert_eq!((conclusion.low_per_s, conclusion.high_per_s), (Some(50_000.0), Some(51_000.0)));
     let text = &conclusion.text;
     assert!(
@@ -162,7 +162,7 @@ fn the_curve_goes_around_what_was_found_and_never_above_the_highest_rate() {
     let nothing = record_of(found, vec![missed]);
     assert!(nothing.curve_rates().is_empty());
     assert_eq!(nothing.conclusion().headline, "not even 1/s keep p99<1ms");
-    assert_eq!(nothing.conclusion().answered, Answered::NotEven);
+    assert_eq!(nothing.conclusion().answered, SearchOutcome::NotEven);
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn a_machine_that_decides_most_trials_gets_no_rate() {
         conclusion.headline,
         "cannot be judged here: other programs held the CPU in 10 of 10 trials"
     );
-    assert_eq!((conclusion.answered, conclusion.rate_per_s), (Answered::NotHere, None));
+    assert_eq!((conclusion.answered, conclusion.rate_per_s), (SearchOutcome::NotHere, None));
     let page = record.page("keystorm search");
     assert!(page.lede.iter().all(|verdict| verdict.tone != page::Tone::Bad), "{:?}", page.lede);
     trials.push(trial(1000.0, "", LimitedBy::Schedule));
@@ -191,7 +191,7 @@ fn what_is_not_clear_is_called_undecided() {
     let conclusion = record_of(found, vec![unclear]).conclusion().clone();
     assert_eq!(conclusion.headline, "undecided whether 100/s keep p99<1ms");
     assert!(conclusion.text.starts_with("At 100/s: p99 0.9 ms"), "{conclusion:?}");
-    assert_eq!(conclusion.answered, Answered::Undecided);
+    assert_eq!(conclusion.answered, SearchOutcome::Undecided);
     let found = Bracket {
         passes_per_s: Some(50_000.0),
         unjudged_per_s: Some(60_000.0),
@@ -205,11 +205,14 @@ fn what_is_not_clear_is_called_undecided() {
     assert!(
         conclusion.text.starts_with("50,000/s keep p99<1ms also beside other programs. Higher")
     );
-    assert_eq!((conclusion.answered, conclusion.rate_per_s), (Answered::NotHere, None));
+    assert_eq!((conclusion.answered, conclusion.rate_per_s), (SearchOutcome::NotHere, None));
     assert_eq!((conclusion.low_per_s, conclusion.high_per_s), (Some(50_000.0), None));
     // Between two ends there is an answer, with the reason why it is wide.
     let closed = Bracket { fails_per_s: Some(90_000.0), ..found };
     let conclusion = record_of(closed, vec![void(60_000.0)]).conclusion().clone();
-    assert_eq!((conclusion.answered, conclusion.rate_per_s), (Answered::Found, Some(50_000.0)));
+    assert_eq!(
+        (conclusion.answered, conclusion.rate_per_s),
+        (SearchOutcome::Found, Some(50_000.0))
+    );
     assert!(conclusion.text.contains("Rates between them could not be judged: other programs"));
 }

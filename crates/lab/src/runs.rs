@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Every run, as `keystorm.run/1`, so that nothing that was measured is lost.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct Runs {
+pub struct Runs {
     record: Record,
     #[serde(skip)]
     count: usize,

@@ -5,6 +5,7 @@ use report::slo::{Judgement, Observation, Slo, SloResult};
 use serde::{Deserialize, Serialize};
 
 use crate::csv::Csv;
+use crate::document::Document;
 use crate::figures::{Figures, middle};
 use crate::grid::Axis;
 use crate::runs::Runs;
@@ -117,14 +118,6 @@ impl Sweep {
         self.complete
     }
 
-    /// The document.
-    ///
-    /// # Errors
-    /// A figure has no JSON.
-    pub fn to_json(&self) -> serde_json::Result<String> {
-        Ok(report::record::steady(&report::json::pretty(self)?) + "\n")
-    }
-
     /// CSV: a line for each run.
     #[must_use]
     pub fn to_csv(&self) -> String {
@@ -139,26 +132,14 @@ impl Sweep {
         table.text()
     }
 
-    /// Every run in full, in the order in which they were carried out.
-    ///
-    /// # Errors
-    /// What in a document contradicts itself.
-    pub fn load(&self) -> Result<Vec<Run>, report::RecordError> {
-        self.run.load()
-    }
-
-    /// What a reader must know before believing the figures, each once; unescaped.
-    #[must_use]
-    pub fn warnings(&self) -> Vec<String> {
-        self.run.warnings()
-    }
-
-    pub(crate) fn runs(&self) -> &Runs {
-        &self.run
-    }
-
     /// Whether rows differ in their test.
     pub(crate) fn several_tests(&self) -> bool {
         self.points.iter().any(|row| row.test != self.points[0].test)
+    }
+}
+
+impl Document for Sweep {
+    fn runs(&self) -> &Runs {
+        &self.run
     }
 }

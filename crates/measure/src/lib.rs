@@ -52,7 +52,7 @@ pub use measurement::{
 };
 pub use node::{NodeTally, merge_nodes};
 pub use not_reopened::NotReopened;
-pub use operation::{Ended, OperationTally};
+pub use operation::{OperationOutcome, OperationTally};
 pub use operation_log::{Entries, LogEntry, LoggedAs, OperationLog, Stamps};
 pub use outage::{Outage, Usual};
 pub use polls::Polls;

@@ -8,7 +8,7 @@ use crate::tally::{TallyShape, merge_optional};
 
 /// How an operation ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
+pub enum OperationOutcome {
     /// Every reply was a value, a status or a collection.
     Ok,
     /// There was nothing at a key that it asked for.
@@ -62,11 +62,17 @@ impl OperationTally {
     /// Adds one that was due and first sent at these times and ended at that. One that failed has
     /// no latency, as a command has none that does, unless such latencies are kept apart.
     #[inline]
-    pub fn record(&mut self, ended: Ended, intended_ns: u64, sent_ns: u64, done_ns: u64) {
+    pub fn record(
+        &mut self,
+        ended: OperationOutcome,
+        intended_ns: u64,
+        sent_ns: u64,
+        done_ns: u64,
+    ) {
         match ended {
-            Ended::Ok => self.ok += 1,
-            Ended::Missed => self.missed += 1,
-            Ended::Failed => {
+            OperationOutcome::Ok => self.ok += 1,
+            OperationOutcome::Missed => self.missed += 1,
+            OperationOutcome::Failed => {
                 self.failed += 1;
                 if let Some(apart) = &mut self.apart {
                     apart.failed.record_n(intended_ns, sent_ns, done_ns, 1);
@@ -74,7 +80,7 @@ impl OperationTally {
                 return;
             }
         }
-        if ended == Ended::Missed
+        if ended == OperationOutcome::Missed
             && let Some(apart) = &mut self.apart
         {
             return apart.missed.record_n(intended_ns, sent_ns, done_ns, 1);

@@ -3,7 +3,7 @@
 //! Kept beside the tally, which counts latencies, by those who ask for it. Grows by a part of fixed size at a
 //! time, so that nothing that is there is ever copied while load runs, and stops at a bound.
 
-use crate::{Ended, Outcome, Sample};
+use crate::{OperationOutcome, Outcome, Sample};
 
 const NS_PER_US: u64 = 1_000;
 
@@ -123,11 +123,11 @@ impl OperationLog {
     }
 
     /// Adds an operation.
-    pub fn operation(&mut self, operation: usize, ended: Ended, stamps: &Stamps) {
+    pub fn operation(&mut self, operation: usize, ended: OperationOutcome, stamps: &Stamps) {
         let ended = match ended {
-            Ended::Ok => LoggedAs::Ok,
-            Ended::Missed => LoggedAs::Missed,
-            Ended::Failed => LoggedAs::Failed,
+            OperationOutcome::Ok => LoggedAs::Ok,
+            OperationOutcome::Missed => LoggedAs::Missed,
+            OperationOutcome::Failed => LoggedAs::Failed,
         };
         self.add((false, operation), ended, stamps, 1);
     }
@@ -213,8 +213,8 @@ mod tests {
         let stamps = Stamps { intended_ns: 100 * US, sent_ns: 100 * US, done_ns: 400 * US };
         log.error(1, false, &stamps);
         log.error(1, true, &stamps);
-        log.operation(0, Ended::Failed, &stamps);
-        log.operation(1, Ended::Ok, &stamps);
+        log.operation(0, OperationOutcome::Failed, &stamps);
+        log.operation(1, OperationOutcome::Ok, &stamps);
 
         let one = LogEntry { done_us: 250, service_us: 200, response_us: 210 };
         let command = log.of_command(1);

@@ -255,7 +255,7 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Ended;
+    use crate::OperationOutcome;
     use proptest::prelude::*;
 
     const SHAPE: TallyShape = TallyShape {
@@ -291,9 +291,9 @@ mod tests {
             tally.record(sample);
             let Sample { command, intended_ns, sent_ns, done_ns, .. } = *sample;
             let ended = match sample.count {
-                11.. => Ended::Missed,
-                5 => Ended::Failed,
-                _ => Ended::Ok,
+                11.. => OperationOutcome::Missed,
+                5 => OperationOutcome::Failed,
+                _ => OperationOutcome::Ok,
             };
             tally.operations[command].record(ended, intended_ns, sent_ns, done_ns);
             tally.commands[command].errors += 1;

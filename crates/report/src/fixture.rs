@@ -4,8 +4,8 @@ use std::time::SystemTime;
 
 use host::{NodeFacts, ServerConfig, ServerFacts, ServerUse, Watched};
 use measure::{
-    Absence, Ended, Ending, Failures, Latency, Measurement, NodeTally, Outage, Outcome, Point,
-    Sample, Tally, TallyShape, Timeline, WorkerUse,
+    Absence, Ending, Failures, Latency, Measurement, NodeTally, OperationOutcome, Outage, Outcome,
+    Point, Sample, Tally, TallyShape, Timeline, WorkerUse,
 };
 use workload::{
     CommandSpec, Load, Mix, OnError, Operation, Pace, Pick, PlanParts, Recovery, Step, Stop,
@@ -339,12 +339,16 @@ pub fn mix() -> Run {
     }
     total.commands[1].errors = 1;
     total.errors.add("OOM", "OOM command not allowed");
-    for (ended, count, ns) in
-        [(Ended::Ok, 6, 110_000), (Ended::Missed, 3, 230_000), (Ended::Failed, 1, 0)]
-    {
+    for (ended, count, ns) in [
+        (OperationOutcome::Ok, 6, 110_000),
+        (OperationOutcome::Missed, 3, 230_000),
+        (OperationOutcome::Failed, 1, 0),
+    ] {
         (0..count).for_each(|_| total.operations[1].record(ended, 0, 0, ns));
     }
-    for (ended, count, ns) in [(Ended::Ok, 80, 100_000), (Ended::Missed, 10, 90_000)] {
+    for (ended, count, ns) in
+        [(OperationOutcome::Ok, 80, 100_000), (OperationOutcome::Missed, 10, 90_000)]
+    {
         (0..count).for_each(|_| total.operations[0].record(ended, 0, 0, ns));
     }
     run

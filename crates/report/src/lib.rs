@@ -83,10 +83,10 @@ pub use persona::{
 };
 pub use probe::Probe;
 pub use quantity::{grouped, msec, msec_at_most};
-pub use record::{Loaded, Record, RecordError, TallyDelta};
+pub use record::{LoadedRecord, Record, RecordError, TallyDelta};
 pub use repeats::{Repeat, RepeatCollector, Repeats};
 pub use run::{Mark, Run};
-pub use schedule::{Fault, MISSED_NS, Missed, ScheduleFigures};
+pub use schedule::{Fault, LateSpan, MISSED_NS, ScheduleFigures};
 pub use server_course::{ServerPoint, server_course};
 pub use server_latency::{CommandInServer, ServerEvent, ServerLatencyFigures};
 pub use spans::{SpanFigures, SpanParts};

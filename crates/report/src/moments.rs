@@ -310,7 +310,7 @@ fn describe_entry(run: &Run, journal: &Journal, entry: &JournalEntry) -> String 
 }
 
 /// What a server recorded of something slow during a run.
-pub(crate) struct Recorded {
+pub(crate) struct SlowEvent {
     /// When it began at the earliest, in seconds from the start of the measured part.
     pub(crate) t_s: f64,
     /// How long it lasted.
@@ -322,14 +322,14 @@ pub(crate) struct Recorded {
 }
 
 /// Everything that the servers recorded of slow moments during a run.
-pub(crate) fn recorded(run: &Run) -> Vec<Recorded> {
+pub(crate) fn recorded(run: &Run) -> Vec<SlowEvent> {
     let journals = run.watched.servers.iter().filter_map(|server| server.journal.as_ref());
     let of_journal = |journal| {
         let (from_s, to_s) =
             (at_unix_s(run, journal, 0), at_unix_s(run, journal, run.measurement.elapsed_ns));
         let during = move |e: &&JournalEntry| e.to_s > from_s && e.from_s < to_s;
         let entries = journal.entries.iter().filter(|e| e.usec.is_some()).filter(during);
-        entries.map(move |entry| Recorded {
+        entries.map(move |entry| SlowEvent {
             t_s: entry.from_s - from_s,
             usec: entry.usec.unwrap_or_default(),
             kind: in_a_word(entry),

@@ -130,7 +130,7 @@ pub(crate) fn plus_minus(mean: &Mean) -> String {
 
 /// The figures of a run that ended as planned, and what others did to it, if they decided it.
 #[derive(Debug, Clone)]
-pub(crate) struct Counted {
+pub(crate) struct CountedRun {
     figures: Figures,
     unit: CountUnit,
     disturbed: Option<Cause>,
@@ -139,7 +139,7 @@ pub(crate) struct Counted {
 }
 
 /// What counts of a run.
-pub(crate) fn counted(run: &Run) -> Option<Counted> {
+pub(crate) fn counted(run: &Run) -> Option<CountedRun> {
     if run.measurement.ending != Ending::Complete {
         return None;
     }
@@ -147,7 +147,7 @@ pub(crate) fn counted(run: &Run) -> Option<Counted> {
     let disturbed = Disturbance::from_run(run).filter(by_others).map(|found| found.cause);
     let target = run.slo.as_ref().map(|slo| (slo.clone(), Observation::new(slo, run)));
     let figures = Figures::from_summary(&Summary::from_run(run));
-    Some(Counted { figures, unit: CountUnit::from_plan(&run.plan), disturbed, target })
+    Some(CountedRun { figures, unit: CountUnit::from_plan(&run.plan), disturbed, target })
 }
 
 /// Collects runs as they come, and hands out each group when its last one is there. The runs of
@@ -168,7 +168,7 @@ impl RepeatCollector {
         &mut self,
         name: &str,
         repeat: Option<Repeat>,
-        counted: Option<Counted>,
+        counted: Option<CountedRun>,
     ) -> Option<Repeats> {
         let Repeat { number, of } = repeat?;
         let goes_on = |open: &Repeats| {
@@ -188,7 +188,7 @@ impl RepeatCollector {
         });
         let group = &mut self.open[at];
         group.last = number;
-        if let Some(Counted { figures, disturbed, target, .. }) = counted {
+        if let Some(CountedRun { figures, disturbed, target, .. }) = counted {
             group.figures.push(figures);
             group.disturbed.extend(disturbed);
             group.seen.extend(target);

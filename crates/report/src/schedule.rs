@@ -60,7 +60,7 @@ pub struct ScheduleFigures {
     /// Whose fault it was, where anything was missed and that is known.
     pub fault: Option<Fault>,
     /// When the schedule was missed, in order.
-    pub missed: Vec<Missed>,
+    pub missed: Vec<LateSpan>,
     /// How long after the end of the schedule the last reply came, if that is because replies came
     /// slower than requests left.
     pub behind_ns: Option<u64>,
@@ -68,7 +68,7 @@ pub struct ScheduleFigures {
 
 /// A span in which requests left too late.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Missed {
+pub struct LateSpan {
     /// From the start of the measured part, in nanoseconds, to the interval.
     pub from_ns: u64,
     /// Its end.
@@ -211,8 +211,8 @@ fn behind_ns(span_ns: u64, measurement: &Measurement) -> Option<u64> {
 }
 
 /// Neighbouring intervals in which the schedule was missed, joined.
-fn spans(points: &[Point], interval_ns: u64) -> Vec<Missed> {
-    let mut spans: Vec<Missed> = Vec::new();
+fn spans(points: &[Point], interval_ns: u64) -> Vec<LateSpan> {
+    let mut spans: Vec<LateSpan> = Vec::new();
     for point in points {
         let Some(late_max_ns) = point.late_max_ns.filter(|ns| *ns > MISSED_NS) else {
             continue;
@@ -224,7 +224,7 @@ fn spans(points: &[Point], interval_ns: u64) -> Vec<Missed> {
                 last.to_ns = to_ns;
                 last.late_max_ns = last.late_max_ns.max(late_max_ns);
             }
-            _ => spans.push(Missed { from_ns, to_ns, late_max_ns }),
+            _ => spans.push(LateSpan { from_ns, to_ns, late_max_ns }),
         }
     }
     spans
@@ -354,7 +354,7 @@ mod tests {
             point(4, late(11)),
         ];
         let quarter = 250_000_000;
-        let span = |from: u64, to: u64, ms: u64| Missed {
+        let span = |from: u64, to: u64, ms: u64| LateSpan {
             from_ns: from * quarter,
             to_ns: to * quarter,
             late_max_ns: ms * 1_000_000,

@@ -4,7 +4,7 @@ use host::CommandRunTime;
 use measure::CommandTally;
 
 use crate::Run;
-use crate::moments::{Recorded, recorded};
+use crate::moments::{SlowEvent, recorded};
 
 /// Most events that are reported: those that lasted longest.
 const EVENTS_MAX: usize = 12;
@@ -93,7 +93,7 @@ impl ServerLatencyFigures {
         workload::sort::sort_by_key(&mut events, |event| std::cmp::Reverse(event.usec));
         events.truncate(EVENTS_MAX);
         workload::sort::sort_by(&mut events, |a, b| a.t_s.total_cmp(&b.t_s));
-        let event = |Recorded { t_s, kind, text, .. }| ServerEvent { t_s, kind, text };
+        let event = |SlowEvent { t_s, kind, text, .. }| ServerEvent { t_s, kind, text };
         Some(Self { commands, events: events.into_iter().map(event).collect() })
     }
 }

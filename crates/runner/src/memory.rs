@@ -22,7 +22,7 @@ const COLLECTED: u64 = 4;
 /// # Errors
 /// The sentence, for the person at the command line.
 pub fn check_memory(plan: &Plan) -> Result<(), String> {
-    let Needed { tallies, images, log, seconds } = needed(plan);
+    let MemoryNeed { tallies, images, log, seconds } = needed(plan);
     let all = [images, log, seconds].into_iter().fold(tallies, u64::saturating_add);
     if all <= BYTES_MAX {
         return Ok(());
@@ -83,14 +83,14 @@ fn planned_seconds(plan: &Plan) -> Option<u64> {
 
 /// Bytes of all tallies, of the images of all workers' pipelines, of a log whose length is known, and of the
 /// seconds of connections, where that of the run is.
-struct Needed {
+struct MemoryNeed {
     tallies: u64,
     images: u64,
     log: u64,
     seconds: u64,
 }
 
-fn needed(plan: &Plan) -> Needed {
+fn needed(plan: &Plan) -> MemoryNeed {
     let workers = u64::from(plan.load.concurrency.workers).min(u64::from(plan.own_connections()));
     let shape = tally_shape(plan);
     let connections = if plan.peer.by_connection { plan.own_connections() } else { 0 };
@@ -106,7 +106,7 @@ fn needed(plan: &Plan) -> Needed {
         shape.commands as u64,
         planned_seconds(plan).unwrap_or_default(),
     );
-    Needed { tallies, images: image.saturating_mul(workers), log, seconds }
+    MemoryNeed { tallies, images: image.saturating_mul(workers), log, seconds }
 }
 
 #[cfg(test)]
@@ -151,7 +151,7 @@ mod tests {
         let of = |requests| {
             check(ping(), |parts| {
                 parts.load.stop = Stop::Requests(requests);
-                parts.peer.logged = vec![workload::Logged::Command(0)];
+                parts.peer.logged = vec![workload::LogSubject::Command(0)];
             })
         };
         assert_eq!(of(200_000_000), Ok(()));
@@ -162,7 +162,7 @@ mod tests {
         );
         let mut parts = parts(50, 1, Stop::AfterNs(1));
         assert!(empty_log(&parts.clone().build().unwrap(), 2).is_none());
-        parts.peer.logged = vec![workload::Logged::Command(0)];
+        parts.peer.logged = vec![workload::LogSubject::Command(0)];
         assert!(empty_log(&parts.build().unwrap(), 2).is_some());
     }
 

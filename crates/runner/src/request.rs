@@ -109,7 +109,7 @@ impl OperationState {
 
 /// One command that was answered, as the recorder knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Answered {
+pub(crate) struct CommandReply {
     /// See [`Request::intended_ns`].
     pub(crate) intended_ns: u64,
     /// See [`Request::sent_ns`].
@@ -125,7 +125,7 @@ pub(crate) struct Answered {
 /// A command that was answered without an error, and with what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Answer {
-    pub(crate) answered: Answered,
+    pub(crate) answered: CommandReply,
     pub(crate) outcome: Outcome,
     /// Bytes of the reply, where they are counted by command.
     pub(crate) bytes: u64,
@@ -178,11 +178,11 @@ impl<M> Request<M> {
 
     /// The command that the next reply answers.
     #[inline]
-    pub(crate) fn answered(&self, first_byte_ns: u64) -> Answered {
+    pub(crate) fn answered(&self, first_byte_ns: u64) -> CommandReply {
         // A later step is due when it can be sent.
         let sent_ns = self.first_handed_ns();
         let intended_ns = if self.progress.step == 0 { self.intended_ns } else { sent_ns };
-        Answered {
+        CommandReply {
             intended_ns,
             sent_ns,
             first_byte_ns,

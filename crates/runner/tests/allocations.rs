@@ -61,7 +61,7 @@ fn walk(requests: u64, engine: EngineKind) -> Plan {
 /// The same with a log, which takes a block for every 4096 requests.
 fn logged(requests: u64, engine: EngineKind) -> Plan {
     let mut parts = (*plan(requests, 16, engine, Pace::Closed)).clone();
-    parts.peer.logged = vec![workload::Logged::Command(0)];
+    parts.peer.logged = vec![workload::LogSubject::Command(0)];
     parts.build().unwrap()
 }
 

@@ -11,10 +11,10 @@ use workload::{Dataset, KeySpace, Message, Piece, Plan, SequenceBatch, Slot};
 
 use crate::checked::CheckedReads;
 use crate::cluster::{KeyHash, tag_of};
-use crate::expected::Asked;
+use crate::expected::ValueRequests;
 use crate::message_place::MessagePlace;
 use crate::numbers::Numbers;
-use crate::payload::{Drawn, Payload};
+use crate::payload::{LastDraw, Payload};
 use crate::template::write_digits;
 use crate::varying::Varying;
 use crate::{Hole, Insert, Protocol, RequestInputs, Template};
@@ -32,7 +32,7 @@ pub struct Batch {
     pub(crate) dataset: Option<Arc<Dataset>>,
     pub(crate) payload: Option<Payload>,
     /// What replies are compared with, if they are.
-    pub(crate) asked: Asked,
+    pub(crate) asked: ValueRequests,
     /// Which strings of replies tell whose they are, if any do.
     pub(crate) checked: Option<CheckedReads>,
     /// Where the message of a command stands, if its command carries one.
@@ -115,7 +115,7 @@ impl Batch {
             ends: Vec::new(),
             payload: Payload::new(plan, values),
             checked: CheckedReads::from_plan(plan),
-            asked: Asked::new(plan, |command| commands[command].fresh),
+            asked: ValueRequests::new(plan, |command| commands[command].fresh),
             image,
             sequence,
             commands,
@@ -247,7 +247,7 @@ impl Batch {
         };
         let numbers = &self.numbers[first.operation];
         if span.inserts.is_empty() {
-            write_fixed(span, numbers, request, &mut Drawn::default(), out);
+            write_fixed(span, numbers, request, &mut LastDraw::default(), out);
             return;
         }
         self.write_span(span, numbers, request, out);
@@ -278,7 +278,7 @@ impl Batch {
         let Span { bytes, mut start, mut holes, inserts, mut fresh } = span;
         let (dataset, payload) = (self.dataset.as_deref(), self.payload.as_ref());
         let mut varying = Varying::new(request, numbers, dataset, payload);
-        let mut copy_until = |end: usize, drawn: &mut Drawn, out: &mut Vec<u8>| {
+        let mut copy_until = |end: usize, drawn: &mut LastDraw, out: &mut Vec<u8>| {
             let before = holes.iter().take_while(|hole| hole.at < end).count();
             let (now, later) = holes.split_at(before);
             let span = Span { bytes: &bytes[..end], start, holes: now, inserts: &[], fresh };
@@ -342,7 +342,7 @@ fn write_fixed(
     span: Span<'_>,
     numbers: &Numbers,
     request: RequestInputs<'_>,
-    drawn: &mut Drawn,
+    drawn: &mut LastDraw,
     out: &mut Vec<u8>,
 ) -> u64 {
     let Span { bytes, start, holes, mut fresh, .. } = span;

@@ -5,7 +5,7 @@ use workload::{Arg, Piece, Plan, Slot};
 
 use crate::RequestInputs;
 use crate::batch::Batch;
-use crate::payload::Drawn;
+use crate::payload::LastDraw;
 
 /// What a string of a reply is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,7 +75,7 @@ impl Batch {
     ) -> Shown {
         let Some(CheckedReads { values, asks }) = &self.checked else { return Shown::Other };
         let numbers = self.numbers_of(command as usize);
-        let key = || Drawn::default().number(numbers, request, Slot::Key, 0);
+        let key = || LastDraw::default().number(numbers, request, Slot::Key, 0);
         match &asks[command as usize] {
             Asks::Nothing => return Shown::Other,
             Asks::Record => return Shown::Record(key()),
@@ -88,7 +88,7 @@ impl Batch {
                     match piece {
                         Piece::Bytes(bytes) => name.extend_from_slice(bytes),
                         Piece::Derived(derived) => {
-                            let source = Drawn::default().source(derived, numbers, request);
+                            let source = LastDraw::default().source(derived, numbers, request);
                             derived.append(source, name);
                         }
                         _ => return Shown::Other,

@@ -5,11 +5,11 @@ use workload::{Plan, Slot};
 
 use crate::RequestInputs;
 use crate::batch::Batch;
-use crate::payload::Drawn;
+use crate::payload::LastDraw;
 
 /// A value that a reply must be: whose it is, and how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Expected {
+pub struct ExpectedValue {
     of: Of,
     /// Bytes.
     pub len: usize,
@@ -36,9 +36,9 @@ enum AskedFor {
 /// For each command of a sequence what it asks for the values of, keys as places in its operation; `None`
 /// where nobody knows the value.
 #[derive(Debug, Default)]
-pub(crate) struct Asked(Vec<Vec<Option<AskedFor>>>);
+pub(crate) struct ValueRequests(Vec<Vec<Option<AskedFor>>>);
 
-impl Asked {
+impl ValueRequests {
     /// Of a plan that verifies; of any other nothing.
     pub(crate) fn new(plan: &Plan, fresh_before: impl Fn(usize) -> u64) -> Self {
         if !plan.data.verify {
@@ -75,26 +75,26 @@ impl Batch {
         request: RequestInputs<'_>,
         command: u32,
         element: usize,
-    ) -> Option<Expected> {
+    ) -> Option<ExpectedValue> {
         let asked = self.asked.of_element(command as usize, element)?;
         let numbers = self.numbers_of(command as usize);
-        let mut drawn = Drawn::default();
+        let mut drawn = LastDraw::default();
         Some(match asked {
             AskedFor::Key((slot, fresh), variant) => {
                 let key = drawn.number(numbers, request, slot, fresh).wrapping_add(variant);
-                Expected { of: Of::Key(key), len: self.payload.as_ref()?.len_of(key) }
+                ExpectedValue { of: Of::Key(key), len: self.payload.as_ref()?.len_of(key) }
             }
             AskedFor::Row(column) => {
                 let dataset = self.dataset.as_deref()?;
                 let row = drawn.row(numbers, request, dataset);
-                Expected { of: Of::Cell(row, column), len: dataset.cell(row, column).len() }
+                ExpectedValue { of: Of::Cell(row, column), len: dataset.cell(row, column).len() }
             }
         })
     }
 
     /// The place of the first byte that is not that of a value, in a part of it that begins at `from`.
     #[must_use]
-    pub fn differs_at(&self, value: Expected, from: usize, part: &[u8]) -> Option<usize> {
+    pub fn differs_at(&self, value: ExpectedValue, from: usize, part: &[u8]) -> Option<usize> {
         match value.of {
             Of::Key(key) => self.payload.as_ref()?.differs_at((key, value.len), from, part),
             Of::Cell(row, column) => {
@@ -109,7 +109,7 @@ impl Batch {
 
     /// A part of a value, of so many bytes at most.
     #[must_use]
-    pub fn part_of(&self, value: Expected, from: usize, most: usize) -> Vec<u8> {
+    pub fn part_of(&self, value: ExpectedValue, from: usize, most: usize) -> Vec<u8> {
         let mut all = Vec::new();
         match (value.of, &self.payload, &self.dataset) {
             (Of::Key(key), Some(payload), _) => payload.append_of((key, value.len), &mut all),

@@ -30,7 +30,7 @@ mod varying;
 
 pub use batch::{Batch, Slots};
 pub use checked::Shown;
-pub use expected::Expected;
+pub use expected::ExpectedValue;
 pub use keys::{Keys, Split};
 pub use kind::{check, encoded_len};
 pub use payload::ValueAt;

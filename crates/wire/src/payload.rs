@@ -7,7 +7,9 @@
 
 use workload::sizes::{SizeDraw, size_at, size_by_rank, size_of};
 use workload::value_key::{self, ValueKey};
-use workload::{CommandSpec, Dataset, Derived, Piece, Plan, RowBy, SizeBy, Slot, Values, derived};
+use workload::{
+    CommandSpec, Dataset, DerivedText, Piece, Plan, RowBy, SizeBy, Slot, Values, derived,
+};
 
 use crate::RequestInputs;
 use crate::numbers::Numbers;
@@ -109,7 +111,7 @@ impl Payload {
         at: &ValueAt,
         request: RequestInputs<'_>,
         numbers: &Numbers,
-        drawn: &mut Drawn,
+        drawn: &mut LastDraw,
     ) -> Value {
         let place = request.number.wrapping_mul(self.per_sequence).wrapping_add(at.place);
         let key = match at.key {
@@ -160,14 +162,14 @@ impl Payload {
 
 /// The number of a request that was drawn last: it is often asked for again at once.
 #[derive(Debug, Default)]
-pub(crate) struct Drawn(Option<(Slot, u64, u64)>);
+pub(crate) struct LastDraw(Option<(Slot, u64, u64)>);
 
-impl Drawn {
+impl LastDraw {
     /// What a derived text of a request follows from.
     #[inline]
     pub(crate) fn source(
         &mut self,
-        derived: &Derived,
+        derived: &DerivedText,
         numbers: &Numbers,
         request: RequestInputs<'_>,
     ) -> derived::Source {

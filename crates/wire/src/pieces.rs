@@ -40,9 +40,9 @@ pub(crate) fn decoded<'a, D: Decode + Default, S: Clone + PartialEq + Debug>(
 
 /// What a decoder shows, in words.
 #[derive(Default)]
-struct Seen(Vec<String>);
+struct Transcript(Vec<String>);
 
-impl ReplyVisitor for Seen {
+impl ReplyVisitor for Transcript {
     fn marked(&mut self, command: u32) {
         self.0.push(format!("of {command}"));
     }
@@ -80,7 +80,7 @@ impl ReplyVisitor for Seen {
 
 /// What replies show, decoded in pieces of this size, and how many they are.
 pub(crate) fn shown<D: Decode + Default>(input: &[u8], size: usize) -> (Vec<String>, usize) {
-    let (mut decoder, mut seen) = (D::default(), Seen::default());
+    let (mut decoder, mut seen) = (D::default(), Transcript::default());
     let (mut held, mut replies) = (Vec::new(), 0);
     for piece in input.chunks(size) {
         held.extend_from_slice(piece);

@@ -4,7 +4,7 @@
 //! inserts of varying width that dataset cells and values (and their lengths) go into. A template with
 //! numbers alone is patched in place; one with inserts is written anew for each request.
 
-use workload::{Derived, Lifetime, Slot};
+use workload::{DerivedText, Lifetime, Slot};
 
 use crate::ValueAt;
 
@@ -34,7 +34,7 @@ pub enum Insert {
     /// A number from the key space with as many digits as it has.
     Number(NumberAt),
     /// A text that follows from the key or the request.
-    Derived(Derived),
+    Derived(DerivedText),
     /// The value that an earlier reply brought, or this where it brought none.
     Reply(Vec<u8>),
     /// The token of an item that an earlier reply brought.

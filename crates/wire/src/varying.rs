@@ -3,7 +3,7 @@
 use workload::Dataset;
 
 use crate::numbers::Numbers;
-use crate::payload::{Drawn, Payload, Value};
+use crate::payload::{LastDraw, Payload, Value};
 use crate::template::{append_decimal, decimal_width};
 use crate::{Insert, RequestInputs, ValueAt};
 
@@ -16,7 +16,7 @@ pub(crate) struct Varying<'b> {
     numbers: &'b Numbers,
     dataset: Option<&'b Dataset>,
     payload: Option<&'b Payload>,
-    pub(crate) drawn: Drawn,
+    pub(crate) drawn: LastDraw,
     /// The value whose length was written last; its bytes come next.
     last: Option<(ValueAt, Value)>,
 }
@@ -30,7 +30,7 @@ impl<'b> Varying<'b> {
         dataset: Option<&'b Dataset>,
         payload: Option<&'b Payload>,
     ) -> Self {
-        Self { request, numbers, dataset, payload, drawn: Drawn::default(), last: None }
+        Self { request, numbers, dataset, payload, drawn: LastDraw::default(), last: None }
     }
 
     /// Writes an insert.

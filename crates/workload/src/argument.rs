@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Lifetime;
-use crate::derived::{self, Derived};
+use crate::derived::{self, DerivedText};
 use crate::message;
 use crate::secret::SecretBytes;
 use crate::values::Lcg;
@@ -40,7 +40,7 @@ pub enum Piece {
     /// How many seconds a key lives, drawn for each request.
     Lifetime(Lifetime),
     /// A text that follows from the key or the request.
-    Derived(Derived),
+    Derived(DerivedText),
     /// The value that came in the reply to an earlier step of the operation.
     Reply {
         /// What stands for it where there was none.
@@ -126,8 +126,8 @@ impl Piece {
             Self::Number(_) => PLACEHOLDER_LEN as u64,
             Self::Field(_) | Self::Value | Self::Reply { .. } | Self::Cas => 0,
             Self::Message | Self::MessageNumber => self.message_bytes() as u64,
-            Self::Derived(Derived::Checked { len, .. }) => u64::from(*len),
-            Self::Derived(Derived::Random(random)) => u64::from(random.len),
+            Self::Derived(DerivedText::Checked { len, .. }) => u64::from(*len),
+            Self::Derived(DerivedText::Random(random)) => u64::from(random.len),
             Self::Derived(_) => 2 * PLACEHOLDER_LEN as u64,
             Self::Tag => TAG_PLACEHOLDER.len() as u64,
             Self::Lifetime(_) => PLACEHOLDER_LEN as u64,
@@ -431,8 +431,8 @@ mod tests {
     #[test]
     fn derived_texts_are_found_and_wrong_ones_reported() {
         let arg = Arg::literal(b"user__key:fnv,1__:__draw:0..9__!").with_derived().unwrap();
-        assert!(matches!(arg.pieces[1], Piece::Derived(Derived::Key(_))), "{arg:?}");
-        assert!(matches!(arg.pieces[3], Piece::Derived(Derived::Drawn(_))), "{arg:?}");
+        assert!(matches!(arg.pieces[1], Piece::Derived(DerivedText::Key(_))), "{arg:?}");
+        assert!(matches!(arg.pieces[3], Piece::Derived(DerivedText::Drawn(_))), "{arg:?}");
         assert_eq!((arg.pieces.len(), arg.fixed_bytes()), (5, None));
         let plain = Arg::literal(b"__key__ __key:1").with_derived().unwrap();
         assert_eq!(plain, Arg::literal(b"__key__ __key:1"));

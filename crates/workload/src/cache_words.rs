@@ -23,7 +23,7 @@ pub enum CacheCommand {
         /// For how many seconds; `None` for ever.
         lifetime: Option<Arg>,
         /// When it is stored.
-        when: Stored,
+        when: StoreCondition,
     },
     /// Removes a key.
     Delete(Arg),
@@ -38,7 +38,7 @@ pub enum CacheCommand {
 
 /// On what it depends whether a value is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stored {
+pub enum StoreCondition {
     /// On nothing.
     Always,
     /// The key is not there.
@@ -58,7 +58,9 @@ impl CacheCommand {
     pub fn read(command: &CommandSpec) -> Result<Self, String> {
         match Self::known(command)? {
             Some(
-                known @ (Self::Get(_) | Self::MultiGet(_) | Self::Set { when: Stored::Always, .. }),
+                known @ (Self::Get(_)
+                | Self::MultiGet(_)
+                | Self::Set { when: StoreCondition::Always, .. }),
             ) => Ok(known),
             _ => Err(format!(
                 "{} does not exist in every protocol; to compare servers of different protocols, \
@@ -93,13 +95,13 @@ impl CacheCommand {
     }
 
     fn set(key: &Arg, value: &Arg, options: &[Arg]) -> Result<Option<Self>, String> {
-        let (mut lifetime, mut when) = (None, Stored::Always);
+        let (mut lifetime, mut when) = (None, StoreCondition::Always);
         let mut options = options.iter();
         while let Some(option) = options.next() {
             if is_word(option, "NX") {
-                when = Stored::IfAbsent;
+                when = StoreCondition::IfAbsent;
             } else if is_word(option, "XX") {
-                when = Stored::IfPresent;
+                when = StoreCondition::IfPresent;
             } else if let (true, Some(seconds)) = (is_word(option, "EX"), options.next()) {
                 lifetime = Some(within_limit(seconds)?);
             } else {
@@ -206,7 +208,7 @@ impl CacheCommand {
     }
 }
 
-impl Stored {
+impl StoreCondition {
     /// What stands for it, of three.
     fn of<T>(self, [always, absent, present]: [T; 3]) -> T {
         match self {
@@ -271,7 +273,7 @@ impl PlanParts {
         for key in commands.iter().flat_map(CacheCommand::keys) {
             // Keys of one form differ in their numbers only, and each number is stored.
             let key = Arg { pieces: key.pieces.iter().map(of_its_form).collect() };
-            let when = Stored::Always;
+            let when = StoreCondition::Always;
             let set = CacheCommand::Set { key, value: value.clone(), lifetime: None, when };
             if !stored.contains(&set) {
                 stored.push(set);

@@ -22,12 +22,12 @@ use key_text::Digits;
 
 /// A text that follows from the number of a key or is drawn for each request.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Derived {
+pub enum DerivedText {
     /// The number of the key.
     Key(KeyText),
     /// What Java makes a hash of: this text and the number of the key behind it. The hash is written as
     /// Java writes a double.
-    Score(Named),
+    Score(NamedKey),
     /// A number.
     Drawn(DrawnNumber),
     /// Random bytes.
@@ -38,7 +38,7 @@ pub enum Derived {
         /// Bytes.
         len: u32,
         /// The key.
-        key: Named,
+        key: NamedKey,
         /// The field.
         field: String,
         /// The number of the field behind that, if it is drawn.
@@ -48,26 +48,26 @@ pub enum Derived {
 
 /// A key: this text, which is ASCII, and its number.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Named {
+pub struct NamedKey {
     /// The text.
     pub prefix: String,
     /// How the number is written.
     pub number: KeyText,
 }
 
-/// Values that tell whose they are, as [`Derived::Checked`] writes them.
+/// Values that tell whose they are, as [`DerivedText::Checked`] writes them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckedValues {
     /// Bytes of each.
     pub len: u32,
     /// The key that they are stored under.
-    pub key: Named,
+    pub key: NamedKey,
 }
 
 /// What the texts of a request follow from.
 #[derive(Debug, Clone, Copy)]
 pub struct Source {
-    /// The number of its key; any, of a text that [names none](Derived::names_key).
+    /// The number of its key; any, of a text that [names none](DerivedText::names_key).
     pub key: u64,
     /// The seed of the plan.
     pub seed: u64,
@@ -75,7 +75,7 @@ pub struct Source {
     pub request: u64,
 }
 
-impl Derived {
+impl DerivedText {
     /// Whether it follows from the number of the key.
     #[must_use]
     pub fn names_key(&self) -> bool {
@@ -115,7 +115,13 @@ impl Derived {
 }
 
 /// Appends the value that a field of a key must have to be checked.
-pub fn append_checked(len: usize, key: &Named, number: u64, field: [&[u8]; 2], out: &mut Vec<u8>) {
+pub fn append_checked(
+    len: usize,
+    key: &NamedKey,
+    number: u64,
+    field: [&[u8]; 2],
+    out: &mut Vec<u8>,
+) {
     let start = out.len();
     out.extend_from_slice(key.prefix.as_bytes());
     out.extend_from_slice(key.number.digits(number).as_bytes());
@@ -134,7 +140,7 @@ pub fn append_checked(len: usize, key: &Named, number: u64, field: [&[u8]; 2], o
     out.truncate(start + len);
 }
 
-impl Named {
+impl NamedKey {
     /// What Java makes of it.
     #[must_use]
     pub fn hash(&self, number: u64) -> i32 {
@@ -182,14 +188,14 @@ impl JavaDouble {
     }
 }
 
-impl fmt::Display for Named {
+impl fmt::Display for NamedKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { prefix, number } = self;
         write!(f, "{prefix}:{number}")
     }
 }
 
-impl fmt::Display for Derived {
+impl fmt::Display for DerivedText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Key(text) => write!(f, "key:{text}"),
@@ -204,12 +210,12 @@ impl fmt::Display for Derived {
     }
 }
 
-impl FromStr for Derived {
+impl FromStr for DerivedText {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         let parts: Vec<&str> = text.split(':').collect();
-        let named = |prefix: &str, number: &str| format!("{prefix}:{number}").parse::<Named>();
+        let named = |prefix: &str, number: &str| format!("{prefix}:{number}").parse::<NamedKey>();
         match parts[..] {
             ["key", number] => Ok(Self::Key(number.parse()?)),
             ["score", prefix, number] => Ok(Self::Score(named(prefix, number)?)),
@@ -231,7 +237,7 @@ impl FromStr for Derived {
     }
 }
 
-impl FromStr for Named {
+impl FromStr for NamedKey {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -245,8 +251,8 @@ impl FromStr for Named {
     }
 }
 
-parameters::saved_as_text!(Named);
-parameters::saved_as_text!(Derived);
+parameters::saved_as_text!(NamedKey);
+parameters::saved_as_text!(DerivedText);
 
 /// Words that a placeholder of these begins with.
 pub(crate) const OPENINGS: [&str; 5] = ["__key:", "__score:", "__draw:", "__random:", "__checked:"];
@@ -256,7 +262,7 @@ mod tests {
     use super::*;
 
     fn text(of: &str, key: u64) -> String {
-        let derived: Derived = of.parse().unwrap();
+        let derived: DerivedText = of.parse().unwrap();
         assert_eq!(derived.to_string(), of);
         let source = Source { key, seed: 1, request: 9 };
         let mut out = b"before".to_vec();
@@ -314,7 +320,7 @@ mod tests {
     #[test]
     fn what_is_none_says_what_there_is() {
         for bad in ["key", "key:x", "key:0", "score:user", "draw:9", "draw:9..1", "what:1"] {
-            assert!(bad.parse::<Derived>().is_err(), "{bad}");
+            assert!(bad.parse::<DerivedText>().is_err(), "{bad}");
         }
     }
 }

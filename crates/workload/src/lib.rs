@@ -51,7 +51,7 @@ pub use cache_words::CacheCommand;
 pub use command::CommandSpec;
 pub use dataset::{Dataset, RowBy};
 pub use delivery::{Delivery, DeliveryKind, DeliveryNames, Subscription};
-pub use derived::Derived;
+pub use derived::DerivedText;
 pub use exchange::{Exchange, MessageNumbers};
 pub use in_full::in_full;
 pub use key_event::KeyEvent;
@@ -63,7 +63,7 @@ pub use message::{Message, Purpose};
 pub use pace::{Arrivals, Curve, Lane, Pace, Pacer, Schedule, Stage};
 pub use plan::{
     Backoff, BudgetScope, Concurrency, ConnectionPerRequest, Data, Different, EngineKind, Fill,
-    Joining, Keeps, Load, Logged, Mix, Numbering, OnError, Operation, Operations, PeerOptions,
+    Joining, Keeps, Load, LogSubject, Mix, Numbering, OnError, Operation, Operations, PeerOptions,
     Pick, Plan, PlanError, PlanParts, ProtocolKind, RecordedStall, RecordedTraffic, Recording,
     Recovery, Reopening, Retry, ScanOperation, Spacing, Span, Step, StepReplies, Stop,
     Transactions, ValueSpec, When, Window, limits,

@@ -49,7 +49,7 @@ enum Keys {
 
 /// In which protocols a test can be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Spoken {
+enum TestProtocols {
     Everywhere,
     Text,
     Meta,
@@ -63,7 +63,7 @@ pub struct MemcacheTest {
     /// The title that reports print.
     pub title: &'static str,
     keys: Keys,
-    spoken: Spoken,
+    spoken: TestProtocols,
     command: fn(&MemcacheShape) -> CommandSpec,
     /// What is sent once that is answered, if anything.
     then: Option<fn(&MemcacheShape) -> CommandSpec>,
@@ -76,9 +76,9 @@ impl MemcacheTest {
     #[must_use]
     pub fn is_spoken(&self, protocol: ProtocolKind) -> bool {
         match self.spoken {
-            Spoken::Everywhere => true,
-            Spoken::Text => protocol != ProtocolKind::MemcacheBinary,
-            Spoken::Meta => protocol == ProtocolKind::MemcacheMeta,
+            TestProtocols::Everywhere => true,
+            TestProtocols::Text => protocol != ProtocolKind::MemcacheBinary,
+            TestProtocols::Meta => protocol == ProtocolKind::MemcacheMeta,
         }
     }
 
@@ -116,16 +116,16 @@ const fn test(
     command: fn(&MemcacheShape) -> CommandSpec,
     fill: Option<fn(&MemcacheShape) -> CommandSpec>,
 ) -> MemcacheTest {
-    let (keys, spoken) = (Keys::Drawn, Spoken::Everywhere);
+    let (keys, spoken) = (Keys::Drawn, TestProtocols::Everywhere);
     MemcacheTest { name, title, keys, spoken, command, then: None, fill }
 }
 
 const fn text(test: MemcacheTest) -> MemcacheTest {
-    MemcacheTest { spoken: Spoken::Text, ..test }
+    MemcacheTest { spoken: TestProtocols::Text, ..test }
 }
 
 const fn meta(test: MemcacheTest) -> MemcacheTest {
-    MemcacheTest { spoken: Spoken::Meta, ..test }
+    MemcacheTest { spoken: TestProtocols::Meta, ..test }
 }
 
 /// Lifetime that is renewed: longer than a run, and below the 30 days from which on it is a date.

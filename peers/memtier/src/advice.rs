@@ -2,7 +2,7 @@
 
 use cli::advice::Words;
 
-use super::known::{OURS, known};
+use super::option_list::{OURS, known};
 
 pub(super) const WORDS: Words = Words {
     phrases: &[

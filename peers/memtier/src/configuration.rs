@@ -46,7 +46,7 @@ pub(super) fn entries(options: &Options) -> Vec<Entry> {
 }
 
 /// Entries with the names that they have there.
-type Named = Vec<(&'static str, Json)>;
+type Entries = Vec<(&'static str, Json)>;
 
 fn whole(number: u32) -> Json {
     Json::whole(u64::from(number))
@@ -56,7 +56,7 @@ fn ratio((a, b): (u64, u64)) -> Json {
     Json::text(format!("{a}:{b}"))
 }
 
-fn server(options: &Options) -> Named {
+fn server(options: &Options) -> Entries {
     let family = match options.ip_version {
         Some(4) => "AF_INET",
         Some(6) => "AF_INET6",
@@ -84,7 +84,7 @@ fn server(options: &Options) -> Named {
     ]
 }
 
-fn load(options: &Options) -> Named {
+fn load(options: &Options) -> Entries {
     let turn = options.turn();
     vec![
         ("run_count", whole(options.run_count)),
@@ -100,7 +100,7 @@ fn load(options: &Options) -> Named {
     ]
 }
 
-fn data(options: &Options) -> Named {
+fn data(options: &Options) -> Entries {
     let patterns = options.patterns().map(super::values::Pattern::letter);
     let list = options.data_size_list.iter().map(|(size, weight)| format!("{size}:{weight}"));
     let list = list.collect::<Vec<_>>().join(",");
@@ -135,7 +135,7 @@ fn data(options: &Options) -> Named {
     ]
 }
 
-fn connections(options: &Options) -> Named {
+fn connections(options: &Options) -> Entries {
     let replicas = options.num_slaves;
     let waits = options.wait_ratio.map_or((0, 0), |(a, b)| (a.into(), b.into()));
     vec![
@@ -157,7 +157,7 @@ fn connections(options: &Options) -> Named {
     ]
 }
 
-fn reports(options: &Options) -> Named {
+fn reports(options: &Options) -> Entries {
     let prometheus = &options.prometheus;
     let address = prometheus.address.map_or("127.0.0.1".to_owned(), |ip| ip.to_string());
     let labels = prometheus.labels.iter().map(|(name, value)| format!("{name}={value}"));

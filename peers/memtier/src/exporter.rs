@@ -8,7 +8,7 @@ use std::net::TcpListener;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use console::http::{Answer, Asked, HttpServer};
+use console::http::{Answer, HttpRequest, HttpServer};
 use measure::{Latency, Tally};
 
 use super::prometheus::Prometheus;
@@ -114,7 +114,7 @@ impl Exporter {
         state.published = Instant::now();
     }
 
-    fn answer(&self, asked: &Asked<'_>) -> Answer {
+    fn answer(&self, asked: &HttpRequest<'_>) -> Answer {
         if asked.method != "GET" {
             return Answer::plain("501 Not Implemented", "only GET is served");
         }

@@ -2,7 +2,7 @@
 
 use job::ToolMessage;
 
-use super::known::short_usage;
+use super::option_list::short_usage;
 
 /// Why not.
 #[derive(Debug, Clone, PartialEq, Eq)]

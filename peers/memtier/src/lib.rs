@@ -1,6 +1,6 @@
 //! The command line of `memtier_benchmark`.
 //!
-//! Words are read as getopt reads them ([`words`], of the table [`known`]), become [`options`], are
+//! Words are read as getopt reads them ([`words`], of the table [`option_list`]), become [`options`], are
 //! held against each other ([`checks`]) and turn into a job: keystorm's own words say where and how
 //! ([`translation`]), [`plan`] what is sent. [`output`] lays out what came of it. What is not carried out is
 //! refused by name; what differs stands in docs/memtier.md.
@@ -17,9 +17,9 @@ mod failed_keys;
 mod fault;
 mod import;
 mod items;
-mod known;
 mod layout;
 mod monitor;
+mod option_list;
 mod options;
 mod order;
 mod output;
@@ -82,7 +82,7 @@ fn parse(args: Vec<OsString>) -> Result<Intent, Fault> {
     let read = read.map_err(|line| Fault::Usage(format!("memtier_benchmark: {line}")))?;
     let mut options = Options::read(&read.given)?;
     if options.help {
-        return Ok(translation::say(known::usage(), 2));
+        return Ok(translation::say(option_list::usage(), 2));
     }
     if options.version {
         return Ok(translation::say(version(), 0));

@@ -17,7 +17,7 @@ use workload::Plan;
 
 use super::advice;
 use super::exporter::Exporter;
-use super::progress::{OverTime, ProgressMonitor, Watched};
+use super::progress::{MonitorSettings, OverTime, ProgressMonitor};
 use super::statsd::Statsd;
 use super::verification::Verification;
 use super::waiting::Waiting;
@@ -41,7 +41,7 @@ pub(super) struct Reports {
     /// Whether a server that is not there yet is waited for.
     pub(super) waiting: Option<Waiting>,
     /// Settings of the progress lines.
-    pub(super) watched: Watched,
+    pub(super) watched: MonitorSettings,
     /// The seconds of each run, in order, until its report takes them.
     pub(super) seconds: Arc<Mutex<Vec<OverTime>>>,
 }
@@ -103,8 +103,8 @@ impl ToolOutput for Reports {
 
 impl Reports {
     /// Reports without a run.
-    fn written(&self) -> Written {
-        Written {
+    fn written(&self) -> RunReports {
+        RunReports {
             style: self.watched.style.clone(),
             statsd: self.watched.statsd.clone(),
             exporter: self.watched.exporter.clone(),
@@ -126,7 +126,7 @@ impl Reports {
 }
 
 /// The reports of one call, written when all runs have ended.
-struct Written {
+struct RunReports {
     style: Style,
     statsd: Statsd,
     exporter: Option<Arc<Exporter>>,
@@ -149,7 +149,7 @@ struct Written {
     verified: Option<[u64; 2]>,
 }
 
-impl Format for Written {
+impl Format for RunReports {
     fn begin(&mut self, out: &mut dyn Write) -> io::Result<()> {
         if self.shows_config {
             say("===================================================")?;
@@ -216,7 +216,7 @@ impl Format for Written {
     }
 }
 
-impl Written {
+impl RunReports {
     fn write_tables(&self, sections: &[Section], out: &mut dyn Write) -> io::Result<()> {
         if let Some(first) = self.runs.first() {
             let layout = Layout::new(&self.style, first);

@@ -5,8 +5,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use workload::derived::DrawnNumber;
 use workload::{
-    Arg, Backoff, BudgetScope, CommandSpec, Concurrency, Content, Data, Dataset, Derived, DrawnBy,
-    KeyDist, KeySpace, Load, Mix, Numbered, OneGroup, Operation, PeerOptions, Pick, Piece,
+    Arg, Backoff, BudgetScope, CommandSpec, Concurrency, Content, Data, Dataset, DerivedText,
+    DrawnBy, KeyDist, KeySpace, Load, Mix, Numbered, OneGroup, Operation, PeerOptions, Pick, Piece,
     PlanParts, Recording, Recovery, Reopening, SizeBy, Span, Step, Stop, ValueSpec, When,
 };
 
@@ -296,7 +296,7 @@ pub(super) fn between((least, most): (u32, u32), stream: u8) -> Arg {
     }
     let drawn =
         DrawnNumber { least, most, skew: workload::derived::Skew::None, stream, letters: 0 };
-    Arg { pieces: vec![Piece::Derived(Derived::Drawn(drawn))] }
+    Arg { pieces: vec![Piece::Derived(DerivedText::Drawn(drawn))] }
 }
 
 /// The keys that a pattern takes.

@@ -29,7 +29,7 @@ const NS_PER_S: u64 = 1_000_000_000;
 
 /// What the monitor of a run watches and prints.
 #[derive(Clone)]
-pub(super) struct Watched {
+pub(super) struct MonitorSettings {
     pub(super) style: Style,
     pub(super) statsd: Statsd,
     /// CPU usage (%) above which a thread is reported.
@@ -62,7 +62,7 @@ pub(super) struct OverTime {
 pub(super) struct ProgressMonitor<'p> {
     plan: &'p Plan,
     run: u32,
-    watched: Watched,
+    watched: MonitorSettings,
     /// Set to end the run.
     interrupted: &'p AtomicBool,
     /// It was ended because nothing was answered, or nothing that makes sense.
@@ -90,7 +90,7 @@ impl<'p> ProgressMonitor<'p> {
     pub(super) fn new(
         plan: &'p Plan,
         run: u32,
-        watched: Watched,
+        watched: MonitorSettings,
         interrupted: &'p AtomicBool,
         ended: Arc<Mutex<Vec<OverTime>>>,
     ) -> Self {

@@ -3,7 +3,7 @@
 use measure::Tally;
 use workload::Plan;
 
-use crate::layout::{Lookup, Retried, lookups};
+use crate::layout::{Lookup, RetryCounts, lookups};
 
 /// Sums since the start.
 #[derive(Debug, Clone, Copy, Default)]
@@ -15,7 +15,7 @@ pub(super) struct Sum {
     pub(super) latency_ms: f64,
     pub(super) lost: u64,
     /// Errors, requests that were sent again, and how often that was.
-    pub(super) retried: Retried,
+    pub(super) retried: RetryCounts,
     /// What was looked for and there, and what was not.
     pub(super) lookups: [u64; 2],
 }
@@ -33,7 +33,7 @@ impl Sum {
             timed: timed.sum(),
             latency_ms: ms.sum(),
             lost: total.connections.dropped,
-            retried: Retried {
+            retried: RetryCounts {
                 errors: total.errors.total(),
                 retries: total.connections.retries,
                 retried: total.connections.retried,

@@ -18,7 +18,7 @@ use super::fault::{Fault, check_error};
 use super::options::{Options, Requests};
 use super::output::Reports;
 use super::plan::{self, Parts};
-use super::progress::Watched;
+use super::progress::MonitorSettings;
 use super::verification;
 use super::waiting::Waiting;
 use crate::layout::Style;
@@ -222,7 +222,7 @@ fn reports(options: &Options) -> Reports {
         client_prefix: options.client_stats.clone(),
         configuration,
         waiting: Waiting::from_options(options),
-        watched: Watched {
+        watched: MonitorSettings {
             style,
             statsd: options.statsd.clone(),
             cpu_warn: options.cpu_warn,

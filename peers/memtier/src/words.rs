@@ -1,7 +1,7 @@
 //! Its command line as words: GNU long options by any prefix that names one, and clusters of short
 //! ones.
 
-use super::known::{Known, OURS, known};
+use super::option_list::{OURS, OptionHelp, known};
 
 /// An option that was given, with its value if it takes one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,11 +95,11 @@ fn next_of<'w>(words: &mut impl Iterator<Item = &'w String>, name: &str) -> Resu
 
 /// The option of that name, or the only one that begins so. Ours have to be written in full, so that
 /// they take no prefix from others.
-fn named(name: &str) -> Result<&'static Known, String> {
+fn named(name: &str) -> Result<&'static OptionHelp, String> {
     if let Some(known) = known().chain(OURS).find(|known| known.name == name) {
         return Ok(known);
     }
-    let found: Vec<&Known> = known().filter(|known| known.name.starts_with(name)).collect();
+    let found: Vec<&OptionHelp> = known().filter(|known| known.name.starts_with(name)).collect();
     match &found[..] {
         [known] => Ok(known),
         [] => Err(format!("unrecognized option '--{name}'")),

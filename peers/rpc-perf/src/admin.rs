@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context, Result};
-use console::http::{Answer, Asked, HttpServer};
+use console::http::{Answer, HttpRequest, HttpServer};
 use console::metrics;
 use job::MetricsAt;
 use runner::LiveRate;
@@ -13,12 +13,12 @@ use crate::layout::{Metrics, Snapshot};
 
 /// Serves until it is dropped.
 pub(super) struct Admin {
-    shared: Arc<Shared>,
+    shared: Arc<AdminState>,
     _server: HttpServer,
 }
 
 /// What is shown, and what was asked for.
-struct Shared {
+struct AdminState {
     snapshot: Mutex<Snapshot>,
     ends: AtomicBool,
     throttle: Throttle,
@@ -70,12 +70,12 @@ const TEXT: &str = "text/plain; charset=utf-8";
 const JSON: &str = "application/json";
 const OK: &str = "200 OK";
 
-impl Shared {
+impl AdminState {
     fn lock(&self) -> MutexGuard<'_, Snapshot> {
         self.snapshot.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn answer(&self, asked: &Asked<'_>) -> Answer {
+    fn answer(&self, asked: &HttpRequest<'_>) -> Answer {
         let not_there = || Answer::plain("404 Not Found", "docs/rpc-perf.md lists the paths");
         if let Some(rate) = asked.path.strip_prefix("/ratelimit/") {
             return match (asked.method, rate.parse::<u32>()) {
@@ -125,7 +125,7 @@ impl Admin {
         let at = at.with_context(|| format!("{option}: {address}"))?;
         let listener = metrics::listen(&at, option)?;
         let (snapshot, ends) = (Mutex::default(), AtomicBool::new(false));
-        let shared = Arc::new(Shared { snapshot, ends, throttle });
+        let shared = Arc::new(AdminState { snapshot, ends, throttle });
         let shown = Arc::clone(&shared);
         let server = HttpServer::start(listener, "admin", move |asked| shown.answer(asked));
         Ok(Self {
@@ -151,8 +151,8 @@ mod tests {
     use super::*;
     use job::Intent;
 
-    fn status(shared: &Shared, method: &str, path: &str) -> String {
-        shared.answer(&Asked::new(method, path)).status[..3].to_owned()
+    fn status(shared: &AdminState, method: &str, path: &str) -> String {
+        shared.answer(&HttpRequest::new(method, path)).status[..3].to_owned()
     }
 
     #[test]
@@ -162,7 +162,7 @@ mod tests {
             panic!("a run")
         };
         let rate = Arc::new(LiveRate::from_plan(&job.plans[0]).unwrap());
-        let mut shared = Shared {
+        let mut shared = AdminState {
             snapshot: Mutex::default(),
             ends: AtomicBool::new(false),
             throttle: Throttle::Live(Arc::clone(&rate)),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use workload::derived::{DrawnNumber, KeyText, RandomBytes};
-use workload::{Arg, CommandSpec, Derived, Piece};
+use workload::{Arg, CommandSpec, DerivedText, Piece};
 
 use super::config::Protocol;
 use super::keyspace::{Command, Keyspace, Names, Value};
@@ -156,7 +156,7 @@ impl Writer<'_> {
     fn key(&self) -> Arg {
         let width = self.keyspace.keys.len.min(KEY_LETTERS);
         let key = KeyText { hashed: false, letters: true, width: width as u8 };
-        named(self.keyspace.keys.len, width, Derived::Key(key))
+        named(self.keyspace.keys.len, width, DerivedText::Key(key))
     }
 
     /// One of `count` different inner keys, each of which is drawn from a part of them. Elements of a
@@ -174,7 +174,7 @@ impl Writer<'_> {
             stream: n,
             letters: width as u8,
         };
-        named(len, width, Derived::Drawn(number))
+        named(len, width, DerivedText::Drawn(number))
     }
 
     fn value(&self, n: u8) -> Arg {
@@ -188,7 +188,7 @@ impl Writer<'_> {
             Value::Bytes { .. } if self.plan_has_values => Arg { pieces: vec![Piece::Value] },
             Value::Bytes { len, ratio_percent } => {
                 let random = RandomBytes { len, ratio_percent, stream: n };
-                Arg { pieces: vec![Piece::Derived(Derived::Random(random))] }
+                Arg { pieces: vec![Piece::Derived(DerivedText::Random(random))] }
             }
         }
     }
@@ -203,7 +203,7 @@ fn units(ttl: Duration) -> (bool, String) {
 }
 
 /// A text of so many letters and digits, of which those are derived that may differ.
-fn named(len: u32, width: u32, derived: Derived) -> Arg {
+fn named(len: u32, width: u32, derived: DerivedText) -> Arg {
     if len == 0 {
         return literal("");
     }
@@ -216,7 +216,7 @@ fn named(len: u32, width: u32, derived: Derived) -> Arg {
 fn drawn(least: u32, most: u32, stream: u8) -> Arg {
     let number =
         DrawnNumber { least, most, skew: workload::derived::Skew::None, stream, letters: 0 };
-    Arg { pieces: vec![Piece::Derived(Derived::Drawn(number))] }
+    Arg { pieces: vec![Piece::Derived(DerivedText::Drawn(number))] }
 }
 
 /// A number from 0 to below 1, in billionths.

@@ -19,7 +19,7 @@ const TIMEOUT_MS: u64 = 1000;
 
 /// What an older file says, in the words of 5.x.
 #[derive(Debug, Default)]
-struct Converted {
+struct ConvertedConfig {
     protocol: &'static str,
     interval_s: u64,
     windows: u64,
@@ -58,7 +58,8 @@ pub(super) fn converted(source: &Source) -> Result<String, Fault> {
     let version = Version::from_table(&root).ok_or_else(|| {
         rule(format!("{}: nothing to convert: not a file of rpc-perf 1.x to 4.0", source.name))
     })?;
-    let mut new = Converted { interval_s: INTERVAL_S, windows: WINDOWS, ..Converted::default() };
+    let mut new =
+        ConvertedConfig { interval_s: INTERVAL_S, windows: WINDOWS, ..ConvertedConfig::default() };
     match version {
         Version::Two => new.two(&root)?,
         Version::Three => new.three(&root)?,
@@ -68,7 +69,7 @@ pub(super) fn converted(source: &Source) -> Result<String, Fault> {
     Ok(new.text(source, version))
 }
 
-impl Converted {
+impl ConvertedConfig {
     fn general(&mut self, general: &Table<'_, '_>) -> Result<(), Fault> {
         self.protocol = protocol(general)?;
         self.interval_s = general.number("interval")?.unwrap_or(INTERVAL_S);

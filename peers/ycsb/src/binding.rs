@@ -1,21 +1,25 @@
 //! What bindings share: operations as commands and steps, and the names of fields.
 
 use workload::derived::DrawnNumber;
-use workload::{Arg, CommandSpec, Derived, Piece, Step};
+use workload::{Arg, CommandSpec, DerivedText, Piece, Step};
 
 use super::arguments::Binding;
 use super::workload::{CoreWorkload, Kind};
 use super::{memcached, redis};
 
 /// The commands of an operation, and the steps that they are.
-pub(super) struct Built {
+pub(super) struct OperationCommands {
     pub(super) commands: Vec<CommandSpec>,
     pub(super) steps: Vec<Step>,
 }
 
 impl Binding {
     /// An operation of a workload.
-    pub(super) fn operation(self, workload: &CoreWorkload, kind: Kind) -> Result<Built, String> {
+    pub(super) fn operation(
+        self,
+        workload: &CoreWorkload,
+        kind: Kind,
+    ) -> Result<OperationCommands, String> {
         match self {
             Self::Redis => Ok(redis::operation(workload, kind)),
             Self::Memcached => memcached::operation(workload, kind),
@@ -62,7 +66,7 @@ pub(super) fn field_name(workload: &CoreWorkload, field: &Field) -> Arg {
         Field::Number(n) => Arg::literal(format!("{prefix}{n}").as_bytes()),
         Field::Drawn(drawn) => {
             let text = Piece::Bytes(prefix.as_bytes().to_vec());
-            Arg { pieces: vec![text, Piece::Derived(Derived::Drawn(*drawn))] }
+            Arg { pieces: vec![text, Piece::Derived(DerivedText::Drawn(*drawn))] }
         }
     }
 }

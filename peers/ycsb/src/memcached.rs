@@ -1,13 +1,13 @@
 //! The commands of YCSB's binding for memcached: a JSON object for each record, added, replaced and got.
 
-use workload::{Arg, CommandSpec, Derived, Piece, Step, When};
+use workload::{Arg, CommandSpec, DerivedText, Piece, Step, When};
 
-use super::binding::{Built, Field};
+use super::binding::{Field, OperationCommands};
 use super::redis;
 use super::workload::{CoreWorkload, Kind};
 
 /// The commands of an operation, and the steps that they are.
-pub(super) fn operation(workload: &CoreWorkload, kind: Kind) -> Result<Built, String> {
+pub(super) fn operation(workload: &CoreWorkload, kind: Kind) -> Result<OperationCommands, String> {
     let commands = match kind {
         Kind::Read => vec![get(workload)],
         Kind::Update => vec![update(workload)],
@@ -20,7 +20,7 @@ pub(super) fn operation(workload: &CoreWorkload, kind: Kind) -> Result<Built, St
         }
     };
     let steps = vec![Step { commands: 1, when: When::Always }; commands.len()];
-    Ok(Built { commands, steps })
+    Ok(OperationCommands { commands, steps })
 }
 
 fn get(workload: &CoreWorkload) -> CommandSpec {
@@ -52,7 +52,7 @@ fn store(workload: &CoreWorkload, command: &str, fields: &[Field]) -> CommandSpe
             }
             Field::Drawn(drawn) => {
                 flush(&mut text, &mut pieces);
-                pieces.push(Piece::Derived(Derived::Drawn(*drawn)));
+                pieces.push(Piece::Derived(DerivedText::Drawn(*drawn)));
                 (workload.field_prefix.clone(), Some(*drawn))
             }
         };
@@ -62,7 +62,7 @@ fn store(workload: &CoreWorkload, command: &str, fields: &[Field]) -> CommandSpe
             None => Piece::Value,
             Some(len) => {
                 let key = redis::named(workload);
-                Piece::Derived(Derived::Checked { len, key, field: name, number: drawn })
+                Piece::Derived(DerivedText::Checked { len, key, field: name, number: drawn })
             }
         });
     }

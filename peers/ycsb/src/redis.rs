@@ -1,9 +1,9 @@
 //! The commands of YCSB's binding for Redis: a hash for each record, and one sorted set of all keys.
 
-use workload::derived::{DrawnNumber, Named};
-use workload::{Arg, CommandSpec, Derived, Piece, Step, When};
+use workload::derived::{DrawnNumber, NamedKey};
+use workload::{Arg, CommandSpec, DerivedText, Piece, Step, When};
 
-use super::binding::{Built, Field, field_name};
+use super::binding::{Field, OperationCommands, field_name};
 use super::workload::{CoreWorkload, Kind, Reads};
 
 /// What keys begin with.
@@ -12,7 +12,7 @@ const PREFIX: &str = "user";
 const INDEX: &[u8] = b"_indices";
 
 /// The commands of an operation, and the steps that they are.
-pub(super) fn operation(workload: &CoreWorkload, kind: Kind) -> Built {
+pub(super) fn operation(workload: &CoreWorkload, kind: Kind) -> OperationCommands {
     let step = |when| Step { commands: 1, when };
     let (commands, steps) = match kind {
         Kind::Read => (vec![read(workload, key(workload))], vec![step(When::Always)]),
@@ -26,14 +26,14 @@ pub(super) fn operation(workload: &CoreWorkload, kind: Kind) -> Built {
             (commands, vec![step(When::Always); 2])
         }
         Kind::Scan => {
-            let length = piece(Piece::Derived(Derived::Drawn(workload.scan_length)));
+            let length = piece(Piece::Derived(DerivedText::Drawn(workload.scan_length)));
             let mut list = vec![literal(b"ZRANGEBYSCORE"), literal(INDEX), score(workload)];
             list.extend([literal(b"+inf"), literal(b"LIMIT"), literal(b"0"), length]);
             let each = read(workload, piece(Piece::Reply { or: Vec::new() }));
             (vec![spec(list), each], vec![step(When::Always), step(When::ForEach)])
         }
     };
-    Built { commands, steps }
+    OperationCommands { commands, steps }
 }
 
 fn update(workload: &CoreWorkload) -> CommandSpec {
@@ -70,11 +70,11 @@ fn value(workload: &CoreWorkload, field: &Field) -> Piece {
         Field::Number(n) => (format!("{}{n}", workload.field_prefix), None),
         Field::Drawn(drawn) => (workload.field_prefix.clone(), Some(*drawn)),
     };
-    Piece::Derived(Derived::Checked { len, key: named(workload), field, number })
+    Piece::Derived(DerivedText::Checked { len, key: named(workload), field, number })
 }
 
-pub(super) fn named(workload: &CoreWorkload) -> Named {
-    Named { prefix: PREFIX.to_owned(), number: workload.key }
+pub(super) fn named(workload: &CoreWorkload) -> NamedKey {
+    NamedKey { prefix: PREFIX.to_owned(), number: workload.key }
 }
 
 pub(super) fn key(workload: &CoreWorkload) -> Arg {
@@ -84,11 +84,11 @@ pub(super) fn key(workload: &CoreWorkload) -> Arg {
 /// The key with this text before it.
 pub(super) fn key_behind(text: &str, workload: &CoreWorkload) -> Arg {
     let text = Piece::Bytes(format!("{text}{PREFIX}").into_bytes());
-    Arg { pieces: vec![text, Piece::Derived(Derived::Key(workload.key))] }
+    Arg { pieces: vec![text, Piece::Derived(DerivedText::Key(workload.key))] }
 }
 
 fn score(workload: &CoreWorkload) -> Arg {
-    piece(Piece::Derived(Derived::Score(named(workload))))
+    piece(Piece::Derived(DerivedText::Score(named(workload))))
 }
 
 fn literal(word: &[u8]) -> Arg {

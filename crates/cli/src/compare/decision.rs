@@ -41,7 +41,7 @@ pub(super) fn sides(
         ));
     }
     let mut limited: Vec<String> = Vec::new();
-    let load = |(name, plans): Named| -> Result<DecisionLoad, UsageError> {
+    let load = |(name, plans): NamedLoad| -> Result<DecisionLoad, UsageError> {
         let limit = |plan: &Plan| {
             let mut parts: PlanParts = (**plan).clone();
             (parts.load.pace, parts.load.concurrency.window) = (Pace::Closed, Window::Batch);
@@ -70,10 +70,10 @@ fn at_rate(plans: &[Plan]) -> String {
 }
 
 /// A load by its name, with a plan for each server.
-type Named = (String, Vec<Plan>);
+type NamedLoad = (String, Vec<Plan>);
 
 /// Of servers that speak one protocol.
-fn alike(typed: &ParsedArgs, words: &[Word]) -> Result<(Vec<Named>, Job), UsageError> {
+fn alike(typed: &ParsedArgs, words: &[Word]) -> Result<(Vec<NamedLoad>, Job), UsageError> {
     refuse(typed, &OF_SERVERS, NAMED)?;
     let any_spawned = words.iter().any(|word| matches!(word, Word::Program { .. }));
     let job = |word: &Word| {
@@ -102,7 +102,7 @@ fn in_each_protocol(
     typed: &ParsedArgs,
     words: &[Word],
     asked: Option<ProtocolArg>,
-) -> Result<(Vec<Named>, Job), UsageError> {
+) -> Result<(Vec<NamedLoad>, Job), UsageError> {
     let Equal { sides, tests, job } = equal(typed, words, asked, TESTS_DEFAULT)?;
     let loads = tests.into_iter().map(|test| {
         let plan = |side: &TermsSide| -> Result<Plan, UsageError> {

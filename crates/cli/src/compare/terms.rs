@@ -156,10 +156,10 @@ fn own_value(plan: &Plan) -> Option<Arg> {
 }
 
 /// What reports call a test, if not by its words, and these.
-type Named = (Option<String>, Vec<OsString>);
+type NamedTest = (Option<String>, Vec<OsString>);
 
 /// The tests that `-t` names, or the command that was typed.
-fn named_tests(typed: &ParsedArgs, tests_default: &str) -> Result<Vec<Named>, UsageError> {
+fn named_tests(typed: &ParsedArgs, tests_default: &str) -> Result<Vec<NamedTest>, UsageError> {
     let matches = typed.matches();
     let command: Vec<OsString> =
         matches.get_many::<OsString>("command").unwrap_or_default().cloned().collect();
@@ -178,7 +178,7 @@ fn named_tests(typed: &ParsedArgs, tests_default: &str) -> Result<Vec<Named>, Us
     names.into_iter().map(test).collect()
 }
 
-fn test(name: &str) -> Result<Named, UsageError> {
+fn test(name: &str) -> Result<NamedTest, UsageError> {
     let words: Vec<&str> = match (name, name.strip_prefix("mget").map(str::parse)) {
         ("get", _) => vec!["get", KEY],
         ("set", _) => vec!["set", KEY, "__data__"],

@@ -9,7 +9,7 @@ use workload::secret::PASSWORD_VARIABLE;
 use workload::{Credentials, Endpoint, ProtocolKind, Secret, Target, TlsOptions};
 
 use super::options::ServerOptions;
-use super::uri::{self, Parsed};
+use super::uri::{self, UriParts};
 use super::values::ProtocolArg;
 use super::{memcache, pool};
 use crate::cpus::cpu_list;
@@ -139,7 +139,7 @@ pub(crate) fn target(server: &ServerOptions, rule: UriPrecedence) -> Result<Targ
     let endpoint = server.replicas.with_named(endpoint)?;
     let endpoint = pool::with_others(endpoint, &server.pool)?;
     let (secure, of_uri) = match uri {
-        Some(Parsed { tls, user, password, db, .. }) => (tls, (user, password, db)),
+        Some(UriParts { tls, user, password, db, .. }) => (tls, (user, password, db)),
         None => (false, (None, None, None)),
     };
     let (user, password, db) = of_uri;
@@ -196,7 +196,7 @@ fn shared_out(
 
 fn endpoint(
     server: &ServerOptions,
-    uri: Option<&Parsed>,
+    uri: Option<&UriParts>,
     rule: UriPrecedence,
     port_default: u16,
 ) -> Result<Endpoint, String> {
@@ -253,7 +253,7 @@ fn endpoint(
 
 /// How an option and `-u` contradict, and what to write if it is `meant` that counts. A login is
 /// not shown.
-fn contradicts(option: &str, uri: &Parsed, meant: Option<(String, Option<u16>)>) -> String {
+fn contradicts(option: &str, uri: &UriParts, meant: Option<(String, Option<u16>)>) -> String {
     let instead = meant.map_or(String::new(), |(host, port)| {
         let (scheme, protocol) = match uri.memcache {
             Some(true) => ("memcache", ProtocolKind::MemcacheText),

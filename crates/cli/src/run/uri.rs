@@ -14,7 +14,7 @@ use workload::Endpoint;
 
 /// The parts of a URI that are used.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Parsed {
+pub(super) struct UriParts {
     pub(super) endpoint: Endpoint,
     /// The port, where one is named.
     pub(super) port: Option<u16>,
@@ -31,7 +31,7 @@ pub(super) struct Parsed {
 ///
 /// # Errors
 /// What is wrong with it. Never quotes the URI, which may hold a password.
-pub(super) fn parse(text: &str) -> Result<Parsed, String> {
+pub(super) fn parse(text: &str) -> Result<UriParts, String> {
     if let Some(rest) = sentinel::rest(text) {
         return sentinel::parse(rest);
     }
@@ -78,7 +78,7 @@ pub(super) fn parse(text: &str) -> Result<Parsed, String> {
         Endpoint::Tcp { host: host(&url)?, port: url.port().unwrap_or(port_default) }
     };
     let port = url.port();
-    Ok(Parsed { endpoint, port, tls, memcache, user, password, db: db.transpose()? })
+    Ok(UriParts { endpoint, port, tls, memcache, user, password, db: db.transpose()? })
 }
 
 /// Not quoted: with a slash too few or too many, the login stands there.
@@ -171,7 +171,7 @@ mod tests {
         let bare = parse("valkey://10.0.0.1").unwrap();
         assert_eq!(
             bare,
-            Parsed {
+            UriParts {
                 endpoint: tcp("10.0.0.1", 6379),
                 port: None,
                 tls: false,

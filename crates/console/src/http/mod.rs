@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use connection::Connection;
-pub use request::{Answer, Asked};
+pub use request::{Answer, HttpRequest};
 
 /// Connections at a time. What comes then stands in the queue of the kernel until there is room.
 pub const CONNECTIONS_MAX: usize = 64;
@@ -31,7 +31,7 @@ const FINISH_PATIENCE: Duration = Duration::from_secs(1);
 /// What is served.
 pub trait Service: Send + 'static {
     /// The answer to a request.
-    fn answer(&self, asked: &Asked<'_>) -> Answer;
+    fn answer(&self, asked: &HttpRequest<'_>) -> Answer;
 
     /// The latest event and its number, if that is above `seen`: for whoever asked for
     /// [events](Answer::events). It is asked a few times a second.
@@ -43,8 +43,8 @@ pub trait Service: Send + 'static {
 /// A service that has answers only.
 struct Answers<F>(F);
 
-impl<F: Fn(&Asked<'_>) -> Answer + Send + 'static> Service for Answers<F> {
-    fn answer(&self, asked: &Asked<'_>) -> Answer {
+impl<F: Fn(&HttpRequest<'_>) -> Answer + Send + 'static> Service for Answers<F> {
+    fn answer(&self, asked: &HttpRequest<'_>) -> Answer {
         (self.0)(asked)
     }
 }
@@ -66,7 +66,7 @@ impl HttpServer {
     pub fn start(
         listener: TcpListener,
         name: &str,
-        answer: impl Fn(&Asked<'_>) -> Answer + Send + 'static,
+        answer: impl Fn(&HttpRequest<'_>) -> Answer + Send + 'static,
     ) -> io::Result<Self> {
         Self::start_service(listener, name, Answers(answer))
     }

@@ -20,7 +20,7 @@ pub struct Answer {
 
 /// What is asked.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'r> {
+pub struct HttpRequest<'r> {
     /// `GET` and the like.
     pub method: &'r str,
     /// Without a query.
@@ -28,7 +28,7 @@ pub struct Asked<'r> {
     fields: &'r [httparse::Header<'r>],
 }
 
-impl<'r> Asked<'r> {
+impl<'r> HttpRequest<'r> {
     /// A request without fields.
     pub fn new(method: &'r str, path: &'r str) -> Self {
         Self { method, path, fields: &[] }
@@ -73,7 +73,7 @@ impl Answer {
 /// The bytes that answer a request, once its head is there, and whether events follow.
 pub(super) fn answered(
     head: &[u8],
-    answer: &dyn Fn(&Asked<'_>) -> Answer,
+    answer: &dyn Fn(&HttpRequest<'_>) -> Answer,
 ) -> Option<(Vec<u8>, bool)> {
     let mut fields = [httparse::EMPTY_HEADER; FIELDS_MAX];
     let mut request = httparse::Request::new(&mut fields);
@@ -88,7 +88,7 @@ pub(super) fn answered(
             let method = request.method.unwrap_or_default();
             with_body = method != "HEAD";
             let path = path(request.path.unwrap_or_default());
-            answer(&Asked { method, path, fields: request.headers })
+            answer(&HttpRequest { method, path, fields: request.headers })
         }
     };
     let Answer { status, content_type, allow, body, has_events } = answer;
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     fn asked(head: &str) -> Option<String> {
-        let answer = |asked: &Asked<'_>| match asked.reads() {
+        let answer = |asked: &HttpRequest<'_>| match asked.reads() {
             true => Answer::plain("200 OK", asked.path),
             false => Answer::not_allowed("GET, HEAD"),
         };

@@ -11,7 +11,7 @@ use crate::Address;
 /// A blocking stream in TLS. Its errors say the cause in words; those that mean that time is up
 /// keep their kind.
 pub struct TlsStream<S> {
-    stream: SslStream<Watched<S>>,
+    stream: SslStream<FirstByte<S>>,
     context: TlsContext,
 }
 
@@ -22,7 +22,7 @@ impl<S: Read + Write> TlsStream<S> {
     /// Why it came to nothing, in words for a person. Of the kind [`io::ErrorKind::WouldBlock`] or
     /// [`io::ErrorKind::TimedOut`] if the stream's own patience ended.
     pub fn connect(context: &TlsContext, address: &Address, stream: S) -> io::Result<Self> {
-        let watched = Watched { stream, first: None };
+        let watched = FirstByte { stream, first: None };
         let stream = context
             .ssl(Some(address))
             .and_then(|ssl| SslStream::new(ssl, watched))
@@ -98,18 +98,18 @@ impl<S: Read + Write> Write for TlsStream<S> {
 }
 
 /// A stream that remembers how the other side began.
-struct Watched<S> {
+struct FirstByte<S> {
     stream: S,
     first: Option<u8>,
 }
 
-impl<S> Watched<S> {
+impl<S> FirstByte<S> {
     fn spoke_tls(&self) -> Option<bool> {
         self.first.and_then(|byte| looks_like_tls(&[byte]))
     }
 }
 
-impl<S: Read> Read for Watched<S> {
+impl<S: Read> Read for FirstByte<S> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let read = self.stream.read(into)?;
         if self.first.is_none() {
@@ -119,7 +119,7 @@ impl<S: Read> Read for Watched<S> {
     }
 }
 
-impl<S: Write> Write for Watched<S> {
+impl<S: Write> Write for FirstByte<S> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.stream.write(bytes)
     }

@@ -16,7 +16,7 @@ use openssl::x509::verify::X509CheckFlags;
 
 use super::cause::{reason_of, verify};
 use super::credentials::{identify, trust};
-use super::rejected::Rejected;
+use super::rejected::Rejection;
 use super::settings::{TlsError, TlsSettings, Verify, broken};
 use crate::Address;
 
@@ -34,7 +34,7 @@ pub struct TlsContext {
     verify: Verify,
     resume: bool,
     has_certificate: bool,
-    rejected: Arc<Mutex<Rejected>>,
+    rejected: Arc<Mutex<Rejection>>,
 }
 
 impl fmt::Debug for TlsContext {
@@ -74,7 +74,7 @@ impl TlsContext {
         if let Some(list) = &settings.protocols {
             offer(&mut builder, list)?;
         }
-        let rejected = Arc::new(Mutex::new(Rejected::default()));
+        let rejected = Arc::new(Mutex::new(Rejection::default()));
         watch(&mut builder, settings.verify, Arc::clone(&rejected));
         Ok(Self {
             openssl: builder.build(),
@@ -140,7 +140,7 @@ impl TlsContext {
     }
 
     /// What is known of the certificate that was turned down last.
-    pub(super) fn rejected(&self) -> Rejected {
+    pub(super) fn rejected(&self) -> Rejection {
         self.rejected.lock().map(|r| r.clone()).unwrap_or_default()
     }
 
@@ -214,7 +214,7 @@ fn offer(builder: &mut SslContextBuilder, list: &str) -> Result<(), TlsError> {
 }
 
 /// Has certificates that are turned down noted, so that an error can say what is wrong with them.
-fn watch(builder: &mut SslContextBuilder, verify: Verify, rejected: Arc<Mutex<Rejected>>) {
+fn watch(builder: &mut SslContextBuilder, verify: Verify, rejected: Arc<Mutex<Rejection>>) {
     if verify == Verify::Nothing {
         builder.set_verify(SslVerifyMode::NONE);
         return;
@@ -225,7 +225,7 @@ fn watch(builder: &mut SslContextBuilder, verify: Verify, rejected: Arc<Mutex<Re
         }
         let wrong_name = matches!(store.error().as_raw(), verify::WRONG_HOST | verify::WRONG_IP);
         if let (Some(certificate), Ok(mut rejected)) = (store.current_cert(), rejected.lock()) {
-            *rejected = Rejected::new(certificate, wrong_name || rejected.wrong_name);
+            *rejected = Rejection::new(certificate, wrong_name || rejected.wrong_name);
         }
         wrong_name && verify == Verify::Chain
     });

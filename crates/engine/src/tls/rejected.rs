@@ -7,14 +7,14 @@ use openssl::x509::X509Ref;
 
 /// The facts of a rejected certificate that its error text names.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Rejected {
+pub(super) struct Rejection {
     names: Vec<String>,
     not_before: String,
     not_after: String,
     pub(super) wrong_name: bool,
 }
 
-impl Rejected {
+impl Rejection {
     /// Names beyond so many are left out.
     const NAMES_MAX: usize = 4;
 

@@ -28,7 +28,7 @@ pub(super) struct Talking {
 }
 
 /// Why a child ended, in words for a person.
-pub(super) struct Ended {
+pub(super) struct ChildExit {
     /// `killed by SIGKILL`, `ended with exit code 3`.
     pub(super) how: String,
     /// Its exit code, if it had one.
@@ -37,7 +37,7 @@ pub(super) struct Ended {
     pub(super) last_lines: String,
 }
 
-impl Ended {
+impl ChildExit {
     /// Both in one.
     pub(super) fn describe(&self) -> String {
         match self.last_lines.as_str() {
@@ -53,7 +53,7 @@ impl Talking {
     pub(super) fn start(
         mut command: Command,
         mut line: impl FnMut(Instant, String) + Send + 'static,
-        ended: impl FnOnce(Ended) + Send + 'static,
+        ended: impl FnOnce(ChildExit) + Send + 'static,
     ) -> io::Result<Self> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // What a client needs of them stands in its plan.
@@ -100,7 +100,7 @@ impl Talking {
             }
             let lines = last.lock().unwrap_or_else(PoisonError::into_inner);
             let last_lines = lines.iter().map(String::as_str).collect::<Vec<_>>().join("; ");
-            ended(Ended { how: how(status), code: status.and_then(|s| s.code()), last_lines });
+            ended(ChildExit { how: how(status), code: status.and_then(|s| s.code()), last_lines });
         };
         thread::Builder::new().name("listen".into()).spawn(listen)?;
         Ok(Self { child, lines: Some(lines) })

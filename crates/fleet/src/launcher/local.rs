@@ -7,7 +7,7 @@ use std::time::Instant;
 use std::{env, io};
 
 use super::children::{self, Talking};
-use super::{Event, Launcher, Received};
+use super::{ClientOutput, Event, Launcher};
 use crate::{On, Unfit};
 
 /// Its name.
@@ -52,17 +52,18 @@ impl Children {
     pub(super) fn start(
         commands: Vec<(String, Command)>,
         events: &Sender<Event>,
-        why: fn(&children::Ended) -> String,
+        why: fn(&children::ChildExit) -> String,
     ) -> io::Result<Box<dyn Launcher>> {
         let mut all = Self { names: Vec::new(), children: Vec::new() };
         for (client, (name, command)) in commands.into_iter().enumerate() {
             let (says, ends) = (events.clone(), events.clone());
             // Nobody listens any more only when all is over.
             let line = move |at, line| {
-                let _ = says.send(Event { client: Some(client), at, what: Received::Line(line) });
+                let _ =
+                    says.send(Event { client: Some(client), at, what: ClientOutput::Line(line) });
             };
-            let ended = move |ended: children::Ended| {
-                let what = Received::Lost(why(&ended));
+            let ended = move |ended: children::ChildExit| {
+                let what = ClientOutput::Lost(why(&ended));
                 let _ = ends.send(Event { client: Some(client), at: Instant::now(), what });
             };
             all.names.push(name);

@@ -26,12 +26,12 @@ pub(crate) struct Event {
     pub(crate) client: Option<usize>,
     /// When it was there.
     pub(crate) at: Instant,
-    pub(crate) what: Received,
+    pub(crate) what: ClientOutput,
 }
 
 /// See [`Event`].
 #[derive(Debug)]
-pub(crate) enum Received {
+pub(crate) enum ClientOutput {
     /// A line that it printed.
     Line(String),
     /// It is gone, and why.

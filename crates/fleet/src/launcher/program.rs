@@ -15,7 +15,7 @@ use std::{env, fs, io};
 use serde::{Deserialize, Serialize};
 
 use super::children::{self, Talking};
-use super::{Event, Launcher, Received};
+use super::{ClientOutput, Event, Launcher};
 use crate::{On, Unfit};
 
 /// How long it may take to place clients: a cluster may have to grow for them.
@@ -80,21 +80,22 @@ pub(super) fn launch(on: &On, events: &Sender<Event>) -> Result<Box<dyn Launcher
                 count = names.len();
                 let _ = placed.send(Ok(names));
             }
-            Ok(Says::From { from, line }) if from < count => event(from, Received::Line(line)),
-            Ok(Says::Lost { lost, why }) if lost < count => event(lost, Received::Lost(why)),
+            Ok(Says::From { from, line }) if from < count => event(from, ClientOutput::Line(line)),
+            Ok(Says::Lost { lost, why }) if lost < count => event(lost, ClientOutput::Lost(why)),
             Ok(Says::Unfit { unfit }) => drop(placed.send(Err(unfit))),
             Ok(_) | Err(_) => {
                 let why = format!("it sent a line that is not part of the protocol: {text:.200}");
                 let _ = placed.send(Err(why.clone()));
-                (0..count).for_each(|client| event(client, Received::Lost(why.clone())));
+                (0..count).for_each(|client| event(client, ClientOutput::Lost(why.clone())));
             }
         }
     };
     let name = format!("keystorm-on-{}", on.launcher);
-    let ended = move |ended: children::Ended| {
+    let ended = move |ended: children::ChildExit| {
         let why = format!("{name}: {}", ended.describe());
         let _ = ended_early.send(Err(why.clone()));
-        let _ = ends.send(Event { client: None, at: Instant::now(), what: Received::Lost(why) });
+        let _ =
+            ends.send(Event { client: None, at: Instant::now(), what: ClientOutput::Lost(why) });
     };
     let talking = Talking::start(command, line, ended);
     let talking =

@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::sync::mpsc::Sender;
 
-use super::children::Ended;
+use super::children::ChildExit;
 use super::local::Children;
 use super::{Event, Launcher};
 use crate::{On, Unfit};
@@ -52,7 +52,7 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-fn why(ended: &Ended) -> String {
+fn why(ended: &ChildExit) -> String {
     match ended.code {
         Some(NOT_FOUND) => format!(
             "keystorm was not found there ({}); install it on the PATH of non-interactive \

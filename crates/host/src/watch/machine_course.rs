@@ -110,7 +110,7 @@ impl Spans {
 type Waits = BTreeMap<u64, u64>;
 
 /// The kernel's counts at one moment.
-struct Look {
+struct KernelCounts {
     at: Instant,
     unix_s: f64,
     cpu_times: Option<CpuTimes>,
@@ -119,7 +119,7 @@ struct Look {
     interrupts: Option<u64>,
 }
 
-impl Look {
+impl KernelCounts {
     fn new(servers: &[u32], cpus: &[usize]) -> Self {
         let mut server_waits: Option<Waits> = None;
         for pid in servers {
@@ -214,11 +214,11 @@ impl MachineSampler {
         let look = move || {
             let (cpus, began) = (local::own_cpus(), Instant::now());
             let mut spans = Spans::default();
-            let mut last = Look::new(&servers, &cpus);
+            let mut last = KernelCounts::new(&servers, &cpus);
             for nth in 1.. {
                 let wait = (began + EVERY * nth).saturating_duration_since(Instant::now());
                 let ended = stopped.recv_timeout(wait) != Err(RecvTimeoutError::Timeout);
-                let next = Look::new(&servers, &cpus);
+                let next = KernelCounts::new(&servers, &cpus);
                 spans.add(last.until(&next, &cpus));
                 last = next;
                 if ended {

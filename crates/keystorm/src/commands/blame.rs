@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use anyhow::{Context, Result};
 use console::diagnostics::{self, Diagnostics};
 use job::{BlameJob, End};
-use lab::Blame;
 use lab::blame::{Outcome, REPLIES_MIN, Segment, design};
+use lab::{Blame, Document};
 use measure::Ending;
 use workload::Plan;
 
@@ -14,6 +14,7 @@ use crate::commands::run::{say, tell_about};
 use crate::experiment::files::Files;
 use crate::experiment::noise;
 use crate::experiment::progress::Progress;
+use crate::experiment::results;
 use crate::experiment::terminal::Terminal;
 use crate::signals;
 use crate::test_bed::TestBed;
@@ -30,8 +31,7 @@ const LONG_S: f64 = 60.0;
 pub(crate) fn blame(job: &BlameJob) -> Result<End> {
     let Some(plan) = job.job.plans.first() else { return Ok(End::Complete) };
     job.job.notes.iter().try_for_each(diagnostics::say)?;
-    let json = job.output.json.as_deref().map(|path| ("--json", path));
-    let mut files = Files::open(json, &job.output.pages, job.output.live.as_ref())?;
+    let mut files = Files::new(&job.output)?;
     let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
     noise::warn()?;
     let bed = TestBed::reach_asking(
@@ -171,24 +171,21 @@ fn show(job: &BlameJob, blame: &Blame, files: &Files) -> Result<()> {
     if blame.segments.is_empty() {
         return Ok(());
     }
-    match job.output.format.as_str() {
-        "json" => say(&blame.to_json()?).map(drop)?,
-        "csv" => say(&blame.to_csv()).map(drop)?,
-        _ => {
-            let terminal = Terminal::of_stdout();
-            terminal.verdict(&blame.verdict())?;
-            if !blame.effects.levels.is_empty() {
-                say("\n").map(drop)?;
-                terminal.table(&blame.table())?;
-                say("\n").map(drop)?;
-                terminal.table(&blame.cost_table())?;
-            }
-            if !job.output.quiet {
-                say("\n").map(drop)?;
-                terminal.line(&blame.how())?;
-                terminal.warnings(&blame.warnings())?;
-            }
+    let text = |terminal: &Terminal| {
+        terminal.verdict(&blame.verdict())?;
+        if !blame.effects.levels.is_empty() {
+            say("\n").map(drop)?;
+            terminal.table(&blame.table())?;
+            say("\n").map(drop)?;
+            terminal.table(&blame.cost_table())?;
         }
-    }
-    files.finish(|| blame.to_json(), || blame.page(&job.again))
+        if !job.output.quiet {
+            say("\n").map(drop)?;
+            terminal.line(&blame.how())?;
+            terminal.warnings(&blame.warnings())?;
+        }
+        Ok(())
+    };
+    let page = || blame.page(&job.again);
+    results::show(&job.output, files, || blame.to_json(), || blame.to_csv(), page, text)
 }

@@ -11,7 +11,7 @@ use console::place::Place;
 use job::{End, PageOptions, ReportJob};
 use page::Page;
 use page::runs::Source;
-use report::{Loaded, Run};
+use report::{LoadedRecord, Run};
 
 use crate::commands::run::say;
 use crate::commands::show;
@@ -94,7 +94,7 @@ pub(crate) fn report(job: &ReportJob) -> Result<End> {
     let to_stdout = options.html.take_if(|path| path == Path::new("-")).is_some();
     let pages = Pages::open(&options)?;
     let loaded = job.files.iter().map(|file| Ok((file, show::read(file)?)));
-    let loaded: Vec<(&PathBuf, Loaded)> = loaded.collect::<Result<_>>()?;
+    let loaded: Vec<(&PathBuf, LoadedRecord)> = loaded.collect::<Result<_>>()?;
     let page = page::runs::page(&sources(&loaded));
     let written = pages.write(&page)?;
     if to_stdout {
@@ -110,7 +110,7 @@ pub(crate) fn report(job: &ReportJob) -> Result<End> {
 
 /// Each file goes by its name without directory and ending where that tells it from the others, and
 /// in full elsewhere. The only one needs none.
-fn sources<'l>(loaded: &'l [(&PathBuf, Loaded)]) -> Vec<Source<'l>> {
+fn sources<'l>(loaded: &'l [(&PathBuf, LoadedRecord)]) -> Vec<Source<'l>> {
     let stem = |path: &Path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let shared =
         |path: &Path| loaded.iter().filter(|(other, _)| stem(other) == stem(path)).count() > 1;
@@ -120,8 +120,8 @@ fn sources<'l>(loaded: &'l [(&PathBuf, Loaded)]) -> Vec<Source<'l>> {
         Some(stem) if !shared(path) => stem,
         _ => path.display().to_string(),
     };
-    let source = |(path, loaded): &'l (&PathBuf, Loaded)| {
-        let Loaded { runs, complete, .. } = loaded;
+    let source = |(path, loaded): &'l (&PathBuf, LoadedRecord)| {
+        let LoadedRecord { runs, complete, .. } = loaded;
         Source { name: name(path), runs, complete: *complete }
     };
     loaded.iter().map(source).collect()

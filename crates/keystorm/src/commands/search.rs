@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Error, Result, bail};
 use console::diagnostics::{self, Diagnostics};
 use job::{End, Job, SearchJob};
-use lab::{Answer, Answered, Phase, RateSearch, Search};
+use lab::{Answer, Document, Phase, RateSearch, Search, SearchOutcome};
 use measure::Ending;
 use page::Verdict;
 
@@ -14,6 +14,7 @@ use crate::commands::run::{say, tell_about};
 use crate::experiment::files::Files;
 use crate::experiment::noise;
 use crate::experiment::progress::{Progress, planned_s};
+use crate::experiment::results;
 use crate::experiment::terminal::Terminal;
 use crate::signals;
 use crate::test_bed::TestBed;
@@ -31,8 +32,7 @@ pub(crate) fn search(job: &SearchJob) -> Result<End> {
     let probe = cli::search::trial(job, job.settings.start_per_s).map_err(usage_error)?;
     let Some(plan) = probe.plans.first() else { return Ok(End::Complete) };
     probe.notes.iter().try_for_each(diagnostics::say)?;
-    let json = job.output.json.as_deref().map(|path| ("--json", path));
-    let mut files = Files::open(json, &job.output.pages, job.output.live.as_ref())?;
+    let mut files = Files::new(&job.output)?;
     let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
     noise::warn()?;
     let mut bed = TestBed::reach_asking(
@@ -63,8 +63,8 @@ pub(crate) fn search(job: &SearchJob) -> Result<End> {
     let end = end?;
     shown?;
     Ok(match (end, search.record.conclusion().answered) {
-        (End::Complete, Answered::NotEven | Answered::Nothing) => End::Failed,
-        (End::Complete, Answered::Undecided | Answered::NotHere) => End::Inconclusive,
+        (End::Complete, SearchOutcome::NotEven | SearchOutcome::Nothing) => End::Failed,
+        (End::Complete, SearchOutcome::Undecided | SearchOutcome::NotHere) => End::Inconclusive,
         (end, _) => end,
     })
 }
@@ -184,31 +184,28 @@ impl SearchRun<'_> {
         if record.trials.is_empty() {
             bail!("nothing was measured");
         }
-        match job.output.format.as_str() {
-            "json" => say(&record.to_json()?).map(drop)?,
-            "csv" => say(&record.to_csv()).map(drop)?,
-            _ => {
-                let terminal = Terminal::of_stdout();
-                let conclusion = record.conclusion();
-                let headline = format!("{}: {}", record.test, conclusion.headline);
-                let curve = record.curve_table();
-                let ended = match conclusion.rate_per_s {
-                    Some(_) if !record.complete() => ", so far",
-                    _ => "",
-                };
-                terminal.verdict(&Verdict::new(headline + ended, conclusion.text.clone()))?;
-                if !curve.rows.is_empty() {
-                    say("\n").map(drop)?;
-                    terminal.table(&curve)?;
-                    if !job.output.quiet {
-                        terminal.chart(&record.chart())?;
-                    }
-                }
+        let text = |terminal: &Terminal| {
+            let conclusion = record.conclusion();
+            let headline = format!("{}: {}", record.test, conclusion.headline);
+            let curve = record.curve_table();
+            let ended = match conclusion.rate_per_s {
+                Some(_) if !record.complete() => ", so far",
+                _ => "",
+            };
+            terminal.verdict(&Verdict::new(headline + ended, conclusion.text.clone()))?;
+            if !curve.rows.is_empty() {
+                say("\n").map(drop)?;
+                terminal.table(&curve)?;
                 if !job.output.quiet {
-                    terminal.warnings(&record.warnings())?;
+                    terminal.chart(&record.chart())?;
                 }
             }
-        }
-        self.files.finish(|| record.to_json(), || record.page(&job.again))
+            if !job.output.quiet {
+                terminal.warnings(&record.warnings())?;
+            }
+            Ok(())
+        };
+        let page = || record.page(&job.again);
+        results::show(&job.output, &self.files, || record.to_json(), || record.to_csv(), page, text)
     }
 }

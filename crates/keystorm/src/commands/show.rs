@@ -8,7 +8,7 @@ use anyhow::{Result, anyhow};
 use console::diagnostics::Asides;
 use console::print::{self, Printer};
 use job::{End, Output, ShowJob, Spread};
-use report::{FormatOptions, Loaded, Record};
+use report::{FormatOptions, LoadedRecord, Record};
 
 use crate::commands::report::{Pages, page_of};
 
@@ -30,7 +30,11 @@ pub(crate) fn show(job: &ShowJob) -> Result<End> {
 }
 
 /// Prints a saved run in a layout.
-pub(crate) fn print(loaded: &Loaded, format: &'static str, distribution: Spread) -> Result<()> {
+pub(crate) fn print(
+    loaded: &LoadedRecord,
+    format: &'static str,
+    distribution: Spread,
+) -> Result<()> {
     let first_byte = loaded.runs.iter().any(|run| run.plan.recording.first_byte);
     let options = FormatOptions {
         first_byte,
@@ -58,7 +62,7 @@ pub(crate) fn print(loaded: &Loaded, format: &'static str, distribution: Spread)
 ///
 /// # Errors
 /// What is wrong with it, with the file's name.
-pub(crate) fn read(path: &Path) -> Result<Loaded> {
+pub(crate) fn read(path: &Path) -> Result<LoadedRecord> {
     let text = read_text(path)?;
     let loaded = Record::from_json(&text).and_then(Record::load);
     loaded.map_err(|error| anyhow!("{}: {error}", path.display()))

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use console::diagnostics::{self, Diagnostics};
 use job::{End, SweepJob};
-use lab::Sweep;
+use lab::{Document, Sweep};
 use measure::Ending;
 use workload::{Plan, Target};
 
@@ -14,6 +14,7 @@ use crate::commands::run::{OF_ONE_START, say, tell_about};
 use crate::experiment::files::Files;
 use crate::experiment::noise;
 use crate::experiment::progress::{Progress, planned_s};
+use crate::experiment::results;
 use crate::experiment::terminal::Terminal;
 use crate::signals;
 use crate::test_bed::TestBed;
@@ -33,8 +34,7 @@ pub(crate) fn sweep(job: &SweepJob) -> Result<End> {
     let mut notes: Vec<&String> = job.points.iter().flat_map(|(_, job)| &job.notes).collect();
     notes.dedup();
     notes.iter().try_for_each(diagnostics::say)?;
-    let json = job.output.json.as_deref().map(|path| ("--json", path));
-    let mut files = Files::open(json, &job.output.pages, job.output.live.as_ref())?;
+    let mut files = Files::new(&job.output)?;
     let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
     noise::warn()?;
     let mut bed = TestBed::reach_asking(
@@ -144,28 +144,26 @@ fn show(job: &SweepJob, sweep: &Sweep, files: &Files) -> Result<()> {
     if sweep.is_empty() {
         return Ok(());
     }
-    match job.output.format.as_str() {
-        "json" => say(&sweep.to_json()?).map(drop)?,
-        "csv" => say(&sweep.to_csv()).map(drop)?,
-        _ => {
-            let terminal = Terminal::of_stdout();
-            terminal.table(&sweep.table())?;
-            if !job.output.quiet {
-                if !sweep.axes.is_empty() {
-                    sweep.charts().iter().take(1).try_for_each(|chart| terminal.chart(chart))?;
-                }
-                for best in sweep.best() {
-                    say("\n").map(drop)?;
-                    terminal.verdict(&best)?;
-                }
-                terminal.warnings(&sweep.warnings())?;
+    let text = |terminal: &Terminal| {
+        terminal.table(&sweep.table())?;
+        if !job.output.quiet {
+            if !sweep.axes.is_empty() {
+                sweep.charts().iter().take(1).try_for_each(|chart| terminal.chart(chart))?;
             }
+            for best in sweep.best() {
+                say("\n").map(drop)?;
+                terminal.verdict(&best)?;
+            }
+            terminal.warnings(&sweep.warnings())?;
         }
-    }
+        Ok(())
+    };
+    let page = || sweep.page(&job.again);
+    results::show(&job.output, files, || sweep.to_json(), || sweep.to_csv(), page, text)?;
     for row in &sweep.points {
         for shortfall in row.figures.iter().filter_map(|run| run.shortfall.as_ref()) {
             diagnostics::say(format_args!("{}: {shortfall}", report::escape(&row.test)))?;
         }
     }
-    files.finish(|| sweep.to_json(), || sweep.page(&job.again))
+    Ok(())
 }

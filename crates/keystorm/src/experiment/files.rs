@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use console::live_page::LivePage;
 use console::place::Place;
-use job::{MetricsAt, PageOptions};
+use job::{ExperimentOutput, MetricsAt, PageOptions};
 use page::Page;
 
 use super::progress::Progress;
@@ -26,8 +26,14 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// Makes sure that the files can be written, before anything is measured: the results in the file that an
-    /// option names. Serves the page at `live`, where that is wanted.
+    /// Makes sure that the files can be written, before anything is measured, and serves the page, where that is
+    /// wanted.
+    pub(crate) fn new(output: &ExperimentOutput) -> Result<Self> {
+        let json = output.json.as_deref().map(|path| ("--json", path));
+        Self::open(json, &output.pages, output.live.as_ref())
+    }
+
+    /// The same, with the results in the file that another option names.
     pub(crate) fn open(
         json: Option<(&'static str, &Path)>,
         pages: &PageOptions,

@@ -4,4 +4,5 @@
 pub(crate) mod files;
 pub(crate) mod noise;
 pub(crate) mod progress;
+pub(crate) mod results;
 pub(crate) mod terminal;

@@ -3,6 +3,7 @@
 use std::fs;
 use std::process::{Child, Command};
 
+use lab::Document;
 use serde_json::Value;
 
 use crate::browser;
@@ -46,7 +47,7 @@ fn a_rate_is_found_and_its_curve_measured() {
     let answered = record.conclusion().answered;
     let all_kept = found == Some(2000.0) && of("curve") == 7;
     match answered {
-        lab::Answered::NotHere | lab::Answered::Undecided => {
+        lab::SearchOutcome::NotHere | lab::SearchOutcome::Undecided => {
             assert_eq!(ran.code, Some(4), "{}", ran.err);
             let lines = ["GET: cannot be judged here", "GET: undecided whether "];
             assert!(lines.iter().any(|begin| ran.out.starts_with(begin)), "{}", ran.out);

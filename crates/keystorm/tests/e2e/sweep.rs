@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use lab::Document;
 use serde_json::Value;
 
 use crate::browser;

@@ -38,7 +38,7 @@ pub struct Effects {
     /// Comparisons that were made, and that hold together 95 times in 100.
     pub comparisons: usize,
     /// The kinds that surely make others wait, the worst first; each once, where it does most.
-    pub blamed: Vec<Blamed>,
+    pub blamed: Vec<Culprit>,
     /// What it comes to.
     pub outcome: Outcome,
     /// Segments that count, and those that do not.
@@ -106,7 +106,7 @@ pub struct WaitCost {
 
 /// A kind that makes another wait surely more than the same number of other requests do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Blamed {
+pub struct Culprit {
     /// It, by number.
     pub kind: usize,
     /// Who waits most for it.
@@ -207,7 +207,7 @@ impl Effects {
         kinds: &[Kind],
         (load, rate_per_s): (f64, f64),
         all: &[&Measured],
-        found: &mut Vec<Blamed>,
+        found: &mut Vec<Culprit>,
     ) -> Level {
         let valid: Vec<&Measured> = all.iter().copied().filter(|of| of.is_valid()).collect();
         let is_judged = valid.len() as f64 >= VALID_MIN * all.len() as f64;
@@ -245,14 +245,14 @@ impl Effects {
                     && surely(fit.slope(by))
                     && surely(fit.beside_others(by, &shares))
                 {
-                    found.push(Blamed { kind: by, waits: kind, load, saves_ms });
+                    found.push(Culprit { kind: by, waits: kind, load, saves_ms });
                 }
             }
         }
         Level { load, rate_per_s, waits, segments: valid.len(), void: all.len() - valid.len() }
     }
 
-    fn conclude(&mut self, mut found: Vec<Blamed>) {
+    fn conclude(&mut self, mut found: Vec<Culprit>) {
         workload::sort::sort_by(&mut found, |a, b| b.saves_ms.total_cmp(&a.saves_ms));
         for blamed in found {
             if self.blamed.iter().all(|known| known.kind != blamed.kind) {
@@ -279,7 +279,7 @@ impl Effects {
 
     /// The cost for which a kind is blamed.
     #[must_use]
-    pub fn cost_of(&self, blamed: &Blamed) -> Option<(&Level, &Wait, &WaitCost)> {
+    pub fn cost_of(&self, blamed: &Culprit) -> Option<(&Level, &Wait, &WaitCost)> {
         let level = self.levels.iter().find(|level| level.load == blamed.load)?;
         let wait = level.waits.get(blamed.waits)?;
         Some((level, wait, wait.costs.get(blamed.kind)?.as_ref()?))

@@ -12,8 +12,9 @@ use serde::{Deserialize, Serialize};
 use workload::Plan;
 
 pub use design::{Segment, Treatment};
-pub use effects::{Blamed, Cost, Effects, Figure, Level, Outcome, Wait};
+pub use effects::{Cost, Culprit, Effects, Figure, Level, Outcome, Wait};
 
+use crate::document::Document;
 use crate::runs::Runs;
 
 /// The name of the document's layout.
@@ -168,24 +169,6 @@ impl Blame {
         self.effects.outcome
     }
 
-    /// What a reader must know before believing the figures, each once; unescaped.
-    #[must_use]
-    pub fn warnings(&self) -> Vec<String> {
-        self.run.warnings()
-    }
-
-    pub(crate) fn runs(&self) -> &Runs {
-        &self.run
-    }
-
-    /// The document.
-    ///
-    /// # Errors
-    /// A figure has no JSON.
-    pub fn to_json(&self) -> serde_json::Result<String> {
-        Ok(report::record::steady(&report::json::pretty(self)?) + "\n")
-    }
-
     /// CSV: a line for each load, kind that waits and kind that makes it wait.
     #[must_use]
     pub fn to_csv(&self) -> String {
@@ -231,5 +214,11 @@ impl Blame {
             }
         }
         String::from_utf8_lossy(&out).into_owned()
+    }
+}
+
+impl Document for Blame {
+    fn runs(&self) -> &Runs {
+        &self.run
     }
 }

@@ -9,6 +9,7 @@ use serde::Serialize;
 use workload::RecordedTraffic;
 
 use crate::answers::Difference;
+use crate::document::Document;
 use crate::head_room::HeadRoom;
 use crate::runs::Runs;
 
@@ -154,12 +155,6 @@ impl Rehearsal {
         &self.run
     }
 
-    /// What a reader must know before believing the figures.
-    #[must_use]
-    pub fn warnings(&self) -> Vec<String> {
-        self.run.warnings()
-    }
-
     /// Changes that are judged so.
     pub fn judged(&self, judgement: Judgement) -> impl Iterator<Item = &Change> {
         self.changes.iter().filter(move |change| change.judgement == judgement)
@@ -193,13 +188,11 @@ impl Rehearsal {
             () => Outcome::Passed,
         }
     }
+}
 
-    /// The document.
-    ///
-    /// # Errors
-    /// It cannot be written.
-    pub fn to_json(&self) -> serde_json::Result<String> {
-        serde_json::to_string_pretty(self)
+impl Document for Rehearsal {
+    fn runs(&self) -> &Runs {
+        &self.run
     }
 }
 

@@ -9,7 +9,7 @@ use crate::figures::Figures;
 
 /// The figure by which a spec is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Compared {
+pub enum ComparedFigure {
     /// Requests per second.
     Throughput,
     /// The median response time in nanoseconds, where both sides kept the rate that the spec demands: throughput is
@@ -23,7 +23,7 @@ pub struct Difference {
     /// Its name.
     pub name: String,
     /// What is compared.
-    pub by: Compared,
+    pub by: ComparedFigure,
     /// That figure, the geometric mean of each side's rounds, as the ratio is that of logarithms.
     pub values: [f64; 2],
     /// The second over the first, and what holds it 95 times in 100.
@@ -62,7 +62,7 @@ impl SuiteComparison {
                 left_out.push(format!("{}: only in {}", entry.name, names[0]));
                 continue;
             };
-            let by = Compared::of([entry, other]);
+            let by = ComparedFigure::of([entry, other]);
             let values = [entry, other].map(|entry| by.values(entry));
             match Ratio::unpaired(&values[0], &values[1], 0.0) {
                 Some(ratio) => {
@@ -77,8 +77,8 @@ impl SuiteComparison {
         let differ = holm(&ratios.iter().map(two_sided).collect::<Vec<_>>(), 1);
         let least = 1.0 - threshold.unwrap_or_default();
         let p_worse = |(row, ratio): (&Difference, &Ratio)| match row.by {
-            Compared::Throughput => ratio.p_below(least).unwrap_or(1.0),
-            Compared::Median => ratio.p_above(1.0 / least).unwrap_or(1.0),
+            ComparedFigure::Throughput => ratio.p_below(least).unwrap_or(1.0),
+            ComparedFigure::Median => ratio.p_above(1.0 / least).unwrap_or(1.0),
         };
         let worse = holm(&rows.iter().zip(&ratios).map(p_worse).collect::<Vec<_>>(), 1);
         for (row, (differs, worse)) in rows.iter_mut().zip(differ.into_iter().zip(worse)) {
@@ -111,7 +111,7 @@ fn two_sided(ratio: &Ratio) -> f64 {
     }
 }
 
-impl Compared {
+impl ComparedFigure {
     fn of(both: [&Entry; 2]) -> Self {
         let kept = |entry: &Entry| {
             let mut rounds = rounds(entry).iter();
@@ -133,8 +133,8 @@ impl Difference {
     #[must_use]
     pub fn is_slower(&self) -> bool {
         match self.by {
-            Compared::Throughput => self.ratio < 1.0,
-            Compared::Median => self.ratio > 1.0,
+            ComparedFigure::Throughput => self.ratio < 1.0,
+            ComparedFigure::Median => self.ratio > 1.0,
         }
     }
 }
@@ -143,7 +143,7 @@ fn rounds(entry: &Entry) -> &[Figures] {
     entry.main().map(|role| role.figures.as_slice()).unwrap_or_default()
 }
 
-fn row(both: [&Entry; 2], by: Compared, values: [Vec<f64>; 2], ratio: &Ratio) -> Difference {
+fn row(both: [&Entry; 2], by: ComparedFigure, values: [Vec<f64>; 2], ratio: &Ratio) -> Difference {
     let count = |values: &[f64]| values.len().max(1) as f64;
     let mean = |values: &[f64]| values.iter().sum::<f64>() / count(values);
     let geometric = |values: Vec<f64>| {
@@ -230,12 +230,16 @@ mod tests {
             SuiteComparison::new(["a", "b"].map(String::from), a, b, Some(0.2))
         };
         let slower = of(&a, &b);
-        assert!(slower.rows[0].is_slower() && slower.rows[0].by == Compared::Median);
+        assert!(slower.rows[0].is_slower() && slower.rows[0].by == ComparedFigure::Median);
         assert!(slower.rows[0].worse && slower.regressed());
         let faster = of(&b, &a);
         assert!(faster.rows[0].differs && !faster.rows[0].is_slower() && !faster.regressed());
         let both = of(&a, &suite(&[("x", vec![900.0, 910.0, 920.0])]));
-        assert_eq!(both.rows[0].by, Compared::Throughput, "one side was slower than its rate");
+        assert_eq!(
+            both.rows[0].by,
+            ComparedFigure::Throughput,
+            "one side was slower than its rate"
+        );
     }
 
     #[test]

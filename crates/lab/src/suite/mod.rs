@@ -11,10 +11,11 @@ use serde::{Deserialize, Serialize};
 
 pub use built_in::{built_in, documents};
 pub use choice::{Choice, Pattern, priorities};
-pub use difference::{Compared, Difference, SuiteComparison};
+pub use difference::{ComparedFigure, Difference, SuiteComparison};
 pub use spec::{Init, MEMTIER, Preload, Spec, ToolLine};
 pub use yaml::BYTES_MAX;
 
+use crate::document::Document;
 use crate::figures::Figures;
 use crate::runs::Runs;
 
@@ -161,44 +162,6 @@ impl Suite {
         self.complete
     }
 
-    /// What a reader must know before believing the figures, each once, with the spec that it is about first;
-    /// unescaped.
-    #[must_use]
-    pub fn warnings(&self) -> Vec<String> {
-        let is_of = |entry: &Entry, number: usize| {
-            entry.roles.iter().any(|role| role.tests.contains(&number))
-        };
-        let describe = |(number, text): (usize, String)| match self
-            .specs
-            .iter()
-            .find(|entry| is_of(entry, number))
-        {
-            Some(entry) => format!("{}: {text}", entry.name),
-            None => text,
-        };
-        self.run.numbered_warnings().map(describe).collect()
-    }
-
-    /// Every run in full, in the order in which they were carried out.
-    ///
-    /// # Errors
-    /// What in a document contradicts itself.
-    pub fn load(&self) -> Result<Vec<Run>, RecordError> {
-        self.run.load()
-    }
-
-    pub(crate) fn runs(&self) -> &Runs {
-        &self.run
-    }
-
-    /// The document.
-    ///
-    /// # Errors
-    /// A figure has no JSON.
-    pub fn to_json(&self) -> serde_json::Result<String> {
-        Ok(report::record::steady(&report::json::pretty(self)?) + "\n")
-    }
-
     /// Whether a document says that it is a suite.
     #[must_use]
     pub fn is_saved(text: &[u8]) -> bool {
@@ -220,5 +183,28 @@ impl Suite {
             true => Ok(suite),
             false => Err(format!("its layout is {}, not {SCHEMA}", suite.schema)),
         }
+    }
+}
+
+impl Document for Suite {
+    fn runs(&self) -> &Runs {
+        &self.run
+    }
+
+    /// What a reader must know before believing the figures, each once, with the spec that it is about first;
+    /// unescaped.
+    fn warnings(&self) -> Vec<String> {
+        let is_of = |entry: &Entry, number: usize| {
+            entry.roles.iter().any(|role| role.tests.contains(&number))
+        };
+        let describe = |(number, text): (usize, String)| match self
+            .specs
+            .iter()
+            .find(|entry| is_of(entry, number))
+        {
+            Some(entry) => format!("{}: {text}", entry.name),
+            None => text,
+        };
+        self.run.numbered_warnings().map(describe).collect()
     }
 }

@@ -72,14 +72,14 @@ impl Node {
 }
 
 /// A list or a map that is being read, with the key whose value comes next.
-enum Open {
+enum OpenNode {
     List(Vec<Node>),
     Map(Vec<(String, Node)>, Option<String>),
 }
 
 #[derive(Default)]
 struct Builder {
-    open: Vec<Open>,
+    open: Vec<OpenNode>,
     root: Option<Node>,
     fault: Option<String>,
 }
@@ -88,8 +88,8 @@ impl Builder {
     fn put(&mut self, node: Node) {
         match self.open.last_mut() {
             None => self.root = self.root.take().or(Some(node)),
-            Some(Open::List(members)) => members.push(node),
-            Some(Open::Map(pairs, key)) => match (key.take(), node) {
+            Some(OpenNode::List(members)) => members.push(node),
+            Some(OpenNode::Map(pairs, key)) => match (key.take(), node) {
                 (Some(key), node) => pairs.push((key, node)),
                 (None, Node::Text(text)) => *key = Some(text),
                 // A key that is no text is of no use to anybody.
@@ -98,7 +98,7 @@ impl Builder {
         }
     }
 
-    fn begin(&mut self, open: Open, mark: Marker) {
+    fn begin(&mut self, open: OpenNode, mark: Marker) {
         if self.open.len() >= DEPTH_MAX {
             self.refuse("nested too deeply", mark);
         }
@@ -113,8 +113,8 @@ impl Builder {
             return;
         }
         match self.open.pop() {
-            Some(Open::List(members)) => self.put(Node::List(members)),
-            Some(Open::Map(pairs, _)) => self.put(Node::Map(pairs)),
+            Some(OpenNode::List(members)) => self.put(Node::List(members)),
+            Some(OpenNode::Map(pairs, _)) => self.put(Node::Map(pairs)),
             None => {}
         }
     }
@@ -132,8 +132,8 @@ impl MarkedEventReceiver for Builder {
                 self.put(Node::Text(String::new()));
             }
             Event::Scalar(text, ..) => self.put(Node::Text(text)),
-            Event::SequenceStart(..) => self.begin(Open::List(Vec::new()), mark),
-            Event::MappingStart(..) => self.begin(Open::Map(Vec::new(), None), mark),
+            Event::SequenceStart(..) => self.begin(OpenNode::List(Vec::new()), mark),
+            Event::MappingStart(..) => self.begin(OpenNode::Map(Vec::new(), None), mark),
             Event::SequenceEnd | Event::MappingEnd => self.end(),
             Event::Alias(_) => {
                 self.refuse("aliases (*name) are not read", mark);

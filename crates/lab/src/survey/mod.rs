@@ -6,6 +6,7 @@ mod plan;
 use report::{RecordError, Run};
 use serde::{Deserialize, Serialize};
 
+use crate::document::Document;
 use crate::figures::Figures;
 use crate::runs::Runs;
 
@@ -164,35 +165,15 @@ impl Survey {
             && points().flat_map(|p| &p.figures).all(Figures::complete);
     }
 
-    /// Every run in full, in the order in which they were carried out.
-    ///
-    /// # Errors
-    /// What in a document contradicts itself.
-    pub fn load(&self) -> Result<Vec<Run>, RecordError> {
-        self.run.load()
-    }
-
-    /// What a reader must know before believing the figures, each once; unescaped.
-    #[must_use]
-    pub fn warnings(&self) -> Vec<String> {
-        self.run.warnings()
-    }
-
-    pub(crate) fn runs(&self) -> &Runs {
-        &self.run
-    }
-
     /// Whether every chapter has been measured as planned.
     #[must_use]
     pub fn complete(&self) -> bool {
         self.complete
     }
+}
 
-    /// The document.
-    ///
-    /// # Errors
-    /// A figure has no JSON.
-    pub fn to_json(&self) -> serde_json::Result<String> {
-        Ok(report::record::steady(&report::json::pretty(self)?) + "\n")
+impl Document for Survey {
+    fn runs(&self) -> &Runs {
+        &self.run
     }
 }

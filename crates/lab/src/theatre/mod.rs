@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 pub use act::{Act, Condition, Family};
 pub use price::{Played, Price};
 
+use crate::document::Document;
 use crate::runs::Runs;
 
 /// The name of the document's layout.
@@ -105,14 +106,6 @@ impl PriceList {
         self.slo.as_ref()?.latency().map(|clause| clause.below)
     }
 
-    /// The document.
-    ///
-    /// # Errors
-    /// A figure has no JSON.
-    pub fn to_json(&self) -> serde_json::Result<String> {
-        Ok(report::record::steady(&report::json::pretty(self)?) + "\n")
-    }
-
     /// Reads a document.
     ///
     /// # Errors
@@ -123,24 +116,6 @@ impl PriceList {
             true => Ok(list),
             false => Err(format!("its schema is {:?}, not {SCHEMA}", list.schema)),
         }
-    }
-
-    /// The run of the load.
-    ///
-    /// # Errors
-    /// What in a document contradicts itself.
-    pub fn load(&self) -> Result<Vec<Run>, report::RecordError> {
-        self.run.load()
-    }
-
-    /// What a reader must know before believing the figures, each once; unescaped.
-    #[must_use]
-    pub fn warnings(&self) -> Vec<String> {
-        self.run.warnings()
-    }
-
-    pub(crate) fn runs(&self) -> &Runs {
-        &self.run
     }
 
     /// CSV: a line for each act.
@@ -199,5 +174,11 @@ impl PriceList {
             write(cells);
         }
         String::from_utf8_lossy(&out).into_owned()
+    }
+}
+
+impl Document for PriceList {
+    fn runs(&self) -> &Runs {
+        &self.run
     }
 }

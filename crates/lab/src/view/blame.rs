@@ -4,7 +4,8 @@ use page::{Axis, Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Un
 
 use super::incomplete;
 use crate::Blame;
-use crate::blame::{Blamed, Figure, Outcome, Treatment};
+use crate::Document;
+use crate::blame::{Culprit, Figure, Outcome, Treatment};
 
 /// Charts of a page: more kinds than this are in the table.
 const CHARTS_MAX: usize = 6;
@@ -152,7 +153,7 @@ impl Blame {
     }
 
     /// `At 85 % of capacity, 1,000/s of hgetall cost get 0.40 ms of p99 (0.35 to 0.45) and 3.1 % of capacity; …`
-    fn charge(&self, blamed: &Blamed) -> Option<String> {
+    fn charge(&self, blamed: &Culprit) -> Option<String> {
         let (level, wait, cost) = self.effects.cost_of(blamed)?;
         let (kind, waits) = (&self.kinds[blamed.kind].name, &self.kinds[blamed.waits].name);
         let Figure { value, low, high } = cost.p99_ms;

@@ -4,6 +4,7 @@ use page::{Axis, Block, Chart, DataPoint, Page, Section, Series, Table, Unit, Ve
 use report::CountUnit;
 
 use super::{figure_cells, figure_names, incomplete, limited};
+use crate::Document;
 use crate::csv::Csv;
 use crate::weigh::{MemoryCurve, MemoryPoint};
 

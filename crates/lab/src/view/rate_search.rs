@@ -3,7 +3,8 @@
 use page::{Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Unit, Verdict};
 
 use super::{figure_cells, figure_names, incomplete, limited};
-use crate::conclusion::Answered;
+use crate::Document;
+use crate::conclusion::SearchOutcome;
 use crate::rate_search::{Phase, Rate, RateSearch, Trial};
 use report::slo::{Judgement, Measure, Outcome};
 
@@ -118,8 +119,8 @@ impl RateSearch {
     pub fn page(&self, again: &str) -> Page {
         let conclusion = self.conclusion().clone();
         let tone = match (conclusion.answered, conclusion.not_the_server) {
-            (Answered::NotEven, _) => Tone::Bad,
-            (Answered::Found | Answered::AtLeast, false) => Tone::Good,
+            (SearchOutcome::NotEven, _) => Tone::Bad,
+            (SearchOutcome::Found | SearchOutcome::AtLeast, false) => Tone::Good,
             _ => Tone::Warning,
         };
         let mut lede = Vec::new();

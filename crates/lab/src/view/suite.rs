@@ -4,8 +4,9 @@ use page::{Axis, Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Un
 use report::CountUnit;
 
 use super::{figure_cells, figure_names, incomplete, limited};
+use crate::Document;
 use crate::csv::Csv;
-use crate::suite::{Compared, Difference, Entry, RoleResult, Suite, SuiteComparison};
+use crate::suite::{ComparedFigure, Difference, Entry, RoleResult, Suite, SuiteComparison};
 
 impl Suite {
     /// Groups in the order of their first specs.
@@ -213,8 +214,8 @@ impl SuiteComparison {
                 format!("{:.3} – {:.3}", interval.low, interval.high)
             });
             let (by, [before, after]) = match row.by {
-                Compared::Throughput => ("requests/s", row.values.map(report::grouped)),
-                Compared::Median => {
+                ComparedFigure::Throughput => ("requests/s", row.values.map(report::grouped)),
+                ComparedFigure::Median => {
                     ("p50 (ms)", row.values.map(|nanoseconds| format!("{:.3}", nanoseconds / 1e6)))
                 }
             };

@@ -4,6 +4,7 @@ use page::{Axis, Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Un
 use report::CountUnit;
 
 use super::{figure_cells, figure_names, incomplete, limited};
+use crate::Document;
 use crate::figures::{Figures, disturbed};
 use crate::survey::{Answer, Measured, Survey};
 

@@ -7,6 +7,7 @@ use page::{
 use report::slo::Outcome;
 
 use super::{FIGURES, figure_cells, figure_names, incomplete, limited};
+use crate::Document;
 use crate::figures::{disturbed, limited_by};
 use crate::grid::Axis;
 use crate::sweep::{Row, Sweep};
@@ -41,7 +42,7 @@ pub(super) fn numbers(axis: &Axis) -> Option<Vec<f64>> {
 }
 
 /// What a chart shows of a row: the value, and from where to where repeats went.
-type Shown = fn(&Row) -> Option<(f64, Option<(f64, f64)>)>;
+type ChartedValue = fn(&Row) -> Option<(f64, Option<(f64, f64)>)>;
 
 impl Sweep {
     /// The table: a row for each point and test.
@@ -103,7 +104,7 @@ impl Sweep {
         charts
     }
 
-    fn chart(&self, title: &str, y: Scale, shown: Shown) -> Chart {
+    fn chart(&self, title: &str, y: Scale, shown: ChartedValue) -> Chart {
         // The axis with the most numbers is the one to go along.
         let along = self.axes.iter().enumerate().filter(|(_, axis)| numbers(axis).is_some());
         let along = along.max_by_key(|(at, axis)| (axis.values.len(), usize::MAX - at));
@@ -138,7 +139,7 @@ impl Sweep {
     }
 
     /// Where nothing that varies is a number.
-    fn bars(&self, title: &str, y: Scale, shown: Shown) -> Chart {
+    fn bars(&self, title: &str, y: Scale, shown: ChartedValue) -> Chart {
         let names = self.points.iter().map(|row| self.name_without(row, usize::MAX));
         let mut chart = Chart::bars(title, names, y);
         let points = (0..).zip(&self.points).filter_map(|(at, row)| {

@@ -3,6 +3,7 @@
 use page::{Band, Block, Chart, Guide, Page, Section, Table, Tone, Verdict, sentence};
 
 use super::incomplete;
+use crate::Document;
 use crate::theatre::{Line, Outcome, Price, PriceList};
 
 /// Characters of a server's words that a table has room for.

@@ -3,6 +3,7 @@
 use report::{RecordError, Run, Summary};
 use serde::{Deserialize, Serialize};
 
+use crate::document::Document;
 use crate::figures::Figures;
 use crate::runs::Runs;
 
@@ -83,22 +84,10 @@ impl MemoryCurve {
         self.run.set_complete();
         self.complete = self.points.iter().all(|point| point.figures.complete());
     }
+}
 
-    /// What a reader must know before believing the figures, each once; unescaped.
-    #[must_use]
-    pub fn warnings(&self) -> Vec<String> {
-        self.run.warnings()
-    }
-
-    pub(crate) fn runs(&self) -> &Runs {
+impl Document for MemoryCurve {
+    fn runs(&self) -> &Runs {
         &self.run
-    }
-
-    /// The document.
-    ///
-    /// # Errors
-    /// A figure has no JSON.
-    pub fn to_json(&self) -> serde_json::Result<String> {
-        Ok(report::record::steady(&report::json::pretty(self)?) + "\n")
     }
 }

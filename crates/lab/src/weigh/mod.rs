@@ -109,7 +109,7 @@ impl Weighing {
     /// # Errors
     /// A figure has no JSON.
     pub fn to_json(&self) -> serde_json::Result<String> {
-        Ok(report::json::pretty(self)? + "\n")
+        crate::document::to_json(self)
     }
 }
 

@@ -23,7 +23,7 @@ pub(super) struct Surface<'a> {
     pub(super) size: (u32, u32),
 }
 
-type Drawn = Result<(), DrawingErrorKind<Infallible>>;
+type DrawResult = Result<(), DrawingErrorKind<Infallible>>;
 
 /// A length of the library in pixels, in as few digits as it needs.
 pub(super) fn px(fine: i32) -> String {
@@ -87,16 +87,16 @@ impl DrawingBackend for Surface<'_> {
         (self.size.0 * fine, self.size.1 * fine)
     }
 
-    fn ensure_prepared(&mut self) -> Drawn {
+    fn ensure_prepared(&mut self) -> DrawResult {
         Ok(())
     }
 
-    fn present(&mut self) -> Drawn {
+    fn present(&mut self) -> DrawResult {
         Ok(())
     }
 
     /// Nothing that is drawn here is made of pixels.
-    fn draw_pixel(&mut self, _: BackendCoord, _: BackendColor) -> Drawn {
+    fn draw_pixel(&mut self, _: BackendCoord, _: BackendColor) -> DrawResult {
         Ok(())
     }
 
@@ -105,7 +105,7 @@ impl DrawingBackend for Surface<'_> {
         from: BackendCoord,
         to: BackendCoord,
         style: &S,
-    ) -> Drawn {
+    ) -> DrawResult {
         self.draw_path([from, to], style)
     }
 
@@ -113,7 +113,7 @@ impl DrawingBackend for Surface<'_> {
         &mut self,
         path: I,
         style: &S,
-    ) -> Drawn {
+    ) -> DrawResult {
         if style.color().alpha == 0.0 {
             return Ok(());
         }
@@ -134,7 +134,7 @@ impl DrawingBackend for Surface<'_> {
         text: &str,
         style: &T,
         (x, y): BackendCoord,
-    ) -> Drawn {
+    ) -> DrawResult {
         let size = style.size();
         let anchor = match style.anchor().h_pos {
             HPos::Left => "start",

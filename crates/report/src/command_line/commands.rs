@@ -1,6 +1,8 @@
 //! The commands of a plan as words, with the placeholders that stand in them.
 
-use workload::{Arg, Derived, KeyDist, Piece, Plan, Slot, argument::placeholder, secret::HIDDEN};
+use workload::{
+    Arg, DerivedText, KeyDist, Piece, Plan, Slot, argument::placeholder, secret::HIDDEN,
+};
 
 use super::words::Words;
 
@@ -47,7 +49,7 @@ pub(super) fn argument(arg: &Arg, plan: &Plan, inserts: bool) -> String {
         Piece::Number(slot) => placeholder(*slot).to_owned(),
         Piece::Fill { .. } | Piece::Value => "__data__".to_owned(),
         Piece::Lifetime(_) => "__ttl__".to_owned(),
-        Piece::Derived(Derived::Key(text)) if inserts => format!("__insert:{text}__"),
+        Piece::Derived(DerivedText::Key(text)) if inserts => format!("__insert:{text}__"),
         Piece::Derived(derived) => format!("__{derived}__"),
         Piece::Reply { or } if or.is_empty() => "__reply__".to_owned(),
         Piece::Reply { or } => format!("__reply_or:{}__", String::from_utf8_lossy(or)),

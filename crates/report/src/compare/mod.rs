@@ -239,7 +239,7 @@ pub struct TestComparison {
     /// What to know before believing a ratio.
     pub warnings: Vec<Caution>,
     /// What spoiled runs.
-    pub spoiled: Vec<Spoiled>,
+    pub spoiled: Vec<SharedWarning>,
     /// Which of several tables it belongs to, by number.
     pub table: Option<usize>,
     /// The share of reads that found their key, in hundredths, of A and of B, where that was compared.
@@ -258,7 +258,7 @@ pub struct TestComparison {
 
 /// What runs warned of. Figures in the text are those of the first that did.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Spoiled {
+pub struct SharedWarning {
     /// The warning of the first.
     pub warning: Warning,
     /// In how many runs of A and of B.
@@ -368,10 +368,10 @@ impl TestComparison {
 }
 
 /// Adds what so many runs warn of: warnings about the same topic are one.
-fn add(spoiled: &mut Vec<Spoiled>, warning: &Warning, [a, b]: [usize; 2]) {
+fn add(spoiled: &mut Vec<SharedWarning>, warning: &Warning, [a, b]: [usize; 2]) {
     match spoiled.iter_mut().find(|known| known.warning.topic() == warning.topic()) {
-        Some(Spoiled { runs, .. }) => *runs = [runs[0] + a, runs[1] + b],
-        None => spoiled.push(Spoiled { warning: warning.clone(), runs: [a, b] }),
+        Some(SharedWarning { runs, .. }) => *runs = [runs[0] + a, runs[1] + b],
+        None => spoiled.push(SharedWarning { warning: warning.clone(), runs: [a, b] }),
     }
 }
 
@@ -434,9 +434,9 @@ impl Comparison {
 
     /// What spoiled runs, over all tests, each once.
     #[must_use]
-    pub fn spoiled(&self) -> Vec<Spoiled> {
+    pub fn spoiled(&self) -> Vec<SharedWarning> {
         let mut all = Vec::new();
-        for Spoiled { warning, runs } in self.tests.iter().flat_map(|test| &test.spoiled) {
+        for SharedWarning { warning, runs } in self.tests.iter().flat_map(|test| &test.spoiled) {
             add(&mut all, warning, *runs);
         }
         all

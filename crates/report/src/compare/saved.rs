@@ -6,7 +6,7 @@ use workload::quantity::counted;
 
 use super::{Comparison, Glance, Pairing, Setup, Subject, TestComparison, name};
 use crate::differ::{Difference, differences};
-use crate::{Loaded, RecordError, Run};
+use crate::{LoadedRecord, RecordError, Run};
 
 /// Where plans may differ that are compared: what says which server it is. The seed is the time
 /// unless it was given, and which keys are drawn is no matter where many are.
@@ -130,8 +130,8 @@ fn way(run: &Run) -> Option<String> {
 /// In what they differ that must be alike, or why there is nothing to compare.
 pub fn of_saved(
     names: [&str; 2],
-    a: &Loaded,
-    b: &Loaded,
+    a: &LoadedRecord,
+    b: &LoadedRecord,
     chosen: &[Option<String>],
     again: &str,
     threshold: Option<f64>,
@@ -226,7 +226,7 @@ fn complete(
 }
 
 /// The runs of each test, in order: repeats of one belong together and their plans are alike.
-fn tests<'l>(name: &str, loaded: &'l Loaded) -> Result<Vec<Vec<&'l Run>>, RecordError> {
+fn tests<'l>(name: &str, loaded: &'l LoadedRecord) -> Result<Vec<Vec<&'l Run>>, RecordError> {
     let mut tests: Vec<Vec<&Run>> = Vec::new();
     for run in &loaded.runs {
         // The repeats of several tests may take turns.

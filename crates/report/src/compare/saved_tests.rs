@@ -4,10 +4,10 @@ use measure::Ending;
 use workload::PlanParts;
 
 use super::*;
-use crate::{Loaded, Repeat, fixture};
+use crate::{LoadedRecord, Repeat, fixture};
 
-fn loaded(runs: Vec<crate::Run>) -> Loaded {
-    Loaded { runs, suite: true, complete: true }
+fn loaded(runs: Vec<crate::Run>) -> LoadedRecord {
+    LoadedRecord { runs, suite: true, complete: true }
 }
 
 fn repeats(of: u32, change: impl Fn(&mut PlanParts)) -> Vec<crate::Run> {

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use super::refusal::share;
 use super::{
-    Comparison, Row, Spoiled, Table, Terms, TestComparison, describe_limits, distinct_parts, notes,
-    shortened, verdict,
+    Comparison, Row, SharedWarning, Table, Terms, TestComparison, describe_limits, distinct_parts,
+    notes, shortened, verdict,
 };
 use crate::Metric;
 use crate::{CountUnit, Failures, escape};
@@ -219,7 +219,11 @@ fn chance_of_intervals(count: usize) -> String {
 
 /// What spoiled runs, of so many of A and of B.
 #[must_use]
-pub fn warning(Spoiled { warning, runs }: &Spoiled, names: &[String; 2], of: [usize; 2]) -> String {
+pub fn warning(
+    SharedWarning { warning, runs }: &SharedWarning,
+    names: &[String; 2],
+    of: [usize; 2],
+) -> String {
     let sides = names.iter().zip(runs.iter().zip(of)).filter(|(_, (runs, _))| **runs > 0);
     let sides = sides.map(|(side, (runs, of))| format!("{runs} of {of} runs of {side}"));
     format!("{} ({})", warning.text, sides.collect::<Vec<_>>().join(", "))

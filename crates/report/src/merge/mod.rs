@@ -13,7 +13,7 @@ mod tests;
 
 use measure::{Ending, Failure};
 
-use crate::{Clients, LimitedBy, Loaded, RecordError, Run, Verdict};
+use crate::{Clients, LimitedBy, LoadedRecord, RecordError, Run, Verdict};
 use measurements::measurement;
 use plans::{lacking, merged_plan};
 use remarks::{joined, verdict, warnings};
@@ -35,9 +35,12 @@ pub fn measured_together(
 ///
 /// # Errors
 /// In what they differ that one run has in common, or why the sum is none.
-pub fn merge(parts: Vec<(String, Loaded)>, missing: &[u32]) -> Result<Loaded, RecordError> {
+pub fn merge(
+    parts: Vec<(String, LoadedRecord)>,
+    missing: &[u32],
+) -> Result<LoadedRecord, RecordError> {
     let names: Vec<String> = parts.iter().map(|(name, _)| name.clone()).collect();
-    let Some((first, Loaded { suite, runs, .. })) = parts.first() else {
+    let Some((first, LoadedRecord { suite, runs, .. })) = parts.first() else {
         return Err(RecordError::wrong("nothing to merge"));
     };
     let (suite, count) = (*suite, runs.len());
@@ -55,14 +58,14 @@ pub fn merge(parts: Vec<(String, Loaded)>, missing: &[u32]) -> Result<Loaded, Re
         let shares: Vec<Run> = columns.iter_mut().filter_map(Iterator::next).collect();
         runs.push(merge_test(&names, shares, missing)?);
     }
-    Ok(Loaded { runs, suite, complete })
+    Ok(LoadedRecord { runs, suite, complete })
 }
 
 /// Refuses a run that stands twice among the parts, whatever its files are called: it would count
 /// twice.
-fn each_once(parts: &[(String, Loaded)]) -> Result<(), RecordError> {
+fn each_once(parts: &[(String, LoadedRecord)]) -> Result<(), RecordError> {
     for (at, (name, loaded)) in parts.iter().enumerate() {
-        let same = |other: &Loaded| {
+        let same = |other: &LoadedRecord| {
             !loaded.runs.is_empty()
                 && loaded.runs.iter().zip(&other.runs).all(|(a, b)| is_same(a, b))
         };

@@ -27,7 +27,7 @@ fn share(ns: &[u64], started_s: u64, connections: u32) -> Run {
 
 fn merged(shares: Vec<Run>) -> Result<Run, RecordError> {
     let named = shares.into_iter().enumerate().map(|(n, run)| {
-        (format!("{n}.json"), Loaded { runs: vec![run], suite: true, complete: true })
+        (format!("{n}.json"), LoadedRecord { runs: vec![run], suite: true, complete: true })
     });
     merge(named.collect(), &[]).map(|mut merged| merged.runs.remove(0))
 }
@@ -120,9 +120,9 @@ fn a_run_counts_once() {
     let once = share(&[1, 2], 0, 1);
     let message = merged(vec![share(&[1], 0, 1), once.clone(), once]).unwrap_err().to_string();
     assert!(message.contains("1.json and 2.json contain the same run"), "{message}");
-    let part = || Loaded { runs: vec![share(&[1], 0, 1)], suite: true, complete: true };
+    let part = || LoadedRecord { runs: vec![share(&[1], 0, 1)], suite: true, complete: true };
     let part = part();
-    let twice = Loaded { runs: part.runs.clone(), suite: true, complete: true };
+    let twice = LoadedRecord { runs: part.runs.clone(), suite: true, complete: true };
     let named = |loaded| ("c1.json".to_owned(), loaded);
     let message = merge(vec![named(part), named(twice)], &[]).unwrap_err().to_string();
     assert!(message.contains("c1.json is named twice"), "{message}");
@@ -135,7 +135,7 @@ fn shares_that_are_lost_are_claimed_to_be_and_the_plan_is_what_there_is() {
         parts.load.pace = Pace::constant(300.0);
         parts.load.shard = Shard { index, of: 3 };
         let run = Run { plan: parts.build().unwrap(), ..share(&[1; 3], 0, 12) };
-        (format!("{index}.json"), Loaded { runs: vec![run], suite: true, complete: true })
+        (format!("{index}.json"), LoadedRecord { runs: vec![run], suite: true, complete: true })
     };
     let merged = merge(vec![of(1), of(3)], &[2]).unwrap();
     assert!(!merged.complete);
@@ -153,7 +153,7 @@ fn shares_that_are_lost_are_claimed_to_be_and_the_plan_is_what_there_is() {
         refused(vec![of(1), of(3)], &[1, 2]).contains("--missing 1: share 1 is among the files")
     );
     assert!(refused(vec![of(1), of(3)], &[2, 4]).contains("--missing 4: there are only 3 shares"));
-    let whole = Loaded { runs: vec![share(&[1], 0, 1)], suite: true, complete: true };
+    let whole = LoadedRecord { runs: vec![share(&[1], 0, 1)], suite: true, complete: true };
     assert!(refused(vec![("a".into(), whole)], &[2]).contains("--shard"));
 }
 

@@ -33,7 +33,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use workload::Plan;
 
-use crate::repeats::{Counted, counted};
+use crate::repeats::{CountedRun, counted};
 use crate::{Repeat, Run};
 use repeats::RepeatsRecord;
 pub use tally_delta::TallyDelta;
@@ -93,7 +93,7 @@ pub struct Record {
     repeats: Vec<RepeatsRecord>,
     /// What the blocks follow from, in the order of the tests.
     #[serde(skip)]
-    figures: Vec<(Option<Repeat>, Option<Counted>)>,
+    figures: Vec<(Option<Repeat>, Option<CountedRun>)>,
 }
 
 /// The program that put on the load.
@@ -118,7 +118,7 @@ struct Common {
 
 /// What a document holds.
 #[derive(Debug)]
-pub struct Loaded {
+pub struct LoadedRecord {
     /// The tests in order.
     pub runs: Vec<Run>,
     /// See [`Record::new`].
@@ -239,7 +239,7 @@ impl Record {
     ///
     /// # Errors
     /// What in it contradicts itself or cannot be.
-    pub fn load(self) -> Result<Loaded, RecordError> {
+    pub fn load(self) -> Result<LoadedRecord, RecordError> {
         self.load_with(timeline::load)
     }
 
@@ -248,11 +248,11 @@ impl Record {
     ///
     /// # Errors
     /// As [`load`](Self::load), except for what is wrong with such a histogram.
-    pub fn load_without_timelines(self) -> Result<Loaded, RecordError> {
+    pub fn load_without_timelines(self) -> Result<LoadedRecord, RecordError> {
         self.load_with(timeline::load_encoded)
     }
 
-    fn load_with(self, timeline: LoadTimeline) -> Result<Loaded, RecordError> {
+    fn load_with(self, timeline: LoadTimeline) -> Result<LoadedRecord, RecordError> {
         let Self { schema: _, complete, suite, host, other_hosts, server, client, plan, .. } = self;
         let tests = self.tests;
         if plan.len() != tests.len() {
@@ -264,7 +264,7 @@ impl Record {
         }
         let common = Common { host, other_hosts, server, version: client.version, timeline };
         let runs = tests.into_iter().zip(plan).map(|(test, plan)| test.run(plan, &common));
-        Ok(Loaded { runs: runs.collect::<Result<_, _>>()?, suite, complete })
+        Ok(LoadedRecord { runs: runs.collect::<Result<_, _>>()?, suite, complete })
     }
 }
 

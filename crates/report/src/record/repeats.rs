@@ -8,7 +8,7 @@ use statistics::Mean;
 use workload::Plan;
 
 use super::test::TargetRecord;
-use crate::repeats::{Counted, RepeatCollector};
+use crate::repeats::{CountedRun, RepeatCollector};
 use crate::{Metric, Repeat, Repeats};
 
 /// One block: the repeats of one test.
@@ -34,7 +34,7 @@ pub(super) struct RepeatsRecord {
 /// The blocks of tests, whose plans and figures these are.
 pub(super) fn blocks(
     plans: &[Plan],
-    figures: &[(Option<Repeat>, Option<Counted>)],
+    figures: &[(Option<Repeat>, Option<CountedRun>)],
 ) -> Vec<RepeatsRecord> {
     let mut gathering = RepeatCollector::default();
     let mut blocks: Vec<RepeatsRecord> = Vec::new();

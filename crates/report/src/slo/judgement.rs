@@ -138,7 +138,7 @@ impl Observation {
 }
 
 /// What was missed beside the clauses.
-struct Missed {
+struct MissedTarget {
     what: Miss,
     text: String,
     /// By how much; `None` of what no CPU accounts for.
@@ -147,19 +147,19 @@ struct Missed {
 
 /// What of a schedule was missed. A request that is sent late is one with a long response time, so that being
 /// late by less than a bound on that misses nothing.
-fn misses(slo: &Slo, summary: &Summary<'_>) -> Vec<Missed> {
+fn misses(slo: &Slo, summary: &Summary<'_>) -> Vec<MissedTarget> {
     let mut misses = Vec::new();
     if let Some(text) = summary.shortfall() {
-        misses.push(Missed { what: Miss::Incomplete, text, excess: None });
+        misses.push(MissedTarget { what: Miss::Incomplete, text, excess: None });
     } else if summary.requests == 0 {
         let text = "no request was answered".to_owned();
-        misses.push(Missed { what: Miss::Silent, text, excess: None });
+        misses.push(MissedTarget { what: Miss::Silent, text, excess: None });
     }
     misses.extend(failed(slo, summary));
     // A schedule that is kept by losing messages is not kept, whatever else ran on the machine.
     if let Some(figures) = summary.deliveries.filter(|figures| figures.deliveries.is_faulty()) {
         let text = format!("deliveries: {}", figures.received());
-        misses.push(Missed { what: Miss::Undelivered, text, excess: None });
+        misses.push(MissedTarget { what: Miss::Undelivered, text, excess: None });
     }
     let Some(schedule) = &summary.schedule else { return misses };
     let late_ns = slo.latency().map_or(0.0, |clause| clause.below).max(MISSED_NS as f64);
@@ -171,7 +171,7 @@ fn misses(slo: &Slo, summary: &Summary<'_>) -> Vec<Missed> {
         let text = format!("a backlog of {waiting} of {sent} messages when the last was sent");
         let over = waiting as f64 / sent.max(1) as f64;
         let excess = Some(Excess::Share { over, below_ns: 2.0 * late_ns });
-        misses.push(Missed { what: Miss::Backlog, text, excess });
+        misses.push(MissedTarget { what: Miss::Backlog, text, excess });
     }
     let missed = !schedule.kept() && missed_share > MISSED_SHARE;
     let unanswered = 1.0 - summary.answered_of_due() as f64 / schedule.due.max(1) as f64;
@@ -199,12 +199,12 @@ fn misses(slo: &Slo, summary: &Summary<'_>) -> Vec<Missed> {
     };
     // A request missed the schedule where it was sent so late, which is half of twice that.
     let excess = Some(Excess::Share { over, below_ns: 2.0 * late_ns });
-    misses.push(Missed { what, text, excess });
+    misses.push(MissedTarget { what, text, excess });
     misses
 }
 
 /// What is missed where too many requests failed, whose share the target does not bound.
-fn failed(slo: &Slo, summary: &Summary<'_>) -> Option<Missed> {
+fn failed(slo: &Slo, summary: &Summary<'_>) -> Option<MissedTarget> {
     let total = &summary.run.measurement.total;
     // What lacks a reply at the end is a matter of the schedule.
     let given_up = total.connections.lost.saturating_add(total.connections.timed_out);
@@ -216,7 +216,7 @@ fn failed(slo: &Slo, summary: &Summary<'_>) -> Option<Missed> {
     }
     let (failed, asked) = (grouped(failed as f64), grouped(asked as f64));
     let text = format!("{failed} of {asked} requests failed");
-    Some(Missed { what: Miss::Failed, text, excess: None })
+    Some(MissedTarget { what: Miss::Failed, text, excess: None })
 }
 
 impl Clause {

@@ -19,7 +19,7 @@ const FILLERS: [(&[&str], &[u8], &str); 4] = [
 ];
 
 /// A command that looks for something, whose keys it draws, and what became of it.
-struct Looked<'p> {
+struct LookupCommand<'p> {
     command: &'p CommandSpec,
     keys: &'p KeySpace,
     tally: &'p CommandTally,
@@ -27,7 +27,7 @@ struct Looked<'p> {
     fills: bool,
 }
 
-impl Looked<'_> {
+impl LookupCommand<'_> {
     fn replies(&self) -> u64 {
         self.tally.ok.saturating_add(self.tally.miss)
     }
@@ -40,7 +40,7 @@ impl Looked<'_> {
 /// The name of the command that missed most often, and what to do about it.
 pub(super) fn misses(plan: &Plan, measurement: &Measurement) -> Option<(String, String)> {
     let looked = looked(plan, measurement);
-    let unmeant = |looked: &Looked<'_>| {
+    let unmeant = |looked: &LookupCommand<'_>| {
         looked.mostly_missed() && !looked.fills && !looked.keys.draw.may_miss()
     };
     let worst = looked.into_iter().filter(unmeant).max_by_key(|looked| looked.tally.miss)?;
@@ -51,7 +51,7 @@ pub(super) fn misses(plan: &Plan, measurement: &Measurement) -> Option<(String, 
 }
 
 /// Each different command that looks for something, as far as the measurement has it.
-fn looked<'p>(plan: &'p Plan, measurement: &'p Measurement) -> Vec<Looked<'p>> {
+fn looked<'p>(plan: &'p Plan, measurement: &'p Measurement) -> Vec<LookupCommand<'p>> {
     let different = plan.different_commands();
     let filling = |at: usize| {
         let operation = plan.mix.iter().flat_map(|mix| &mix.operations).nth(at);
@@ -67,7 +67,7 @@ fn looked<'p>(plan: &'p Plan, measurement: &'p Measurement) -> Vec<Looked<'p>> {
             if let Some(tally) = measurement.total.commands.get(which as usize)
                 && command.looks_for(plan.protocol)
             {
-                looked.push(Looked { command, keys, tally, fills: filling(at) });
+                looked.push(LookupCommand { command, keys, tally, fills: filling(at) });
             }
         }
     }
@@ -75,7 +75,7 @@ fn looked<'p>(plan: &'p Plan, measurement: &'p Measurement) -> Vec<Looked<'p>> {
 }
 
 /// How what it looks for comes to be there.
-fn advice(plan: &Plan, looked: &Looked<'_>) -> String {
+fn advice(plan: &Plan, looked: &LookupCommand<'_>) -> String {
     if plan.is_recorded() {
         let text = "restore the data that was there when it was recorded, or see --prefill";
         return text.to_owned();

@@ -100,7 +100,7 @@ pub struct EvidenceFigure {
 /// What limited a run, why we say so, and what to do about it. Whoever decides asks `limited_by` and
 /// `finding`; the words are for people.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(from = "Saved")]
+#[serde(from = "SavedVerdict")]
 pub struct Verdict {
     /// The limit.
     pub limited_by: LimitedBy,
@@ -197,7 +197,7 @@ pub fn class(limited_by: LimitedBy, finding: Option<Finding>) -> &'static str {
 
 /// A verdict in a file: those of earlier versions have the line alone.
 #[derive(Deserialize)]
-struct Saved {
+struct SavedVerdict {
     limited_by: LimitedBy,
     #[serde(default)]
     finding: Option<Finding>,
@@ -208,9 +208,9 @@ struct Saved {
     evidence: Vec<EvidenceFigure>,
 }
 
-impl From<Saved> for Verdict {
-    fn from(saved: Saved) -> Self {
-        let Saved { limited_by, finding, text, statement, advice, evidence } = saved;
+impl From<SavedVerdict> for Verdict {
+    fn from(saved: SavedVerdict) -> Self {
+        let SavedVerdict { limited_by, finding, text, statement, advice, evidence } = saved;
         let statement = statement.unwrap_or_else(|| {
             let class = format!("{}: ", limited_by.name());
             text.strip_prefix(&class).unwrap_or(&text).to_owned()

@@ -10,7 +10,7 @@ use super::receivers::Receivers;
 use super::reply_strings::Delivered;
 use super::sent_times::RING_MAX;
 use crate::Fatal;
-use crate::request::{Answer as Recorded, Answered, Keys};
+use crate::request::{Answer as Recorded, CommandReply, Keys};
 
 impl<E: Engine> Receivers<'_, E> {
     /// Takes the messages of a reply that should have as many as payloads.
@@ -104,7 +104,7 @@ impl<E: Engine> Receivers<'_, E> {
             // Another client has begun before this one knows when: the latency is unknown.
             return;
         }
-        let answered = Answered {
+        let answered = CommandReply {
             intended_ns: message.due_ns,
             sent_ns: message.sent_ns,
             first_byte_ns: now_ns,

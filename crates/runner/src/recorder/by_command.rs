@@ -1,11 +1,11 @@
 //! What is counted of a command beside its replies, in plans that ask for it.
 
 use super::Recorder;
-use crate::request::{Answered, Request};
+use crate::request::{CommandReply, Request};
 
 impl Recorder {
     /// Notes what was there of what a reply has places for.
-    pub(crate) fn found(&mut self, answered: &Answered, found: &[bool]) {
+    pub(crate) fn found(&mut self, answered: &CommandReply, found: &[bool]) {
         if self.counts(answered.measured) {
             let command = self.tallies[answered.command as usize] as usize;
             self.tally.commands[command].add_places(found);

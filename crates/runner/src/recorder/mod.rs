@@ -18,8 +18,8 @@ use std::time::Duration;
 
 use engine::{ConnId, thread_cpu};
 use measure::{
-    ByConnection, CORRUPT, ConnectStages, Ended, Failures, Latency, OperationLog, Sample, Slices,
-    Stamps, Tally, TallyShape,
+    ByConnection, CORRUPT, ConnectStages, Failures, Latency, OperationLog, OperationOutcome,
+    Sample, Slices, Stamps, Tally, TallyShape,
 };
 
 pub(crate) use self::handover::Finished;
@@ -27,7 +27,7 @@ use self::optional::OptionalRecorders;
 use self::outbox::Outbox;
 use self::silence::Silence;
 use crate::collect::Message;
-use crate::request::{Answer, Answered, LostRequests, OperationState, Request};
+use crate::request::{Answer, CommandReply, LostRequests, OperationState, Request};
 use crate::{FailedRequest, FailedRequests, Gauges, INTERVAL_NS};
 
 /// Absences of a worker that are kept.
@@ -275,7 +275,7 @@ impl Recorder {
     /// Adds one error reply, of that kind and text and so many bytes where they are counted.
     pub(crate) fn error(
         &mut self,
-        answered: &Answered,
+        answered: &CommandReply,
         (kind, text): (&str, &str),
         bytes: u64,
         now_ns: u64,
@@ -286,7 +286,7 @@ impl Recorder {
             let tally = &mut self.tally.commands[command];
             tally.errors += 1;
             tally.bytes_in += bytes;
-            let Answered { intended_ns, sent_ns, .. } = *answered;
+            let CommandReply { intended_ns, sent_ns, .. } = *answered;
             if let Some(apart) = &mut tally.apart {
                 apart.failed.record_n(intended_ns, sent_ns, now_ns, 1);
             }
@@ -330,9 +330,9 @@ impl Recorder {
         }
         if let Some(tally) = self.tally.operations.get_mut(progress.operation as usize) {
             let ended = match progress {
-                OperationState { failed: true, .. } => Ended::Failed,
-                progress if progress.has_missed() => Ended::Missed,
-                _ => Ended::Ok,
+                OperationState { failed: true, .. } => OperationOutcome::Failed,
+                progress if progress.has_missed() => OperationOutcome::Missed,
+                _ => OperationOutcome::Ok,
             };
             tally.record(ended, intended_ns, sent_ns, now_ns);
             let stamps = Stamps { intended_ns, sent_ns, done_ns: now_ns };

@@ -4,7 +4,7 @@
 //! since replies are settled by code that is compiled for every protocol, engine and route.
 
 use engine::ConnId;
-use measure::{ByConnection, Ended, OperationLog, Sample, Stamps};
+use measure::{ByConnection, OperationLog, OperationOutcome, Sample, Stamps};
 
 /// The optional recorders; `None` when the plan asks for none of them.
 #[derive(Debug, Default)]
@@ -74,7 +74,7 @@ impl OptionalRecorders {
 
     /// Adds an operation.
     #[inline]
-    pub(super) fn operation(&mut self, operation: usize, ended: Ended, stamps: &Stamps) {
+    pub(super) fn operation(&mut self, operation: usize, ended: OperationOutcome, stamps: &Stamps) {
         if let Some(kept) = &mut self.0 {
             kept.operation(operation, ended, stamps);
         }
@@ -127,7 +127,7 @@ impl Recorders {
     }
 
     #[inline(never)]
-    fn operation(&mut self, operation: usize, ended: Ended, stamps: &Stamps) {
+    fn operation(&mut self, operation: usize, ended: OperationOutcome, stamps: &Stamps) {
         if let Some(log) = &mut self.log {
             log.operation(operation, ended, stamps);
         }

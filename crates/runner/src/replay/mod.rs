@@ -89,7 +89,7 @@ pub(crate) fn replay_on(
         });
     };
     let watch = TopologyWatch::new(topology);
-    let (log, shared) = (Rc::new(RefCell::new(Log::default())), Shared::from_server(&server));
+    let (log, shared) = (Rc::new(RefCell::new(Log::default())), RunHandles::from_server(&server));
     let script = server.logging_to(Rc::clone(&log));
     let measured = replay_cluster(parts, script, &shared, (&watch, topology));
     (measured, log.take())
@@ -99,7 +99,7 @@ pub(crate) fn replay_on(
 fn replay_cluster<S: Script>(
     parts: PlanParts,
     script: S,
-    shared: &Shared,
+    shared: &RunHandles,
     (watch, topology): (&TopologyWatch, &Topology),
 ) -> Measurement {
     let run = |engine: Scripted<S>, context: WorkerContext<'_>, recorder| {
@@ -114,13 +114,13 @@ fn replay_cluster<S: Script>(
 
 /// What others have of a script and a run.
 #[derive(Default)]
-struct Shared {
+struct RunHandles {
     interrupted: Arc<AtomicBool>,
     rate: Option<Arc<LiveRate>>,
     collects: Option<Rc<RefCell<Collects>>>,
 }
 
-impl Shared {
+impl RunHandles {
     fn from_server(server: &Server) -> Self {
         Self {
             interrupted: Arc::clone(&server.interrupted),
@@ -136,7 +136,7 @@ fn replay_by(
     server: Server,
     run: impl FnOnce(Scripted<Server>, WorkerContext<'_>, Recorder) -> Vec<Message>,
 ) -> (Measurement, Log) {
-    let (log, shared) = (Rc::new(RefCell::new(Log::default())), Shared::from_server(&server));
+    let (log, shared) = (Rc::new(RefCell::new(Log::default())), RunHandles::from_server(&server));
     let script = server.logging_to(Rc::clone(&log));
     let measured = replay_script(parts, script, &shared, run, Vec::new);
     (measured, log.take())
@@ -146,12 +146,12 @@ fn replay_by(
 fn replay_script<S: Script>(
     parts: PlanParts,
     script: S,
-    shared: &Shared,
+    shared: &RunHandles,
     run: impl FnOnce(Scripted<S>, WorkerContext<'_>, Recorder) -> Vec<Message>,
     tenures: impl FnOnce() -> Vec<Tenure>,
 ) -> Measurement {
     let plan = parts.build().unwrap();
-    let Shared { interrupted, rate, collects } = shared;
+    let RunHandles { interrupted, rate, collects } = shared;
     let engine = Scripted::new(script);
     let shape = tally_shape(&plan);
     // Nobody takes messages before the worker has ended, and room for many costs more than a run. A slow

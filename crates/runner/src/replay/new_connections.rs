@@ -11,7 +11,7 @@ use workload::{
 };
 
 use super::server::{Fault, Server};
-use super::{MS, SECOND, Shared, parts, replay, replay_script};
+use super::{MS, RunHandles, SECOND, parts, replay, replay_script};
 use crate::concrete::work;
 use crate::route::NewConnections;
 use crate::worker::Worker;
@@ -73,7 +73,7 @@ fn at_door(plan: PlanParts, door: Door) -> Measurement {
             let route = NewConnections::new(&context, &[]);
             work(Worker::<_, wire::resp::Resp, _>::new(engine, context, recorder, route))
         };
-    replay_script(plan, door, &Shared::default(), run, Vec::new)
+    replay_script(plan, door, &RunHandles::default(), run, Vec::new)
 }
 
 fn ms(latency: &Latency, quantile: f64) -> u64 {

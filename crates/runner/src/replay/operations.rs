@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use engine::ConnId;
 use measure::{Ending, LogEntry, LoggedAs};
 use workload::{
-    Arg, BudgetScope, ClusterOptions, CommandSpec, DrawnBy, KeyDist, KeySpace, Logged, Mix,
+    Arg, BudgetScope, ClusterOptions, CommandSpec, DrawnBy, KeyDist, KeySpace, LogSubject, Mix,
     Numbered, OnError, Operation, Pace, Pick, Piece, PlanParts, Slot, Step, Stop, When,
 };
 
@@ -295,7 +295,8 @@ fn a_log_has_everything_that_is_counted_and_when_it_ended() {
     let mut plan = mixed(3, 4, Stop::Requests(1_000));
     (plan.load.warmup_ns, plan.peer.separate_failures, plan.recovery.on_error) =
         (5 * MS, true, OnError::Count);
-    plan.peer.logged = vec![Logged::Command(0), Logged::Command(1), Logged::Operation(1)];
+    plan.peer.logged =
+        vec![LogSubject::Command(0), LogSubject::Command(1), LogSubject::Operation(1)];
     let answer = |words: &[String], n: usize| match words[0].as_str() {
         "PING" if n.is_multiple_of(5) => b"-ERR no\r\n".to_vec(),
         _ => half_missing(words, n),

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use host::{ServerFacts, Watched};
 use measure::{Measurement, WorkerUse};
-use report::{LimitedBy, Loaded, Run, ScheduleFigures, Summary};
+use report::{LimitedBy, LoadedRecord, Run, ScheduleFigures, Summary};
 use workload::{Arrivals, OnError, Pace, PlanParts, Schedule, Shard, Stage, Stop, Window};
 
 use super::server::{Log, Server};
@@ -162,7 +162,7 @@ fn shares_that_began_apart_have_sent_all_that_was_due() {
         assert_eq!((figures.due, figures.unsent), ([334, 333, 333][index as usize - 1], 0));
         run.measurement.started_at =
             SystemTime::UNIX_EPOCH + Duration::from_millis(19 * u64::from(index));
-        let of_one = Loaded { runs: vec![run], suite: true, complete: true };
+        let of_one = LoadedRecord { runs: vec![run], suite: true, complete: true };
         loaded.push((format!("{index}.json"), of_one));
     }
     let whole = report::merge(loaded, &[]).unwrap().runs.remove(0);

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 
 use host::{ServerFacts, Watched};
 use lab::search::{Answer, Bracket, Search, Settings};
-use lab::{Answered, Conclusion, Phase, RateSearch};
+use lab::{Conclusion, Phase, RateSearch, SearchOutcome};
 use report::Run;
 use report::slo::{Judgement, Observation, Outcome, Slo};
 use workload::{Pace, Stop, Window};
@@ -102,7 +102,7 @@ fn a_search_finds_the_capacity_within_three_percent() {
         });
         // What grows for a second only, such as a mean, is seen a little above the capacity.
         assert!((low * 0.97..=high * 1.001).contains(&capacity), "{slo}: {low} to {high}");
-        assert_eq!(conclusion.answered, Answered::Found);
+        assert_eq!(conclusion.answered, SearchOutcome::Found);
     }
 }
 
@@ -138,7 +138,11 @@ fn one_hiccup_a_second_misses_no_low_rate() {
     // 30 ms are three percent, and that is the server's doing.
     let settings = Settings { start_per_s: 1000.0, least_per_s: 100.0, ..Settings::default() };
     let (found, conclusion, _) = search("p99<2ms", settings, |_| hiccups(30 * MS), quiet);
-    assert_eq!((found.passes_per_s, conclusion.answered), (None, Answered::NotEven), "{found:?}");
+    assert_eq!(
+        (found.passes_per_s, conclusion.answered),
+        (None, SearchOutcome::NotEven),
+        "{found:?}"
+    );
 }
 
 #[test]
@@ -173,7 +177,7 @@ fn what_the_machine_did_does_not_count_against_a_rate() {
     let settings = Settings { start_per_s: 700.0, ..Settings::default() };
     let (found, conclusion, _) = search("p99<2ms", settings, server, machine);
     assert!((found.passes_per_s.unwrap() / 2000.0 - 1.0).abs() < 0.03, "{found:?}");
-    assert_eq!(conclusion.answered, Answered::Found);
+    assert_eq!(conclusion.answered, SearchOutcome::Found);
 }
 
 #[test]
@@ -185,7 +189,7 @@ fn what_is_kept_or_missed_beside_other_programs_by_far_counts() {
         let target = if service_ns < MS { "p99<2ms" } else { "p99<20ms" };
         let (found, conclusion, _) = search(target, settings, server, |_| Machine::Busy);
         assert!((found.passes_per_s.unwrap() / capacity - 1.0).abs() < 0.05, "{found:?}");
-        assert_eq!(conclusion.answered, Answered::Found, "{conclusion:?}");
+        assert_eq!(conclusion.answered, SearchOutcome::Found, "{conclusion:?}");
     }
 }
 
@@ -208,7 +212,7 @@ fn a_busy_machine_gets_no_rate_and_is_named() {
         "cannot be judged here: other programs held the CPU in 16 of 16 trials"
     );
     assert_eq!(trials, 16);
-    assert_eq!(conclusion.answered, Answered::NotHere, "{conclusion:?}");
+    assert_eq!(conclusion.answered, SearchOutcome::NotHere, "{conclusion:?}");
     // What is kept in a calm moment is a lower end.
     let calm = |trial: u32| trial.is_multiple_of(4);
     let machine = |trial: u32| if calm(trial) { Machine::Quiet } else { Machine::Overrun };
@@ -227,7 +231,7 @@ fn a_rate_below_which_all_is_known_and_above_which_nothing_is_no_answer() {
     let server = |trial: u32| if calm(trial) { Server::taking(MS / 2) } else { away() };
     let (found, conclusion, _) = search("p99<2ms", settings, server, machine);
     assert_eq!((found.passes_per_s, found.fails_per_s), (Some(200.0), None), "{found:?}");
-    assert_eq!((conclusion.answered, conclusion.rate_per_s), (Answered::NotHere, None));
+    assert_eq!((conclusion.answered, conclusion.rate_per_s), (SearchOutcome::NotHere, None));
     let headline = "cannot be judged here above 200/s: other programs held the CPU in ";
     assert!(conclusion.headline.starts_with(headline), "{conclusion:?}");
     assert_eq!((conclusion.low_per_s, conclusion.high_per_s), (Some(200.0), None));

@@ -15,7 +15,7 @@ use workload::{OnError, Pace, PlanParts, Stop};
 use super::cluster::on_cluster;
 use super::seeds::{Draws, number};
 use super::server::resp;
-use super::{MS, SECOND, Shared, replay_cluster};
+use super::{MS, RunHandles, SECOND, replay_cluster};
 use crate::route::cluster::TopologyWatch;
 
 const FIRST_PORT: u16 = 7000;
@@ -280,7 +280,7 @@ fn measured(parts: PlanParts, history: &History) -> Measurement {
         held: BTreeMap::new(),
         service_ns: SERVICE_NS,
     };
-    replay_cluster(parts, nodes, &Shared::default(), (&watch, &topology))
+    replay_cluster(parts, nodes, &RunHandles::default(), (&watch, &topology))
 }
 
 /// The reported outages are what happened, and all of it. An outage may begin so much early.

@@ -30,7 +30,7 @@ use crate::worker::Worker;
 
 /// What it means that a request has all its replies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Completed {
+pub(crate) enum Completion {
     /// Its step has ended.
     Whole,
     /// Its step goes on: other parts of it have no reply yet, or it is sent again.
@@ -165,8 +165,8 @@ pub(crate) trait Route: Sized {
         _request: &mut Request<Self::Mark>,
         _recorder: &mut Recorder,
         _now_ns: u64,
-    ) -> Completed {
-        Completed::Whole
+    ) -> Completion {
+        Completion::Whole
     }
 
     /// Sends the steps that the replies on a connection have made due.

@@ -14,7 +14,7 @@ use super::cursor_scan::CursorScan;
 use super::growing::Growing;
 use crate::recorder::Recorder;
 use crate::request::{OperationState, Request};
-use crate::route::{Completed, Route};
+use crate::route::{Completion, Route};
 
 impl<M: Copy> Request<M> {
     /// The first step of operation number `number` of a mix, not sent yet. `mark` is what the route
@@ -85,15 +85,15 @@ impl<M: Copy> Steps<M> {
     #[inline]
     pub(super) fn completed(
         &mut self,
-        completed: Completed,
+        completed: Completion,
         (request, walk): (&Request<M>, &mut CursorScan),
         recorder: &mut Recorder,
         now_ns: u64,
     ) {
         match completed {
-            Completed::Whole => self.ended((request, walk), recorder, now_ns),
-            Completed::Partly => {}
-            Completed::Lost => self.forget(request.progress),
+            Completion::Whole => self.ended((request, walk), recorder, now_ns),
+            Completion::Partly => {}
+            Completion::Lost => self.forget(request.progress),
         }
     }
 

@@ -20,14 +20,14 @@ pub(crate) struct QueuedReplies {
     /// Elements that have begun.
     begun: u32,
     /// What the one at hand is, as far as it has come.
-    reply: Queued,
+    reply: NestedReply,
     /// The first command whose reply lacked what must be there.
     lacking: Option<u32>,
 }
 
 /// A reply within another.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Queued {
+enum NestedReply {
     #[default]
     Value,
     Null,
@@ -45,17 +45,17 @@ impl QueuedReplies {
         let number = || std::str::from_utf8(text).ok().and_then(|text| text.parse::<i64>().ok());
         let counted = || number().map(|n| u32::try_from(n.max(0)).unwrap_or(u32::MAX));
         self.reply = match header.first() {
-            Some(b'$' | b'*') if text == b"-1" => Queued::Null,
-            Some(b'_') => Queued::Null,
-            Some(b':') => Queued::Number(counted().unwrap_or(0)),
-            Some(b'*' | b'~' | b'%') => Queued::Values(counted().unwrap_or(0)),
-            _ => Queued::Value,
+            Some(b'$' | b'*') if text == b"-1" => NestedReply::Null,
+            Some(b'_') => NestedReply::Null,
+            Some(b':') => NestedReply::Number(counted().unwrap_or(0)),
+            Some(b'*' | b'~' | b'%') => NestedReply::Values(counted().unwrap_or(0)),
+            _ => NestedReply::Value,
         };
     }
 
     /// A null stands in the element at hand.
     pub(super) fn null(&mut self) {
-        if let Queued::Values(values) = &mut self.reply {
+        if let NestedReply::Values(values) = &mut self.reply {
             *values = values.saturating_sub(1);
         }
     }
@@ -77,11 +77,11 @@ impl QueuedReplies {
     fn element_ended(&mut self, queue: Queue<'_>) {
         let Some(command) = self.command(queue) else { return };
         let reply = match self.reply {
-            Queued::Value => Reply::Done,
-            Queued::Null => Reply::Miss,
-            Queued::Number(number) => Reply::Number(number),
-            Queued::Values(0) => Reply::Empty,
-            Queued::Values(values) => Reply::Found(values),
+            NestedReply::Value => Reply::Done,
+            NestedReply::Null => Reply::Miss,
+            NestedReply::Number(number) => Reply::Number(number),
+            NestedReply::Values(0) => Reply::Empty,
+            NestedReply::Values(values) => Reply::Found(values),
         };
         if queue.answers.lacks(queue.answers.meant(reply, command), command) {
             self.lacking.get_or_insert(command);

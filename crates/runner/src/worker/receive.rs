@@ -27,7 +27,7 @@ use crate::route::Route;
 use crate::{Fatal, explain};
 
 /// Why no more replies of a read are settled.
-enum Ended {
+enum ReadEnd {
     /// The rest is not a whole reply.
     Read,
     /// After such an error nobody knows which request the next reply answers.
@@ -79,7 +79,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
             sequence_len: self.sequence_len,
             now_ns,
             stop_ns: self.stop_ns,
-            ended: Ok(Ended::Read),
+            ended: Ok(ReadEnd::Read),
             protocol: PhantomData,
         };
         let requests = &mut connection.requests;
@@ -101,18 +101,18 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
     fn read_ended(
         &mut self,
         conn: ConnId,
-        ended: Result<Ended, Fatal>,
+        ended: Result<ReadEnd, Fatal>,
         settled: u32,
     ) -> Result<Option<ConnId>, Fatal> {
         let is_gone = match ended {
-            Ok(Ended::Read) => false,
-            Ok(Ended::Uncertain) => true,
-            Ok(Ended::Refused) => self.reconnects(),
-            Ok(Ended::TurnedAway(fatal)) if self.reconnects() => {
+            Ok(ReadEnd::Read) => false,
+            Ok(ReadEnd::Uncertain) => true,
+            Ok(ReadEnd::Refused) => self.reconnects(),
+            Ok(ReadEnd::TurnedAway(fatal)) if self.reconnects() => {
                 self.note_refusal(conn, fatal.text);
                 true
             }
-            Ok(Ended::TurnedAway(fatal)) | Err(fatal) => return Err(fatal),
+            Ok(ReadEnd::TurnedAway(fatal)) | Err(fatal) => return Err(fatal),
         };
         if is_gone {
             self.hang_up(conn, 0);
@@ -150,7 +150,7 @@ pub(super) struct Settler<'w, P, R: Route> {
     pub(super) now_ns: u64,
     stop_ns: u64,
     /// Why it stops, once it does.
-    ended: Result<Ended, Fatal>,
+    ended: Result<ReadEnd, Fatal>,
     protocol: PhantomData<P>,
 }
 
@@ -394,9 +394,9 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
             }
         }
         if is_uncertain {
-            self.ended = Ok(Ended::Uncertain);
+            self.ended = Ok(ReadEnd::Uncertain);
         } else if is_refused {
-            self.ended = Ok(Ended::Refused);
+            self.ended = Ok(ReadEnd::Refused);
         }
         !is_uncertain && !is_refused
     }
@@ -429,10 +429,10 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
 
 /// What a reply means that answers no request.
 #[cold]
-fn unexpected(reply: Reply<'_>) -> Result<Ended, Fatal> {
+fn unexpected(reply: Reply<'_>) -> Result<ReadEnd, Fatal> {
     let fatal = explain::unexpected(&reply);
     match explain::turns_away(&reply) {
-        true => Ok(Ended::TurnedAway(fatal)),
+        true => Ok(ReadEnd::TurnedAway(fatal)),
         false => Err(fatal),
     }
 }

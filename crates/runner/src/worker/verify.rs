@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use measure::CORRUPT;
 use wire::resp::Value;
-use wire::{Batch, Expected, Keys, Protocol, ReplyVisitor, RequestInputs};
+use wire::{Batch, ExpectedValue, Keys, Protocol, ReplyVisitor, RequestInputs};
 use workload::{Plan, ReplicaWait};
 
 use super::captures::PartialCapture;
@@ -42,7 +42,7 @@ pub(crate) struct Comparison {
     /// Strings of it that have begun.
     strings: usize,
     /// What the one at hand must be, and how much of it has come.
-    expected: Option<Expected>,
+    expected: Option<ExpectedValue>,
     passed: usize,
     /// The first that was wrong.
     fault: Option<Box<Fault>>,
@@ -63,9 +63,9 @@ struct Fault {
 #[derive(Debug)]
 enum Wrong {
     /// These bytes from this place of the value on.
-    Bytes(Expected, usize, Vec<u8>),
+    Bytes(ExpectedValue, usize, Vec<u8>),
     /// The value is so long.
-    Length(Expected, u64),
+    Length(ExpectedValue, u64),
     /// A value of a key that was not asked for, or not again.
     Key(Vec<u8>),
     /// So many replies, but another number of commands was queued.
@@ -252,7 +252,7 @@ impl Fault {
             Wrong::Length(expected, came) => {
                 format!("read {came} bytes, but {} were written", expected.len)
             }
-            Wrong::Bytes(Expected { len, .. }, at, came) if at >= len => {
+            Wrong::Bytes(ExpectedValue { len, .. }, at, came) if at >= len => {
                 format!("read more than the {len} bytes that were written: \"{}\"", quoted(came))
             }
             Wrong::Bytes(expected, at, came) => {

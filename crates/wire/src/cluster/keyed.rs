@@ -6,7 +6,7 @@ use super::slot::{crc16, hashed, slot_of_request};
 use super::{SLOTS, slot_of, tag_of};
 use crate::RequestInputs;
 use crate::numbers::Numbers;
-use crate::payload::Drawn;
+use crate::payload::LastDraw;
 use crate::template::{append_decimal, append_number, write_digits};
 
 /// How to find the slot of one command for any request number.
@@ -143,7 +143,7 @@ fn write(
             (Piece::Fill { len, skip }, _) => Lcg::at(*skip).fill(*len as usize, out),
             (Piece::Field(column), _) => {
                 let Some(dataset) = dataset else { continue };
-                let row = Drawn::default().row(numbers, request, dataset);
+                let row = LastDraw::default().row(numbers, request, dataset);
                 out.extend_from_slice(dataset.cell(row, *column));
             }
             (Piece::Value | Piece::Cas | Piece::Message | Piece::MessageNumber, _) => {}
@@ -154,7 +154,7 @@ fn write(
                 append_decimal(lifetime.of(numbers.seed, number), out);
             }
             (Piece::Derived(derived), _) => {
-                derived.append(Drawn::default().source(derived, numbers, request), out);
+                derived.append(LastDraw::default().source(derived, numbers, request), out);
             }
             (Piece::Tag, _) => {
                 out.push(b'{');

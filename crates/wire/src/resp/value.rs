@@ -68,13 +68,13 @@ impl Value {
     }
 }
 
-type Parsed<T> = Result<Option<T>, ProtocolError>;
+type ParseResult<T> = Result<Option<T>, ProtocolError>;
 
 fn fault(why: &'static str, bytes: &[u8]) -> ProtocolError {
     ProtocolError::new(NAME, why, bytes)
 }
 
-fn parse(input: &[u8], at: &mut usize, depth: u32) -> Parsed<Value> {
+fn parse(input: &[u8], at: &mut usize, depth: u32) -> ParseResult<Value> {
     let rest = &input[*at..];
     if depth == 0 {
         return Err(fault("a reply nested too deeply", rest));
@@ -125,7 +125,7 @@ fn parse(input: &[u8], at: &mut usize, depth: u32) -> Parsed<Value> {
     }))
 }
 
-fn bulk(input: &[u8], at: &mut usize, len: usize) -> Parsed<Vec<u8>> {
+fn bulk(input: &[u8], at: &mut usize, len: usize) -> ParseResult<Vec<u8>> {
     let rest = &input[*at..];
     let Some(end) = len.checked_add(2).filter(|end| *end <= rest.len()) else {
         return Ok(None);
@@ -137,7 +137,13 @@ fn bulk(input: &[u8], at: &mut usize, len: usize) -> Parsed<Vec<u8>> {
     Ok(Some(rest[..len].to_vec()))
 }
 
-fn collection(input: &[u8], at: &mut usize, kind: u8, count: u64, depth: u32) -> Parsed<Value> {
+fn collection(
+    input: &[u8],
+    at: &mut usize,
+    kind: u8,
+    count: u64,
+    depth: u32,
+) -> ParseResult<Value> {
     if matches!(kind, b'%' | b'|') {
         let mut pairs = Vec::new();
         for _ in 0..count {

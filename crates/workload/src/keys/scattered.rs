@@ -10,17 +10,17 @@ use crate::random;
 use crate::random::Stream;
 
 #[derive(Debug, Clone)]
-struct Scattered {
+struct ScatteredZipf {
     ranks: Zipf,
     places: Bijection,
 }
 
 pub(super) fn read(parameters: Option<&str>, range: u64) -> Result<Box<dyn KeyDraw>, String> {
     let ranks = Zipf::new(shape(parameters)?, range);
-    Ok(Box::new(Scattered { ranks, places: Bijection::new(range) }))
+    Ok(Box::new(ScatteredZipf { ranks, places: Bijection::new(range) }))
 }
 
-impl KeyDraw for Scattered {
+impl KeyDraw for ScatteredZipf {
     fn draw(&self, stream: Stream, index: u64) -> u64 {
         self.places.of(self.ranks.draw(stream, index))
     }

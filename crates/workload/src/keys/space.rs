@@ -185,7 +185,7 @@ impl Default for KeyDist {
 /// As it is written, and in full with the keys of its file.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
-enum Written<'a> {
+enum KeyDistText<'a> {
     Text(Cow<'a, str>),
     InFull { text: Cow<'a, str>, keys: Cow<'a, [u64]> },
 }
@@ -195,18 +195,18 @@ impl Serialize for KeyDist {
         let text = Cow::Borrowed(&*self.text);
         match &self.trace {
             Some(keys) if is_in_full() => {
-                Written::InFull { text, keys: Cow::Borrowed(keys) }.serialize(serializer)
+                KeyDistText::InFull { text, keys: Cow::Borrowed(keys) }.serialize(serializer)
             }
-            _ => Written::Text(text).serialize(serializer),
+            _ => KeyDistText::Text(text).serialize(serializer),
         }
     }
 }
 
 impl<'de> Deserialize<'de> for KeyDist {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let read = match Written::deserialize(deserializer)? {
-            Written::Text(text) => text.parse(),
-            Written::InFull { text, keys } => {
+        let read = match KeyDistText::deserialize(deserializer)? {
+            KeyDistText::Text(text) => text.parse(),
+            KeyDistText::InFull { text, keys } => {
                 text.parse().and_then(|dist: Self| dist.with_trace(keys.into_owned()))
             }
         };

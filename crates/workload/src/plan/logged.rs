@@ -8,7 +8,7 @@ use super::{Plan, PlanError, PlanParts};
 /// Something of which each that ends is logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Logged {
+pub enum LogSubject {
     /// A command, by its place in the sequence.
     Command(u32),
     /// An operation of a mix in which some have several commands, by its place there.
@@ -21,9 +21,9 @@ impl PlanParts {
             (Some(mix), true) => mix.operations.len(),
             _ => 0,
         };
-        let is_there = |logged: &Logged| match *logged {
-            Logged::Command(at) => (at as usize) < self.sequence.len(),
-            Logged::Operation(at) => (at as usize) < operations,
+        let is_there = |logged: &LogSubject| match *logged {
+            LogSubject::Command(at) => (at as usize) < self.sequence.len(),
+            LogSubject::Operation(at) => (at as usize) < operations,
         };
         refuse(self.peer.logged.iter().all(is_there), || {
             "a log is kept of commands of the sequence, and of operations that are counted".into()
@@ -38,7 +38,7 @@ impl Plan {
         let different = self.different_commands();
         let mut is_logged = vec![false; different.commands.len()];
         for logged in &self.peer.logged {
-            if let Logged::Command(at) = logged {
+            if let LogSubject::Command(at) = logged {
                 is_logged[different.of[*at as usize] as usize] = true;
             }
         }
@@ -49,7 +49,7 @@ impl Plan {
     #[must_use]
     pub fn logged_operations(&self) -> Vec<bool> {
         let count = self.mix.as_ref().map_or(0, |mix| mix.operations.len()) as u32;
-        (0..count).map(|at| self.peer.logged.contains(&Logged::Operation(at))).collect()
+        (0..count).map(|at| self.peer.logged.contains(&LogSubject::Operation(at))).collect()
     }
 
     /// Most entries that one request has in the log, where none of its steps is sent more than once.
@@ -58,13 +58,14 @@ impl Plan {
         let of = |span: std::ops::Range<usize>| {
             let within = |at: u32| span.contains(&(at as usize));
             let commands = self.peer.logged.iter().filter(|logged| match logged {
-                Logged::Command(at) => within(*at),
-                Logged::Operation(_) => false,
+                LogSubject::Command(at) => within(*at),
+                LogSubject::Operation(_) => false,
             });
             commands.count() as u64
         };
         let Some(mix) = &self.mix else { return of(0..self.sequence.len()) };
-        let whole = |at: usize| u64::from(self.peer.logged.contains(&Logged::Operation(at as u32)));
+        let whole =
+            |at: usize| u64::from(self.peer.logged.contains(&LogSubject::Operation(at as u32)));
         let each = mix.spans().enumerate().map(|(at, (_, span))| of(span) + whole(at));
         each.max().unwrap_or_default()
     }
@@ -76,7 +77,7 @@ mod tests {
     use super::*;
     use crate::{CommandSpec, Mix, Operation, Pick, Step, When};
 
-    fn mixed(logged: Vec<Logged>) -> Result<Plan, PlanError> {
+    fn mixed(logged: Vec<LogSubject>) -> Result<Plan, PlanError> {
         let mut parts = parts();
         let commands = [["GET", "a"], ["GET", "b"], ["DEL", "b"]];
         parts.sequence = commands.iter().map(|words| CommandSpec::from_words(*words)).collect();
@@ -94,7 +95,7 @@ mod tests {
 
     #[test]
     fn what_is_logged_is_known_by_command_and_by_operation() {
-        let all = vec![Logged::Command(0), Logged::Command(2), Logged::Operation(1)];
+        let all = vec![LogSubject::Command(0), LogSubject::Command(2), LogSubject::Operation(1)];
         let plan = mixed(all).unwrap();
         assert_eq!(plan.logged_commands(), [true, false, true]);
         assert_eq!(plan.logged_operations(), [false, true]);
@@ -104,11 +105,11 @@ mod tests {
 
     #[test]
     fn nothing_is_logged_that_is_not_there() {
-        for logged in [Logged::Command(3), Logged::Operation(2)] {
+        for logged in [LogSubject::Command(3), LogSubject::Operation(2)] {
             assert!(mixed(vec![logged]).is_err());
         }
         let mut alone = parts();
-        alone.peer.logged = vec![Logged::Operation(0)];
+        alone.peer.logged = vec![LogSubject::Operation(0)];
         assert!(alone.build().is_err());
     }
 }

@@ -32,7 +32,7 @@ pub use concurrency::{Concurrency, ConnectionPerRequest, Window};
 pub use different::Different;
 pub use fill::Fill;
 pub use joining::{Joining, Spacing};
-pub use logged::Logged;
+pub use logged::LogSubject;
 pub use mix::{BudgetScope, Keeps, Mix, Operation, Step, When};
 pub use numbering::Numbering;
 pub use operations::{Operations, ScanOperation, StepReplies};

@@ -5,8 +5,8 @@ use std::sync::Arc;
 #[cfg(doc)]
 use super::limits;
 use super::{
-    Backoff, BudgetScope, Concurrency, Logged, OnError, PlanParts, ProtocolKind, Reopening, Retry,
-    Stop, ValueSpec,
+    Backoff, BudgetScope, Concurrency, LogSubject, OnError, PlanParts, ProtocolKind, Reopening,
+    Retry, Stop, ValueSpec,
 };
 use crate::derived::CheckedValues;
 use crate::{CommandSpec, Dataset, Endpoint, EngineKind, KeySpace, Lifetime, Pace, Shard, Target};
@@ -165,7 +165,7 @@ pub struct PeerOptions {
     /// Whether what each connection saw is recorded separately from the others'.
     pub by_connection: bool,
     /// Which commands and operations are logged: when each ended, and how long it took.
-    pub logged: Vec<Logged>,
+    pub logged: Vec<LogSubject>,
     /// Whether each request that fails for good is reported by itself.
     pub each_failure: bool,
 }

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Backoff, BudgetScope, Concurrency, Data, EngineKind, Load, Logged, Mix, OnError, PeerOptions,
-    PlanParts, ProtocolKind, RecordedTraffic, Recording, Recovery, Reopening, Retry, Stop,
-    ValueSpec,
+    Backoff, BudgetScope, Concurrency, Data, EngineKind, Load, LogSubject, Mix, OnError,
+    PeerOptions, PlanParts, ProtocolKind, RecordedTraffic, Recording, Recovery, Reopening, Retry,
+    Stop, ValueSpec,
 };
 use crate::derived::CheckedValues;
 use crate::{CommandSpec, Dataset, Delivery, KeySpace, Lifetime, Pace, Shard, Target};
@@ -81,7 +81,7 @@ pub(super) struct SavedPlan {
     #[serde(default, skip_serializing_if = "Not::not")]
     by_connection: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    logged: Vec<Logged>,
+    logged: Vec<LogSubject>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     recorded: Option<RecordedTraffic>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -21,7 +21,7 @@ pub(super) trait Curve: Send + Sync {
 }
 
 /// What bounds leave of a curve.
-struct Bounded<C> {
+struct BoundedCurve<C> {
     curve: C,
     least: u32,
     most: u32,
@@ -46,7 +46,7 @@ pub(super) fn read<C: Curve + 'static>(
     if within < WITHIN_MIN {
         return Err(format!("almost none of it lies within {least}..{most}; use other bounds"));
     }
-    Ok(Box::new(Bounded { curve, least, most, before, within }))
+    Ok(Box::new(BoundedCurve { curve, least, most, before, within }))
 }
 
 /// Where what is rounded to a size begins and ends.
@@ -58,7 +58,7 @@ fn upper(size: u32) -> f64 {
     f64::from(size) + 0.5
 }
 
-impl<C: Curve> SizeDraw for Bounded<C> {
+impl<C: Curve> SizeDraw for BoundedCurve<C> {
     fn draw(&self, bits: u64) -> u32 {
         let x = self.curve.quantile(self.before + random::unit(bits) * self.within);
         (x.round() as u32).clamp(self.least, self.most)

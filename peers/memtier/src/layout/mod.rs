@@ -26,7 +26,7 @@ pub(crate) use hdr_files::{HdrFile, hdr_files};
 pub(crate) use histogram::MemtierHistogram;
 pub(crate) use json::{Entry, Json, json_section};
 pub(crate) use lookups::{Lookup, lookups};
-pub(crate) use progress::{Progress, Retried};
+pub(crate) use progress::{Progress, RetryCounts};
 pub(crate) use realtime::{Realtime, Window};
 pub(crate) use rows::Rows;
 pub(crate) use seconds::{Second, Seconds};

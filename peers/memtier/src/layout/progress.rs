@@ -2,7 +2,7 @@
 
 /// Errors so far, and what was done about them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Retried {
+pub(crate) struct RetryCounts {
     /// Requests that failed for good.
     pub(crate) errors: u64,
     /// How often any was sent again.
@@ -35,7 +35,7 @@ pub(crate) struct Progress {
     /// and mean latencies in milliseconds.
     pub(crate) latencies_ms: [f64; 2],
     /// Now and when the last line was written, where requests are sent again that fail.
-    pub(crate) retried: Option<[Retried; 2]>,
+    pub(crate) retried: Option<[RetryCounts; 2]>,
 }
 
 impl Progress {
@@ -51,7 +51,7 @@ impl Progress {
         let [bytes, mean_bytes] = self.bytes.map(size);
         let [latency, mean_latency] = self.latencies_ms;
         let retried = self.retried.map_or(String::new(), |[now, before]| {
-            let Retried { errors, retries, retried } = now;
+            let RetryCounts { errors, retries, retried } = now;
             let [more_errors, more_retries] =
                 [errors - before.errors.min(errors), retries - before.retries.min(retries)];
             format!(
@@ -103,8 +103,8 @@ mod tests {
             "[RUN #1 42%,   3 secs]  4 threads 50 conns:      842113 ops,  281004 (avg:  280704) \
              ops/sec, 11.64MB/sec (avg: 11.62MB/sec),  0.71 (avg:  0.71) msec latency"
         );
-        let before = Retried { errors: 1, retries: 4, retried: 3 };
-        let now = Retried { errors: 3, retries: 9, retried: 5 };
+        let before = RetryCounts { errors: 1, retries: 4, retried: 3 };
+        let now = RetryCounts { errors: 3, retries: 9, retried: 5 };
         let retrying = Progress { retried: Some([now, before]), ..progress };
         assert!(
             retrying.line().ends_with(" msec latency, errors 3 (+2) retries 9 (+5) retried_ops 5")

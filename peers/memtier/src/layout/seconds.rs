@@ -42,12 +42,12 @@ pub(crate) struct Seconds {
     rows: Rows,
     percentiles: Vec<f64>,
     done: Vec<Second>,
-    open: Open,
+    open: OpenSecond,
 }
 
 /// The second that goes on.
 #[derive(Debug, Clone, Default)]
-struct Open {
+struct OpenSecond {
     index: u64,
     rows: Vec<Sum>,
 }
@@ -91,7 +91,7 @@ impl Seconds {
     pub(crate) fn new(rows: Rows, style: &Style) -> Self {
         let mut percentiles = style.percentiles.clone();
         workload::sort::sort_by(&mut percentiles, f64::total_cmp);
-        let open = Open { index: 0, rows: vec![Sum::default(); rows.names.len()] };
+        let open = OpenSecond { index: 0, rows: vec![Sum::default(); rows.names.len()] };
         Self { rows, percentiles, done: Vec::new(), open }
     }
 

@@ -272,7 +272,7 @@ impl Options {
 
 #[cfg(test)]
 mod tests {
-    use super::super::known::{OURS, known};
+    use super::super::option_list::{OURS, known};
     use super::*;
 
     fn parsed(line: &str) -> Result<Options, Fault> {

@@ -10,7 +10,7 @@ use rmp::encode::{ValueWriteError, write_array_len, write_map_len, write_str, wr
 use super::buckets;
 use super::metrics::{HISTOGRAMS, Metrics, SHAPE, about};
 
-type Packed = Result<(), ValueWriteError>;
+type PackResult = Result<(), ValueWriteError>;
 
 impl Metrics<'_> {
     /// The same as [`line`](Self::line), packed.
@@ -28,7 +28,7 @@ impl Metrics<'_> {
         Ok(out)
     }
 
-    fn pack(&self, at: SystemTime, every: Duration, sparse: bool, out: &mut Vec<u8>) -> Packed {
+    fn pack(&self, at: SystemTime, every: Duration, sparse: bool, out: &mut Vec<u8>) -> PackResult {
         let since = at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         write_array_len(out, 5)?;
         numbers(&[since.as_secs(), since.subsec_nanos().into()], out)?;
@@ -53,14 +53,14 @@ impl Metrics<'_> {
 }
 
 /// A name, a number, and empty metadata.
-fn plain(name: &str, value: u64, out: &mut Vec<u8>) -> Packed {
+fn plain(name: &str, value: u64, out: &mut Vec<u8>) -> PackResult {
     write_array_len(out, 3)?;
     write_str(out, name)?;
     write_uint(out, value)?;
     write_map_len(out, 0).map(|_| ())
 }
 
-fn histogram(latency: Option<&Latency>, sparse: bool, out: &mut Vec<u8>) -> Packed {
+fn histogram(latency: Option<&Latency>, sparse: bool, out: &mut Vec<u8>) -> PackResult {
     let config = SHAPE.map(|(_, value)| u64::from(value));
     if sparse {
         let held = buckets::held(latency);
@@ -76,12 +76,12 @@ fn histogram(latency: Option<&Latency>, sparse: bool, out: &mut Vec<u8>) -> Pack
     numbers(&buckets::all(latency), out)
 }
 
-fn numbers(all: &[u64], out: &mut Vec<u8>) -> Packed {
+fn numbers(all: &[u64], out: &mut Vec<u8>) -> PackResult {
     length(all.len(), out)?;
     all.iter().try_for_each(|number| write_uint(out, *number).map(|_| ()))
 }
 
-fn texts(all: &[(&str, String)], out: &mut Vec<u8>) -> Packed {
+fn texts(all: &[(&str, String)], out: &mut Vec<u8>) -> PackResult {
     write_map_len(out, all.len() as u32)?;
     all.iter().try_for_each(|(name, text)| {
         write_str(out, name)?;
@@ -90,7 +90,7 @@ fn texts(all: &[(&str, String)], out: &mut Vec<u8>) -> Packed {
 }
 
 /// That an array of so many follows.
-fn length(of: usize, out: &mut Vec<u8>) -> Packed {
+fn length(of: usize, out: &mut Vec<u8>) -> PackResult {
     write_array_len(out, of as u32).map(|_| ())
 }
 

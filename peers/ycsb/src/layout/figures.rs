@@ -4,7 +4,7 @@ use measure::Latency;
 
 use super::options::{Kind, YcsbOptions};
 use super::raw::Raw;
-use super::sections::{Returned, Section};
+use super::sections::{ReturnCounts, Section};
 
 /// Section, name of the figure, and its value.
 pub(super) type Figure = (String, String, Value);
@@ -79,8 +79,8 @@ impl<'n> Figures<'n> {
         self.all.push((self.name.to_owned(), measure.to_owned(), Value::Filler));
     }
 
-    pub(super) fn returned(&mut self, returned: Option<Returned>) {
-        let Returned { ok, unexpected, error } = returned.unwrap_or_default();
+    pub(super) fn returned(&mut self, returned: Option<ReturnCounts>) {
+        let ReturnCounts { ok, unexpected, error } = returned.unwrap_or_default();
         for (status, count) in [("OK", ok), ("ERROR", error), ("UNEXPECTED_STATE", unexpected)] {
             if count > 0 {
                 self.whole(format!("Return={status}"), count);
@@ -92,7 +92,7 @@ impl<'n> Figures<'n> {
 fn hdr(
     name: &str,
     latency: &Latency,
-    returned: Option<Returned>,
+    returned: Option<ReturnCounts>,
     options: &YcsbOptions,
 ) -> Vec<Figure> {
     let us = |ns: Option<u64>| ns.unwrap_or_default() / NS_PER_US;
@@ -126,7 +126,7 @@ fn microseconds(latency: &Latency) -> Vec<(u64, u64)> {
 fn buckets(
     name: &str,
     latency: &Latency,
-    returned: Option<Returned>,
+    returned: Option<ReturnCounts>,
     options: &YcsbOptions,
 ) -> Vec<Figure> {
     let values = microseconds(latency);

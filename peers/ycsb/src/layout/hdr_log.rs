@@ -19,12 +19,12 @@ const NS_PER_US: u64 = 1_000;
 /// The logs of a run.
 #[derive(Debug, Default)]
 pub(crate) struct HdrFiles {
-    sections: BTreeMap<String, Vec<Logged>>,
+    sections: BTreeMap<String, Vec<LogLine>>,
 }
 
 /// One line of a log.
 #[derive(Debug, Clone)]
-pub(crate) struct Logged {
+pub(crate) struct LogLine {
     /// When it began, after the run did.
     pub(crate) from: Duration,
     /// How long it was.
@@ -44,7 +44,7 @@ impl HdrFiles {
     ) {
         for Section { name, latency, .. } in sections {
             let Some(name) = kind.hdr_name(name) else { continue };
-            let line = Logged { from, length, latency: latency.clone() };
+            let line = LogLine { from, length, latency: latency.clone() };
             self.sections.entry(name).or_default().push(line);
         }
     }
@@ -65,7 +65,7 @@ impl HdrFiles {
     }
 }
 
-fn log(name: &str, lines: &[Logged], started_at: SystemTime) -> Result<Vec<u8>, RecordError> {
+fn log(name: &str, lines: &[LogLine], started_at: SystemTime) -> Result<Vec<u8>, RecordError> {
     let fault = |e: &dyn std::fmt::Display| RecordError::wrong(e.to_string());
     let mut out = Vec::new();
     let mut serializer = V2DeflateSerializer::new();
@@ -83,7 +83,7 @@ fn log(name: &str, lines: &[Logged], started_at: SystemTime) -> Result<Vec<u8>, 
     let mut builder = IntervalLogWriterBuilder::new();
     let builder = builder.with_max_value_divisor(US_PER_S);
     let mut log = builder.begin_log_with(&mut text, &mut serializer).map_err(|e| fault(&e))?;
-    for Logged { from, length, latency } in lines {
+    for LogLine { from, length, latency } in lines {
         let histogram = microseconds(latency)?;
         log.write_histogram(&histogram, *from, *length, None).map_err(|e| fault(&e))?;
     }

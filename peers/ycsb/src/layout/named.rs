@@ -1,6 +1,6 @@
 //! The section names under which YCSB reports commands and operations, and what a miss counts as there.
 
-use workload::{CommandSpec, Logged, PlanParts};
+use workload::{CommandSpec, LogSubject, PlanParts};
 
 /// Where the figures of a section are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,15 +22,15 @@ pub(super) enum Misses {
 
 /// One reported section; names may repeat.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Named {
+pub(super) struct NamedSource {
     pub(super) name: String,
     pub(super) source: Source,
     pub(super) misses: Misses,
 }
 
 /// All sections of a plan.
-pub(super) fn named(plan: &PlanParts) -> Vec<Named> {
-    let one = |name: &str, source, misses| Named { name: name.to_owned(), source, misses };
+pub(super) fn named(plan: &PlanParts) -> Vec<NamedSource> {
+    let one = |name: &str, source, misses| NamedSource { name: name.to_owned(), source, misses };
     let Some(mix) = &plan.mix else {
         let commands = plan.sequence.iter().enumerate();
         let command = |(at, spec): (usize, &CommandSpec)| {
@@ -76,10 +76,10 @@ pub(super) fn named(plan: &PlanParts) -> Vec<Named> {
 
 /// The commands and operations that need a log of every request.
 #[must_use]
-pub(crate) fn logged(plan: &PlanParts) -> Vec<Logged> {
-    let of = |named: &Named| match named.source {
-        Source::Command(at) => Logged::Command(at as u32),
-        Source::Operation(at) => Logged::Operation(at as u32),
+pub(crate) fn logged(plan: &PlanParts) -> Vec<LogSubject> {
+    let of = |named: &NamedSource| match named.source {
+        Source::Command(at) => LogSubject::Command(at as u32),
+        Source::Operation(at) => LogSubject::Operation(at as u32),
     };
     named(plan).iter().map(of).collect()
 }

@@ -9,9 +9,9 @@ use measure::{Entries, LogEntry, LoggedAs};
 use report::{Run, escape};
 
 use super::figures::{Figure, Figures};
-use super::named::{Misses, Named, Source, named};
+use super::named::{Misses, NamedSource, Source, named};
 use super::options::{Interval, YcsbOptions};
-use super::sections::{CLEANUP, INTENDED, Returned, Section, VERIFY, sections};
+use super::sections::{CLEANUP, INTENDED, ReturnCounts, Section, VERIFY, sections};
 
 /// How an operation can end.
 const ENDINGS: [LoggedAs; 4] = [LoggedAs::Ok, LoggedAs::Missed, LoggedAs::Failed, LoggedAs::Wrong];
@@ -72,7 +72,7 @@ impl<'r> Raw<'r> {
         &self,
         section: &Section,
         name: &str,
-        returned: Option<Returned>,
+        returned: Option<ReturnCounts>,
     ) -> Vec<Figure> {
         let mut took_us: Vec<u32> =
             self.lines(&section.name).into_iter().map(|(_, took_us)| took_us).collect();
@@ -127,7 +127,7 @@ impl<'r> Raw<'r> {
     }
 
     /// The name of the section that something which ended so is in.
-    fn name_of(&self, named: &Named, ended: LoggedAs) -> String {
+    fn name_of(&self, named: &NamedSource, ended: LoggedAs) -> String {
         let well = match (ended, named.misses) {
             // A wrong value is that of a read that went well.
             (LoggedAs::Ok | LoggedAs::Wrong, _) | (_, Misses::AllSucceed) => true,
@@ -167,7 +167,7 @@ const PERCENTILES: [(&str, f64); 8] = [
 
 #[cfg(test)]
 mod tests {
-    use measure::{Ended, OperationLog, Outcome, Sample, Stamps};
+    use measure::{OperationLog, OperationOutcome, Outcome, Sample, Stamps};
     use workload::{CommandSpec, Mix, Operation, Pick, Step, When};
 
     use super::super::named::logged;
@@ -220,8 +220,13 @@ mod tests {
             run.measurement.total.record(&sample);
         }
         let stamps = Stamps { intended_ns: 800_000, sent_ns: 900_000, done_ns: 1_500_000 };
-        logs[1].operation(1, Ended::Ok, &stamps);
-        run.measurement.total.operations[1].record(Ended::Ok, 800_000, 900_000, 1_500_000);
+        logs[1].operation(1, OperationOutcome::Ok, &stamps);
+        run.measurement.total.operations[1].record(
+            OperationOutcome::Ok,
+            800_000,
+            900_000,
+            1_500_000,
+        );
         // A clock that began in the middle of a millisecond.
         run.measurement.started_at = SystemTime::UNIX_EPOCH + Duration::from_micros(7_000_600);
         run.measurement.logs = logs;

@@ -12,7 +12,7 @@ use report::escape;
 use workload::Plan;
 
 use super::java;
-use super::named::{Misses, Named, Source, named};
+use super::named::{Misses, NamedSource, Source, named};
 use super::options::{ByStatus, Interval};
 
 /// What the names of sections of latencies from when something was due begin with.
@@ -30,12 +30,12 @@ pub(crate) struct Section {
     /// Latencies, in nanoseconds.
     pub(crate) latency: Latency,
     /// How many succeeded and failed, if the section reports it.
-    pub(crate) returned: Option<Returned>,
+    pub(crate) returned: Option<ReturnCounts>,
 }
 
 /// How operations ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Returned {
+pub(crate) struct ReturnCounts {
     /// Well.
     pub(crate) ok: u64,
     /// With what was not expected.
@@ -124,7 +124,7 @@ struct Sections<'o> {
 impl Sections<'_> {
     fn collect(&mut self, plan: &Plan, tally: &Tally) {
         let different = plan.different_commands();
-        for Named { name, source, misses } in named(plan) {
+        for NamedSource { name, source, misses } in named(plan) {
             let seen = match source {
                 Source::Command(at) => {
                     Some(TallyView::from(&tally.commands[different.of[at] as usize]))
@@ -155,8 +155,9 @@ impl Sections<'_> {
             Misses::Succeed => Some((seen.ok + seen.missed, seen.failed)),
             Misses::AllSucceed => None,
         };
-        let returned = returned.map(|(ok, error)| Returned { ok, error, ..Returned::default() });
-        let any = returned.is_none_or(|returned| returned != Returned::default());
+        let returned =
+            returned.map(|(ok, error)| ReturnCounts { ok, error, ..ReturnCounts::default() });
+        let any = returned.is_none_or(|returned| returned != ReturnCounts::default());
         if good.count() > 0 || any && seen.ok + seen.missed + seen.failed > 0 {
             self.put(Cow::Borrowed(name), good, returned);
         }
@@ -179,7 +180,7 @@ impl Sections<'_> {
         let different = plan.different_commands().commands;
         let gets = different.iter().zip(&tally.commands).filter(|(spec, _)| spec.name() == "GET");
         let nothing = gets.map(|(_, get)| get.miss).sum::<u64>().min(returned.ok);
-        let checked = Returned {
+        let checked = ReturnCounts {
             ok: returned.ok - nothing,
             unexpected,
             error: returned.error - unexpected + nothing,
@@ -211,7 +212,7 @@ impl Sections<'_> {
         }
     }
 
-    fn put(&mut self, name: Cow<'_, str>, latency: Latency, returned: Option<Returned>) {
+    fn put(&mut self, name: Cow<'_, str>, latency: Latency, returned: Option<ReturnCounts>) {
         // Names of a saved run are anybody's.
         let name = escape(&*name);
         match self.all.iter_mut().find(|section| section.name == name) {

@@ -6,7 +6,7 @@ use std::net::Ipv6Addr;
 use workload::typed_login::shown_address;
 use workload::{Endpoint, RingHash};
 
-use super::{Parsed, decoded, host_and_port, login};
+use super::{UriParts, decoded, host_and_port, login};
 
 /// The port of memcached.
 const PORT: u16 = 11211;
@@ -29,7 +29,7 @@ pub(super) fn authority(text: &str) -> Option<(bool, &str)> {
 ///
 /// # Errors
 /// What is wrong with it. Never quotes what may be a password.
-pub(super) fn parse(tls: bool, authority: &str) -> Result<Parsed, String> {
+pub(super) fn parse(tls: bool, authority: &str) -> Result<UriParts, String> {
     let (user, password, hosts) = login(authority)?;
     let mut endpoint =
         servers(hosts, PORT, RingHash::default()).map_err(|why| format!("-u: {why}"))?;
@@ -42,7 +42,7 @@ pub(super) fn parse(tls: bool, authority: &str) -> Result<Parsed, String> {
             *path = decoded(&path.to_string_lossy())?.into();
         }
     }
-    Ok(Parsed { endpoint, port: None, user, password, db: None, tls, memcache: Some(true) })
+    Ok(UriParts { endpoint, port: None, user, password, db: None, tls, memcache: Some(true) })
 }
 
 /// The servers of a list, or the only one: hosts and ports, and paths of unix sockets.

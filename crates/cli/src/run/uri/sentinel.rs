@@ -3,7 +3,7 @@
 use workload::Endpoint;
 use workload::typed_login::shown_address;
 
-use super::{Parsed, decoded, host_and_port, login};
+use super::{UriParts, decoded, host_and_port, login};
 
 /// The port of sentinels.
 const PORT: u16 = 26379;
@@ -19,7 +19,7 @@ pub(super) fn rest(text: &str) -> Option<&str> {
 ///
 /// # Errors
 /// What is wrong with it. Never quotes what may be a password.
-pub(super) fn parse(rest: &str) -> Result<Parsed, String> {
+pub(super) fn parse(rest: &str) -> Result<UriParts, String> {
     const SHAPE: &str = "-u: expected redis-sentinel://host:26379,host:26379/NAME";
     let (authority, path) = rest.split_once('/').ok_or(SHAPE)?;
     let (user, password, hosts) = login(authority)?;
@@ -42,14 +42,14 @@ pub(super) fn parse(rest: &str) -> Result<Parsed, String> {
         return Err(SHAPE.to_owned());
     }
     let endpoint = Endpoint::Sentinel { sentinels, name };
-    Ok(Parsed { endpoint, port: None, user, password, db, tls: false, memcache: Some(false) })
+    Ok(UriParts { endpoint, port: None, user, password, db, tls: false, memcache: Some(false) })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<Parsed, String> {
+    fn read(text: &str) -> Result<UriParts, String> {
         parse(rest(text).unwrap())
     }
 

@@ -173,16 +173,16 @@ fn alike(job: &CompareJob, mixed: bool, plans: &[Plan]) -> Result<()> {
 }
 
 /// A load, and its number among those of the decision.
-type Numbered = (usize, Load);
+type NumberedLoad = (usize, Load);
 
 /// The loads at the rate that was asked for.
-fn loads_at_rate(loads: &[DecisionLoad]) -> Vec<Numbered> {
+fn loads_at_rate(loads: &[DecisionLoad]) -> Vec<NumberedLoad> {
     let load = |load: &DecisionLoad| load_of(load.name.clone() + &load.at_rate, &load.plans);
     loads.iter().map(load).enumerate().collect()
 }
 
 /// The same as fast as it goes, where that is to be known.
-fn loads_at_limit(loads: &[DecisionLoad]) -> Vec<Numbered> {
+fn loads_at_limit(loads: &[DecisionLoad]) -> Vec<NumberedLoad> {
     let limited = loads.iter().enumerate().filter(|(_, load)| !load.limits.is_empty());
     let load = |(at, load): (usize, &DecisionLoad)| {
         (at, load_of(format!("{} as fast as it goes", load.name), &load.limits))
@@ -208,7 +208,7 @@ impl Series {
         &self,
         beds: &mut [TestBeds<'_>],
         names: &[String],
-        loads: Vec<Numbered>,
+        loads: Vec<NumberedLoad>,
         is_open: &mut dyn FnMut(&[Taken]) -> bool,
         first: &mut dyn FnMut(&[Run]),
     ) -> Result<(Vec<Taken>, End)> {

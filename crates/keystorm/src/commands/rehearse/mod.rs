@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context, Result};
 use console::diagnostics::{self, Diagnostics};
 use job::{End, RehearseJob};
+use lab::Document;
 use lab::rehearsal::{AnswerComparison, Outcome, Rehearsal};
 use measure::Ending;
 use report::compare::{self, Glance};
@@ -23,6 +24,7 @@ use super::replay::RecordedLoad;
 use crate::commands::run::{say, tell_about};
 use crate::experiment::files::Files;
 use crate::experiment::noise;
+use crate::experiment::results;
 use crate::experiment::terminal::Terminal;
 use crate::signals;
 use crate::test_bed::TestBed;
@@ -36,8 +38,7 @@ pub(crate) fn rehearse(job: &RehearseJob) -> Result<End> {
     let load = RecordedLoad::read(&job.recorded, &frames[0])?;
     job.jobs[0].notes.iter().try_for_each(diagnostics::say)?;
     load.notes(&job.speed).iter().try_for_each(diagnostics::say)?;
-    let json = job.output.json.as_deref().map(|path| ("--json", path));
-    let files = Files::open(json, &job.output.pages, job.output.live.as_ref())?;
+    let files = Files::new(&job.output)?;
     let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
     noise::warn()?;
     let mut servers = Servers::reach(job, &load, frames, &interrupted)?;
@@ -195,25 +196,20 @@ fn end_of(ending: &Ending) -> End {
 
 /// Prints and keeps what there is.
 fn show(job: &RehearseJob, rehearsal: &Rehearsal, files: &Files) -> Result<()> {
-    let output = &job.output;
-    match output.format.as_str() {
-        "json" => say(&rehearsal.to_json()?).map(drop)?,
-        "csv" => say(&rehearsal.to_csv()).map(drop)?,
-        _ => {
-            let terminal = Terminal::of_stdout();
-            let verdict = rehearsal.verdict();
-            terminal.verdict(&verdict)?;
+    let text = |terminal: &Terminal| {
+        terminal.verdict(&rehearsal.verdict())?;
+        say("\n").map(drop)?;
+        terminal.table(&rehearsal.table())?;
+        if let Some(answers) = rehearsal.answer_table() {
             say("\n").map(drop)?;
-            terminal.table(&rehearsal.table())?;
-            if let Some(answers) = rehearsal.answer_table() {
-                say("\n").map(drop)?;
-                terminal.table(&answers)?;
-            }
-            if !output.quiet {
-                terminal.line(&rehearsal.how)?;
-                terminal.warnings(&rehearsal.warnings())?;
-            }
+            terminal.table(&answers)?;
         }
-    }
-    files.finish(|| rehearsal.to_json(), || rehearsal.page(&job.again))
+        if !job.output.quiet {
+            terminal.line(&rehearsal.how)?;
+            terminal.warnings(&rehearsal.warnings())?;
+        }
+        Ok(())
+    };
+    let page = || rehearsal.page(&job.again);
+    results::show(&job.output, files, || rehearsal.to_json(), || rehearsal.to_csv(), page, text)
 }

@@ -20,19 +20,20 @@ use anyhow::{Context, Result, bail};
 use console::diagnostics::{self, Diagnostics};
 use console::report_file;
 use job::{End, SuiteJob};
-use lab::Suite;
 use lab::suite::{Spec, SuiteComparison};
+use lab::{Document, Suite};
 use measure::Ending;
 use report::{Run, Summary};
 
 use self::listeners::Listeners;
 use self::roles::{Role, Roles, Unfit};
-use self::session::{Prepared, Session};
+use self::session::{Preparation, Session};
 use self::sources::Sources;
-use crate::commands::run::{say, tell_about};
+use crate::commands::run::tell_about;
 use crate::experiment::files::Files;
 use crate::experiment::noise;
 use crate::experiment::progress::{Progress, planned_s};
+use crate::experiment::results;
 use crate::experiment::terminal::Terminal;
 use crate::signals;
 use crate::test_bed::TestBed;
@@ -55,8 +56,7 @@ pub(crate) fn suite(job: &SuiteJob) -> Result<End> {
         return list(&sources);
     }
     let before = job.against.as_deref().map(saved::read).transpose()?;
-    let json = job.output.json.as_deref().map(|path| ("--json", path));
-    let mut files = Files::open(json, &job.output.pages, job.output.live.as_ref())?;
+    let mut files = Files::new(&job.output)?;
     if let Some(directory) = &job.memtier_json {
         fs::create_dir_all(directory)
             .with_context(|| format!("--memtier-json {}", directory.display()))?;
@@ -194,7 +194,7 @@ impl Running<'_> {
         session: &mut Session<'_>,
         progress: &mut Progress,
         left_s: f64,
-    ) -> Result<(Prepared, Roles, Vec<Run>), Unfit> {
+    ) -> Result<(Preparation, Roles, Vec<Run>), Unfit> {
         let mut prepared = session.prepare(spec, progress)?;
         // The server may have another address now.
         let mut roles = roles::of_spec(spec, self.job, session.target(), self.seconds)?;
@@ -222,7 +222,7 @@ impl Running<'_> {
         &self,
         suite: &mut Suite,
         at: usize,
-        prepared: &Prepared,
+        prepared: &Preparation,
         roles: &Roles,
         runs: Vec<Run>,
     ) -> Result<()> {
@@ -271,24 +271,21 @@ fn show(
     compared: Option<&SuiteComparison>,
     files: &Files,
 ) -> Result<()> {
-    match job.output.format.as_str() {
-        "json" => say(&suite.to_json()?).map(drop)?,
-        "csv" => say(&suite.to_csv()).map(drop)?,
-        _ => {
-            let terminal = Terminal::of_stdout();
-            if let Some(compared) = compared {
-                saved::print(compared)?;
-                terminal.line("")?;
-            }
-            terminal.table(&suite.table(None))?;
-            if !job.output.quiet {
-                terminal.line("")?;
-                terminal.line(&suite.count())?;
-                suite.left_out().iter().try_for_each(|line| terminal.line(line))?;
-                suite.remarks().iter().try_for_each(|remark| terminal.line(remark))?;
-                terminal.warnings(&suite.warnings())?;
-            }
+    let text = |terminal: &Terminal| {
+        if let Some(compared) = compared {
+            saved::print(compared)?;
+            terminal.line("")?;
         }
-    }
-    files.finish(|| suite.to_json(), || suite.page(&job.again, compared))
+        terminal.table(&suite.table(None))?;
+        if !job.output.quiet {
+            terminal.line("")?;
+            terminal.line(&suite.count())?;
+            suite.left_out().iter().try_for_each(|line| terminal.line(line))?;
+            suite.remarks().iter().try_for_each(|remark| terminal.line(remark))?;
+            terminal.warnings(&suite.warnings())?;
+        }
+        Ok(())
+    };
+    let page = || suite.page(&job.again, compared);
+    results::show(&job.output, files, || suite.to_json(), || suite.to_csv(), page, text)
 }

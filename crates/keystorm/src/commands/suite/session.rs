@@ -16,7 +16,7 @@ use workload::{Endpoint, Plan, Target};
 use super::dataset;
 use super::full_sync::FullSync;
 use super::roles::{self, Unfit};
-use super::settings::{ChangedSettings, Refused};
+use super::settings::{ChangedSettings, RefusedSetting};
 use super::topology::{self, Topology, with_args};
 use crate::experiment::progress::Progress;
 use crate::machine::machine;
@@ -39,7 +39,7 @@ struct Data {
 
 /// What a spec finds.
 #[derive(Clone, Default)]
-pub(super) struct Prepared {
+pub(super) struct Preparation {
     /// Bytes of `used_memory` for each key.
     pub(super) bytes_per_key: Option<f64>,
     /// Seconds until a replica that was attached last had everything.
@@ -60,7 +60,7 @@ pub(super) struct Session<'s> {
     commands: HashMap<String, Option<bool>>,
     /// The limit of its memory in bytes, if it has one.
     limit_bytes: Option<u64>,
-    data: Option<(Data, Prepared)>,
+    data: Option<(Data, Preparation)>,
     /// The synchronisation of a replica that was attached last.
     pub(super) full_sync: Option<FullSync>,
     /// Whether load has changed the data.
@@ -196,7 +196,7 @@ impl<'s> Session<'s> {
         &mut self,
         spec: &Spec,
         progress: &mut Progress,
-    ) -> Result<Prepared, Unfit> {
+    ) -> Result<Preparation, Unfit> {
         let data = Data { topology: self.topology(spec)?, preload: spec.preload.clone() };
         let held = self.data.as_ref().filter(|(held, _)| *held == data && !self.is_spoiled);
         let prepared = match held {
@@ -223,7 +223,7 @@ impl<'s> Session<'s> {
         data: &Data,
         spec: &Spec,
         progress: &mut Progress,
-    ) -> Result<Prepared, Unfit> {
+    ) -> Result<Preparation, Unfit> {
         let mut remarks = Vec::new();
         self.clear(data).map_err(broken)?;
         self.configure(&data.preload, &data.topology, &mut remarks).map_err(broken)?;
@@ -261,7 +261,7 @@ impl<'s> Session<'s> {
         if data.topology.replica && spec.replica_later {
             self.attach(false).map_err(broken)?;
         }
-        Ok(Prepared {
+        Ok(Preparation {
             bytes_per_key: grown.filter(|_| keys > 0).map(|grown| grown / keys as f64),
             full_sync_s: None,
             remarks,
@@ -336,9 +336,9 @@ impl<'s> Session<'s> {
         remarks: &mut Vec<String>,
     ) -> Result<()> {
         let refused = self.set(&preload.settings)?;
-        let (late, lost): (Vec<Refused>, Vec<Refused>) =
+        let (late, lost): (Vec<RefusedSetting>, Vec<RefusedSetting>) =
             refused.into_iter().partition(|one| self.is_own() && one.is_for_the_start());
-        remarks.extend(lost.iter().map(Refused::remark));
+        remarks.extend(lost.iter().map(RefusedSetting::remark));
         if late.is_empty() {
             return Ok(());
         }
@@ -347,7 +347,7 @@ impl<'s> Session<'s> {
         let args: Vec<String> = data.iter().cloned().chain(args).collect();
         if self.start(topology, &args).is_err() {
             self.start(topology, &data)?;
-            remarks.extend(late.iter().map(Refused::remark));
+            remarks.extend(late.iter().map(RefusedSetting::remark));
         }
         let others =
             preload.settings.iter().filter(|(name, _)| late.iter().all(|one| one.name != *name));
@@ -356,7 +356,7 @@ impl<'s> Session<'s> {
     }
 
     /// Sets settings while the server runs; those that it refuses.
-    fn set(&mut self, settings: &[(String, String)]) -> Result<Vec<Refused>> {
+    fn set(&mut self, settings: &[(String, String)]) -> Result<Vec<RefusedSetting>> {
         let (nodes, keeps) = (self.clients()?, !self.is_own());
         self.changed.set(nodes, settings, keeps)
     }

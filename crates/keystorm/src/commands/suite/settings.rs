@@ -12,13 +12,13 @@ use crate::setting;
 pub(super) struct ChangedSettings(Vec<(String, String)>);
 
 /// What a server did not take.
-pub(super) struct Refused {
+pub(super) struct RefusedSetting {
     pub(super) name: String,
     pub(super) value: String,
     why: String,
 }
 
-impl Refused {
+impl RefusedSetting {
     /// Whether it can be given when the server starts.
     pub(super) fn is_for_the_start(&self) -> bool {
         self.why.contains("immutable")
@@ -39,8 +39,8 @@ impl ChangedSettings {
         nodes: Vec<Client<Transport>>,
         settings: &[(String, String)],
         keeps: bool,
-    ) -> Result<Vec<Refused>> {
-        let mut refused: Vec<Refused> = Vec::new();
+    ) -> Result<Vec<RefusedSetting>> {
+        let mut refused: Vec<RefusedSetting> = Vec::new();
         for (number, mut client) in nodes.into_iter().enumerate() {
             for (name, value) in settings {
                 let before = match keeps && number == 0 {
@@ -54,7 +54,11 @@ impl ChangedSettings {
                 match client.ask(&words)? {
                     Value::Error(text) if refused.iter().all(|known| known.name != *name) => {
                         let why = String::from_utf8_lossy(&text).into_owned();
-                        refused.push(Refused { name: name.clone(), value: value.clone(), why });
+                        refused.push(RefusedSetting {
+                            name: name.clone(),
+                            value: value.clone(),
+                            why,
+                        });
                     }
                     Value::Error(_) => {}
                     _ => self.0.extend(before.map(|before| (name.clone(), before))),

@@ -11,13 +11,13 @@ use cli::experiment::job;
 use console::diagnostics::{self, Diagnostics};
 use console::live::Nobody;
 use job::{ClientFleet, End, Job, SurveyJob, UsageError};
-use lab::Survey;
 use lab::survey::{Chapter, DELIVERIES, Machine, Station, SurveyPlan, SurveySpec};
+use lab::{Document, Survey};
 use measure::Ending;
 use report::Run;
 use workload::{ProtocolKind, Target};
 
-use self::written::{Holders, Written};
+use self::written::{Holders, PlanWrites};
 use super::usage_error;
 use crate::commands::calibrate::place::siblings;
 use crate::commands::run::tell_about;
@@ -116,7 +116,12 @@ impl<E: Into<Error>> From<E> for Stop {
 }
 
 /// Says what the survey writes into a server that was given, and finds what of it is there already.
-fn written(plan: &SurveyPlan, bed: &TestBed<'_>, target: &Target, keep: bool) -> Result<Written> {
+fn written(
+    plan: &SurveyPlan,
+    bed: &TestBed<'_>,
+    target: &Target,
+    keep: bool,
+) -> Result<PlanWrites> {
     let lines = plan.chapters.iter().flat_map(|chapter| {
         chapter.fill.iter().chain(chapter.stations.iter().flat_map(|station| &station.lines))
     });
@@ -125,7 +130,7 @@ fn written(plan: &SurveyPlan, bed: &TestBed<'_>, target: &Target, keep: bool) ->
     let jobs = jobs.map_err(usage_error)?;
     // Messages remove their keys themselves.
     let plans = jobs.iter().flat_map(|job| &job.plans).filter(|plan| plan.delivery.is_none());
-    let mut written = Written::by(plans);
+    let mut written = PlanWrites::by(plans);
     let looked = holders(bed, target).and_then(|mut holders| written.look(&mut holders));
     looked.context("looking for keys that are there already")?;
     let place = match target.db {
@@ -149,7 +154,7 @@ fn holders(bed: &TestBed<'_>, target: &Target) -> Result<Holders> {
 }
 
 /// Removes what the survey wrote.
-fn tidy(written: Option<&Written>, bed: &TestBed<'_>, target: &Target) -> Result<()> {
+fn tidy(written: Option<&PlanWrites>, bed: &TestBed<'_>, target: &Target) -> Result<()> {
     let Some(written) = written else { return Ok(()) };
     let removed = holders(bed, target).and_then(|mut holders| written.remove(&mut holders));
     let removed = removed.context("removing the keys of the survey; they may still be there")?;

@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 use host::{Client, Transport};
 use wire::cluster::{KeyPlace, known, slot_of};
 use wire::resp::Value;
-use workload::{Arg, CommandSpec, Derived, Piece, Plan};
+use workload::{Arg, CommandSpec, DerivedText, Piece, Plan};
 
 use super::families::Family;
 
@@ -23,7 +23,7 @@ const GROWING: [&str; 3] = ["LPUSH", "RPUSH", "XADD"];
 
 /// What plans write.
 #[derive(Debug, Default)]
-pub(super) struct Written {
+pub(super) struct PlanWrites {
     /// Keys, and the bytes of all their values.
     families: BTreeMap<Family, u64>,
     /// Some of them grow as long as they are written to.
@@ -34,7 +34,7 @@ pub(super) struct Written {
     foreign_libraries: HashSet<String>,
 }
 
-impl Written {
+impl PlanWrites {
     /// What these plans write.
     pub(super) fn by<'p>(plans: impl Iterator<Item = &'p Plan>) -> Self {
         let mut written = Self::default();
@@ -281,7 +281,7 @@ fn value_bytes(command: &CommandSpec, key: usize, plan: &Plan) -> u64 {
         Piece::Number(_) => plan.data.keys.digits() as u64,
         Piece::Fill { len, .. } => u64::from(*len),
         Piece::Value | Piece::Lifetime(_) | Piece::Reply { .. } => plan.data.payload_bytes,
-        Piece::Derived(Derived::Checked { len, .. }) => u64::from(*len),
+        Piece::Derived(DerivedText::Checked { len, .. }) => u64::from(*len),
         Piece::Derived(_) => plan.data.keys.digits() as u64,
         Piece::Secret(_) | Piece::Field(_) | Piece::Tag | Piece::Cas => 0,
         Piece::Message | Piece::MessageNumber => piece.message_bytes() as u64,

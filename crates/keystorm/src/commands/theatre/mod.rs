@@ -17,6 +17,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use console::diagnostics::{self, Diagnostics};
 use host::JournalKind;
 use job::{End, TheatreJob, UsageError};
+use lab::Document;
 use lab::theatre::{Line, Outcome, Played, Price, PriceList};
 use measure::Ending;
 use report::{Run, WarningKind};
@@ -27,6 +28,7 @@ use crate::commands::run::{say, tell_about};
 use crate::experiment::files::Files;
 use crate::experiment::noise;
 use crate::experiment::progress::Progress;
+use crate::experiment::results;
 use crate::experiment::terminal::Terminal;
 use crate::signals;
 use crate::test_bed::TestBed;
@@ -40,8 +42,7 @@ use stage::Stage;
 pub(crate) fn theatre(job: &TheatreJob) -> Result<End> {
     let Some(plan) = job.job.plans.first() else { return Ok(End::Complete) };
     job.job.notes.iter().try_for_each(diagnostics::say)?;
-    let json = job.output.json.as_deref().map(|path| ("--json", path));
-    let mut files = Files::open(json, &job.output.pages, job.output.live.as_ref())?;
+    let mut files = Files::new(&job.output)?;
     let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
     noise::warn()?;
     let storms = job.acts.iter().filter_map(|act| act.load.as_ref());
@@ -217,20 +218,17 @@ fn events(run: &Run, played: &Played) -> Vec<String> {
 }
 
 fn show(job: &TheatreJob, list: &PriceList, files: &Files) -> Result<()> {
-    match job.output.format.as_str() {
-        "json" => say(&list.to_json()?).map(drop)?,
-        "csv" => say(&list.to_csv()).map(drop)?,
-        _ => {
-            let terminal = Terminal::of_stdout();
-            terminal.table(&list.table())?;
-            if !job.output.quiet {
-                say("\n").map(drop)?;
-                terminal.verdict(&list.verdict())?;
-                terminal.warnings(&list.warnings())?;
-            }
+    let text = |terminal: &Terminal| {
+        terminal.table(&list.table())?;
+        if !job.output.quiet {
+            say("\n").map(drop)?;
+            terminal.verdict(&list.verdict())?;
+            terminal.warnings(&list.warnings())?;
         }
-    }
-    files.finish(|| list.to_json(), || list.page(&job.again))
+        Ok(())
+    };
+    let page = || list.page(&job.again);
+    results::show(&job.output, files, || list.to_json(), || list.to_csv(), page, text)
 }
 
 /// Two saved price lists side by side, if both files are such; nothing if neither is.

@@ -5,13 +5,15 @@ use std::sync::atomic::Ordering;
 use anyhow::{Context, Result, anyhow};
 use console::diagnostics::{self, Diagnostics};
 use job::{End, MemoryJob};
+use lab::Document;
 use lab::weigh::MemoryCurve;
 use measure::Ending;
 use workload::Target;
 
-use crate::commands::run::{say, tell_about};
+use crate::commands::run::tell_about;
 use crate::experiment::files::Files;
 use crate::experiment::progress::planned_s;
+use crate::experiment::results;
 use crate::experiment::terminal::Terminal;
 use crate::setting;
 use crate::signals;
@@ -22,8 +24,7 @@ use crate::test_bed::TestBed;
 /// # Errors
 /// What kept it from being carried out, in words for a person; what was measured before is kept.
 pub(super) fn run(job: &MemoryJob) -> Result<End> {
-    let json = job.output.json.as_deref().map(|path| ("--json", path));
-    let mut files = Files::open(json, &job.output.pages, job.output.live.as_ref())?;
+    let mut files = Files::new(&job.output)?;
     let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
     let mut progress = files.progress();
     let mut curve = MemoryCurve::new(String::new(), job.policy.clone());
@@ -64,21 +65,18 @@ pub(super) fn run(job: &MemoryJob) -> Result<End> {
     if end == End::Complete {
         curve.set_complete();
     }
-    match job.output.format.as_str() {
-        "json" => say(&curve.to_json()?).map(drop)?,
-        "csv" => say(&curve.to_csv()).map(drop)?,
-        _ => {
-            let terminal = Terminal::of_stdout();
-            terminal.table(&curve.table())?;
-            if !job.output.quiet {
-                curve.charts().iter().take(1).try_for_each(|chart| terminal.chart(chart))?;
-                terminal.line("")?;
-                curve.verdict().iter().try_for_each(|verdict| terminal.verdict(verdict))?;
-                terminal.warnings(&curve.warnings())?;
-            }
+    let text = |terminal: &Terminal| {
+        terminal.table(&curve.table())?;
+        if !job.output.quiet {
+            curve.charts().iter().take(1).try_for_each(|chart| terminal.chart(chart))?;
+            terminal.line("")?;
+            curve.verdict().iter().try_for_each(|verdict| terminal.verdict(verdict))?;
+            terminal.warnings(&curve.warnings())?;
         }
-    }
-    files.finish(|| curve.to_json(), || curve.page(&job.again))?;
+        Ok(())
+    };
+    let page = || curve.page(&job.again);
+    results::show(&job.output, &files, || curve.to_json(), || curve.to_csv(), page, text)?;
     Ok(end)
 }
 

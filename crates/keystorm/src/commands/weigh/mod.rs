@@ -14,9 +14,10 @@ use lab::weigh::{FILLS, Item, Row, Scale as Server, Weight, fills};
 use workload::Target;
 
 use self::scale::Scale;
-use crate::commands::run::{say, tell_about};
+use crate::commands::run::tell_about;
 use crate::experiment::files::Files;
 use crate::experiment::progress::Progress;
+use crate::experiment::results;
 use crate::experiment::terminal::Terminal;
 use crate::signals;
 use crate::test_bed::TestBed;
@@ -32,8 +33,7 @@ pub(crate) fn weigh(job: &WeighJob) -> Result<End> {
     if let Some(memory) = &job.memory {
         return limits::run(memory);
     }
-    let json = job.output.json.as_deref().map(|path| ("--json", path));
-    let mut files = Files::open(json, &job.output.pages, job.output.live.as_ref())?;
+    let mut files = Files::new(&job.output)?;
     let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
     let mut beds = Vec::new();
     for job in &job.servers {
@@ -211,25 +211,23 @@ fn show(job: &WeighJob, weighing: &Weighing, files: &Files) -> Result<()> {
     if weighing.rows.is_empty() && weighing.steps.is_empty() {
         return Ok(());
     }
-    match job.output.format.as_str() {
-        "json" => say(&weighing.to_json()?).map(drop)?,
-        "csv" => say(&weighing.to_csv()).map(drop)?,
-        _ => {
-            let terminal = Terminal::of_stdout();
-            terminal.table(&weighing.table())?;
-            if !weighing.steps.is_empty() {
-                terminal.line("")?;
-                terminal.table(&weighing.steps_table())?;
-            }
-            if !job.output.quiet {
-                terminal.line("")?;
-                terminal.line(&weighing.method())?;
-                terminal.warnings(&weighing.warnings)?;
-            }
+    let text = |terminal: &Terminal| {
+        terminal.table(&weighing.table())?;
+        if !weighing.steps.is_empty() {
+            terminal.line("")?;
+            terminal.table(&weighing.steps_table())?;
         }
-    }
+        if !job.output.quiet {
+            terminal.line("")?;
+            terminal.line(&weighing.method())?;
+            terminal.warnings(&weighing.warnings)?;
+        }
+        Ok(())
+    };
+    let page = || weighing.page(&job.again);
+    results::show(&job.output, files, || weighing.to_json(), || weighing.to_csv(), page, text)?;
     for line in weighing.left_out() {
         diagnostics::say(report::escape(line))?;
     }
-    files.finish(|| weighing.to_json(), || weighing.page(&job.again))
+    Ok(())
 }

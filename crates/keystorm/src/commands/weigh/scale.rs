@@ -23,7 +23,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(40);
 const STILL_WITHIN: Duration = Duration::from_secs(3);
 
 /// Whom to ask.
-enum Asked {
+enum ScaleClient {
     Resp(Box<Client<Transport>>),
     Memcache(MemcacheClient),
 }
@@ -32,32 +32,32 @@ enum Asked {
 pub(super) struct Scale<'b> {
     bed: &'b TestBed<'b>,
     target: &'b Target,
-    asked: Asked,
+    asked: ScaleClient,
 }
 
 impl<'b> Scale<'b> {
     pub(super) fn open(bed: &'b TestBed<'b>, target: &'b Target) -> Result<Self> {
         let asked = match bed.server.protocol().is_memcache() {
-            true => Asked::Memcache(bed.server.memcache_client(target)?),
-            false => Asked::Resp(Box::new(bed.server.client(target)?)),
+            true => ScaleClient::Memcache(bed.server.memcache_client(target)?),
+            false => ScaleClient::Resp(Box::new(bed.server.client(target)?)),
         };
         Ok(Self { bed, target, asked })
     }
 
     /// Whether the server has such a type.
     pub(super) fn stores(&self, item: &Item) -> bool {
-        item.of == Type::String || matches!(self.asked, Asked::Resp(_))
+        item.of == Type::String || matches!(self.asked, ScaleClient::Resp(_))
     }
 
     /// How many keys it holds.
     pub(super) fn keys(&mut self) -> Result<u64> {
         match &mut self.asked {
-            Asked::Resp(client) => match client.ask(&[b"DBSIZE"])? {
+            ScaleClient::Resp(client) => match client.ask(&[b"DBSIZE"])? {
                 Value::Integer(keys) => Ok(keys.unsigned_abs()),
                 Value::Error(text) => bail!("DBSIZE: {}", String::from_utf8_lossy(&text)),
                 _ => Ok(0),
             },
-            Asked::Memcache(client) => {
+            ScaleClient::Memcache(client) => {
                 let stats = client.stats(None).map_err(|why| anyhow!(why))?;
                 Ok(number(&stats, "curr_items").unwrap_or_default())
             }
@@ -67,11 +67,11 @@ impl<'b> Scale<'b> {
     /// What gives it its memory, if it says so.
     pub(super) fn allocator(&mut self) -> Result<Option<String>> {
         match &mut self.asked {
-            Asked::Resp(client) => {
+            ScaleClient::Resp(client) => {
                 let info = info(client)?;
                 Ok(info_field(&info, "mem_allocator").map(str::to_owned))
             }
-            Asked::Memcache(_) => Ok(Some("slabs".to_owned())),
+            ScaleClient::Memcache(_) => Ok(Some("slabs".to_owned())),
         }
     }
 
@@ -86,8 +86,8 @@ impl<'b> Scale<'b> {
         let (mut batch, mut bytes): (Vec<Words>, usize) = (Vec::new(), 0);
         for number in numbers {
             let commands = match filler.asked {
-                Asked::Resp(_) => item.commands(number),
-                Asked::Memcache(_) => vec![memcached(item, number)],
+                ScaleClient::Resp(_) => item.commands(number),
+                ScaleClient::Memcache(_) => vec![memcached(item, number)],
             };
             for words in commands {
                 bytes += words.iter().map(Vec::len).sum::<usize>();
@@ -106,7 +106,7 @@ impl<'b> Scale<'b> {
 
     fn send(&mut self, batch: &[Words]) -> Result<()> {
         match &mut self.asked {
-            Asked::Resp(client) => {
+            ScaleClient::Resp(client) => {
                 for (reply, words) in client.ask_all(batch)?.into_iter().zip(batch) {
                     if let Value::Error(text) = reply {
                         let name = String::from_utf8_lossy(&words[0]);
@@ -115,7 +115,7 @@ impl<'b> Scale<'b> {
                 }
                 Ok(())
             }
-            Asked::Memcache(client) => client.send_all(batch).map_err(|why| anyhow!(why)),
+            ScaleClient::Memcache(client) => client.send_all(batch).map_err(|why| anyhow!(why)),
         }
     }
 
@@ -140,7 +140,7 @@ impl<'b> Scale<'b> {
     fn reading(&mut self, keys: u64) -> Result<Reading> {
         let own = self.bed.server.resident_bytes();
         match &mut self.asked {
-            Asked::Resp(client) => {
+            ScaleClient::Resp(client) => {
                 let info = info(client)?;
                 let bytes = |name| info_field(&info, name).and_then(|text| text.parse().ok());
                 let Some(used) = bytes("used_memory") else {
@@ -150,7 +150,7 @@ impl<'b> Scale<'b> {
                 let active = bytes("allocator_active");
                 Ok(Reading { keys, used, dataset: bytes("used_memory_dataset"), resident, active })
             }
-            Asked::Memcache(client) => {
+            ScaleClient::Memcache(client) => {
                 let stats = client.stats(None).map_err(|why| anyhow!(why))?;
                 let slabs = client.stats(Some("slabs")).map_err(|why| anyhow!(why))?;
                 let used = chunks(&slabs);
@@ -169,8 +169,8 @@ impl<'b> Scale<'b> {
     pub(super) fn describe(&mut self, item: &Item) -> Result<(Option<String>, Option<u64>)> {
         let key = Item::key(0);
         match &mut self.asked {
-            Asked::Resp(client) => Ok((encoding(client, &key)?, memory_usage(client, &key)?)),
-            Asked::Memcache(client) => {
+            ScaleClient::Resp(client) => Ok((encoding(client, &key)?, memory_usage(client, &key)?)),
+            ScaleClient::Memcache(client) => {
                 let slabs = client.stats(Some("slabs")).map_err(|why| anyhow!(why))?;
                 let class = slabs.iter().find(|(name, value)| {
                     name.ends_with(":used_chunks") && value.parse().is_ok_and(|used: u64| used > 1)
@@ -185,15 +185,17 @@ impl<'b> Scale<'b> {
 
     /// Removes the keys of all numbers below this one.
     pub(super) fn remove(&mut self, below: u64) -> Result<()> {
-        let verb = if matches!(self.asked, Asked::Resp(_)) { "DEL" } else { "delete" };
+        let verb = if matches!(self.asked, ScaleClient::Resp(_)) { "DEL" } else { "delete" };
         let numbers: Vec<u64> = (0..below).collect();
         for numbers in numbers.chunks(BATCH_BYTES / 64) {
             let delete = |number: &u64| vec![verb.as_bytes().to_vec(), Item::key(*number)];
             let batch: Vec<Words> = numbers.iter().map(delete).collect();
             match &mut self.asked {
                 // Some may never have been stored.
-                Asked::Resp(client) => drop(client.ask_all(&batch)?),
-                Asked::Memcache(client) => client.send_all(&batch).map_err(|why| anyhow!(why))?,
+                ScaleClient::Resp(client) => drop(client.ask_all(&batch)?),
+                ScaleClient::Memcache(client) => {
+                    client.send_all(&batch).map_err(|why| anyhow!(why))?
+                }
             }
         }
         Ok(())

@@ -34,7 +34,7 @@ impl Lettering {
     pub(super) fn new() -> Result<Self, Fault> {
         let mut bytes = Vec::new();
         DeflateDecoder::new(PACKED).read_to_end(&mut bytes)?;
-        let mut packed = Packed(&bytes);
+        let mut packed = PackedGlyphs(&bytes);
         let units_per_em = packed.number() as f32;
         let letters = (0..packed.number())
             .map(|_| {
@@ -82,10 +82,10 @@ impl Lettering {
 
 /// Adds a letter to a path; `place` leads from the font's points to those of the picture.
 fn draw(outline: &[u8], path: &mut Vec<Command>, place: impl Fn([f32; 2]) -> [f32; 2]) {
-    let mut packed = Packed(outline);
+    let mut packed = PackedGlyphs(outline);
     let mut at = [0, 0];
     while let [command, rest @ ..] = packed.0 {
-        packed = Packed(rest);
+        packed = PackedGlyphs(rest);
         let mut point = || place(packed.point(&mut at));
         match command {
             b'M' => drop(path.move_to(point())),
@@ -98,9 +98,9 @@ fn draw(outline: &[u8], path: &mut Vec<Command>, place: impl Fn([f32; 2]) -> [f3
 }
 
 /// What `build.rs` has packed, from where it is being read.
-struct Packed<'p>(&'p [u8]);
+struct PackedGlyphs<'p>(&'p [u8]);
 
-impl<'p> Packed<'p> {
+impl<'p> PackedGlyphs<'p> {
     fn bytes(&mut self, count: usize) -> &'p [u8] {
         let (taken, rest) = self.0.split_at(count);
         self.0 = rest;

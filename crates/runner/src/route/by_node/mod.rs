@@ -21,7 +21,7 @@ use super::Route;
 use crate::RecordedCommand;
 use crate::recorded::source::RecordedSource;
 use crate::recorder::Recorder;
-use crate::request::{Answered, OperationState, Request};
+use crate::request::{CommandReply, OperationState, Request};
 use crate::worker::Worker;
 use crate::worker::captures::Captures;
 use crate::worker::operations::Steps;
@@ -407,7 +407,7 @@ fn note_sent<'q, R: ByNode<Mark: 'q>>(
 
 /// Counts a reply for its node.
 #[inline]
-pub(super) fn tally_reply(tally: &mut NodeTally, answered: &Answered, now_ns: u64) {
+pub(super) fn tally_reply(tally: &mut NodeTally, answered: &CommandReply, now_ns: u64) {
     if answered.measured {
         tally.ok += 1;
         tally.response.record_n(now_ns - answered.intended_ns, 1);

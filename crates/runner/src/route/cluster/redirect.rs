@@ -10,7 +10,7 @@ use wire::cluster::Redirect;
 use workload::OnError;
 
 use super::{ClusterRequest, ClusterWorker, balance, know_nodes};
-use crate::request::{Answered, OperationState, Request};
+use crate::request::{CommandReply, OperationState, Request};
 use crate::{Fatal, explain};
 
 /// So often a request is sent elsewhere at once. Beyond it nodes do not agree, and get time to.
@@ -129,7 +129,7 @@ fn refuse<E: Engine, P: Protocol>(
     worker.route.forget_recorded(request);
     worker.recorder.of_node(worker.route.number(node));
     for command in request.command..request.command + request.left {
-        let answered = Answered { command, ..request.answered(now_ns) };
+        let answered = CommandReply { command, ..request.answered(now_ns) };
         worker.recorder.error(&answered, (explain::kind(text), text), 0, now_ns);
     }
     if worker.steps.operations.is_some() {

@@ -16,7 +16,7 @@ const NOBODY: u16 = u16::MAX;
 /// Maps each hash slot to its node. A node keeps its number for the whole run.
 #[derive(Debug)]
 pub(crate) struct SlotMap {
-    nodes: Vec<Known>,
+    nodes: Vec<NodeSlots>,
     owner: Vec<u16>,
     /// Who owned each slot last, also where nobody does now.
     last_owner: Vec<u16>,
@@ -30,7 +30,7 @@ pub(crate) struct SlotMap {
 
 /// A node that was heard of.
 #[derive(Debug)]
-pub(crate) struct Known {
+pub(crate) struct NodeSlots {
     /// `host:port`
     pub(crate) name: String,
     host: String,
@@ -119,7 +119,7 @@ impl SlotMap {
     }
 
     fn add(&mut self, name: String, host: String, address: SocketAddr) -> u16 {
-        self.nodes.push(Known {
+        self.nodes.push(NodeSlots {
             name,
             host,
             address,
@@ -134,12 +134,12 @@ impl SlotMap {
     }
 
     /// Every node heard of, by number.
-    pub(crate) fn nodes(&self) -> &[Known] {
+    pub(crate) fn nodes(&self) -> &[NodeSlots] {
         &self.nodes
     }
 
     /// A node.
-    pub(crate) fn node(&self, number: u16) -> &Known {
+    pub(crate) fn node(&self, number: u16) -> &NodeSlots {
         &self.nodes[usize::from(number)]
     }
 
@@ -277,7 +277,7 @@ impl SlotMap {
     pub(crate) fn find(&mut self, host: &str, port: u16, from: u16) -> Option<u16> {
         let from = self.node(from);
         let host = if host.is_empty() { from.host.as_str() } else { host };
-        let named = |known: &Known| known.host == host && known.address.port() == port;
+        let named = |known: &NodeSlots| known.host == host && known.address.port() == port;
         if let Some(number) = self.nodes.iter().position(named) {
             return Some(number as u16);
         }

@@ -11,7 +11,7 @@ use super::{Cluster, ClusterRequest, Mark, Place, balance, recovery, redirect};
 use crate::Fatal;
 use crate::recorder::Recorder;
 use crate::request::{Answer, OperationState, Request};
-use crate::route::{Completed, LostRequest, Route, by_node};
+use crate::route::{Completion, LostRequest, Route, by_node};
 use crate::worker::Worker;
 
 /// How often to look for news of the cluster while nothing else happens.
@@ -163,7 +163,7 @@ impl Route for Cluster<'_> {
         request: &mut ClusterRequest,
         recorder: &mut Recorder,
         now_ns: u64,
-    ) -> Completed {
+    ) -> Completion {
         if let Some(text) = place.away.take() {
             place.held.clear();
             place.passed_over = 0;
@@ -171,7 +171,7 @@ impl Route for Cluster<'_> {
             let progress = OperationState { missed: false, failed: false, ..request.progress };
             let whole = Request { command: first, left: commands, progress, ..*request };
             self.turned_away.push((place.node, whole, text));
-            return Completed::Partly;
+            return Completion::Partly;
         }
         for answer in place.held.drain(..) {
             recorder.reply(&answer, now_ns);
@@ -182,7 +182,7 @@ impl Route for Cluster<'_> {
             );
         }
         self.forget_recorded(request);
-        Completed::Whole
+        Completion::Whole
     }
 
     fn forsake(&mut self, request: &ClusterRequest) -> LostRequest {

@@ -20,7 +20,7 @@ const EVERY: Duration = Duration::from_millis(100);
 /// Shared by the workers of a run and the thread that looks.
 #[derive(Debug)]
 pub(crate) struct TopologyWatch {
-    wanted: Mutex<Wanted>,
+    wanted: Mutex<WatchRequest>,
     changed: Condvar,
     version: AtomicU64,
     latest: Mutex<Arc<Topology>>,
@@ -31,7 +31,7 @@ pub(crate) struct TopologyWatch {
 }
 
 #[derive(Debug, Default)]
-struct Wanted {
+struct WatchRequest {
     look: bool,
     stop: bool,
 }
@@ -149,7 +149,7 @@ impl TopologyWatch {
                 self.publish(topology);
             }
             let wanted = lock(&self.wanted);
-            let stopped = |wanted: &mut Wanted| !wanted.stop;
+            let stopped = |wanted: &mut WatchRequest| !wanted.stop;
             drop(self.changed.wait_timeout_while(wanted, EVERY, stopped));
         }
     }

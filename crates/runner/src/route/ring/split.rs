@@ -6,7 +6,7 @@
 
 use measure::Outcome;
 
-use crate::request::{Answer, Answered, Keys, Request};
+use crate::request::{Answer, CommandReply, Keys, Request};
 
 /// Which split request, one more than its place; 0 for none.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub(super) struct SplitRequest {
 
 /// What the end of a part means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ended {
+pub(super) enum PartEnd {
     /// Other parts are still to come.
     Not,
     /// All is there.
@@ -139,7 +139,7 @@ impl SplitRequests {
         id: SplitId,
         part: &mut Request<M>,
         answered: bool,
-    ) -> (Option<Answer>, Ended) {
+    ) -> (Option<Answer>, PartEnd) {
         let split = self.of_mut(id);
         split.left -= 1;
         if answered {
@@ -149,7 +149,7 @@ impl SplitRequests {
             split.sent_ns = split.sent_ns.min(part.sent_ns);
         }
         if split.left > 0 {
-            return (None, Ended::Not);
+            return (None, PartEnd::Not);
         }
         let SplitRequest { parent, failed, lost, missed, .. } = *split;
         (part.intended_ns, part.sent_ns) = (split.intended_ns, split.sent_ns);
@@ -159,7 +159,7 @@ impl SplitRequests {
         part.progress.failed = failed;
         self.free.push(id);
         if parent.is_none() {
-            return (answer, if lost { Ended::Lost } else { Ended::Whole });
+            return (answer, if lost { PartEnd::Lost } else { PartEnd::Whole });
         }
         let (_, ended) = self.end(parent, part, true);
         (answer, ended)
@@ -197,7 +197,7 @@ fn joined(a: &Answer, b: &Answer) -> Answer {
     let keys = Keys { asked: keys.asked, found: keys.found + b.keys.found };
     let found = a.outcome == Outcome::Ok || b.outcome == Outcome::Ok;
     Answer {
-        answered: Answered {
+        answered: CommandReply {
             intended_ns: x.intended_ns.min(y.intended_ns),
             sent_ns: x.sent_ns.min(y.sent_ns),
             first_byte_ns: x.first_byte_ns.min(y.first_byte_ns),
@@ -216,7 +216,7 @@ mod tests {
 
     fn answer(sent_ns: u64, found: u32) -> Answer {
         let outcome = if found > 0 { Outcome::Ok } else { Outcome::Miss };
-        let answered = Answered {
+        let answered = CommandReply {
             intended_ns: sent_ns,
             sent_ns,
             first_byte_ns: sent_ns + 5,
@@ -253,7 +253,7 @@ mod tests {
         assert!(!splits.has_begun(id) && splits.hand(id) && !splits.hand(id));
         for (sent_ns, found) in [(20, 0), (10, 2)] {
             splits.answer(id, &answer(sent_ns, found));
-            assert_eq!(splits.end(id, &mut part(found == 0), true), (None, Ended::Not));
+            assert_eq!(splits.end(id, &mut part(found == 0), true), (None, PartEnd::Not));
         }
         splits.answer(id, &answer(30, 0));
         let mut last = Request { sent_ns: 30, ..part(true) };
@@ -261,7 +261,7 @@ mod tests {
         let Answer { answered, outcome, bytes, keys } = whole.unwrap();
         assert_eq!((answered.sent_ns, answered.first_byte_ns), (10, 15));
         assert_eq!((outcome, bytes, keys), (Outcome::Ok, 30, Keys { asked: 3, found: 2 }));
-        assert_eq!((ended, last.sent_ns), (Ended::Whole, 10));
+        assert_eq!((ended, last.sent_ns), (PartEnd::Whole, 10));
         assert!(!last.progress.missed, "some of its keys were there");
         let again = command(&mut splits, SplitId::NONE, &[0, 1]);
         assert_eq!((again, splits.all.len(), splits.has_begun(again)), (id, 1, false));
@@ -273,17 +273,17 @@ mod tests {
         let id = command(&mut splits, SplitId::NONE, &[0, 1, 2]);
         let mut last = part(false);
         assert_eq!(splits.lose(id, 1), 1);
-        assert_eq!(splits.end(id, &mut last, false), (None, Ended::Not));
+        assert_eq!(splits.end(id, &mut last, false), (None, PartEnd::Not));
         assert_eq!(splits.lose(id, 1), 0);
-        assert_eq!(splits.end(id, &mut last, false), (None, Ended::Not));
+        assert_eq!(splits.end(id, &mut last, false), (None, PartEnd::Not));
         assert!(!splits.fail(id), "it is lost");
-        assert_eq!(splits.end(id, &mut last, true), (None, Ended::Lost));
+        assert_eq!(splits.end(id, &mut last, true), (None, PartEnd::Lost));
         let id = command(&mut splits, SplitId::NONE, &[0, 1]);
         assert!(splits.fail(id) && !splits.fail(id));
         assert_eq!(splits.lose(id, 1), 0, "its error is its result");
         splits.end(id, &mut last, false);
         let (whole, ended) = splits.end(id, &mut last, true);
-        assert_eq!((whole, ended, last.progress.failed), (None, Ended::Whole, true));
+        assert_eq!((whole, ended, last.progress.failed), (None, PartEnd::Whole, true));
     }
 
     #[test]
@@ -294,11 +294,11 @@ mod tests {
         assert!(splits.of(step).is_step());
         let mut last = part(true);
         assert!(splits.hand(step) && splits.has_begun(get) && !splits.hand(get));
-        assert_eq!(splits.end(step, &mut part(false), true), (None, Ended::Not));
+        assert_eq!(splits.end(step, &mut part(false), true), (None, PartEnd::Not));
         for is_last in [false, true] {
             splits.answer(get, &answer(10, 0));
             let (whole, ended) = splits.end(get, &mut last, true);
-            assert_eq!((whole.is_some(), ended == Ended::Whole), (is_last, is_last));
+            assert_eq!((whole.is_some(), ended == PartEnd::Whole), (is_last, is_last));
         }
         assert!(last.progress.missed, "one of its commands found nothing");
         assert_eq!(splits.free.len(), 2);

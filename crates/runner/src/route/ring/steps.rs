@@ -6,11 +6,11 @@ use engine::{Address, ConnId, Engine};
 use measure::NodeTally;
 use wire::Protocol;
 
-use super::split::Ended;
+use super::split::PartEnd;
 use super::{Mark, Place, Ring, RingRequest, absence};
 use crate::recorder::Recorder;
 use crate::request::Answer;
-use crate::route::{Completed, LostRequest, Route, by_node};
+use crate::route::{Completion, LostRequest, Route, by_node};
 use crate::worker::Worker;
 
 impl Ring<'_> {
@@ -122,19 +122,19 @@ impl Route for Ring<'_> {
         request: &mut RingRequest,
         recorder: &mut Recorder,
         now_ns: u64,
-    ) -> Completed {
+    ) -> Completion {
         let split = request.mark.split;
         if split.is_none() {
-            return Completed::Whole;
+            return Completion::Whole;
         }
         let (answer, ended) = self.splits.end(split, request, true);
         if let Some(answer) = answer {
             recorder.reply(&answer, now_ns);
         }
         match ended {
-            Ended::Not => Completed::Partly,
-            Ended::Whole => Completed::Whole,
-            Ended::Lost => Completed::Lost,
+            PartEnd::Not => Completion::Partly,
+            PartEnd::Whole => Completion::Whole,
+            PartEnd::Lost => Completion::Lost,
         }
     }
 
@@ -163,7 +163,7 @@ impl Route for Ring<'_> {
         }
         let commands = self.splits.lose(split, request.left);
         let (_, ended) = self.splits.end(split, &mut { *request }, false);
-        LostRequest { commands, is_last: ended != Ended::Not }
+        LostRequest { commands, is_last: ended != PartEnd::Not }
     }
 
     fn count_unanswered(&mut self, place: &Place, commands: u64) {

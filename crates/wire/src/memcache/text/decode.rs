@@ -21,7 +21,7 @@ const DATA_MAX: u64 = 1 << 40;
 pub struct TextDecoder {
     /// Bytes still to come of a block of data, its line end included; 0 between blocks.
     block: u64,
-    open: Open,
+    open: OpenReply,
     /// See [`Decode::mark`].
     mark: Option<u32>,
     /// The reply before was an error: newer servers put an empty line after some.
@@ -30,7 +30,7 @@ pub struct TextDecoder {
 
 /// The reply of several lines that has begun.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Open {
+enum OpenReply {
     /// None has.
     #[default]
     None,
@@ -46,7 +46,7 @@ impl Decode for TextDecoder {
     #[inline]
     fn decode<'b>(&'b mut self, input: &'b [u8]) -> Result<Decoded<'b>, ProtocolError> {
         // What nearly every write is answered with.
-        if self.open == Open::None && input.starts_with(b"STORED\r\n") {
+        if self.open == OpenReply::None && input.starts_with(b"STORED\r\n") {
             (self.mark, self.erred) = (None, false);
             return Ok(Decoded { consumed: 8, reply: Some(Reply::Done) });
         }
@@ -63,7 +63,7 @@ impl Decode for TextDecoder {
 
     #[inline]
     fn is_between_replies(&self) -> bool {
-        self.open == Open::None && self.block == 0 && !self.erred
+        self.open == OpenReply::None && self.block == 0 && !self.erred
     }
 
     #[inline]
@@ -85,8 +85,8 @@ impl TextDecoder {
                 if self.block > 0 {
                     return Ok(Decoded { consumed: at, reply: None });
                 }
-                if let Open::Meta { found } = self.open {
-                    self.open = Open::None;
+                if let OpenReply::Meta { found } = self.open {
+                    self.open = OpenReply::None;
                     let reply = if found { Reply::Found(1) } else { Reply::Miss };
                     return Ok(Decoded { consumed: at, reply: Some(reply) });
                 }
@@ -130,9 +130,9 @@ impl TextDecoder {
         look: &mut L,
     ) -> Result<Option<Reply<'b>>, ProtocolError> {
         if let Some(fields) = line.strip_prefix(b"VALUE ")
-            && let Open::None | Open::Values(_) = self.open
+            && let OpenReply::None | OpenReply::Values(_) = self.open
         {
-            let hits = if let Open::Values(hits) = self.open { hits } else { 0 };
+            let hits = if let OpenReply::Values(hits) = self.open { hits } else { 0 };
             let (length, cas) = value_length(fields, line)?;
             if L::SEES {
                 look.key(&fields[..memchr(b' ', fields).unwrap_or(fields.len())]);
@@ -140,18 +140,18 @@ impl TextDecoder {
                 show_cas(cas, look);
             }
             self.block = length + 2;
-            self.open = Open::Values(hits.saturating_add(1));
+            self.open = OpenReply::Values(hits.saturating_add(1));
             return Ok(None);
         }
         if line == b"END" {
             (self.mark, self.erred) = (None, false);
-            if L::SEES && self.open == Open::None {
+            if L::SEES && self.open == OpenReply::None {
                 look.begin(None);
             }
             return Ok(Some(match std::mem::take(&mut self.open) {
-                Open::None => Reply::Miss,
-                Open::Values(hits) => Reply::Found(hits),
-                Open::Lines | Open::Meta { .. } => Reply::Done,
+                OpenReply::None => Reply::Miss,
+                OpenReply::Values(hits) => Reply::Found(hits),
+                OpenReply::Lines | OpenReply::Meta { .. } => Reply::Done,
             }));
         }
         self.other(line, look)
@@ -165,21 +165,21 @@ impl TextDecoder {
         let word = &line[..memchr(b' ', line).unwrap_or(line.len())];
         if is_error(word) {
             // It ends whatever has begun.
-            (self.open, self.mark, self.erred) = (Open::None, None, true);
+            (self.open, self.mark, self.erred) = (OpenReply::None, None, true);
             return Ok(Some(Reply::Error(&line[..line.len().min(ERROR_KEPT)])));
         }
-        if line.is_empty() && self.erred && self.open == Open::None {
+        if line.is_empty() && self.erred && self.open == OpenReply::None {
             self.erred = false;
             return Ok(None);
         }
         let statistic = matches!(word, b"STAT" | b"ITEM" | b"PREFIX");
         match self.open {
-            Open::None | Open::Lines if statistic => {
-                self.open = Open::Lines;
+            OpenReply::None | OpenReply::Lines if statistic => {
+                self.open = OpenReply::Lines;
                 return Ok(None);
             }
             // `stats reset` and the like end without more.
-            Open::None => {}
+            OpenReply::None => {}
             _ => return Err(fault(TEXT, "a line that is not part of the reply before it", line)),
         }
         (self.mark, self.erred) = (mark(line), false);
@@ -194,7 +194,7 @@ impl TextDecoder {
             b"VA" => {
                 let (length, flags) = meta_length(line)?;
                 self.block = length + 2;
-                self.open = Open::Meta { found: !is_stub(length, flags) };
+                self.open = OpenReply::Meta { found: !is_stub(length, flags) };
                 return Ok(None);
             }
             b"HD" | b"STORED" | b"DELETED" | b"TOUCHED" | b"OK" | b"MN" | b"VERSION" | b"RESET"

@@ -3,7 +3,7 @@
 
 /// An option.
 #[derive(Debug)]
-pub(super) struct Known {
+pub(super) struct OptionHelp {
     pub(super) name: &'static str,
     pub(super) short: Option<char>,
     /// What its value is called, if it takes one.
@@ -12,26 +12,26 @@ pub(super) struct Known {
     help: &'static str,
 }
 
-impl Known {
+impl OptionHelp {
     pub(super) const fn takes(&self) -> bool {
         self.value.is_some()
     }
 }
 
-const fn flag(name: &'static str, help: &'static str) -> Known {
-    Known { name, short: None, value: None, help }
+const fn flag(name: &'static str, help: &'static str) -> OptionHelp {
+    OptionHelp { name, short: None, value: None, help }
 }
 
-const fn value(name: &'static str, value: &'static str, help: &'static str) -> Known {
-    Known { name, short: None, value: Some(value), help }
+const fn value(name: &'static str, value: &'static str, help: &'static str) -> OptionHelp {
+    OptionHelp { name, short: None, value: Some(value), help }
 }
 
-const fn short(letter: char, known: Known) -> Known {
-    Known { short: Some(letter), ..known }
+const fn short(letter: char, known: OptionHelp) -> OptionHelp {
+    OptionHelp { short: Some(letter), ..known }
 }
 
 /// Options under a heading.
-type Group = (&'static str, &'static [Known]);
+type Group = (&'static str, &'static [OptionHelp]);
 
 /// Every one, in groups.
 const GROUPS: &[Group] = &[
@@ -49,7 +49,7 @@ const GROUPS: &[Group] = &[
     ("Help", HELP),
 ];
 
-const SERVER: &[Known] = &[
+const SERVER: &[OptionHelp] = &[
     short('h', value("host", "ADDR", "address of the server (localhost)")),
     short('s', value("server", "ADDR", "the same as --host")),
     short('p', value("port", "PORT", "its port (6379)")),
@@ -80,7 +80,7 @@ const SERVER: &[Known] = &[
     value("sni", "NAME", "server name to ask for, and to check the certificate against"),
 ];
 
-const SHAPE: &[Known] = &[
+const SHAPE: &[OptionHelp] = &[
     short(
         'n',
         value("requests", "N", "requests of each client, or allkeys: one for each key (10000)"),
@@ -112,7 +112,7 @@ const SHAPE: &[Known] = &[
     flag("pin-threads", "keep each thread on a CPU of its own"),
 ];
 
-const KEYS: &[Known] = &[
+const KEYS: &[OptionHelp] = &[
     value("key-prefix", "TEXT", "what keys begin with (memtier-)"),
     value("key-minimum", "N", "least number of a key (0)"),
     value("key-maximum", "N", "greatest number of a key (10000000)"),
@@ -126,7 +126,7 @@ const KEYS: &[Known] = &[
     value("key-zipf-exp", "N", "exponent of Z, between 0 and 5 (1)"),
 ];
 
-const VALUES: &[Known] = &[
+const VALUES: &[OptionHelp] = &[
     short('d', value("data-size", "BYTES", "size of a value (32)")),
     value("data-size-range", "MIN-MAX", "sizes between these"),
     value("data-size-pattern", "R|S", "of that range: R random, S larger with the key (R)"),
@@ -136,7 +136,7 @@ const VALUES: &[Known] = &[
     value("expiry-range", "MIN-MAX", "seconds that values live (for ever)"),
 ];
 
-const COMMANDS: &[Known] = &[
+const COMMANDS: &[OptionHelp] = &[
     value(
         "command",
         "TEXT",
@@ -167,7 +167,7 @@ const COMMANDS: &[Known] = &[
     value("miss-rate-threshold", "PERCENT", "warn of commands that miss more often (1)"),
 ];
 
-const FAILURES: &[Known] = &[
+const FAILURES: &[OptionHelp] = &[
     value(
         "connection-timeout",
         "SECONDS",
@@ -198,7 +198,7 @@ const FAILURES: &[Known] = &[
     value("failed-keys-file", "FILE", "list requests that failed for good, as CSV"),
 ];
 
-const CLUSTER: &[Known] = &[
+const CLUSTER: &[OptionHelp] = &[
     flag("cluster-mode", "the server is a node of a Redis cluster"),
     value(
         "read-preference",
@@ -215,13 +215,13 @@ const CLUSTER: &[Known] = &[
     value("replicas-per-shard", "N", "replicas of each shard that are read (all)"),
 ];
 
-const WAIT: &[Known] = &[
+const WAIT: &[OptionHelp] = &[
     value("wait-ratio", "WAITS:SETS", "WAITs among the SETs (none)"),
     value("num-slaves", "MIN-MAX", "replicas that a WAIT asks for"),
     value("wait-timeout", "MIN-MAX", "milliseconds that it waits for them"),
 ];
 
-const IMPORT: &[Known] = &[
+const IMPORT: &[OptionHelp] = &[
     value("data-import", "FILE", "write the items of a dump of memcached, as CSV"),
     flag("data-verify", "read again what was written, and compare"),
     flag("verify-only", "compare, and write nothing"),
@@ -229,7 +229,7 @@ const IMPORT: &[Known] = &[
     flag("no-expiry", "leave its times to live out"),
 ];
 
-const REPORTS: &[Known] = &[
+const REPORTS: &[OptionHelp] = &[
     short('o', value("out-file", "FILE", "tables go there, and not to standard output")),
     value("json-out-file", "FILE", "results as JSON"),
     value("hdr-file-prefix", "PREFIX", "histograms as PREFIX_FULL_RUN_1.txt, .hgrm and so on"),
@@ -240,7 +240,7 @@ const REPORTS: &[Known] = &[
     flag("show-config", "print the options that hold"),
 ];
 
-const WATCHING: &[Known] = &[
+const WATCHING: &[OptionHelp] = &[
     short('D', flag("debug", "say more on standard error")),
     flag("realtime-latencies", "percentiles every second"),
     value("latency-window", "SECONDS", "also those of so many last seconds (60; 0: none)"),
@@ -256,11 +256,11 @@ const WATCHING: &[Known] = &[
     value("prometheus-latency-buckets", "LIST", "bounds of its latency buckets"),
 ];
 
-const HELP: &[Known] =
+const HELP: &[OptionHelp] =
     &[flag("help", "this text"), short('v', flag("version", "the version whose ways are kept"))];
 
 /// keystorm's options that need no `ks-` prefix here; `--ks-verdict` and others do.
-pub(super) const OURS: &[Known] = &[
+pub(super) const OURS: &[OptionHelp] = &[
     flag("print-plan", "print what would be run as JSON, and stop"),
     value("as", "keystorm", "print the keystorm command line that does the same, and stop"),
 ];
@@ -272,7 +272,7 @@ const OURS_BEHIND_KS: [(&str, &str); 2] = [
 ];
 
 /// Every option of the original's.
-pub(super) fn known() -> impl Iterator<Item = &'static Known> {
+pub(super) fn known() -> impl Iterator<Item = &'static OptionHelp> {
     GROUPS.iter().flat_map(|(_, group)| *group)
 }
 
@@ -302,7 +302,7 @@ pub(super) fn usage() -> String {
     text
 }
 
-fn left(Known { name, short, value, .. }: &Known) -> String {
+fn left(OptionHelp { name, short, value, .. }: &OptionHelp) -> String {
     let short = short.map_or("    ".to_owned(), |short| format!("-{short}, "));
     let value = value.map_or(String::new(), |value| format!("={value}"));
     format!("  {short}--{name}{value}")
@@ -336,7 +336,7 @@ mod tests {
 
     #[test]
     fn every_option_has_names_and_help_of_its_own() {
-        let all: Vec<&Known> = known().collect();
+        let all: Vec<&OptionHelp> = known().collect();
         for (at, known) in all.iter().enumerate() {
             for other in &all[..at] {
                 assert_ne!(known.name, other.name);

@@ -1,0 +1,29 @@
+//! The results of an experiment on standard output, in the format that was asked for, and in its files.
+
+use anyhow::Result;
+use job::ExperimentOutput;
+use page::Page;
+
+use super::files::Files;
+use super::terminal::Terminal;
+use crate::commands::run::say;
+
+/// Prints the results, as a table by `text`, and writes the files.
+///
+/// # Errors
+/// Standard output or a file does not take them.
+pub(crate) fn show(
+    output: &ExperimentOutput,
+    files: &Files,
+    json: impl Fn() -> serde_json::Result<String>,
+    csv: impl FnOnce() -> String,
+    page: impl FnOnce() -> Page,
+    text: impl FnOnce(&Terminal) -> Result<()>,
+) -> Result<()> {
+    match output.format.as_str() {
+        "json" => say(&json()?).map(drop)?,
+        "csv" => say(&csv()).map(drop)?,
+        _ => text(&Terminal::of_stdout())?,
+    }
+    files.finish(json, page)
+}

@@ -1,0 +1,39 @@
+//! What the results of every experiment can do: be written as a document, and say what to doubt in them.
+
+use report::{RecordError, Run};
+use serde::Serialize;
+
+use crate::runs::Runs;
+
+/// The results of an experiment whose runs are kept in full.
+pub trait Document: Serialize + Sized {
+    /// Its runs.
+    #[doc(hidden)]
+    fn runs(&self) -> &Runs;
+
+    /// The document.
+    ///
+    /// # Errors
+    /// A figure has no JSON.
+    fn to_json(&self) -> serde_json::Result<String> {
+        to_json(self)
+    }
+
+    /// Every run in full, in the order in which they were carried out.
+    ///
+    /// # Errors
+    /// What in a document contradicts itself.
+    fn load(&self) -> Result<Vec<Run>, RecordError> {
+        self.runs().load()
+    }
+
+    /// What a reader must know before believing the figures, each once; unescaped.
+    fn warnings(&self) -> Vec<String> {
+        self.runs().warnings()
+    }
+}
+
+/// Results as JSON in lines, safe to print on a terminal.
+pub(crate) fn to_json(results: &impl Serialize) -> serde_json::Result<String> {
+    Ok(report::record::steady(&report::json::pretty(results)?) + "\n")
+}
