@@ -69,7 +69,8 @@ impl Message {
     pub fn to_bytes(self) -> [u8; BYTES] {
         let purpose = match self.purpose {
             Purpose::Probe => b'p',
-            Purpose::Warmup => b'w',
+            // Below what is measured: where messages are taken in their order, those of the warm-up come first.
+            Purpose::Warmup => b'b',
             Purpose::Measured => b'm',
         };
         let (number, sender) = (self.number & NUMBER_MAX, u64::from(self.sender));
@@ -98,7 +99,7 @@ impl Message {
     pub fn from_bytes(bytes: &[u8; BYTES]) -> Option<Self> {
         let purpose = match bytes[1] {
             b'p' => Purpose::Probe,
-            b'w' => Purpose::Warmup,
+            b'b' => Purpose::Warmup,
             b'm' => Purpose::Measured,
             _ => return None,
         };
@@ -202,6 +203,14 @@ mod tests {
             bytes[bit / 8] ^= 1 << (bit % 8);
             prop_assert_eq!(Message::from_bytes(&bytes), None);
         }
+    }
+
+    #[test]
+    fn what_warms_up_sorts_before_what_is_measured() {
+        let bytes = |purpose, number| {
+            Message { purpose, run: 7, sender: 1, number, due_ns: 1, sent_ns: 1 }.to_bytes()
+        };
+        assert!(bytes(Purpose::Warmup, NUMBER_MAX) < bytes(Purpose::Measured, 0));
     }
 
     #[test]
