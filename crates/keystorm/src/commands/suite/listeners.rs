@@ -102,10 +102,10 @@ impl<'s> Listeners<'s> {
     pub(super) fn close(mut self) -> String {
         let received = self.end();
         format!(
-            "{} who may see {} received {}",
+            "{} who may see {} received {} invalidations",
             workload::quantity::counted(self.audience.listeners.into(), "listener"),
             self.audience.patterns.join(" and "),
-            workload::quantity::counted(received, "invalidation")
+            report::grouped(received as f64)
         )
     }
 
