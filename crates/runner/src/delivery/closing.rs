@@ -126,14 +126,26 @@ impl<E: Engine> Receivers<'_, E> {
         let first = roles.stops(&vec![1; roles.delivery.places as usize]).into_iter();
         let first = first.map(|(address, places)| (Stop { address, asking: false }, places));
         let mut stops: Vec<(Stop, Vec<u32>)> = first.collect();
+        let servers: Vec<Stop> = stops.iter().map(|(stop, _)| stop.clone()).collect();
+        let mut gone: Vec<Address> = Vec::new();
         let mut remains = Some(Remains::default());
         while let Some((stop, places)) = stops.pop() {
-            let closed = self.close_at(&stop, &places, end_ns);
-            remains = remains.zip(closed.as_ref()).map(|(all, closed)| Remains {
+            let Some(closed) = self.close_at(&stop, &places, end_ns) else {
+                // Another server of a cluster knows who has what was at one that is gone.
+                let is_new = !gone.contains(&stop.address);
+                gone.push(stop.address);
+                let mut there = servers.iter().filter(|known| !gone.contains(&known.address));
+                match there.next().filter(|_| is_new) {
+                    Some(other) => stops.push((other.clone(), places)),
+                    None => remains = None,
+                }
+                continue;
+            };
+            remains = remains.map(|all| Remains {
                 left: all.left + closed.remains.left,
                 pending: all.pending + closed.remains.pending,
             });
-            for (stop, place) in closed.into_iter().flat_map(|closed| closed.moved) {
+            for (stop, place) in closed.moved {
                 match stops.iter_mut().find(|(known, _)| *known == stop) {
                     Some((_, places)) => places.push(place),
                     None => stops.push((stop, vec![place])),
