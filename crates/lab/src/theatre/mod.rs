@@ -18,6 +18,8 @@ use crate::runs::Runs;
 
 /// The name of the document's layout.
 pub const SCHEMA: &str = "keystorm.theatre/1";
+/// How a command ends, among the events of an act, that keystorm itself asks to follow the act.
+pub const OWN_QUESTION: &str = " (asked by keystorm)";
 
 /// A price list. Reads and writes as the document `keystorm.theatre/1`.
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -4,7 +4,7 @@ use page::{Band, Block, Chart, Guide, Page, Section, Table, Tone, Verdict, sente
 
 use super::incomplete;
 use crate::Document;
-use crate::theatre::{Line, Outcome, Price, PriceList};
+use crate::theatre::{Line, OWN_QUESTION, Outcome, Price, PriceList};
 
 /// Characters of a server's words that a table has room for.
 const WHY_MAX: usize = 60;
@@ -56,12 +56,18 @@ impl PriceList {
             Some(s) => format!("latency was as before after {s:.2} s"),
             None => "latency was not as before when its rest was over".to_owned(),
         };
-        let text = format!(
+        let mut text = format!(
             "At {} requests/s its highest p99 was {:.3} ms, {:.3} ms before; {back}.",
             report::grouped(self.rate_per_s),
             price.peak_p99_ms,
             price.before_p99_ms
         );
+        if price.events.first().is_some_and(|longest| longest.ends_with(OWN_QUESTION)) {
+            text.push_str(
+                " The longest command of that time was INFO, by which keystorm follows an act: monitoring that asks \
+                 for it costs users the same.",
+            );
+        }
         let headline = format!("{} costs most on {}", line.name, self.server);
         let spent = match self.target_ns() {
             Some(_) => {
@@ -210,4 +216,24 @@ fn no_price(name: &str, what: &str, why: &str) -> [String; 9] {
     let cut: String = why.chars().take(WHY_MAX).collect();
     cells[8] = format!("{what}: {cut}{}", if cut.len() < why.len() { "…" } else { "" });
     cells
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stall_by_the_question_that_follows_an_act_is_no_price_of_the_act_alone() {
+        let list = |event: &str| {
+            let price =
+                Price { peak_p99_ms: 342.0, events: vec![event.to_owned()], ..Price::default() };
+            let mut list = PriceList::new(1_000.0, None, "valkey 8.1.8".to_owned());
+            let (name, about) = ("unlink".to_owned(), String::new());
+            list.acts.push(Line { name, about, outcome: Outcome::Price(price) });
+            list.verdict().text
+        };
+        let asked = list(&format!("SLOWLOG INFO 342.8 ms{OWN_QUESTION}"));
+        assert!(asked.contains("INFO, by which keystorm follows an act"), "{asked}");
+        assert!(!list("SLOWLOG UNLINK key 342.8 ms").contains("INFO"));
+    }
 }

@@ -18,7 +18,7 @@ use console::diagnostics::{self, Diagnostics};
 use host::JournalKind;
 use job::{End, TheatreJob, UsageError};
 use lab::Document;
-use lab::theatre::{Line, Outcome, Played, Price, PriceList};
+use lab::theatre::{Line, OWN_QUESTION, Outcome, Played, Price, PriceList};
 use measure::Ending;
 use report::{Run, WarningKind};
 use runner::Start;
@@ -207,7 +207,9 @@ fn events(run: &Run, played: &Played) -> Vec<String> {
                 _ if entry.what.is_empty() => format!("{:?}", entry.kind).to_lowercase(),
                 _ => entry.what.clone(),
             };
-            let text = format!("{what} {:.1} ms", usec as f64 / 1e3);
+            let is_own = entry.kind == JournalKind::SlowCommand && entry.what.starts_with("INFO");
+            let by = if is_own { OWN_QUESTION } else { "" };
+            let text = format!("{what} {:.1} ms{by}", usec as f64 / 1e3);
             if !found.iter().any(|(_, known)| *known == text) {
                 found.push((usec, text));
             }
