@@ -74,15 +74,14 @@ impl<E: Engine> Receivers<'_, E> {
         }
     }
 
-    /// Waits until the receivers of all processes are gone. Whether this process removes the keys.
+    /// Waits until the receivers of all processes are gone. Whether this process removes the keys. For the first
+    /// thread to ask.
     pub(super) fn removes_keys(&mut self) -> bool {
         let roles = self.context.roles;
         if !roles.exchanges {
             return true;
         }
-        if self.prober.is_some() {
-            roles.report_received();
-        }
+        roles.report_received();
         self.report_progress(true);
         let Some(barrier) = roles.gate.barrier() else { return true };
         let end_ns = self.engine.now_ns() + PATIENCE_NS;
