@@ -4,7 +4,7 @@
 
 use std::io::{Read, Write};
 
-use host::{Client, Plain};
+use host::{Client, PlainSocket};
 use wire::resp::Value;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -35,7 +35,7 @@ pub(crate) struct Case {
     /// twice as long to find ports for the next 10,000, whoever asks.
     pub(crate) fresh_port: bool,
     /// Who serves it.
-    pub(crate) of: Of,
+    pub(crate) of: CaseServer,
     /// Which throughput is compared.
     pub(crate) clock: Clock,
     /// The most client CPU, ours / theirs.
@@ -48,14 +48,14 @@ pub(crate) struct Case {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Base {
     /// The bare loop, which knows no suite.
-    Bare(Bare),
+    Bare(BareLoop),
     /// The same client with commands of one kind after another.
-    Fixed(&'static [Fixed]),
+    Fixed(&'static [MixPart]),
 }
 
 /// A share of the requests of a mix, all alike.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Fixed {
+pub(crate) struct MixPart {
     /// Of all requests, in per cent.
     pub(crate) percent: u64,
     /// What stands at the end of the command line.
@@ -64,7 +64,7 @@ pub(crate) struct Fixed {
 
 /// What the bare loop sends and counts.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Bare {
+pub(crate) struct BareLoop {
     /// One request.
     pub(crate) words: &'static [&'static str],
     /// Appended to `words`: a value of so many bytes; none if 0.
@@ -77,7 +77,7 @@ pub(crate) struct Bare {
 
 /// Who serves a case, and so which tool it is held against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Of {
+pub(crate) enum CaseServer {
     /// Redis; redis-benchmark.
     Redis,
     /// Redis; memtier_benchmark with these words, where it is on the PATH.
@@ -118,7 +118,7 @@ const ELEMENTS: usize = 600;
 /// Values are as long as those of `-d 3`, the default.
 const VALUE: &[u8] = b"xxx";
 
-const BARE_SET: Bare = Bare {
+const BARE_SET: BareLoop = BareLoop {
     words: &["SET", "key:__rand_int__"],
     value_bytes: VALUE.len(),
     range: 0,
@@ -138,7 +138,7 @@ const BASE: Case = Case {
     base: Base::Bare(BARE_SET),
     data: Data::Nothing,
     fresh_port: false,
-    of: Of::Redis,
+    of: CaseServer::Redis,
     clock: Clock::Tool,
     cpu_most: 0.45,
     rate_least: 1.6,
@@ -151,7 +151,7 @@ pub(crate) const CASES: &[Case] = &[
         name: "get",
         title: "GET, P1, -r 1000000",
         args: &["-r", "1000000", "-t", "get"],
-        base: Base::Bare(Bare {
+        base: Base::Bare(BareLoop {
             words: &["GET", "key:__rand_int__"],
             value_bytes: 0,
             range: KEYS,
@@ -183,7 +183,7 @@ pub(crate) const CASES: &[Case] = &[
         title: "SET 4 KiB, P1",
         requests: 300_000,
         args: &["-d", "4096", "-t", "set"],
-        base: Base::Bare(Bare { value_bytes: 4096, ..BARE_SET }),
+        base: Base::Bare(BareLoop { value_bytes: 4096, ..BARE_SET }),
         cpu_most: 0.47,
         rate_least: 1.8,
         ..BASE
@@ -193,7 +193,7 @@ pub(crate) const CASES: &[Case] = &[
         title: "LRANGE of 600",
         requests: 100_000,
         args: &["lrange", "mylist", "0", "599"],
-        base: Base::Bare(Bare {
+        base: Base::Bare(BareLoop {
             words: &["LRANGE", "mylist", "0", "599"],
             value_bytes: 0,
             range: 0,
@@ -241,14 +241,14 @@ pub(crate) const CASES: &[Case] = &[
             "0",
             "__data__",
         ],
-        base: Base::Bare(Bare {
+        base: Base::Bare(BareLoop {
             words: &["--lines", "set key:__rand_int__ 0 0 100"],
             value_bytes: ITEM_BYTES,
             range: ITEMS,
             reply_bytes: STORED.len(),
         }),
         data: Data::Nothing,
-        of: Of::Memcached(&["--ratio=1:0"]),
+        of: CaseServer::Memcached(&["--ratio=1:0"]),
         ..MEMCACHED_GET
     },
     MIX,
@@ -271,7 +271,7 @@ const MEMTIER: Case = Case {
     title: "memtier's words, P1",
     requests: 300_000,
     args: &[],
-    base: Base::Fixed(&[Fixed {
+    base: Base::Fixed(&[MixPart {
         percent: 100,
         args: &[
             "--window",
@@ -294,7 +294,7 @@ const MEMTIER: Case = Case {
             "memtier-__rand_int__",
         ],
     }]),
-    of: Of::Memtier(&["--key-maximum=1000000"]),
+    of: CaseServer::Memtier(&["--key-maximum=1000000"]),
     cpu_most: 0.60,
     rate_least: 1.0,
     ..BASE
@@ -325,13 +325,13 @@ const MIX: Case = Case {
         "__data__",
     ],
     base: Base::Fixed(&[
-        Fixed { percent: 90, args: &["-r", "10000000", "get", "read:__rand_int__"] },
-        Fixed {
+        MixPart { percent: 90, args: &["-r", "10000000", "get", "read:__rand_int__"] },
+        MixPart {
             percent: 10,
             args: &["-r", "10000000", "-d", "2050", "set", "key:__rand_int__", "__data__"],
         },
     ]),
-    of: Of::RedisMix(&[
+    of: CaseServer::RedisMix(&[
         "--ratio=1:9",
         "--data-size-range=100-4000",
         "--key-prefix=key:000000",
@@ -354,14 +354,14 @@ const MEMCACHED_GET: Case = Case {
     name: "memcached-get",
     title: "memcached get, 100 B",
     args: &["--protocol", "memcache", "-r", "200000", "get", "key:__rand_int__"],
-    base: Base::Bare(Bare {
+    base: Base::Bare(BareLoop {
         words: &["--lines", "get key:__rand_int__"],
         value_bytes: 0,
         range: ITEMS,
         reply_bytes: b"VALUE key:000000000000 0 100\r\n\r\nEND\r\n".len() + ITEM_BYTES,
     }),
     data: Data::Items,
-    of: Of::Memcached(&["--ratio=0:1"]),
+    of: CaseServer::Memcached(&["--ratio=0:1"]),
     cpu_most: 0.50,
     rate_least: 1.0,
     ..BASE
@@ -404,7 +404,7 @@ impl Case {
     ///
     /// # Errors
     /// The server did not take it.
-    pub(crate) fn fill(&self, server: &mut Client<Plain>) -> Result<()> {
+    pub(crate) fn fill(&self, server: &mut Client<PlainSocket>) -> Result<()> {
         match self.data {
             Data::Nothing | Data::Items => Ok(()),
             Data::Keys => fill_keys(server),
@@ -417,7 +417,7 @@ impl Case {
     }
 }
 
-fn fill_keys(server: &mut Client<Plain>) -> Result<()> {
+fn fill_keys(server: &mut Client<PlainSocket>) -> Result<()> {
     for first in (0..KEYS).step_by(KEYS_AT_ONCE as usize) {
         // Twelve digits, as both tools write them.
         let keys: Vec<String> =
@@ -429,7 +429,7 @@ fn fill_keys(server: &mut Client<Plain>) -> Result<()> {
     Ok(())
 }
 
-fn ask(server: &mut Client<Plain>, args: &[&[u8]]) -> Result<()> {
+fn ask(server: &mut Client<PlainSocket>, args: &[&[u8]]) -> Result<()> {
     match server.ask(args)? {
         Value::Error(text) => bail!("filling the server: {}", text.escape_ascii()),
         _ => Ok(()),

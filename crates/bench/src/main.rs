@@ -18,7 +18,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
 
-use case::{Base, CASES, Case, Fixed, Of};
+use case::{Base, CASES, Case, CaseServer, MixPart};
 use cores::Cores;
 use figures::{Comparison, Figures, Round};
 use server::Server;
@@ -121,7 +121,7 @@ fn compare(args: &Args) -> Result<ExitCode> {
     host::allow_open_files(connections.unwrap_or(0), OTHER_FILES)?;
 
     eprintln!("{} beside {}, {cores}", tools.ours.version, tools.theirs.version);
-    let is_beside_memtier = |case: &&Case| case.of != Of::Redis;
+    let is_beside_memtier = |case: &&Case| case.of != CaseServer::Redis;
     if tools.memtier.is_none() && cases.iter().any(is_beside_memtier) {
         eprintln!(
             "{} is not there, so that the cases of memcached, mix and memtier are beside the bare loop, \
@@ -137,8 +137,8 @@ fn compare(args: &Args) -> Result<ExitCode> {
     let mut servers: Vec<String> = Vec::new();
     for case in cases {
         let program = match case.of {
-            Of::Redis | Of::RedisMix(_) | Of::Memtier(_) => &args.server,
-            Of::Memcached(_) => &args.memcached,
+            CaseServer::Redis | CaseServer::RedisMix(_) | CaseServer::Memtier(_) => &args.server,
+            CaseServer::Memcached(_) => &args.memcached,
         };
         match run_case(case, program, &tools, cores, rounds, scale) {
             Ok((comparison, version)) => {
@@ -220,8 +220,10 @@ impl Tools {
     /// What a case is held against beside the bare loop.
     fn peer(&self, case: &Case) -> Option<&Tool> {
         match case.of {
-            Of::Redis => Some(&self.theirs),
-            Of::RedisMix(_) | Of::Memtier(_) | Of::Memcached(_) => self.memtier.as_ref(),
+            CaseServer::Redis => Some(&self.theirs),
+            CaseServer::RedisMix(_) | CaseServer::Memtier(_) | CaseServer::Memcached(_) => {
+                self.memtier.as_ref()
+            }
         }
     }
 
@@ -258,25 +260,25 @@ fn run_case(
     }
     let mut measured = Vec::new();
     for round in 0..rounds {
-        let mut one = |tool: &Tool, what: What| {
+        let mut one = |tool: &Tool, what: Selection| {
             if case.fresh_port {
                 server = start()?;
             }
             run(case, &mut server, tool, what, requests)
         };
-        let base = |one: &mut dyn FnMut(&Tool, What) -> Result<Figures>| match case.base {
-            Base::Bare(_) => tools.bare.as_ref().map(|bare| one(bare, What::Case)).transpose(),
-            Base::Fixed(parts) => one(&tools.ours, What::Parts(parts)).map(Some),
+        let base = |one: &mut dyn FnMut(&Tool, Selection) -> Result<Figures>| match case.base {
+            Base::Bare(_) => tools.bare.as_ref().map(|bare| one(bare, Selection::Case)).transpose(),
+            Base::Fixed(parts) => one(&tools.ours, Selection::Parts(parts)).map(Some),
         };
         // Forwards and backwards: what drifts in the machine meets all alike.
         let round_figures = if round % 2 == 0 {
             let bare = base(&mut one)?;
-            let ours = one(&tools.ours, What::Case)?;
-            let theirs = tools.peer(case).map(|peer| one(peer, What::Case)).transpose()?;
+            let ours = one(&tools.ours, Selection::Case)?;
+            let theirs = tools.peer(case).map(|peer| one(peer, Selection::Case)).transpose()?;
             Round { bare, ours, theirs }
         } else {
-            let theirs = tools.peer(case).map(|peer| one(peer, What::Case)).transpose()?;
-            let ours = one(&tools.ours, What::Case)?;
+            let theirs = tools.peer(case).map(|peer| one(peer, Selection::Case)).transpose()?;
+            let ours = one(&tools.ours, Selection::Case)?;
             Round { theirs, ours, bare: base(&mut one)? }
         };
         let Round { ours, theirs, bare } = &round_figures;
@@ -292,26 +294,27 @@ fn run_case(
 
 /// What is run of a case.
 #[derive(Debug, Clone, Copy)]
-enum What {
+enum Selection {
     /// All of it.
     Case,
     /// Its kinds of requests one after another.
-    Parts(&'static [Fixed]),
+    Parts(&'static [MixPart]),
 }
 
 fn run(
     case: &Case,
     server: &mut Server,
     tool: &Tool,
-    what: What,
+    what: Selection,
     requests: u64,
 ) -> Result<Figures> {
     let before_s = server.cpu_s()?;
     let run = match what {
-        What::Case => tool.run(case, server, requests)?,
-        What::Parts(parts) => {
-            let run =
-                |fixed: &Fixed| tool.run_fixed(case, fixed, server, requests * fixed.percent / 100);
+        Selection::Case => tool.run(case, server, requests)?,
+        Selection::Parts(parts) => {
+            let run = |fixed: &MixPart| {
+                tool.run_fixed(case, fixed, server, requests * fixed.percent / 100)
+            };
             Run::joined(parts.iter().map(run).collect::<Result<Vec<_>>>()?, requests)
         }
     };

@@ -8,10 +8,10 @@ use std::os::unix::net::UnixStream;
 
 use anyhow::{Context, Result, anyhow};
 use host::memcache::MemcacheClient;
-use host::{Client, Listen, Login, Patience, Plain, Spawn, SpawnKind, SpawnedServer};
+use host::{Client, Listen, Login, Patience, PlainSocket, Spawn, SpawnKind, SpawnedServer};
 use workload::ProtocolKind;
 
-use crate::case::{Case, Of};
+use crate::case::{Case, CaseServer};
 
 /// Clients that it takes: above the connections of every case.
 const CLIENTS_MAX: &str = "12000";
@@ -28,7 +28,7 @@ pub(crate) struct Server {
 /// A connection to ask over.
 #[derive(Debug)]
 enum ServerClient {
-    Redis(Client<Plain>),
+    Redis(Client<PlainSocket>),
     Memcached(MemcacheClient),
 }
 
@@ -39,11 +39,11 @@ impl Server {
     /// It did not start, or did not take its data.
     pub(crate) fn start(program: &str, case: &Case) -> Result<Self> {
         let (kind, args) = match case.of {
-            Of::Redis | Of::RedisMix(_) | Of::Memtier(_) => {
+            CaseServer::Redis | CaseServer::RedisMix(_) | CaseServer::Memtier(_) => {
                 (SpawnKind::Redis, &["--maxclients", CLIENTS_MAX][..])
             }
             // One worker: the server has one core.
-            Of::Memcached(_) => (SpawnKind::Memcached, &["-c", CLIENTS_MAX, "-t", "1"][..]),
+            CaseServer::Memcached(_) => (SpawnKind::Memcached, &["-c", CLIENTS_MAX, "-t", "1"][..]),
         };
         let spawn = Spawn {
             kind,
@@ -54,12 +54,12 @@ impl Server {
         };
         let spawned = spawn.start()?;
         let asked = match case.of {
-            Of::Redis | Of::RedisMix(_) | Of::Memtier(_) => {
+            CaseServer::Redis | CaseServer::RedisMix(_) | CaseServer::Memtier(_) => {
                 let mut client = Client::connect(spawned.address(), Patience::default())?;
                 case.fill(&mut client)?;
                 ServerClient::Redis(client)
             }
-            Of::Memcached(_) => {
+            CaseServer::Memcached(_) => {
                 match spawned.address() {
                     host::Address::Tcp(address) => {
                         case.fill_memcached(TcpStream::connect(address)?)?;

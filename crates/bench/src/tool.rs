@@ -12,7 +12,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use wait4::Wait4;
 
-use crate::case::{Bare, Base, Case, Fixed, Of};
+use crate::case::{BareLoop, Base, Case, CaseServer, MixPart};
 use crate::server::Server;
 
 /// A load generator.
@@ -85,7 +85,7 @@ impl Tool {
     /// The tool failed, or printed no throughput.
     pub(crate) fn run(&self, case: &Case, server: &Server, requests: u64) -> Result<Run> {
         self.run_with(match (self.words, case.of) {
-            (Words::Options, Of::Memtier(_)) => {
+            (Words::Options, CaseServer::Memtier(_)) => {
                 self.as_memtier(memtier_args(case, server.address(), requests))
             }
             (Words::Options, _) => self.before(option_args(case, case.args, server, requests)),
@@ -115,7 +115,7 @@ impl Tool {
     pub(crate) fn run_fixed(
         &self,
         case: &Case,
-        fixed: &Fixed,
+        fixed: &MixPart,
         server: &Server,
         requests: u64,
     ) -> Result<Run> {
@@ -171,7 +171,7 @@ fn option_args(case: &Case, own: &[&str], server: &Server, requests: u64) -> Vec
 
 fn bare_args(case: &Case, server: &Server, requests: u64) -> Vec<String> {
     let Base::Bare(bare) = case.base else { return Vec::new() };
-    let Bare { words, value_bytes, range, reply_bytes } = bare;
+    let BareLoop { words, value_bytes, range, reply_bytes } = bare;
     let numbers =
         [requests, case.connections.into(), case.pipeline.into(), reply_bytes as u64, range.into()];
     let mut args = vec![server.address().to_string()];
@@ -193,9 +193,9 @@ fn memtier_args(case: &Case, address: &host::Address, requests: u64) -> Vec<Stri
     let each = requests.div_ceil(u64::from(case.connections));
     args.extend(["--threads=1", "--hide-histogram"].map(str::to_owned));
     let own = match case.of {
-        Of::Redis => &[][..],
-        Of::RedisMix(own) | Of::Memtier(own) => own,
-        Of::Memcached(own) => {
+        CaseServer::Redis => &[][..],
+        CaseServer::RedisMix(own) | CaseServer::Memtier(own) => own,
+        CaseServer::Memcached(own) => {
             args.extend(
                 [
                     "--protocol=memcache_text",

@@ -28,7 +28,7 @@ pub struct Capture {
 
 /// The operations of a capture, and the rows that say which of them comes when.
 #[derive(Debug)]
-pub struct Recorded {
+pub struct CapturedOperations {
     /// Each with its name and how many arguments it has.
     pub operations: Vec<(CommandSpec, String, usize)>,
     /// What varies between them.
@@ -107,7 +107,7 @@ impl Capture {
     ///
     /// # Errors
     /// There is none.
-    pub fn recorded(self, source: &Path, by: RowBy) -> Result<Recorded, String> {
+    pub fn recorded(self, source: &Path, by: RowBy) -> Result<CapturedOperations, String> {
         let mut known: HashMap<(Vec<u8>, usize), u32> = HashMap::new();
         let (mut operations, mut of, mut rows) = (Vec::new(), Vec::new(), Vec::new());
         let mut most = 1;
@@ -130,7 +130,7 @@ impl Capture {
         }
         let columns = (1..=most).map(|number| number.to_string()).collect();
         let rows = Dataset::new(source.display().to_string(), columns, rows)?;
-        Ok(Recorded { operations, rows: rows.taken_by(by).with_operations(of) })
+        Ok(CapturedOperations { operations, rows: rows.taken_by(by).with_operations(of) })
     }
 }
 

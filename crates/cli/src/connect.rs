@@ -7,7 +7,7 @@ use std::ffi::OsString;
 
 use clap::{Arg, Command};
 use lab::words::TypedOption;
-use lab::{Line, Takes};
+use lab::{Arity, Line};
 
 use super::experiment::{self, takes_of, with_those_of_a_run};
 use super::near::named;
@@ -158,7 +158,7 @@ fn complete(mut line: Line, vocabulary: &Command, alone: bool) -> Line {
 }
 
 /// The line of an experiment with what follows the word `connect` as options; one without that word as it is.
-pub(crate) fn hoisted(line: Line, takes_also: impl Fn(&str) -> Option<Takes>) -> Line {
+pub(crate) fn hoisted(line: Line, takes_also: impl Fn(&str) -> Option<Arity>) -> Line {
     if line.rest.first().is_none_or(|word| word != WORD) {
         return line;
     }
@@ -173,7 +173,7 @@ pub(crate) fn hoisted(line: Line, takes_also: impl Fn(&str) -> Option<Takes>) ->
 /// The words of a run for those of an experiment that name it so; others as they are.
 pub(crate) fn words(
     args: Vec<OsString>,
-    takes_also: impl Fn(&str) -> Option<Takes>,
+    takes_also: impl Fn(&str) -> Option<Arity>,
 ) -> Vec<OsString> {
     if !args.iter().any(|word| word == WORD) {
         return args;

@@ -12,7 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use clap::{Arg, ArgAction, Args, Command, Parser};
 use job::{ExperimentOutput, MetricsAt};
 use lab::words::{TypedOption, words_of};
-use lab::{Line, Takes};
+use lab::{Arity, Line};
 use workload::secret;
 
 use super::connect;
@@ -257,16 +257,16 @@ pub(super) fn one_seed(line: &mut Line) {
 }
 
 /// What the option of a command takes, if it has one of that name.
-pub(super) fn takes_of(command: &clap::Command, name: &str) -> Option<Takes> {
+pub(super) fn takes_of(command: &clap::Command, name: &str) -> Option<Arity> {
     named(command, name).map(takes)
 }
 
 /// What an option takes.
-fn takes(option: &Arg) -> Takes {
+fn takes(option: &Arg) -> Arity {
     match (option.get_action().takes_values(), option.is_require_equals_set()) {
-        (false, _) => Takes::Nothing,
-        (true, true) => Takes::Attached,
-        (true, false) => Takes::Value,
+        (false, _) => Arity::Nothing,
+        (true, true) => Arity::Attached,
+        (true, false) => Arity::Value,
     }
 }
 

@@ -30,12 +30,12 @@ struct Options {
     #[arg(value_name = "DIR")]
     dir: Option<PathBuf>,
     #[command(flatten)]
-    reading: Reading,
+    reading: ReadingOptions,
 }
 
 /// How a history is read and printed.
 #[derive(Debug, Args)]
-pub(super) struct Reading {
+pub(super) struct ReadingOptions {
     /// Take machines with the same model of processor for one, whatever their names: for runners that have a new
     /// name each time
     #[arg(long, help_heading = "Input")]
@@ -88,7 +88,7 @@ impl FrontEnd for HistoryFront {
     }
 }
 
-impl Reading {
+impl ReadingOptions {
     /// The same of a folder.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! Messages beside results: the one place that writes to standard error.
 //!
 //! Messages there must not spoil what is measured. A standard error that takes nothing, such as
-//! a file on a full disk, is passed over. One that nobody reads any more is [`Unread`], which ends
+//! a file on a full disk, is passed over. One that nobody reads any more is [`ClosedPipe`], which ends
 //! the program as SIGPIPE ends others.
 
 use std::borrow::Cow;
@@ -19,15 +19,15 @@ use crate::wrap;
 
 /// Nobody reads any more what we print: whoever did has closed the pipe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Unread;
+pub struct ClosedPipe;
 
-impl Display for Unread {
+impl Display for ClosedPipe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the reader of the output is gone")
     }
 }
 
-impl std::error::Error for Unread {}
+impl std::error::Error for ClosedPipe {}
 
 /// Logins of the command line, which no message may quote.
 static TYPED: OnceLock<TypedLogins> = OnceLock::new();
@@ -49,7 +49,7 @@ pub fn concealed(error: &str) -> Cow<'_, str> {
 ///
 /// # Errors
 /// Nobody reads it.
-pub fn say(line: impl Display) -> Result<(), Unread> {
+pub fn say(line: impl Display) -> Result<(), ClosedPipe> {
     put(&format!("{line}\n"))
 }
 
@@ -57,12 +57,12 @@ pub fn say(line: impl Display) -> Result<(), Unread> {
 ///
 /// # Errors
 /// Nobody reads it.
-pub fn put(text: &str) -> Result<(), Unread> {
+pub fn put(text: &str) -> Result<(), ClosedPipe> {
     let text = TYPED.get().map_or(Cow::Borrowed(text), |typed| Cow::Owned(typed.hide(text)));
     let text = wrap::wrapped(&text, wrap::of_stderr());
     // In one piece, so that lines of two programs in one file stay whole.
     match bar::out_of_the_way(|| io::stderr().lock().write_all(text.as_bytes())) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Unread),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(ClosedPipe),
         Ok(()) | Err(_) => Ok(()),
     }
 }
@@ -88,7 +88,7 @@ impl Diagnostics {
     ///
     /// # Errors
     /// Nobody reads it.
-    pub fn say(&self, line: impl Display) -> Result<(), Unread> {
+    pub fn say(&self, line: impl Display) -> Result<(), ClosedPipe> {
         match self {
             Self::Stderr => say(line),
             Self::Nowhere => Ok(()),

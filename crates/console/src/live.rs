@@ -24,7 +24,7 @@ use crate::spikes::{IntervalFigures, Spikes};
 const OURS_EVERY_NS: u64 = 1_000_000_000;
 
 /// Rewrites one line of the terminal, or all of them.
-pub struct Live<'p> {
+pub struct LiveDisplay<'p> {
     plan: &'p Plan,
     title: String,
     test_index: u32,
@@ -59,7 +59,7 @@ impl Rows {
     }
 }
 
-impl<'p> Live<'p> {
+impl<'p> LiveDisplay<'p> {
     /// A live line for test `test_index` (from 1) of `test_count`, if one is wanted and if standard
     /// output is a terminal.
     pub fn new(plan: &'p Plan, test_index: u32, test_count: u32, wanted: Option<Persona>) -> Self {
@@ -254,14 +254,7 @@ impl<'p> Live<'p> {
     }
 }
 
-/// Watches nothing: of a run beside another, or of which a table is all that is shown.
-pub struct Nobody;
-
-impl Observer for Nobody {
-    fn interval(&mut self, _snapshot: &Snapshot<'_>) {}
-}
-
-impl RunMonitor for Live<'_> {
+impl RunMonitor for LiveDisplay<'_> {
     fn begin(&mut self) -> Result<()> {
         Ok(())
     }
@@ -272,7 +265,7 @@ impl RunMonitor for Live<'_> {
     }
 }
 
-impl Observer for Live<'_> {
+impl Observer for LiveDisplay<'_> {
     fn interval(&mut self, snapshot: &Snapshot<'_>) {
         self.events(snapshot);
         let Some(shown) = self.shown else { return };

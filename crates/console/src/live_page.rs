@@ -25,7 +25,7 @@ use workload::{Plan, Stop};
 use crate::diagnostics::{self, Diagnostics};
 use crate::http::{Answer, HttpRequest, HttpServer, Service};
 use crate::metrics::listen;
-use crate::so_far::SoFar;
+use crate::so_far::PartialRun;
 
 /// How often the page is drawn anew.
 #[derive(Debug, Clone, Copy)]
@@ -166,7 +166,7 @@ impl LivePage {
 
     /// What watches a test that is about to run.
     pub fn watch<'p>(&self, plan: &'p Plan, server: &ServerFacts) -> LiveWatch<'p> {
-        let so_far = SoFar::new(plan, server.clone());
+        let so_far = PartialRun::new(plan, server.clone());
         LiveWatch { plan, so_far, shared: Arc::clone(&self.shared), copied: None }
     }
 
@@ -355,7 +355,7 @@ impl LiveWords {
 /// Watches one test.
 pub struct LiveWatch<'p> {
     plan: &'p Plan,
-    so_far: SoFar<'p>,
+    so_far: PartialRun<'p>,
     shared: Arc<PageState>,
     copied: Option<Instant>,
 }

@@ -9,7 +9,7 @@ use runner::Snapshot;
 use workload::{Plan, Stop};
 
 use crate::live_screen;
-use crate::so_far::SoFar;
+use crate::so_far::PartialRun;
 
 /// Tests that are to last so long have a screen; of shorter ones it would hide more than it shows.
 const LASTS_NS: u64 = 60_000_000_000;
@@ -20,7 +20,7 @@ const JUDGED_EVERY: Duration = Duration::from_secs(5);
 pub(crate) struct LiveView<'p> {
     screen: Screen,
     /// Needs to be known of the server, too.
-    so_far: Option<SoFar<'p>>,
+    so_far: Option<PartialRun<'p>>,
     /// Time of the test at which it is judged again.
     judged_again_ns: u64,
 }
@@ -39,7 +39,7 @@ impl<'p> LiveView<'p> {
 
     /// Lets it say what limits the test.
     pub(crate) fn of_server(&mut self, plan: &'p Plan, server: &ServerFacts) {
-        self.so_far = Some(SoFar::new(plan, server.clone()));
+        self.so_far = Some(PartialRun::new(plan, server.clone()));
     }
 
     /// Takes an interval.

@@ -90,7 +90,7 @@ impl Metrics {
         // A name that comes again, as with -l, starts anew: two of one name would be one series.
         tests.retain(|test| test.name != plan.name);
         tests.push(state);
-        Watch { plan, tests: Arc::clone(&self.tests), recent: Recent::default() }
+        Watch { plan, tests: Arc::clone(&self.tests), recent: RateWindow::default() }
     }
 }
 
@@ -110,11 +110,11 @@ pub fn listen(at: &MetricsAt, option: &str) -> Result<TcpListener> {
 
 /// Requests of the last intervals, and how long each was.
 #[derive(Default)]
-struct Recent {
+struct RateWindow {
     intervals: VecDeque<(u64, u64)>,
 }
 
-impl Recent {
+impl RateWindow {
     /// Adds an interval; the rate over the last second.
     fn rate_per_s(&mut self, requests: u64, span_ns: u64) -> f64 {
         self.intervals.push_back((requests, span_ns));
@@ -131,7 +131,7 @@ impl Recent {
 pub struct Watch<'p> {
     plan: &'p Plan,
     tests: Arc<Tests>,
-    recent: Recent,
+    recent: RateWindow,
 }
 
 impl Watch<'_> {
@@ -190,9 +190,9 @@ impl Observer for Watch<'_> {
 }
 
 /// Two observers of one run, of which the second may be missing.
-pub struct Both<'o, A, B>(pub &'o mut A, pub Option<&'o mut B>);
+pub struct ObserverPair<'o, A, B>(pub &'o mut A, pub Option<&'o mut B>);
 
-impl<A: Observer, B: Observer> Observer for Both<'_, A, B> {
+impl<A: Observer, B: Observer> Observer for ObserverPair<'_, A, B> {
     fn interval(&mut self, snapshot: &Snapshot<'_>) {
         self.0.interval(snapshot);
         if let Some(second) = &mut self.1 {

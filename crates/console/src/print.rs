@@ -12,7 +12,7 @@ use report::{Format, NodeNames, Persona, RepeatCollector, Repeats, Run, Summary}
 use workload::quantity::{counted, noun};
 use workload::{ReadFrom, Target};
 
-use crate::diagnostics::{self, Asides, Unread};
+use crate::diagnostics::{self, Asides, ClosedPipe};
 use crate::report_file::{self, ReportFile};
 use crate::wrap::{self, WrappedStdout};
 
@@ -216,7 +216,7 @@ pub fn through(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(
 fn written(outcome: io::Result<()>) -> Result<()> {
     outcome.map_err(|error| match error.kind() {
         _ if report_file::is_of_file(&error) => error.into(),
-        io::ErrorKind::BrokenPipe => Unread.into(),
+        io::ErrorKind::BrokenPipe => ClosedPipe.into(),
         _ => anyhow!("writing to standard output: {error}; the rest of the run was skipped"),
     })
 }

@@ -14,7 +14,7 @@ const POINTS_MAX: usize = 480;
 const SETTLED_AT_ONCE: usize = 60;
 
 /// Gathers it.
-pub(crate) struct SoFar<'p> {
+pub(crate) struct PartialRun<'p> {
     plan: &'p Plan,
     server: ServerFacts,
     /// What was measured, over time.
@@ -24,7 +24,7 @@ pub(crate) struct SoFar<'p> {
     began: Instant,
 }
 
-impl<'p> SoFar<'p> {
+impl<'p> PartialRun<'p> {
     /// Of a test that is about to run.
     pub(crate) fn new(plan: &'p Plan, server: ServerFacts) -> Self {
         Self { plan, server, timeline: None, is_settled: false, began: Instant::now() }
@@ -56,7 +56,7 @@ impl<'p> SoFar<'p> {
         measured.workers = snapshot.gauges.iter().map(|gauge| worker(gauge.cpu_ns)).collect();
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let unseen = Some("it is read when the test has ended".to_owned());
-        let watched = host::Watched { unseen, ..host::Watched::default() };
+        let watched = host::WatchRecord { unseen, ..host::WatchRecord::default() };
         Some(Run::new(self.plan.clone(), measured, self.server.clone(), version, watched))
     }
 }

@@ -187,14 +187,14 @@ pub struct MemcacheEvidence {
     /// `stats settings`; `Err` is why it did not tell.
     pub settings: Result<BTreeMap<String, String>, String>,
     /// What changed while we looked; `Err` is why that is not known.
-    pub grown: Result<Grown, String>,
+    pub grown: Result<MemcachedCounts, String>,
     /// Sockets that it listens at, if it reports them: `curr_connections` counts all of these except one.
     pub listening: Option<u64>,
 }
 
 /// What memcached counted while we looked.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Grown {
+pub struct MemcachedCounts {
     /// Keys asked for, stored, changed and deleted.
     pub commands: u64,
     /// Items evicted.

@@ -15,8 +15,8 @@ use wire::resp::Value;
 use workload::suite::{Origin, SUITE, SuiteShape};
 
 use crate::{
-    Clients, Evidence, Grown, Info, Load, MemcacheEvidence, Place, RoundTrips, ServerEvidence,
-    Traffic,
+    Clients, Evidence, Info, Load, MemcacheEvidence, MemcachedCounts, Place, RoundTrips,
+    ServerEvidence, Traffic,
 };
 
 /// Most round trips that are measured.
@@ -170,7 +170,7 @@ fn memcache(client: &mut MemcacheClient, patience: Duration) -> Result<MemcacheE
             number(&after).zip(number(&first)).map_or(0, |(new, old)| new.saturating_sub(old))
         };
         let commands = MEMCACHE_COMMANDS.iter().map(|name| grown(name)).sum();
-        Ok(Grown { commands, evictions: grown("evictions"), seconds })
+        Ok(MemcachedCounts { commands, evictions: grown("evictions"), seconds })
     });
     Ok(MemcacheEvidence { stats: first, settings, grown, listening })
 }

@@ -12,8 +12,8 @@ use host::HostFacts;
 
 pub use checks::{CHECKS, Check};
 pub use evidence::{
-    Clients, Evidence, Grown, Info, Load, MemcacheEvidence, Place, RoundTrips, ServerEvidence,
-    Traffic,
+    Clients, Evidence, Info, Load, MemcacheEvidence, MemcachedCounts, Place, RoundTrips,
+    ServerEvidence, Traffic,
 };
 pub use finding::{Area, Finding, Level};
 

@@ -6,8 +6,8 @@ use std::fs;
 use std::time::Duration;
 
 use doctor::{
-    Area, CHECKS, Clients, Evidence, Grown, Info, Level, Load, MemcacheEvidence, Place, RoundTrips,
-    ServerEvidence, Traffic, cheap, examine,
+    Area, CHECKS, Clients, Evidence, Info, Level, Load, MemcacheEvidence, MemcachedCounts, Place,
+    RoundTrips, ServerEvidence, Traffic, cheap, examine,
 };
 use host::HostFacts;
 use host::machine::{CpuTimes, Delays, Intrinsic};
@@ -286,7 +286,11 @@ fn without_evidence_everything_is_unknown_and_says_why() {
 }
 
 /// The figures of a memcached that was just started, changed by the given ones.
-fn memcache(stats: &[(&str, &str)], settings: &[(&str, &str)], grown: Grown) -> MemcacheEvidence {
+fn memcache(
+    stats: &[(&str, &str)],
+    settings: &[(&str, &str)],
+    grown: MemcachedCounts,
+) -> MemcacheEvidence {
     let of = |all: &[(&str, &str)], changes: &[(&str, &str)]| -> BTreeMap<String, String> {
         let pairs = all.iter().chain(changes);
         pairs.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
@@ -317,7 +321,7 @@ fn memcache(stats: &[(&str, &str)], settings: &[(&str, &str)], grown: Grown) -> 
 
 #[test]
 fn a_good_memcached_has_no_fault_and_a_spoilt_one_every() {
-    let fresh = memcache(&[], &[], Grown { seconds: 1.0, ..Grown::default() });
+    let fresh = memcache(&[], &[], MemcachedCounts { seconds: 1.0, ..MemcachedCounts::default() });
     let well = Evidence { memcache: Some(Ok(fresh)), ..good() };
     let found = examine(&well);
     assert!(found.iter().all(|finding| finding.level == Level::Ok), "{found:?}");
@@ -340,7 +344,7 @@ fn a_good_memcached_has_no_fault_and_a_spoilt_one_every() {
         ("tcp_backlog", "16"),
         ("evictions", "off"),
     ];
-    let grown = Grown { commands: 5000, evictions: 3, seconds: 1.0 };
+    let grown = MemcachedCounts { commands: 5000, evictions: 3, seconds: 1.0 };
     let load = Load { pipeline: 64, value_bytes: 2000, ..Load::default() };
     let badly = memcache(&stats, &settings, grown);
     let badly = Evidence { memcache: Some(Ok(badly)), load, ..spoilt() };
@@ -353,7 +357,7 @@ fn a_good_memcached_has_no_fault_and_a_spoilt_one_every() {
 #[test]
 fn connections_that_threads_cannot_share_evenly_are_reported() {
     let of = |connections: u32| {
-        let fresh = memcache(&[], &[("num_threads", "4")], Grown::default());
+        let fresh = memcache(&[], &[("num_threads", "4")], MemcachedCounts::default());
         let load = Load { connections, ..Load::default() };
         let mut evidence = Evidence { memcache: Some(Ok(fresh)), load, ..remote(&good()) };
         evidence.host.cpu.logical = Some(16);

@@ -1,7 +1,7 @@
 //! Bytes to the kernel and back, and the clock.
 //!
 //! An [`Engine`] moves bytes over many connections for one thread. It owns every buffer that the
-//! kernel may touch, and it is the only place that time comes from: with [`Scripted`] a whole run
+//! kernel may touch, and it is the only place that time comes from: with [`ScriptedEngine`] a whole run
 //! replays on a clock that the test turns.
 //!
 //! Knows no protocol, plan or histogram. A new engine is one file here, one row in the runner's
@@ -26,7 +26,7 @@ use std::io;
 
 #[cfg(unix)]
 pub use epoll::Epoll;
-pub use scripted::{Delivery, Script, Scripted};
+pub use scripted::{Delivery, Script, ScriptedEngine};
 pub use socket::{Address, ConnectOptions};
 pub use socket2::Socket;
 #[cfg(unix)]

@@ -39,7 +39,7 @@ pub enum Delivery {
 }
 
 /// An engine on fake time that answers from a script.
-pub struct Scripted<S> {
+pub struct ScriptedEngine<S> {
     script: S,
     now_ns: u64,
     due: BinaryHeap<Reverse<(u64, u64)>>,
@@ -64,7 +64,7 @@ struct Connection {
     inbox: Vec<u8>,
 }
 
-impl<S: Script> Scripted<S> {
+impl<S: Script> ScriptedEngine<S> {
     /// An engine at time 0.
     pub fn new(script: S) -> Self {
         Self {
@@ -106,7 +106,7 @@ impl<S: Script> Scripted<S> {
     }
 }
 
-impl<S: Script> Engine for Scripted<S> {
+impl<S: Script> Engine for ScriptedEngine<S> {
     fn name(&self) -> &'static str {
         "scripted"
     }

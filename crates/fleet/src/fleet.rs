@@ -11,7 +11,7 @@ use workload::Plan;
 use crate::launcher::{self, ClientOutput, Event, Launcher};
 use crate::line::{FromClient, Hello, ToClient};
 use crate::round::Round;
-use crate::{FleetError, FleetResult, On, Unfit, roster};
+use crate::{FleetError, FleetResult, LaunchError, On, roster};
 
 /// How long a client may take to say who it is: a login may ask for a word first.
 const HELLO: Duration = Duration::from_secs(120);
@@ -89,7 +89,7 @@ impl Fleet {
         version: &str,
         on_loss: OnLoss,
         interrupted: &AtomicBool,
-    ) -> Result<Self, Unfit> {
+    ) -> Result<Self, LaunchError> {
         let (sender, events) = channel();
         let launcher = launcher::launch(on, &sender)?;
         let names = launcher.names();
@@ -104,8 +104,8 @@ impl Fleet {
         Ok(fleet)
     }
 
-    fn greet(&mut self, interrupted: &AtomicBool) -> Result<(), Unfit> {
-        let fault = |fleet: &Self, why: String| Unfit(format!("--on {}: {why}", fleet.on));
+    fn greet(&mut self, interrupted: &AtomicBool) -> Result<(), LaunchError> {
+        let fault = |fleet: &Self, why: String| LaunchError(format!("--on {}: {why}", fleet.on));
         let deadline = Instant::now() + HELLO;
         while self.clients.iter().any(|c| c.hello.is_none() && c.lost.is_none()) {
             if interrupted.load(Ordering::Relaxed) {
@@ -128,7 +128,7 @@ impl Fleet {
         if !lost.is_empty() {
             return Err(fault(self, lost.join("; ")));
         }
-        roster::check(&self.clients, &self.ours).map_err(|Unfit(why)| fault(self, why))
+        roster::check(&self.clients, &self.ours).map_err(|LaunchError(why)| fault(self, why))
     }
 
     /// How many clients there are.
@@ -265,9 +265,9 @@ mod tests {
     use super::*;
 
     /// A launcher whose clients say what a test has them say.
-    struct Silent;
+    struct SilentLauncher;
 
-    impl Launcher for Silent {
+    impl Launcher for SilentLauncher {
         fn names(&self) -> Vec<String> {
             vec![String::new(); 2]
         }
@@ -284,7 +284,7 @@ mod tests {
         let epoch = Instant::now();
         let clients = (0..2).map(|index| Client::new(index, 2, String::new())).collect();
         let fleet = Fleet {
-            launcher: Box::new(Silent),
+            launcher: Box::new(SilentLauncher),
             events,
             clients,
             on_loss: OnLoss::Stop,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use host::{HostFacts, LinkUse, ServerFacts, Watched};
+use host::{HostFacts, LinkUse, ServerFacts, WatchRecord};
 use measure::{Ending, Failure, Measurement, Tally};
 use report::{ClientRow, Clients, LoadedRecord, Run, Warning, WarningKind};
 use runner::tally_shape;
@@ -28,7 +28,7 @@ pub struct FleetResult {
     /// The machines of those that are not on the coordinator's.
     pub hosts: Vec<HostFacts>,
     /// What those watched of themselves.
-    pub watched: Vec<Watched>,
+    pub watched: Vec<WatchRecord>,
     /// Whether one is on the coordinator's.
     pub here: bool,
     /// What a reader must know of the clients.
@@ -110,7 +110,7 @@ impl FleetResult {
 
     /// What was watched, with what clients elsewhere saw of their machines: of each figure the worst.
     #[must_use]
-    pub fn watched_with(&self, ours: Watched) -> Watched {
+    pub fn watched_with(&self, ours: WatchRecord) -> WatchRecord {
         if self.watched.is_empty() {
             return ours;
         }
@@ -120,9 +120,10 @@ impl FleetResult {
         };
         let own = self.here.then_some(&ours);
         let all = || own.into_iter().chain(&self.watched);
-        let worst = |figure: fn(&Watched) -> Option<f64>| all().filter_map(figure).reduce(f64::max);
+        let worst =
+            |figure: fn(&WatchRecord) -> Option<f64>| all().filter_map(figure).reduce(f64::max);
         let link = all().filter_map(|watched| watched.link.as_ref()).max_by(|a, b| fullest(a, b));
-        Watched {
+        WatchRecord {
             link: link.cloned(),
             stolen: worst(|watched| watched.stolen),
             throttled_s: worst(|watched| watched.throttled_s),
@@ -197,7 +198,7 @@ fn run_of(part: &mut Part, share: Plan) -> Run {
     let partial = std::mem::take(&mut part.partial);
     let measurement = partial.measurement(&share, empty, ending);
     let version = env!("CARGO_PKG_VERSION").to_owned();
-    Run::new(share, measurement, ServerFacts::default(), version, Watched::default())
+    Run::new(share, measurement, ServerFacts::default(), version, WatchRecord::default())
 }
 
 fn row(

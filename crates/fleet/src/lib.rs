@@ -29,7 +29,7 @@ use thiserror::Error;
 /// Why clients cannot be used, in words for a person: nothing has been started.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0}")]
-pub struct Unfit(pub String);
+pub struct LaunchError(pub String);
 
 /// Why a run came to nothing, in words for a person.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

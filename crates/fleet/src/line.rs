@@ -70,7 +70,7 @@ pub enum FromClient {
     /// How far it is with messages of which any client may get each.
     Messages(Messages),
     /// Which messages it got, of those.
-    Received(Received),
+    Received(ReceivedNumbers),
     /// Once a second while load runs: what was added since the last message.
     Tick(Box<Tick>),
     /// The share has ended: its result, as `--json` keeps it.
@@ -121,7 +121,7 @@ pub struct Messages {
 
 /// Which messages of a range of numbers a client received.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Received {
+pub struct ReceivedNumbers {
     /// The group of receivers of which one gets each message.
     pub group: usize,
     /// The range; all have as many numbers.
@@ -130,13 +130,13 @@ pub struct Received {
     pub bits: String,
 }
 
-impl From<ReceivedPage<'_>> for Received {
+impl From<ReceivedPage<'_>> for ReceivedNumbers {
     fn from(ReceivedPage { group, page, bits }: ReceivedPage<'_>) -> Self {
         Self { group, page, bits: bits.iter().map(|word| format!("{word:016x}")).collect() }
     }
 }
 
-impl Received {
+impl ReceivedNumbers {
     /// The bits, a word for each 64 numbers; what is no word counts as none.
     #[must_use]
     pub fn words(&self) -> Vec<u64> {
@@ -165,14 +165,14 @@ pub struct Tick {
     /// What was seen in it.
     pub growth: TallyDelta,
     /// Where each worker stands.
-    pub workers: Vec<Standing>,
+    pub workers: Vec<WorkerState>,
     /// The engine that moves the bytes.
     pub engine: String,
 }
 
 /// Where a worker stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Standing {
+pub struct WorkerState {
     /// CPU time of the thread since load began.
     pub cpu_ns: u64,
     /// Requests sent and not answered.
@@ -184,14 +184,14 @@ pub struct Standing {
     pub connections: u32,
 }
 
-impl From<Gauges> for Standing {
+impl From<Gauges> for WorkerState {
     fn from(Gauges { cpu_ns, in_flight, backlog, connections }: Gauges) -> Self {
         Self { cpu_ns, in_flight, backlog, connections }
     }
 }
 
-impl From<Standing> for Gauges {
-    fn from(Standing { cpu_ns, in_flight, backlog, connections }: Standing) -> Self {
+impl From<WorkerState> for Gauges {
+    fn from(WorkerState { cpu_ns, in_flight, backlog, connections }: WorkerState) -> Self {
         Self { cpu_ns, in_flight, backlog, connections }
     }
 }
@@ -239,7 +239,7 @@ mod tests {
             sent(FromClient::Messages(messages)),
             "{\"messages\":{\"probes\":0,\"probed\":0,\"expected\":7,\"received\":5,\"closed\":false}}\n"
         );
-        let page = Received::from(ReceivedPage { group: 0, page: 2, bits: &[5, u64::MAX] });
+        let page = ReceivedNumbers::from(ReceivedPage { group: 0, page: 2, bits: &[5, u64::MAX] });
         assert_eq!(page.words(), [5, u64::MAX]);
         assert_eq!(
             sent(FromClient::Received(page)),

@@ -7,7 +7,7 @@ use report::RecordError;
 use runner::INTERVAL_NS;
 use workload::{Pace, Plan};
 
-use crate::line::{Standing, Tick};
+use crate::line::{Tick, WorkerState};
 
 /// The figures that one client has reported so far.
 #[derive(Default)]
@@ -18,7 +18,7 @@ pub(crate) struct Partial {
     elapsed_ns: u64,
     /// Since load began.
     load_ns: u64,
-    workers: Vec<Standing>,
+    workers: Vec<WorkerState>,
     engine: String,
 }
 
@@ -46,7 +46,7 @@ impl Partial {
     pub(crate) fn measurement(self, plan: &Plan, empty: Tally, ending: Ending) -> Measurement {
         let mut timeline = self.timeline.unwrap_or_else(|| Timeline::new(INTERVAL_NS));
         timeline.settle();
-        let used = |worker: &Standing| WorkerUse {
+        let used = |worker: &WorkerState| WorkerUse {
             cpu_ns: worker.cpu_ns,
             wall_ns: self.load_ns,
             system_ns: None,

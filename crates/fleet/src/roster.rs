@@ -5,7 +5,7 @@ use std::fs;
 use host::HostFacts;
 use report::{Warning, WarningKind};
 
-use crate::Unfit;
+use crate::LaunchError;
 use crate::fleet::Client;
 use crate::line::{CONTRACT, Hello};
 
@@ -35,7 +35,7 @@ fn machine() -> Option<String> {
 }
 
 /// Refuses clients of another version: their results would not be of one program.
-pub(crate) fn check(clients: &[Client], ours: &Hello) -> Result<(), Unfit> {
+pub(crate) fn check(clients: &[Client], ours: &Hello) -> Result<(), LaunchError> {
     let theirs = |client: &Client| {
         let hello = client.hello.as_ref()?;
         let same = hello.version == ours.version && hello.contract == ours.contract;
@@ -45,7 +45,7 @@ pub(crate) fn check(clients: &[Client], ours: &Hello) -> Result<(), Unfit> {
     if others.is_empty() {
         return Ok(());
     }
-    Err(Unfit(format!(
+    Err(LaunchError(format!(
         "{}, and this is {}; install the same version everywhere",
         others.join(", "),
         ours.version

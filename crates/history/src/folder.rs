@@ -60,11 +60,11 @@ struct Index {
     schema: String,
     /// The version that wrote it: another one may read files in another way.
     version: String,
-    files: BTreeMap<String, Indexed>,
+    files: BTreeMap<String, IndexEntry>,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
-struct Indexed {
+struct IndexEntry {
     bytes: u64,
     modified_ns: u64,
     /// Why it cannot be read, if it is a saved run that cannot.
@@ -156,7 +156,7 @@ fn modified_ns(metadata: &Metadata) -> u64 {
 type ChangedFile = (String, PathBuf, u64, u64);
 
 /// What these files hold, by as many threads as there are CPUs.
-fn parse_all(changed: &[ChangedFile]) -> Vec<(String, Indexed)> {
+fn parse_all(changed: &[ChangedFile]) -> Vec<(String, IndexEntry)> {
     let next = AtomicUsize::new(0);
     let work = || {
         let mut parsed = Vec::new();
@@ -167,7 +167,7 @@ fn parse_all(changed: &[ChangedFile]) -> Vec<(String, Indexed)> {
                 Err(why) => (Vec::new(), Some(why)),
             };
             let (bytes, modified_ns) = (*bytes, *modified_ns);
-            parsed.push((name.clone(), Indexed { bytes, modified_ns, fault, entries }));
+            parsed.push((name.clone(), IndexEntry { bytes, modified_ns, fault, entries }));
         }
         parsed
     };
@@ -201,7 +201,7 @@ fn parse(name: &str, path: &Path) -> Result<Vec<Entry>, String> {
 }
 
 /// What the index knows; nothing where there is none that can be used.
-fn read_index(dir: &Path) -> BTreeMap<String, Indexed> {
+fn read_index(dir: &Path) -> BTreeMap<String, IndexEntry> {
     let mut text = Vec::new();
     let file = File::open(dir.join(INDEX));
     let read = file.and_then(|file| file.take(INDEX_BYTES_MAX).read_to_end(&mut text));
@@ -211,7 +211,7 @@ fn read_index(dir: &Path) -> BTreeMap<String, Indexed> {
     index.filter(usable).map(|index| index.files).unwrap_or_default()
 }
 
-fn write_index(dir: &Path, files: &BTreeMap<String, Indexed>) -> io::Result<()> {
+fn write_index(dir: &Path, files: &BTreeMap<String, IndexEntry>) -> io::Result<()> {
     let index = Index {
         schema: SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -3,7 +3,7 @@
 //! One run that is off may be a bad day of the machine, so it fails nothing: a step has at least
 //! [`statistics::SIDE_MIN`] runs on either side.
 
-use report::{Better, Metric};
+use report::{Direction, Metric};
 use statistics::{ERROR_RATE, Forecast, Interval, Ratio, Step, holm, steps};
 
 use crate::{Entry, Series};
@@ -76,8 +76,8 @@ impl FigureJudgement {
 
 fn is_worse(metric: Metric, ratio: f64) -> bool {
     match metric.better() {
-        Better::Higher => ratio < 1.0,
-        Better::Lower => ratio > 1.0,
+        Direction::Higher => ratio < 1.0,
+        Direction::Lower => ratio > 1.0,
     }
 }
 
@@ -186,8 +186,8 @@ fn decide(judged: &mut [Judgement], terms: Terms) {
         let metric = figure.metric;
         let Finding::Step { ratio, is_beyond, .. } = &mut figure.finding else { continue };
         let p = match metric.better() {
-            Better::Higher => ratio.p_below(1.0 - allowed),
-            Better::Lower => ratio.p_above(1.0 + allowed),
+            Direction::Higher => ratio.p_below(1.0 - allowed),
+            Direction::Lower => ratio.p_above(1.0 + allowed),
         };
         open.extend(p.map(|p| (is_beyond, (2.0 * p).min(1.0))));
     }

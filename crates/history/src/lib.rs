@@ -21,5 +21,5 @@ pub use entry::{Entry, Figure, METRICS, entries};
 pub use folder::{Fault, Folder};
 pub use judgement::{FigureJudgement, Finding, Gate, Judgement, Terms, gate, judge};
 pub use series::{Grouping, Series, series};
-pub use sure::{Change, Lack, changes};
+pub use sure::{Change, RunShortage, changes};
 pub use view::{judgement_page, judgement_table, page, sentences, table};

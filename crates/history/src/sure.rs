@@ -2,7 +2,7 @@
 
 use report::Metric;
 use report::compare::called;
-use statistics::{Interval, Needed, Ratio, SIDE_MIN, needed, steps};
+use statistics::{Interval, Ratio, SIDE_MIN, SampleShortage, needed, steps};
 use workload::quantity::counted;
 
 use crate::{Entry, Series, Terms};
@@ -21,12 +21,12 @@ pub struct Change {
     /// The newest over those before; `None` where there is nothing on a side.
     pub ratio: Option<Ratio>,
     /// What is missing.
-    pub lack: Lack,
+    pub lack: RunShortage,
 }
 
 /// Which runs are missing for a change to be known as well as is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lack {
+pub enum RunShortage {
     /// None: it is.
     Nothing,
     /// So many more of the newest.
@@ -77,23 +77,25 @@ fn change(
     })
 }
 
-fn lack(before: &[f64], new: &[f64], ratio: Option<Ratio>, share: f64) -> Lack {
+fn lack(before: &[f64], new: &[f64], ratio: Option<Ratio>, share: f64) -> RunShortage {
     if before.len() < SIDE_MIN {
-        return Lack::Before(Some(SIDE_MIN - before.len()));
+        return RunShortage::Before(Some(SIDE_MIN - before.len()));
     }
     if ratio.and_then(|ratio| ratio.half_width()).is_some_and(|half| half <= share) {
-        return Lack::Nothing;
+        return RunShortage::Nothing;
     }
     if new.is_empty() {
-        return Lack::Newest(2);
+        return RunShortage::Newest(2);
     }
     match needed(before, new, share) {
         // What few runs say of many is rough: one more at least.
-        Some(Needed::New(count)) => Lack::Newest(count.saturating_sub(new.len()).max(1)),
-        Some(Needed::Both(count)) => {
-            Lack::Before(count.map(|count| count.saturating_sub(before.len()).max(1)))
+        Some(SampleShortage::New(count)) => {
+            RunShortage::Newest(count.saturating_sub(new.len()).max(1))
         }
-        None => Lack::Before(None),
+        Some(SampleShortage::Both(count)) => {
+            RunShortage::Before(count.map(|count| count.saturating_sub(before.len()).max(1)))
+        }
+        None => RunShortage::Before(None),
     }
 }
 
@@ -111,18 +113,18 @@ impl Change {
             None => format!("{what}: not known yet ({beside})"),
         };
         match self.lack {
-            Lack::Nothing => format!("{known}, which is within {wanted}."),
-            Lack::Newest(more) => {
+            RunShortage::Nothing => format!("{known}, which is within {wanted}."),
+            RunShortage::Newest(more) => {
                 format!(
                     "{known}; {wanted} needs about {} of the newest.",
                     counted(more as u64, "more run")
                 )
             }
-            Lack::Before(Some(more)) => format!(
+            RunShortage::Before(Some(more)) => format!(
                 "{known}; {wanted} needs about {} of what was before, which the baseline lacks.",
                 counted(more as u64, "more run")
             ),
-            Lack::Before(None) => {
+            RunShortage::Before(None) => {
                 format!("{known}; the runs before it vary too much for {wanted}.")
             }
         }
@@ -165,7 +167,7 @@ mod tests {
     #[test]
     fn it_is_known_or_said_which_runs_are_missing() {
         let one = of(40, 1, 0.012);
-        assert!(matches!(one.lack, Lack::Newest(8..=100)), "{one:?}");
+        assert!(matches!(one.lack, RunShortage::Newest(8..=100)), "{one:?}");
         let text = one.sentence(0.012);
         assert!(
             text.starts_with("throughput of GET: not known yet (1 run beside 40 before)"),
@@ -173,7 +175,7 @@ mod tests {
         );
         assert!(text.contains("; ±1.2 % needs about ") && text.ends_with(" of the newest."));
         let sure = of(40, 30, 0.02);
-        assert_eq!((sure.lack, sure.runs), (Lack::Nothing, [40, 30]));
+        assert_eq!((sure.lack, sure.runs), (RunShortage::Nothing, [40, 30]));
         let text = sure.sentence(0.02);
         assert!(text.ends_with("(30 runs beside 40 before), which is within ±2 %."), "{text}");
         assert!(text.contains(", between −"), "{text}");
@@ -182,7 +184,7 @@ mod tests {
     #[test]
     fn a_baseline_that_is_too_short_is_named() {
         let few = of(1, 1, 0.02);
-        assert_eq!(few.lack, Lack::Before(Some(2)));
+        assert_eq!(few.lack, RunShortage::Before(Some(2)));
         let text = few.sentence(0.02);
         assert!(
             text.ends_with(
@@ -190,9 +192,13 @@ mod tests {
             ),
             "{text}"
         );
-        assert!(matches!(of(5, 3, 0.005).lack, Lack::Before(Some(20..))), "{:?}", of(5, 3, 0.005));
+        assert!(
+            matches!(of(5, 3, 0.005).lack, RunShortage::Before(Some(20..))),
+            "{:?}",
+            of(5, 3, 0.005)
+        );
         let hopeless = of(5, 3, 0.000_1);
-        assert_eq!(hopeless.lack, Lack::Before(None));
+        assert_eq!(hopeless.lack, RunShortage::Before(None));
         assert!(hopeless.sentence(0.000_1).ends_with("vary too much for ±0.01 %."));
     }
 
@@ -203,7 +209,7 @@ mod tests {
             .collect();
         let all = series(&entries, Grouping::Machine);
         let found = changes(&all, &|entry| entry.started_ms > 39, TERMS, 0.02);
-        assert_eq!((found[0].runs, found[0].lack), ([20, 2], Lack::Nothing));
+        assert_eq!((found[0].runs, found[0].lack), ([20, 2], RunShortage::Nothing));
         assert!(changes(&all, &|_| false, TERMS, 0.02).is_empty());
     }
 }

@@ -3,7 +3,7 @@
 use page::{
     Axis, Block, Chart, DataPoint, Guide, Page, Section, Series as Line, Table, Tone, Unit, Verdict,
 };
-use report::{Better, Metric, compare};
+use report::{Direction, Metric, compare};
 use statistics::Step;
 
 use crate::{
@@ -45,8 +45,8 @@ fn day(date: &str) -> &str {
 
 fn figure_cell(entry: &Entry, metric: Metric) -> String {
     entry.figure(metric).map_or("–".to_owned(), |figure| match metric.better() {
-        Better::Higher => report::grouped(figure.mean),
-        Better::Lower => format!("{:.3}", figure.mean),
+        Direction::Higher => report::grouped(figure.mean),
+        Direction::Lower => format!("{:.3}", figure.mean),
     })
 }
 
@@ -166,9 +166,9 @@ fn listing(series: &Series, disturbed: bool) -> Table {
 /// A figure over time, with its intervals and steps; `None` where no run knows it.
 fn chart(series: &Series, metric: Metric, disturbed: bool) -> Option<Chart> {
     let (unit, scale) = match metric.better() {
-        Better::Higher => (Unit::PerSecond, 1.0),
-        Better::Lower if metric == Metric::P99 => (Unit::Nanoseconds, 1e6),
-        Better::Lower => (Unit::Nanoseconds, 1e3),
+        Direction::Higher => (Unit::PerSecond, 1.0),
+        Direction::Lower if metric == Metric::P99 => (Unit::Nanoseconds, 1e6),
+        Direction::Lower => (Unit::Nanoseconds, 1e3),
     };
     let days = |entry: &Entry| entry.started_ms as f64 / 86_400_000.0;
     let counts = series.values(metric, disturbed).0;

@@ -16,7 +16,7 @@ use wire::resp::{Value, encode_command};
 use crate::client_error::{
     ClientError, REPLY_BYTES_MAX, ended, hint, is_want_of_ports, late, reason,
 };
-use crate::{Address, Plain, Transport};
+use crate::{Address, PlainSocket, Transport};
 
 /// How long a server may take.
 #[derive(Debug, Clone, Copy)]
@@ -48,7 +48,7 @@ pub struct Client<T> {
     heard: bool,
 }
 
-impl Client<Plain> {
+impl Client<PlainSocket> {
     /// Connects without TLS.
     ///
     /// # Errors
@@ -63,7 +63,7 @@ impl Client<Plain> {
         source: Option<IpAddr>,
         patience: Patience,
     ) -> Result<Self, ClientError> {
-        let connected = Plain::connect(address, source, patience);
+        let connected = PlainSocket::connect(address, source, patience);
         let connected = connected.map_err(|e| ClientError::Connect {
             address: address.clone(),
             reason: reason(&e, patience.connect),
@@ -121,7 +121,11 @@ impl Client<Transport> {
 const REFUSAL_WITHIN: Duration = Duration::from_millis(100);
 
 /// Connects, over TCP from the first of these sources that fits.
-fn dial(address: &Address, sources: &[IpAddr], patience: Patience) -> Result<Plain, ClientError> {
+fn dial(
+    address: &Address,
+    sources: &[IpAddr],
+    patience: Patience,
+) -> Result<PlainSocket, ClientError> {
     let source = match address {
         Address::Tcp(to) => sources.iter().find(|from| from.is_ipv4() == to.is_ipv4()),
         Address::Unix(_) => None,
@@ -131,7 +135,7 @@ fn dial(address: &Address, sources: &[IpAddr], patience: Patience) -> Result<Pla
 
 /// A connection with TLS around it, where there is a context for that.
 fn secured(
-    plain: Plain,
+    plain: PlainSocket,
     tls: Option<&TlsContext>,
     address: &Address,
     patience: Patience,

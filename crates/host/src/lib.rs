@@ -32,14 +32,14 @@ pub use limits::{
     port_shortage,
 };
 pub use machine::HostFacts;
-pub use plain::Plain;
+pub use plain::PlainSocket;
 pub use probe::{Login, ProbeError, log_in, log_in_within, probe};
-pub use questions::{Probed, Questions};
+pub use questions::{ProbeResult, Questions};
 pub use spawn::{Kind as SpawnKind, Listen, Spawn, SpawnError, SpawnedServer};
 pub use text::printable;
 pub use transport::Transport;
 pub use watch::{
-    Begun, BusyPart, CommandRunTime, CommandUse, Connect, Journal, JournalEntry, JournalKind,
-    LinkUse, MachineSpan, Polling, SAMPLES_MAX, ServerBusy, ServerSample, ServerUse, Setting,
-    Subject, Watch, Watched,
+    BusyPart, CommandRunTime, CommandUse, Connect, Journal, JournalEntry, JournalKind, LinkUse,
+    MachineSpan, PendingWatch, PollingThreads, SAMPLES_MAX, ServerBusy, ServerSample, ServerUse,
+    Setting, Subject, Watch, WatchRecord,
 };

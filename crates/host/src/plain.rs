@@ -13,14 +13,14 @@ use crate::{Address, Patience};
 
 /// A socket without TLS.
 #[derive(Debug)]
-pub enum Plain {
+pub enum PlainSocket {
     /// TCP.
     Tcp(TcpStream),
     /// A unix socket.
     Unix(UnixStream),
 }
 
-impl Plain {
+impl PlainSocket {
     /// Connects, over TCP from the address `source` if there is one, and bounds every later read
     /// and write by the patience for a reply.
     pub(crate) fn connect(
@@ -90,7 +90,7 @@ fn connect_unix(path: &Path, patience: Duration) -> io::Result<UnixStream> {
     }
 }
 
-impl AsFd for Plain {
+impl AsFd for PlainSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
             Self::Tcp(stream) => stream.as_fd(),
@@ -99,7 +99,7 @@ impl AsFd for Plain {
     }
 }
 
-impl Read for Plain {
+impl Read for PlainSocket {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Tcp(stream) => stream.read(into),
@@ -108,7 +108,7 @@ impl Read for Plain {
     }
 }
 
-impl Write for Plain {
+impl Write for PlainSocket {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Tcp(stream) => stream.write(bytes),

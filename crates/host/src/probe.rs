@@ -15,7 +15,8 @@ use crate::facts::info_field;
 use crate::mask;
 use crate::text::printable;
 use crate::{
-    Address, Client, ClientError, Patience, Probed, Questions, ServerConfig, ServerFacts, Transport,
+    Address, Client, ClientError, Patience, ProbeResult, Questions, ServerConfig, ServerFacts,
+    Transport,
 };
 
 /// Who logs in, and which database is used.
@@ -175,12 +176,12 @@ pub fn probe(
     address: &Address,
     login: Login<'_>,
     questions: Questions,
-) -> Result<Probed, ProbeError> {
+) -> Result<ProbeResult, ProbeError> {
     if questions == Questions::None && login.password.is_none() && login.db == 0 {
-        return is_there(address, login).map(|()| Probed::default());
+        return is_there(address, login).map(|()| ProbeResult::default());
     }
-    let mut asking = Asking::begin(address, login, Patience::default())?;
-    let mut probed = Probed::default();
+    let mut asking = Conversation::begin(address, login, Patience::default())?;
+    let mut probed = ProbeResult::default();
     match asking.facts(questions, &mut probed.facts) {
         Ok(()) => Ok(probed),
         Err(ProbeError::Broken(why)) if why.is_silence() => {
@@ -205,7 +206,7 @@ pub(crate) const NO_KEY: &str = "keystorm-probe";
 /// Whether a server that does not tell about itself answers what load consists of.
 fn answers_anything(address: &Address, login: Login<'_>) -> Result<bool, ProbeError> {
     for question in [&["PING"][..], &["GET", NO_KEY]] {
-        let answer = Asking::begin(address, login, SECOND_PATIENCE)
+        let answer = Conversation::begin(address, login, SECOND_PATIENCE)
             .and_then(|mut asking| asking.ask(question).map(drop));
         match answer {
             // One that is gone by now has answered nothing either; the first silence says more.
@@ -235,7 +236,7 @@ pub fn log_in_within(
     login: Login<'_>,
     patience: Patience,
 ) -> Result<Client<Transport>, ProbeError> {
-    Asking::begin(address, login, patience).map(|asking| asking.client)
+    Conversation::begin(address, login, patience).map(|asking| asking.client)
 }
 
 /// A connection on which nothing was sent yet.
@@ -266,13 +267,13 @@ pub(crate) fn is_there(address: &Address, login: Login<'_>) -> Result<(), ProbeE
 }
 
 /// One conversation.
-struct Asking<'a> {
+struct Conversation<'a> {
     client: Client<Transport>,
     address: &'a Address,
     login: Login<'a>,
 }
 
-impl<'a> Asking<'a> {
+impl<'a> Conversation<'a> {
     /// Connects, logs in and selects the database.
     fn begin(
         address: &'a Address,

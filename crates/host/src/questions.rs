@@ -16,7 +16,7 @@ pub enum Questions {
 
 /// What a look at a server found.
 #[derive(Debug, Clone, Default)]
-pub struct Probed {
+pub struct ProbeResult {
     /// What it said of itself.
     pub facts: ServerFacts,
     /// Why it says no more, in words for a person: it closes connections that ask, or never

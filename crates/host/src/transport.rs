@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use engine::TlsStream;
 
-use crate::Plain;
+use crate::PlainSocket;
 
 /// A connection, whichever way its server is spoken to.
 #[derive(Debug)]
 pub enum Transport {
     /// Without TLS.
-    Plain(Plain),
+    Plain(PlainSocket),
     /// In TLS.
-    Tls(Box<TlsStream<Plain>>),
+    Tls(Box<TlsStream<PlainSocket>>),
 }
 
 impl Transport {

@@ -22,7 +22,7 @@ pub struct CompareJob {
     /// Whether the exit code is to tell what was found.
     pub is_gate: bool,
     /// What becomes of a gate of which the runs do not say whether it is passed.
-    pub inconclusive: Option<Inconclusive>,
+    pub inconclusive: Option<InconclusivePolicy>,
     /// How well the ratios are to be known.
     pub until_sure: Option<UntilSure>,
     /// Whether a block that the client or the machine spoiled is taken again.
@@ -58,7 +58,7 @@ pub struct UntilSure {
 
 /// What becomes of a gate of which the runs do not say whether it is passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Inconclusive {
+pub enum InconclusivePolicy {
     /// It counts as passed.
     Pass,
     /// It counts as failed.

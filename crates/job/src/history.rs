@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::{Inconclusive, PageOptions, UntilSure};
+use crate::{InconclusivePolicy, PageOptions, UntilSure};
 
 /// How a history is read and printed.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ pub struct BaselineJob {
     /// The per cent by which a figure may have become worse.
     pub fail_on_regression: Option<f64>,
     /// What becomes of a gate of which the runs do not say whether it is passed.
-    pub inconclusive: Option<Inconclusive>,
+    pub inconclusive: Option<InconclusivePolicy>,
     /// How well changes are to be known.
     pub until_sure: Option<UntilSure>,
 }

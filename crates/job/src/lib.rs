@@ -25,7 +25,8 @@ pub use self::replay::{RecordedJob, RehearseJob, ReplayJob};
 pub use bisect::BisectJob;
 pub use commands::{Calibration, Checkup, SinkJob};
 pub use compare::{
-    CompareJob, DecisionLoad, DecisionSides, Inconclusive, LiveSides, Sides, TermsSides, UntilSure,
+    CompareJob, DecisionLoad, DecisionSides, InconclusivePolicy, LiveSides, Sides, TermsSides,
+    UntilSure,
 };
 pub use experiments::{
     BlameJob, ExperimentOutput, MemoryJob, SearchJob, StagedAct, SuiteJob, SurveyJob, SweepJob,

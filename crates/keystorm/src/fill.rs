@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::Result;
 use console::diagnostics::say;
-use console::live::Live;
+use console::live::LiveDisplay;
 use measure::Ending;
 use report::{Run, Summary};
 use workload::{CommandSpec, Data, Load, Plan, PlanParts, quantity};
@@ -17,7 +17,7 @@ use crate::test_bed::{LoadContext, TestBed};
 
 /// What a server was filled with.
 #[derive(Debug, Default)]
-pub(crate) struct Filled(Mutex<State>);
+pub(crate) struct FillRecord(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
@@ -45,7 +45,7 @@ impl Content {
     }
 }
 
-impl Filled {
+impl FillRecord {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -128,7 +128,7 @@ pub(crate) fn prepare(bed: &TestBed<'_>, plan: &Plan) -> Result<()> {
 
 /// Carries out a plan that writes; `None` if somebody interrupted it.
 fn written(bed: &TestBed<'_>, plan: &Plan, what: &str) -> Result<Option<Run>> {
-    let mut live = Live::new(plan, 1, 1, Some(report::KEYSTORM));
+    let mut live = LiveDisplay::new(plan, 1, 1, Some(report::KEYSTORM));
     let run = bed.run_without_probe(plan, LoadContext::default(), &mut live)?;
     live.clear();
     match &run.measurement.ending {

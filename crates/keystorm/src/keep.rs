@@ -17,7 +17,7 @@ use report::{HdrLog, Record, Run};
 use crate::commands::report::{Pages, page_of};
 
 /// The files that a job keeps its results in.
-pub(crate) struct Keep {
+pub(crate) struct ResultFiles {
     /// The files of `--json` and `--keep`.
     records: Vec<Place>,
     record: Record,
@@ -26,7 +26,7 @@ pub(crate) struct Keep {
     pages: Option<(Pages, Vec<Run>)>,
 }
 
-impl Keep {
+impl ResultFiles {
     /// Makes sure that the files can be written. Nothing is written yet.
     pub(crate) fn open(output: &Output) -> Result<Self> {
         let place = |option: &'static str, path: &Option<PathBuf>| {

@@ -32,9 +32,9 @@ mod tls;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use console::diagnostics::{self, Unread};
+use console::diagnostics::{self, ClosedPipe};
 use console::{print, wrap};
-use fleet::Unfit;
+use fleet::LaunchError;
 use job::{End, FrontEnd, Intent, ToolMessage, ToolOutput, UsageError};
 use workload::typed_login::TypedLogins;
 
@@ -117,9 +117,9 @@ fn exit_code(
         Ok(End::Regressed) => ExitCode::from(REGRESSED),
         Ok(End::Unanswered) => ExitCode::from(USAGE),
         Ok(End::Inconclusive) => ExitCode::from(INCONCLUSIVE),
-        Err(error) if error.is::<Unread>() => signals::end_of_pipe(),
+        Err(error) if error.is::<ClosedPipe>() => signals::end_of_pipe(),
         Err(error) => {
-            let usage = error.is::<Unfit>() || error.is::<UsageError>();
+            let usage = error.is::<LaunchError>() || error.is::<UsageError>();
             let why = job::in_its_words(reports, in_words(&error));
             // A peer's error begins with a word of its own, and so does an error reply.
             let has_prefix = !usage && (is_peer || server::is_error_reply(&error));
@@ -138,7 +138,7 @@ fn exit_code(
 fn print_failure(prefix: &str, why: &str, code: u8) -> ExitCode {
     match diagnostics::say(format_args!("{prefix}{}", diagnostics::concealed(why))) {
         Ok(()) => ExitCode::from(code),
-        Err(Unread) => signals::end_of_pipe(),
+        Err(ClosedPipe) => signals::end_of_pipe(),
     }
 }
 

@@ -10,10 +10,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
-use console::live::Nobody;
 use measure::Measurement;
 use report::{Probe, SpanFigures};
-use runner::{Barrier, Start};
+use runner::{Barrier, NoObserver, Start};
 use workload::{OnError, Pace, Plan, PlanParts, Recording, Shard, Stop, Window, limits};
 
 use crate::test_bed::TestBed;
@@ -64,7 +63,7 @@ pub(crate) fn beside<T>(
     let barrier = Arc::new(Barrier::new(arrived));
     thread::scope(|scope| {
         let (own, stop, held) = (&own, &stop, &barrier);
-        let probe = move || bed.load(own, Start::Released(held), None, stop, &mut Nobody);
+        let probe = move || bed.load(own, Start::Released(held), None, stop, &mut NoObserver);
         let thread = thread::Builder::new().name("probe".to_owned());
         let probing = thread.spawn_scoped(scope, probe).context("--probe: starting a thread")?;
         while is_ready.recv_timeout(Duration::from_millis(20)) == Err(RecvTimeoutError::Timeout)

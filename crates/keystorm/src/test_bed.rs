@@ -10,14 +10,14 @@ use std::time::{Instant, SystemTime};
 
 use anyhow::{Context, Result};
 use fleet::{Fleet, FleetResult};
-use host::{HostFacts, Questions, Watched};
+use host::{HostFacts, Questions, WatchRecord};
 use job::ClientFleet;
 use measure::Measurement;
 use report::{Run, Verdict, Warning, WarningKind};
 use runner::{Barrier, LiveRate, Observer, Start};
 use workload::{Endpoint, Plan, PlanParts, ProtocolKind, Target};
 
-use crate::fill::{Filled, fill, prepare};
+use crate::fill::{FillRecord, fill, prepare};
 use crate::machine::machine;
 use crate::records::Records;
 use crate::server::Server;
@@ -43,7 +43,7 @@ pub(crate) struct TestBed<'r> {
     pub(crate) journal: bool,
     pub(crate) server_latency: Option<crate::latency_settings::ServerLatency>,
     /// What the server was filled with, and whether that is announced.
-    pub(crate) filled: Filled,
+    pub(crate) filled: FillRecord,
     pub(crate) tells: bool,
     /// Whether times are those of the server's clock.
     pub(crate) server_clock: bool,
@@ -126,7 +126,7 @@ impl<'r> TestBed<'r> {
             sample: false,
             journal: false,
             server_latency: None,
-            filled: Filled::default(),
+            filled: FillRecord::default(),
             tells: true,
             server_clock: false,
             probe: None,
@@ -362,7 +362,7 @@ impl<'r> TestBed<'r> {
     }
 
     /// The run that a measurement is, with what follows from it.
-    pub(crate) fn run_of(&self, plan: Plan, measurement: Measurement, watched: Watched) -> Run {
+    pub(crate) fn run_of(&self, plan: Plan, measurement: Measurement, watched: WatchRecord) -> Run {
         let facts = self.server.facts.clone();
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let mut run = Run::new(plan, measurement, facts, version, watched);
@@ -393,7 +393,7 @@ impl<'r> TestBed<'r> {
         plan: &Plan,
         gathered: FleetResult,
         probed: bool,
-        ours: Watched,
+        ours: WatchRecord,
     ) -> Result<Run> {
         let watched = gathered.watched_with(ours);
         let FleetResult {

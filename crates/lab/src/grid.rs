@@ -133,13 +133,13 @@ impl Grid {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::words::Takes;
+    use crate::words::Arity;
 
     fn grid(text: &str) -> Result<Grid, String> {
         let takes = |name: &str| match name {
-            "-q" | "--csv" => Some(Takes::Nothing),
-            "--spawn" => Some(Takes::Attached),
-            _ => Some(Takes::Value),
+            "-q" | "--csv" => Some(Arity::Nothing),
+            "--spawn" => Some(Arity::Attached),
+            _ => Some(Arity::Value),
         };
         Grid::from_line(Line::parse(text.split_whitespace().map(OsString::from).collect(), takes))
     }

@@ -43,4 +43,4 @@ pub use suite::Suite;
 pub use survey::Survey;
 pub use sweep::Sweep;
 pub use weigh::Weighing;
-pub use words::{Line, Takes};
+pub use words::{Arity, Line};

@@ -1,6 +1,6 @@
 //! Lists and ranges as values of an option: `1,10,100`, `10..100k`, `1..64/5`.
 
-use workload::quantity::{self, Plain};
+use workload::quantity::{self, DefaultUnit};
 
 /// What an option's values are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +69,7 @@ fn is_distribution(text: &str) -> bool {
 /// A number with its factor, or a time in seconds.
 fn number(kind: Kind, text: &str) -> Option<f64> {
     match kind {
-        Kind::Time => Some(quantity::time(text, Plain::Seconds).ok()?.as_secs_f64()),
+        Kind::Time => Some(quantity::time(text, DefaultUnit::Seconds).ok()?.as_secs_f64()),
         _ => quantity::number(text),
     }
 }

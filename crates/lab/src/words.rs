@@ -9,7 +9,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 /// What an option takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Takes {
+pub enum Arity {
     /// No value.
     Nothing,
     /// One value, in the same word or the next.
@@ -61,7 +61,7 @@ impl Line {
     /// Takes words apart. `takes` says what the option of a name takes; what it does not know is an
     /// option without a value, which whoever parses the words later will refuse.
     #[must_use]
-    pub fn parse(args: Vec<OsString>, takes: impl Fn(&str) -> Option<Takes>) -> Self {
+    pub fn parse(args: Vec<OsString>, takes: impl Fn(&str) -> Option<Arity>) -> Self {
         let mut options = Vec::new();
         let mut args = args.into_iter().peekable();
         while let Some(word) = args.next_if(|word| is_option(word)) {
@@ -71,7 +71,7 @@ impl Line {
                 let name = text.split('=').next().unwrap_or_default().to_owned();
                 let attached = cut.map(|at| OsStr::from_bytes(&bytes[at + 1..]).to_owned());
                 let value = match takes(&name) {
-                    Some(Takes::Value) if attached.is_none() => args.next(),
+                    Some(Arity::Value) if attached.is_none() => args.next(),
                     _ => attached,
                 };
                 options.push(TypedOption { name, value });
@@ -118,13 +118,13 @@ fn is_option(word: &OsStr) -> bool {
 /// Short options in one word, of which the last may have a value.
 fn cluster(
     word: &[u8],
-    takes: &impl Fn(&str) -> Option<Takes>,
+    takes: &impl Fn(&str) -> Option<Arity>,
     args: &mut impl Iterator<Item = OsString>,
     options: &mut Vec<TypedOption>,
 ) {
     for (at, letter) in word.iter().enumerate().skip(1) {
         let name = format!("-{}", char::from(*letter));
-        if takes(&name) != Some(Takes::Value) {
+        if takes(&name) != Some(Arity::Value) {
             options.push(TypedOption { name, value: None });
             continue;
         }
@@ -144,11 +144,11 @@ fn cluster(
 mod tests {
     use super::*;
 
-    fn takes(name: &str) -> Option<Takes> {
+    fn takes(name: &str) -> Option<Arity> {
         match name {
-            "-c" | "-P" | "-t" | "--rps" => Some(Takes::Value),
-            "-q" | "--csv" => Some(Takes::Nothing),
-            "--spawn" => Some(Takes::Attached),
+            "-c" | "-P" | "-t" | "--rps" => Some(Arity::Value),
+            "-q" | "--csv" => Some(Arity::Nothing),
+            "--spawn" => Some(Arity::Attached),
             _ => None,
         }
     }

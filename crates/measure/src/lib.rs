@@ -53,8 +53,8 @@ pub use measurement::{
 pub use node::{NodeTally, merge_nodes};
 pub use not_reopened::NotReopened;
 pub use operation::{OperationOutcome, OperationTally};
-pub use operation_log::{Entries, LogEntry, LoggedAs, OperationLog, Stamps};
-pub use outage::{Outage, Usual};
+pub use operation_log::{Entries, LogEntry, LoggedOutcome, OperationLog, Stamps};
+pub use outage::{Outage, UsualPauses};
 pub use polls::Polls;
 pub use separate_failures::{FailureLatency, SeparateFailures};
 pub use slices::{Failures, SLICE_NS, Slices};

@@ -26,7 +26,7 @@ pub struct LogEntry {
 
 /// How something that is logged ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LoggedAs {
+pub enum LoggedOutcome {
     /// With a value, a status or a collection.
     Ok,
     /// There was nothing at a key that it asked for.
@@ -67,12 +67,12 @@ pub struct OperationLog {
 
 impl Entries {
     /// Those that ended so.
-    pub fn of(&self, ended: LoggedAs) -> impl Iterator<Item = &LogEntry> {
+    pub fn of(&self, ended: LoggedOutcome) -> impl Iterator<Item = &LogEntry> {
         self.0[ended as usize].iter().flatten()
     }
 
     #[inline]
-    fn push(&mut self, ended: LoggedAs, entry: LogEntry) {
+    fn push(&mut self, ended: LoggedOutcome, entry: LogEntry) {
         let parts = &mut self.0[ended as usize];
         match parts.last_mut() {
             Some(part) if part.len() < PART => part.push(entry),
@@ -110,24 +110,24 @@ impl OperationLog {
     pub fn record(&mut self, sample: &Sample) {
         let Sample { command, outcome, count, intended_ns, sent_ns, done_ns, .. } = *sample;
         let ended = match outcome {
-            Outcome::Ok => LoggedAs::Ok,
-            Outcome::Miss => LoggedAs::Missed,
+            Outcome::Ok => LoggedOutcome::Ok,
+            Outcome::Miss => LoggedOutcome::Missed,
         };
         self.add((true, command), ended, &Stamps { intended_ns, sent_ns, done_ns }, count);
     }
 
     /// Adds an error reply, or a `wrong` value.
     pub fn error(&mut self, command: usize, wrong: bool, stamps: &Stamps) {
-        let ended = if wrong { LoggedAs::Wrong } else { LoggedAs::Failed };
+        let ended = if wrong { LoggedOutcome::Wrong } else { LoggedOutcome::Failed };
         self.add((true, command), ended, stamps, 1);
     }
 
     /// Adds an operation.
     pub fn operation(&mut self, operation: usize, ended: OperationOutcome, stamps: &Stamps) {
         let ended = match ended {
-            OperationOutcome::Ok => LoggedAs::Ok,
-            OperationOutcome::Missed => LoggedAs::Missed,
-            OperationOutcome::Failed => LoggedAs::Failed,
+            OperationOutcome::Ok => LoggedOutcome::Ok,
+            OperationOutcome::Missed => LoggedOutcome::Missed,
+            OperationOutcome::Failed => LoggedOutcome::Failed,
         };
         self.add((false, operation), ended, stamps, 1);
     }
@@ -136,7 +136,7 @@ impl OperationLog {
     fn add(
         &mut self,
         (is_command, at): (bool, usize),
-        ended: LoggedAs,
+        ended: LoggedOutcome,
         stamps: &Stamps,
         count: u64,
     ) {
@@ -198,7 +198,7 @@ mod tests {
         }
     }
 
-    fn entries(entries: Option<&Entries>, ended: LoggedAs) -> Vec<LogEntry> {
+    fn entries(entries: Option<&Entries>, ended: LoggedOutcome) -> Vec<LogEntry> {
         entries.unwrap().of(ended).copied().collect()
     }
 
@@ -218,12 +218,12 @@ mod tests {
 
         let one = LogEntry { done_us: 250, service_us: 200, response_us: 210 };
         let command = log.of_command(1);
-        assert_eq!(entries(command, LoggedAs::Ok), [one, one]);
-        assert_eq!(entries(command, LoggedAs::Missed)[0].done_us, 251);
+        assert_eq!(entries(command, LoggedOutcome::Ok), [one, one]);
+        assert_eq!(entries(command, LoggedOutcome::Missed)[0].done_us, 251);
         let failed = LogEntry { done_us: 350, service_us: 300, response_us: 300 };
-        assert_eq!(entries(command, LoggedAs::Failed), [failed]);
-        assert_eq!(entries(command, LoggedAs::Wrong), [failed]);
-        assert_eq!(entries(log.of_operation(0), LoggedAs::Failed), [failed]);
+        assert_eq!(entries(command, LoggedOutcome::Failed), [failed]);
+        assert_eq!(entries(command, LoggedOutcome::Wrong), [failed]);
+        assert_eq!(entries(log.of_operation(0), LoggedOutcome::Failed), [failed]);
         assert!(log.of_command(0).is_none() && log.of_operation(1).is_none());
         assert_eq!(log.left_out(), 0);
     }
@@ -237,7 +237,7 @@ mod tests {
             log.record(&sample(done_us, 1));
         }
         log.record(&sample(most, 3));
-        let kept = entries(log.of_command(1), LoggedAs::Ok);
+        let kept = entries(log.of_command(1), LoggedOutcome::Ok);
         assert_eq!(kept.len() as u64, most);
         assert!(kept.is_sorted_by_key(|entry| entry.done_us));
         assert_eq!(log.left_out(), 2);

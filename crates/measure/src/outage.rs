@@ -52,7 +52,7 @@ impl Outage {
 
 /// What is usual in a run, so that no pause of its own is taken for an outage.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Usual {
+pub struct UsualPauses {
     /// Nanoseconds between two requests of a schedule; 0 without one.
     pub due_every_ns: u64,
     /// Nanoseconds that a reply takes: the median.

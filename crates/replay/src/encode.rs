@@ -6,7 +6,7 @@ use wire::memcache::Text;
 use wire::resp::encode_command;
 
 use crate::expiry::{deadline, is_time_of_day, shifted};
-use crate::translation::{Translated, translated};
+use crate::translation::{WireCommand, translated};
 
 /// The longest value that is made up for one that was not recorded.
 const FILLER_MAX: usize = 64 << 20;
@@ -59,8 +59,8 @@ impl Encoder {
             });
         }
         match translated(words, self.recorded, self.to_cache) {
-            Some(Translated::Resp(words)) => encode_command(&words, out),
-            Some(Translated::Cache(command)) => {
+            Some(WireCommand::Resp(words)) => encode_command(&words, out),
+            Some(WireCommand::Cache(command)) => {
                 out.extend_from_slice(&Text::compile(&command, None).bytes);
             }
             None => return false,

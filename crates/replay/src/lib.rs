@@ -22,7 +22,7 @@ pub use clients::Clients;
 pub use conversation::{Conversation, Question};
 pub use prefill::{Prefill, PrefillPlan};
 pub use role::stands_alone;
-pub use scan::{LeftOut, Scan, scan};
+pub use scan::{Omissions, Scan, scan};
 pub use selection::{Glob, Selection};
 pub use speed::Speed;
 pub use traffic::Traffic;

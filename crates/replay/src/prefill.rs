@@ -46,7 +46,7 @@ enum Type {
 
 /// A key that is read first.
 #[derive(Debug, Clone)]
-struct Wanted {
+struct PrefillKey {
     of: Option<Type>,
     size: Option<u32>,
     members: Vec<Vec<u8>>,
@@ -55,7 +55,7 @@ struct Wanted {
 /// Finds the keys while a record is read.
 #[derive(Debug, Default)]
 pub struct Prefill {
-    wanted: HashMap<Key, Wanted>,
+    wanted: HashMap<Key, PrefillKey>,
     /// Keys that were written first, by their hash.
     written: HashSet<u64>,
     hashes: RandomState,
@@ -78,7 +78,7 @@ impl Prefill {
             } else if self.wanted.len() + self.written.len() >= KEYS_MAX {
                 self.overflown = true;
             } else if writes == Some(false) && event.outcome != Outcome::Miss {
-                let mut wanted = Wanted { of: None, size: None, members: Vec::new() };
+                let mut wanted = PrefillKey { of: None, size: None, members: Vec::new() };
                 wanted.learn(event, at);
                 self.wanted.insert(known, wanted);
             } else if writes == Some(true) {
@@ -95,7 +95,7 @@ impl Prefill {
     }
 }
 
-impl Wanted {
+impl PrefillKey {
     /// What a command tells of a key: its type, its size, or a member.
     fn learn(&mut self, event: &Event, at: usize) {
         if let Outcome::Hit(size) = event.outcome {
@@ -173,7 +173,7 @@ fn told(event: &Event) -> Option<(Type, Option<std::ops::Range<usize>>)> {
 /// What is written before a record is sent, as a record of its own.
 #[derive(Debug, Clone)]
 pub struct PrefillPlan {
-    keys: Arc<[(Key, Wanted)]>,
+    keys: Arc<[(Key, PrefillKey)]>,
     overflown: bool,
     to_cache: bool,
 }
@@ -215,17 +215,17 @@ impl PrefillPlan {
 
 impl Record for PrefillPlan {
     fn commands(&self) -> Result<Box<dyn RecordedCommands + Send + '_>, String> {
-        Ok(Box::new(Writing { plan: self, next: 0, value: Vec::new() }))
+        Ok(Box::new(PrefillCommands { plan: self, next: 0, value: Vec::new() }))
     }
 }
 
-struct Writing<'p> {
+struct PrefillCommands<'p> {
     plan: &'p PrefillPlan,
     next: usize,
     value: Vec<u8>,
 }
 
-impl RecordedCommands for Writing<'_> {
+impl RecordedCommands for PrefillCommands<'_> {
     fn next(&mut self, bytes: &mut Vec<u8>) -> Result<Option<RecordedCommand>, String> {
         let Some(((db, key), wanted)) = self.plan.keys.get(self.next) else { return Ok(None) };
         self.value.clear();
@@ -254,7 +254,7 @@ impl RecordedCommands for Writing<'_> {
 }
 
 /// The command that makes a key.
-fn append(key: &[u8], wanted: &Wanted, value: &[u8], bytes: &mut Vec<u8>) {
+fn append(key: &[u8], wanted: &PrefillKey, value: &[u8], bytes: &mut Vec<u8>) {
     let made: Vec<Vec<u8>> = (0..MEMBERS).map(|n| format!("member:{n}").into_bytes()).collect();
     let members = if wanted.members.is_empty() { &made } else { &wanted.members };
     let mut words: Vec<&[u8]> = Vec::new();

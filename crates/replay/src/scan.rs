@@ -27,7 +27,7 @@ const STALLS_MAX: usize = 100;
 
 /// Commands that are not sent, by reason.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct LeftOut {
+pub struct Omissions {
     /// Scripts did them, whose calls are sent.
     pub of_scripts: u64,
     /// They are about the connection that they were recorded on, such as `AUTH`.
@@ -48,7 +48,7 @@ pub struct LeftOut {
     pub unselected: u64,
 }
 
-impl LeftOut {
+impl Omissions {
     fn add(&mut self, reason: Reason) {
         *match reason {
             Reason::ScriptEffect => &mut self.of_scripts,
@@ -97,7 +97,7 @@ pub struct Scan {
     /// An example of each, in the words of the server that it is sent to.
     pub examples: Vec<CommandSpec>,
     /// What is not sent.
-    pub left_out: LeftOut,
+    pub left_out: Omissions,
     /// What could not be read.
     pub losses: Losses,
     /// How often the recorded clock was set back.
@@ -153,7 +153,7 @@ pub fn scan(replay: &Replay, prefill: bool) -> Result<Scan, String> {
         writes: 0,
         kinds: Vec::new(),
         examples: Vec::new(),
-        left_out: LeftOut::default(),
+        left_out: Omissions::default(),
         losses: Losses::default(),
         steps_back: 0,
         stalls: Vec::new(),

@@ -65,7 +65,7 @@ impl Record for Traffic {
         let walk = Walk::new(&self.replay)?;
         let encoder = Encoder::new(walk.recorded(), self.replay.to_cache);
         let now_ns = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-        Ok(Box::new(Reading {
+        Ok(Box::new(TrafficReader {
             traffic: self,
             is_dated: walk.is_dated(),
             walk,
@@ -78,7 +78,7 @@ impl Record for Traffic {
 }
 
 /// One reading of it, or one round after another.
-struct Reading<'t> {
+struct TrafficReader<'t> {
     traffic: &'t Traffic,
     walk: Walk<'t>,
     encoder: Encoder,
@@ -89,7 +89,7 @@ struct Reading<'t> {
     began_ns: u64,
 }
 
-impl RecordedCommands for Reading<'_> {
+impl RecordedCommands for TrafficReader<'_> {
     fn next(&mut self, bytes: &mut Vec<u8>) -> Result<Option<RecordedCommand>, String> {
         loop {
             let Some(next) = self.walk.next()? else {

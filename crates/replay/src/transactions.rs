@@ -52,7 +52,7 @@ impl Place {
 
 /// A command of a transaction that has ended: where it goes, or why it is left out.
 #[derive(Debug, Default)]
-pub(crate) struct Ended {
+pub(crate) struct TransactionCommand {
     pub(crate) event: Event,
     pub(crate) slot: Option<u16>,
     pub(crate) left_out: Option<Reason>,
@@ -61,15 +61,15 @@ pub(crate) struct Ended {
 /// Transactions that have begun.
 #[derive(Debug, Default)]
 pub(crate) struct Transactions {
-    open: HashMap<u64, Open>,
+    open: HashMap<u64, OpenTransaction>,
     /// Their bytes.
     held: usize,
-    ended: VecDeque<Ended>,
+    ended: VecDeque<TransactionCommand>,
 }
 
 /// The commands of a client since its `MULTI`.
 #[derive(Debug)]
-struct Open {
+struct OpenTransaction {
     events: Vec<Event>,
     place: Place,
 }
@@ -78,7 +78,10 @@ impl Transactions {
     /// Takes a command if it is part of a transaction; where its keys are.
     pub(crate) fn takes(&mut self, event: &Event, place: Place) -> bool {
         if event.is("MULTI") && !self.open.contains_key(&event.client) {
-            self.open.insert(event.client, Open { events: Vec::new(), place: Place::Anywhere });
+            self.open.insert(
+                event.client,
+                OpenTransaction { events: Vec::new(), place: Place::Anywhere },
+            );
         }
         let Some(open) = self.open.get_mut(&event.client) else { return false };
         self.held += event.bytes_held();
@@ -100,16 +103,16 @@ impl Transactions {
     }
 
     fn end(&mut self, client: u64, left_out: Option<Reason>) {
-        let Some(Open { events, place }) = self.open.remove(&client) else { return };
+        let Some(OpenTransaction { events, place }) = self.open.remove(&client) else { return };
         let slot = place.slot();
         for event in events {
             self.held = self.held.saturating_sub(event.bytes_held());
-            self.ended.push_back(Ended { event, slot, left_out });
+            self.ended.push_back(TransactionCommand { event, slot, left_out });
         }
     }
 
     /// The next command of those that have ended.
-    pub(crate) fn next_ended(&mut self) -> Option<Ended> {
+    pub(crate) fn next_ended(&mut self) -> Option<TransactionCommand> {
         self.ended.pop_front()
     }
 }

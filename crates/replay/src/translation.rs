@@ -96,7 +96,7 @@ fn of_words(key: &[u8], words: &[&[u8]]) -> Option<CommandSpec> {
 }
 
 /// A command as it is sent: in words for RESP, or as memcached writes it.
-pub(crate) enum Translated<'w> {
+pub(crate) enum WireCommand<'w> {
     Resp(Words<'w>),
     Cache(CommandSpec),
 }
@@ -106,13 +106,13 @@ pub(crate) fn translated<'w>(
     words: Words<'w>,
     recorded: Protocol,
     to_cache: bool,
-) -> Option<Translated<'w>> {
+) -> Option<WireCommand<'w>> {
     match (recorded, to_cache) {
-        (Protocol::Resp, false) => Some(Translated::Resp(words)),
-        (Protocol::Resp, true) => in_cache_words(&words).map(Translated::Cache),
-        (Protocol::Memcache, false) => in_redis_words(&words).map(Translated::Resp),
+        (Protocol::Resp, false) => Some(WireCommand::Resp(words)),
+        (Protocol::Resp, true) => in_cache_words(&words).map(WireCommand::Cache),
+        (Protocol::Memcache, false) => in_redis_words(&words).map(WireCommand::Resp),
         (Protocol::Memcache, true) => {
-            cache_words(&words).map(|words| Translated::Cache(CommandSpec::from_words(words)))
+            cache_words(&words).map(|words| WireCommand::Cache(CommandSpec::from_words(words)))
         }
     }
 }
@@ -135,8 +135,8 @@ mod tests {
         let words = text.split(' ').map(str::as_bytes).collect();
         let joined = |words: Vec<Vec<u8>>| String::from_utf8(words.join(&b' ')).unwrap();
         Some(match translated(words, recorded, to_cache)? {
-            Translated::Resp(words) => joined(words.into_iter().map(<[u8]>::to_vec).collect()),
-            Translated::Cache(command) => {
+            WireCommand::Resp(words) => joined(words.into_iter().map(<[u8]>::to_vec).collect()),
+            WireCommand::Cache(command) => {
                 joined(command.args.iter().map(|arg| arg.fixed_bytes().unwrap()).collect())
             }
         })

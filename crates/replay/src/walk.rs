@@ -53,7 +53,7 @@ pub(crate) struct Walk<'r> {
 
 /// A command of a walk.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Next {
+pub(crate) struct WalkStep {
     pub(crate) role: Role,
     /// Nanoseconds from the first command of the record: never before that of the command before.
     pub(crate) since_ns: u64,
@@ -101,7 +101,7 @@ impl<'r> Walk<'r> {
     }
 
     /// Reads on to the next command that is selected.
-    pub(crate) fn next(&mut self) -> Result<Option<Next>, String> {
+    pub(crate) fn next(&mut self) -> Result<Option<WalkStep>, String> {
         loop {
             let next = match self.next_of_transactions() {
                 Some(next) => next,
@@ -126,22 +126,22 @@ impl<'r> Walk<'r> {
                 Place::Several => Role::LeftOut(Reason::CrossSlot),
                 _ => next.role,
             };
-            return Ok(Some(Next { role, slot: place.slot(), ..next }));
+            return Ok(Some(WalkStep { role, slot: place.slot(), ..next }));
         }
     }
 
     /// The next command of a transaction that has ended, on a cluster.
-    fn next_of_transactions(&mut self) -> Option<Next> {
+    fn next_of_transactions(&mut self) -> Option<WalkStep> {
         let ended = self.transactions.next_ended()?;
         self.event = ended.event;
         keys_of(self.reader.source().protocol, &self.event, &mut self.keys);
         // What would block does not in a transaction.
         let role = ended.left_out.map_or(Role::Sent, Role::LeftOut);
-        Some(Next { role, since_ns: self.latest_ns, slot: ended.slot, bound: true })
+        Some(WalkStep { role, since_ns: self.latest_ns, slot: ended.slot, bound: true })
     }
 
     /// The next command that is selected, as it was recorded.
-    fn next_read(&mut self) -> Result<Option<Next>, String> {
+    fn next_read(&mut self) -> Result<Option<WalkStep>, String> {
         loop {
             if self.has_ended
                 || !self.reader.next(&mut self.event).map_err(|error| error.to_string())?
@@ -180,7 +180,7 @@ impl<'r> Walk<'r> {
             if role == Role::Blocks && self.event.flags.has(Flags::SHARED_CLIENT) {
                 self.event.client = client_that_waits(&self.event, &self.keys);
             }
-            return Ok(Some(Next { role, since_ns: self.latest_ns, slot: None, bound: false }));
+            return Ok(Some(WalkStep { role, since_ns: self.latest_ns, slot: None, bound: false }));
         }
     }
 }

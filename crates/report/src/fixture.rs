@@ -2,14 +2,14 @@
 
 use std::time::SystemTime;
 
-use host::{NodeFacts, ServerConfig, ServerFacts, ServerUse, Watched};
+use host::{NodeFacts, ServerConfig, ServerFacts, ServerUse, WatchRecord};
 use measure::{
     Absence, Ending, Failures, Latency, Measurement, NodeTally, OperationOutcome, Outage, Outcome,
     Point, Sample, Tally, TallyShape, Timeline, WorkerUse,
 };
 use workload::{
-    CommandSpec, Load, Mix, OnError, Operation, Pace, Pick, PlanParts, Recovery, Step, Stop,
-    TlsOptions, When,
+    CommandSpec, Load, Mix, OnError, Operation, Pace, Pick, PlanParts, Recovery, Step,
+    StepCondition, Stop, TlsOptions,
 };
 
 use crate::Run;
@@ -261,7 +261,7 @@ pub fn limited() -> Run {
         evicted_keys: Some(5),
         ..host::ServerUse::default()
     };
-    let watched = host::Watched { servers: vec![server], ..host::Watched::default() };
+    let watched = host::WatchRecord { servers: vec![server], ..host::WatchRecord::default() };
     Run::new(run.plan, run.measurement, run.server, run.version, watched)
 }
 
@@ -285,10 +285,10 @@ pub fn parts() -> PlanParts {
 
 /// A mix: 90 gets, of which ten miss, and ten times look-aside with three misses and one error.
 pub fn mix() -> Run {
-    let operation = |name: &str, weight, later: Option<When>| Operation {
+    let operation = |name: &str, weight, later: Option<StepCondition>| Operation {
         name: name.into(),
         weight,
-        steps: std::iter::once(When::Always)
+        steps: std::iter::once(StepCondition::Always)
             .chain(later)
             .map(|when| Step { commands: 1, when })
             .collect(),
@@ -305,7 +305,7 @@ pub fn mix() -> Run {
             mix: Some(Mix {
                 operations: vec![
                     operation("get", 9, None),
-                    operation("look-aside", 1, Some(When::OnMiss)),
+                    operation("look-aside", 1, Some(StepCondition::OnMiss)),
                 ],
                 pick: Pick::Drawn,
             }),
@@ -409,7 +409,7 @@ pub fn run(parts: PlanParts, service_ns: &[u64]) -> Run {
         config: Some(ServerConfig { save: String::new(), appendonly: "no".into() }),
     };
     let plan = parts.build().expect("a complete plan");
-    Run::new(plan, measurement, server, "0.0.0".into(), host::Watched::default())
+    Run::new(plan, measurement, server, "0.0.0".into(), host::WatchRecord::default())
 }
 
 /// Gives client and server these shares of a run's time: on a CPU, and waiting for one.
@@ -421,5 +421,5 @@ pub fn use_cpu(run: &mut Run, client: (f64, f64), server: (f64, f64)) {
     let seconds = |share: f64| Some(share * wall_ns as f64 / 1e9);
     let [cpu_main_s, cpu_wait_s] = [server.0, server.1].map(seconds);
     let server = ServerUse { cpu_main_s, cpu_wait_s, ..ServerUse::default() };
-    run.watched = Watched { servers: vec![server], ..Watched::default() };
+    run.watched = WatchRecord { servers: vec![server], ..WatchRecord::default() };
 }

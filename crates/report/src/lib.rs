@@ -73,7 +73,7 @@ pub use live::{LiveProgress, cleared, progress_line, progress_row};
 pub use lookups::Lookups;
 pub use machine_course::{MachinePoint, machine_between, machine_course};
 pub use merge::{measured_together, merge};
-pub use metric::{Better, Figures, Metric};
+pub use metric::{Direction, Figures, Metric};
 pub use moments::{Moment, WorstMoments};
 pub use openmetrics::{Counters, OPENMETRICS_TYPE, TestState, openmetrics};
 pub use operations::{CommandFigures, OperationFigures};
@@ -92,7 +92,7 @@ pub use server_latency::{CommandInServer, ServerEvent, ServerLatencyFigures};
 pub use spans::{SpanFigures, SpanParts};
 pub use summary::Summary;
 pub use text_groups::{TextGroups, WarningTopic};
-pub use together::Together;
+pub use together::CommonSpan;
 pub use value_size::{other_value_size, value_size};
 pub use verdict::{
     Cause, Disturbance, EvidenceFigure, Excess, Finding, LimitedBy, Verdict, Warning, WarningKind,

@@ -38,7 +38,7 @@ pub enum Metric {
 
 /// Which of two values one would rather have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Better {
+pub enum Direction {
     /// The greater.
     Higher,
     /// The smaller.
@@ -108,10 +108,10 @@ impl Metric {
 
     /// Which way is better.
     #[must_use]
-    pub fn better(self) -> Better {
+    pub fn better(self) -> Direction {
         match self {
-            Self::Throughput | Self::Keys => Better::Higher,
-            _ => Better::Lower,
+            Self::Throughput | Self::Keys => Direction::Higher,
+            _ => Direction::Lower,
         }
     }
 
@@ -125,8 +125,8 @@ impl Metric {
     #[must_use]
     pub fn written(self, value: f64) -> String {
         match self.better() {
-            Better::Higher => format!("{value:.2}"),
-            Better::Lower => format!("{value:.3}"),
+            Direction::Higher => format!("{value:.2}"),
+            Direction::Lower => format!("{value:.3}"),
         }
     }
 }

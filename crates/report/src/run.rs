@@ -3,7 +3,7 @@
 //! Owns nothing but these together, so that a report needs one argument. Every derived figure
 //! is [`Summary`](crate::Summary)'s business.
 
-use host::{HostFacts, ServerFacts, Watched};
+use host::{HostFacts, ServerFacts, WatchRecord};
 use measure::Measurement;
 use serde::{Deserialize, Serialize};
 use workload::Plan;
@@ -48,7 +48,7 @@ pub struct Run {
     /// The version of keystorm that carried it out.
     pub version: String,
     /// What was watched beside the load.
-    pub watched: Watched,
+    pub watched: WatchRecord,
     /// What limited it.
     pub verdict: Verdict,
     /// What a reader must know before believing the figures.
@@ -69,7 +69,7 @@ impl Run {
         measurement: Measurement,
         server: ServerFacts,
         version: String,
-        watched: Watched,
+        watched: WatchRecord,
     ) -> Self {
         let verdict = Verdict::find(&plan, &measurement, &watched);
         let warnings = warnings(&plan, &measurement, &watched);

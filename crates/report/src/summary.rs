@@ -10,8 +10,8 @@ use workload::{Pace, Stop};
 use crate::slo::SloResult;
 use crate::verdict::time;
 use crate::{
-    ConnectFigures, DeliveryFigures, LatencyFigures, Lookups, NodeFigures, OperationFigures,
-    RateFigures, Run, ScheduleFigures, SpanFigures, TlsFigures, Together, escape,
+    CommonSpan, ConnectFigures, DeliveryFigures, LatencyFigures, Lookups, NodeFigures,
+    OperationFigures, RateFigures, Run, ScheduleFigures, SpanFigures, TlsFigures, escape,
 };
 
 /// The figures of one run.
@@ -33,7 +33,7 @@ pub struct Summary<'r> {
     /// Answered requests per second; 0 of a run that took no time.
     pub throughput_rps: f64,
     /// Of several clients' runs as one, for how long all of them ran, if not all the time.
-    pub together: Option<Together>,
+    pub together: Option<CommonSpan>,
     /// From when a request was due to its reply; in a closed loop the same as `service`.
     pub response: LatencyFigures,
     /// From when a request was sent to its reply.
@@ -97,7 +97,7 @@ impl<'r> Summary<'r> {
             errors: total.errors.total(),
             elapsed_s,
             throughput_rps: if elapsed_s > 0.0 { requests as f64 / elapsed_s } else { 0.0 },
-            together: Together::from_measurement(measurement),
+            together: CommonSpan::from_measurement(measurement),
             response,
             service: if open { known(&total.service()) } else { response },
             first_byte: plan

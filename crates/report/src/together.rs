@@ -6,7 +6,7 @@ use measure::Measurement;
 
 /// What they did then. All other figures are of the whole run: everything divides by one time.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Together {
+pub struct CommonSpan {
     /// Seconds during which all of them ran; more than 0.
     pub span_s: f64,
     /// Seconds of the whole run; more than 0.
@@ -18,7 +18,7 @@ pub struct Together {
 /// Clients that all ran for this share of a run ran all the time.
 const ALL_THE_TIME: f64 = 0.99;
 
-impl Together {
+impl CommonSpan {
     /// Of a measurement; `None` if it is of one client, of clients that ran all the time, or of some that
     /// never ran at the same time.
     pub(crate) fn from_measurement(measurement: &Measurement) -> Option<Self> {
@@ -33,7 +33,7 @@ impl Together {
     }
 }
 
-impl fmt::Display for Together {
+impl fmt::Display for CommonSpan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { span_s, elapsed_s, rate_rps } = self;
         write!(

@@ -12,7 +12,7 @@ use measure::{
     TallyShape, Timeline, WorkerUse,
 };
 
-use crate::recorder::Finished;
+use crate::recorder::RecorderResult;
 use crate::{FailedRequests, Gauges, INTERVAL_NS};
 
 /// What a worker tells the collector.
@@ -31,7 +31,7 @@ pub(crate) enum Message {
         failed: FailedRequests,
     },
     /// The worker ended.
-    Done { worker: u16, spent: WorkerUse, finished: Finished, nodes: Vec<NodeTally> },
+    Done { worker: u16, spent: WorkerUse, finished: RecorderResult, nodes: Vec<NodeTally> },
 }
 
 /// Watches a run as it goes.
@@ -43,10 +43,11 @@ pub trait Observer {
     fn failed(&mut self, _failed: &FailedRequests) {}
 }
 
-/// Who does not watch.
-pub(crate) struct Unobserved;
+/// Watches nothing: of a run beside another, or of which a table is all that is shown.
+#[derive(Debug)]
+pub struct NoObserver;
 
-impl Observer for Unobserved {
+impl Observer for NoObserver {
     fn interval(&mut self, _snapshot: &Snapshot<'_>) {}
 }
 
@@ -152,7 +153,7 @@ impl Collector {
                     self.close_reported(observer);
                 }
                 Message::Done { worker, spent, finished, nodes } => {
-                    let Finished { span, away, delayed, by_connection, log } = finished;
+                    let RecorderResult { span, away, delayed, by_connection, log } = finished;
                     measure::merge_nodes(&mut self.nodes, nodes);
                     let worker = usize::from(worker);
                     self.workers[worker] = spent;
@@ -306,7 +307,7 @@ mod tests {
         let done = |worker| Message::Done {
             worker,
             spent: WorkerUse::default(),
-            finished: Finished::default(),
+            finished: RecorderResult::default(),
             nodes: Vec::new(),
         };
         let first = [interval(0, 0), interval(1, 0), interval(0, 1), done(0), interval(1, 1)];

@@ -18,12 +18,12 @@ use workload::ProtocolKind;
 
 use crate::Fatal;
 use crate::collect::Message;
-use crate::delivery::{MakeEngine, ReceiverContext, Receivers, Receiving};
+use crate::delivery::{MakeEngine, ReceiverContext, ReceiverTotals, Receivers};
 use crate::engines::Choice;
 use crate::launch::ServerSet;
 use crate::recorder::Recorder;
 use crate::route::cluster::TopologyWatch;
-use crate::route::{Cluster, Direct, NewConnections, Ring, Route};
+use crate::route::{Cluster, DirectRoute, NewConnections, RingRoute, Route};
 use crate::thread_clocks::ThreadClocks;
 use crate::worker::{Worker, WorkerContext};
 
@@ -36,7 +36,7 @@ pub(crate) type Work<'r> =
 
 /// Receives on the thread that calls it. What is left to report, and what was received.
 pub(crate) type Receive<'r> =
-    dyn for<'w> Fn(ReceiverContext<'w>, Recorder) -> (Vec<Message>, Receiving) + Sync + 'r;
+    dyn for<'w> Fn(ReceiverContext<'w>, Recorder) -> (Vec<Message>, ReceiverTotals) + Sync + 'r;
 
 /// The receivers for this engine. Their clock begins at `origin`.
 pub(crate) fn receiver<'r>(
@@ -130,7 +130,7 @@ fn by_route<'w, E: Engine, P: Protocol>(
             work(Worker::<E, P, _>::new(engine, context, recorder, route))
         }
         (Some(ServerSet::Ring(ring)), _) if P::RINGS => {
-            let route = Ring::new::<P>(&context, ring);
+            let route = RingRoute::new::<P>(&context, ring);
             work(Worker::<E, P, _>::new(engine, context, recorder, route))
         }
         (None | Some(ServerSet::Pool(_)), _) => {
@@ -142,7 +142,7 @@ fn by_route<'w, E: Engine, P: Protocol>(
                 let route = NewConnections::new(&context, pool);
                 return work(Worker::<E, P, _>::new(engine, context, recorder, route));
             }
-            let route = Direct::new(&context, pool);
+            let route = DirectRoute::new(&context, pool);
             work(Worker::<E, P, _>::new(engine, context, recorder, route))
         }
         (Some(_), _) => {

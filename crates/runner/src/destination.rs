@@ -125,9 +125,9 @@ impl Destination {
 }
 
 /// Ends the following of a destination when dropped, whatever happens to the run.
-pub(crate) struct EndOfFollowing<'d>(pub(crate) &'d Destination);
+pub(crate) struct FollowGuard<'d>(pub(crate) &'d Destination);
 
-impl Drop for EndOfFollowing<'_> {
+impl Drop for FollowGuard<'_> {
     fn drop(&mut self) {
         self.0.end();
     }
@@ -146,9 +146,9 @@ mod tests {
     }
 
     /// Moves with each question.
-    struct Moving(AtomicU16);
+    struct MovingResolver(AtomicU16);
 
-    impl Resolver for Moving {
+    impl Resolver for MovingResolver {
         fn resolve(&self) -> Option<Address> {
             Some(at(self.0.fetch_add(1, Ordering::Relaxed)))
         }
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn a_question_brings_a_new_address_and_the_end_ends() {
         let destination = Destination::new(&at(1), true);
-        let moving = Moving(AtomicU16::new(7));
+        let moving = MovingResolver(AtomicU16::new(7));
         thread::scope(|scope| {
             scope.spawn(|| destination.follow(&moving));
             let started = Instant::now();
@@ -175,9 +175,9 @@ mod tests {
     #[test]
     fn a_scope_that_is_left_early_ends_the_following() {
         let destination = Destination::new(&at(1), true);
-        let moving = Moving(AtomicU16::new(7));
+        let moving = MovingResolver(AtomicU16::new(7));
         let failed = thread::scope(|scope| -> Result<(), &str> {
-            let _end = EndOfFollowing(&destination);
+            let _end = FollowGuard(&destination);
             scope.spawn(|| destination.follow(&moving));
             Err("no thread")
         });

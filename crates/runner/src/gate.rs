@@ -23,11 +23,11 @@ pub(crate) struct Gate<'r> {
     failed: AtomicBool,
     failure: Mutex<Option<Fatal>>,
     interrupted: &'r AtomicBool,
-    opens: Opens<'r>,
+    opens: GateOpening<'r>,
 }
 
 /// When a gate opens that all workers have arrived at.
-pub(crate) enum Opens<'r> {
+pub(crate) enum GateOpening<'r> {
     /// At once.
     AtOnce,
     /// At this time; below 0 of one that passed before the engines' clocks began.
@@ -37,7 +37,7 @@ pub(crate) enum Opens<'r> {
 }
 
 impl<'r> Gate<'r> {
-    pub(crate) fn new(workers: u16, opens: Opens<'r>, interrupted: &'r AtomicBool) -> Self {
+    pub(crate) fn new(workers: u16, opens: GateOpening<'r>, interrupted: &'r AtomicBool) -> Self {
         Self {
             workers,
             arrived: AtomicU16::new(0),
@@ -56,8 +56,8 @@ impl<'r> Gate<'r> {
             return;
         }
         let start_ns = match &self.opens {
-            Opens::AtOnce => now_ns,
-            Opens::At(agreed_ns) => {
+            GateOpening::AtOnce => now_ns,
+            GateOpening::At(agreed_ns) => {
                 let late_ns = i128::from(now_ns) - i128::from(*agreed_ns);
                 if late_ns > 0 {
                     self.fail(Fatal::new(format!(
@@ -68,7 +68,7 @@ impl<'r> Gate<'r> {
                 }
                 u64::try_from(*agreed_ns).unwrap_or_default()
             }
-            Opens::Released(barrier, _) => return barrier.arrived(),
+            GateOpening::Released(barrier, _) => return barrier.arrived(),
         };
         self.start_ns.store(start_ns, Ordering::Release);
     }
@@ -76,7 +76,7 @@ impl<'r> Gate<'r> {
     /// When load starts, once that is known.
     pub(crate) fn start_ns(&self) -> Option<u64> {
         match (self.start_ns.load(Ordering::Acquire), &self.opens) {
-            (UNKNOWN, Opens::Released(barrier, origin)) => barrier.start_ns(*origin),
+            (UNKNOWN, GateOpening::Released(barrier, origin)) => barrier.start_ns(*origin),
             (UNKNOWN, _) => None,
             (start_ns, _) => Some(start_ns),
         }
@@ -85,16 +85,16 @@ impl<'r> Gate<'r> {
     /// The start that was given to all processes of a run; 0 where one process decides, or before it is known.
     pub(crate) fn agreed_ns(&self) -> u64 {
         match &self.opens {
-            Opens::Released(barrier, origin) => barrier.agreed_ns(*origin).unwrap_or(0),
-            Opens::AtOnce | Opens::At(_) => 0,
+            GateOpening::Released(barrier, origin) => barrier.agreed_ns(*origin).unwrap_or(0),
+            GateOpening::AtOnce | GateOpening::At(_) => 0,
         }
     }
 
     /// What comes from outside, where anything does.
     pub(crate) fn barrier(&self) -> Option<&'r Barrier> {
         match self.opens {
-            Opens::Released(barrier, _) => Some(barrier),
-            Opens::AtOnce | Opens::At(_) => None,
+            GateOpening::Released(barrier, _) => Some(barrier),
+            GateOpening::AtOnce | GateOpening::At(_) => None,
         }
     }
 
@@ -104,7 +104,9 @@ impl<'r> Gate<'r> {
             Some(start_ns) if start_ns <= now_ns => None,
             // Also now and then before: somebody may ask for the end.
             Some(start_ns) => Some(start_ns.min(now_ns + STOP_EVERY_NS)),
-            None if matches!(self.opens, Opens::Released(..)) => Some(now_ns + BARRIER_EVERY_NS),
+            None if matches!(self.opens, GateOpening::Released(..)) => {
+                Some(now_ns + BARRIER_EVERY_NS)
+            }
             None => Some(now_ns + GATE_EVERY_NS),
         }
     }
@@ -148,7 +150,7 @@ mod tests {
     fn a_start_that_has_passed_says_by_how_much_of_the_wall_clock() {
         let interrupted = AtomicBool::new(false);
         let describe = |agreed_ns| {
-            let gate = Gate::new(1, Opens::At(agreed_ns), &interrupted);
+            let gate = Gate::new(1, GateOpening::At(agreed_ns), &interrupted);
             gate.arrive(4_000_000);
             gate.failure().map(|fatal| fatal.text)
         };

@@ -15,9 +15,9 @@ use workload::Plan;
 use crate::collect::{Collector, Message, Observer};
 use crate::concrete;
 use crate::delivery::Roles;
-use crate::destination::{Destination, EndOfFollowing, Resolver};
+use crate::destination::{Destination, FollowGuard, Resolver};
 use crate::engines::{self, Choice};
-use crate::gate::{Gate, Opens};
+use crate::gate::{Gate, GateOpening};
 use crate::measurement::{measurement, tally_shape};
 use crate::memory::{empty_log, seconds_by_connection};
 use crate::opening::Origins;
@@ -100,11 +100,11 @@ impl<'r> RunJob<'r> {
 }
 
 impl<'r> Start<'r> {
-    fn opens(self, origin: Instant) -> Opens<'r> {
+    fn opens(self, origin: Instant) -> GateOpening<'r> {
         match self {
-            Start::Ready => Opens::AtOnce,
-            Start::At(instant) => Opens::At(on_clock(instant, origin)),
-            Start::Released(barrier) => Opens::Released(barrier, origin),
+            Start::Ready => GateOpening::AtOnce,
+            Start::At(instant) => GateOpening::At(on_clock(instant, origin)),
+            Start::Released(barrier) => GateOpening::Released(barrier, origin),
         }
     }
 }
@@ -171,7 +171,7 @@ fn carry_out(
     let destination = Destination::new(job.address, job.resolver.is_some());
     let receiving = thread::scope(|scope| -> io::Result<Option<Collector>> {
         // However this ends: the scope waits for every thread that began.
-        let _ends = (watch.as_ref().map(StopWatch), EndOfFollowing(&destination));
+        let _ends = (watch.as_ref().map(StopWatch), FollowGuard(&destination));
         follow(scope, job, &destination, watch.as_ref())?;
         let mut sources = read_ahead(scope, job, &connections, &gate)?;
         for (worker, recorder) in (0..).zip(recorders) {

@@ -38,7 +38,7 @@ mod thread_clocks;
 mod worker;
 
 pub use barrier::{Barrier, ExchangeObserver, Progress, ReceivedPage};
-pub use collect::{Observer, Snapshot};
+pub use collect::{NoObserver, Observer, Snapshot};
 pub use destination::Resolver;
 pub use failed::{FailedRequest, FailedRequests};
 pub use gauges::Gauges;

@@ -4,7 +4,8 @@ use std::ops::Range;
 use std::time::{Duration, SystemTime};
 
 use measure::{
-    Absence, Ending, Measurement, Outage, SuccessLine, Tally, TallyShape, Tenure, Timeline, Usual,
+    Absence, Ending, Measurement, Outage, SuccessLine, Tally, TallyShape, Tenure, Timeline,
+    UsualPauses,
 };
 use workload::{Pace, Plan, Stop};
 
@@ -102,7 +103,7 @@ fn outages(
     (tenures, away): (&[Tenure], &[Range<u64>]),
 ) -> Vec<Outage> {
     let service_ns = total.service().quantile_ns(0.5).unwrap_or_default();
-    let usual = Usual { due_every_ns: plan.due_every_ns(), service_ns };
+    let usual = UsualPauses { due_every_ns: plan.due_every_ns(), service_ns };
     let mut outages = successes.outages(elapsed_ns, &usual, tenures, away);
     // A schedule may pause, and nothing can succeed while nothing is due.
     outages.retain(|o| o.failures.total() > 0 || plan.is_due_within(o.from_ns, o.to_ns));

@@ -8,11 +8,12 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use engine::Address;
-use runner::{Observer, RingJob, RingServer, RunJob, ServerSet, Snapshot, run};
+use runner::{NoObserver, RingJob, RingServer, RunJob, ServerSet, run};
 use workload::{
     Arg, CommandSpec, Concurrency, Content, Data, Delivery, DeliveryKind, Endpoint, EngineKind,
     KeyDist, KeySpace, ListPop, ListTake, Load, Mix, Operation, Pace, Pick, Piece, Plan, PlanParts,
-    ProtocolKind, Recording, RingHash, SizeBy, Slot, Step, Stop, Subscription, ValueSpec, When,
+    ProtocolKind, Recording, RingHash, SizeBy, Slot, Step, StepCondition, Stop, Subscription,
+    ValueSpec,
 };
 
 #[global_allocator]
@@ -25,12 +26,6 @@ impl Drop for Server {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
-}
-
-struct Nobody;
-
-impl Observer for Nobody {
-    fn interval(&mut self, _snapshot: &Snapshot<'_>) {}
 }
 
 /// Keys by zipf, and values whose size is drawn for each.
@@ -52,7 +47,7 @@ fn walk(requests: u64, engine: EngineKind) -> Plan {
     let next = CommandSpec { args: words.into(), inline: false };
     parts.sequence = vec![CommandSpec::parse(["SCAN", "0"]), next];
     let step = |when| Step { commands: 1, when };
-    let steps = vec![step(When::Always), step(When::OnCursor { most: None })];
+    let steps = vec![step(StepCondition::Always), step(StepCondition::OnCursor { most: None })];
     let operations = vec![Operation { name: "scan".into(), weight: 1, steps, keys: None }];
     parts.mix = Some(Mix { operations, pick: Pick::Drawn });
     parts.build().unwrap()
@@ -154,7 +149,7 @@ fn blocks(plan: &Plan, address: &Address) -> (u64, u64) {
             several: plan.target.ring().map(|_| ServerSet::Ring(ring)),
             interrupted: &interrupted,
         },
-        &mut Nobody,
+        &mut NoObserver,
     )
     .unwrap();
     let Stop::Requests(n) = plan.load.stop else { panic!("a run by count") };

@@ -8,7 +8,7 @@ use engine::Epoll;
 #[cfg(target_os = "linux")]
 use engine::Uring;
 
-use crate::{Listener, Served, Sink, Speaks};
+use crate::{Listener, ReplyProtocol, Sink, SinkTotals};
 
 /// An engine by name. A new one is a variant here and an arm in each `match` below.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,13 +53,13 @@ impl EngineChoice {
     ///
     /// # Errors
     /// The engine does not work here, or the kernel refuses to wait.
-    pub fn serve<S: Speaks>(
+    pub fn serve<S: ReplyProtocol>(
         self,
         listeners: &[Listener],
         connections_max: u32,
         replies: &S,
         stop: &AtomicBool,
-    ) -> io::Result<Served> {
+    ) -> io::Result<SinkTotals> {
         let origin = Instant::now();
         match self {
             #[cfg(target_os = "linux")]
@@ -68,7 +68,7 @@ impl EngineChoice {
                 Sink::new(engine, listeners, connections_max, replies).serve(stop)
             }
             #[cfg(not(target_os = "linux"))]
-            Self::Uring => self.probe().map(|()| Served::default()),
+            Self::Uring => self.probe().map(|()| SinkTotals::default()),
             Self::Epoll => {
                 let engine = Epoll::new(origin)?;
                 Sink::new(engine, listeners, connections_max, replies).serve(stop)

@@ -6,7 +6,7 @@ use std::io::Write;
 
 use memchr::memchr;
 
-use crate::speaks::Speaks;
+use crate::speaks::ReplyProtocol;
 
 /// Longest line that is waited for; a `get` may be long.
 const LINE_MAX: usize = 1 << 20;
@@ -163,7 +163,7 @@ fn number(word: &[u8]) -> Option<u64> {
     (number <= DATA_MAX).then_some(number)
 }
 
-impl Speaks for MemcacheReplies {
+impl ReplyProtocol for MemcacheReplies {
     type Framer = LineFramer;
 
     const FULL: &'static [u8] = b"ERROR Too many open connections\r\n";

@@ -13,7 +13,7 @@ use engine::{ConnId, Engine, Event, thread_cpu};
 
 use crate::Listener;
 use crate::listener::turn_away;
-use crate::speaks::Speaks;
+use crate::speaks::ReplyProtocol;
 
 /// Longest time between two looks at the listeners, and the same for a while after somebody came:
 /// who connects is seldom alone.
@@ -27,7 +27,7 @@ const GATHERED_MAX: usize = 1 << 20;
 
 /// What a sink did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Served {
+pub struct SinkTotals {
     /// Connections that were accepted.
     pub connections: u64,
     /// Requests that were answered.
@@ -38,7 +38,7 @@ pub struct Served {
     pub cpu_ns: u64,
 }
 
-impl Served {
+impl SinkTotals {
     /// The share of a core that the sink used while it was asked, 0 to 1.
     #[must_use]
     pub fn busy(&self) -> f64 {
@@ -48,7 +48,7 @@ impl Served {
 
 /// One thread's connections and what to answer on them.
 #[derive(Debug)]
-pub struct Sink<'s, E, S: Speaks> {
+pub struct Sink<'s, E, S: ReplyProtocol> {
     engine: E,
     listeners: &'s [Listener],
     replies: &'s S,
@@ -61,7 +61,7 @@ pub struct Sink<'s, E, S: Speaks> {
     faulty: VecDeque<(ConnId, u64)>,
     /// Replies to what was read last.
     out: Vec<u8>,
-    served: Served,
+    served: SinkTotals,
     /// Clock and CPU time when the first request came.
     began: Option<(Instant, Duration)>,
     /// Requests answered at the last look.
@@ -83,7 +83,7 @@ enum State {
     Faulty,
 }
 
-impl<'s, E: Engine, S: Speaks> Sink<'s, E, S> {
+impl<'s, E: Engine, S: ReplyProtocol> Sink<'s, E, S> {
     /// A sink on these listeners that holds up to `connections_max` connections at a time, of
     /// which `engine` must be capable. It begins with [`serve`](Self::serve).
     pub fn new(engine: E, listeners: &'s [Listener], connections_max: u32, replies: &'s S) -> Self {
@@ -96,7 +96,7 @@ impl<'s, E: Engine, S: Speaks> Sink<'s, E, S> {
             connections_max,
             faulty: VecDeque::new(),
             out: Vec::new(),
-            served: Served::default(),
+            served: SinkTotals::default(),
             began: None,
             seen: 0,
         }
@@ -106,7 +106,7 @@ impl<'s, E: Engine, S: Speaks> Sink<'s, E, S> {
     ///
     /// # Errors
     /// The kernel refuses to wait.
-    pub fn serve(mut self, stop: &AtomicBool) -> io::Result<Served> {
+    pub fn serve(mut self, stop: &AtomicBool) -> io::Result<SinkTotals> {
         let (mut look_ns, mut often_until_ns) = (0, 0);
         while !stop.load(Ordering::Relaxed) {
             let now_ns = self.engine.now_ns();

@@ -5,7 +5,7 @@ use wire::resp::RequestDecoder;
 use crate::Replies;
 
 /// A protocol, and the replies that the sink sends in it.
-pub trait Speaks: Sync {
+pub trait ReplyProtocol: Sync {
     /// What frames the requests of one connection.
     type Framer: Default + std::fmt::Debug;
 
@@ -25,7 +25,7 @@ pub trait Speaks: Sync {
     ) -> Result<(usize, bool), String>;
 }
 
-impl Speaks for Replies {
+impl ReplyProtocol for Replies {
     type Framer = RequestDecoder;
 
     const FULL: &'static [u8] = b"-ERR max number of clients reached\r\n";

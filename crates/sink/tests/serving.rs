@@ -10,7 +10,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use engine::Address;
-use sink::{EngineChoice, Listener, Replies, Served};
+use sink::{EngineChoice, Listener, Replies, SinkTotals};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -25,14 +25,14 @@ trait Stream: Read + Write {}
 impl<T: Read + Write> Stream for T {}
 
 /// A sink on a thread of its own, on a port and a unix socket.
-struct Running {
+struct SinkThread {
     addresses: Vec<Address>,
     stop: Arc<AtomicBool>,
-    thread: JoinHandle<Served>,
+    thread: JoinHandle<SinkTotals>,
     _dir: tempfile::TempDir,
 }
 
-impl Running {
+impl SinkThread {
     fn new(engine: EngineChoice, connections_max: u32) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let listeners = vec![
@@ -58,7 +58,7 @@ impl Running {
         }
     }
 
-    fn stop(self) -> Served {
+    fn stop(self) -> SinkTotals {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.join().unwrap()
     }
@@ -101,7 +101,7 @@ fn is_closed(stream: &mut dyn Stream) -> bool {
 
 #[test]
 fn requests_are_answered_in_order_however_they_arrive() {
-    Running::each(|_, address| {
+    SinkThread::each(|_, address| {
         let mut stream = connect(address);
         let request = b"*1\r\n$4\r\nPING\r\nPING\r\n*2\r\n$3\r\nGET\r\n$1\r\nk\r\n";
         let reply = b"+PONG\r\n+PONG\r\n$3\r\nxxx\r\n";
@@ -117,7 +117,7 @@ fn requests_are_answered_in_order_however_they_arrive() {
 
 #[test]
 fn a_long_pipeline_and_a_long_value_are_answered() {
-    Running::each(|_, address| {
+    SinkThread::each(|_, address| {
         let mut stream = connect(address);
         stream.write_all(&b"*2\r\n$4\r\nINCR\r\n$1\r\nk\r\n".repeat(20_000)).unwrap();
         expect(&mut stream, &b":1\r\n".repeat(20_000));
@@ -129,7 +129,7 @@ fn a_long_pipeline_and_a_long_value_are_answered() {
 
 #[test]
 fn a_reply_larger_than_any_socket_buffer_arrives_whole() {
-    Running::each(|_, address| {
+    SinkThread::each(|_, address| {
         let mut stream = connect(address);
         stream.write_all(&b"LRANGE l 0 -1\n".repeat(100)).unwrap();
         let one = [&b"*10000\r\n"[..], &b"$3\r\nxxx\r\n".repeat(10_000)].concat();
@@ -145,7 +145,7 @@ fn a_reply_larger_than_any_socket_buffer_arrives_whole() {
 
 #[test]
 fn what_is_no_request_is_reported_and_ends_the_connection() {
-    Running::each(|_, address| {
+    SinkThread::each(|_, address| {
         let mut stream = connect(address);
         stream.write_all(b"PING\r\n*1\r\nPING\r\n").unwrap();
         expect(&mut stream, b"+PONG\r\n-ERR Protocol error: expected '$'\r\n");
@@ -159,7 +159,7 @@ fn what_is_no_request_is_reported_and_ends_the_connection() {
 #[test]
 fn connections_beyond_the_limit_are_turned_away_and_room_is_used_again() {
     for engine in engines() {
-        let sink = Running::new(engine, 3);
+        let sink = SinkThread::new(engine, 3);
         let address = &sink.addresses[0];
         let mut held: Vec<_> = (0..3).map(|_| connect(address)).collect();
         for stream in &mut held {
@@ -193,7 +193,7 @@ fn connections_beyond_the_limit_are_turned_away_and_room_is_used_again() {
 #[test]
 fn the_time_that_it_took_is_reported() {
     for engine in engines() {
-        let sink = Running::new(engine, 10);
+        let sink = SinkThread::new(engine, 10);
         let mut stream = connect(&sink.addresses[1]);
         let began = Instant::now();
         let mut asked = || {

@@ -25,7 +25,7 @@ mod student;
 pub use bisection::{Bisection, Suspects};
 pub use forecast::Forecast;
 pub use mean::{Interval, Mean, SPREAD_MAX};
-pub use needed::{Needed, needed};
+pub use needed::{SampleShortage, needed};
 pub use noise::Noise;
 pub use ratio::{COUNT_MAX, Conclusion, Ratio, holm};
 pub use regression::{Estimate, Observation, Regression};

@@ -10,7 +10,7 @@ const SPREAD_OF: usize = 3;
 
 /// Which values are too few.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Needed {
+pub enum SampleShortage {
     /// There are to be so many new ones in all.
     New(usize),
     /// However many new ones there are, those before are too few: there are to be so many of either; `None` where even
@@ -21,7 +21,7 @@ pub enum Needed {
 /// What it takes until the ratio of `new` to `before` is known within `share` to either side, if further values spread
 /// like these. `None` of fewer than two before, or where a value is not above 0.
 #[must_use]
-pub fn needed(before: &[f64], new: &[f64], share: f64) -> Option<Needed> {
+pub fn needed(before: &[f64], new: &[f64], share: f64) -> Option<SampleShortage> {
     let (before, new) = (moments(before)?, moments(new)?);
     let spread = before.variance?;
     let new_spread = new.variance.filter(|_| new.count >= SPREAD_OF).unwrap_or(spread);
@@ -31,7 +31,7 @@ pub fn needed(before: &[f64], new: &[f64], share: f64) -> Option<Needed> {
     };
     let new_alone = (new.count.max(2)..=COUNT_MAX).find(|count| is_enough(before.count, *count));
     let both = || (before.count.max(new.count)..=COUNT_MAX).find(|count| is_enough(*count, *count));
-    Some(new_alone.map_or_else(|| Needed::Both(both()), Needed::New))
+    Some(new_alone.map_or_else(|| SampleShortage::Both(both()), SampleShortage::New))
 }
 
 fn moments(values: &[f64]) -> Option<Moments> {
@@ -61,7 +61,9 @@ mod tests {
         let mut halves = 0.0;
         for seed in 0..200 {
             let (before, new) = (values(seed, 40, 0.02), values(seed + 1_000, 5, 0.02));
-            let Some(Needed::New(count)) = needed(&before, &new, 0.015) else { panic!("{seed}") };
+            let Some(SampleShortage::New(count)) = needed(&before, &new, 0.015) else {
+                panic!("{seed}")
+            };
             assert!((5..=COUNT_MAX).contains(&count));
             let all = values(seed + 2_000, count, 0.02);
             halves += Ratio::unpaired(&before, &all, 0.0).unwrap().half_width().unwrap();
@@ -73,10 +75,10 @@ mod tests {
     #[test]
     fn what_is_narrow_already_needs_no_more_and_two_new_ones_are_the_least() {
         let before = values(7, 40, 0.001);
-        assert_eq!(needed(&before, &values(8, 6, 0.001), 0.02), Some(Needed::New(6)));
-        assert_eq!(needed(&before, &[51.0], 0.02), Some(Needed::New(2)));
+        assert_eq!(needed(&before, &values(8, 6, 0.001), 0.02), Some(SampleShortage::New(6)));
+        assert_eq!(needed(&before, &[51.0], 0.02), Some(SampleShortage::New(2)));
         // New ones that spread more need more than those before them say.
-        let Some(Needed::New(count)) = needed(&before, &values(9, 5, 0.05), 0.02) else {
+        let Some(SampleShortage::New(count)) = needed(&before, &values(9, 5, 0.05), 0.02) else {
             panic!("the new ones are too few")
         };
         assert!(count > 15, "{count}");
@@ -85,13 +87,17 @@ mod tests {
     #[test]
     fn where_those_before_are_too_few_no_number_of_new_ones_does() {
         let (before, new) = (values(3, 4, 0.03), values(4, 1, 0.03));
-        let Some(Needed::Both(Some(count))) = needed(&before, &new, 0.01) else {
+        let Some(SampleShortage::Both(Some(count))) = needed(&before, &new, 0.01) else {
             panic!("those before are too few")
         };
         assert!((50..=300).contains(&count), "{count}");
-        assert_eq!(needed(&before, &new, 0.000_1), Some(Needed::Both(None)));
+        assert_eq!(needed(&before, &new, 0.000_1), Some(SampleShortage::Both(None)));
         assert_eq!(needed(&before[..1], &new, 0.02), None);
         assert_eq!(needed(&[50.0, 0.0], &new, 0.02), None);
-        assert_eq!(needed(&[50.0; 5], &new, 0.02), Some(Needed::New(2)), "without any spread");
+        assert_eq!(
+            needed(&[50.0; 5], &new, 0.02),
+            Some(SampleShortage::New(2)),
+            "without any spread"
+        );
     }
 }

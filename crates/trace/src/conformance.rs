@@ -13,7 +13,7 @@ const EVENTS_PER_BYTE: usize = 70_000;
 
 /// What a reader made of an input.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Reading {
+pub struct ReaderResult {
     /// Its events.
     pub events: Vec<Event>,
     /// What was missing.
@@ -48,13 +48,13 @@ impl Read for Pieces {
 /// # Panics
 /// If an event holds more than the input can ask for.
 #[must_use]
-pub fn read(format: &str, bytes: &[u8], first: usize, length: usize) -> Reading {
+pub fn read(format: &str, bytes: &[u8], first: usize, length: usize) -> ReaderResult {
     let pieces = Pieces { bytes: bytes.to_vec(), at: 0, first: first.min(bytes.len()), length };
     let options = OpenOptions { format: Some(format.to_owned()) };
-    let mut reading = Reading::default();
+    let mut reading = ReaderResult::default();
     let mut reader = match open_input(Path::new("input"), Box::new(pieces), &options) {
         Ok(reader) => reader,
-        Err(error) => return Reading { fault: Some(error.to_string()), ..reading },
+        Err(error) => return ReaderResult { fault: Some(error.to_string()), ..reading },
     };
     let mut event = Event::default();
     loop {

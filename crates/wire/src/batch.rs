@@ -16,7 +16,7 @@ use crate::message_place::MessagePlace;
 use crate::numbers::Numbers;
 use crate::payload::{LastDraw, Payload};
 use crate::template::write_digits;
-use crate::varying::Varying;
+use crate::varying::RequestVariables;
 use crate::{Hole, Insert, Protocol, RequestInputs, Template};
 
 /// The image of a pipeline.
@@ -277,7 +277,7 @@ impl Batch {
     ) {
         let Span { bytes, mut start, mut holes, inserts, mut fresh } = span;
         let (dataset, payload) = (self.dataset.as_deref(), self.payload.as_ref());
-        let mut varying = Varying::new(request, numbers, dataset, payload);
+        let mut varying = RequestVariables::new(request, numbers, dataset, payload);
         let mut copy_until = |end: usize, drawn: &mut LastDraw, out: &mut Vec<u8>| {
             let before = holes.iter().take_while(|hole| hole.at < end).count();
             let (now, later) = holes.split_at(before);

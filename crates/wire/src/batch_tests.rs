@@ -273,7 +273,7 @@ fn a_value_that_ends_a_command_is_no_part_of_the_next() {
 #[test]
 fn bare_numbers_have_as_many_digits_as_they_need() {
     let mut keys = keys("sequential", 200);
-    keys.numbered = Numbered { first: 9, bare: true, by: DrawnBy::Request };
+    keys.numbered = KeyNumbering { first: 9, bare: true, by: DrawnBy::Request };
     let plan = |line| plan(line, keys.clone(), 3, None);
     let mut batch = Batch::new::<Resp>(&plan("GET k:__rand_int__:x"));
     assert_eq!(text(batch.fill(turn(0, 2, 2))), "*2 $3 GET $5 k:9:x *2 $3 GET $6 k:10:x");
@@ -295,7 +295,7 @@ fn bare_numbers_have_as_many_digits_as_they_need() {
 fn the_keys_of_a_request_lie_in_one_slot_where_that_is_asked_for() {
     for bare in [false, true] {
         let mut keys = keys("uniform", 500_000);
-        keys.numbered = Numbered { first: 7, bare, by: DrawnBy::Request };
+        keys.numbered = KeyNumbering { first: 7, bare, by: DrawnBy::Request };
         let free = plan("MGET k:__rand_int__ k:__rand_int__ k:__rand_int__", keys.clone(), 1, None);
         keys.one_slot = Some(workload::OneGroup::default());
         let plan = plan("MGET k:__rand_int__ k:__rand_int__ k:__rand_int__", keys, 1, None);
@@ -323,7 +323,7 @@ fn the_keys_of_a_request_lie_in_one_slot_where_that_is_asked_for() {
 fn bare_numbers_in_a_line_of_memcached_count_in_the_length_of_the_data() {
     use crate::memcache::{Binary, Text};
     let mut keys = keys("sequential", 200);
-    keys.numbered = Numbered { first: 9, bare: true, by: DrawnBy::Request };
+    keys.numbered = KeyNumbering { first: 9, bare: true, by: DrawnBy::Request };
     let mut parts = PlanParts::clone(&plan("set k__rand_int__ 0 0 v__rand_int__", keys, 1, None));
     parts.protocol = ProtocolKind::MemcacheText;
     let plan = parts.clone().build().unwrap();

@@ -9,7 +9,7 @@ use crate::payload::LastDraw;
 
 /// What a string of a reply is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shown {
+pub enum StringRole {
     /// Nothing that can be checked.
     Other,
     /// The name of the field whose value comes next.
@@ -24,11 +24,11 @@ pub enum Shown {
 #[derive(Debug)]
 pub(crate) struct CheckedReads {
     values: CheckedValues,
-    asks: Vec<Asks>,
+    asks: Vec<StringPattern>,
 }
 
 #[derive(Debug)]
-enum Asks {
+enum StringPattern {
     Nothing,
     /// The name and the value of each field.
     Pairs,
@@ -44,12 +44,12 @@ impl CheckedReads {
         let asks = plan.sequence.iter().map(|command| {
             // The records of a list are not those of the request's key.
             match (&*command.name(), command.names_reply()) {
-                ("GET", false) if plan.protocol.is_memcache() => Asks::Record,
-                ("HGETALL", false) => Asks::Pairs,
+                ("GET", false) if plan.protocol.is_memcache() => StringPattern::Record,
+                ("HGETALL", false) => StringPattern::Pairs,
                 ("HMGET", false) => {
-                    Asks::Fields(command.args[2.min(command.args.len())..].to_vec())
+                    StringPattern::Fields(command.args[2.min(command.args.len())..].to_vec())
                 }
-                _ => Asks::Nothing,
+                _ => StringPattern::Nothing,
             }
         });
         Some(Self { values: plan.peer.checks.clone()?, asks: asks.collect() })
@@ -72,17 +72,17 @@ impl Batch {
         (command, element): (u32, usize),
         name: &mut Vec<u8>,
         want: &mut Vec<u8>,
-    ) -> Shown {
-        let Some(CheckedReads { values, asks }) = &self.checked else { return Shown::Other };
+    ) -> StringRole {
+        let Some(CheckedReads { values, asks }) = &self.checked else { return StringRole::Other };
         let numbers = self.numbers_of(command as usize);
         let key = || LastDraw::default().number(numbers, request, Slot::Key, 0);
         match &asks[command as usize] {
-            Asks::Nothing => return Shown::Other,
-            Asks::Record => return Shown::Record(key()),
-            Asks::Pairs if element.is_multiple_of(2) => return Shown::Name,
-            Asks::Pairs => {}
-            Asks::Fields(fields) => {
-                let Some(field) = fields.get(element) else { return Shown::Other };
+            StringPattern::Nothing => return StringRole::Other,
+            StringPattern::Record => return StringRole::Record(key()),
+            StringPattern::Pairs if element.is_multiple_of(2) => return StringRole::Name,
+            StringPattern::Pairs => {}
+            StringPattern::Fields(fields) => {
+                let Some(field) = fields.get(element) else { return StringRole::Other };
                 name.clear();
                 for piece in &field.pieces {
                     match piece {
@@ -91,14 +91,14 @@ impl Batch {
                             let source = LastDraw::default().source(derived, numbers, request);
                             derived.append(source, name);
                         }
-                        _ => return Shown::Other,
+                        _ => return StringRole::Other,
                     }
                 }
             }
         }
         want.clear();
         append_checked(values.len as usize, &values.key, key(), [name, b""], want);
-        Shown::Value
+        StringRole::Value
     }
 
     /// The name of the first field of a record that has another value than its key says; all of the record

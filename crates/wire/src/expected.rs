@@ -1,6 +1,6 @@
 //! What replies must be: the values that were stored under the keys that commands ask for.
 
-use workload::verify::{AskedValue, keys_asked};
+use workload::verify::{RequestedValue, keys_asked};
 use workload::{Plan, Slot};
 
 use crate::RequestInputs;
@@ -10,14 +10,14 @@ use crate::payload::LastDraw;
 /// A value that a reply must be: whose it is, and how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExpectedValue {
-    of: Of,
+    of: ValueOwner,
     /// Bytes.
     pub len: usize,
 }
 
 /// Whose value it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Of {
+enum ValueOwner {
     /// Of the key with this number, which of its values it is added.
     Key(u64),
     /// The cell of a row in a column.
@@ -26,7 +26,7 @@ enum Of {
 
 /// What a string of a reply is the value of.
 #[derive(Debug, Clone, Copy)]
-enum AskedFor {
+enum ValueSource {
     /// The key with this number, and which of its values.
     Key((Slot, u64), u64),
     /// The request's row: its cell in this column.
@@ -36,7 +36,7 @@ enum AskedFor {
 /// For each command of a sequence what it asks for the values of, keys as places in its operation; `None`
 /// where nobody knows the value.
 #[derive(Debug, Default)]
-pub(crate) struct ValueRequests(Vec<Vec<Option<AskedFor>>>);
+pub(crate) struct ValueRequests(Vec<Vec<Option<ValueSource>>>);
 
 impl ValueRequests {
     /// Of a plan that verifies; of any other nothing.
@@ -51,17 +51,17 @@ impl ValueRequests {
             if let Some(column) = column {
                 // All of a request is of one row.
                 let one = asked.len() == 1;
-                return asked.iter().map(|_| one.then_some(AskedFor::Row(column))).collect();
+                return asked.iter().map(|_| one.then_some(ValueSource::Row(column))).collect();
             }
-            let of = |AskedValue { key: (slot, fresh), variant }| {
-                AskedFor::Key((slot, fresh + before), variant)
+            let of = |RequestedValue { key: (slot, fresh), variant }| {
+                ValueSource::Key((slot, fresh + before), variant)
             };
             asked.into_iter().map(|key| key.map(of)).collect()
         };
         Self(plan.sequence.iter().enumerate().map(behind).collect())
     }
 
-    fn of_element(&self, command: usize, element: usize) -> Option<AskedFor> {
+    fn of_element(&self, command: usize, element: usize) -> Option<ValueSource> {
         *self.0.get(command)?.get(element)?
     }
 }
@@ -80,14 +80,17 @@ impl Batch {
         let numbers = self.numbers_of(command as usize);
         let mut drawn = LastDraw::default();
         Some(match asked {
-            AskedFor::Key((slot, fresh), variant) => {
+            ValueSource::Key((slot, fresh), variant) => {
                 let key = drawn.number(numbers, request, slot, fresh).wrapping_add(variant);
-                ExpectedValue { of: Of::Key(key), len: self.payload.as_ref()?.len_of(key) }
+                ExpectedValue { of: ValueOwner::Key(key), len: self.payload.as_ref()?.len_of(key) }
             }
-            AskedFor::Row(column) => {
+            ValueSource::Row(column) => {
                 let dataset = self.dataset.as_deref()?;
                 let row = drawn.row(numbers, request, dataset);
-                ExpectedValue { of: Of::Cell(row, column), len: dataset.cell(row, column).len() }
+                ExpectedValue {
+                    of: ValueOwner::Cell(row, column),
+                    len: dataset.cell(row, column).len(),
+                }
             }
         })
     }
@@ -96,8 +99,8 @@ impl Batch {
     #[must_use]
     pub fn differs_at(&self, value: ExpectedValue, from: usize, part: &[u8]) -> Option<usize> {
         match value.of {
-            Of::Key(key) => self.payload.as_ref()?.differs_at((key, value.len), from, part),
-            Of::Cell(row, column) => {
+            ValueOwner::Key(key) => self.payload.as_ref()?.differs_at((key, value.len), from, part),
+            ValueOwner::Cell(row, column) => {
                 let cell = self.dataset.as_deref()?.cell(row, column);
                 let rest = cell.get(from..).unwrap_or_default();
                 let same = part.iter().zip(rest).take_while(|(came, written)| came == written);
@@ -112,8 +115,10 @@ impl Batch {
     pub fn part_of(&self, value: ExpectedValue, from: usize, most: usize) -> Vec<u8> {
         let mut all = Vec::new();
         match (value.of, &self.payload, &self.dataset) {
-            (Of::Key(key), Some(payload), _) => payload.append_of((key, value.len), &mut all),
-            (Of::Cell(row, column), _, Some(dataset)) => {
+            (ValueOwner::Key(key), Some(payload), _) => {
+                payload.append_of((key, value.len), &mut all)
+            }
+            (ValueOwner::Cell(row, column), _, Some(dataset)) => {
                 all.extend_from_slice(dataset.cell(row, column));
             }
             _ => {}

@@ -22,10 +22,10 @@ pub struct Split {
 
 /// The keys of every command of a plan.
 #[derive(Debug)]
-pub struct Keys(Vec<OfCommand>);
+pub struct Keys(Vec<CommandKeys>);
 
 #[derive(Debug)]
-struct OfCommand {
+struct CommandKeys {
     /// Each with how many fresh numbers the command has before it.
     keys: Vec<(Template, u64)>,
     split: Option<Split>,
@@ -40,7 +40,7 @@ impl Keys {
             let digits = digits_of(space);
             let mut fresh = 0;
             for command in &plan.sequence[span] {
-                commands.push(OfCommand::of::<P>(command, digits, fresh));
+                commands.push(CommandKeys::of::<P>(command, digits, fresh));
                 fresh += command.args.iter().map(fresh_in).sum::<u64>();
             }
         }
@@ -55,7 +55,7 @@ impl Keys {
     }
 }
 
-impl OfCommand {
+impl CommandKeys {
     /// `before` fresh numbers stand before it in its operation.
     fn of<P: Protocol>(command: &CommandSpec, digits: Option<usize>, before: u64) -> Self {
         let range = P::keys(command);
@@ -99,7 +99,7 @@ impl Batch {
         request: RequestInputs<'_>,
         out: &mut Vec<u8>,
     ) {
-        let OfCommand { keys: parts, split } = &keys.0[command];
+        let CommandKeys { keys: parts, split } = &keys.0[command];
         let Some(Split { head, between, tail }) = split else {
             let whole: Range<usize> = command..command + 1;
             return self.append_of(request, whole, out);
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
     use crate::batch::tests::plan;
     use crate::memcache::{Binary, Text};
-    use workload::{KeyDist, KeySpace, Numbered};
+    use workload::{KeyDist, KeyNumbering, KeySpace};
 
     fn plan_of(line: &str) -> Plan {
         plan(line, KeySpace::new(Some(1000), KeyDist::UNIFORM), 1, None)
@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn keys_without_zeros_are_those_of_the_command_too() {
         let mut space = KeySpace::new(Some(1000), KeyDist::UNIFORM);
-        space.numbered = Numbered { bare: true, first: 5, ..Numbered::default() };
+        space.numbered = KeyNumbering { bare: true, first: 5, ..KeyNumbering::default() };
         let plan = plan("get a:__rand_int__ ; get b:__rand_int__ c:__rand_int__", space, 1, None);
         let (batch, keys) = (Batch::new::<Text>(&plan), Keys::of::<Text>(&plan));
         let (mut whole, mut split) = (Vec::new(), Vec::new());

@@ -29,14 +29,12 @@ mod template;
 mod varying;
 
 pub use batch::{Batch, Slots};
-pub use checked::Shown;
+pub use checked::StringRole;
 pub use expected::ExpectedValue;
 pub use keys::{Keys, Split};
 pub use kind::{check, encoded_len};
 pub use payload::ValueAt;
-pub use protocol::{
-    Decode, Decoded, Protocol, ProtocolError, Reply, ReplyVisitor, Silence, repeats,
-};
+pub use protocol::{Decode, Frame, Protocol, ProtocolError, Reply, ReplyVisitor, Silence, repeats};
 pub use request_inputs::{EarlierReplies, KeyNumber, RequestInputs};
 pub use spelled::spelled;
 pub use template::{Hole, Insert, LengthForm, NumberAt, Template};

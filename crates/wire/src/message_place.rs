@@ -10,13 +10,13 @@ const END: &str = "\r\n";
 /// The place of the message in each command of a plan, or of its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct MessagePlace {
-    at: At,
+    at: Anchor,
     is_number: bool,
 }
 
 /// Where it stands: what is on one side of it is always as long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum At {
+enum Anchor {
     /// It begins so many bytes behind the start of the command.
     FromStart(usize),
     /// So many bytes stand behind it.
@@ -36,10 +36,10 @@ impl MessagePlace {
             let header = format!("*{}{END}", command.args.len()).len();
             let end: usize = before.iter().map(argument_len).sum();
             let len = if is_number { message::NUMBER_BYTES } else { message::BYTES };
-            return Some(Self { at: At::FromStart(header + end - END.len() - len), is_number });
+            return Some(Self { at: Anchor::FromStart(header + end - END.len() - len), is_number });
         }
         let behind = END.len() + behind.iter().map(argument_len).sum::<usize>();
-        Some(Self { at: At::FromEnd(behind), is_number })
+        Some(Self { at: Anchor::FromEnd(behind), is_number })
     }
 
     /// Writes a message into a command.
@@ -54,8 +54,8 @@ impl MessagePlace {
     #[inline]
     fn put(self, message: &[u8], command: &mut [u8]) {
         let start = match self.at {
-            At::FromStart(start) => start,
-            At::FromEnd(behind) => command.len() - behind - message.len(),
+            Anchor::FromStart(start) => start,
+            Anchor::FromEnd(behind) => command.len() - behind - message.len(),
         };
         command[start..start + message.len()].copy_from_slice(message);
     }

@@ -110,7 +110,7 @@ pub trait Decode {
     ///
     /// # Errors
     /// The bytes are not of this protocol. The connection is of no more use.
-    fn decode<'b>(&'b mut self, input: &'b [u8]) -> Result<Decoded<'b>, ProtocolError>;
+    fn decode<'b>(&'b mut self, input: &'b [u8]) -> Result<Frame<'b>, ProtocolError>;
 
     /// Decodes as [`decode`](Self::decode) does and shows each string of the reply as it passes, if
     /// [`Protocol::SHOWS`].
@@ -121,7 +121,7 @@ pub trait Decode {
         &'b mut self,
         input: &'b [u8],
         _look: &mut L,
-    ) -> Result<Decoded<'b>, ProtocolError> {
+    ) -> Result<Frame<'b>, ProtocolError> {
         self.decode(input)
     }
 
@@ -171,9 +171,9 @@ pub trait ReplyVisitor {
 }
 
 /// Who does not look.
-pub(crate) struct Unseen;
+pub(crate) struct NoVisitor;
 
-impl ReplyVisitor for Unseen {
+impl ReplyVisitor for NoVisitor {
     const SEES: bool = false;
 
     #[inline]
@@ -199,7 +199,7 @@ pub fn repeats(input: &[u8], len: usize, most: u32) -> u32 {
 
 /// What [`Decode::decode`] found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Decoded<'b> {
+pub struct Frame<'b> {
     /// Bytes of the input that are done with.
     pub consumed: usize,
     /// The reply that ended there, or `None` if more bytes are needed.

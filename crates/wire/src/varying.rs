@@ -11,7 +11,7 @@ use crate::{Insert, RequestInputs, ValueAt};
 const NO_CAS: u64 = u64::MAX;
 
 /// What varies in one request.
-pub(crate) struct Varying<'b> {
+pub(crate) struct RequestVariables<'b> {
     request: RequestInputs<'b>,
     numbers: &'b Numbers,
     dataset: Option<&'b Dataset>,
@@ -21,7 +21,7 @@ pub(crate) struct Varying<'b> {
     last: Option<(ValueAt, Value)>,
 }
 
-impl<'b> Varying<'b> {
+impl<'b> RequestVariables<'b> {
     /// Of this request, whose numbers, rows and values come from these.
     #[inline]
     pub(crate) fn new(

@@ -3,7 +3,7 @@
 //! Owns the separators: `;` as in `valkey-benchmark`, and `;>`, `;?`, `;*` and `;~` before a later step. What the
 //! words of a command mean is [`command`](crate::command)'s business.
 
-use crate::When;
+use crate::StepCondition;
 
 /// An operation as it was typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,12 +18,12 @@ pub struct TypedOperation {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TypedStep {
     /// When they are sent.
-    pub when: When,
+    pub when: StepCondition,
     /// The commands.
     pub commands: Vec<Vec<Vec<u8>>>,
 }
 
-impl When {
+impl StepCondition {
     /// What stands before such a step.
     #[must_use]
     pub fn sign(self) -> String {
@@ -74,7 +74,7 @@ pub fn split_operations(
         let word = words.get(end).map(Vec::as_slice);
         let ends = match word {
             None | Some(b";") => true,
-            Some(word) => stepped && When::of_sign(word).is_some(),
+            Some(word) => stepped && StepCondition::of_sign(word).is_some(),
         };
         if !ends {
             continue;
@@ -111,7 +111,7 @@ pub fn split_operations(
             operations.push(TypedOperation { weight, steps: Vec::new() });
         }
         let Some(operation) = operations.last_mut() else { continue };
-        let when = When::of_sign(before).unwrap_or_default();
+        let when = StepCondition::of_sign(before).unwrap_or_default();
         if before != b";" || operation.steps.is_empty() {
             operation.steps.push(TypedStep { when, commands: Vec::new() });
         }

@@ -12,13 +12,13 @@ thread_local! {
 /// Has whatever `write` serialises on this thread written in full. The text holds passwords in clear:
 /// it is for a pipe to a process of our own, never for a file, an argument or a log.
 pub fn in_full<T>(write: impl FnOnce() -> T) -> T {
-    struct Ended(bool);
-    impl Drop for Ended {
+    struct Restore(bool);
+    impl Drop for Restore {
         fn drop(&mut self) {
             IN_FULL.set(self.0);
         }
     }
-    let _ended = Ended(IN_FULL.replace(true));
+    let _ended = Restore(IN_FULL.replace(true));
     write()
 }
 

@@ -56,17 +56,17 @@ pub use exchange::{Exchange, MessageNumbers};
 pub use in_full::in_full;
 pub use key_event::KeyEvent;
 pub use keys::{
-    DrawnBy, Inserts, KeyDist, KeyDraw, KeyGroups, KeySpace, Numbered, OneGroup, Source,
+    DrawnBy, Inserts, KeyDist, KeyDraw, KeyGroups, KeyNumbering, KeySpace, OneGroup, Source,
 };
 pub use lifetime::Lifetime;
 pub use message::{Message, Purpose};
 pub use pace::{Arrivals, Curve, Lane, Pace, Pacer, Schedule, Stage};
 pub use plan::{
-    Backoff, BudgetScope, Concurrency, ConnectionPerRequest, Data, Different, EngineKind, Fill,
-    Joining, Keeps, Load, LogSubject, Mix, Numbering, OnError, Operation, Operations, PeerOptions,
-    Pick, Plan, PlanError, PlanParts, ProtocolKind, RecordedStall, RecordedTraffic, Recording,
-    Recovery, Reopening, Retry, ScanOperation, Spacing, Span, Step, StepReplies, Stop,
-    Transactions, ValueSpec, When, Window, limits,
+    Backoff, BudgetScope, CaptureRule, Concurrency, ConnectionPerRequest, Data, DistinctCommands,
+    EngineKind, Fill, JoinSchedule, Load, LogSubject, Mix, Numbering, OnError, Operation,
+    Operations, PeerOptions, Pick, Plan, PlanError, PlanParts, ProtocolKind, ReconnectLimits,
+    RecordedStall, RecordedTraffic, Recording, Recovery, Retry, ScanOperation, Spacing, Span, Step,
+    StepCondition, StepReplies, Stop, Transactions, ValueSpec, Window, limits,
 };
 pub use queue_take::{ListPop, ListTake, SortedSetTake, StreamAck, StreamTake};
 pub use replica_wait::ReplicaWait;
@@ -76,7 +76,7 @@ pub use sizes::{SizeBy, Sizes};
 pub use station::{Station, TAG};
 pub use stream::{Budget, RequestStream, SequenceBatch};
 pub use target::{
-    ClusterOptions, Credentials, Endpoint, NodeShares, ReadFrom, RingHash, Target, TlsFiles,
-    TlsOptions, Verify, WithoutReplica,
+    ClusterOptions, Credentials, Endpoint, NodeShares, ReadFrom, ReplicaFallback, RingHash, Target,
+    TlsFiles, TlsOptions, Verify,
 };
 pub use values::{Content, Values};

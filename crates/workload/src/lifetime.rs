@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::quantity::{self, Plain};
+use crate::quantity::{self, DefaultUnit};
 use crate::{parameters, random};
 
 /// A lifetime in whole seconds, from `least_s` to `most_s`.
@@ -42,7 +42,7 @@ impl FromStr for Lifetime {
     fn from_str(text: &str) -> Result<Self, String> {
         let (least, most) = text.split_once("..").unwrap_or((text, text));
         let seconds = |text: &str| {
-            let time = quantity::time(text, Plain::Seconds)?;
+            let time = quantity::time(text, DefaultUnit::Seconds)?;
             let whole = time.subsec_nanos() == 0 && (1..=MOST_S).contains(&time.as_secs());
             let fault =
                 || "expected a lifetime of 1 second to 100 years, in whole seconds".to_owned();

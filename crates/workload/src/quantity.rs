@@ -70,7 +70,7 @@ pub fn number(text: &str) -> Option<f64> {
 
 /// What a time without a unit is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Plain {
+pub enum DefaultUnit {
     /// Seconds.
     Seconds,
     /// Milliseconds.
@@ -83,22 +83,22 @@ pub enum Plain {
 ///
 /// # Errors
 /// It is none; says what would be one.
-pub fn time(text: &str, plain: Plain) -> Result<Duration, String> {
+pub fn time(text: &str, plain: DefaultUnit) -> Result<Duration, String> {
     let text = text.trim();
     let fault = || {
         let alone = match plain {
-            Plain::Seconds => "; without a unit, seconds",
-            Plain::Milliseconds => "; without a unit, milliseconds",
-            Plain::Refused => "",
+            DefaultUnit::Seconds => "; without a unit, seconds",
+            DefaultUnit::Milliseconds => "; without a unit, milliseconds",
+            DefaultUnit::Refused => "",
         };
         format!("expected a time such as 500ms, 2s, 1.5m or 1h{alone}")
     };
     let unit = UNITS.iter().find_map(|(unit, ns)| Some((text.strip_suffix(unit)?, *ns)));
     let (digits, unit_ns) = match (unit, plain) {
         (Some(found), _) => found,
-        (None, Plain::Seconds) => (text, 1e9),
-        (None, Plain::Milliseconds) => (text, 1e6),
-        (None, Plain::Refused) => return Err(fault()),
+        (None, DefaultUnit::Seconds) => (text, 1e9),
+        (None, DefaultUnit::Milliseconds) => (text, 1e6),
+        (None, DefaultUnit::Refused) => return Err(fault()),
     };
     let number = digits.trim_end().parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 0.0);
     let ns = (number.ok_or_else(fault)? * unit_ns).round();
@@ -112,7 +112,7 @@ pub fn time(text: &str, plain: Plain) -> Result<Duration, String> {
 ///
 /// # Errors
 /// As [`time`].
-pub fn time_ns(text: &str, plain: Plain) -> Result<u64, String> {
+pub fn time_ns(text: &str, plain: DefaultUnit) -> Result<u64, String> {
     // A time that is read fits.
     time(text, plain).map(|time| time.as_nanos() as u64)
 }
@@ -139,7 +139,7 @@ mod tests {
             (7_000, "7us"),
         ] {
             assert_eq!(shown(ns), text);
-            assert_eq!(time(text, Plain::Refused), Ok(Duration::from_nanos(ns)));
+            assert_eq!(time(text, DefaultUnit::Refused), Ok(Duration::from_nanos(ns)));
         }
     }
 
@@ -203,15 +203,15 @@ mod tests {
             ("2 s", 2000.0),
             ("1e3", 1_000_000.0),
         ] {
-            assert_eq!(ms(text, Plain::Seconds), Ok(read), "{text}");
+            assert_eq!(ms(text, DefaultUnit::Seconds), Ok(read), "{text}");
         }
-        assert_eq!(ms("250", Plain::Milliseconds), Ok(250.0));
-        assert_eq!(ms("2s", Plain::Milliseconds), Ok(2000.0));
-        assert!(time("2", Plain::Refused).is_err());
+        assert_eq!(ms("250", DefaultUnit::Milliseconds), Ok(250.0));
+        assert_eq!(ms("2s", DefaultUnit::Milliseconds), Ok(2000.0));
+        assert!(time("2", DefaultUnit::Refused).is_err());
         for bad in ["", "x", "-1", "nan", "inf", "s", "5x", "-1s", "2ss"] {
-            let error = time(bad, Plain::Seconds).unwrap_err();
+            let error = time(bad, DefaultUnit::Seconds).unwrap_err();
             assert!(error.contains("500ms") && error.contains("seconds"), "{bad}: {error}");
         }
-        assert!(time("1e30", Plain::Seconds).unwrap_err().contains("too long"));
+        assert!(time("1e30", DefaultUnit::Seconds).unwrap_err().contains("too long"));
     }
 }

@@ -110,7 +110,7 @@ impl Budget {
     /// The view of a worker that has these connections of this share.
     #[must_use]
     pub fn stream(&self, connections: Range<u32>) -> RequestStream<'_> {
-        let own = self.connections.as_ref().map(|all| Own {
+        let own = self.connections.as_ref().map(|all| OwnBudgets {
             taken: vec![0; connections.len()],
             unspent: connections.len(),
             first: all.start + u64::from(connections.start),
@@ -138,12 +138,12 @@ pub struct RequestStream<'b> {
     next: u64,
     end: u64,
     /// Where connections have budgets of their own.
-    own: Option<Own>,
+    own: Option<OwnBudgets>,
 }
 
 /// What the connections of one worker have taken of budgets of their own.
 #[derive(Debug)]
-struct Own {
+struct OwnBudgets {
     /// Sequences, by connection.
     taken: Vec<u64>,
     /// Connections that may take more.

@@ -47,8 +47,8 @@ pub struct ClusterOptions {
     /// Which nodes answer commands that only read.
     pub read_from: ReadFrom,
     /// What becomes of those that are for a replica where there is none.
-    #[serde(default, skip_serializing_if = "WithoutReplica::is_default")]
-    pub without_replica: WithoutReplica,
+    #[serde(default, skip_serializing_if = "ReplicaFallback::is_default")]
+    pub without_replica: ReplicaFallback,
     /// Replicas of each primary that are read from, at most; `None` for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replicas_max: Option<u32>,
@@ -86,7 +86,7 @@ pub enum ReadFrom {
     /// Its master, like all other commands.
     #[default]
     Masters,
-    /// Its replicas in turn; where it has none, [`WithoutReplica`] says.
+    /// Its replicas in turn; where it has none, [`ReplicaFallback`] says.
     Replicas,
     /// Its master and its replicas in turn.
     All,
@@ -97,7 +97,7 @@ pub enum ReadFrom {
 /// What becomes of a read that is for a replica, while its master has none that is ready.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum WithoutReplica {
+pub enum ReplicaFallback {
     /// The master answers it.
     #[default]
     Primary,
@@ -105,7 +105,7 @@ pub enum WithoutReplica {
     Wait,
 }
 
-impl WithoutReplica {
+impl ReplicaFallback {
     fn is_default(&self) -> bool {
         *self == Self::default()
     }

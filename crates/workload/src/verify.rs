@@ -5,7 +5,7 @@ use crate::{CommandSpec, ProtocolKind};
 
 /// Which value a string of a reply is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AskedValue {
+pub struct RequestedValue {
     /// The number of its key.
     pub key: ValueKey,
     /// What tells it from other values of that key ([`value_key::of_field`]); 0 where nothing does.
@@ -14,7 +14,7 @@ pub struct AskedValue {
 
 /// The values that a command asks for: of which arguments, in the order in which the reply has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Asks {
+enum ValuePattern {
     /// Of the key that this argument ends.
     One(usize),
     /// Of each field from this argument on, of one key.
@@ -24,26 +24,26 @@ enum Asks {
 }
 
 /// Commands whose replies are values as they were written, and nothing else.
-const READS: [(&str, Asks); 6] = [
-    ("GET", Asks::One(1)),
-    ("GETEX", Asks::One(1)),
-    ("GETDEL", Asks::One(1)),
-    ("HGET", Asks::Fields(2)),
-    ("HMGET", Asks::Fields(2)),
-    ("MGET", Asks::From(1)),
+const READS: [(&str, ValuePattern); 6] = [
+    ("GET", ValuePattern::One(1)),
+    ("GETEX", ValuePattern::One(1)),
+    ("GETDEL", ValuePattern::One(1)),
+    ("HGET", ValuePattern::Fields(2)),
+    ("HMGET", ValuePattern::Fields(2)),
+    ("MGET", ValuePattern::From(1)),
 ];
 
 /// Commands of memcached that read values, and what they ask for.
-const MEMCACHE_READS: [(&str, Asks); 6] = [
-    ("GET", Asks::From(1)),
-    ("GETS", Asks::From(1)),
-    ("GAT", Asks::From(2)),
-    ("GATS", Asks::From(2)),
-    ("GETK", Asks::One(1)),
-    ("MG", Asks::One(1)),
+const MEMCACHE_READS: [(&str, ValuePattern); 6] = [
+    ("GET", ValuePattern::From(1)),
+    ("GETS", ValuePattern::From(1)),
+    ("GAT", ValuePattern::From(2)),
+    ("GATS", ValuePattern::From(2)),
+    ("GETK", ValuePattern::One(1)),
+    ("MG", ValuePattern::One(1)),
 ];
 
-fn reads(protocol: ProtocolKind) -> &'static [(&'static str, Asks)] {
+fn reads(protocol: ProtocolKind) -> &'static [(&'static str, ValuePattern)] {
     if protocol.is_memcache() { &MEMCACHE_READS } else { &READS }
 }
 
@@ -58,22 +58,22 @@ pub fn names(protocol: ProtocolKind) -> impl Iterator<Item = String> {
 /// [that names it](crate::value_key::of_each); a key alone is `__key__` if the command has it, otherwise the
 /// number that stands before the value would.
 #[must_use]
-pub fn keys_asked(command: &CommandSpec, protocol: ProtocolKind) -> Vec<Option<AskedValue>> {
+pub fn keys_asked(command: &CommandSpec, protocol: ProtocolKind) -> Vec<Option<RequestedValue>> {
     let name = command.name();
-    let alone = |key: Option<ValueKey>| key.map(|key| AskedValue { key, variant: 0 });
+    let alone = |key: Option<ValueKey>| key.map(|key| RequestedValue { key, variant: 0 });
     match reads(protocol).iter().find(|(known, _)| *known == name) {
-        Some((_, Asks::From(first))) => {
+        Some((_, ValuePattern::From(first))) => {
             value_key::of_each(command).into_iter().skip(*first).map(alone).collect()
         }
-        Some((_, Asks::Fields(first))) => {
+        Some((_, ValuePattern::Fields(first))) => {
             let fields = command.args.iter().enumerate().skip(*first);
             let of = |(at, field)| {
                 let variant = value_key::of_field(field).unwrap_or(0);
-                Some(AskedValue { key: value_key::of_one(command, at)?, variant })
+                Some(RequestedValue { key: value_key::of_one(command, at)?, variant })
             };
             fields.map(of).collect()
         }
-        Some((_, Asks::One(at))) if *at < command.args.len() => {
+        Some((_, ValuePattern::One(at))) if *at < command.args.len() => {
             vec![alone(value_key::of_one(command, *at))]
         }
         _ => Vec::new(),

@@ -48,7 +48,7 @@ struct Sums {
 }
 
 /// What goes on in a run.
-pub(super) struct Now<'n> {
+pub(super) struct RunMoment<'n> {
     pub(super) run: u32,
     pub(super) counters: Counters,
     pub(super) total: &'n Tally,
@@ -99,7 +99,7 @@ impl Exporter {
     }
 
     /// Shows how far a run has come.
-    pub(super) fn publish(&self, now: Now<'_>) {
+    pub(super) fn publish(&self, now: RunMoment<'_>) {
         // Outside the lock: the histograms are large.
         let latency = now.total.service();
         let mut state = self.lock();

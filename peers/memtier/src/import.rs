@@ -10,7 +10,7 @@ use super::options::Options;
 
 /// Items of a file.
 #[derive(Debug, Clone)]
-pub(super) struct Imported {
+pub(super) struct ImportedItems {
     pub(super) items: Dataset,
     /// Mean length of a value.
     pub(super) mean_len: u64,
@@ -21,7 +21,10 @@ pub(super) struct Imported {
 /// Reads the file of these options, if they name one.
 ///
 /// What its users look for is added to `notes`.
-pub(super) fn read(options: &Options, notes: &mut Vec<String>) -> Result<Option<Imported>, Fault> {
+pub(super) fn read(
+    options: &Options,
+    notes: &mut Vec<String>,
+) -> Result<Option<ImportedItems>, Fault> {
     let Some(path) = &options.import.file else { return Ok(None) };
     let items = dump::read(Path::new(path), None);
     let items = items.map_err(|why| check_error(format!("--data-import: {why}")))?;
@@ -35,5 +38,5 @@ pub(super) fn read(options: &Options, notes: &mut Vec<String>) -> Result<Option<
     // Keys that are made up have no rows: items come one after another.
     let by = if options.import.generate_keys { RowBy::Turn } else { RowBy::Key };
     let items = items.taken_by(by).with_values(DATA);
-    Ok(Some(Imported { items, mean_len, expiring }))
+    Ok(Some(ImportedItems { items, mean_len, expiring }))
 }

@@ -1,10 +1,10 @@
 //! What its own SETs and GETs are made of: keys, values and times to live, generated or of a file.
 
 use cli::run::dump::{DATA, KEY, TTL};
-use workload::{Arg, DrawnBy, KeyDist, KeySpace, Lifetime, Numbered, Piece, Slot};
+use workload::{Arg, DrawnBy, KeyDist, KeyNumbering, KeySpace, Lifetime, Piece, Slot};
 
 use super::fault::{Fault, check_error};
-use super::import::Imported;
+use super::import::ImportedItems;
 use super::options::Options;
 use super::plan::{between, keys};
 
@@ -22,7 +22,7 @@ impl Items {
     pub(super) fn new(
         options: &Options,
         value: &Piece,
-        imported: Option<&Imported>,
+        imported: Option<&ImportedItems>,
     ) -> Result<Self, Fault> {
         let expires = options.expiry_range.map(|(least_s, most_s)| match least_s {
             // To memcached that is for ever.
@@ -50,7 +50,7 @@ impl Items {
         let in_order = KeySpace {
             range: Some(count),
             draw: KeyDist::SEQUENTIAL,
-            numbered: Numbered { first: 1, bare: true, by: DrawnBy::Operation },
+            numbered: KeyNumbering { first: 1, bare: true, by: DrawnBy::Operation },
             one_slot: None,
         };
         Ok(Self { key: field(KEY), value, lifetime, keys: [in_order, keys(&range, get)?] })
@@ -67,7 +67,7 @@ fn numbered(prefix: &str) -> Arg {
 }
 
 /// When the items of a file expire, if they say so: memcached takes 0 for never.
-fn file_lifetime(options: &Options, imported: &Imported) -> Result<Option<Arg>, Fault> {
+fn file_lifetime(options: &Options, imported: &ImportedItems) -> Result<Option<Arg>, Fault> {
     if imported.expiring == 0 {
         return Ok(None);
     }

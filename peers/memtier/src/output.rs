@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use console::diagnostics::{self, Unread};
+use console::diagnostics::{self, ClosedPipe};
 use console::http::HttpServer;
 use console::report_file::{self, ReportFile};
 use job::{RunMonitor, ToolOutput};
@@ -17,10 +17,10 @@ use workload::Plan;
 
 use super::advice;
 use super::exporter::Exporter;
-use super::progress::{MonitorSettings, OverTime, ProgressMonitor};
+use super::progress::{MonitorSettings, ProgressMonitor, RunSeconds};
 use super::statsd::Statsd;
 use super::verification::Verification;
-use super::waiting::Waiting;
+use super::waiting::ReconnectOptions;
 use crate::layout::{
     Entry, HdrFile, Json, Layout, Rows, RunFigures, Section, Style, client_files, hdr_files,
     json_section, sections, write_head, write_section,
@@ -39,11 +39,11 @@ pub(super) struct Reports {
     pub(super) client_prefix: Option<String>,
     pub(super) configuration: Vec<Entry>,
     /// Whether a server that is not there yet is waited for.
-    pub(super) waiting: Option<Waiting>,
+    pub(super) waiting: Option<ReconnectOptions>,
     /// Settings of the progress lines.
     pub(super) watched: MonitorSettings,
     /// The seconds of each run, in order, until its report takes them.
-    pub(super) seconds: Arc<Mutex<Vec<OverTime>>>,
+    pub(super) seconds: Arc<Mutex<Vec<RunSeconds>>>,
 }
 
 impl ToolOutput for Reports {
@@ -74,7 +74,7 @@ impl ToolOutput for Reports {
             Err(text) => (None, text),
         };
         let why = report::escape(self.in_its_words(&diagnostics::concealed(why)));
-        diagnostics::put(&format!("Connection error: {why}\n{text}")).map_err(|_| Unread)?;
+        diagnostics::put(&format!("Connection error: {why}\n{text}")).map_err(|_| ClosedPipe)?;
         Ok(wait)
     }
 
@@ -139,7 +139,7 @@ struct RunReports {
     hdr_prefix: Option<String>,
     client_prefix: Option<String>,
     configuration: Vec<Entry>,
-    seconds: Arc<Mutex<Vec<OverTime>>>,
+    seconds: Arc<Mutex<Vec<RunSeconds>>>,
     /// The file that replaces standard output, once it is open.
     out: Option<ReportFile>,
     /// Whether the files of each connection could be written so far.
@@ -187,7 +187,7 @@ impl Format for RunReports {
         let rows = Rows::from_plan(&summary.run.plan, &self.style);
         let mut figures = RunFigures::new(summary, &rows);
         let mut seconds = self.seconds.lock().unwrap_or_else(PoisonError::into_inner);
-        let OverTime { seconds: of_run, cpu } = seconds.pop().unwrap_or_default();
+        let RunSeconds { seconds: of_run, cpu } = seconds.pop().unwrap_or_default();
         figures.over_time = of_run;
         seconds.clear();
         drop(seconds);

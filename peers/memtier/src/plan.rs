@@ -6,8 +6,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use workload::derived::DrawnNumber;
 use workload::{
     Arg, Backoff, BudgetScope, CommandSpec, Concurrency, Content, Data, Dataset, DerivedText,
-    DrawnBy, KeyDist, KeySpace, Load, Mix, Numbered, OneGroup, Operation, PeerOptions, Pick, Piece,
-    PlanParts, Recording, Recovery, Reopening, SizeBy, Span, Step, Stop, ValueSpec, When,
+    DrawnBy, KeyDist, KeyNumbering, KeySpace, Load, Mix, OneGroup, Operation, PeerOptions, Pick,
+    Piece, PlanParts, ReconnectLimits, Recording, Recovery, SizeBy, Span, Step, StepCondition,
+    Stop, ValueSpec,
 };
 
 use super::fault::{Fault, check_error};
@@ -127,7 +128,7 @@ fn load(options: &Options, base: &PlanParts, in_one: u64) -> Load {
 fn recovery(options: &Options, base: &PlanParts) -> Recovery {
     Recovery {
         // As there: a second, and so many times as long each time, up to a minute.
-        reopening: Reopening {
+        reopening: ReconnectLimits {
             within_ns: (options.connection_timeout)
                 .filter(|_| options.reconnect_on_error)
                 .map(|seconds| in_ns(seconds.into())),
@@ -190,7 +191,7 @@ fn values(options: &Options) -> Result<(Piece, Option<ValueSpec>), Fault> {
 
 /// An operation of one command.
 pub(super) fn one(name: &str, weight: u32, keys: KeySpace) -> Operation {
-    let step = Step { commands: 1, when: When::Always };
+    let step = Step { commands: 1, when: StepCondition::Always };
     Operation { name: name.to_owned(), weight, steps: vec![step], keys: Some(keys) }
 }
 
@@ -331,7 +332,7 @@ pub(super) fn keys(options: &Options, pattern: Pattern) -> Result<KeySpace, Faul
         _ if options.distinct_client_seed => DrawnBy::Request,
         _ => DrawnBy::Connection,
     };
-    let numbered = Numbered { first, bare: true, by };
+    let numbered = KeyNumbering { first, bare: true, by };
     Ok(KeySpace { range: Some(range), draw, numbered, one_slot: None })
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
-use console::diagnostics::{self, Unread};
+use console::diagnostics::{self, ClosedPipe};
 use job::{End, RunMonitor};
 use measure::{Ending, ErrorCounts, Tally};
 use report::Run;
@@ -14,7 +14,7 @@ use workload::{Backoff, Plan, Stop};
 
 use super::debug;
 use super::error_lines::{address_of, error_lines};
-use super::exporter::{Exporter, Now};
+use super::exporter::{Exporter, RunMoment};
 use super::failed_keys::FailedKeys;
 use super::staircase;
 use super::statsd::{Client, Statsd};
@@ -53,7 +53,7 @@ pub(super) struct MonitorSettings {
 
 /// A run second by second.
 #[derive(Debug, Default)]
-pub(super) struct OverTime {
+pub(super) struct RunSeconds {
     pub(super) seconds: Vec<Second>,
     pub(super) cpu: Vec<CpuSecond>,
 }
@@ -68,7 +68,7 @@ pub(super) struct ProgressMonitor<'p> {
     /// It was ended because nothing was answered, or nothing that makes sense.
     unheard: bool,
     seconds: Option<Seconds>,
-    ended: Arc<Mutex<Vec<OverTime>>>,
+    ended: Arc<Mutex<Vec<RunSeconds>>>,
     /// What was so far when the last line was written,
     last: Sum,
     /// and the rates and mean latency that stood in it.
@@ -92,7 +92,7 @@ impl<'p> ProgressMonitor<'p> {
         run: u32,
         watched: MonitorSettings,
         interrupted: &'p AtomicBool,
-        ended: Arc<Mutex<Vec<OverTime>>>,
+        ended: Arc<Mutex<Vec<RunSeconds>>>,
     ) -> Self {
         let style = &watched.style;
         Self {
@@ -160,7 +160,7 @@ impl<'p> ProgressMonitor<'p> {
             let counters = counters(self.plan, total, self.watched.style.built_in);
             let threads = u64::from(concurrency.workers);
             let connections = u64::from(line.clients) * threads;
-            exporter.publish(Now { run: self.run, counters, total, connections, threads });
+            exporter.publish(RunMoment { run: self.run, counters, total, connections, threads });
         }
         if self.plan.recovery.reconnect && sum.lost > self.last.lost {
             self.say_lost(sum.lost - self.last.lost);
@@ -317,7 +317,7 @@ impl RunMonitor for ProgressMonitor<'_> {
             self.failed_keys = Some(keys);
             note.into_iter().for_each(|line| self.say(&line));
         }
-        if self.unread { Err(Unread.into()) } else { Ok(()) }
+        if self.unread { Err(ClosedPipe.into()) } else { Ok(()) }
     }
 
     fn end(&mut self, run: &Run) -> Result<bool> {
@@ -325,7 +325,7 @@ impl RunMonitor for ProgressMonitor<'_> {
         if let Some(seconds) = self.seconds.take() {
             let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
             let cpu = self.threads.taken(&measurement.workers, measurement.elapsed_ns);
-            ended.push(OverTime { seconds: seconds.end(), cpu });
+            ended.push(RunSeconds { seconds: seconds.end(), cpu });
         }
         let elapsed_s = measurement.elapsed_ns as f64 / 1e9;
         if measurement.ending == Ending::Interrupted && !self.unheard {
@@ -386,7 +386,7 @@ impl RunMonitor for ProgressMonitor<'_> {
             self.say(&format!("error: {count} of {all} replies are errors, the first: {first}\n"));
         }
         // Error replies are replies, as there.
-        if self.unread { Err(Unread.into()) } else { Ok(!self.unheard) }
+        if self.unread { Err(ClosedPipe.into()) } else { Ok(!self.unheard) }
     }
 
     fn end_of_its_own(&self) -> Option<End> {

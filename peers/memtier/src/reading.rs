@@ -17,7 +17,7 @@ const FALLBACKS: &[&str] = &["error", "queue", PRIMARY];
 
 /// The options.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Reading {
+pub(super) struct ReadOptions {
     pub(super) preference: &'static str,
     /// What becomes of reads that are for a replica where there is none.
     fallback: Option<&'static str>,
@@ -28,7 +28,7 @@ pub(super) struct Reading {
     pub(super) replicas_per_shard: Option<u32>,
 }
 
-impl Default for Reading {
+impl Default for ReadOptions {
     fn default() -> Self {
         Self {
             preference: PRIMARY,
@@ -40,7 +40,7 @@ impl Default for Reading {
     }
 }
 
-impl Reading {
+impl ReadOptions {
     /// Takes one of these options.
     pub(super) fn take(&mut self, name: &'static str, text: &str) -> Result<(), Fault> {
         match name {
@@ -158,8 +158,8 @@ fn server(text: &str) -> Result<String, Fault> {
 mod tests {
     use super::*;
 
-    fn read(line: &'static str) -> (Reading, Options) {
-        let mut reading = Reading::default();
+    fn read(line: &'static str) -> (ReadOptions, Options) {
+        let mut reading = ReadOptions::default();
         for pair in line.split_whitespace().collect::<Vec<_>>().chunks(2) {
             assert_eq!(reading.take(pair[0], pair[1]), Ok(()), "{line}");
         }
@@ -195,7 +195,7 @@ mod tests {
         let (reading, options) = read("read-server a:1");
         assert!(reading.notes(&options)[0].contains("--read-server has no effect"));
         for bad in ["localhost", "localhost:", "localhost:abc", ":6379", ""] {
-            let fault = Reading::default().take("read-server", bad);
+            let fault = ReadOptions::default().take("read-server", bad);
             assert!(matches!(fault, Err(Fault::Usage(why)) if why.contains("expected HOST:PORT")));
         }
     }

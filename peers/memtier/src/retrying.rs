@@ -13,7 +13,7 @@ const NS_PER_MS: u64 = 1_000_000;
 
 /// The retry options; each field has the name of its option.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Retrying {
+pub(super) struct RetryOptions {
     pub(super) on_error: bool,
     /// Unlimited by default.
     max_retries: Option<u32>,
@@ -26,7 +26,7 @@ pub(super) struct Retrying {
     pub(super) failed_keys: Option<String>,
 }
 
-impl Retrying {
+impl RetryOptions {
     pub(super) fn take(&mut self, name: &str, text: &str) -> Result<(), Fault> {
         match name {
             "retry-on-error" => self.on_error = true,
@@ -95,8 +95,8 @@ impl Retrying {
 mod tests {
     use super::*;
 
-    fn parsed(options: &[(&str, &str)]) -> Result<Retrying, Fault> {
-        let mut retrying = Retrying::default();
+    fn parsed(options: &[(&str, &str)]) -> Result<RetryOptions, Fault> {
+        let mut retrying = RetryOptions::default();
         options.iter().try_for_each(|(name, text)| retrying.take(name, text))?;
         Ok(retrying)
     }
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn numbers_are_checked() {
-        assert_eq!(parsed(&[("max-retries", "-1")]).unwrap(), Retrying::default());
+        assert_eq!(parsed(&[("max-retries", "-1")]).unwrap(), RetryOptions::default());
         for (name, text) in [
             ("max-retries", "-5"),
             ("max-retries", "x"),

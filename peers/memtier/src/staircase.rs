@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use workload::{Arrivals, Joining, Pace, Schedule, Stage, limits};
+use workload::{Arrivals, JoinSchedule, Pace, Schedule, Stage, limits};
 
 use super::options::Options;
 
@@ -12,7 +12,7 @@ const NS_PER_S: u64 = 1_000_000_000;
 const BAR: u64 = 20;
 
 /// Clients of a thread, of `clients` in the end, at a time of a run.
-pub(super) fn clients_at(joining: Option<Joining>, clients: u32, elapsed_ns: u64) -> u32 {
+pub(super) fn clients_at(joining: Option<JoinSchedule>, clients: u32, elapsed_ns: u64) -> u32 {
     joining
         .map_or(clients, |joining| joining.after(elapsed_ns / joining.every_ns.max(1)).min(clients))
 }
@@ -30,7 +30,7 @@ pub(super) fn pace(options: &Options, each_per_s: f64) -> Pace {
 }
 
 /// A stage for each step of so many clients in the end; one ramp where there would be too many.
-fn stages(joining: Joining, clients: u32, rate: impl Fn(u32) -> f64) -> Vec<Stage> {
+fn stages(joining: JoinSchedule, clients: u32, rate: impl Fn(u32) -> f64) -> Vec<Stage> {
     let steps =
         u64::from(clients.saturating_sub(joining.first)).div_ceil(joining.step.max(1).into());
     let all = Stage::steady(rate(clients), None);
@@ -46,7 +46,7 @@ fn stages(joining: Joining, clients: u32, rate: impl Fn(u32) -> f64) -> Vec<Stag
 /// The steps of run number `run`, which lasts `seconds`.
 pub(super) fn preview(
     run: u32,
-    joining: Joining,
+    joining: JoinSchedule,
     clients: u32,
     threads: u16,
     seconds: u64,
@@ -91,7 +91,7 @@ pub(super) fn preview(
 mod tests {
     use super::*;
 
-    const STEPS: Joining = Joining { first: 1, step: 2, every_ns: 2 * NS_PER_S };
+    const STEPS: JoinSchedule = JoinSchedule { first: 1, step: 2, every_ns: 2 * NS_PER_S };
 
     #[test]
     fn steps_are_shown_until_all_are_there() {
@@ -123,7 +123,7 @@ mod tests {
         let rates: Vec<_> = steps.iter().map(|s| (s.from_per_s, s.to_per_s, s.lasts_ns)).collect();
         let each = Some(2 * NS_PER_S);
         assert_eq!(rates, [(10.0, 10.0, each), (30.0, 30.0, each), (40.0, 40.0, None)]);
-        let many = stages(Joining { step: 1, ..STEPS }, 5_000, f64::from);
+        let many = stages(JoinSchedule { step: 1, ..STEPS }, 5_000, f64::from);
         let [ramp, all] = &many[..] else { panic!("{many:?}") };
         assert_eq!((ramp.to_per_s, ramp.lasts_ns), (5e3, Some(4_999 * 2 * NS_PER_S)));
         assert_eq!((all.from_per_s, all.lasts_ns), (5e3, None));

@@ -20,7 +20,7 @@ use super::output::Reports;
 use super::plan::{self, Parts};
 use super::progress::MonitorSettings;
 use super::verification;
-use super::waiting::Waiting;
+use super::waiting::ReconnectOptions;
 use crate::layout::Style;
 
 /// What differs by this name.
@@ -221,7 +221,7 @@ fn reports(options: &Options) -> Reports {
         hdr_prefix: options.hdr_file_prefix.clone(),
         client_prefix: options.client_stats.clone(),
         configuration,
-        waiting: Waiting::from_options(options),
+        waiting: ReconnectOptions::from_options(options),
         watched: MonitorSettings {
             style,
             statsd: options.statsd.clone(),

@@ -1,7 +1,7 @@
 //! `--data-verify`: what was written is read again by one connection, and compared with the file.
 
 use anyhow::Result;
-use console::diagnostics::{self, Unread};
+use console::diagnostics::{self, ClosedPipe};
 use job::RunMonitor;
 use report::Run;
 use runner::{Observer, Snapshot};
@@ -79,6 +79,6 @@ impl RunMonitor for Verification {
         for example in errors.examples() {
             unread |= diagnostics::put(&format!("error: {}\n", report::escape(example))).is_err();
         }
-        if unread { Err(Unread.into()) } else { Ok(errors.total() == 0) }
+        if unread { Err(ClosedPipe.into()) } else { Ok(errors.total() == 0) }
     }
 }

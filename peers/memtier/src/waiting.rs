@@ -10,7 +10,7 @@ const LONGEST: Duration = Duration::from_secs(60);
 
 /// How often, how long and until when it is tried.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Waiting {
+pub(super) struct ReconnectOptions {
     /// Unlimited by default.
     attempts: Option<u32>,
     /// How many times as long each wait is as the one before; the same for none.
@@ -20,7 +20,7 @@ pub(super) struct Waiting {
     since: Instant,
 }
 
-impl Waiting {
+impl ReconnectOptions {
     /// What these options say, if a lost connection is opened again.
     pub(super) fn from_options(options: &Options) -> Option<Self> {
         options.reconnect_on_error.then(|| Self {
@@ -62,14 +62,15 @@ impl Waiting {
 mod tests {
     use super::*;
 
-    fn waiting(attempts: Option<u32>, factor: Option<f64>, limit: Option<u64>) -> Waiting {
+    fn waiting(attempts: Option<u32>, factor: Option<f64>, limit: Option<u64>) -> ReconnectOptions {
         let limit = limit.map(Duration::from_secs);
-        Waiting { attempts, factor, limit, since: Instant::now() }
+        ReconnectOptions { attempts, factor, limit, since: Instant::now() }
     }
 
     #[test]
     fn waits_grow_up_to_a_minute_and_end_with_the_attempts() {
-        let seconds = |waiting: &Waiting, tried| waiting.after(tried).unwrap().0.as_secs_f64();
+        let seconds =
+            |waiting: &ReconnectOptions, tried| waiting.after(tried).unwrap().0.as_secs_f64();
         let growing = waiting(None, Some(4.0), None);
         assert_eq!([0, 1, 9].map(|tried| seconds(&growing, tried)), [4.0, 16.0, 60.0]);
         assert!(growing.after(0).unwrap().1.contains("reconnection 1 (unlimited) in 4.00 seconds"));

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
-use console::diagnostics::{self, Unread};
+use console::diagnostics::{self, ClosedPipe};
 use console::print;
 use job::{End, RunMonitor, ToolOutput};
 use measure::Ending;
@@ -188,7 +188,7 @@ impl Windows<'_> {
         };
         let now = SystemTime::now();
         let text: String = window.lines().iter().map(|line| stamped(now, line)).collect();
-        self.unread |= print::text(&text).is_err_and(|error| error.is::<Unread>());
+        self.unread |= print::text(&text).is_err_and(|error| error.is::<ClosedPipe>());
         self.printed += 1;
         self.shown.window = std::mem::take(&mut self.window);
     }
@@ -260,7 +260,7 @@ impl RunMonitor for Windows<'_> {
             file.end()?;
         }
         if self.unread {
-            return Err(Unread.into());
+            return Err(ClosedPipe.into());
         }
         let (total, connections) = (&measurement.total, &measurement.total.connections);
         let (errors, requests) = (total.errors.total(), total.requests());

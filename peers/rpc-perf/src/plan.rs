@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use workload::{
     Concurrency, Content, Data, KeyDist, KeySpace, Load, Mix, Operation, Pick, PlanParts, SizeBy,
-    Step, ValueSpec, When,
+    Step, StepCondition, ValueSpec,
 };
 
 use super::commands::Writer;
@@ -40,7 +40,7 @@ pub(super) fn parts(config: &Config, base: &PlanParts) -> Result<(PlanParts, Vec
                 continue;
             }
             let sent = writer.commands(command);
-            let step = Step { commands: 1, when: When::Always };
+            let step = Step { commands: 1, when: StepCondition::Always };
             operations.push(Operation {
                 name: command.verb.name().to_owned(),
                 weight: ((share * WEIGHTS).round() as u32).max(1),

@@ -46,7 +46,7 @@ pub(super) struct Arguments {
 }
 
 /// The command line, or a word that asks for help.
-pub(super) enum Read {
+pub(super) enum CommandLine {
     Arguments(Box<Arguments>),
     Help,
 }
@@ -77,7 +77,7 @@ const OF_YCSB: [&str; 21] = [
     "repeat",
 ];
 
-impl Read {
+impl CommandLine {
     /// Reads the words behind the program's name.
     pub(super) fn new(args: Vec<OsString>) -> Result<Self, String> {
         let words: Result<Vec<String>, _> = args.into_iter().map(OsString::into_string).collect();
@@ -234,9 +234,9 @@ mod tests {
 
     fn read(line: &str) -> Result<Arguments, String> {
         let words = line.split(' ').map(OsString::from).collect();
-        match Read::new(words)? {
-            Read::Arguments(arguments) => Ok(*arguments),
-            Read::Help => Err("help".to_owned()),
+        match CommandLine::new(words)? {
+            CommandLine::Arguments(arguments) => Ok(*arguments),
+            CommandLine::Help => Err("help".to_owned()),
         }
     }
 

@@ -27,7 +27,7 @@ use host::Questions;
 use job::{FrontEnd, Intent, UsageError};
 use report::{NodeNames, Persona, ProgressFigures};
 
-use arguments::Read;
+use arguments::CommandLine;
 
 /// What differs by this name.
 const PERSONA: Persona = Persona {
@@ -53,9 +53,9 @@ impl FrontEnd for YcsbFront {
     }
 
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
-        let arguments = match Read::new(args).map_err(UsageError)? {
-            Read::Help => return Ok(Intent::Say(HELP.to_owned())),
-            Read::Arguments(arguments) => arguments,
+        let arguments = match CommandLine::new(args).map_err(UsageError)? {
+            CommandLine::Help => return Ok(Intent::Say(HELP.to_owned())),
+            CommandLine::Arguments(arguments) => arguments,
         };
         let job = plans::job(&arguments)?;
         if arguments.as_keystorm {

@@ -1,6 +1,6 @@
 //! The commands of YCSB's binding for memcached: a JSON object for each record, added, replaced and got.
 
-use workload::{Arg, CommandSpec, DerivedText, Piece, Step, When};
+use workload::{Arg, CommandSpec, DerivedText, Piece, Step, StepCondition};
 
 use super::binding::{Field, OperationCommands};
 use super::redis;
@@ -19,7 +19,7 @@ pub(super) fn operation(workload: &CoreWorkload, kind: Kind) -> Result<Operation
             );
         }
     };
-    let steps = vec![Step { commands: 1, when: When::Always }; commands.len()];
+    let steps = vec![Step { commands: 1, when: StepCondition::Always }; commands.len()];
     Ok(OperationCommands { commands, steps })
 }
 

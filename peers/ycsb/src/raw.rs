@@ -11,7 +11,7 @@ use console::{diagnostics, print};
 use report::Run;
 
 use super::properties::Properties;
-use crate::layout::{Raw, YcsbOptions};
+use crate::layout::{RawLog, YcsbOptions};
 
 /// Where raw data goes.
 #[derive(Debug, Clone)]
@@ -45,7 +45,7 @@ impl RawOutput {
 
     /// Tells of each operation of a run. Whether none was left out.
     pub(super) fn write(&self, run: &Run, options: &YcsbOptions) -> Result<bool> {
-        let raw = Raw::new(run, options);
+        let raw = RawLog::new(run, options);
         let place = match &self.file {
             Some(path) => format!("to result file: {}", path.display()),
             None => "to stdout.".to_owned(),

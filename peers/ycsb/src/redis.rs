@@ -1,7 +1,7 @@
 //! The commands of YCSB's binding for Redis: a hash for each record, and one sorted set of all keys.
 
 use workload::derived::{DrawnNumber, NamedKey};
-use workload::{Arg, CommandSpec, DerivedText, Piece, Step, When};
+use workload::{Arg, CommandSpec, DerivedText, Piece, Step, StepCondition};
 
 use super::binding::{Field, OperationCommands, field_name};
 use super::workload::{CoreWorkload, Kind, Reads};
@@ -15,22 +15,28 @@ const INDEX: &[u8] = b"_indices";
 pub(super) fn operation(workload: &CoreWorkload, kind: Kind) -> OperationCommands {
     let step = |when| Step { commands: 1, when };
     let (commands, steps) = match kind {
-        Kind::Read => (vec![read(workload, key(workload))], vec![step(When::Always)]),
-        Kind::Update => (vec![update(workload)], vec![step(When::Always)]),
+        Kind::Read => (vec![read(workload, key(workload))], vec![step(StepCondition::Always)]),
+        Kind::Update => (vec![update(workload)], vec![step(StepCondition::Always)]),
         Kind::Insert => {
             let index = vec![literal(b"ZADD"), literal(INDEX), score(workload), key(workload)];
-            (vec![write(workload, &Field::all(workload)), spec(index)], vec![step(When::Always); 2])
+            (
+                vec![write(workload, &Field::all(workload)), spec(index)],
+                vec![step(StepCondition::Always); 2],
+            )
         }
         Kind::ReadModifyWrite => {
             let commands = vec![read(workload, key(workload)), update(workload)];
-            (commands, vec![step(When::Always); 2])
+            (commands, vec![step(StepCondition::Always); 2])
         }
         Kind::Scan => {
             let length = piece(Piece::Derived(DerivedText::Drawn(workload.scan_length)));
             let mut list = vec![literal(b"ZRANGEBYSCORE"), literal(INDEX), score(workload)];
             list.extend([literal(b"+inf"), literal(b"LIMIT"), literal(b"0"), length]);
             let each = read(workload, piece(Piece::Reply { or: Vec::new() }));
-            (vec![spec(list), each], vec![step(When::Always), step(When::ForEach)])
+            (
+                vec![spec(list), each],
+                vec![step(StepCondition::Always), step(StepCondition::ForEach)],
+            )
         }
     };
     OperationCommands { commands, steps }

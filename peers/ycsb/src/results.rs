@@ -28,14 +28,14 @@ pub(super) struct Reports {
     /// What the names of logs of histograms begin with, if any are kept.
     pub(super) logs: Option<String>,
     /// Averages over time, for reports that show them.
-    pub(super) series: Option<OverTime>,
+    pub(super) series: Option<IntervalAverages>,
     /// Where each operation is written, for raw reports.
     pub(super) raw: Option<RawOutput>,
 }
 
 /// Averages over time.
 #[derive(Debug, Clone)]
-pub(super) struct OverTime {
+pub(super) struct IntervalAverages {
     /// Milliseconds of each.
     pub(super) granularity_ms: u64,
     /// Those of the run that goes on or has just ended.
@@ -145,7 +145,7 @@ pub(super) fn complete(
 }
 
 /// Averages over time, if that is what is measured.
-fn over_time(properties: &Properties, kind: Kind) -> Result<Option<OverTime>, String> {
+fn over_time(properties: &Properties, kind: Kind) -> Result<Option<IntervalAverages>, String> {
     const FIGURES_COME_EVERY_MS: u64 = INTERVAL_NS / 1_000_000;
     if kind != Kind::TimeSeries {
         return Ok(None);
@@ -158,7 +158,7 @@ fn over_time(properties: &Properties, kind: Kind) -> Result<Option<OverTime>, St
         ));
     }
     let seen = Arc::new(Mutex::new(Series::new(granularity_ms)));
-    Ok(Some(OverTime { granularity_ms, seen }))
+    Ok(Some(IntervalAverages { granularity_ms, seen }))
 }
 
 fn dbwrapper(properties: &Properties) -> String {

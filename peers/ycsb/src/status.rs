@@ -14,7 +14,7 @@ use runner::{Observer, Snapshot};
 use workload::{Plan, Stop};
 
 use super::raw::RawOutput;
-use super::results::{OverTime, Reports};
+use super::results::{IntervalAverages, Reports};
 use crate::layout::{HdrFiles, Section, Series, StatusLine, YcsbOptions, sections, status_line};
 
 /// Watches a run.
@@ -95,7 +95,7 @@ impl<'p> Status<'p> {
 
     /// Adds an interval to the averages over time.
     fn note(&self, tally: &Tally, connections: u64, from_ns: u64) {
-        let Some(OverTime { seen, .. }) = &self.output.series else { return };
+        let Some(IntervalAverages { seen, .. }) = &self.output.series else { return };
         let YcsbOptions { interval, by_status, .. } = &self.output.options;
         let sections = sections(self.plan, tally, connections, *interval, by_status);
         seen.lock().unwrap_or_else(PoisonError::into_inner).add(&sections, from_ns);
@@ -128,7 +128,7 @@ impl Observer for Status<'_> {
 impl RunMonitor for Status<'_> {
     /// With the line at 0 seconds, if lines are wanted.
     fn begin(&mut self) -> Result<()> {
-        if let Some(OverTime { granularity_ms, seen }) = &self.output.series {
+        if let Some(IntervalAverages { granularity_ms, seen }) = &self.output.series {
             *seen.lock().unwrap_or_else(PoisonError::into_inner) = Series::new(*granularity_ms);
         }
         self.output.raw.as_ref().map_or(Ok(()), RawOutput::check)?;

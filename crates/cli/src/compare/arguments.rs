@@ -1,14 +1,14 @@
 //! The options of `keystorm compare` that a run lacks, and the text of its help.
 
 use clap::{Arg, Command};
-use job::Inconclusive;
+use job::InconclusivePolicy;
 use lab::terms::Kind;
 
 use super::super::run::{self, count_in};
 
 /// What becomes of a block that the client or the machine spoiled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum Disturbed {
+pub(super) enum DisturbedPolicy {
     Repeat,
     Count,
 }
@@ -92,7 +92,7 @@ pub(super) fn explained(run: Command) -> Command {
             Arg::new(INCONCLUSIVE)
                 .long("inconclusive")
                 .value_name("WHAT")
-                .value_parser(clap::value_parser!(Inconclusive))
+                .value_parser(clap::value_parser!(InconclusivePolicy))
                 .hide_possible_values(true)
                 .help_heading("Results")
                 .help(
@@ -105,7 +105,7 @@ pub(super) fn explained(run: Command) -> Command {
             Arg::new(DISTURBED)
                 .long("disturbed")
                 .value_name("WHAT")
-                .value_parser(clap::value_parser!(Disturbed))
+                .value_parser(clap::value_parser!(DisturbedPolicy))
                 .hide_possible_values(true)
                 .help_heading("Results")
                 .help(

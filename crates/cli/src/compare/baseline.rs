@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Parser;
-use job::{BaselineJob, Inconclusive, UntilSure};
+use job::{BaselineJob, InconclusivePolicy, UntilSure};
 
-use super::super::history::Reading;
+use super::super::history::ReadingOptions;
 use super::super::run::{count_in, seconds};
 use super::super::{Intent, UsageError, with_options};
 use super::arguments::percent;
@@ -47,7 +47,7 @@ struct Options {
     fail_on_regression: Option<f64>,
     /// What becomes of a gate that is undecided: pass (exit code 0) or fail (3) [default: exit code 4]
     #[arg(long, value_name = "WHAT", help_heading = "Results", hide_possible_values = true)]
-    inconclusive: Option<Inconclusive>,
+    inconclusive: Option<InconclusivePolicy>,
     /// Repeat the newest runs, and keep each beside them, until the 95 % interval of each test's change is within ±PCT
     /// percent, or say which runs that takes and exit with code 4 [default: 2]
     #[arg(long, value_name = "PCT", value_parser = within, num_args = 0..=1, require_equals = true,
@@ -57,7 +57,7 @@ struct Options {
     #[arg(long, value_name = "TIME", value_parser = seconds, help_heading = "Results", requires = "until_sure")]
     sure_within: Option<Duration>,
     #[command(flatten)]
-    reading: Reading,
+    reading: ReadingOptions,
 }
 
 const AFTER: &str = "\
@@ -76,7 +76,7 @@ pub(super) fn intent(args: Vec<OsString>) -> Result<Intent, UsageError> {
         let Options { files, baseline, canary, last, .. } = options;
         let Options { fail_on_regression, inconclusive, until_sure, sure_within, reading, .. } =
             options;
-        if inconclusive == Some(Inconclusive::Repeat) {
+        if inconclusive == Some(InconclusivePolicy::Repeat) {
             let text = "--inconclusive repeat: saved runs are not repeated; choose pass or fail";
             return Err(UsageError(text.to_owned()));
         }

@@ -7,7 +7,7 @@ use workload::{Pace, Plan, PlanParts, Window};
 
 use super::super::run::{ParsedArgs, ProtocolArg};
 use super::super::{Job, UsageError};
-use super::terms::{Equal, equal};
+use super::terms::{EqualLoad, equal};
 use super::{
     NAMED, OF_SERVERS, SECONDS_DEFAULT, TESTS_DEFAULT, WARMUP_DEFAULT, Word, blocks, on, places,
     refuse,
@@ -103,7 +103,7 @@ fn in_each_protocol(
     words: &[Word],
     asked: Option<ProtocolArg>,
 ) -> Result<(Vec<NamedLoad>, Job), UsageError> {
-    let Equal { sides, tests, job } = equal(typed, words, asked, TESTS_DEFAULT)?;
+    let EqualLoad { sides, tests, job } = equal(typed, words, asked, TESTS_DEFAULT)?;
     let loads = tests.into_iter().map(|test| {
         let plan = |side: &TermsSide| -> Result<Plan, UsageError> {
             let target = started_alike(side, &test.load);

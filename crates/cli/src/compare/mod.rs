@@ -16,7 +16,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Command;
-use job::{CompareJob, Inconclusive, LiveSides, Sides};
+use job::{CompareJob, InconclusivePolicy, LiveSides, Sides};
 use lab::Line;
 use report::compare::ERRORS_DEFAULT;
 use report::slo::Slo;
@@ -27,8 +27,8 @@ use super::run::{self, ParsedArgs, ProtocolArg};
 use super::side::{self, Side, Word};
 use super::{FrontEnd, Intent, Job, UsageError, help};
 use arguments::{
-    CORES, DISTURBED, Disturbed, ERRORS, INCONCLUSIVE, NAME_A, NAME_B, NAMED, OF_ONE, OF_SERVERS,
-    REGRESSION, SLO, TABLES, explained,
+    CORES, DISTURBED, DisturbedPolicy, ERRORS, INCONCLUSIVE, NAME_A, NAME_B, NAMED, OF_ONE,
+    OF_SERVERS, REGRESSION, SLO, TABLES, explained,
 };
 use rates::lines_at_rates;
 use words::{again, sides_and_rest, takes};
@@ -126,8 +126,8 @@ impl FrontEnd for CompareFront {
             fail_on_regression,
             inconclusive,
             until_sure,
-            repeats_void: typed.matches().get_one::<Disturbed>(DISTURBED)
-                != Some(&Disturbed::Count),
+            repeats_void: typed.matches().get_one::<DisturbedPolicy>(DISTURBED)
+                != Some(&DisturbedPolicy::Count),
             words,
             names: [NAME_A, NAME_B]
                 .map(|id| typed.matches().get_one::<String>(id).cloned())
@@ -146,12 +146,12 @@ fn inconclusive(
     typed: &ParsedArgs,
     sides: &Sides,
     has_gate: bool,
-) -> Result<Option<Inconclusive>, UsageError> {
+) -> Result<Option<InconclusivePolicy>, UsageError> {
     if typed.typed().any(|id| id == INCONCLUSIVE) && !has_gate {
         return usage("--inconclusive requires --fail-on-regression");
     }
-    let inconclusive = typed.matches().get_one::<Inconclusive>(INCONCLUSIVE).copied();
-    if inconclusive == Some(Inconclusive::Repeat) {
+    let inconclusive = typed.matches().get_one::<InconclusivePolicy>(INCONCLUSIVE).copied();
+    if inconclusive == Some(InconclusivePolicy::Repeat) {
         only_once(sides).map_or(Ok(()), |why| usage(&format!("--inconclusive repeat: {why}")))?;
     }
     if has_gate && typed.matches().get_one::<u32>("repeats") == Some(&1) {

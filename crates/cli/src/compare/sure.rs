@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Arg;
-use job::{Inconclusive, Sides, UntilSure};
+use job::{InconclusivePolicy, Sides, UntilSure};
 
 use super::super::UsageError;
 use super::super::run::{self, ParsedArgs};
@@ -56,7 +56,9 @@ pub(super) fn asked(typed: &ParsedArgs, sides: &Sides) -> Result<Option<UntilSur
             "--until-sure compares two servers of one protocol, without --slo or a list of rates",
         );
     }
-    if typed.matches().get_one::<Inconclusive>(INCONCLUSIVE) == Some(&Inconclusive::Repeat) {
+    if typed.matches().get_one::<InconclusivePolicy>(INCONCLUSIVE)
+        == Some(&InconclusivePolicy::Repeat)
+    {
         return usage(
             "--until-sure decides how often is repeated; choose --inconclusive pass or fail",
         );

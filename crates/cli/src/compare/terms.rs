@@ -58,7 +58,7 @@ pub(super) fn sides(
         &["rps"],
         "needs no tables: the latency table chooses its own rates; add --slo for a decision at one rate",
     )?;
-    let Equal { sides, tests, job } = equal(typed, words, asked, TESTS_DEFAULT)?;
+    let EqualLoad { sides, tests, job } = equal(typed, words, asked, TESTS_DEFAULT)?;
     let sides: [Side; 2] = sides
         .try_into()
         .map_err(|_| UsageError("the tables of equal terms are of two servers".to_owned()))?;
@@ -76,7 +76,7 @@ pub(super) fn sides(
 }
 
 /// One load in the words of every server.
-pub(super) struct Equal {
+pub(super) struct EqualLoad {
     pub(super) sides: Vec<Side>,
     pub(super) tests: Vec<Test>,
     /// All else that was typed.
@@ -89,7 +89,7 @@ pub(super) fn equal(
     words: &[Word],
     asked: Option<ProtocolArg>,
     tests_default: &str,
-) -> Result<Equal, UsageError> {
+) -> Result<EqualLoad, UsageError> {
     refuse(typed, &OF_SERVERS, NAMED)?;
     for (option, why) in REFUSED {
         refuse(typed, &[option], why)?;
@@ -140,7 +140,7 @@ pub(super) fn equal(
         }
         tests.push(test);
     }
-    Ok(Equal { sides, tests, job: job(of_redis, any(), false)? })
+    Ok(EqualLoad { sides, tests, job: job(of_redis, any(), false)? })
 }
 
 /// The one plan of a job.

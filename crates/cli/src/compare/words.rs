@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use lab::{Line, Takes};
+use lab::{Arity, Line};
 use workload::redis_commands;
 
 use super::super::deliver;
@@ -56,7 +56,7 @@ fn looks_like_a_place(word: &str) -> bool {
 const SIDES_MAX: usize = 16;
 
 /// What an option of this command line takes.
-pub(super) fn takes(name: &str) -> Option<Takes> {
+pub(super) fn takes(name: &str) -> Option<Arity> {
     match name {
         "--fail-on-regression"
         | "--errors"
@@ -66,8 +66,8 @@ pub(super) fn takes(name: &str) -> Option<Takes> {
         | "--disturbed"
         | "--name-a"
         | "--name-b"
-        | "--sure-within" => Some(Takes::Value),
-        "--until-sure" => Some(Takes::Attached),
+        | "--sure-within" => Some(Arity::Value),
+        "--until-sure" => Some(Arity::Attached),
         _ => takes_of(&run::vocabulary(), name).or_else(|| deliver::takes(name)),
     }
 }

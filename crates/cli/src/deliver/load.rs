@@ -6,7 +6,7 @@
 use std::ffi::OsString;
 
 use lab::words::{TypedOption, words_of};
-use lab::{Line, Takes};
+use lab::{Arity, Line};
 
 use super::sending::{DeliveryLoad, KindFront};
 use super::{DeliverFront, KINDS};
@@ -18,7 +18,7 @@ use crate::{FrontEnd, UsageError, near, run};
 const WORD: &str = "deliver";
 
 /// What an option of any kind, or of the run of its senders, takes.
-pub(crate) fn takes(name: &str) -> Option<Takes> {
+pub(crate) fn takes(name: &str) -> Option<Arity> {
     takes_of(&DeliverFront.command()?, name)
 }
 
@@ -53,7 +53,7 @@ fn kind_of(rest: &[OsString]) -> Result<Option<&'static KindFront>, UsageError> 
 /// There is no such kind, or a word is no option.
 pub(crate) fn hoisted(
     line: Line,
-    takes_also: impl Fn(&str) -> Option<Takes>,
+    takes_also: impl Fn(&str) -> Option<Arity>,
 ) -> Result<Line, UsageError> {
     if kind_of(&line.rest)?.is_none() {
         return Ok(line);
@@ -81,7 +81,7 @@ pub(crate) fn hoisted(
 /// What its options ask for cannot be.
 pub(crate) fn delivery_load(
     args: &[OsString],
-    takes_also: impl Fn(&str) -> Option<Takes>,
+    takes_also: impl Fn(&str) -> Option<Arity>,
 ) -> Result<Option<DeliveryLoad>, UsageError> {
     if !is_named(args) {
         return Ok(None);

@@ -5,8 +5,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use report::Persona;
 use workload::{
-    Arrivals, BudgetScope, Concurrency, Data, Endpoint, Load, OnError, Pace, PlanParts, Recording,
-    Recovery, Reopening, Schedule, Stop, Target, Window, limits,
+    Arrivals, BudgetScope, Concurrency, Data, Endpoint, Load, OnError, Pace, PlanParts,
+    ReconnectLimits, Recording, Recovery, Schedule, Stop, Target, Window, limits,
 };
 
 use super::options::{LoadOptions, Options};
@@ -165,7 +165,7 @@ fn recovery(options: &Options, reconnect: bool) -> Recovery {
         reconnect,
         backoff: load.connecting.backoff(),
         reopening: match load.per_request.connect {
-            true => Reopening {
+            true => ReconnectLimits {
                 within_ns: load.timeout.or(patience).map(nanoseconds),
                 ..load.connecting.reopening()
             },

@@ -117,7 +117,7 @@ pub(super) fn given(
     let TypedLoad { name, mut operations, stepped, translated, loaded_by, .. } = given;
     let dataset = dataset_of(options)?;
     let values = (base.data.values.is_some(), base.data.payload_bytes as u32);
-    let mut reading = Reading::new(options, base.protocol, dataset.as_ref(), values);
+    let mut reading = CommandReader::new(options, base.protocol, dataset.as_ref(), values);
     (reading.replies, reading.translated) = (stepped, translated);
     let mut sequence = Vec::new();
     let mut sizes = Vec::new();
@@ -192,7 +192,7 @@ fn in_redis_words(command: &CommandSpec) -> bool {
 }
 
 /// Turns words into commands.
-pub(super) struct Reading<'o> {
+pub(super) struct CommandReader<'o> {
     options: &'o Options,
     protocol: ProtocolKind,
     dataset: Option<&'o Dataset>,
@@ -210,7 +210,7 @@ pub(super) struct Reading<'o> {
     replies: bool,
 }
 
-impl<'o> Reading<'o> {
+impl<'o> CommandReader<'o> {
     /// `values` says whether they are drawn, and how long they are.
     pub(super) fn new(
         options: &'o Options,

@@ -3,17 +3,17 @@
 use std::time::Duration;
 
 use clap::Args;
-use workload::{Backoff, Concurrency, Joining, Reopening, Spacing};
+use workload::{Backoff, Concurrency, JoinSchedule, ReconnectLimits, Spacing};
 
 use super::values::{count_in, milliseconds, nanoseconds, small_count};
 
 /// The options of when connections are opened and closed.
 #[derive(Debug, Default, Args)]
-pub(super) struct Connecting {
+pub(super) struct ConnectionOptions {
     /// Let connections join the load: 1+2/5s starts each thread with one connection and adds two every
     /// 5 s [default: all carry load from the start]
     #[arg(long, hide = true, value_name = "FIRST+STEP/TIME")]
-    join: Option<Joining>,
+    join: Option<JoinSchedule>,
     /// Wait this long between opening two connections of a thread, or a random time in a range, such
     /// as 1ms..5ms [default: 0]
     #[arg(long, hide = true, value_name = "TIME")]
@@ -37,7 +37,7 @@ pub(super) struct Connecting {
     reconnect_timeout: Option<Duration>,
 }
 
-impl Connecting {
+impl ConnectionOptions {
     /// What does not go with the rest of a load.
     ///
     /// # Errors
@@ -74,8 +74,8 @@ impl Connecting {
     }
 
     /// How long and how often opening it is tried.
-    pub(super) fn reopening(&self) -> Reopening {
-        Reopening {
+    pub(super) fn reopening(&self) -> ReconnectLimits {
+        ReconnectLimits {
             within_ns: self.reconnect_timeout.map(nanoseconds),
             tries: self.reconnect_tries,
         }
@@ -88,12 +88,12 @@ mod tests {
 
     #[test]
     fn what_would_change_nothing_is_refused() {
-        let none = Connecting::default;
+        let none = ConnectionOptions::default;
         assert_eq!(none().check(true, false), Ok(()));
-        let several = Connecting { requests_per_connection: Some(2), ..none() };
+        let several = ConnectionOptions { requests_per_connection: Some(2), ..none() };
         assert!(several.check(true, false).unwrap_err().contains("-k 0"));
         assert_eq!(several.check(false, false), Ok(()));
-        let tries = Connecting { reconnect_tries: Some(2), ..none() };
+        let tries = ConnectionOptions { reconnect_tries: Some(2), ..none() };
         assert!(tries.check(true, false).unwrap_err().contains("--reconnect yes"));
         assert_eq!(tries.check(true, true), Ok(()));
     }

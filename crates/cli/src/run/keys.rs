@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::Args;
 use csv::{ReaderBuilder, StringRecord};
-use workload::{DrawnBy, KeyDist, KeySpace, Numbered, OneGroup};
+use workload::{DrawnBy, KeyDist, KeyNumbering, KeySpace, OneGroup};
 
 use super::options::DataOptions;
 use super::values::{count, delimiter};
@@ -50,7 +50,7 @@ pub(super) fn space(options: &DataOptions) -> Result<KeySpace, String> {
     if let Some(name) = keys.given().filter(|_| space.range.is_none()) {
         return Err(format!("--set {name} requires -r, the number of keys"));
     }
-    let numbered = Numbered {
+    let numbered = KeyNumbering {
         first: keys.first_key.unwrap_or(0),
         bare: keys.unpadded,
         by: keys.keys_by.unwrap_or_default(),

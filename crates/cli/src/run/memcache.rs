@@ -4,8 +4,8 @@
 use workload::cache_words::LIFETIME_MAX_S;
 use workload::memcache_suite::{KEYS_DEFAULT, MEMCACHE_SUITE, MemcacheShape, MemcacheTest};
 use workload::{
-    CommandSpec, Data, Lifetime, Mix, Operation, Pick, Plan, PlanParts, ProtocolKind, Step, Stop,
-    When,
+    CommandSpec, Data, Lifetime, Mix, Operation, Pick, Plan, PlanParts, ProtocolKind, Step,
+    StepCondition, Stop,
 };
 
 use super::options::{Options, ServerOptions};
@@ -102,7 +102,7 @@ fn parts(base: &PlanParts, test: &MemcacheTest, shape: &MemcacheShape) -> PlanPa
 
 /// One operation of so many commands, each sent once the one before is answered.
 fn in_turn(name: &str, commands: usize) -> Mix {
-    let step = Step { commands: 1, when: When::Always };
+    let step = Step { commands: 1, when: StepCondition::Always };
     let (weight, steps) = (1, vec![step; commands]);
     let operation = Operation { name: name.to_owned(), weight, steps, keys: None };
     Mix { operations: vec![operation], pick: Pick::InOrder }
@@ -173,7 +173,7 @@ pub(super) fn check_ring(plan: &Plan, idle: bool) -> Result<(), String> {
     let (keys, kept) = (wire::Keys::of::<wire::memcache::Text>(plan), plan.replies_kept());
     let mut first = 0;
     for step in plan.mix.iter().flat_map(|mix| &mix.operations).flat_map(|o| &o.steps) {
-        let is_kept = kept.get(first).is_some_and(|kept| *kept != workload::Keeps::Nothing);
+        let is_kept = kept.get(first).is_some_and(|kept| *kept != workload::CaptureRule::Nothing);
         if is_kept && (step.commands > 1 || keys.count(first) > 1) {
             return Err(
                 "__reply__: with several servers, the step that returns it must be one command \

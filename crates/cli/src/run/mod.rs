@@ -38,7 +38,7 @@ use std::time::Duration;
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command, CommandFactory, FromArgMatches};
-use lab::Takes;
+use lab::Arity;
 use report::Persona;
 use report::command_line::SETTINGS;
 
@@ -155,7 +155,7 @@ impl ParsedArgs {
         name: &str,
         own: impl FnOnce(Command) -> Command,
         args: Vec<OsString>,
-        takes: impl Fn(&str) -> Option<Takes>,
+        takes: impl Fn(&str) -> Option<Arity>,
     ) -> Result<Result<Self, Intent>, UsageError> {
         let args = connect::words(args, &takes);
         match delivery_load(&args, takes)? {

@@ -9,7 +9,7 @@ use clap::FromArgMatches;
 use clap::error::ErrorKind;
 use lab::Line;
 use workload::command_line::{TypedOperation, TypedStep};
-use workload::{DrawnBy, KeyDist, KeySpace, OneGroup, ProtocolKind, When, limits, secret};
+use workload::{DrawnBy, KeyDist, KeySpace, OneGroup, ProtocolKind, StepCondition, limits, secret};
 
 use super::commands::{self, LoadOperation, TypedLoad};
 use super::options::Options;
@@ -17,7 +17,7 @@ use super::target::{OptionsAfterUri, protocol};
 use super::{ParsedArgs, keys, plans};
 use crate::experiment::takes_of;
 use crate::near::{self, explained, nearest, one_of};
-use crate::workload_file::settings::{OF_NO_FILL, Set, written};
+use crate::workload_file::settings::{Assignment, OF_NO_FILL, written};
 use crate::workload_file::{
     Command, Form, Load, Operation, Phase, SETTINGS, Setting, Settings, Source, Step, Workload,
     open, read, write,
@@ -182,7 +182,7 @@ fn of_option(typed: &ParsedArgs, name: &str) -> Option<&'static Setting> {
 
 fn settings_words(typed: &ParsedArgs, settings: &Settings) -> Vec<OsString> {
     let options = || typed.command.get_arguments();
-    let words = |set: &Set| {
+    let words = |set: &Assignment| {
         let option = options().find(|arg| arg.get_id() == set.setting.option);
         option.map(|option| set.words(option)).unwrap_or_default()
     };
@@ -196,7 +196,7 @@ fn given(workload: &Workload, phase: &Phase, load: Load) -> Result<TypedLoad, St
     let (mixed, operations) = match load {
         Load::Operations(operations) => (true, operations),
         Load::Sequence(commands) => {
-            let steps = vec![Step { when: When::Always, commands }];
+            let steps = vec![Step { when: StepCondition::Always, commands }];
             (false, vec![Operation { name: None, weight: 1, keys: None, steps, at: phase.at }])
         }
     };
@@ -264,7 +264,7 @@ fn located(
     if line.options.iter().any(|given| names(&given.name)) {
         return why.to_owned();
     }
-    let describe = |set: &&Set| {
+    let describe = |set: &&Assignment| {
         let mut options = typed.command.get_arguments();
         let option = options.find(|arg| arg.get_id() == set.setting.option);
         option.is_some_and(|option| {
@@ -303,7 +303,7 @@ pub(super) fn printed(typed: &ParsedArgs) -> Result<String, UsageError> {
         }
     }
     for phase in workload.phases.iter_mut() {
-        let fixed = |set: &&Set| phase.every_key && OF_NO_FILL.contains(&set.setting.key);
+        let fixed = |set: &&Assignment| phase.every_key && OF_NO_FILL.contains(&set.setting.key);
         let others: Vec<&str> =
             own.iter().filter(|set| !fixed(set)).map(|set| set.setting.key).collect();
         others.iter().for_each(|key| phase.settings.remove_for(key));
@@ -327,7 +327,7 @@ pub(super) fn printed(typed: &ParsedArgs) -> Result<String, UsageError> {
     Ok(write(&workload))
 }
 
-fn set_of(typed: &ParsedArgs, setting: &'static Setting) -> Result<Set, UsageError> {
+fn set_of(typed: &ParsedArgs, setting: &'static Setting) -> Result<Assignment, UsageError> {
     let value = match setting.form {
         Form::Flag => None,
         Form::Value | Form::Either(..) => {
@@ -348,7 +348,7 @@ fn set_of(typed: &ParsedArgs, setting: &'static Setting) -> Result<Set, UsageErr
         (Form::Either(yes, no), Some(value)) if value != no => Some(yes.to_owned()),
         (_, value) => value,
     };
-    Ok(Set { setting, value, at: 0 })
+    Ok(Assignment { setting, value, at: 0 })
 }
 
 fn typed_load(typed: &ParsedArgs, options: &Options) -> Result<Load, String> {

@@ -3,7 +3,7 @@
 use workload::command_line::split_operations;
 use workload::{CommandSpec, Data, KeySpace, PlanParts, ProtocolKind, limits};
 
-use super::commands::Reading;
+use super::commands::CommandReader;
 use super::options::Options;
 
 /// Has plans read what the options say is there. `values` says whether values are drawn, and how long
@@ -48,7 +48,7 @@ fn fill(
 ) -> Result<(), String> {
     let protocol = parts.first().map_or(ProtocolKind::Resp2, |parts| parts.protocol);
     let dataset = parts.first().and_then(|parts| parts.data.dataset.clone());
-    let mut reading = Reading::new(options, protocol, dataset.as_deref(), values);
+    let mut reading = CommandReader::new(options, protocol, dataset.as_deref(), values);
     let with = match &options.data.fill_with {
         None => Vec::new(),
         Some(line) => {

@@ -4,10 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use workload::quantity::counted;
-use workload::{Data, Load, Mix, Operation, Pick, PlanParts, RowBy, Step, Stop, When};
+use workload::{Data, Load, Mix, Operation, Pick, PlanParts, RowBy, Step, StepCondition, Stop};
 
 use super::options::Options;
-use crate::captured::{self, Recorded, Scripts};
+use crate::captured::{self, CapturedOperations, Scripts};
 
 /// Words of a command line that say what is sent otherwise, and where they stand in it.
 ///
@@ -77,7 +77,7 @@ pub(super) fn parts(
     }));
     let behind_the_key = |words: &Vec<Vec<u8>>| words.iter().skip(2).map(Vec::len).sum::<usize>();
     let bytes: usize = capture.commands.iter().map(behind_the_key).sum();
-    let Recorded { operations, rows } = capture.recorded(path, by).map_err(fault)?;
+    let CapturedOperations { operations, rows } = capture.recorded(path, by).map_err(fault)?;
     let names: Vec<String> = operations.iter().map(|(_, name, _)| name.to_lowercase()).collect();
     let several = |name: &String| names.iter().filter(|other| *other == name).count() > 1;
     let named = names.iter().zip(&operations).map(|(name, (_, _, arguments))| Operation {
@@ -86,7 +86,7 @@ pub(super) fn parts(
             false => name.clone(),
         },
         weight: 1,
-        steps: vec![Step { commands: 1, when: When::Always }],
+        steps: vec![Step { commands: 1, when: StepCondition::Always }],
         keys: None,
     });
     let mix = Mix { operations: named.collect(), pick: Pick::Row };

@@ -6,7 +6,7 @@
 use std::str::FromStr;
 
 use clap::ValueEnum;
-use workload::{ClusterOptions, Endpoint, NodeShares, ReadFrom, WithoutReplica};
+use workload::{ClusterOptions, Endpoint, NodeShares, ReadFrom, ReplicaFallback};
 
 /// The options.
 #[derive(Debug, Default, clap::Args)]
@@ -19,7 +19,7 @@ pub(crate) struct ReplicaOptions {
     /// Who serves reads with --rfr yes while a primary has no ready replica: the `primary`, or nobody: `wait`
     /// for a replica. Without one at the start, the run does not begin [default: primary]
     #[arg(long, value_name = "WHO")]
-    pub(crate) rfr_without: Option<WithoutArg>,
+    pub(crate) rfr_without: Option<FallbackArg>,
     /// Replicas of each primary to read from, at most [default: all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) rfr_replicas: Option<u32>,
@@ -63,18 +63,18 @@ impl From<RfrArg> for ReadFrom {
     }
 }
 
-/// [`WithoutReplica`] as an option.
+/// [`ReplicaFallback`] as an option.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum WithoutArg {
+pub(crate) enum FallbackArg {
     Primary,
     Wait,
 }
 
-impl From<WithoutArg> for WithoutReplica {
-    fn from(arg: WithoutArg) -> Self {
+impl From<FallbackArg> for ReplicaFallback {
+    fn from(arg: FallbackArg) -> Self {
         match arg {
-            WithoutArg::Primary => Self::Primary,
-            WithoutArg::Wait => Self::Wait,
+            FallbackArg::Primary => Self::Primary,
+            FallbackArg::Wait => Self::Wait,
         }
     }
 }
@@ -165,7 +165,7 @@ impl ReplicaOptions {
         }
         Ok(Some(ClusterOptions {
             read_from,
-            without_replica: self.rfr_without.map_or(WithoutReplica::default(), Into::into),
+            without_replica: self.rfr_without.map_or(ReplicaFallback::default(), Into::into),
             replicas_max: self.rfr_replicas,
             connections: self.rfr_connections.map(|Shares(shares)| shares),
             per_node: self.per_node,
@@ -224,7 +224,7 @@ mod tests {
             (
                 ReplicaOptions {
                     rfr: Some(RfrArg::All),
-                    rfr_without: Some(WithoutArg::Wait),
+                    rfr_without: Some(FallbackArg::Wait),
                     ..none()
                 },
                 true,

@@ -10,7 +10,7 @@ const WAIT: Backoff = Backoff { first_ns: 10_000_000, factor: 2.0, longest_ns: 1
 
 /// The options of retries.
 #[derive(Debug, Args)]
-pub(super) struct Retrying {
+pub(super) struct RetryOptions {
     /// Send a request again if it meets an error reply, or if its connection is lost and reopened, up
     /// to N times or `forever`. It counts once, with its last result, and its latency includes the waits
     #[arg(long, value_name = "N", value_parser = times)]
@@ -50,7 +50,7 @@ fn share(text: &str) -> Result<f64, String> {
     share.ok_or_else(|| "expected a number from 0 to below 1, such as 0.2".to_owned())
 }
 
-impl Retrying {
+impl RetryOptions {
     /// What that means for connections with pipelines of this depth.
     pub(super) fn plan(&self, pipeline: u32) -> Option<Retry> {
         let Times(most) = self.retry.filter(|Times(most)| *most != Some(0))?;

@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use clap::ValueEnum;
-use workload::quantity::{self, Plain};
+use workload::quantity::{self, DefaultUnit};
 use workload::{EngineKind, Window};
 
 /// [`Window`] as an option.
@@ -198,12 +198,12 @@ pub(crate) fn percent(text: &str) -> Result<f64, String> {
 
 /// A time; a number alone is seconds.
 pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
-    quantity::time(text, Plain::Seconds)
+    quantity::time(text, DefaultUnit::Seconds)
 }
 
 /// A time; a number alone is milliseconds.
 pub(super) fn milliseconds(text: &str) -> Result<Duration, String> {
-    quantity::time(text, Plain::Milliseconds)
+    quantity::time(text, DefaultUnit::Milliseconds)
 }
 
 /// A time in nanoseconds. What is beyond the limits of a plan is refused there.

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::settings::OF_NO_FILL;
-use super::{Load, Operation, Phase, Placed, Source, Workload};
+use super::{Load, LocatedName, Operation, Phase, Source, Workload};
 use crate::near::{nearest, one_of};
 
 fn fault<T>(source: &Source, at: usize, why: impl std::fmt::Display) -> Result<T, String> {
@@ -82,7 +82,7 @@ fn check_phase(source: &Source, workload: &Workload, phase: &Phase) -> Result<()
     let names: Vec<&str> = operations.iter().filter_map(|o| o.name.as_deref()).collect();
     let mut parts = mix.iter().map(|part| &part.name);
     match parts.find(|part| !names.contains(&part.name.as_str())) {
-        Some(Placed { name, at }) => {
+        Some(LocatedName { name, at }) => {
             let meant = nearest(name, names.iter().copied());
             fault(source, *at, one_of("operation", name, meant, &names))
         }
@@ -98,7 +98,7 @@ fn check_load(source: &Source, workload: &Workload, load: Option<&Load>) -> Resu
             return fault(source, *at, format!("operation {name:?} is defined twice"));
         }
         let unknown = keys.as_ref().filter(|keys| workload.space(&keys.name).is_none());
-        if let Some(Placed { name, at }) = unknown {
+        if let Some(LocatedName { name, at }) = unknown {
             let known: Vec<&str> = workload.spaces.iter().map(|s| &*s.name).collect();
             let meant = nearest(name, known.iter().copied());
             return fault(source, *at, one_of("key space", name, meant, &known));

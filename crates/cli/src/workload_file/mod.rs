@@ -11,7 +11,7 @@ pub(super) mod settings;
 mod source;
 mod write;
 
-use workload::{KeyDist, Numbered, When};
+use workload::{KeyDist, KeyNumbering, StepCondition};
 
 pub(super) use of_plan::of_plan;
 pub(super) use read::read;
@@ -58,7 +58,7 @@ pub(super) struct Space {
     /// How they are drawn.
     pub(super) dist: KeyDist,
     /// How they are numbered.
-    pub(super) numbered: Numbered,
+    pub(super) numbered: KeyNumbering,
     /// Whether those of a request are of one hash slot.
     pub(super) one_slot: bool,
     /// Where it stands.
@@ -73,7 +73,7 @@ pub(super) struct Operation {
     /// How often it is drawn, beside the others.
     pub(super) weight: u32,
     /// The name of its key space, if it has one of its own.
-    pub(super) keys: Option<Placed>,
+    pub(super) keys: Option<LocatedName>,
     /// At least one.
     pub(super) steps: Vec<Step>,
     /// Where it stands.
@@ -82,7 +82,7 @@ pub(super) struct Operation {
 
 /// A name and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Placed {
+pub(super) struct LocatedName {
     pub(super) name: String,
     pub(super) at: usize,
 }
@@ -91,7 +91,7 @@ pub(super) struct Placed {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Step {
     /// When they are sent.
-    pub(super) when: When,
+    pub(super) when: StepCondition,
     /// At least one.
     pub(super) commands: Vec<Command>,
 }
@@ -126,7 +126,7 @@ pub(super) struct Phase {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Part {
     /// The operation.
-    pub(super) name: Placed,
+    pub(super) name: LocatedName,
     /// Its weight there.
     pub(super) weight: u32,
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use report::command_line::words_of;
 use workload::{KeyDist, KeySpace, Plan};
 
-use super::{Command, Load, Operation, Placed, Space, Step, Workload};
+use super::{Command, Load, LocatedName, Operation, Space, Step, Workload};
 
 /// The workload file of a plan. Settings that files do not have stay on the command line.
 pub(crate) fn of_plan(plan: &Plan) -> Workload {
@@ -43,7 +43,7 @@ pub(crate) fn of_plan(plan: &Plan) -> Workload {
                         name
                     }
                 };
-                Placed { name, at: 0 }
+                LocatedName { name, at: 0 }
             }),
             at: 0,
         });

@@ -6,12 +6,12 @@ use std::error::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-use workload::{KeyDist, Numbered, When, quantity};
+use workload::{KeyDist, KeyNumbering, StepCondition, quantity};
 
 use super::check::check;
-use super::settings::{Set, other, written};
+use super::settings::{Assignment, other, written};
 use super::{
-    Command, Form, Load, Operation, Part, Phase, Placed, SETTINGS, Setting, Settings, Source,
+    Command, Form, Load, LocatedName, Operation, Part, Phase, SETTINGS, Setting, Settings, Source,
     Space, Step, Workload,
 };
 use crate::near::{nearest, one_of};
@@ -73,9 +73,9 @@ fn start(value: Value<'_, '_>) -> usize {
 }
 
 /// The step that takes the place of the one before it on a cursor, so often in a row.
-fn cursors(text: &str) -> Option<When> {
+fn cursors(text: &str) -> Option<StepCondition> {
     let most = text.strip_prefix("cursor:")?.parse().ok()?;
-    Some(When::OnCursor { most: Some(most) })
+    Some(StepCondition::OnCursor { most: Some(most) })
 }
 
 impl Reader<'_> {
@@ -140,7 +140,7 @@ impl Reader<'_> {
                 "name" => name = Some(self.text(&entry)?),
                 "weight" => weight = self.weight(entry.value)?,
                 "keys" => {
-                    keys = Some(Placed { name: self.text(&entry)?, at: start(entry.value) });
+                    keys = Some(LocatedName { name: self.text(&entry)?, at: start(entry.value) });
                 }
                 "command" | "commands" | "steps" if steps.is_some() => {
                     return self.fault(
@@ -151,7 +151,7 @@ impl Reader<'_> {
                 }
                 "command" | "commands" => {
                     let commands = self.step_commands(&entry)?;
-                    steps = Some(vec![Step { when: When::Always, commands }]);
+                    steps = Some(vec![Step { when: StepCondition::Always, commands }]);
                 }
                 "steps" => steps = Some(self.steps(&entry)?),
                 _ => return self.unknown(&entry, &OF_OPERATION),
@@ -171,7 +171,7 @@ impl Reader<'_> {
         let steps = self.tables(entry, "steps = [{ command = \"...\" }, ...]")?;
         let mut read = Vec::new();
         for (at, table) in steps {
-            let (mut when, mut commands) = (When::Always, None);
+            let (mut when, mut commands) = (StepCondition::Always, None);
             for entry in entries(table) {
                 match entry.key {
                     "command" | "commands" if commands.is_some() => {
@@ -180,15 +180,15 @@ impl Reader<'_> {
                     "command" | "commands" => commands = Some(self.step_commands(&entry)?),
                     "when" => {
                         when = match &*self.text(&entry)? {
-                            "always" => When::Always,
+                            "always" => StepCondition::Always,
                             "miss" | "each" | "cursor" if read.is_empty() => {
                                 let why = "the first step cannot depend on a miss, a list or a \
                                     cursor of an earlier step";
                                 return self.fault(start(entry.value), why);
                             }
-                            "miss" => When::OnMiss,
-                            "each" => When::ForEach,
-                            "cursor" => When::OnCursor { most: None },
+                            "miss" => StepCondition::OnMiss,
+                            "each" => StepCondition::ForEach,
+                            "cursor" => StepCondition::OnCursor { most: None },
                             other if let Some(cursors) = cursors(other) => cursors,
                             other => {
                                 let why = format!(
@@ -259,7 +259,7 @@ impl Reader<'_> {
             return self.fault(start(entry.value), why);
         };
         let part = |part: Entry<'_, '_>| {
-            let name = Placed { name: part.key.to_owned(), at: part.at };
+            let name = LocatedName { name: part.key.to_owned(), at: part.at };
             Ok(Part { name, weight: self.weight(part.value)? })
         };
         entries(table).into_iter().map(part).collect()
@@ -286,7 +286,7 @@ impl Reader<'_> {
                 return self.fault(named.at, why);
             };
             let (mut range, mut dist) = (None, KeyDist::UNIFORM);
-            let (mut numbered, mut one_slot) = (Numbered::default(), false);
+            let (mut numbered, mut one_slot) = (KeyNumbering::default(), false);
             for entry in entries(table) {
                 let at = start(entry.value);
                 match entry.key {
@@ -340,7 +340,7 @@ impl Reader<'_> {
             Form::Flag => return Ok(()),
             Form::Either(yes, no) => Some(if self.truth(entry)? { yes } else { no }.to_owned()),
         };
-        let set = Set { setting, value, at: start(entry.value) };
+        let set = Assignment { setting, value, at: start(entry.value) };
         if let Some(why) = self.refused(&set) {
             return self.fault(set.at, format!("{}: {why}", setting.key));
         }
@@ -349,7 +349,7 @@ impl Reader<'_> {
     }
 
     /// What the option says against its value.
-    fn refused(&mut self, set: &Set) -> Option<String> {
+    fn refused(&mut self, set: &Assignment) -> Option<String> {
         let option = self.options.get_arguments().find(|arg| arg.get_id() == set.setting.option)?;
         let words = std::iter::once("keystorm".into()).chain(set.words(option));
         let error = self.options.try_get_matches_from_mut(words).err()?;

@@ -149,7 +149,7 @@ impl Setting {
 
 /// A setting with its value.
 #[derive(Debug, Clone)]
-pub(crate) struct Set {
+pub(crate) struct Assignment {
     /// Which.
     pub(crate) setting: &'static Setting,
     /// What stands behind the option; nothing for a flag.
@@ -158,7 +158,7 @@ pub(crate) struct Set {
     pub(crate) at: usize,
 }
 
-impl Set {
+impl Assignment {
     /// The option with its value, as words of a command line.
     pub(crate) fn words(&self, option: &Arg) -> Vec<OsString> {
         let name = written(option);
@@ -180,21 +180,21 @@ pub(crate) fn written(option: &Arg) -> String {
 
 /// Settings, each once.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Settings(Vec<Set>);
+pub(crate) struct Settings(Vec<Assignment>);
 
 impl Settings {
     /// Each of them.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Set> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Assignment> {
         self.0.iter()
     }
 
     /// That of a key.
-    pub(crate) fn get(&self, key: &str) -> Option<&Set> {
+    pub(crate) fn get(&self, key: &str) -> Option<&Assignment> {
         self.0.iter().find(|set| set.setting.key == key)
     }
 
     /// Adds one, and removes those that it contradicts.
-    pub(crate) fn put(&mut self, set: Set) {
+    pub(crate) fn put(&mut self, set: Assignment) {
         self.remove_for(set.setting.key);
         self.0.push(set);
     }
@@ -280,9 +280,9 @@ mod tests {
     fn what_is_stated_last_takes_the_place_of_what_it_contradicts() {
         let set = |key: &str, value: &str| {
             let setting = Setting::of_key(key).unwrap();
-            Set { setting, value: Some(value.to_owned()), at: 0 }
+            Assignment { setting, value: Some(value.to_owned()), at: 0 }
         };
-        let of = |sets: &[Set]| {
+        let of = |sets: &[Assignment]| {
             let mut settings = Settings::default();
             sets.iter().cloned().for_each(|set| settings.put(set));
             settings

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use workload::{DrawnBy, When};
+use workload::{DrawnBy, StepCondition};
 
 use super::{Command, Form, Load, Operation, SETTINGS, Settings, Step, Workload};
 
@@ -96,11 +96,11 @@ fn operations(out: &mut String, called: &str, operations: &[Operation]) {
                 let steps = steps.iter().map(|step| {
                     let (key, value) = commands_of(&step.commands);
                     let when = match step.when {
-                        When::Always => String::new(),
-                        When::OnMiss => ", when = \"miss\"".to_owned(),
-                        When::ForEach => ", when = \"each\"".to_owned(),
-                        When::OnCursor { most: None } => ", when = \"cursor\"".to_owned(),
-                        When::OnCursor { most: Some(most) } => {
+                        StepCondition::Always => String::new(),
+                        StepCondition::OnMiss => ", when = \"miss\"".to_owned(),
+                        StepCondition::ForEach => ", when = \"each\"".to_owned(),
+                        StepCondition::OnCursor { most: None } => ", when = \"cursor\"".to_owned(),
+                        StepCondition::OnCursor { most: Some(most) } => {
                             format!(", when = \"cursor:{most}\"")
                         }
                     };

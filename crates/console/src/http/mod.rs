@@ -84,7 +84,7 @@ impl HttpServer {
         let (wake, woken) = UnixStream::pair()?;
         let finishes = Arc::new(AtomicBool::new(false));
         let ending = Arc::clone(&finishes);
-        let serving = Serving { listener, woken, open: Vec::new(), rest_until: None };
+        let serving = ServerThread { listener, woken, open: Vec::new(), rest_until: None };
         let serve = move || {
             let open = serving.serve(&service);
             if ending.load(Ordering::Acquire) {
@@ -115,7 +115,7 @@ impl Drop for HttpServer {
 }
 
 /// What the thread holds.
-struct Serving {
+struct ServerThread {
     listener: TcpListener,
     /// Readable when the server is to end.
     woken: UnixStream,
@@ -124,7 +124,7 @@ struct Serving {
     rest_until: Option<Instant>,
 }
 
-impl Serving {
+impl ServerThread {
     /// Serves until it is to end; the connections that are open then.
     fn serve(mut self, service: &dyn Service) -> Vec<Connection> {
         loop {
@@ -160,7 +160,7 @@ impl Serving {
     }
 
     /// Waits until something is ready. `None` when the server is to end.
-    fn wait(&self, accepting: bool, until: Option<Instant>) -> Option<Ready> {
+    fn wait(&self, accepting: bool, until: Option<Instant>) -> Option<Readiness> {
         let listening = if accepting { PollFlags::IN } else { PollFlags::empty() };
         let mut asked =
             vec![PollFd::new(&self.woken, PollFlags::IN), PollFd::new(&self.listener, listening)];
@@ -176,7 +176,7 @@ impl Serving {
         if ready.next() == Some(true) {
             return None;
         }
-        Some(Ready { listener: ready.next() == Some(true), open: ready.collect() })
+        Some(Readiness { listener: ready.next() == Some(true), open: ready.collect() })
     }
 
     fn accept(&mut self, now: Instant) {
@@ -206,7 +206,7 @@ impl Serving {
 }
 
 /// What may go on without waiting.
-struct Ready {
+struct Readiness {
     listener: bool,
     open: Vec<bool>,
 }

@@ -29,13 +29,13 @@ pub struct Check {
     /// an average of the last seconds may tell of the run before.
     pub cheap: bool,
     /// Which servers it is about.
-    of: Of,
+    of: Subject,
     look: fn(&Evidence) -> Verdict,
 }
 
 /// Which servers a check is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Of {
+enum Subject {
     Any,
     /// Those that speak RESP.
     Redis,
@@ -49,10 +49,10 @@ impl Check {
     #[must_use]
     pub fn is_for(&self, evidence: &Evidence) -> bool {
         match self.of {
-            Of::Any => true,
-            Of::Redis => evidence.memcache.is_none(),
-            Of::Memcached => evidence.memcache.is_some(),
-            Of::Delays => evidence.intrinsic.is_some(),
+            Subject::Any => true,
+            Subject::Redis => evidence.memcache.is_none(),
+            Subject::Memcached => evidence.memcache.is_some(),
+            Subject::Delays => evidence.intrinsic.is_some(),
         }
     }
 
@@ -66,19 +66,19 @@ impl Check {
 }
 
 const fn host(name: &'static str, look: fn(&Evidence) -> Verdict) -> Check {
-    Check { name, area: Area::Host, cheap: true, of: Of::Any, look }
+    Check { name, area: Area::Host, cheap: true, of: Subject::Any, look }
 }
 
 const fn network(name: &'static str, look: fn(&Evidence) -> Verdict) -> Check {
-    Check { name, area: Area::Network, cheap: false, of: Of::Any, look }
+    Check { name, area: Area::Network, cheap: false, of: Subject::Any, look }
 }
 
 const fn server(name: &'static str, look: fn(&Evidence) -> Verdict) -> Check {
-    Check { name, area: Area::Server, cheap: false, of: Of::Redis, look }
+    Check { name, area: Area::Server, cheap: false, of: Subject::Redis, look }
 }
 
 const fn memcached(name: &'static str, look: fn(&Evidence) -> Verdict) -> Check {
-    Check { of: Of::Memcached, ..server(name, look) }
+    Check { of: Subject::Memcached, ..server(name, look) }
 }
 
 /// Every check, in the order in which findings are printed.
@@ -92,8 +92,8 @@ pub const CHECKS: &[Check] = &[
     Check { cheap: false, ..host("cpu pressure", busy::cpu_pressure) },
     Check { cheap: false, ..host("memory pressure", busy::memory_pressure) },
     Check { cheap: false, ..host("io pressure", busy::io_pressure) },
-    Check { of: Of::Delays, cheap: false, ..host("busy thread", intrinsic::busy) },
-    Check { of: Of::Delays, cheap: false, ..host("timers", intrinsic::timers) },
+    Check { of: Subject::Delays, cheap: false, ..host("busy thread", intrinsic::busy) },
+    Check { of: Subject::Delays, cheap: false, ..host("timers", intrinsic::timers) },
     host("cpus", topology::cpus),
     host("numa", topology::numa),
     host("shared caches", topology::caches),
@@ -109,8 +109,8 @@ pub const CHECKS: &[Check] = &[
     network("rps and rfs", link::steering),
     network("round trip", trip::round_trip),
     network("jitter", trip::jitter),
-    Check { of: Of::Redis, ..network("accept queue", limits::backlog) },
-    Check { of: Of::Memcached, ..network("accept queue", memcache::backlog) },
+    Check { of: Subject::Redis, ..network("accept queue", limits::backlog) },
+    Check { of: Subject::Memcached, ..network("accept queue", memcache::backlog) },
     server("version", server_build::version),
     server("architecture", server_build::bits),
     server("allocator", server_build::allocator),

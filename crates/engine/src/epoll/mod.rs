@@ -31,7 +31,7 @@ pub struct Epoll {
     poll: Poll,
     events: Events,
     /// What the last wait reported and is not yet dealt with.
-    ready: VecDeque<Ready>,
+    ready: VecDeque<Readiness>,
     /// Connections that could not even be begun.
     failures: VecDeque<(ConnId, io::Error)>,
     connections: Vec<Option<Connection>>,
@@ -74,7 +74,7 @@ enum State {
 }
 
 #[derive(Clone, Copy)]
-struct Ready {
+struct Readiness {
     conn: ConnId,
     generation: u32,
     readable: bool,
@@ -274,7 +274,7 @@ impl Engine for Epoll {
                 self.timer.fired();
                 continue;
             }
-            self.ready.push_back(Ready {
+            self.ready.push_back(Readiness {
                 conn: ConnId(event.token().0 as u32),
                 generation: (event.token().0 >> 32) as u32,
                 readable: event.is_readable(),

@@ -7,14 +7,14 @@ use std::os::fd::AsRawFd;
 
 use mio::unix::SourceFd;
 
-use super::{Epoll, READ_MAX, Ready, State, interest, token};
+use super::{Epoll, READ_MAX, Readiness, State, interest, token};
 use crate::stamps;
 use crate::{ConnId, Engine, Event, Reason};
 
 impl Epoll {
     /// Puts a connection behind what is ready already.
     pub(super) fn again(&mut self, conn: ConnId, generation: u32, closing: bool) {
-        let ready = Ready { conn, generation, readable: true, writable: true, closing };
+        let ready = Readiness { conn, generation, readable: true, writable: true, closing };
         self.ready.push_back(ready);
     }
 
@@ -24,8 +24,8 @@ impl Epoll {
         Some(Event::Closed(conn, reason))
     }
 
-    pub(super) fn handle(&mut self, ready: Ready) -> Option<Event> {
-        let Ready { conn, writable, closing, .. } = ready;
+    pub(super) fn handle(&mut self, ready: Readiness) -> Option<Event> {
+        let Readiness { conn, writable, closing, .. } = ready;
         let connection = self.slot(conn)?;
         if connection.generation != ready.generation {
             return None;
@@ -41,7 +41,7 @@ impl Epoll {
         }
     }
 
-    fn opened(&mut self, ready: Ready) -> Option<Event> {
+    fn opened(&mut self, ready: Readiness) -> Option<Event> {
         let conn = ready.conn;
         let connection = self.slot(conn)?;
         // Only a socket with an error needs to be asked for it.
@@ -62,7 +62,7 @@ impl Epoll {
 
     /// Reads what there is.
     #[inline]
-    pub(super) fn receive(&mut self, ready: Ready) -> Option<Event> {
+    pub(super) fn receive(&mut self, ready: Readiness) -> Option<Event> {
         let conn = ready.conn;
         let connection = self.connections.get_mut(conn.0 as usize)?.as_mut()?;
         let kept = connection.kept.len();

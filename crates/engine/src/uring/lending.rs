@@ -42,7 +42,7 @@ impl Slot {
 }
 
 /// Where the bytes of the current event are.
-pub(super) struct Current {
+pub(super) struct CurrentEvent {
     pub(super) conn: ConnId,
     pub(super) place: Place,
     pub(super) start: usize,
@@ -132,7 +132,7 @@ impl Uring {
             }
             (Place::Kept, 0, slot.kept.len())
         };
-        self.current = Some(Current { conn, place, start, end });
+        self.current = Some(CurrentEvent { conn, place, start, end });
         Some(Event::Received(conn))
     }
 
@@ -177,7 +177,7 @@ impl Uring {
     /// What the current event received and nobody consumed.
     #[inline]
     pub(super) fn bytes_of_current(&self) -> &[u8] {
-        let Some(Current { conn, place, start, end }) = &self.current else {
+        let Some(CurrentEvent { conn, place, start, end }) = &self.current else {
             return &[];
         };
         match (place, &self.pool) {
@@ -189,7 +189,7 @@ impl Uring {
     /// Keeps what was received last and not consumed with its connection.
     #[inline]
     pub(super) fn put_away(&mut self) {
-        let Some(Current { conn, place, start, end }) = self.current.take() else {
+        let Some(CurrentEvent { conn, place, start, end }) = self.current.take() else {
             return;
         };
         self.arrived_ns = None;

@@ -30,7 +30,7 @@ use socket2::Socket;
 use crate::socket::{connect, stamped};
 use crate::stamps::WallClock;
 use crate::{Address, ConnId, ConnectOptions, Engine, Event, Reason};
-use lending::{Current, Slot};
+use lending::{CurrentEvent, Slot};
 use operation::{Kind, Operation};
 use pool::Pool;
 use ring::{Completion, Ring};
@@ -53,7 +53,7 @@ pub struct Uring {
     graves: Vec<(Operation, Vec<u8>)>,
     /// Connections whose opening or failing no completion will tell.
     outcomes: VecDeque<(ConnId, io::Result<()>)>,
-    current: Option<Current>,
+    current: Option<CurrentEvent>,
     /// When its bytes arrived in the kernel.
     arrived_ns: Option<u64>,
     wall_clock: WallClock,
@@ -280,7 +280,7 @@ impl Engine for Uring {
 
     #[inline]
     fn consume(&mut self, bytes: usize) {
-        if let Some(Current { start, end, .. }) = &mut self.current {
+        if let Some(CurrentEvent { start, end, .. }) = &mut self.current {
             *start += bytes;
             assert!(*start <= *end, "no more is consumed than there is");
         }

@@ -13,9 +13,9 @@ use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use engine::{
-    Address, ConnId, ConnectOptions, Engine, Epoll, Event, Reason, Scripted, Socket, Uring,
+    Address, ConnId, ConnectOptions, Engine, Epoll, Event, Reason, ScriptedEngine, Socket, Uring,
 };
-use peer::{Behaviour, Over, Peer};
+use peer::{Behaviour, Peer, Transport};
 
 pub(crate) struct Lab {
     engine: Box<dyn Engine>,
@@ -27,20 +27,24 @@ pub(crate) struct Lab {
 type MakeLab = fn(Behaviour) -> Lab;
 
 const LABS: &[(&str, MakeLab)] = &[
-    ("epoll over tcp", |behaviour| real(epoll(), Peer::tcp(behaviour, Over::Plain))),
-    ("epoll over unix", |behaviour| real(epoll(), Peer::unix(behaviour, Over::Plain))),
-    ("uring over tcp", |behaviour| real(uring(), Peer::tcp(behaviour, Over::Plain))),
-    ("uring over unix", |behaviour| real(uring(), Peer::unix(behaviour, Over::Plain))),
+    ("epoll over tcp", |behaviour| real(epoll(), Peer::tcp(behaviour, Transport::Plain))),
+    ("epoll over unix", |behaviour| real(epoll(), Peer::unix(behaviour, Transport::Plain))),
+    ("uring over tcp", |behaviour| real(uring(), Peer::tcp(behaviour, Transport::Plain))),
+    ("uring over unix", |behaviour| real(uring(), Peer::unix(behaviour, Transport::Plain))),
     ("tls over epoll over tcp", |behaviour| tls::lab(epoll(), behaviour, Peer::tcp)),
     ("tls over epoll over unix", |behaviour| tls::lab(epoll(), behaviour, Peer::unix)),
     ("tls over uring over tcp", |behaviour| tls::lab(uring(), behaviour, Peer::tcp)),
     ("tls over uring over unix", |behaviour| tls::lab(uring(), behaviour, Peer::unix)),
-    ("epoll with stamps", |behaviour| real(epoll(), Peer::tcp(behaviour, Over::Plain)).stamped()),
-    ("uring with stamps", |behaviour| real(uring(), Peer::tcp(behaviour, Over::Plain)).stamped()),
+    ("epoll with stamps", |behaviour| {
+        real(epoll(), Peer::tcp(behaviour, Transport::Plain)).stamped()
+    }),
+    ("uring with stamps", |behaviour| {
+        real(uring(), Peer::tcp(behaviour, Transport::Plain)).stamped()
+    }),
     ("tls over epoll with stamps", |behaviour| tls::lab(epoll(), behaviour, Peer::tcp).stamped()),
     ("tls over uring with stamps", |behaviour| tls::lab(uring(), behaviour, Peer::tcp).stamped()),
     ("scripted", |behaviour| Lab {
-        engine: Box::new(Scripted::new(script::Play::new(behaviour))),
+        engine: Box::new(ScriptedEngine::new(script::Play::new(behaviour))),
         address: Address::Unix("/nowhere".into()),
         options: ConnectOptions::default(),
         _peer: None,
@@ -68,7 +72,7 @@ const PATIENCE_NS: u64 = 10_000_000_000;
 
 /// What a case sees of an event, and of the inbox that goes with it.
 #[derive(Debug, PartialEq, Eq)]
-enum Seen {
+enum Observed {
     Opened,
     Bytes(Vec<u8>),
     ClosedByPeer,
@@ -87,20 +91,20 @@ impl Lab {
     }
 
     /// Turns until `enough` says so; everything received is consumed.
-    fn run(&mut self, mut enough: impl FnMut(&mut dyn Engine, ConnId, Seen) -> bool) {
+    fn run(&mut self, mut enough: impl FnMut(&mut dyn Engine, ConnId, Observed) -> bool) {
         let end_ns = self.engine.now_ns() + PATIENCE_NS;
         loop {
             self.engine.wait(Some(end_ns)).unwrap();
             while let Some(event) = self.engine.next() {
                 let (conn, seen) = match event {
-                    Event::Opened(conn) => (conn, Seen::Opened),
-                    Event::Closed(conn, Reason::ByPeer) => (conn, Seen::ClosedByPeer),
-                    Event::Closed(conn, Reason::Failed(_)) => (conn, Seen::Failed),
+                    Event::Opened(conn) => (conn, Observed::Opened),
+                    Event::Closed(conn, Reason::ByPeer) => (conn, Observed::ClosedByPeer),
+                    Event::Closed(conn, Reason::Failed(_)) => (conn, Observed::Failed),
                     Event::Received(conn) => {
                         let bytes = self.engine.inbox().to_vec();
                         assert!(!bytes.is_empty(), "something received is not nothing");
                         self.engine.consume(bytes.len());
-                        (conn, Seen::Bytes(bytes))
+                        (conn, Observed::Bytes(bytes))
                     }
                 };
                 if enough(self.engine.as_mut(), conn, seen) {
@@ -113,7 +117,7 @@ impl Lab {
 
     fn opened(&mut self, conn: ConnId) {
         self.open(conn);
-        self.run(|_, who, seen| who == conn && seen == Seen::Opened);
+        self.run(|_, who, seen| who == conn && seen == Observed::Opened);
     }
 
     /// Waits for bytes on A and leaves them in the inbox.
@@ -127,13 +131,13 @@ impl Lab {
     }
 
     /// Everything received on `conn` until there are `len` bytes or the connection ends.
-    fn collect(&mut self, conn: ConnId, len: usize) -> (Vec<u8>, Option<Seen>) {
+    fn collect(&mut self, conn: ConnId, len: usize) -> (Vec<u8>, Option<Observed>) {
         let mut all = Vec::new();
         let mut end = None;
         self.run(|_, who, seen| {
             assert_eq!(who, conn);
             match seen {
-                Seen::Bytes(bytes) => all.extend(bytes),
+                Observed::Bytes(bytes) => all.extend(bytes),
                 other => end = Some(other),
             }
             all.len() >= len || end.is_some()
@@ -186,7 +190,7 @@ fn stamps_lie_between_sending_and_reading_where_there_are_some() {
             let mut arrived_ns = None;
             let mut left = 5;
             lab.run(|engine, _, seen| {
-                if let Seen::Bytes(bytes) = seen {
+                if let Observed::Bytes(bytes) = seen {
                     arrived_ns = engine.arrived_ns();
                     left -= bytes.len();
                 }
@@ -222,7 +226,7 @@ fn a_connection_may_be_adopted() {
             Address::Unix(_) => {} // Nowhere: the scripted engine's.
         }
         lab.engine.adopt(A, socket);
-        lab.run(|_, who, seen| who == A && seen == Seen::Opened);
+        lab.run(|_, who, seen| who == A && seen == Observed::Opened);
         lab.engine.send(A, b"hello");
         assert_eq!(lab.collect(A, 5).0, b"hello");
     });
@@ -281,7 +285,7 @@ fn last_words_are_heard_before_the_end() {
         lab.opened(A);
         let (got, end) = lab.collect(A, usize::MAX);
         assert_eq!(got, b"-ERR max number of clients reached\r\n");
-        assert_eq!(end, Some(Seen::ClosedByPeer));
+        assert_eq!(end, Some(Observed::ClosedByPeer));
         lab.assert_quiet();
     });
 }
@@ -292,7 +296,7 @@ fn an_end_in_the_middle_is_seen_once() {
         lab.opened(A);
         lab.engine.send(A, b"0123456789");
         let (got, end) = lab.collect(A, usize::MAX);
-        assert_eq!((got.as_slice(), end), (&b""[..], Some(Seen::ClosedByPeer)));
+        assert_eq!((got.as_slice(), end), (&b""[..], Some(Observed::ClosedByPeer)));
         lab.engine.send(A, b"into the void");
         lab.assert_quiet();
     });
@@ -305,7 +309,7 @@ fn a_reset_is_a_failure() {
         lab.engine.send(A, b"0123456789");
         let (_, end) = lab.collect(A, usize::MAX);
         // A unix socket that is closed with nothing unread ends in order: it knows no reset.
-        assert!(matches!(end, Some(Seen::Failed | Seen::ClosedByPeer)), "{end:?}");
+        assert!(matches!(end, Some(Observed::Failed | Observed::ClosedByPeer)), "{end:?}");
         lab.assert_quiet();
     });
 }
@@ -314,7 +318,7 @@ fn a_reset_is_a_failure() {
 fn nobody_there_is_a_failure() {
     for_each_lab(Behaviour::Refuse, |lab| {
         lab.open(A);
-        lab.run(|_, conn, seen| conn == A && seen == Seen::Failed);
+        lab.run(|_, conn, seen| conn == A && seen == Observed::Failed);
         lab.assert_quiet();
     });
 }
@@ -328,7 +332,7 @@ fn a_closed_connection_is_silent_and_its_id_free() {
             lab.engine.close(A);
             lab.open(A);
             lab.run(|_, conn, seen| {
-                assert_eq!((conn, seen), (A, Seen::Opened), "nothing of the old connection");
+                assert_eq!((conn, seen), (A, Observed::Opened), "nothing of the old connection");
                 true
             });
             lab.engine.send(A, &[round]);
@@ -346,7 +350,7 @@ fn closing_in_the_middle_of_its_own_event_is_fine() {
         lab.engine.close(A);
         assert!(lab.engine.inbox().is_empty());
         lab.open(A);
-        lab.run(|_, conn, seen| conn == A && seen == Seen::Opened);
+        lab.run(|_, conn, seen| conn == A && seen == Observed::Opened);
         lab.assert_quiet();
     });
 }
@@ -363,7 +367,7 @@ fn many_connections_do_not_mix() {
         let mut done = 0;
         lab.run(|engine, conn, seen| {
             let index = conn.0 as usize;
-            if let Seen::Bytes(bytes) = seen {
+            if let Observed::Bytes(bytes) = seen {
                 let rest = &mut expected[index];
                 assert_eq!(rest.get(..bytes.len()), Some(bytes.as_slice()));
                 rest.drain(..bytes.len());
@@ -371,7 +375,7 @@ fn many_connections_do_not_mix() {
                     return false;
                 }
             } else {
-                assert_eq!(seen, Seen::Opened);
+                assert_eq!(seen, Observed::Opened);
             }
             if rounds[index] == 20 {
                 done += 1;

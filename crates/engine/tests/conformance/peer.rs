@@ -46,15 +46,15 @@ trait Stream: Read + Write + Send {
 impl Stream for UnixStream {}
 
 /// A stream in TLS that ends in order.
-struct Secure<S: Read + Write>(SslStream<S>);
+struct TlsPeer<S: Read + Write>(SslStream<S>);
 
-impl<S: Read + Write> Read for Secure<S> {
+impl<S: Read + Write> Read for TlsPeer<S> {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         self.0.read(into)
     }
 }
 
-impl<S: Read + Write> Write for Secure<S> {
+impl<S: Read + Write> Write for TlsPeer<S> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.0.write(bytes)
     }
@@ -64,13 +64,13 @@ impl<S: Read + Write> Write for Secure<S> {
     }
 }
 
-impl<S: Stream> Stream for Secure<S> {
+impl<S: Stream> Stream for TlsPeer<S> {
     fn reset(&self) {
         self.0.get_ref().reset();
     }
 }
 
-impl<S: Read + Write> Drop for Secure<S> {
+impl<S: Read + Write> Drop for TlsPeer<S> {
     fn drop(&mut self) {
         let _ = self.0.shutdown();
     }
@@ -78,12 +78,12 @@ impl<S: Read + Write> Drop for Secure<S> {
 
 /// How a server takes its connections.
 #[derive(Clone)]
-pub(crate) enum Over {
+pub(crate) enum Transport {
     Plain,
     Tls(SslContext),
 }
 
-impl Over {
+impl Transport {
     /// TLS with this certificate.
     pub(crate) fn tls(identity: &Identity) -> Self {
         let mut context = SslContext::builder(SslMethod::tls_server()).unwrap();
@@ -99,7 +99,7 @@ impl Over {
                 let ssl = Ssl::new(context).unwrap();
                 let mut stream = SslStream::new(ssl, stream).unwrap();
                 if stream.accept().is_ok() {
-                    behave(Box::new(Secure(stream)), behaviour);
+                    behave(Box::new(TlsPeer(stream)), behaviour);
                 }
             }
         }
@@ -113,7 +113,7 @@ impl Stream for TcpStream {
 }
 
 impl Peer {
-    pub(crate) fn tcp(behaviour: Behaviour, over: Over) -> Self {
+    pub(crate) fn tcp(behaviour: Behaviour, over: Transport) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = Address::Tcp(listener.local_addr().unwrap());
         if !matches!(behaviour, Behaviour::Refuse) {
@@ -128,7 +128,7 @@ impl Peer {
         Self { address, _directory: None }
     }
 
-    pub(crate) fn unix(behaviour: Behaviour, over: Over) -> Self {
+    pub(crate) fn unix(behaviour: Behaviour, over: Transport) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let path: PathBuf = directory.path().join("peer.sock");
         if !matches!(behaviour, Behaviour::Refuse) {

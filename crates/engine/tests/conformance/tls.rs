@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use engine::{
-    Address, ConnId, Delivery, Engine, Event, Reason, Script, Scripted, Tls, TlsContext,
+    Address, ConnId, Delivery, Engine, Event, Reason, Script, ScriptedEngine, Tls, TlsContext,
     TlsHandshake, TlsSettings,
 };
 use openssl::ssl::{Ssl, SslContext, SslMethod, SslStream, SslVersion};
 
 use crate::certificates::{Identity, Subject};
-use crate::peer::{Behaviour, Over, Peer};
+use crate::peer::{Behaviour, Peer, Transport};
 use crate::{A, Lab, real};
 
 /// Who the servers are, and the file with their CA.
@@ -50,9 +50,9 @@ fn secure(engine: impl Engine + 'static, settings: &TlsSettings) -> Tls {
 pub(crate) fn lab(
     engine: impl Engine + 'static,
     behaviour: Behaviour,
-    peer: fn(Behaviour, Over) -> Peer,
+    peer: fn(Behaviour, Transport) -> Peer,
 ) -> Lab {
-    real(secure(engine, &settings()), peer(behaviour, Over::tls(&trust().server)))
+    real(secure(engine, &settings()), peer(behaviour, Transport::tls(&trust().server)))
 }
 
 /// A server in TLS on fake time that sends back what it gets, its bytes cut into pieces.
@@ -154,7 +154,7 @@ impl Script for Server {
 
 /// Opens a connection, sends this, and collects what comes until nothing does or it ends.
 fn talk(server: Server, message: &[u8]) -> (Vec<u8>, Option<Reason>, Option<TlsHandshake>) {
-    let mut engine = secure(Scripted::new(server), &settings());
+    let mut engine = secure(ScriptedEngine::new(server), &settings());
     engine.open(A, &Address::Unix("/nowhere".into()), &Default::default());
     let (mut got, mut end, mut handshake) = (Vec::new(), None, None);
     while end.is_none() && got.len() < message.len() {
@@ -207,7 +207,7 @@ fn an_end_in_order_is_distinguished_from_one_that_is_cut_off() {
         assert!(end.is_none() || matches!(end, Some(Reason::ByPeer)), "{end:?}");
 
         let server = Server::new(version, 1 << 20, 0, End::CutOff);
-        let mut engine = secure(Scripted::new(server), &settings());
+        let mut engine = secure(ScriptedEngine::new(server), &settings());
         engine.open(A, &Address::Unix("/nowhere".into()), &Default::default());
         let reason = loop {
             engine.wait(None).unwrap();
@@ -247,7 +247,7 @@ fn round(engine: &mut impl Engine, address: &Address) -> TlsHandshake {
 #[test]
 fn sessions_are_taken_up_again_only_where_that_is_asked_for() {
     for resume in [false, true] {
-        let peer = Peer::tcp(Behaviour::Echo, Over::tls(&trust().server));
+        let peer = Peer::tcp(Behaviour::Echo, Transport::tls(&trust().server));
         let mut engine = secure(crate::epoll(), &TlsSettings { resume, ..settings() });
         let resumed: Vec<bool> =
             (0..4).map(|_| round(&mut engine, &peer.address()).resumed).collect();
@@ -257,7 +257,7 @@ fn sessions_are_taken_up_again_only_where_that_is_asked_for() {
 
 #[test]
 fn an_address_goes_by_the_name_that_it_is_known_by() {
-    let peer = Peer::tcp(Behaviour::Echo, Over::tls(&trust().server));
+    let peer = Peer::tcp(Behaviour::Echo, Transport::tls(&trust().server));
     let Address::Tcp(address) = peer.address() else { unreachable!() };
     let unnamed = TlsSettings { sni: None, ..settings() };
     // The certificate is for this IP address too.

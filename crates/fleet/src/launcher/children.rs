@@ -22,7 +22,7 @@ const FAREWELL: Duration = Duration::from_secs(3);
 const SAID_LAST: usize = 3;
 
 /// A child and the threads that carry its lines.
-pub(super) struct Talking {
+pub(super) struct ChildProcess {
     child: Arc<Mutex<Child>>,
     lines: Option<Sender<String>>,
 }
@@ -47,7 +47,7 @@ impl ChildExit {
     }
 }
 
-impl Talking {
+impl ChildProcess {
     /// Starts it. Each line that it says goes to `line`, with the time when it was there; `ended` is
     /// called once, after the last.
     pub(super) fn start(
@@ -130,13 +130,13 @@ impl Talking {
 }
 
 /// Ends all of them: by asking first, then at once.
-pub(super) fn end(mut all: Vec<Talking>) {
-    all.iter_mut().for_each(Talking::hang_up);
+pub(super) fn end(mut all: Vec<ChildProcess>) {
+    all.iter_mut().for_each(ChildProcess::hang_up);
     let deadline = Instant::now() + FAREWELL;
-    while all.iter().any(Talking::is_running) && Instant::now() < deadline {
+    while all.iter().any(ChildProcess::is_running) && Instant::now() < deadline {
         thread::sleep(Duration::from_millis(5));
     }
-    all.iter_mut().filter(|child| child.is_running()).for_each(Talking::kill);
+    all.iter_mut().filter(|child| child.is_running()).for_each(ChildProcess::kill);
 }
 
 /// A line without its end; `None` at the end of all, and of what is longer than any line.

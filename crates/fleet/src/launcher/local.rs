@@ -6,9 +6,9 @@ use std::sync::mpsc::Sender;
 use std::time::Instant;
 use std::{env, io};
 
-use super::children::{self, Talking};
+use super::children::{self, ChildProcess};
 use super::{ClientOutput, Event, Launcher};
-use crate::{On, Unfit};
+use crate::{LaunchError, On};
 
 /// Its name.
 pub(crate) const NAME: &str = "local";
@@ -26,12 +26,12 @@ pub(super) fn check(on: &On) -> Result<u32, String> {
     }
 }
 
-pub(super) fn launch(on: &On, events: &Sender<Event>) -> Result<Box<dyn Launcher>, Unfit> {
-    let count = check(on).map_err(Unfit)?;
-    let program = env::current_exe().map_err(|e| Unfit(format!("--on {on}: {e}")))?;
+pub(super) fn launch(on: &On, events: &Sender<Event>) -> Result<Box<dyn Launcher>, LaunchError> {
+    let count = check(on).map_err(LaunchError)?;
+    let program = env::current_exe().map_err(|e| LaunchError(format!("--on {on}: {e}")))?;
     let commands = (0..count).map(|_| (String::new(), held(&program))).collect();
     let children = Children::start(commands, events, |ended| ended.describe());
-    children.map_err(|e| Unfit(format!("--on {on}: starting a client: {e}")))
+    children.map_err(|e| LaunchError(format!("--on {on}: starting a client: {e}")))
 }
 
 /// A client that is `program`.
@@ -44,7 +44,7 @@ fn held(program: &Path) -> Command {
 /// Clients that are child processes, one process each.
 pub(super) struct Children {
     names: Vec<String>,
-    children: Vec<Talking>,
+    children: Vec<ChildProcess>,
 }
 
 impl Children {
@@ -67,7 +67,7 @@ impl Children {
                 let _ = ends.send(Event { client: Some(client), at: Instant::now(), what });
             };
             all.names.push(name);
-            all.children.push(Talking::start(command, line, ended)?);
+            all.children.push(ChildProcess::start(command, line, ended)?);
         }
         Ok(Box::new(all))
     }

@@ -12,7 +12,7 @@ use std::io;
 use std::sync::mpsc::Sender;
 use std::time::Instant;
 
-use crate::{On, Unfit};
+use crate::{LaunchError, On};
 
 pub(crate) use local::NAME as LOCAL;
 
@@ -61,7 +61,7 @@ struct BuiltIn {
 }
 
 /// Places the clients of `--on`.
-type Launch = fn(&On, &Sender<Event>) -> Result<Box<dyn Launcher>, Unfit>;
+type Launch = fn(&On, &Sender<Event>) -> Result<Box<dyn Launcher>, LaunchError>;
 
 const BUILT_IN: [BuiltIn; 2] = [
     BuiltIn { name: local::NAME, check: local::check, launch: local::launch },
@@ -89,10 +89,10 @@ pub(crate) fn count(on: &On) -> Option<u32> {
 ///
 /// # Errors
 /// They cannot be placed.
-pub(crate) fn launch(on: &On, events: &Sender<Event>) -> Result<Box<dyn Launcher>, Unfit> {
+pub(crate) fn launch(on: &On, events: &Sender<Event>) -> Result<Box<dyn Launcher>, LaunchError> {
     match built_in(on) {
         Some(launcher) => {
-            let children = (launcher.check)(on).map_err(Unfit)?;
+            let children = (launcher.check)(on).map_err(LaunchError)?;
             allow_files(on, u64::from(children))?;
             (launcher.launch)(on, events)
         }
@@ -101,10 +101,10 @@ pub(crate) fn launch(on: &On, events: &Sender<Event>) -> Result<Box<dyn Launcher
 }
 
 /// Sees to it that we may hold the ends of so many children's standard streams.
-fn allow_files(on: &On, children: u64) -> Result<(), Unfit> {
+fn allow_files(on: &On, children: u64) -> Result<(), LaunchError> {
     let needed = 3 * children + OTHER_FILES;
     host::allow_open_files(0, needed).map_err(|refused| {
-        Unfit(format!(
+        LaunchError(format!(
             "--on {on}: {children} clients need {needed} open files here, and this process may \
              open {}: raise the limit with `ulimit -n {needed}`, or use fewer clients",
             refused.allowed

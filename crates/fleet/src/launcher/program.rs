@@ -14,16 +14,16 @@ use std::{env, fs, io};
 
 use serde::{Deserialize, Serialize};
 
-use super::children::{self, Talking};
+use super::children::{self, ChildProcess};
 use super::{ClientOutput, Event, Launcher};
-use crate::{On, Unfit};
+use crate::{LaunchError, On};
 
 /// How long it may take to place clients: a cluster may have to grow for them.
 const PLACING: Duration = Duration::from_secs(600);
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Says {
+enum LauncherMessage {
     Placed { placed: Vec<String> },
     From { from: usize, line: String },
     Lost { lost: usize, why: String },
@@ -63,8 +63,8 @@ fn is_program(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
 }
 
-pub(super) fn launch(on: &On, events: &Sender<Event>) -> Result<Box<dyn Launcher>, Unfit> {
-    let unfit = |why: String| Unfit(format!("--on {on}: {why}"));
+pub(super) fn launch(on: &On, events: &Sender<Event>) -> Result<Box<dyn Launcher>, LaunchError> {
+    let unfit = |why: String| LaunchError(format!("--on {on}: {why}"));
     let program = find(&on.launcher).map_err(unfit)?;
     let mut command = Command::new(&program);
     command.arg(&on.settings);
@@ -76,13 +76,17 @@ pub(super) fn launch(on: &On, events: &Sender<Event>) -> Result<Box<dyn Launcher
             let _ = says.send(Event { client: Some(client), at, what });
         };
         match serde_json::from_slice(text.as_bytes()) {
-            Ok(Says::Placed { placed: names }) if count == 0 => {
+            Ok(LauncherMessage::Placed { placed: names }) if count == 0 => {
                 count = names.len();
                 let _ = placed.send(Ok(names));
             }
-            Ok(Says::From { from, line }) if from < count => event(from, ClientOutput::Line(line)),
-            Ok(Says::Lost { lost, why }) if lost < count => event(lost, ClientOutput::Lost(why)),
-            Ok(Says::Unfit { unfit }) => drop(placed.send(Err(unfit))),
+            Ok(LauncherMessage::From { from, line }) if from < count => {
+                event(from, ClientOutput::Line(line))
+            }
+            Ok(LauncherMessage::Lost { lost, why }) if lost < count => {
+                event(lost, ClientOutput::Lost(why))
+            }
+            Ok(LauncherMessage::Unfit { unfit }) => drop(placed.send(Err(unfit))),
             Ok(_) | Err(_) => {
                 let why = format!("it sent a line that is not part of the protocol: {text:.200}");
                 let _ = placed.send(Err(why.clone()));
@@ -97,7 +101,7 @@ pub(super) fn launch(on: &On, events: &Sender<Event>) -> Result<Box<dyn Launcher
         let _ =
             ends.send(Event { client: None, at: Instant::now(), what: ClientOutput::Lost(why) });
     };
-    let talking = Talking::start(command, line, ended);
+    let talking = ChildProcess::start(command, line, ended);
     let talking =
         talking.map_err(|e| unfit(format!("{} cannot be run: {e}", program.display())))?;
     let names = placing(&was_placed).map_err(unfit)?;
@@ -117,7 +121,7 @@ fn placing(placed: &Receiver<Result<Vec<String>, String>>) -> Result<Vec<String>
 
 struct Program {
     names: Vec<String>,
-    talking: Option<Talking>,
+    talking: Option<ChildProcess>,
 }
 
 impl Program {

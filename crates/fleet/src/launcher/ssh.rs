@@ -6,7 +6,7 @@ use std::sync::mpsc::Sender;
 use super::children::ChildExit;
 use super::local::Children;
 use super::{Event, Launcher};
-use crate::{On, Unfit};
+use crate::{LaunchError, On};
 
 /// Its name.
 pub(super) const NAME: &str = "ssh";
@@ -31,12 +31,13 @@ pub(super) fn check(on: &On) -> Result<u32, String> {
     }
 }
 
-pub(super) fn launch(on: &On, events: &Sender<Event>) -> Result<Box<dyn Launcher>, Unfit> {
-    check(on).map_err(Unfit)?;
+pub(super) fn launch(on: &On, events: &Sender<Event>) -> Result<Box<dyn Launcher>, LaunchError> {
+    check(on).map_err(LaunchError)?;
     let program = on.setting("program").unwrap_or("keystorm");
     let commands = on.items().map(|host| (host.to_owned(), at(host, program))).collect();
-    Children::start(commands, events, why)
-        .map_err(|e| Unfit(format!("--on {on}: ssh cannot be started: {e}; is it installed?")))
+    Children::start(commands, events, why).map_err(|e| {
+        LaunchError(format!("--on {on}: ssh cannot be started: {e}; is it installed?"))
+    })
 }
 
 fn at(host: &str, program: &str) -> Command {

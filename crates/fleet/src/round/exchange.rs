@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use measure::DeliveryCounts;
 
 use super::Round;
-use crate::line::{Messages, Received, ToClient};
+use crate::line::{Messages, ReceivedNumbers, ToClient};
 
 /// For how long probes may be on their way when all clients are ready.
 const PROBES: Duration = Duration::from_secs(10);
@@ -32,7 +32,7 @@ pub(crate) struct Exchange {
 
 impl Exchange {
     /// Adds what a client received.
-    pub(super) fn add(&mut self, page: &Received) {
+    pub(super) fn add(&mut self, page: &ReceivedNumbers) {
         let words = page.words();
         let known = self.received.entry((page.group, page.page)).or_default();
         known.resize(known.len().max(words.len()), 0);
@@ -114,7 +114,7 @@ mod tests {
         for (group, bits) in
             [(0, [0b0111, 1]), (0, [0b1100, 1]), (1, [0b1111, 1]), (0, [0b1000, 0])]
         {
-            exchange.add(&Received::from(ReceivedPage { group, page: 7, bits: &bits }));
+            exchange.add(&ReceivedNumbers::from(ReceivedPage { group, page: 7, bits: &bits }));
         }
         let mut counts = DeliveryCounts { received: 13, ..DeliveryCounts::default() };
         exchange.correct(&mut counts);

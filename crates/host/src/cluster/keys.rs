@@ -18,7 +18,7 @@ pub fn routings(
     address: &Address,
     login: Login<'_>,
 ) -> Result<Vec<Routing>, ClusterError> {
-    let mut asking = Asking { plan, address, login, client: None };
+    let mut asking = KeyQueries { plan, address, login, client: None };
     let mut routing = |(at, command)| {
         let known = asking.routing(command)?;
         Ok(Routing { read_only: known.read_only || plan.read_only.contains(&at), ..known })
@@ -26,7 +26,7 @@ pub fn routings(
     (0..).zip(&plan.sequence).map(&mut routing).collect()
 }
 
-struct Asking<'a, C> {
+struct KeyQueries<'a, C> {
     plan: &'a Plan,
     address: &'a Address,
     login: Login<'a>,
@@ -36,7 +36,7 @@ struct Asking<'a, C> {
 
 type Client = crate::Client<crate::Transport>;
 
-impl Asking<'_, Client> {
+impl KeyQueries<'_, Client> {
     fn ask(&mut self, words: &[&[u8]]) -> Result<Value, ClusterError> {
         let client = match &mut self.client {
             Some(client) => client,

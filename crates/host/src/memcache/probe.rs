@@ -7,7 +7,7 @@ use workload::ProtocolKind;
 use super::{Dialect, MemcacheClient};
 use crate::probe::{self, NO_KEY, SECOND_PATIENCE, connected};
 use crate::{
-    Address, Client, ClientError, Login, Patience, ProbeError, Probed, Questions, ServerFacts,
+    Address, Client, ClientError, Login, Patience, ProbeError, ProbeResult, Questions, ServerFacts,
     Transport,
 };
 
@@ -21,18 +21,18 @@ pub fn probe(
     login: Login<'_>,
     protocol: ProtocolKind,
     questions: Questions,
-) -> Result<Probed, ProbeError> {
+) -> Result<ProbeResult, ProbeError> {
     if questions != Questions::All && login.password.is_none() {
-        return probe::is_there(address, login).map(|()| Probed::default());
+        return probe::is_there(address, login).map(|()| ProbeResult::default());
     }
     let (mut client, version) = match begin(address, login, protocol, Patience::default()) {
         Err(ProbeError::Broken(why)) if why.is_silence() && login.password.is_none() => {
             if !answers_a_get(address, login, protocol)? {
                 return Err(ProbeError::Broken(why));
             }
-            return Ok(Probed {
+            return Ok(ProbeResult {
                 silence: Some(why.without_hint().to_string()),
-                ..Probed::default()
+                ..ProbeResult::default()
             });
         }
         begun => begun?,
@@ -48,7 +48,7 @@ pub fn probe(
             })?;
         }
     }
-    Ok(Probed { facts: version.map(facts).unwrap_or_default(), silence: None })
+    Ok(ProbeResult { facts: version.map(facts).unwrap_or_default(), silence: None })
 }
 
 /// Whether a server that does not tell its version answers what load consists of.
@@ -122,8 +122,8 @@ fn begin(
     match server {
         Err(ProbeError::Broken(ClientError::Silent { .. })) => {
             match in_lines(address, login, brief) {
-                Some(InLines::Stranger(error)) => Err(ProbeError::Broken(error)),
-                Some(InLines::Memcached { wants_login }) => {
+                Some(LineGreeting::Stranger(error)) => Err(ProbeError::Broken(error)),
+                Some(LineGreeting::Memcached { wants_login }) => {
                     // Whoever was slow when asked in binary answers there, too, now.
                     let again = converse(address, login, dialect, brief);
                     if !matches!(&again, Err(ProbeError::Broken(ClientError::Silent { .. }))) {
@@ -213,7 +213,7 @@ fn converse(
 }
 
 /// Who answers in lines.
-enum InLines {
+enum LineGreeting {
     /// Somebody else, as this error says.
     Stranger(ClientError),
     /// A memcached.
@@ -224,14 +224,14 @@ enum InLines {
 }
 
 /// What a server that does not answer in binary says in lines; `None` if it says nothing there either.
-fn in_lines(address: &Address, login: Login<'_>, patience: Patience) -> Option<InLines> {
+fn in_lines(address: &Address, login: Login<'_>, patience: Patience) -> Option<LineGreeting> {
     let client = connected(address, login, patience).ok()?;
     match MemcacheClient::new(client, Dialect::Text).version() {
-        Ok(Ok(_)) => Some(InLines::Memcached { wants_login: false }),
+        Ok(Ok(_)) => Some(LineGreeting::Memcached { wants_login: false }),
         Ok(Err(reply)) => {
-            Some(InLines::Memcached { wants_login: reply.contains("unauthenticated") })
+            Some(LineGreeting::Memcached { wants_login: reply.contains("unauthenticated") })
         }
-        Err(error @ ClientError::NotMemcache { .. }) => Some(InLines::Stranger(error)),
+        Err(error @ ClientError::NotMemcache { .. }) => Some(LineGreeting::Stranger(error)),
         Err(_) => None,
     }
 }

@@ -106,7 +106,7 @@ impl Spawn {
         &self,
         program: &Path,
         home: &Home,
-    ) -> Result<(Running, Address, ServerFacts), SpawnError> {
+    ) -> Result<(ChildProcess, Address, ServerFacts), SpawnError> {
         let start = |cause| SpawnError::Start { program: program.to_owned(), cause };
         let address = match self.listen {
             Listen::Loopback => Address::Tcp(free_port().map_err(start)?),
@@ -127,14 +127,14 @@ impl Spawn {
             .stdout(log.try_clone().map_err(start)?)
             .stderr(log)
             .spawn();
-        let mut child = Running(child.map_err(start)?);
+        let mut child = ChildProcess(child.map_err(start)?);
         let facts = self.wait_until_ready(&mut child, program, &address, &home.log())?;
         Ok((child, address, facts))
     }
 
     fn wait_until_ready(
         &self,
-        child: &mut Running,
+        child: &mut ChildProcess,
         program: &Path,
         address: &Address,
         log: &Path,
@@ -228,9 +228,9 @@ fn last_words(log: &Path) -> Vec<String> {
 
 /// A process that is ended when dropped: asked to, and after a while made to.
 #[derive(Debug)]
-struct Running(Child);
+struct ChildProcess(Child);
 
-impl Running {
+impl ChildProcess {
     fn ends_within(&mut self, patience: Duration) -> bool {
         let deadline = Instant::now() + patience;
         while Instant::now() < deadline {
@@ -244,7 +244,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for ChildProcess {
     fn drop(&mut self) {
         if !matches!(self.0.try_wait(), Ok(None)) {
             return;
@@ -263,7 +263,7 @@ impl Drop for Running {
 #[derive(Debug)]
 pub struct SpawnedServer {
     // Dropped in this order: the server first, then its directory.
-    child: Running,
+    child: ChildProcess,
     address: Address,
     facts: ServerFacts,
     command_line: Vec<String>,

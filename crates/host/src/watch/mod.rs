@@ -37,13 +37,13 @@ pub use link::LinkUse;
 pub use machine_course::MachineSpan;
 pub use run_times::CommandRunTime;
 pub use sample::{SAMPLES_MAX, ServerSample};
-pub use server_use::{BusyPart, CommandUse, Polling, ServerBusy, ServerUse, Setting};
+pub use server_use::{BusyPart, CommandUse, PollingThreads, ServerBusy, ServerUse, Setting};
 pub use subject::Subject;
 
 /// Everything that was observed beside the load.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Watched {
+pub struct WatchRecord {
     /// Each server that was looked at; empty if none could be.
     pub servers: Vec<ServerUse>,
     /// Why a server is missing, in words for a person.
@@ -84,9 +84,9 @@ pub struct Watch<'a> {
 }
 
 /// A look that waits for its second.
-pub struct Begun {
+pub struct PendingWatch {
     /// In the order of the addresses.
-    servers: Vec<BegunServer>,
+    servers: Vec<PendingServerWatch>,
     idle_round_trip_ns: Option<u64>,
     link: Option<Link>,
     cpu_times: Option<CpuTimes>,
@@ -95,7 +95,7 @@ pub struct Begun {
 }
 
 /// What the first look saw of one server.
-struct BegunServer {
+struct PendingServerWatch {
     before: Result<Snapshot, String>,
     pid: Option<u32>,
     sampler: Option<Sampler>,
@@ -168,8 +168,8 @@ impl<'a> Watch<'a> {
     /// The first look. Takes some milliseconds a server, and as long as [`crate::probe`] at most
     /// for each command.
     #[must_use]
-    pub fn begin(&self) -> Begun {
-        let mut begun = Begun {
+    pub fn begin(&self) -> PendingWatch {
+        let mut begun = PendingWatch {
             servers: Vec::with_capacity(self.addresses.len()),
             idle_round_trip_ns: None,
             link: self.link_to.as_ref().and_then(Link::to),
@@ -178,7 +178,8 @@ impl<'a> Watch<'a> {
             machine: None,
         };
         for address in &self.addresses {
-            let mut server = BegunServer { before: Err(String::new()), pid: None, sampler: None };
+            let mut server =
+                PendingServerWatch { before: Err(String::new()), pid: None, sampler: None };
             server.before = self.client(address, Patience::default()).and_then(|mut client| {
                 let mut before = look(&mut client, None);
                 if begun.servers.is_empty() {
@@ -207,10 +208,10 @@ impl<'a> Watch<'a> {
 
     /// The second look, and what happened since the first.
     #[must_use]
-    pub fn end(&self, begun: Begun) -> Watched {
+    pub fn end(&self, begun: PendingWatch) -> WatchRecord {
         let machine = begun.machine.map(MachineSampler::stop).unwrap_or_default();
         let spent = begun.cpu_times.zip(machine::cpu_times()).map(|(then, now)| now.since(then));
-        let mut watched = Watched {
+        let mut watched = WatchRecord {
             idle_round_trip_ns: begun.idle_round_trip_ns,
             unseen: self.unseen.clone(),
             stolen: spent.and_then(CpuTimes::steal_share),
@@ -221,13 +222,13 @@ impl<'a> Watch<'a> {
                 .zip(quota::throttled_ns("self"))
                 .map(|(then, now)| now.saturating_sub(then) as f64 / 1e9),
             machine,
-            ..Watched::default()
+            ..WatchRecord::default()
         };
         // Before anything is asked: a look costs the servers time of their own.
         let ended: Vec<_> = begun
             .servers
             .into_iter()
-            .map(|BegunServer { before, pid, sampler }| {
+            .map(|PendingServerWatch { before, pid, sampler }| {
                 let sampled = sampler.map(Sampler::stop).unwrap_or_default();
                 (before, pid.and_then(local::read), sampled)
             })

@@ -56,7 +56,7 @@ pub struct ServerUse {
     /// Seconds in which the busiest I/O thread had work.
     pub active_io_s: Option<f64>,
     /// Which of its threads poll, so that they use CPU without having work.
-    pub polling: Option<Polling>,
+    pub polling: Option<PollingThreads>,
     /// CPUs that this thread may run on; only of a server on this machine.
     pub cpus: Vec<usize>,
     /// Threads among which the work on connections is divided, the main thread included.
@@ -144,7 +144,7 @@ pub struct Setting {
 /// Threads that ask again and again whether there is work instead of sleeping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Polling {
+pub enum PollingThreads {
     /// The I/O threads.
     Io,
     /// The main thread, too.
@@ -213,8 +213,8 @@ impl ServerUse {
         let polls = match self.polling {
             None => false,
             Some(_) if main_s.is_some() => false,
-            Some(Polling::Main) => true,
-            Some(Polling::Io) => part != BusyPart::MainThread,
+            Some(PollingThreads::Main) => true,
+            Some(PollingThreads::Io) => part != BusyPart::MainThread,
         };
         Some(ServerBusy { cpu, wait, part, polls })
     }
@@ -323,16 +323,16 @@ fn threads(snapshot: &Snapshot) -> Option<u32> {
 
 /// Which threads of a server with `threads` of them poll. I/O threads of Redis before 8 do, those of 8
 /// sleep; Valkey's main thread looks for what they have done, too.
-fn polling(info: &Info, threads: u32) -> Option<Polling> {
+fn polling(info: &Info, threads: u32) -> Option<PollingThreads> {
     if threads < 2 {
         return None;
     }
     if info.is_valkey() {
-        return Some(Polling::Main);
+        return Some(PollingThreads::Main);
     }
     let old =
         info.major().is_some_and(|major| major < 8) && info.text("io_threads_active").is_some();
-    old.then_some(Polling::Io)
+    old.then_some(PollingThreads::Io)
 }
 
 fn by_command(old: &Info, new: &Info) -> Vec<CommandUse> {

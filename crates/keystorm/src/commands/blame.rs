@@ -48,10 +48,10 @@ pub(crate) fn blame(job: &BlameJob) -> Result<End> {
     let server = bed.server.facts.name().unwrap_or_else(|| "the server".to_owned());
     let blame = Blame::new(plan, job.loads.clone(), server);
     let progress = files.progress();
-    let mut course = Course { job, plan, bed: &bed, blame, files, progress, number: 0 };
+    let mut course = Experiment { job, plan, bed: &bed, blame, files, progress, number: 0 };
     let ended = course.all();
     course.progress.clear();
-    let Course { mut blame, files, .. } = course;
+    let Experiment { mut blame, files, .. } = course;
     blame.settle();
     if matches!(ended, Ok(End::Complete)) {
         blame.set_complete();
@@ -67,7 +67,7 @@ pub(crate) fn blame(job: &BlameJob) -> Result<End> {
 }
 
 /// The experiment on its way.
-struct Course<'c, 'r> {
+struct Experiment<'c, 'r> {
     job: &'c BlameJob,
     plan: &'c Plan,
     bed: &'c TestBed<'r>,
@@ -78,7 +78,7 @@ struct Course<'c, 'r> {
     number: u64,
 }
 
-impl Course<'_, '_> {
+impl Experiment<'_, '_> {
     fn all(&mut self) -> Result<End> {
         let (kinds, loads) = (self.blame.kinds.len(), self.job.loads.len());
         let (blocks, seed) = (self.job.blocks as usize, self.plan.load.seed);

@@ -38,7 +38,7 @@ pub(crate) fn client() -> Result<End> {
     let epoch = Instant::now();
     let signal = signals::number().context("installing the Ctrl-C handler")?;
     let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
-    let out = Out::default();
+    let out = LineOutput::default();
     out.say(&FromClient::Hello(Box::new(Hello::of_this_process(env!("CARGO_PKG_VERSION")))));
     let (alive, listening) = (out.clone(), out.clone());
     thread::Builder::new().name("alive".into()).spawn(move || {
@@ -73,9 +73,9 @@ struct Share {
 
 /// Standard output, a line at a time.
 #[derive(Clone, Default)]
-struct Out(Arc<Mutex<()>>);
+struct LineOutput(Arc<Mutex<()>>);
 
-impl Out {
+impl LineOutput {
     /// A coordinator that is gone is noticed by the end of the input.
     fn say(&self, message: &FromClient) {
         let line = message.to_line().unwrap_or_else(|error| {
@@ -89,7 +89,7 @@ impl Out {
     }
 }
 
-impl ExchangeObserver for Out {
+impl ExchangeObserver for LineOutput {
     fn sent(&self) {
         self.say(&FromClient::Sent);
     }
@@ -106,7 +106,7 @@ impl ExchangeObserver for Out {
 /// Answers lines until there are no more.
 fn listen(
     epoch: Instant,
-    out: &Out,
+    out: &LineOutput,
     shares: &Sender<Share>,
     (interrupted, signal): (&AtomicBool, &AtomicUsize),
 ) -> Result<()> {
@@ -161,7 +161,7 @@ fn listen(
 /// Carries out shares until there are no more, or somebody else than the coordinator ends this process.
 fn carry_out_all(
     to_do: &Receiver<Share>,
-    out: &Out,
+    out: &LineOutput,
     interrupted: &AtomicBool,
     signal: &AtomicUsize,
 ) {
@@ -196,7 +196,7 @@ fn carry_out_all(
 fn carry_out<'r>(
     Share { plan, barrier }: &Share,
     bed: &mut Option<(Target, TestBed<'r>)>,
-    out: &Out,
+    out: &LineOutput,
     interrupted: &'r AtomicBool,
 ) -> Result<Record> {
     // Many plans of an experiment are against one server, which is looked at once.
@@ -224,7 +224,7 @@ fn carry_out<'r>(
 /// Tells once a second what was seen in it.
 struct Ticks<'t> {
     plan: &'t Plan,
-    out: &'t Out,
+    out: &'t LineOutput,
     number: u32,
     open: Option<Second>,
 }

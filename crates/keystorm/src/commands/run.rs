@@ -6,20 +6,20 @@ use std::{io, thread};
 
 use anyhow::{Context, Result, anyhow, bail};
 use console::closed;
-use console::diagnostics::{self, Asides, Diagnostics, Unread};
-use console::live::Live;
+use console::diagnostics::{self, Asides, ClosedPipe, Diagnostics};
+use console::live::LiveDisplay;
 use console::live_page::{DrawPace, LivePage};
-use console::metrics::{Both, Metrics};
+use console::metrics::{Metrics, ObserverPair};
 use console::print::{self, Printer};
-use fleet::Unfit;
+use fleet::LaunchError;
 use host::Questions;
 use job::{Action, End, Job, RunMonitor, UsageError};
 use measure::Ending;
 use report::slo::Outcome;
 use report::{Persona, Repeat, RepeatCollector, Run, Summary};
-use workload::{ClusterOptions, Plan, ReadFrom, WithoutReplica};
+use workload::{ClusterOptions, Plan, ReadFrom, ReplicaFallback};
 
-use crate::keep::Keep;
+use crate::keep::ResultFiles;
 use crate::latency_settings::ServerLatency;
 use crate::server::{Server, is_error_reply};
 use crate::signals;
@@ -56,7 +56,7 @@ pub(crate) fn run_with(
         return end;
     }
     end.map_err(|error| {
-        if error.is::<Unread>() || error.is::<Unfit>() || error.is::<UsageError>() {
+        if error.is::<ClosedPipe>() || error.is::<LaunchError>() || error.is::<UsageError>() {
             return error;
         }
         let is_of_server = is_error_reply(&error);
@@ -78,7 +78,7 @@ fn carry_out(job: &Job, ready: impl FnOnce(&mut TestBed<'_>) -> Result<()>) -> R
         return Ok(End::Complete);
     };
     // Before anything is asked of the server: a result that cannot be kept need not be measured.
-    let keep = Keep::open(&job.output)?;
+    let keep = ResultFiles::open(&job.output)?;
     let asides = Asides::open(&job.output)?;
     job.remarks.iter().try_for_each(|remark| asides.remarks.say(remark))?;
     if job.output.to.is_none() && closed::has_no_output() {
@@ -86,7 +86,7 @@ fn carry_out(job: &Job, ready: impl FnOnce(&mut TestBed<'_>) -> Result<()>) -> R
     }
     let serve = |at| Metrics::serve(at, &asides.remarks);
     let serve_page = |at| LivePage::serve(at, DrawPace::default(), &asides.remarks);
-    let served = Served {
+    let served = LiveEndpoints {
         metrics: job.output.metrics.as_ref().map(serve).transpose()?,
         page: job.output.live_page.as_ref().map(serve_page).transpose()?,
     };
@@ -204,7 +204,7 @@ fn introduce_cluster(job: &Job, server: &Server, remarks: &Diagnostics) -> Resul
     let target = &first.target;
     let ClusterOptions { read_from, without_replica, .. } = target.cluster.unwrap_or_default();
     let alone = topology.masters_without_replica();
-    if alone > 0 && without_replica == WithoutReplica::Wait {
+    if alone > 0 && without_replica == ReplicaFallback::Wait {
         bail!(
             "{alone} of {} primaries have no ready replica, and reads may go to no other node; start \
              replicas, or let the primaries answer",
@@ -229,7 +229,7 @@ fn introduce_cluster(job: &Job, server: &Server, remarks: &Diagnostics) -> Resul
 }
 
 /// What is served while tests run.
-struct Served {
+struct LiveEndpoints {
     metrics: Option<Metrics>,
     page: Option<LivePage>,
 }
@@ -238,8 +238,8 @@ fn run_all(
     job: &Job,
     bed: &mut TestBed<'_>,
     repeat: bool,
-    mut keep: Keep,
-    served: Served,
+    mut keep: ResultFiles,
+    served: LiveEndpoints,
     asides: &Asides,
 ) -> Result<End> {
     let mut printer = Printer::begin(&job.output, asides)?;
@@ -269,8 +269,8 @@ fn run_rounds(
     bed: &mut TestBed<'_>,
     repeat: bool,
     printer: &mut Printer<'_>,
-    keep: &mut Keep,
-    served: &Served,
+    keep: &mut ResultFiles,
+    served: &LiveEndpoints,
 ) -> Result<End> {
     let (mut failed, mut targets) = (false, Targets::default());
     loop {
@@ -288,7 +288,7 @@ fn run_rounds(
             let mut beside: Box<dyn RunMonitor> = match &job.output.reports {
                 Some(reports) => reports.monitor(plan, number, bed.interrupted()),
                 None => {
-                    let line = Live::new(plan, at as u32 + 1, count as u32, job.output.live);
+                    let line = LiveDisplay::new(plan, at as u32 + 1, count as u32, job.output.live);
                     Box::new(line.with_rows(job.output.progress).of_server(&bed.server.facts))
                 }
             };
@@ -296,8 +296,8 @@ fn run_rounds(
             let mut live = served.page.as_ref().map(|page| page.watch(plan, &bed.server.facts));
             beside.begin()?;
             bed.rate = beside.rate();
-            let mut both = Both(&mut beside, watch.as_mut());
-            let mut shown = Both(&mut both, live.as_mut());
+            let mut both = ObserverPair(&mut beside, watch.as_mut());
+            let mut shown = ObserverPair(&mut both, live.as_mut());
             let mut run = bed.run(plan, job.start_at, &mut shown)?;
             run.repeat = (times > 1).then_some(Repeat { number, of: times });
             run.slo = job.slo.clone();

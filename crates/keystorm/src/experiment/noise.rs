@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use console::diagnostics::{self, Unread};
+use console::diagnostics::{self, ClosedPipe};
 use host::machine::{Delays, Intrinsic};
 
 /// Long enough to meet programs that run ten times a second.
@@ -13,7 +13,7 @@ const P99_US: f64 = 200.0;
 const P999_US: f64 = 1_000.0;
 
 /// Warns of a machine that delays by itself what is to be measured. Takes 0.4 s.
-pub(crate) fn warn() -> Result<(), Unread> {
+pub(crate) fn warn() -> Result<(), ClosedPipe> {
     warning(&Intrinsic::measure(MOMENT)).iter().try_for_each(diagnostics::say)
 }
 

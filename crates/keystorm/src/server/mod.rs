@@ -8,8 +8,8 @@ use std::net::ToSocketAddrs;
 use anyhow::{Context, Result, anyhow, bail};
 use engine::TlsContext;
 use host::{
-    Login, NodeFacts, Patience, ProbeError, Probed, Questions, ServerFacts, SpawnedServer, Subject,
-    Watch,
+    Login, NodeFacts, Patience, ProbeError, ProbeResult, Questions, ServerFacts, SpawnedServer,
+    Subject, Watch,
 };
 use measure::Failure;
 use runner::RingServer;
@@ -131,14 +131,14 @@ impl Server {
         let address = address.context("-h: no server named")?;
         let facts = facts.unwrap_or_default();
         let silence = silences.pop().filter(|_| silences.len() + 1 == named.len());
-        let found = Self::found(address, Probed { facts, silence }, protocol, questions);
+        let found = Self::found(address, ProbeResult { facts, silence }, protocol, questions);
         Ok(Self { tls, named, ..found })
     }
 
     /// One that answers there, over plain connections and with nothing beside it.
     fn found(
         address: host::Address,
-        Probed { facts, silence }: Probed,
+        ProbeResult { facts, silence }: ProbeResult,
         protocol: ProtocolKind,
         questions: Questions,
     ) -> Self {
@@ -332,8 +332,8 @@ pub(crate) fn is_error_reply(error: &anyhow::Error) -> bool {
 /// Asks a server what it is.
 fn look(
     address: &host::Address,
-    (login, protocol, questions): Asking<'_>,
-) -> Result<Probed, ProbeError> {
+    (login, protocol, questions): Inquiry<'_>,
+) -> Result<ProbeResult, ProbeError> {
     match protocol.is_memcache() {
         true => host::memcache::probe(address, login, protocol, questions),
         false => host::probe(address, login, questions),
@@ -341,7 +341,7 @@ fn look(
 }
 
 /// Who asks a server, in what, and how much.
-type Asking<'a> = (Login<'a>, ProtocolKind, Questions);
+type Inquiry<'a> = (Login<'a>, ProtocolKind, Questions);
 
 /// Adds notes about the nodes.
 fn look_at_nodes(
@@ -377,8 +377,8 @@ pub(crate) fn login<'t>(target: &'t Target, tls: Option<&'t TlsContext>) -> Logi
 pub(crate) fn first_that_answers(
     server: &Endpoint,
     addresses: Vec<host::Address>,
-    asking: Asking<'_>,
-) -> Result<(host::Address, Probed)> {
+    asking: Inquiry<'_>,
+) -> Result<(host::Address, ProbeResult)> {
     let mut failure = anyhow!("{server} does not resolve to an address");
     for address in addresses {
         match look(&address, asking) {

@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::program::{Keystorm, Ran};
+use crate::program::{Keystorm, RunOutput};
 use crate::server::KEYSTORM;
 
 /// Answers what keystorm asks.
@@ -60,7 +60,7 @@ fn repository(delays: &[&str]) -> (TempDir, Vec<String>) {
     (dir, commits)
 }
 
-fn bisect(dir: &Path, [good, bad]: [&str; 2]) -> Ran {
+fn bisect(dir: &Path, [good, bad]: [&str; 2]) -> RunOutput {
     let (at, state) = (dir.display(), dir.join(".git/bisect"));
     let line = format!(
         "bisect --good {good} --bad {bad} --repository {at} --state {} -c 1 -n 12 -t set -- sh build.sh",

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::program::{Keystorm, Ran, elapse};
+use crate::program::{Keystorm, RunOutput, elapse};
 
 /// What becomes of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub(crate) enum Fate {
 }
 
 /// Decides by the number of a measured message on its channel, from 1.
-type Decides = fn(u64) -> Fate;
+type FatePolicy = fn(u64) -> Fate;
 
 #[derive(Default)]
 struct Channel {
@@ -35,17 +35,17 @@ struct Channel {
 type Channels = Arc<Mutex<BTreeMap<Vec<u8>, Channel>>>;
 
 /// For how long messages were held.
-type Held = Arc<Mutex<Vec<Duration>>>;
+type HoldTimes = Arc<Mutex<Vec<Duration>>>;
 
 /// A broker on a port of 127.0.0.1, until the tests end.
 pub(crate) struct Broker {
     port: u16,
-    held: Held,
+    held: HoldTimes,
 }
 
 impl Broker {
-    pub(crate) fn new(fate: Decides) -> Self {
-        let (channels, held) = (Channels::default(), Held::default());
+    pub(crate) fn new(fate: FatePolicy) -> Self {
+        let (channels, held) = (Channels::default(), HoldTimes::default());
         let holds = Arc::clone(&held);
         let port = listening(move |stream| serve(stream, &channels, fate, &holds));
         Self { port, held }
@@ -56,7 +56,7 @@ impl Broker {
         self.held.lock().unwrap().clone()
     }
 
-    pub(crate) fn run(&self, line: &str) -> Ran {
+    pub(crate) fn run(&self, line: &str) -> RunOutput {
         Keystorm::new(&format!("deliver pubsub -p {} {line}", self.port)).run()
     }
 }
@@ -75,7 +75,7 @@ pub(crate) fn listening(serve: impl Fn(TcpStream) + Send + Sync + 'static) -> u1
     port
 }
 
-fn serve(mut stream: TcpStream, channels: &Channels, fate: Decides, held: &Held) {
+fn serve(mut stream: TcpStream, channels: &Channels, fate: FatePolicy, held: &HoldTimes) {
     let mut input = BufReader::new(stream.try_clone().unwrap());
     while let Some(words) = words(&mut input) {
         let answered = match words[0].to_ascii_uppercase().as_slice() {
@@ -107,7 +107,7 @@ fn publish(
     channels: &Channels,
     name: &[u8],
     payload: &[u8],
-    (fate, holds): (Decides, &Held),
+    (fate, holds): (FatePolicy, &HoldTimes),
 ) -> usize {
     let came = Instant::now();
     let mut channels = channels.lock().unwrap();

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::broker::{listening, words};
-use crate::program::{Keystorm, Ran, elapse};
+use crate::program::{Keystorm, RunOutput, elapse};
 
 /// Between the reply to a write and its invalidation, whichever is first.
 pub(crate) const BETWEEN: Duration = Duration::from_millis(100);
@@ -18,7 +18,7 @@ struct Caches {
     writes: u64,
 }
 
-type Shared = Arc<Mutex<Caches>>;
+type SharedCaches = Arc<Mutex<Caches>>;
 
 /// A server on a port of 127.0.0.1, until the tests end.
 pub(crate) struct CacheBroker {
@@ -27,16 +27,16 @@ pub(crate) struct CacheBroker {
 
 impl CacheBroker {
     pub(crate) fn new() -> Self {
-        let shared = Shared::default();
+        let shared = SharedCaches::default();
         Self { port: listening(move |stream| serve(stream, &shared)) }
     }
 
-    pub(crate) fn run(&self, line: &str) -> Ran {
+    pub(crate) fn run(&self, line: &str) -> RunOutput {
         Keystorm::new(&format!("deliver invalidate -p {} {line}", self.port)).run()
     }
 }
 
-fn serve(mut stream: TcpStream, shared: &Shared) {
+fn serve(mut stream: TcpStream, shared: &SharedCaches) {
     let mut input = BufReader::new(stream.try_clone().unwrap());
     while let Some(words) = words(&mut input) {
         let reply: &[u8] = match words[0].to_ascii_uppercase().as_slice() {
@@ -60,7 +60,7 @@ fn serve(mut stream: TcpStream, shared: &Shared) {
 }
 
 /// Answers a write of this key, and invalidates the key before or after.
-fn write(stream: &mut TcpStream, shared: &Shared, key: &[u8]) {
+fn write(stream: &mut TcpStream, shared: &SharedCaches, key: &[u8]) {
     let mut caches = shared.lock().unwrap();
     // The purpose of a message stands behind its first byte.
     let is_measured = key[key.len() - 31] == b'm';

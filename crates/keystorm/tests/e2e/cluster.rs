@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use wire::cluster::slot_of;
 
-use crate::program::{Keystorm, PATIENCE, Ran, goes_on, within};
+use crate::program::{Keystorm, PATIENCE, RunOutput, goes_on, within};
 use crate::record::place;
 use crate::replicas;
 use crate::server::Server;
@@ -92,7 +92,7 @@ impl Cluster {
         Keystorm::new(&format!("-p {} --cluster {line}", self.nodes[0].port()))
     }
 
-    pub(crate) fn run(&self, line: &str) -> Ran {
+    pub(crate) fn run(&self, line: &str) -> RunOutput {
         self.keystorm(line).run()
     }
 
@@ -116,7 +116,7 @@ impl Cluster {
 }
 
 /// The requests and the redirects that the table of nodes shows for this port.
-pub(crate) fn row(ran: &Ran, port: u16) -> (u64, u64) {
+pub(crate) fn row(ran: &RunOutput, port: u16) -> (u64, u64) {
     let name = format!("127.0.0.1:{port}");
     let line = ran.out.lines().find(|l| l.split_whitespace().next() == Some(&name));
     let line = line.unwrap_or_else(|| panic!("no row of {name} in {}", ran.out));
@@ -405,7 +405,7 @@ pub(crate) fn load_runs(cluster: &Cluster) {
 }
 
 /// The number after these words; 0 without them.
-pub(crate) fn figure(ran: &Ran, words: &str) -> u64 {
+pub(crate) fn figure(ran: &RunOutput, words: &str) -> u64 {
     let after = ran.out.split(words).nth(1).map_or("0", |rest| rest.split(' ').next().unwrap());
     after.trim().parse().unwrap()
 }

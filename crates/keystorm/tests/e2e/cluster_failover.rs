@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use crate::cluster::{Cluster, figure, load_runs, row};
-use crate::program::{PATIENCE, Ran, elapse, goes_on, within};
+use crate::program::{PATIENCE, RunOutput, elapse, goes_on, within};
 use crate::real_clock::holds_when_quiet;
 use crate::server::Server;
 
 /// The length of the longest outage of the node at this port, in seconds, and the lines that tell it:
 /// a busy machine may have others of its own.
 #[track_caller]
-fn outage_of(ran: &Ran, port: u16) -> (f64, String) {
+fn outage_of(ran: &RunOutput, port: u16) -> (f64, String) {
     let words = format!("  127.0.0.1:{port}: nothing succeeded for ");
     let length = |after: &str| after.split(' ').next().unwrap().parse::<f64>().unwrap();
     let after = ran.out.split(&words).skip(1).max_by(|a, b| length(a).total_cmp(&length(b)));

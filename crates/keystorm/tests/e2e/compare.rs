@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::program::Keystorm;
 use crate::record::{json, place, valid_by};
-use crate::server::{Counted, KEYSTORM, Server, calls, valkey_program};
+use crate::server::{CountingServer, KEYSTORM, Server, calls, valkey_program};
 
 const FIGURES: [&str; 8] = [
     "throughput_rps",
@@ -123,8 +123,8 @@ fn servers_are_started_for_it_and_the_layouts_are_for_programs_too() {
 #[test]
 fn servers_of_our_own_are_started_anew_for_each_block() {
     let dir = tempfile::tempdir().unwrap();
-    let a = Counted::new(dir.path(), "a");
-    let b = Counted::new(dir.path(), "b");
+    let a = CountingServer::new(dir.path(), "a");
+    let b = CountingServer::new(dir.path(), "b");
     let line = "-n 300 -t set,get --repeat 3 --format json";
     let ran = compare(a.program(), b.program(), line).run().ok();
     assert_eq!((a.starts(), b.starts()), (3, 3));

@@ -14,7 +14,7 @@ use crate::deliver::test;
 use crate::program::{Keystorm, elapse, within};
 use crate::server::Server;
 use crate::spans::undisturbed;
-use crate::tls::Secure;
+use crate::tls::TlsServer;
 
 fn connect(server: &Server, line: &str) -> Keystorm {
     Keystorm::new(&format!("connect -p {} {line}", server.port()))
@@ -149,7 +149,7 @@ fn pass(mut from: TcpStream, mut to: TcpStream, delay: Duration) {
 
 #[test]
 fn each_stage_has_the_delay_that_lies_in_it() {
-    let secure = Secure::with(
+    let secure = TlsServer::with(
         &crate::certificates::Subject::default(),
         &["--tls-auth-clients", "no", "--requirepass", "secret"],
     );
@@ -184,7 +184,7 @@ fn each_stage_has_the_delay_that_lies_in_it() {
 
 #[test]
 fn sessions_are_resumed_where_that_is_asked_for() {
-    let secure = Secure::new();
+    let secure = TlsServer::new();
     let ca = secure.file("ca.crt");
     for (option, resumes) in [("--tls-resume", true), ("", false)] {
         let line = format!(

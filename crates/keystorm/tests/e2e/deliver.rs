@@ -5,11 +5,11 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::broker::{Broker, Fate};
-use crate::program::{Keystorm, PATIENCE, Ran, within};
+use crate::program::{Keystorm, PATIENCE, RunOutput, within};
 use crate::server::Server;
 
 /// The one test of a run that printed JSON.
-pub(crate) fn test(ran: Ran) -> Value {
+pub(crate) fn test(ran: RunOutput) -> Value {
     let document: Value = serde_json::from_str(&ran.out).unwrap();
     document["tests"][0].clone()
 }

@@ -3,7 +3,7 @@
 use crate::deliver::{count, test};
 use crate::program::{Keystorm, PATIENCE, within};
 use crate::server::Server;
-use crate::tls::Secure;
+use crate::tls::TlsServer;
 
 /// Messages of each run.
 const MESSAGES: u64 = 300;
@@ -55,7 +55,7 @@ fn every_kind_arrives_over_tcp_and_unix_sockets_in_both_protocols() {
 
 #[test]
 fn every_kind_arrives_over_tls_in_both_protocols() {
-    let secure = Secure::new();
+    let secure = TlsServer::new();
     let trust = format!("-p {} --tls --cacert {}", secure.port, secure.file("ca.crt").display());
     for protocol in ["", " -3"] {
         each_kind_arrives(&secure.server, secure.port, &format!("{trust}{protocol}"));

@@ -2,11 +2,11 @@
 
 use crate::deliver::{count, test};
 use crate::program::Keystorm;
-use crate::tls::Secure;
+use crate::tls::TlsServer;
 
 #[test]
 fn every_kind_speaks_tls() {
-    let secure = Secure::new();
+    let secure = TlsServer::new();
     let options = format!("-p {} --tls --cacert {}", secure.port, secure.file("ca.crt").display());
     for (line, each) in [
         ("pubsub --channels 2 --subscribers 4", 2),

@@ -12,7 +12,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 use crate::certificates::{Identity, Subject};
-use crate::program::{Keystorm, PATIENCE, Ran, within};
+use crate::program::{Keystorm, PATIENCE, RunOutput, within};
 use crate::server::{KEYSTORM, Server, called, calls, free_port, guarded, start};
 
 /// A peer: its name and the server that it comes with.
@@ -45,12 +45,12 @@ impl Peer {
 
     /// Runs against the server as it was at first; what it says on standard error is a failure.
     #[track_caller]
-    fn bench(&self, line: &str) -> Ran {
+    fn bench(&self, line: &str) -> RunOutput {
         self.quietly(self.exec(&format!("-h 127.0.0.1 -p {} {line}", self.server.port())))
     }
 
     #[track_caller]
-    fn quietly(&self, keystorm: Keystorm) -> Ran {
+    fn quietly(&self, keystorm: Keystorm) -> RunOutput {
         self.server.reset();
         let ran = keystorm.run().ok();
         assert_eq!(ran.err, "", "{}", self.name);

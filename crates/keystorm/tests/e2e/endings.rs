@@ -8,14 +8,14 @@ use std::{fs, io};
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::SIGPIPE;
 
-use crate::program::{PATIENCE, Running, elapse, within};
+use crate::program::{PATIENCE, Process, elapse, within};
 use crate::server::{KEYSTORM, Server, guarded, start};
 
 /// How soon a run must have ended once it was made to: none of them would end by itself before.
 const SOON: Duration = Duration::from_secs(10);
 
 /// Waits until the server has executed some of a run's commands.
-fn underway(server: &Server, running: &Running, command: &str) {
+fn underway(server: &Server, running: &Process, command: &str) {
     running.until("load runs", |_| server.calls(command) >= 150);
 }
 
@@ -111,7 +111,7 @@ fn an_interrupted_run_tells_of_the_silence_before() {
 fn a_server_that_falls_silent_does_not_hold_up_the_end() {
     let server = Server::redis();
     let pid = Pid::from_raw(server.pid() as i32).unwrap();
-    let runs: Vec<Running> = ["no", "yes"]
+    let runs: Vec<Process> = ["no", "yes"]
         .map(|reconnect| {
             let line = format!("--duration 1 --reconnect {reconnect} -c 5 incr k");
             let running = server.keystorm(&line).start();

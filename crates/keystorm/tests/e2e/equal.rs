@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::program::{Keystorm, Ran};
+use crate::program::{Keystorm, RunOutput};
 use crate::server::{KEYSTORM, Server, free_port};
 
 /// Command lines without a word that keystorm has none for. `MONITOR` and `ITEMS` are files.
@@ -134,7 +134,7 @@ fn rpc_perf_file([protocol, rates, keyspaces]: &[&str; 3]) -> String {
 }
 
 /// What a shell prints for a text that calls keystorm, with these words behind its name.
-fn by_shell(text: &str, words: &str) -> Ran {
+fn by_shell(text: &str, words: &str) -> RunOutput {
     let called = format!("{KEYSTORM} {words} ");
     let script = text.lines().map(|line| match line.strip_prefix("keystorm ") {
         Some(rest) => format!("{called}{rest}\n"),

@@ -7,20 +7,20 @@ use std::time::{Duration, Instant};
 
 use crate::listener::Listener;
 use crate::memtier_retries::refused;
-use crate::program::{Keystorm, PATIENCE, Ran, Running, elapse, goes_on, within};
+use crate::program::{Keystorm, PATIENCE, Process, RunOutput, elapse, goes_on, within};
 use crate::real_clock::holds_when_quiet;
 use crate::server::{Server, called, free_port, guarded, start};
 
 /// Waits until load runs, by the server's own count, and for a few intervals more: an outage is detected
 /// against the rate before it.
-fn going(running: &Running, server: &Server) {
+fn going(running: &Process, server: &Server) {
     running.until("load runs", |_| server.calls("incr") + server.calls("get") > 100);
     goes_on(4, || server.calls("incr") + server.calls("get"));
 }
 
 /// The number before (or after) these words on the line of the report that has them.
 #[track_caller]
-fn figure(ran: &Ran, words: &str) -> f64 {
+fn figure(ran: &RunOutput, words: &str) -> f64 {
     let line = ran.out.lines().find(|l| l.contains(words));
     let line = line.unwrap_or_else(|| panic!("no {words:?} in {}", ran.out));
     let after = line.split(words).nth(1).unwrap();
@@ -29,13 +29,13 @@ fn figure(ran: &Ran, words: &str) -> f64 {
     found.unwrap_or_else(|| panic!("no figure after {words:?} in {line:?}"))
 }
 
-fn figure_or_0(ran: &Ran, words: &str) -> u64 {
+fn figure_or_0(ran: &RunOutput, words: &str) -> u64 {
     if ran.out.contains(words) { figure(ran, words) as u64 } else { 0 }
 }
 
 /// Checks the length of the one outage, in seconds.
 #[track_caller]
-fn one_outage_of(ran: &Ran, seconds: f64) {
+fn one_outage_of(ran: &RunOutput, seconds: f64) {
     let outages = ran.out.matches("\n  nothing succeeded for ").count();
     assert!(outages >= 1, "{}", ran.out);
     holds_when_quiet("one outage and no other", outages == 1, &ran.out);
@@ -181,7 +181,7 @@ fn a_pause_shows_in_the_response_time_of_a_schedule() {
 #[test]
 fn a_timeout_is_counted_apart_or_ends_the_run() {
     let server = Server::redis();
-    let pause = |running: &crate::program::Running| {
+    let pause = |running: &crate::program::Process| {
         running.until("runs", |_| server.calls("incr") > 100);
         server.pause(Duration::from_millis(1000));
     };

@@ -5,12 +5,12 @@ use std::fs;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::fleet::{children, rows};
-use crate::program::{Keystorm, Running, within};
+use crate::program::{Keystorm, Process, within};
 use crate::record::{json, place};
 use crate::server::Server;
 
 /// A run by three clients, once all of them have reported some seconds.
-fn running(server: &Server, more: &str) -> Running {
+fn running(server: &Server, more: &str) -> Process {
     let line = format!("-t set --duration 60 -c 6 --on local:3 --metrics 0 {more}");
     let running = server.keystorm(&line).start();
     running.until("figures of all clients are there", |r| {

@@ -13,9 +13,9 @@ use crate::record::{json, place};
 use crate::server::{KEYSTORM, Server};
 
 /// A directory for the front of the PATH, with a program in it.
-pub(crate) struct Stand(TempDir);
+pub(crate) struct StandIn(TempDir);
 
-impl Stand {
+impl StandIn {
     pub(crate) fn in_for(program: &str, script: &str) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join(program);
@@ -48,9 +48,9 @@ fn hello(version: &str) -> String {
     hello
 }
 
-fn ssh() -> Stand {
+fn ssh() -> StandIn {
     let hello = format!("echo '{}'", hello(env!("CARGO_PKG_VERSION")));
-    Stand::in_for("ssh", &SSH.replace("HELLO", &hello))
+    StandIn::in_for("ssh", &SSH.replace("HELLO", &hello))
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn two_servers_are_compared_by_the_same_clients() {
     // What a launcher has to give, such as the CPUs of a cluster, may be enough for one set.
     let (server, dir) = (Server::redis(), tempfile::tempdir().unwrap());
     let placed = dir.path().join("placed");
-    let ssh = Stand::in_for("ssh", &format!("echo x >>{}\n{SSH}", placed.display()));
+    let ssh = StandIn::in_for("ssh", &format!("echo x >>{}\n{SSH}", placed.display()));
     let line = format!(
         "compare 127.0.0.1:{0} 127.0.0.1:{0} -t set -n 100 -c 4 --repeat 1 \
          --on ssh:a,b,program={KEYSTORM}",
@@ -104,7 +104,7 @@ fn fewer_connections_or_requests_than_clients_are_as_many_clients() {
 
 /// A launcher of one client that says what a script has it say: `ready` and the `time` on request, and what
 /// else a test is about.
-fn scripted(time: &str, begun: &str) -> Stand {
+fn scripted(time: &str, begun: &str) -> StandIn {
     let line = hello(env!("CARGO_PKG_VERSION")).replace('"', "\\\"");
     let script = format!(
         r#"
@@ -124,7 +124,7 @@ done
 kill $!
 "#
     );
-    Stand::in_for("keystorm-on-odd", &script)
+    StandIn::in_for("keystorm-on-odd", &script)
 }
 
 const NOW: &str = "t=$(date +%s%N)";
@@ -159,7 +159,7 @@ exec sh -c "$2"
 fn a_client_whose_clock_is_set_during_the_run_is_lost() {
     let server = Server::redis();
     let line = format!("-q --duration 2 --rps 200 -c 4 --on ssh:a,later,program={KEYSTORM} incr k");
-    let ran = Stand::in_for("ssh", SET_LATER).before(server.keystorm(&line)).run().exits(1);
+    let ran = StandIn::in_for("ssh", SET_LATER).before(server.keystorm(&line)).run().exits(1);
     ran.says("client 2 of 2 (later): lost after ")
         .says("its clock is wrong, or the coordinator's: it went 1");
 }
@@ -169,7 +169,7 @@ fn launchers_and_clients_get_no_passwords_in_their_environment() {
     let (server, dir) =
         (Server::redis_with(&["--requirepass", "hunter2"]), tempfile::tempdir().unwrap());
     let seen = dir.path().join("seen");
-    let ssh = Stand::in_for("ssh", &format!("env >>{}\n{SSH}", seen.display()));
+    let ssh = StandIn::in_for("ssh", &format!("env >>{}\n{SSH}", seen.display()));
     let line = format!("-t set -n 100 -c 4 --on ssh:a,b,program={KEYSTORM}");
     let keystorm = server.keystorm(&line).env("REDISCLI_AUTH", "hunter2");
     ssh.before(keystorm.env("KEYSTORM_KEY_PASSWORD", "hunter3")).run().ok();
@@ -205,7 +205,7 @@ fn clocks_may_be_an_hour_apart() {
     let (server, (_dir, file)) = (Server::redis(), place());
     let on = format!("ssh:now,late,program={KEYSTORM}");
     let line = format!("-t set -n 1000 -c 4 --on {on} --json {}", file.display());
-    Stand::in_for("ssh", LATE).before(server.keystorm(&line)).run().ok();
+    StandIn::in_for("ssh", LATE).before(server.keystorm(&line)).run().ok();
     let clients = &json(&file)["tests"][0]["clients"];
     // Whatever the machine does meanwhile: it is no hour.
     assert!(clients["start_skew_us"].as_f64().unwrap() < 60e6, "{clients}");
@@ -280,10 +280,10 @@ fn clients_of_other_versions_are_refused() {
         says(2, ours)
     );
     let server = Server::redis();
-    let stand = Stand::in_for("keystorm-on-stand", &script);
+    let stand = StandIn::in_for("keystorm-on-stand", &script);
     let ran = stand.before(server.keystorm("-t set -n 100 -c 4 --on stand:x=1")).run().exits(2);
     ran.says("client 2 of 3 (b) is keystorm 9.9.9, and this is ");
-    let stand = Stand::in_for("keystorm-on-stand", "echo '{\"unfit\":\"no cluster answers\"}'");
+    let stand = StandIn::in_for("keystorm-on-stand", "echo '{\"unfit\":\"no cluster answers\"}'");
     let ran = stand.before(server.keystorm("-t set -n 100 -c 4 --on stand")).run().exits(2);
     ran.says("--on stand: no cluster answers");
     assert_eq!(server.calls("set"), 0);

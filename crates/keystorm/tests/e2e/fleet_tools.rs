@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::fleet_places::Stand;
+use crate::fleet_places::StandIn;
 use crate::program::{Keystorm, PATIENCE, within};
 use crate::real_clock::lacking;
 use crate::record::{json, place};
@@ -75,7 +75,7 @@ fn the_wall_clock_of_a_client_may_be_a_day_off() {
         "-t set -n 1000 -c 4 --on ssh:right,off,program={KEYSTORM} --json {}",
         file.display()
     );
-    Stand::in_for("ssh", &ssh).before(server.keystorm(&line)).run().ok();
+    StandIn::in_for("ssh", &ssh).before(server.keystorm(&line)).run().ok();
     assert_eq!(server.calls("set"), 1000);
     let now_s = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
     let shown: u64 = fs::read_to_string(shown).unwrap().trim().parse().unwrap();
@@ -87,7 +87,7 @@ fn the_wall_clock_of_a_client_may_be_a_day_off() {
 }
 
 /// Another network namespace with an sshd in it, linked to ours.
-struct Elsewhere {
+struct RemoteHost {
     name: String,
     /// Our end of the link.
     link: String,
@@ -96,7 +96,7 @@ struct Elsewhere {
     sshd: Option<Child>,
 }
 
-impl Elsewhere {
+impl RemoteHost {
     fn new() -> Result<Self, String> {
         let sshd = ["/usr/sbin/sshd", "/usr/local/sbin/sshd"];
         let sshd = sshd.into_iter().find(|path| Path::new(path).is_file()).ok_or("no sshd")?;
@@ -164,14 +164,14 @@ impl Elsewhere {
     }
 
     /// The system's ssh, with a configuration that knows the way.
-    fn ssh(&self) -> Stand {
+    fn ssh(&self) -> StandIn {
         let config = self.dir.path().join("ssh_config");
         let path = std::env::var("PATH").unwrap();
-        Stand::in_for("ssh", &format!("PATH='{path}' exec ssh -F {} \"$@\"\n", config.display()))
+        StandIn::in_for("ssh", &format!("PATH='{path}' exec ssh -F {} \"$@\"\n", config.display()))
     }
 }
 
-impl Drop for Elsewhere {
+impl Drop for RemoteHost {
     fn drop(&mut self) {
         // Those that sshd started, too.
         for pid in output_of(&format!("ip netns pids {}", self.name)).unwrap_or_default().lines() {
@@ -188,7 +188,7 @@ impl Drop for Elsewhere {
 #[test]
 fn ssh_reaches_another_network_and_a_link_that_is_cut_loses_its_client() {
     let check = "ssh_reaches_another_network_and_a_link_that_is_cut_loses_its_client";
-    let elsewhere = match Elsewhere::new() {
+    let elsewhere = match RemoteHost::new() {
         Ok(elsewhere) => elsewhere,
         Err(why) => return lacking(check, why),
     };

@@ -6,10 +6,10 @@ use std::path::Path;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::program::{Keystorm, Ran};
+use crate::program::{Keystorm, RunOutput};
 use crate::server::{KEYSTORM, Server};
 
-fn keystorm(words: &[&str]) -> Ran {
+fn keystorm(words: &[&str]) -> RunOutput {
     Keystorm::exec(KEYSTORM, words).run()
 }
 
@@ -57,7 +57,7 @@ fn lengths(count: usize) -> Vec<f64> {
         .collect()
 }
 
-fn judged(dir: &Path, more: &[&str]) -> (Ran, Value) {
+fn judged(dir: &Path, more: &[&str]) -> (RunOutput, Value) {
     let dir = dir.to_str().unwrap();
     // Whatever the machine did to the one run that all are made of.
     let mut words = vec!["compare", "--baseline", dir, "--disturbed", "count", "--format", "json"];

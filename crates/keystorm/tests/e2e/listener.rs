@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use crate::program::{Keystorm, Ran, elapse};
+use crate::program::{Keystorm, RunOutput, elapse};
 
 /// Something that listens on a port of 127.0.0.1 until the tests end, and counts what it is asked.
 pub(crate) struct Listener {
@@ -245,12 +245,12 @@ impl Listener {
     }
 
     /// Runs keystorm against it.
-    pub(crate) fn run(&self, line: &str) -> Ran {
+    pub(crate) fn run(&self, line: &str) -> RunOutput {
         Keystorm::new(&format!("-p {} {line}", self.port)).run()
     }
 
     /// Runs this line of a tool's, whose `-p` is the port.
-    pub(crate) fn by_name(&self, line: &str) -> Ran {
+    pub(crate) fn by_name(&self, line: &str) -> RunOutput {
         Keystorm::new(&format!("{line} -p {}", self.port)).run()
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::program::{Keystorm, PATIENCE, Running, goes_on, within};
+use crate::program::{Keystorm, PATIENCE, Process, goes_on, within};
 use crate::record::{json, place, valid_by};
 use crate::server::{Server, free_port};
 
@@ -30,7 +30,7 @@ fn pages(port: u16) -> impl Iterator<Item = Value> {
 }
 
 /// A run that serves its page, once it does.
-fn started(server: &Server, port: u16, more: &str) -> Running {
+fn started(server: &Server, port: u16, more: &str) -> Process {
     let running = server.keystorm(&format!("-q --live={port} {more}")).start();
     assert!(within(PATIENCE, || TcpStream::connect(("127.0.0.1", port)).is_ok()));
     running

@@ -2,10 +2,10 @@
 
 use crate::listener::Listener;
 use crate::memcached::Memcached;
-use crate::program::Ran;
+use crate::program::RunOutput;
 
 /// Operations that the report says were done.
-fn operations(ran: &Ran) -> u64 {
+fn operations(ran: &RunOutput) -> u64 {
     let line = ran.out.lines().find(|line| line.contains(" operations (")).unwrap();
     line.split_whitespace().next().unwrap().parse().unwrap()
 }

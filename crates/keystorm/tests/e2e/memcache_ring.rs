@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::memcached::Memcached;
-use crate::program::{Keystorm, Ran, Running, goes_on, within};
+use crate::program::{Keystorm, Process, RunOutput, goes_on, within};
 use crate::record;
 
 /// Four servers.
@@ -20,11 +20,11 @@ impl Ring {
         format!("--protocol memcache -h {} {words}", places.join(","))
     }
 
-    fn run(&self, words: &str) -> Ran {
+    fn run(&self, words: &str) -> RunOutput {
         Keystorm::new(&self.line(words)).run()
     }
 
-    fn start(&self, words: &str) -> Running {
+    fn start(&self, words: &str) -> Process {
         Keystorm::new(&self.line(words)).start()
     }
 

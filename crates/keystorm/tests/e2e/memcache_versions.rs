@@ -4,7 +4,7 @@
 use std::fs;
 
 use crate::memcached::Memcached;
-use crate::program::Ran;
+use crate::program::RunOutput;
 use crate::real_clock::skip;
 
 /// The installed one and the newer one, if that is there.
@@ -67,7 +67,7 @@ fn flags_that_only_new_ones_know_are_errors_of_the_old() {
     let invalid = "CLIENT_ERROR invalid";
     for (new, server) in versions() {
         let run = |line: &str| server.run(&format!("-n 50 -c 2 --on-error count {line}")).ok();
-        let refused = |ran: &Ran| ran.out.contains(invalid);
+        let refused = |ran: &RunOutput| ran.out.contains(invalid);
         assert_eq!(refused(&run("ms k E77 __data__")), !new);
         assert_eq!(refused(&run("md k x")), !new);
         // An append that creates: the old one takes the flag and does not know what it means.

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use crate::program::{Keystorm, PATIENCE, Ran, within};
+use crate::program::{Keystorm, PATIENCE, RunOutput, within};
 use crate::server::{free_port, guarded, start};
 
 /// A running memcached. Ended when dropped.
@@ -111,7 +111,7 @@ impl Memcached {
     }
 
     /// Runs keystorm against it.
-    pub(crate) fn run(&self, line: &str) -> Ran {
+    pub(crate) fn run(&self, line: &str) -> RunOutput {
         let protocol = if line.contains("--protocol") { "" } else { "--protocol memcache" };
         Keystorm::new(&format!("-p {} {protocol} {line}", self.port)).run()
     }

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::program::{Keystorm, Ran};
+use crate::program::{Keystorm, RunOutput};
 use crate::server::{Server, calls};
 
 /// Runs a line of memtier's on a server.
-pub(crate) fn run(server: &Server, line: &str) -> Ran {
+pub(crate) fn run(server: &Server, line: &str) -> RunOutput {
     Keystorm::new(&format!("memtier -p {} {line}", server.port())).run()
 }
 

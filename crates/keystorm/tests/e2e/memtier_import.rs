@@ -6,7 +6,7 @@ use std::fs;
 use tempfile::TempDir;
 
 use crate::memcached::Memcached;
-use crate::program::{Keystorm, Ran};
+use crate::program::{Keystorm, RunOutput};
 use crate::server::{Server, calls};
 
 /// Five items as memcached-dump writes them, each with its time to live.
@@ -42,7 +42,7 @@ impl Dump {
     }
 }
 
-fn run(server: &Server, line: &str) -> Ran {
+fn run(server: &Server, line: &str) -> RunOutput {
     Keystorm::new(&format!("memtier -p {} {line}", server.port())).run()
 }
 

@@ -1,9 +1,9 @@
 //! memtier_benchmark's command lines that end at once: with which message, where, and which exit code.
 
-use crate::program::{Keystorm, Ran};
+use crate::program::{Keystorm, RunOutput};
 use crate::server::{Server, free_port};
 
-fn run(line: &str) -> Ran {
+fn run(line: &str) -> RunOutput {
     Keystorm::new(&format!("memtier {line}")).run()
 }
 

@@ -6,19 +6,19 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::program::{Keystorm, Ran};
+use crate::program::{Keystorm, RunOutput};
 use crate::real_clock::lacking;
 use crate::server::{Server, called};
 
 pub(crate) const ONE: &str = "-t 1 -c 1";
 
 /// Runs a line of memtier's on a server.
-pub(crate) fn run(server: &Server, line: &str) -> Ran {
+pub(crate) fn run(server: &Server, line: &str) -> RunOutput {
     Keystorm::new(&format!("memtier -p {} {line}", server.port())).run()
 }
 
 /// Runs a line with a JSON file, and returns what that holds.
-pub(crate) fn json(server: &Server, line: &str) -> (Ran, Value) {
+pub(crate) fn json(server: &Server, line: &str) -> (RunOutput, Value) {
     let dir = TempDir::new().unwrap();
     let file = dir.path().join("j");
     let ran = run(server, &format!("{line} --json-out-file {}", file.display())).ok();

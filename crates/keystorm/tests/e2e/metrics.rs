@@ -8,14 +8,14 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::program::{PATIENCE, Running, within};
+use crate::program::{PATIENCE, Process, within};
 use crate::server::Server;
 
 /// What was served at one moment.
 struct Scrape(Value);
 
 /// Where a keystorm serves, once it has said so.
-fn url(running: &Running) -> String {
+fn url(running: &Process) -> String {
     running.until("it says where metrics are", |r| r.err().contains("/metrics\n"));
     let text = running.err();
     text.split_whitespace().find(|word| word.starts_with("http://")).unwrap().to_owned()
@@ -33,7 +33,7 @@ fn send(url: &str, bytes: &[u8]) -> TcpStream {
 }
 
 /// Fetches what a keystorm serves.
-fn scrape(running: &Running) -> Scrape {
+fn scrape(running: &Process) -> Scrape {
     let url = &url(running);
     let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/test-servers/python");
     assert!(library.is_dir(), "{}: `make setup-test` installs it", library.display());
@@ -63,7 +63,7 @@ impl Scrape {
 }
 
 /// Scrapes until that holds.
-fn until(running: &Running, what: &str, holds: impl Fn(&Scrape) -> bool) -> Scrape {
+fn until(running: &Process, what: &str, holds: impl Fn(&Scrape) -> bool) -> Scrape {
     let mut last = None;
     let held = within(PATIENCE, || {
         let seen = scrape(running);

@@ -1,10 +1,10 @@
 //! What counts as a miss, by what the server counts, and the warning about a test that mostly missed.
 
-use crate::program::Ran;
+use crate::program::RunOutput;
 use crate::server::Server;
 
 /// Hits and misses, from the columns of `--csv` before what a request cost.
-fn counted(ran: &Ran) -> (u64, u64) {
+fn counted(ran: &RunOutput) -> (u64, u64) {
     let last = ran.out.lines().last().unwrap();
     let mut cells = last.rsplit(',').skip(2).map(|cell| cell.trim_matches('"').parse().unwrap());
     let misses = cells.next().unwrap();

@@ -3,12 +3,12 @@
 
 use std::time::Duration;
 
-use crate::program::{Keystorm, Running};
+use crate::program::{Keystorm, Process};
 use crate::record::{json, place};
 use crate::server::{Server, called};
 
 /// Waits until so many requests have been answered.
-fn answered(running: &Running, server: &Server, calls: u64) {
+fn answered(running: &Process, server: &Server, calls: u64) {
     running.until("load runs", |_| server.calls("get") >= calls);
 }
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::cluster::Cluster;
 use crate::memcached::Memcached;
-use crate::program::{Keystorm, PATIENCE, Ran, Running, goes_on, within};
+use crate::program::{Keystorm, PATIENCE, Process, RunOutput, goes_on, within};
 use crate::record;
 use crate::server::{Server, pause};
 
@@ -16,7 +16,7 @@ use crate::server::{Server, pause};
 const ABSENCE: Duration = Duration::from_millis(1500);
 
 /// Load runs, and has for a few intervals: an outage is detected against the rate before it.
-fn usual(running: &Running, calls: impl Fn() -> u64) {
+fn usual(running: &Process, calls: impl Fn() -> u64) {
     running.until("load runs", |_| calls() > 100);
     goes_on(4, calls);
 }
@@ -97,7 +97,7 @@ fn requests_that_a_silent_server_keeps_are_counted_in_a_line() {
     running.wait().ok().prints(", 3 unanswered");
 }
 
-fn everybody_is_out(ran: &Ran, file: &std::path::Path, ports: Vec<u16>) {
+fn everybody_is_out(ran: &RunOutput, file: &std::path::Path, ports: Vec<u16>) {
     assert_eq!(to_the_end(&test(file)), names(ports), "{}", ran.out);
     let verdict = ran.out.lines().find(|line| line.contains("limited by: ")).unwrap_or_default();
     assert!(verdict.contains(" outage: nothing succeeded"), "{}", ran.out);

@@ -1,11 +1,11 @@
 //! Side by side with Debian's redis-benchmark: the same command line, the same data and layout.
 
 use crate::mask::masked;
-use crate::program::{Keystorm, Ran};
+use crate::program::{Keystorm, RunOutput};
 use crate::server::{Server, called};
 
 /// Runs the same arguments with the peer and, by the peer's name, with keystorm.
-fn both(server: &Server, line: &str, mut after: impl FnMut(&'static str, Ran)) {
+fn both(server: &Server, line: &str, mut after: impl FnMut(&'static str, RunOutput)) {
     let (_dir, link) = called("redis-benchmark");
     for (name, program) in [("the peer", "redis-benchmark".into()), ("keystorm", link)] {
         server.reset();

@@ -63,7 +63,7 @@ impl Keystorm {
     }
 
     /// Starts it. It has a process group of its own and dies with the tests.
-    pub(crate) fn start(self) -> Running {
+    pub(crate) fn start(self) -> Process {
         let mut command = guarded(&self.program);
         command.args(&self.args).env_remove("REDISCLI_AUTH").env_remove("KEYSTORM_VERDICT");
         command.env_remove("KEYSTORM_KEY_PASSWORD");
@@ -77,16 +77,16 @@ impl Keystorm {
         let out = Reader::new(child.stdout.take().unwrap());
         let err = Reader::new(child.stderr.take().unwrap());
         let line = format!("{:?} {:?}", self.program, self.args);
-        Running { child, out: Some(out), err, line, started: Instant::now() }
+        Process { child, out: Some(out), err, line, started: Instant::now() }
     }
 
     /// Runs it to its end.
-    pub(crate) fn run(self) -> Ran {
+    pub(crate) fn run(self) -> RunOutput {
         self.start().wait()
     }
 
     /// Runs it until what it measured decides a gate: on a busy machine repeats differ too much. Ten times at most.
-    pub(crate) fn decided(self) -> Ran {
+    pub(crate) fn decided(self) -> RunOutput {
         let mut runs = (0..10).map(|_| self.clone().run());
         let mut last = runs.next().expect("ten runs");
         while last.code == Some(4) {
@@ -122,7 +122,7 @@ impl Reader {
 }
 
 /// A keystorm that has not ended, as far as we know. Killed when dropped.
-pub(crate) struct Running {
+pub(crate) struct Process {
     child: Child,
     out: Option<Reader>,
     err: Reader,
@@ -130,14 +130,14 @@ pub(crate) struct Running {
     started: Instant,
 }
 
-impl Drop for Running {
+impl Drop for Process {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-impl Running {
+impl Process {
     /// Standard output so far.
     pub(crate) fn out(&self) -> String {
         self.out.as_ref().map(Reader::so_far).unwrap_or_default()
@@ -187,7 +187,7 @@ impl Running {
     }
 
     /// Waits for the end.
-    pub(crate) fn wait(mut self) -> Ran {
+    pub(crate) fn wait(mut self) -> RunOutput {
         let mut status = None;
         let ended = within(PATIENCE, || {
             status = self.child.try_wait().unwrap();
@@ -198,7 +198,7 @@ impl Running {
         self.ran(status.unwrap())
     }
 
-    fn ran(mut self, status: ExitStatus) -> Ran {
+    fn ran(mut self, status: ExitStatus) -> RunOutput {
         let took = self.started.elapsed();
         let Some(out) = self.out.take() else { unreachable!("it is waited for once") };
         // A server that was left behind could hold the pipes open; that is for others to notice.
@@ -207,13 +207,13 @@ impl Running {
         let (out, err) = (out.so_far(), self.err());
         let line = std::mem::take(&mut self.line);
         assert!(!err.contains("panicked at"), "{line}: {err}");
-        Ran { code: status.code(), out, err, took, line }
+        RunOutput { code: status.code(), out, err, took, line }
     }
 }
 
 /// What a run left.
 #[derive(Debug)]
-pub(crate) struct Ran {
+pub(crate) struct RunOutput {
     pub(crate) code: Option<i32>,
     pub(crate) out: String,
     pub(crate) err: String,
@@ -221,7 +221,7 @@ pub(crate) struct Ran {
     line: String,
 }
 
-impl Ran {
+impl RunOutput {
     /// Checks the exit code.
     #[track_caller]
     pub(crate) fn exits(self, code: i32) -> Self {

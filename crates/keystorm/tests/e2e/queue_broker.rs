@@ -7,7 +7,7 @@ use std::net::TcpStream;
 use std::sync::{Arc, Condvar, Mutex};
 
 use crate::broker::{listening, words};
-use crate::program::{Keystorm, Ran};
+use crate::program::{Keystorm, RunOutput};
 
 #[derive(Default)]
 struct Lists {
@@ -17,7 +17,7 @@ struct Lists {
     held: Option<(Vec<u8>, Vec<u8>)>,
 }
 
-type Shared = Arc<(Mutex<Lists>, Condvar)>;
+type SharedLists = Arc<(Mutex<Lists>, Condvar)>;
 
 /// A server on a port of 127.0.0.1, until the tests end.
 pub(crate) struct QueueBroker {
@@ -26,16 +26,16 @@ pub(crate) struct QueueBroker {
 
 impl QueueBroker {
     pub(crate) fn new() -> Self {
-        let shared = Shared::default();
+        let shared = SharedLists::default();
         Self { port: listening(move |stream| serve(stream, &shared)) }
     }
 
-    pub(crate) fn run(&self, line: &str) -> Ran {
+    pub(crate) fn run(&self, line: &str) -> RunOutput {
         Keystorm::new(&format!("deliver list -p {} {line}", self.port)).run()
     }
 }
 
-fn serve(mut stream: TcpStream, shared: &Shared) {
+fn serve(mut stream: TcpStream, shared: &SharedLists) {
     let mut input = BufReader::new(stream.try_clone().unwrap());
     while let Some(words) = words(&mut input) {
         let reply = match words[0].to_ascii_uppercase().as_slice() {
@@ -53,7 +53,7 @@ fn serve(mut stream: TcpStream, shared: &Shared) {
     }
 }
 
-fn push(shared: &Shared, key: &[u8], payload: &[u8]) -> Vec<u8> {
+fn push(shared: &SharedLists, key: &[u8], payload: &[u8]) -> Vec<u8> {
     let (lists, pushed) = &**shared;
     let mut lists = lists.lock().unwrap();
     // Its purpose stands behind the first byte of the message.
@@ -79,7 +79,7 @@ fn push(shared: &Shared, key: &[u8], payload: &[u8]) -> Vec<u8> {
     b":1\r\n".to_vec()
 }
 
-fn pop(shared: &Shared, keys: &[Vec<u8>]) -> Vec<u8> {
+fn pop(shared: &SharedLists, keys: &[Vec<u8>]) -> Vec<u8> {
     let (lists, pushed) = &**shared;
     let mut lists = lists.lock().unwrap();
     loop {

@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use crate::program::{Keystorm, PATIENCE, Ran, within};
+use crate::program::{Keystorm, PATIENCE, RunOutput, within};
 use crate::queue_broker::QueueBroker;
 use crate::server::Server;
 
-fn test(ran: Ran) -> Value {
+fn test(ran: RunOutput) -> Value {
     let document: Value = serde_json::from_str(&ran.out).unwrap();
     document["tests"][0].clone()
 }

@@ -11,7 +11,7 @@ use trace::Event;
 use crate::cluster::Cluster;
 use crate::listener::Listener;
 use crate::memcached::Memcached;
-use crate::program::{Keystorm, PATIENCE, Running, within};
+use crate::program::{Keystorm, PATIENCE, Process, within};
 use crate::server::Server;
 
 /// Waits until a server says what it does.
@@ -21,7 +21,7 @@ fn begins(server: &Server) {
 }
 
 /// Starts to record a server, until it is interrupted.
-pub(crate) fn recording(server: &Server, options: &str, file: &Path) -> Running {
+pub(crate) fn recording(server: &Server, options: &str, file: &Path) -> Process {
     let line = format!("record -p {} {options} -o {}", server.port(), file.display());
     let running = Keystorm::new(&line).start();
     begins(server);

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::mask::masked;
 use crate::program::Keystorm;
 use crate::record::{json, place, valid_by};
-use crate::server::{Counted, KEYSTORM, Server, calls};
+use crate::server::{CountingServer, KEYSTORM, Server, calls};
 
 const FORMATS: [&str; 6] = ["text", "redis", "quiet", "csv", "classic", "json"];
 
@@ -93,7 +93,7 @@ fn what_does_not_go_together_is_refused() {
 #[test]
 fn each_repeat_on_a_server_of_our_own_has_a_start_of_its_own() {
     let (dir, file) = place();
-    let server = Counted::new(dir.path(), "server");
+    let server = CountingServer::new(dir.path(), "server");
     let line = format!(
         "--spawn={} --repeat 3 -n 200 -t set,get -q --json {}",
         server.program(),

@@ -164,7 +164,7 @@ fn slots_move_while_it_is_sent(cluster: &Cluster) {
 
 impl Cluster {
     /// Replays this on it.
-    fn run_replay(&self, line: &str) -> crate::program::Ran {
+    fn run_replay(&self, line: &str) -> crate::program::RunOutput {
         let port = self.nodes[0].port();
         Keystorm::new(&format!("replay {line} --cluster -p {port}")).run().ok()
     }

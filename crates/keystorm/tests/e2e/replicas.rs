@@ -76,12 +76,12 @@ pub(crate) fn memtier_s_mget_takes_keys_of_one_slot(cluster: &Cluster) {
 }
 
 /// A primary and two replicas of it, in no cluster.
-struct Replicated {
+struct ReplicaSet {
     primary: Server,
     replicas: [Server; 2],
 }
 
-impl Replicated {
+impl ReplicaSet {
     fn new() -> Self {
         let primary = Server::redis_with(&["--repl-diskless-sync-delay", "0"]);
         let port = primary.port().to_string();
@@ -109,7 +109,7 @@ impl Replicated {
 
 #[test]
 fn named_replicas_answer_reads_of_a_primary_in_no_cluster() {
-    let nodes = Replicated::new();
+    let nodes = ReplicaSet::new();
     let named = nodes.named();
     let lines = "get key:__rand_int__ ; set key:__rand_int__ v";
     let run = |rfr: &str| {

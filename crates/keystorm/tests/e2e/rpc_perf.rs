@@ -6,7 +6,7 @@ use std::fs;
 use tempfile::TempDir;
 
 use crate::memcached::Memcached;
-use crate::program::{Keystorm, Ran};
+use crate::program::{Keystorm, RunOutput};
 use crate::rpc_perf_admin::ask;
 use crate::server::{Server, called, free_port};
 
@@ -83,7 +83,7 @@ impl File {
         Keystorm::new(&format!("rpc-perf {} {words}", self.written(keyspaces)))
     }
 
-    pub(crate) fn run(&self, keyspaces: &str) -> Ran {
+    pub(crate) fn run(&self, keyspaces: &str) -> RunOutput {
         self.line(keyspaces, "").run()
     }
 }

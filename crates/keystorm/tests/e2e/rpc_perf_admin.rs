@@ -12,7 +12,7 @@ use std::time::Duration;
 use report::Record;
 use serde_json::Value;
 
-use crate::program::Running;
+use crate::program::Process;
 use crate::rpc_perf::File;
 use crate::server::{Server, free_port};
 
@@ -164,15 +164,15 @@ fn lasting(server: &Server, port: u16) -> File {
 }
 
 /// A run of two threads at a rate, which does not end by itself.
-struct Throttled {
+struct RateLimitedRun {
     server: Server,
     port: u16,
     json: String,
-    running: Running,
+    running: Process,
     file: File,
 }
 
-impl Throttled {
+impl RateLimitedRun {
     fn at(rate: u32) -> Self {
         let server = Server::redis();
         server.reset();
@@ -188,7 +188,7 @@ impl Throttled {
 
 #[test]
 fn the_rate_changes_while_the_run_goes_on_in_all_its_threads() {
-    let Throttled { server, port, json, running, file: _file } = Throttled::at(2);
+    let RateLimitedRun { server, port, json, running, file: _file } = RateLimitedRun::at(2);
     running.until("it sends", |_| server.calls("get") > 3);
     assert_eq!(ask(port, "PUT /ratelimit/3000"), (200, "3000 requests per second\n".to_owned()));
     // At the rate that it began with it would take half an hour.
@@ -214,7 +214,7 @@ fn the_rate_changes_while_the_run_goes_on_in_all_its_threads() {
 
 #[test]
 fn a_rate_of_0_is_no_limit_until_another_is_set() {
-    let Throttled { server, port, json, running, file: _file } = Throttled::at(20);
+    let RateLimitedRun { server, port, json, running, file: _file } = RateLimitedRun::at(20);
     running.until("it sends", |_| server.calls("get") > 30);
     let (status, text) = ask(port, "PUT /ratelimit/0");
     assert_eq!((status, text.as_str()), (200, "no limit until another rate is set\n"));

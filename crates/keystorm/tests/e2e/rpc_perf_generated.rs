@@ -104,7 +104,7 @@ const SORTED_SET: &[(&[&str], bool)] = &[
 const PING: &[(&[&str], bool)] = &[(&["ping"], false)];
 
 /// A file and what is to come of it.
-struct Generated {
+struct GeneratedFile {
     text: String,
     protocol: &'static str,
     /// The rate of the second before the first window, and requests that are due in all windows; `None`
@@ -114,7 +114,7 @@ struct Generated {
     metrics: Option<bool>,
 }
 
-fn generated(seed: u64, port: u16, dir: &str) -> Generated {
+fn generated(seed: u64, port: u16, dir: &str) -> GeneratedFile {
     let mut draws = Draws::from_seed(seed);
     let protocol = *draws.pick(&["resp", "resp", "resp", "memcache", "ping"]);
     let duration = draws.within(1, 3);
@@ -180,7 +180,7 @@ fn generated(seed: u64, port: u16, dir: &str) -> Generated {
         keyspace(&mut draws, &mut text, protocol, weight);
     }
     let metrics = metrics.then_some(every_ms <= duration * 1000);
-    Generated { text, protocol, due, metrics }
+    GeneratedFile { text, protocol, due, metrics }
 }
 
 /// A rate, and what follows from it: the rates that the second before the first window may have, and

@@ -1,6 +1,6 @@
 //! Files of rpc-perf that are not carried out: with which message, and which exit code.
 
-use crate::program::{Keystorm, Ran};
+use crate::program::{Keystorm, RunOutput};
 use crate::rpc_perf::File;
 use crate::server::Server;
 
@@ -8,7 +8,7 @@ const GET: &str = "nkeys = 9\nklen = 2\ncommands = [{ verb = 'get' }]";
 
 /// The error, which is one line behind a place in a file.
 #[track_caller]
-fn fails(ran: Ran, code: i32, says: &str) {
+fn fails(ran: RunOutput, code: i32, says: &str) {
     let ran = ran.exits(code).says(says);
     assert_eq!((ran.err.lines().count(), ran.out.as_str()), (1, ""), "{}", ran.err);
 }

@@ -5,19 +5,19 @@ use std::process::Command;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::program::{Keystorm, Running};
+use crate::program::{Keystorm, Process};
 use crate::server::{KEYSTORM, Server};
 
 const ENTER: &str = "\x1b[?1049h";
 const LEAVE: &str = "\x1b[?1049l";
 
 /// A keystorm on a terminal of its own (`script` of util-linux), of 80 columns and 24 rows.
-struct Watched {
-    running: Running,
+struct TerminalRun {
+    running: Process,
     dir: tempfile::TempDir,
 }
 
-impl Watched {
+impl TerminalRun {
     fn start(server: &Server, line: &str) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let at = dir.path().display();
@@ -81,7 +81,7 @@ fn plain(text: &str) -> String {
 #[test]
 fn a_run_that_lasts_has_a_screen_of_the_terminals_size_and_leaves_none_of_it() {
     let server = Server::redis();
-    let watched = Watched::start(&server, "--rps 1000 --duration 60 get k");
+    let watched = TerminalRun::start(&server, "--rps 1000 --duration 60 get k");
     let running = &watched.running;
     running.until("the screen is up", |_| watched.has_drawn(80, 24, "requests/s, 0 to "));
     running.until("it is judged", |_| watched.has_drawn(80, 24, "So far: get k: "));
@@ -111,7 +111,7 @@ fn a_run_that_lasts_has_a_screen_of_the_terminals_size_and_leaves_none_of_it() {
 #[test]
 fn no_screen_hides_the_rows_of_a_log_or_stands_in_a_pipe() {
     let server = Server::redis();
-    let rows = Watched::start(&server, "--rps 1000 --duration 60 --progress 1s get k");
+    let rows = TerminalRun::start(&server, "--rps 1000 --duration 60 --progress 1s get k");
     rows.running.until("there are rows", |running| running.out().contains(" requests/s, p50 "));
     rows.signal(Signal::INT);
     let ran = rows.running.wait();

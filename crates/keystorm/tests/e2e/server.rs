@@ -13,12 +13,12 @@ use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 use std::{fs, io, thread};
 
-use host::{Address, Client, Patience, Plain};
+use host::{Address, Client, Patience, PlainSocket};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use wire::resp::Value;
 
-use crate::program::{Keystorm, PATIENCE, Ran, elapse, within};
+use crate::program::{Keystorm, PATIENCE, RunOutput, elapse, within};
 
 /// With a server on a busy machine.
 const ANSWERS: Patience =
@@ -67,7 +67,7 @@ pub(crate) struct Server {
     child: Child,
     port: u16,
     dir: TempDir,
-    client: RefCell<Client<Plain>>,
+    client: RefCell<Client<PlainSocket>>,
     program: OsString,
     args: Vec<String>,
 }
@@ -186,7 +186,7 @@ impl Server {
     }
 
     /// Runs keystorm against this server; `line` is split as a shell would.
-    pub(crate) fn run(&self, line: &str) -> Ran {
+    pub(crate) fn run(&self, line: &str) -> RunOutput {
         self.keystorm(line).run()
     }
 
@@ -338,7 +338,7 @@ fn wait_until_ready(
     port: u16,
     socket: &Path,
     args: &[&str],
-) -> Option<Client<Plain>> {
+) -> Option<Client<PlainSocket>> {
     let password = args.iter().position(|a| *a == "--requirepass").map(|at| args[at + 1]);
     let address = Address::Unix(socket.to_owned());
     let deadline = Instant::now() + Duration::from_secs(60);
@@ -370,12 +370,12 @@ pub(crate) fn called(name: &str) -> (TempDir, OsString) {
 }
 
 /// A redis-server that keeps count of how often it is started.
-pub(crate) struct Counted {
+pub(crate) struct CountingServer {
     program: String,
     log: PathBuf,
 }
 
-impl Counted {
+impl CountingServer {
     pub(crate) fn new(dir: &Path, name: &str) -> Self {
         use std::os::unix::fs::PermissionsExt;
         let (program, log) = (dir.join(name), dir.join(format!("{name}.starts")));

@@ -2,16 +2,16 @@
 
 use std::path::Path;
 
-use host::{Address, Client, Patience, Plain};
+use host::{Address, Client, Patience, PlainSocket};
 use tempfile::TempDir;
 use wire::resp::Value;
 
-use crate::program::{Keystorm, Ran, Running};
+use crate::program::{Keystorm, Process, RunOutput};
 use crate::server::free_port;
 
 /// A sink on a free port and a unix socket.
 struct Sink {
-    running: Running,
+    running: Process,
     port: u16,
     dir: TempDir,
 }
@@ -35,13 +35,13 @@ impl Sink {
         [format!("-p {}", self.port), format!("-s {}", self.dir.path().join("s").display())]
     }
 
-    fn client(&self) -> Client<Plain> {
+    fn client(&self) -> Client<PlainSocket> {
         let address = Address::Tcp(([127, 0, 0, 1], self.port).into());
         Client::connect(&address, Patience::default()).unwrap()
     }
 
     /// Ctrl-C.
-    fn end(self) -> Ran {
+    fn end(self) -> RunOutput {
         self.running.interrupt();
         self.running.wait()
     }

@@ -7,7 +7,7 @@ use host::{Address, Client, Patience};
 use tempfile::TempDir;
 use wire::resp::Value;
 
-use crate::program::{Keystorm, PATIENCE, Ran, Running, within};
+use crate::program::{Keystorm, PATIENCE, Process, RunOutput, within};
 use crate::server::valkey_program;
 
 /// A place for temporary files that can be looked at afterwards; short, for socket paths.
@@ -41,7 +41,7 @@ fn address(err: &str) -> Option<Address> {
     })
 }
 
-fn run(line: &str) -> Ran {
+fn run(line: &str) -> RunOutput {
     let place = place();
     let ran = keystorm(&place, line).run();
     left_nothing(&place, &ran.err);
@@ -49,7 +49,7 @@ fn run(line: &str) -> Ran {
 }
 
 /// Waits until load runs, and gives the pid of the server.
-fn server_of(running: &Running) -> u32 {
+fn server_of(running: &Process) -> u32 {
     running.until("starts a server", |r| address(&r.err()).is_some());
     let address = address(&running.err()).unwrap();
     let mut client = Client::connect(&address, Patience::default()).unwrap();

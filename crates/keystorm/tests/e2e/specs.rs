@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::program::{Keystorm, Ran};
+use crate::program::{Keystorm, RunOutput};
 use crate::server::{Server, valkey_program};
 
 /// A directory of specs by their names.
@@ -26,7 +26,7 @@ fn memtier(name: &str, group: &str, arguments: &str) -> String {
     )
 }
 
-fn document(ran: &Ran) -> Value {
+fn document(ran: &RunOutput) -> Value {
     serde_json::from_str(&ran.out).unwrap_or_else(|why| panic!("{why}: {}\n{}", ran.out, ran.err))
 }
 

@@ -3,7 +3,7 @@
 use crate::program::Keystorm;
 use crate::server::Server;
 
-fn compare(a: &Server, b: &Server, line: &str) -> crate::program::Ran {
+fn compare(a: &Server, b: &Server, line: &str) -> crate::program::RunOutput {
     let (a, b) = (a.port(), b.port());
     Keystorm::new(&format!("compare 127.0.0.1:{a} 127.0.0.1:{b} --disturbed count {line}")).run()
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::browser;
 use crate::program::Keystorm;
-use crate::server::{Counted, Server, calls};
+use crate::server::{CountingServer, Server, calls};
 
 fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|e| panic!("{e}: {text}"))
@@ -62,7 +62,7 @@ fn each_point_reads_values_of_its_own_size() {
 #[test]
 fn each_round_on_a_server_of_our_own_has_a_start_of_its_own() {
     let dir = tempfile::tempdir().unwrap();
-    let counted = Counted::new(dir.path(), "server");
+    let counted = CountingServer::new(dir.path(), "server");
     let rest = "-t set -c 1,2 -n 50 --repeat 3 -q";
     let ran = Keystorm::new(&format!("sweep --spawn={} {rest}", counted.program())).run().ok();
     assert_eq!(counted.starts(), 3);

@@ -2,16 +2,16 @@
 
 use std::process::Command;
 
-use crate::program::{Keystorm, Ran};
+use crate::program::{Keystorm, RunOutput};
 use crate::server::{KEYSTORM, Server};
 
 /// Runs keystorm with a terminal as its standard output (`script` of util-linux).
-fn watched(server: &Server, line: &str) -> Ran {
+fn watched(server: &Server, line: &str) -> RunOutput {
     watched_as(KEYSTORM, server, line)
 }
 
 /// The same by another name.
-fn watched_as(program: &str, server: &Server, line: &str) -> Ran {
+fn watched_as(program: &str, server: &Server, line: &str) -> RunOutput {
     assert!(Command::new("script").arg("--version").output().is_ok(), "util-linux is missing");
     let command = format!("{program} -p {} {line}", server.port());
     Keystorm::exec("script", ["-qec", &command, "/dev/null"]).run().ok()

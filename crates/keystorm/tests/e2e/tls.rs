@@ -4,19 +4,19 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::certificates::{Identity, Subject};
-use crate::fleet_places::Stand;
-use crate::program::{Keystorm, Ran};
+use crate::fleet_places::StandIn;
+use crate::program::{Keystorm, RunOutput};
 use crate::server::{KEYSTORM, Server, called, free_port};
 
 /// A CA, and a server whose certificate it signed.
-pub(crate) struct Secure {
+pub(crate) struct TlsServer {
     pub(crate) server: Server,
     pub(crate) port: u16,
     pub(crate) ca: Identity,
     pub(crate) dir: tempfile::TempDir,
 }
 
-impl Secure {
+impl TlsServer {
     pub(crate) fn new() -> Self {
         Self::with(&Subject::default(), &["--tls-auth-clients", "no"])
     }
@@ -46,19 +46,19 @@ impl Secure {
         Keystorm::new(&format!("-p {} --tls {line}", self.port))
     }
 
-    pub(crate) fn run(&self, line: &str) -> Ran {
+    pub(crate) fn run(&self, line: &str) -> RunOutput {
         self.keystorm(line).run()
     }
 
     /// In trust of the CA.
-    pub(crate) fn trusted(&self, line: &str) -> Ran {
+    pub(crate) fn trusted(&self, line: &str) -> RunOutput {
         self.run(&format!("--cacert {} {line}", self.file("ca.crt").display()))
     }
 }
 
 #[test]
 fn counts_are_exact_with_every_engine_and_shape() {
-    let secure = Secure::new();
+    let secure = TlsServer::new();
     for engine in ["epoll", "uring"] {
         for (n, shape) in [
             (1000, "-c 7"),
@@ -81,7 +81,7 @@ fn counts_are_exact_with_every_engine_and_shape() {
 
 #[test]
 fn large_values_arrive_whole() {
-    let secure = Secure::new();
+    let secure = TlsServer::new();
     for engine in ["epoll", "uring"] {
         secure.trusted(&format!("--engine {engine} -t set,get -d 300000 -c 3 -P 4 -n 200 -q")).ok();
         assert_eq!(secure.server.number(&["STRLEN", "key:__rand_int__"]), 300_000);
@@ -90,13 +90,13 @@ fn large_values_arrive_whole() {
 
 #[test]
 fn the_suite_prepares_itself_in_tls() {
-    let secure = Secure::new();
+    let secure = TlsServer::new();
     secure.trusted("-t fcall,lrange_100 -n 100 -q").ok().prints("FCALL").prints("LRANGE_100");
 }
 
 #[test]
 fn versions_and_ciphers_are_those_asked_for() {
-    let secure = Secure::with(
+    let secure = TlsServer::with(
         &Subject { rsa: true, ..Subject::default() },
         &["--tls-auth-clients", "no", "--tls-protocols", "TLSv1.2"],
     );
@@ -107,7 +107,7 @@ fn versions_and_ciphers_are_those_asked_for() {
     ran.says("no cipher in common").says("--tls-ciphers");
     let ran = secure.trusted("--tls-groups no_such_group -n 100 get k").exits(1);
     ran.says("--tls-groups no_such_group");
-    let modern = Secure::new();
+    let modern = TlsServer::new();
     let suite = "TLS_CHACHA20_POLY1305_SHA256";
     let ran = modern.trusted(&format!("--tls-ciphersuites {suite} -n 100 -q get k")).ok();
     ran.prints(&format!(", TLS TLSv1.3 {suite}, 0 hits, 100 misses"));
@@ -115,14 +115,14 @@ fn versions_and_ciphers_are_those_asked_for() {
 
 #[test]
 fn only_the_versions_that_are_named_are_offered() {
-    let secure = Secure::new();
+    let secure = TlsServer::new();
     for (list, version) in
         [("TLSv1.2", "TLSv1.2"), ("tlsv1.3", "TLSv1.3"), ("TLSv1.2,TLSv1.3", "TLSv1.3")]
     {
         let ran = secure.trusted(&format!("--tls-protocols {list} -n 100 get k")).ok();
         ran.prints(&format!("  TLS: {version} "));
     }
-    let old = Secure::with(
+    let old = TlsServer::with(
         &Subject::default(),
         &["--tls-auth-clients", "no", "--tls-protocols", "TLSv1.2"],
     );
@@ -149,7 +149,7 @@ fn only_the_versions_that_are_named_are_offered() {
 fn sessions_are_resumed_where_that_is_asked_for() {
     for protocol in ["TLSv1.2", "TLSv1.3"] {
         let args = ["--tls-auth-clients", "no", "--tls-protocols", protocol];
-        let secure = Secure::with(&Subject::default(), &args);
+        let secure = TlsServer::with(&Subject::default(), &args);
         for engine in ["epoll", "uring"] {
             let line = format!("--engine {engine} -k 0 -c 2 -n 100 get k");
             let ran = secure.trusted(&format!("--tls-resume {line}")).ok();
@@ -168,7 +168,7 @@ fn sessions_are_resumed_where_that_is_asked_for() {
 fn mutual_tls_takes_the_clients_certificate() {
     for protocol in ["TLSv1.2", "TLSv1.3"] {
         let args = ["--tls-auth-clients", "yes", "--tls-protocols", protocol];
-        let secure = Secure::with(&Subject::default(), &args);
+        let secure = TlsServer::with(&Subject::default(), &args);
         secure.ca.signs(&Subject::default()).write(secure.dir.path(), "client");
         let other = Identity::authority("another CA");
         other.signs(&Subject::default()).write(secure.dir.path(), "stranger");
@@ -195,18 +195,18 @@ fn mutual_tls_takes_the_clients_certificate() {
 #[test]
 fn what_is_wrong_with_a_certificate_is_reported() {
     let expired = Subject { valid_days: (-10, -1), ..Subject::default() };
-    let expired = Secure::with(&expired, &["--tls-auth-clients", "no"]);
+    let expired = TlsServer::with(&expired, &["--tls-auth-clients", "no"]);
     expired.trusted("-n 10 get k").exits(1).says("has expired on ");
     let early = Subject { valid_days: (3, 9), ..Subject::default() };
-    let early = Secure::with(&early, &["--tls-auth-clients", "no"]);
+    let early = TlsServer::with(&early, &["--tls-auth-clients", "no"]);
     early.trusted("-n 10 get k").exits(1).says("not valid yet");
     let other = Subject { names: &["other.example"], ips: &["192.0.2.7"], ..Subject::default() };
-    let other = Secure::with(&other, &["--tls-auth-clients", "no"]);
+    let other = TlsServer::with(&other, &["--tls-auth-clients", "no"]);
     let ran = other.trusted("-n 10 get k").exits(1).says("certificate is not for ");
     ran.says("other.example, 192.0.2.7").says("--sni").says("--insecure");
     other.trusted("--sni other.example -n 10 get k").ok();
     other.trusted("--sni third.example -n 10 get k").exits(1).says("third.example");
-    let unknown = Secure::new();
+    let unknown = TlsServer::new();
     unknown.run("-n 10 get k").exits(1).says("unknown CA").says("--cacert");
     let (same_name, _) = Identity::authority("test CA").write(unknown.dir.path(), "same-name");
     let line = format!("--cacert {} -n 10 get k", same_name.display());
@@ -220,7 +220,7 @@ fn what_is_wrong_with_a_certificate_is_reported() {
 #[test]
 fn names_are_checked_like_addresses() {
     let named =
-        Secure::with(&Subject { ips: &[], ..Subject::default() }, &["--tls-auth-clients", "no"]);
+        TlsServer::with(&Subject { ips: &[], ..Subject::default() }, &["--tls-auth-clients", "no"]);
     named.trusted("-h localhost -n 10 get k").ok();
     named.trusted("-n 10 get k").exits(1).says("certificate is not for ").says("localhost");
     let ca = named.file("ca.crt");
@@ -234,7 +234,7 @@ fn names_are_checked_like_addresses() {
 #[test]
 fn by_the_name_of_a_peer_a_wrong_host_passes_and_is_reported_where_that_is_wanted() {
     let other = Subject { names: &["other.example"], ips: &[], ..Subject::default() };
-    let other = Secure::with(&other, &["--tls-auth-clients", "no"]);
+    let other = TlsServer::with(&other, &["--tls-auth-clients", "no"]);
     let (_link_dir, link) = called("redis-benchmark");
     let line = format!("--cacert {} -n 10 -q get k", other.file("ca.crt").display());
     let by_name = || other.keystorm(&line).called(&link);
@@ -247,7 +247,7 @@ fn by_the_name_of_a_peer_a_wrong_host_passes_and_is_reported_where_that_is_wante
 
 #[test]
 fn a_directory_of_cas_is_looked_up_by_hash() {
-    let secure = Secure::new();
+    let secure = TlsServer::new();
     let directory = secure.file("cas");
     std::fs::create_dir(&directory).unwrap();
     let line = format!("--cacertdir {} -n 10 get k", directory.display());
@@ -259,7 +259,7 @@ fn a_directory_of_cas_is_looked_up_by_hash() {
 
 #[test]
 fn a_plain_server_and_a_tls_server_are_distinguished() {
-    let secure = Secure::new();
+    let secure = TlsServer::new();
     let plain_port = secure.server.port();
     for _ in 0..3 {
         // The server may wait for the end of a line in what it takes for a command.
@@ -275,7 +275,7 @@ fn a_plain_server_and_a_tls_server_are_distinguished() {
 
 #[test]
 fn a_server_that_goes_away_ends_the_run_with_its_results() {
-    let mut secure = Secure::new();
+    let mut secure = TlsServer::new();
     let line = format!(
         "--cacert {} --duration 30 --reconnect no -c 4 incr k",
         secure.file("ca.crt").display()
@@ -289,7 +289,7 @@ fn a_server_that_goes_away_ends_the_run_with_its_results() {
 
 #[test]
 fn idle_connections_are_held_in_tls() {
-    let secure = Secure::new();
+    let secure = TlsServer::new();
     let line = format!("--cacert {} -I -c 20", secure.file("ca.crt").display());
     let running = secure.keystorm(&line).start();
     running.until("tells how many live", |r| r.out().contains("clients: 20"));
@@ -326,7 +326,7 @@ fn options_without_tls_do_nothing_and_contradictions_are_refused() {
 
 #[test]
 fn the_plan_names_files_and_shows_nothing_of_them() {
-    let secure = Secure::new();
+    let secure = TlsServer::new();
     let key = secure.file("server.key");
     let line = format!(
         "--cacert {} --cert {} --key {} --tls-resume --print-plan get k",
@@ -342,7 +342,7 @@ fn the_plan_names_files_and_shows_nothing_of_them() {
 #[test]
 fn memtier_s_tls_trusts_a_file_and_looks_at_no_host() {
     let subject = Subject { names: &["elsewhere.test"], ips: &[], ..Subject::default() };
-    let secure = Secure::with(&subject, &["--tls-auth-clients", "no"]);
+    let secure = TlsServer::with(&subject, &["--tls-auth-clients", "no"]);
     let run = |rest: &str| {
         Keystorm::new(&format!("memtier -p {} --tls {rest} -t 1 -c 2 -n 11", secure.port)).run()
     };
@@ -355,7 +355,7 @@ fn memtier_s_tls_trusts_a_file_and_looks_at_no_host() {
 
 #[test]
 fn clients_elsewhere_get_the_files_with_the_plan() {
-    let secure = Secure::with(&Subject::default(), &["--tls-auth-clients", "yes"]);
+    let secure = TlsServer::with(&Subject::default(), &["--tls-auth-clients", "yes"]);
     secure.ca.signs(&Subject::default()).write(secure.dir.path(), "client");
     let here = secure.dir.path().display().to_string();
     let (file, page) = (secure.file("run.json"), secure.file("page.html"));
@@ -369,7 +369,7 @@ fn clients_elsewhere_get_the_files_with_the_plan() {
         file.display(),
         page.display()
     );
-    Stand::in_for("ssh", &ssh).before(secure.keystorm(&line)).run().ok().prints("  TLS: TLSv1.3");
+    StandIn::in_for("ssh", &ssh).before(secure.keystorm(&line)).run().ok().prints("  TLS: TLSv1.3");
     assert_eq!(secure.server.calls("set"), 400);
     let secret = std::fs::read_to_string(secure.file("client.key")).unwrap();
     for kept in [file, page] {
@@ -381,6 +381,6 @@ fn clients_elsewhere_get_the_files_with_the_plan() {
     std::fs::create_dir(secure.file("cas")).unwrap();
     let hash = secure.ca.certificate.subject_name_hash();
     std::fs::copy(secure.file("ca.crt"), secure.file("cas").join(format!("{hash:08x}.0"))).unwrap();
-    let ran = Stand::in_for("ssh", &ssh).before(secure.keystorm(&line)).run().exits(1);
+    let ran = StandIn::in_for("ssh", &ssh).before(secure.keystorm(&line)).run().exits(1);
     ran.says("client 1 of 2 (a): ").says("--cacertdir /nowhere/cas").says("--cacert FILE");
 }

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use crate::certificates::Subject;
 use crate::rpc_perf::File;
-use crate::tls::Secure;
+use crate::tls::TlsServer;
 
 #[test]
 fn a_file_of_rpc_perf_trusts_the_authority_that_it_names() {
-    let secure = Secure::new();
+    let secure = TlsServer::new();
     let run = |tls: &str| {
         let port = secure.port;
         let endpoint = format!("endpoints = ['rediss://127.0.0.1:{port}']\n[tls]\n{tls}");
@@ -25,7 +25,7 @@ fn a_file_of_rpc_perf_trusts_the_authority_that_it_names() {
 
 #[test]
 fn a_file_of_rpc_perf_names_the_certificate_of_the_client_alone_or_with_its_chain() {
-    let secure = Secure::with(&Subject::default(), &["--tls-auth-clients", "yes"]);
+    let secure = TlsServer::with(&Subject::default(), &["--tls-auth-clients", "yes"]);
     let (cert, key) = secure.ca.signs(&Subject::default()).write(secure.dir.path(), "client");
     let (cert, key) = (cert.display(), key.display());
     let run = |certificate: &str| {
@@ -48,7 +48,7 @@ fn a_file_of_rpc_perf_names_the_certificate_of_the_client_alone_or_with_its_chai
 #[test]
 fn a_file_of_rpc_perf_names_the_rest_of_a_chain_and_the_password_of_a_key() {
     const PASSWORD: &str = "hunter2 and more";
-    let secure = Secure::with(&Subject::default(), &["--tls-auth-clients", "yes"]);
+    let secure = TlsServer::with(&Subject::default(), &["--tls-auth-clients", "yes"]);
     let dir = secure.dir.path();
     let between = secure.ca.signs_authority("in between");
     let (between_cert, _) = between.write(dir, "between");

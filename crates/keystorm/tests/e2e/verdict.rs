@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use host::{Address, Client, Patience};
 
-use crate::program::{Keystorm, Ran, within};
+use crate::program::{Keystorm, RunOutput, within};
 use crate::server::{Server, called};
 
 /// The verdict in a report.
-fn limited_by(ran: &Ran) -> &str {
+fn limited_by(ran: &RunOutput) -> &str {
     let line = ran.out.lines().find_map(|line| {
         let kept = line.strip_prefix("  ").filter(|line| line.starts_with("not saturated: "));
         line.strip_prefix("  limited by: ").or(kept)

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::program::{Keystorm, Ran};
+use crate::program::{Keystorm, RunOutput};
 use crate::record::{json, place};
 use crate::server::{Server, calls};
 
@@ -16,7 +16,7 @@ fn file(text: &str) -> (TempDir, PathBuf) {
     (dir, path)
 }
 
-fn run(server: &Server, text: &str, options: &str) -> Ran {
+fn run(server: &Server, text: &str, options: &str) -> RunOutput {
     let (_dir, path) = file(text);
     server.run(&format!("-q --workload {} {options}", path.display()))
 }

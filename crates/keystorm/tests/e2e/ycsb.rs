@@ -7,7 +7,7 @@ use wire::resp::Value;
 
 use crate::cluster::Cluster;
 use crate::memtier_retries::refused;
-use crate::program::{Keystorm, Ran};
+use crate::program::{Keystorm, RunOutput};
 use crate::server::Server;
 
 /// The key of record 0, and its place in the index.
@@ -15,7 +15,7 @@ pub(crate) const KEY_0: &str = "user6284781860667377211";
 pub(crate) const SCORE_0: &str = "-594971599";
 
 /// Runs against a server, in whose place the host and the port stand.
-pub(crate) fn ycsb(server: &Server, phase: &str, rest: &str) -> Ran {
+pub(crate) fn ycsb(server: &Server, phase: &str, rest: &str) -> RunOutput {
     line(server, phase, rest).run()
 }
 

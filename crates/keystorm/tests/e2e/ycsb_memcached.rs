@@ -1,10 +1,10 @@
 //! `keystorm ycsb … memcached`: records as JSON objects, added, replaced and got.
 
 use crate::memcached::Memcached;
-use crate::program::{Keystorm, Ran};
+use crate::program::{Keystorm, RunOutput};
 use crate::ycsb::count;
 
-fn ycsb(server: &Memcached, phase: &str, rest: &str) -> Ran {
+fn ycsb(server: &Memcached, phase: &str, rest: &str) -> RunOutput {
     let hosts = format!("memcached.hosts=127.0.0.1:{}", server.port());
     Keystorm::new(&format!("ycsb {phase} memcached -p {hosts} {rest}")).run()
 }

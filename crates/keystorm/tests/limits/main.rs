@@ -25,7 +25,7 @@ use std::time::Duration;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_setaffinity};
 
-use crate::program::{Keystorm, Ran};
+use crate::program::{Keystorm, RunOutput};
 use crate::server::Server;
 
 /// Waits until no other test has the machine.
@@ -35,7 +35,7 @@ fn alone() -> MutexGuard<'static, ()> {
 }
 
 /// The verdict in a report.
-fn limited_by(ran: &Ran) -> &str {
+fn limited_by(ran: &RunOutput) -> &str {
     let line = ran.out.lines().find_map(|line| {
         let kept = line.strip_prefix("  ").filter(|line| line.starts_with("not saturated: "));
         line.strip_prefix("  limited by: ").or(kept)
@@ -45,7 +45,7 @@ fn limited_by(ran: &Ran) -> &str {
 
 /// Runs until the verdict names this limit and has these words. What else keeps the machine busy may
 /// pass meanwhile.
-fn reads(limit: &str, words: &[&str], mut run: impl FnMut() -> Ran) {
+fn reads(limit: &str, words: &[&str], mut run: impl FnMut() -> RunOutput) {
     let mut seen = Vec::new();
     for attempt in 0..8 {
         if attempt > 2 {

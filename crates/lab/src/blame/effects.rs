@@ -9,7 +9,7 @@ use report::{Cause, LimitedBy};
 use serde::{Deserialize, Serialize};
 use statistics::{Estimate, Mean, Observation, Regression};
 
-use super::{Kind, Measured, Treatment};
+use super::{Kind, SegmentResult, Treatment};
 
 /// A value, and the interval that holds the true one 95 times in 100.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -156,10 +156,10 @@ fn cost(slope: Estimate, p99_ms: f64, rate_per_s: f64, unit_per_s: f64) -> Optio
 impl Effects {
     /// Estimates them.
     #[must_use]
-    pub fn estimate(kinds: &[Kind], loads: &[f64], segments: &[Measured]) -> Self {
-        let closed: Vec<&Measured> =
+    pub fn estimate(kinds: &[Kind], loads: &[f64], segments: &[SegmentResult]) -> Self {
+        let closed: Vec<&SegmentResult> =
             segments.iter().filter(|of| of.is_valid() && of.rate_per_s.is_none()).collect();
-        let whole = |of: &&&Measured| of.segment.treatment == Treatment::Whole;
+        let whole = |of: &&&SegmentResult| of.segment.treatment == Treatment::Whole;
         let rates: Vec<f64> = closed.iter().filter(whole).map(|of| of.answered_per_s).collect();
         let capacity = Mean::from_values(&rates).map(|mean| mean.mean);
         let unit_per_s = unit(capacity);
@@ -193,7 +193,7 @@ impl Effects {
         let mut found = Vec::new();
         for (number, load) in loads.iter().enumerate() {
             let of_level = segments.iter().filter(|of| of.segment.level == Some(number));
-            let all: Vec<&Measured> = of_level.collect();
+            let all: Vec<&SegmentResult> = of_level.collect();
             let Some(rate_per_s) = all.first().and_then(|of| of.rate_per_s) else { continue };
             effects.levels.push(effects.level(kinds, (*load, rate_per_s), &all, &mut found));
         }
@@ -206,10 +206,10 @@ impl Effects {
         &self,
         kinds: &[Kind],
         (load, rate_per_s): (f64, f64),
-        all: &[&Measured],
+        all: &[&SegmentResult],
         found: &mut Vec<Culprit>,
     ) -> Level {
-        let valid: Vec<&Measured> = all.iter().copied().filter(|of| of.is_valid()).collect();
+        let valid: Vec<&SegmentResult> = all.iter().copied().filter(|of| of.is_valid()).collect();
         let is_judged = valid.len() as f64 >= VALID_MIN * all.len() as f64;
         let shares: Vec<f64> = kinds.iter().map(|kind| kind.share).collect();
         let mut waits = Vec::new();
@@ -287,7 +287,12 @@ impl Effects {
 }
 
 /// A segment as what is fitted: requests per second of each kind, and what came of them.
-fn observation(of: &Measured, group: usize, kinds: &[Kind], outcome: f64) -> Option<Observation> {
+fn observation(
+    of: &SegmentResult,
+    group: usize,
+    kinds: &[Kind],
+    outcome: f64,
+) -> Option<Observation> {
     let rate_per_s = of.rate_per_s?;
     let treatment = of.segment.treatment;
     let rate = |(at, kind): (usize, &Kind)| rate_per_s * kind.share * treatment.share_of(at);
@@ -295,7 +300,7 @@ fn observation(of: &Measured, group: usize, kinds: &[Kind], outcome: f64) -> Opt
 }
 
 /// The server's CPU by kind, over all loads.
-fn cpu(kinds: &[Kind], segments: &[Measured]) -> Option<Regression> {
+fn cpu(kinds: &[Kind], segments: &[SegmentResult]) -> Option<Regression> {
     let levels = segments.iter().filter_map(|of| of.segment.level).max()? + 1;
     let valid = segments.iter().filter(|of| of.is_valid());
     let seen = valid.filter_map(|of| {
@@ -310,7 +315,7 @@ fn cpu(kinds: &[Kind], segments: &[Measured]) -> Option<Regression> {
 fn capacity_of(
     kind: usize,
     kinds: &[Kind],
-    closed: &[&Measured],
+    closed: &[&SegmentResult],
     unit_per_s: f64,
 ) -> Option<Figure> {
     let share = kinds[kind].share;

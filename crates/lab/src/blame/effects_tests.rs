@@ -13,7 +13,7 @@ fn kinds(shares: &[f64]) -> Vec<Kind> {
 
 /// Segments of a server for which a request of each kind takes so many microseconds, one after another, with noise of
 /// this many milliseconds.
-fn segments(kinds: &[Kind], us: [f64; 3], noise_ms: f64, seed: u64) -> Vec<Measured> {
+fn segments(kinds: &[Kind], us: [f64; 3], noise_ms: f64, seed: u64) -> Vec<SegmentResult> {
     let mut noise = Noise::new(seed);
     let busy_s = |treatment: Treatment, rate: f64| -> f64 {
         let of = |(at, kind): (usize, &Kind)| kind.share * treatment.share_of(at) * us[at];
@@ -40,7 +40,7 @@ fn segments(kinds: &[Kind], us: [f64; 3], noise_ms: f64, seed: u64) -> Vec<Measu
                 let is_sent = treatment.share_of(at) > 0.0;
                 wait_ms.filter(|_| is_sent).map(|ms| ms + 0.1 + noise_ms * noise.normal().abs())
             };
-            all.push(Measured {
+            all.push(SegmentResult {
                 segment,
                 rate_per_s: rate,
                 answered_per_s: rate.unwrap_or(1.0 / (busy_s(treatment, 1.0) / sent)),

@@ -39,7 +39,7 @@ pub struct Blame {
     /// What the segments say together.
     pub effects: Effects,
     /// Every segment, in the order in which they were run.
-    pub segments: Vec<Measured>,
+    pub segments: Vec<SegmentResult>,
     run: Runs,
 }
 
@@ -54,7 +54,7 @@ pub struct Kind {
 
 /// A segment, and what was measured in it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Measured {
+pub struct SegmentResult {
     /// Which it is.
     #[serde(flatten)]
     pub segment: Segment,
@@ -73,7 +73,7 @@ pub struct Measured {
     pub void: Option<Cause>,
 }
 
-impl Measured {
+impl SegmentResult {
     /// Reads it off a run. `kinds` is how many the whole mix has.
     #[must_use]
     pub fn from_run(segment: Segment, rate_per_s: Option<f64>, kinds: usize, run: &Run) -> Self {
@@ -137,7 +137,7 @@ impl Blame {
         run: &Run,
     ) -> Result<bool, RecordError> {
         self.run.put(run)?;
-        let mut measured = Measured::from_run(segment, rate_per_s, self.kinds.len(), run);
+        let mut measured = SegmentResult::from_run(segment, rate_per_s, self.kinds.len(), run);
         if counts_void {
             measured.void = None;
         }

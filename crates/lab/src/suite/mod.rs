@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub use built_in::{built_in, documents};
 pub use choice::{Choice, Pattern, priorities};
 pub use difference::{ComparedFigure, Difference, SuiteComparison};
-pub use spec::{Init, MEMTIER, Preload, Spec, ToolLine};
+pub use spec::{InitCommand, MEMTIER, Preload, Spec, ToolLine};
 pub use yaml::BYTES_MAX;
 
 use crate::document::Document;

@@ -19,7 +19,7 @@ pub struct ToolLine {
 
 /// A command that is sent before the load, as text or as words.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Init {
+pub enum InitCommand {
     /// A line, to be split as redis-cli splits it.
     Line(String),
     /// Words.
@@ -36,7 +36,7 @@ pub struct Preload {
     /// A load that writes what is read.
     pub tool: Option<ToolLine>,
     /// Commands behind it.
-    pub init: Vec<Init>,
+    pub init: Vec<InitCommand>,
     /// A file of data, by its URL or path.
     pub dataset: Option<String>,
     /// That file, where it is on this machine; whoever reads specs looks for it.
@@ -128,9 +128,11 @@ impl Spec {
     pub fn needs(&self) -> Vec<String> {
         let tools = self.clients.iter().chain(&self.preload.tool);
         let init = self.preload.init.iter().filter_map(|init| match init {
-            Init::Line(line) => Some(line.split_whitespace().next()?.trim_matches('"').to_owned()),
-            Init::Words(words) => words.first().cloned(),
-            Init::Script(_) => Some("eval".to_owned()),
+            InitCommand::Line(line) => {
+                Some(line.split_whitespace().next()?.trim_matches('"').to_owned())
+            }
+            InitCommand::Words(words) => words.first().cloned(),
+            InitCommand::Script(_) => Some("eval".to_owned()),
         });
         let mut names: Vec<String> =
             tools.flat_map(sent).chain(init).map(|name| name.to_lowercase()).collect();
@@ -179,17 +181,17 @@ fn preload(node: &Node) -> Result<Preload, String> {
         match member {
             Node::Text(text) => {
                 let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-                init.extend(lines.map(|line| Init::Line(line.to_owned())));
+                init.extend(lines.map(|line| InitCommand::Line(line.to_owned())));
             }
             list => {
                 let words: Vec<String> =
                     list.members().iter().filter_map(Node::text).map(str::to_owned).collect();
-                init.extend((!words.is_empty()).then_some(Init::Words(words)));
+                init.extend((!words.is_empty()).then_some(InitCommand::Words(words)));
             }
         }
     }
     let script = node.get("init_lua").and_then(Node::text);
-    init.extend(script.map(|script| Init::Script(script.to_owned())));
+    init.extend(script.map(|script| InitCommand::Script(script.to_owned())));
     let dataset = node.get("dataset").and_then(|node| {
         // A list or a map of them has the URL somewhere within.
         node.text().or_else(|| node.members().iter().find_map(Node::text))
@@ -299,9 +301,12 @@ clientconfig:
         assert_eq!(words[..4], ["--data-size", "100", "--command", "HSET __key__ f __data__"]);
         assert_eq!(words[4..7], ["--command-key-pattern=P", "--key-minimum=1", "--key-maximum"]);
         assert_eq!(spec.preload.init.len(), 3);
-        assert_eq!(spec.preload.init[1], Init::Words(["SET", "d", "e f"].map(String::from).into()));
+        assert_eq!(
+            spec.preload.init[1],
+            InitCommand::Words(["SET", "d", "e f"].map(String::from).into())
+        );
         assert!(
-            matches!(&spec.preload.init[2], Init::Script(text) if text.contains("comment\nreturn"))
+            matches!(&spec.preload.init[2], InitCommand::Script(text) if text.contains("comment\nreturn"))
         );
         assert_eq!(
             spec.clients[0].words[6..8],

@@ -43,14 +43,14 @@ pub struct Answer {
     /// What to know to read it.
     pub text: String,
     /// What was measured.
-    pub points: Vec<Measured>,
+    pub points: Vec<StationResult>,
     /// What was not, and why.
     pub left_out: Vec<String>,
 }
 
 /// What a station yielded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Measured {
+pub struct StationResult {
     /// What differs from point to point.
     pub label: String,
     /// Which line of a chart it belongs to; empty if there is one.
@@ -67,7 +67,7 @@ pub struct Measured {
     pub failure: Option<String>,
 }
 
-impl Measured {
+impl StationResult {
     /// Requests per second of all its runs together.
     #[must_use]
     pub fn throughput_rps(&self) -> f64 {
@@ -131,7 +131,7 @@ impl Survey {
         }
         let test = runs.first().map_or(String::new(), |run| run.plan.name.clone());
         let label = if station.label.is_empty() { &test } else { &station.label };
-        chapter.points.push(Measured {
+        chapter.points.push(StationResult {
             label: label.clone(),
             series: station.series.clone(),
             x: station.x,
@@ -146,7 +146,7 @@ impl Survey {
     /// Notes that a station could not be measured.
     pub fn miss(&mut self, station: &Station, why: String) {
         let Some(chapter) = self.chapters.last_mut() else { return };
-        chapter.points.push(Measured {
+        chapter.points.push(StationResult {
             label: station.label.clone(),
             series: station.series.clone(),
             x: station.x,

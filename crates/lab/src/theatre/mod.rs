@@ -11,7 +11,7 @@ use report::slo::Slo;
 use serde::{Deserialize, Serialize};
 
 pub use act::{Act, Condition, Family};
-pub use price::{Played, Price};
+pub use price::{ActRecord, Price};
 
 use crate::document::Document;
 use crate::runs::Runs;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// What was noted of an act while it was played. Times are seconds since the measured part began.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Played {
+pub struct ActRecord {
     /// When the rest before it began.
     pub rest_from_s: f64,
     /// When it was started.
@@ -57,7 +57,7 @@ const CALM: usize = 4;
 impl Price {
     /// Reads it off a measurement. `target_ns` is the target's bound.
     #[must_use]
-    pub fn new(played: &Played, measurement: &Measurement, target_ns: Option<f64>) -> Self {
+    pub fn new(played: &ActRecord, measurement: &Measurement, target_ns: Option<f64>) -> Self {
         let timeline = &measurement.timeline;
         let interval_s = timeline.interval_ns as f64 / 1e9;
         let within = |span: Range<f64>| {

@@ -20,8 +20,8 @@ fn measured(ms_at: impl Fn(u32) -> u64) -> Measurement {
     run
 }
 
-fn played() -> Played {
-    Played {
+fn played() -> ActRecord {
+    ActRecord {
         rest_from_s: 1.0,
         from_s: 5.0,
         ended_s: Some(6.0),

@@ -6,7 +6,7 @@ use report::CountUnit;
 use super::{figure_cells, figure_names, incomplete, limited};
 use crate::Document;
 use crate::figures::{Figures, disturbed};
-use crate::survey::{Answer, Measured, Survey};
+use crate::survey::{Answer, StationResult, Survey};
 
 /// While the request is what costs, its rate is the same for all sizes of values. Where it holds no
 /// more than this share of the most, copying costs as well.
@@ -73,26 +73,27 @@ impl Answer {
                         "Bytes per second by value size",
                         size(),
                         bits,
-                        Measured::bytes_per_s,
+                        StationResult::bytes_per_s,
                     ),
                     self.lines(
                         "Requests per second by value size",
                         size(),
                         rate(),
-                        Measured::throughput_rps,
+                        StationResult::throughput_rps,
                     ),
                 ]
             }
             "connections" => {
                 let count = || Axis::log("connections", Unit::Count);
-                let p99 = |point: &Measured| point.slowest().map_or(0.0, |run| run.p99_ns as f64);
+                let p99 =
+                    |point: &StationResult| point.slowest().map_or(0.0, |run| run.p99_ns as f64);
                 let time = Axis::log("p99", Unit::Nanoseconds);
                 vec![
                     self.lines(
                         "Requests per second by connections",
                         count(),
                         rate(),
-                        Measured::throughput_rps,
+                        StationResult::throughput_rps,
                     ),
                     self.lines(
                         "99th percentile of response time by connections",
@@ -103,18 +104,19 @@ impl Answer {
                 ]
             }
             "messages" => {
-                let p99 = |point: &Measured| point.slowest().map_or(0.0, |run| run.p99_ns as f64);
+                let p99 =
+                    |point: &StationResult| point.slowest().map_or(0.0, |run| run.p99_ns as f64);
                 let time = Axis::linear("p99", Unit::Nanoseconds);
                 vec![self.bars("99th percentile of delivery time".to_owned(), time, p99)]
             }
             _ => {
                 let title = format!("Requests per second: {}", self.title.to_lowercase());
-                vec![self.bars(title, rate(), Measured::throughput_rps)]
+                vec![self.bars(title, rate(), StationResult::throughput_rps)]
             }
         }
     }
 
-    fn lines(&self, title: &str, x: Axis, y: Axis, value: fn(&Measured) -> f64) -> Chart {
+    fn lines(&self, title: &str, x: Axis, y: Axis, value: fn(&StationResult) -> f64) -> Chart {
         let mut chart = Chart::lines(title, x, y);
         for point in &self.points {
             let (Some(x), Some(run)) = (point.x, point.slowest()) else { continue };
@@ -124,7 +126,7 @@ impl Answer {
         chart
     }
 
-    fn bars(&self, title: String, y: Axis, value: fn(&Measured) -> f64) -> Chart {
+    fn bars(&self, title: String, y: Axis, value: fn(&StationResult) -> f64) -> Chart {
         let mut labels: Vec<&str> = Vec::new();
         for point in self.points.iter().filter(|point| !point.figures.is_empty()) {
             if !labels.contains(&point.label.as_str()) {
@@ -144,7 +146,7 @@ impl Answer {
     /// What follows from the figures, in a sentence or two.
     #[must_use]
     pub fn remarks(&self) -> Vec<String> {
-        let runs = || self.points.iter().filter_map(Measured::slowest);
+        let runs = || self.points.iter().filter_map(StationResult::slowest);
         if let Some((cause, count)) = disturbed(runs()) {
             let all = runs().count();
             return vec![format!(
@@ -169,7 +171,7 @@ impl Answer {
 
     /// From which size on bytes cost more than the request that carries them.
     fn bandwidth(&self, series: &str) -> Option<String> {
-        let points: Vec<&Measured> =
+        let points: Vec<&StationResult> =
             self.points.iter().filter(|p| p.series == series && p.bytes_per_s() > 0.0).collect();
         let best = points.iter().map(|p| p.throughput_rps()).fold(0.0, f64::max);
         let last = points.iter().rposition(|p| p.throughput_rps() >= best * HOLDS)?;
@@ -238,7 +240,7 @@ impl Survey {
     /// The run that stands for each point.
     fn deciding(&self) -> Vec<(String, usize)> {
         let points = self.chapters.iter().flat_map(|of| of.points.iter().map(move |at| (of, at)));
-        let decides = |(chapter, point): (&Answer, &Measured)| {
+        let decides = |(chapter, point): (&Answer, &StationResult)| {
             let name = [point.label.as_str(), point.series.as_str()].join(" ");
             Some((format!("{}: {}", chapter.title, name.trim()), point.slowest_test()?))
         };
@@ -274,7 +276,7 @@ impl Survey {
     pub fn verdict(&self) -> Verdict {
         let chapter = |key: &str| self.chapters.iter().find(|chapter| chapter.key == key);
         let figure = |key: &str, series: &str, label: &str| {
-            let found = |p: &&Measured| p.series == series && p.label == label;
+            let found = |p: &&StationResult| p.series == series && p.label == label;
             chapter(key)?.points.iter().find(found).filter(|p| !p.figures.is_empty())
         };
         let mut figures = Vec::new();
@@ -288,7 +290,7 @@ impl Survey {
                 figures.push((name.to_owned(), Unit::PerSecond.show(point.throughput_rps())));
             }
         }
-        let limit = figure("pipeline", "-P 1", "GET").and_then(Measured::slowest);
+        let limit = figure("pipeline", "-P 1", "GET").and_then(StationResult::slowest);
         let text = limit.map_or("Nothing was measured yet.".to_owned(), |run| {
             let others = run.disturbed().map_or(String::new(), |cause| {
                 format!(" The figure says little: {}.", cause.describe())
@@ -312,8 +314,14 @@ mod tests {
     use super::*;
     use crate::figures::tests::figures;
 
-    fn point(label: &str, series: &str, x: Option<f64>, rps: f64, bytes_per_s: f64) -> Measured {
-        Measured {
+    fn point(
+        label: &str,
+        series: &str,
+        x: Option<f64>,
+        rps: f64,
+        bytes_per_s: f64,
+    ) -> StationResult {
+        StationResult {
             label: label.into(),
             series: series.into(),
             x,
@@ -324,7 +332,7 @@ mod tests {
         }
     }
 
-    fn answer(key: &str, points: Vec<Measured>) -> Answer {
+    fn answer(key: &str, points: Vec<StationResult>) -> Answer {
         let text = String::new;
         Answer { key: key.into(), title: "A title".into(), text: text(), points, left_out: vec![] }
     }

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use super::{KEPT_MAX, NodeActivity, NodeLine, SuccessLine};
 use crate::slices::{Failures, SLICE_NS};
-use crate::{Outage, Tenure, Usual};
+use crate::{Outage, Tenure, UsualPauses};
 
 /// Outages kept for each server.
 const OUTAGES_MAX: usize = 1000;
@@ -37,7 +37,7 @@ impl SuccessLine {
     pub fn outages(
         &self,
         elapsed_ns: u64,
-        usual: &Usual,
+        usual: &UsualPauses,
         tenures: &[Tenure],
         away: &[Range<u64>],
     ) -> Vec<Outage> {
@@ -60,7 +60,8 @@ impl SuccessLine {
             .map(|span| (span.start / SLICE_NS) as usize..span.end.div_ceil(SLICE_NS) as usize);
         // Servers share a schedule.
         let sharing = self.nodes.iter().filter(|line| !line.ok.is_empty()).count().max(1) as u64;
-        let usual = Usual { due_every_ns: usual.due_every_ns.saturating_mul(sharing), ..*usual };
+        let usual =
+            UsualPauses { due_every_ns: usual.due_every_ns.saturating_mul(sharing), ..*usual };
         let mut search = Search {
             lines: &self.nodes,
             tenures,
@@ -90,7 +91,7 @@ struct Search<'l> {
     /// Slices in which the client did not run.
     away: Vec<Range<usize>>,
     end: usize,
-    usual: Usual,
+    usual: UsualPauses,
     /// Servers and slices whose failures are in an outage that was found: a success at the edge of two
     /// outages leaves its slice to the first.
     counted: Vec<(u16, Range<usize>)>,
@@ -114,7 +115,7 @@ impl<'l> Search<'l> {
         if line.ok.is_empty() && !unanswered && !silent {
             return Vec::new(); // Every reply was an error: there is no success to come back to.
         }
-        let Usual { due_every_ns, service_ns } = self.usual;
+        let UsualPauses { due_every_ns, service_ns } = self.usual;
         let due_every = due_every_ns.div_ceil(SLICE_NS) as usize - usize::from(due_every_ns > 0);
         let usual = line.usual_distance().max(due_every).saturating_mul(TIMES_USUAL);
         let silent = SILENT_MIN.max((service_ns / SLICE_NS) as usize * TIMES_SERVICE);

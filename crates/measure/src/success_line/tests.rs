@@ -1,7 +1,7 @@
 use std::ops::Range;
 
 use super::*;
-use crate::{Outage, Tenure, Usual};
+use crate::{Outage, Tenure, UsualPauses};
 
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1000 * MS;
@@ -41,7 +41,7 @@ fn an_outage_has_its_times_and_counts() {
     fail(&mut line, 0, 1990, lost);
     fail(&mut line, 0, 4050, errors);
     fail(&mut line, 0, 5000, errors);
-    let outages = line.outages(6 * SECOND, &Usual::default(), &[], &[]);
+    let outages = line.outages(6 * SECOND, &UsualPauses::default(), &[], &[]);
     assert_eq!(
         outages,
         [Outage {
@@ -75,7 +75,7 @@ fn a_failure_between_two_outages_counts_once() {
     for at_ms in [2100, 2300, 2450] {
         fail(&mut line, 0, at_ms, errors);
     }
-    let outages = line.outages(4 * SECOND, &Usual::default(), &[], &[]);
+    let outages = line.outages(4 * SECOND, &UsualPauses::default(), &[], &[]);
     let found = outages.iter().map(|o| (o.from_ns / MS, o.first_failure_ns, o.failures.errors));
     let first = |ms: u64| Some(ms * MS);
     assert_eq!(found.collect::<Vec<_>>(), [(2000, first(2100), 4), (2310, first(2450), 2)]);
@@ -85,7 +85,7 @@ fn a_failure_between_two_outages_counts_once() {
         fail(&mut line, 1, at_ms, errors);
     }
     let tenures = [tenure(0, 0, Some(2050), &[1]), heir(1, 2050, None, &[])];
-    let outages = line.outages(4 * SECOND, &Usual::default(), &tenures, &[]);
+    let outages = line.outages(4 * SECOND, &UsualPauses::default(), &tenures, &[]);
     let found = outages.iter().map(|o| (o.node, o.from_ns / MS, o.failures.errors));
     assert_eq!(found.collect::<Vec<_>>(), [(0, 2000, 4), (1, 2310, 2)]);
 }
@@ -98,7 +98,7 @@ fn the_rate_comes_back_later_than_the_first_success() {
         slices.succeeded(at % 250 * MS, 2);
         line.add(at / 250 * 250 * MS, &[slices]);
     }
-    let [outage] = line.outages(9 * SECOND, &Usual::default(), &[], &[])[..] else {
+    let [outage] = line.outages(9 * SECOND, &UsualPauses::default(), &[], &[])[..] else {
         panic!("one outage")
     };
     assert_eq!((outage.from_ns, outage.to_ns), (2000 * MS, 3000 * MS));
@@ -109,34 +109,37 @@ fn the_rate_comes_back_later_than_the_first_success() {
 fn a_server_that_never_answers_is_out_all_the_time() {
     let mut line = SuccessLine::default();
     (0..12).for_each(|n| line.add(n * 250 * MS, &[Slices::default()]));
-    let [outage] = line.outages(3 * SECOND, &Usual::default(), &[], &[])[..] else { panic!("one") };
+    let [outage] = line.outages(3 * SECOND, &UsualPauses::default(), &[], &[])[..] else {
+        panic!("one")
+    };
     assert_eq!((outage.from_ns, outage.to_ns, outage.to_the_end), (0, 3 * SECOND, true));
     let mut unasked = Slices::default();
     unasked.ask(false);
     let mut line = SuccessLine::default();
     (0..12).for_each(|n| line.add(n * 250 * MS, &[unasked.clone()]));
-    assert_eq!(line.outages(3 * SECOND, &Usual::default(), &[], &[]), []);
+    assert_eq!(line.outages(3 * SECOND, &UsualPauses::default(), &[], &[]), []);
 }
 
 #[test]
 fn silence_must_be_longer_than_failure() {
     let mut quiet = line(&[(0, 1000), (1400, 3000)]);
-    assert_eq!(quiet.outages(3 * SECOND, &Usual::default(), &[], &[]), []);
+    assert_eq!(quiet.outages(3 * SECOND, &UsualPauses::default(), &[], &[]), []);
     fail(&mut quiet, 0, 1200, Failures { timed_out: 1, ..Failures::default() });
-    assert_eq!(quiet.outages(3 * SECOND, &Usual::default(), &[], &[]).len(), 1);
+    assert_eq!(quiet.outages(3 * SECOND, &UsualPauses::default(), &[], &[]).len(), 1);
     let silent = line(&[(0, 1000), (1500, 3000)]);
-    let outages = silent.outages(3 * SECOND, &Usual::default(), &[], &[]);
+    let outages = silent.outages(3 * SECOND, &UsualPauses::default(), &[], &[]);
     assert_eq!((outages.len(), outages[0].first_failure_ns), (1, None));
 }
 
 #[test]
 fn an_outage_may_last_to_the_end_or_begin_the_run() {
-    let [outage] = line(&[(0, 1000)]).outages(3 * SECOND, &Usual::default(), &[], &[])[..] else {
+    let [outage] = line(&[(0, 1000)]).outages(3 * SECOND, &UsualPauses::default(), &[], &[])[..]
+    else {
         panic!("one")
     };
     assert_eq!((outage.to_ns, outage.to_the_end), (3 * SECOND, true));
     assert_eq!(outage.recovered_ns, None);
-    let [outage] = line(&[(1000, 3000)]).outages(3 * SECOND, &Usual::default(), &[], &[])[..]
+    let [outage] = line(&[(1000, 3000)]).outages(3 * SECOND, &UsualPauses::default(), &[], &[])[..]
     else {
         panic!("one")
     };
@@ -149,12 +152,12 @@ fn slow_loads_have_pauses_of_their_own() {
     // One success every 200 ms, and none for 3 s; then for 5 s.
     let spans: Vec<(u64, u64)> = (0..100).map(|n| (n * 200, n * 200 + 10)).collect();
     let slow = line(&spans);
-    assert_eq!(slow.outages(22 * SECOND, &Usual::default(), &[], &[]), []);
-    assert_eq!(slow.outages(25 * SECOND, &Usual::default(), &[], &[]).len(), 1);
+    assert_eq!(slow.outages(22 * SECOND, &UsualPauses::default(), &[], &[]), []);
+    assert_eq!(slow.outages(25 * SECOND, &UsualPauses::default(), &[], &[]).len(), 1);
     // A schedule of one a second is not down in between.
     let two = line(&[(0, 10), (1000, 1010)]);
     assert_eq!(
-        two.outages(2 * SECOND, &Usual { due_every_ns: SECOND, service_ns: 0 }, &[], &[]),
+        two.outages(2 * SECOND, &UsualPauses { due_every_ns: SECOND, service_ns: 0 }, &[], &[]),
         []
     );
 }
@@ -163,7 +166,7 @@ fn slow_loads_have_pauses_of_their_own() {
 fn replies_that_take_long_leave_longer_pauses() {
     // 19,000 connections at 50,000/s: all of them are read before the first is answered.
     let bursts = line(&[(0, 500), (1300, 1500), (1600, 2000)]);
-    let replies = |service_ns| Usual { due_every_ns: 0, service_ns };
+    let replies = |service_ns| UsualPauses { due_every_ns: 0, service_ns };
     assert_eq!(bursts.outages(2 * SECOND, &replies(MS), &[], &[]).len(), 1);
     assert_eq!(bursts.outages(2 * SECOND, &replies(300 * MS), &[], &[]), []);
     assert_eq!(bursts.outages(4 * SECOND, &replies(300 * MS), &[], &[]).len(), 1);
@@ -175,16 +178,16 @@ fn errors_alone_are_no_outage_and_losses_alone_are_one() {
     for at in 0..300 {
         fail(&mut line, 0, at * 10, Failures { errors: 1, ..Failures::default() });
     }
-    assert_eq!(line.outages(3 * SECOND, &Usual::default(), &[], &[]), []);
+    assert_eq!(line.outages(3 * SECOND, &UsualPauses::default(), &[], &[]), []);
     fail(&mut line, 0, 0, Failures { lost: 1, ..Failures::default() });
-    assert_eq!(line.outages(3 * SECOND, &Usual::default(), &[], &[]).len(), 1);
+    assert_eq!(line.outages(3 * SECOND, &UsualPauses::default(), &[], &[]).len(), 1);
 }
 
 #[test]
 fn each_node_has_outages_of_its_own() {
     let mut line = line(&[(0, 4000)]);
     fail(&mut line, 2, 1000, Failures { lost: 1, ..Failures::default() });
-    let outages = line.outages(4 * SECOND, &Usual::default(), &[], &[]);
+    let outages = line.outages(4 * SECOND, &UsualPauses::default(), &[], &[]);
     assert_eq!((outages.len(), outages[0].node), (1, 2));
 }
 
@@ -197,7 +200,7 @@ fn a_node_of_which_nothing_is_asked_is_not_out() {
         slices.ask((7..15).contains(&interval));
         line.add(interval * 250 * MS, &[slices]);
     }
-    let outages = line.outages(9 * SECOND, &Usual::default(), &[], &[]);
+    let outages = line.outages(9 * SECOND, &UsualPauses::default(), &[], &[]);
     assert_eq!(outages.len(), 1, "{outages:?}");
     assert_eq!((outages[0].from_ns, outages[0].to_ns), (3000 * MS, 4000 * MS));
     assert!(!outages[0].to_the_end);
@@ -206,14 +209,19 @@ fn a_node_of_which_nothing_is_asked_is_not_out() {
     asking.ask(true);
     (16..20).for_each(|interval| line.add(interval * 250 * MS, &[asking.clone()]));
     (15..20).for_each(|interval| line.add(interval * 250 * MS, &[asking.clone()]));
-    assert_eq!(line.outages(9 * SECOND, &Usual::default(), &[], &[])[0].to_ns, 5250 * MS);
+    assert_eq!(line.outages(9 * SECOND, &UsualPauses::default(), &[], &[])[0].to_ns, 5250 * MS);
 }
 
 #[test]
 fn nothing_has_none() {
-    assert_eq!(SuccessLine::default().outages(0, &Usual::default(), &[], &[]), []);
+    assert_eq!(SuccessLine::default().outages(0, &UsualPauses::default(), &[], &[]), []);
     assert_eq!(
-        SuccessLine::default().outages(SECOND, &Usual { due_every_ns: 5, service_ns: 5 }, &[], &[]),
+        SuccessLine::default().outages(
+            SECOND,
+            &UsualPauses { due_every_ns: 5, service_ns: 5 },
+            &[],
+            &[]
+        ),
         []
     );
 }
@@ -227,7 +235,9 @@ fn a_rate_of_many_millions_is_reported_as_it_is() {
         slices.succeeded(at % 250 * MS, 100_000);
         line.add(at / 250 * 250 * MS, &[slices]);
     }
-    let [outage] = line.outages(5 * SECOND, &Usual::default(), &[], &[])[..] else { panic!("one") };
+    let [outage] = line.outages(5 * SECOND, &UsualPauses::default(), &[], &[])[..] else {
+        panic!("one")
+    };
     assert_eq!(outage.rate_before_per_s, Some(1e7));
     assert_eq!(outage.recovered_ns, Some(3 * SECOND));
 }
@@ -266,7 +276,7 @@ fn heir(node: u16, from_ms: u64, to_ms: Option<u64>, heirs: &[u16]) -> Tenure {
 
 /// Outages as who, from when to when in milliseconds, and whether to the end of a run of ten seconds.
 fn outages_of(line: &SuccessLine, tenures: &[Tenure]) -> Vec<(u16, u64, u64, bool)> {
-    let outages = line.outages(10 * SECOND, &Usual::default(), tenures, &[]);
+    let outages = line.outages(10 * SECOND, &UsualPauses::default(), tenures, &[]);
     outages.iter().map(|o| (o.node, o.from_ns / MS, o.to_ns / MS, o.to_the_end)).collect()
 }
 
@@ -278,7 +288,7 @@ fn an_outage_ends_with_whoever_answers_then_and_has_the_name_of_who_did_before()
     let line = lines(&[(&[(0, 2000)], &[(0, 4000)]), (&[(4100, 10_000)], &[(4000, 10_000)])]);
     let tenures = [tenure(0, 0, Some(4000), &[1]), heir(1, 4000, None, &[])];
     assert_eq!(outages_of(&line, &tenures), [(0, 2000, 4100, false)]);
-    let [outage] = line.outages(10 * SECOND, &Usual::default(), &tenures, &[])[..] else {
+    let [outage] = line.outages(10 * SECOND, &UsualPauses::default(), &tenures, &[])[..] else {
         panic!()
     };
     assert_eq!((outage.rate_before_per_s, outage.recovered_ns), (Some(1000.0), Some(4100 * MS)));
@@ -334,7 +344,7 @@ fn slots_of_a_dead_one_that_others_get_end_its_outage() {
 fn with_nobody_left_that_is_stated_of_the_last() {
     let line = lines(&[(&[(0, 3000)], ALL), (&[(0, 5000)], ALL), (&[(0, 4000)], ALL)]);
     let of_all = |line: &SuccessLine| -> Vec<(u16, bool, bool)> {
-        let outages = line.outages(10 * SECOND, &Usual::default(), &[], &[]);
+        let outages = line.outages(10 * SECOND, &UsualPauses::default(), &[], &[]);
         outages.iter().map(|o| (o.node, o.to_the_end, o.of_all)).collect()
     };
     assert_eq!(of_all(&line), [(0, true, false), (2, true, false), (1, true, true)]);
@@ -347,7 +357,7 @@ fn silence_while_the_client_did_not_run_is_not_the_servers() {
     let line = line(&[(0, 2000), (3000, 6000), (8000, 10_000)]);
     let found = |away: &[[u64; 2]]| -> Vec<(u64, u64)> {
         let away: Vec<Range<u64>> = away.iter().map(|[from, to]| from * MS..to * MS).collect();
-        let outages = line.outages(10 * SECOND, &Usual::default(), &[], &away);
+        let outages = line.outages(10 * SECOND, &UsualPauses::default(), &[], &away);
         outages.iter().map(|o| (o.from_ns / MS, o.to_ns / MS)).collect()
     };
     assert_eq!(found(&[]), [(2000, 3000), (6000, 8000)]);

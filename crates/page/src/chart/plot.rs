@@ -30,7 +30,7 @@ const BAND_MIN: i32 = 2 * FINE;
 const POINTS_SEEN: usize = 40;
 
 /// Where a place on both axes is in the picture.
-type At<'a> = &'a dyn Fn(f64, f64) -> Point;
+type Projection<'a> = &'a dyn Fn(f64, f64) -> Point;
 
 /// Draws the plot below `frame.top` and gives where it ends.
 pub(super) fn draw(chart: &Chart, frame: Frame, out: &mut String) -> Result<u32, ChartError> {
@@ -121,7 +121,7 @@ impl<'c> Drawing<'c> {
         Self { chart, layout, weight_max, below, shapes, lines: Vec::new(), marks: Vec::new() }
     }
 
-    fn draw(&mut self, at: At<'_>) {
+    fn draw(&mut self, at: Projection<'_>) {
         let Self { chart, layout: Layout { x, y, .. }, .. } = *self;
         let corners = (at(x.from, y.to), at(x.to, y.from));
         bands(chart, corners, |place| at(place.clamp(x.from, x.to), y.from).0, &mut self.below);
@@ -143,7 +143,7 @@ impl<'c> Drawing<'c> {
         (n, series): (usize, &Series),
         point: &super::DataPoint,
         line: &mut Vec<Point>,
-        at: At<'_>,
+        at: Projection<'_>,
     ) {
         let Self { chart, layout: Layout { x: x_span, y: y_span, .. }, .. } = *self;
         let (Some(x), Some(y)) = (chart.x.scale.place(point.x), chart.y.scale.place(point.y))
@@ -195,7 +195,7 @@ impl<'c> Drawing<'c> {
 
 impl Layout {
     /// Where a guide begins; `None` if it lies outside of the plot.
-    fn guide(&self, chart: &Chart, guide: &Guide, at: At<'_>) -> Option<Point> {
+    fn guide(&self, chart: &Chart, guide: &Guide, at: Projection<'_>) -> Option<Point> {
         let within = |span: &Span, place: &f64| (span.from..=span.to).contains(place);
         match guide {
             Guide::X(x, _) => {

@@ -28,7 +28,7 @@ fn chromium() -> PathBuf {
 
 /// What a browser made of a page.
 #[derive(Debug)]
-pub(crate) struct Seen {
+pub(crate) struct PageProbe {
     /// What the probe found; its fields are in `probe.js`.
     pub(crate) probe: Value,
     /// What came to the console.
@@ -36,7 +36,7 @@ pub(crate) struct Seen {
 }
 
 /// Opens a page in a window of this width.
-pub(crate) fn open(html: &str, width: u32) -> Seen {
+pub(crate) fn open(html: &str, width: u32) -> PageProbe {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("page.html");
     let probed = html.replace("</body>", &format!("<script>{PROBE}</script></body>"));
@@ -50,7 +50,7 @@ pub(crate) fn open(html: &str, width: u32) -> Seen {
     let text = found.replace("&quot;", "\"").replace("&lt;", "<").replace("&gt;", ">");
     let probe = serde_json::from_str(&text.replace("&nbsp;", " ").replace("&amp;", "&")).unwrap();
     let console = stderr.lines().filter(|line| line.contains("CONSOLE")).map(str::to_owned);
-    Seen { probe, console: console.collect() }
+    PageProbe { probe, console: console.collect() }
 }
 
 fn run(file: &Path, dir: &Path, width: u32) -> std::process::Output {
@@ -74,7 +74,7 @@ fn run(file: &Path, dir: &Path, width: u32) -> std::process::Output {
 #[track_caller]
 pub(crate) fn holds(html: &str, charts: &[(&str, Vec<usize>)]) {
     for width in [1280, 500] {
-        let Seen { probe, console } = open(html, width);
+        let PageProbe { probe, console } = open(html, width);
         assert!(console.is_empty(), "{width}: {console:?}");
         for field in ["faults", "asked"] {
             assert_eq!(probe[field], serde_json::json!([]), "{field} at {width}");

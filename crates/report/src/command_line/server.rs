@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::path::Path;
 
 use workload::{
-    ClusterOptions, Endpoint, Plan, ProtocolKind, ReadFrom, TlsOptions, Verify, WithoutReplica,
+    ClusterOptions, Endpoint, Plan, ProtocolKind, ReadFrom, ReplicaFallback, TlsOptions, Verify,
     secret::HIDDEN, secret::shown_arguments,
 };
 
@@ -103,8 +103,8 @@ fn readers(options: &ClusterOptions, words: &mut Words) {
         ReadFrom::Nearest => words.option("--rfr", &"nearest"),
     }
     match options.without_replica {
-        WithoutReplica::Primary => {}
-        WithoutReplica::Wait => words.option("--rfr-without", &"wait"),
+        ReplicaFallback::Primary => {}
+        ReplicaFallback::Wait => words.option("--rfr-without", &"wait"),
     }
     let most = options.replicas_max.as_ref();
     words.maybe("--rfr-replicas", most.map(|most| most as &dyn Display));

@@ -4,8 +4,8 @@ use super::tests::{compared, comparison, glances, setup, text};
 use super::*;
 
 /// Runs of which so many of 2,000 requests failed.
-fn failing(failed: u64) -> Vec<Glance> {
-    let fail = |mut glance: Glance| {
+fn failing(failed: u64) -> Vec<RunDigest> {
+    let fail = |mut glance: RunDigest| {
         glance.failures = Failures { asked: 2000, failed };
         glance
     };

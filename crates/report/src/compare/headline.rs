@@ -4,7 +4,7 @@ use statistics::Conclusion;
 
 use super::gate::{WATCHED, watched};
 use super::{Pairing, Row, TestComparison};
-use crate::{Better, Metric};
+use crate::{Direction, Metric};
 
 /// A change as large as this is what people tune for, where no gate names another, in per cent.
 const CHANGE_PERCENT: f64 = 5.0;
@@ -112,7 +112,7 @@ impl TestComparison {
         let rows = WATCHED.into_iter().filter_map(|metric| watched(self, metric));
         // A schedule sets the throughput of both.
         let rows =
-            rows.filter(|row| !(self.setup.open_loop && row.metric.better() == Better::Higher));
+            rows.filter(|row| !(self.setup.open_loop && row.metric.better() == Direction::Higher));
         let rows = rows.filter_map(|row| Some((row, row.ratio.smallest_visible()?)));
         let seen: Vec<String> = rows
             .clone()

@@ -1,6 +1,6 @@
 //! What limited the runs of each side, and what that says against their ratio.
 
-use super::Glance;
+use super::RunDigest;
 use crate::{Finding, LimitedBy, verdict};
 
 /// What limited a run, as tables tell it.
@@ -24,9 +24,9 @@ impl Limit {
 pub type Limits = Vec<(Limit, usize)>;
 
 /// Counts them.
-pub(super) fn limits(side: &[Glance]) -> Limits {
+pub(super) fn limits(side: &[RunDigest]) -> Limits {
     let mut limits: Limits = Vec::new();
-    for Glance { limited_by: by, kept, .. } in side {
+    for RunDigest { limited_by: by, kept, .. } in side {
         let limit = Limit { by: *by, kept: *kept };
         match limits.iter_mut().find(|(known, _)| *known == limit) {
             Some((_, count)) => *count += 1,

@@ -177,7 +177,7 @@ impl Setup {
 
 /// What a comparison takes from a run.
 #[derive(Debug, Clone)]
-pub struct Glance {
+pub struct RunDigest {
     figures: Figures,
     /// Of each operation of a mix, by name.
     operations: Vec<(String, Figures)>,
@@ -188,7 +188,7 @@ pub struct Glance {
     run: Arc<Run>,
 }
 
-impl Glance {
+impl RunDigest {
     /// Of a run that ended as planned; `None` of any other.
     #[must_use]
     pub fn from_run(run: &Run) -> Option<Self> {
@@ -268,7 +268,7 @@ pub struct SharedWarning {
 impl TestComparison {
     /// Compares the runs of a test.
     #[must_use]
-    pub fn new(name: &str, setup: &Setup, a: &[Glance], b: &[Glance]) -> Self {
+    pub fn new(name: &str, setup: &Setup, a: &[RunDigest], b: &[RunDigest]) -> Self {
         let Setup { pairing, precision, open_loop, .. } = *setup;
         let figures = [a, b].map(|side| side.iter().map(|glance| glance.figures).collect());
         let rows = COMPARED.into_iter();
@@ -339,7 +339,7 @@ impl TestComparison {
 
     /// The same as a part of that table; it has ratios only if the runs allow it.
     #[must_use]
-    pub fn on_equal_terms(mut self, table: usize, a: &[Glance], b: &[Glance]) -> Self {
+    pub fn on_equal_terms(mut self, table: usize, a: &[RunDigest], b: &[RunDigest]) -> Self {
         self.table = Some(table);
         self.hit_ratios = [terms::hit_ratio(a), terms::hit_ratio(b)];
         let refusal =
@@ -376,9 +376,9 @@ fn add(spoiled: &mut Vec<SharedWarning>, warning: &Warning, [a, b]: [usize; 2]) 
 }
 
 /// The run in the middle by throughput, the lower of two.
-fn middle(side: &[Glance]) -> Option<Arc<Run>> {
-    let throughput = |glance: &Glance| glance.figures.get(Metric::Throughput).unwrap_or(0.0);
-    let mut sorted: Vec<&Glance> = side.iter().collect();
+fn middle(side: &[RunDigest]) -> Option<Arc<Run>> {
+    let throughput = |glance: &RunDigest| glance.figures.get(Metric::Throughput).unwrap_or(0.0);
+    let mut sorted: Vec<&RunDigest> = side.iter().collect();
     sorted.sort_by(|a, b| throughput(a).total_cmp(&throughput(b)));
     Some(sorted.get(sorted.len().checked_sub(1)? / 2)?.run.clone())
 }

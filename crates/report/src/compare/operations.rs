@@ -1,7 +1,7 @@
 //! The operations of a mix, compared: the same figures of each that reports have.
 
 use super::rows::row;
-use super::{Glance, Pairing, Row};
+use super::{Pairing, Row, RunDigest};
 use crate::{Figures, Metric, OperationFigures};
 
 /// What is compared of an operation, in the order of reports.
@@ -25,11 +25,11 @@ pub(super) fn figures(operations: &[OperationFigures]) -> Vec<(String, Figures)>
 pub(super) fn compared(
     pairing: Pairing,
     precision: u8,
-    [a, b]: [&[Glance]; 2],
+    [a, b]: [&[RunDigest]; 2],
 ) -> Vec<OperationComparison> {
     let names = a.first().into_iter().flat_map(|glance| &glance.operations);
-    let of = |name: &str, side: &[Glance]| -> Option<Vec<Figures>> {
-        let find = |glance: &Glance| {
+    let of = |name: &str, side: &[RunDigest]| -> Option<Vec<Figures>> {
+        let find = |glance: &RunDigest| {
             glance.operations.iter().find(|(known, _)| known == name).map(|(_, figures)| *figures)
         };
         side.iter().map(find).collect()

@@ -2,7 +2,7 @@
 
 use super::limits::mostly;
 use super::terms::HITS_APART_MAX;
-use super::{Glance, Limits, Setup};
+use super::{Limits, RunDigest, Setup};
 use crate::{Cause, Failures, LimitedBy, Metric};
 
 /// What stands against telling a ratio.
@@ -36,20 +36,20 @@ impl Refusal {
 }
 
 /// The requests of a side, over all of its runs.
-pub(super) fn failures(side: &[Glance]) -> Failures {
+pub(super) fn failures(side: &[RunDigest]) -> Failures {
     let mut all = Failures::default();
     side.iter().for_each(|glance| all += glance.failures);
     all
 }
 
 /// What forbids a ratio whatever the servers are.
-pub(super) fn of_runs(setup: &Setup, sides: [&[Glance]; 2]) -> Option<Refusal> {
+pub(super) fn of_runs(setup: &Setup, sides: [&[RunDigest]; 2]) -> Option<Refusal> {
     failed(setup, sides).or_else(|| unmeasured(sides))
 }
 
-fn failed(setup: &Setup, sides: [&[Glance]; 2]) -> Option<Refusal> {
+fn failed(setup: &Setup, sides: [&[RunDigest]; 2]) -> Option<Refusal> {
     let allowed = setup.errors_allowed;
-    let over = |(name, side): (&String, &[Glance])| {
+    let over = |(name, side): (&String, &[RunDigest])| {
         let percent = failures(side).percent();
         (percent > allowed).then(|| format!("{} of the requests to {name}", share(percent)))
     };
@@ -71,7 +71,7 @@ pub(super) fn share(percent: f64) -> String {
     }
 }
 
-fn unmeasured(sides: [&[Glance]; 2]) -> Option<Refusal> {
+fn unmeasured(sides: [&[RunDigest]; 2]) -> Option<Refusal> {
     let runs = || sides.into_iter().flatten();
     let empty = runs().filter(|glance| glance.figures.get(Metric::Throughput).is_none()).count();
     if empty == 0 {

@@ -3,7 +3,7 @@
 use statistics::{Conclusion, Interval, Mean, Ratio};
 
 use super::Pairing;
-use crate::{Better, Figures, Metric};
+use crate::{Direction, Figures, Metric};
 
 /// One figure of both sides.
 #[derive(Debug, Clone)]
@@ -33,7 +33,7 @@ impl Row {
     #[must_use]
     pub fn b_is_better(&self) -> Option<bool> {
         let higher = self.ratio.ratio > 1.0;
-        let wanted = self.metric.better() == Better::Higher;
+        let wanted = self.metric.better() == Direction::Higher;
         (self.ratio.ratio != 1.0).then_some(higher == wanted)
     }
 
@@ -53,8 +53,8 @@ impl Row {
     /// The ratio that is worse than 1 by so many per cent.
     fn bound(&self, percent: f64) -> f64 {
         match self.metric.better() {
-            Better::Higher => 1.0 - percent / 100.0,
-            Better::Lower => 1.0 + percent / 100.0,
+            Direction::Higher => 1.0 - percent / 100.0,
+            Direction::Lower => 1.0 + percent / 100.0,
         }
     }
 
@@ -63,8 +63,8 @@ impl Row {
     /// a table say the same.
     pub(super) fn p_worse(&self, percent: f64) -> Option<f64> {
         let one_sided = match self.metric.better() {
-            Better::Higher => self.ratio.p_below(self.bound(percent)),
-            Better::Lower => self.ratio.p_above(self.bound(percent)),
+            Direction::Higher => self.ratio.p_below(self.bound(percent)),
+            Direction::Lower => self.ratio.p_above(self.bound(percent)),
         };
         one_sided.map(|p| (2.0 * p).min(1.0))
     }
@@ -72,16 +72,16 @@ impl Row {
     /// Whether the whole interval is worse by more than that.
     pub(super) fn is_worse(&self, percent: f64) -> bool {
         self.ratio.interval.is_some_and(|Interval { low, high }| match self.metric.better() {
-            Better::Higher => high < self.bound(percent),
-            Better::Lower => low > self.bound(percent),
+            Direction::Higher => high < self.bound(percent),
+            Direction::Lower => low > self.bound(percent),
         })
     }
 
     /// Whether the interval leaves room for B to be worse by more than that.
     pub(super) fn may_be_worse(&self, percent: f64) -> bool {
         self.ratio.interval.is_none_or(|Interval { low, high }| match self.metric.better() {
-            Better::Higher => low < self.bound(percent),
-            Better::Lower => high > self.bound(percent),
+            Direction::Higher => low < self.bound(percent),
+            Direction::Lower => high > self.bound(percent),
         })
     }
 }

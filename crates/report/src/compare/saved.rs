@@ -4,7 +4,7 @@ use measure::Ending;
 use workload::Plan;
 use workload::quantity::counted;
 
-use super::{Comparison, Glance, Pairing, Setup, Subject, TestComparison, name};
+use super::{Comparison, Pairing, RunDigest, Setup, Subject, TestComparison, name};
 use crate::differ::{Difference, differences};
 use crate::{LoadedRecord, RecordError, Run};
 
@@ -205,10 +205,11 @@ fn complete(
     names: [&str; 2],
     sides: [&Vec<&Run>; 2],
     warnings: &mut Vec<String>,
-) -> Result<[Vec<Glance>; 2], RecordError> {
-    let complete = sides.map(|runs| runs.iter().filter_map(|run| Glance::from_run(run)).collect());
+) -> Result<[Vec<RunDigest>; 2], RecordError> {
+    let complete =
+        sides.map(|runs| runs.iter().filter_map(|run| RunDigest::from_run(run)).collect());
     for (name, (all, complete)) in names.iter().zip(sides.into_iter().zip(&complete)) {
-        let (test, complete): (_, &Vec<Glance>) = (&all[0].plan.name, complete);
+        let (test, complete): (_, &Vec<RunDigest>) = (&all[0].plan.name, complete);
         if complete.is_empty() {
             let text = format!("{name}: no run of the test {test} completed");
             return Err(RecordError::wrong(text));

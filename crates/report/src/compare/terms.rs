@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::{Glance, Subject};
+use super::{RunDigest, Subject};
 use crate::summary::servers_hit_ratio;
 
 /// One table of several.
@@ -36,6 +36,6 @@ pub const HITS_APART_MAX: f64 = 0.1;
 
 /// The share of reads that found their key, in hundredths: by the servers' own counts, over all runs of
 /// a side. `None` where nothing was read, or a server does not tell.
-pub(super) fn hit_ratio(side: &[Glance]) -> Option<f64> {
+pub(super) fn hit_ratio(side: &[RunDigest]) -> Option<f64> {
     servers_hit_ratio(side.iter().map(|glance| &*glance.run))
 }

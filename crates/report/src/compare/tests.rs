@@ -6,18 +6,18 @@ use super::*;
 use crate::{WarningKind, fixture};
 
 /// Runs whose rate and latencies both waver by `spread`, with a jump every few runs.
-pub(super) fn glances(count: usize, rps: f64, spread: f64, seed: u64) -> Vec<Glance> {
+pub(super) fn glances(count: usize, rps: f64, spread: f64, seed: u64) -> Vec<RunDigest> {
     let mut noise = Noise::new(seed);
     let glance = |_| {
         let factor = (spread * noise.normal()).exp();
         let mut run = fixture::limited();
         run.measurement.elapsed_ns = (2000e9 / (rps * factor)) as u64;
-        Glance::from_run(&run).unwrap()
+        RunDigest::from_run(&run).unwrap()
     };
     (0..count).map(glance).collect()
 }
 
-pub(super) fn compared(pairing: Pairing, a: &[Glance], b: &[Glance]) -> TestComparison {
+pub(super) fn compared(pairing: Pairing, a: &[RunDigest], b: &[RunDigest]) -> TestComparison {
     TestComparison::new("SET", &setup(pairing), a, b)
 }
 
@@ -116,7 +116,7 @@ fn an_interval_that_says_nothing_is_none_and_every_line_is_of_80_columns() {
 fn a_steady_drift_cancels_out_in_blocks() {
     let (mut a, mut b) = (Vec::new(), Vec::new());
     let mut at = 0;
-    let mut next = |side: &mut Vec<Glance>| {
+    let mut next = |side: &mut Vec<RunDigest>| {
         let rps = 100_000.0 * (1.0 - 0.01 * f64::from(at));
         side.extend(glances(1, rps, 0.0, 1));
         at += 1;
@@ -195,7 +195,7 @@ fn columns_of_servers_that_differ_in_settings_are_named_by_these() {
 
 #[test]
 fn the_headline_is_about_what_was_asked_for() {
-    let slow = |mut glance: Glance| {
+    let slow = |mut glance: RunDigest| {
         glance.figures = Figures::default();
         glance
     };
@@ -211,7 +211,7 @@ fn the_headline_is_about_what_was_asked_for() {
     assert!(open_test.headline().contains(" p99 "), "{}", open_test.headline());
     let seen = closed.resolution(None).unwrap();
     assert!(seen.starts_with("5 blocks can see a change of "), "{seen}");
-    let empty: Vec<Glance> = a.clone().into_iter().map(slow).collect();
+    let empty: Vec<RunDigest> = a.clone().into_iter().map(slow).collect();
     let refused = TestComparison::new("SET", &open, &empty, &b);
     assert!(refused.headline().starts_with("no ratio: nothing was measured"));
     assert_eq!(refused.resolution(None), None);
@@ -263,7 +263,7 @@ fn a_schedule_that_was_kept_is_no_limit_and_one_that_was_missed_is() {
 
 #[test]
 fn limits_of_ours_are_warned_of() {
-    let limited = |by: &[LimitedBy]| -> Vec<Glance> {
+    let limited = |by: &[LimitedBy]| -> Vec<RunDigest> {
         let mut glances = glances(by.len(), 1e5, 0.01, 1);
         for (glance, by) in glances.iter_mut().zip(by) {
             glance.limited_by = *by;
@@ -308,8 +308,8 @@ fn text_of_servers_steers_no_terminal_and_no_figure_is_infinite() {
 }
 
 /// Runs whose servers found so many keys of those that they were asked for.
-fn finding(hits: u64, misses: u64, by: LimitedBy) -> Vec<Glance> {
-    let glance = |mut glance: Glance| {
+fn finding(hits: u64, misses: u64, by: LimitedBy) -> Vec<RunDigest> {
+    let glance = |mut glance: RunDigest| {
         let mut run = (*glance.run).clone();
         for server in &mut run.watched.servers {
             (server.hits, server.misses) = (Some(hits), Some(misses));
@@ -320,7 +320,7 @@ fn finding(hits: u64, misses: u64, by: LimitedBy) -> Vec<Glance> {
     glances(4, 1e5, 0.01, 1).into_iter().map(glance).collect()
 }
 
-fn on_equal_terms(a: &[Glance], b: &[Glance]) -> TestComparison {
+fn on_equal_terms(a: &[RunDigest], b: &[RunDigest]) -> TestComparison {
     compared(Pairing::Blocks, a, b).on_equal_terms(0, a, b)
 }
 
@@ -391,7 +391,7 @@ fn each_operation_of_a_mix_has_rows_of_its_own() {
     let glances = |elapsed_ns| {
         let mut run = fixture::mix();
         run.measurement.elapsed_ns = elapsed_ns;
-        vec![Glance::from_run(&run).unwrap(); 4]
+        vec![RunDigest::from_run(&run).unwrap(); 4]
     };
     let (a, b) = (glances(1_000_000_000), glances(2_000_000_000));
     let setup = Setup { errors_allowed: 100.0, ..setup(Pairing::Blocks) };
@@ -416,7 +416,7 @@ fn each_operation_of_a_mix_has_rows_of_its_own() {
     let figure = &json["tests"][0]["operations"][1]["figures"]["throughput_rps"];
     assert!(figure["ratio"].as_f64().unwrap() < 0.51, "{figure}");
     // Other operations on the other side are not compared.
-    let plain = Glance::from_run(&fixture::limited()).unwrap();
+    let plain = RunDigest::from_run(&fixture::limited()).unwrap();
     assert!(compared(Pairing::None, &a, &[plain]).operations.is_empty());
 }
 

@@ -14,7 +14,7 @@ mod text;
 use serde::Serialize;
 use statistics::{Interval, Mean};
 
-use crate::compare::{Comparison, GateState, Glance, Subject, joint_gate, joint_notes};
+use crate::compare::{Comparison, GateState, RunDigest, Subject, joint_gate, joint_notes};
 use crate::quantity::grouped;
 use crate::{CountUnit, Failures, Finding, LimitedBy, Metric, Summary};
 
@@ -91,19 +91,19 @@ pub struct Candidate {
 }
 
 /// Whether a run was so short that the looks at the server cost as much CPU as its requests.
-fn is_short(glance: &Glance) -> bool {
+fn is_short(glance: &RunDigest) -> bool {
     glance.run().verdict.finding == Some(Finding::Short)
 }
 
 /// The mean rate of what a schedule asks for.
-fn pace(runs: &[Glance]) -> Option<f64> {
+fn pace(runs: &[RunDigest]) -> Option<f64> {
     let rates: Vec<f64> =
         runs.iter().map(|glance| Summary::from_run(glance.run()).answered_rps()).collect();
     Some(Mean::from_values(&rates)?.mean)
 }
 
 /// The least and the greatest throughput of runs.
-fn range(runs: &[Glance]) -> Option<[f64; 2]> {
+fn range(runs: &[RunDigest]) -> Option<[f64; 2]> {
     let rates = || runs.iter().filter_map(|glance| glance.figure(Metric::Throughput));
     Some([rates().min_by(f64::total_cmp)?, rates().max_by(f64::total_cmp)?])
 }
@@ -111,12 +111,12 @@ fn range(runs: &[Glance]) -> Option<[f64; 2]> {
 impl Candidate {
     /// The figures of runs that count, and of those as fast as it went.
     #[must_use]
-    pub fn new(name: &str, runs: &[Glance], fastest: &[Glance]) -> Self {
-        let spread = |of: &[Glance], metric| {
+    pub fn new(name: &str, runs: &[RunDigest], fastest: &[RunDigest]) -> Self {
+        let spread = |of: &[RunDigest], metric| {
             let values: Option<Vec<f64>> = of.iter().map(|glance| glance.figure(metric)).collect();
             Mean::from_values(&values?)
         };
-        let mean = |of: &[Glance], metric| spread(of, metric).map(|mean| mean.mean);
+        let mean = |of: &[RunDigest], metric| spread(of, metric).map(|mean| mean.mean);
         // Percentiles of all requests together, as the target is judged: a mean over runs is another figure.
         let mut all = runs.iter().map(|glance| Summary::from_run(glance.run()).response_times);
         let mut response = all.next();

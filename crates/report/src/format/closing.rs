@@ -7,7 +7,7 @@ use crate::{Metric, Repeats, Summary, TextGroups, WarningTopic, escape};
 
 /// What is kept of each test until then.
 #[derive(Default)]
-pub(super) struct Closing {
+pub(super) struct ClosingRows {
     rows: Vec<Row>,
     warned: TextGroups<WarningTopic>,
 }
@@ -22,7 +22,7 @@ struct Row {
     complete: bool,
 }
 
-impl Closing {
+impl ClosingRows {
     /// Adds a test, and gives what it warns of that no test before it did.
     pub(super) fn add<'r>(&mut self, summary: &Summary<'r>) -> Vec<&'r str> {
         let [_, _, p50, _, p99, max] = marked_columns_or("-", &summary.response);

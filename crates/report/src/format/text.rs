@@ -10,7 +10,7 @@ use measure::KeyCounts;
 use workload::quantity::counted;
 use workload::{Arrivals, Plan, Stop};
 
-use super::closing::Closing;
+use super::closing::ClosingRows;
 use super::deliveries;
 use super::redis_text;
 use crate::distribution::{self, Step};
@@ -23,12 +23,12 @@ use crate::{
 /// See the file's head.
 pub(super) struct Text {
     options: FormatOptions,
-    closing: Closing,
+    closing: ClosingRows,
 }
 
 impl Text {
     pub(super) fn new(options: FormatOptions) -> Self {
-        Self { options, closing: Closing::default() }
+        Self { options, closing: ClosingRows::default() }
     }
 }
 

@@ -30,14 +30,14 @@ pub(super) struct LatencyRecord {
 /// All that was recorded.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Histogram {
-    exact: Exact,
+    exact: ExactFigures,
     /// HdrHistogram V2, compressed, in base64; values are nanoseconds.
     histogram: String,
 }
 
 /// What buckets know only to their width, in whole nanoseconds.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-struct Exact {
+struct ExactFigures {
     count: u64,
     #[serde(with = "wide")]
     sum_ns: u128,
@@ -80,11 +80,14 @@ impl LatencyRecord {
 impl Histogram {
     pub(super) fn from_encoded(encoded: &EncodedLatency) -> Self {
         let EncodedLatency { count, sum_ns, min_ns, max_ns, ref buckets } = *encoded;
-        Self { exact: Exact { count, sum_ns, min_ns, max_ns }, histogram: STANDARD.encode(buckets) }
+        Self {
+            exact: ExactFigures { count, sum_ns, min_ns, max_ns },
+            histogram: STANDARD.encode(buckets),
+        }
     }
 
     pub(super) fn encoded(&self) -> Result<EncodedLatency, RecordError> {
-        let Exact { count, sum_ns, min_ns, max_ns } = self.exact;
+        let ExactFigures { count, sum_ns, min_ns, max_ns } = self.exact;
         let buckets = STANDARD
             .decode(&self.histogram)
             .map_err(|e| RecordError::wrong(format!("a histogram is not base64: {e}")))?;
@@ -99,7 +102,7 @@ mod wide {
 
     #[derive(Deserialize)]
     #[serde(untagged)]
-    enum Wide {
+    enum WideNumber {
         Number(u64),
         Digits(String),
     }
@@ -112,9 +115,9 @@ mod wide {
     }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(source: D) -> Result<u128, D::Error> {
-        match Wide::deserialize(source)? {
-            Wide::Number(number) => Ok(number.into()),
-            Wide::Digits(digits) => digits.parse().map_err(D::Error::custom),
+        match WideNumber::deserialize(source)? {
+            WideNumber::Number(number) => Ok(number.into()),
+            WideNumber::Digits(digits) => digits.parse().map_err(D::Error::custom),
         }
     }
 }

@@ -80,7 +80,7 @@ pub(super) struct TestRecord {
     warning_kinds: Vec<WarningKindRecord>,
     /// What was watched beside the load.
     #[serde(default)]
-    watched: host::Watched,
+    watched: host::WatchRecord,
     /// RFC 3339 in UTC, with nanoseconds.
     started_at: String,
     ending: EndingRecord,
@@ -106,7 +106,7 @@ pub(super) struct TestRecord {
     /// What became of the target of response times, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     target: Option<TargetRecord>,
-    exact: Exact,
+    exact: ExactTimes,
 }
 
 /// A target and what became of it; the latter follows from the rest, and so is written and never read.
@@ -130,7 +130,7 @@ impl TargetRecord {
 
 /// Whole nanoseconds of what stands above in seconds.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-struct Exact {
+struct ExactTimes {
     elapsed_ns: u64,
     timeline_interval_ns: u64,
     /// From when to when all clients of a merged run ran.
@@ -271,7 +271,7 @@ impl TestRecord {
             marks: marks.clone(),
             clock: clock.clone(),
             target: summary.target.as_ref().map(TargetRecord::from_result),
-            exact: Exact {
+            exact: ExactTimes {
                 elapsed_ns: *elapsed_ns,
                 timeline_interval_ns: *interval_ns,
                 all_ran_ns: all_ran.as_ref().map(|span| [span.start, span.end]),

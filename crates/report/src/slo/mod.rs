@@ -1,7 +1,7 @@
 //! A target that latencies must keep: `p99<1ms`, `p50<200us & p99.9<5ms`, `errors<0.1%`.
 
 use serde::{Deserialize, Serialize};
-use workload::quantity::{self, Plain};
+use workload::quantity::{self, DefaultUnit};
 
 use crate::{Failures, LatencyFigures, Summary, resting};
 
@@ -202,7 +202,7 @@ fn clause(text: &str) -> Result<Clause, String> {
             let (digits, size) = bound.strip_suffix('%').map_or((&bound[..], 1.0), |d| (d, 0.01));
             digits.trim().parse::<f64>().map_err(|_| fault())? * size
         }
-        _ => quantity::time(&bound, Plain::Refused).map_err(|_| fault())?.as_nanos() as f64,
+        _ => quantity::time(&bound, DefaultUnit::Refused).map_err(|_| fault())?.as_nanos() as f64,
     };
     if below.is_finite() && below > 0.0 { Ok(Clause { measure, below }) } else { Err(fault()) }
 }

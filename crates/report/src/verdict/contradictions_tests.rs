@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use host::{CommandUse, Polling, ServerUse, Watched};
+use host::{CommandUse, PollingThreads, ServerUse, WatchRecord};
 use measure::{Ending, Failures, Measurement, Outage, Outcome, Sample, WorkerUse};
 use proptest::prelude::*;
 use workload::{Pace, PlanParts, Stop};
@@ -35,7 +35,7 @@ struct Story {
     client: [f64; 3],
     server: Option<[f64; 3]>,
     executing: f64,
-    polling: Option<Polling>,
+    polling: Option<PollingThreads>,
     round_trip_ns: Option<u64>,
     stolen: f64,
     one_cpu: bool,
@@ -75,7 +75,7 @@ fn story() -> impl Strategy<Value = Story> {
         [share(), share(), share()],
         prop::option::weighted(0.8, [share(), share(), share()]),
         share(),
-        prop_oneof![3 => Just(None), 1 => Just(Some(Polling::Main)), 1 => Just(Some(Polling::Io))],
+        prop_oneof![3 => Just(None), 1 => Just(Some(PollingThreads::Main)), 1 => Just(Some(PollingThreads::Io))],
         prop::option::of(prop_oneof![Just(40_000u64), Just(900_000)]),
         share(),
         any::<bool>(),
@@ -200,7 +200,7 @@ impl Story {
         }];
     }
 
-    fn watched(&self, load_s: f64) -> Watched {
+    fn watched(&self, load_s: f64) -> WatchRecord {
         let server = self.server.map(|[cpu, wait, throttled]| ServerUse {
             cpu_main_s: Some(cpu * load_s),
             cpu_wait_s: Some(wait.min(1.0 - cpu) * load_s),
@@ -214,13 +214,13 @@ impl Story {
             }],
             ..ServerUse::default()
         });
-        Watched {
+        WatchRecord {
             servers: server.into_iter().collect(),
             idle_round_trip_ns: self.round_trip_ns,
             cpus: if self.one_cpu { vec![0] } else { vec![0, 1, 2, 3] },
             stolen: Some(self.stolen * 0.3),
             throttled_s: Some(self.client[2] * load_s),
-            ..Watched::default()
+            ..WatchRecord::default()
         }
     }
 }

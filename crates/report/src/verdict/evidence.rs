@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use host::{BusyPart, ServerBusy, ServerUse, Watched};
+use host::{BusyPart, ServerBusy, ServerUse, WatchRecord};
 use measure::{Absence, CORRUPT, Ending, MISSING, Measurement, WorkerUse};
 use workload::Plan;
 
@@ -195,7 +195,7 @@ fn slots(plan: &Plan, measurement: &Measurement) -> u64 {
 
 impl Evidence {
     /// Puts together what is known of a run.
-    pub(super) fn new(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Self {
+    pub(super) fn new(plan: &Plan, measurement: &Measurement, watched: &WatchRecord) -> Self {
         let total = &measurement.total;
         let requests = total.requests();
         let span_s = measurement.elapsed_ns as f64 / 1e9;
@@ -326,7 +326,7 @@ fn busiest(servers: &[ServerUse], load_s: f64) -> Option<(&ServerUse, ServerSide
 }
 
 /// Whether the servers here and the workers cannot each have a CPU.
-fn must_share(plan: &Plan, workers: usize, watched: &Watched) -> bool {
+fn must_share(plan: &Plan, workers: usize, watched: &WatchRecord) -> bool {
     let pinned = &plan.load.concurrency.cpus;
     let ours = if pinned.is_empty() { &watched.cpus } else { pinned };
     let here = watched.servers.iter().filter(|server| !server.cpus.is_empty());
@@ -345,7 +345,7 @@ fn must_share(plan: &Plan, workers: usize, watched: &Watched) -> bool {
 pub(super) fn shared_cpus(
     plan: &Plan,
     measurement: &Measurement,
-    watched: &Watched,
+    watched: &WatchRecord,
 ) -> Option<String> {
     let pinned = &plan.load.concurrency.cpus;
     let ours = if pinned.is_empty() { &watched.cpus } else { pinned };
@@ -367,7 +367,7 @@ pub(super) fn shared_cpus(
 }
 
 /// CPUs that the workers and the servers here used together, on average.
-fn ours(measurement: &Measurement, watched: &Watched, load_s: f64) -> f64 {
+fn ours(measurement: &Measurement, watched: &WatchRecord, load_s: f64) -> f64 {
     let here = watched.servers.iter().filter(|server| !server.cpus.is_empty());
     let theirs = here.map(|server| {
         let one = server.busy(load_s).map_or(0.0, |busy| busy.cpu);

@@ -1,6 +1,6 @@
 //! What memcached's counts say of a run, which counts keys where it reads and requests elsewhere.
 
-use host::Watched;
+use host::WatchRecord;
 use measure::{Ending, Measurement};
 use workload::quantity::noun;
 use workload::{CommandSpec, Plan, ProtocolKind};
@@ -11,7 +11,7 @@ use crate::quantity::grouped;
 pub(super) fn others(
     plan: &Plan,
     measurement: &Measurement,
-    watched: &Watched,
+    watched: &WatchRecord,
     (least, share): (u64, f64),
 ) -> Option<String> {
     // Requests of a warm-up, and of other shares of the plan, are in the server's count only.
@@ -42,7 +42,7 @@ pub(super) fn others(
 
 /// Pipelines of `get` on a memcached that writes each of their replies by itself.
 #[must_use]
-pub fn gets_apart(plan: &Plan, watched: &Watched) -> Option<String> {
+pub fn gets_apart(plan: &Plan, watched: &WatchRecord) -> Option<String> {
     let in_lines = plan.protocol.is_memcache() && plan.protocol != ProtocolKind::MemcacheBinary;
     let is_get =
         |command: &&CommandSpec| ["GET", "GETS", "GAT", "GATS"].contains(&&*command.name());
@@ -76,7 +76,7 @@ pub(super) struct Bounds {
 }
 
 /// Pipelines that the server cuts: it serves so many requests of a connection, and then others first.
-pub(super) fn cut(plan: &Plan, watched: &Watched) -> Option<String> {
+pub(super) fn cut(plan: &Plan, watched: &WatchRecord) -> Option<String> {
     let depth =
         u64::from(plan.load.concurrency.pipeline_depth).saturating_mul(plan.sequence.len() as u64);
     let limit = |server: &host::ServerUse| server.setting("reqs_per_event")?.parse::<u64>().ok();

@@ -3,7 +3,7 @@
 //! Owns when that is worth a warning, and what it advises. Misses that the plan asks for are none.
 
 use measure::{CommandTally, Measurement};
-use workload::{CommandSpec, KeySpace, Pick, Piece, Plan, When};
+use workload::{CommandSpec, KeySpace, Pick, Piece, Plan, StepCondition};
 
 use crate::quantity::grouped;
 
@@ -55,7 +55,9 @@ fn looked<'p>(plan: &'p Plan, measurement: &'p Measurement) -> Vec<LookupCommand
     let different = plan.different_commands();
     let filling = |at: usize| {
         let operation = plan.mix.iter().flat_map(|mix| &mix.operations).nth(at);
-        operation.is_some_and(|operation| operation.steps.iter().any(|s| s.when == When::OnMiss))
+        operation.is_some_and(|operation| {
+            operation.steps.iter().any(|s| s.when == StepCondition::OnMiss)
+        })
     };
     let mut looked = Vec::new();
     for (at, (span, keys)) in plan.key_spaces().enumerate() {
@@ -128,7 +130,7 @@ mod tests {
                 let operation = |(line, ..): &(&str, u64, u64)| Operation {
                     name: (*line).to_owned(),
                     weight: 1,
-                    steps: vec![Step { commands: 1, when: When::Always }],
+                    steps: vec![Step { commands: 1, when: StepCondition::Always }],
                     keys: None,
                 };
                 let operations = operations.iter().map(operation).collect();
@@ -196,7 +198,8 @@ mod tests {
         assert_eq!(describe(&absent, own), None);
         let on_miss = |parts: &mut PlanParts| {
             parts.sequence.push(CommandSpec::from_words(["SET", "k", "v"]));
-            let steps = [When::Always, When::OnMiss].map(|when| Step { commands: 1, when });
+            let steps = [StepCondition::Always, StepCondition::OnMiss]
+                .map(|when| Step { commands: 1, when });
             let steps = steps.to_vec();
             let operation = Operation { name: "aside".to_owned(), weight: 1, steps, keys: None };
             parts.mix = Some(Mix { operations: vec![operation], pick: Pick::default() });

@@ -24,7 +24,7 @@ mod wording;
 
 pub(crate) use wording::time;
 
-use host::Watched;
+use host::WatchRecord;
 use measure::Measurement;
 use serde::{Deserialize, Serialize};
 use workload::Plan;
@@ -120,7 +120,7 @@ pub struct Verdict {
 impl Verdict {
     /// What limited a run, from its figures and from what was watched beside it.
     #[must_use]
-    pub fn find(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Self {
+    pub fn find(plan: &Plan, measurement: &Measurement, watched: &WatchRecord) -> Self {
         let evidence = Evidence::new(plan, measurement, watched);
         wording::verdict(rules::find(&evidence), &evidence)
     }
@@ -130,7 +130,7 @@ impl Verdict {
     pub fn of_clients(
         plan: &Plan,
         measurement: &Measurement,
-        watched: &Watched,
+        watched: &WatchRecord,
         clients: &Clients,
     ) -> Self {
         let mut evidence = Evidence::new(plan, measurement, watched);

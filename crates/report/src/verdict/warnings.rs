@@ -4,7 +4,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use host::{JournalKind, ServerUse, Watched};
+use host::{JournalKind, ServerUse, WatchRecord};
 use measure::{Ending, Measurement};
 use serde::{Deserialize, Serialize};
 use workload::quantity::noun;
@@ -164,7 +164,7 @@ const HOUSEKEEPING: [&str; 17] = [
 
 /// Everything that spoiled a run.
 #[must_use]
-pub fn warnings(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Vec<Warning> {
+pub fn warnings(plan: &Plan, measurement: &Measurement, watched: &WatchRecord) -> Vec<Warning> {
     let memcache = plan.protocol.is_memcache();
     let mut found: Vec<Warning> = watched
         .servers
@@ -333,7 +333,7 @@ fn swapped(server: &ServerUse) -> Option<String> {
 }
 
 /// What other clients did, if it is enough to matter.
-fn others(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Option<String> {
+fn others(plan: &Plan, measurement: &Measurement, watched: &WatchRecord) -> Option<String> {
     if plan.protocol.is_memcache() {
         return memcache::others(plan, measurement, watched, (OTHERS_MIN, OTHERS_SHARE));
     }

@@ -4,7 +4,7 @@ use host::{CommandUse, Setting};
 use workload::{ClusterOptions, PlanParts};
 
 fn kinds(run: &Run, server: ServerUse) -> Vec<WarningKind> {
-    let watched = Watched { servers: vec![server], ..Watched::default() };
+    let watched = WatchRecord { servers: vec![server], ..WatchRecord::default() };
     warnings(&run.plan, &run.measurement, &watched).iter().map(|w| w.kind).collect()
 }
 
@@ -38,12 +38,12 @@ fn each_thing_that_spoils_a_run_is_reported() {
     let run = fixture::complete();
     assert_eq!(kinds(&run, none()), []);
     for (kind, server) in cases {
-        let watched = Watched { servers: vec![server], ..Watched::default() };
+        let watched = WatchRecord { servers: vec![server], ..WatchRecord::default() };
         let found = warnings(&run.plan, &run.measurement, &watched);
         assert_eq!(found.iter().map(|w| w.kind).collect::<Vec<_>>(), [kind], "{found:?}");
         assert!(!found[0].text.contains(char::is_control), "{found:?}");
     }
-    let stolen = |share| Watched { stolen: Some(share), ..Watched::default() };
+    let stolen = |share| WatchRecord { stolen: Some(share), ..WatchRecord::default() };
     assert_eq!(warnings(&run.plan, &run.measurement, &stolen(0.01)), []);
     assert_eq!(warnings(&run.plan, &run.measurement, &stolen(0.2))[0].kind, W::Stolen);
 }
@@ -55,7 +55,7 @@ fn a_snapshot_is_reported_with_the_length_and_the_time_of_its_fork() {
         let (saved, fork_usec) = (Some(true), Some(8_708));
         let servers = vec![ServerUse { saved, fork_usec, journal, ..ServerUse::default() }];
         let run = fixture::complete();
-        let watched = Watched { servers, ..Watched::default() };
+        let watched = WatchRecord { servers, ..WatchRecord::default() };
         warnings(&run.plan, &run.measurement, &watched).swap_remove(0).text
     };
     let until = "the server took a snapshot during the test; the fork paused it for 8.71 ms";
@@ -81,7 +81,7 @@ fn of_memcached_it_is_reported_in_its_own_words() {
             parts.sequence = vec![CommandSpec::parse(line.split(' '))];
         };
         let run = fixture::changed(change);
-        let watched = Watched { servers: vec![server], ..Watched::default() };
+        let watched = WatchRecord { servers: vec![server], ..WatchRecord::default() };
         let found = warnings(&run.plan, &run.measurement, &watched);
         found.into_iter().map(|warning| warning.text).collect::<Vec<_>>().join("; ")
     };
@@ -144,7 +144,7 @@ fn what_replicas_copy_is_not_others() {
     };
     let format_one = |run: &Run| {
         let servers = vec![server(false), server(true)];
-        let watched = Watched { servers, ..Watched::default() };
+        let watched = WatchRecord { servers, ..WatchRecord::default() };
         warnings(&run.plan, &run.measurement, &watched).len()
     };
     assert_eq!(format_one(&fixture::complete()), 1, "a replica alone has its master for a client");
@@ -191,7 +191,7 @@ fn misses_are_of_the_command_that_missed_where_another_is_repeated() {
     tallies.push(tallies[0].clone());
     (tallies[0].ok, tallies[0].miss) = (200, 0);
     (tallies[1].ok, tallies[1].miss) = (0, 100);
-    let all = warnings(&run.plan, &run.measurement, &Watched::default());
+    let all = warnings(&run.plan, &run.measurement, &WatchRecord::default());
     let misses = all.iter().find(|warning| warning.kind == WarningKind::Misses).unwrap();
     assert!(
         misses.text.starts_with("100 of 100 replies to GET were misses; add --fill"),

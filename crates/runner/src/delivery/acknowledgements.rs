@@ -23,7 +23,7 @@ pub(crate) struct Acknowledgements {
 
 /// What is known of the acknowledgement of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Acknowledged {
+pub(super) enum AckState {
     NotYet,
     /// At this time, in nanoseconds of the run's clock.
     At(u64),
@@ -61,14 +61,14 @@ impl Acknowledgements {
 
     /// When a message was.
     #[inline]
-    pub(super) fn of(&self, number: u64) -> Acknowledged {
+    pub(super) fn of(&self, number: u64) -> AckState {
         let entry = self.ring[(number % RING) as usize].load(Ordering::Relaxed);
         let ahead = ((entry >> INSTANT_BITS) as u16).wrapping_sub(turn(number)) as i16;
         match ahead {
-            _ if entry == 0 => Acknowledged::NotYet,
-            0 => Acknowledged::At(entry & ((1 << INSTANT_BITS) - 1)),
-            1.. => Acknowledged::LongAgo,
-            _ => Acknowledged::NotYet,
+            _ if entry == 0 => AckState::NotYet,
+            0 => AckState::At(entry & ((1 << INSTANT_BITS) - 1)),
+            1.. => AckState::LongAgo,
+            _ => AckState::NotYet,
         }
     }
 }
@@ -80,14 +80,14 @@ mod tests {
     #[test]
     fn the_last_messages_are_known() {
         let acknowledgements = Acknowledgements::new(MessageNumbers::default());
-        assert_eq!(acknowledgements.of(0), Acknowledged::NotYet);
+        assert_eq!(acknowledgements.of(0), AckState::NotYet);
         for turns in [0, 1, 2, 70_000] {
             let number = 7 + turns * RING;
-            assert_eq!(acknowledgements.of(number), Acknowledged::NotYet, "{turns}");
+            assert_eq!(acknowledgements.of(number), AckState::NotYet, "{turns}");
             acknowledgements.note(number, 500 + turns);
-            assert_eq!(acknowledgements.of(number), Acknowledged::At(500 + turns));
+            assert_eq!(acknowledgements.of(number), AckState::At(500 + turns));
         }
-        assert_eq!(acknowledgements.of(7 + 69_999 * RING), Acknowledged::LongAgo);
-        assert_eq!(acknowledgements.of(8 + 70_000 * RING), Acknowledged::NotYet);
+        assert_eq!(acknowledgements.of(7 + 69_999 * RING), AckState::LongAgo);
+        assert_eq!(acknowledgements.of(8 + 70_000 * RING), AckState::NotYet);
     }
 }

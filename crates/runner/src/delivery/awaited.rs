@@ -6,7 +6,7 @@ use wire::resp::encode_command;
 
 /// A reply that is to come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Awaited {
+pub(super) enum PendingReply {
     /// Of what makes ready: what a receiver had left is put back, a group is made.
     Preparation,
     /// Of the PING that shows that all before the command behind it is done.
@@ -21,7 +21,7 @@ pub(super) enum Awaited {
 
 /// The replies that are to come, in their order.
 #[derive(Debug, Default)]
-pub(super) struct Pipeline(VecDeque<Awaited>);
+pub(super) struct Pipeline(VecDeque<PendingReply>);
 
 impl Pipeline {
     pub(super) fn clear(&mut self) {
@@ -29,29 +29,29 @@ impl Pipeline {
     }
 
     #[inline]
-    pub(super) fn push(&mut self, awaited: Awaited) {
+    pub(super) fn push(&mut self, awaited: PendingReply) {
         self.0.push_back(awaited);
     }
 
     #[inline]
-    pub(super) fn next(&mut self) -> Option<Awaited> {
+    pub(super) fn next(&mut self) -> Option<PendingReply> {
         self.0.pop_front()
     }
 
     /// What comes next.
-    pub(super) fn peek(&self) -> Option<Awaited> {
+    pub(super) fn peek(&self) -> Option<PendingReply> {
         self.0.front().copied()
     }
 
     /// Whether only the command that waits is to be answered.
     pub(super) fn is_settled(&self) -> bool {
-        self.0.iter().all(|awaited| *awaited == Awaited::Message)
+        self.0.iter().all(|awaited| *awaited == PendingReply::Message)
     }
 
     /// Appends a PING.
     pub(super) fn ping(&mut self, out: &mut Vec<u8>) {
         encode_command(&[b"PING"], out);
-        self.push(Awaited::Pong);
+        self.push(PendingReply::Pong);
     }
 }
 

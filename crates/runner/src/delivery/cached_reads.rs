@@ -16,7 +16,7 @@ use workload::{CacheTracking, Delivery, TrackingMode};
 use super::awaited::{append_header, append_number, append_string};
 use super::closing::{Remainder, append_removal};
 use super::invalidate::{append_tracking, is_flush, is_invalidation};
-use super::kind::{Consumer, Kind, Meaning, Sharing, acknowledged};
+use super::kind::{Consumer, Dispatch, Kind, Meaning, acknowledged};
 use super::reply_strings::{Capture, EntryId, ReplyStrings};
 
 /// Invalidations of keys that were read.
@@ -27,7 +27,7 @@ pub(super) struct CachedReads<'r> {
 
 /// A reply that is to come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Awaited {
+enum PendingReply {
     /// Of what asks for something to be so from now on, or for the next command.
     Setting,
     /// Of the PING that shows that all keys were read.
@@ -49,7 +49,7 @@ struct Cache<'r> {
     held: Vec<bool>,
     /// Those of them that are on their way to another node, to be read again later.
     postponed: Vec<u32>,
-    awaited: VecDeque<Awaited>,
+    awaited: VecDeque<PendingReply>,
     now_ns: u64,
     id: Vec<u8>,
     /// The connection that its invalidations go to, as the server numbers them, if that is another one.
@@ -85,8 +85,8 @@ impl Kind for CachedReads<'_> {
         })
     }
 
-    fn sharing(&self) -> Sharing {
-        Sharing::FanOut
+    fn sharing(&self) -> Dispatch {
+        Dispatch::FanOut
     }
 
     fn capture(&self) -> Capture {
@@ -112,7 +112,7 @@ impl Cache<'_> {
         let Some((head, (ms, number))) = self.places.get(place as usize) else { return };
         if self.kind.tracking.mode == TrackingMode::Optin {
             encode_command(&[b"CLIENT", b"CACHING", b"YES"], out);
-            self.awaited.push_back(Awaited::Setting);
+            self.awaited.push_back(PendingReply::Setting);
         }
         out.extend_from_slice(head);
         // The next ID instead of `(ID`, which servers before 6.2 do not know.
@@ -122,7 +122,7 @@ impl Cache<'_> {
         append_number(number.saturating_add(1), &mut self.id);
         append_string(&self.id, out);
         append_string(b"+", out);
-        self.awaited.push_back(Awaited::Read { place, invalidated_ns });
+        self.awaited.push_back(PendingReply::Read { place, invalidated_ns });
     }
 
     fn holds(&self, place: u32) -> bool {
@@ -133,12 +133,12 @@ impl Cache<'_> {
     fn turned_away(&mut self, text: &[u8]) -> Meaning {
         let is_redirect = text.starts_with(b"MOVED ") || text.starts_with(b"ASK ");
         match self.awaited.front() {
-            Some(Awaited::Read { place, .. }) if is_redirect => {
+            Some(PendingReply::Read { place, .. }) if is_redirect => {
                 let place = *place;
                 self.awaited.pop_front();
                 Meaning::Elsewhere { place }
             }
-            Some(Awaited::VoidRead) if is_redirect => {
+            Some(PendingReply::VoidRead) if is_redirect => {
                 self.awaited.pop_front();
                 Meaning::Unchanged
             }
@@ -150,8 +150,8 @@ impl Cache<'_> {
     fn read_anew(&mut self, out: &mut Vec<u8>) {
         self.overtaking.clear();
         for awaited in &mut self.awaited {
-            if matches!(awaited, Awaited::Read { .. }) {
-                *awaited = Awaited::VoidRead;
+            if matches!(awaited, PendingReply::Read { .. }) {
+                *awaited = PendingReply::VoidRead;
             }
         }
         for number in 0..self.own.len() {
@@ -167,10 +167,10 @@ impl Consumer for Cache<'_> {
         self.awaited.clear();
         self.overtaking.clear();
         append_tracking(self.kind.tracking, &[], self.listener, out);
-        self.awaited.push_back(Awaited::Setting);
+        self.awaited.push_back(PendingReply::Setting);
         (0..self.own.len()).for_each(|number| self.read(self.own[number], None, out));
         encode_command(&[b"PING"], out);
-        self.awaited.push_back(Awaited::Pong);
+        self.awaited.push_back(PendingReply::Pong);
         1
     }
 
@@ -224,8 +224,7 @@ impl Consumer for Cache<'_> {
             if !self.holds(*place) {
                 continue;
             }
-            let is_its =
-                |awaited: &Awaited| matches!(awaited, Awaited::Read { place: p, .. } if p == place);
+            let is_its = |awaited: &PendingReply| matches!(awaited, PendingReply::Read { place: p, .. } if p == place);
             match self.listener.is_some() && self.awaited.iter().any(is_its) {
                 true => self.overtaking.push((*place, self.now_ns)),
                 false => self.read(*place, Some(self.now_ns), out),
@@ -242,10 +241,10 @@ impl Consumer for Cache<'_> {
             _ => {}
         }
         match self.awaited.pop_front() {
-            Some(Awaited::Setting) => Meaning::Settled { missing: 0 },
-            Some(Awaited::VoidRead) => Meaning::Unchanged,
-            Some(Awaited::Pong) => Meaning::Confirmation,
-            Some(Awaited::Read { place, invalidated_ns }) => {
+            Some(PendingReply::Setting) => Meaning::Settled { missing: 0 },
+            Some(PendingReply::VoidRead) => Meaning::Unchanged,
+            Some(PendingReply::Pong) => Meaning::Confirmation,
+            Some(PendingReply::Read { place, invalidated_ns }) => {
                 if let Some((_, last)) = strings.entries().last() {
                     self.places[place as usize].1 = *last;
                 }

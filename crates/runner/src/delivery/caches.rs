@@ -5,10 +5,10 @@ use engine::{ConnId, Engine};
 use measure::{DeliveryCounts, Invalidations};
 use workload::{DeliveryKind, Purpose};
 
-use super::acknowledgements::{Acknowledged, Acknowledgements};
+use super::acknowledgements::{AckState, Acknowledgements};
 use super::order::Place;
 use super::receivers::Receivers;
-use super::reply_strings::Delivered;
+use super::reply_strings::DeliveredMessage;
 use super::{Roles, SentTimes};
 
 /// What one cache had beside invalidations.
@@ -70,7 +70,7 @@ impl<E: Engine> Receivers<'_, E> {
         }
         for n in 0..count {
             let had = self.receivers[conn.0 as usize].strings.messages()[n];
-            let delivered = Delivered { place: Some(place), ..had };
+            let delivered = DeliveredMessage { place: Some(place), ..had };
             match caused_ns.filter(|_| n == 0) {
                 Some(invalidated_ns) => {
                     self.take(conn, delivered, invalidated_ns);
@@ -83,7 +83,7 @@ impl<E: Engine> Receivers<'_, E> {
     }
 
     /// Takes a message that a cache had by reading, so that no invalidation of its own was due.
-    fn cover(&mut self, conn: ConnId, delivered: Delivered) {
+    fn cover(&mut self, conn: ConnId, delivered: DeliveredMessage) {
         let Some(message) = self.of_this_run(conn, delivered.message) else { return };
         if message.purpose != Purpose::Measured {
             return;
@@ -104,12 +104,12 @@ impl<E: Engine> Receivers<'_, E> {
         let Some(caches) = &mut self.invalidations else { return };
         let Some(acknowledgements) = self.context.roles.acknowledgements() else { return };
         match acknowledgements.of(number) {
-            Acknowledged::At(at_ns) if at_ns <= now_ns => caches.stale.record_n(now_ns - at_ns, 1),
-            Acknowledged::At(_) | Acknowledged::NotYet => {
+            AckState::At(at_ns) if at_ns <= now_ns => caches.stale.record_n(now_ns - at_ns, 1),
+            AckState::At(_) | AckState::NotYet => {
                 caches.before_acknowledged += 1;
                 caches.stale.record_n(0, 1);
             }
-            Acknowledged::LongAgo => {}
+            AckState::LongAgo => {}
         }
     }
 

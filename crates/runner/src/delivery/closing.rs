@@ -25,7 +25,7 @@ pub(crate) enum Remainder {
 
 /// What is left at the end.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Remains {
+pub(crate) struct Leftovers {
     pub(crate) left: u64,
     pub(crate) pending: u64,
 }
@@ -70,12 +70,12 @@ impl ReplyVisitor for FirstNumber {
 
 /// What is asked of one server.
 #[derive(Debug, Default)]
-struct Closing {
+struct NodeClosing {
     commands: Vec<u8>,
     /// What each reply counts, and of which place.
     replies: Vec<(Remainder, u32)>,
     answered: usize,
-    remains: Remains,
+    remains: Leftovers,
     /// Places that another server has, and whether they are only on their way there.
     moved: Vec<(Stop, u32)>,
 }
@@ -107,7 +107,7 @@ impl<E: Engine> Receivers<'_, E> {
 
     /// Closes the connections of the receivers, and then has what is left counted and removed. `None` if that is
     /// not this thread's to do, or if a server does not answer.
-    pub(super) fn close(&mut self) -> Option<Remains> {
+    pub(super) fn close(&mut self) -> Option<Leftovers> {
         let roles = self.context.roles;
         if self.prober.is_none() || !roles.delivery.kind.leaves_keys() {
             return None;
@@ -120,7 +120,7 @@ impl<E: Engine> Receivers<'_, E> {
         }
         if !self.removes_keys() {
             // Another process counts what is left.
-            return Some(Remains::default());
+            return Some(Leftovers::default());
         }
         let end_ns = self.engine.now_ns() + PATIENCE_NS;
         let first = roles.stops(&vec![1; roles.delivery.places as usize]).into_iter();
@@ -128,7 +128,7 @@ impl<E: Engine> Receivers<'_, E> {
         let mut stops: Vec<(Stop, Vec<u32>)> = first.collect();
         let servers: Vec<Stop> = stops.iter().map(|(stop, _)| stop.clone()).collect();
         let mut gone: Vec<Address> = Vec::new();
-        let mut remains = Some(Remains::default());
+        let mut remains = Some(Leftovers::default());
         while let Some((stop, places)) = stops.pop() {
             let Some(closed) = self.close_at(&stop, &places, end_ns) else {
                 // Another server of a cluster knows who has what was at one that is gone.
@@ -141,7 +141,7 @@ impl<E: Engine> Receivers<'_, E> {
                 }
                 continue;
             };
-            remains = remains.map(|all| Remains {
+            remains = remains.map(|all| Leftovers {
                 left: all.left + closed.remains.left,
                 pending: all.pending + closed.remains.pending,
             });
@@ -156,9 +156,9 @@ impl<E: Engine> Receivers<'_, E> {
     }
 
     /// Has these places counted and removed at a server. `None` if it does not answer in time.
-    fn close_at(&mut self, stop: &Stop, places: &[u32], end_ns: u64) -> Option<Closing> {
+    fn close_at(&mut self, stop: &Stop, places: &[u32], end_ns: u64) -> Option<NodeClosing> {
         let (roles, address) = (self.context.roles, &stop.address);
-        let mut closing = Closing::default();
+        let mut closing = NodeClosing::default();
         let mut commands = Vec::new();
         for place in places {
             commands.clear();
@@ -194,9 +194,9 @@ impl<E: Engine> Receivers<'_, E> {
         &mut self,
         conn: ConnId,
         address: &Address,
-        mut closing: Closing,
+        mut closing: NodeClosing,
         end_ns: u64,
-    ) -> Option<Closing> {
+    ) -> Option<NodeClosing> {
         let mut decoder = RespDecoder::default();
         let (mut steps, mut number) = (0, FirstNumber::default());
         while self.engine.now_ns() < end_ns {
@@ -248,7 +248,7 @@ impl<E: Engine> Receivers<'_, E> {
     }
 }
 
-impl Closing {
+impl NodeClosing {
     /// Takes a reply, whose first number this is or which names the server that has the place.
     fn answered(&mut self, count: u64, moved: Option<Stop>) {
         let Some((counts, place)) = self.replies.get(self.answered) else { return };

@@ -9,7 +9,7 @@ use wire::Reply;
 use wire::resp::encode_command;
 use workload::{CacheTracking, Delivery, TrackingMode};
 
-use super::kind::{Consumer, Kind, Meaning, Sharing, acknowledged};
+use super::kind::{Consumer, Dispatch, Kind, Meaning, acknowledged};
 use super::reply_strings::{Capture, ReplyStrings};
 
 /// Invalidations in broadcast mode.
@@ -36,8 +36,8 @@ impl Kind for Invalidate<'_> {
         Capture { in_place: self.delivery.names_places(), ..Capture::default() }
     }
 
-    fn sharing(&self) -> Sharing {
-        Sharing::FanOut
+    fn sharing(&self) -> Dispatch {
+        Dispatch::FanOut
     }
 
     /// Every cache is to drop every key with a prefix of its.

@@ -63,7 +63,7 @@ pub(crate) enum Meaning {
 
 /// Who gets a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sharing {
+pub(crate) enum Dispatch {
     /// Every receiver of its place.
     FanOut,
     /// One receiver of its place in each of so many groups; receiver n is in group n modulo that number.
@@ -73,7 +73,7 @@ pub(crate) enum Sharing {
     },
 }
 
-impl Sharing {
+impl Dispatch {
     /// Deliveries of each message through a place with so many receivers.
     pub(crate) fn copies(self, receivers: u32) -> u32 {
         match self {
@@ -89,7 +89,7 @@ pub(crate) trait Kind: Sync {
     fn consumer(&self, receiver: u32) -> Box<dyn Consumer + '_>;
 
     /// Who gets a message.
-    fn sharing(&self) -> Sharing;
+    fn sharing(&self) -> Dispatch;
 
     /// What the loop keeps of replies beside the messages in them.
     fn capture(&self) -> Capture {

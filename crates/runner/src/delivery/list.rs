@@ -9,9 +9,9 @@ use wire::Reply;
 use wire::resp::encode_command;
 use workload::{Delivery, ListPop, ListTake};
 
-use super::awaited::{Awaited, Pipeline, append_string, is_unblocked, seconds};
+use super::awaited::{PendingReply, Pipeline, append_string, is_unblocked, seconds};
 use super::closing::{Remainder, append_removal, count_and_remove};
-use super::kind::{Consumer, Kind, Meaning, Sharing, acknowledged};
+use super::kind::{Consumer, Dispatch, Kind, Meaning, acknowledged};
 use super::poll::Poller;
 use super::reply_strings::{Capture, ReplyStrings};
 
@@ -110,8 +110,8 @@ impl Kind for Lists<'_> {
         })
     }
 
-    fn sharing(&self) -> Sharing {
-        Sharing::Competing { groups: 1 }
+    fn sharing(&self) -> Dispatch {
+        Dispatch::Competing { groups: 1 }
     }
 
     fn capture(&self) -> Capture {
@@ -162,7 +162,7 @@ impl Consumer for ListConsumer {
         self.pipeline.clear();
         if !self.first.is_empty() {
             out.extend_from_slice(&self.first);
-            self.pipeline.push(Awaited::Preparation);
+            self.pipeline.push(PendingReply::Preparation);
         }
         self.pipeline.ping(out);
         self.take(out);
@@ -174,7 +174,7 @@ impl Consumer for ListConsumer {
             return Meaning::Other;
         }
         if let Reply::Error(text) = reply {
-            if self.pipeline.peek() == Some(Awaited::Message) && is_unblocked(text) {
+            if self.pipeline.peek() == Some(PendingReply::Message) && is_unblocked(text) {
                 self.pipeline.next();
                 self.take(out);
                 return Meaning::Unblocked;
@@ -182,21 +182,21 @@ impl Consumer for ListConsumer {
             return Meaning::Other;
         }
         match self.pipeline.next() {
-            Some(Awaited::Pong) => Meaning::Confirmation,
-            Some(Awaited::Preparation) => Meaning::Settled { missing: 0 },
-            Some(Awaited::Removal { of }) => {
+            Some(PendingReply::Pong) => Meaning::Confirmation,
+            Some(PendingReply::Preparation) => Meaning::Settled { missing: 0 },
+            Some(PendingReply::Removal { of }) => {
                 let removed = if let Reply::Number(removed) = reply { removed } else { 0 };
                 Meaning::Settled { missing: of.saturating_sub(removed) }
             }
-            Some(Awaited::Message) if reply == Reply::Miss => {
+            Some(PendingReply::Message) if reply == Reply::Miss => {
                 self.take(out);
                 Meaning::TimedOut
             }
-            Some(Awaited::Message) => {
+            Some(PendingReply::Message) => {
                 if let Some(removal) = &self.removal {
                     out.extend_from_slice(removal);
                     append_string(strings.payload(), out);
-                    self.pipeline.push(Awaited::Removal { of: 1 });
+                    self.pipeline.push(PendingReply::Removal { of: 1 });
                 }
                 self.take(out);
                 Meaning::Messages(if self.many { strings.count().saturating_sub(1) } else { 1 })
@@ -209,6 +209,6 @@ impl Consumer for ListConsumer {
 impl ListConsumer {
     fn take(&mut self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.take);
-        self.pipeline.push(Awaited::Message);
+        self.pipeline.push(PendingReply::Message);
     }
 }

@@ -53,20 +53,20 @@ pub(crate) use acknowledgements::Acknowledgements;
 pub(crate) use receivers::{ReceiverContext, Receivers};
 pub(crate) use sent_times::SentTimes;
 pub(crate) use slow::MakeEngine;
-pub(crate) use totals::Receiving;
+pub(crate) use totals::ReceiverTotals;
 
 use crate::Fatal;
-use crate::collect::{Collector, Message, Unobserved};
+use crate::collect::{Collector, Message, NoObserver};
 use crate::concrete::Receive;
 use crate::gate::Gate;
 use crate::launch::RunJob;
 use crate::opening::Origins;
 use crate::recorder::Recorder;
 use homes::Homes;
-use kind::{Kind, Sharing};
-use seen::Seen;
+use kind::{Dispatch, Kind};
+use seen::NumberBitmap;
 use slow::SlowContext;
-use under_way::UnderWay;
+use under_way::InFlightTimeline;
 
 /// Intervals that a thread may be ahead of the collector.
 const AHEAD_MAX: usize = 4;
@@ -101,13 +101,13 @@ pub(crate) struct Roles<'r> {
     probed: AtomicU32,
     /// The messages that each group of receivers had, where these compete; that each receiver had, where its messages
     /// come in no order.
-    seen: Vec<Seen>,
+    seen: Vec<NumberBitmap>,
     /// When messages were acknowledged, where receivers measure from then.
     acknowledgements: Option<Acknowledgements>,
     /// When messages were due and sent, where that does not stand in them.
     sent_times: Option<SentTimes>,
     /// What each thread had in the end.
-    ended: Mutex<Vec<Receiving>>,
+    ended: Mutex<Vec<ReceiverTotals>>,
     /// Subscribers that do not read, and what was seen of them.
     slow: u32,
     slow_seen: OnceLock<SlowSubscribers>,
@@ -143,9 +143,9 @@ impl<'r> Roles<'r> {
         let delivery = plan.delivery.as_ref()?;
         let kind = kind::from_delivery(delivery, homes.is_cluster());
         let groups = match kind.sharing() {
-            Sharing::FanOut if kind.is_ordered() => 0,
-            Sharing::FanOut => delivery.receivers,
-            Sharing::Competing { groups } => groups,
+            Dispatch::FanOut if kind.is_ordered() => 0,
+            Dispatch::FanOut => delivery.receivers,
+            Dispatch::Competing { groups } => groups,
         };
         let mut roles = Self {
             delivery,
@@ -168,7 +168,7 @@ impl<'r> Roles<'r> {
             threads: (0..=delivery.threads).map(|_| ReceiverThread::default()).collect(),
             probes: 0,
             probed: AtomicU32::new(0),
-            seen: (0..groups).map(|_| Seen::default()).collect(),
+            seen: (0..groups).map(|_| NumberBitmap::default()).collect(),
             acknowledgements: delivery
                 .kind
                 .follows_acknowledgements()
@@ -258,7 +258,7 @@ impl<'r> Roles<'r> {
     ) -> io::Result<()> {
         let thread = thread::Builder::new().name("collector".to_owned());
         let started = thread.spawn_scoped(scope, move || {
-            sending.collect(&messages, &mut Unobserved);
+            sending.collect(&messages, &mut NoObserver);
             self.expected.store(self.kind.expected(&sending.total), Ordering::Release);
             self.observer().iter().for_each(|observer| observer.sent());
         });
@@ -310,7 +310,7 @@ impl<'r> Roles<'r> {
     pub(crate) fn together(self, sending: Measurement, mut receiving: Measurement) -> Measurement {
         let expected = self.expected().unwrap_or_else(|| self.kind.expected(&sending.total));
         let ended = self.ended.into_inner().unwrap_or_else(|e| e.into_inner());
-        let Receiving {
+        let ReceiverTotals {
             counts,
             by_receiver,
             spread,
@@ -320,9 +320,9 @@ impl<'r> Roles<'r> {
             polls,
             mut invalidations,
             removable,
-        } = ended.into_iter().reduce(Receiving::merged).unwrap_or_default();
+        } = ended.into_iter().reduce(ReceiverTotals::merged).unwrap_or_default();
         if let Some(waits) = &mut waits {
-            waits.backlog = under_way.iter().flat_map(UnderWay::backlog).collect();
+            waits.backlog = under_way.iter().flat_map(InFlightTimeline::backlog).collect();
             totals::count_remains(waits, remains, sending.elapsed_ns);
         }
         let polls = polls.map(|(gap, behind)| {

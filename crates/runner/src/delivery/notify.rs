@@ -9,7 +9,7 @@ use wire::Reply;
 use wire::resp::encode_command;
 use workload::{Delivery, DeliveryKind, KeyEvent};
 
-use super::kind::{Consumer, Kind, Meaning, Sharing};
+use super::kind::{Consumer, Dispatch, Kind, Meaning};
 use super::pubsub;
 use super::reply_strings::ReplyStrings;
 
@@ -31,8 +31,8 @@ impl Kind for Notify<'_> {
         Box::new(Subscriber { channel: self.event.channel(self.db) })
     }
 
-    fn sharing(&self) -> Sharing {
-        Sharing::FanOut
+    fn sharing(&self) -> Dispatch {
+        Dispatch::FanOut
     }
 
     /// A server finds keys that have expired in no order.

@@ -17,7 +17,7 @@ pub(super) enum Place {
 
 /// The latest messages that one receiver had of one sender.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Latest {
+pub(super) struct RecentNumbers {
     /// Greatest number, plus one; 0 before the first.
     next: u64,
     /// The lower half of the numbers that came last, in turn.
@@ -25,13 +25,13 @@ pub(super) struct Latest {
     turn: u8,
 }
 
-impl Default for Latest {
+impl Default for RecentNumbers {
     fn default() -> Self {
         Self { next: 0, numbers: [u32::MAX; REMEMBERED], turn: 0 }
     }
 }
 
-impl Latest {
+impl RecentNumbers {
     /// Takes a message.
     #[inline]
     pub(super) fn take(&mut self, number: u64) -> Place {
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     fn places(numbers: &[u64]) -> Vec<Place> {
-        let mut latest = Latest::default();
+        let mut latest = RecentNumbers::default();
         numbers.iter().map(|number| latest.take(*number)).collect()
     }
 

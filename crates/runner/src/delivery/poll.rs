@@ -3,7 +3,7 @@
 use engine::Engine;
 use wire::Reply;
 
-use super::awaited::{Awaited, Pipeline};
+use super::awaited::{PendingReply, Pipeline};
 use super::kind::{Consumer, Meaning};
 use super::receivers::{Receivers, State};
 use super::reply_strings::ReplyStrings;
@@ -24,7 +24,7 @@ impl Poller {
 
     fn take(&mut self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.takes[self.at]);
-        self.pipeline.push(Awaited::Message);
+        self.pipeline.push(PendingReply::Message);
     }
 }
 
@@ -62,14 +62,14 @@ impl Consumer for Poller {
             return Meaning::Other;
         }
         match (self.pipeline.next(), reply) {
-            (Some(Awaited::Pong), _) => Meaning::Confirmation,
-            (Some(Awaited::Message), Reply::Miss) if self.at + 1 < self.takes.len() => {
+            (Some(PendingReply::Pong), _) => Meaning::Confirmation,
+            (Some(PendingReply::Message), Reply::Miss) if self.at + 1 < self.takes.len() => {
                 self.at += 1;
                 self.take(out);
                 Meaning::Settled { missing: 0 }
             }
-            (Some(Awaited::Message), Reply::Miss) => Meaning::Empty,
-            (Some(Awaited::Message), _) => {
+            (Some(PendingReply::Message), Reply::Miss) => Meaning::Empty,
+            (Some(PendingReply::Message), _) => {
                 self.resume(out);
                 Meaning::Messages(1)
             }

@@ -15,7 +15,7 @@ const AT_ONCE: usize = 1_000;
 
 /// What is to be done next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Probing {
+pub(super) enum ProbeAction {
     Nothing,
     /// The connection is to be opened.
     Connect,
@@ -76,25 +76,25 @@ impl Prober {
         (run, sender): (u32, u32),
         now_ns: u64,
         out: &mut Vec<u8>,
-    ) -> Probing {
+    ) -> ProbeAction {
         match self.state {
             State::Waiting => {
                 (self.state, self.decoder) = (State::Opening, RespDecoder::default());
-                Probing::Connect
+                ProbeAction::Connect
             }
             State::Ready => {
                 let places = self.stops.last_mut().map(|(_, places)| places);
                 let Some(places) = places.filter(|places| !places.is_empty()) else {
                     self.stops.pop();
                     self.state = if self.stops.is_empty() { State::Closed } else { State::Waiting };
-                    return Probing::Close;
+                    return ProbeAction::Close;
                 };
                 let left = places.len().min(AT_ONCE);
                 out.clear();
                 if let Some(finals) = &mut self.finals {
                     finals.append(delivery, places.split_off(places.len() - left), out);
                     self.state = State::Sent { left: 1 };
-                    return Probing::Send;
+                    return ProbeAction::Send;
                 }
                 for place in places.split_off(places.len() - left) {
                     let message = Message {
@@ -108,10 +108,10 @@ impl Prober {
                     append_probe(&plan.sequence, &Delivery::place_digits(place), message, out);
                 }
                 self.state = State::Sent { left };
-                Probing::Send
+                ProbeAction::Send
             }
             State::Opening | State::Handshake { .. } | State::Sent { .. } | State::Closed => {
-                Probing::Nothing
+                ProbeAction::Nothing
             }
         }
     }

@@ -8,7 +8,7 @@ use wire::Reply;
 use wire::resp::encode_command;
 use workload::{Delivery, Subscription};
 
-use super::kind::{Consumer, Kind, Meaning, Sharing};
+use super::kind::{Consumer, Dispatch, Kind, Meaning};
 use super::reply_strings::ReplyStrings;
 
 /// Names in one SUBSCRIBE: a server runs a command to its end before it serves others.
@@ -34,8 +34,8 @@ impl Kind for Pubsub<'_> {
         Box::new(Subscriber { kind: self, receiver })
     }
 
-    fn sharing(&self) -> Sharing {
-        Sharing::FanOut
+    fn sharing(&self) -> Dispatch {
+        Dispatch::FanOut
     }
 
     /// PUBLISH answers how many receivers a message had. More than there are of this run are somebody else's.

@@ -15,17 +15,17 @@ use workload::Plan;
 use super::caches::CacheCounts;
 use super::kind::{Consumer, Kind, Meaning};
 use super::listeners::Listener;
-use super::order::Latest;
+use super::order::RecentNumbers;
 use super::probe::Prober;
 use super::reply_strings::{Capture, ReplyStrings};
 use super::spread::Spread;
-use super::under_way::UnderWay;
-use super::{NO_END, Receiving, Roles};
+use super::under_way::InFlightTimeline;
+use super::{NO_END, ReceiverTotals, Roles};
 use crate::collect::Message as Report;
 use crate::handshake::{Answer, Handshake};
 use crate::opening::Origins;
 use crate::recorder::Recorder;
-use crate::reopening::Reopening;
+use crate::reopening::ReconnectQueue;
 use crate::thread_clocks::ThreadClocks;
 use crate::{Fatal, Gauges, Progress};
 
@@ -61,7 +61,7 @@ pub(super) struct Receiver<'r> {
     pub(super) decoder: RespDecoder,
     pub(super) strings: ReplyStrings,
     /// What it had last of each sender; of a kind that names places, through each of them.
-    pub(super) latest: Vec<Latest>,
+    pub(super) latest: Vec<RecentNumbers>,
     /// The first of its places.
     pub(super) first_place: u32,
     /// Probes that it may still have.
@@ -102,9 +102,9 @@ impl ReceiverContext<'_> {
     }
 
     /// The end of a thread that never began.
-    pub(crate) fn idle(&self, recorder: Recorder, why: String) -> (Vec<Report>, Receiving) {
+    pub(crate) fn idle(&self, recorder: Recorder, why: String) -> (Vec<Report>, ReceiverTotals) {
         self.roles.gate.fail(Fatal::new(why));
-        (last_words(self.thread, recorder, WorkerUse::default()), Receiving::default())
+        (last_words(self.thread, recorder, WorkerUse::default()), ReceiverTotals::default())
     }
 }
 
@@ -126,7 +126,7 @@ pub(crate) struct Receivers<'r, E> {
     /// What was reported of messages that go between processes.
     pub(super) reported: Progress,
     pub(super) recorder: Recorder,
-    pub(super) reopening: Reopening,
+    pub(super) reopening: ReconnectQueue,
     pub(super) counts: DeliveryCounts,
     pub(super) spread: Option<Spread>,
     /// From one reply to the next, where receivers read over and over.
@@ -138,7 +138,7 @@ pub(crate) struct Receivers<'r, E> {
     /// How long a command that waits does so, if the kind has one; and what was seen of that since load began.
     pub(super) block_ns: Option<u64>,
     pub(super) waits: Option<Waits>,
-    pub(super) under_way: Option<UnderWay>,
+    pub(super) under_way: Option<InFlightTimeline>,
     /// Of a kind that looks from time to time: how long it pauses, and when which receiver looks again.
     pub(super) pause_ns: Option<u64>,
     pub(super) pauses: VecDeque<(u64, ConnId)>,
@@ -165,7 +165,7 @@ impl<'r, E: Engine> Receivers<'r, E> {
                 number: *number,
                 decoder: RespDecoder::default(),
                 strings: ReplyStrings::new(Capture { numbers: plan.numbers_messages(), ..capture }),
-                latest: vec![Latest::default(); latest as usize],
+                latest: vec![RecentNumbers::default(); latest as usize],
                 first_place: place,
                 probes: roles.probes_of(*number),
                 copies: copies[place as usize],
@@ -194,7 +194,7 @@ impl<'r, E: Engine> Receivers<'r, E> {
             receivers,
             reported: Progress::default(),
             recorder,
-            reopening: Reopening::new(
+            reopening: ReconnectQueue::new(
                 count,
                 (plan.load.seed, context.thread),
                 plan.recovery.backoff,
@@ -217,7 +217,7 @@ impl<'r, E: Engine> Receivers<'r, E> {
     }
 
     /// Receives from end to end. What is left to report of it.
-    pub(crate) fn receive_all(mut self) -> (Vec<Report>, Receiving) {
+    pub(crate) fn receive_all(mut self) -> (Vec<Report>, ReceiverTotals) {
         let gate = self.context.roles.gate;
         let mut spent = WorkerUse::default();
         let ended = self.set_up().and_then(|started| {
@@ -229,7 +229,7 @@ impl<'r, E: Engine> Receivers<'r, E> {
             let start_ns = gate.start_ns().unwrap_or(0) + plan.load.warmup_ns;
             self.epoch_ns = if self.context.roles.exchanges { gate.agreed_ns() } else { 0 };
             self.waits = self.block_ns.map(|_| Waits::new(plan.recording.precision));
-            self.under_way = self.block_ns.map(|_| UnderWay::new(start_ns));
+            self.under_way = self.block_ns.map(|_| InFlightTimeline::new(start_ns));
             let ended = self.receive_load().and_then(|()| self.settle());
             spent = clocks.used_since(0);
             ended
@@ -259,7 +259,7 @@ impl<'r, E: Engine> Receivers<'r, E> {
         let spread: Option<(Latency, Latency)> = spread.map(Spread::latencies);
         (
             reports,
-            Receiving {
+            ReceiverTotals {
                 counts,
                 by_receiver,
                 spread,

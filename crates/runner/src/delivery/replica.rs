@@ -10,7 +10,7 @@ use wire::resp::encode_command;
 use workload::{Delivery, Message};
 
 use super::closing::{Remainder, append_removal};
-use super::kind::{Consumer, Kind, Meaning, Sharing, acknowledged};
+use super::kind::{Consumer, Dispatch, Kind, Meaning, acknowledged};
 use super::reply_strings::ReplyStrings;
 
 /// Reads at replicas.
@@ -39,8 +39,8 @@ impl Kind for Replica<'_> {
         Box::new(Reader { get, in_cluster, is_readonly: false, is_ready: false, last: None })
     }
 
-    fn sharing(&self) -> Sharing {
-        Sharing::FanOut
+    fn sharing(&self) -> Dispatch {
+        Dispatch::FanOut
     }
 
     fn is_sampled(&self) -> bool {

@@ -33,7 +33,7 @@ pub(crate) type EntryId = (u64, u64);
 
 /// A message in a reply, and what stood before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Delivered {
+pub(crate) struct DeliveredMessage {
     pub(crate) message: Message,
     /// The place that it came through, if the reply names it.
     pub(crate) place: Option<u32>,
@@ -61,7 +61,7 @@ pub(crate) struct ReplyStrings {
     place: Option<u32>,
     entry: Option<EntryId>,
     entries: Vec<(Option<u32>, EntryId)>,
-    messages: Vec<Delivered>,
+    messages: Vec<DeliveredMessage>,
     places: Vec<u32>,
     payload: Vec<u8>,
 }
@@ -132,7 +132,7 @@ impl ReplyStrings {
 
     /// The messages that its strings end in, in their order.
     #[inline]
-    pub(crate) fn messages(&self) -> &[Delivered] {
+    pub(crate) fn messages(&self) -> &[DeliveredMessage] {
         &self.messages
     }
 
@@ -179,7 +179,7 @@ impl ReplyStrings {
         };
         if let Some((before, Some(message))) = found {
             let place = if self.capture.in_place { number_of_place(before) } else { self.place };
-            self.messages.push(Delivered { message, place, entry: self.entry });
+            self.messages.push(DeliveredMessage { message, place, entry: self.entry });
             return;
         }
         if self.capture.place_len == Some(len) {
@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn the_message_at_the_end_of_a_payload_is_found_in_any_pieces() {
-        let delivered = Delivered { message: MESSAGE, place: None, entry: None };
+        let delivered = DeliveredMessage { message: MESSAGE, place: None, entry: None };
         for filler in [0, 1, 31, 32, 100] {
             let mut payload = vec![b'x'; filler];
             payload.extend_from_slice(&MESSAGE.to_bytes());
@@ -309,7 +309,7 @@ mod tests {
             strings.begin(Some(key.len() as u64));
             strings.bytes(&key[..at]);
             strings.bytes(&key[at..]);
-            let delivered = Delivered { message: MESSAGE, place: Some(42), entry: None };
+            let delivered = DeliveredMessage { message: MESSAGE, place: Some(42), entry: None };
             assert_eq!(strings.messages(), [delivered]);
         }
     }

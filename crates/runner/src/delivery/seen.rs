@@ -16,17 +16,17 @@ type Page = Box<[AtomicU64]>;
 
 /// The numbers of the messages that have come.
 #[derive(Debug)]
-pub(super) struct Seen {
+pub(super) struct NumberBitmap {
     pages: Box<[OnceLock<Page>]>,
 }
 
-impl Default for Seen {
+impl Default for NumberBitmap {
     fn default() -> Self {
         Self { pages: (0..PAGES).map(|_| OnceLock::new()).collect() }
     }
 }
 
-impl Seen {
+impl NumberBitmap {
     /// Notes that a message has come. Whether it is the first of its number; one beyond those that there is room
     /// for always is.
     #[inline]
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn every_number_is_new_once() {
-        let seen = Seen::default();
+        let seen = NumberBitmap::default();
         for number in (0..200_000).chain([PAGE * PAGES as u64 - 1]) {
             assert!(seen.insert(number) && !seen.insert(number), "{number}");
         }
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn threads_agree_on_who_was_first() {
-        let seen = Seen::default();
+        let seen = NumberBitmap::default();
         let had = std::thread::scope(|scope| {
             let count = || (0..PAGE * 2).filter(|number| seen.insert(*number)).count();
             let threads: Vec<_> = (0..4).map(|_| scope.spawn(count)).collect();

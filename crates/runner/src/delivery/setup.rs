@@ -6,8 +6,8 @@ use engine::{Address, ConnId, Engine};
 use wire::resp::RespDecoder;
 
 use super::Roles;
-use super::kind::Sharing;
-use super::probe::{Prober, Probing};
+use super::kind::Dispatch;
+use super::probe::{ProbeAction, Prober};
 use super::receivers::{DRAIN_LOOK_NS, Receivers, State};
 use crate::Fatal;
 use crate::opening::Opening;
@@ -103,16 +103,16 @@ impl<E: Engine> Receivers<'_, E> {
         let now_ns = self.engine.now_ns();
         let whose = (roles.run, roles.prober);
         match prober.next(self.context.plan, roles.delivery, whose, now_ns, &mut self.out) {
-            Probing::Connect => {
+            ProbeAction::Connect => {
                 let (conn, count) = (prober.conn, roles.delivery.receivers);
                 let address = prober.address().unwrap_or(roles.homes.name());
                 self.engine.open(conn, address, &self.context.origins.options(count));
             }
-            Probing::Send => {
+            ProbeAction::Send => {
                 self.engine.send(prober.conn, &self.out);
             }
-            Probing::Close => self.engine.close(prober.conn),
-            Probing::Nothing => {}
+            ProbeAction::Close => self.engine.close(prober.conn),
+            ProbeAction::Nothing => {}
         }
     }
 
@@ -256,11 +256,11 @@ impl Roles<'_> {
     pub(super) fn probes_of(&self, receiver: u32) -> u32 {
         match self.kind.sharing() {
             // Of messages that go between clients, others show the end.
-            Sharing::FanOut => {
+            Dispatch::FanOut => {
                 let places = self.delivery.places_of(receiver).count() as u32;
                 places * (1 + u32::from(self.exchanges))
             }
-            Sharing::Competing { .. } => u32::MAX,
+            Dispatch::Competing { .. } => u32::MAX,
         }
     }
 

@@ -5,9 +5,9 @@ use wire::Reply;
 use wire::resp::encode_command;
 use workload::{Delivery, SortedSetTake};
 
-use super::awaited::{Awaited, Pipeline, is_unblocked, seconds};
+use super::awaited::{PendingReply, Pipeline, is_unblocked, seconds};
 use super::closing::{Remainder, count_and_remove};
-use super::kind::{Consumer, Kind, Meaning, Sharing, acknowledged};
+use super::kind::{Consumer, Dispatch, Kind, Meaning, acknowledged};
 use super::reply_strings::{Capture, ReplyStrings};
 
 /// Sorted sets that messages are taken out of.
@@ -52,8 +52,8 @@ impl Kind for SortedSets<'_> {
         Box::new(SortedSetConsumer { take, many, pipeline: Pipeline::default() })
     }
 
-    fn sharing(&self) -> Sharing {
-        Sharing::Competing { groups: 1 }
+    fn sharing(&self) -> Dispatch {
+        Dispatch::Competing { groups: 1 }
     }
 
     fn capture(&self) -> Capture {
@@ -98,7 +98,7 @@ impl Consumer for SortedSetConsumer {
             return Meaning::Other;
         }
         if let Reply::Error(text) = reply {
-            if awaited == Some(Awaited::Message) && is_unblocked(text) {
+            if awaited == Some(PendingReply::Message) && is_unblocked(text) {
                 self.pipeline.next();
                 self.take(out);
                 return Meaning::Unblocked;
@@ -107,8 +107,8 @@ impl Consumer for SortedSetConsumer {
         }
         self.pipeline.next();
         match awaited {
-            Some(Awaited::Pong) => Meaning::Confirmation,
-            Some(Awaited::Message) => {
+            Some(PendingReply::Pong) => Meaning::Confirmation,
+            Some(PendingReply::Message) => {
                 self.take(out);
                 match reply {
                     Reply::Miss => Meaning::TimedOut,
@@ -124,7 +124,7 @@ impl Consumer for SortedSetConsumer {
 impl SortedSetConsumer {
     fn take(&mut self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.take);
-        self.pipeline.push(Awaited::Message);
+        self.pipeline.push(PendingReply::Message);
     }
 }
 

@@ -7,10 +7,10 @@ use wire::resp::encode_command;
 use workload::{Delivery, StreamAck, StreamTake};
 
 use super::awaited::{
-    Awaited, Pipeline, append_header, append_number, append_string, is_unblocked,
+    PendingReply, Pipeline, append_header, append_number, append_string, is_unblocked,
 };
 use super::closing::{Remainder, append_removal};
-use super::kind::{Consumer, Kind, Meaning, Sharing, acknowledged};
+use super::kind::{Consumer, Dispatch, Kind, Meaning, acknowledged};
 use super::reply_strings::{Capture, EntryId, ReplyStrings};
 
 /// Entries that one XAUTOCLAIM takes over.
@@ -130,10 +130,10 @@ impl Kind for Streams<'_> {
         }
     }
 
-    fn sharing(&self) -> Sharing {
+    fn sharing(&self) -> Dispatch {
         match self.take.groups {
-            0 => Sharing::FanOut,
-            groups => Sharing::Competing { groups },
+            0 => Dispatch::FanOut,
+            groups => Dispatch::Competing { groups },
         }
     }
 
@@ -210,7 +210,7 @@ impl Consumer for Reader {
             return Meaning::Other;
         }
         if let Reply::Error(text) = reply {
-            if awaited == Some(Awaited::Message) && is_unblocked(text) {
+            if awaited == Some(PendingReply::Message) && is_unblocked(text) {
                 self.pipeline.next();
                 self.read(out);
                 return Meaning::Unblocked;
@@ -219,8 +219,8 @@ impl Consumer for Reader {
         }
         self.pipeline.next();
         match awaited {
-            Some(Awaited::Pong) => Meaning::Confirmation,
-            Some(Awaited::Message) => {
+            Some(PendingReply::Pong) => Meaning::Confirmation,
+            Some(PendingReply::Message) => {
                 for (place, entry) in strings.entries() {
                     let at =
                         place.and_then(|place| self.places.iter().position(|own| *own == place));
@@ -241,7 +241,7 @@ impl Reader {
     fn read(&mut self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.head);
         self.last.iter().for_each(|last| append_id(*last, &mut self.id, out));
-        self.pipeline.push(Awaited::Message);
+        self.pipeline.push(PendingReply::Message);
     }
 }
 
@@ -269,22 +269,22 @@ impl Consumer for GroupConsumer {
         }
         self.pipeline.next();
         match awaited {
-            Some(Awaited::Pong) => Meaning::Confirmation,
-            Some(Awaited::Preparation) => Meaning::Settled { missing: 0 },
-            Some(Awaited::Removal { of }) => {
+            Some(PendingReply::Pong) => Meaning::Confirmation,
+            Some(PendingReply::Preparation) => Meaning::Settled { missing: 0 },
+            Some(PendingReply::Removal { of }) => {
                 let missing = match reply {
                     Reply::Number(removed) => of.saturating_sub(removed),
                     _ => strings.negatives(),
                 };
                 Meaning::Settled { missing }
             }
-            Some(Awaited::Claim) => {
+            Some(PendingReply::Claim) => {
                 let messages = strings.messages();
                 let claimed = messages.iter().filter_map(|had| Some((had.place, had.entry?)));
                 self.acknowledge(claimed, out);
                 Meaning::Messages(messages.len() as u32)
             }
-            Some(Awaited::Message) => {
+            Some(PendingReply::Message) => {
                 self.acknowledge(strings.entries().iter().copied(), out);
                 self.reads += 1;
                 if reply == Reply::Miss || self.reads.is_multiple_of(READS_PER_CLAIM) {
@@ -303,17 +303,22 @@ impl Consumer for GroupConsumer {
 
 impl GroupConsumer {
     /// What becomes of an error: a group that is there already is none, and one that is gone is made again.
-    fn refused(&mut self, awaited: Option<Awaited>, text: &[u8], out: &mut Vec<u8>) -> Meaning {
+    fn refused(
+        &mut self,
+        awaited: Option<PendingReply>,
+        text: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Meaning {
         match awaited {
-            Some(Awaited::Preparation) if text.starts_with(b"BUSYGROUP") => {
+            Some(PendingReply::Preparation) if text.starts_with(b"BUSYGROUP") => {
                 self.pipeline.next();
                 Meaning::Settled { missing: 0 }
             }
-            Some(Awaited::Claim) if text.starts_with(b"NOGROUP") => {
+            Some(PendingReply::Claim) if text.starts_with(b"NOGROUP") => {
                 self.pipeline.next();
                 Meaning::Settled { missing: 0 }
             }
-            Some(Awaited::Message) if is_unblocked(text) || text.starts_with(b"NOGROUP") => {
+            Some(PendingReply::Message) if is_unblocked(text) || text.starts_with(b"NOGROUP") => {
                 self.pipeline.next();
                 self.make_groups(out);
                 self.read(out);
@@ -325,19 +330,19 @@ impl GroupConsumer {
 
     fn make_groups(&mut self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.groups);
-        self.places.iter().for_each(|_| self.pipeline.push(Awaited::Preparation));
+        self.places.iter().for_each(|_| self.pipeline.push(PendingReply::Preparation));
     }
 
     fn claim(&mut self, out: &mut Vec<u8>) {
         if !self.claims.is_empty() {
             out.extend_from_slice(&self.claims);
-            self.places.iter().for_each(|_| self.pipeline.push(Awaited::Claim));
+            self.places.iter().for_each(|_| self.pipeline.push(PendingReply::Claim));
         }
     }
 
     fn read(&mut self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.read);
-        self.pipeline.push(Awaited::Message);
+        self.pipeline.push(PendingReply::Message);
     }
 
     /// Acknowledges these entries, with one command for those of one stream that stand together.
@@ -368,7 +373,7 @@ impl GroupConsumer {
             for (_, entry) in entries.by_ref().take(together) {
                 append_id(entry, &mut self.id, out);
             }
-            self.pipeline.push(Awaited::Removal { of: together as u32 });
+            self.pipeline.push(PendingReply::Removal { of: together as u32 });
         }
     }
 }

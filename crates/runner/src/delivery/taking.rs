@@ -7,7 +7,7 @@ use workload::{Message, Purpose, message};
 use super::kind::Meaning;
 use super::order::Place;
 use super::receivers::Receivers;
-use super::reply_strings::Delivered;
+use super::reply_strings::DeliveredMessage;
 use super::sent_times::RING_MAX;
 use crate::Fatal;
 use crate::request::{Answer as Recorded, CommandReply, Keys};
@@ -68,7 +68,7 @@ impl<E: Engine> Receivers<'_, E> {
     }
 
     #[inline]
-    pub(super) fn take(&mut self, conn: ConnId, delivered: Delivered, now_ns: u64) {
+    pub(super) fn take(&mut self, conn: ConnId, delivered: DeliveredMessage, now_ns: u64) {
         let Some(message) = self.of_this_run(conn, delivered.message) else { return };
         let delay_ns = self.context.roles.delivery.kind.delay_ns() + self.epoch_ns;
         let (due_ns, sent_ns) = (message.due_ns + delay_ns, message.sent_ns + delay_ns);
@@ -117,7 +117,7 @@ impl<E: Engine> Receivers<'_, E> {
 
     /// What a message is among those that came before it: to this receiver, or to any that shares its messages.
     #[inline]
-    pub(super) fn rank(&mut self, conn: ConnId, delivered: &Delivered) -> Place {
+    pub(super) fn rank(&mut self, conn: ConnId, delivered: &DeliveredMessage) -> Place {
         let receiver = &mut self.receivers[conn.0 as usize];
         let message = &delivered.message;
         let delivery = self.context.roles.delivery;

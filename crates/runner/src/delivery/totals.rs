@@ -2,18 +2,18 @@
 
 use measure::{Backlog, DeliveryCounts, Invalidations, Latency, Waits};
 
-use super::closing::Remains;
-use super::under_way::UnderWay;
+use super::closing::Leftovers;
+use super::under_way::InFlightTimeline;
 
 /// What a thread of receivers had.
 #[derive(Debug, Default)]
-pub(crate) struct Receiving {
+pub(crate) struct ReceiverTotals {
     pub(super) counts: DeliveryCounts,
     pub(super) by_receiver: Option<(u64, u64)>,
     pub(super) spread: Option<(Latency, Latency)>,
     pub(super) waits: Option<Waits>,
-    pub(super) under_way: Option<UnderWay>,
-    pub(super) remains: Option<Remains>,
+    pub(super) under_way: Option<InFlightTimeline>,
+    pub(super) remains: Option<Leftovers>,
     /// From one read to the next, and how many receivers were behind in the end.
     pub(super) polls: Option<(Latency, u64)>,
     /// What caches saw.
@@ -22,7 +22,7 @@ pub(crate) struct Receiving {
     pub(super) removable: u64,
 }
 
-impl Receiving {
+impl ReceiverTotals {
     /// What two threads had.
     pub(super) fn merged(mut self, its: Self) -> Self {
         self.counts.merge(&its.counts);
@@ -67,7 +67,7 @@ impl Receiving {
 }
 
 /// Adds what was found in the queues when all was over to the backlog at the end of a run of `elapsed_ns`.
-pub(super) fn count_remains(waits: &mut Waits, remains: Option<Remains>, elapsed_ns: u64) {
+pub(super) fn count_remains(waits: &mut Waits, remains: Option<Leftovers>, elapsed_ns: u64) {
     let left = remains.map_or(0, |remains| remains.left);
     // Nobody received these, so that nobody knows when they were sent.
     match waits.backlog.last_mut() {

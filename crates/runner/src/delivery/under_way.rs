@@ -20,13 +20,13 @@ struct Step {
 
 /// Messages sent and received, by time.
 #[derive(Debug)]
-pub(super) struct UnderWay {
+pub(super) struct InFlightTimeline {
     start_ns: u64,
     step_ns: u64,
     steps: Vec<Step>,
 }
 
-impl UnderWay {
+impl InFlightTimeline {
     /// Of a run whose measured part begins then.
     pub(super) fn new(start_ns: u64) -> Self {
         Self { start_ns, step_ns: FIRST_STEP_NS, steps: Vec::with_capacity(STEPS_MAX) }
@@ -111,13 +111,13 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    fn messages(under_way: &UnderWay) -> Vec<(u64, u64)> {
+    fn messages(under_way: &InFlightTimeline) -> Vec<(u64, u64)> {
         under_way.backlog().iter().map(|b| (b.at_ns / MS, b.messages)).collect()
     }
 
     #[test]
     fn a_message_is_under_way_from_when_it_is_sent_until_it_is_received() {
-        let mut under_way = UnderWay::new(10 * MS);
+        let mut under_way = InFlightTimeline::new(10 * MS);
         assert!(under_way.backlog().is_empty());
         for (sent, received) in [(10, 10), (10, 13), (11, 13), (12, 20)] {
             under_way.received(sent * MS, received * MS);
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn threads_of_different_lengths_add_up() {
-        let (mut short, mut long) = (UnderWay::new(0), UnderWay::new(0));
+        let (mut short, mut long) = (InFlightTimeline::new(0), InFlightTimeline::new(0));
         short.received(0, 100 * MS);
         long.received(0, 50_000 * MS);
         long.received(49_999 * MS, 50_000 * MS);

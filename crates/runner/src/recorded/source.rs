@@ -55,7 +55,7 @@ impl Block {
 
 /// A block that commands may still be asked for.
 #[derive(Debug)]
-struct Held {
+struct OpenBlock {
     block: Block,
     /// Commands that were not released.
     open: usize,
@@ -68,7 +68,7 @@ pub(crate) struct RecordedSource {
     empties: SyncSender<Block>,
     /// The number of the worker's first connection.
     first_connection: u32,
-    held: VecDeque<Held>,
+    held: VecDeque<OpenBlock>,
     /// How many of these were not given back.
     live: usize,
     /// The number of the first of those among all blocks.
@@ -188,7 +188,7 @@ impl RecordedSource {
             Ok(block) => {
                 self.next_due_ns = block.commands.first().map(|(command, _)| command.due_ns);
                 self.live += 1;
-                self.held.push_back(Held { open: block.commands.len(), block });
+                self.held.push_back(OpenBlock { open: block.commands.len(), block });
                 self.next = (self.held.len() - 1, 0);
             }
             Err(TryRecvError::Empty) => {}

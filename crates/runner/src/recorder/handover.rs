@@ -68,7 +68,7 @@ impl Recorder {
     }
 
     /// The rest, in order, and what it knew of the whole run.
-    pub(crate) fn finish(mut self) -> (Vec<Message>, Finished) {
+    pub(crate) fn finish(mut self) -> (Vec<Message>, RecorderResult) {
         let span = match self.phase {
             Phase::Measured { from_ns } => Some((from_ns, self.last_end_ns)),
             Phase::Before | Phase::Warmup { .. } => None,
@@ -79,13 +79,13 @@ impl Recorder {
         let delayed = self.delayed.take();
         let away = std::mem::take(&mut self.away);
         let last = self.message(tally, slices);
-        (self.full.end_with(last), Finished { span, away, delayed, by_connection, log })
+        (self.full.end_with(last), RecorderResult { span, away, delayed, by_connection, log })
     }
 }
 
 /// What a recorder keeps until the end.
 #[derive(Debug, Default)]
-pub(crate) struct Finished {
+pub(crate) struct RecorderResult {
     /// From where measuring began to the end of the last request that counted.
     pub(crate) span: Option<(u64, u64)>,
     /// When this worker did not run.

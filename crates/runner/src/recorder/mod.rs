@@ -22,7 +22,7 @@ use measure::{
     Sample, Slices, Stamps, Tally, TallyShape,
 };
 
-pub(crate) use self::handover::Finished;
+pub(crate) use self::handover::RecorderResult;
 use self::optional::OptionalRecorders;
 use self::outbox::Outbox;
 use self::silence::Silence;

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use engine::ConnId;
 use measure::Ending;
 use workload::{
-    BudgetScope, ClusterOptions, CommandSpec, DrawnBy, Joining, KeyDist, KeySpace, Mix, Numbered,
-    OnError, Operation, Pace, Pick, PlanParts, Step, Stop, When,
+    BudgetScope, ClusterOptions, CommandSpec, DrawnBy, JoinSchedule, KeyDist, KeyNumbering,
+    KeySpace, Mix, OnError, Operation, Pace, Pick, PlanParts, Step, StepCondition, Stop,
 };
 
 use super::cluster::masters;
@@ -21,13 +21,13 @@ fn write_and_read(clients: u32, depth: u32, stop: Stop) -> PlanParts {
     let keys = KeySpace {
         range: Some(1_000_000),
         draw: KeyDist::SEQUENTIAL,
-        numbered: Numbered { first: 0, bare: true, by: DrawnBy::Operation },
+        numbered: KeyNumbering { first: 0, bare: true, by: DrawnBy::Operation },
         one_slot: None,
     };
     let operation = |name: &str| Operation {
         name: name.into(),
         weight: 1,
-        steps: vec![Step { commands: 1, when: When::Always }],
+        steps: vec![Step { commands: 1, when: StepCondition::Always }],
         keys: Some(keys.clone()),
     };
     let mut plan = PlanParts {
@@ -177,7 +177,7 @@ fn clients_join_the_load_step_by_step() {
     for pace in [Pace::Closed, Pace::constant(3_000.0)] {
         let mut plan = write_and_read(6, 1, Stop::AfterNs(4 * SECOND));
         plan.load.pace = pace;
-        plan.load.concurrency.joining = Some(Joining { first: 1, step: 2, every_ns: SECOND });
+        plan.load.concurrency.joining = Some(JoinSchedule { first: 1, step: 2, every_ns: SECOND });
         let (got, log) = replay_on(plan, Server::taking(10 * MS), Some(&masters(NODES)));
         assert_eq!(got.ending, Ending::Complete);
         let mut seen: BTreeMap<u64, BTreeSet<ConnId>> = BTreeMap::new();
@@ -200,7 +200,7 @@ fn clients_join_the_load_step_by_step() {
 fn a_client_joins_with_a_connection_to_nodes_that_came_before_it() {
     let mut plan = write_and_read(4, 1, Stop::AfterNs(4 * SECOND));
     (plan.recovery.reconnect, plan.recovery.on_error) = (true, OnError::Count);
-    plan.load.concurrency.joining = Some(Joining { first: 1, step: 1, every_ns: SECOND });
+    plan.load.concurrency.joining = Some(JoinSchedule { first: 1, step: 1, every_ns: SECOND });
     let server = Server::taking(5 * MS).down(SECOND / 2..SECOND + 500 * MS).at_node(7001);
     let (got, log) = replay_on(plan, server, Some(&masters(NODES)));
     assert_eq!(got.ending, Ending::Complete);

@@ -4,8 +4,8 @@
 //! server wavers by 0.7 % from run to run and by 10 % from request to request, and the machine gets
 //! slower all the while.
 
-use host::{ServerFacts, Watched};
-use report::compare::{ERRORS_DEFAULT, Glance, Pairing, Setup, TestComparison};
+use host::{ServerFacts, WatchRecord};
+use report::compare::{ERRORS_DEFAULT, Pairing, RunDigest, Setup, TestComparison};
 use report::{Metric, Run};
 use statistics::{Conclusion, Noise};
 use workload::Stop;
@@ -17,7 +17,7 @@ const BLOCKS: usize = 5;
 const SEEDS: u64 = 300;
 
 /// A run of a server that takes so long for a request, more or less.
-fn run(service_ns: f64, seed: u64, noise: &mut Noise) -> Glance {
+fn run(service_ns: f64, seed: u64, noise: &mut Noise) -> RunDigest {
     let service_ns = service_ns * (0.007 * noise.normal()).exp();
     // Of throughput, which is what is judged, histograms say nothing; small ones are fast.
     let mut parts = parts(1, 1, Stop::Requests(60));
@@ -25,8 +25,9 @@ fn run(service_ns: f64, seed: u64, noise: &mut Noise) -> Glance {
     let server = Server::taking(service_ns as u64).wavering(0.1, seed);
     let (measured, _) = replay(parts.clone(), server);
     let facts = ServerFacts::default();
-    let run = Run::new(parts.build().unwrap(), measured, facts, String::new(), Watched::default());
-    Glance::from_run(&run).unwrap()
+    let run =
+        Run::new(parts.build().unwrap(), measured, facts, String::new(), WatchRecord::default());
+    RunDigest::from_run(&run).unwrap()
 }
 
 /// What is concluded about the throughput of a server that is slower by this share.

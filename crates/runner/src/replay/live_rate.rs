@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use host::Watched;
+use host::WatchRecord;
 use report::{Run, ScheduleFigures};
 use workload::{Arrivals, Pace, PlanParts, Schedule, Shard, Stop};
 
@@ -31,7 +31,7 @@ fn changed_on(
     server.rate = Some(Arc::clone(&rate));
     let (measured, log) = replay(parts, server);
     let kept = PlanParts::clone(&rate.plan());
-    checked(run_of(kept, measured, Watched::default()), log)
+    checked(run_of(kept, measured, WatchRecord::default()), log)
 }
 
 /// Due, late and never sent, and the rate that was asked for.

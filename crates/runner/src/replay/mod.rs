@@ -32,25 +32,25 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, mpsc};
 use std::time::SystemTime;
 
-use engine::{Address, Script, Scripted};
+use engine::{Address, Script, ScriptedEngine};
 use measure::{Measurement, Tenure};
 use wire::cluster::Topology;
 use wire::resp::Resp;
 use workload::{CommandSpec, Concurrency, Data, KeyDist, KeySpace, Load, PlanParts, Stop};
 
 use crate::LiveRate;
-use crate::collect::{Collector, Message, Unobserved};
+use crate::collect::{Collector, Message, NoObserver};
 use crate::concrete::work;
 use crate::destination::Destination;
-use crate::gate::{Gate, Opens};
+use crate::gate::{Gate, GateOpening};
 use crate::measurement::{measurement, tally_shape};
 use crate::memory::empty_log;
 use crate::opening::Origins;
 use crate::recorder::Recorder;
 use crate::route::cluster::{ClusterJob, TopologyWatch};
-use crate::route::{Cluster, Direct, NewConnections};
+use crate::route::{Cluster, DirectRoute, NewConnections};
 use crate::worker::{Worker, WorkerContext};
-use server::{Collects, Log, Server};
+use server::{Log, Server, TimedCollector};
 
 pub(crate) const MS: u64 = 1_000_000;
 pub(crate) const SECOND: u64 = 1_000 * MS;
@@ -84,7 +84,7 @@ pub(crate) fn replay_on(
                 let route = NewConnections::new(&context, &[]);
                 return work(Worker::<_, Resp, _>::new(engine, context, recorder, route));
             }
-            let route = Direct::new(&context, &[]);
+            let route = DirectRoute::new(&context, &[]);
             work(Worker::<_, Resp, _>::new(engine, context, recorder, route))
         });
     };
@@ -102,7 +102,7 @@ fn replay_cluster<S: Script>(
     shared: &RunHandles,
     (watch, topology): (&TopologyWatch, &Topology),
 ) -> Measurement {
-    let run = |engine: Scripted<S>, context: WorkerContext<'_>, recorder| {
+    let run = |engine: ScriptedEngine<S>, context: WorkerContext<'_>, recorder| {
         let known = |spec: &CommandSpec| wire::cluster::known(&spec.name(), None).unwrap();
         let routings: Vec<_> = context.plan.sequence.iter().map(known).collect();
         let job = ClusterJob { topology, routings: &routings, refresh: &|_| None };
@@ -117,7 +117,7 @@ fn replay_cluster<S: Script>(
 struct RunHandles {
     interrupted: Arc<AtomicBool>,
     rate: Option<Arc<LiveRate>>,
-    collects: Option<Rc<RefCell<Collects>>>,
+    collects: Option<Rc<RefCell<TimedCollector>>>,
 }
 
 impl RunHandles {
@@ -134,7 +134,7 @@ impl RunHandles {
 fn replay_by(
     parts: PlanParts,
     server: Server,
-    run: impl FnOnce(Scripted<Server>, WorkerContext<'_>, Recorder) -> Vec<Message>,
+    run: impl FnOnce(ScriptedEngine<Server>, WorkerContext<'_>, Recorder) -> Vec<Message>,
 ) -> (Measurement, Log) {
     let (log, shared) = (Rc::new(RefCell::new(Log::default())), RunHandles::from_server(&server));
     let script = server.logging_to(Rc::clone(&log));
@@ -147,12 +147,12 @@ fn replay_script<S: Script>(
     parts: PlanParts,
     script: S,
     shared: &RunHandles,
-    run: impl FnOnce(Scripted<S>, WorkerContext<'_>, Recorder) -> Vec<Message>,
+    run: impl FnOnce(ScriptedEngine<S>, WorkerContext<'_>, Recorder) -> Vec<Message>,
     tenures: impl FnOnce() -> Vec<Tenure>,
 ) -> Measurement {
     let plan = parts.build().unwrap();
     let RunHandles { interrupted, rate, collects } = shared;
-    let engine = Scripted::new(script);
+    let engine = ScriptedEngine::new(script);
     let shape = tally_shape(&plan);
     // Nobody takes messages before the worker has ended, and room for many costs more than a run. A slow
     // collector has room for a few, and takes them when the server says so.
@@ -169,7 +169,7 @@ fn replay_script<S: Script>(
     }
     let (empty, ready) = mpsc::channel();
     let mut collector = Collector::new(shape, vec![empty], "scripted");
-    let gate = Gate::new(1, Opens::AtOnce, interrupted);
+    let gate = Gate::new(1, GateOpening::AtOnce, interrupted);
     let budget = plan.budget();
     let warmup = budget.for_warmup();
     let destination = Destination::new(&Address::Unix("/nowhere".into()), false);
@@ -207,7 +207,7 @@ fn replay_script<S: Script>(
         collects.borrow_mut().between = None;
     }
     drop(late);
-    collector.collect(&messages, &mut Unobserved);
+    collector.collect(&messages, &mut NoObserver);
     let kept = rate.as_ref().map_or(plan.clone(), |rate| rate.plan());
     measurement(&kept, collector, &gate, SystemTime::UNIX_EPOCH, &tenures())
 }

@@ -6,8 +6,8 @@ use std::io::ErrorKind;
 use engine::{Address, ConnId, Delivery, Script};
 use measure::{Ending, Latency, Measurement};
 use workload::{
-    Arrivals, CommandSpec, ConnectionPerRequest, OnError, Pace, PlanParts, Reopening, Schedule,
-    Stop,
+    Arrivals, CommandSpec, ConnectionPerRequest, OnError, Pace, PlanParts, ReconnectLimits,
+    Schedule, Stop,
 };
 
 use super::server::{Fault, Server};
@@ -25,7 +25,7 @@ fn connecting(connections: u32, stop: Stop, pace: Pace, hold_ns: Option<u64>) ->
     plan.recovery.reconnect = true;
     plan.recovery.on_error = OnError::Count;
     plan.recovery.timeout_ns = Some(3 * SECOND);
-    plan.recovery.reopening = Reopening { within_ns: Some(3 * SECOND), tries: None };
+    plan.recovery.reopening = ReconnectLimits { within_ns: Some(3 * SECOND), tries: None };
     plan
 }
 
@@ -35,7 +35,7 @@ fn burst(size: u32, rate_per_s: f64) -> Pace {
 }
 
 /// Accepts one connection after another, each after so long, and answers at once.
-struct Door {
+struct Acceptor {
     accept_ns: u64,
     free_ns: u64,
     /// Of connections in a row, which one fares so.
@@ -44,13 +44,13 @@ struct Door {
     connects: u64,
 }
 
-impl Door {
+impl Acceptor {
     fn new(accept_ns: u64) -> Self {
         Self { accept_ns, free_ns: 0, fault: |_| None, silent: |_| false, connects: 0 }
     }
 }
 
-impl Script for Door {
+impl Script for Acceptor {
     fn connected(&mut self, _conn: ConnId, _to: &Address, now_ns: u64) -> Vec<(u64, Delivery)> {
         let number = self.connects;
         self.connects += 1;
@@ -67,12 +67,13 @@ impl Script for Door {
     }
 }
 
-fn at_door(plan: PlanParts, door: Door) -> Measurement {
-    let run =
-        |engine: engine::Scripted<Door>, context: crate::worker::WorkerContext<'_>, recorder| {
-            let route = NewConnections::new(&context, &[]);
-            work(Worker::<_, wire::resp::Resp, _>::new(engine, context, recorder, route))
-        };
+fn at_door(plan: PlanParts, door: Acceptor) -> Measurement {
+    let run = |engine: engine::ScriptedEngine<Acceptor>,
+               context: crate::worker::WorkerContext<'_>,
+               recorder| {
+        let route = NewConnections::new(&context, &[]);
+        work(Worker::<_, wire::resp::Resp, _>::new(engine, context, recorder, route))
+    };
     replay_script(plan, door, &RunHandles::default(), run, Vec::new)
 }
 
@@ -99,7 +100,7 @@ fn a_burst_waits_at_the_door_and_those_behind_are_late_from_due() {
     // 200 at once, one accepted each 10 ms: the last waits for two seconds, though places are few.
     for connections in [200, 20] {
         let plan = connecting(connections, Stop::Requests(200), burst(200, 200.0), Some(0));
-        let got = at_door(plan, Door::new(10 * MS));
+        let got = at_door(plan, Acceptor::new(10 * MS));
         assert_eq!((got.ending.clone(), got.total.requests()), (Ending::Complete, 200));
         let response = got.total.response();
         assert_eq!(got.total.errors.by_kind(), []);
@@ -114,14 +115,14 @@ fn a_burst_waits_at_the_door_and_those_behind_are_late_from_due() {
 
 #[test]
 fn attempts_that_fail_are_counted_by_kind_and_each_once() {
-    let door = Door {
+    let door = Acceptor {
         fault: |number| match number % 10 {
             3 => Some(ErrorKind::ConnectionRefused),
             7 => Some(ErrorKind::ConnectionReset),
             _ => None,
         },
         silent: |number| number % 10 == 9,
-        ..Door::new(0)
+        ..Acceptor::new(0)
     };
     let got = at_door(connecting(1000, Stop::Requests(100), Pace::constant(100.0), Some(0)), door);
     assert_eq!(got.ending, Ending::Complete);

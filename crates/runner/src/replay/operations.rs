@@ -3,17 +3,18 @@
 use std::collections::BTreeMap;
 
 use engine::ConnId;
-use measure::{Ending, LogEntry, LoggedAs};
+use measure::{Ending, LogEntry, LoggedOutcome};
 use workload::{
-    Arg, BudgetScope, ClusterOptions, CommandSpec, DrawnBy, KeyDist, KeySpace, LogSubject, Mix,
-    Numbered, OnError, Operation, Pace, Pick, Piece, PlanParts, Slot, Step, Stop, When,
+    Arg, BudgetScope, ClusterOptions, CommandSpec, DrawnBy, KeyDist, KeyNumbering, KeySpace,
+    LogSubject, Mix, OnError, Operation, Pace, Pick, Piece, PlanParts, Slot, Step, StepCondition,
+    Stop,
 };
 
 use super::cluster::masters;
 use super::server::Server;
 use super::{MS, SECOND, parts, replay, replay_on};
 
-fn operation(name: &str, weight: u32, steps: &[When]) -> Operation {
+fn operation(name: &str, weight: u32, steps: &[StepCondition]) -> Operation {
     let steps = steps.iter().map(|when| Step { commands: 1, when: *when });
     Operation { name: name.into(), weight, steps: steps.collect(), keys: None }
 }
@@ -28,8 +29,8 @@ fn mixed(connections: u32, depth: u32, stop: Stop) -> PlanParts {
         ],
         mix: Some(Mix {
             operations: vec![
-                operation("ping", 9, &[When::Always]),
-                operation("look-aside", 1, &[When::Always, When::OnMiss]),
+                operation("ping", 9, &[StepCondition::Always]),
+                operation("look-aside", 1, &[StepCondition::Always, StepCondition::OnMiss]),
             ],
             pick: Pick::Drawn,
         }),
@@ -125,7 +126,7 @@ fn an_error_ends_its_operation_and_nothing_else() {
     let mut plan = mixed(3, 4, Stop::Requests(500));
     plan.recovery.on_error = OnError::Count;
     if let Some(mix) = &mut plan.mix {
-        mix.operations[1].steps[1].when = When::Always;
+        mix.operations[1].steps[1].when = StepCondition::Always;
     }
     let server = Server::taking(MS / 10).answering(|words, _| match words[0].as_str() {
         "GET" => b"-OOM no room\r\n".to_vec(),
@@ -144,8 +145,10 @@ fn an_error_ends_its_operation_and_nothing_else() {
 #[test]
 fn an_operation_that_began_in_time_is_finished() {
     let mut plan = mixed(2, 1, Stop::AfterNs(SECOND));
-    plan.mix =
-        Some(Mix { operations: vec![operation("o", 1, &[When::Always; 3])], pick: Pick::Drawn });
+    plan.mix = Some(Mix {
+        operations: vec![operation("o", 1, &[StepCondition::Always; 3])],
+        pick: Pick::Drawn,
+    });
     let (got, log) = replay(plan, Server::taking(300 * MS));
     assert_eq!(log.requests.len() % 3, 0, "{}", log.requests.len());
     assert_eq!(got.total.operations_ended() * 3, got.total.requests());
@@ -161,8 +164,8 @@ fn each_connection_can_have_a_count_and_an_order_of_its_own() {
         plan.sequence.truncate(2);
         plan.mix = Some(Mix {
             operations: vec![
-                operation("set", 1, &[When::Always]),
-                operation("get", 10, &[When::Always]),
+                operation("set", 1, &[StepCondition::Always]),
+                operation("get", 10, &[StepCondition::Always]),
             ],
             pick: Pick::InOrder,
         });
@@ -212,8 +215,8 @@ fn walking(connections: u32, most: Option<u32>) -> PlanParts {
         ],
         mix: Some(Mix {
             operations: vec![
-                operation("scan", 2, &[When::Always, When::OnCursor { most }]),
-                operation("ping", 1, &[When::Always]),
+                operation("scan", 2, &[StepCondition::Always, StepCondition::OnCursor { most }]),
+                operation("ping", 1, &[StepCondition::Always]),
             ],
             pick: Pick::InOrder,
         }),
@@ -251,8 +254,9 @@ fn a_walk_stays_with_its_key_and_the_next_one_has_the_next() {
         let first = [Arg::literal(b"HSCAN"), key.clone(), Arg::literal(b"0")];
         let next = [Arg::literal(b"HSCAN"), key, cursor];
         let draw = KeyDist::SEQUENTIAL;
-        let numbered = Numbered { first: 1, bare: true, by: DrawnBy::Operation };
-        let mut walk = operation("hscan", 1, &[When::Always, When::OnCursor { most: None }]);
+        let numbered = KeyNumbering { first: 1, bare: true, by: DrawnBy::Operation };
+        let mut walk =
+            operation("hscan", 1, &[StepCondition::Always, StepCondition::OnCursor { most: None }]);
         walk.keys = Some(KeySpace { numbered, ..KeySpace::new(Some(3), draw) });
         let mut plan = PlanParts {
             sequence: [first, next]
@@ -311,10 +315,10 @@ fn a_log_has_everything_that_is_counted_and_when_it_ended() {
         let tally = &got.total.commands[at];
         let apart = tally.apart.as_ref().unwrap();
         for (ended, count, latency) in [
-            (LoggedAs::Ok, tally.ok, &tally.service),
-            (LoggedAs::Missed, tally.miss, &apart.missed.service),
-            (LoggedAs::Failed, tally.errors, &apart.failed.service),
-            (LoggedAs::Wrong, 0, &measure::Latency::new(3)),
+            (LoggedOutcome::Ok, tally.ok, &tally.service),
+            (LoggedOutcome::Missed, tally.miss, &apart.missed.service),
+            (LoggedOutcome::Failed, tally.errors, &apart.failed.service),
+            (LoggedOutcome::Wrong, 0, &measure::Latency::new(3)),
         ] {
             let logged = entries(log.of_command(at), ended);
             assert_eq!((logged.len() as u64, latency.count()), (count, count), "{name} {ended:?}");
@@ -328,8 +332,8 @@ fn a_log_has_everything_that_is_counted_and_when_it_ended() {
     }
     let whole = log.of_operation(1);
     let tally = &got.total.operations[1];
-    assert_eq!(entries(whole, LoggedAs::Ok).len() as u64, tally.ok);
-    assert_eq!(entries(whole, LoggedAs::Missed).len() as u64, tally.missed);
+    assert_eq!(entries(whole, LoggedOutcome::Ok).len() as u64, tally.ok);
+    assert_eq!(entries(whole, LoggedOutcome::Missed).len() as u64, tally.missed);
     assert!(log.of_command(2).is_none() && log.of_operation(0).is_none());
     assert_eq!(log.left_out(), 0);
 }

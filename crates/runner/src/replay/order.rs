@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use engine::ConnId;
 use measure::Ending;
-use workload::{BudgetScope, CommandSpec, Joining, OnError, Pace, Stop, Window};
+use workload::{BudgetScope, CommandSpec, JoinSchedule, OnError, Pace, Stop, Window};
 
 use super::server::Server;
 use super::{MS, SECOND, parts, replay};
@@ -144,7 +144,7 @@ fn connections_join_the_load_step_by_step() {
     for pace in [Pace::Closed, Pace::constant(1_000.0)] {
         let mut plan = parts(6, 1, Stop::AfterNs(4 * SECOND));
         plan.load.pace = pace;
-        plan.load.concurrency.joining = Some(Joining { first: 1, step: 2, every_ns: SECOND });
+        plan.load.concurrency.joining = Some(JoinSchedule { first: 1, step: 2, every_ns: SECOND });
         let (got, log) = replay(plan, Server::taking(10 * MS));
         assert_eq!(got.ending, Ending::Complete);
         let mut seen: BTreeMap<u64, BTreeSet<ConnId>> = BTreeMap::new();

@@ -1,7 +1,9 @@
 //! Connections that are lost and come back, and requests that take too long.
 
 use measure::{Ending, Measurement};
-use workload::{Backoff, Credentials, OnError, Pace, PlanParts, Reopening, Secret, Stop, Window};
+use workload::{
+    Backoff, Credentials, OnError, Pace, PlanParts, ReconnectLimits, Secret, Stop, Window,
+};
 
 use super::server::{Fault, Log, Server};
 use super::{MS, SECOND, parts, replay};
@@ -69,7 +71,7 @@ fn a_run_ends_when_a_connection_has_had_all_its_tries() {
     let mut plan = going_on(1, 1, Stop::AfterNs(20 * SECOND));
     plan.recovery.backoff =
         Some(Backoff { first_ns: SECOND, factor: 1.0, longest_ns: 60 * SECOND });
-    plan.recovery.reopening = Reopening { tries: Some(3), within_ns: None };
+    plan.recovery.reopening = ReconnectLimits { tries: Some(3), within_ns: None };
     let (got, log) = replay(plan.clone(), Server::taking(MS).down(2 * SECOND..8 * SECOND));
     let Ending::Failed(why) = got.ending else { panic!("{:?}", got.ending) };
     assert!(why.text.contains("3 tries in a row"), "{why}");

@@ -8,7 +8,7 @@ use workload::{BudgetScope, Endpoint, OnError, Pace, PlanParts, Stop};
 use super::server::{Log, Server};
 use super::{MS, SECOND, parts, replay_by};
 use crate::concrete::work;
-use crate::route::Direct;
+use crate::route::DirectRoute;
 use crate::worker::Worker;
 
 /// A run over `servers` servers, at ports from 1 on.
@@ -22,7 +22,7 @@ pub(super) fn pooled(
     let address = |port| Address::Tcp(([127, 0, 0, 1], port).into());
     let pool: Vec<Address> = (1..=servers).map(address).collect();
     replay_by(parts, server, |engine, context, recorder| {
-        let route = Direct::new(&context, &pool);
+        let route = DirectRoute::new(&context, &pool);
         work(Worker::<_, Resp, _>::new(engine, context, recorder, route))
     })
 }

@@ -8,7 +8,7 @@ use super::server::{Log, Server};
 use super::{MS, SECOND, parts, replay_by};
 use crate::concrete::work;
 use crate::recorded::feed::Feed;
-use crate::route::Direct;
+use crate::route::DirectRoute;
 use crate::worker::Worker;
 use crate::{Record, RecordedCommand, RecordedCommands};
 
@@ -80,7 +80,7 @@ fn sent(plan: PlanParts, commands: &Commands, server: Server) -> (Measurement, L
         }
         replay_by(plan, server, |engine, mut context, recorder| {
             context.record = sources.pop();
-            let route = Direct::new(&context, &[]);
+            let route = DirectRoute::new(&context, &[]);
             work(Worker::<_, Resp, _>::new(engine, context, recorder, route))
         })
     })

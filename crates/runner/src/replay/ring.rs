@@ -8,13 +8,13 @@ use measure::{Ending, Measurement};
 use wire::memcache::{Ring as Shares, Text};
 use workload::{
     CommandSpec, Endpoint, KeyDist, KeySpace, Mix, OnError, Operation, Pace, Pick, PlanParts,
-    ProtocolKind, RingHash, Step, Stop, When,
+    ProtocolKind, RingHash, Step, StepCondition, Stop,
 };
 
 use super::server::{Log, Server};
 use super::{MS, SECOND, parts, replay_by};
 use crate::concrete::work;
-use crate::route::Ring;
+use crate::route::RingRoute;
 use crate::route::ring::{RingJob, RingServer};
 use crate::worker::Worker;
 
@@ -51,7 +51,7 @@ pub(super) fn replay(parts: PlanParts, server: Server) -> (Measurement, Log) {
     let servers: Vec<RingServer> = known_as(count).into_iter().map(server_of).collect();
     replay_by(parts, server, |engine, context, recorder| {
         let job = RingJob { servers: &servers, hash: RingHash::Ketama };
-        let route = Ring::new::<Text>(&context, job);
+        let route = RingRoute::new::<Text>(&context, job);
         work(Worker::<_, Text, _>::new(engine, context, recorder, route))
     })
 }
@@ -240,8 +240,14 @@ fn steps_go_to_the_servers_of_their_keys() {
         };
         plan.mix = Some(Mix {
             operations: vec![
-                operation("aside", &[step(1, When::Always), step(1, When::OnMiss)]),
-                operation("both", &[step(2, When::Always), step(1, When::Always)]),
+                operation(
+                    "aside",
+                    &[step(1, StepCondition::Always), step(1, StepCondition::OnMiss)],
+                ),
+                operation(
+                    "both",
+                    &[step(2, StepCondition::Always), step(1, StepCondition::Always)],
+                ),
             ],
             pick: Pick::InOrder,
         });

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use host::{ServerFacts, Watched};
+use host::{ServerFacts, WatchRecord};
 use measure::{Measurement, WorkerUse};
 use report::{LimitedBy, LoadedRecord, Run, ScheduleFigures, Summary};
 use workload::{Arrivals, OnError, Pace, PlanParts, Schedule, Shard, Stage, Stop, Window};
@@ -24,7 +24,7 @@ pub(super) fn stages(stages: &[(f64, f64)], each_ns: u64, arrivals: Arrivals) ->
 }
 
 /// A run of it, with workers that had time.
-pub(super) fn run_of(parts: PlanParts, mut measured: Measurement, watched: Watched) -> Run {
+pub(super) fn run_of(parts: PlanParts, mut measured: Measurement, watched: WatchRecord) -> Run {
     let wall_ns = measured.elapsed_ns;
     measured.workers =
         vec![WorkerUse { cpu_ns: wall_ns / 5, wall_ns, system_ns: None, wait_ns: Some(0) }];
@@ -33,7 +33,7 @@ pub(super) fn run_of(parts: PlanParts, mut measured: Measurement, watched: Watch
 
 fn carried_out(parts: PlanParts, server: Server) -> (Run, ScheduleFigures, Log) {
     let (measured, log) = replay(parts.clone(), server);
-    checked(run_of(parts, measured, Watched::default()), log)
+    checked(run_of(parts, measured, WatchRecord::default()), log)
 }
 
 /// A run, of which every figure is what the server saw.
@@ -128,7 +128,7 @@ fn a_server_that_never_answers_is_an_outage() {
     plan.recovery.reconnect = true;
     let (measured, _) = replay(plan.clone(), Server::taking(MS).frozen(0..1000 * SECOND));
     assert!(measured.is_unheard());
-    let run = run_of(plan, measured, Watched::default());
+    let run = run_of(plan, measured, WatchRecord::default());
     assert_eq!(run.verdict.limited_by, LimitedBy::Outage, "{}", run.verdict.text);
     assert_eq!(report::contradictions(&Summary::from_run(&run)), [""; 0]);
 }

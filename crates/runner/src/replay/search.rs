@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::convert::Infallible;
 
-use host::{ServerFacts, Watched};
+use host::{ServerFacts, WatchRecord};
 use lab::search::{Answer, Bracket, Search, Settings};
 use lab::{Conclusion, Phase, RateSearch, SearchOutcome};
 use report::Run;
@@ -46,7 +46,7 @@ fn trial(slo: &Slo, rate_per_s: f64, server: Server, connections: u32, machine: 
         (worker.wall_ns, worker.cpu_ns) = (length_ns, length_ns / 50);
         worker.wait_ns = Some((machine.wait() * length_ns as f64) as u64);
     }
-    let (facts, watched) = (ServerFacts::default(), Watched::default());
+    let (facts, watched) = (ServerFacts::default(), WatchRecord::default());
     Run::new(plan.build().unwrap(), measurement, facts, String::new(), watched)
 }
 
@@ -153,7 +153,7 @@ fn few_requests_leave_a_rate_undecided() {
         plan.load.pace = Pace::constant(100.0);
         plan.load.concurrency.window = Window::Rolling;
         let (measurement, _) = replay(plan.clone(), server);
-        let (facts, watched) = (ServerFacts::default(), Watched::default());
+        let (facts, watched) = (ServerFacts::default(), WatchRecord::default());
         Run::new(plan.build().unwrap(), measurement, facts, String::new(), watched)
     };
     let hundred = Observation::new(&slo, &run(Server::taking(MS / 2)));

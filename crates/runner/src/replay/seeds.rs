@@ -4,14 +4,14 @@
 
 use std::collections::BTreeSet;
 
-use host::{ServerUse, Watched};
+use host::{ServerUse, WatchRecord};
 use measure::{Ending, Measurement, WorkerUse};
 use report::{Summary, contradictions};
 use wire::cluster::slot_of;
 use workload::random::SplitMix;
 use workload::{
     Arrivals, Backoff, ClusterOptions, CommandSpec, KeySpace, Mix, OnError, Operation, Pace, Pick,
-    PlanParts, Retry, Schedule, Stage, Step, Stop, When, Window,
+    PlanParts, Retry, Schedule, Stage, Step, StepCondition, Stop, Window,
 };
 
 use super::cluster::masters;
@@ -91,16 +91,16 @@ const RANGE: u64 = 10;
 
 /// Reads of the newest keys that are written on a miss, inserts of two steps, and something plain.
 fn mix(draws: &mut Draws, plan: &mut PlanParts) {
-    let mut operation = |name: &str, steps: &[When], dist: &str| Operation {
+    let mut operation = |name: &str, steps: &[StepCondition], dist: &str| Operation {
         name: name.into(),
         weight: 1 + draws.below(5) as u32,
         steps: steps.iter().map(|when| Step { commands: 1, when: *when }).collect(),
         keys: Some(KeySpace::new(Some(RANGE), dist.parse().unwrap())),
     };
     let operations = vec![
-        operation("read", &[When::Always, When::OnMiss], "latest"),
-        operation("insert", &[When::Always; 2], "insert"),
-        operation("count", &[When::Always], "uniform"),
+        operation("read", &[StepCondition::Always, StepCondition::OnMiss], "latest"),
+        operation("insert", &[StepCondition::Always; 2], "insert"),
+        operation("count", &[StepCondition::Always], "uniform"),
     ];
     let commands = [
         ["GET", "k:__key__"],
@@ -208,7 +208,7 @@ fn server(draws: &mut Draws, plan: &PlanParts) -> Server {
 }
 
 /// What else there was to see, so that every rule has its turn.
-fn watched(draws: &mut Draws, measured: &mut Measurement) -> Watched {
+fn watched(draws: &mut Draws, measured: &mut Measurement) -> WatchRecord {
     let wall_ns = measured.elapsed_ns.max(1);
     let of = |share: f64| (share * wall_ns as f64) as u64;
     let cpu = draws.share();
@@ -222,11 +222,11 @@ fn watched(draws: &mut Draws, measured: &mut Measurement) -> Watched {
         cpus: vec![0],
         ..ServerUse::default()
     };
-    Watched {
+    WatchRecord {
         servers: if is_shared { vec![server] } else { vec![] },
         idle_round_trip_ns: is_shared.then_some(MS / 20),
         cpus: if draws.one_in(3) { vec![0] } else { vec![0, 1, 2] },
-        ..Watched::default()
+        ..WatchRecord::default()
     }
 }
 
@@ -332,7 +332,7 @@ fn hold(seed: u64) {
     adds_up(&parts, &measured, &log);
     let watched = watched(&mut draws, &mut measured);
     let workers = measured.workers.clone();
-    let mut run = run_of(parts, measured, Watched::default());
+    let mut run = run_of(parts, measured, WatchRecord::default());
     run.measurement.workers = workers;
     let run = report::Run::new(run.plan, run.measurement, run.server, run.version, watched);
     assert_eq!(contradictions(&Summary::from_run(&run)), [""; 0]);

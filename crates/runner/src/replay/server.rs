@@ -34,14 +34,14 @@ pub(crate) struct Log {
 
 /// A collector that looks at times of its own.
 #[derive(Debug, Default)]
-pub(crate) struct Collects {
+pub(crate) struct TimedCollector {
     /// When it takes what there is, in order.
     at_ns: Vec<u64>,
     /// From where to where.
     pub(crate) between: Option<(Rc<Receiver<Message>>, Sender<Message>)>,
 }
 
-impl Collects {
+impl TimedCollector {
     fn look(&mut self, now_ns: u64) {
         while self.at_ns.first().is_some_and(|at_ns| *at_ns <= now_ns) {
             self.at_ns.remove(0);
@@ -64,7 +64,7 @@ pub(crate) struct Server {
     node: Option<u16>,
     /// The connections to that node.
     of_node: BTreeSet<ConnId>,
-    frame: fn(&[u8]) -> Option<Framed>,
+    frame: fn(&[u8]) -> Option<RequestWords>,
     answer: fn(&[String], usize) -> Vec<u8>,
     /// How much each request differs, and what it is drawn from.
     wavers: Option<(f64, Noise)>,
@@ -78,14 +78,14 @@ pub(crate) struct Server {
     pub(crate) rate: Option<Arc<LiveRate>>,
     rates: Vec<(u64, u64, Option<f64>)>,
     /// The client's collector, where it is slow.
-    pub(crate) collects: Option<Rc<RefCell<Collects>>>,
+    pub(crate) collects: Option<Rc<RefCell<TimedCollector>>>,
     served: usize,
     held: BTreeMap<ConnId, Vec<u8>>,
     log: Rc<RefCell<Log>>,
 }
 
 /// The words of the request at the start of some bytes, and its length, if it is whole.
-pub(super) type Framed = (Vec<String>, usize);
+pub(super) type RequestWords = (Vec<String>, usize);
 
 /// What goes wrong, and after how many requests.
 #[derive(Debug, Clone, Copy)]
@@ -192,7 +192,7 @@ impl Server {
     /// The collector of the client has little room, and takes what there is when the first request after
     /// each of these times comes, and at the end.
     pub(crate) fn collected_at(mut self, at_ns: Vec<u64>) -> Self {
-        self.collects = Some(Rc::new(RefCell::new(Collects { at_ns, between: None })));
+        self.collects = Some(Rc::new(RefCell::new(TimedCollector { at_ns, between: None })));
         self
     }
 
@@ -313,14 +313,14 @@ impl Script for Server {
 }
 
 /// The words of the request of RESP at the start of some bytes, and its length, if it is whole.
-pub(super) fn resp(bytes: &[u8]) -> Option<Framed> {
+pub(super) fn resp(bytes: &[u8]) -> Option<RequestWords> {
     let (request, len) = Value::parse(bytes).unwrap()?;
     let Value::Array(words) = request else { panic!("requests are arrays") };
     Some((words.iter().map(|w| w.text().unwrap()).collect(), len))
 }
 
 /// A line; behind a `set` come its data, and a line end of theirs.
-fn line(bytes: &[u8]) -> Option<Framed> {
+fn line(bytes: &[u8]) -> Option<RequestWords> {
     let end = bytes.windows(2).position(|end| end == b"\r\n")?;
     let text = std::str::from_utf8(&bytes[..end]).unwrap();
     let words: Vec<String> = text.split(' ').map(String::from).collect();

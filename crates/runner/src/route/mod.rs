@@ -1,8 +1,8 @@
 //! Which connection a request may take, and what that means for its reply.
 //!
 //! The seam between the worker, which every deployment shares, and where the servers are: one
-//! server or interchangeable ones ([`Direct`]), the nodes of a Redis Cluster ([`Cluster`]), or several servers
-//! that share out keys without knowing of each other ([`Ring`]). A route decides; the worker opens, sends,
+//! server or interchangeable ones ([`DirectRoute`]), the nodes of a Redis Cluster ([`Cluster`]), or several servers
+//! that share out keys without knowing of each other ([`RingRoute`]). A route decides; the worker opens, sends,
 //! receives, records and recovers. What only some routes need has a default that does nothing and costs
 //! nothing.
 
@@ -19,9 +19,9 @@ use measure::NodeTally;
 use wire::Protocol;
 
 pub(crate) use cluster::Cluster;
-pub(crate) use direct::Direct;
+pub(crate) use direct::DirectRoute;
 pub(crate) use new_connections::NewConnections;
-pub(crate) use ring::Ring;
+pub(crate) use ring::RingRoute;
 
 use crate::Fatal;
 use crate::recorder::Recorder;

@@ -5,7 +5,7 @@
 //! allocated once there are as many as are needed.
 
 use wire::{EarlierReplies, ReplyVisitor};
-use workload::Keeps;
+use workload::CaptureRule;
 
 use crate::request::OperationState;
 
@@ -76,21 +76,21 @@ impl ReplyVisitor for PartialCapture {
 #[derive(Debug, Default)]
 pub(crate) struct Captures {
     /// For each command of the sequence, what of its reply is kept; empty if nothing ever is.
-    commands: Vec<Keeps>,
-    held: Vec<Held>,
+    commands: Vec<CaptureRule>,
+    held: Vec<OperationCapture>,
     free: Vec<u32>,
 }
 
 /// What one operation has kept.
 #[derive(Debug, Default)]
-struct Held {
+struct OperationCapture {
     /// Strings, each with its length before it.
     strings: Vec<u8>,
     cas: Option<u64>,
 }
 
 impl Captures {
-    pub(super) fn from_commands(commands: Vec<Keeps>) -> Self {
+    pub(super) fn from_commands(commands: Vec<CaptureRule>) -> Self {
         Self { commands, held: Vec::new(), free: Vec::new() }
     }
 
@@ -132,7 +132,7 @@ impl Captures {
     /// A reply to this command begins to come in, or goes on.
     #[inline]
     pub(super) fn expect(&self, command: u32, coming: &mut PartialCapture) {
-        coming.all = self.commands[command as usize] == Keeps::Each;
+        coming.all = self.commands[command as usize] == CaptureRule::Each;
     }
 
     /// The reply to a command has ended: keeps what came for the rest of its operation. A reply without
@@ -145,7 +145,8 @@ impl Captures {
     ) {
         let (strings, mut cas) = (std::mem::take(&mut coming.strings), coming.cas.take());
         let is_line = std::mem::take(&mut coming.is_line);
-        if strings == 0 && cas.is_none() || self.commands[command as usize] == Keeps::Nothing {
+        if strings == 0 && cas.is_none() || self.commands[command as usize] == CaptureRule::Nothing
+        {
             return;
         }
         if is_line {
@@ -163,7 +164,7 @@ impl Captures {
             return;
         }
         let at = self.free.pop().unwrap_or_else(|| {
-            self.held.push(Held::default());
+            self.held.push(OperationCapture::default());
             self.held.len() as u32 - 1
         });
         let held = &mut self.held[at as usize];
@@ -188,7 +189,7 @@ mod tests {
 
     #[test]
     fn buffers_are_used_again_and_a_null_keeps_nothing() {
-        let mut kept = Captures::from_commands(vec![Keeps::First, Keeps::Nothing]);
+        let mut kept = Captures::from_commands(vec![CaptureRule::First, CaptureRule::Nothing]);
         let (mut coming, mut progress) = (PartialCapture::default(), OperationState::default());
         for round in 0..3 {
             for (strings, expected) in
@@ -209,7 +210,7 @@ mod tests {
 
     #[test]
     fn a_status_or_a_number_is_kept_where_no_string_came() {
-        let mut kept = Captures::from_commands(vec![Keeps::First, Keeps::Each]);
+        let mut kept = Captures::from_commands(vec![CaptureRule::First, CaptureRule::Each]);
         let (mut coming, mut progress) = (PartialCapture::default(), OperationState::default());
         for line in ["7", "OK"] {
             coming.line(line.as_bytes());
@@ -241,7 +242,7 @@ mod tests {
 
     #[test]
     fn the_token_of_an_item_is_kept_with_its_value_or_alone() {
-        let mut kept = Captures::from_commands(vec![Keeps::First]);
+        let mut kept = Captures::from_commands(vec![CaptureRule::First]);
         let (mut coming, mut progress) = (PartialCapture::default(), OperationState::default());
         coming.begin(Some(1));
         coming.cas(7);
@@ -260,7 +261,7 @@ mod tests {
 
     #[test]
     fn a_list_is_gone_through_string_by_string() {
-        let mut kept = Captures::from_commands(vec![Keeps::Each]);
+        let mut kept = Captures::from_commands(vec![CaptureRule::Each]);
         let (mut coming, mut progress) = (PartialCapture::default(), OperationState::default());
         kept.expect(0, &mut coming);
         for string in [&b"first"[..], b"", b"third"] {

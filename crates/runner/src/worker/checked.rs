@@ -1,6 +1,6 @@
 //! Fields of records that come back, compared with what their names and keys say they must be.
 
-use wire::{Batch, RequestInputs, Shown};
+use wire::{Batch, RequestInputs, StringRole};
 
 /// Longest name of a field that is kept, and longest record that comes as one string.
 const NAME_MAX: usize = 4096;
@@ -12,7 +12,7 @@ pub(crate) struct CheckedReply {
     /// Strings of it that have begun.
     strings: usize,
     /// What the one at hand is.
-    shown: Option<Shown>,
+    shown: Option<StringRole>,
     /// The name of the field, and what its value must be; of a record all of it.
     name: Vec<u8>,
     want: Vec<u8>,
@@ -37,31 +37,31 @@ impl CheckedReply {
         self.shown = Some(shown);
         match (shown, len) {
             // There is none to compare.
-            (Shown::Record(_), None) => self.shown = None,
-            (Shown::Name | Shown::Record(_), _) => self.name.clear(),
-            (Shown::Value, len) if len != Some(self.want.len() as u64) => self.fault(),
+            (StringRole::Record(_), None) => self.shown = None,
+            (StringRole::Name | StringRole::Record(_), _) => self.name.clear(),
+            (StringRole::Value, len) if len != Some(self.want.len() as u64) => self.fault(),
             _ => {}
         }
     }
 
     pub(super) fn bytes(&mut self, part: &[u8]) {
         match self.shown {
-            Some(Shown::Name) => {
+            Some(StringRole::Name) => {
                 let room = NAME_MAX.saturating_sub(self.name.len());
                 self.name.extend_from_slice(&part[..part.len().min(room)]);
             }
-            Some(Shown::Value) => {
+            Some(StringRole::Value) => {
                 let at = self.passed;
                 self.passed += part.len();
                 if self.want.get(at..self.passed).is_some_and(|want| want != part) {
                     self.fault();
                 }
             }
-            Some(Shown::Record(_)) => {
+            Some(StringRole::Record(_)) => {
                 let room = RECORD_MAX.saturating_sub(self.name.len());
                 self.name.extend_from_slice(&part[..part.len().min(room)]);
             }
-            Some(Shown::Other) | None => {}
+            Some(StringRole::Other) | None => {}
         }
     }
 
@@ -75,7 +75,7 @@ impl CheckedReply {
     pub(super) fn ended(&mut self, batch: &Batch) -> Option<String> {
         self.strings = 0;
         match self.shown.take() {
-            Some(Shown::Record(key)) => {
+            Some(StringRole::Record(key)) => {
                 let record = String::from_utf8_lossy(&self.name);
                 batch.wrong_field(key, &record).map(str::to_owned)
             }

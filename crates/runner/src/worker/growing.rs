@@ -15,18 +15,18 @@ use crate::request::OperationState;
 const STREAM: u64 = 15 << 56;
 
 /// Draws keys to insert and keys of the newest rows for one worker.
-pub(crate) struct Growing {
+pub(crate) struct KeySource {
     /// `None` if nothing is inserted.
     inserts: Option<Arc<Inserts>>,
     /// How each operation comes by its key; empty if nothing is inserted.
-    operations: Vec<Comes>,
+    operations: Vec<KeyOrigin>,
     stream: Stream,
     /// Keys whose inserts have failed.
     again: Vec<u64>,
 }
 
 /// How an operation comes by its key.
-enum Comes {
+enum KeyOrigin {
     /// From its number.
     Drawn,
     /// From its number and what is there.
@@ -35,14 +35,14 @@ enum Comes {
     Next,
 }
 
-impl Growing {
+impl KeySource {
     pub(super) fn new(plan: &Plan, inserts: Option<Arc<Inserts>>) -> Self {
         let comes = inserts.iter().flat_map(|_| plan.key_spaces()).map(|(_, keys)| {
             let draws = keys.draws();
             match draws.source() {
-                Source::Number => Comes::Drawn,
-                Source::Present => Comes::Newest(draws),
-                Source::Next => Comes::Next,
+                Source::Number => KeyOrigin::Drawn,
+                Source::Present => KeyOrigin::Newest(draws),
+                Source::Next => KeyOrigin::Next,
             }
         });
         let operations = comes.collect();
@@ -59,12 +59,12 @@ impl Growing {
     pub(super) fn key(&mut self, operation: u32, number: u64) -> Option<KeyNumber> {
         let inserts = self.inserts.as_ref()?;
         let key = match &self.operations[operation as usize] {
-            Comes::Drawn => return None,
-            Comes::Newest(draws) => {
+            KeyOrigin::Drawn => return None,
+            KeyOrigin::Newest(draws) => {
                 inserts.key_at(draws.draw_present(self.stream, number, inserts.present()))
             }
             // With too many on the way, one that is there is written again.
-            Comes::Next => (self.again.pop().or_else(|| inserts.begin()))
+            KeyOrigin::Next => (self.again.pop().or_else(|| inserts.begin()))
                 .unwrap_or_else(|| inserts.key_at(inserts.present() - 1)),
         };
         Some(KeyNumber::new(key))
@@ -90,12 +90,12 @@ impl Growing {
     #[inline]
     fn inserted(&self, progress: OperationState) -> Option<(&Inserts, u64)> {
         let inserts = self.inserts.as_deref()?;
-        let inserting = matches!(self.operations[progress.operation as usize], Comes::Next);
+        let inserting = matches!(self.operations[progress.operation as usize], KeyOrigin::Next);
         progress.key.filter(|_| inserting).map(|key| (inserts, key.number()))
     }
 }
 
-impl std::fmt::Debug for Growing {
+impl std::fmt::Debug for KeySource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Growing").field("inserts", &self.inserts).finish_non_exhaustive()
     }

@@ -3,15 +3,15 @@
 
 use engine::{ConnId, Engine};
 use wire::Protocol;
-use workload::{Joining, Plan};
+use workload::{JoinSchedule, Plan};
 
 use super::Worker;
 use crate::route::Route;
 
 /// The clients that carry load: the first so many. A client is one connection, or those of one number.
 #[derive(Debug)]
-pub(super) struct Joined {
-    plan: Option<Joining>,
+pub(super) struct ActiveClients {
+    plan: Option<JoinSchedule>,
     /// How many; `u32::MAX` for all.
     count: u32,
     steps: u64,
@@ -20,7 +20,7 @@ pub(super) struct Joined {
     pub(super) next_ns: u64,
 }
 
-impl Joined {
+impl ActiveClients {
     pub(super) fn from_plan(plan: &Plan) -> Self {
         let plan = plan.load.concurrency.joining;
         let count = plan.map_or(u32::MAX, |joining| joining.first);

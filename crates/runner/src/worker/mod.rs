@@ -45,7 +45,7 @@ use crate::route::Route;
 use crate::spin::Spin;
 use crate::{Fatal, Gauges, LiveRate};
 use inspect::Inspections;
-use joining::Joined;
+use joining::ActiveClients;
 use operations::Steps;
 use quiet::Answers;
 use recovery::Recovery;
@@ -118,7 +118,7 @@ pub(crate) struct Worker<'r, E, P: Protocol, R: Route> {
     /// Whether room is used as soon as there is some.
     pub(crate) rolling: bool,
     spin: Spin,
-    joined: Joined,
+    joined: ActiveClients,
     renewals: Renewals,
     /// The schedule of an open loop, and how many changes of its rate are in it.
     pub(crate) pacer: Option<Pacer>,
@@ -173,7 +173,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
                 .saturating_mul(request_len.map_or(1, |len| sequence_len / len)),
             rolling: plan.load.concurrency.window == Window::Rolling,
             spin: Spin::new(context.may_spin),
-            joined: Joined::from_plan(plan),
+            joined: ActiveClients::from_plan(plan),
             renewals: Renewals::new(plan, context.worker, context.workers),
             pacer: None,
             record: context.record.take(),

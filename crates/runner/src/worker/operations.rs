@@ -11,7 +11,7 @@ use workload::{Inserts, Operations, Plan, StepReplies};
 use super::Worker;
 use super::captures::Captures;
 use super::cursor_scan::CursorScan;
-use super::growing::Growing;
+use super::growing::KeySource;
 use crate::recorder::Recorder;
 use crate::request::{OperationState, Request};
 use crate::route::{Completion, Route};
@@ -21,7 +21,7 @@ impl<M: Copy> Request<M> {
     /// notes of commands, of which it gets the first and how many.
     #[inline]
     pub(crate) fn of_operation(
-        (operations, growing): (&Operations, &mut Growing),
+        (operations, growing): (&Operations, &mut KeySource),
         number: u64,
         intended_ns: u64,
         measured: bool,
@@ -65,13 +65,13 @@ pub(crate) struct Steps<M> {
     /// Values that operations under way have kept.
     pub(crate) kept: Captures,
     /// Keys that depend on what the run inserts.
-    pub(crate) growing: Growing,
+    pub(crate) growing: KeySource,
 }
 
 impl<M: Copy> Steps<M> {
     pub(super) fn new(plan: &Plan, inserts: Option<Arc<Inserts>>) -> Self {
         let kept = Captures::from_commands(plan.replies_kept());
-        let growing = Growing::new(plan, inserts);
+        let growing = KeySource::new(plan, inserts);
         Self { operations: plan.operations(), due: Vec::new(), failed: Vec::new(), kept, growing }
     }
 

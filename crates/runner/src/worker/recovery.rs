@@ -1,7 +1,7 @@
 //! What goes wrong with connections and requests, and what is done about it.
 //!
 //! Without `reconnect` the first loss or timeout ends the run. With it the connection is opened
-//! again, later and later ([`Reopening`]), its requests are counted, and load goes on. A request is
+//! again, later and later ([`ReconnectQueue`]), its requests are counted, and load goes on. A request is
 //! lost with its connection, once, wherever it was sent before. Nothing here is on the path of a
 //! request: deadlines are looked at now and then, in [`recover`](Worker::recover).
 
@@ -15,7 +15,7 @@ use super::verify::failed;
 use super::{ConnectionOf, Worker};
 use crate::connection::{Connection, State};
 use crate::recorder::Recorder;
-use crate::reopening::Reopening;
+use crate::reopening::ReconnectQueue;
 use crate::route::{LostRequest, Route};
 use crate::{Fatal, explain};
 
@@ -39,7 +39,7 @@ const ABSENT_MAX_NS: u64 = 60_000_000_000;
 /// Connections to be opened again, and when something must be looked at that no event tells.
 #[derive(Debug)]
 pub(crate) struct Recovery {
-    pub(crate) reopening: Reopening,
+    pub(crate) reopening: ReconnectQueue,
     /// The earliest thing to do; `u64::MAX` for nothing. One comparison a turn.
     pub(super) due_ns: u64,
     look_ns: u64,
@@ -55,7 +55,7 @@ impl Recovery {
     /// Nothing to do, for up to so many connections of worker `worker`.
     pub(super) fn new(connections_max: u32, plan: &Plan, worker: u16) -> Self {
         Self {
-            reopening: Reopening::new(
+            reopening: ReconnectQueue::new(
                 connections_max,
                 (plan.load.seed, worker),
                 plan.recovery.backoff,
@@ -94,7 +94,7 @@ impl Recovery {
 }
 
 /// What the loss of a connection concerns beside it.
-struct Rest<'w, R: Route> {
+struct LossContext<'w, R: Route> {
     recorder: &'w mut Recorder,
     route: &'w mut R,
     steps: &'w mut Steps<R::Mark>,
@@ -110,11 +110,11 @@ struct Rest<'w, R: Route> {
 #[inline(never)]
 fn forsake_requests<P: Protocol, R: Route>(
     connection: &mut ConnectionOf<P, R>,
-    rest: Rest<'_, R>,
+    rest: LossContext<'_, R>,
     overdue_ns: u64,
     times: (u64, u64),
 ) {
-    let Rest { recorder, route, steps, retries, batch, plan } = rest;
+    let LossContext { recorder, route, steps, retries, batch, plan } = rest;
     let Connection { state, requests, place, .. } = connection;
     if *state == State::Ready {
         recorder.connections().dropped += 1;
@@ -240,7 +240,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         let connection = &mut connections[conn.0 as usize];
         *in_flight -= u64::from(connection.requests.commands());
         let retries = reconnects.then_some(&*retries);
-        let rest = Rest { recorder, route, steps, retries, batch, plan: context.plan };
+        let rest = LossContext { recorder, route, steps, retries, batch, plan: context.plan };
         forsake_requests::<P, R>(connection, rest, overdue_ns, times);
         self.unready(conn);
         self.put_off(conn);

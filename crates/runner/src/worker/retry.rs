@@ -27,7 +27,7 @@ const STREAM: u64 = 16 << 56;
 pub(super) struct Retries<M> {
     retry: Option<Retry>,
     /// Those that wait.
-    later: BinaryHeap<Reverse<Waiting<M>>>,
+    later: BinaryHeap<Reverse<PendingRetry<M>>>,
     /// Those whose connection is gone.
     stranded: Vec<(ConnId, Request<M>)>,
     /// How many have waited so far.
@@ -40,32 +40,32 @@ pub(super) struct Retries<M> {
 }
 
 /// A request that waits on its connection. By when it is due, and in which order it came.
-struct Waiting<M> {
+struct PendingRetry<M> {
     due_ns: u64,
     number: u64,
     conn: ConnId,
     request: Request<M>,
 }
 
-impl<M> Ord for Waiting<M> {
+impl<M> Ord for PendingRetry<M> {
     fn cmp(&self, other: &Self) -> Ordering {
         (self.due_ns, self.number).cmp(&(other.due_ns, other.number))
     }
 }
 
-impl<M> PartialOrd for Waiting<M> {
+impl<M> PartialOrd for PendingRetry<M> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl<M> PartialEq for Waiting<M> {
+impl<M> PartialEq for PendingRetry<M> {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl<M> Eq for Waiting<M> {}
+impl<M> Eq for PendingRetry<M> {}
 
 impl<M: Copy> Retries<M> {
     /// For worker `worker`.
@@ -109,7 +109,7 @@ impl<M: Copy> Retries<M> {
     }
 
     fn add(&mut self, due_ns: u64, conn: ConnId, request: Request<M>) {
-        self.later.push(Reverse(Waiting { due_ns, number: self.count, conn, request }));
+        self.later.push(Reverse(PendingRetry { due_ns, number: self.count, conn, request }));
         self.count += 1;
         self.plan();
     }
@@ -119,7 +119,7 @@ impl<M: Copy> Retries<M> {
         if now_ns < self.due_ns {
             return None;
         }
-        let Reverse(Waiting { conn, request, .. }) = self.later.pop()?;
+        let Reverse(PendingRetry { conn, request, .. }) = self.later.pop()?;
         self.plan();
         Some((conn, request))
     }

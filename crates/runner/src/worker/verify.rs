@@ -57,11 +57,11 @@ pub(crate) struct Comparison {
 struct Fault {
     /// The command that it is the reply to.
     command: u32,
-    wrong: Wrong,
+    wrong: Mismatch,
 }
 
 #[derive(Debug)]
-enum Wrong {
+enum Mismatch {
     /// These bytes from this place of the value on.
     Bytes(ExpectedValue, usize, Vec<u8>),
     /// The value is so long.
@@ -111,7 +111,7 @@ impl ReplyVisitor for Checker<'_> {
             self.comparison.strings += 1;
         }
         let kept = key[..key.len().min(KEY_QUOTED)].to_vec();
-        self.comparison.fault(self.command, || Wrong::Key(kept));
+        self.comparison.fault(self.command, || Mismatch::Key(kept));
     }
 
     fn element(&mut self, header: &[u8]) {
@@ -164,7 +164,7 @@ impl ReplyVisitor for Checker<'_> {
         if let (Some(expected), Some(len)) = (*expected, len)
             && len < expected.len as u64
         {
-            self.comparison.fault(command, || Wrong::Length(expected, len));
+            self.comparison.fault(command, || Mismatch::Length(expected, len));
         }
     }
 
@@ -179,12 +179,12 @@ impl ReplyVisitor for Checker<'_> {
         let Some(expected) = *expected else { return };
         let from = std::mem::replace(passed, *passed + part.len());
         // A wrong byte tells more than a wrong length.
-        if !fault.as_ref().is_none_or(|fault| matches!(fault.wrong, Wrong::Length(..))) {
+        if !fault.as_ref().is_none_or(|fault| matches!(fault.wrong, Mismatch::Length(..))) {
             return;
         }
         if let Some(at) = self.batch.differs_at(expected, from, part) {
             let came = part.iter().skip(at - from).take(QUOTED).copied().collect();
-            let (command, wrong) = (self.of(), Wrong::Bytes(expected, at, came));
+            let (command, wrong) = (self.of(), Mismatch::Bytes(expected, at, came));
             self.comparison.fault = Some(Box::new(Fault { command, wrong }));
         }
     }
@@ -200,7 +200,7 @@ impl Checker<'_> {
 
 impl Comparison {
     #[cold]
-    fn fault(&mut self, command: u32, wrong: impl FnOnce() -> Wrong) {
+    fn fault(&mut self, command: u32, wrong: impl FnOnce() -> Mismatch) {
         self.fault.get_or_insert_with(|| Box::new(Fault { command, wrong: wrong() }));
     }
 
@@ -209,7 +209,7 @@ impl Comparison {
     pub(super) fn answered_queue(&mut self, (queue, exec): (Queue<'_>, u32), replies: u32) {
         let queued = queue.commands.len() as u32;
         if replies != queued {
-            self.fault(exec, || Wrong::Replies(replies, queued));
+            self.fault(exec, || Mismatch::Replies(replies, queued));
         }
     }
 
@@ -240,22 +240,22 @@ impl Fault {
     fn describe(&self, batch: &Batch, asked: &str) -> String {
         let quoted = |bytes: &[u8]| bytes.escape_ascii().to_string();
         let wrong = match &self.wrong {
-            Wrong::Key(key) => {
+            Mismatch::Key(key) => {
                 format!(
                     "read a value of \"{}\", which was not asked for, or not twice",
                     quoted(key)
                 )
             }
-            Wrong::Replies(came, queued) => {
+            Mismatch::Replies(came, queued) => {
                 format!("{came} replies came, but {queued} commands were queued")
             }
-            Wrong::Length(expected, came) => {
+            Mismatch::Length(expected, came) => {
                 format!("read {came} bytes, but {} were written", expected.len)
             }
-            Wrong::Bytes(ExpectedValue { len, .. }, at, came) if at >= len => {
+            Mismatch::Bytes(ExpectedValue { len, .. }, at, came) if at >= len => {
                 format!("read more than the {len} bytes that were written: \"{}\"", quoted(came))
             }
-            Wrong::Bytes(expected, at, came) => {
+            Mismatch::Bytes(expected, at, came) => {
                 let len = expected.len;
                 let written = batch.part_of(*expected, *at, came.len());
                 format!(

@@ -1,6 +1,6 @@
 //! How many clients there are, how much the busiest send, and how many commands come in pipelines.
 
-use super::sketch::{Distinct, Item, Top};
+use super::sketch::{DistinctCounter, Item, Top};
 use crate::commands::Command;
 use crate::{Event, Flags};
 
@@ -12,7 +12,7 @@ const TOP: usize = 256;
 
 #[derive(Debug)]
 pub(super) struct Clients {
-    distinct: Distinct,
+    distinct: DistinctCounter,
     top: Top,
     last: Vec<Last>,
     pub(super) events: u64,
@@ -35,7 +35,7 @@ struct Last {
 impl Default for Clients {
     fn default() -> Self {
         Self {
-            distinct: Distinct::default(),
+            distinct: DistinctCounter::default(),
             top: Top::new(TOP),
             last: vec![Last { client: u64::MAX, at_ns: 0, is_at_work: false }; SLOTS],
             events: 0,

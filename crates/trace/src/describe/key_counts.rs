@@ -65,19 +65,19 @@ impl KeyCounts {
     }
 
     /// What was counted.
-    pub(super) fn finish(&self) -> Counted {
+    pub(super) fn finish(&self) -> KeyFrequencies {
         let items = self.top.sorted();
         // Whatever is not among them came as often as the last of them at most.
         let missed = if self.top.is_full() { items.last().map_or(0, |item| item.count) } else { 0 };
         let sampled = self.sample.threshold as f64 / u64::MAX as f64;
         let sample = self.sample.keys.values().copied().collect();
-        Counted { items, known_from: (missed * KNOWN_PARTS).max(1), sample, sampled }
+        KeyFrequencies { items, known_from: (missed * KNOWN_PARTS).max(1), sample, sampled }
     }
 }
 
 /// How often keys came.
 #[derive(Debug)]
-pub(super) struct Counted {
+pub(super) struct KeyFrequencies {
     /// The most frequent keys, in their order.
     pub(super) items: Vec<Item>,
     /// From which count on they are all there.
@@ -87,7 +87,7 @@ pub(super) struct Counted {
     sampled: f64,
 }
 
-impl Counted {
+impl KeyFrequencies {
     /// The law that keys follow, of which these are the most frequent: of all keys, or of those of a pattern. They are
     /// so many and came so often in all.
     pub(super) fn fit<'i>(

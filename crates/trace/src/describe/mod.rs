@@ -21,7 +21,7 @@ use self::key_counts::KeyCounts;
 use self::patterns::Patterns;
 use self::reuse::Reuse;
 use self::shapes::Shapes;
-use self::sketch::Distinct;
+use self::sketch::DistinctCounter;
 use self::times::Times;
 use crate::commands::{Command, Role, keys_of, roles, writes};
 use crate::{Event, Flags, Outcome, Protocol, Source};
@@ -74,7 +74,7 @@ pub struct Describer {
     clients: Clients,
     patterns: Patterns,
     shapes: Shapes,
-    distinct: Distinct,
+    distinct: DistinctCounter,
     key_counts: KeyCounts,
     accesses: u64,
     reuse: Reuse,
@@ -104,7 +104,7 @@ impl Describer {
             clients: Clients::default(),
             patterns: Patterns::default(),
             shapes: Shapes::default(),
-            distinct: Distinct::default(),
+            distinct: DistinctCounter::default(),
             key_counts: KeyCounts::new(TOP_KEYS, SAMPLED_KEYS),
             accesses: 0,
             reuse: Reuse::default(),

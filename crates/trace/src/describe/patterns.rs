@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::sizes::Sizes;
-use super::sketch::Distinct;
+use super::sketch::DistinctCounter;
 
 /// Patterns that are distinguished; keys of others are counted together.
 const PATTERNS_MAX: usize = 1024;
@@ -23,7 +23,7 @@ pub(super) const OTHER: &[u8] = b"(others)";
 pub(super) struct Pattern {
     /// Its number among all.
     pub(super) number: u32,
-    pub(super) distinct: Distinct,
+    pub(super) distinct: DistinctCounter,
     pub(super) reads: u64,
     pub(super) writes: u64,
     pub(super) hits: u64,
@@ -41,7 +41,7 @@ impl Default for Pattern {
     fn default() -> Self {
         Self {
             number: 0,
-            distinct: Distinct::new(PRECISION),
+            distinct: DistinctCounter::new(PRECISION),
             reads: 0,
             writes: 0,
             hits: 0,

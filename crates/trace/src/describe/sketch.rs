@@ -5,19 +5,19 @@ use std::collections::{BTreeSet, HashMap};
 /// How many distinct hashes there were, within about 1 % (HyperLogLog, Flajolet et al., 2007, with linear counting
 /// for small numbers).
 #[derive(Debug, Clone)]
-pub(super) struct Distinct {
+pub(super) struct DistinctCounter {
     registers: Vec<u8>,
     /// Bits of a hash that choose a register.
     precision: u32,
 }
 
-impl Default for Distinct {
+impl Default for DistinctCounter {
     fn default() -> Self {
         Self::new(14)
     }
 }
 
-impl Distinct {
+impl DistinctCounter {
     /// With 2^`precision` registers of a byte.
     pub(super) fn new(precision: u32) -> Self {
         Self { registers: vec![0; 1 << precision], precision }
@@ -124,7 +124,7 @@ mod tests {
     fn distinct_items_are_counted_within_some_percent() {
         let hasher = BuildHasherDefault::<DefaultHasher>::default();
         for count in [0_u64, 1, 100, 10_000, 200_000] {
-            let mut distinct = Distinct::default();
+            let mut distinct = DistinctCounter::default();
             for item in 0..count * 2 {
                 distinct.add(hasher.hash_one(item % count.max(1)));
             }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use super::key_counts::Counted;
+use super::key_counts::KeyFrequencies;
 use super::patterns::pattern;
 use super::sketch::Item;
 use super::{Describer, Kind, MissPoint, Shape, Sizes, Zipf};
@@ -265,7 +265,11 @@ fn commands(kinds: HashMap<Vec<u8>, Kind>, events: u64) -> Vec<Command> {
     all
 }
 
-fn patterns(patterns: super::patterns::Patterns, accesses: u64, keys: &Counted) -> Vec<Pattern> {
+fn patterns(
+    patterns: super::patterns::Patterns,
+    accesses: u64,
+    keys: &KeyFrequencies,
+) -> Vec<Pattern> {
     let mut by_pattern: HashMap<Vec<u8>, Vec<&Item>> = HashMap::new();
     for item in &keys.items {
         let mut name = Vec::new();

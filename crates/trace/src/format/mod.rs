@@ -37,10 +37,10 @@ pub struct Format {
     /// Whether a file that begins so has this format.
     pub recognizes: fn(&Head<'_>) -> bool,
     /// Makes its decoder, and says what the record is of.
-    pub open: Open,
+    pub open: OpenFormat,
 }
 
-type Open = fn(&Head<'_>) -> Result<(Box<dyn Decode>, Source), Fault>;
+type OpenFormat = fn(&Head<'_>) -> Result<(Box<dyn Decode>, Source), Fault>;
 
 /// Every format. The first that recognizes a file reads it: those with marks of their own come first.
 pub const FORMATS: &[Format] = &[

@@ -6,7 +6,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::{FORMATS, Format};
-use crate::conformance::{Reading, check, read};
+use crate::conformance::{ReaderResult, check, read};
 use crate::{OpenOptions, Source, Writer, open_input};
 
 /// A whole record of each format, and how many events it has.
@@ -80,7 +80,7 @@ const MONITOR: &[u8] = b"OK\r\n1339518083.107412 [0 127.0.0.1:60866] \"keys\" \"
     1339518096.506258 [0 lua] \"incr\" \"n\"\nnothing\n\
     1339518099.363765 (db 3) \"get\" \"x\"\n";
 
-fn whole(format: &str, bytes: &[u8]) -> Reading {
+fn whole(format: &str, bytes: &[u8]) -> ReaderResult {
     read(format, bytes, bytes.len(), bytes.len().max(1))
 }
 

@@ -8,8 +8,8 @@
 use memchr::memchr;
 
 use super::NAME;
-use crate::protocol::Unseen;
-use crate::{Decode, Decoded, ProtocolError, Reply, ReplyVisitor};
+use crate::protocol::NoVisitor;
+use crate::{Decode, Frame, ProtocolError, Reply, ReplyVisitor};
 
 /// Longest line that is waited for in whole. What is longer can only be text, and is skipped as it
 /// comes.
@@ -65,25 +65,25 @@ enum Ending {
 
 impl Decode for RespDecoder {
     #[inline]
-    fn decode<'b>(&'b mut self, input: &'b [u8]) -> Result<Decoded<'b>, ProtocolError> {
+    fn decode<'b>(&'b mut self, input: &'b [u8]) -> Result<Frame<'b>, ProtocolError> {
         if self.elements == 0 {
             // What nearly every write is answered with.
             if input.starts_with(b"+OK\r\n") {
-                return Ok(Decoded { consumed: 5, reply: Some(Reply::Done) });
+                return Ok(Frame { consumed: 5, reply: Some(Reply::Done) });
             }
             // What nearly every read is.
             if let Some(consumed) = whole_string(input) {
-                return Ok(Decoded { consumed, reply: Some(Reply::Done) });
+                return Ok(Frame { consumed, reply: Some(Reply::Done) });
             }
         }
-        self.read(input, &mut Unseen)
+        self.read(input, &mut NoVisitor)
     }
 
     fn decode_shown<'b, L: ReplyVisitor>(
         &'b mut self,
         input: &'b [u8],
         look: &mut L,
-    ) -> Result<Decoded<'b>, ProtocolError> {
+    ) -> Result<Frame<'b>, ProtocolError> {
         self.read(input, look)
     }
 
@@ -98,20 +98,20 @@ impl RespDecoder {
         &'b mut self,
         input: &'b [u8],
         look: &mut L,
-    ) -> Result<Decoded<'b>, ProtocolError> {
+    ) -> Result<Frame<'b>, ProtocolError> {
         let mut at = 0;
         loop {
             if self.skip > 0 {
                 at += self.skip_string(&input[at..], look)?;
                 if self.skip > 0 {
-                    return Ok(Decoded { consumed: at, reply: None });
+                    return Ok(Frame { consumed: at, reply: None });
                 }
                 if self.ending == Ending::Error {
                     (self.elements, self.ending) = (0, Ending::Done);
-                    return Ok(Decoded { consumed: at, reply: Some(Reply::Error(&self.kept)) });
+                    return Ok(Frame { consumed: at, reply: Some(Reply::Error(&self.kept)) });
                 }
                 if let Some(reply) = self.element_ended() {
-                    return Ok(Decoded { consumed: at, reply: Some(reply) });
+                    return Ok(Frame { consumed: at, reply: Some(reply) });
                 }
                 if !L::SEES {
                     at += self.skip_equals(&input[at..]);
@@ -119,20 +119,20 @@ impl RespDecoder {
             }
             if let Some(long) = self.long {
                 let Some(after) = self.skip_line(long, &input[at..])? else {
-                    return Ok(Decoded { consumed: input.len(), reply: None });
+                    return Ok(Frame { consumed: input.len(), reply: None });
                 };
                 at += after;
                 if long.error {
                     self.elements = 0;
-                    return Ok(Decoded { consumed: at, reply: Some(Reply::Error(&self.kept)) });
+                    return Ok(Frame { consumed: at, reply: Some(Reply::Error(&self.kept)) });
                 }
                 if let Some(reply) = self.element_ended() {
-                    return Ok(Decoded { consumed: at, reply: Some(reply) });
+                    return Ok(Frame { consumed: at, reply: Some(reply) });
                 }
             }
             let Some((line, after)) = line(&input[at..])? else {
                 if input.len() - at <= LINE_MAX {
-                    return Ok(Decoded { consumed: at, reply: None });
+                    return Ok(Frame { consumed: at, reply: None });
                 }
                 self.begin_line(&input[at..])?;
                 continue;
@@ -147,7 +147,7 @@ impl RespDecoder {
             }
             at += after;
             if reply.is_some() {
-                return Ok(Decoded { consumed: at, reply });
+                return Ok(Frame { consumed: at, reply });
             }
         }
     }

@@ -11,7 +11,7 @@ use workload::redis_commands::{counts_found, empty_is_miss};
 
 pub use decode::RespDecoder;
 pub use encode::encode_command;
-pub use request::{Framed, Request, RequestDecoder, RequestFault};
+pub use request::{Request, RequestDecoder, RequestFault, RequestFrame};
 pub use value::Value;
 
 use crate::{Protocol, Template};

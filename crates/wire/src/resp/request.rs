@@ -40,7 +40,7 @@ impl<'a> Request<'a> {
 
 /// What [`RequestDecoder::decode`] found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Framed<'a> {
+pub struct RequestFrame<'a> {
     /// Bytes of the input that are done with.
     pub consumed: usize,
     /// The request that ended there, or `None` if more bytes are needed.
@@ -79,18 +79,18 @@ impl RequestDecoder {
     /// # Errors
     /// The bytes are no request. The connection is of no more use.
     #[inline]
-    pub fn decode<'a>(&'a mut self, input: &'a [u8]) -> Result<Framed<'a>, RequestFault> {
+    pub fn decode<'a>(&'a mut self, input: &'a [u8]) -> Result<RequestFrame<'a>, RequestFault> {
         if self.left == 0
             && let Some((request, consumed)) = whole(input)?
         {
-            return Ok(Framed { consumed, request: Some(request) });
+            return Ok(RequestFrame { consumed, request: Some(request) });
         }
         self.read_on(input)
     }
 
-    fn read_on<'a>(&'a mut self, input: &'a [u8]) -> Result<Framed<'a>, RequestFault> {
+    fn read_on<'a>(&'a mut self, input: &'a [u8]) -> Result<RequestFrame<'a>, RequestFault> {
         let mut at = 0;
-        let more = |at| Ok(Framed { consumed: at, request: None });
+        let more = |at| Ok(RequestFrame { consumed: at, request: None });
         loop {
             if self.left == 0 {
                 match input.get(at) {
@@ -108,7 +108,7 @@ impl RequestDecoder {
                         };
                         at += after;
                         if request.count > 0 {
-                            return Ok(Framed { consumed: at, request: Some(request) });
+                            return Ok(RequestFrame { consumed: at, request: Some(request) });
                         }
                         continue;
                     }
@@ -136,7 +136,7 @@ impl RequestDecoder {
             self.count += 1;
             self.left -= 1;
             if self.left == 0 {
-                return Ok(Framed { consumed: at, request: Some(self.held_request()) });
+                return Ok(RequestFrame { consumed: at, request: Some(self.held_request()) });
             }
         }
     }

@@ -30,7 +30,7 @@ mod zipf_tail;
 
 pub use groups::{KeyGroups, OneGroup};
 pub use inserts::Inserts;
-pub use numbered::{DrawnBy, Numbered, slice_of};
+pub use numbered::{DrawnBy, KeyNumbering, slice_of};
 pub use space::{KeyDist, KeySpace};
 pub use uniform::Uniform;
 pub(crate) use ycsb::Zipfian;
@@ -70,10 +70,11 @@ pub enum Source {
 
 /// Sets up draws from `0..range`, which has at least one key: in the same time and memory whatever the
 /// range.
-pub(crate) type Make = fn(parameters: Option<&str>, range: u64) -> Result<Box<dyn KeyDraw>, String>;
+pub(crate) type Constructor =
+    fn(parameters: Option<&str>, range: u64) -> Result<Box<dyn KeyDraw>, String>;
 
 /// Every distribution.
-pub const KEY_DRAWS: &[Row<Make>] = &[
+pub const KEY_DRAWS: &[Row<Constructor>] = &[
     row("uniform", "uniform", "uniform", uniform::read),
     row("sequential", "sequential", "sequential", sequential::read),
     row("zipf", "zipf[:S[,FIRST]]", "zipf:0.99", zipf::read),

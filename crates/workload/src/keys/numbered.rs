@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// default is what the peers' placeholders are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
-pub struct Numbered {
+pub struct KeyNumbering {
     /// The number of the first key.
     pub first: u64,
     /// Whether numbers are written with as many digits as they have, without zeros before them.
@@ -64,7 +64,7 @@ impl fmt::Display for DrawnBy {
     }
 }
 
-impl Numbered {
+impl KeyNumbering {
     pub(super) fn is_default(&self) -> bool {
         *self == Self::default()
     }

@@ -10,9 +10,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::groups::OneGroup;
 use super::missing::{Hits, Missing};
-use super::numbered::Numbered;
+use super::numbered::KeyNumbering;
 use super::trace::Trace;
-use super::{KEY_DRAWS, KeyDraw, Make, Source};
+use super::{Constructor, KEY_DRAWS, KeyDraw, Source};
 use crate::in_full::is_in_full;
 use crate::parameters;
 
@@ -25,8 +25,8 @@ pub struct KeySpace {
     /// The distribution.
     pub draw: KeyDist,
     /// How their numbers are counted and written.
-    #[serde(default, skip_serializing_if = "Numbered::is_default")]
-    pub numbered: Numbered,
+    #[serde(default, skip_serializing_if = "KeyNumbering::is_default")]
+    pub numbered: KeyNumbering,
     /// Set if all keys that a request draws lie in the hash slot of the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub one_slot: Option<OneGroup>,
@@ -159,7 +159,7 @@ impl KeyDist {
 }
 
 fn made(text: &str, range: u64) -> Result<Box<dyn KeyDraw>, String> {
-    let set_up = |make: &Make, parameters: Option<&str>| make(parameters, range);
+    let set_up = |make: &Constructor, parameters: Option<&str>| make(parameters, range);
     parameters::read("key distribution", KEY_DRAWS, text, set_up)
 }
 

@@ -8,7 +8,7 @@
 use std::fmt::Write;
 
 use super::Stage;
-use crate::quantity::{self, Plain};
+use crate::quantity::{self, DefaultUnit};
 
 /// Reads stages, one at least.
 ///
@@ -56,7 +56,7 @@ fn rate(text: &str) -> Result<f64, String> {
 /// Nanoseconds of a time above 0.
 fn duration(text: &str) -> Result<u64, String> {
     let fault = |why: &str| format!("{text:?} is not a valid time for a ramp or step: {why}");
-    match quantity::time_ns(text, Plain::Seconds).map_err(|why| fault(&why))? {
+    match quantity::time_ns(text, DefaultUnit::Seconds).map_err(|why| fault(&why))? {
         0 => Err(fault("it must be longer than 0 seconds")),
         ns => Ok(ns),
     }

@@ -1,6 +1,6 @@
 //! What a plan must keep to: every bound, in words that name the option of the classic command line.
 
-use super::{BudgetScope, Operation, Plan, PlanError, PlanParts, Stop, When, limits};
+use super::{BudgetScope, Operation, Plan, PlanError, PlanParts, StepCondition, Stop, limits};
 use std::ops::Range;
 
 use crate::{
@@ -251,7 +251,7 @@ impl PlanParts {
         })?;
         let operations = self.mix.iter().flat_map(|mix| &mix.operations);
         let mut steps = operations.flat_map(|operation| &operation.steps);
-        refuse(steps.all(|step| step.when != When::OnMiss), || {
+        refuse(steps.all(|step| step.when != StepCondition::OnMiss), || {
             "--fail-on-miss: cannot be combined with ;?, which expects misses".to_owned()
         })
     }

@@ -1,7 +1,9 @@
 //! What the operations of a mix, and the order in which they come, must keep to.
 
 use super::check::refuse;
-use super::{BudgetScope, Mix, Operation, Pick, PlanError, PlanParts, Span, Stop, When, limits};
+use super::{
+    BudgetScope, Mix, Operation, Pick, PlanError, PlanParts, Span, StepCondition, Stop, limits,
+};
 use crate::RowBy;
 
 impl PlanParts {
@@ -78,13 +80,13 @@ fn check_steps(operation: &Operation) -> Result<(), PlanError> {
     refuse(steps.len() <= limits::STEPS_MAX, || {
         format!("{name}: the maximum is {} steps", limits::STEPS_MAX)
     })?;
-    refuse(steps[0].when == When::Always, || {
+    refuse(steps[0].when == StepCondition::Always, || {
         format!("{name}: the first step cannot depend on a miss")
     })?;
-    let each = steps.iter().filter(|step| step.when == When::ForEach).count();
+    let each = steps.iter().filter(|step| step.when == StepCondition::ForEach).count();
     refuse(each < 2, || format!("{name}: an operation can have only one list"))?;
     let mut pairs = steps.windows(2);
-    let list = pairs.find(|pair| pair[1].when == When::ForEach);
+    let list = pairs.find(|pair| pair[1].when == StepCondition::ForEach);
     refuse(list.is_none_or(|pair| pair[0].commands == 1), || {
         format!("{name}: the step that returns a list must be a single command")
     })

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::check::refuse;
 #[cfg(doc)]
 use super::limits;
-use super::{Joining, OnError, PlanError, PlanParts, Spacing};
+use super::{JoinSchedule, OnError, PlanError, PlanParts, Spacing};
 
 /// How many threads and connections carry the load, and how each connection is used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,7 +40,7 @@ pub struct Concurrency {
     pub cpus: Vec<usize>,
     /// How connections join the load; none if all carry it from the start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub joining: Option<Joining>,
+    pub joining: Option<JoinSchedule>,
     /// How far apart connections are opened; none for as soon as can be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spacing: Option<Spacing>,

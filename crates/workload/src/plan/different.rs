@@ -10,7 +10,7 @@ use crate::{CommandSpec, Piece};
 
 /// The different commands of a sequence.
 #[derive(Debug, Clone)]
-pub struct Different<'p> {
+pub struct DistinctCommands<'p> {
     /// Each of them once, in the order in which they come first.
     pub commands: Vec<&'p CommandSpec>,
     /// For each of them, whether its replies say if what it looks up is there: it has hits and misses.
@@ -23,11 +23,11 @@ impl Plan {
     /// The different commands of the sequence. What `__data__` stands for does not tell two apart:
     /// it is drawn from one stream, and so differs in every command.
     #[must_use]
-    pub fn different_commands(&self) -> Different<'_> {
+    pub fn different_commands(&self) -> DistinctCommands<'_> {
         let mut known: HashMap<(usize, bool, CommandSpec), u32> = HashMap::new();
         let transactions = self.transactions();
         let mut different =
-            Different { commands: Vec::new(), looks_up: Vec::new(), of: Vec::new() };
+            DistinctCommands { commands: Vec::new(), looks_up: Vec::new(), of: Vec::new() };
         // The same command in two operations is two: each operation has figures of its own. So is one that a
         // transaction queues: its reply says nothing of what it looks up.
         for (operation, (commands, _)) in self.key_spaces().enumerate() {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::reads::{ITEMS_WRITTEN, read_keys};
 use super::{Concurrency, Data, Load, OnError, PlanParts, Recording, Recovery, Stop, Window};
 use crate::argument::placeholder;
-use crate::keys::{DrawnBy, Numbered};
+use crate::keys::{DrawnBy, KeyNumbering};
 use crate::{Arg, CommandSpec, Dataset, KeyDist, KeySpace, Piece, RowBy, Shard, Slot};
 
 /// Options of `SET` that say how long a key lives.
@@ -30,7 +30,7 @@ pub struct Fill {
 
 /// Which keys an argument is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum KeysOf {
+enum KeyArity {
     /// A single one.
     One,
     /// One for each number of the key space.
@@ -79,7 +79,7 @@ impl PlanParts {
     ///
     /// # Errors
     /// They differ by more than one number or the row: why.
-    fn keys_of(&self, key: &Arg, keys: &KeySpace) -> Result<KeysOf, String> {
+    fn keys_of(&self, key: &Arg, keys: &KeySpace) -> Result<KeyArity, String> {
         let (mut slots, mut has_row) = (Vec::new(), false);
         let shown = typed(key);
         for piece in &key.pieces {
@@ -112,10 +112,10 @@ impl PlanParts {
         }
         let by_key = self.data.dataset.as_ref().is_some_and(|dataset| dataset.by() == RowBy::Key);
         match (&slots[..], has_row) {
-            ([], false) => Ok(KeysOf::One),
-            ([], true) => Ok(KeysOf::Rows),
-            ([_], false) => Ok(KeysOf::Numbers),
-            ([Slot::Key], true) if by_key => Ok(KeysOf::Numbers),
+            ([], false) => Ok(KeyArity::One),
+            ([], true) => Ok(KeyArity::Rows),
+            ([_], false) => Ok(KeyArity::Numbers),
+            ([Slot::Key], true) if by_key => Ok(KeyArity::Numbers),
             ([_], true) => Err(format!("{shown} has a number and a field, which are drawn apart")),
             (_, _) => Err(format!("{shown} has several numbers, which are drawn apart")),
         }
@@ -124,13 +124,13 @@ impl PlanParts {
     /// What writes these keys by commands that were given for it.
     fn filled_with(&self, with: &[CommandSpec], keys: &KeySpace) -> Self {
         let of = match () {
-            () if keys.range.is_some() && with.iter().any(has_number) => KeysOf::Numbers,
-            () if with.iter().any(has_field) => KeysOf::Rows,
-            () => KeysOf::One,
+            () if keys.range.is_some() && with.iter().any(has_number) => KeyArity::Numbers,
+            () if with.iter().any(has_field) => KeyArity::Rows,
+            () => KeyArity::One,
         };
         let each = |command: &CommandSpec| match of {
-            KeysOf::Numbers => with_one_key(command),
-            KeysOf::Rows | KeysOf::One => command.clone(),
+            KeyArity::Numbers => with_one_key(command),
+            KeyArity::Rows | KeyArity::One => command.clone(),
         };
         self.filled(with.iter().map(each).collect(), of, keys)
     }
@@ -159,7 +159,7 @@ impl PlanParts {
     pub fn prepared_by(&self) -> Vec<Self> {
         let of = |command: &CommandSpec| {
             let numbered = self.data.keys.range.is_some() && has_number(command);
-            let of = if numbered { KeysOf::Numbers } else { KeysOf::One };
+            let of = if numbered { KeyArity::Numbers } else { KeyArity::One };
             let filled = self.filled(vec![with_one_key(command)], of, &self.data.keys);
             Self { load: Load { shard: Shard::WHOLE, ..filled.load }, ..filled }
         };
@@ -177,12 +177,12 @@ impl PlanParts {
     }
 
     /// A `SET` of that key, as the plan itself would write it.
-    fn set(&self, read: &Arg, of: KeysOf) -> CommandSpec {
-        let key = if of == KeysOf::Numbers { with_key(read) } else { read.clone() };
+    fn set(&self, read: &Arg, of: KeyArity) -> CommandSpec {
+        let key = if of == KeyArity::Numbers { with_key(read) } else { read.clone() };
         // What a reply brings is there only while the plan runs, and a number only where there is one for
         // the key.
         let known = |command: &&CommandSpec| {
-            let foreign = of != KeysOf::Numbers && has_number(command);
+            let foreign = of != KeyArity::Numbers && has_number(command);
             command.name() == "SET" && !command.names_reply() && !foreign
         };
         let own = || self.sequence.iter().filter(known);
@@ -236,9 +236,9 @@ impl PlanParts {
     }
 
     /// A plan that sends these commands once for each key, as fast as it can.
-    fn filled(&self, sequence: Vec<CommandSpec>, of: KeysOf, keys: &KeySpace) -> Self {
-        let keys = each_once(keys, keys.range.filter(|_| of == KeysOf::Numbers));
-        let rows = self.data.dataset.as_ref().filter(|_| of == KeysOf::Rows);
+    fn filled(&self, sequence: Vec<CommandSpec>, of: KeyArity, keys: &KeySpace) -> Self {
+        let keys = each_once(keys, keys.range.filter(|_| of == KeyArity::Numbers));
+        let rows = self.data.dataset.as_ref().filter(|_| of == KeyArity::Rows);
         let times = match (rows, keys.range) {
             (Some(rows), _) => rows.len() as u64,
             (None, range) => range.unwrap_or(1),
@@ -332,7 +332,7 @@ const WRITES: [&str; 27] = [
 
 /// So many of these keys, in order.
 fn each_once(keys: &KeySpace, range: Option<u64>) -> KeySpace {
-    let numbered = Numbered { by: DrawnBy::Request, ..keys.numbered };
+    let numbered = KeyNumbering { by: DrawnBy::Request, ..keys.numbered };
     KeySpace { range, draw: KeyDist::SEQUENTIAL, numbered, one_slot: None }
 }
 

@@ -5,12 +5,12 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::quantity::{self, Plain};
+use crate::quantity::{self, DefaultUnit};
 use crate::random;
 
 /// How connections join the load, those of each worker for itself. Each is opened when it joins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Joining {
+pub struct JoinSchedule {
     /// Connections of a worker that carry load from the start.
     pub first: u32,
     /// Connections of it that join together, at least 1.
@@ -37,7 +37,7 @@ impl Spacing {
     }
 }
 
-impl Joining {
+impl JoinSchedule {
     /// Connections of a worker that carry load after `steps` steps.
     #[must_use]
     pub fn after(self, steps: u64) -> u32 {
@@ -47,7 +47,7 @@ impl Joining {
 }
 
 /// `FIRST+STEP/TIME`.
-impl FromStr for Joining {
+impl FromStr for JoinSchedule {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -56,13 +56,15 @@ impl FromStr for Joining {
         let (first, step) = counts.split_once('+').ok_or_else(fault)?;
         let number = |text: &str| text.parse().ok().filter(|n| *n > 0).ok_or_else(fault);
         let (first, step) = (number(first)?, number(step)?);
-        let every_ns =
-            quantity::time_ns(every, Plain::Refused).ok().filter(|ns| *ns > 0).ok_or_else(fault)?;
+        let every_ns = quantity::time_ns(every, DefaultUnit::Refused)
+            .ok()
+            .filter(|ns| *ns > 0)
+            .ok_or_else(fault)?;
         Ok(Self { first, step, every_ns })
     }
 }
 
-impl fmt::Display for Joining {
+impl fmt::Display for JoinSchedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}+{}/{}", self.first, self.step, quantity::shown(self.every_ns))
     }
@@ -74,7 +76,7 @@ impl FromStr for Spacing {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (least, most) = text.split_once("..").unwrap_or((text, text));
-        let ns = |text| quantity::time_ns(text, Plain::Refused);
+        let ns = |text| quantity::time_ns(text, DefaultUnit::Refused);
         let (least_ns, most_ns) = (ns(least)?, ns(most)?);
         if least_ns > most_ns {
             return Err(format!("{least} is longer than {most}; expected 5ms or 1ms..5ms"));
@@ -96,11 +98,11 @@ mod tests {
 
     #[test]
     fn they_are_read_as_they_are_written() {
-        let joining = Joining { first: 1, step: 2, every_ns: 500_000_000 };
+        let joining = JoinSchedule { first: 1, step: 2, every_ns: 500_000_000 };
         assert_eq!(joining.to_string(), "1+2/500ms");
         assert_eq!("1+2/0.5s".parse(), Ok(joining));
         for bad in ["1+2", "1/2s", "0+1/1s", "1+0/1s", "1+1/0s", "1+1/2"] {
-            assert!(bad.parse::<Joining>().unwrap_err().contains("1+2/5s"), "{bad}");
+            assert!(bad.parse::<JoinSchedule>().unwrap_err().contains("1+2/5s"), "{bad}");
         }
         for text in ["5ms", "10us..2ms"] {
             assert_eq!(text.parse::<Spacing>().unwrap().to_string(), text);

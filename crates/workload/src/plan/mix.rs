@@ -42,13 +42,13 @@ pub struct Step {
     pub commands: u32,
     /// Whether they are sent.
     #[serde(default)]
-    pub when: When,
+    pub when: StepCondition,
 }
 
 /// When a step is sent: once the replies to the one before are in, and none is an error.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum When {
+pub enum StepCondition {
     /// Whatever the replies are.
     #[default]
     Always,
@@ -86,7 +86,7 @@ impl BudgetScope {
 
 /// What of a reply is kept for later steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keeps {
+pub enum CaptureRule {
     /// Nothing.
     Nothing,
     /// The first string.
@@ -98,7 +98,7 @@ pub enum Keeps {
 impl Operation {
     /// Which of its commands brings the list that a step is sent for each string of, if there is one.
     fn list(&self) -> Option<usize> {
-        let each = self.steps.iter().position(|step| step.when == When::ForEach)?;
+        let each = self.steps.iter().position(|step| step.when == StepCondition::ForEach)?;
         let before: usize = self.steps[..each].iter().map(|step| step.commands as usize).sum();
         before.checked_sub(1)
     }
@@ -107,7 +107,7 @@ impl Operation {
     #[must_use]
     pub fn walk(&self) -> Option<Option<u32>> {
         self.steps.iter().find_map(|step| match step.when {
-            When::OnCursor { most } => Some(most),
+            StepCondition::OnCursor { most } => Some(most),
             _ => None,
         })
     }
@@ -185,22 +185,22 @@ impl Plan {
     /// For each command of the sequence, whether a later step has something of its reply in it. Empty
     /// if none has.
     #[must_use]
-    pub fn replies_kept(&self) -> Vec<Keeps> {
+    pub fn replies_kept(&self) -> Vec<CaptureRule> {
         if !self.sequence.iter().any(CommandSpec::names_reply) {
             return Vec::new();
         }
-        let mut kept = vec![Keeps::Nothing; self.sequence.len()];
+        let mut kept = vec![CaptureRule::Nothing; self.sequence.len()];
         for (operation, span) in self.mix.iter().flat_map(Mix::spans) {
             if let Some(list) = operation.list() {
-                kept[span.start + list] = Keeps::Each;
+                kept[span.start + list] = CaptureRule::Each;
                 continue;
             }
             if operation.walk().is_some() {
-                kept[span].fill(Keeps::First);
+                kept[span].fill(CaptureRule::First);
                 continue;
             }
             let last = span.clone().rev().find(|at| self.sequence[*at].names_reply());
-            kept[span.start..last.unwrap_or(span.start)].fill(Keeps::First);
+            kept[span.start..last.unwrap_or(span.start)].fill(CaptureRule::First);
         }
         kept
     }
@@ -212,7 +212,7 @@ mod tests {
     use super::*;
     use crate::{CommandSpec, Piece, ScanOperation, StepReplies, Stop};
 
-    fn operation(name: &str, weight: u32, steps: &[(u32, When)]) -> Operation {
+    fn operation(name: &str, weight: u32, steps: &[(u32, StepCondition)]) -> Operation {
         let steps = steps.iter().map(|(commands, when)| Step { commands: *commands, when: *when });
         Operation { name: name.into(), weight, steps: steps.collect(), keys: None }
     }
@@ -226,7 +226,7 @@ mod tests {
         }
     }
 
-    const ONE: &[(u32, When)] = &[(1, When::Always)];
+    const ONE: &[(u32, StepCondition)] = &[(1, StepCondition::Always)];
 
     #[test]
     fn picks_follow_the_weights() {
@@ -267,7 +267,8 @@ mod tests {
 
     #[test]
     fn steps_follow_each_other_and_misses_decide() {
-        let look_aside = [(1, When::Always), (1, When::OnMiss), (2, When::Always)];
+        let look_aside =
+            [(1, StepCondition::Always), (1, StepCondition::OnMiss), (2, StepCondition::Always)];
         let operations = vec![operation("ping", 1, ONE), operation("get", 1, &look_aside)];
         let plan = plan(operations, Pick::Drawn).build().unwrap();
         let table = plan.operations().unwrap();
@@ -287,7 +288,8 @@ mod tests {
 
     #[test]
     fn a_step_may_be_sent_for_each_string_of_a_list() {
-        let scan = [(1, When::Always), (1, When::ForEach), (1, When::Always)];
+        let scan =
+            [(1, StepCondition::Always), (1, StepCondition::ForEach), (1, StepCondition::Always)];
         let mut parts =
             plan(vec![operation("ping", 1, ONE), operation("scan", 1, &scan)], Pick::Drawn);
         parts.sequence[2].args.push(crate::Arg { pieces: vec![Piece::Reply { or: Vec::new() }] });
@@ -300,13 +302,13 @@ mod tests {
             (table.each(1, 1), table.each(1, 0), table.each(1, 2)),
             (Some(2..3), None, None)
         );
-        use Keeps::{Each, Nothing};
+        use CaptureRule::{Each, Nothing};
         assert_eq!(plan.replies_kept(), [Nothing, Each, Nothing, Nothing]);
     }
 
     #[test]
     fn a_walk_is_one_step_or_the_other() {
-        let walk = [(1, When::Always), (1, When::OnCursor { most: Some(3) })];
+        let walk = [(1, StepCondition::Always), (1, StepCondition::OnCursor { most: Some(3) })];
         let mut parts =
             plan(vec![operation("ping", 1, ONE), operation("scan", 1, &walk)], Pick::Drawn);
         parts.load.concurrency.pipeline_depth = 1;
@@ -326,17 +328,25 @@ mod tests {
 
     #[test]
     fn what_is_no_mix_is_refused() {
-        let twice = [(1, When::Always), (1, When::ForEach), (1, When::ForEach)];
-        let walk = When::OnCursor { most: None };
-        let more = [(1, When::Always), (1, walk), (1, When::Always)];
+        let twice =
+            [(1, StepCondition::Always), (1, StepCondition::ForEach), (1, StepCondition::ForEach)];
+        let walk = StepCondition::OnCursor { most: None };
+        let more = [(1, StepCondition::Always), (1, walk), (1, StepCondition::Always)];
         let cases: [(Vec<Operation>, &str); 7] = [
             (vec![operation("scan", 1, &more)], "between exactly one command"),
-            (vec![operation("get", 1, &[(2, When::Always), (1, When::ForEach)])], "single command"),
+            (
+                vec![operation(
+                    "get",
+                    1,
+                    &[(2, StepCondition::Always), (1, StepCondition::ForEach)],
+                )],
+                "single command",
+            ),
             (vec![operation("get", 1, &twice)], "one list"),
             (vec![], "requires an operation"),
             (vec![operation("get", 0, ONE)], "weight"),
             (vec![operation("get", 1, &[])], "get: an operation requires a step"),
-            (vec![operation("get", 1, &[(1, When::OnMiss)])], "first step"),
+            (vec![operation("get", 1, &[(1, StepCondition::OnMiss)])], "first step"),
         ];
         for (operations, expected) in cases {
             let mut parts = plan(operations, Pick::Drawn);

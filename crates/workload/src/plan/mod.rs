@@ -29,17 +29,17 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 pub use concurrency::{Concurrency, ConnectionPerRequest, Window};
-pub use different::Different;
+pub use different::DistinctCommands;
 pub use fill::Fill;
-pub use joining::{Joining, Spacing};
+pub use joining::{JoinSchedule, Spacing};
 pub use logged::LogSubject;
-pub use mix::{BudgetScope, Keeps, Mix, Operation, Step, When};
+pub use mix::{BudgetScope, CaptureRule, Mix, Operation, Step, StepCondition};
 pub use numbering::Numbering;
 pub use operations::{Operations, ScanOperation, StepReplies};
 pub use parts::{Data, Load, PeerOptions, Recording, Recovery};
 pub use pick::{Pick, Span};
 pub use recorded::{RecordedStall, RecordedTraffic};
-pub use retry::{Backoff, Reopening, Retry};
+pub use retry::{Backoff, ReconnectLimits, Retry};
 use saved::SavedPlan;
 pub use transactions::Transactions;
 

@@ -22,12 +22,12 @@ pub struct Numbering {
     /// operation's, and where.
     turn: u64,
     each: u64,
-    own: Vec<Own>,
+    own: Vec<RequestRange>,
 }
 
 /// Requests of one operation that follow each other.
 #[derive(Debug, Clone, Copy)]
-struct Own {
+struct RequestRange {
     from: u64,
     count: u64,
     /// Of the same operation, in the same turn.
@@ -44,7 +44,7 @@ impl Numbering {
             keys: keys.range.unwrap_or(0).max(1),
             turn: 1,
             each: 1,
-            own: vec![Own { from: 0, count: 1, before: 0 }],
+            own: vec![RequestRange { from: 0, count: 1, before: 0 }],
         }
     }
 
@@ -53,7 +53,7 @@ impl Numbering {
         for span in spans {
             let count = u64::from(span.times);
             if span.operation == operation {
-                own.push(Own { from: turn, count, before: each });
+                own.push(RequestRange { from: turn, count, before: each });
                 each += count;
             }
             turn += count;
@@ -141,14 +141,14 @@ impl Mix {
 #[cfg(test)]
 mod tests {
     use super::super::tests::parts;
-    use super::super::{BudgetScope, Operation, Step, When};
+    use super::super::{BudgetScope, Operation, Step, StepCondition};
     use super::*;
-    use crate::keys::Numbered;
+    use crate::keys::KeyNumbering;
     use crate::{CommandSpec, KeyDist, PlanParts};
 
     /// Connections of eight requests that are SET, GET, GET, GET, over and over.
     fn plan(by: DrawnBy, pick: Pick) -> Plan {
-        let step = vec![Step { commands: 1, when: When::Always }];
+        let step = vec![Step { commands: 1, when: StepCondition::Always }];
         let operation = |name: &str, weight| Operation {
             name: name.into(),
             weight,
@@ -156,7 +156,7 @@ mod tests {
             keys: None,
         };
         let mut keys = KeySpace::new(Some(10), KeyDist::SEQUENTIAL);
-        keys.numbered = Numbered { by, ..Numbered::default() };
+        keys.numbered = KeyNumbering { by, ..KeyNumbering::default() };
         let mut plan = PlanParts {
             sequence: vec![CommandSpec::from_words(["PING"]); 2],
             mix: Some(Mix { operations: vec![operation("set", 1), operation("get", 3)], pick }),

@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Pick, Plan, When};
+use super::{Pick, Plan, StepCondition};
 use crate::Dataset;
 use crate::random::{self, Stream};
 
@@ -93,7 +93,7 @@ pub struct Operations {
     round: u64,
     /// The first step of each, and one more than the last of all.
     operations: Vec<u32>,
-    steps: Vec<(Range<u32>, When)>,
+    steps: Vec<(Range<u32>, StepCondition)>,
     walk: Option<ScanOperation>,
 }
 
@@ -139,7 +139,7 @@ impl Operations {
     pub fn each(&self, operation: u32, step: u16) -> Option<Range<u32>> {
         let at = self.operations[operation as usize] + u32::from(step);
         let (commands, when) = &self.steps[at as usize];
-        (*when == When::ForEach).then(|| commands.clone())
+        (*when == StepCondition::ForEach).then(|| commands.clone())
     }
 
     /// How an operation walks, if it does.
@@ -162,10 +162,10 @@ impl Operations {
         let [first, end] = [0, 1].map(|n| self.operations[operation as usize + n]);
         let later = first + u32::from(step) + 1..end;
         let mut sent = later.filter(|at| match self.steps[*at as usize].1 {
-            When::Always => true,
-            When::OnMiss => missed,
-            When::ForEach => strings,
-            When::OnCursor { .. } => false,
+            StepCondition::Always => true,
+            StepCondition::OnMiss => missed,
+            StepCondition::ForEach => strings,
+            StepCondition::OnCursor { .. } => false,
         });
         let at = sent.next()?;
         Some(((at - first) as u16, self.steps[at as usize].0.clone()))

@@ -5,8 +5,8 @@ use std::sync::Arc;
 #[cfg(doc)]
 use super::limits;
 use super::{
-    Backoff, BudgetScope, Concurrency, LogSubject, OnError, PlanParts, ProtocolKind, Reopening,
-    Retry, Stop, ValueSpec,
+    Backoff, BudgetScope, Concurrency, LogSubject, OnError, PlanParts, ProtocolKind,
+    ReconnectLimits, Retry, Stop, ValueSpec,
 };
 use crate::derived::CheckedValues;
 use crate::{CommandSpec, Dataset, Endpoint, EngineKind, KeySpace, Lifetime, Pace, Shard, Target};
@@ -136,7 +136,7 @@ pub struct Recovery {
     /// How long it waits before each try; `None` for the runner's default.
     pub backoff: Option<Backoff>,
     /// How long and how often opening it again is tried.
-    pub reopening: Reopening,
+    pub reopening: ReconnectLimits,
 }
 
 impl Default for Recovery {
@@ -147,7 +147,7 @@ impl Default for Recovery {
             retry: None,
             reconnect: false,
             backoff: None,
-            reopening: Reopening::default(),
+            reopening: ReconnectLimits::default(),
         }
     }
 }

@@ -6,8 +6,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::check::refuse;
-use super::{Mix, Operation, Pick, PlanError, PlanParts, Step, When, limits};
-use crate::quantity::{self, Plain};
+use super::{Mix, Operation, Pick, PlanError, PlanParts, Step, StepCondition, limits};
+use crate::quantity::{self, DefaultUnit};
 
 /// How long something that failed waits before it is tried again.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -47,7 +47,7 @@ impl FromStr for Backoff {
         let mut parts = text.split(',').map(str::trim);
         let time = |default: u64, part: Option<&str>| match part {
             None => Ok(default),
-            Some(part) => quantity::time_ns(part, Plain::Milliseconds),
+            Some(part) => quantity::time_ns(part, DefaultUnit::Milliseconds),
         };
         let first_ns = time(0, parts.next())?;
         let fault = || format!("{text:?}: expected FIRST[,FACTOR[,LONGEST]], such as 10ms,2,1s");
@@ -77,7 +77,7 @@ impl fmt::Display for Backoff {
 
 /// Limits of reopening a lost connection; a field that is `None` takes the runner's default.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reopening {
+pub struct ReconnectLimits {
     /// Nanoseconds that a try may take, login included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within_ns: Option<u64>,
@@ -86,7 +86,7 @@ pub struct Reopening {
     pub tries: Option<u32>,
 }
 
-impl Reopening {
+impl ReconnectLimits {
     pub(super) fn is_default(&self) -> bool {
         *self == Self::default()
     }
@@ -152,7 +152,7 @@ impl PlanParts {
     #[must_use]
     pub fn retrying(mut self, retry: Retry) -> Self {
         if let (None, [command]) = (&self.mix, &self.sequence[..]) {
-            let steps = vec![Step { commands: 1, when: When::Always }];
+            let steps = vec![Step { commands: 1, when: StepCondition::Always }];
             let operation = Operation { name: command.name(), weight: 1, steps, keys: None };
             self.mix = Some(Mix { operations: vec![operation], pick: Pick::Drawn });
         }
@@ -235,7 +235,7 @@ mod tests {
         let with = |commands: u32, retry: Retry| {
             let mut parts = parts();
             parts.sequence = vec![CommandSpec::from_words(["PING"]); commands as usize];
-            let steps = vec![Step { commands, when: When::Always }];
+            let steps = vec![Step { commands, when: StepCondition::Always }];
             let ping = Operation { name: "PING".into(), weight: 1, steps, keys: None };
             parts.mix = Some(crate::Mix { operations: vec![ping], pick: Pick::InOrder });
             parts.recovery.retry = Some(retry);

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Backoff, BudgetScope, Concurrency, Data, EngineKind, Load, LogSubject, Mix, OnError,
-    PeerOptions, PlanParts, ProtocolKind, RecordedTraffic, Recording, Recovery, Reopening, Retry,
-    Stop, ValueSpec,
+    PeerOptions, PlanParts, ProtocolKind, ReconnectLimits, RecordedTraffic, Recording, Recovery,
+    Retry, Stop, ValueSpec,
 };
 use crate::derived::CheckedValues;
 use crate::{CommandSpec, Dataset, Delivery, KeySpace, Lifetime, Pace, Shard, Target};
@@ -60,8 +60,8 @@ pub(super) struct SavedPlan {
     reconnect: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     backoff: Option<Backoff>,
-    #[serde(default, skip_serializing_if = "Reopening::is_default")]
-    reopening: Reopening,
+    #[serde(default, skip_serializing_if = "ReconnectLimits::is_default")]
+    reopening: ReconnectLimits,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     retry: Option<Retry>,
     #[serde(default, skip_serializing_if = "Not::not")]

@@ -41,10 +41,10 @@ pub trait SizeDraw: Send + Sync {
     }
 }
 
-pub(crate) type Make = fn(parameters: Option<&str>) -> Result<Box<dyn SizeDraw>, String>;
+pub(crate) type Constructor = fn(parameters: Option<&str>) -> Result<Box<dyn SizeDraw>, String>;
 
 /// Every distribution; a number alone is a size that all values have.
-pub const SIZE_DRAWS: &[Row<Make>] = &[
+pub const SIZE_DRAWS: &[Row<Constructor>] = &[
     row("uniform", "uniform:MIN..MAX", "uniform:100..4k", uniform::read),
     row("sizes", "sizes:SIZE=WEIGHT,…", "sizes:32=50,1k=30,16k=20", table::read),
     row("lognormal", "lognormal:MEDIAN,SIGMA[,MIN..MAX]", "lognormal:1k,1.2", lognormal::read),

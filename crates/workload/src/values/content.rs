@@ -26,10 +26,10 @@ pub enum Content {
     YcsbJson,
 }
 
-type Make = fn(Option<&str>) -> Result<Content, String>;
+type Constructor = fn(Option<&str>) -> Result<Content, String>;
 
 /// Every content.
-pub const CONTENTS: &[Row<Make>] = &[
+pub const CONTENTS: &[Row<Constructor>] = &[
     row("classic", "classic", "classic", |p| none(p).map(|()| Content::Classic)),
     row("random", "random", "random", |p| none(p).map(|()| Content::Random)),
     row("ycsb", "ycsb", "ycsb", |p| none(p).map(|()| Content::Ycsb)),

@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use measure::{CommandTally, Ending, Tally};
 use report::Summary;
-use workload::{BudgetScope, CommandSpec, Joining, Plan, Stop};
+use workload::{BudgetScope, CommandSpec, JoinSchedule, Plan, Stop};
 
 use super::cpu::{CpuSecond, CpuUse};
 use super::lookups::{merge, of_command};
@@ -100,7 +100,7 @@ pub(crate) struct RunFigures {
     /// Planned seconds of a run by time.
     pub(crate) seconds: Option<u64>,
     /// How connections joined the load, if not all carried it from the start.
-    pub(crate) joining: Option<Joining>,
+    pub(crate) joining: Option<JoinSchedule>,
     /// Whether the load went to a cluster.
     pub(crate) cluster: bool,
     /// The nodes that took part in the load.

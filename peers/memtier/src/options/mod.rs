@@ -2,12 +2,12 @@
 
 mod take;
 
-use workload::{Joining, ProtocolKind, Spacing};
+use workload::{JoinSchedule, ProtocolKind, Spacing};
 
 use super::fault::{Fault, usage_error};
 use super::prometheus::Prometheus;
-use super::reading::Reading;
-use super::retrying::Retrying;
+use super::reading::ReadOptions;
+use super::retrying::RetryOptions;
 use super::statsd::Statsd;
 use super::values::{Pattern, protocol};
 use super::words::TypedOption;
@@ -82,7 +82,7 @@ pub(super) struct Options {
     pub(super) by_line: bool,
     pub(super) cluster: bool,
     /// Which nodes answer reads.
-    pub(super) reading: Reading,
+    pub(super) reading: ReadOptions,
     /// Whether reads leave alone when a key was last used.
     pub(super) no_touch: bool,
     /// Seconds in which the first reply must have come; `None` without end.
@@ -109,7 +109,7 @@ pub(super) struct Options {
     pub(super) reconnect_on_error: bool,
     pub(super) reconnect_backoff_factor: Option<f64>,
     /// What becomes of requests that fail.
-    pub(super) retrying: Retrying,
+    pub(super) retrying: RetryOptions,
     pub(super) multi_key_get: u32,
     pub(super) distinct_client_seed: bool,
     pub(super) randomize: bool,
@@ -228,9 +228,9 @@ impl Options {
     }
 
     /// How the connections of a thread join the load, if not all carry it from the start.
-    pub(super) fn joining(&self) -> Option<Joining> {
+    pub(super) fn joining(&self) -> Option<JoinSchedule> {
         let (first, step) = (self.clients_start?, self.clients_step?);
-        Some(Joining { first, step, every_ns: u64::from(self.step_duration?) * 1_000_000_000 })
+        Some(JoinSchedule { first, step, every_ns: u64::from(self.step_duration?) * 1_000_000_000 })
     }
 
     /// How far apart a thread opens its connections, if it does not open them at once.

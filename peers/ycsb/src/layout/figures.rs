@@ -3,7 +3,7 @@
 use measure::Latency;
 
 use super::options::{Kind, YcsbOptions};
-use super::raw::Raw;
+use super::raw::RawLog;
 use super::sections::{ReturnCounts, Section};
 
 /// Section, name of the figure, and its value.
@@ -22,7 +22,11 @@ const NS_PER_US: u64 = 1_000;
 const US_PER_BUCKET: u64 = 1_000;
 
 /// All figures of a section; `raw` has every operation of a raw report.
-pub(super) fn of_section(section: &Section, options: &YcsbOptions, raw: &Raw<'_>) -> Vec<Figure> {
+pub(super) fn of_section(
+    section: &Section,
+    options: &YcsbOptions,
+    raw: &RawLog<'_>,
+) -> Vec<Figure> {
     let Section { name, latency, returned } = section;
     let first = options.kind.hdr_name(name);
     // Return counts are printed once.

@@ -22,7 +22,7 @@ use figures::{Figure, Value};
 pub(crate) use hdr_log::HdrFiles;
 pub(crate) use named::logged;
 pub(crate) use options::{ByStatus, Exporter, Interval, Kind, Percentile, YcsbOptions};
-pub(crate) use raw::Raw;
+pub(crate) use raw::RawLog;
 pub(crate) use sections::{Section, sections};
 pub(crate) use series::Series;
 pub(crate) use status::{StatusLine, status_line};
@@ -104,7 +104,7 @@ impl Format for Ycsb {
             figure("TOTAL_GC_TIME", "Time(ms)", Value::Whole(0)),
             figure("TOTAL_GC_TIME_%", "Time(%)", Value::Real(0.0)),
         ];
-        let raw = Raw::new(run, &self.options);
+        let raw = RawLog::new(run, &self.options);
         for section in raw.sections() {
             figures.extend(figures::of_section(&section, &self.options, &raw));
             if let Some(series) = &self.series {

@@ -18,7 +18,7 @@ pub(crate) struct YcsbOptions {
     pub(crate) verbose: bool,
     /// Buckets of a millisecond of [`Kind::Buckets`].
     pub(crate) buckets: usize,
-    /// Whether [`Kind::Raw`] reports only the number of operations.
+    /// Whether [`Kind::RawLog`] reports only the number of operations.
     pub(crate) no_summary: bool,
     /// Which failed operations get a section for each cause.
     pub(crate) by_status: ByStatus,

@@ -5,7 +5,7 @@
 use std::io::{self, Write};
 use std::time::{Duration, SystemTime};
 
-use measure::{Entries, LogEntry, LoggedAs};
+use measure::{Entries, LogEntry, LoggedOutcome};
 use report::{Run, escape};
 
 use super::figures::{Figure, Figures};
@@ -14,11 +14,12 @@ use super::options::{Interval, YcsbOptions};
 use super::sections::{CLEANUP, INTENDED, ReturnCounts, Section, VERIFY, sections};
 
 /// How an operation can end.
-const ENDINGS: [LoggedAs; 4] = [LoggedAs::Ok, LoggedAs::Missed, LoggedAs::Failed, LoggedAs::Wrong];
+const ENDINGS: [LoggedOutcome; 4] =
+    [LoggedOutcome::Ok, LoggedOutcome::Missed, LoggedOutcome::Failed, LoggedOutcome::Wrong];
 
 /// What a run logged, by the names of its sections.
 #[derive(Debug)]
-pub(crate) struct Raw<'r> {
+pub(crate) struct RawLog<'r> {
     run: &'r Run,
     options: &'r YcsbOptions,
 }
@@ -26,7 +27,7 @@ pub(crate) struct Raw<'r> {
 /// An operation: when it ended, in microseconds since load began, and how many it took.
 type Line = (u64, u32);
 
-impl<'r> Raw<'r> {
+impl<'r> RawLog<'r> {
     /// Of a run, in a report with these options.
     #[must_use]
     pub(crate) fn new(run: &'r Run, options: &'r YcsbOptions) -> Self {
@@ -127,12 +128,12 @@ impl<'r> Raw<'r> {
     }
 
     /// The name of the section that something which ended so is in.
-    fn name_of(&self, named: &NamedSource, ended: LoggedAs) -> String {
+    fn name_of(&self, named: &NamedSource, ended: LoggedOutcome) -> String {
         let well = match (ended, named.misses) {
             // A wrong value is that of a read that went well.
-            (LoggedAs::Ok | LoggedAs::Wrong, _) | (_, Misses::AllSucceed) => true,
-            (LoggedAs::Missed, misses) => misses == Misses::Succeed,
-            (LoggedAs::Failed, _) => false,
+            (LoggedOutcome::Ok | LoggedOutcome::Wrong, _) | (_, Misses::AllSucceed) => true,
+            (LoggedOutcome::Missed, misses) => misses == Misses::Succeed,
+            (LoggedOutcome::Failed, _) => false,
         };
         let name = match well {
             true => named.name.clone(),
@@ -141,7 +142,7 @@ impl<'r> Raw<'r> {
         escape(name)
     }
 
-    fn each(&self, source: Source, ended: LoggedAs, mut take: impl FnMut(&LogEntry)) {
+    fn each(&self, source: Source, ended: LoggedOutcome, mut take: impl FnMut(&LogEntry)) {
         let different = self.run.plan.different_commands();
         for log in &self.run.measurement.logs {
             let entries: Option<&Entries> = match source {
@@ -168,7 +169,7 @@ const PERCENTILES: [(&str, f64); 8] = [
 #[cfg(test)]
 mod tests {
     use measure::{OperationLog, OperationOutcome, Outcome, Sample, Stamps};
-    use workload::{CommandSpec, Mix, Operation, Pick, Step, When};
+    use workload::{CommandSpec, Mix, Operation, Pick, Step, StepCondition};
 
     use super::super::named::logged;
     use super::super::options::Kind;
@@ -181,7 +182,7 @@ mod tests {
         let operation = |name: &str, steps| Operation {
             name: name.to_owned(),
             weight: 1,
-            steps: vec![Step { commands: 1, when: When::Always }; steps],
+            steps: vec![Step { commands: 1, when: StepCondition::Always }; steps],
             keys: None,
         };
         let mut run = fixture::changed(|parts| {
@@ -235,7 +236,7 @@ mod tests {
 
     fn written(run: &Run, options: &YcsbOptions) -> String {
         let mut text = Vec::new();
-        Raw::new(run, options).write(&mut text).unwrap();
+        RawLog::new(run, options).write(&mut text).unwrap();
         let text = String::from_utf8(text).unwrap();
         let is_of_operations = |line: &&str| !line.contains(CLEANUP);
         text.lines().filter(is_of_operations).map(|line| format!("{line}\n")).collect()
@@ -282,7 +283,7 @@ mod tests {
         let options = YcsbOptions { kind: Kind::Raw, ..YcsbOptions::default() };
         let run = run();
         let figures = |options: &YcsbOptions| -> Vec<(String, String)> {
-            let raw = Raw::new(&run, options);
+            let raw = RawLog::new(&run, options);
             let sections = raw.sections();
             let read = sections.iter().find(|section| section.name == "READ").unwrap();
             let all = raw.figures(read, "READ", read.returned);

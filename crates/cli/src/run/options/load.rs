@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use crate::run::connecting::Connecting;
+use crate::run::connecting::ConnectionOptions;
 use crate::run::per_request::PerRequest;
 use crate::run::rank::shard;
-use crate::run::retrying::Retrying;
+use crate::run::retrying::RetryOptions;
 use crate::run::values::{
     ArrivalsArg, EngineArg, Threads, WindowArg, YesNo, count, count_in, milliseconds, seconds,
     signed, small_count, start_at, threads,
@@ -87,9 +87,9 @@ pub(in crate::run) struct LoadOptions {
     #[command(flatten)]
     pub(in crate::run) per_request: PerRequest,
     #[command(flatten)]
-    pub(in crate::run) connecting: Connecting,
+    pub(in crate::run) connecting: ConnectionOptions,
     #[command(flatten)]
-    pub(in crate::run) retrying: Retrying,
+    pub(in crate::run) retrying: RetryOptions,
     /// Only open -c idle connections
     #[arg(short = 'I')]
     pub(in crate::run) idle: bool,

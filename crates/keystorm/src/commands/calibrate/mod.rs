@@ -13,11 +13,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use anyhow::{Context, Result, anyhow, bail};
-use console::live::Nobody;
 use engine::Address;
 use job::{Calibration, End};
 use measure::{Ending, WorkerUse};
-use sink::{EngineChoice, Listener, MemcacheReplies, Replies, Served};
+use sink::{EngineChoice, Listener, MemcacheReplies, Replies, SinkTotals};
 use workload::{Concurrency, Endpoint, EngineKind, Load, Plan, PlanParts, Target};
 
 use crate::commands::run::say;
@@ -77,8 +76,9 @@ pub(crate) fn calibrate(job: &Calibration) -> Result<End> {
         for &engine in &engines {
             for depth in PIPELINES {
                 let listener = transport.listen(directory.path())?;
-                let cell = Measuring { plan: &job.plan, place, engine, interrupted: &interrupted }
-                    .cell(listener, transport, depth)?;
+                let cell =
+                    CellContext { plan: &job.plan, place, engine, interrupted: &interrupted }
+                        .cell(listener, transport, depth)?;
                 let Some(cell) = cell else {
                     show("Interrupted.\n".to_owned())?;
                     return finish(job, &table, End::Interrupted);
@@ -100,21 +100,21 @@ fn finish(job: &Calibration, table: &Table, end: End) -> Result<End> {
 }
 
 /// What the cells of one engine share.
-struct Measuring<'m> {
+struct CellContext<'m> {
     plan: &'m Plan,
     place: Place,
     engine: EngineChoice,
     interrupted: &'m AtomicBool,
 }
 
-impl Measuring<'_> {
+impl CellContext<'_> {
     /// Measures one cell; `None` if somebody asked to stop.
     fn cell(self, listener: Listener, transport: Transport, depth: u32) -> Result<Option<Cell>> {
         let address = listener.address().clone();
         let plan = self.varied(&address, depth)?;
         let (connections_max, stop) = (plan.load.concurrency.connections, AtomicBool::new(false));
         let (measured, served) = thread::scope(|scope| {
-            let serve = || -> std::io::Result<Served> {
+            let serve = || -> std::io::Result<SinkTotals> {
                 self.place.take_sinks()?;
                 let listeners = [listener];
                 match plan.protocol.is_memcache() {
@@ -146,7 +146,7 @@ impl Measuring<'_> {
                 start: runner::Start::Ready,
                 interrupted: self.interrupted,
             };
-            let measured = runner::run(&run, &mut Nobody);
+            let measured = runner::run(&run, &mut runner::NoObserver);
             stop.store(true, Ordering::Relaxed);
             let served = thread.join().map_err(|_| anyhow!("the sink panicked"))?;
             anyhow::Ok((measured, served))

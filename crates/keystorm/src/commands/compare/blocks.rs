@@ -3,10 +3,10 @@
 
 use anyhow::Result;
 use console::diagnostics;
-use console::live::Live;
+use console::live::LiveDisplay;
 use job::End;
 use measure::Ending;
-use report::compare::Glance;
+use report::compare::RunDigest;
 use report::{Cause, Disturbance, Persona, Run};
 use workload::Plan;
 
@@ -44,11 +44,11 @@ pub(in crate::commands) enum BlockResult<'t> {
 #[derive(Debug, Clone, Default)]
 pub(in crate::commands) struct Taken {
     /// Those that count, for each side.
-    pub(in crate::commands) runs: Vec<Vec<Glance>>,
+    pub(in crate::commands) runs: Vec<Vec<RunDigest>>,
     /// Blocks that do not.
     pub(in crate::commands) void: Vec<Cause>,
     /// The runs of those: what a target is judged by has rules of its own.
-    pub(in crate::commands) void_runs: Vec<Vec<Glance>>,
+    pub(in crate::commands) void_runs: Vec<Vec<RunDigest>>,
 }
 
 impl Taken {
@@ -211,7 +211,8 @@ impl<'b, 'r> Blocks<'b, 'r> {
             }
             let title = self.title(load, side);
             let count = (self.loads.len() as u32).max(1);
-            let mut line = Live::new(first, load as u32 + 1, count, self.course.live).titled(title);
+            let mut line =
+                LiveDisplay::new(first, load as u32 + 1, count, self.course.live).titled(title);
             let ran = self.sides[side].run(&plans[side], &mut line);
             // Nothing of it is left behind, also where the run could not be started.
             line.clear();
@@ -240,7 +241,7 @@ impl<'b, 'r> Blocks<'b, 'r> {
         taken.void.extend(spoiled);
         let of_sides = if spoiled.is_some() { &mut taken.void_runs } else { &mut taken.runs };
         for (glances, runs) in of_sides.iter_mut().zip(&runs) {
-            glances.extend(runs.iter().filter_map(Glance::from_run));
+            glances.extend(runs.iter().filter_map(RunDigest::from_run));
         }
         Ok(End::Complete)
     }

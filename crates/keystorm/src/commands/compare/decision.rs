@@ -9,7 +9,7 @@ use console::place::Place;
 use job::{CompareJob, DecisionLoad, DecisionSides, End};
 use lab::terms::{Pins, pinned};
 use report::compare::{
-    self, Comparison, GateState, Glance, Pairing, Setup, Subject, TestComparison,
+    self, Comparison, GateState, Pairing, RunDigest, Setup, Subject, TestComparison,
 };
 use report::decision::{self, Candidate, ClauseValue, Decision, Question, TargetState};
 use report::slo::{Bound, Observation, Outcome, Slo};
@@ -283,13 +283,13 @@ fn question(
 }
 
 /// The runs of a side, if there are any.
-fn of_side(runs: &[Vec<Glance>], side: usize) -> Vec<Glance> {
+fn of_side(runs: &[Vec<RunDigest>], side: usize) -> Vec<RunDigest> {
     runs.get(side).cloned().unwrap_or_default()
 }
 
 /// What each run shows; with `--disturbed=count`, whatever the machine did to it.
-fn trials(slo: &Slo, runs: &[Glance], leaves_out_void: bool) -> Vec<Observation> {
-    let of = |glance: &Glance| match Observation::new(slo, glance.run()) {
+fn trials(slo: &Slo, runs: &[RunDigest], leaves_out_void: bool) -> Vec<Observation> {
+    let of = |glance: &RunDigest| match Observation::new(slo, glance.run()) {
         observation if leaves_out_void => observation,
         observation => observation.undisturbed(),
     };
@@ -298,9 +298,9 @@ fn trials(slo: &Slo, runs: &[Glance], leaves_out_void: bool) -> Vec<Observation>
 
 /// The runs that count, as the target is judged: one figure has one value in a report. All of them where
 /// none counts.
-fn valid(runs: &[Glance], trials: &[Observation]) -> Vec<Glance> {
+fn valid(runs: &[RunDigest], trials: &[Observation]) -> Vec<RunDigest> {
     let of_trials = runs.iter().zip(trials).filter(|(_, trial)| !trial.is_void());
-    let valid: Vec<Glance> = of_trials.map(|(run, _)| run.clone()).collect();
+    let valid: Vec<RunDigest> = of_trials.map(|(run, _)| run.clone()).collect();
     if valid.is_empty() { runs.to_vec() } else { valid }
 }
 

@@ -19,7 +19,7 @@ pub(super) fn carry_out(
     compared: &dyn Fn(usize, &Taken) -> TestComparison,
     tell: &mut dyn FnMut(BlockResult<'_>) -> Result<()>,
 ) -> Result<End> {
-    let mut growth = Growth::begin(asked);
+    let mut growth = UntilSureState::begin(asked);
     let mut next = |taken: &[Taken], wanted: u32| {
         let tests = taken.iter().enumerate().map(|(at, taken)| compared(at, taken));
         growth.next(&tests.collect::<Vec<_>>(), wanted)
@@ -31,7 +31,7 @@ pub(super) fn carry_out(
 }
 
 /// What is known of the tests so far.
-struct Growth {
+struct UntilSureState {
     asked: UntilSure,
     began: Instant,
     widths: Vec<Width>,
@@ -40,7 +40,7 @@ struct Growth {
     is_refused: bool,
 }
 
-impl Growth {
+impl UntilSureState {
     /// Before the first block.
     fn begin(asked: UntilSure) -> Self {
         let began = Instant::now();

@@ -16,7 +16,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context, Error, Result, anyhow, bail};
 use console::diagnostics::{self, Diagnostics};
 use console::place::Place;
-use job::{CompareJob, End, Inconclusive, LiveSides, Sides};
+use job::{CompareJob, End, InconclusivePolicy, LiveSides, Sides};
 use lab::survey::Machine;
 use lab::terms::{Pins, pinned};
 use report::compare::{self, Comparison, GateState, Pairing, RefusalKind, Setup, TestComparison};
@@ -104,9 +104,9 @@ fn judge(gate: Option<GateState>, is_broken: bool, job: &CompareJob, end: End) -
         // Whoever asks for a judgement of a server gets none that a broken one passes.
         None if is_broken && job.is_gate => End::Regressed,
         Some(GateState::Undecided) => match job.inconclusive {
-            Some(Inconclusive::Pass) => end,
-            Some(Inconclusive::Fail) => End::Regressed,
-            Some(Inconclusive::Repeat) | None => End::Inconclusive,
+            Some(InconclusivePolicy::Pass) => end,
+            Some(InconclusivePolicy::Fail) => End::Regressed,
+            Some(InconclusivePolicy::Repeat) | None => End::Inconclusive,
         },
         Some(GateState::Passed) | None => end,
     }
@@ -233,7 +233,7 @@ fn untested(job: &CompareJob, subjects: [compare::Subject; 2], how: String) -> C
 /// At how many moments the runs are judged, at most.
 fn looks(job: &CompareJob) -> u32 {
     match job.inconclusive {
-        Some(Inconclusive::Repeat) if job.fail_on_regression.is_some() => LOOKS,
+        Some(InconclusivePolicy::Repeat) if job.fail_on_regression.is_some() => LOOKS,
         _ => 1,
     }
 }

@@ -56,7 +56,7 @@ pub(super) fn run(
         errors_allowed: job.errors_allowed,
         terms: Some(Terms { equal: terms.equal(), left_out, tables: Vec::new() }),
     };
-    let mut going = Going { sides, job, interrupted, writer, headed: false };
+    let mut going = ComparisonRun { sides, job, interrupted, writer, headed: false };
     let mut end = End::Complete;
     let mut tables = std::collections::VecDeque::from(tables);
     while let Some(table) = tables.pop_front() {
@@ -89,7 +89,7 @@ fn nothing_to_compare(left_out: &[String]) -> UsageError {
 }
 
 /// A comparison under way.
-struct Going<'g, 's> {
+struct ComparisonRun<'g, 's> {
     sides: &'g TermsSides,
     job: &'g CompareJob,
     interrupted: &'g AtomicBool,
@@ -98,7 +98,7 @@ struct Going<'g, 's> {
     headed: bool,
 }
 
-impl<'g> Going<'g, '_> {
+impl<'g> ComparisonRun<'g, '_> {
     /// The servers of one side, reached or started.
     fn beds(&self, table: &Table, side: usize) -> Result<TestBeds<'g>> {
         let connections = table.paired_loads.iter().flat_map(|paired| &paired.sides[side]);

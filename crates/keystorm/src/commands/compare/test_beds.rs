@@ -10,12 +10,11 @@ use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
-use console::live::Nobody;
-use host::{LinkUse, Watch, Watched};
+use host::{LinkUse, Watch, WatchRecord};
 use measure::Measurement;
 use report::Run;
 use report::compare::Subject;
-use runner::{Barrier, Observer, Start};
+use runner::{Barrier, NoObserver, Observer, Start};
 use workload::{Endpoint, Plan, PlanParts, Stop, Target};
 
 use crate::records::Records;
@@ -158,7 +157,13 @@ impl<'r> TestBeds<'r> {
                 .map(|(at, (share, barrier))| {
                     let bed = self.rig_of(at);
                     let load = move || {
-                        bed.load(share, Start::Released(barrier), None, interrupted, &mut Nobody)
+                        bed.load(
+                            share,
+                            Start::Released(barrier),
+                            None,
+                            interrupted,
+                            &mut NoObserver,
+                        )
                     };
                     thread::Builder::new().spawn_scoped(scope, load)
                 })
@@ -192,8 +197,8 @@ impl<'r> TestBeds<'r> {
 }
 
 /// What was watched of several servers from this machine. Of what there is one value for all, the worst.
-fn together(all: Watched, more: Watched) -> Watched {
-    let Watched {
+fn together(all: WatchRecord, more: WatchRecord) -> WatchRecord {
+    let WatchRecord {
         mut servers,
         unseen,
         idle_round_trip_ns,
@@ -207,7 +212,7 @@ fn together(all: Watched, more: Watched) -> Watched {
     cpus.extend(more.cpus.into_iter().filter(|cpu| !cpus.contains(cpu)).collect::<Vec<_>>());
     let fuller = |a: LinkUse, b: LinkUse| if b.share() > a.share() { b } else { a };
     let worst = |a: Option<f64>, b: Option<f64>| a.into_iter().chain(b).reduce(f64::max);
-    Watched {
+    WatchRecord {
         servers,
         unseen: unseen.or(more.unseen),
         idle_round_trip_ns: idle_round_trip_ns.max(more.idle_round_trip_ns),

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use console::diagnostics;
 use console::place::Place;
-use history::{Entry, Lack, Series, series};
+use history::{Entry, RunShortage, Series, series};
 use job::{BaselineJob, End, UntilSure};
 use measure::Ending;
 use report::{Record, Run};
@@ -155,7 +155,7 @@ impl Repeats<'_> {
         let changes = history::changes(&all, &|entry| new.holds(entry), terms(self.job), share);
         let mut wanted = BTreeMap::new();
         for change in changes {
-            let Lack::Newest(more) = change.lack else { continue };
+            let RunShortage::Newest(more) = change.lack else { continue };
             let file = original(&change.newest, &known);
             if !self.refused.contains(&file) {
                 let most: &mut usize = wanted.entry(file).or_default();

@@ -10,8 +10,8 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use console::diagnostics;
 use console::place::Place;
-use history::{Entry, Folder, Gate, Grouping, Lack, Terms, series};
-use job::{BaselineJob, End, HistoryJob, HistoryOptions, Inconclusive};
+use history::{Entry, Folder, Gate, Grouping, RunShortage, Terms, series};
+use job::{BaselineJob, End, HistoryJob, HistoryOptions, InconclusivePolicy};
 use page::Page;
 use report::json::pretty;
 use serde_json::Value;
@@ -90,7 +90,8 @@ pub(crate) fn baseline(job: &BaselineJob) -> Result<End> {
     if let Some(asked) = job.until_sure {
         let known = history::changes(&all, &|entry| further.holds(entry), terms, asked.share);
         sentences.extend(known.iter().map(|change| change.sentence(asked.share)));
-        is_sure = !known.is_empty() && known.iter().all(|change| change.lack == Lack::Nothing);
+        is_sure =
+            !known.is_empty() && known.iter().all(|change| change.lack == RunShortage::Nothing);
     }
     let document = || history::judged(&judged, gate, &sentences);
     output.print(document, || {
@@ -103,21 +104,21 @@ pub(crate) fn baseline(job: &BaselineJob) -> Result<End> {
         return Ok(end);
     }
     Ok(match (gate, job.inconclusive) {
-        (Gate::Passed | Gate::Undecided, Some(Inconclusive::Pass) | None) if !is_sure => {
+        (Gate::Passed | Gate::Undecided, Some(InconclusivePolicy::Pass) | None) if !is_sure => {
             End::Inconclusive
         }
-        (Gate::Passed, _) | (Gate::Undecided, Some(Inconclusive::Pass)) => End::Complete,
-        (Gate::Failed, _) | (Gate::Undecided, Some(Inconclusive::Fail)) => End::Regressed,
+        (Gate::Passed, _) | (Gate::Undecided, Some(InconclusivePolicy::Pass)) => End::Complete,
+        (Gate::Failed, _) | (Gate::Undecided, Some(InconclusivePolicy::Fail)) => End::Regressed,
         (Gate::Undecided, _) => End::Inconclusive,
     })
 }
 
 /// Which entries are to be judged.
-type Newest = Box<dyn Fn(&Entry) -> bool>;
+type EntryFilter = Box<dyn Fn(&Entry) -> bool>;
 
 /// Adds the files that are to be judged to the entries of the folder, in order of time; which entries are to be
 /// judged.
-fn add_files(entries: &mut Vec<Entry>, job: &BaselineJob) -> Result<Newest> {
+fn add_files(entries: &mut Vec<Entry>, job: &BaselineJob) -> Result<EntryFilter> {
     if job.files.is_empty() {
         let newest = entries.iter().map(|entry| entry.started_ms).max().unwrap_or(0);
         return Ok(Box::new(move |entry| entry.started_ms + LAST_DAY_MS >= newest));

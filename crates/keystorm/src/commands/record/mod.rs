@@ -21,7 +21,7 @@ use trace::{Losses, Privacy, Protocol, Pseudonyms, Source, Stamps, Writer};
 
 use self::cost::{Figures, ROUND_TRIP_EVERY, Stretch};
 use self::node::Node;
-use self::recording::{Decoding, Progress};
+use self::recording::{DecoderSettings, Progress};
 use crate::commands::run::say;
 use crate::server::Server;
 use crate::signals;
@@ -63,10 +63,10 @@ pub(crate) fn record(job: &RecordJob) -> Result<End> {
         diagnostics::say(format_args!("warning: {}", lost(&losses, events)))?;
     }
     match ended? {
-        Why::Done => Ok(End::Complete),
-        Why::Interrupted if job.duration.is_none() => Ok(End::Complete),
-        Why::Interrupted => Ok(End::Interrupted),
-        Why::Stopped(why) => {
+        EndReason::Done => Ok(End::Complete),
+        EndReason::Interrupted if job.duration.is_none() => Ok(End::Complete),
+        EndReason::Interrupted => Ok(End::Interrupted),
+        EndReason::Stopped(why) => {
             diagnostics::say(format_args!("error: recording stopped: {why}"))?;
             Ok(End::Failed)
         }
@@ -112,7 +112,7 @@ fn dropped(nodes: &mut [Node]) -> u64 {
 }
 
 /// Why it ended.
-enum Why {
+enum EndReason {
     Done,
     Interrupted,
     /// By itself.
@@ -124,7 +124,7 @@ struct Recorder<'r> {
     job: &'r RecordJob,
     server: &'r Server,
     interrupted: &'r AtomicBool,
-    decoders: Vec<Decoding>,
+    decoders: Vec<DecoderSettings>,
     to: Option<std::sync::mpsc::SyncSender<Vec<trace::Event>>>,
     writer: Option<std::thread::JoinHandle<Result<()>>>,
     progress: Arc<Progress>,
@@ -149,7 +149,7 @@ impl<'r> Recorder<'r> {
         let (to, thread) = recording::write(writer, nodes.len(), &progress);
         // One secret: a name has the same pseudonym on all nodes.
         let pseudonyms = job.anonymises.then(Pseudonyms::default);
-        let decoding = |(server, node): (usize, &Node)| Decoding {
+        let decoding = |(server, node): (usize, &Node)| DecoderSettings {
             server,
             name: node.name.clone(),
             format: node.format(),
@@ -177,7 +177,7 @@ impl<'r> Recorder<'r> {
         })
     }
 
-    fn run(&mut self, nodes: &mut [Node]) -> Result<Why> {
+    fn run(&mut self, nodes: &mut [Node]) -> Result<EndReason> {
         self.look_before(nodes)?;
         let begin = Instant::now();
         let end = self.job.duration.map(|duration| begin + duration);
@@ -187,7 +187,7 @@ impl<'r> Recorder<'r> {
                 Some((on_for, every)) => {
                     let starts = begin + every * turn;
                     if self.wait_until(end.map_or(starts, |end| end.min(starts))) {
-                        return Ok(Why::Interrupted);
+                        return Ok(EndReason::Interrupted);
                     }
                     Some(end.map_or(starts + on_for, |end| end.min(starts + on_for)))
                 }
@@ -196,14 +196,16 @@ impl<'r> Recorder<'r> {
             if end.is_some_and(is_over) {
                 break;
             }
-            if let why @ (Why::Interrupted | Why::Stopped(_)) = self.turn(nodes, stop_at, begin)? {
+            if let why @ (EndReason::Interrupted | EndReason::Stopped(_)) =
+                self.turn(nodes, stop_at, begin)?
+            {
                 return Ok(why);
             }
             if self.job.cycle.is_none() {
                 break;
             }
         }
-        Ok(Why::Done)
+        Ok(EndReason::Done)
     }
 
     /// Waits; whether somebody wants it to end.
@@ -231,7 +233,12 @@ impl<'r> Recorder<'r> {
     }
 
     /// Records once, until a time or for ever.
-    fn turn(&mut self, nodes: &mut [Node], until: Option<Instant>, begin: Instant) -> Result<Why> {
+    fn turn(
+        &mut self,
+        nodes: &mut [Node],
+        until: Option<Instant>,
+        begin: Instant,
+    ) -> Result<EndReason> {
         let stop = Arc::new(AtomicBool::new(false));
         let Some(to) = self.to.clone() else { bail!("the recording is over") };
         let (mut readers, mut decoders) = (Vec::new(), Vec::new());
@@ -277,27 +284,27 @@ impl<'r> Recorder<'r> {
         until: Option<Instant>,
         begin: Instant,
         readers: &mut Vec<(String, std::thread::JoinHandle<Option<String>>)>,
-    ) -> Result<Why> {
+    ) -> Result<EndReason> {
         let mut looked = Instant::now();
         loop {
             if self.interrupted.load(Ordering::Relaxed) {
-                return Ok(Why::Interrupted);
+                return Ok(EndReason::Interrupted);
             }
             if until.is_some_and(|until| Instant::now() >= until) {
-                return Ok(Why::Done);
+                return Ok(EndReason::Done);
             }
             if let Some(at) = readers.iter().position(|(_, reader)| reader.is_finished()) {
                 let (name, reader) = readers.swap_remove(at);
                 let why = reader.join().ok().flatten().unwrap_or_else(|| "it ended".into());
-                return Ok(Why::Stopped(format!("{name}: {why}")));
+                return Ok(EndReason::Stopped(format!("{name}: {why}")));
             }
             if self.writer.as_ref().is_none_or(|writer| writer.is_finished()) {
-                return Ok(Why::Stopped("the file cannot be written".into()));
+                return Ok(EndReason::Stopped("the file cannot be written".into()));
             }
             for node in &mut *nodes {
                 match node.round_trip() {
                     Ok(round_trip) => self.during.add(round_trip),
-                    Err(error) => return Ok(Why::Stopped(format!("{error:#}"))),
+                    Err(error) => return Ok(EndReason::Stopped(format!("{error:#}"))),
                 }
             }
             if looked.elapsed() >= LOOK_EVERY {
@@ -313,12 +320,12 @@ impl<'r> Recorder<'r> {
     }
 
     /// Whether too much waits in a server; draws the bar.
-    fn look(&self, nodes: &mut [Node], begin: Instant) -> Option<Why> {
+    fn look(&self, nodes: &mut [Node], begin: Instant) -> Option<EndReason> {
         let mut most = 0;
         for node in nodes {
             let behind = node.behind_bytes().unwrap_or_default();
             if behind > self.job.behind_max_bytes {
-                return Some(Why::Stopped(format!(
+                return Some(EndReason::Stopped(format!(
                     "{}: {} waited in the server's output buffer, more than --max-behind",
                     node.name,
                     page::Unit::Bytes.show(behind as f64)

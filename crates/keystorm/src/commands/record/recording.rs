@@ -34,7 +34,7 @@ pub(super) struct Progress {
 }
 
 /// How a server's events are made.
-pub(super) struct Decoding {
+pub(super) struct DecoderSettings {
     pub(super) server: usize,
     pub(super) name: String,
     pub(super) format: &'static str,
@@ -49,7 +49,7 @@ pub(super) struct Decoding {
     pub(super) privacy: Privacy,
 }
 
-impl Decoding {
+impl DecoderSettings {
     /// Starts the thread. It ends with its input, and gives back what it has, for the next one, and what it lost.
     pub(super) fn start(
         mut self,
@@ -153,30 +153,30 @@ fn write_all(
 #[derive(Debug, Default)]
 struct Order {
     servers: usize,
-    waiting: BinaryHeap<Reverse<Waiting>>,
+    waiting: BinaryHeap<Reverse<QueuedEvent>>,
     newest_ns: u64,
     count: u64,
 }
 
 /// An event that waits. Those of one time keep the order in which they came.
 #[derive(Debug)]
-struct Waiting(u64, u64, Event);
+struct QueuedEvent(u64, u64, Event);
 
-impl PartialEq for Waiting {
+impl PartialEq for QueuedEvent {
     fn eq(&self, other: &Self) -> bool {
         (self.0, self.1) == (other.0, other.1)
     }
 }
 
-impl Eq for Waiting {}
+impl Eq for QueuedEvent {}
 
-impl PartialOrd for Waiting {
+impl PartialOrd for QueuedEvent {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Waiting {
+impl Ord for QueuedEvent {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         (self.0, self.1).cmp(&(other.0, other.1))
     }
@@ -189,11 +189,12 @@ impl Order {
         }
         self.newest_ns = self.newest_ns.max(event.at_ns);
         self.count += 1;
-        self.waiting.push(Reverse(Waiting(event.at_ns, self.count, event)));
-        let is_due =
-            |first: &Reverse<Waiting>, newest_ns| first.0.0.saturating_add(HOLD_NS) <= newest_ns;
+        self.waiting.push(Reverse(QueuedEvent(event.at_ns, self.count, event)));
+        let is_due = |first: &Reverse<QueuedEvent>, newest_ns| {
+            first.0.0.saturating_add(HOLD_NS) <= newest_ns
+        };
         while self.waiting.peek().is_some_and(|first| is_due(first, self.newest_ns)) {
-            if let Some(Reverse(Waiting(_, _, event))) = self.waiting.pop() {
+            if let Some(Reverse(QueuedEvent(_, _, event))) = self.waiting.pop() {
                 writer.write(&event)?;
             }
         }
@@ -201,7 +202,7 @@ impl Order {
     }
 
     fn rest<W: std::io::Write>(&mut self, writer: &mut Writer<W>) -> Result<()> {
-        while let Some(Reverse(Waiting(_, _, event))) = self.waiting.pop() {
+        while let Some(Reverse(QueuedEvent(_, _, event))) = self.waiting.pop() {
             writer.write(&event)?;
         }
         Ok(())

@@ -15,7 +15,7 @@ use job::{End, RehearseJob};
 use lab::Document;
 use lab::rehearsal::{AnswerComparison, Outcome, Rehearsal};
 use measure::Ending;
-use report::compare::{self, Glance};
+use report::compare::{self, RunDigest};
 use workload::{Plan, PlanParts, quantity};
 
 use super::compare::blocks::{BlockResult, Blocks, Course, Load, RUNS_OF_SIDE, Taken};
@@ -176,7 +176,7 @@ impl<'r> Servers<'r> {
         let end = blocks.carry_out(&mut |_| false, &mut keep)?;
         let none = Vec::new();
         let runs = |side: usize| -> Vec<&report::Run> {
-            taken.runs.get(side).unwrap_or(&none).iter().map(Glance::run).collect()
+            taken.runs.get(side).unwrap_or(&none).iter().map(RunDigest::run).collect()
         };
         let [a, b] = [runs(0), runs(1)];
         rehearsal.void = taken.void.len();

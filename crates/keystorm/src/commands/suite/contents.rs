@@ -7,7 +7,7 @@ use anyhow::Result;
 use host::info_field;
 use wire::resp::Value;
 
-use super::roles::Unfit;
+use super::roles::PlanRefusal;
 use super::session::{Session, broken};
 
 /// How long the number of keys may take to become what a spec says.
@@ -57,7 +57,7 @@ impl Session<'_> {
     }
 
     /// Waits for the number of keys that a spec says.
-    pub(super) fn check_keys(&self, expected: u64) -> Result<u64, Unfit> {
+    pub(super) fn check_keys(&self, expected: u64) -> Result<u64, PlanRefusal> {
         let end = Instant::now() + KEYS_WITHIN;
         loop {
             let keys = self.keys().map_err(broken)?;
@@ -67,7 +67,7 @@ impl Session<'_> {
             if Instant::now() >= end {
                 let why =
                     format!("it asks for {expected} keys, and {keys} are there after loading");
-                return Err(Unfit::Broken(why));
+                return Err(PlanRefusal::Broken(why));
             }
             thread::sleep(LOOK_EVERY);
         }

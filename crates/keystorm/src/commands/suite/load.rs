@@ -6,11 +6,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
-use console::live::Nobody;
-use host::Watched;
+use host::WatchRecord;
 use measure::Measurement;
 use report::Run;
-use runner::{Barrier, Start};
+use runner::{Barrier, NoObserver, Start};
 use workload::Target;
 
 use super::roles::Role;
@@ -48,7 +47,13 @@ pub(super) fn measure(
             .map(|role| {
                 let (plan, barrier) = (&role.plan, &barrier);
                 let load = move || {
-                    bed.load(plan, Start::Released(barrier), None, bed.interrupted(), &mut Nobody)
+                    bed.load(
+                        plan,
+                        Start::Released(barrier),
+                        None,
+                        bed.interrupted(),
+                        &mut NoObserver,
+                    )
                 };
                 thread::Builder::new().name("client".to_owned()).spawn_scoped(scope, load)
             })
@@ -80,7 +85,7 @@ pub(super) fn measure(
 }
 
 /// What was watched, without the commands that the spec's other clients send: they are no strangers.
-fn of_client(watched: &Watched, roles: &[Role], at: usize) -> Watched {
+fn of_client(watched: &WatchRecord, roles: &[Role], at: usize) -> WatchRecord {
     let sends = |role: &Role, name: &str| {
         role.plan.sequence.iter().any(|command| command.name().eq_ignore_ascii_case(name))
     };

@@ -26,7 +26,7 @@ use measure::Ending;
 use report::{Run, Summary};
 
 use self::listeners::Listeners;
-use self::roles::{Role, Roles, Unfit};
+use self::roles::{PlanRefusal, Role, Roles};
 use self::session::{Preparation, Session};
 use self::sources::Sources;
 use crate::commands::run::tell_about;
@@ -79,7 +79,7 @@ pub(crate) fn suite(job: &SuiteJob) -> Result<End> {
     }
     let mut progress = files.progress();
     let seconds = job.time_s.unwrap_or(if sources.is_own { SECONDS_OWN } else { SECONDS });
-    let running = Running { job, seconds, interrupted: &interrupted };
+    let running = RoundContext { job, seconds, interrupted: &interrupted };
     let ended = running.rounds(&sources.specs, &mut session, &mut suite, &mut progress, &mut files);
     progress.clear();
     let tidied = session.tidy();
@@ -127,13 +127,13 @@ fn order(specs: &[Spec], session: &Session<'_>) -> Vec<usize> {
 }
 
 /// What holds for all rounds.
-struct Running<'s> {
+struct RoundContext<'s> {
     job: &'s SuiteJob,
     seconds: f64,
     interrupted: &'s AtomicBool,
 }
 
-impl Running<'_> {
+impl RoundContext<'_> {
     fn rounds(
         &self,
         specs: &[Spec],
@@ -154,8 +154,8 @@ impl Running<'_> {
                 continue;
             };
             match unfit {
-                Unfit::Unsupported(why) => entry.skipped = Some(why),
-                Unfit::Broken(why) => entry.failure = Some(why),
+                PlanRefusal::Unsupported(why) => entry.skipped = Some(why),
+                PlanRefusal::Broken(why) => entry.failure = Some(why),
             }
         }
         let order = order(specs, session);
@@ -177,8 +177,8 @@ impl Running<'_> {
                     Ok((prepared, roles, runs)) => {
                         self.put(suite, at, &prepared, &roles, runs)?;
                     }
-                    Err(Unfit::Unsupported(why)) => suite.specs[at].skipped = Some(why),
-                    Err(Unfit::Broken(why)) => suite.specs[at].failure = Some(why),
+                    Err(PlanRefusal::Unsupported(why)) => suite.specs[at].skipped = Some(why),
+                    Err(PlanRefusal::Broken(why)) => suite.specs[at].failure = Some(why),
                 }
                 files.keep(|| suite.to_json(), || suite.page(&self.job.again, None))?;
             }
@@ -194,7 +194,7 @@ impl Running<'_> {
         session: &mut Session<'_>,
         progress: &mut Progress,
         left_s: f64,
-    ) -> Result<(Preparation, Roles, Vec<Run>), Unfit> {
+    ) -> Result<(Preparation, Roles, Vec<Run>), PlanRefusal> {
         let mut prepared = session.prepare(spec, progress)?;
         // The server may have another address now.
         let mut roles = roles::of_spec(spec, self.job, session.target(), self.seconds)?;
@@ -208,10 +208,10 @@ impl Running<'_> {
         let runs = load::measure(session.bed(), session.target(), &roles.roles, progress);
         progress.end();
         roles.remarks.extend(listening.map(Listeners::close));
-        let runs = runs.map_err(|error| Unfit::Broken(format!("{error:#}")))?;
+        let runs = runs.map_err(|error| PlanRefusal::Broken(format!("{error:#}")))?;
         if let Some(sync) = session.full_sync.take() {
             let duration = sync.duration();
-            let late = || Unfit::Broken("its replica was never complete".to_owned());
+            let late = || PlanRefusal::Broken("its replica was never complete".to_owned());
             prepared.full_sync_s = Some(duration.ok_or_else(late)?.as_secs_f64());
         }
         Ok((prepared, roles, runs))

@@ -11,7 +11,7 @@ use workload::{Plan, PlanParts, ProtocolKind, Stop, Target};
 use super::listeners::Audience;
 
 /// Why there are no plans.
-pub(super) enum Unfit {
+pub(super) enum PlanRefusal {
     /// Keystorm or the server has nothing of the kind.
     Unsupported(String),
     /// The spec is wrong.
@@ -49,7 +49,7 @@ pub(super) fn of_spec(
     job: &SuiteJob,
     target: &Target,
     seconds: f64,
-) -> Result<Roles, Unfit> {
+) -> Result<Roles, PlanRefusal> {
     let is = |line: &&ToolLine, tool: &str| line.tool.contains(tool);
     let find = |tool: &str| spec.clients.iter().find(|line| is(line, tool));
     if let Some(queue) = QUEUES.iter().find(|queue| find(queue).is_some()) {
@@ -78,12 +78,17 @@ pub(super) fn of_spec(
 }
 
 /// A load of memtier's words, as preloads are too.
-pub(super) fn load(line: &ToolLine, job: &SuiteJob, target: &Target) -> Result<Role, Unfit> {
+pub(super) fn load(line: &ToolLine, job: &SuiteJob, target: &Target) -> Result<Role, PlanRefusal> {
     let mut remarks = Vec::new();
     memtier(line, job, target, None, &mut remarks)
 }
 
-fn of_memtier(spec: &Spec, job: &SuiteJob, target: &Target, seconds: f64) -> Result<Roles, Unfit> {
+fn of_memtier(
+    spec: &Spec,
+    job: &SuiteJob,
+    target: &Target,
+    seconds: f64,
+) -> Result<Roles, PlanRefusal> {
     let mut remarks = Vec::new();
     let lines = || spec.clients.iter().filter(|line| line.tool != LISTENER);
     let longest = |line: &ToolLine| {
@@ -97,7 +102,7 @@ fn of_memtier(spec: &Spec, job: &SuiteJob, target: &Target, seconds: f64) -> Res
         roles.push(memtier(line, job, target, Some(seconds + more.min(seconds)), &mut remarks)?);
     }
     if roles.is_empty() {
-        return Err(Unfit::Unsupported("no client puts load on the server".to_owned()));
+        return Err(PlanRefusal::Unsupported("no client puts load on the server".to_owned()));
     }
     // The last one's results are the spec's.
     roles.reverse();
@@ -110,9 +115,9 @@ fn memtier(
     target: &Target,
     seconds: Option<f64>,
     remarks: &mut Vec<String>,
-) -> Result<Role, Unfit> {
+) -> Result<Role, PlanRefusal> {
     if line.tool != MEMTIER {
-        return Err(Unfit::Unsupported(format!("keystorm has no {}", line.tool)));
+        return Err(PlanRefusal::Unsupported(format!("keystorm has no {}", line.tool)));
     }
     let words = line.words.iter().map(OsString::from).collect();
     let intent = job::FrontEnd::parse(&memtier::Memtier, None, words);
@@ -120,10 +125,10 @@ fn memtier(
         Ok(Intent::Run(job)) => *job,
         Ok(Intent::Tell(message)) => {
             let why = message.err.lines().next().unwrap_or("it only prints something");
-            return Err(Unfit::Broken(why.trim_start_matches("error: ").to_owned()));
+            return Err(PlanRefusal::Broken(why.trim_start_matches("error: ").to_owned()));
         }
-        Ok(_) => return Err(Unfit::Broken("its arguments ask for no load".to_owned())),
-        Err(why) => return Err(Unfit::Broken(why.0)),
+        Ok(_) => return Err(PlanRefusal::Broken("its arguments ask for no load".to_owned())),
+        Err(why) => return Err(PlanRefusal::Broken(why.0)),
     };
     for note in found.notes.drain(..) {
         let note = note.trim_start_matches("warning: ").to_owned();
@@ -138,7 +143,7 @@ fn memtier(
         }
     }
     if found.plans.len() != 1 {
-        return Err(Unfit::Broken("its arguments are several loads".to_owned()));
+        return Err(PlanRefusal::Broken("its arguments are several loads".to_owned()));
     }
     let protocol = job.first.plans.first().map_or(ProtocolKind::Resp2, |first| first.protocol);
     let plan = on_target(&found.plans[0], protocol, target, seconds)?;
@@ -162,7 +167,7 @@ fn on_target(
     protocol: ProtocolKind,
     target: &Target,
     seconds: Option<f64>,
-) -> Result<Plan, Unfit> {
+) -> Result<Plan, PlanRefusal> {
     let mut parts: PlanParts = (**plan).clone();
     parts.protocol = protocol;
     let db = parts.target.db;
@@ -173,9 +178,9 @@ fn on_target(
     if let (Stop::AfterNs(_), Some(seconds)) = (parts.load.stop, seconds) {
         parts.load.stop = Stop::AfterNs((seconds * 1e9) as u64);
     }
-    let plan = parts.build().map_err(|why| Unfit::Broken(why.to_string()))?;
-    wire::check(&plan).map_err(|why| Unfit::Broken(why.to_string()))?;
-    runner::check_memory(&plan).map_err(|why| Unfit::Broken(why.to_string()))?;
+    let plan = parts.build().map_err(|why| PlanRefusal::Broken(why.to_string()))?;
+    wire::check(&plan).map_err(|why| PlanRefusal::Broken(why.to_string()))?;
+    runner::check_memory(&plan).map_err(|why| PlanRefusal::Broken(why.to_string()))?;
     Ok(plan)
 }
 
@@ -186,7 +191,7 @@ fn delivery(
     words: Vec<String>,
     seconds: f64,
     name: &str,
-) -> Result<Roles, Unfit> {
+) -> Result<Roles, PlanRefusal> {
     let duration = ["--duration".to_owned(), format!("{seconds}s")];
     let words = words.into_iter().chain(duration).map(OsString::from);
     let words = words.chain(job.server.words()).collect();
@@ -203,12 +208,12 @@ fn delivery(
             let role = Role { name: name.to_owned(), plan, tool: None };
             Ok(Roles { roles: vec![role], audience: None, remarks })
         }
-        Some(Err(why)) => Err(Unfit::Unsupported(why.0)),
-        _ => Err(Unfit::Unsupported("keystorm deliver has nothing of the kind".to_owned())),
+        Some(Err(why)) => Err(PlanRefusal::Unsupported(why.0)),
+        _ => Err(PlanRefusal::Unsupported("keystorm deliver has nothing of the kind".to_owned())),
     }
 }
 
-fn pubsub(publisher: &ToolLine, subscriber: &ToolLine) -> Result<Vec<String>, Unfit> {
+fn pubsub(publisher: &ToolLine, subscriber: &ToolLine) -> Result<Vec<String>, PlanRefusal> {
     let of = |names: &[&str]| option(&subscriber.words, names);
     let number = |names: &[&str], default: u64| {
         of(names).and_then(|text| text.parse().ok()).unwrap_or(default)
@@ -229,13 +234,13 @@ fn pubsub(publisher: &ToolLine, subscriber: &ToolLine) -> Result<Vec<String>, Un
         "subscribe" => {}
         "psubscribe" => words.push("--patterns".to_owned()),
         "ssubscribe" => words.push("--sharded".to_owned()),
-        other => return Err(Unfit::Unsupported(format!("{SUBSCRIBER} -mode {other}"))),
+        other => return Err(PlanRefusal::Unsupported(format!("{SUBSCRIBER} -mode {other}"))),
     }
     words.extend(sending(publisher, "--publishers"));
     Ok(words)
 }
 
-fn invalidate(writer: &ToolLine, listener: &ToolLine) -> Result<Vec<String>, Unfit> {
+fn invalidate(writer: &ToolLine, listener: &ToolLine) -> Result<Vec<String>, PlanRefusal> {
     let caches = ["invalidate", "--tracking", "bcast", "--caches"].map(str::to_owned);
     let mut words: Vec<String> = caches.into();
     words.push(listeners(listener).to_string());

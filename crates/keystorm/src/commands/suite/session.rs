@@ -8,14 +8,14 @@ use anyhow::{Result, anyhow};
 use cli::quoted;
 use host::{Client, Transport};
 use job::SuiteJob;
-use lab::suite::{Init, Preload, Spec};
+use lab::suite::{InitCommand, Preload, Spec};
 use measure::Ending;
 use wire::resp::Value;
 use workload::{Endpoint, Plan, Target};
 
 use super::dataset;
 use super::full_sync::FullSync;
-use super::roles::{self, Unfit};
+use super::roles::{self, PlanRefusal};
 use super::settings::{ChangedSettings, RefusedSetting};
 use super::topology::{self, Topology, with_args};
 use crate::experiment::progress::Progress;
@@ -149,19 +149,19 @@ impl<'s> Session<'s> {
     }
 
     /// Refuses a spec that cannot be run here.
-    pub(super) fn check(&self, spec: &Spec) -> Result<(), Unfit> {
+    pub(super) fn check(&self, spec: &Spec) -> Result<(), PlanRefusal> {
         let lacks = |name: &String| self.commands.get(name) == Some(&None);
         if let Some(name) = spec.needs().iter().find(|name| lacks(name)) {
             let why = format!("the server has no {}", name.to_uppercase());
-            return Err(Unfit::Unsupported(why));
+            return Err(PlanRefusal::Unsupported(why));
         }
-        dataset::check(&spec.preload, self.is_own()).map_err(Unfit::Unsupported)?;
+        dataset::check(&spec.preload, self.is_own()).map_err(PlanRefusal::Unsupported)?;
         self.check_memory(spec)?;
         self.topology(spec).map(drop)
     }
 
     /// Refuses a spec that needs more memory than there is.
-    fn check_memory(&self, spec: &Spec) -> Result<(), Unfit> {
+    fn check_memory(&self, spec: &Spec) -> Result<(), PlanRefusal> {
         let free = machine().memory.available_bytes.map(|free| free.saturating_sub(SPARE_BYTES));
         let free =
             free.filter(|_| self.is_own()).map(|free| (free, "this machine has", " to spare"));
@@ -171,11 +171,11 @@ impl<'s> Session<'s> {
         let Some((bytes, what, more)) = short else { return Ok(()) };
         let [needs, bytes] = [needs, bytes].map(|bytes| bytes as f64 / f64::from(1 << 30));
         let why = format!("it needs {needs:.1} GiB of memory, and {what} {bytes:.1} GiB{more}");
-        Err(Unfit::Unsupported(why))
+        Err(PlanRefusal::Unsupported(why))
     }
 
     /// The topology that a spec is run on.
-    fn topology(&self, spec: &Spec) -> Result<Topology, Unfit> {
+    fn topology(&self, spec: &Spec) -> Result<Topology, PlanRefusal> {
         if !self.is_own() {
             return Ok(Topology::default());
         }
@@ -183,12 +183,12 @@ impl<'s> Session<'s> {
         let name = match &self.job.topology {
             Some(name) if has(name) || spec.topologies.is_empty() => name.as_str(),
             Some(name) => {
-                return Err(Unfit::Unsupported(format!("it is not for the topology {name}")));
+                return Err(PlanRefusal::Unsupported(format!("it is not for the topology {name}")));
             }
             None if spec.topologies.is_empty() || has(STANDALONE) => STANDALONE,
             None => spec.topologies.first().map_or(STANDALONE, String::as_str),
         };
-        Topology::parse(name).map_err(Unfit::Unsupported)
+        Topology::parse(name).map_err(PlanRefusal::Unsupported)
     }
 
     /// Has the server hold what a spec asks for: anew, or as a spec before left it.
@@ -196,7 +196,7 @@ impl<'s> Session<'s> {
         &mut self,
         spec: &Spec,
         progress: &mut Progress,
-    ) -> Result<Preparation, Unfit> {
+    ) -> Result<Preparation, PlanRefusal> {
         let data = Data { topology: self.topology(spec)?, preload: spec.preload.clone() };
         let held = self.data.as_ref().filter(|(held, _)| *held == data && !self.is_spoiled);
         let prepared = match held {
@@ -223,7 +223,7 @@ impl<'s> Session<'s> {
         data: &Data,
         spec: &Spec,
         progress: &mut Progress,
-    ) -> Result<Preparation, Unfit> {
+    ) -> Result<Preparation, PlanRefusal> {
         let mut remarks = Vec::new();
         self.clear(data).map_err(broken)?;
         self.configure(&data.preload, &data.topology, &mut remarks).map_err(broken)?;
@@ -243,9 +243,9 @@ impl<'s> Session<'s> {
             progress.end();
             match run.measurement.ending {
                 Ending::Complete => {}
-                Ending::Interrupted => return Err(Unfit::Broken("interrupted".to_owned())),
+                Ending::Interrupted => return Err(PlanRefusal::Broken("interrupted".to_owned())),
                 Ending::Failed(failure) => {
-                    return Err(Unfit::Broken(format!("its preload: {}", failure.text)));
+                    return Err(PlanRefusal::Broken(format!("its preload: {}", failure.text)));
                 }
             }
         }
@@ -376,13 +376,17 @@ impl<'s> Session<'s> {
         self.flush()
     }
 
-    fn init(&self, init: &Init) -> Result<()> {
+    fn init(&self, init: &InitCommand) -> Result<()> {
         let words: Vec<Vec<u8>> = match init {
-            Init::Line(line) => {
+            InitCommand::Line(line) => {
                 quoted::words(line).ok_or_else(|| anyhow!("{line}: unbalanced quotes"))?
             }
-            Init::Words(words) => words.iter().map(|word| word.clone().into_bytes()).collect(),
-            Init::Script(text) => vec![b"EVAL".to_vec(), text.clone().into_bytes(), b"0".to_vec()],
+            InitCommand::Words(words) => {
+                words.iter().map(|word| word.clone().into_bytes()).collect()
+            }
+            InitCommand::Script(text) => {
+                vec![b"EVAL".to_vec(), text.clone().into_bytes(), b"0".to_vec()]
+            }
         };
         let words: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
         let mut moved = None;
@@ -413,6 +417,6 @@ impl Drop for Session<'_> {
     }
 }
 
-pub(super) fn broken(error: anyhow::Error) -> Unfit {
-    Unfit::Broken(format!("{error:#}"))
+pub(super) fn broken(error: anyhow::Error) -> PlanRefusal {
+    PlanRefusal::Broken(format!("{error:#}"))
 }

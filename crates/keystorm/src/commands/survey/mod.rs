@@ -9,7 +9,6 @@ use std::{fs, thread};
 use anyhow::{Context, Error, Result, anyhow};
 use cli::experiment::job;
 use console::diagnostics::{self, Diagnostics};
-use console::live::Nobody;
 use job::{ClientFleet, End, Job, SurveyJob, UsageError};
 use lab::survey::{Chapter, DELIVERIES, Machine, Station, SurveyPlan, SurveySpec};
 use lab::{Document, Survey};
@@ -70,7 +69,7 @@ pub(crate) fn survey(job: &SurveyJob) -> Result<End> {
     let written =
         if spec.spawned { None } else { Some(written(&plan, &bed, &first.target, job.keep)?) };
     let survey = Survey::new(spec.quick, plan.seconds);
-    let mut surveying = Surveying {
+    let mut surveying = SurveyRun {
         spec: &spec,
         main: (first.target.clone(), &bed),
         interrupted: &interrupted,
@@ -85,7 +84,7 @@ pub(crate) fn survey(job: &SurveyJob) -> Result<End> {
     let ended = plan.chapters.iter().try_for_each(|chapter| surveying.chapter(chapter));
     surveying.progress.clear();
     let tidied = tidy(written.as_ref().filter(|_| !job.keep), &bed, &first.target);
-    let Surveying { mut survey, files, failed, .. } = surveying;
+    let SurveyRun { mut survey, files, failed, .. } = surveying;
     if ended.is_ok() {
         survey.set_complete();
     }
@@ -197,7 +196,7 @@ fn planned(plan: &SurveyPlan) -> Result<f64> {
 }
 
 /// A survey as it goes.
-struct Surveying<'s> {
+struct SurveyRun<'s> {
     spec: &'s SurveySpec,
     /// The server of most chapters.
     main: (Target, &'s TestBed<'s>),
@@ -212,7 +211,7 @@ struct Surveying<'s> {
     failed: bool,
 }
 
-impl Surveying<'_> {
+impl SurveyRun<'_> {
     fn chapter(&mut self, chapter: &Chapter) -> Result<(), Stop> {
         self.survey.begin(chapter);
         let measured = self.stations(chapter);
@@ -293,7 +292,7 @@ impl Surveying<'_> {
             let started: Vec<_> = plans
                 .zip(&own)
                 .map(|(plan, bed)| {
-                    let run = move || bed.run(plan, None, &mut Nobody);
+                    let run = move || bed.run(plan, None, &mut runner::NoObserver);
                     thread::Builder::new().spawn_scoped(scope, run)
                 })
                 .collect();

@@ -18,7 +18,7 @@ use console::diagnostics::{self, Diagnostics};
 use host::JournalKind;
 use job::{End, TheatreJob, UsageError};
 use lab::Document;
-use lab::theatre::{Line, OWN_QUESTION, Outcome, Played, Price, PriceList};
+use lab::theatre::{ActRecord, Line, OWN_QUESTION, Outcome, Price, PriceList};
 use measure::Ending;
 use report::{Run, WarningKind};
 use runner::Start;
@@ -181,7 +181,7 @@ const HALF_S: f64 = 0.5;
 const EVENT_MIN_US: u64 = 1_000;
 
 /// What the server says of the time of an act, the longest first.
-fn events(run: &Run, played: &Played) -> Vec<String> {
+fn events(run: &Run, played: &ActRecord) -> Vec<String> {
     let start = run.measurement.started_at.duration_since(UNIX_EPOCH).unwrap_or_default();
     // What comes later may be the next act's.
     let last_s = played.ended_s.unwrap_or(played.from_s) + HALF_S;

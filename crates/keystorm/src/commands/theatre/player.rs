@@ -5,10 +5,9 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::Result;
-use console::live::Nobody;
 use job::{StagedAct, TheatreJob};
-use lab::theatre::{Condition, Played};
-use runner::Start;
+use lab::theatre::{ActRecord, Condition};
+use runner::{NoObserver, Start};
 
 use super::seconds_since;
 use super::stage::Stage;
@@ -41,8 +40,8 @@ pub(super) struct Times {
 
 impl Times {
     /// The same in seconds since the measured part of a run began.
-    pub(super) fn since(&self, start: SystemTime) -> Played {
-        Played {
+    pub(super) fn since(&self, start: SystemTime) -> ActRecord {
+        ActRecord {
             rest_from_s: seconds_since(start, self.rest_from).max(0.0),
             from_s: seconds_since(start, self.from),
             ended_s: self.ended.map(|ended| seconds_since(start, ended)),
@@ -144,7 +143,7 @@ impl Player<'_, '_> {
             self.stage.send_slowly(command)?;
         }
         if let Some(load) = &staged.load {
-            self.bed.load(load, Start::Ready, None, stop, &mut Nobody)?;
+            self.bed.load(load, Start::Ready, None, stop, &mut NoObserver)?;
         }
         if staged.act.full_sync {
             self.stage.full_sync(&|| self.is_over(stop))?;

@@ -20,7 +20,7 @@ use std::path::Path;
 use tempfile::TempDir;
 
 use crate::memcached::Memcached;
-use crate::program::{Keystorm, Ran};
+use crate::program::{Keystorm, RunOutput};
 use crate::real_clock::{holds_when_quiet, skip};
 use crate::server::{KEYSTORM, Server, free_port, valkey_program};
 use page::{Block, Kind, blocks, root};
@@ -80,7 +80,7 @@ impl Place {
     }
 
     /// Runs a script in the directory of the page.
-    fn run(&self, script: &str) -> Ran {
+    fn run(&self, script: &str) -> RunOutput {
         let dir = self.dir.path();
         let entered = format!("cd {} && {{ {}\n}} 2>&1", dir.display(), self.here(script));
         // Where it is on the PATH --spawn starts it, and pages show a redis-server.

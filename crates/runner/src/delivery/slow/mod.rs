@@ -52,7 +52,7 @@ pub(crate) struct SlowContext<'r> {
 }
 
 /// What is seen of them.
-struct Slow<'s> {
+struct SlowObserver<'s> {
     context: &'s SlowContext<'s>,
     subscribers: Vec<SlowSubscriber<'s>>,
     watch: Watch,
@@ -67,7 +67,7 @@ pub(crate) fn subscribe(context: &SlowContext<'_>) -> SlowSubscribers {
         ..context.roles.delivery.clone()
     };
     let kind = Pubsub { delivery: &all, subscription: context.subscription, is_broadcast: true };
-    let ended = Slow::new(context, &kind).and_then(|mut slow| {
+    let ended = SlowObserver::new(context, &kind).and_then(|mut slow| {
         slow.run()?;
         Ok(slow.seen)
     });
@@ -77,7 +77,7 @@ pub(crate) fn subscribe(context: &SlowContext<'_>) -> SlowSubscribers {
     })
 }
 
-impl<'s> Slow<'s> {
+impl<'s> SlowObserver<'s> {
     fn new(context: &'s SlowContext<'s>, kind: &'s Pubsub<'s>) -> Result<Self, Fatal> {
         let handshake = Handshake::new::<Resp>(context.plan);
         let connection = || {

@@ -34,7 +34,7 @@ impl ReplyVisitor for Text {
 }
 
 /// A client that is connected: its number, and the bytes that wait for it at the server.
-pub(super) type Listed = (u64, u64);
+pub(super) type ClientBacklog = (u64, u64);
 
 impl Watch {
     pub(super) fn new(connection: Connection) -> Self {
@@ -56,7 +56,7 @@ impl Watch {
 
     /// Asks for these clients, unless an answer is to come, and waits for it until then. What the server names; `None`
     /// if it did not answer.
-    pub(super) fn look(&mut self, ids: &[u64], until_ns: u64) -> Option<Vec<Listed>> {
+    pub(super) fn look(&mut self, ids: &[u64], until_ns: u64) -> Option<Vec<ClientBacklog>> {
         if !self.is_asked
             && !self.is_refused
             && !ids.is_empty()
@@ -84,7 +84,7 @@ impl Watch {
 }
 
 /// The clients that a reply to CLIENT LIST names.
-fn listed(text: &str) -> Vec<Listed> {
+fn listed(text: &str) -> Vec<ClientBacklog> {
     // In RESP3 the kind of text stands before it.
     let text = text.strip_prefix("txt:").unwrap_or(text);
     let number = |line: &str, name: &str| {

@@ -41,10 +41,10 @@ const SET_ASIDE_MAX: u64 = WAITING_LARGE as u64;
 /// A route to several servers.
 pub(super) trait ByNode: Route {
     /// What it shares with the others.
-    fn shared_mut(&mut self) -> &mut Shared<Self::Mark>;
+    fn shared_mut(&mut self) -> &mut ByNodeState<Self::Mark>;
 
     /// The same, to look at.
-    fn shared(&self) -> &Shared<Self::Mark>;
+    fn shared(&self) -> &ByNodeState<Self::Mark>;
 
     /// The queue that a connection takes requests from.
     fn lane(place: &Self::Place) -> Lane;
@@ -95,17 +95,17 @@ pub(super) trait ByNode: Route {
         &mut self,
         request: &Request<Self::Mark>,
         node: u16,
-        written: Written<'_>,
+        written: RequestSources<'_>,
         counted: Option<&mut Recorder>,
         out: &mut Vec<u8>,
     );
 }
 
 /// What the bytes of a request are made of: of its number, of what was kept of replies, or a record.
-pub(super) type Written<'w> = (&'w Batch, &'w Captures, Option<&'w RecordedSource>);
+pub(super) type RequestSources<'w> = (&'w Batch, &'w Captures, Option<&'w RecordedSource>);
 
 /// See [`ByNode`].
-pub(super) struct Shared<M> {
+pub(super) struct ByNodeState<M> {
     pub(super) queues: NodeQueues<M>,
     /// Commands that may be in flight on all connections.
     pub(super) in_flight_max: u64,
@@ -126,7 +126,7 @@ pub(super) struct Shared<M> {
     drawn_ns: u64,
 }
 
-impl<M> Shared<M> {
+impl<M> ByNodeState<M> {
     /// For so many connections to so many nodes that get load. `whole` says that sequences are sent
     /// so, `waits` that what is for a node that is gone waits for it.
     pub(super) fn new(

@@ -11,7 +11,7 @@ const FEW: u64 = 4096;
 
 /// In the order in which their waits end.
 #[derive(Default)]
-pub(super) struct Later {
+pub(super) struct DelayedRequests {
     /// By when the wait ends, and by how many were put here before.
     waits: BTreeMap<(u64, u64), ClusterRequest>,
     put: u64,
@@ -19,7 +19,7 @@ pub(super) struct Later {
     last_ns: u64,
 }
 
-impl Later {
+impl DelayedRequests {
     /// Puts a request here for so long, or longer if many are.
     pub(super) fn put(&mut self, now_ns: u64, wait_ns: u64, request: ClusterRequest) {
         let longest_ns = WAIT_MAX_NS * (1 + self.waits.len() as u64 / FEW);

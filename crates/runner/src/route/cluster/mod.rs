@@ -23,20 +23,20 @@ use wire::cluster::{KeyPlace, is_session_command};
 use wire::{Protocol, Slots};
 use workload::{Plan, ReadFrom};
 
-use super::by_node::{Lane, Shared};
+use super::by_node::{ByNodeState, Lane};
 use crate::request::{Answer, Request};
 use crate::worker::{Worker, WorkerContext};
 pub use job::{ClusterJob, Refresh};
-use later::Later;
-use ownership::Known;
-use recorded::Recorded;
+use later::DelayedRequests;
+use ownership::ClusterView;
+use recorded::RetainedBytes;
 use slot_map::SlotMap;
 pub(crate) use topology_watch::{StopWatch, TopologyWatch};
 
 /// The route to a Redis Cluster.
 pub(crate) struct Cluster<'r> {
     map: SlotMap,
-    shared: Shared<Mark>,
+    shared: ByNodeState<Mark>,
     watch: &'r TopologyWatch,
     /// The version of the topology that the map is of.
     version: u64,
@@ -52,9 +52,9 @@ pub(crate) struct Cluster<'r> {
     unbalanced: bool,
     /// What is to be sent elsewhere or again: found while reading, and waiting for its time.
     turned_away: Vec<(u16, ClusterRequest, String)>,
-    later: Later,
+    later: DelayedRequests,
     /// What is noted of the commands of a record.
-    recorded: Recorded,
+    recorded: RetainedBytes,
     is_recorded: bool,
 }
 
@@ -221,8 +221,8 @@ impl<'r> Cluster<'r> {
         let used = map.used().len();
         let connections = context.connections as usize;
         let shared = match plan.target.has_clients() {
-            true => Shared::of_clients(plan, context.connections, used, commands.whole),
-            false => Shared::new(plan, connections, used, commands.whole, true),
+            true => ByNodeState::of_clients(plan, context.connections, used, commands.whole),
+            false => ByNodeState::new(plan, connections, used, commands.whole, true),
         };
         let mut asking = Vec::new();
         P::encode(&[b"ASKING"], &mut asking);
@@ -238,8 +238,8 @@ impl<'r> Cluster<'r> {
             numbers: Vec::new(),
             unbalanced: false,
             turned_away: Vec::new(),
-            later: Later::default(),
-            recorded: Recorded::default(),
+            later: DelayedRequests::default(),
+            recorded: RetainedBytes::default(),
             is_recorded: plan.is_recorded(),
         }
     }
@@ -269,7 +269,7 @@ impl<'r> Cluster<'r> {
     fn tell_owners(&self, now_ns: u64) {
         let nodes = 0..self.map.nodes().len() as u16;
         let readers = nodes.filter(|node| self.map.answers_reads(*node));
-        let known = Known {
+        let known = ClusterView {
             version: self.version,
             owners: self.map.owners().map(|owner| owner.map(|owner| self.number(owner))).collect(),
             readers: readers.map(|node| self.number(node)).collect(),

@@ -45,7 +45,7 @@ impl Default for Ownership {
 }
 
 /// What a worker knows of a cluster, by the numbers that all workers know its nodes by.
-pub(crate) struct Known {
+pub(crate) struct ClusterView {
     /// The version of the topology.
     pub(crate) version: u64,
     /// The owner of each slot, if it has one.
@@ -58,7 +58,7 @@ pub(crate) struct Known {
 
 impl Ownership {
     /// A topology was taken up, if no other worker has taken up that or a later one.
-    pub(crate) fn know(&mut self, known: &Known, now_ns: u64) {
+    pub(crate) fn know(&mut self, known: &ClusterView, now_ns: u64) {
         if self.version.is_some_and(|version| version >= known.version) {
             return;
         }
@@ -140,11 +140,11 @@ mod tests {
     const SLOT_COUNT: usize = SLOTS as usize;
 
     /// Nodes that own so many slots each, one after the other, and those that are read from.
-    fn known(version: u64, owners: &[(u16, usize)], readers: &[u16]) -> Known {
+    fn known(version: u64, owners: &[(u16, usize)], readers: &[u16]) -> ClusterView {
         let of = |(node, slots): &(u16, usize)| std::iter::repeat_n(Some(*node), *slots);
         let mut owners: Vec<Option<u16>> = owners.iter().flat_map(of).collect();
         owners.resize(SLOT_COUNT, None);
-        Known { version, owners, readers: readers.to_vec(), masters_used: true }
+        ClusterView { version, owners, readers: readers.to_vec(), masters_used: true }
     }
 
     /// Node, from when, until when, whether it inherits, and who inherits from it.

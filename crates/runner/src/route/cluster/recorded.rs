@@ -7,13 +7,13 @@ use crate::recorded::source::RecordedSource;
 
 /// Bytes that are not left with the record.
 #[derive(Debug, Default)]
-pub(super) struct Recorded {
+pub(super) struct RetainedBytes {
     /// Of commands that may wait for another client, by number: what comes behind them must not wait for their bytes to
     /// be given back.
     blocking: HashMap<u64, Box<[u8]>>,
 }
 
-impl Recorded {
+impl RetainedBytes {
     /// Writes a command behind what is sent with it.
     #[inline]
     pub(super) fn append(

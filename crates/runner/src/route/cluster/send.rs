@@ -7,17 +7,17 @@ use super::{Cluster, ClusterRequest, Mark, Place};
 use crate::RecordedCommand;
 use crate::recorder::Recorder;
 use crate::request::Request;
-use crate::route::by_node::{ByNode, Lane, Shared, Written};
+use crate::route::by_node::{ByNode, ByNodeState, Lane, RequestSources};
 use crate::worker::{Worker, operations};
 
 impl ByNode for Cluster<'_> {
     #[inline]
-    fn shared_mut(&mut self) -> &mut Shared<Mark> {
+    fn shared_mut(&mut self) -> &mut ByNodeState<Mark> {
         &mut self.shared
     }
 
     #[inline]
-    fn shared(&self) -> &Shared<Mark> {
+    fn shared(&self) -> &ByNodeState<Mark> {
         &self.shared
     }
 
@@ -82,7 +82,7 @@ impl ByNode for Cluster<'_> {
         &mut self,
         request: &ClusterRequest,
         _node: u16,
-        (batch, kept, record): Written<'_>,
+        (batch, kept, record): RequestSources<'_>,
         counted: Option<&mut Recorder>,
         out: &mut Vec<u8>,
     ) {

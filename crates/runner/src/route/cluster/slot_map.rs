@@ -6,7 +6,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use wire::cluster::{Node, Role, SLOTS, Topology};
-use workload::{ClusterOptions, ReadFrom, WithoutReplica};
+use workload::{ClusterOptions, ReadFrom, ReplicaFallback};
 
 use super::nearest::{self, AnswerTime};
 
@@ -177,9 +177,9 @@ impl SlotMap {
     /// Who answers reads of a master while it has no replica.
     fn reader_without_replica(&self, master: u16) -> u16 {
         match self.options.without_replica {
-            WithoutReplica::Primary => master,
+            ReplicaFallback::Primary => master,
             // One that never had any is no cluster to wait for: a run does not begin there.
-            WithoutReplica::Wait => self.node(master).last_replica.unwrap_or(master),
+            ReplicaFallback::Wait => self.node(master).last_replica.unwrap_or(master),
         }
     }
 

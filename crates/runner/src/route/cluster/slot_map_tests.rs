@@ -60,7 +60,7 @@ fn so_many_replicas_are_read_from_as_are_asked_for() {
 #[test]
 fn reads_wait_for_a_replica_that_was_there() {
     let options =
-        ClusterOptions { without_replica: WithoutReplica::Wait, ..reading(ReadFrom::Replicas) };
+        ClusterOptions { without_replica: ReplicaFallback::Wait, ..reading(ReadFrom::Replicas) };
     let mut map = SlotMap::new(&topology(), options, (false, true));
     let alone = Topology { nodes: topology().nodes[..2].to_vec() };
     map.apply(&alone);

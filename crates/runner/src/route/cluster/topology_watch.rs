@@ -12,7 +12,7 @@ use measure::Tenure;
 use wire::cluster::Topology;
 
 use super::Refresh;
-use super::ownership::{Known, Ownership};
+use super::ownership::{ClusterView, Ownership};
 
 /// Least time between two looks, and between two while a node is gone.
 const EVERY: Duration = Duration::from_millis(100);
@@ -79,7 +79,7 @@ impl TopologyWatch {
     }
 
     /// A worker has taken up a topology at this time.
-    pub(crate) fn know(&self, known: &Known, now_ns: u64) {
+    pub(crate) fn know(&self, known: &ClusterView, now_ns: u64) {
         lock(&self.ownership).know(known, now_ns);
     }
 

@@ -13,7 +13,7 @@ use engine::{Address, ConnId, Engine};
 use wire::Protocol;
 use workload::SequenceBatch;
 
-use recorded::Waiting;
+use recorded::DueQueues;
 
 use super::Route;
 use crate::connection::State;
@@ -24,7 +24,7 @@ use crate::worker::operations::Steps;
 use crate::worker::{Worker, WorkerContext, operations};
 
 /// The route to one server or a pool of interchangeable servers.
-pub(crate) struct Direct<'r> {
+pub(crate) struct DirectRoute<'r> {
     destination: &'r Destination,
     /// Where the servers are, which connections take in turn. Of one: how often it had moved when that
     /// was so.
@@ -41,10 +41,10 @@ pub(crate) struct Direct<'r> {
     /// The operations of a mix that are sent together.
     out: Vec<u8>,
     /// Of a record: what each connection is to send once it has room.
-    waiting: Waiting,
+    waiting: DueQueues,
 }
 
-impl<'r> Direct<'r> {
+impl<'r> DirectRoute<'r> {
     /// To where the server is, and will be, or to those of a pool.
     pub(crate) fn new(context: &WorkerContext<'r>, pool: &[Address]) -> Self {
         let (destination, plan) = (context.destination, context.plan);
@@ -63,12 +63,12 @@ impl<'r> Direct<'r> {
             room_ns: 0,
             due_ns: Vec::with_capacity(plan.load.concurrency.pipeline_depth as usize),
             out: Vec::new(),
-            waiting: Waiting::new(plan, context.connections),
+            waiting: DueQueues::new(plan, context.connections),
         }
     }
 }
 
-impl Route for Direct<'_> {
+impl Route for DirectRoute<'_> {
     type Mark = ();
     /// The number of its server.
     type Place = u16;
@@ -217,7 +217,7 @@ impl Route for Direct<'_> {
     }
 }
 
-type DirectWorker<'w, 'r, E, P> = Worker<'w, E, P, Direct<'r>>;
+type DirectWorker<'w, 'r, E, P> = Worker<'w, E, P, DirectRoute<'r>>;
 
 /// Closed loop: sends the next pipeline at once.
 #[inline]

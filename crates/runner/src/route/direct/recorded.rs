@@ -19,7 +19,7 @@ use crate::worker::Worker;
 const TOGETHER_MAX: u32 = 512;
 
 /// What is due and was not sent, by connection, and which database each is in.
-pub(super) struct Waiting {
+pub(super) struct DueQueues {
     /// Numbers of the record's commands.
     numbers: Vec<VecDeque<u64>>,
     dbs: Vec<u32>,
@@ -30,7 +30,7 @@ pub(super) struct Waiting {
     sent_ns: u64,
 }
 
-impl Waiting {
+impl DueQueues {
     /// For so many connections of a worker; for none in a plan without a record.
     pub(super) fn new(plan: &Plan, connections: u32) -> Self {
         let connections = if plan.is_recorded() { connections as usize } else { 0 };

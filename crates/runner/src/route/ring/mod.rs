@@ -17,7 +17,7 @@ use wire::memcache::Ring as Shares;
 use wire::{Keys, Protocol};
 use workload::RingHash;
 
-use super::by_node::Shared;
+use super::by_node::ByNodeState;
 use crate::request::Request;
 use crate::worker::{Worker, WorkerContext};
 use absence::Absence;
@@ -42,12 +42,12 @@ pub struct RingServer {
 }
 
 /// The route to servers that each hold a share of the keys.
-pub(crate) struct Ring<'r> {
+pub(crate) struct RingRoute<'r> {
     servers: &'r [RingServer],
     shares: Shares,
     /// The keys of each command.
     keys: Keys,
-    shared: Shared<Mark>,
+    shared: ByNodeState<Mark>,
     splits: SplitRequests,
     absence: Absence,
     tallies: Vec<NodeTally>,
@@ -61,7 +61,7 @@ pub(crate) struct Ring<'r> {
 }
 
 type RingRequest = Request<Mark>;
-type RingWorker<'w, 'r, E, P> = Worker<'w, E, P, Ring<'r>>;
+type RingWorker<'w, 'r, E, P> = Worker<'w, E, P, RingRoute<'r>>;
 
 /// What is noted of a request.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -74,14 +74,14 @@ pub(crate) struct Mark {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place(u16);
 
-impl<'r> Ring<'r> {
+impl<'r> RingRoute<'r> {
     /// For one worker of a run.
     pub(crate) fn new<P: Protocol>(context: &WorkerContext<'_>, job: RingJob<'r>) -> Self {
         let RingJob { servers, hash } = job;
         let plan = context.plan;
         let known_as: Vec<_> = servers.iter().map(|server| server.known_as.clone()).collect();
         let connections = context.connections as usize;
-        let mut shared = Shared::new(plan, connections, servers.len(), false, false);
+        let mut shared = ByNodeState::new(plan, connections, servers.len(), false, false);
         shared.queues.grow(servers.len());
         let tally = |server: &RingServer| {
             let tally = NodeTally::new(server.address.to_string(), plan.recording.precision);

@@ -4,20 +4,20 @@ use engine::Engine;
 use wire::Protocol;
 
 use super::split::SplitId;
-use super::{Mark, Place, Ring, RingRequest, RingWorker, absence};
+use super::{Mark, Place, RingRequest, RingRoute, RingWorker, absence};
 use crate::recorder::Recorder;
 use crate::request::Request;
-use crate::route::by_node::{ByNode, Lane, Shared, Written};
+use crate::route::by_node::{ByNode, ByNodeState, Lane, RequestSources};
 use crate::worker::{Worker, operations};
 
-impl ByNode for Ring<'_> {
+impl ByNode for RingRoute<'_> {
     #[inline]
-    fn shared_mut(&mut self) -> &mut Shared<Mark> {
+    fn shared_mut(&mut self) -> &mut ByNodeState<Mark> {
         &mut self.shared
     }
 
     #[inline]
-    fn shared(&self) -> &Shared<Mark> {
+    fn shared(&self) -> &ByNodeState<Mark> {
         &self.shared
     }
 
@@ -51,7 +51,7 @@ impl ByNode for Ring<'_> {
         let commands = request.command..request.command + request.left;
         worker.route.found.clear();
         commands.clone().for_each(|command| find(worker, &request, command as usize));
-        let Ring { found, splits, .. } = &mut worker.route;
+        let RingRoute { found, splits, .. } = &mut worker.route;
         if let Some((&first, others)) = found.split_first()
             && others.iter().all(|other| *other == first)
         {
@@ -74,7 +74,7 @@ impl ByNode for Ring<'_> {
         &mut self,
         request: &RingRequest,
         node: u16,
-        (batch, kept, _): Written<'_>,
+        (batch, kept, _): RequestSources<'_>,
         counted: Option<&mut Recorder>,
         out: &mut Vec<u8>,
     ) {
@@ -136,7 +136,7 @@ fn find<E: Engine, P: Protocol>(
     command: usize,
 ) {
     let given = request.given(&worker.steps.kept);
-    let Ring { keys, key, shares, found, .. } = &mut worker.route;
+    let RingRoute { keys, key, shares, found, .. } = &mut worker.route;
     for at in 0..keys.count(command) {
         key.clear();
         worker.batch.append_key(keys, (command, at), given, key);

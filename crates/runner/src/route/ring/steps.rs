@@ -7,13 +7,13 @@ use measure::NodeTally;
 use wire::Protocol;
 
 use super::split::PartEnd;
-use super::{Mark, Place, Ring, RingRequest, absence};
+use super::{Mark, Place, RingRequest, RingRoute, absence};
 use crate::recorder::Recorder;
 use crate::request::Answer;
 use crate::route::{Completion, LostRequest, Route, by_node};
 use crate::worker::Worker;
 
-impl Ring<'_> {
+impl RingRoute<'_> {
     #[inline]
     fn tally(&mut self, place: Place) -> &mut NodeTally {
         &mut self.tallies[usize::from(place.0)]
@@ -27,7 +27,7 @@ impl Ring<'_> {
     }
 }
 
-impl Route for Ring<'_> {
+impl Route for RingRoute<'_> {
     type Mark = Mark;
     type Place = Place;
 
@@ -185,7 +185,7 @@ impl Route for Ring<'_> {
 
     /// A run goes on while any server is there.
     fn absent_server<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> Option<String> {
-        let Ring { absence, servers, .. } = &worker.route;
+        let RingRoute { absence, servers, .. } = &worker.route;
         absence.is_total().then(|| servers[0].address.to_string())
     }
 

@@ -3,8 +3,8 @@
 use super::header::{Header, LEN, STAT};
 use crate::memcache::ERROR_KEPT;
 use crate::memcache::fault::{BINARY, fault, stranger};
-use crate::protocol::Unseen;
-use crate::{Decode, Decoded, ProtocolError, Reply, ReplyVisitor};
+use crate::protocol::NoVisitor;
+use crate::{Decode, Frame, ProtocolError, Reply, ReplyVisitor};
 
 /// The state of one connection between pieces of input.
 #[derive(Debug, Default)]
@@ -32,15 +32,15 @@ enum Ending {
 }
 
 impl Decode for BinaryDecoder {
-    fn decode<'b>(&'b mut self, input: &'b [u8]) -> Result<Decoded<'b>, ProtocolError> {
-        self.read(input, &mut Unseen)
+    fn decode<'b>(&'b mut self, input: &'b [u8]) -> Result<Frame<'b>, ProtocolError> {
+        self.read(input, &mut NoVisitor)
     }
 
     fn decode_shown<'b, L: ReplyVisitor>(
         &'b mut self,
         input: &'b [u8],
         look: &mut L,
-    ) -> Result<Decoded<'b>, ProtocolError> {
+    ) -> Result<Frame<'b>, ProtocolError> {
         self.read(input, look)
     }
 }
@@ -50,7 +50,7 @@ impl BinaryDecoder {
         &'b mut self,
         input: &'b [u8],
         look: &mut L,
-    ) -> Result<Decoded<'b>, ProtocolError> {
+    ) -> Result<Frame<'b>, ProtocolError> {
         let mut at = 0;
         loop {
             if self.ending.is_none() {
@@ -58,7 +58,7 @@ impl BinaryDecoder {
                     return Err(stranger(BINARY, &input[at..]));
                 }
                 let Some(header) = input[at..].first_chunk::<LEN>() else {
-                    return Ok(Decoded { consumed: at, reply: None });
+                    return Ok(Frame { consumed: at, reply: None });
                 };
                 self.begin(header, look)?;
                 at += LEN;
@@ -80,7 +80,7 @@ impl BinaryDecoder {
             at += step;
             self.body -= step as u32;
             if self.body > 0 {
-                return Ok(Decoded { consumed: at, reply: None });
+                return Ok(Frame { consumed: at, reply: None });
             }
             if let Some(number) = self.number.take() {
                 look.line(number.to_string().as_bytes());
@@ -92,7 +92,7 @@ impl BinaryDecoder {
                 Some(Ending::Miss) => Reply::Miss,
                 Some(Ending::Error) => Reply::Error(&self.kept),
             };
-            return Ok(Decoded { consumed: at, reply: Some(reply) });
+            return Ok(Frame { consumed: at, reply: Some(reply) });
         }
     }
 

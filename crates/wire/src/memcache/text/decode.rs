@@ -8,8 +8,8 @@ use memchr::memchr;
 
 use crate::memcache::ERROR_KEPT;
 use crate::memcache::fault::{TEXT, fault, stranger};
-use crate::protocol::Unseen;
-use crate::{Decode, Decoded, ProtocolError, Reply, ReplyVisitor};
+use crate::protocol::NoVisitor;
+use crate::{Decode, Frame, ProtocolError, Reply, ReplyVisitor};
 
 /// Longest line that is waited for. What a server writes is far below it.
 const LINE_MAX: usize = 64 * 1024;
@@ -44,20 +44,20 @@ enum OpenReply {
 
 impl Decode for TextDecoder {
     #[inline]
-    fn decode<'b>(&'b mut self, input: &'b [u8]) -> Result<Decoded<'b>, ProtocolError> {
+    fn decode<'b>(&'b mut self, input: &'b [u8]) -> Result<Frame<'b>, ProtocolError> {
         // What nearly every write is answered with.
         if self.open == OpenReply::None && input.starts_with(b"STORED\r\n") {
             (self.mark, self.erred) = (None, false);
-            return Ok(Decoded { consumed: 8, reply: Some(Reply::Done) });
+            return Ok(Frame { consumed: 8, reply: Some(Reply::Done) });
         }
-        self.read(input, &mut Unseen)
+        self.read(input, &mut NoVisitor)
     }
 
     fn decode_shown<'b, L: ReplyVisitor>(
         &'b mut self,
         input: &'b [u8],
         look: &mut L,
-    ) -> Result<Decoded<'b>, ProtocolError> {
+    ) -> Result<Frame<'b>, ProtocolError> {
         self.read(input, look)
     }
 
@@ -77,27 +77,27 @@ impl TextDecoder {
         &mut self,
         input: &'b [u8],
         look: &mut L,
-    ) -> Result<Decoded<'b>, ProtocolError> {
+    ) -> Result<Frame<'b>, ProtocolError> {
         let mut at = 0;
         loop {
             if self.block > 0 {
                 at += self.skip(&input[at..], look)?;
                 if self.block > 0 {
-                    return Ok(Decoded { consumed: at, reply: None });
+                    return Ok(Frame { consumed: at, reply: None });
                 }
                 if let OpenReply::Meta { found } = self.open {
                     self.open = OpenReply::None;
                     let reply = if found { Reply::Found(1) } else { Reply::Miss };
-                    return Ok(Decoded { consumed: at, reply: Some(reply) });
+                    return Ok(Frame { consumed: at, reply: Some(reply) });
                 }
             }
             let Some((line, after)) = line(&input[at..], self.erred)? else {
-                return Ok(Decoded { consumed: at, reply: None });
+                return Ok(Frame { consumed: at, reply: None });
             };
             let reply = self.header(line, look)?;
             at += after;
             if reply.is_some() {
-                return Ok(Decoded { consumed: at, reply });
+                return Ok(Frame { consumed: at, reply });
             }
         }
     }
