@@ -73,6 +73,10 @@ const REFUSED: [&str; 12] = [
     "--shard",
 ];
 
+/// A steady load beside new connections is a probe of them.
+const BESIDE: &str = "--beside";
+const PROBE: &str = "--probe";
+
 /// The command of each connection where the line has none: of memcached, and of others.
 const MEMCACHED_COMMAND: &str = "version";
 const COMMAND: &str = "PING";
@@ -95,7 +99,8 @@ impl FrontEnd for ConnectFront {
             return Ok(Intent::Say(command.render_long_help().to_string()));
         }
         let vocabulary = run::vocabulary();
-        let line = Line::parse(args, |name| takes_of(&vocabulary, name));
+        let takes = |name: &str| takes_of(&vocabulary, if name == BESIDE { PROBE } else { name });
+        let line = Line::parse(args, takes);
         RunFront.parse(None, complete(line, &vocabulary, true).words())
     }
 }
@@ -129,6 +134,9 @@ fn own_page() -> Command {
 fn complete(mut line: Line, vocabulary: &Command, alone: bool) -> Line {
     // Whoever looks for an option in the line knows it by one name.
     for given in &mut line.options {
+        if given.name == BESIDE {
+            given.name = PROBE.to_owned();
+        }
         if let Some(short) = named(vocabulary, &given.name).and_then(Arg::get_short) {
             given.name = format!("-{short}");
         }

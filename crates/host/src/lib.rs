@@ -40,6 +40,6 @@ pub use text::printable;
 pub use transport::Transport;
 pub use watch::{
     BusyPart, CommandRunTime, CommandUse, Connect, Journal, JournalEntry, JournalKind, LinkUse,
-    MachineSpan, PendingWatch, PollingThreads, SAMPLES_MAX, ServerBusy, ServerSample, ServerUse,
-    Setting, Subject, Watch, WatchRecord,
+    MachineSpan, PendingWatch, PollingThreads, SAMPLES_MAX, ServerBusy, ServerProcess,
+    ServerSample, ServerUse, Setting, Subject, Watch, WatchRecord,
 };

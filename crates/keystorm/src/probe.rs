@@ -36,7 +36,7 @@ fn plan_of(load: &Plan, rate_per_s: f64) -> Result<Plan> {
         // Until the load has ended.
         parts.load.stop = Stop::AfterNs(limits::DURATION_NS_MAX);
     }
-    let stamps = Recording::stamps_by_default(&parts.load.pace, &parts.target.endpoint);
+    let stamps = Recording::stamps_by_default(&parts.load, &parts.target.endpoint);
     parts.recording.kernel_stamps |= stamps;
     parts.recovery.on_error = OnError::Count;
     parts.load.shard = Shard::WHOLE;

@@ -283,12 +283,19 @@ fn check_shares(plan: &Plan, clients: u32) -> Result<(), UsageError> {
     })
 }
 
+/// Whether the kernel notes when messages arrive.
+const STAMPS: &str = "--kernel-stamps";
+
 /// The run of the senders, in its words.
 fn sending(mut line: Line, options: &impl KindOptions) -> Vec<OsString> {
     for (name, value) in options.defaults() {
         if !line.has(name) {
             line.options.push(TypedOption::new(name, value));
         }
+    }
+    if !line.has(STAMPS) {
+        // Receivers do not spin: what stamps cost them is not time that they would have spent so.
+        line.options.push(TypedOption::new(STAMPS, "no"));
     }
     draw_by_message(&mut line);
     let words = options.sends().into_iter().map(OsString::from);

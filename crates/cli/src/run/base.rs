@@ -47,33 +47,29 @@ pub(super) fn base(
     let stop = stop(load, &pace);
     // By the name of a peer a lost connection ends the run, as it does there.
     let ours = !persona.is_peer();
-    // One that was started for the run does not come back.
-    let returns = !matches!(target.endpoint, Endpoint::Spawned { .. });
-    let by_time = matches!(stop, Stop::AfterNs(_)) && ours && returns;
-    // An attempt that fails is counted, and the next is another connection.
-    let reconnect =
-        load.reconnect.map_or(by_time || load.per_request.connect, |arg| arg == YesNo::Yes);
+    let reconnect = reconnects(load, &target, (stop, ours));
     load.connecting.check(load.keep_alive != 0, reconnect)?;
     let concurrency = concurrency(load, threads, (window, &pace), stop)?;
-    let by_default = ours && Recording::stamps_by_default(&pace, &target.endpoint);
+    let parts = Load {
+        concurrency,
+        pace,
+        warmup_ns: nanoseconds(load.warmup.unwrap_or_default()),
+        stop,
+        at_most_ns: load.time_limit.map(nanoseconds),
+        share: if load.per_connection {
+            BudgetScope::PerConnection
+        } else {
+            BudgetScope::OneBudget
+        },
+        seed: seed(options),
+        shard: load.shard.unwrap_or_default(),
+    };
+    let by_default = ours && Recording::stamps_by_default(&parts, &target.endpoint);
     Ok(PlanParts {
         target,
         protocol: protocol(&options.server)?,
         engine: load.engine.into(),
-        load: Load {
-            concurrency,
-            pace,
-            warmup_ns: nanoseconds(load.warmup.unwrap_or_default()),
-            stop,
-            at_most_ns: load.time_limit.map(nanoseconds),
-            share: if load.per_connection {
-                BudgetScope::PerConnection
-            } else {
-                BudgetScope::OneBudget
-            },
-            seed: seed(options),
-            shard: load.shard.unwrap_or_default(),
-        },
+        load: parts,
         data: Data {
             keys: keys::space(data)?,
             payload_bytes: u64::from(value_len),
@@ -90,6 +86,15 @@ pub(super) fn base(
         recovery: recovery(options, reconnect),
         ..PlanParts::default()
     })
+}
+
+/// Whether a connection that is lost is opened again, of a run that is not a peer's or is.
+fn reconnects(load: &LoadOptions, target: &Target, (stop, ours): (Stop, bool)) -> bool {
+    // One that was started for the run does not come back.
+    let returns = !matches!(target.endpoint, Endpoint::Spawned { .. });
+    let by_time = matches!(stop, Stop::AfterNs(_)) && ours && returns;
+    // An attempt that fails is counted, and the next is another connection.
+    load.reconnect.map_or(by_time || load.per_request.connect, |arg| arg == YesNo::Yes)
 }
 
 /// Worker threads; 0 for one that reports do not call multi-threaded.

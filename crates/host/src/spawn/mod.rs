@@ -22,7 +22,7 @@ use workload::secret;
 use crate::facts::info_field;
 use crate::guard::GUARD_ARG;
 use crate::text::printable;
-use crate::{Address, Client, Patience, ServerFacts, memcache};
+use crate::{Address, Client, Patience, ServerFacts, ServerProcess, memcache};
 pub use error::SpawnError;
 use home::Home;
 pub use options::Kind;
@@ -286,9 +286,7 @@ impl SpawnedServer {
     /// Bytes of memory that it holds now; `None` where the kernel does not say.
     #[must_use]
     pub fn resident_bytes(&self) -> Option<u64> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).ok()?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-        Some(line.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
+        ServerProcess::new(self.pid()).resident_bytes()
     }
 
     /// Its program and arguments, with `***` for the passwords among them.

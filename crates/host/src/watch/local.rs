@@ -6,6 +6,7 @@
 use std::fs;
 
 use super::info::Info;
+use super::memory;
 use super::quota;
 use super::workers::{self, Workers};
 use crate::machine;
@@ -58,7 +59,7 @@ pub(super) fn read(pid: u32) -> Option<LocalUse> {
     let mut numbers = schedstat.split_whitespace().map(str::parse);
     let (run_ns, wait_ns) = (numbers.next()?.ok()?, numbers.next()?.ok()?);
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let (swap_bytes, cpus) = (swapped(&status), allowed(&status));
+    let (swap_bytes, cpus) = (memory::bytes(&status, "VmSwap:"), allowed(&status));
     let throttled_ns = quota::throttled_ns(&pid.to_string());
     let workers = workers::read(pid);
     Some(LocalUse { run_ns, wait_ns, throttled_ns, swap_bytes, cpus, workers })
@@ -75,12 +76,6 @@ fn allowed(status: &str) -> Vec<usize> {
     machine::cpu_list(list.unwrap_or_default().trim())
 }
 
-/// `VmSwap` of `/proc/PID/status`, which gives KiB.
-fn swapped(status: &str) -> Option<u64> {
-    let line = status.lines().find_map(|line| line.strip_prefix("VmSwap:"))?;
-    Some(line.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -93,9 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn swap_is_in_kibibytes() {
-        assert_eq!(swapped("VmRSS:\t  12 kB\nVmSwap:\t     3 kB\n"), Some(3072));
-        assert_eq!(swapped(""), None);
+    fn allowed_cpus_are_a_list() {
         assert_eq!(allowed("Cpus_allowed:\tb\nCpus_allowed_list:\t0-1,3\n"), [0, 1, 3]);
         assert!(allowed("").is_empty());
     }

@@ -36,6 +36,14 @@ fn taken(server: &Server, run: Keystorm) -> u64 {
 }
 
 #[test]
+fn a_steady_load_beside_new_connections_is_reported_apart() {
+    let server = Server::redis();
+    let ran = connect(&server, "-n 200 --burst 50 --beside 300").run().ok();
+    ran.prints("  probe: 4 quiet connections ");
+    assert!(server.calls("ping") > 200, "{} calls", server.calls("ping"));
+}
+
+#[test]
 fn the_server_takes_a_connection_for_each_request() {
     for (name, server) in Server::both() {
         let socket = format!("-s {}", server.socket().display());

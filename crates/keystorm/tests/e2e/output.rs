@@ -154,6 +154,7 @@ fn the_text_layout_of_a_paced_run() {
       service time (ms) # # # # # #
       rate (requests/s) # # # # # #
       schedule: ...
+      response p99 # ms: # due to sent, # until it was back in this kernel, # until keystorm read it
       CPU: ...
       # hits, # misses
       hit ratio: # %, # % as counted by the server

@@ -153,7 +153,16 @@ fn where_there_are_no_stamps_the_report_says_so() {
     let line = format!("-s {} --kernel-stamps -n 300 get k", server.socket().display());
     let ran = Keystorm::new(&line).run().ok();
     ran.prints("  no kernel stamps: a unix socket has none\n");
-    let ran = server.run("-n 300 --rps 3k --kernel-stamps=no get k").ok();
+    let tcp = format!("-p {}", server.port());
+    for line in ["--rps 3k --kernel-stamps=no", "--rps 200k", ""] {
+        let ran = Keystorm::new(&format!("{tcp} -n 300 {line} get k")).run().ok();
+        assert!(!ran.out.contains("kernel"), "{line}: {}", ran.out);
+    }
+    for line in ["--rps 3k", "--rps 80k --threads 2", "--kernel-stamps"] {
+        let ran = Keystorm::new(&format!("{tcp} -n 300 {line} get k")).run().ok();
+        ran.prints("until it was back in this kernel");
+    }
+    let ran = deliver(&server, "pubsub --channels 2 --subscribers 2 --rps 1k -n 300").run().ok();
     assert!(!ran.out.contains("kernel"), "{}", ran.out);
 }
 

@@ -4,7 +4,7 @@
 //! Carrying out the runs, and asking for answers, is left to the caller.
 
 use report::compare::Subject;
-use report::{RecordError, Run};
+use report::{Cause, RecordError, Run};
 use serde::Serialize;
 use workload::RecordedTraffic;
 
@@ -41,7 +41,9 @@ pub struct Rehearsal {
     /// Blocks that count, and those that the machine or the client spoiled.
     pub blocks: usize,
     /// The others.
-    pub void: usize,
+    pub(crate) void: usize,
+    /// What spoiled those, and how many each.
+    pub(crate) void_by: Vec<(Cause, usize)>,
     /// What changes from A to B.
     pub changes: Vec<Change>,
     /// Requests of each side, and those of them that failed.
@@ -111,12 +113,18 @@ impl Rehearsal {
             allowed,
             blocks: 0,
             void: 0,
+            void_by: Vec::new(),
             changes: Vec::new(),
             failures: [Failures::default(); 2],
             answers: None,
             head_room: None,
             run: Runs::default(),
         }
+    }
+
+    /// Takes blocks that do not count, each by what spoiled it.
+    pub fn add_void(&mut self, causes: &[Cause]) {
+        (self.void, self.void_by) = (causes.len(), Cause::counts(causes));
     }
 
     /// Takes the runs of each side: those of a block one after another, as many of each block on both.

@@ -3,6 +3,7 @@
 use page::{
     Axis, Block, Chart, DataPoint, Guide, Page, Section, Series, Table, Tone, Unit, Verdict,
 };
+use report::compare::QUIETER_MACHINE;
 use report::{grouped, write_row};
 use workload::quantity::counted;
 
@@ -79,12 +80,23 @@ impl Rehearsal {
             let target = &room.target;
             text.push(format!("{b} keeps {target} {of_b}; {a} {of_a}."));
         }
-        if self.blocks == 0 && self.complete {
-            text.push(
-                "No block of runs counts: the machine or the client decided each.".to_owned(),
-            );
-        }
+        text.extend(self.describe_void());
         text
+    }
+
+    /// Blocks that do not count, and what to do where none is left.
+    fn describe_void(&self) -> Option<String> {
+        let causes: Vec<&str> = self.void_by.iter().map(|(cause, _)| cause.describe()).collect();
+        let causes = causes.join("; ");
+        match (self.void, self.blocks) {
+            (0, _) => None,
+            (_, 0) => Some(format!("No block of runs counts: {causes}; {QUIETER_MACHINE}.")),
+            (void, _) => {
+                let were = if void == 1 { "was" } else { "were" };
+                let blocks = counted(void as u64, "block");
+                Some(format!("{blocks} {were} void and taken again: {causes}."))
+            }
+        }
     }
 
     fn named(&self, judgement: Judgement, word: &str) -> Option<String> {

@@ -130,7 +130,9 @@ pub fn command_line(
     }
     words.flags(&[(plan.recording.first_byte, "--first-byte")]);
     let stamps = plan.recording.kernel_stamps;
-    if stamps != Recording::stamps_by_default(&plan.load.pace, &plan.target.endpoint) {
+    let by_default =
+        plan.delivery.is_none() && Recording::stamps_by_default(&plan.load, &plan.target.endpoint);
+    if stamps != by_default {
         words.word(if stamps { "--kernel-stamps" } else { "--kernel-stamps=no" });
     }
     if plan.named {

@@ -45,7 +45,7 @@ use names::distinct_parts;
 pub(crate) use names::shortened;
 pub use names::{SettingDifference, differing_settings, name};
 pub use operations::OperationComparison;
-pub use refusal::{Refusal, RefusalKind};
+pub use refusal::{QUIETER_MACHINE, Refusal, RefusalKind};
 pub use rows::{Row, verdict};
 pub use saved::{beside, load_of, of_saved, options_of, unlike, unlike_beside_words};
 pub use statistics::Conclusion;
@@ -306,13 +306,7 @@ impl TestComparison {
     /// The same, beside blocks that the client or the machine spoiled, each by this.
     #[must_use]
     pub fn with_void(mut self, causes: &[Cause]) -> Self {
-        for cause in causes {
-            match self.void.iter_mut().find(|(known, _)| known == cause) {
-                Some((_, blocks)) => *blocks += 1,
-                None => self.void.push((*cause, 1)),
-            }
-        }
-        self.void.sort_by_key(|(_, blocks)| std::cmp::Reverse(*blocks));
+        self.void = Cause::counts(causes);
         let of_void = refusal::of_void(self.counted().0, &self.void);
         self.refused = of_void.or(self.refused);
         self

@@ -82,6 +82,10 @@ fn unmeasured(sides: [&[RunDigest]; 2]) -> Option<Refusal> {
     Refusal::new(RefusalKind::Unmeasured, text)
 }
 
+/// What to do where the machine or the client spoils too many runs of a comparison.
+pub const QUIETER_MACHINE: &str =
+    "use a quieter machine, or CPUs of their own for client and servers";
+
 /// Why nothing is concluded where most blocks are void; `counted` are those that are not.
 pub(super) fn of_void(counted: usize, void: &[(Cause, usize)]) -> Option<Refusal> {
     let blocks: usize = void.iter().map(|(_, blocks)| blocks).sum();
@@ -89,12 +93,10 @@ pub(super) fn of_void(counted: usize, void: &[(Cause, usize)]) -> Option<Refusal
     if blocks <= counted {
         return None;
     }
-    let text = format!(
-        "cannot be judged here: {} in {blocks} of {} blocks; use a quieter machine, or CPUs of \
-         their own for client and servers",
-        cause.describe(),
-        blocks + counted
-    );
+    let what = cause.describe();
+    let all = blocks + counted;
+    let text =
+        format!("cannot be judged here: {what} in {blocks} of {all} blocks; {QUIETER_MACHINE}");
     Refusal::new(RefusalKind::Disturbed, text)
 }
 

@@ -75,6 +75,20 @@ impl Cause {
         }
     }
 
+    /// How often each of these is there, the most frequent first.
+    #[must_use]
+    pub fn counts(causes: &[Self]) -> Vec<(Self, usize)> {
+        let mut counts: Vec<(Self, usize)> = Vec::new();
+        for cause in causes {
+            match counts.iter_mut().find(|(known, _)| known == cause) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((*cause, 1)),
+            }
+        }
+        counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        counts
+    }
+
     /// What happened, in a few words behind which `in 3 of 10 runs` fits.
     #[must_use]
     pub fn describe(self) -> &'static str {

@@ -9,7 +9,9 @@ use super::{
     ReconnectLimits, Retry, Stop, ValueSpec,
 };
 use crate::derived::CheckedValues;
-use crate::{CommandSpec, Dataset, Endpoint, EngineKind, KeySpace, Lifetime, Pace, Shard, Target};
+use crate::{
+    Arrivals, CommandSpec, Dataset, Endpoint, EngineKind, KeySpace, Lifetime, Pace, Shard, Target,
+};
 
 /// How much is sent, how fast and over what, and until when.
 #[derive(Debug, Clone)]
@@ -109,16 +111,19 @@ impl Default for Recording {
 }
 
 impl Recording {
-    /// Whether the kernel stamps replies where nobody says so, of loads that have a schedule and go over TCP. It
-    /// costs the client some 6 % more CPU time for each request (docs/where-the-time-went.md), and more than 3 % is
-    /// too much for what nobody asked for.
-    pub const STAMPS_OF_SCHEDULES: bool = false;
+    /// The highest rate, in requests per second and worker, at which the kernel stamps replies where nobody says so.
+    /// Up to it a worker spins between requests, and stamps fill time that it would have spent so: they cost less
+    /// than 3 % (docs/where-the-time-went.md). Requests that leave in bursts, or as soon as there is room, pay for it.
+    pub const STAMPED_RATE_MAX: f64 = 50_000.0;
 
     /// Whether the kernel stamps replies of such a load where nobody says so.
     #[must_use]
-    pub fn stamps_by_default(pace: &Pace, endpoint: &Endpoint) -> bool {
-        let scheduled = pace.schedule().is_some();
-        Self::STAMPS_OF_SCHEDULES && scheduled && !matches!(endpoint, Endpoint::Unix(_))
+    pub fn stamps_by_default(load: &Load, endpoint: &Endpoint) -> bool {
+        let Some(schedule) = load.pace.schedule() else { return false };
+        let spaced = !matches!(schedule.arrivals, Arrivals::Bursts(_))
+            && !schedule.stages.iter().any(|stage| stage.unlimited);
+        let rate_max = Self::STAMPED_RATE_MAX * f64::from(load.concurrency.workers.max(1));
+        spaced && schedule.peak_per_s() <= rate_max && !matches!(endpoint, Endpoint::Unix(_))
     }
 }
 

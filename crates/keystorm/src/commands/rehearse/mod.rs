@@ -179,7 +179,7 @@ impl<'r> Servers<'r> {
             taken.runs.get(side).unwrap_or(&none).iter().map(RunDigest::run).collect()
         };
         let [a, b] = [runs(0), runs(1)];
-        rehearsal.void = taken.void.len();
+        rehearsal.add_void(&taken.void);
         rehearsal.add_runs([a.as_slice(), b.as_slice()], RUNS_OF_SIDE)?;
         Ok(end)
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, bail};
 use console::diagnostics;
 use host::memcache::MemcacheClient;
-use host::{Address, Client, Patience, Transport};
+use host::{Address, Client, Patience, ServerProcess, Transport, info_field};
 use lab::theatre::Condition;
 use wire::resp::Value;
 use workload::{Plan, Target};
@@ -35,6 +35,10 @@ pub(super) struct Stage<'b> {
     bed: &'b TestBed<'b>,
     target: &'b Target,
     speaker: Mutex<Speaker>,
+    /// In which section of `INFO` each field stands.
+    sections: BTreeMap<String, String>,
+    /// Its process, if it runs on this machine.
+    process: Option<ServerProcess>,
     /// Commands that are sent at the end, and settings that were changed.
     undo: Mutex<Vec<String>>,
     changed: Mutex<Vec<(String, String)>>,
@@ -50,10 +54,20 @@ impl<'b> Stage<'b> {
     /// It cannot be reached.
     pub(super) fn new(bed: &'b TestBed<'_>, plan: &'b Plan) -> Result<Self> {
         let target = &plan.target;
+        let mut speaker = connect(bed, target)?;
+        let (sections, process) = match &mut speaker {
+            Speaker::Resp(client) => {
+                let text = info(client, None)?;
+                (sections(&text), ServerProcess::from_info(&text))
+            }
+            Speaker::Memcache(_) => (BTreeMap::new(), None),
+        };
         let stage = Self {
             bed,
             target,
-            speaker: Mutex::new(connect(bed, target)?),
+            speaker: Mutex::new(speaker),
+            sections,
+            process,
             undo: Mutex::default(),
             changed: Mutex::default(),
         };
@@ -94,23 +108,24 @@ impl<'b> Stage<'b> {
         undo.extend(commands.iter().map(|command| command.replace("{key}", KEY)));
     }
 
-    /// What the server tells of itself.
-    fn fields(&self) -> Result<BTreeMap<String, String>> {
+    /// A field of what the server tells of itself; `None` if it has none of that name. Of `INFO` only the section that
+    /// has the field is asked for: some servers stand still for others while they free memory.
+    ///
+    /// # Errors
+    /// The server does not answer.
+    fn field(&self, name: &str) -> Result<Option<String>> {
         match &mut *self.speaker() {
             Speaker::Resp(client) => {
-                let text = match client.ask(&[b"INFO"])? {
-                    Value::Error(text) => bail!("INFO: {}", String::from_utf8_lossy(&text)),
-                    value => value.text().unwrap_or_default(),
-                };
-                let field = |line: &str| {
-                    let (name, value) = line.trim_end().split_once(':')?;
-                    Some((name.to_owned(), value.to_owned()))
-                };
-                Ok(text.lines().filter_map(field).collect())
+                let section = self.sections.get(name).map(String::as_bytes);
+                let text = info(client, section)?;
+                Ok(info_field(&text, name).map(str::to_owned))
             }
             Speaker::Memcache(client) => {
                 let stats = client.stats(None).map_err(anyhow::Error::msg)?;
-                Ok(stats.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
+                Ok(stats
+                    .iter()
+                    .find(|(field, _)| *field == name)
+                    .map(|(_, value)| value.to_owned()))
             }
         }
     }
@@ -120,15 +135,16 @@ impl<'b> Stage<'b> {
     /// # Errors
     /// The server does not tell.
     pub(super) fn holds(&self, condition: &Condition<'_>) -> Result<bool> {
-        let fields = self.fields()?;
-        let value = fields.get(condition.field);
-        Ok(value.is_some_and(|value| condition.holds(value)))
+        Ok(self.field(condition.field)?.is_some_and(|value| condition.holds(&value)))
     }
 
-    /// Bytes that the server holds of its machine, with what a forked child has copied.
+    /// Bytes that the server holds of its machine, with what a forked child has copied. A server on this machine is
+    /// not asked.
     pub(super) fn memory(&self) -> Option<u64> {
-        let fields = self.fields().ok()?;
-        let number = |name: &str| fields.get(name)?.parse::<u64>().ok();
+        if let Some(bytes) = self.process.and_then(ServerProcess::bytes_with_copies) {
+            return Some(bytes);
+        }
+        let number = |name: &str| self.field(name).ok()??.parse::<u64>().ok();
         let own = number("used_memory_rss").or_else(|| number("bytes"))?;
         Some(own.saturating_add(number("current_cow_size").unwrap_or(0)))
     }
@@ -146,8 +162,7 @@ impl<'b> Stage<'b> {
         let Some((inside, after)) = rest.split_once('}') else { return Ok(text) };
         let Some((field, factor)) = inside.split_once('*') else { return Ok(text.clone()) };
         let Ok(factor) = factor.parse::<f64>() else { return Ok(text.clone()) };
-        let fields = self.fields()?;
-        let value = fields.get(field).and_then(|value| value.parse::<f64>().ok());
+        let value = self.field(field)?.and_then(|value| value.parse::<f64>().ok());
         let value = value.ok_or_else(|| anyhow!("the server does not tell its {field}"))?;
         Ok(format!("{before}{:.0}{after}", value * factor))
     }
@@ -282,5 +297,43 @@ fn ask(speaker: &mut Speaker, words: &[Vec<u8>]) -> Result<Option<String>> {
             Ok(()) => Ok(None),
             Err(text) => bail!("{}", report::escape(&*text)),
         },
+    }
+}
+
+/// The text of `INFO`, of all sections or of one.
+fn info(client: &mut Client<Transport>, section: Option<&[u8]>) -> Result<String> {
+    let words: Vec<&[u8]> = [b"INFO".as_slice()].into_iter().chain(section).collect();
+    match client.ask(&words)? {
+        Value::Error(text) => bail!("INFO: {}", String::from_utf8_lossy(&text)),
+        value => Ok(value.text().unwrap_or_default()),
+    }
+}
+
+/// In which section of `INFO` each field of this text stands.
+fn sections(text: &str) -> BTreeMap<String, String> {
+    let mut section = "";
+    let mut fields = BTreeMap::new();
+    for line in text.lines() {
+        match (line.strip_prefix("# "), line.split_once(':')) {
+            (Some(name), _) => section = name.trim_end(),
+            (None, Some((field, _))) if !section.is_empty() => {
+                fields.insert(field.to_owned(), section.to_ascii_lowercase());
+            }
+            _ => {}
+        }
+    }
+    fields
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sections;
+
+    #[test]
+    fn fields_are_looked_for_in_their_section() {
+        let fields = sections("# Memory\r\nused_memory:1\r\n\r\n# Persistence\r\nloading:0\r\n");
+        assert_eq!(fields.get("loading").map(String::as_str), Some("persistence"));
+        assert_eq!(fields.get("used_memory").map(String::as_str), Some("memory"));
+        assert_eq!(fields.len(), 2);
     }
 }

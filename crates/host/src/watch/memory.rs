@@ -1,0 +1,73 @@
+//! Memory of a server on this machine, as its kernel counts it, so that the server need not be asked while it is busy.
+
+use std::fs;
+
+use super::info::Info;
+use super::local;
+
+/// The process of a server on this machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ServerProcess {
+    pid: u32,
+}
+
+impl ServerProcess {
+    /// The process that a text of `INFO` is of; `None` if it runs elsewhere.
+    #[must_use]
+    pub fn from_info(text: &str) -> Option<Self> {
+        Some(Self { pid: local::find(&Info::parse(text))? })
+    }
+
+    /// The process of this number.
+    #[must_use]
+    pub fn new(pid: u32) -> Self {
+        Self { pid }
+    }
+
+    /// Bytes of memory that it holds now, without its children; `None` where the kernel does not say.
+    #[must_use]
+    pub fn resident_bytes(self) -> Option<u64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.pid)).ok()?;
+        bytes(&status, "VmRSS:")
+    }
+
+    /// Bytes of memory that it holds now, with the pages that its children do not share with it any more, because one
+    /// side has written to them; `None` where the kernel does not say.
+    #[must_use]
+    pub fn bytes_with_copies(self) -> Option<u64> {
+        let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", self.pid)).ok()?;
+        let copies = children.split_whitespace().filter_map(|child| {
+            // One that has ended in between has given its memory back.
+            let rollup = fs::read_to_string(format!("/proc/{child}/smaps_rollup")).ok()?;
+            bytes(&rollup, "Private_Dirty:")
+        });
+        let copies: u64 = copies.sum();
+        Some(self.resident_bytes()?.saturating_add(copies))
+    }
+}
+
+/// A line of `/proc` that gives KiB.
+pub(super) fn bytes(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kibibytes_are_read_as_bytes() {
+        assert_eq!(bytes("VmRSS:\t  12 kB\nVmSwap:\t     3 kB\n", "VmSwap:"), Some(3072));
+        assert_eq!(bytes("", "VmRSS:"), None);
+        assert_eq!(bytes("VmRSS: x kB", "VmRSS:"), None);
+    }
+
+    #[test]
+    fn this_process_holds_memory_and_one_that_does_not_exist_none() {
+        let own = ServerProcess::new(std::process::id());
+        assert!(own.bytes_with_copies() >= own.resident_bytes().map(|bytes| bytes / 2));
+        assert!(own.resident_bytes() > Some(1 << 20));
+        assert_eq!(ServerProcess::new(u32::MAX).bytes_with_copies(), None);
+    }
+}
