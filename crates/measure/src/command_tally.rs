@@ -1,7 +1,7 @@
 //! What is counted of one command: outcomes, hits, bytes and latencies.
 
-use crate::separate_failures::{SeparateFailures, merge_apart};
-use crate::tally::merge_optional;
+use crate::separate_failures::SeparateFailures;
+use crate::total::total;
 use crate::{KeyCounts, Latency, TallyShape};
 
 /// Counts and latencies of one command.
@@ -76,88 +76,19 @@ impl CommandTally {
     pub fn response(&self) -> &Latency {
         self.scheduled_response.as_ref().unwrap_or(&self.service)
     }
-
-    /// Adds all that `other` holds.
-    pub fn merge(&mut self, other: &Self) {
-        let Self {
-            service,
-            scheduled_response,
-            first_byte,
-            apart,
-            ok,
-            miss,
-            errors,
-            bytes_out,
-            bytes_in,
-            keys,
-            receivers,
-            places,
-        } = other;
-        merge_apart(&mut self.apart, apart.as_ref());
-        self.service.merge(service);
-        merge_optional(&mut self.scheduled_response, scheduled_response.as_ref(), Latency::merge);
-        merge_optional(&mut self.first_byte, first_byte.as_ref(), Latency::merge);
-        self.ok = self.ok.saturating_add(*ok);
-        self.miss = self.miss.saturating_add(*miss);
-        self.errors = self.errors.saturating_add(*errors);
-        self.bytes_out = self.bytes_out.saturating_add(*bytes_out);
-        self.bytes_in = self.bytes_in.saturating_add(*bytes_in);
-        self.keys.merge(keys);
-        self.receivers = self.receivers.saturating_add(*receivers);
-        self.places.resize(self.places.len().max(places.len()), [0; 2]);
-        for (sum, place) in self.places.iter_mut().zip(places) {
-            *sum = [sum[0].saturating_add(place[0]), sum[1].saturating_add(place[1])];
-        }
-    }
-
-    /// Whether nothing was counted.
-    pub(crate) fn is_empty(&self) -> bool {
-        let Self {
-            service,
-            scheduled_response: _,
-            first_byte,
-            apart,
-            ok,
-            miss,
-            errors,
-            bytes_out,
-            bytes_in,
-            keys,
-            receivers,
-            places,
-        } = self;
-        let latencies = [Some(service), first_byte.as_ref()];
-        latencies.into_iter().flatten().all(|latency| latency.count() == 0)
-            && apart.as_ref().is_none_or(SeparateFailures::is_empty)
-            && [ok, miss, errors, bytes_out, bytes_in, receivers]
-                .into_iter()
-                .all(|count| *count == 0)
-            && *keys == KeyCounts::default()
-            && places.iter().all(|place| *place == [0; 2])
-    }
-
-    pub(crate) fn clear(&mut self) {
-        let Self {
-            service,
-            scheduled_response,
-            first_byte,
-            apart,
-            ok,
-            miss,
-            errors,
-            bytes_out,
-            bytes_in,
-            keys,
-            receivers,
-            places,
-        } = self;
-        apart.iter_mut().for_each(SeparateFailures::clear);
-        service.clear();
-        scheduled_response.iter_mut().for_each(Latency::clear);
-        first_byte.iter_mut().for_each(Latency::clear);
-        (*ok, *miss, *errors) = (0, 0, 0);
-        (*bytes_out, *bytes_in, *receivers) = (0, 0, 0);
-        *keys = KeyCounts::default();
-        places.fill([0; 2]);
-    }
 }
+
+total!(CommandTally {
+    service,
+    scheduled_response,
+    first_byte,
+    apart,
+    ok,
+    miss,
+    errors,
+    bytes_out,
+    bytes_in,
+    keys,
+    receivers,
+    places,
+});

@@ -1,8 +1,7 @@
 //! How long each stage of opening a connection took, where connections are what is measured.
-//!
-//! Merging takes the struct apart by name, as in `tally`.
 
 use crate::Latency;
+use crate::total::total;
 
 /// One histogram for each stage of connections that each carry one request.
 #[derive(Debug, Clone)]
@@ -24,24 +23,6 @@ impl ConnectStages {
         let [connected, tls, login, first_reply] = [(); 4].map(|()| Latency::empty(digits));
         Self { connected, tls, login, first_reply }
     }
-
-    /// Adds all that `other` holds.
-    pub fn merge(&mut self, other: &Self) {
-        let Self { connected, tls, login, first_reply } = other;
-        self.connected.merge(connected);
-        self.tls.merge(tls);
-        self.login.merge(login);
-        self.first_reply.merge(first_reply);
-    }
-
-    /// Forgets everything and keeps the memory.
-    pub(crate) fn clear(&mut self) {
-        let Self { connected, tls, login, first_reply } = self;
-        [connected, tls, login, first_reply].into_iter().for_each(Latency::clear);
-    }
-
-    /// Whether no connection was opened.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.connected.count() == 0
-    }
 }
+
+total!(ConnectStages { connected, tls, login, first_reply });

@@ -1,11 +1,9 @@
 //! What happened to connections: how long they took to open, what was lost on them, and TLS.
-//!
-//! Merging takes every struct apart by name, as in `tally`.
 
 use std::borrow::Cow;
 
-use crate::not_reopened::{self, NotReopened};
-use crate::tally::merge_optional;
+use crate::NotReopened;
+use crate::total::{Total, total};
 use crate::{ConnectStages, Latency};
 
 /// What happened to connections.
@@ -67,108 +65,27 @@ impl ConnectionTally {
 
     /// Counts a lost connection that was not open again at the end.
     pub fn add_not_reopened(&mut self, server: String, reason: String) {
-        not_reopened::add(&mut self.not_reopened, &NotReopened { server, connections: 1, reason });
-    }
-
-    /// Whether nothing happened.
-    pub(crate) fn is_empty(&self) -> bool {
-        let Self {
-            connect,
-            stages,
-            tls,
-            dropped,
-            reconnects,
-            renewed,
-            retried,
-            retries,
-            lost,
-            timed_out,
-            unanswered,
-            pushes,
-            bytes_out,
-            bytes_in,
-            not_reopened,
-        } = self;
-        let counts = [
-            dropped, reconnects, renewed, retried, retries, lost, timed_out, unanswered, pushes,
-            bytes_out, bytes_in,
-        ];
-        connect.count() == 0
-            && stages.as_ref().is_none_or(|stages| stages.is_empty())
-            && tls.handshake.count() == 0
-            && not_reopened.is_empty()
-            && counts.into_iter().all(|count| *count == 0)
-    }
-
-    pub(crate) fn clear(&mut self) {
-        let Self {
-            connect,
-            stages,
-            tls,
-            dropped,
-            reconnects,
-            renewed,
-            retried,
-            retries,
-            lost,
-            timed_out,
-            unanswered,
-            pushes,
-            bytes_out,
-            bytes_in,
-            not_reopened,
-        } = self;
-        connect.clear();
-        stages.iter_mut().for_each(|stages| stages.clear());
-        tls.clear();
-        let counts = [
-            dropped, reconnects, renewed, retried, retries, lost, timed_out, unanswered, pushes,
-            bytes_out, bytes_in,
-        ];
-        counts.into_iter().for_each(|count| *count = 0);
-        not_reopened.clear();
-    }
-
-    pub(crate) fn merge(&mut self, other: &Self) {
-        let Self {
-            connect,
-            stages,
-            tls,
-            dropped,
-            reconnects,
-            renewed,
-            retried,
-            retries,
-            lost,
-            timed_out,
-            unanswered,
-            pushes,
-            bytes_out,
-            bytes_in,
-            not_reopened,
-        } = other;
-        self.connect.merge(connect);
-        merge_optional(&mut self.stages, stages.as_ref(), |ours, theirs| ours.merge(theirs));
-        // Saturating, because what is merged may come from files, which may say anything.
-        for (sum, part) in [
-            (&mut self.dropped, dropped),
-            (&mut self.reconnects, reconnects),
-            (&mut self.renewed, renewed),
-            (&mut self.retried, retried),
-            (&mut self.retries, retries),
-            (&mut self.lost, lost),
-            (&mut self.timed_out, timed_out),
-            (&mut self.unanswered, unanswered),
-            (&mut self.pushes, pushes),
-            (&mut self.bytes_out, bytes_out),
-            (&mut self.bytes_in, bytes_in),
-        ] {
-            *sum = sum.saturating_add(*part);
-        }
-        self.tls.merge(tls);
-        not_reopened.iter().for_each(|more| not_reopened::add(&mut self.not_reopened, more));
+        self.not_reopened.merge(&vec![NotReopened { server, connections: 1, reason }]);
     }
 }
+
+total!(ConnectionTally {
+    connect,
+    stages,
+    tls,
+    dropped,
+    reconnects,
+    renewed,
+    retried,
+    retries,
+    lost,
+    timed_out,
+    unanswered,
+    pushes,
+    bytes_out,
+    bytes_in,
+    not_reopened,
+});
 
 /// What happened in TLS.
 #[derive(Debug, Clone)]
@@ -178,8 +95,11 @@ pub struct TlsTally {
     /// Handshakes that took up an earlier session.
     pub resumed: u64,
     /// Versions and ciphers that were agreed on, and by how many connections.
-    pub negotiated: Vec<(Cow<'static, str>, Cow<'static, str>, u64)>,
+    pub negotiated: Vec<Negotiated>,
 }
+
+/// A version and cipher, and how many connections agreed on them.
+type Negotiated = (Cow<'static, str>, Cow<'static, str>, u64);
 
 impl Default for TlsTally {
     /// No handshake, and no memory for any. Two digits, as for connecting.
@@ -199,30 +119,27 @@ impl TlsTally {
     ) {
         self.handshake.record_n(took_ns, 1);
         self.resumed += u64::from(resumed);
-        self.count(version.into(), cipher.into(), 1);
+        self.negotiated.merge(&vec![(version.into(), cipher.into(), 1)]);
     }
+}
 
-    fn count(&mut self, version: Cow<'static, str>, cipher: Cow<'static, str>, connections: u64) {
-        match self.negotiated.iter_mut().find(|(v, c, _)| *v == version && *c == cipher) {
-            Some((.., count)) => *count = count.saturating_add(connections),
-            None => self.negotiated.push((version, cipher, connections)),
-        }
-    }
+total!(TlsTally { handshake, resumed, negotiated });
 
-    /// Adds all that `other` holds.
-    pub fn merge(&mut self, other: &Self) {
-        let Self { handshake, resumed, negotiated } = other;
-        self.handshake.merge(handshake);
-        self.resumed = self.resumed.saturating_add(*resumed);
-        for (version, cipher, connections) in negotiated {
-            self.count(version.clone(), cipher.clone(), *connections);
+impl Total for Vec<Negotiated> {
+    fn merge(&mut self, other: &Self) {
+        for (version, cipher, connections) in other {
+            match self.iter_mut().find(|(v, c, _)| v == version && c == cipher) {
+                Some((.., sum)) => sum.merge(connections),
+                None => self.push((version.clone(), cipher.clone(), *connections)),
+            }
         }
     }
 
     fn clear(&mut self) {
-        let Self { handshake, resumed, negotiated } = self;
-        handshake.clear();
-        *resumed = 0;
-        negotiated.clear();
+        self.clear();
+    }
+
+    fn is_empty(&self) -> bool {
+        self.is_empty()
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! The latencies of deliveries are those of a measurement's tally; here is what is counted beside them.
 
-use crate::tally::merge_optional;
+use crate::total::{Total, total};
 use crate::{CommandTally, Invalidations, Latency, Polls, SlowSubscribers, Tally, Waits};
 
 /// Counts of messages and their deliveries.
@@ -51,22 +51,7 @@ pub struct DeliveryCounts {
     pub cut_off: u64,
 }
 
-impl DeliveryCounts {
-    /// Adds all that `other` holds.
-    pub fn merge(&mut self, other: &Self) {
-        let Self { received, doubled, out_of_order, foreign, corrupt, cut_off } = other;
-        for (sum, count) in [
-            (&mut self.received, received),
-            (&mut self.doubled, doubled),
-            (&mut self.out_of_order, out_of_order),
-            (&mut self.foreign, foreign),
-            (&mut self.corrupt, corrupt),
-            (&mut self.cut_off, cut_off),
-        ] {
-            *sum = sum.saturating_add(*count);
-        }
-    }
-}
+total!(DeliveryCounts { received, doubled, out_of_order, foreign, corrupt, cut_off });
 
 impl Deliveries {
     /// What was seen of the command that carries a message; `None` of a run that never began.
@@ -99,21 +84,19 @@ impl Deliveries {
             invalidations,
         } = other;
         self.sending.merge(sending);
-        self.expected = self.expected.saturating_add(*expected);
-        self.away = self.away.saturating_add(*away);
+        self.expected.merge(expected);
+        self.away.merge(away);
         self.counts.merge(counts);
-        merge_optional(&mut self.first, first.as_ref(), Latency::merge);
-        merge_optional(&mut self.last, last.as_ref(), Latency::merge);
-        merge_optional(&mut self.polls, polls.as_ref(), |ours, theirs| ours.merge(theirs));
+        self.first.merge(first);
+        self.last.merge(last);
+        self.polls.merge(polls);
+        self.invalidations.merge(invalidations);
+        self.receivers = self.receivers.saturating_add(*receivers);
         merge_optional(&mut self.by_receiver, by_receiver.as_ref(), |ours, (least, most)| {
             *ours = (ours.0.min(*least), ours.1.max(*most));
         });
-        self.receivers = self.receivers.saturating_add(*receivers);
         merge_optional(&mut self.waits, waits.as_ref(), Waits::merge_client);
         merge_optional(&mut self.slow, slow.as_ref(), |ours, theirs| ours.merge(theirs));
-        merge_optional(&mut self.invalidations, invalidations.as_ref(), |ours, theirs| {
-            ours.merge(theirs);
-        });
     }
 
     /// Messages that were acknowledged.
@@ -165,5 +148,18 @@ impl Deliveries {
     pub fn is_faulty(&self) -> bool {
         let DeliveryCounts { doubled, out_of_order, corrupt, .. } = self.counts;
         self.lost() + doubled + out_of_order + corrupt > 0
+    }
+}
+
+/// Adds what both have, or takes what only `from` has.
+fn merge_optional<T: Clone>(
+    into: &mut Option<T>,
+    from: Option<&T>,
+    merge: impl FnOnce(&mut T, &T),
+) {
+    match (into, from) {
+        (Some(into), Some(from)) => merge(into, from),
+        (into @ None, Some(from)) => *into = Some(from.clone()),
+        (_, None) => {}
     }
 }

@@ -1,6 +1,7 @@
 //! What clients with a cache saw beside the writes that they were to drop from it.
 
 use crate::Latency;
+use crate::total::total;
 
 /// How long caches answered with what had been overwritten, and invalidations that were no delivery.
 #[derive(Debug, Clone)]
@@ -34,22 +35,9 @@ impl Invalidations {
             removed: 0,
         }
     }
-
-    /// Adds what other caches saw.
-    pub fn merge(&mut self, other: &Self) {
-        let Self { stale, before_acknowledged, covered, unprompted, flushes, removed } = other;
-        self.stale.merge(stale);
-        for (sum, count) in [
-            (&mut self.before_acknowledged, before_acknowledged),
-            (&mut self.covered, covered),
-            (&mut self.unprompted, unprompted),
-            (&mut self.flushes, flushes),
-            (&mut self.removed, removed),
-        ] {
-            *sum = sum.saturating_add(*count);
-        }
-    }
 }
+
+total!(Invalidations { stale, before_acknowledged, covered, unprompted, flushes, removed });
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,7 @@
 //! Keys that were asked for, and those that were there: one request may ask for many.
 
+use crate::total::total;
+
 /// Counts of keys.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct KeyCounts {
@@ -19,12 +21,6 @@ impl KeyCounts {
         self.asked = self.asked.saturating_add(asked);
         self.found = self.found.saturating_add(found);
     }
-
-    /// Adds all that `other` holds.
-    pub fn merge(&mut self, other: &Self) {
-        let Self { requests, asked, found } = other;
-        self.requests = self.requests.saturating_add(*requests);
-        self.asked = self.asked.saturating_add(*asked);
-        self.found = self.found.saturating_add(*found);
-    }
 }
+
+total!(KeyCounts { requests, asked, found });

@@ -5,6 +5,7 @@
 //! connections; the second is ours.
 
 use crate::Latency;
+use crate::total::total;
 
 /// How late requests were sent. Recorded when they are sent, so that those never answered count.
 #[derive(Debug, Clone)]
@@ -37,22 +38,9 @@ impl Lateness {
         self.total.record_n(sent_ns.saturating_sub(due_ns), count);
         self.own.record_n(sent_ns.saturating_sub(due_ns.max(room_ns)), count);
     }
-
-    pub(crate) fn merge(&mut self, other: &Self) {
-        let Self { total, own, given_up, due } = other;
-        self.total.merge(total);
-        self.own.merge(own);
-        self.given_up = self.given_up.saturating_add(*given_up);
-        self.due = self.due.saturating_add(*due);
-    }
-
-    pub(crate) fn clear(&mut self) {
-        let Self { total, own, given_up, due } = self;
-        total.clear();
-        own.clear();
-        (*given_up, *due) = (0, 0);
-    }
 }
+
+total!(Lateness { total, own, given_up, due });
 
 #[cfg(test)]
 mod tests {

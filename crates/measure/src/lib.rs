@@ -34,6 +34,7 @@ mod tally;
 mod tenure;
 mod time_bound;
 mod timeline;
+mod total;
 mod waits;
 
 pub use by_connection::{ByConnection, ConnectionSecond, ConnectionTrace};

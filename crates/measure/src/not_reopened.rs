@@ -2,6 +2,8 @@
 //!
 //! One entry for each server, so that what is kept is bounded by how many there are, however often each is tried.
 
+use crate::total::Total;
+
 /// Lost connections to one server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotReopened {
@@ -13,10 +15,22 @@ pub struct NotReopened {
     pub reason: String,
 }
 
-/// Adds connections, to those of the same server if there are any. The reason that was there first stays.
-pub(crate) fn add(all: &mut Vec<NotReopened>, more: &NotReopened) {
-    match all.iter_mut().find(|one| one.server == more.server) {
-        Some(one) => one.connections = one.connections.saturating_add(more.connections),
-        None => all.push(more.clone()),
+/// Connections are added to those of the same server, if there are any. The reason that was there first stays.
+impl Total for Vec<NotReopened> {
+    fn merge(&mut self, other: &Self) {
+        for more in other {
+            match self.iter_mut().find(|one| one.server == more.server) {
+                Some(one) => one.connections.merge(&more.connections),
+                None => self.push(more.clone()),
+            }
+        }
+    }
+
+    fn clear(&mut self) {
+        self.clear();
+    }
+
+    fn is_empty(&self) -> bool {
+        self.is_empty()
     }
 }

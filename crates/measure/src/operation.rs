@@ -3,8 +3,9 @@
 //! An operation of one command needs none: what is counted of the command says it all.
 
 use crate::Latency;
-use crate::separate_failures::{SeparateFailures, merge_apart};
-use crate::tally::{TallyShape, merge_optional};
+use crate::separate_failures::SeparateFailures;
+use crate::tally::TallyShape;
+use crate::total::total;
 
 /// How an operation ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,23 +91,6 @@ impl OperationTally {
             response.record_n(done_ns.saturating_sub(intended_ns), 1);
         }
     }
-
-    /// Adds all that `other` holds.
-    pub fn merge(&mut self, other: &Self) {
-        let Self { service, scheduled_response, apart, ok, missed, failed } = other;
-        merge_apart(&mut self.apart, apart.as_ref());
-        self.service.merge(service);
-        merge_optional(&mut self.scheduled_response, scheduled_response.as_ref(), Latency::merge);
-        self.ok = self.ok.saturating_add(*ok);
-        self.missed = self.missed.saturating_add(*missed);
-        self.failed = self.failed.saturating_add(*failed);
-    }
-
-    pub(crate) fn clear(&mut self) {
-        let Self { service, scheduled_response, apart, ok, missed, failed } = self;
-        apart.iter_mut().for_each(SeparateFailures::clear);
-        service.clear();
-        scheduled_response.iter_mut().for_each(Latency::clear);
-        (*ok, *missed, *failed) = (0, 0, 0);
-    }
 }
+
+total!(OperationTally { service, scheduled_response, apart, ok, missed, failed });

@@ -1,6 +1,7 @@
 //! What is known of receivers that read over and over, where no server pushes to them.
 
 use crate::Latency;
+use crate::total::total;
 
 /// Reads of receivers, and what they missed.
 #[derive(Debug, Clone)]
@@ -14,11 +15,4 @@ pub struct Polls {
     pub behind: u64,
 }
 
-impl Polls {
-    /// Adds those of another client.
-    pub fn merge(&mut self, other: &Self) {
-        self.gap.merge(&other.gap);
-        self.overtaken = self.overtaken.saturating_add(other.overtaken);
-        self.behind = self.behind.saturating_add(other.behind);
-    }
-}
+total!(Polls { gap, overtaken, behind });

@@ -4,7 +4,7 @@
 //! a server that refuses quickly does not look fast.
 
 use crate::Latency;
-use crate::tally::merge_optional;
+use crate::total::total;
 
 /// The latencies of misses and of errors.
 #[derive(Debug, Clone)]
@@ -29,25 +29,9 @@ impl SeparateFailures {
         let timed = || FailureLatency::new(precision, scheduled);
         Self { missed: timed(), failed: timed() }
     }
-
-    pub(crate) fn merge(&mut self, other: &Self) {
-        let Self { missed, failed } = other;
-        self.missed.merge(missed);
-        self.failed.merge(failed);
-    }
-
-    /// Whether nothing missed or failed.
-    pub(crate) fn is_empty(&self) -> bool {
-        let Self { missed, failed } = self;
-        missed.service.count() == 0 && failed.service.count() == 0
-    }
-
-    pub(crate) fn clear(&mut self) {
-        let Self { missed, failed } = self;
-        missed.clear();
-        failed.clear();
-    }
 }
+
+total!(SeparateFailures { missed, failed });
 
 impl FailureLatency {
     fn new(precision: u8, scheduled: bool) -> Self {
@@ -63,25 +47,6 @@ impl FailureLatency {
             response.record_n(done_ns.saturating_sub(intended_ns), count);
         }
     }
-
-    fn merge(&mut self, other: &Self) {
-        let Self { service, scheduled_response } = other;
-        self.service.merge(service);
-        merge_optional(&mut self.scheduled_response, scheduled_response.as_ref(), Latency::merge);
-    }
-
-    fn clear(&mut self) {
-        let Self { service, scheduled_response } = self;
-        service.clear();
-        scheduled_response.iter_mut().for_each(Latency::clear);
-    }
 }
 
-/// Adds what `from` keeps apart.
-pub(crate) fn merge_apart(into: &mut Option<SeparateFailures>, from: Option<&SeparateFailures>) {
-    match (into, from) {
-        (Some(into), Some(from)) => into.merge(from),
-        (into @ None, Some(from)) => *into = Some(from.clone()),
-        (_, None) => {}
-    }
-}
+total!(FailureLatency { service, scheduled_response });

@@ -3,8 +3,8 @@
 //!
 //! Owns the histogram of the last of the three, and for response times of about the same length the sums of all.
 //! Percentiles of parts do not add up to that of the whole; means of the parts of responses that took as long do.
-//! Merging takes every struct apart by name, as in `tally`.
 
+use crate::total::{Total, total};
 use crate::{Latency, Sample};
 
 /// Buckets to a doubling of the response time: each is an eighth of its length wide.
@@ -37,15 +37,7 @@ pub struct SpanSums {
     pub read_ns: u64,
 }
 
-impl SpanSums {
-    fn merge(&mut self, other: &Self) {
-        let Self { count, response_ns, due_to_sent_ns, read_ns } = *other;
-        self.count = self.count.saturating_add(count);
-        self.response_ns = self.response_ns.saturating_add(response_ns);
-        self.due_to_sent_ns = self.due_to_sent_ns.saturating_add(due_to_sent_ns);
-        self.read_ns = self.read_ns.saturating_add(read_ns);
-    }
-}
+total!(SpanSums { count, response_ns, due_to_sent_ns, read_ns });
 
 /// Which bucket a response time belongs to.
 fn bucket(response_ns: u64) -> usize {
@@ -119,24 +111,21 @@ impl Spans {
     pub fn sums(&self) -> impl Iterator<Item = (usize, &SpanSums)> {
         self.by_response.iter().enumerate().filter(|(_, sums)| sums.count > 0)
     }
+}
 
-    pub(crate) fn merge(&mut self, other: &Self) {
-        let Self { read, unstamped, by_response } = other;
-        self.read.merge(read);
-        self.unstamped = self.unstamped.saturating_add(*unstamped);
-        self.by_response.iter_mut().zip(by_response).for_each(|(a, b)| a.merge(b));
+total!(Spans { read, unstamped, by_response });
+
+impl Total for Box<[SpanSums]> {
+    fn merge(&mut self, other: &Self) {
+        self.iter_mut().zip(other).for_each(|(sum, part)| sum.merge(part));
     }
 
-    /// Forgets everything and keeps the memory.
-    pub(crate) fn clear(&mut self) {
-        let Self { read, unstamped, by_response } = self;
-        read.clear();
-        *unstamped = 0;
-        by_response.fill(SpanSums::default());
+    fn clear(&mut self) {
+        self.fill(SpanSums::default());
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.read.count() == 0 && self.unstamped == 0
+    fn is_empty(&self) -> bool {
+        self.iter().all(Total::is_empty)
     }
 }
 

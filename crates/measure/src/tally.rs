@@ -1,8 +1,8 @@
 //! What one owner saw: counts and histograms per command, and of the connections.
 //!
-//! Merging takes every struct apart by name, so that a field that is added and not merged does
-//! not compile; a property test holds that parts sum to the whole.
+//! A property test holds that parts sum to the whole.
 
+use crate::total::Total;
 use crate::{
     CommandTally, ConnectionTally, ErrorCounts, KeyCounts, Latency, Lateness, OperationTally, Spans,
 };
@@ -68,19 +68,6 @@ fn all<'l>(mut latencies: impl Iterator<Item = &'l Latency>) -> Latency {
     let mut all = latencies.next().cloned().unwrap_or_else(|| Latency::new(1));
     latencies.for_each(|l| all.merge(l));
     all
-}
-
-/// Adds what both have, or takes what only `from` has.
-pub(crate) fn merge_optional<T: Clone>(
-    into: &mut Option<T>,
-    from: Option<&T>,
-    merge: impl FnOnce(&mut T, &T),
-) {
-    match (into, from) {
-        (Some(into), Some(from)) => merge(into, from),
-        (into @ None, Some(from)) => *into = Some(from.clone()),
-        (_, None) => {}
-    }
 }
 
 /// Everything one owner saw.
@@ -212,12 +199,8 @@ impl Tally {
         self.operations.iter_mut().zip(operations).for_each(|(a, b)| a.merge(b));
         self.errors.merge(errors);
         self.connections.merge(connections);
-        match (&mut self.lateness, lateness) {
-            (Some(into), Some(from)) => into.merge(from),
-            (into @ None, Some(from)) => *into = Some(from.clone()),
-            (_, None) => {}
-        }
-        merge_optional(&mut self.spans, spans.as_ref(), |into, from| into.merge(from));
+        self.lateness.merge(lateness);
+        self.spans.merge(spans);
     }
 
     /// Adds to what receivers saw what the senders of their messages did, except their replies: errors,
@@ -232,23 +215,23 @@ impl Tally {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         let Self { commands, operations, errors, connections, lateness, spans } = self;
-        commands.iter().all(CommandTally::is_empty)
-            && operations.iter().all(|operation| operation.ended() == 0)
+        commands.iter().all(Total::is_empty)
+            && operations.iter().all(Total::is_empty)
             && errors.total() == 0
             && connections.is_empty()
-            && lateness.as_ref().is_none_or(|late| late.due == 0 && late.total.count() == 0)
-            && spans.as_ref().is_none_or(|spans| spans.is_empty())
+            && lateness.is_empty()
+            && spans.is_empty()
     }
 
     /// Forgets everything and keeps the memory.
     pub fn clear(&mut self) {
         let Self { commands, operations, errors, connections, lateness, spans } = self;
-        spans.iter_mut().for_each(|spans| spans.clear());
-        operations.iter_mut().for_each(OperationTally::clear);
-        lateness.iter_mut().for_each(Lateness::clear);
-        commands.iter_mut().for_each(CommandTally::clear);
+        commands.iter_mut().for_each(Total::clear);
+        operations.iter_mut().for_each(Total::clear);
         *errors = ErrorCounts::default();
         connections.clear();
+        lateness.clear();
+        spans.clear();
     }
 }
 
