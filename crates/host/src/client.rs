@@ -16,7 +16,7 @@ use wire::resp::{Value, encode_command};
 use crate::client_error::{
     ClientError, REPLY_BYTES_MAX, ended, hint, is_want_of_ports, late, reason,
 };
-use crate::{Address, PlainSocket, Transport};
+use crate::{Address, PlainSocket, Transport, plain};
 
 /// How long a server may take.
 #[derive(Debug, Clone, Copy)]
@@ -63,7 +63,7 @@ impl Client<PlainSocket> {
         source: Option<IpAddr>,
         patience: Patience,
     ) -> Result<Self, ClientError> {
-        let connected = PlainSocket::connect(address, source, patience);
+        let connected = plain::connect(address, source, patience);
         let connected = connected.map_err(|e| ClientError::Connect {
             address: address.clone(),
             reason: reason(&e, patience.connect),
@@ -105,7 +105,7 @@ impl Client<Transport> {
         let socket = plain.try_clone();
         let transport = secured(plain, Some(tls), address, patience)?;
         let mut client = Self::over(transport, address.clone(), patience.reply);
-        let is_brief = socket.and_then(|socket| socket.wait_for(REFUSAL_WITHIN));
+        let is_brief = socket.and_then(|socket| socket.set_read_timeout(Some(REFUSAL_WITHIN)));
         if is_brief.is_ok()
             && let Err(error) = client.transport.read(&mut [0])
             && !late(&error)

@@ -24,8 +24,8 @@ impl Transport {
     /// The operating system refuses.
     pub fn wait_for(&self, patience: Duration) -> io::Result<()> {
         match self {
-            Self::Plain(stream) => stream.wait_for(patience),
-            Self::Tls(stream) => stream.get_ref().wait_for(patience),
+            Self::Plain(stream) => stream.set_read_timeout(Some(patience)),
+            Self::Tls(stream) => stream.get_ref().set_read_timeout(Some(patience)),
         }
     }
 }
