@@ -1,4 +1,4 @@
-//! Experiments as tables for programs: the columns that all have in common.
+//! Experiments as tables for programs, and the columns that all tables of runs have.
 //!
 //! Names are those of [`report::Metric`], rows are quoted as every CSV of keystorm is.
 
@@ -25,10 +25,15 @@ const FIGURES: [&str; 11] = [
 pub(crate) struct Csv(Vec<u8>);
 
 impl Csv {
-    /// A table whose first columns have these names.
+    /// A table of runs, whose first columns have these names.
     pub(crate) fn new<'c>(columns: impl IntoIterator<Item = &'c str>) -> Self {
+        Self::of(&columns.into_iter().chain(FIGURES).collect::<Vec<_>>())
+    }
+
+    /// A table of anything.
+    pub(crate) fn of(columns: &[&str]) -> Self {
         let mut table = Self(Vec::new());
-        table.write(columns.into_iter().chain(FIGURES).map(str::to_owned).collect());
+        table.write(columns.iter().map(|name| (*name).to_owned()));
         table
     }
 
@@ -47,12 +52,13 @@ impl Csv {
             run.limited_by.name().to_owned(),
             run.disturbance.as_ref().map_or("", |found| found.cause.name()).to_owned(),
         ];
-        self.write(cells.into_iter().map(report::escape).chain(figures).collect());
+        self.write(cells.into_iter().map(report::escape).chain(figures));
     }
 
-    fn write(&mut self, cells: Vec<String>) {
+    /// A row as it is.
+    pub(crate) fn write(&mut self, cells: impl IntoIterator<Item = String>) {
         // Memory does not fail.
-        let _ = write_row(&cells, &mut self.0);
+        let _ = write_row(&cells.into_iter().collect::<Vec<_>>(), &mut self.0);
     }
 
     /// All of it.

@@ -14,6 +14,7 @@ use workload::Plan;
 pub use design::{Segment, Treatment};
 pub use effects::{Cost, Culprit, Effects, Figure, Level, Outcome, Wait};
 
+use crate::csv::Csv;
 use crate::document::Document;
 use crate::runs::Runs;
 
@@ -185,19 +186,14 @@ impl Blame {
             "p99_without_ms",
             "blamed",
         ];
-        let mut out = Vec::new();
-        let mut write = |cells: Vec<String>| {
-            // Memory does not fail.
-            let _ = report::write_row(&cells, &mut out);
-        };
-        write(COLUMNS.map(str::to_owned).to_vec());
+        let mut table = Csv::of(&COLUMNS);
         let ms = |ms: Option<f64>| ms.map_or(String::new(), |ms| format!("{ms:.4}"));
         for level in &self.effects.levels {
             for (at, wait) in level.waits.iter().enumerate() {
                 for (by, cost) in wait.costs.iter().enumerate() {
                     let figure = cost.as_ref().map(|cost| cost.p99_ms);
                     let blamed = self.effects.is_blamed(level.load, at, by);
-                    write(vec![
+                    table.write([
                         format!("{:.2}", level.load),
                         format!("{:.1}", level.rate_per_s),
                         self.kinds[at].name.clone(),
@@ -213,7 +209,7 @@ impl Blame {
                 }
             }
         }
-        String::from_utf8_lossy(&out).into_owned()
+        table.text()
     }
 }
 

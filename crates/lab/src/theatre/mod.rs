@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 pub use act::{Act, Condition, Family};
 pub use price::{ActRecord, Price};
 
+use crate::csv::Csv;
 use crate::document::Document;
 use crate::runs::Runs;
 
@@ -138,13 +139,7 @@ impl PriceList {
             "memory_peak_bytes",
             "events",
         ];
-        let mut out = Vec::new();
-        let mut write = |cells: Vec<String>| {
-            let cells: Vec<String> = cells.into_iter().map(report::escape).collect();
-            // Memory does not fail.
-            let _ = report::write_row(&cells, &mut out);
-        };
-        write(COLUMNS.map(str::to_owned).to_vec());
+        let mut table = Csv::of(&COLUMNS);
         let seconds = |s: Option<f64>| s.map(|s| format!("{s:.3}")).unwrap_or_default();
         let bytes = |bytes: Option<u64>| bytes.map(|n| n.to_string()).unwrap_or_default();
         for Line { name, outcome, .. } in &self.acts {
@@ -173,9 +168,9 @@ impl PriceList {
                     cells.push(why.clone());
                 }
             }
-            write(cells);
+            table.write(cells.into_iter().map(report::escape));
         }
-        String::from_utf8_lossy(&out).into_owned()
+        table.text()
     }
 }
 

@@ -4,10 +4,11 @@ use page::{
     Axis, Block, Chart, DataPoint, Guide, Page, Section, Series, Table, Tone, Unit, Verdict,
 };
 use report::compare::QUIETER_MACHINE;
-use report::{grouped, write_row};
+use report::grouped;
 use workload::quantity::counted;
 
 use super::incomplete;
+use crate::csv::Csv;
 use crate::rehearsal::{AnswerComparison, Change, Figure, Judgement, Outcome, Rehearsal};
 
 /// Changes that a sentence names.
@@ -161,16 +162,14 @@ impl Rehearsal {
     /// Every change, for programs.
     #[must_use]
     pub fn to_csv(&self) -> String {
-        let mut text = Vec::new();
         let columns =
             ["command", "count", "figure", "a_ms", "b_ms", "ratio", "low", "high", "judgement"];
-        // Memory does not fail.
-        let _ = write_row(&columns.map(str::to_owned), &mut text);
+        let mut table = Csv::of(&columns);
         for change in &self.changes {
             let number = |number: f64| format!("{number:.4}");
             let ends = change.interval.map_or([String::new(), String::new()], |i| i.map(number));
             let [low, high] = ends;
-            let cells = [
+            table.write([
                 report::escape(&change.command),
                 change.count.to_string(),
                 change.figure.name().to_owned(),
@@ -180,10 +179,9 @@ impl Rehearsal {
                 low,
                 high,
                 word(change.judgement).to_owned(),
-            ];
-            let _ = write_row(&cells, &mut text);
+            ]);
         }
-        String::from_utf8_lossy(&text).into_owned()
+        table.text()
     }
 
     /// The change of a figure, by command.

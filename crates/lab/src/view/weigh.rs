@@ -4,10 +4,10 @@ use page::{
     Axis as Scale, Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Unit, Verdict,
     sentence,
 };
-use report::write_row;
 use statistics::Mean;
 
 use super::incomplete;
+use crate::csv::Csv;
 use crate::weigh::{Axis, KEY_BYTES, Row, Weighing, Weight};
 
 /// How a figure is found, for people.
@@ -131,12 +131,7 @@ impl Weighing {
     /// A row for each figure of each item.
     #[must_use]
     pub fn to_csv(&self) -> String {
-        let mut out = Vec::new();
-        let mut write = |cells: &[String]| {
-            // Memory does not fail.
-            let _ = write_row(cells, &mut out);
-        };
-        let columns = [
+        let mut table = Csv::of(&[
             "item",
             "server",
             "encoding",
@@ -147,15 +142,14 @@ impl Weighing {
             "low",
             "high",
             "starts",
-        ];
-        write(&columns.map(str::to_owned));
+        ]);
         for row in &self.rows {
             let usage = row.memory_usage.and_then(|bytes| Mean::from_values(&[bytes as f64]));
             let figures = PARTS.map(|(name, part)| (name, row.mean(part)));
             for (name, mean) in figures.into_iter().chain([("memory_usage", usage)]) {
                 let Some(Mean { mean, interval, count }) = mean else { continue };
                 let end = |value: Option<f64>| value.map_or(String::new(), |v| format!("{v:.2}"));
-                write(&[
+                table.write([
                     report::escape(&row.item),
                     report::escape(self.server(row)),
                     report::escape(row.encoding.clone().unwrap_or_default()),
@@ -169,7 +163,7 @@ impl Weighing {
                 ]);
             }
         }
-        String::from_utf8_lossy(&out).into_owned()
+        table.text()
     }
 
     /// How many times what is stored each key takes, by server.
