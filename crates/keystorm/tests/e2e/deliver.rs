@@ -18,6 +18,19 @@ pub(crate) fn count(test: &Value, name: &str) -> u64 {
     test["deliveries"][name].as_u64().unwrap()
 }
 
+/// Checks that so many deliveries were expected, and none is missing, damaged, or came twice or out of order.
+pub(crate) fn is_exact(test: &Value, expected: u64, line: &str) {
+    let faults = ["lost", "doubled", "out_of_order", "corrupt"];
+    assert_eq!(faults.map(|name| count(test, name)), [0; 4], "{line}: {}", test["deliveries"]);
+    assert_eq!(count(test, "expected"), expected, "{line}");
+}
+
+/// Checks the same, and that all of them came.
+pub(crate) fn all_came(test: &Value, expected: u64, line: &str) {
+    is_exact(test, expected, line);
+    assert_eq!(count(test, "received"), expected, "{line}");
+}
+
 /// A run against this server; `line` begins with the kind.
 pub(crate) fn deliver(server: &Server, line: &str) -> Keystorm {
     let (kind, options) = line.split_once(' ').unwrap_or((line, ""));
@@ -27,9 +40,8 @@ pub(crate) fn deliver(server: &Server, line: &str) -> Keystorm {
 /// Runs it, and checks that all of so many deliveries came, each once and in order.
 fn all_arrive(server: &Server, line: &str, expected: u64) -> Value {
     let test = test(deliver(server, &format!("pubsub --json - {line}")).run().ok());
-    let counts = ["expected", "received", "lost", "doubled", "out_of_order", "from_other_runs"];
-    let counts = counts.map(|name| count(&test, name));
-    assert_eq!(counts, [expected, expected, 0, 0, 0, 0], "{line}");
+    all_came(&test, expected, line);
+    assert_eq!(count(&test, "from_other_runs"), 0, "{line}");
     assert_eq!(test["requests"], expected, "{line}");
     assert_eq!(test["latency_ms"]["response"]["exact"]["count"], expected, "{line}");
     test

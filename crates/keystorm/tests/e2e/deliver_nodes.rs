@@ -1,10 +1,8 @@
 //! `keystorm deliver notify`, `invalidate` and `replica` in a cluster, where each node tells, or copies, only what its
 //! own keys do: a receiver is at each of them, and every message is counted once.
 
-use serde_json::Value;
-
 use crate::cluster::Cluster;
-use crate::deliver::{count, test};
+use crate::deliver::{count, is_exact, test};
 use crate::invalidate::adds_up;
 use crate::notify::events;
 use crate::program::{Keystorm, PATIENCE, within};
@@ -14,13 +12,6 @@ fn deliver(cluster: &Cluster, line: &str) -> Keystorm {
     let (kind, options) = line.split_once(' ').unwrap_or((line, ""));
     let port = cluster.nodes[0].port();
     Keystorm::new(&format!("deliver {kind} -p {port} --cluster --json - {options}"))
-}
-
-/// Checks that so many deliveries were expected, and none is missing, doubled, out of order or damaged.
-fn is_exact(test: &Value, expected: u64, line: &str) {
-    let counts = ["expected", "lost", "doubled", "out_of_order", "corrupt"];
-    let counts = counts.map(|name| count(test, name));
-    assert_eq!(counts, [expected, 0, 0, 0, 0], "{line}: {}", test["deliveries"]);
 }
 
 /// Calls of a command at each master: replicas execute what these have written.

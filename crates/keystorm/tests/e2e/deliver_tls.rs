@@ -1,6 +1,6 @@
 //! `keystorm deliver --tls`: senders, receivers, probes and what is asked at the end speak it.
 
-use crate::deliver::{count, test};
+use crate::deliver::{all_came, test};
 use crate::program::Keystorm;
 use crate::tls::TlsServer;
 
@@ -22,9 +22,7 @@ fn every_kind_speaks_tls() {
         secure.server.reset();
         let line = format!("deliver {line} {options} -n 1000 --json -");
         let test = test(Keystorm::new(&line).run().ok());
-        let counts = ["expected", "received", "lost", "doubled", "out_of_order", "corrupt"];
-        let counts = counts.map(|name| count(&test, name));
-        assert_eq!(counts, [1_000 * each, 1_000 * each, 0, 0, 0, 0], "{line}");
+        all_came(&test, 1_000 * each, &line);
         // Those of notify live for a second.
         let left = !line.contains("notify") && !secure.server.keys().is_empty();
         assert!(!left, "{line}: {:?}", secure.server.keys());

@@ -2,16 +2,14 @@
 
 use serde_json::Value;
 
-use crate::deliver::{count, deliver, test};
+use crate::deliver::{all_came, count, deliver, test};
 use crate::program::{Keystorm, PATIENCE, within};
 use crate::server::Server;
 
 /// Runs it, and checks that all of so many deliveries came, each once.
 fn all_arrive(server: &Server, line: &str, expected: u64) -> Value {
     let test = test(deliver(server, &format!("notify --json - {line}")).run().ok());
-    let counts = ["expected", "received", "lost", "doubled", "out_of_order", "corrupt"];
-    let counts = counts.map(|name| count(&test, name));
-    assert_eq!(counts, [expected, expected, 0, 0, 0, 0], "{line}");
+    all_came(&test, expected, line);
     assert_eq!(test["latency_ms"]["response"]["exact"]["count"], expected, "{line}");
     test
 }

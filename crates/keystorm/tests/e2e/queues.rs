@@ -2,18 +2,10 @@
 
 use serde_json::Value;
 
-use crate::program::{Keystorm, PATIENCE, RunOutput, within};
+use crate::deliver::{all_came, count, test};
+use crate::program::{Keystorm, PATIENCE, within};
 use crate::queue_broker::QueueBroker;
 use crate::server::Server;
-
-fn test(ran: RunOutput) -> Value {
-    let document: Value = serde_json::from_str(&ran.out).unwrap();
-    document["tests"][0].clone()
-}
-
-fn count(test: &Value, name: &str) -> u64 {
-    test["deliveries"][name].as_u64().unwrap()
-}
 
 fn waits(test: &Value, name: &str) -> u64 {
     test["deliveries"]["waits"][name].as_u64().unwrap()
@@ -28,9 +20,7 @@ fn deliver(server: &Server, line: &str) -> Keystorm {
 /// Runs it, and checks that all of so many deliveries came, each once and in order, and that no key is left.
 fn all_arrive(server: &Server, line: &str, expected: u64) -> Value {
     let test = test(deliver(server, &format!("{line} --json -")).run().ok());
-    let counts = ["expected", "received", "lost", "doubled", "out_of_order", "corrupt"];
-    let counts = counts.map(|name| count(&test, name));
-    assert_eq!(counts, [expected, expected, 0, 0, 0, 0], "{line}");
+    all_came(&test, expected, line);
     assert_eq!(test["latency_ms"]["response"]["exact"]["count"], expected, "{line}");
     assert_eq!(waits(&test, "left_in_keys") + waits(&test, "ended_by_server"), 0, "{line}");
     assert!(server.keys().is_empty(), "{line}: {:?}", server.keys());

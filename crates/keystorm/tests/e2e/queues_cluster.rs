@@ -1,7 +1,7 @@
 //! `keystorm deliver list`, `zset` and `stream` in a cluster: receivers wait at the node that has their key.
 
 use crate::cluster::Cluster;
-use crate::deliver::{count, test};
+use crate::deliver::{all_came, count, test};
 use crate::program::{Keystorm, PATIENCE, within};
 
 fn deliver(cluster: &Cluster, line: &str) -> Keystorm {
@@ -38,9 +38,7 @@ fn every_message_comes_once(cluster: &Cluster) {
         cluster.reset_counts();
         let line = format!("{line} -n 3000 --keys 12");
         let test = test(deliver(cluster, &line).run().ok());
-        let counts = ["expected", "received", "lost", "doubled", "out_of_order", "corrupt"];
-        let counts = counts.map(|name| count(&test, name));
-        assert_eq!(counts, [3_000 * copies, 3_000 * copies, 0, 0, 0, 0], "{line}");
+        all_came(&test, 3_000 * copies, &line);
         let calls = cluster.calls(send);
         assert_eq!(calls.iter().sum::<u64>(), 3_012, "{line}, and a probe each: {calls:?}");
         assert!(calls.iter().all(|calls| *calls > 0), "all nodes take part: {calls:?}");
