@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Command, CommandFactory, Parser};
+use clap::Parser;
 use job::BisectJob;
 use lab::Line;
 use lab::words::TypedOption;
@@ -11,10 +11,8 @@ use report::Metric;
 use workload::Endpoint;
 
 use super::experiment::{job, names_length, with_split, with_those_of_a_run};
-use super::{FrontEnd, Intent, UsageError};
-
-/// The front end of `keystorm bisect`.
-pub(crate) struct BisectFront;
+use super::front::{Front, command};
+use super::{Intent, UsageError};
 
 /// Finds the commit that made a server slower or faster. Builds commits between a good and a bad one, runs each beside
 /// the good one in turn, as often as the noise asks, and names the commit with its probability. Builds that fail are
@@ -22,10 +20,6 @@ pub(crate) struct BisectFront;
 #[derive(Debug, Parser)]
 #[command(
     name = "keystorm bisect",
-    bin_name = "keystorm bisect",
-    disable_help_flag = true,
-    args_override_self = true,
-    max_term_width = 100,
     override_usage = "keystorm bisect --good COMMIT --bad COMMIT [OPTIONS] [OPTIONS OF A RUN] -- BUILD-COMMAND",
     after_help = EXAMPLE,
 )]
@@ -64,9 +58,6 @@ struct Options {
     /// How probable the answer is to be, in per cent, from 50 to 99.9 [default: 95]
     #[arg(long, value_name = "PCT", help_heading = "Bisect", value_parser = sure, default_value = "95", hide_default_value = true)]
     sure: f64,
-    /// Print this help
-    #[arg(long, action = clap::ArgAction::Help, help_heading = "Other")]
-    help: Option<bool>,
 }
 
 /// What stands below the options.
@@ -116,24 +107,21 @@ fn sure(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "expected a percentage from 50 to 99.9".to_owned())
 }
 
-impl FrontEnd for BisectFront {
-    fn names(&self) -> &'static [&'static str] {
-        &["bisect"]
-    }
+/// Its front end.
+pub(crate) const FRONT: Front = Front {
+    names: &["bisect"],
+    command: || with_those_of_a_run(command::<Options>(), &REFUSED),
+    parse,
+};
 
-    fn command(&self) -> Option<Command> {
-        Some(with_those_of_a_run(Options::command(), &REFUSED))
-    }
-
-    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
-        // What builds is no command for the server.
-        let at = args.iter().position(|word| word == "--");
-        let (line, build) = args.split_at(at.unwrap_or(args.len()));
-        let build: Option<Vec<String>> =
-            build.iter().skip(1).map(|word| word.to_str().map(str::to_owned)).collect();
-        let build = build.ok_or_else(|| UsageError("the build command is no text".to_owned()))?;
-        with_split(line.to_vec(), |options, line, again| intent(options, line, build, again))
-    }
+fn parse(args: Vec<OsString>) -> Result<Intent, UsageError> {
+    // What builds is no command for the server.
+    let at = args.iter().position(|word| word == "--");
+    let (line, build) = args.split_at(at.unwrap_or(args.len()));
+    let build: Option<Vec<String>> =
+        build.iter().skip(1).map(|word| word.to_str().map(str::to_owned)).collect();
+    let build = build.ok_or_else(|| UsageError("the build command is no text".to_owned()))?;
+    with_split(line.to_vec(), |options, line, again| intent(options, line, build, again))
 }
 
 /// What the options mean.
@@ -179,7 +167,7 @@ fn intent(
     if !is_spawned {
         return usage("bisect starts the servers that it builds; name none");
     }
-    let Options { good, bad, repository, server, state, metric, sure, help: _ } = options;
+    let Options { good, bad, repository, server, state, metric, sure } = options;
     let again = format!("{again} -- {}", shell_words::join(&build));
     let job = BisectJob { good, bad, repository, server, state, build, metric, sure, load, again };
     Ok(Intent::Bisect(Box::new(job)))

@@ -1,19 +1,16 @@
 //! The command line of `keystorm blame`: a mix, and how it is thinned.
 
-use std::ffi::OsString;
 use std::time::Duration;
 
-use clap::{Command, CommandFactory, Parser};
+use clap::Parser;
 use job::BlameJob;
 use lab::words::{Line, TypedOption};
 use workload::Pick;
 
 use super::experiment::{ExperimentOptions, job, one_seed, with_split, with_those_of_a_run};
+use super::front::{Front, command};
 use super::run::{count_in, percent, seconds, seconds_in};
-use super::{FrontEnd, Intent, UsageError};
-
-/// The front end of `keystorm blame`.
-pub(crate) struct BlameFront;
+use super::{Intent, UsageError};
 
 /// Finds the kind of request that makes the others wait. Measures the capacity of a mix in a closed loop, then sends
 /// it on a schedule at shares of that, in short segments of random order: the whole mix, and each kind thinned to half
@@ -24,10 +21,6 @@ pub(crate) struct BlameFront;
 #[derive(Debug, Parser)]
 #[command(
     name = "keystorm blame",
-    bin_name = "keystorm blame",
-    disable_help_flag = true,
-    args_override_self = true,
-    max_term_width = 100,
     override_usage = "keystorm blame --mix [OPTIONS] [OPTIONS OF A RUN] -- WEIGHT COMMAND... ';' ...",
     after_help = EXAMPLE,
 )]
@@ -71,19 +64,12 @@ const KINDS_MAX: usize = 12;
 /// A rate that each segment replaces: arrivals belong to a schedule.
 const RATE: &str = "1k";
 
-impl FrontEnd for BlameFront {
-    fn names(&self) -> &'static [&'static str] {
-        &["blame"]
-    }
-
-    fn command(&self) -> Option<Command> {
-        Some(with_those_of_a_run(Options::command(), &["-n", "--rps"]))
-    }
-
-    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
-        with_split(args, intent)
-    }
-}
+/// Its front end.
+pub(crate) const FRONT: Front = Front {
+    names: &["blame"],
+    command: || with_those_of_a_run(command::<Options>(), &["-n", "--rps"]),
+    parse: |args| with_split(args, intent),
+};
 
 /// What the options mean.
 fn intent(options: Options, mut line: Line, again: String) -> Result<Intent, UsageError> {
@@ -139,11 +125,13 @@ fn intent(options: Options, mut line: Line, again: String) -> Result<Intent, Usa
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsString;
+
     use super::*;
 
     fn parsed(line: &str) -> Result<Intent, UsageError> {
         let words = shell_words::split(line).unwrap().into_iter().map(OsString::from);
-        BlameFront.parse(None, words.collect())
+        (FRONT.parse)(words.collect())
     }
 
     #[test]

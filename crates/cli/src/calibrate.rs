@@ -6,16 +6,14 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
-use clap::{ArgAction, Command, CommandFactory, Parser};
+use clap::Parser;
 use job::Calibration;
 use workload::Plan;
 
+use super::front::{Front, command, with_options};
 use super::run::{RunFront, seconds, seconds_in, small_count};
 use super::sink::{EngineArg, SinkProtocol};
-use super::{FrontEnd, Intent, UsageError, with_options};
-
-/// The front end of `keystorm calibrate`.
-pub(crate) struct CalibrateFront;
+use super::{FrontEnd, Intent, UsageError};
 
 /// Measures how fast this client can be on this machine. Runs it against a sink: a server that only
 /// answers, on its own core if there are two. Prints requests per second and client CPU per request
@@ -24,10 +22,6 @@ pub(crate) struct CalibrateFront;
 #[derive(Debug, Parser)]
 #[command(
     name = "keystorm calibrate",
-    bin_name = "keystorm calibrate",
-    disable_help_flag = true,
-    args_override_self = true,
-    max_term_width = 100,
     override_usage = "keystorm calibrate [OPTIONS]",
     after_help = EXAMPLE,
 )]
@@ -64,9 +58,6 @@ struct Options {
     /// Print JSON instead of a table
     #[arg(long, help_heading = "Results")]
     json: bool,
-    /// Print this help
-    #[arg(long, action = ArgAction::Help, help_heading = "Other")]
-    help: Option<bool>,
 }
 
 /// Every line that begins with `$` is run by a test.
@@ -80,23 +71,16 @@ const SECONDS_QUICK: f64 = 0.25;
 /// Longest cell.
 const SECONDS_MAX: f64 = 3600.0;
 
-impl FrontEnd for CalibrateFront {
-    fn names(&self) -> &'static [&'static str] {
-        &["calibrate"]
-    }
-
-    fn command(&self) -> Option<Command> {
-        Some(Options::command())
-    }
-
-    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
-        with_options(args, intent)
-    }
-}
+/// Its front end.
+pub(crate) const FRONT: Front = Front {
+    names: &["calibrate"],
+    command: command::<Options>,
+    parse: |args| with_options(args, intent),
+};
 
 /// What the options mean.
 fn intent(
-    Options { clients, protocol, seconds, quick, engine, json, .. }: Options,
+    Options { clients, protocol, seconds, quick, engine, json }: Options,
 ) -> Result<Intent, UsageError> {
     let default = if quick { SECONDS_QUICK } else { SECONDS_DEFAULT };
     let seconds = seconds.unwrap_or(Duration::from_secs_f64(default));

@@ -6,9 +6,8 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use trace::words;
 use workload::{Arg, CommandSpec, Dataset, Piece, RowBy};
-
-use super::quoted::words;
 
 /// A capture, read.
 #[derive(Debug, Default)]
@@ -86,7 +85,7 @@ pub fn read(path: &Path, scripts: Scripts) -> Result<Capture, String> {
             capture.of_scripts += 1;
             continue;
         }
-        match begin.and_then(|at| words(&line[at..])).filter(|words| !words.is_empty()) {
+        match begin.and_then(|at| words(&line.as_bytes()[at..])).filter(|words| !words.is_empty()) {
             // What follows would be read in the wrong protocol, or as the reply to something else.
             Some(words) if is_of_its_connection(&words) => {
                 capture.unreplayable += 1;

@@ -1,23 +1,16 @@
 //! The command line of `keystorm completions`: completion scripts for shells.
 
-use std::ffi::OsString;
-
-use clap::{ArgAction, Command, CommandFactory, Parser};
+use clap::Parser;
 use clap_complete::Shell;
 
+use super::front::{Front, command, with_options};
 use super::tree::tree;
-use super::{FrontEnd, Intent, UsageError, with_options};
-
-/// The front end of `keystorm completions`.
-pub(crate) struct CompletionsFront;
+use super::{Intent, UsageError};
 
 /// Prints a shell script that completes keystorm's options and subcommands.
 #[derive(Debug, Parser)]
 #[command(
     name = "keystorm completions",
-    bin_name = "keystorm completions",
-    disable_help_flag = true,
-    max_term_width = 100,
     override_usage = "keystorm completions SHELL",
     after_help = EXAMPLE
 )]
@@ -25,9 +18,6 @@ struct Options {
     /// The shell
     #[arg(value_name = "SHELL")]
     shell: Shell,
-    /// Print this help
-    #[arg(long, action = ArgAction::Help, help_heading = "Other")]
-    help: Option<bool>,
 }
 
 const EXAMPLE: &str = "\
@@ -36,20 +26,16 @@ Where each shell looks for it:
   keystorm completions zsh > ~/.zfunc/_keystorm       # a directory of $fpath
   keystorm completions fish > ~/.config/fish/completions/keystorm.fish";
 
-impl FrontEnd for CompletionsFront {
-    fn names(&self) -> &'static [&'static str] {
-        &["completions"]
-    }
+/// Its front end.
+pub(crate) const FRONT: Front = Front {
+    names: &["completions"],
+    command: command::<Options>,
+    parse: |args| with_options(args, intent),
+};
 
-    fn command(&self) -> Option<Command> {
-        Some(Options::command())
-    }
-
-    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
-        with_options(args, |Options { shell, .. }| {
-            let mut script = Vec::new();
-            clap_complete::generate(shell, &mut tree(), "keystorm", &mut script);
-            Ok(Intent::Say(String::from_utf8_lossy(&script).into_owned()))
-        })
-    }
+/// What the options mean.
+fn intent(Options { shell }: Options) -> Result<Intent, UsageError> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut tree(), "keystorm", &mut script);
+    Ok(Intent::Say(String::from_utf8_lossy(&script).into_owned()))
 }

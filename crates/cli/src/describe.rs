@@ -1,16 +1,13 @@
 //! The command line of `keystorm describe`: which records, and where to.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{ArgAction, Command, CommandFactory, Parser};
+use clap::Parser;
 use job::DescribeJob;
 
+use super::front::{Front, command, with_options};
 use super::outputs::apart;
-use super::{FrontEnd, Intent, PageOptions, UsageError, with_options};
-
-/// The front end of `keystorm describe`.
-pub(crate) struct DescribeFront;
+use super::{Intent, PageOptions, UsageError};
 
 /// Describes recorded traffic: commands, keys, sizes, clients, rates, hot keys, dangerous commands
 /// and the miss ratio of a cache of any size. Records are files of `keystorm record`, the output of
@@ -19,10 +16,6 @@ pub(crate) struct DescribeFront;
 #[derive(Debug, Parser)]
 #[command(
     name = "keystorm describe",
-    bin_name = "keystorm describe",
-    disable_help_flag = true,
-    args_override_self = true,
-    max_term_width = 100,
     override_usage = "keystorm describe [OPTIONS] FILE...",
     after_help = EXAMPLE,
 )]
@@ -42,9 +35,6 @@ struct Options {
     json: bool,
     #[command(flatten)]
     pages: PageOptions,
-    /// Print this help
-    #[arg(long, action = ArgAction::Help, help_heading = "Other")]
-    help: Option<bool>,
 }
 
 /// Every line that begins with `$` is run by a test.
@@ -57,23 +47,16 @@ Examples:
   A page with charts of a public trace, as it is downloaded:
     keystorm describe cluster12.zst --html cluster12.html";
 
-impl FrontEnd for DescribeFront {
-    fn names(&self) -> &'static [&'static str] {
-        &["describe"]
-    }
-
-    fn command(&self) -> Option<Command> {
-        Some(Options::command())
-    }
-
-    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
-        with_options(args, intent)
-    }
-}
+/// Its front end.
+pub(crate) const FRONT: Front = Front {
+    names: &["describe"],
+    command: command::<Options>,
+    parse: |args| with_options(args, intent),
+};
 
 /// What the options mean.
 fn intent(options: Options) -> Result<Intent, UsageError> {
-    let Options { files, format, workload, json, pages, help: _ } = options;
+    let Options { files, format, workload, json, pages } = options;
     let pages = pages.checked().map_err(UsageError)?;
     let inputs: Vec<_> = files.iter().map(|file| ("FILE", Some(file.as_path()))).collect();
     let outputs = [("--html", pages.html.as_deref()), ("--workload", workload.as_deref())];

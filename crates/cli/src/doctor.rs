@@ -1,23 +1,19 @@
 //! The command line of `keystorm doctor`: which server, and which load it is to be fit for.
 
-use std::ffi::OsString;
 use std::time::Duration;
 
 use clap::parser::ValueSource;
-use clap::{ArgAction, Command, CommandFactory, FromArgMatches, Parser};
+use clap::{ArgMatches, Parser};
 use doctor::Load;
 use job::Checkup;
 use report::Persona;
 
-use super::near::explained;
+use super::front::{Front, command, with_matches};
 use super::run::{
     ServerOptions, TlsArgs, UriPrecedence, count, port, protocol, seconds, seconds_in, signed,
     small_count, target, tls_options,
 };
-use super::{FrontEnd, Intent, UsageError};
-
-/// The front end of `keystorm doctor`.
-pub(crate) struct DoctorFront;
+use super::{Intent, UsageError};
 
 /// Checks this machine, the network and a server for conditions that distort results. Each line is
 /// ok, warn, bad, or ? if it could not be checked. For each warn and bad, it then prints why it
@@ -27,10 +23,6 @@ pub(crate) struct DoctorFront;
 #[derive(Debug, Parser)]
 #[command(
     name = "keystorm doctor",
-    bin_name = "keystorm doctor",
-    disable_help_flag = true,
-    args_override_self = true,
-    max_term_width = 100,
     override_usage = "keystorm doctor [OPTIONS] [TARGET]",
     after_help = EXAMPLE,
 )]
@@ -91,9 +83,6 @@ struct Options {
     /// Print JSON instead of lines: schema keystorm.doctor/1
     #[arg(long, help_heading = "Results")]
     json: bool,
-    /// Print this help
-    #[arg(long, action = ArgAction::Help, help_heading = "Other")]
-    help: Option<bool>,
 }
 
 /// Every line that begins with `$` is run by a test.
@@ -117,61 +106,48 @@ Examples:
 /// Longest look.
 const SECONDS_MAX: f64 = 3600.0;
 
-impl FrontEnd for DoctorFront {
-    fn names(&self) -> &'static [&'static str] {
-        &["doctor"]
-    }
+/// Its front end.
+pub(crate) const FRONT: Front = Front {
+    names: &["doctor"],
+    command: command::<Options>,
+    parse: |args| with_matches(args, intent),
+};
 
-    fn command(&self) -> Option<Command> {
-        Some(Options::command())
+/// What the options mean.
+fn intent(mut options: Options, matches: &ArgMatches) -> Result<Intent, UsageError> {
+    let typed = |name: &&str| matches.value_source(name) == Some(ValueSource::CommandLine);
+    let named = ["target", "host", "port", "socket", "uri", "spawn"].iter().any(typed);
+    let seconds = seconds_in("--seconds", options.seconds, 0.0..=SECONDS_MAX);
+    let seconds = seconds.map_err(UsageError)?;
+    let intrinsic =
+        options.intrinsic.map(|time| seconds_in("--intrinsic", time, 0.2..=SECONDS_MAX));
+    let intrinsic = intrinsic.transpose().map_err(UsageError)?.map(Duration::from_secs_f64);
+    if let Some(word) = options.target.take() {
+        put(&word, &mut options.server).map_err(UsageError)?;
     }
-
-    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
-        let words = std::iter::once(OsString::from("keystorm")).chain(args);
-        let mut command = Options::command();
-        let matches = match command.try_get_matches_from_mut(words) {
-            Ok(matches) => matches,
-            Err(is_shown) if !is_shown.use_stderr() => {
-                return Ok(Intent::Say(is_shown.render().to_string()));
-            }
-            Err(error) => return Err(explained(error, &command)),
-        };
-        let typed = |name: &&str| matches.value_source(name) == Some(ValueSource::CommandLine);
-        let named = ["target", "host", "port", "socket", "uri", "spawn"].iter().any(typed);
-        let mut options =
-            Options::from_arg_matches(&matches).map_err(|error| explained(error, &command))?;
-        let seconds = seconds_in("--seconds", options.seconds, 0.0..=SECONDS_MAX);
-        let seconds = seconds.map_err(UsageError)?;
-        let intrinsic =
-            options.intrinsic.map(|time| seconds_in("--intrinsic", time, 0.2..=SECONDS_MAX));
-        let intrinsic = intrinsic.transpose().map_err(UsageError)?.map(Duration::from_secs_f64);
-        if let Some(word) = options.target.take() {
-            put(&word, &mut options.server).map_err(UsageError)?;
-        }
-        let load = Load {
-            connections: options.clients,
-            pipeline: options.pipeline.max(1),
-            rate_per_s: options.rps.filter(|rate| *rate > 0).map(|rate| rate as f64),
-            value_bytes: options.data_size,
-            keep_alive: options.keep_alive != 0,
-        };
-        let mut target = target(&options.server, UriPrecedence::Agree).map_err(UsageError)?;
-        let mut notes = Vec::new();
-        let secure = tls_options(&options.tls, &target, Persona::default(), &mut notes);
-        target.tls = secure.map_err(UsageError)?;
-        let protocol = protocol(&options.server).map_err(UsageError)?;
-        let json = options.json;
-        Ok(Intent::Doctor(Box::new(Checkup {
-            target,
-            protocol,
-            named,
-            load,
-            seconds,
-            intrinsic,
-            json,
-            notes,
-        })))
-    }
+    let load = Load {
+        connections: options.clients,
+        pipeline: options.pipeline.max(1),
+        rate_per_s: options.rps.filter(|rate| *rate > 0).map(|rate| rate as f64),
+        value_bytes: options.data_size,
+        keep_alive: options.keep_alive != 0,
+    };
+    let mut target = target(&options.server, UriPrecedence::Agree).map_err(UsageError)?;
+    let mut notes = Vec::new();
+    let secure = tls_options(&options.tls, &target, Persona::default(), &mut notes);
+    target.tls = secure.map_err(UsageError)?;
+    let protocol = protocol(&options.server).map_err(UsageError)?;
+    let json = options.json;
+    Ok(Intent::Doctor(Box::new(Checkup {
+        target,
+        protocol,
+        named,
+        load,
+        seconds,
+        intrinsic,
+        json,
+        notes,
+    })))
 }
 
 /// Reads the server that is one word, as the options that it stands for.
@@ -202,11 +178,13 @@ fn put(word: &str, server: &mut ServerOptions) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsString;
+
     use super::*;
 
     fn checkup(line: &str) -> Result<Checkup, String> {
         let words = line.split_whitespace().map(OsString::from).collect();
-        match DoctorFront.parse(None, words) {
+        match (FRONT.parse)(words) {
             Ok(Intent::Doctor(checkup)) => Ok(*checkup),
             Ok(_) => Err("another intent".to_owned()),
             Err(UsageError(text)) => Err(text),

@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use clap::{Arg, ArgAction, Args, Command, Parser};
+use clap::{Arg, Args, Command, Parser};
 use job::{ExperimentOutput, MetricsAt};
 use lab::words::{TypedOption, words_of};
 use lab::{Arity, Line};
@@ -17,11 +17,12 @@ use workload::secret;
 
 use super::connect;
 use super::deliver::{self, DeliverFront};
+use super::front::{command, with_options};
 use super::near::{named, no_option};
 use super::outputs::apart;
 use super::run::{self, ParsedArgs};
 use super::side;
-use super::{Action, FrontEnd, Intent, Job, PageOptions, UsageError, with_options};
+use super::{Action, FrontEnd, Intent, Job, PageOptions, UsageError};
 
 /// Where the results of an experiment go.
 #[derive(Debug, Clone, Args)]
@@ -46,9 +47,6 @@ pub(super) struct ExperimentOptions {
     /// Print the plans as JSON instead of running them
     #[arg(long, help_heading = "Other")]
     print_plan: bool,
-    /// Print this help
-    #[arg(long, action = ArgAction::Help, help_heading = "Other")]
-    help: Option<bool>,
 }
 
 /// Where an experiment is watched.
@@ -151,7 +149,7 @@ pub(super) fn with_words<O: Parser>(
     refused: &[(&str, &str)],
     meaning: impl FnOnce(O, Line, String) -> Result<Intent, UsageError>,
 ) -> Result<Intent, UsageError> {
-    let (own, of_run) = (O::command(), run::vocabulary());
+    let (own, of_run) = (command::<O>(), run::vocabulary());
     let find = |name: &str| named(&own, name).or_else(|| named(&of_run, name)).map(takes);
     let (mut left, mut options, mut words) = (args, Vec::new(), Vec::new());
     loop {
@@ -177,7 +175,7 @@ fn with_line<O: Parser>(
     refused: &[(&str, &str)],
     meaning: impl FnOnce(O, Line, String) -> Result<Intent, UsageError>,
 ) -> Result<Intent, UsageError> {
-    let own = O::command();
+    let own = command::<O>();
     let of_run = run::vocabulary();
     let of_kinds = deliver::is_named(&args).then(|| DeliverFront.command()).flatten();
     let find = |name: &str| {

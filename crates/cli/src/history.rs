@@ -1,16 +1,13 @@
 //! The command line of `keystorm history`, and what it has in common with `keystorm compare --baseline`.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{ArgAction, Args, Command, CommandFactory, Parser};
+use clap::{Args, Parser};
 use job::{HistoryJob, HistoryOptions};
 
+use super::front::{Front, command, with_options};
 use super::outputs::apart;
-use super::{FrontEnd, Intent, PageOptions, UsageError, with_options};
-
-/// The front end of `keystorm history`.
-pub(crate) struct HistoryFront;
+use super::{Intent, PageOptions, UsageError};
 
 /// Shows a folder of saved runs (--keep, --json) over time: a line for each test, server and machine with its newest
 /// figures and the last step in them, and with --html a page with every run, its interval, versions and what changed.
@@ -18,10 +15,6 @@ pub(crate) struct HistoryFront;
 #[derive(Debug, Parser)]
 #[command(
     name = "keystorm history",
-    bin_name = "keystorm history",
-    disable_help_flag = true,
-    args_override_self = true,
-    max_term_width = 100,
     override_usage = "keystorm history [OPTIONS] [DIR]",
     after_help = EXAMPLE,
 )]
@@ -54,9 +47,6 @@ pub(super) struct ReadingOptions {
     json: Option<PathBuf>,
     #[command(flatten)]
     pages: PageOptions,
-    /// Print this help
-    #[arg(long, action = ArgAction::Help, help_heading = "Other")]
-    help: Option<bool>,
 }
 
 /// Every line that begins with `$` is run by a test.
@@ -67,25 +57,21 @@ Example:
     $ keystorm -t get -n 10000 -q --keep runs
     $ keystorm history runs --html history.html";
 
-impl FrontEnd for HistoryFront {
-    fn names(&self) -> &'static [&'static str] {
-        &["history"]
-    }
+/// Its front end.
+pub(crate) const FRONT: Front = Front {
+    names: &["history"],
+    command: command::<Options>,
+    parse: |args| with_options(args, intent),
+};
 
-    fn command(&self) -> Option<Command> {
-        Some(Options::command())
-    }
-
-    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
-        with_options(args, |Options { dir, reading }| {
-            let environment = std::env::var_os("KEYSTORM_HISTORY").filter(|dir| !dir.is_empty());
-            let Some(dir) = dir.or(environment.map(PathBuf::from)) else {
-                let text = "name the folder: keystorm history DIR, or set KEYSTORM_HISTORY";
-                return Err(UsageError(text.to_owned()));
-            };
-            Ok(Intent::History(HistoryJob { options: reading.of(dir)? }))
-        })
-    }
+/// What the options mean.
+fn intent(Options { dir, reading }: Options) -> Result<Intent, UsageError> {
+    let environment = std::env::var_os("KEYSTORM_HISTORY").filter(|dir| !dir.is_empty());
+    let Some(dir) = dir.or(environment.map(PathBuf::from)) else {
+        let text = "name the folder: keystorm history DIR, or set KEYSTORM_HISTORY";
+        return Err(UsageError(text.to_owned()));
+    };
+    Ok(Intent::History(HistoryJob { options: reading.of(dir)? }))
 }
 
 impl ReadingOptions {
@@ -97,7 +83,7 @@ impl ReadingOptions {
         if self.json.as_deref() == Some("-".as_ref()) {
             (self.json, self.format) = (None, "json".to_owned());
         }
-        let Self { any_machine, disturbed, format, json, pages, help: _ } = self;
+        let Self { any_machine, disturbed, format, json, pages } = self;
         let pages = pages.checked().map_err(UsageError)?;
         let outputs = [("--json", json.as_deref()), ("--html", pages.html.as_deref())];
         apart(&outputs, &[]).map_err(UsageError)?;

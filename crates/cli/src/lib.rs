@@ -21,6 +21,7 @@ mod describe;
 mod doctor;
 pub mod equal;
 pub mod experiment;
+mod front;
 mod help;
 mod history;
 mod man;
@@ -29,7 +30,6 @@ pub mod near;
 mod outputs;
 pub mod own;
 mod presets;
-pub mod quoted;
 mod record;
 mod rehearse;
 mod replay;
@@ -59,31 +59,31 @@ pub type FrontEnds = &'static [&'static dyn FrontEnd];
 /// keystorm's own commands; the first, a run, has no name of its own.
 pub const OWN: FrontEnds = &[
     &run::RunFront,
-    &self::sink::SinkFront,
-    &calibrate::CalibrateFront,
-    &show::ShowFront,
-    &merge::MergeFront,
-    &self::history::HistoryFront,
-    &self::bisect::BisectFront,
-    &self::doctor::DoctorFront,
-    &report_page::ReportFront,
+    &self::sink::FRONT,
+    &calibrate::FRONT,
+    &show::FRONT,
+    &merge::FRONT,
+    &self::history::FRONT,
+    &self::bisect::FRONT,
+    &self::doctor::FRONT,
+    &report_page::FRONT,
     &compare::CompareFront,
-    &sweep::SweepFront,
-    &search::SearchFront,
-    &survey::SurveyFront,
-    &weigh::WeighFront,
-    &suite::SuiteFront,
+    &sweep::FRONT,
+    &search::FRONT,
+    &survey::FRONT,
+    &weigh::FRONT,
+    &suite::FRONT,
     &deliver::DeliverFront,
     &connect::ConnectFront,
-    &self::replay::ReplayFront,
-    &rehearse::RehearseFront,
-    &record::RecordFront,
-    &describe::DescribeFront,
-    &theatre::TheatreFront,
-    &blame::BlameFront,
-    &presets::PresetsFront,
-    &man::ManFront,
-    &completions::CompletionsFront,
+    &self::replay::FRONT,
+    &rehearse::FRONT,
+    &record::FRONT,
+    &describe::FRONT,
+    &theatre::FRONT,
+    &blame::FRONT,
+    &presets::FRONT,
+    &man::FRONT,
+    &completions::FRONT,
 ];
 
 /// Makes this a client of a coordinator, which alone calls it so.
@@ -148,16 +148,4 @@ fn front_named(peers: FrontEnds, name: &str) -> Option<(&'static dyn FrontEnd, &
         let known = front.names().iter().find(|known| **known == name)?;
         Some((*front, *known))
     })
-}
-
-/// What a subcommand's arguments mean, once they are read; text to say instead where that was asked for.
-fn with_options<O: clap::Parser>(
-    args: Vec<OsString>,
-    meaning: impl FnOnce(O) -> Result<Intent, UsageError>,
-) -> Result<Intent, UsageError> {
-    match O::try_parse_from(std::iter::once(OsString::from("keystorm")).chain(args)) {
-        Ok(options) => meaning(options),
-        Err(is_shown) if !is_shown.use_stderr() => Ok(Intent::Say(is_shown.render().to_string())),
-        Err(error) => Err(near::explained(error, &O::command())),
-    }
 }

@@ -1,26 +1,20 @@
 //! The command line of `keystorm man`: man pages, made from the options themselves.
 
-use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 
-use clap::{ArgAction, Command, CommandFactory, Parser};
+use clap::{Command, Parser};
 use clap_mangen::Man;
 
+use super::front::{Front, command, with_options};
 use super::near::{nearest, one_of};
 use super::tree::tree;
-use super::{FrontEnd, Intent, UsageError, with_options};
-
-/// The front end of `keystorm man`.
-pub(crate) struct ManFront;
+use super::{Intent, UsageError};
 
 /// Prints the man page of keystorm or of a subcommand, or writes all of them to a directory.
 #[derive(Debug, Parser)]
 #[command(
     name = "keystorm man",
-    bin_name = "keystorm man",
-    disable_help_flag = true,
-    max_term_width = 100,
     override_usage = "keystorm man [SUBCOMMAND]\n       keystorm man --dir DIR",
     after_help = EXAMPLE
 )]
@@ -31,9 +25,6 @@ struct Options {
     /// Write a page for each command to this directory
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
-    /// Print this help
-    #[arg(long, action = ArgAction::Help, help_heading = "Other")]
-    help: Option<bool>,
 }
 
 const EXAMPLE: &str = "\
@@ -41,19 +32,12 @@ Examples:
   keystorm man search | man -l -
   keystorm man --dir ~/.local/share/man/man1";
 
-impl FrontEnd for ManFront {
-    fn names(&self) -> &'static [&'static str] {
-        &["man"]
-    }
-
-    fn command(&self) -> Option<Command> {
-        Some(Options::command())
-    }
-
-    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
-        with_options(args, intent)
-    }
-}
+/// Its front end.
+pub(crate) const FRONT: Front = Front {
+    names: &["man"],
+    command: command::<Options>,
+    parse: |args| with_options(args, intent),
+};
 
 /// What the options mean.
 fn intent(options: Options) -> Result<Intent, UsageError> {

@@ -1,18 +1,15 @@
 //! The command line of `keystorm merge`: which files, and where to.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{ArgAction, Command, CommandFactory, Parser};
+use clap::Parser;
 use job::MergeJob;
 
+use super::front::{Front, command, with_options};
 use super::outputs::apart;
 use super::run::count_in;
 use super::show::format_name;
-use super::{FrontEnd, Intent, PageOptions, UsageError, with_options};
-
-/// The front end of `keystorm merge`.
-pub(crate) struct MergeFront;
+use super::{Intent, PageOptions, UsageError};
 
 /// Adds up saved runs (--json) of several clients that loaded one server together. The result is
 /// what a single client would have measured: counts, histograms and timelines, the last aligned by
@@ -20,10 +17,6 @@ pub(crate) struct MergeFront;
 #[derive(Debug, Parser)]
 #[command(
     name = "keystorm merge",
-    bin_name = "keystorm merge",
-    disable_help_flag = true,
-    args_override_self = true,
-    max_term_width = 100,
     override_usage = "keystorm merge [OPTIONS] FILE...",
     after_help = EXAMPLE,
 )]
@@ -43,9 +36,6 @@ struct Options {
     format: Option<&'static str>,
     #[command(flatten)]
     pages: PageOptions,
-    /// Print this help
-    #[arg(long, action = ArgAction::Help, help_heading = "Other")]
-    help: Option<bool>,
 }
 
 /// Every line that begins with `$` is run by a test.
@@ -56,23 +46,16 @@ Example:
     $ keystorm -t get -n 10000 -q --json b.json
     $ keystorm merge a.json b.json -o both.json --format quiet";
 
-impl FrontEnd for MergeFront {
-    fn names(&self) -> &'static [&'static str] {
-        &["merge"]
-    }
-
-    fn command(&self) -> Option<Command> {
-        Some(Options::command())
-    }
-
-    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
-        with_options(args, intent)
-    }
-}
+/// Its front end.
+pub(crate) const FRONT: Front = Front {
+    names: &["merge"],
+    command: command::<Options>,
+    parse: |args| with_options(args, intent),
+};
 
 /// What the options mean.
 fn intent(
-    Options { files, missing, output, format, pages, .. }: Options,
+    Options { files, missing, output, format, pages }: Options,
 ) -> Result<Intent, UsageError> {
     let pages = pages.checked().map_err(UsageError)?;
     let inputs: Vec<_> = files.iter().map(|file| ("FILE", Some(file.as_path()))).collect();

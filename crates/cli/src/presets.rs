@@ -2,14 +2,13 @@
 //!
 //! A new one is one file in `presets/` and one row in [`PRESETS`].
 
-use std::ffi::OsString;
-
-use clap::{ArgAction, Command, CommandFactory, Parser};
+use clap::Parser;
 use workload::{CacheCommand, CommandSpec};
 
+use super::front::{Front, command, with_options};
 use super::near::{nearest, one_of};
 use super::workload_file::{Load, Source, Workload, read};
-use super::{FrontEnd, Intent, UsageError, run, with_options};
+use super::{Intent, UsageError, run};
 
 /// Its name and its file.
 macro_rules! preset {
@@ -101,26 +100,17 @@ fn of_redis_alone(workload: &Workload) -> Option<String> {
     })
 }
 
-/// The front end of `keystorm presets`.
-pub(crate) struct PresetsFront;
-
 /// Lists the presets of --workload, or prints the file of one. The file says where its figures come
 /// from; copy it to make a workload of your own.
 #[derive(Debug, Parser)]
 #[command(
     name = "keystorm presets",
-    bin_name = "keystorm presets",
-    disable_help_flag = true,
-    max_term_width = 100,
     override_usage = "keystorm presets [NAME]",
     after_help = EXAMPLE
 )]
 struct Options {
     /// The preset whose file to print
     name: Option<String>,
-    /// Print this help
-    #[arg(long, action = ArgAction::Help, help_heading = "Other")]
-    help: Option<bool>,
 }
 
 const EXAMPLE: &str = "\
@@ -128,19 +118,12 @@ Example:
   keystorm presets ycsb-a > mine.toml
   keystorm --workload mine.toml -n 100k";
 
-impl FrontEnd for PresetsFront {
-    fn names(&self) -> &'static [&'static str] {
-        &["presets"]
-    }
-
-    fn command(&self) -> Option<Command> {
-        Some(Options::command())
-    }
-
-    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
-        with_options(args, intent)
-    }
-}
+/// Its front end.
+pub(crate) const FRONT: Front = Front {
+    names: &["presets"],
+    command: command::<Options>,
+    parse: |args| with_options(args, intent),
+};
 
 /// What the options mean.
 fn intent(options: Options) -> Result<Intent, UsageError> {

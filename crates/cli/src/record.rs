@@ -1,22 +1,19 @@
 //! The command line of `keystorm record`: which server, into which file, and what of the traffic.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{ArgAction, Command, CommandFactory, Parser};
+use clap::Parser;
 use job::RecordJob;
 use report::Persona;
 use trace::Sample;
 use workload::quantity;
 
+use super::front::{Front, command, with_options};
 use super::run::{
     ServerOptions, TlsArgs, UriPrecedence, protocol, seconds, seconds_in, target, tls_options,
 };
-use super::{FrontEnd, Intent, UsageError, with_options};
-
-/// The front end of `keystorm record`.
-pub(crate) struct RecordFront;
+use super::{Intent, UsageError};
 
 /// Records the traffic of a server, for keystorm describe and keystorm replay: by MONITOR, on a
 /// cluster (--cluster) of all its primaries, or by memcached's watch. MONITOR makes the server
@@ -25,10 +22,6 @@ pub(crate) struct RecordFront;
 #[derive(Debug, Parser)]
 #[command(
     name = "keystorm record",
-    bin_name = "keystorm record",
-    disable_help_flag = true,
-    args_override_self = true,
-    max_term_width = 100,
     override_usage = "keystorm record [OPTIONS] -o FILE",
     after_help = EXAMPLE,
 )]
@@ -76,9 +69,6 @@ struct Options {
     /// Keep values
     #[arg(long, help_heading = "Contents", conflicts_with = "anonymise")]
     values: bool,
-    /// Print this help
-    #[arg(long, action = ArgAction::Help, help_heading = "Other")]
-    help: Option<bool>,
 }
 
 /// Every line that begins with `$` is run by a test.
@@ -98,19 +88,12 @@ const SECONDS_MAX: f64 = 30.0 * 86_400.0;
 /// Shortest recording, in seconds.
 const SECONDS_MIN: f64 = 0.1;
 
-impl FrontEnd for RecordFront {
-    fn names(&self) -> &'static [&'static str] {
-        &["record"]
-    }
-
-    fn command(&self) -> Option<Command> {
-        Some(Options::command())
-    }
-
-    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
-        with_options(args, intent)
-    }
-}
+/// Its front end.
+pub(crate) const FRONT: Front = Front {
+    names: &["record"],
+    command: command::<Options>,
+    parse: |args| with_options(args, intent),
+};
 
 /// What the options mean.
 fn intent(options: Options) -> Result<Intent, UsageError> {

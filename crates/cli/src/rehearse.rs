@@ -3,20 +3,18 @@
 use std::ffi::{OsStr, OsString};
 use std::time::Duration;
 
-use clap::{Command, CommandFactory, Parser};
+use clap::Parser;
 use job::{Job, RehearseJob};
 use lab::words::Line;
 use replay::Speed;
 use report::slo::Slo;
 
 use super::experiment::{ExperimentOptions, job_with, with_those_of_a_run, with_words};
+use super::front::{Front, command};
 use super::replay::{REFUSED, RecordOptions, recorded};
 use super::run::{count_in, percent, seconds, seconds_in};
 use super::side::{self, Side, Word};
-use super::{FrontEnd, Intent, UsageError};
-
-/// The front end of `keystorm rehearse`.
-pub(crate) struct RehearseFront;
+use super::{Intent, UsageError};
 
 const NAME: &str = "keystorm rehearse";
 /// More blocks than that are no advice.
@@ -33,10 +31,6 @@ const ALLOW_MAX: f64 = 10_000.0;
 #[derive(Debug, Parser)]
 #[command(
     name = "keystorm rehearse",
-    bin_name = "keystorm rehearse",
-    disable_help_flag = true,
-    args_override_self = true,
-    max_term_width = 100,
     override_usage = "keystorm rehearse FILE... --a SERVER --b SERVER [OPTIONS] [OPTIONS OF A RUN]",
     after_help = EXAMPLE,
 )]
@@ -122,21 +116,15 @@ fn refused() -> Vec<(&'static str, &'static str)> {
     OF_ONE.into_iter().chain(REFUSED).collect()
 }
 
-impl FrontEnd for RehearseFront {
-    fn names(&self) -> &'static [&'static str] {
-        &["rehearse"]
-    }
-
-    fn command(&self) -> Option<Command> {
-        let refused = refused();
-        let names: Vec<&str> = refused.iter().map(|(name, _)| *name).collect();
-        Some(with_those_of_a_run(Options::command(), &names))
-    }
-
-    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
-        with_words(args, &refused(), intent)
-    }
-}
+/// Its front end.
+pub(crate) const FRONT: Front = Front {
+    names: &["rehearse"],
+    command: || {
+        let names: Vec<&str> = refused().iter().map(|(name, _)| *name).collect();
+        with_those_of_a_run(command::<Options>(), &names)
+    },
+    parse: |args| with_words(args, &refused(), intent),
+};
 
 fn intent(options: Options, line: Line, again: String) -> Result<Intent, UsageError> {
     let Options { a, b, name_a, name_b, speed, record, repeat, allow, slo, .. } = options;

@@ -4,17 +4,15 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Command, CommandFactory, Parser};
+use clap::{Args, Parser};
 use job::{RecordedJob, ReplayJob};
 use lab::words::{Line, TypedOption};
 use replay::{Glob, Replay, Selection, Speed};
 
 use super::experiment::{job, with_those_of_a_run, with_words};
+use super::front::{Front, command};
 use super::run::{count_in, percent, seconds};
-use super::{FrontEnd, Intent, UsageError};
-
-/// The front end of `keystorm replay`.
-pub(crate) struct ReplayFront;
+use super::{Intent, UsageError};
 
 /// What of a record is sent, of every command that sends one.
 #[derive(Debug, Clone, Args)]
@@ -71,10 +69,6 @@ pub(super) struct RecordOptions {
 #[derive(Debug, Parser)]
 #[command(
     name = "keystorm replay",
-    bin_name = "keystorm replay",
-    disable_help_flag = true,
-    args_override_self = true,
-    max_term_width = 100,
     override_usage = "keystorm replay FILE... [OPTIONS] [OPTIONS OF A RUN]",
     after_help = EXAMPLE,
 )]
@@ -86,9 +80,6 @@ struct Options {
     speed: Speed,
     #[command(flatten)]
     record: RecordOptions,
-    /// Print this help
-    #[arg(long, action = clap::ArgAction::Help, help_heading = "Other")]
-    help: Option<bool>,
 }
 
 const EXAMPLE: &str = "\
@@ -136,20 +127,12 @@ pub(super) const REFUSED: [(&str, &str); 27] = [
 /// Commands in flight on a connection, of a client whose commands leave at their times.
 const DEPTH: &str = "10000";
 
-impl FrontEnd for ReplayFront {
-    fn names(&self) -> &'static [&'static str] {
-        &["replay"]
-    }
-
-    fn command(&self) -> Option<Command> {
-        let refused: Vec<&str> = REFUSED.iter().map(|(name, _)| *name).collect();
-        Some(with_those_of_a_run(Options::command(), &refused))
-    }
-
-    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
-        with_words::<Options>(args, &REFUSED, |options, line, _| intent(options, line))
-    }
-}
+/// Its front end.
+pub(crate) const FRONT: Front = Front {
+    names: &["replay"],
+    command: || with_those_of_a_run(command::<Options>(), &REFUSED.map(|(name, _)| name)),
+    parse: |args| with_words::<Options>(args, &REFUSED, |options, line, _| intent(options, line)),
+};
 
 fn intent(options: Options, line: Line) -> Result<Intent, UsageError> {
     let Options { speed, record, .. } = options;

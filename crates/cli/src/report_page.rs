@@ -1,16 +1,13 @@
 //! The command line of `keystorm report`: which saved runs, and where their page and charts go.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{ArgAction, Command, CommandFactory, Parser};
+use clap::Parser;
 use job::ReportJob;
 
+use super::front::{Front, command, with_options};
 use super::outputs::apart;
-use super::{FrontEnd, Intent, PageOptions, UsageError, with_options};
-
-/// The front end of `keystorm report`.
-pub(crate) struct ReportFront;
+use super::{Intent, PageOptions, UsageError};
 
 /// Makes an HTML page of saved runs (--json). It shows what limited each test, throughput and
 /// latency over time, the percentile spectrum, tables, the plan, and the command to run it again.
@@ -18,10 +15,6 @@ pub(crate) struct ReportFront;
 #[derive(Debug, Parser)]
 #[command(
     name = "keystorm report",
-    bin_name = "keystorm report",
-    disable_help_flag = true,
-    args_override_self = true,
-    max_term_width = 100,
     override_usage = "keystorm report [OPTIONS] FILE...",
     after_help = EXAMPLE,
 )]
@@ -41,9 +34,6 @@ struct Options {
     output: Option<PathBuf>,
     #[command(flatten)]
     pages: PageOptions,
-    /// Print this help
-    #[arg(long, action = ArgAction::Help, help_heading = "Other")]
-    help: Option<bool>,
 }
 
 /// Every line that begins with `$` is run by a test.
@@ -53,22 +43,15 @@ Example:
     $ keystorm -t set,get -n 10000 -q --json run.json
     $ keystorm report run.json -o report.html --png charts";
 
-impl FrontEnd for ReportFront {
-    fn names(&self) -> &'static [&'static str] {
-        &["report"]
-    }
-
-    fn command(&self) -> Option<Command> {
-        Some(Options::command())
-    }
-
-    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
-        with_options(args, intent)
-    }
-}
+/// Its front end.
+pub(crate) const FRONT: Front = Front {
+    names: &["report"],
+    command: command::<Options>,
+    parse: |args| with_options(args, intent),
+};
 
 /// What the options mean.
-fn intent(Options { files, output, mut pages, .. }: Options) -> Result<Intent, UsageError> {
+fn intent(Options { files, output, mut pages }: Options) -> Result<Intent, UsageError> {
     if files.iter().filter(|file| *file == "-").count() > 1 {
         return Err(UsageError("standard input (-) can be read only once".into()));
     }

@@ -1,9 +1,8 @@
 //! The command line of `keystorm search`: a run's, and the target to keep.
 
-use std::ffi::OsString;
 use std::time::Duration;
 
-use clap::{Command, CommandFactory, Parser};
+use clap::Parser;
 use job::SearchJob;
 use lab::search::Settings;
 use lab::words::{Line, TypedOption};
@@ -12,11 +11,9 @@ use report::slo::Slo;
 use super::experiment::{
     ExperimentOptions, job, names_test, one_seed, with_split, with_those_of_a_run,
 };
+use super::front::{Front, command};
 use super::run::{count, count_in, percent, seconds, seconds_in};
-use super::{FrontEnd, Intent, Job, UsageError};
-
-/// The front end of `keystorm search`.
-pub(crate) struct SearchFront;
+use super::{Intent, Job, UsageError};
 
 /// The closed loop that a search begins with, of a trial's length.
 ///
@@ -62,10 +59,6 @@ const LONGER_MAX: f64 = 10.0;
 #[derive(Debug, Parser)]
 #[command(
     name = "keystorm search",
-    bin_name = "keystorm search",
-    disable_help_flag = true,
-    args_override_self = true,
-    max_term_width = 100,
     override_usage = "keystorm search --slo TARGET [OPTIONS] [OPTIONS OF A RUN] [--] [COMMAND ARGS...]",
     after_help = EXAMPLE,
 )]
@@ -122,19 +115,12 @@ Examples:
 const TEST: &str = "get";
 const SECONDS_MAX: f64 = 86_400.0;
 
-impl FrontEnd for SearchFront {
-    fn names(&self) -> &'static [&'static str] {
-        &["search"]
-    }
-
-    fn command(&self) -> Option<Command> {
-        Some(with_those_of_a_run(Options::command(), &[]))
-    }
-
-    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
-        with_split(args, intent)
-    }
-}
+/// Its front end.
+pub(crate) const FRONT: Front = Front {
+    names: &["search"],
+    command: || with_those_of_a_run(command::<Options>(), &[]),
+    parse: |args| with_split(args, intent),
+};
 
 /// What the options mean.
 fn intent(options: Options, mut line: Line, again: String) -> Result<Intent, UsageError> {

@@ -1,25 +1,18 @@
 //! The command line of `keystorm show`: which file, in which layout.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{ArgAction, Command, CommandFactory, Parser};
+use clap::Parser;
 use job::ShowJob;
 
+use super::front::{Front, command, with_options};
 use super::outputs::apart;
-use super::{FrontEnd, Intent, PageOptions, Spread, UsageError, with_options};
-
-/// The front end of `keystorm show`.
-pub(crate) struct ShowFront;
+use super::{Intent, PageOptions, Spread, UsageError};
 
 /// Prints a saved run (--json) in any format, exactly as the run itself would have printed it.
 #[derive(Debug, Parser)]
 #[command(
     name = "keystorm show",
-    bin_name = "keystorm show",
-    disable_help_flag = true,
-    args_override_self = true,
-    max_term_width = 100,
     override_usage = "keystorm show [OPTIONS] FILE",
     after_help = EXAMPLE,
 )]
@@ -44,9 +37,6 @@ struct Options {
     distribution: Spread,
     #[command(flatten)]
     pages: PageOptions,
-    /// Print this help
-    #[arg(long, action = ArgAction::Help, help_heading = "Other")]
-    help: Option<bool>,
 }
 
 /// Every line that begins with `$` is run by a test.
@@ -56,24 +46,15 @@ Example:
     $ keystorm -t get -n 10000 -q --json run.json
     $ keystorm show run.json --format csv";
 
-impl FrontEnd for ShowFront {
-    fn names(&self) -> &'static [&'static str] {
-        &["show"]
-    }
-
-    fn command(&self) -> Option<Command> {
-        Some(Options::command())
-    }
-
-    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
-        with_options(args, intent)
-    }
-}
+/// Its front end.
+pub(crate) const FRONT: Front = Front {
+    names: &["show"],
+    command: command::<Options>,
+    parse: |args| with_options(args, intent),
+};
 
 /// What the options mean.
-fn intent(
-    Options { file, format, distribution, pages, .. }: Options,
-) -> Result<Intent, UsageError> {
+fn intent(Options { file, format, distribution, pages }: Options) -> Result<Intent, UsageError> {
     let pages = pages.checked().map_err(UsageError)?;
     apart(&[("--html", pages.html.as_deref())], &[("FILE", Some(&file))]).map_err(UsageError)?;
     Ok(Intent::Show(ShowJob { file, format, distribution, pages }))

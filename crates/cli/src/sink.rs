@@ -1,19 +1,16 @@
 //! The command line of `keystorm sink`: where it listens and what it says.
 
-use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
-use clap::{ArgAction, Command, CommandFactory, Parser, ValueEnum};
+use clap::{Parser, ValueEnum};
 use job::SinkJob;
 use sink::{BULK_MAX, EngineChoice};
 
+use super::front::{Front, command, with_options};
 use super::run::{count_in, ip, port};
-use super::{FrontEnd, Intent, UsageError, with_options};
+use super::{Intent, UsageError};
 use crate::cpus::cpu_list;
-
-/// The front end of `keystorm sink`.
-pub(crate) struct SinkFront;
 
 /// A server that does as little as possible, to measure clients against. It parses each request and
 /// answers it with a canned reply of the right type and size. It stores nothing. Results against it
@@ -21,10 +18,6 @@ pub(crate) struct SinkFront;
 #[derive(Debug, Parser)]
 #[command(
     name = "keystorm sink",
-    bin_name = "keystorm sink",
-    disable_help_flag = true,
-    args_override_self = true,
-    max_term_width = 100,
     override_usage = "keystorm sink [OPTIONS]",
     after_help = EXAMPLE,
 )]
@@ -69,9 +62,6 @@ struct Options {
     /// CPUs to keep the sink on, such as 1 or 0,2-3
     #[arg(long, value_name = "LIST", help_heading = "How")]
     cpus: Option<String>,
-    /// Print this help
-    #[arg(long, action = ArgAction::Help, help_heading = "Other")]
-    help: Option<bool>,
 }
 
 /// What a sink speaks, as an option.
@@ -110,19 +100,12 @@ Example:
 const PORT_DEFAULT: u16 = 6379;
 const MEMCACHE_PORT_DEFAULT: u16 = 11211;
 
-impl FrontEnd for SinkFront {
-    fn names(&self) -> &'static [&'static str] {
-        &["sink"]
-    }
-
-    fn command(&self) -> Option<Command> {
-        Some(Options::command())
-    }
-
-    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
-        with_options(args, intent)
-    }
-}
+/// Its front end.
+pub(crate) const FRONT: Front = Front {
+    names: &["sink"],
+    command: command::<Options>,
+    parse: |args| with_options(args, intent),
+};
 
 /// What the options mean.
 fn intent(options: Options) -> Result<Intent, UsageError> {

@@ -1,10 +1,9 @@
 //! The command line of `keystorm suite`: which specs, on which server, and what they are held against.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Command, CommandFactory, Parser};
+use clap::Parser;
 use job::SuiteJob;
 use lab::Line;
 use lab::suite::{Choice, Pattern, priorities};
@@ -13,11 +12,9 @@ use workload::Endpoint;
 use super::experiment::{
     ExperimentOptions, OF_A_LOAD, REFUSED, job, with_those_of_a_run, with_words,
 };
+use super::front::{Front, command};
 use super::run::{count_in, seconds, seconds_in};
-use super::{FrontEnd, Intent, UsageError};
-
-/// The front end of `keystorm suite`.
-pub(crate) struct SuiteFront;
+use super::{Intent, UsageError};
 
 /// Measures a server by many short specs: its commands by group, encodings, sizes of values, expiry,
 /// scripts, transactions. Prints a row for each: rate, latency, CPU per request of server and client,
@@ -33,10 +30,6 @@ pub(crate) struct SuiteFront;
 #[derive(Debug, Parser)]
 #[command(
     name = "keystorm suite",
-    bin_name = "keystorm suite",
-    disable_help_flag = true,
-    args_override_self = true,
-    max_term_width = 100,
     override_usage = "keystorm suite [OPTIONS] [OPTIONS OF THE SERVER] [DIR|FILE...]",
     after_help = EXAMPLE,
 )]
@@ -107,19 +100,12 @@ Examples:
 const NAME: &str = "keystorm suite";
 const SECONDS_MAX: f64 = 86_400.0;
 
-impl FrontEnd for SuiteFront {
-    fn names(&self) -> &'static [&'static str] {
-        &["suite"]
-    }
-
-    fn command(&self) -> Option<Command> {
-        Some(with_those_of_a_run(Options::command(), &OF_A_LOAD))
-    }
-
-    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
-        with_words(args, &REFUSED, intent)
-    }
-}
+/// Its front end.
+pub(crate) const FRONT: Front = Front {
+    names: &["suite"],
+    command: || with_those_of_a_run(command::<Options>(), &OF_A_LOAD),
+    parse: |args| with_words(args, &REFUSED, intent),
+};
 
 /// What the options mean.
 fn intent(options: Options, line: Line, again: String) -> Result<Intent, UsageError> {

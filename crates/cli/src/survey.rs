@@ -4,17 +4,15 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{ArgAction, Command, CommandFactory, Parser};
+use clap::Parser;
 use job::SurveyJob;
 use lab::Line;
 use lab::survey::{DELIVERIES, SurveySpec};
 
 use super::experiment::{LiveOption, OF_A_LOAD, job, with_split, with_those_of_a_run};
+use super::front::{Front, command};
 use super::run::{count, seconds, seconds_in};
-use super::{FrontEnd, Intent, PageOptions, UsageError};
-
-/// The front end of `keystorm survey`.
-pub(crate) struct SurveyFront;
+use super::{Intent, PageOptions, UsageError};
 
 /// Measures how fast Redis is on this machine, as Redis's own benchmark page does. It covers the
 /// suite; SET, GET, LPUSH and LPOP with and without pipelining over a million keys; a unix socket
@@ -33,10 +31,6 @@ pub(crate) struct SurveyFront;
 #[derive(Debug, Parser)]
 #[command(
     name = "keystorm survey",
-    bin_name = "keystorm survey",
-    disable_help_flag = true,
-    args_override_self = true,
-    max_term_width = 100,
     override_usage = "keystorm survey [OPTIONS] [OPTIONS OF THE SERVER]",
     after_help = EXAMPLE,
 )]
@@ -66,9 +60,6 @@ struct Options {
     pages: PageOptions,
     #[command(flatten)]
     live: LiveOption,
-    /// Print this help
-    #[arg(long, action = ArgAction::Help, help_heading = "Other")]
-    help: Option<bool>,
 }
 
 /// What stands below the options.
@@ -94,19 +85,12 @@ fn refused() -> Vec<&'static str> {
 const NAME: &str = "keystorm survey";
 const SECONDS_MAX: f64 = 3600.0;
 
-impl FrontEnd for SurveyFront {
-    fn names(&self) -> &'static [&'static str] {
-        &["survey"]
-    }
-
-    fn command(&self) -> Option<Command> {
-        Some(with_those_of_a_run(Options::command(), &refused()))
-    }
-
-    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
-        with_split(args, intent)
-    }
-}
+/// Its front end.
+pub(crate) const FRONT: Front = Front {
+    names: &["survey"],
+    command: || with_those_of_a_run(command::<Options>(), &refused()),
+    parse: |args| with_split(args, intent),
+};
 
 /// What the options mean.
 fn intent(options: Options, line: Line, again: String) -> Result<Intent, UsageError> {

@@ -1,8 +1,6 @@
 //! The command line of `keystorm sweep`: a run's, with lists.
 
-use std::ffi::OsString;
-
-use clap::{Command, CommandFactory, Parser};
+use clap::Parser;
 use job::SweepJob;
 use lab::Grid;
 use lab::words::{Line, TypedOption};
@@ -10,11 +8,9 @@ use lab::words::{Line, TypedOption};
 use super::experiment::{
     ExperimentOptions, job, names_length, names_test, one_seed, with_split, with_those_of_a_run,
 };
+use super::front::{Front, command};
 use super::run::count_in;
-use super::{FrontEnd, Intent, Job, UsageError};
-
-/// The front end of `keystorm sweep`.
-pub(crate) struct SweepFront;
+use super::{Intent, Job, UsageError};
 
 /// Runs the same tests at every combination of listed option values. Prints a table, a chart, and
 /// what limited each point. Takes every option of a run (see keystorm --help); these accept lists
@@ -28,10 +24,6 @@ pub(crate) struct SweepFront;
 #[derive(Debug, Parser)]
 #[command(
     name = "keystorm sweep",
-    bin_name = "keystorm sweep",
-    disable_help_flag = true,
-    args_override_self = true,
-    max_term_width = 100,
     override_usage = "keystorm sweep [OPTIONS] [OPTIONS OF A RUN] [--] [COMMAND ARGS...]",
     after_help = EXAMPLE,
 )]
@@ -67,19 +59,12 @@ fn jobs(grid: &Grid) -> Result<Vec<(Vec<String>, Job)>, UsageError> {
     grid.points().into_iter().map(point).collect()
 }
 
-impl FrontEnd for SweepFront {
-    fn names(&self) -> &'static [&'static str] {
-        &["sweep"]
-    }
-
-    fn command(&self) -> Option<Command> {
-        Some(with_those_of_a_run(Options::command(), &[]))
-    }
-
-    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
-        with_split(args, intent)
-    }
-}
+/// Its front end.
+pub(crate) const FRONT: Front = Front {
+    names: &["sweep"],
+    command: || with_those_of_a_run(command::<Options>(), &[]),
+    parse: |args| with_split(args, intent),
+};
 
 /// What the options mean.
 fn intent(options: Options, mut line: Line, again: String) -> Result<Intent, UsageError> {

@@ -1,8 +1,6 @@
 //! The command line of `keystorm weigh`: what is stored, in which servers.
 
-use std::ffi::OsString;
-
-use clap::{Command, CommandFactory, Parser};
+use clap::Parser;
 use job::{ExperimentOutput, Job, MemoryJob, WeighJob};
 use lab::Line;
 use lab::weigh::{ITEMS, Item, Type};
@@ -12,11 +10,9 @@ use workload::Endpoint;
 use super::experiment::{
     ExperimentOptions, OF_A_LOAD, REFUSED, job, names_test, with_those_of_a_run, with_words,
 };
+use super::front::{Front, command};
 use super::run::{count, count_in};
-use super::{FrontEnd, Intent, UsageError};
-
-/// The front end of `keystorm weigh`.
-pub(crate) struct WeighFront;
+use super::{Intent, UsageError};
 
 /// Finds out what a key costs in memory, by type, size and encoding, and where the encoding changes. Each
 /// server is filled to three sizes after an empty start, each twice the one before; the slope is what a
@@ -33,10 +29,6 @@ pub(crate) struct WeighFront;
 #[derive(Debug, Parser)]
 #[command(
     name = "keystorm weigh",
-    bin_name = "keystorm weigh",
-    disable_help_flag = true,
-    args_override_self = true,
-    max_term_width = 100,
     override_usage = "keystorm weigh [OPTIONS] [OPTIONS OF THE SERVER] [KEY...]",
     after_help = EXAMPLE,
 )]
@@ -88,19 +80,12 @@ Examples:
 const NAME: &str = "keystorm weigh";
 const KEYS_MAX: u64 = 100_000_000;
 
-impl FrontEnd for WeighFront {
-    fn names(&self) -> &'static [&'static str] {
-        &["weigh"]
-    }
-
-    fn command(&self) -> Option<Command> {
-        Some(with_those_of_a_run(Options::command(), &OF_A_LOAD))
-    }
-
-    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
-        with_words(args, &REFUSED, intent)
-    }
-}
+/// Its front end.
+pub(crate) const FRONT: Front = Front {
+    names: &["weigh"],
+    command: || with_those_of_a_run(command::<Options>(), &OF_A_LOAD),
+    parse: |args| with_words(args, &REFUSED, intent),
+};
 
 /// What the options mean.
 fn intent(options: Options, line: Line, again: String) -> Result<Intent, UsageError> {

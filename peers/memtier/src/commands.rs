@@ -1,7 +1,7 @@
 //! Commands of the user's own: their words, quoted as in redis-cli, and the placeholders in them.
 
 use cli::captured::has_replies_of_its_own;
-use cli::quoted::words;
+use trace::words;
 use wire::cluster::hashed;
 use workload::{Arg, CommandSpec, Piece, Slot};
 
@@ -13,7 +13,8 @@ const DATA: &[u8] = b"__data__";
 /// A command as it is sent: the first `__key__` of each argument is the prefix and a number of its own, and a
 /// `__data__` is `value`.
 pub(super) fn command(text: &str, prefix: &str, value: &Piece) -> Result<CommandSpec, Fault> {
-    let words = words(text).ok_or_else(|| usage_error("failed to parse arbitrary command."))?;
+    let words =
+        words(text.as_bytes()).ok_or_else(|| usage_error("failed to parse arbitrary command."))?;
     let Some(name) = words.first().filter(|name| !name.is_empty()) else {
         return Err(usage_error("--command requires a non-empty command string."));
     };
@@ -38,7 +39,7 @@ pub(super) fn command(text: &str, prefix: &str, value: &Piece) -> Result<Command
 
 /// Whether the keys of a command are of one slot whatever is drawn: there is one, or they share a hash tag.
 pub(super) fn is_of_one_slot(text: &str, prefix: &str) -> bool {
-    let words = words(text).unwrap_or_default();
+    let words = words(text.as_bytes()).unwrap_or_default();
     let keys = words.iter().filter_map(|word| {
         let at = find(word, KEY)?;
         Some([&word[..at], prefix.as_bytes(), KEY, &word[at + KEY.len()..]].concat())
@@ -57,7 +58,7 @@ pub(super) fn keys_as_text(text: &str) -> Option<String> {
     let several = |word: &Vec<u8>| {
         find(word, KEY).is_some_and(|at| find(&word[at + KEY.len()..], KEY).is_some())
     };
-    let word = words(text)?.into_iter().find(several)?;
+    let word = words(text.as_bytes())?.into_iter().find(several)?;
     Some(format!(
         "warning: --command: of {} the first __key__ is a key, and the rest is sent as text",
         report::escape(&word)

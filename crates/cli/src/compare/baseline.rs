@@ -7,9 +7,10 @@ use std::time::Duration;
 use clap::Parser;
 use job::{BaselineJob, InconclusivePolicy, UntilSure};
 
+use super::super::front::with_options;
 use super::super::history::ReadingOptions;
 use super::super::run::{count_in, seconds};
-use super::super::{Intent, UsageError, with_options};
+use super::super::{Intent, UsageError};
 use super::arguments::percent;
 use super::sure::{WITHIN_DEFAULT, percent as within};
 
@@ -19,10 +20,6 @@ use super::sure::{WITHIN_DEFAULT, percent as within};
 #[derive(Debug, Parser)]
 #[command(
     name = "keystorm compare --baseline",
-    bin_name = "keystorm compare --baseline",
-    disable_help_flag = true,
-    args_override_self = true,
-    max_term_width = 100,
     override_usage = "keystorm compare --baseline DIR [OPTIONS] [FILE...]",
     after_help = AFTER,
 )]

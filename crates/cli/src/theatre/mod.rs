@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::{Command, CommandFactory, Parser};
+use clap::Parser;
 use job::{StagedAct, TheatreJob};
 use lab::theatre::{Act, Family};
 use lab::words::{Line, TypedOption};
@@ -17,11 +17,9 @@ use workload::PlanParts;
 use super::experiment::{
     ExperimentOptions, job, names_test, one_seed, with_split, with_those_of_a_run,
 };
+use super::front::{Front, command};
 use super::run::{seconds, seconds_in};
-use super::{FrontEnd, Intent, UsageError, near};
-
-/// The front end of `keystorm theatre`.
-pub(crate) struct TheatreFront;
+use super::{Intent, UsageError, near};
 
 /// Those that come with it.
 const ACTS: &str = include_str!("acts.toml");
@@ -36,10 +34,6 @@ const FILE_MAX: u64 = 1 << 20;
 #[derive(Debug, Parser)]
 #[command(
     name = "keystorm theatre",
-    bin_name = "keystorm theatre",
-    disable_help_flag = true,
-    args_override_self = true,
-    max_term_width = 100,
     override_usage = "keystorm theatre [OPTIONS] [OPTIONS OF A RUN] [--] [COMMAND ARGS...]",
     after_help = EXAMPLE,
 )]
@@ -86,19 +80,12 @@ Examples:
 /// Requests per second where the line does not say.
 const RATE: &str = "1k";
 
-impl FrontEnd for TheatreFront {
-    fn names(&self) -> &'static [&'static str] {
-        &["theatre"]
-    }
-
-    fn command(&self) -> Option<Command> {
-        Some(with_those_of_a_run(Options::command(), &["-n", "--duration"]))
-    }
-
-    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
-        with_split(args, intent)
-    }
-}
+/// Its front end.
+pub(crate) const FRONT: Front = Front {
+    names: &["theatre"],
+    command: || with_those_of_a_run(command::<Options>(), &["-n", "--duration"]),
+    parse: |args| with_split(args, intent),
+};
 
 /// What the options mean.
 fn intent(options: Options, mut line: Line, again: String) -> Result<Intent, UsageError> {

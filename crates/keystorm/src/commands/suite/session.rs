@@ -5,7 +5,6 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
-use cli::quoted;
 use host::{Client, Transport};
 use job::SuiteJob;
 use lab::suite::{InitCommand, Preload, Spec};
@@ -379,7 +378,7 @@ impl<'s> Session<'s> {
     fn init(&self, init: &InitCommand) -> Result<()> {
         let words: Vec<Vec<u8>> = match init {
             InitCommand::Line(line) => {
-                quoted::words(line).ok_or_else(|| anyhow!("{line}: unbalanced quotes"))?
+                trace::words(line.as_bytes()).ok_or_else(|| anyhow!("{line}: unbalanced quotes"))?
             }
             InitCommand::Words(words) => {
                 words.iter().map(|word| word.clone().into_bytes()).collect()

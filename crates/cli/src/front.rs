@@ -1,0 +1,69 @@
+//! The front ends of keystorm's own commands whose options clap derives: one value for each.
+
+use std::ffi::OsString;
+
+use clap::{Arg, ArgAction, ArgMatches, Command, Parser};
+use job::{FrontEnd, Intent, UsageError};
+
+use super::near::explained;
+
+/// A command by its name.
+pub(crate) struct Front {
+    /// What it is called.
+    pub(crate) names: &'static [&'static str],
+    /// Its options, for help, man page and completions.
+    pub(crate) command: fn() -> Command,
+    /// What words behind its name mean.
+    pub(crate) parse: fn(Vec<OsString>) -> Result<Intent, UsageError>,
+}
+
+impl FrontEnd for Front {
+    fn names(&self) -> &'static [&'static str] {
+        self.names
+    }
+
+    fn command(&self) -> Option<Command> {
+        Some((self.command)())
+    }
+
+    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
+        (self.parse)(args)
+    }
+}
+
+/// Derived options in the frame of every command: `--help` among the others, and the last word on an option counts.
+pub(crate) fn command<O: Parser>() -> Command {
+    let command = O::command().disable_help_flag(true).args_override_self(true).max_term_width(100);
+    let name = command.get_name().to_owned();
+    let command = command.bin_name(name);
+    let has_help = command.get_arguments().any(|arg| arg.get_id() == "help");
+    if has_help { command } else { command.arg(help()) }
+}
+
+fn help() -> Arg {
+    let arg = Arg::new("help").long("help").action(ArgAction::Help);
+    arg.help("Print this help").help_heading("Other")
+}
+
+/// What a command's words mean, once they are read; text to say instead where that was asked for.
+pub(crate) fn with_options<O: Parser>(
+    args: Vec<OsString>,
+    meaning: impl FnOnce(O) -> Result<Intent, UsageError>,
+) -> Result<Intent, UsageError> {
+    with_matches(args, |options, _| meaning(options))
+}
+
+/// The same, where it also matters which options were typed.
+pub(crate) fn with_matches<O: Parser>(
+    args: Vec<OsString>,
+    meaning: impl FnOnce(O, &ArgMatches) -> Result<Intent, UsageError>,
+) -> Result<Intent, UsageError> {
+    let mut command = command::<O>();
+    let words = std::iter::once(OsString::from("keystorm")).chain(args);
+    let matches = command.try_get_matches_from_mut(words);
+    match matches.and_then(|matches| Ok((O::from_arg_matches(&matches)?, matches))) {
+        Ok((options, matches)) => meaning(options, &matches),
+        Err(is_shown) if !is_shown.use_stderr() => Ok(Intent::Say(is_shown.render().to_string())),
+        Err(error) => Err(explained(error, &command)),
+    }
+}
