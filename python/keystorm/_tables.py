@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Iterable
 
@@ -82,12 +83,13 @@ def history(directory: str | os.PathLike[str] | None = None, *options: str) -> R
         raise Failed(made.stderr.strip(), made.returncode, None)
     rows: Rows = []
     for series in json.loads(made.stdout)["series"]:
-        steps = {metric: {step["at"] for step in found} for metric, found in series["steps"].items()}
+        steps = series["steps"]
         for at, entry in enumerate(series["entries"]):
             figures = entry.pop("figures")
             row = {"series": series["name"], **entry}
             row.update({metric: figure["mean"] for metric, figure in figures.items()})
-            row.update({f"{metric}_step": at in found for metric, found in steps.items()})
+            begun = {metric for metric, found in steps.items() for step in found if step["at"] == at}
+            row.update({f"{metric}_step": metric in begun for metric in figures})
             rows.append(row)
     return rows
 
@@ -105,9 +107,21 @@ def to_pandas(rows: Rows) -> pandas.DataFrame:
 
 
 def to_arrow(rows: Rows) -> pyarrow.Table:
-    """Rows as an Arrow table, which Parquet, DuckDB and Polars take."""
+    """Rows as an Arrow table, which Parquet, DuckDB and Polars take; times are timestamps."""
     try:
         import pyarrow
     except ImportError as error:
         raise ImportError("this takes pyarrow: pip install keystorm[pandas]") from error
-    return pyarrow.Table.from_pylist(rows)
+    # Arrow takes the columns of the first row, which may lack some.
+    names = dict.fromkeys(name for row in rows for name in row)
+    columns = {name: [row.get(name) for row in rows] for name in names}
+    if "started_at" in columns:
+        columns["started_at"] = [_time(text) for text in columns["started_at"]]
+    return pyarrow.table(columns)
+
+
+def _time(text: str) -> datetime:
+    """A time of a document, to the microsecond."""
+    # Up to Python 3.10 there are three or six digits of a second, and no Z.
+    whole, _, fraction = text.removesuffix("Z").partition(".")
+    return datetime.fromisoformat(f"{whole}.{fraction[:6]:0<6}+00:00")

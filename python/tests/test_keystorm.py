@@ -146,6 +146,13 @@ class Tables(unittest.TestCase):
         self.assertEqual(str(frame["started_at"].dtype.tz), "UTC")
         table = keystorm.to_arrow(keystorm.timeline(self.found))
         self.assertIn("p99", table.column_names)
+        runs = keystorm.to_arrow(keystorm.tests(self.found))
+        self.assertEqual(runs["started_at"].to_pandas()[0], frame["started_at"][0].floor("us"))
+        # Whatever the first row lacks.
+        table = keystorm.to_arrow([{"a": 1}, {"b": 2}])
+        self.assertEqual(table.to_pylist(), [{"a": 1, "b": None}, {"a": None, "b": 2}])
+        history = keystorm.to_pandas(keystorm.history(self.directory.name))
+        self.assertEqual(list(history["throughput_rps_step"]), [False] * 4)
 
 
 @unittest.skipUnless(HAS_PYTEST, "pytest is not installed")
@@ -170,7 +177,8 @@ class Fixture(unittest.TestCase):
                 capture_output=True,
                 text=True,
                 check=False,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+                # One that is installed beside would be the same plugin once more.
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
             )
         self.assertEqual(ran.returncode, 1, ran.stdout + ran.stderr)
         self.assertIn("test_missed", ran.stdout)
