@@ -196,7 +196,7 @@ fn parse(name: &str, path: &Path) -> Result<Vec<Entry>, String> {
     if !schemas.any(|rest| WITH_RUNS.iter().any(|name| rest.starts_with(name))) {
         return Ok(Vec::new());
     }
-    let loaded = Record::from_json(&text).and_then(Record::load_without_timelines);
+    let loaded = Record::load_without_timelines(&text);
     loaded.and_then(|loaded| entries(name, &loaded.runs)).map_err(|error| error.to_string())
 }
 

@@ -1,6 +1,9 @@
 //! A timeline in a saved run: one entry an interval, by the second at which it begins.
 
+use std::borrow::Cow;
+
 use measure::{Point, Timeline};
+use memchr::memmem;
 use serde::{Deserialize, Serialize};
 
 use super::RecordError;
@@ -65,6 +68,29 @@ pub(super) fn load_encoded(
     points: &[PointRecord],
 ) -> Result<Timeline, RecordError> {
     read(interval_ns, points, PointRecord::encoded_point)
+}
+
+/// How a timeline with points begins in a document as it is written.
+const BEGIN: &[u8] = b"\"timeline\": [\n";
+
+/// The text of a document without the points of its timelines, as far as it is laid out as it was written: most of a
+/// long run is one, and finding its end takes less than reading it.
+pub(super) fn cut(text: &[u8]) -> Cow<'_, [u8]> {
+    let begin = memmem::Finder::new(BEGIN);
+    let (mut kept, mut rest) = (Vec::new(), text);
+    while let Some(at) = begin.find(rest) {
+        let line = memchr::memrchr(b'\n', &rest[..at]).map_or(0, |end| end + 1);
+        // What is within stands further right, and no string has a line end in it.
+        let end = [b"\n", &rest[line..at], b"]"].concat();
+        let (before, points) = rest.split_at(at + BEGIN.len() - 1);
+        kept.extend_from_slice(before);
+        rest = &points[memmem::find(points, &end).unwrap_or(0)..];
+    }
+    if kept.is_empty() {
+        return text.into();
+    }
+    kept.extend_from_slice(rest);
+    kept.into()
 }
 
 fn read(
