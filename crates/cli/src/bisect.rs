@@ -135,6 +135,9 @@ fn intent(
     if build.is_empty() {
         return usage("name the command that builds a commit behind --, such as: -- make -j4");
     }
+    if line.has("--live") {
+        return usage("--live: a bisection has no page; its answer is a sentence");
+    }
     if let Some(option) = REFUSED.iter().find(|option| line.has(option)) {
         return Err(UsageError(format!(
             "{option} is no option of bisect, which starts the servers that it builds"

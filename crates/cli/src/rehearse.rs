@@ -143,10 +143,6 @@ fn intent(options: Options, line: Line, again: String) -> Result<Intent, UsageEr
     let sides = [server(&a)?, server(&b)?];
     let [of_a, of_b] = sides.each_ref().map(|side| job_of(side, &sides, &line));
     let output = options.output.settled()?;
-    if output.live.is_some() {
-        let text = "--live: a rehearsal has its results at its end; --html writes them to a page";
-        return Err(UsageError(text.to_owned()));
-    }
     if output.print_plan {
         let text = "--print-plan: what is sent stands in the record";
         return Err(UsageError(text.to_owned()));

@@ -167,7 +167,8 @@ impl LivePage {
     /// What watches a test that is about to run.
     pub fn watch<'p>(&self, plan: &'p Plan, server: &ServerFacts) -> LiveWatch<'p> {
         let so_far = PartialRun::new(plan, server.clone());
-        LiveWatch { plan, so_far, shared: Arc::clone(&self.shared), copied: None }
+        let says = self.shared.takes_marks;
+        LiveWatch { plan, so_far, shared: Arc::clone(&self.shared), says, copied: None }
     }
 
     /// What says on it how far the job is.
@@ -357,6 +358,8 @@ pub struct LiveWatch<'p> {
     plan: &'p Plan,
     so_far: PartialRun<'p>,
     shared: Arc<PageState>,
+    /// Whether it says how far the test is: of an experiment, [`LiveWords`] do.
+    says: bool,
     copied: Option<Instant>,
 }
 
@@ -399,17 +402,15 @@ impl Observer for LiveWatch<'_> {
             return;
         }
         self.copied = Some(Instant::now());
-        if snapshot.warming_up {
-            self.shared.lock().words = self.words(snapshot);
-            return self.shared.changed();
-        }
-        let run = self.so_far.run(snapshot);
-        let words = self.words(snapshot);
+        let run = if snapshot.warming_up { None } else { self.so_far.run(snapshot) };
+        let words = self.says.then(|| self.words(snapshot));
         let mut state = self.shared.lock();
         if let Some(run) = run {
             state.put(run, true);
         }
-        state.words = words;
+        if let Some(words) = words {
+            state.words = words;
+        }
         drop(state);
         self.shared.changed();
     }

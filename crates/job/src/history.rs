@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::{InconclusivePolicy, PageOptions, UntilSure};
+use crate::{InconclusivePolicy, MetricsAt, PageOptions, UntilSure};
 
 /// How a history is read and printed.
 #[derive(Debug)]
@@ -45,4 +45,6 @@ pub struct BaselineJob {
     pub inconclusive: Option<InconclusivePolicy>,
     /// How well changes are to be known.
     pub until_sure: Option<UntilSure>,
+    /// Where the page is served while runs are repeated for that.
+    pub live: Option<MetricsAt>,
 }

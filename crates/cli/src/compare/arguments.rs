@@ -56,12 +56,11 @@ const CORES_MAX: u32 = 256;
 pub(super) const OF_SERVERS: [&str; 5] = ["host", "port", "socket", "uri", "spawn"];
 pub(super) const NAMED: &str = "cannot be used here: the servers are named by the first words";
 /// Options that make no sense for two.
-pub(super) const OF_ONE: [&str; 12] = [
+pub(super) const OF_ONE: [&str; 11] = [
     "probe",
     "clock",
     "hdr",
     "keep",
-    "live",
     "idle",
     "repeat",
     "start_at",

@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::Parser;
 use job::{BaselineJob, InconclusivePolicy, UntilSure};
 
+use super::super::experiment::LiveOption;
 use super::super::front::with_options;
 use super::super::history::ReadingOptions;
 use super::super::run::{count_in, seconds};
@@ -54,6 +55,8 @@ struct Options {
     #[arg(long, value_name = "TIME", value_parser = seconds, help_heading = "Results", requires = "until_sure")]
     sure_within: Option<Duration>,
     #[command(flatten)]
+    live: LiveOption,
+    #[command(flatten)]
     reading: ReadingOptions,
 }
 
@@ -71,8 +74,13 @@ pub(super) fn is_asked(args: &[OsString]) -> bool {
 pub(super) fn intent(args: Vec<OsString>) -> Result<Intent, UsageError> {
     with_options(args, |options: Options| {
         let Options { files, baseline, canary, last, .. } = options;
-        let Options { fail_on_regression, inconclusive, until_sure, sure_within, reading, .. } =
-            options;
+        let Options { fail_on_regression, inconclusive, until_sure, sure_within, .. } = options;
+        let Options { reading, live: LiveOption { live }, .. } = options;
+        if live.is_some() && until_sure.is_none() {
+            let text = "--live: saved runs are read at once, and --html writes their page; with --until-sure, which \
+                repeats them, there is something to watch";
+            return Err(UsageError(text.to_owned()));
+        }
         if inconclusive == Some(InconclusivePolicy::Repeat) {
             let text = "--inconclusive repeat: saved runs are not repeated; choose pass or fail";
             return Err(UsageError(text.to_owned()));
@@ -89,6 +97,7 @@ pub(super) fn intent(args: Vec<OsString>) -> Result<Intent, UsageError> {
             fail_on_regression,
             inconclusive,
             until_sure,
+            live,
         };
         Ok(Intent::Baseline(job))
     })

@@ -229,7 +229,7 @@ fn servers(
 fn saved(typed: &ParsedArgs, a: PathBuf, b: PathBuf) -> Result<(Sides, Job), UsageError> {
     if let Some(option) = typed.typed().find(|id| !OF_FILES.contains(id)) {
         return usage(&format!(
-            "{} is an option for live runs; {} and {} are saved runs",
+            "{} requires servers that are measured; {} and {} are saved runs",
             typed.written(option),
             a.display(),
             b.display()

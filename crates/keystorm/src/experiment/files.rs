@@ -5,10 +5,12 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use console::live_page::LivePage;
+use console::live_page::{LivePage, LiveWatch};
 use console::place::Place;
+use host::ServerFacts;
 use job::{ExperimentOutput, MetricsAt, PageOptions};
 use page::Page;
+use workload::Plan;
 
 use super::progress::Progress;
 use crate::commands::report::Pages;
@@ -50,6 +52,20 @@ impl Files {
         Progress::new(self.live.get_mut().as_ref().map(LivePage::words))
     }
 
+    /// The progress on that page alone: runs have a line of their own in the terminal.
+    pub(crate) fn page_progress(&mut self) -> Progress {
+        Progress::beside_line(self.live.get_mut().as_ref().map(LivePage::words))
+    }
+
+    /// What shows a run while it lasts, for an experiment that has no results before its end.
+    pub(crate) fn watch<'p>(
+        &mut self,
+        plan: &'p Plan,
+        server: &ServerFacts,
+    ) -> Option<LiveWatch<'p>> {
+        self.live.get_mut().as_ref().map(|live| live.watch(plan, server))
+    }
+
     /// Whether somebody may look at the page while it grows.
     pub(crate) fn has_live_page(&mut self) -> bool {
         self.live.get_mut().is_some()
@@ -61,17 +77,27 @@ impl Files {
         json: impl FnOnce() -> serde_json::Result<String>,
         page: impl FnOnce() -> Page,
     ) -> Result<()> {
-        if let Some(live) = self.live.get_mut() {
-            live.show(page);
-        }
+        self.show(page);
         if self.kept.is_some_and(|kept| kept.elapsed() < KEEP_EVERY) {
             return Ok(());
         }
-        if let Some(place) = &self.json {
-            place.write(json()?.as_bytes())?;
-        }
         self.kept = Some(Instant::now());
-        Ok(())
+        self.write(json)
+    }
+
+    /// Shows what there is so far to who looks at the page.
+    pub(crate) fn show(&mut self, page: impl FnOnce() -> Page) {
+        if let Some(live) = self.live.get_mut() {
+            live.show(page);
+        }
+    }
+
+    /// Writes the results so far.
+    pub(crate) fn write(&self, json: impl FnOnce() -> serde_json::Result<String>) -> Result<()> {
+        match &self.json {
+            Some(place) => place.write(json()?.as_bytes()),
+            None => Ok(()),
+        }
     }
 
     /// Writes everything.
@@ -80,9 +106,7 @@ impl Files {
         json: impl FnOnce() -> serde_json::Result<String>,
         page: impl FnOnce() -> Page,
     ) -> Result<()> {
-        if let Some(place) = &self.json {
-            place.write(json()?.as_bytes())?;
-        }
+        self.write(json)?;
         let page = page();
         let written = self.pages.write(&page);
         if let Some(live) = self.live.take() {

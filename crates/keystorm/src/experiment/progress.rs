@@ -15,7 +15,8 @@ const OVERHEAD: f64 = 1.1;
 /// A bar with the time left. A run that ends by count weighs as much as a second would, which the
 /// first of them corrects.
 pub(crate) struct Progress {
-    bar: Bar,
+    /// In the terminal, where nothing else has its line.
+    bar: Option<Bar>,
     what: String,
     /// Planned seconds of what is done, of the run that goes on, and of what comes after.
     done_s: f64,
@@ -39,8 +40,13 @@ pub(crate) fn planned_s(plan: &Plan) -> f64 {
 impl Progress {
     /// On standard error, and on a page that grows, if there is one.
     pub(crate) fn new(page: Option<LiveWords>) -> Self {
+        Self { bar: Some(Bar::new(STEPS)), ..Self::beside_line(page) }
+    }
+
+    /// On the page alone: runs have a line of their own in the terminal.
+    pub(crate) fn beside_line(page: Option<LiveWords>) -> Self {
         Self {
-            bar: Bar::new(STEPS),
+            bar: None,
             what: String::new(),
             done_s: 0.0,
             this_s: 0.0,
@@ -72,7 +78,7 @@ impl Progress {
 
     /// Leaves a clean line for what is printed next.
     pub(crate) fn clear(&self) {
-        self.bar.clear();
+        self.bar.iter().for_each(Bar::clear);
     }
 
     fn show(&self, share_of_this: f64) {
@@ -88,7 +94,9 @@ impl Progress {
         if let Some(page) = &self.page {
             page.say(&words);
         }
-        self.bar.show((share * STEPS as f64) as u64, words);
+        if let Some(bar) = &self.bar {
+            bar.show((share * STEPS as f64) as u64, words);
+        }
     }
 }
 

@@ -263,8 +263,8 @@ fn saved_runs_compare_where_their_plans_are_alike() {
         let ran = compare(&one, &other, "").run().exits(1).says(description);
         assert!(ran.out.is_empty() && !ran.err.contains("\\n"), "{name}: {ran:?}");
     }
-    compare(&a, &b, "-n 10").run().exits(2).says("-n is an option for live runs");
-    compare(&a, &b, "-t set").run().exits(2).says("-t is an option for live runs");
+    compare(&a, &b, "-n 10").run().exits(2).says("-n requires servers that are measured");
+    compare(&a, &b, "-t set").run().exits(2).says("-t requires servers that are measured");
     compare(&a, &address(&redis), "").run().exits(2).says("two of the same kind");
 }
 

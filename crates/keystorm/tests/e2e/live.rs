@@ -1,7 +1,9 @@
 //! `--live`: the page of a run while it runs, as a browser's connection has it, and in Chromium.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -59,7 +61,7 @@ fn a_browser_has_the_page_as_it_grows_and_at_the_end_the_file_of_html() {
     assert!(asked(port, &mark).starts_with("HTTP/1.1 405"), "no other page sets a mark");
     let last = seen.find(|page| page["html"].is_string()).unwrap();
     running.wait().ok();
-    let saved = std::fs::read_to_string(&html).unwrap();
+    let saved = fs::read_to_string(&html).unwrap();
     assert_eq!(last["html"], saved.as_str(), "the page at the end is that of --html");
     assert!(saved.contains("deployed here&lt;/script&gt;"));
     let document = json(&file);
@@ -109,36 +111,133 @@ fn a_port_that_is_taken_is_named() {
     assert!(ran.err.contains("--live: 127.0.0.1:"), "{}", ran.err);
 }
 
-#[test]
-fn an_experiment_is_watched_with_its_runs_as_they_come() {
-    let (server, port) = (Server::redis(), free_port());
-    let (dir, _) = place();
-    let html = dir.path().join("sweep.html");
-    let line = format!(
-        "sweep -p {} -c 1,2,3,4,5,6 -t get --duration 1 --live={port} --html {}",
-        server.port(),
-        html.display()
+/// An experiment and its options.
+type Experiment = (&'static str, String);
+
+/// Every experiment, each of a few seconds: on three servers, in this folder.
+fn experiments(servers: &[Server; 3], dir: &Path) -> Vec<Experiment> {
+    let [a, b, c] = servers.each_ref().map(Server::port);
+    let pair = format!("127.0.0.1:{a} 127.0.0.1:{b}");
+    let runs = "-t get --rps 200 --duration 0.3 --warmup 0 --disturbed=count";
+    let record = dir.join("monitor.txt");
+    let line = |ms: u32| format!("1700000000.{ms:03}000 [0 10.0.0.1:{ms}] \"GET\" \"key\"\n");
+    fs::write(&record, (0..400).step_by(10).map(line).collect::<String>()).unwrap();
+    let rehearsed = format!(
+        "{} --a 127.0.0.1:{a} --b 127.0.0.1:{b} --repeat 2 --count-disturbed --yes",
+        record.display()
     );
+    let survey =
+        format!("--quick --spawn=redis-server --seconds 0.05 --keys 200 -o {}", dir.display());
+    vec![
+        ("sweep", format!("-p {a} -c 1,2,3,4,5,6 -t get --rps 200 --duration 0.6")),
+        (
+            "search",
+            format!("-p {a} --slo p50<500ms -t get --start 500 --most 2000 --repeat 1 --duration 0.4"),
+        ),
+        ("survey", survey),
+        (
+            "blame",
+            format!(
+                "-p {a} -c 4 --threads 1 --at 50 --blocks 2 --duration 0.2s --count-disturbed --mix -- 1 get a ; 1 ping"
+            ),
+        ),
+        (
+            "weigh",
+            "--spawn=redis-server --starts 3 --no-steps --keys 2048 string:10 hash:4x10".to_owned(),
+        ),
+        (
+            "weigh",
+            "--spawn=redis-server --maxmemory 3mb,4mb,30mb -t get --rps 200 --duration 1 -r 100".to_owned(),
+        ),
+        (
+            "theatre",
+            format!("-p {c} --yes --rps 300 -c 5 -r 1000 --act bgsave,script --rest 1s"),
+        ),
+        (
+            "suite",
+            "--spawn=redis-server --match 'connection-ping|bitmap-bitcount' --time 0.5 --repeat 3".to_owned(),
+        ),
+        ("compare", format!("{pair} {runs} --repeat 3")),
+        ("compare", format!("{pair} {runs} --repeat 3 --until-sure=50 --sure-within 5s")),
+        ("compare", format!("{pair} {runs} --repeat 2 --slo p99<5s")),
+        (
+            "compare",
+            "redis-server memcached --tables core --repeat 2 --duration 0.3 --warmup 0 -t get -r 100 --disturbed=count"
+                .to_owned(),
+        ),
+        ("rehearse", rehearsed),
+    ]
+}
+
+/// The port that a page is served on, once that is said.
+fn port_of(running: &Process) -> Option<u16> {
+    let err = running.err();
+    let (_, address) = err.split_once("The page of the run is on http://127.0.0.1:")?;
+    address.split_once('/')?.0.parse().ok()
+}
+
+/// Watches an experiment to its end.
+fn watch(number: usize, (name, options): &Experiment, dir: &Path) {
+    let mut html = dir.join(format!("{number}.html"));
+    let line = if *name == "survey" {
+        html = dir.join("survey.html");
+        format!("survey --live {options}")
+    } else {
+        format!("{name} --live --html {} {options}", html.display())
+    };
+    let running = Keystorm::new(&line).start();
+    running.until("its page is served", |running| port_of(running).is_some());
+    let port = port_of(&running).unwrap();
+    let mut seen = pages(port);
+    let is_growing = |page: &Value| {
+        page["title"] != "keystorm" && page["state"].as_str().unwrap().contains(" left  ")
+    };
+    let growing = seen.by_ref().find(is_growing);
+    assert!(growing.is_some_and(|page| page["html"].is_null()), "{line}: {:?}", running.wait());
+    let last = seen.find(|page| page["html"].is_string());
+    let ran = running.wait();
+    let last = last.unwrap_or_else(|| panic!("{ran:?}"));
+    assert_eq!(last["html"], fs::read_to_string(&html).unwrap().as_str(), "{line}");
+}
+
+#[test]
+fn every_experiment_is_watched_as_it_grows() {
+    let (servers, dir) = ([(); 3].map(|()| Server::redis()), tempfile::tempdir().unwrap());
+    // At the same time: each takes a few seconds, in which it mostly waits.
+    std::thread::scope(|scope| {
+        for (number, experiment) in experiments(&servers, dir.path()).into_iter().enumerate() {
+            let dir = dir.path();
+            scope.spawn(move || watch(number, &experiment, dir));
+        }
+    });
+}
+
+#[test]
+fn there_is_no_run_to_mark_on_the_page_of_an_experiment() {
+    let (server, port) = (Server::redis(), free_port());
+    let line = format!("sweep -p {} -c 1,2 -t get --duration 60 --live={port}", server.port());
     let running = Keystorm::new(&line).start();
     assert!(within(PATIENCE, || TcpStream::connect(("127.0.0.1", port)).is_ok()));
     let frame = asked(port, &format!("GET / HTTP/1.1\r\nHost: localhost:{port}"));
-    assert!(frame.contains("<form id=\"live-mark\" hidden>"), "there is no run to mark: {frame}");
+    assert!(frame.contains("<form id=\"live-mark\" hidden>"), "{frame}");
     let mark = format!("POST /mark/a HTTP/1.1\r\nHost: localhost:{port}\r\nX-Keystorm: mark");
     assert!(asked(port, &mark).starts_with("HTTP/1.1 405"));
-    let mut seen = pages(port);
-    let growing = seen.by_ref().find(|page| page["title"] != "keystorm").unwrap();
-    assert!(growing["html"].is_null(), "{}", growing["state"]);
-    assert!(growing["state"].as_str().unwrap().contains(" left  "), "{}", growing["state"]);
-    let last = seen.find(|page| page["html"].is_string()).unwrap();
-    running.wait().ok();
-    assert_eq!(last["html"], std::fs::read_to_string(&html).unwrap().as_str());
+    running.kill();
 }
 
 #[test]
 fn what_has_no_page_that_grows_says_so() {
-    Keystorm::new("compare redis-server redis-server --live").run().exits(2).says("--live");
-    Keystorm::new("rehearse record.jsonl --a redis-server --b redis-server --live")
-        .run()
-        .exits(2)
-        .says("--live");
+    let (dir, file) = place();
+    let saved = file.display();
+    Server::redis().run(&format!("-n 10 -t get --json {saved}")).ok();
+    for (line, why) in [
+        (format!("compare {saved} {saved} --live"), "--live requires servers that are measured"),
+        (
+            format!("compare --baseline {} --live", dir.path().display()),
+            "saved runs are read at once",
+        ),
+        ("bisect --good a --bad b --live -- true".to_owned(), "--live: a bisection has no page"),
+    ] {
+        Keystorm::new(&line).run().exits(2).says(why);
+    }
 }

@@ -52,6 +52,9 @@ pub struct Rehearsal {
     pub answers: Option<AnswerComparison>,
     /// How much more of the traffic each keeps a target with, if that was asked for.
     pub head_room: Option<HeadRoom>,
+    /// The figures of each block.
+    #[serde(skip)]
+    figures: Blocks,
     run: Runs,
 }
 
@@ -118,6 +121,7 @@ impl Rehearsal {
             failures: [Failures::default(); 2],
             answers: None,
             head_room: None,
+            figures: Blocks::new(),
             run: Runs::default(),
         }
     }
@@ -127,11 +131,11 @@ impl Rehearsal {
         (self.void, self.void_by) = (causes.len(), Cause::counts(causes));
     }
 
-    /// Takes the runs of each side: those of a block one after another, as many of each block on both.
+    /// Takes the runs of each side in a block.
     ///
     /// # Errors
     /// A count is too large to be written.
-    pub fn add_runs(&mut self, sides: [&[&Run]; 2], of_block: usize) -> Result<(), RecordError> {
+    pub fn add_block(&mut self, sides: [&[&Run]; 2]) -> Result<(), RecordError> {
         for (side, runs) in sides.into_iter().enumerate() {
             for run in runs {
                 self.run.put(run)?;
@@ -142,14 +146,10 @@ impl Rehearsal {
                 self.failures[side].failed += figures.errors + unanswered;
             }
         }
-        let figures = |runs: &[&Run]| -> Vec<Vec<Vec<CommandFigures>>> {
-            let of = |block: &[&Run]| block.iter().map(|run| CommandFigures::of_run(run)).collect();
-            runs.chunks_exact(of_block.max(1)).map(of).collect()
-        };
-        let [a, b] = sides.map(figures);
-        let blocks: Blocks = a.into_iter().zip(b).map(|(a, b)| [a, b]).collect();
-        self.blocks = blocks.len();
-        self.changes = changes(&blocks, self.allowed);
+        let figures = |runs: &[&Run]| runs.iter().map(|run| CommandFigures::of_run(run)).collect();
+        self.figures.push(sides.map(figures));
+        self.blocks = self.figures.len();
+        self.changes = changes(&self.figures, self.allowed);
         Ok(())
     }
 

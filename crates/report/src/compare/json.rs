@@ -15,15 +15,14 @@ use super::{
     TestComparison, notes,
 };
 use crate::record::steady;
-use crate::{RecordError, Run, Summary};
+use crate::{Run, Summary};
 
 /// The text of the document, with a line end behind it.
 ///
 /// # Errors
 /// A figure has no JSON.
-pub fn to_json(comparison: &Comparison) -> Result<String, RecordError> {
-    let text = crate::json::pretty(&document(comparison));
-    Ok(steady(&text.map_err(|e| RecordError::wrong(e.to_string()))?) + "\n")
+pub fn to_json(comparison: &Comparison) -> serde_json::Result<String> {
+    Ok(steady(&crate::json::pretty(&document(comparison))?) + "\n")
 }
 
 /// The document.

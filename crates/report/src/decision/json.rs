@@ -4,7 +4,6 @@
 use serde_json::{Value, json};
 
 use super::{Candidate, Decision, Question, RateCurve, SCHEMA};
-use crate::RecordError;
 use crate::compare::{differing_settings, document, subject_value};
 use crate::record::steady;
 
@@ -12,7 +11,7 @@ use crate::record::steady;
 ///
 /// # Errors
 /// A figure has no JSON.
-pub fn to_json(decision: &Decision) -> Result<String, RecordError> {
+pub fn to_json(decision: &Decision) -> serde_json::Result<String> {
     let Decision { target, subjects, how, complete, questions, pairs, warnings } = decision;
     let document = json!({
         "schema": SCHEMA,
@@ -32,8 +31,7 @@ pub fn to_json(decision: &Decision) -> Result<String, RecordError> {
             "told": decision.gate_notes(),
         })),
     });
-    let text = crate::json::pretty(&document);
-    Ok(steady(&text.map_err(|e| RecordError::wrong(e.to_string()))?) + "\n")
+    Ok(steady(&crate::json::pretty(&document)?) + "\n")
 }
 
 /// What the rates of one load say together; the figures of each are an answer's.

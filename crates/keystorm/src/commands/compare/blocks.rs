@@ -4,6 +4,7 @@
 use anyhow::Result;
 use console::diagnostics;
 use console::live::LiveDisplay;
+use console::metrics::ObserverPair;
 use job::End;
 use measure::Ending;
 use report::compare::RunDigest;
@@ -11,11 +12,20 @@ use report::{Cause, Disturbance, Persona, Run};
 use workload::Plan;
 
 use super::test_beds::TestBeds;
+use crate::experiment::progress::{Progress, planned_s};
 
 /// One load, for each side a plan, or one for each share of its keys.
 pub(in crate::commands) struct Load {
     pub(in crate::commands) name: String,
     pub(in crate::commands) sides: Vec<Vec<Plan>>,
+}
+
+impl Load {
+    /// Planned seconds of a block of it.
+    pub(in crate::commands) fn block_s(&self) -> f64 {
+        let side_s = self.sides.iter().filter_map(|plans| plans.first()).map(planned_s);
+        side_s.sum::<f64>() * RUNS_OF_SIDE as f64
+    }
 }
 
 /// How blocks are taken.
@@ -36,6 +46,8 @@ pub(in crate::commands) struct Course {
 pub(in crate::commands) enum BlockResult<'t> {
     /// The first run of each side, before all else.
     First(&'t [Run]),
+    /// After each block: what was taken of each load so far; nothing of loads whose runs were all given before.
+    Block(&'t [Taken]),
     /// All runs of a load, by its number.
     Load(usize, Taken),
 }
@@ -60,6 +72,11 @@ impl Taken {
     /// Blocks that count.
     fn blocks(&self) -> usize {
         self.runs.first().map_or(0, Vec::len) / RUNS_OF_SIDE
+    }
+
+    /// Whether there is anything.
+    pub(in crate::commands) fn is_empty(&self) -> bool {
+        self.blocks() == 0 && self.void.is_empty()
     }
 }
 
@@ -91,6 +108,9 @@ pub(in crate::commands) struct Blocks<'b, 'r> {
     started_for: u32,
     /// Blocks of each load that are to count by now.
     wanted: u32,
+    progress: Progress,
+    /// Planned seconds of what comes after all blocks.
+    after_s: f64,
 }
 
 impl<'b, 'r> Blocks<'b, 'r> {
@@ -99,10 +119,16 @@ impl<'b, 'r> Blocks<'b, 'r> {
         names: &'b [String],
         loads: &'b [Load],
         course: Course,
+        progress: Progress,
     ) -> Self {
         let taken = vec![Taken::new(sides.len()); loads.len()];
-        let wanted = course.blocks;
-        Self { sides, names, loads, course, taken, begun: 0, started_for: 0, wanted }
+        let (begun, started_for, wanted, after_s) = (0, 0, course.blocks, 0.0);
+        Self { sides, names, loads, course, taken, begun, started_for, wanted, progress, after_s }
+    }
+
+    /// The same, where so many planned seconds come after all blocks.
+    pub(in crate::commands) fn before(self, after_s: f64) -> Self {
+        Self { after_s, ..self }
     }
 
     /// Runs each load on all sides in turn, as often as there are blocks, and prints each result as soon as it
@@ -142,7 +168,7 @@ impl<'b, 'r> Blocks<'b, 'r> {
         // A block that is not whole has no ratio, so its runs are not counted.
         for at in 0..self.loads.len() {
             let taken = std::mem::take(&mut self.taken[at]);
-            if taken.blocks() > 0 || !taken.void.is_empty() {
+            if !taken.is_empty() {
                 tell(BlockResult::Load(at, taken))?;
             }
         }
@@ -204,6 +230,7 @@ impl<'b, 'r> Blocks<'b, 'r> {
             self.started_for = self.begun;
         }
         let mut runs: Vec<Vec<Run>> = self.sides.iter().map(|_| Vec::new()).collect();
+        let mut left_s = self.missing_s() + self.after_s;
         for side in order {
             let Some(first) = plans[side].first() else { continue };
             if self.course.is_fresh {
@@ -211,11 +238,15 @@ impl<'b, 'r> Blocks<'b, 'r> {
             }
             let title = self.title(load, side);
             let count = (self.loads.len() as u32).max(1);
+            left_s = (left_s - planned_s(first)).max(0.0);
+            self.progress.begin(report::escape(&title), planned_s(first), left_s);
             let mut line =
                 LiveDisplay::new(first, load as u32 + 1, count, self.course.live).titled(title);
-            let ran = self.sides[side].run(&plans[side], &mut line);
+            let mut shown = ObserverPair(&mut line, Some(&mut self.progress));
+            let ran = self.sides[side].run(&plans[side], &mut shown);
             // Nothing of it is left behind, also where the run could not be started.
             line.clear();
+            self.progress.end();
             let run = ran?;
             if let Some(why) = report::Summary::from_run(&run).shortfall() {
                 let test = report::escape(name);
@@ -243,7 +274,18 @@ impl<'b, 'r> Blocks<'b, 'r> {
         for (glances, runs) in of_sides.iter_mut().zip(&runs) {
             glances.extend(runs.iter().filter_map(RunDigest::from_run));
         }
+        tell(BlockResult::Block(&self.taken))?;
         Ok(End::Complete)
+    }
+
+    /// Planned seconds of the blocks that are wanted and missing.
+    fn missing_s(&self) -> f64 {
+        let of_load = |(load, taken): (&Load, &Taken)| {
+            let is_given = taken.runs.is_empty();
+            let blocks = (self.wanted as usize).saturating_sub(taken.blocks());
+            if is_given { 0.0 } else { blocks as f64 * load.block_s() }
+        };
+        self.loads.iter().zip(&self.taken).map(of_load).sum()
     }
 
     /// What the live line calls a run.

@@ -5,9 +5,9 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, anyhow};
 use console::diagnostics::{self, Diagnostics};
-use console::place::Place;
 use job::{CompareJob, DecisionLoad, DecisionSides, End};
 use lab::terms::{Pins, pinned};
+use page::Page;
 use report::compare::{
     self, Comparison, GateState, Pairing, RunDigest, Setup, Subject, TestComparison,
 };
@@ -19,8 +19,8 @@ use workload::Plan;
 use super::blocks::{BlockResult, Blocks, Course, Load, RUNS_OF_SIDE, Taken};
 use super::test_beds::TestBeds;
 use super::{describe_blocks, pins, unlike_error};
-use crate::commands::report::Pages;
 use crate::commands::run::{say, tell_about};
+use crate::experiment::files::Files;
 use crate::experiment::terminal::Terminal;
 use crate::test_bed::TestBed;
 
@@ -36,8 +36,7 @@ pub(super) fn run(
     sides: &DecisionSides,
     job: &CompareJob,
     interrupted: &AtomicBool,
-    place: Option<&Place>,
-    pages: &Pages,
+    files: &mut Files,
 ) -> Result<End> {
     let pins = pins(sides.places);
     let loads = placed(&sides.loads, pins.as_ref())?;
@@ -61,59 +60,78 @@ pub(super) fn run(
         pairs: Vec::new(),
         warnings: Vec::new(),
     };
-    let at_rate = Series { course: super::course(job, sides.blocks), loads: loads.len() };
+    let answered = |decision: &Decision, taken: &[Taken], limits: &[Taken], memory: &[_]| {
+        answered(decision.clone(), (sides, job), &loads, (taken, limits), memory)
+    };
+    let none = vec![Taken::default(); loads.len()];
     let so_far = Decision { complete: true, ..decision.clone() };
     let mut is_open = |taken: &[Taken]| {
         compare::joint_gate(&pairs(&so_far, job, &loads, taken)) == Some(GateState::Undecided)
     };
     let mut first = |runs: &[Run]| decision.warnings = beside(&names, runs);
-    let numbered = loads_at_rate(&loads);
+    let (numbered, at_limit) = (loads_at_rate(&loads), loads_at_limit(&loads));
+    let limit_s: f64 = at_limit.iter().map(|(_, load)| load.block_s()).sum();
+    let page =
+        |taken: &[Taken]| page::decision::page(&answered(&so_far, taken, &none, &[]), &job.again);
+    let mut at_rate = Series {
+        course: super::course(job, sides.blocks),
+        loads: loads.len(),
+        after_s: limit_s * f64::from(LIMIT_BLOCKS),
+        files,
+        page: &page,
+    };
     let (taken, ended) =
         at_rate.carry_out(&mut beds, &names, numbered, &mut is_open, &mut first)?;
     let memory: Vec<Option<u64>> = beds.iter().map(TestBeds::resident_bytes).collect();
+    let so_far = Decision { complete: true, ..decision.clone() };
+    let page = |limits: &[Taken]| {
+        page::decision::page(&answered(&so_far, &taken, limits, &memory), &job.again)
+    };
     let course = Course { looks: 1, ..super::course(job, LIMIT_BLOCKS) };
-    let limits = Series { course, loads: loads.len() };
+    let mut limits = Series { course, loads: loads.len(), after_s: 0.0, files, page: &page };
     let (limits, end) = match ended {
         End::Complete => {
-            let numbered = loads_at_limit(&loads);
-            limits.carry_out(&mut beds, &names, numbered, &mut |_| false, &mut |_| ())?
+            limits.carry_out(&mut beds, &names, at_limit, &mut |_| false, &mut |_| ())?
         }
-        end => (vec![Taken::default(); loads.len()], end),
+        end => (none.clone(), end),
     };
     decision.complete = end == End::Complete;
-    for (load, taken) in loads.iter().zip(&taken) {
+    let decision = answered(&decision, &taken, &limits, &memory);
+    write(&decision, job, files)?;
+    let tests = decision.pairs.iter().flat_map(|pair| &pair.tests);
+    Ok(super::judge(decision.gate(), super::any_broken(tests), job, end))
+}
+
+/// The decision with what was taken of each load, at its rate and as fast as it goes.
+fn answered(
+    mut decision: Decision,
+    (sides, job): (&DecisionSides, &CompareJob),
+    loads: &[DecisionLoad],
+    (taken, limits): (&[Taken], &[Taken]),
+    memory: &[Option<u64>],
+) -> Decision {
+    let names: Vec<String> = decision.subjects.iter().map(|subject| subject.name.clone()).collect();
+    for (load, taken) in loads.iter().zip(taken) {
         // Several rates of a load have one limit.
         let first = loads.iter().position(|of| of.name == load.name).unwrap_or_default();
         let limit = &limits[first];
         let mut question =
             question(load, &names, taken, limit, sides.slo.as_ref(), job.repeats_void);
-        for (candidate, bytes) in question.candidates.iter_mut().zip(&memory) {
+        for (candidate, bytes) in question.candidates.iter_mut().zip(memory) {
             // What a process holds is comparable; what a server counts is not.
             candidate.memory_bytes = bytes.or(candidate.memory_bytes);
         }
         decision.questions.push(question);
     }
-    decision.pairs = pairs(&decision, job, &loads, &taken);
-    write(&decision, job, place, pages)?;
-    let tests = decision.pairs.iter().flat_map(|pair| &pair.tests);
-    Ok(super::judge(decision.gate(), super::any_broken(tests), job, end))
+    decision.pairs = pairs(&decision, job, loads, taken);
+    decision
 }
 
 /// Prints the decision, and writes its file and its page where they are asked for.
-fn write(
-    decision: &Decision,
-    job: &CompareJob,
-    place: Option<&Place>,
-    pages: &Pages,
-) -> Result<()> {
+fn write(decision: &Decision, job: &CompareJob, files: &Files) -> Result<()> {
     print(decision, job)?;
-    if let Some(place) = place {
-        place.write(decision::to_json(decision)?.as_bytes())?;
-    }
-    if job.output.pages.any() {
-        pages.write(&page::decision::page(decision, &job.again))?;
-    }
-    Ok(())
+    let page = || page::decision::page(decision, &job.again);
+    files.finish(|| decision::to_json(decision), page)
 }
 
 /// The loads, with servers and client on CPUs of their own where they have some.
@@ -195,17 +213,22 @@ fn load_of(name: String, plans: &[Plan]) -> Load {
 }
 
 /// Runs of the same kind.
-struct Series {
+struct Series<'s> {
     course: Course,
     /// How many loads the decision has.
     loads: usize,
+    /// Planned seconds of what comes after them.
+    after_s: f64,
+    files: &'s mut Files,
+    /// The page of what was taken of each load so far.
+    page: &'s dyn Fn(&[Taken]) -> Page,
 }
 
-impl Series {
+impl Series<'_> {
     /// Carries out these loads: what was taken of each, and how it ended. `is_open` says whether more blocks are
     /// needed, `first` has the first run of each server.
     fn carry_out(
-        &self,
+        &mut self,
         beds: &mut [TestBeds<'_>],
         names: &[String],
         loads: Vec<NumberedLoad>,
@@ -217,14 +240,22 @@ impl Series {
         if loads.is_empty() {
             return Ok((all, End::Complete));
         }
+        let progress = self.files.page_progress();
         let mut tell = |result: BlockResult<'_>| {
             match result {
                 BlockResult::First(runs) => first(runs),
+                BlockResult::Block(taken) => self.files.show(|| {
+                    let mut so_far = all.clone();
+                    let begun = places.iter().zip(taken).filter(|(_, taken)| !taken.is_empty());
+                    begun.for_each(|(at, taken)| so_far[*at] = taken.clone());
+                    (self.page)(&so_far)
+                }),
                 BlockResult::Load(at, taken) => all[places[at]] = taken,
             }
             Ok(())
         };
-        let end = Blocks::new(beds, names, &loads, self.course).carry_out(is_open, &mut tell)?;
+        let blocks = Blocks::new(beds, names, &loads, self.course, progress);
+        let end = blocks.before(self.after_s).carry_out(is_open, &mut tell)?;
         Ok((all, end))
     }
 }

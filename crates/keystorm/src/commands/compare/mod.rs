@@ -15,7 +15,6 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Error, Result, anyhow, bail};
 use console::diagnostics::{self, Diagnostics};
-use console::place::Place;
 use job::{CompareJob, End, InconclusivePolicy, LiveSides, Sides};
 use lab::survey::Machine;
 use lab::terms::{Pins, pinned};
@@ -23,7 +22,6 @@ use report::compare::{self, Comparison, GateState, Pairing, RefusalKind, Setup, 
 use workload::{Plan, Stop, quantity};
 
 use crate::commands::calibrate::place::siblings;
-use crate::commands::report::Pages;
 use crate::commands::run::tell_about;
 use crate::commands::{show, suite, theatre};
 use crate::experiment::noise;
@@ -47,9 +45,7 @@ pub(crate) fn compare(job: &CompareJob) -> Result<End> {
         return suite::compare([a.as_path(), b.as_path()], job);
     }
     // Before anything is measured, as with every result that is kept.
-    let place = job.output.json.as_deref().map(|path| Place::new("--json", path)).transpose()?;
-    let pages = Pages::open(&job.output.pages)?;
-    let mut writer = Writer { output: &job.output, place };
+    let mut writer = Writer::open(job)?;
     let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
     if !matches!(job.sides, Sides::Saved(_)) {
         noise::warn()?;
@@ -82,13 +78,10 @@ pub(crate) fn compare(job: &CompareJob) -> Result<End> {
         Sides::Live(live) => run_live(live, job, &interrupted, &mut writer)?,
         Sides::Terms(sides) => terms::run(sides, job, &interrupted, &mut writer)?,
         Sides::Decision(sides) => {
-            return decision::run(sides, job, &interrupted, writer.place.as_ref(), &pages);
+            return decision::run(sides, job, &interrupted, &mut writer.files);
         }
     };
     writer.foot(&comparison)?;
-    if job.output.pages.any() {
-        pages.write(&page::comparison::page(&comparison, &job.again))?;
-    }
     let gate = comparison.gate().map(|gate| gate.state);
     Ok(judge(gate, any_broken(&comparison.tests), job, end))
 }
@@ -147,6 +140,30 @@ fn reach<'r>(
     })
 }
 
+/// Both servers, found or started, and the comparison of them, which has no results yet.
+fn reach_both<'r>(
+    live: &LiveSides,
+    [a, b]: &[Plan; 2],
+    pins: Option<&Pins>,
+    job: &CompareJob,
+    interrupted: &'r AtomicBool,
+) -> Result<([TestBeds<'r>; 2], Comparison)> {
+    apples(job, a, b)?;
+    let beds_a = reach(a, None, job, interrupted).with_context(|| job.word(0))?;
+    let beds_b = reach(b, Some(&beds_a), job, interrupted).with_context(|| job.word(1))?;
+    let both = [beds_a, beds_b];
+    // A server that keystorm started is named by its address: its options stand in the command line.
+    let mut subjects =
+        both.each_ref().map(|beds| compare::Subject { command_line: None, ..beds.subject() });
+    compare::name(&mut subjects, &job.names);
+    let names = subjects.each_ref().map(|subject| subject.name.clone());
+    let own = both.each_ref().map(TestBeds::is_own);
+    let how = how(a, live.blocks, &names, own, pins);
+    let how = if job.until_sure.is_some() { format!("at least {how}") } else { how };
+    let comparison = untested(job, subjects, how);
+    Ok((both, comparison))
+}
+
 /// Puts the load on both in turn.
 fn run_live(
     live: &LiveSides,
@@ -158,20 +175,9 @@ fn run_live(
     let placed = |plan: &Plan| pinned(plan, pins.as_ref()).map_err(|why| anyhow!(why));
     let plans: Vec<[Plan; 2]> =
         live.plans.iter().map(|[a, b]| Ok([placed(a)?, placed(b)?])).collect::<Result<_>>()?;
-    let Some([first_a, first_b]) = plans.first() else { bail!("there is no test to compare") };
-    apples(job, first_a, first_b)?;
-    let beds_a = reach(first_a, None, job, interrupted).with_context(|| job.word(0))?;
-    let beds_b = reach(first_b, Some(&beds_a), job, interrupted).with_context(|| job.word(1))?;
-    let mut both = [beds_a, beds_b];
-    // A server that keystorm started is named by its address: its options stand in the command line.
-    let mut subjects =
-        both.each_ref().map(|beds| compare::Subject { command_line: None, ..beds.subject() });
-    compare::name(&mut subjects, &job.names);
-    let names = subjects.each_ref().map(|subject| subject.name.clone());
-    let own = both.each_ref().map(TestBeds::is_own);
-    let how = how(first_a, live.blocks, &names, own, pins.as_ref());
-    let how = if job.until_sure.is_some() { format!("at least {how}") } else { how };
-    let mut comparison = untested(job, subjects, how);
+    let Some(first) = plans.first() else { bail!("there is no test to compare") };
+    let (mut both, mut comparison) = reach_both(live, first, pins.as_ref(), job, interrupted)?;
+    let names = comparison.names();
     writer.head(&comparison)?;
     let load = |[a, b]: &[Plan; 2]| Load {
         name: a.name.clone(),
@@ -190,12 +196,19 @@ fn run_live(
         let gate = Comparison { tests, ..so_far.clone() }.gate();
         gate.is_some_and(|gate| gate.state == GateState::Undecided)
     };
+    let course = course(job, live.blocks);
+    let progress = writer.files.page_progress();
     let mut tell = |result: BlockResult<'_>| match result {
         BlockResult::First(runs) => {
             if let [a, b] = runs {
                 comparison.warnings = compare::beside(&names, a, b);
             }
             writer.warn(&comparison.warnings)
+        }
+        BlockResult::Block(taken) => {
+            let begun = taken.iter().enumerate().filter(|(_, taken)| !taken.is_empty());
+            writer.show(&comparison, begun.map(|(at, taken)| compared(at, taken)));
+            Ok(())
         }
         BlockResult::Load(at, taken) => {
             let test = compared(at, &taken);
@@ -204,8 +217,7 @@ fn run_live(
             writer.keep(&comparison)
         }
     };
-    let course = course(job, live.blocks);
-    let mut blocks = Blocks::new(&mut both, &names, &loads, course);
+    let mut blocks = Blocks::new(&mut both, &names, &loads, course, progress);
     let end = match job.until_sure {
         None => blocks.carry_out(&mut is_open, &mut tell)?,
         Some(asked) => growth::carry_out(&mut blocks, asked, &compared, &mut tell)?,

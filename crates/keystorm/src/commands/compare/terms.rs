@@ -60,7 +60,11 @@ pub(super) fn run(
     let mut end = End::Complete;
     let mut tables = std::collections::VecDeque::from(tables);
     while let Some(table) = tables.pop_front() {
-        end = going.table(&table, &mut comparison)?;
+        let mut after_s: f64 = tables.iter().map(|table| planned_s(table, sides.blocks)).sum();
+        if table.kind == Kind::Core && after > 0 {
+            after_s += 2.0 * planned_s(&table, sides.blocks);
+        }
+        end = going.table(&table, after_s, &mut comparison)?;
         if end != End::Complete {
             break;
         }
@@ -122,8 +126,13 @@ impl<'g> ComparisonRun<'g, '_> {
         })
     }
 
-    fn table(&mut self, table: &Table, comparison: &mut Comparison) -> Result<End> {
-        let mut both = [self.beds(table, 0)?, self.beds(table, 1)?];
+    /// The table as it is shown, without tests; the first has who is compared said before it.
+    fn begun(
+        &mut self,
+        table: &Table,
+        both: &[TestBeds<'_>; 2],
+        comparison: &mut Comparison,
+    ) -> Result<compare::Table> {
         let mut shown_table = compare::Table {
             kind: table.kind.name(),
             title: table.title.clone(),
@@ -141,13 +150,29 @@ impl<'g> ComparisonRun<'g, '_> {
             self.writer.head(comparison)?;
             self.headed = true;
         }
-        let names = comparison.names();
-        for (subject, name) in shown_table.subjects.iter_mut().zip(&names) {
-            subject.name.clone_from(name);
+        for (subject, name) in shown_table.subjects.iter_mut().zip(comparison.names()) {
+            subject.name = name;
         }
+        Ok(shown_table)
+    }
+
+    /// Carries out a table; so many planned seconds come after it.
+    fn table(&mut self, table: &Table, after_s: f64, comparison: &mut Comparison) -> Result<End> {
+        let mut both = [self.beds(table, 0)?, self.beds(table, 1)?];
+        let mut shown_table = self.begun(table, &both, comparison)?;
+        let names = comparison.names();
         let number = comparison.terms.as_ref().map_or(0, |terms| terms.tables.len());
         let errors_allowed = self.job.errors_allowed;
+        let compared = |at: usize, Taken { runs, void, .. }: &Taken| {
+            let [a, b] = &**runs else { return None };
+            let paired = &table.paired_loads[at];
+            let plan = paired.sides[0].first()?;
+            let setup = Setup::new(plan, names.clone(), Pairing::Blocks, errors_allowed);
+            let test = TestComparison::new(&paired.name, &setup, a, b).with_void(void);
+            Some(test.on_equal_terms(number, a, b))
+        };
         let writer = &mut *self.writer;
+        let progress = writer.files.page_progress();
         let mut tell = |what: BlockResult<'_>| -> Result<()> {
             match what {
                 BlockResult::First(runs) => {
@@ -168,13 +193,14 @@ impl<'g> ComparisonRun<'g, '_> {
                     }
                     Ok(())
                 }
-                BlockResult::Load(at, Taken { runs, void, .. }) => {
-                    let [a, b] = &*runs else { return Ok(()) };
-                    let paired = &table.paired_loads[at];
-                    let Some(plan) = paired.sides[0].first() else { return Ok(()) };
-                    let setup = Setup::new(plan, names.clone(), Pairing::Blocks, errors_allowed);
-                    let test = TestComparison::new(&paired.name, &setup, a, b).with_void(&void);
-                    let test = test.on_equal_terms(number, a, b);
+                BlockResult::Block(taken) => {
+                    let begun = taken.iter().enumerate().filter(|(_, taken)| !taken.is_empty());
+                    let tests = begun.filter_map(|(at, taken)| compared(at, taken));
+                    writer.show(comparison, tests);
+                    Ok(())
+                }
+                BlockResult::Load(at, taken) => {
+                    let Some(test) = compared(at, &taken) else { return Ok(()) };
                     let name = comparison.name_of(&test);
                     writer.test(&test, &name)?;
                     comparison.tests.push(test);
@@ -182,12 +208,21 @@ impl<'g> ComparisonRun<'g, '_> {
                 }
             }
         };
-        let load =
-            |paired: &PairedLoad| Load { name: paired.name.clone(), sides: paired.sides.to_vec() };
-        let loads: Vec<Load> = table.paired_loads.iter().map(load).collect();
+        let loads: Vec<Load> = table.paired_loads.iter().map(load_of).collect();
         let course = Course { looks: 1, ..super::course(self.job, self.sides.blocks) };
-        Blocks::new(&mut both, &names, &loads, course).carry_out(&mut |_| false, &mut tell)
+        let blocks = Blocks::new(&mut both, &names, &loads, course, progress);
+        blocks.before(after_s).carry_out(&mut |_| false, &mut tell)
     }
+}
+
+fn load_of(paired: &PairedLoad) -> Load {
+    Load { name: paired.name.clone(), sides: paired.sides.to_vec() }
+}
+
+/// Planned seconds of a table.
+fn planned_s(table: &Table, blocks: u32) -> f64 {
+    let block_s: f64 = table.paired_loads.iter().map(|paired| load_of(paired).block_s()).sum();
+    block_s * f64::from(blocks)
 }
 
 /// The settings of a server, or of the first of several.

@@ -2,19 +2,29 @@
 
 use anyhow::Result;
 use console::diagnostics;
-use console::place::Place;
-use job::Output;
+use job::{CompareJob, Output};
 use report::compare::{self, Comparison, Table, TestComparison};
 
 use crate::commands::run::say;
+use crate::experiment::files::Files;
 
 /// Writes the results of a comparison while it runs.
 pub(super) struct Writer<'s> {
     pub(super) output: &'s Output,
-    pub(super) place: Option<Place>,
+    /// The command line, without secrets.
+    again: &'s str,
+    pub(super) files: Files,
 }
 
-impl Writer<'_> {
+impl<'s> Writer<'s> {
+    /// Makes sure that the files can be written, and serves the page, where that is wanted.
+    pub(super) fn open(job: &'s CompareJob) -> Result<Self> {
+        let output = &job.output;
+        let json = output.json.as_deref().map(|path| ("--json", path));
+        let files = Files::open(json, &output.pages, output.live_page.as_ref())?;
+        Ok(Self { output, again: &job.again, files })
+    }
+
     /// Writes part of the text, or of the CSV.
     fn print(
         &self,
@@ -70,13 +80,28 @@ impl Writer<'_> {
                 diagnostics::say(report::escape(line))?;
             }
         }
-        self.keep(comparison)
+        let page = || page::comparison::page(comparison, self.again);
+        self.files.finish(|| compare::to_json(comparison), page)
     }
 
+    /// Keeps what there is so far.
     pub(super) fn keep(&self, comparison: &Comparison) -> Result<()> {
-        match &self.place {
-            Some(place) => place.write(compare::to_json(comparison)?.as_bytes()),
-            None => Ok(()),
-        }
+        self.files.write(|| compare::to_json(comparison))
+    }
+
+    /// Shows a comparison that grows by these tests to who looks at its page.
+    pub(super) fn show(
+        &mut self,
+        comparison: &Comparison,
+        tests: impl Iterator<Item = TestComparison>,
+    ) {
+        let again = self.again;
+        self.files.show(|| {
+            let mut so_far = comparison.clone();
+            so_far.tests.extend(tests);
+            // It lacks nothing as long as it goes on.
+            so_far.complete = true;
+            page::comparison::page(&so_far, again)
+        });
     }
 }

@@ -14,11 +14,13 @@ use console::place::Place;
 use history::{Entry, RunShortage, Series, series};
 use job::{BaselineJob, End, UntilSure};
 use measure::Ending;
+use page::Page;
 use report::{Record, Run};
 use workload::quantity::counted;
 
 use super::{grouping, terms};
 use crate::commands::show;
+use crate::experiment::files::Files;
 use crate::experiment::progress::{Progress, planned_s};
 use crate::machine::machine;
 use crate::signals;
@@ -77,20 +79,22 @@ fn repeat_name(original: &str, number: usize) -> String {
 }
 
 /// Repeats the newest runs until all changes are known as well as was asked for, could not be in time, or only runs
-/// before them are missing. Adds what is measured to the entries.
+/// before them are missing. Adds what is measured to the entries; `page` is that of all so far.
 ///
 /// # Errors
 /// A repeat fails, or cannot be kept.
 pub(super) fn carry_out(
     job: &BaselineJob,
     asked: UntilSure,
-    entries: &mut Vec<Entry>,
-    new: &mut NewSide,
+    (entries, new): (&mut Vec<Entry>, &mut NewSide),
+    files: &mut Files,
+    page: &dyn Fn(&[Entry], &NewSide) -> Page,
 ) -> Result<End> {
     let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
     let mut repeats =
         Repeats { job, interrupted: &interrupted, refused: BTreeSet::new(), took: BTreeMap::new() };
-    let mut progress = Progress::new(None);
+    let mut progress = files.progress();
+    files.show(|| page(entries, new));
     let began = Instant::now();
     let end = loop {
         let wanted = repeats.wanted(entries, new, asked.share);
@@ -112,6 +116,7 @@ pub(super) fn carry_out(
                     entries.extend(taken);
                     new.files.insert(file);
                     new.added += 1;
+                    files.show(|| page(entries, new));
                 }
                 Some(Repeat::Interrupted) => {
                     progress.clear();

@@ -9,16 +9,15 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use console::diagnostics;
-use console::place::Place;
-use history::{Entry, Folder, Gate, Grouping, RunShortage, Terms, series};
-use job::{BaselineJob, End, HistoryJob, HistoryOptions, InconclusivePolicy};
+use history::{Entry, Folder, Gate, Grouping, Judgement, RunShortage, Terms, series};
+use job::{BaselineJob, End, HistoryJob, HistoryOptions, InconclusivePolicy, MetricsAt};
 use page::Page;
 use report::json::pretty;
 use serde_json::Value;
 
-use crate::commands::report::Pages;
 use crate::commands::run::say;
 use crate::commands::show;
+use crate::experiment::files::Files;
 use crate::experiment::terminal::Terminal;
 use further::NewSide;
 
@@ -31,7 +30,7 @@ const LAST_DAY_MS: u64 = 24 * 3_600_000;
 /// The folder cannot be read, or a result not be written.
 pub(crate) fn history(job: &HistoryJob) -> Result<End> {
     let options = &job.options;
-    let output = Output::open(options)?;
+    let output = Output::open(options, None)?;
     let folder = read(&options.dir)?;
     if folder.entries.is_empty() {
         bail!(
@@ -53,7 +52,7 @@ pub(crate) fn history(job: &HistoryJob) -> Result<End> {
 /// A folder or file cannot be read, or a result not be written.
 pub(crate) fn baseline(job: &BaselineJob) -> Result<End> {
     let options = &job.options;
-    let output = Output::open(options)?;
+    let mut output = Output::open(options, job.live.as_ref())?;
     let mut entries = read(&options.dir)?.entries;
     let newest = add_files(&mut entries, job)?;
     let mut further = NewSide::default();
@@ -63,7 +62,12 @@ pub(crate) fn baseline(job: &BaselineJob) -> Result<End> {
         if job.canary.is_some() {
             diagnostics::say("--until-sure: with --canary, nothing is repeated")?;
         } else {
-            end = further::carry_out(job, asked, &mut entries, &mut further)?;
+            let page = |entries: &[Entry], further: &NewSide| {
+                let (judged, terms) = judgements(job, entries, &*newest, further);
+                history::judgement_page(&judged, terms)
+            };
+            let kept = (&mut entries, &mut further);
+            end = further::carry_out(job, asked, kept, &mut output.files, &page)?;
         }
     }
     if let Some(canary) = &job.canary {
@@ -78,16 +82,12 @@ pub(crate) fn baseline(job: &BaselineJob) -> Result<End> {
             ))?;
         }
     }
-    let all = series(&entries, grouping(options));
-    let terms = terms(job);
-    // Those that were added push none of the others out.
-    let terms = Terms { last: terms.last + further.added, ..terms };
-    let is_newest = |entry: &Entry| newest(entry) || further.holds(entry);
-    let judged = history::judge(&all, &is_newest, terms);
+    let (judged, terms) = judgements(job, &entries, &*newest, &further);
     let gate = history::gate(&judged, terms);
     let mut sentences = history::sentences(&judged, terms);
     let mut is_sure = true;
     if let Some(asked) = job.until_sure {
+        let all = series(&entries, grouping(options));
         let known = history::changes(&all, &|entry| further.holds(entry), terms, asked.share);
         sentences.extend(known.iter().map(|change| change.sentence(asked.share)));
         is_sure =
@@ -111,6 +111,20 @@ pub(crate) fn baseline(job: &BaselineJob) -> Result<End> {
         (Gate::Failed, _) | (Gate::Undecided, Some(InconclusivePolicy::Fail)) => End::Regressed,
         (Gate::Undecided, _) => End::Inconclusive,
     })
+}
+
+/// The newest of the entries judged by those before, and on which terms.
+fn judgements(
+    job: &BaselineJob,
+    entries: &[Entry],
+    newest: &dyn Fn(&Entry) -> bool,
+    further: &NewSide,
+) -> (Vec<Judgement>, Terms) {
+    let terms = terms(job);
+    // Those that were added push none of the others out.
+    let terms = Terms { last: terms.last + further.added, ..terms };
+    let is_newest = |entry: &Entry| newest(entry) || further.holds(entry);
+    (history::judge(&series(entries, grouping(&job.options)), &is_newest, terms), terms)
 }
 
 /// Which entries are to be judged.
@@ -170,15 +184,15 @@ const FAULTS_MAX: usize = 5;
 /// Where a result goes.
 struct Output {
     document: bool,
-    json: Option<Place>,
-    pages: Pages,
+    files: Files,
 }
 
 impl Output {
-    /// Makes sure that the files can be written.
-    fn open(options: &HistoryOptions) -> Result<Self> {
-        let json = options.json.as_deref().map(|path| Place::new("--json", path)).transpose()?;
-        Ok(Self { document: options.format == "json", json, pages: Pages::open(&options.pages)? })
+    /// Makes sure that the files can be written, and serves the page, where that is wanted.
+    fn open(options: &HistoryOptions, live: Option<&MetricsAt>) -> Result<Self> {
+        let json = options.json.as_deref().map(|path| ("--json", path));
+        let files = Files::open(json, &options.pages, live)?;
+        Ok(Self { document: options.format == "json", files })
     }
 
     fn print(&self, document: impl Fn() -> Value, text: impl Fn() -> Result<()>) -> Result<()> {
@@ -189,9 +203,6 @@ impl Output {
     }
 
     fn write(&self, document: impl Fn() -> Value, page: impl Fn() -> Page) -> Result<()> {
-        if let Some(place) = &self.json {
-            place.write((pretty(&document())? + "\n").as_bytes())?;
-        }
-        self.pages.write(&page()).map(drop)
+        self.files.finish(|| Ok(pretty(&document())? + "\n"), page)
     }
 }

@@ -16,6 +16,8 @@ use crate::experiment::progress::Progress;
 
 /// Shortest trial, in seconds: a record that is over sooner is sent several times.
 const TRIAL_MIN_S: f64 = 2.0;
+/// Trials that a search takes, as a guess for the time left.
+const TRIALS_EXPECTED: f64 = 10.0;
 
 /// Why a search ends early.
 enum Stop {
@@ -30,7 +32,12 @@ impl<E: Into<Error>> From<E> for Stop {
     }
 }
 
-/// Searches on both servers, one after the other.
+/// A guess at the seconds that the search takes on one server.
+pub(super) fn expected_s(job: &RehearseJob) -> f64 {
+    job.budget_s.min(TRIAL_MIN_S * TRIALS_EXPECTED)
+}
+
+/// Searches on both servers, one after the other; `found` has what is known after each.
 ///
 /// # Errors
 /// A run could not be started.
@@ -38,18 +45,22 @@ pub(super) fn search(
     slo: &Slo,
     job: &RehearseJob,
     load: &RecordedLoad,
-    servers: &mut Servers<'_>,
+    (servers, mut progress): (&mut Servers<'_>, Progress),
     interrupted: &AtomicBool,
-) -> Result<(HeadRoom, End)> {
+    found: &mut dyn FnMut(&HeadRoom),
+) -> Result<End> {
     let mut room = HeadRoom { target: slo.text.clone(), sides: [SpeedRange::default(); 2] };
     let mut end = End::Complete;
     for side in 0..2 {
         if end != End::Complete {
             break;
         }
-        (room.sides[side], end) = of_side(slo, job, load, (servers, side), interrupted)?;
+        let after_s = if side == 0 { expected_s(job) } else { 0.0 };
+        let shown = (&mut progress, after_s);
+        (room.sides[side], end) = of_side(slo, job, load, (servers, side), shown, interrupted)?;
+        found(&room);
     }
-    Ok((room, end))
+    Ok(end)
 }
 
 fn of_side(
@@ -57,11 +68,11 @@ fn of_side(
     job: &RehearseJob,
     load: &RecordedLoad,
     (servers, side): (&mut Servers<'_>, usize),
+    (progress, after_s): (&mut Progress, f64),
     interrupted: &AtomicBool,
 ) -> Result<(SpeedRange, End)> {
     let settings = SpeedTrials::settings(job.budget_s);
     let (mut trials, mut search) = (SpeedTrials::new(slo), Search::new(settings));
-    let mut progress = Progress::new(None);
     let (budget, began) = (Duration::from_secs_f64(job.budget_s), Instant::now());
     let name = servers.names[side].clone();
     let mut number = 0;
@@ -80,19 +91,18 @@ fn of_side(
         number += 1;
         let left_s = budget.saturating_sub(began.elapsed()).as_secs_f64();
         let what = format!("{name}, trial {number}: {times:.2} times the traffic");
-        progress.begin(what, takes_s, left_s.min(takes_s * 10.0));
+        progress.begin(what, takes_s, left_s.min(takes_s * TRIALS_EXPECTED) + after_s);
         let (plan, records) = load.plan_at(&servers.frames[side], &speed, rounds)?;
         let beds = &mut servers.beds[side];
         beds.restart()?;
         beds.set_records(records);
-        let run = beds.run(std::slice::from_ref(&plan), &mut progress)?;
+        let run = beds.run(std::slice::from_ref(&plan), progress)?;
         progress.end();
         match end_of(&run.measurement.ending) {
             End::Complete => Ok::<Answer, Stop>(trials.add(times, &run)),
             end => Err(Stop::Ended(end)),
         }
     });
-    progress.clear();
     let range = |is_cut| SpeedRange::from_bracket(&search.bracket, is_cut);
     match found {
         Ok(_) => Ok((range(false), End::Complete)),

@@ -15,10 +15,11 @@ use job::{End, RehearseJob};
 use lab::Document;
 use lab::rehearsal::{AnswerComparison, Outcome, Rehearsal};
 use measure::Ending;
+use report::Run;
 use report::compare::{self, RunDigest};
 use workload::{Plan, PlanParts, quantity};
 
-use super::compare::blocks::{BlockResult, Blocks, Course, Load, RUNS_OF_SIDE, Taken};
+use super::compare::blocks::{BlockResult, Blocks, Course, Load, RUNS_OF_SIDE};
 use super::compare::test_beds::TestBeds;
 use super::replay::RecordedLoad;
 use crate::commands::run::{say, tell_about};
@@ -38,12 +39,12 @@ pub(crate) fn rehearse(job: &RehearseJob) -> Result<End> {
     let load = RecordedLoad::read(&job.recorded, &frames[0])?;
     job.jobs[0].notes.iter().try_for_each(diagnostics::say)?;
     load.notes(&job.speed).iter().try_for_each(diagnostics::say)?;
-    let files = Files::new(&job.output)?;
+    let mut files = Files::new(&job.output)?;
     let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
     noise::warn()?;
     let mut servers = Servers::reach(job, &load, frames, &interrupted)?;
     let mut rehearsal = servers.described(job, &load)?;
-    let ended = servers.all(job, &load, &mut rehearsal, &interrupted);
+    let ended = servers.all(job, &load, (&mut rehearsal, &mut files), &interrupted);
     if matches!(ended, Ok(End::Complete)) {
         rehearsal.set_complete();
     }
@@ -131,7 +132,7 @@ impl<'r> Servers<'r> {
         &mut self,
         job: &RehearseJob,
         load: &RecordedLoad,
-        rehearsal: &mut Rehearsal,
+        (rehearsal, files): (&mut Rehearsal, &mut Files),
         interrupted: &AtomicBool,
     ) -> Result<End> {
         if job.answers && !self.plans[0].protocol.is_memcache() {
@@ -139,23 +140,32 @@ impl<'r> Servers<'r> {
             let differences = answers.differences();
             let lab::Answers { asked, compared, different, .. } = answers;
             rehearsal.answers = Some(AnswerComparison { asked, compared, different, differences });
+            files.keep(|| rehearsal.to_json(), || rehearsal.page(&job.again))?;
         }
         if interrupted.load(Ordering::Relaxed) {
             return Ok(End::Interrupted);
         }
-        let end = self.blocks(job, rehearsal)?;
+        let after_s = job.slo.as_ref().map_or(0.0, |_| 2.0 * head_room::expected_s(job));
+        let end = self.blocks(job, (rehearsal, files), after_s)?;
         match (&job.slo, end) {
             (Some(slo), End::Complete) => {
-                let (room, end) = head_room::search(slo, job, load, self, interrupted)?;
-                rehearsal.head_room = Some(room);
-                Ok(end)
+                let shown = (self, files.progress());
+                head_room::search(slo, job, load, shown, interrupted, &mut |room| {
+                    rehearsal.head_room = Some(room.clone());
+                    files.show(|| rehearsal.page(&job.again));
+                })
             }
             (_, end) => Ok(end),
         }
     }
 
-    /// Blocks of A B B A.
-    fn blocks(&mut self, job: &RehearseJob, rehearsal: &mut Rehearsal) -> Result<End> {
+    /// Blocks of A B B A; so many planned seconds come after them.
+    fn blocks(
+        &mut self,
+        job: &RehearseJob,
+        (rehearsal, files): (&mut Rehearsal, &mut Files),
+        after_s: f64,
+    ) -> Result<End> {
         let sides = self.plans.iter().map(|plan| vec![plan.clone()]).collect();
         let loads = [Load { name: self.plans[0].name.clone(), sides }];
         let course = Course {
@@ -165,23 +175,22 @@ impl<'r> Servers<'r> {
             is_fresh: true,
             live: job.jobs[0].output.live,
         };
-        let mut taken = Taken::default();
+        let progress = files.page_progress();
         let mut keep = |result: BlockResult<'_>| {
-            if let BlockResult::Load(_, of_load) = result {
-                taken = of_load;
+            let BlockResult::Block([taken]) = result else { return Ok(()) };
+            rehearsal.add_void(&taken.void);
+            let new = |side: usize| -> Vec<&Run> {
+                let runs = taken.runs.get(side).map_or(&[][..], Vec::as_slice);
+                runs.iter().skip(rehearsal.blocks * RUNS_OF_SIDE).map(RunDigest::run).collect()
+            };
+            let [a, b] = [new(0), new(1)];
+            if !a.is_empty() {
+                rehearsal.add_block([&a, &b])?;
             }
-            Ok(())
+            files.keep(|| rehearsal.to_json(), || rehearsal.page(&job.again))
         };
-        let mut blocks = Blocks::new(&mut self.beds, &self.names, &loads, course);
-        let end = blocks.carry_out(&mut |_| false, &mut keep)?;
-        let none = Vec::new();
-        let runs = |side: usize| -> Vec<&report::Run> {
-            taken.runs.get(side).unwrap_or(&none).iter().map(RunDigest::run).collect()
-        };
-        let [a, b] = [runs(0), runs(1)];
-        rehearsal.add_void(&taken.void);
-        rehearsal.add_runs([a.as_slice(), b.as_slice()], RUNS_OF_SIDE)?;
-        Ok(end)
+        let blocks = Blocks::new(&mut self.beds, &self.names, &loads, course, progress);
+        blocks.before(after_s).carry_out(&mut |_| false, &mut keep)
     }
 }
 

@@ -15,6 +15,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, anyhow, bail};
 use console::diagnostics::{self, Diagnostics};
+use console::live_page::LiveWatch;
+use console::metrics::ObserverPair;
 use host::JournalKind;
 use job::{End, TheatreJob, UsageError};
 use lab::Document;
@@ -61,7 +63,8 @@ pub(crate) fn theatre(job: &TheatreJob) -> Result<End> {
     ask_first(job, &bed)?;
     bed.prepare(plan)?;
     let stage = Stage::new(&bed, plan)?;
-    let played = play(job, &bed, &stage, plan, files.progress());
+    let shown = (files.progress(), files.watch(plan, &bed.server.facts));
+    let played = play(job, &bed, &stage, plan, shown);
     // Whatever happened: settings are as they were, and keys of the acts are gone.
     stage.put_back();
     let (run, scenes) = played?;
@@ -106,7 +109,7 @@ fn play(
     bed: &TestBed<'_>,
     stage: &Stage<'_>,
     plan: &Plan,
-    mut progress: Progress,
+    (mut progress, mut page): (Progress, Option<LiveWatch<'_>>),
 ) -> Result<(Run, Vec<Scene>)> {
     let player = Player { job, bed, stage };
     let mut scenes = player.prepare();
@@ -122,7 +125,8 @@ fn play(
         };
         let acting = thread::Builder::new().name("acts".to_owned()).spawn_scoped(scope, begin);
         let acting = acting.context("starting a thread")?;
-        let measured = bed.load(plan, Start::Ready, None, &stop, &mut progress);
+        let mut shown = ObserverPair(&mut progress, page.as_mut());
+        let measured = bed.load(plan, Start::Ready, None, &stop, &mut shown);
         // A load that ended by itself has nothing beside which acts could be played.
         stop.store(true, Ordering::Relaxed);
         acting.join().map_err(|_| anyhow!("the thread of the acts panicked"))?;
