@@ -1,6 +1,6 @@
 //! Response time against throughput of a sweep, with the target and the knees.
 
-use page::{Chart, DataPoint, Guide, Series};
+use page::{Chart, DataPoint, Guide};
 use report::slo::{Outcome, Slo};
 
 use super::limited;
@@ -26,21 +26,13 @@ impl Sweep {
             bound.map(|clause| (clause.below, clause.name())),
             None,
         );
-        let mut add = |name: String, point: DataPoint| match chart
-            .series
-            .iter_mut()
-            .find(|series| series.name == name)
-        {
-            Some(series) => series.points.push(point),
-            None => chart.series.push(Series::from_points(name, [point])),
-        };
         for row in &self.points {
             let Some((run, _)) = row.middle() else { continue };
             let point = |ns: f64| DataPoint::at(run.throughput_rps, ns).noted(limited(run));
             let others = self.name_without(row, along);
-            add(format!("{others} p50"), point(run.p50_ns as f64));
+            chart.add(&format!("{others} p50"), point(run.p50_ns as f64));
             if let Some(ns) = bounded(row) {
-                add(format!("{others} {name}"), point(ns));
+                chart.add(&format!("{others} {name}"), point(ns));
             }
         }
         // More connections may yield less: their line follows the connections.

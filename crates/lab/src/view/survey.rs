@@ -1,6 +1,6 @@
 //! A survey as tables, charts and a page.
 
-use page::{Axis, Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Unit, Verdict};
+use page::{Axis, Block, Chart, DataPoint, Page, Section, Table, Tone, Unit, Verdict};
 use report::CountUnit;
 
 use super::{figure_cells, figure_names, incomplete, limited};
@@ -121,7 +121,7 @@ impl Answer {
         for point in &self.points {
             let (Some(x), Some(run)) = (point.x, point.slowest()) else { continue };
             let shown = DataPoint::at(x, value(point)).noted(limited(run));
-            push(&mut chart, &point.series, shown);
+            chart.add(&point.series, shown);
         }
         chart
     }
@@ -138,7 +138,7 @@ impl Answer {
             let at = labels.iter().position(|label| *label == point.label);
             let (Some(at), Some(run)) = (at, point.slowest()) else { continue };
             let shown = DataPoint::at(at as f64, value(point)).noted(limited(run));
-            push(&mut chart, &point.series, shown);
+            chart.add(&point.series, shown);
         }
         chart
     }
@@ -200,14 +200,6 @@ impl Answer {
             return Vec::new();
         }
         vec![format!("{of} against {to}: {}.", ratios.join(", "))]
-    }
-}
-
-/// Adds a point to the series of a name.
-fn push(chart: &mut Chart, name: &str, point: DataPoint) {
-    match chart.series.iter_mut().find(|series| series.name == name) {
-        Some(series) => series.points.push(point),
-        None => chart.series.push(Series::from_points(name, [point])),
     }
 }
 

@@ -127,10 +127,7 @@ impl Sweep {
             let mut point = DataPoint::at(x, value).noted(limited(run));
             point.interval = span;
             let name = self.name_without(row, along);
-            match chart.series.iter_mut().find(|series| series.name == name) {
-                Some(series) => series.points.push(point),
-                None => chart.series.push(Series::from_points(name, [point])),
-            }
+            chart.add(&name, point);
         }
         for series in &mut chart.series {
             workload::sort::sort_by(&mut series.points, |a, b| a.x.total_cmp(&b.x));

@@ -254,6 +254,14 @@ pub struct ChartError {
 }
 
 impl Chart {
+    /// Adds a point to the series of a name, which begins with it if there is none.
+    pub fn add(&mut self, series: &str, point: DataPoint) {
+        match self.series.iter_mut().find(|known| known.name == series) {
+            Some(series) => series.points.push(point),
+            None => self.series.push(Series::from_points(series, [point])),
+        }
+    }
+
     /// A chart of lines, without any yet.
     #[must_use]
     pub fn lines(title: impl Into<String>, x: Axis, y: Axis) -> Self {

@@ -71,7 +71,7 @@ impl Realtime<'_> {
     pub(crate) fn lines(&self) -> Vec<String> {
         let Progress { run, percent, seconds, rates, bytes, .. } = self.progress;
         let tag = format!("[RUN #{run} {percent:>3.0}% {seconds:>3}s]");
-        let [rate, mean_rate] = rates.map(|rate| thousands(rate as u64));
+        let [rate, mean_rate] = rates.map(|rate| report::grouped(rate as u64 as f64));
         let [bytes, mean_bytes] = bytes.map(size);
         let [miss, mean_miss] = self.miss_percent;
         let mut lines = vec![format!(
@@ -95,16 +95,6 @@ impl Realtime<'_> {
         }
         lines
     }
-}
-
-/// A number with a comma before every third digit.
-fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let comma = |at: usize| at > 0 && (digits.len() - at).is_multiple_of(3);
-    let with_comma = digits
-        .char_indices()
-        .flat_map(|(at, digit)| comma(at).then_some(',').into_iter().chain([digit]));
-    with_comma.collect()
 }
 
 #[cfg(test)]

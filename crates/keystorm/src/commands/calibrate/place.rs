@@ -3,6 +3,7 @@
 use std::io;
 
 use host::affinity;
+use host::machine::cpu_list;
 
 /// The CPUs of the two; none where they would have to share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,16 +42,7 @@ fn apart(allowed: &[usize], siblings: impl Fn(usize) -> Vec<usize>) -> Option<Cp
 /// CPUs that are threads of one core with `cpu`; none if the kernel does not tell.
 pub(crate) fn siblings(cpu: usize) -> Vec<usize> {
     let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
-    std::fs::read_to_string(path).map(|list| numbers(&list)).unwrap_or_default()
-}
-
-/// The numbers of a list such as `0,4-6`.
-fn numbers(list: &str) -> Vec<usize> {
-    let range = |part: &str| {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        Some(first.parse::<usize>().ok()?..=last.parse::<usize>().ok()?)
-    };
-    list.trim().split(',').filter_map(range).flatten().collect()
+    std::fs::read_to_string(path).map(|list| cpu_list(&list)).unwrap_or_default()
 }
 
 #[cfg(target_os = "linux")]
@@ -68,13 +60,6 @@ fn pin(_cpu: usize) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lists_of_the_kernel_are_read() {
-        assert_eq!(numbers("0,4-6\n"), [0, 4, 5, 6]);
-        assert_eq!(numbers("3"), [3]);
-        assert_eq!(numbers("nonsense"), [0; 0]);
-    }
 
     #[test]
     fn the_two_do_not_share_a_core_if_they_need_not() {
