@@ -6,7 +6,7 @@
 use std::fs;
 
 use super::info::Info;
-use super::memory;
+use super::process;
 use super::quota;
 use super::workers::{self, Workers};
 use crate::machine;
@@ -59,7 +59,7 @@ pub(super) fn read(pid: u32) -> Option<LocalUse> {
     let mut numbers = schedstat.split_whitespace().map(str::parse);
     let (run_ns, wait_ns) = (numbers.next()?.ok()?, numbers.next()?.ok()?);
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let (swap_bytes, cpus) = (memory::bytes(&status, "VmSwap:"), allowed(&status));
+    let (swap_bytes, cpus) = (process::bytes(&status, "VmSwap:"), allowed(&status));
     let throttled_ns = quota::throttled_ns(&pid.to_string());
     let workers = workers::read(pid);
     Some(LocalUse { run_ns, wait_ns, throttled_ns, swap_bytes, cpus, workers })

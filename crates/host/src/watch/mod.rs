@@ -9,7 +9,7 @@ mod journal;
 mod link;
 mod local;
 mod machine_course;
-mod memory;
+mod process;
 mod quota;
 mod run_times;
 mod sample;
@@ -36,7 +36,7 @@ use server_use::Snapshot;
 pub use journal::{Journal, JournalEntry, JournalKind};
 pub use link::LinkUse;
 pub use machine_course::MachineSpan;
-pub use memory::ServerProcess;
+pub use process::ServerProcess;
 pub use run_times::CommandRunTime;
 pub use sample::{SAMPLES_MAX, ServerSample};
 pub use server_use::{BusyPart, CommandUse, PollingThreads, ServerBusy, ServerUse, Setting};
@@ -79,6 +79,8 @@ pub struct Watch<'a> {
     unseen: Option<String>,
     /// Whether to look once a second too.
     sample: bool,
+    /// Whether samples leave out memory.
+    without_memory: bool,
     /// Whether to ask for what the server remembers of its slow moments.
     journal: bool,
     /// Whether to ask how long it ran each command.
@@ -132,6 +134,7 @@ impl<'a> Watch<'a> {
             link_to,
             unseen: None,
             sample,
+            without_memory: false,
             journal: false,
             run_times: false,
         }
@@ -149,9 +152,16 @@ impl<'a> Watch<'a> {
             link_to,
             unseen,
             sample: false,
+            without_memory: false,
             journal: false,
             run_times: false,
         }
+    }
+
+    /// With `wanted`, samples leave out memory: to say how much it has, a server may wait until it has freed some.
+    #[must_use]
+    pub fn without_memory(self, wanted: bool) -> Self {
+        Self { without_memory: wanted, ..self }
     }
 
     /// With `wanted`, also asks what the server remembers of its slow moments, and looks at this machine while load
@@ -197,8 +207,10 @@ impl<'a> Watch<'a> {
             });
             if let Ok(before) = &mut server.before {
                 before.local = server.pid.and_then(local::read);
-                let sampler =
-                    || self.client(address, Patience::default()).ok().and_then(Sampler::start);
+                let sampler = || {
+                    let client = self.client(address, Patience::default()).ok()?;
+                    Sampler::start(client, self.without_memory)
+                };
                 server.sampler = self.sample.then(sampler).flatten();
             }
             begun.servers.push(server);

@@ -89,8 +89,8 @@ pub(super) struct Sampler {
 }
 
 impl Sampler {
-    /// Begins to look over a connection of its own. `None` if there are no threads left.
-    pub(super) fn start(client: Subject) -> Option<Self> {
+    /// Begins to look over a connection of its own, at memory or not. `None` if there are no threads left.
+    pub(super) fn start(client: Subject, without_memory: bool) -> Option<Self> {
         let (stop, stopped) = channel::<()>();
         let look = move || {
             let (mut client, began) = (client, Instant::now());
@@ -101,7 +101,9 @@ impl Sampler {
                     break;
                 }
                 // A server that stopped answering ends the samples; the load says why.
-                let Ok(info) = client.info(false) else { break };
+                let info =
+                    if without_memory { client.info_without_memory() } else { client.info(false) };
+                let Ok(info) = info else { break };
                 if samples.len() == SAMPLES_MAX {
                     dropped += 1;
                     continue;

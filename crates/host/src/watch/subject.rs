@@ -28,17 +28,20 @@ impl Subject {
             Self::Resp(client) => {
                 // `all` has commandstats and is known to every version.
                 let words: &[&[u8]] = if all { &[b"INFO", b"all"] } else { &[b"INFO"] };
-                match client.ask(words) {
-                    Ok(Value::Error(text)) => {
-                        let text = printable(&text);
-                        Err(format!("the server refused INFO: {text}"))
-                    }
-                    Ok(reply) => Ok(Info::parse(&reply.text().unwrap_or_default())),
-                    Err(error) => Err(error.to_string()),
-                }
+                info(client, words).map(|text| Info::parse(&text))
             }
             Self::Memcache(client) => client.stats(None).map(|answer| stats::info(&answer)),
         }
+    }
+
+    /// What the server reports of itself without its memory, about which RESP servers are not asked: some stand still
+    /// for it while they free memory. Older ones answer about one section at a time.
+    pub(super) fn info_without_memory(&mut self) -> Result<Info, String> {
+        let Self::Resp(client) = self else { return self.info(false) };
+        let sections: [&[u8]; 5] = [b"clients", b"stats", b"persistence", b"cpu", b"replication"];
+        let texts = sections.map(|section| info(client, &[b"INFO", section]));
+        let texts = texts.into_iter().collect::<Result<Vec<String>, String>>()?;
+        Ok(Info::parse(&texts.concat()))
     }
 
     /// Settings that bear on speed, as far as they are shown.
@@ -125,4 +128,13 @@ impl Subject {
 /// Whether a setting holds a password: `requirepass`, `masterauth`, `tls-key-file-pass`.
 fn is_secret(name: &str) -> bool {
     name.contains("pass") || name.ends_with("auth")
+}
+
+/// The text of `INFO`.
+fn info(client: &mut Client<Transport>, words: &[&[u8]]) -> Result<String, String> {
+    match client.ask(words) {
+        Ok(Value::Error(text)) => Err(format!("the server refused INFO: {}", printable(&text))),
+        Ok(reply) => Ok(reply.text().unwrap_or_default()),
+        Err(error) => Err(error.to_string()),
+    }
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-/// How the names begin.
+/// How the names of threads that serve connections begin.
 const NAMED: &str = "mc-worker";
 
 /// CPU time, and time in which it could have run and had no CPU, of each such thread by its number.
@@ -14,9 +14,14 @@ pub(super) type Workers = BTreeMap<u32, (u64, u64)>;
 
 /// What they have used so far.
 pub(super) fn read(pid: u32) -> Workers {
+    named(pid, NAMED)
+}
+
+/// What the threads have used so far whose names begin so.
+pub(super) fn named(pid: u32, name: &str) -> Workers {
     let tasks = fs::read_dir(format!("/proc/{pid}/task")).ok();
     let used = |task: fs::DirEntry| {
-        let named = fs::read_to_string(task.path().join("comm")).ok()?.starts_with(NAMED);
+        let named = fs::read_to_string(task.path().join("comm")).ok()?.starts_with(name);
         let schedstat = fs::read_to_string(task.path().join("schedstat")).ok().filter(|_| named)?;
         let mut numbers = schedstat.split_whitespace().map(str::parse);
         let times = (numbers.next()?.ok()?, numbers.next()?.ok()?);

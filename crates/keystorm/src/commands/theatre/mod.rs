@@ -116,7 +116,8 @@ fn play(
     let stop = AtomicBool::new(false);
     let length_s: f64 = (scenes.len() as f64 + 1.0) * job.rest_s;
     progress.begin("acts beside the load".to_owned(), length_s, 0.0);
-    let watch = bed.server.watch(&plan.target, true).with_journal(true);
+    // What follows from acts is to be theirs, not that of questions.
+    let watch = bed.server.watch(&plan.target, true).with_journal(true).without_memory(true);
     let begun = watch.begin();
     let measured = thread::scope(|scope| {
         let begin = || {

@@ -135,6 +135,11 @@ impl<'b> Stage<'b> {
     /// # Errors
     /// The server does not tell.
     pub(super) fn holds(&self, condition: &Condition<'_>) -> Result<bool> {
+        // To say what memory it has, a server may wait until it has freed some, and its clients with it.
+        let is_memory = self.sections.get(condition.field).is_some_and(|name| name == "memory");
+        if is_memory && self.process.is_some_and(ServerProcess::works_in_background) {
+            return Ok(false);
+        }
         Ok(self.field(condition.field)?.is_some_and(|value| condition.holds(&value)))
     }
 

@@ -1,9 +1,17 @@
-//! Memory of a server on this machine, as its kernel counts it, so that the server need not be asked while it is busy.
+//! The process of a server on this machine, as its kernel sees it: its memory, and whether it works in the background.
+//! The server itself need not be asked while it is busy.
 
-use std::fs;
+use std::time::Duration;
+use std::{fs, thread};
 
 use super::info::Info;
-use super::local;
+use super::{local, workers};
+
+/// How the names of background threads begin: they have names since Redis 6.
+const BACKGROUND: &str = "bio_";
+/// How long background threads are watched, and what they do in it at most if they rest.
+const WATCHED_FOR: Duration = Duration::from_millis(5);
+const BUSY_NS: u64 = 500_000;
 
 /// The process of a server on this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +51,20 @@ impl ServerProcess {
         });
         let copies: u64 = copies.sum();
         Some(self.resident_bytes()?.saturating_add(copies))
+    }
+
+    /// Whether its background threads, which free memory and close files, have run or waited for a CPU just now.
+    /// Takes some milliseconds.
+    #[must_use]
+    pub fn works_in_background(self) -> bool {
+        let before = self.background_ns();
+        thread::sleep(WATCHED_FOR);
+        self.background_ns().saturating_sub(before) > BUSY_NS
+    }
+
+    /// Time in which background threads ran, or could have and had no CPU.
+    fn background_ns(self) -> u64 {
+        workers::named(self.pid, BACKGROUND).values().map(|(ran, waited)| ran + waited).sum()
     }
 }
 
