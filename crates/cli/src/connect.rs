@@ -126,8 +126,11 @@ fn own_page() -> Command {
     );
     let run = run::vocabulary();
     let shown = SHOWN.iter().filter_map(|id| run.get_arguments().find(|arg| arg.get_id() == id));
-    let shown: Vec<Arg> = shown.map(|arg| arg.clone().hide(false)).collect();
-    base().args(shown).after_help(format!("{EXAMPLES}\n\n{more}"))
+    // Options that are shown name others that are not.
+    let others = run.get_arguments().filter(|arg| !SHOWN.contains(&arg.get_id().as_str()));
+    let shown = shown.map(|arg| arg.clone().hide(false));
+    let all: Vec<Arg> = shown.chain(others.map(|arg| arg.clone().hide(true))).collect();
+    base().args(all).after_help(format!("{EXAMPLES}\n\n{more}"))
 }
 
 /// The line of a run, with what makes it one of new connections. `alone` tells whether it is no experiment's.
@@ -192,5 +195,19 @@ pub(crate) fn words(
     match line.rest.first().is_some_and(|word| word == WORD) {
         true => hoisted(line, takes_also).words(),
         false => line.words(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::own_page;
+
+    #[test]
+    fn its_page_shows_options_that_exist() {
+        let mut page = own_page();
+        page.clone().debug_assert();
+        let text = page.render_long_help().to_string();
+        assert!(text.contains("--open-for") && text.contains("--probe"), "{text}");
+        assert!(!text.contains("--mix"), "{text}");
     }
 }
