@@ -97,6 +97,12 @@ impl<'r> RunJob<'r> {
             _ => None,
         }
     }
+
+    /// What keeps up with where the servers are while load runs.
+    fn whereabouts(&self) -> (Destination, Option<TopologyWatch>) {
+        let watch = self.cluster().map(|cluster| TopologyWatch::new(cluster.topology));
+        (Destination::new(self.address, self.resolver.is_some()), watch)
+    }
 }
 
 impl<'r> Start<'r> {
@@ -161,14 +167,14 @@ fn carry_out(
     let mut sending = Collector::new(tally_shape(plan), empties, choice.name());
     let gate =
         Gate::new(workers + plan.receiver_threads(), job.start.opens(origin), job.interrupted);
-    let roles = Roles::new(job, connections.senders(plan), &gate, choice.name());
+    let (destination, watch) = job.whereabouts();
+    let servers = (&destination, watch.as_ref());
+    let roles = Roles::new(job, servers, connections.senders(plan), &gate, choice.name());
     let receive = &*concrete::receiver(choice, job.tls, origin);
     let unread = &*concrete::unread(job.tls, origin);
     let (budget, inserts) = (plan.budget(), plan.inserts().map(Arc::new));
     let warmup = budget.for_warmup();
     let origins = Origins::new(plan, connections.total, job.local_ports.clone());
-    let watch = job.cluster().map(|cluster| TopologyWatch::new(cluster.topology));
-    let destination = Destination::new(job.address, job.resolver.is_some());
     let receiving = thread::scope(|scope| -> io::Result<Option<Collector>> {
         // However this ends: the scope waits for every thread that began.
         let _ends = (watch.as_ref().map(StopWatch), FollowGuard(&destination));

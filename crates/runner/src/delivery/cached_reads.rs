@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 
 use measure::Tally;
 use wire::Reply;
+use wire::cluster::Redirect;
 use wire::resp::encode_command;
 use workload::{CacheTracking, Delivery, TrackingMode};
 
@@ -18,6 +19,7 @@ use super::closing::{Remainder, append_removal};
 use super::invalidate::{append_tracking, is_flush, is_invalidation};
 use super::kind::{Consumer, Dispatch, Kind, Meaning, acknowledged};
 use super::reply_strings::{Capture, EntryId, ReplyStrings};
+use crate::explain;
 
 /// Invalidations of keys that were read.
 pub(super) struct CachedReads<'r> {
@@ -131,7 +133,7 @@ impl Cache<'_> {
 
     /// What an error means: of a read, another node may have the place.
     fn turned_away(&mut self, text: &[u8]) -> Meaning {
-        let is_redirect = text.starts_with(b"MOVED ") || text.starts_with(b"ASK ");
+        let is_redirect = Redirect::parse(&explain::text(text)).is_some();
         match self.awaited.front() {
             Some(PendingReply::Read { place, .. }) if is_redirect => {
                 let place = *place;

@@ -6,6 +6,7 @@ use wire::resp::{RespDecoder, encode_command};
 use wire::{Decode, Reply, ReplyVisitor};
 
 use super::receivers::{DRAIN_LOOK_NS, Receiver, Receivers, State};
+use super::stops::{Stop, Stops};
 use crate::handshake::Answer;
 use crate::{Fatal, explain};
 
@@ -80,13 +81,6 @@ struct NodeClosing {
     moved: Vec<(Stop, u32)>,
 }
 
-/// A server that is asked, and whether each command stands behind an ASKING.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Stop {
-    address: Address,
-    asking: bool,
-}
-
 impl<E: Engine> Receivers<'_, E> {
     /// Waits until what has come is acknowledged, too.
     pub(super) fn settle(&mut self) -> Result<(), Fatal> {
@@ -123,20 +117,12 @@ impl<E: Engine> Receivers<'_, E> {
             return Some(Leftovers::default());
         }
         let end_ns = self.engine.now_ns() + PATIENCE_NS;
-        let first = roles.stops(&vec![1; roles.delivery.places as usize]).into_iter();
-        let first = first.map(|(address, places)| (Stop { address, asking: false }, places));
-        let mut stops: Vec<(Stop, Vec<u32>)> = first.collect();
-        let servers: Vec<Stop> = stops.iter().map(|(stop, _)| stop.clone()).collect();
-        let mut gone: Vec<Address> = Vec::new();
+        let mut stops = Stops::new(roles.stops(&vec![1; roles.delivery.places as usize]));
         let mut remains = Some(Leftovers::default());
-        while let Some((stop, places)) = stops.pop() {
+        while let Some((stop, places)) = stops.next() {
             let Some(closed) = self.close_at(&stop, &places, end_ns) else {
-                // Another server of a cluster knows who has what was at one that is gone.
-                let is_new = !gone.contains(&stop.address);
-                gone.push(stop.address);
-                let mut there = servers.iter().filter(|known| !gone.contains(&known.address));
-                match there.next().filter(|_| is_new) {
-                    Some(other) => stops.push((other.clone(), places)),
+                match stops.instead_of(&stop) {
+                    Some(other) => stops.add(other, places),
                     None => remains = None,
                 }
                 continue;
@@ -145,12 +131,7 @@ impl<E: Engine> Receivers<'_, E> {
                 left: all.left + closed.remains.left,
                 pending: all.pending + closed.remains.pending,
             });
-            for (stop, place) in closed.moved {
-                match stops.iter_mut().find(|(known, _)| *known == stop) {
-                    Some((_, places)) => places.push(place),
-                    None => stops.push((stop, vec![place])),
-                }
-            }
+            closed.moved.into_iter().for_each(|(stop, place)| stops.add(stop, vec![place]));
         }
         remains
     }
@@ -178,15 +159,6 @@ impl<E: Engine> Receivers<'_, E> {
         let number = roles.delivery.receivers;
         self.engine.open(conn, address, &self.context.origins.options(number));
         self.exchange(conn, address, closing, end_ns)
-    }
-
-    /// The server that an error from this one refers to.
-    fn elsewhere(&self, text: &str, address: &Address) -> Option<Stop> {
-        let homes = &self.context.roles.homes;
-        let moved = homes.redirected(text, address);
-        let moved = moved.map(|address| Stop { address, asking: false });
-        let asked = || Some(Stop { address: homes.asked(text, address)?, asking: true });
-        moved.or_else(asked)
     }
 
     /// Sends the commands and adds up their replies.
@@ -231,7 +203,9 @@ impl<E: Engine> Receivers<'_, E> {
                     let Some(reply) = step.reply else { break };
                     let count = std::mem::take(&mut number).0.unwrap_or(0);
                     let moved = match reply {
-                        Reply::Error(text) => self.elsewhere(&explain::text(text), address),
+                        Reply::Error(text) => {
+                            self.context.roles.homes.elsewhere(&explain::text(text), address)
+                        }
                         _ => None,
                     };
                     if reply != Reply::Push {

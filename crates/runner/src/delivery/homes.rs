@@ -1,59 +1,150 @@
 //! Where receivers and probes go: to the one server, or to the nodes of a cluster.
 //!
 //! A place that belongs to a hash slot is served by the master that owns it; of others any master will do, and
-//! receivers take them in turn. A node names the new owner of what has moved since ([`Homes::redirected`]).
+//! receivers take them in turn. A node names the new owner of what has moved since ([`Homes::elsewhere`]), and a server
+//! that another has replaced has a successor ([`Homes::successors`]).
 
 use std::ops::RangeInclusive;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use engine::Address;
-use wire::cluster::{Redirect, Role, slot_of};
+use wire::cluster::{Redirect, Role, Topology, slot_of};
 use workload::Delivery;
 
-use crate::route::cluster::ClusterJob;
+use super::stops::Stop;
+use crate::destination::Destination;
+use crate::route::cluster::TopologyWatch;
 
 /// The servers of a run.
-#[derive(Debug)]
 pub(crate) struct Homes<'r> {
-    address: &'r Address,
+    destination: &'r Destination,
     /// Where receivers connect to, if elsewhere: replica after replica.
     receivers_at: &'r [Address],
-    /// The masters of a cluster; empty of a single server.
-    masters: Vec<Master>,
+    /// Who looks at the cluster again, if it is one.
+    watch: Option<&'r TopologyWatch>,
+    known: Mutex<Whereabouts>,
 }
 
-#[derive(Debug)]
+/// What is known of the servers at present.
+#[derive(Debug, Default)]
+struct Whereabouts {
+    /// How often the watch or the destination had changed.
+    version: u64,
+    /// The masters of a cluster; empty of a single server.
+    masters: Vec<Master>,
+    /// Where a single server is.
+    address: Option<Address>,
+    /// Servers that were replaced, and by whom, in the order in which that came to be known.
+    successors: Vec<(Address, Address)>,
+}
+
+/// How much of that a thread has seen.
+#[derive(Debug, Default)]
+pub(super) struct Replacements {
+    version: u64,
+    successors: usize,
+}
+
+#[derive(Debug, Clone)]
 struct Master {
     host: String,
     address: Address,
     slots: Vec<RangeInclusive<u16>>,
 }
 
+impl Master {
+    fn has(&self, slot: u16) -> bool {
+        self.slots.iter().any(|range| range.contains(&slot))
+    }
+}
+
+fn masters(topology: &Topology) -> Vec<Master> {
+    let nodes = topology.nodes.iter();
+    let masters = nodes.filter(|node| node.role == Role::Master && !node.slots.is_empty());
+    let master = |node: &wire::cluster::Node| {
+        Some(Master {
+            host: node.host.clone(),
+            address: Address::Tcp(node.address?),
+            slots: node.slots.clone(),
+        })
+    };
+    masters.filter_map(master).collect()
+}
+
 impl<'r> Homes<'r> {
+    /// Those of a run: one server, where `destination` follows it, or the nodes of a cluster, which `watch` looks at.
     pub(crate) fn new(
-        address: &'r Address,
+        destination: &'r Destination,
         receivers_at: &'r [Address],
-        cluster: Option<ClusterJob<'_>>,
+        cluster: Option<(&Topology, &'r TopologyWatch)>,
     ) -> Self {
-        let nodes = cluster.iter().flat_map(|cluster| &cluster.topology.nodes);
-        let masters = nodes.filter(|node| node.role == Role::Master && !node.slots.is_empty());
-        let master = |node: &wire::cluster::Node| {
-            Some(Master {
-                host: node.host.clone(),
-                address: Address::Tcp(node.address?),
-                slots: node.slots.clone(),
-            })
+        let known = Whereabouts {
+            masters: cluster.map(|(topology, _)| masters(topology)).unwrap_or_default(),
+            address: Some(destination.address()),
+            ..Whereabouts::default()
         };
-        Self { address, receivers_at, masters: masters.filter_map(master).collect() }
+        let watch = cluster.map(|(_, watch)| watch);
+        Self { destination, receivers_at, watch, known: Mutex::new(known) }
+    }
+
+    fn known(&self) -> MutexGuard<'_, Whereabouts> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether they are the nodes of a cluster.
     pub(super) fn is_cluster(&self) -> bool {
-        !self.masters.is_empty()
+        self.watch.is_some()
     }
 
     /// The server as people write it.
-    pub(super) fn name(&self) -> &Address {
-        self.address
+    pub(super) fn name(&self) -> Address {
+        self.destination.address()
+    }
+
+    /// How often it was found out anew where the servers are.
+    #[inline]
+    fn version(&self) -> u64 {
+        match self.watch {
+            Some(watch) => watch.version(),
+            None => self.destination.generation().into(),
+        }
+    }
+
+    /// Servers that were replaced and by whom, since it was asked last.
+    pub(super) fn successors(&self, seen: &mut Replacements) -> Vec<(Address, Address)> {
+        let version = self.version();
+        if seen.version == version {
+            return Vec::new();
+        }
+        seen.version = version;
+        let mut known = self.known();
+        if known.version != version {
+            known.version = version;
+            match self.watch {
+                Some(watch) => {
+                    let mut before = 0;
+                    watch.news(&mut before).iter().for_each(|news| known.take(masters(news)));
+                }
+                None => known.move_to(self.destination.address()),
+            }
+        }
+        let new = known.successors.get(seen.successors..).unwrap_or_default().to_vec();
+        seen.successors += new.len();
+        new
+    }
+
+    /// Whether this is a master as far as is known, and so much of that was seen.
+    pub(super) fn is_master(&self, address: &Address, seen: &Replacements) -> bool {
+        let is_it = |master: &Master| master.address == *address;
+        seen.version == self.version() && self.known().masters.iter().any(is_it)
+    }
+
+    /// Asks where the server is.
+    pub(super) fn ask(&self) {
+        match self.watch {
+            Some(watch) => watch.ask(),
+            None => self.destination.ask(),
+        }
     }
 
     /// Where a receiver connects.
@@ -77,15 +168,15 @@ impl<'r> Homes<'r> {
             return self.nth(0);
         }
         let slot = slot_of(delivery.place_name(place).as_bytes());
-        let owner =
-            self.masters.iter().find(|master| master.slots.iter().any(|s| s.contains(&slot)));
-        owner.map_or_else(|| self.nth(0), |master| master.address.clone())
+        let owner = self.known().masters.iter().find(|master| master.has(slot)).cloned();
+        owner.map_or_else(|| self.nth(0), |master| master.address)
     }
 
     /// Some master, another for each number: where one is gone, the next knows who has its slots.
     pub(super) fn nth(&self, n: usize) -> Address {
-        let count = self.masters.len().max(1);
-        self.masters.get(n % count).map_or(self.address, |master| &master.address).clone()
+        let known = self.known();
+        let master = known.masters.get(n % known.masters.len().max(1));
+        master.map_or_else(|| self.name(), |master| master.address.clone())
     }
 
     /// The replica behind this one, where receivers read at several.
@@ -96,23 +187,35 @@ impl<'r> Homes<'r> {
 
     /// The node that an error refers a receiver at `home` to for good; `None` if it refers to none.
     pub(super) fn redirected(&self, text: &str, home: &Address) -> Option<Address> {
-        let Some(Redirect::Moved { host, port, .. }) = Redirect::parse(text) else { return None };
-        self.node(host, port, home)
+        self.elsewhere(text, home).filter(|stop| !stop.asking).map(|stop| stop.address)
     }
 
-    /// The node that an error from `home` refers a single command to, as the slot is on its way there.
-    pub(super) fn asked(&self, text: &str, home: &Address) -> Option<Address> {
-        let Some(Redirect::Ask { host, port }) = Redirect::parse(text) else { return None };
-        self.node(host, port, home)
+    /// The node that has what a command at `home` was about, as an error says: for good, or for this command as the
+    /// slot is on its way there.
+    pub(super) fn elsewhere(&self, text: &str, home: &Address) -> Option<Stop> {
+        match Redirect::parse(text).filter(|_| self.is_cluster())? {
+            Redirect::Moved { host, port, .. } => {
+                Some(Stop { address: self.node(host, port, home)?, asking: false })
+            }
+            Redirect::Ask { host, port } => {
+                Some(Stop { address: self.node(host, port, home)?, asking: true })
+            }
+            Redirect::TryAgain | Redirect::ClusterDown => None,
+        }
+    }
+
+    /// Whether an error says that a slot has no server at present, or not one that is known.
+    pub(super) fn is_passing(&self, text: &str) -> bool {
+        self.is_cluster() && Redirect::parse(text).is_some()
     }
 
     /// The node that another at `home` names so.
     fn node(&self, host: &str, port: u16, home: &Address) -> Option<Address> {
-        let known = self.masters.iter().find(|master| match &master.address {
+        let is_it = |master: &&Master| match &master.address {
             Address::Tcp(address) => master.host == host && address.port() == port,
             Address::Unix(_) => false,
-        });
-        if let Some(known) = known {
+        };
+        if let Some(known) = self.known().masters.iter().find(is_it) {
             return Some(known.address.clone());
         }
         let ip = match home {
@@ -123,13 +226,43 @@ impl<'r> Homes<'r> {
     }
 }
 
+impl Whereabouts {
+    /// Takes up which masters there are. One that is none any more has the successor that has its slots and was none
+    /// before.
+    fn take(&mut self, masters: Vec<Master>) {
+        let is_in = |all: &[Master], one: &Master| all.iter().any(|m| m.address == one.address);
+        let former = self.masters.iter().filter(|former| !is_in(&masters, former));
+        let successor = |former: &Master| {
+            let slot = *former.slots.first()?.start();
+            let new = masters.iter().filter(|new| !is_in(&self.masters, new));
+            let successor = new.clone().find(|new| new.has(slot))?;
+            Some((former.address.clone(), successor.address.clone()))
+        };
+        let successors: Vec<_> = former.filter_map(successor).collect();
+        self.successors.extend(successors);
+        self.masters = masters;
+    }
+
+    /// Takes up where a single server is.
+    fn move_to(&mut self, address: Address) {
+        match self.address.replace(address.clone()) {
+            Some(former) if former != address => self.successors.push((former, address)),
+            _ => {}
+        }
+    }
+}
+
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use wire::cluster::{Node, Topology};
     use workload::{DeliveryKind, Subscription};
 
-    fn topology() -> Topology {
+    fn tcp(port: u16) -> Address {
+        Address::Tcp(([127, 0, 0, 1], port).into())
+    }
+
+    pub(in crate::delivery) fn topology() -> Topology {
         let node = |port: u16, slots: RangeInclusive<u16>| Node {
             id: String::new(),
             host: "127.0.0.1".to_owned(),
@@ -142,7 +275,7 @@ mod tests {
         Topology { nodes: vec![node(1, 0..=8_191), node(2, 8_192..=16_383)] }
     }
 
-    fn delivery(subscription: Subscription) -> Delivery {
+    pub(in crate::delivery) fn delivery(subscription: Subscription) -> Delivery {
         let kind = DeliveryKind::Pubsub { subscription, slow: 0 };
         let prefix = "p:".to_owned();
         Delivery {
@@ -162,10 +295,10 @@ mod tests {
 
     #[test]
     fn a_place_of_a_slot_is_with_its_owner_and_others_are_shared_out() {
-        let (topology, address) = (topology(), Address::Tcp(([127, 0, 0, 1], 9).into()));
-        let cluster = ClusterJob { topology: &topology, routings: &[], refresh: &|_| None };
-        let homes = Homes::new(&address, &[], Some(cluster));
-        let tcp = |port: u16| Address::Tcp(([127, 0, 0, 1], port).into());
+        let (topology, address) = (topology(), tcp(9));
+        let (destination, watch) =
+            (Destination::new(&address, false), TopologyWatch::new(&topology));
+        let homes = Homes::new(&destination, &[], Some((&topology, &watch)));
         let sharded = delivery(Subscription::Shards);
         for receiver in 0..50 {
             let slot = slot_of(sharded.place_name(receiver).as_bytes());
@@ -179,14 +312,42 @@ mod tests {
         assert_eq!(moved("MOVED 3 127.0.0.1:2"), Some(tcp(2)));
         assert_eq!(moved("MOVED 3 :7"), Some(tcp(7)));
         assert_eq!(moved("CLUSTERDOWN no"), None);
+        let asked = homes.elsewhere("ASK 3 127.0.0.1:2", &tcp(1));
+        assert_eq!(asked, Some(Stop { address: tcp(2), asking: true }));
+        assert!(homes.is_passing("TRYAGAIN later") && !homes.is_passing("ERR no"));
         let replicas = [tcp(5), tcp(6), tcp(7)];
-        let homes = Homes::new(&address, &replicas, Some(cluster));
+        let homes = Homes::new(&destination, &replicas, Some((&topology, &watch)));
         assert_eq!([5, 7].map(|n| homes.next_replica(&tcp(n))), [Some(tcp(6)), Some(tcp(5))]);
         assert_eq!(homes.next_replica(&tcp(1)), None);
-        let single = Homes::new(&address, &[], None);
+        let single = Homes::new(&destination, &[], None);
+        assert_eq!(single.redirected("MOVED 3 127.0.0.1:2", &tcp(1)), None);
         assert_eq!(
             (single.of_receiver(&sharded, 3), single.nth(7)),
             (address.clone(), address.clone())
         );
+    }
+
+    #[test]
+    fn a_master_that_is_replaced_has_a_successor_and_one_that_is_emptied_has_none() {
+        let (mut topology, address) = (topology(), tcp(9));
+        let (destination, watch) =
+            (Destination::new(&address, false), TopologyWatch::new(&topology));
+        let homes = Homes::new(&destination, &[], Some((&topology, &watch)));
+        let (mut seen, mut late) = (Replacements::default(), Replacements::default());
+        assert_eq!(homes.successors(&mut seen), []);
+        topology.nodes[0].address = Some(([127, 0, 0, 1], 3).into());
+        watch.publish(topology.clone());
+        assert!(!homes.is_master(&tcp(3), &seen));
+        assert_eq!(homes.successors(&mut seen), [(tcp(1), tcp(3))]);
+        assert!(homes.is_master(&tcp(3), &seen) && !homes.is_master(&tcp(1), &seen));
+        assert_eq!((homes.successors(&mut seen), homes.nth(0)), (Vec::new(), tcp(3)));
+        topology.nodes[0].address = Some(([127, 0, 0, 1], 1).into());
+        watch.publish(topology.clone());
+        assert_eq!(homes.successors(&mut seen), [(tcp(3), tcp(1))], "and back");
+        let emptied = topology.nodes.remove(1);
+        topology.nodes[0].slots.extend(emptied.slots);
+        watch.publish(topology);
+        assert_eq!(homes.successors(&mut seen), []);
+        assert_eq!(homes.successors(&mut late).len(), 2, "another thread looks later");
     }
 }

@@ -3,6 +3,7 @@
 use engine::{ConnId, Engine, Reason};
 use workload::DeliveryKind;
 
+use super::probe::Prober;
 use super::receivers::{Receivers, State};
 use crate::{Fatal, explain};
 
@@ -14,11 +15,12 @@ impl<E: Engine> Receivers<'_, E> {
     pub(super) fn lost(&mut self, conn: ConnId, reason: &Reason) -> Result<(), Fatal> {
         let roles = self.context.roles;
         if self.is_prober(conn) {
-            // Its work is done when load begins.
             if roles.gate.start_ns().is_some() {
+                self.prober.iter_mut().for_each(Prober::lost);
                 return Ok(());
             }
-            let address = roles.homes.name();
+            let address = self.prober.as_ref().and_then(Prober::address).cloned();
+            let address = address.unwrap_or_else(|| roles.homes.name());
             let why = format!("{address}: the connection that sends probes was lost: {reason}");
             return Err(Fatal::new(why));
         }
@@ -44,10 +46,45 @@ impl<E: Engine> Receivers<'_, E> {
             // The node may be gone for good; another knows who has its slots.
             receiver.home = roles.homes.nth((receiver.number + receiver.attempts) as usize);
         }
+        roles.homes.ask();
         self.leave(conn, was);
         self.pauses.retain(|(_, paused)| *paused != conn);
         self.come_back(conn);
         Ok(())
+    }
+
+    /// Has receivers whose server was replaced connect to its successor. One that gets its messages where it is stays:
+    /// a node of a cluster that is a replica now still passes on what is published, and ends waits itself.
+    pub(super) fn take_news(&mut self) {
+        let roles = self.context.roles;
+        // A replica is read where the plan says, whatever becomes of its primary.
+        if !self.context.plan.recovery.reconnect || roles.delivery.kind == DeliveryKind::Replica {
+            return;
+        }
+        let stays = roles.homes.is_cluster() && roles.delivery.stations.is_empty();
+        for (former, successor) in roles.homes.successors(&mut self.replaced) {
+            for conn in (0..self.receivers.len() as u32).map(ConnId) {
+                let receiver = &mut self.receivers[conn.0 as usize];
+                if receiver.home != former || (stays && receiver.state == State::Ready) {
+                    continue;
+                }
+                (receiver.home, receiver.attempts) = (successor.clone(), 0);
+                let was = std::mem::replace(&mut receiver.state, State::Closed);
+                self.close_pair(conn);
+                self.engine.close(conn);
+                self.leave(conn, was);
+                self.pauses.retain(|(_, paused)| *paused != conn);
+                self.reopening.forget_one(conn);
+                self.come_back(conn);
+            }
+        }
+    }
+
+    /// Opens the connections again whose pause is over.
+    pub(super) fn reopen(&mut self, now_ns: u64) {
+        while let Some(conn) = self.reopening.next(now_ns) {
+            self.connect(conn);
+        }
     }
 
     /// A server answers a receiver with an error: it has gone elsewhere, or may soon be able to.
@@ -76,9 +113,8 @@ impl<E: Engine> Receivers<'_, E> {
             moved => moved,
         };
         // Where a slot is on its way, a receiver waits until it has arrived, and then follows it.
-        let stays = || homes.asked(&text, &receiver.home).filter(|_| started);
-        let home = moved.or_else(|| stays().map(|_| receiver.home.clone()));
-        let home = home.filter(|_| homes.is_cluster());
+        let waits = moved.is_none() && homes.elsewhere(&text, &receiver.home).is_some();
+        let home = moved.or_else(|| waits.then(|| receiver.home.clone()));
         let Some(home) = home else {
             if started && self.context.plan.recovery.reconnect && explain::is_passing(&text) {
                 self.engine.close(conn);
@@ -95,7 +131,7 @@ impl<E: Engine> Receivers<'_, E> {
         let was = std::mem::replace(&mut receiver.state, State::Closed);
         self.engine.close(conn);
         self.leave(conn, was);
-        if started {
+        if started || waits {
             self.come_back(conn);
         } else {
             self.connect(conn);

@@ -32,6 +32,7 @@ mod setup;
 mod slow;
 mod sorted_set;
 mod spread;
+mod stops;
 mod stream;
 mod taking;
 mod totals;
@@ -58,10 +59,12 @@ pub(crate) use totals::ReceiverTotals;
 use crate::Fatal;
 use crate::collect::{Collector, Message, NoObserver};
 use crate::concrete::Receive;
+use crate::destination::Destination;
 use crate::gate::Gate;
 use crate::launch::RunJob;
 use crate::opening::Origins;
 use crate::recorder::Recorder;
+use crate::route::cluster::TopologyWatch;
 use homes::Homes;
 use kind::{Dispatch, Kind};
 use seen::NumberBitmap;
@@ -131,15 +134,17 @@ fn run_id(seed: u64) -> u32 {
 }
 
 impl<'r> Roles<'r> {
-    /// Those of a run, if its plan has receivers. `senders` are all connections that senders may have at once,
-    /// `engine` is the name of what moves bytes.
+    /// Those of a run, if its plan has receivers. The destination and the watch are those of its senders; `senders` are
+    /// all connections that these may have at once, `engine` is the name of what moves bytes.
     pub(crate) fn new(
         job: &'r RunJob<'r>,
+        (destination, watch): (&'r Destination, Option<&'r TopologyWatch>),
         senders: u32,
         gate: &'r Gate<'r>,
         engine: &'static str,
     ) -> Option<Self> {
-        let (plan, homes) = (job.plan, Homes::new(job.address, &job.receivers_at, job.cluster()));
+        let (plan, cluster) = (job.plan, job.cluster().map(|cluster| cluster.topology));
+        let homes = Homes::new(destination, &job.receivers_at, cluster.zip(watch));
         let delivery = plan.delivery.as_ref()?;
         let kind = kind::from_delivery(delivery, homes.is_cluster());
         let groups = match kind.sharing() {

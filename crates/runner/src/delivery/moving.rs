@@ -1,8 +1,8 @@
 //! Places of caches that move from one node of a cluster to another: the same cache holds them there.
 
-use engine::{ConnId, Engine};
+use engine::{Address, ConnId, Engine};
 
-use super::receivers::{Receivers, State};
+use super::receivers::{Receiver, Receivers, State};
 use crate::{Fatal, explain};
 
 /// After how long a place that is on its way is asked for again.
@@ -21,26 +21,35 @@ impl<E: Engine> Receivers<'_, E> {
     ) -> Result<(), Fatal> {
         let roles = self.context.roles;
         let text = explain::text(error);
-        let receiver = &mut self.receivers[conn.0 as usize];
-        let Some(home) = roles.homes.redirected(&text, &receiver.home) else {
+        let station = |number: u32| roles.delivery.stations.get(number as usize);
+        let receiver = &self.receivers[conn.0 as usize];
+        let whose = station(receiver.number).map(|station| station.receiver);
+        let home = roles.homes.redirected(&text, &receiver.home);
+        let is_its = |other: &Receiver<'_>, home: &Address| {
+            other.home == *home && station(other.number).map(|station| station.receiver) == whose
+        };
+        let at = home
+            .as_ref()
+            .and_then(|home| self.receivers.iter().position(|receiver| is_its(receiver, home)));
+        let Some(at) = at else {
+            if home.is_some() {
+                // Who took over may not be known yet.
+                roles.homes.ask();
+            }
+            if let Some(home) = home.filter(|home| roles.homes.is_master(home, &self.replaced)) {
+                return Err(Fatal::new(format!(
+                    "{}: a slot has moved to {home}, where caches have no connection: that node has joined the cluster \
+                     since the run began",
+                    receiver.home
+                )));
+            }
             // Until it has arrived, it is not there and not here.
-            receiver.consumer.postpone(place);
+            self.receivers[conn.0 as usize].consumer.postpone(place);
             self.pauses.push_back((self.engine.now_ns() + AGAIN_NS, conn));
             return Ok(());
         };
-        let station = |number: u32| roles.delivery.stations.get(number as usize);
-        let whose = station(receiver.number).map(|station| station.receiver);
-        let Some(last) = receiver.consumer.release(place) else { return Ok(()) };
-        let its = |other: &super::receivers::Receiver<'_>| {
-            other.home == home && station(other.number).map(|station| station.receiver) == whose
-        };
-        let Some(at) = self.receivers.iter().position(its) else {
-            return Err(Fatal::new(format!(
-                "{}: a slot has moved to {home}, where caches have no connection: it had no key of the run when that \
-                 began",
-                self.receivers[conn.0 as usize].home
-            )));
-        };
+        let released = self.receivers[conn.0 as usize].consumer.release(place);
+        let Some(last) = released else { return Ok(()) };
         let mut asked = Vec::new();
         self.receivers[at].consumer.adopt(place, last, &mut asked);
         // One that is away reads all that it holds when it is back.

@@ -37,7 +37,8 @@ impl<E: Engine> Receivers<'_, E> {
             }
             self.pauses.pop_front();
             let receiver = &mut self.receivers[conn.0 as usize];
-            if receiver.state == State::Ready {
+            // A cache may meet a place that is on its way before it is ready.
+            if matches!(receiver.state, State::Ready | State::Asking { .. }) {
                 self.out.clear();
                 receiver.consumer.resume(&mut self.out);
                 if self.out.is_empty() {

@@ -1,17 +1,26 @@
-//! The connection that sends a message through each place before load begins: a place whose receivers all had
-//! it is one that messages get through.
+//! The connection that goes through all places: before load begins it sends a message through each, and a place whose
+//! receivers all had it is one that messages get through; of some kinds it reads the last message of each in the end.
+
+use std::collections::VecDeque;
 
 use engine::{Address, ConnId};
 use wire::resp::{RespDecoder, encode_command};
 use wire::{Decode, Reply};
-use workload::{Arg, CommandSpec, Delivery, Message, Piece, Plan, Purpose, Slot};
+use workload::{Arg, CommandSpec, Delivery, Message, Piece, Purpose, Slot};
 
 use super::finals::Finals;
-use crate::Fatal;
+use super::homes::Homes;
+use super::replica::append_get;
+use super::reply_strings::{Capture, ReplyStrings};
+use super::stops::{Stop, Stops};
 use crate::handshake::{Answer, Handshake};
+use crate::{Fatal, explain};
 
-/// Probes that are under way at once.
+/// Places that are asked about at once.
 const AT_ONCE: usize = 1_000;
+
+/// After how long a server that is gone, or does not serve a slot, is asked again.
+const AGAIN_NS: u64 = 20_000_000;
 
 /// What is to be done next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,10 +39,18 @@ pub(super) enum ProbeAction {
 pub(super) struct Prober {
     pub(super) conn: ConnId,
     decoder: RespDecoder,
+    strings: ReplyStrings,
     state: State,
-    /// Servers, and places with receivers there that were not probed yet. The last is being probed.
-    stops: Vec<(Address, Vec<u32>)>,
-    /// What it reads when the senders are done.
+    /// Servers that are asked later.
+    stops: Stops,
+    /// The server that is being asked, and its places whose turn has not come.
+    at: Option<(Stop, Vec<u32>)>,
+    /// The places whose replies are still to come; `None` for the reply to an ASKING.
+    awaited: VecDeque<Option<u32>>,
+    /// Whether it waits before it connects again, and until when.
+    pauses: bool,
+    again_ns: u64,
+    /// What it has read, when the senders are done.
     finals: Option<Finals>,
 }
 
@@ -45,17 +62,28 @@ enum State {
         answered: usize,
     },
     Ready,
-    /// So many replies are still to come.
-    Sent {
-        left: usize,
-    },
+    /// Replies are still to come.
+    Sent,
     /// All is done.
     Closed,
 }
 
 impl Prober {
-    pub(super) fn new(conn: ConnId, stops: Vec<(Address, Vec<u32>)>) -> Self {
-        Self { conn, decoder: RespDecoder::default(), state: State::Waiting, stops, finals: None }
+    /// One that asks these servers about their places. `numbers` says that messages are numbers.
+    pub(super) fn new(conn: ConnId, stops: Vec<(Address, Vec<u32>)>, numbers: bool) -> Self {
+        let capture = Capture { numbers, ..Capture::default() };
+        Self {
+            conn,
+            decoder: RespDecoder::default(),
+            strings: ReplyStrings::new(capture),
+            state: State::Waiting,
+            stops: Stops::new(stops),
+            at: None,
+            awaited: VecDeque::new(),
+            pauses: false,
+            again_ns: 0,
+            finals: None,
+        }
     }
 
     /// Whether all that it was to do is done.
@@ -65,52 +93,59 @@ impl Prober {
 
     /// The server that it connects to.
     pub(super) fn address(&self) -> Option<&Address> {
-        self.stops.last().map(|(address, _)| address)
+        self.at.as_ref().map(|(stop, _)| &stop.address)
     }
 
-    /// What is to be done now; what is to be sent is then in `out`.
+    /// What is to be done now; what is to be sent is then in `out`. Probes are those of this run and sender.
     pub(super) fn next(
         &mut self,
-        plan: &Plan,
+        sequence: &[CommandSpec],
         delivery: &Delivery,
-        (run, sender): (u32, u32),
+        whose: (u32, u32),
         now_ns: u64,
         out: &mut Vec<u8>,
     ) -> ProbeAction {
         match self.state {
             State::Waiting => {
+                if std::mem::take(&mut self.pauses) {
+                    self.again_ns = now_ns + AGAIN_NS;
+                }
+                if now_ns < self.again_ns {
+                    return ProbeAction::Nothing;
+                }
+                self.at = self.stops.next();
+                if self.at.is_none() {
+                    self.state = State::Closed;
+                    return ProbeAction::Nothing;
+                }
                 (self.state, self.decoder) = (State::Opening, RespDecoder::default());
+                self.strings.clear();
                 ProbeAction::Connect
             }
             State::Ready => {
-                let places = self.stops.last_mut().map(|(_, places)| places);
-                let Some(places) = places.filter(|places| !places.is_empty()) else {
-                    self.stops.pop();
+                let asked = self.at.as_mut().filter(|(_, places)| !places.is_empty());
+                let Some((stop, places)) = asked else {
+                    self.at = None;
                     self.state = if self.stops.is_empty() { State::Closed } else { State::Waiting };
                     return ProbeAction::Close;
                 };
-                let left = places.len().min(AT_ONCE);
                 out.clear();
-                if let Some(finals) = &mut self.finals {
-                    finals.append(delivery, places.split_off(places.len() - left), out);
-                    self.state = State::Sent { left: 1 };
-                    return ProbeAction::Send;
+                let turn = places.len() - places.len().min(AT_ONCE);
+                for place in places.split_off(turn) {
+                    if stop.asking {
+                        encode_command(&[b"ASKING"], out);
+                        self.awaited.push_back(None);
+                    }
+                    self.awaited.push_back(Some(place));
+                    match self.finals {
+                        Some(_) => append_get(delivery, place, out),
+                        None => append_probe_to(place, sequence, (whose, now_ns), out),
+                    }
                 }
-                for place in places.split_off(places.len() - left) {
-                    let message = Message {
-                        purpose: Purpose::Probe,
-                        run,
-                        sender,
-                        number: place.into(),
-                        due_ns: now_ns,
-                        sent_ns: now_ns,
-                    };
-                    append_probe(&plan.sequence, &Delivery::place_digits(place), message, out);
-                }
-                self.state = State::Sent { left };
+                self.state = State::Sent;
                 ProbeAction::Send
             }
-            State::Opening | State::Handshake { .. } | State::Sent { .. } | State::Closed => {
+            State::Opening | State::Handshake { .. } | State::Sent | State::Closed => {
                 ProbeAction::Nothing
             }
         }
@@ -118,29 +153,22 @@ impl Prober {
 
     /// Begins to read the last message of each place over a new connection to each of these servers, when its probes
     /// are done, unless it has begun.
-    pub(super) fn read_finals(&mut self, stops: &dyn Fn() -> Vec<(Address, Vec<u32>)>) {
+    pub(super) fn read_finals(
+        &mut self,
+        delivery: &Delivery,
+        stops: &dyn Fn() -> Vec<(Address, Vec<u32>)>,
+    ) {
         if self.finals.is_some() || self.state != State::Closed {
             return;
         }
-        (self.decoder, self.state) = (RespDecoder::default(), State::Waiting);
-        (self.stops, self.finals) = (stops(), Some(Finals::default()));
-    }
-
-    /// Goes on at other servers with places that are not at the one that was asked last: `named` finds them by what
-    /// that said.
-    pub(super) fn follow(&mut self, named: &dyn Fn(&str, &Address) -> Address) {
-        let Some(address) = self.address().cloned() else { return };
-        let elsewhere = self.finals.as_mut().map(Finals::take_elsewhere).unwrap_or_default();
-        for (place, text) in elsewhere {
-            // The last is being asked.
-            self.stops.insert(0, (named(&text, &address), vec![place]));
-        }
+        (self.stops, self.state) = (Stops::new(stops()), State::Waiting);
+        self.finals = Some(Finals::new(delivery));
     }
 
     /// What was read, once that is all.
     pub(super) fn take_finals(&mut self) -> Option<Vec<Option<Message>>> {
         let finals = self.finals.take_if(|_| self.state == State::Closed)?;
-        Some(finals.messages())
+        Some(finals.messages)
     }
 
     /// The connection is open, and so many steps of a handshake follow.
@@ -148,11 +176,30 @@ impl Prober {
         self.state = if steps == 0 { State::Ready } else { State::Handshake { answered: 0 } };
     }
 
+    /// The connection was lost: the places that have no reply are asked about at another server, if one knows them, or
+    /// at the same one after a pause.
+    pub(super) fn lost(&mut self) {
+        let Some((stop, mut places)) = self.at.take() else { return };
+        places.extend(self.awaited.drain(..).flatten());
+        let other = self.stops.instead_of(&stop);
+        if other.is_none() {
+            self.stops.forgive();
+            self.pauses = true;
+        }
+        self.stops.add(other.unwrap_or(stop), places);
+        self.state = State::Waiting;
+    }
+
     /// Takes what it received, and says how much of that it has read.
     ///
     /// # Errors
-    /// The server refuses a probe.
-    pub(super) fn hear(&mut self, handshake: &Handshake, inbox: &[u8]) -> Result<usize, Fatal> {
+    /// The server refuses what it is asked, and no other has the place.
+    pub(super) fn hear(
+        &mut self,
+        handshake: &Handshake,
+        homes: &Homes<'_>,
+        inbox: &[u8],
+    ) -> Result<usize, Fatal> {
         if let State::Handshake { answered } = self.state {
             let heard = handshake.hear(&mut self.decoder, inbox, answered, false)?;
             let Answer::Heard { steps, consumed } = heard else { return Ok(0) };
@@ -160,34 +207,63 @@ impl Prober {
             self.state = if is_done { State::Ready } else { State::Handshake { answered: steps } };
             return Ok(consumed);
         }
-        if let Some(finals) = &mut self.finals {
-            let (consumed, goes_on) = finals.hear(&mut self.decoder, handshake, inbox)?;
-            if !goes_on {
-                self.state = State::Ready;
-            }
-            return Ok(consumed);
-        }
         let mut consumed = 0;
-        loop {
-            let decoded = self.decoder.decode(&inbox[consumed..]);
+        while let Some(place) = self.awaited.front().copied() {
+            let decoded = self.decoder.decode_shown(&inbox[consumed..], &mut self.strings);
             let decoded = decoded.map_err(|error| Fatal::new(error.to_string()))?;
             consumed += decoded.consumed;
-            match (decoded.reply, &mut self.state) {
+            match (decoded.reply, place) {
                 (None, _) => return Ok(consumed),
-                (Some(Reply::Error(text)), _) => {
-                    return Err(handshake.fatal(text));
+                (Some(Reply::Push), _) => {
+                    self.strings.clear();
+                    continue;
                 }
-                (Some(Reply::Push), _) => {}
-                (Some(_), State::Sent { left }) => {
-                    *left -= 1;
-                    if *left == 0 {
-                        self.state = State::Ready;
+                (Some(Reply::Error(text)), place) => {
+                    let (error, fatal) = (explain::text(text), handshake.fatal(text));
+                    let stop = place.and_then(|_| self.elsewhere(homes, &error)).ok_or(fatal)?;
+                    self.stops.add(stop, place.into_iter().collect());
+                }
+                (Some(_), place) => {
+                    if let (Some(finals), Some(place)) = (&mut self.finals, place) {
+                        finals.read(place, &self.strings);
                     }
                 }
-                (Some(_), _) => {}
             }
+            self.awaited.pop_front();
+            self.strings.clear();
         }
+        if self.state == State::Sent {
+            self.state = State::Ready;
+        }
+        Ok(consumed)
     }
+
+    /// Where a place is asked about that this error is of; `None` if the error is no redirection.
+    fn elsewhere(&mut self, homes: &Homes<'_>, error: &str) -> Option<Stop> {
+        let (stop, _) = self.at.as_ref()?;
+        let other = homes.elsewhere(error, &stop.address);
+        // Of what no server has at present the same one knows more later.
+        self.pauses |= other.is_none();
+        other.or_else(|| homes.is_passing(error).then(|| stop.clone()))
+    }
+}
+
+/// Appends the probe of a place, of this run and sender.
+fn append_probe_to(
+    place: u32,
+    sequence: &[CommandSpec],
+    ((run, sender), now_ns): ((u32, u32), u64),
+    out: &mut Vec<u8>,
+) {
+    let message = Message {
+        purpose: Purpose::Probe,
+        run,
+        sender,
+        number: place.into(),
+        due_ns: now_ns,
+        sent_ns: now_ns,
+    };
+    append_probe(sequence, &Delivery::place_digits(place), message, out);
 }
 
 /// Appends the command of the senders, through the place of this number and with this message. Filler is left out.
@@ -218,8 +294,11 @@ pub(super) fn append_probe(
 
 #[cfg(test)]
 mod tests {
+    use super::super::homes::tests::{delivery, topology};
     use super::*;
-    use workload::{CommandSpec, message};
+    use crate::destination::Destination;
+    use crate::route::cluster::TopologyWatch;
+    use workload::{Subscription, message};
 
     #[test]
     fn a_probe_is_the_senders_command_without_filler() {
@@ -246,5 +325,71 @@ mod tests {
         encode_command(&words, &mut expected);
         assert_eq!(out, expected);
         assert_eq!(bytes.len(), message::BYTES);
+    }
+
+    /// What a prober does next, and what it sends.
+    fn next(prober: &mut Prober, delivery: &Delivery, now_ns: u64) -> (ProbeAction, Vec<u8>) {
+        let (mut out, name) = (Vec::new(), Arg { pieces: vec![Piece::Number(Slot::Key)] });
+        let sequence = [CommandSpec { args: vec![name], inline: false }];
+        (prober.next(&sequence, delivery, (1, 2), now_ns, &mut out), out)
+    }
+
+    #[test]
+    fn places_are_asked_about_where_their_slots_are() {
+        let (topology, delivery) = (topology(), delivery(Subscription::Shards));
+        let [first, second] = [1, 2].map(|n| Address::Tcp(topology.nodes[n - 1].address.unwrap()));
+        let (destination, watch) = (Destination::new(&first, false), TopologyWatch::new(&topology));
+        let homes = Homes::new(&destination, &[], Some((&topology, &watch)));
+        let handshake = Handshake::default();
+        let mut prober = Prober::new(ConnId(0), vec![(first.clone(), vec![7, 8, 9])], false);
+        assert_eq!(next(&mut prober, &delivery, 0).0, ProbeAction::Connect);
+        prober.opened(0);
+        assert_eq!(next(&mut prober, &delivery, 0).0, ProbeAction::Send);
+        let replies = b"-MOVED 9000 127.0.0.1:2\r\n:1\r\n-ASK 9001 127.0.0.1:2\r\n";
+        assert_eq!(prober.hear(&handshake, &homes, replies).unwrap(), replies.len());
+        assert_eq!(next(&mut prober, &delivery, 0).0, ProbeAction::Close);
+        // Behind an ASKING where the slot is on its way, and without one where it is.
+        for sent in
+            ["*1\r\n$6\r\nASKING\r\n*1\r\n$12\r\n000000000009\r\n", "*1\r\n$12\r\n000000000007\r\n"]
+        {
+            assert_eq!(next(&mut prober, &delivery, 0).0, ProbeAction::Connect);
+            assert_eq!(prober.address(), Some(&second));
+            prober.opened(0);
+            let (probing, out) = next(&mut prober, &delivery, 0);
+            assert_eq!((probing, out.as_slice()), (ProbeAction::Send, sent.as_bytes()));
+            let replies = if sent.contains("ASKING") { &b"+OK\r\n:1\r\n"[..] } else { b":1\r\n" };
+            prober.hear(&handshake, &homes, replies).unwrap();
+            assert_eq!(next(&mut prober, &delivery, 0).0, ProbeAction::Close);
+        }
+        assert!(prober.is_done());
+    }
+
+    #[test]
+    fn what_a_server_that_is_gone_did_not_answer_is_asked_again() {
+        let (topology, delivery) = (topology(), delivery(Subscription::Shards));
+        let [first, second] = [1, 2].map(|n| Address::Tcp(topology.nodes[n - 1].address.unwrap()));
+        let (destination, watch) = (Destination::new(&first, false), TopologyWatch::new(&topology));
+        let homes = Homes::new(&destination, &[], Some((&topology, &watch)));
+        let stops = vec![(second.clone(), vec![2]), (first.clone(), vec![7, 8])];
+        let mut prober = Prober::new(ConnId(0), stops, false);
+        next(&mut prober, &delivery, 0);
+        prober.opened(0);
+        next(&mut prober, &delivery, 0);
+        prober.hear(&Handshake::default(), &homes, b":1\r\n").unwrap();
+        prober.lost();
+        // The other server knows who has the place, and it has one of its own.
+        assert_eq!(next(&mut prober, &delivery, 0).0, ProbeAction::Connect);
+        assert_eq!(prober.address(), Some(&second));
+        // Where none is left, the same is tried after a pause.
+        prober.lost();
+        assert_eq!(next(&mut prober, &delivery, 0).0, ProbeAction::Nothing);
+        assert_eq!(next(&mut prober, &delivery, AGAIN_NS).0, ProbeAction::Connect);
+        prober.opened(0);
+        let (_, out) = next(&mut prober, &delivery, AGAIN_NS);
+        let names = ["000000000002", "000000000008"];
+        let text = String::from_utf8(out).unwrap();
+        assert!(names.iter().all(|name| text.contains(name)) && !text.contains("07"), "{text}");
+        let refused = prober.hear(&Handshake::default(), &homes, b"-NOPERM no\r\n");
+        assert!(refused.is_err(), "no other server would do it");
     }
 }

@@ -13,6 +13,7 @@ use wire::{Decode, Reply};
 use workload::Plan;
 
 use super::caches::CacheCounts;
+use super::homes::Replacements;
 use super::kind::{Consumer, Kind, Meaning};
 use super::listeners::Listener;
 use super::order::RecentNumbers;
@@ -123,6 +124,8 @@ pub(crate) struct Receivers<'r, E> {
     /// One of each receiver, where they have any.
     pub(super) listeners: Vec<Listener>,
     pub(super) prober: Option<Prober>,
+    /// What it has seen of servers that were replaced.
+    pub(super) replaced: Replacements,
     /// What was reported of messages that go between processes.
     pub(super) reported: Progress,
     pub(super) recorder: Recorder,
@@ -189,7 +192,9 @@ impl<'r, E: Engine> Receivers<'r, E> {
         Self {
             engine,
             handshake: Handshake::new::<Resp>(plan),
-            prober: (context.thread == 0).then(|| Prober::new(ConnId(count), roles.stops(&copies))),
+            prober: (context.thread == 0)
+                .then(|| Prober::new(ConnId(count), roles.stops(&copies), plan.numbers_messages())),
+            replaced: Replacements::default(),
             listeners: roles.listeners(receivers.len()),
             receivers,
             reported: Progress::default(),
@@ -283,10 +288,9 @@ impl<'r, E: Engine> Receivers<'r, E> {
             let look_ns = if end_ns == NO_END { LOOK_NS } else { DRAIN_LOOK_NS };
             let until_ns = (now_ns + look_ns).min(self.recorder.wake_ns()).min(end_ns);
             self.turn(until_ns.min(self.reopening.wake_ns()))?;
+            self.take_news();
             let now_ns = self.engine.now_ns();
-            while let Some(conn) = self.reopening.next(now_ns) {
-                self.connect(conn);
-            }
+            self.reopen(now_ns);
             let connections = self.ready;
             self.recorder.turn(now_ns, || Gauges { connections, ..Gauges::default() });
             if end_ns != NO_END && roles.exchanges {

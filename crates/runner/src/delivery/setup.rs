@@ -30,6 +30,7 @@ impl<E: Engine> Receivers<'_, E> {
             while let Some(number) = opening.next(now_ns) {
                 self.connect(ConnId(number));
             }
+            self.reopen(now_ns);
             let before = self.ready;
             if let Some(start_ns) = roles.gate.start_ns().filter(|_| arrived) {
                 self.recorder.start(start_ns, plan.load.warmup_ns);
@@ -65,7 +66,7 @@ impl<E: Engine> Receivers<'_, E> {
         }
         let roles = self.context.roles;
         let stops = || roles.stops(&roles.copies_by_place());
-        self.prober.iter_mut().for_each(|prober| prober.read_finals(&stops));
+        self.prober.iter_mut().for_each(|prober| prober.read_finals(roles.delivery, &stops));
         self.go_on_probing();
         if let Some(finals) = self.prober.as_mut().and_then(Prober::take_finals) {
             let _ = self.context.roles.finals.set(finals);
@@ -80,7 +81,8 @@ impl<E: Engine> Receivers<'_, E> {
             return;
         }
         if let Some(prober) = &mut self.prober {
-            *prober = Prober::new(prober.conn, roles.stops(&roles.copies_by_place()));
+            let stops = roles.stops(&roles.copies_by_place());
+            *prober = Prober::new(prober.conn, stops, self.context.plan.numbers_messages());
         }
     }
 
@@ -101,12 +103,14 @@ impl<E: Engine> Receivers<'_, E> {
         let roles = self.context.roles;
         let Some(prober) = &mut self.prober else { return };
         let now_ns = self.engine.now_ns();
-        let whose = (roles.run, roles.prober);
-        match prober.next(self.context.plan, roles.delivery, whose, now_ns, &mut self.out) {
+        let (sequence, whose) = (&self.context.plan.sequence, (roles.run, roles.prober));
+        match prober.next(sequence, roles.delivery, whose, now_ns, &mut self.out) {
             ProbeAction::Connect => {
                 let (conn, count) = (prober.conn, roles.delivery.receivers);
-                let address = prober.address().unwrap_or(roles.homes.name());
-                self.engine.open(conn, address, &self.context.origins.options(count));
+                // One server may have moved since.
+                let named = prober.address().filter(|_| roles.homes.is_cluster()).cloned();
+                let address = named.unwrap_or_else(|| roles.homes.name());
+                self.engine.open(conn, &address, &self.context.origins.options(count));
             }
             ProbeAction::Send => {
                 self.engine.send(prober.conn, &self.out);
@@ -187,11 +191,8 @@ impl<E: Engine> Receivers<'_, E> {
 
     pub(super) fn hear_prober(&mut self) -> Result<(), Fatal> {
         let Some(prober) = &mut self.prober else { return Ok(()) };
-        let consumed = prober.hear(&self.handshake, self.engine.inbox())?;
         let homes = &self.context.roles.homes;
-        // Of a slot on its way the same server knows more when that has arrived.
-        prober
-            .follow(&|text, asked| homes.redirected(text, asked).unwrap_or_else(|| asked.clone()));
+        let consumed = prober.hear(&self.handshake, homes, self.engine.inbox())?;
         self.engine.consume(consumed);
         Ok(())
     }

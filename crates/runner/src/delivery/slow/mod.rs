@@ -145,14 +145,14 @@ impl<'s> SlowObserver<'s> {
     fn open_watch(&mut self) {
         let number = self.own_number(self.context.count);
         let context = self.context;
-        self.watch.open(context.roles.homes.name(), &context.origins.options(number));
+        self.watch.open(&context.roles.homes.name(), &context.origins.options(number));
     }
 
     /// Connects a subscriber and waits for its confirmations. Whether they came.
     fn open(&mut self, n: usize, patience_ns: u64) -> Result<bool, Fatal> {
         let number = self.own_number(n as u32);
         let (context, slow) = (self.context, &mut self.subscribers[n]);
-        slow.open(context.roles.homes.name(), &context.origins.options(number));
+        slow.open(&context.roles.homes.name(), &context.origins.options(number));
         slow.read(0)?;
         let end_ns = slow.now_ns() + patience_ns;
         while slow.is_connected() && !slow.is_subscribed() && slow.now_ns() < end_ns {
