@@ -6,9 +6,9 @@ use console::diagnostics;
 use host::{Address, Client, Transport};
 use wire::resp::Value;
 use workload::key_event::EVENTS_SETTING;
-use workload::{DeliveryKind, KeyEvent, Plan, Target};
+use workload::{DeliveryKind, Endpoint, KeyEvent, Plan, Target};
 
-use crate::server::Server;
+use crate::server::{Server, resolve};
 use crate::setting;
 
 /// Settings that were changed for a run. Dropping it puts them back.
@@ -20,18 +20,29 @@ pub(crate) struct ChangedSetting<'s> {
 }
 
 /// Makes sure that the server publishes the events that a plan's receivers wait for; in a cluster each master, which
-/// publishes those of its own keys.
+/// publishes those of its own keys, and where that may be changed each node that may have keys later.
 ///
 /// # Errors
 /// It does not, and the plan does not allow to change that, or the server refuses.
 pub(crate) fn enable<'s>(server: &'s Server, plan: &'s Plan) -> Result<Option<ChangedSetting<'s>>> {
-    let kind = plan.delivery.as_ref().map(|delivery| &delivery.kind);
-    let Some(DeliveryKind::Notify { event, enable, .. }) = kind else { return Ok(None) };
+    let Some(delivery) = &plan.delivery else { return Ok(None) };
+    let DeliveryKind::Notify { event, enable, .. } = delivery.kind else { return Ok(None) };
     let mut changed = ChangedSetting { server, target: &plan.target, before: Vec::new() };
     for address in server.masters() {
         let mut client = server.client_at(&plan.target, &address)?;
-        let before = enable_at(&mut client, &address, *event, *enable)?;
+        let before = enable_at(&mut client, &address, event, enable)?;
         changed.before.extend(before.map(|before| (address, before)));
+    }
+    if enable {
+        let named = delivery.at.iter().filter_map(|at| resolve(&Endpoint::from(at)).ok());
+        let named = named.flat_map(|found| found.into_iter().next());
+        for address in server.replicas().into_iter().chain(named) {
+            // The run does without those that refuse, as long as no slot comes to them.
+            let client = server.client_at(&plan.target, &address);
+            let before =
+                client.and_then(|mut client| enable_at(&mut client, &address, event, true));
+            changed.before.extend(before.ok().flatten().map(|before| (address, before)));
+        }
     }
     Ok((!changed.before.is_empty()).then_some(changed))
 }

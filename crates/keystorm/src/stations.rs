@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use anyhow::{Context, Result, anyhow, bail};
 use console::diagnostics;
+use host::Address;
 use wire::cluster::{Role, Topology, slot_of};
 use wire::resp::Value;
 use workload::{Delivery, DeliveryKind, Endpoint, Plan, PlanParts, Station};
@@ -29,7 +30,10 @@ pub(crate) fn placed<'p>(bed: &TestBed<'_>, plan: Cow<'p, Plan>) -> Result<Cow<'
     let mut placed = delivery.clone();
     match delivery.kind {
         DeliveryKind::Replica => at_replicas(bed, &plan, (topology, &owners), &mut placed)?,
-        _ => at_masters(topology, &owners, delivery, &mut placed),
+        _ => {
+            let slotless = slotless_masters(bed, &plan)?;
+            at_masters((topology, &owners), &slotless, delivery, &mut placed);
+        }
     }
     placed.receivers = u32::try_from(placed.stations.len()).unwrap_or(u32::MAX);
     let mut parts: PlanParts = (**plan).clone();
@@ -51,25 +55,55 @@ fn owners(topology: &Topology, delivery: &Delivery) -> Result<Vec<usize>> {
     (0..delivery.places).map(owner).collect()
 }
 
-/// Each receiver at each master that has places, also where none of these are its: a slot may move there.
-fn at_masters(topology: &Topology, owners: &[usize], delivery: &Delivery, placed: &mut Delivery) {
-    let mut masters: Vec<usize> = Vec::new();
-    for owner in owners {
-        if !masters.contains(owner) {
-            masters.push(*owner);
-        }
-    }
+/// Each receiver at each master, also where no place is: a slot may move there.
+fn at_masters(
+    (topology, owners): (&Topology, &[usize]),
+    slotless: &[(String, u16)],
+    delivery: &Delivery,
+    placed: &mut Delivery,
+) {
     for receiver in 0..delivery.receivers {
         let own: Vec<u32> = delivery.places_of(receiver).collect();
-        for master in &masters {
-            let there = own.iter().copied().filter(|place| owners[*place as usize] == *master);
+        for (master, node) in topology.nodes.iter().take(topology.masters()).enumerate() {
+            let there = own.iter().copied().filter(|place| owners[*place as usize] == master);
             let places: Vec<u32> = there.collect();
-            let node = &topology.nodes[*master];
             let address = || address_of(&mut placed.at, (node.host.clone(), node.port));
             let at = places.is_empty().then(address).flatten();
             placed.stations.push(Station { receiver, places, at });
         }
+        for node in slotless {
+            let at = address_of(&mut placed.at, node.clone());
+            placed.stations.push(Station { receiver, places: Vec::new(), at });
+        }
     }
+}
+
+/// The masters that own no slot yet, which nobody names who says who owns which. None where the server does not tell.
+fn slotless_masters(bed: &TestBed<'_>, plan: &Plan) -> Result<Vec<(String, u16)>> {
+    let server = &bed.server;
+    let nodes = server.client(&plan.target)?.ask(&[b"CLUSTER", b"NODES"])?;
+    let nodes = nodes.text().unwrap_or_default();
+    let host = match &server.address {
+        Address::Tcp(address) => address.ip().to_string(),
+        Address::Unix(_) => "127.0.0.1".to_owned(),
+    };
+    Ok(nodes.lines().filter_map(|line| slotless(line, &host)).collect())
+}
+
+/// The host and port of a node, by what another at this host says of it, if it is a master without slots that can be
+/// reached.
+fn slotless(line: &str, asked: &str) -> Option<(String, u16)> {
+    let mut words = line.split(' ');
+    let (_, address, flags) = (words.next()?, words.next()?, words.next()?);
+    let (link, slots) = (words.nth(4)?, words.next());
+    let is_master = flags.split(',').any(|flag| flag == "master");
+    let is_there = !flags.contains("fail") && !flags.contains("handshake") && link == "connected";
+    if !is_master || !is_there || slots.is_some() {
+        return None;
+    }
+    let (host, port) = address.split('@').next()?.rsplit_once(':')?;
+    let host = if host.is_empty() { asked } else { host };
+    Some((host.to_owned(), port.parse().ok().filter(|port| *port > 0)?))
 }
 
 /// The number of an address among these, of which it is one then.
@@ -125,12 +159,19 @@ fn at_replicas(
             "note: shards have {least} to {most} replicas; {least} of each shard is read"
         ))?;
     }
+    let is_found = placed.at.is_empty();
     for number in 0..least {
         for (place, master) in (0..).zip(owners) {
             let Some((_, replicas)) = shards.iter().find(|(of, _)| of == master) else { continue };
             let at = address_of(&mut placed.at, replicas[number].clone());
             let receiver = (number as u32) * placed.places + place;
             placed.stations.push(Station { receiver, places: vec![place], at });
+        }
+    }
+    if is_found {
+        // A slot may move to a shard that has no key yet, and is then read at its replicas.
+        for (_, address) in named {
+            address_of(&mut placed.at, address);
         }
     }
     Ok(())
@@ -174,6 +215,27 @@ fn master_of(nodes: &Value) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_master_without_slots_is_found_if_it_can_be_reached() {
+        let of = |line: &str| slotless(line, "10.0.0.1");
+        let node = |flags: &str, rest: &str| format!("aa :7001@17001 {flags} - 0 1 1 {rest}");
+        let found = Some(("10.0.0.1".to_owned(), 7001));
+        assert_eq!(of(&node("myself,master", "connected")), found);
+        assert_eq!(
+            of("bb 10.0.0.2:6379@16379,b.example master - 0 1 1 connected").unwrap().1,
+            6379
+        );
+        for (flags, rest) in [
+            ("master", "connected 0-5"),
+            ("slave", "connected"),
+            ("master,fail?", "disconnected"),
+            ("master", "disconnected"),
+            ("master,handshake", "connected"),
+        ] {
+            assert_eq!(of(&node(flags, rest)), None, "{flags} {rest}");
+        }
+    }
 
     #[test]
     fn a_node_says_whom_it_copies() {

@@ -94,4 +94,10 @@ impl Server {
         let masters = topology.nodes.iter().take(topology.masters());
         masters.filter_map(|node| node.address).map(host::Address::Tcp).collect()
     }
+
+    /// The addresses of the replicas of a cluster.
+    pub(crate) fn replicas(&self) -> Vec<host::Address> {
+        let nodes = self.cluster.iter().flat_map(|topology| &topology.nodes[topology.masters()..]);
+        nodes.filter_map(|node| node.address).map(host::Address::Tcp).collect()
+    }
 }

@@ -3,10 +3,9 @@
 //! What a node has executed is asked of the node. One cluster is shared by the tests that leave
 //! it as it is; what breaks one has its own.
 
-use std::time::Duration;
+use wire::cluster::{Topology, slot_of};
 
-use wire::cluster::slot_of;
-
+use crate::moving_slots::move_slots;
 use crate::program::{Keystorm, PATIENCE, RunOutput, goes_on, within};
 use crate::record::place;
 use crate::replicas;
@@ -68,15 +67,32 @@ impl Cluster {
             |node: &Server| node.text(&["INFO", "replication"]).contains("master_link_status:up");
         let replicas = &cluster.nodes[masters..];
         assert!(within(PATIENCE, || replicas.iter().all(linked)), "a replica has no link");
-        // Every node must tell of every replica, or load may begin on half a cluster.
-        let describe = |node: &Server| {
-            let shards = format!("{:?}", node.ask(&["CLUSTER", "SHARDS"]));
-            shards.matches("replication-offset").count() == cluster.nodes.len()
+        // Every node must tell of every replica, which a master does not while that seems to be loading.
+        let describes = |node: &Server| {
+            let shards = node.ask(&["CLUSTER", "SHARDS"]);
+            let topology = Topology::of_shards(&shards, "127.0.0.1", tls_ports.is_some());
+            topology.is_some_and(|topology| topology.nodes.len() == cluster.nodes.len())
+                || node.text(&["INFO"]).contains("redis_version:6")
         };
-        let describe =
-            |node: &Server| describe(node) || node.text(&["INFO"]).contains("redis_version:6");
-        let _ = within(Duration::from_secs(3), || cluster.nodes.iter().all(describe));
+        let describe = || cluster.nodes.iter().all(describes);
+        assert!(within(PATIENCE, describe), "a node does not tell of all");
         cluster
+    }
+
+    /// A master without slots that joins it.
+    pub(crate) fn join(&self, args: &[&str]) -> Server {
+        let timeout = NODE_TIMEOUT_MS.to_string();
+        let all = ["--cluster-enabled", "yes", "--cluster-node-timeout", &timeout];
+        let node = Server::redis_with(&[&all[..], args].concat());
+        node.ask(&["CLUSTER", "MEET", "127.0.0.1", &self.nodes[0].port().to_string()]);
+        let known = format!("cluster_known_nodes:{}", self.nodes.len() + 1);
+        let knows = |node: &Server| {
+            let info = node.text(&["CLUSTER", "INFO"]);
+            info.contains("cluster_state:ok") && info.contains(&known)
+        };
+        let all = || self.nodes.iter().chain([&node]).all(knows);
+        assert!(within(PATIENCE, all), "the node joins");
+        node
     }
 
     pub(crate) fn masters(&self) -> &[Server] {
@@ -369,30 +385,6 @@ fn slots_move_while_load_runs(cluster: &Cluster) {
     assert!(!ran.out.contains("  errors: "), "{}", ran.out);
     for (node, calls) in cluster.masters().iter().zip(&calls) {
         assert_eq!(row(&ran, node.port()).0, *calls, "{}", ran.out);
-    }
-}
-
-/// Moves slots from the first master to the second, with their keys, while load runs.
-pub(crate) fn move_slots(cluster: &Cluster, slots: std::ops::Range<u16>) {
-    let [from, to, other] = cluster.masters() else { unreachable!() };
-    let (from_id, to_id) = (from.text(&["CLUSTER", "MYID"]), to.text(&["CLUSTER", "MYID"]));
-    let to_port = to.port().to_string();
-    for slot in slots {
-        let slot = slot.to_string();
-        to.ask(&["CLUSTER", "SETSLOT", &slot, "IMPORTING", &from_id]);
-        from.ask(&["CLUSTER", "SETSLOT", &slot, "MIGRATING", &to_id]);
-        loop {
-            let keys = from.texts(&["CLUSTER", "GETKEYSINSLOT", &slot, "10"]);
-            if keys.is_empty() {
-                break;
-            }
-            for key in &keys {
-                from.ask(&["MIGRATE", "127.0.0.1", &to_port, key, "0", "1000"]);
-            }
-        }
-        for node in [to, from, other] {
-            node.ask(&["CLUSTER", "SETSLOT", &slot, "NODE", &to_id]);
-        }
     }
 }
 

@@ -1,7 +1,6 @@
 //! Outages in the middle of a run, against real servers: the run ends by itself, its counts add
 //! up, and the outage is reported with its true length.
 
-use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -9,7 +8,8 @@ use crate::listener::Listener;
 use crate::memtier_retries::refused;
 use crate::program::{Keystorm, PATIENCE, Process, RunOutput, elapse, goes_on, within};
 use crate::real_clock::holds_when_quiet;
-use crate::server::{Server, called, free_port, guarded, start};
+use crate::sentinel::Sentinel;
+use crate::server::{Server, called};
 
 /// Waits until load runs, by the server's own count, and for a few intervals more: an outage is detected
 /// against the rate before it.
@@ -302,26 +302,8 @@ fn a_failover_is_followed() {
     let replica = Server::redis_with(&["--replicaof", "127.0.0.1", &port]);
     let linked = || replica.text(&["INFO", "replication"]).contains("master_link_status:up");
     assert!(within(PATIENCE, linked));
-    let (directory, sentinel_port) = (tempfile::tempdir().unwrap(), free_port());
-    let config = directory.path().join("sentinel.conf");
-    let lines = format!(
-        "port {sentinel_port}\nsentinel monitor mine 127.0.0.1 {port} 1\n\
-         sentinel down-after-milliseconds mine 400\nsentinel failover-timeout mine 3000\n"
-    );
-    std::fs::write(&config, lines).unwrap();
-    let mut command = guarded("redis-server");
-    command.arg(&config).arg("--sentinel").stdin(Stdio::null());
-    command.stdout(Stdio::null()).stderr(Stdio::null());
-    let mut sentinel = start(command).unwrap();
-    let uri = format!("redis-sentinel://127.0.0.1:1,127.0.0.1:{sentinel_port}/mine");
-    // The sentinel must know the replica before it can promote it.
-    let knows = || {
-        let words =
-            ["-h", "127.0.0.1", "-p", &sentinel_port.to_string(), "sentinel", "replicas", "mine"];
-        let asked = std::process::Command::new("redis-cli").args(words).output().unwrap();
-        String::from_utf8_lossy(&asked.stdout).contains(&replica.port().to_string())
-    };
-    assert!(within(PATIENCE, knows), "the sentinel finds the replica");
+    let sentinel = Sentinel::new(&primary, &replica, 400);
+    let uri = sentinel.uri();
     let unknown = uri.replace("/mine", "/other");
     Keystorm::new(&format!("-u {unknown} -n 10 get k")).run().exits(1).says("\"other\"");
     let line = format!("-u {uri} --duration 7 -c 5 --rps 1000 incr k");
@@ -337,8 +319,6 @@ fn a_failover_is_followed() {
     let gap = gone.elapsed().as_secs_f64();
     let ran = running.wait().ok();
     replica.reconnect();
-    let _ = sentinel.kill();
-    let _ = sentinel.wait();
     let outage_s = figure(&ran, "nothing succeeded for ");
     let as_long = outage_s >= gap * 0.8 && outage_s <= gap * 1.2 + 0.5;
     holds_when_quiet(
