@@ -64,8 +64,8 @@ impl PriceList {
         );
         if price.events.first().is_some_and(|longest| longest.ends_with(OWN_QUESTION)) {
             text.push_str(
-                " The longest command of that time was INFO, by which keystorm follows an act: monitoring that asks \
-                 for it costs users the same.",
+                " The longest command of that time was INFO, by which keystorm follows an act; it may have waited for \
+                 the act, as users did.",
             );
         }
         let headline = format!("{} costs most on {}", line.name, self.server);
