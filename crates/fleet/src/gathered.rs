@@ -127,6 +127,8 @@ impl FleetResult {
             link: link.cloned(),
             stolen: worst(|watched| watched.stolen),
             throttled_s: worst(|watched| watched.throttled_s),
+            // Clients on the coordinator's machine are none of the others.
+            others_s: None,
             // Those of several machines have the same numbers, and are not the same.
             cpus: Vec::new(),
             // Of a coordinator that puts on no load, it says nothing.

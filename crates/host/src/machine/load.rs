@@ -79,6 +79,20 @@ pub fn cpu_times() -> Option<CpuTimes> {
     cpu_times_of(&std::fs::read_to_string("/proc/stat").ok()?)
 }
 
+/// CPU seconds that programs of this machine have used since its start, without what interrupts took.
+#[must_use]
+pub fn work_s() -> Option<f64> {
+    work_s_of(&std::fs::read_to_string("/proc/stat").ok()?)
+}
+
+/// User, nice and system of the line `cpu`, in ticks that Linux has fixed for all programs (`USER_HZ`).
+fn work_s_of(text: &str) -> Option<f64> {
+    let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
+    let ticks = line.split_whitespace().take(3).map(|word| word.parse::<u64>().ok());
+    let ticks = ticks.collect::<Option<Vec<u64>>>().filter(|ticks| ticks.len() == 3)?;
+    Some(ticks.iter().sum::<u64>() as f64 / 100.0)
+}
+
 /// How often, and how far apart, the number of running tasks is looked at: some that wake up by
 /// chance weigh little then.
 const LOOKS: u32 = 10;
@@ -147,6 +161,12 @@ fn cpu_times_of(text: &str) -> Option<CpuTimes> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn work_is_what_programs_used() {
+        assert_eq!(work_s_of("cpu  150 50 100 820 10 7 9 20 50 0\ncpu0 1\n"), Some(3.0));
+        assert_eq!(work_s_of("cpu  150 50\n"), None);
+    }
 
     #[test]
     fn stolen_time_is_a_share_of_the_time_between() {

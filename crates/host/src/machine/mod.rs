@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 pub use cpu::{CpuFacts, cpu_list, cpu_range};
 pub use intrinsic::{Delays, Intrinsic};
-pub use load::{CpuTimes, LoadFacts, Pressure, cpu_times, running_beside};
+pub use load::{CpuTimes, LoadFacts, Pressure, cpu_times, running_beside, work_s};
 pub use memory::MemoryFacts;
 pub use network::{Interface, NetworkFacts};
 pub use route::interface_to;

@@ -53,6 +53,12 @@ fn age_and_cpu(stat: &str, uptime: &str) -> Option<(f64, f64)> {
     Some((now_s - ticks(22)? / TICKS_PER_S, (ticks(14)? + ticks(15)?) / TICKS_PER_S))
 }
 
+/// CPU seconds that this program has used.
+pub(super) fn own_cpu_s() -> Option<f64> {
+    let stat = fs::read_to_string("/proc/self/stat").ok()?;
+    Some(age_and_cpu(&stat, &fs::read_to_string("/proc/uptime").ok()?)?.1)
+}
+
 /// What the process has used so far.
 pub(super) fn read(pid: u32) -> Option<LocalUse> {
     let schedstat = fs::read_to_string(format!("/proc/{pid}/task/{pid}/schedstat")).ok()?;

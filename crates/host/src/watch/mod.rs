@@ -61,6 +61,10 @@ pub struct WatchRecord {
     /// Seconds in which the CPU quota of this program's control group stopped it; `None` where that
     /// is not known.
     pub throttled_s: Option<f64>,
+    /// CPU seconds that other programs than this one and the servers used on this machine, between the two looks;
+    /// `None` where that is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub others_s: Option<f64>,
     /// What this machine did through the run, span by span, where that was looked at.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub machine: Vec<MachineSpan>,
@@ -94,6 +98,8 @@ pub struct PendingWatch {
     idle_round_trip_ns: Option<u64>,
     link: Option<Link>,
     cpu_times: Option<CpuTimes>,
+    /// CPU seconds of all programs of this machine but this one.
+    beside_s: Option<f64>,
     throttled_ns: Option<u64>,
     machine: Option<MachineSampler>,
 }
@@ -186,6 +192,7 @@ impl<'a> Watch<'a> {
             idle_round_trip_ns: None,
             link: self.link_to.as_ref().and_then(Link::to),
             cpu_times: machine::cpu_times(),
+            beside_s: beside_s(),
             throttled_ns: quota::throttled_ns("self"),
             machine: None,
         };
@@ -225,6 +232,7 @@ impl<'a> Watch<'a> {
     pub fn end(&self, begun: PendingWatch) -> WatchRecord {
         let machine = begun.machine.map(MachineSampler::stop).unwrap_or_default();
         let spent = begun.cpu_times.zip(machine::cpu_times()).map(|(then, now)| now.since(then));
+        let beside_s = begun.beside_s.zip(beside_s()).map(|(then, now)| now - then);
         let mut watched = WatchRecord {
             idle_round_trip_ns: begun.idle_round_trip_ns,
             unseen: self.unseen.clone(),
@@ -274,6 +282,9 @@ impl<'a> Watch<'a> {
                 Err(why) => watched.unseen = watched.unseen.or(Some(why)),
             }
         }
+        let here = watched.servers.iter().filter(|server| server.cpu_wait_s.is_some());
+        let of_servers_s: f64 = here.filter_map(|server| server.cpu_process_s).sum();
+        watched.others_s = beside_s.map(|seconds| (seconds - of_servers_s).max(0.0));
         watched
     }
 
@@ -289,6 +300,11 @@ impl<'a> Watch<'a> {
             }
         }
     }
+}
+
+/// CPU seconds that all programs of this machine but this one have used.
+fn beside_s() -> Option<f64> {
+    Some(machine::work_s()? - local::own_cpu_s()?)
 }
 
 /// Looks at a server: what it counts, then what else it allows.

@@ -17,6 +17,8 @@ use crate::{Finding, Run};
 /// A thread that waits for a CPU for this share of the time in which it could run is held up by others:
 /// alone on a CPU it waits for less than a tenth.
 const WAIT_OF_WANTED: f64 = 0.25;
+/// Others that held a thread up ran for this part of the time that it waited for at least.
+const OTHERS_OF_WAIT: f64 = 0.5;
 /// Less waiting than this share of the run is a thing of single wake-ups.
 const WAIT_MIN: f64 = 0.002;
 
@@ -137,7 +139,9 @@ impl Disturbance {
         if evidence.stolen >= HELD {
             return Some(Self::of_cause(Cause::CpuStolen, evidence));
         }
-        let by_others = |time: &ThreadUse| is_held(*time) && !time.by_quota();
+        let by_others = |time: &ThreadUse| {
+            is_held(*time) && !time.by_quota() && others_ran(evidence, time.held())
+        };
         if [evidence.client, server].iter().flatten().any(by_others) {
             return Some(Self::of_cause(Cause::CpuHeld, evidence));
         }
@@ -229,6 +233,12 @@ impl Disturbance {
 fn is_held(time: ThreadUse) -> bool {
     let held = time.held();
     time.starved() || (held >= WAIT_MIN && held >= WAIT_OF_WANTED * time.taken())
+}
+
+/// Whether others used enough CPU time to have made a thread wait for this share of the run. A server that is woken on
+/// the CPU of a client that spins waits for a moment on an idle machine, too.
+fn others_ran(evidence: &Evidence, held: f64) -> bool {
+    evidence.others.is_none_or(|others| others >= held * OTHERS_OF_WAIT)
 }
 
 pub(super) fn figure(name: &str, value: f64, unit: &str) -> EvidenceFigure {

@@ -39,6 +39,17 @@ fn whoever_takes_the_cpu_makes_a_run_void_at_any_rate() {
 }
 
 #[test]
+fn nobody_is_blamed_who_did_not_run() {
+    let mut run = run((0.3, 0.01), (0.05, 0.04), 0.0);
+    let span_s = run.measurement.elapsed_ns as f64 / 1e9;
+    for (others, expected) in [(0.005, None), (0.03, Some(Cause::CpuHeld))] {
+        // A server that is woken on the CPU of a spinning client waits for a moment without anybody else.
+        run.watched.others_s = Some(others * span_s);
+        assert_eq!(cause(&run), expected, "others used {others} CPUs");
+    }
+}
+
+#[test]
 fn a_schedule_that_is_kept_is_no_sign_that_a_run_counts() {
     let run = run((0.1, 0.09), (0.05, 0.02), 0.0);
     let disturbance = Disturbance::from_run(&run).unwrap();

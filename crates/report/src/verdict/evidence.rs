@@ -78,6 +78,9 @@ pub(super) struct Evidence {
     pub(super) server_here: bool,
     /// Share of this machine's CPU time that its hypervisor gave to others.
     pub(super) stolen: f64,
+    /// CPUs that other programs than the client and the servers used on this machine, on average; `None` where that is
+    /// not known.
+    pub(super) others: Option<f64>,
     /// Share of the time in which that server executed commands, by its own count.
     pub(super) executing: Option<f64>,
     /// Why nothing is known of the server.
@@ -250,6 +253,7 @@ impl Evidence {
             servers: watched.servers.len(),
             server_here: busiest.is_some_and(|(server, _)| server.cpu_wait_s.is_some()),
             stolen: watched.stolen.unwrap_or(0.0),
+            others: watched.others_s.filter(|_| load_s > 0.0).map(|others_s| others_s / load_s),
             executing: busiest
                 .and_then(|(server, _)| server.executing_s())
                 .filter(|_| load_s > 0.0)

@@ -206,6 +206,7 @@ fn together(all: WatchRecord, more: WatchRecord) -> WatchRecord {
         mut cpus,
         stolen,
         throttled_s,
+        others_s: _,
         machine,
     } = all;
     servers.extend(more.servers);
@@ -223,6 +224,8 @@ fn together(all: WatchRecord, more: WatchRecord) -> WatchRecord {
         cpus,
         stolen: worst(stolen, more.stolen),
         throttled_s: worst(throttled_s, more.throttled_s),
+        // Each has counted the servers of the other.
+        others_s: None,
         // It is the same machine.
         machine,
     }
