@@ -125,7 +125,7 @@ fn good() -> Evidence {
         data_filesystem: Ok("ext4".into()),
     };
     Evidence {
-        meanwhile: Some(CpuTimes { total: 200, idle: 190, steal: 0 }),
+        meanwhile: Some(CpuTimes { total: 200, idle: 190, steal: 0, work: 10 }),
         place: Place::Local,
         round_trips: trips(40, 60),
         server: Ok(server),
@@ -165,7 +165,7 @@ fn spoilt() -> Evidence {
         data_filesystem: Ok("nfs4".into()),
     };
     Evidence {
-        meanwhile: Some(CpuTimes { total: 100, idle: 0, steal: 20 }),
+        meanwhile: Some(CpuTimes { total: 100, idle: 0, steal: 20, work: 80 }),
         place: Place::Local,
         round_trips: trips(100, 9000),
         server: Ok(server),

@@ -36,6 +36,9 @@ pub struct Pressure {
     pub avg60: f64,
 }
 
+/// Clock ticks per second in `/proc`, which Linux has fixed for all programs (`USER_HZ`).
+pub(crate) const TICKS_PER_S: f64 = 100.0;
+
 /// CPU time of all CPUs since the start of the machine, in ticks (hundredths of a second on
 /// common systems; only ratios are of use).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,6 +49,9 @@ pub struct CpuTimes {
     pub idle: u64,
     /// Ready to run, while the hypervisor ran something else.
     pub steal: u64,
+    /// In which programs ran, without what interrupts took. Saved facts leave it out.
+    #[serde(skip)]
+    pub work: u64,
 }
 
 impl CpuTimes {
@@ -56,6 +62,7 @@ impl CpuTimes {
             total: self.total.saturating_sub(earlier.total),
             idle: self.idle.saturating_sub(earlier.idle),
             steal: self.steal.saturating_sub(earlier.steal),
+            work: self.work.saturating_sub(earlier.work),
         }
     }
 
@@ -63,6 +70,12 @@ impl CpuTimes {
     #[must_use]
     pub fn steal_share(self) -> Option<f64> {
         (self.total > 0).then(|| self.steal as f64 / self.total as f64)
+    }
+
+    /// Seconds in which programs ran, without what interrupts took.
+    #[must_use]
+    pub fn work_s(self) -> f64 {
+        self.work as f64 / TICKS_PER_S
     }
 
     /// Time spent on work as a share of all, 0 to 1; stolen time is no work.
@@ -77,20 +90,6 @@ impl CpuTimes {
 #[must_use]
 pub fn cpu_times() -> Option<CpuTimes> {
     cpu_times_of(&std::fs::read_to_string("/proc/stat").ok()?)
-}
-
-/// CPU seconds that programs of this machine have used since its start, without what interrupts took.
-#[must_use]
-pub fn work_s() -> Option<f64> {
-    work_s_of(&std::fs::read_to_string("/proc/stat").ok()?)
-}
-
-/// User, nice and system of the line `cpu`, in ticks that Linux has fixed for all programs (`USER_HZ`).
-fn work_s_of(text: &str) -> Option<f64> {
-    let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
-    let ticks = line.split_whitespace().take(3).map(|word| word.parse::<u64>().ok());
-    let ticks = ticks.collect::<Option<Vec<u64>>>().filter(|ticks| ticks.len() == 3)?;
-    Some(ticks.iter().sum::<u64>() as f64 / 100.0)
 }
 
 /// How often, and how far apart, the number of running tasks is looked at: some that wake up by
@@ -155,6 +154,7 @@ fn cpu_times_of(text: &str) -> Option<CpuTimes> {
         total: ticks.iter().fold(0, |sum, n| sum.saturating_add(*n)),
         idle: ticks[3].saturating_add(ticks[4]),
         steal: ticks.get(7).copied().unwrap_or(0),
+        work: ticks[..3].iter().fold(0, |sum, n| sum.saturating_add(*n)),
     })
 }
 
@@ -163,17 +163,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn work_is_what_programs_used() {
-        assert_eq!(work_s_of("cpu  150 50 100 820 10 7 9 20 50 0\ncpu0 1\n"), Some(3.0));
-        assert_eq!(work_s_of("cpu  150 50\n"), None);
-    }
-
-    #[test]
     fn stolen_time_is_a_share_of_the_time_between() {
         let before = cpu_times_of("cpu  100 0 100 800 0 0 0 0 0 0\ncpu0 1").unwrap();
         let after = cpu_times_of("cpu  150 0 100 820 10 0 0 20 50 0\n").unwrap();
         let between = after.since(before);
-        assert_eq!(between, CpuTimes { total: 100, idle: 30, steal: 20 });
+        assert_eq!(between, CpuTimes { total: 100, idle: 30, steal: 20, work: 50 });
         assert_eq!(between.steal_share(), Some(0.2));
         assert_eq!(between.busy_share(), Some(0.5));
         assert_eq!(CpuTimes::default().steal_share(), None);

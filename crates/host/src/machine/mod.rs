@@ -17,7 +17,8 @@ use serde::{Deserialize, Serialize};
 
 pub use cpu::{CpuFacts, cpu_list, cpu_range};
 pub use intrinsic::{Delays, Intrinsic};
-pub use load::{CpuTimes, LoadFacts, Pressure, cpu_times, running_beside, work_s};
+pub(crate) use load::TICKS_PER_S;
+pub use load::{CpuTimes, LoadFacts, Pressure, cpu_times, running_beside};
 pub use memory::MemoryFacts;
 pub use network::{Interface, NetworkFacts};
 pub use route::interface_to;

@@ -9,7 +9,7 @@ use super::info::Info;
 use super::process;
 use super::quota;
 use super::workers::{self, Workers};
-use crate::machine;
+use crate::machine::{self, TICKS_PER_S};
 
 /// What the kernel knows of a server's main thread and process.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -30,8 +30,6 @@ pub(super) struct LocalUse {
 
 /// How far apart two statements of one process's age, or of its CPU time, may be.
 const APART_S_MAX: f64 = 2.0;
-/// Clock ticks per second in `/proc`, which Linux has fixed for all programs (`USER_HZ`).
-const TICKS_PER_S: f64 = 100.0;
 
 /// The process that `info` is of, if it runs here.
 pub(super) fn find(info: &Info) -> Option<u32> {

@@ -98,8 +98,7 @@ pub struct PendingWatch {
     idle_round_trip_ns: Option<u64>,
     link: Option<Link>,
     cpu_times: Option<CpuTimes>,
-    /// CPU seconds of all programs of this machine but this one.
-    beside_s: Option<f64>,
+    own_cpu_s: Option<f64>,
     throttled_ns: Option<u64>,
     machine: Option<MachineSampler>,
 }
@@ -192,7 +191,7 @@ impl<'a> Watch<'a> {
             idle_round_trip_ns: None,
             link: self.link_to.as_ref().and_then(Link::to),
             cpu_times: machine::cpu_times(),
-            beside_s: beside_s(),
+            own_cpu_s: local::own_cpu_s(),
             throttled_ns: quota::throttled_ns("self"),
             machine: None,
         };
@@ -232,7 +231,7 @@ impl<'a> Watch<'a> {
     pub fn end(&self, begun: PendingWatch) -> WatchRecord {
         let machine = begun.machine.map(MachineSampler::stop).unwrap_or_default();
         let spent = begun.cpu_times.zip(machine::cpu_times()).map(|(then, now)| now.since(then));
-        let beside_s = begun.beside_s.zip(beside_s()).map(|(then, now)| now - then);
+        let own_s = begun.own_cpu_s.zip(local::own_cpu_s()).map(|(then, now)| now - then);
         let mut watched = WatchRecord {
             idle_round_trip_ns: begun.idle_round_trip_ns,
             unseen: self.unseen.clone(),
@@ -284,7 +283,8 @@ impl<'a> Watch<'a> {
         }
         let here = watched.servers.iter().filter(|server| server.cpu_wait_s.is_some());
         let of_servers_s: f64 = here.filter_map(|server| server.cpu_process_s).sum();
-        watched.others_s = beside_s.map(|seconds| (seconds - of_servers_s).max(0.0));
+        let others_s = |(all, own_s): (CpuTimes, f64)| all.work_s() - own_s - of_servers_s;
+        watched.others_s = spent.zip(own_s).map(others_s).map(|seconds| seconds.max(0.0));
         watched
     }
 
@@ -300,11 +300,6 @@ impl<'a> Watch<'a> {
             }
         }
     }
-}
-
-/// CPU seconds that all programs of this machine but this one have used.
-fn beside_s() -> Option<f64> {
-    Some(machine::work_s()? - local::own_cpu_s()?)
 }
 
 /// Looks at a server: what it counts, then what else it allows.

@@ -169,7 +169,7 @@ fn experiments(servers: &[Server; 3], dir: &Path) -> Vec<Experiment> {
     ]
 }
 
-/// The port that a page is served on, once that is said.
+/// The port that a page is served on; `None` before standard error names it.
 fn port_of(running: &Process) -> Option<u16> {
     let err = running.err();
     let (_, address) = err.split_once("The page of the run is on http://127.0.0.1:")?;

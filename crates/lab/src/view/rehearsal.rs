@@ -3,7 +3,7 @@
 use page::{
     Axis, Block, Chart, DataPoint, Guide, Page, Section, Series, Table, Tone, Unit, Verdict,
 };
-use report::compare::QUIETER_MACHINE;
+use report::compare::{QUIETER_MACHINE, describe_void};
 use report::grouped;
 use workload::quantity::counted;
 
@@ -87,17 +87,11 @@ impl Rehearsal {
 
     /// Blocks that do not count, and what to do where none is left.
     fn describe_void(&self) -> Option<String> {
-        let causes: Vec<&str> = self.void_by.iter().map(|(cause, _)| cause.describe()).collect();
-        let causes = causes.join("; ");
-        match (self.void, self.blocks) {
-            (0, _) => None,
-            (_, 0) => Some(format!("No block of runs counts: {causes}; {QUIETER_MACHINE}.")),
-            (void, _) => {
-                let were = if void == 1 { "was" } else { "were" };
-                let blocks = counted(void as u64, "block");
-                Some(format!("{blocks} {were} void and taken again: {causes}."))
-            }
+        if self.void == 0 || self.blocks > 0 {
+            return describe_void(&self.void_by).map(|text| format!("{text}."));
         }
+        let causes: Vec<&str> = self.void_by.iter().map(|(cause, _)| cause.describe()).collect();
+        Some(format!("No block of runs counts: {}; {QUIETER_MACHINE}.", causes.join("; ")))
     }
 
     fn named(&self, judgement: Judgement, word: &str) -> Option<String> {

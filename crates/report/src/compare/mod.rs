@@ -30,7 +30,7 @@ use std::sync::Arc;
 
 use measure::Ending;
 use serde::Serialize;
-use workload::{Endpoint, Plan, quantity};
+use workload::{Endpoint, Plan};
 
 use crate::{
     Cause, CountUnit, Failures, Figures, Finding, LimitedBy, Metric, Run, Summary, Warning, escape,
@@ -45,7 +45,7 @@ use names::distinct_parts;
 pub(crate) use names::shortened;
 pub use names::{SettingDifference, differing_settings, name};
 pub use operations::OperationComparison;
-pub use refusal::{QUIETER_MACHINE, Refusal, RefusalKind};
+pub use refusal::{QUIETER_MACHINE, Refusal, RefusalKind, describe_void};
 pub use rows::{Row, verdict};
 pub use saved::{beside, load_of, of_saved, options_of, unlike, unlike_beside_words};
 pub use statistics::Conclusion;
@@ -321,14 +321,7 @@ impl TestComparison {
     /// What is to be known of blocks that do not count, in a sentence without a full stop.
     #[must_use]
     pub fn describe_void(&self) -> Option<String> {
-        let blocks: u64 = self.void.iter().map(|(_, blocks)| *blocks as u64).sum();
-        let causes: Vec<&str> = self.void.iter().map(|(cause, _)| cause.describe()).collect();
-        let were = if blocks == 1 { "was" } else { "were" };
-        let text = || {
-            let blocks = quantity::counted(blocks, "block");
-            format!("{blocks} {were} void and taken again: {}", causes.join("; "))
-        };
-        (blocks > 0 && self.refused.is_none()).then(text)
+        refusal::describe_void(&self.void).filter(|_| self.refused.is_none())
     }
 
     /// The same as a part of that table; it has ratios only if the runs allow it.

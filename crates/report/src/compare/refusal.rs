@@ -1,5 +1,7 @@
 //! When the runs of a test do not support a ratio, and why.
 
+use workload::quantity;
+
 use super::limits::mostly;
 use super::terms::HITS_APART_MAX;
 use super::{Limits, RunDigest, Setup};
@@ -85,6 +87,20 @@ fn unmeasured(sides: [&[RunDigest]; 2]) -> Option<Refusal> {
 /// What to do where the machine or the client spoils too many runs of a comparison.
 pub const QUIETER_MACHINE: &str =
     "use a quieter machine, or CPUs of their own for client and servers";
+
+/// What is to be known of blocks that do not count, by what spoiled them, in a sentence without a full stop; `None`
+/// where there are none.
+#[must_use]
+pub fn describe_void(void: &[(Cause, usize)]) -> Option<String> {
+    let blocks: u64 = void.iter().map(|(_, blocks)| *blocks as u64).sum();
+    let causes: Vec<&str> = void.iter().map(|(cause, _)| cause.describe()).collect();
+    let were = if blocks == 1 { "was" } else { "were" };
+    let text = || {
+        let blocks = quantity::counted(blocks, "block");
+        format!("{blocks} {were} void and taken again: {}", causes.join("; "))
+    };
+    (blocks > 0).then(text)
+}
 
 /// Why nothing is concluded where most blocks are void; `counted` are those that are not.
 pub(super) fn of_void(counted: usize, void: &[(Cause, usize)]) -> Option<Refusal> {

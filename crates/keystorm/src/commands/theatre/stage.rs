@@ -15,6 +15,7 @@ use workload::{Plan, Target};
 use super::migration;
 use crate::server::login;
 use crate::test_bed::TestBed;
+use crate::{info, setting};
 
 /// What the keys of acts begin with.
 const KEY: &str = "keystorm:theatre:";
@@ -57,7 +58,7 @@ impl<'b> Stage<'b> {
         let mut speaker = connect(bed, target)?;
         let (sections, process) = match &mut speaker {
             Speaker::Resp(client) => {
-                let text = info(client, None)?;
+                let text = info::text(client, None)?;
                 (sections(&text), ServerProcess::from_info(&text))
             }
             Speaker::Memcache(_) => (BTreeMap::new(), None),
@@ -116,8 +117,8 @@ impl<'b> Stage<'b> {
     fn field(&self, name: &str) -> Result<Option<String>> {
         match &mut *self.speaker() {
             Speaker::Resp(client) => {
-                let section = self.sections.get(name).map(String::as_bytes);
-                let text = info(client, section)?;
+                let section = self.sections.get(name).map(String::as_str);
+                let text = info::text(client, section)?;
                 Ok(info_field(&text, name).map(str::to_owned))
             }
             Speaker::Memcache(client) => {
@@ -191,11 +192,7 @@ impl<'b> Stage<'b> {
             let Speaker::Resp(client) = &mut *self.speaker() else {
                 bail!("memcached has no settings to restore");
             };
-            let value = match client.ask(&[b"CONFIG", b"GET", name.as_bytes()])? {
-                Value::Array(pair) => pair.get(1).and_then(Value::text),
-                Value::Map(pairs) => pairs.first().and_then(|(_, value)| value.text()),
-                _ => None,
-            };
+            let value = setting::value(client, name)?;
             let value = value.ok_or_else(|| anyhow!("the server has no setting {name}"))?;
             found.push((name.clone(), value));
         }
@@ -302,15 +299,6 @@ fn ask(speaker: &mut Speaker, words: &[Vec<u8>]) -> Result<Option<String>> {
             Ok(()) => Ok(None),
             Err(text) => bail!("{}", report::escape(&*text)),
         },
-    }
-}
-
-/// The text of `INFO`, of all sections or of one.
-fn info(client: &mut Client<Transport>, section: Option<&[u8]>) -> Result<String> {
-    let words: Vec<&[u8]> = [b"INFO".as_slice()].into_iter().chain(section).collect();
-    match client.ask(&words)? {
-        Value::Error(text) => bail!("INFO: {}", String::from_utf8_lossy(&text)),
-        value => Ok(value.text().unwrap_or_default()),
     }
 }
 

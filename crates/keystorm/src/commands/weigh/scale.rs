@@ -12,6 +12,7 @@ use lab::weigh::{Item, Reading, Type, Words};
 use wire::resp::Value;
 use workload::Target;
 
+use crate::info;
 use crate::test_bed::TestBed;
 
 /// Bytes that are sent before replies are waited for.
@@ -68,7 +69,7 @@ impl<'b> Scale<'b> {
     pub(super) fn allocator(&mut self) -> Result<Option<String>> {
         match &mut self.asked {
             ScaleClient::Resp(client) => {
-                let info = info(client)?;
+                let info = info::text(client, Some("memory"))?;
                 Ok(info_field(&info, "mem_allocator").map(str::to_owned))
             }
             ScaleClient::Memcache(_) => Ok(Some("slabs".to_owned())),
@@ -141,7 +142,7 @@ impl<'b> Scale<'b> {
         let own = self.bed.server.resident_bytes();
         match &mut self.asked {
             ScaleClient::Resp(client) => {
-                let info = info(client)?;
+                let info = info::text(client, Some("memory"))?;
                 let bytes = |name| info_field(&info, name).and_then(|text| text.parse().ok());
                 let Some(used) = bytes("used_memory") else {
                     bail!("INFO memory of this server has no used_memory")
@@ -222,13 +223,6 @@ fn chunks(slabs: &[(String, String)]) -> u64 {
 
 fn number(stats: &[(String, String)], name: &str) -> Option<u64> {
     stats.iter().find(|(known, _)| known == name)?.1.parse().ok()
-}
-
-fn info(client: &mut Client<Transport>) -> Result<String> {
-    match client.ask(&[b"INFO", b"memory"])? {
-        Value::Error(text) => bail!("INFO memory: {}", String::from_utf8_lossy(&text)),
-        reply => Ok(reply.text().unwrap_or_default()),
-    }
 }
 
 /// `OBJECT ENCODING`; `None` of a server that does not tell.

@@ -1,0 +1,19 @@
+//! What a server reports of itself, asked for by the section.
+
+use anyhow::{Result, bail};
+use host::{Client, Transport};
+use wire::resp::Value;
+
+/// The text of `INFO`, of this section or, without one, of all that the server shows by default.
+///
+/// # Errors
+/// There is no answer, or the server refuses.
+pub(crate) fn text(client: &mut Client<Transport>, section: Option<&str>) -> Result<String> {
+    let mut words = vec!["INFO"];
+    words.extend(section);
+    let asked: Vec<&[u8]> = words.iter().map(|word| word.as_bytes()).collect();
+    match client.ask(&asked)? {
+        Value::Error(text) => bail!("{}: {}", words.join(" "), String::from_utf8_lossy(&text)),
+        reply => Ok(reply.text().unwrap_or_default()),
+    }
+}
