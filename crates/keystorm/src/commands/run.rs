@@ -82,7 +82,7 @@ fn carry_out(job: &Job, ready: impl FnOnce(&mut TestBed<'_>) -> Result<()>) -> R
     let asides = Asides::open(&job.output)?;
     job.remarks.iter().try_for_each(|remark| asides.remarks.say(remark))?;
     if job.output.to.is_none() && closed::has_no_output() {
-        asides.remarks.say("standard output is closed, so the report goes nowhere")?;
+        asides.remarks.say("standard output is closed or /dev/null, so the report goes nowhere")?;
     }
     let serve = |at| Metrics::serve(at, &asides.remarks);
     let serve_page = |at| LivePage::serve(at, DrawPace::default(), &asides.remarks);

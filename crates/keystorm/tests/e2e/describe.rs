@@ -84,10 +84,9 @@ fn a_load_made_of_a_record_is_like_it() {
         assert_near(recorded.0, sent.0, &format!("share of {name}"));
         assert_near(recorded.1, sent.1, &format!("size of {name}"));
     }
-    let exponent = |of: &Value| of["zipf"]["exponent"].as_f64().unwrap();
-    let (a, b) = (exponent(&before), exponent(&after));
-    assert!((a - b).abs() < EXPONENT_TOLERANCE, "exponent {a} recorded, {b} sent");
-    for pattern in before["patterns"].as_array().unwrap() {
+    // The exponent of all keys together is left out: two patterns mixed follow no single law, and what is fitted to
+    // them moves with how much was drawn.
+    for pattern in [&before, &after].into_iter().flat_map(|of| of["patterns"].as_array().unwrap()) {
         let exponent = pattern["zipf"]["exponent"].as_f64().unwrap();
         assert!((exponent - 0.9).abs() < EXPONENT_TOLERANCE, "{pattern}");
     }
