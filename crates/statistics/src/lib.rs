@@ -12,6 +12,7 @@
 //! Benchmarking in Reasonable Time", ISMM 2013.
 
 mod bisection;
+mod blocks;
 mod forecast;
 mod mean;
 mod needed;
@@ -23,6 +24,7 @@ mod steps;
 mod student;
 
 pub use bisection::{Bisection, Suspects};
+pub use blocks::BlockValues;
 pub use forecast::Forecast;
 pub use mean::{Interval, Mean, SPREAD_MAX};
 pub use needed::{SampleShortage, needed};

@@ -88,6 +88,11 @@ impl Moments {
         let variance = (count > 1).then(|| squares / (count as f64 - 1.0));
         Some(Self { count, mean, variance })
     }
+
+    /// Of the logarithms of values, which must be above 0.
+    pub(crate) fn of_logarithms(values: &[f64]) -> Option<Self> {
+        Self::from_values(&values.iter().map(|value| value.ln()).collect::<Vec<_>>())
+    }
 }
 
 #[cfg(test)]

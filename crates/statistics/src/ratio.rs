@@ -15,18 +15,18 @@ pub struct Ratio {
     /// or a single block (of a paired one): what has no spread has no interval.
     pub interval: Option<Interval>,
     /// What the interval follows from.
-    error: Option<StandardError>,
+    pub(crate) error: Option<StandardError>,
 }
 
 /// In logarithms.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct StandardError {
-    error: f64,
-    freedom: f64,
+pub(crate) struct StandardError {
+    pub(crate) error: f64,
+    pub(crate) freedom: f64,
     /// How many blocks, or values of the smaller side, it is of.
-    count: usize,
+    pub(crate) count: usize,
     /// What the instrument cannot tell apart, to be added on either side.
-    resolution: f64,
+    pub(crate) resolution: f64,
 }
 
 /// What a ratio allows to say.
@@ -79,7 +79,7 @@ impl Ratio {
             count,
             resolution,
         });
-        Some(Self::from(mean, error))
+        Some(Self::from_error(mean, error))
     }
 
     /// Of two samples that have nothing to do with each other, whose spreads may differ (Welch,
@@ -88,8 +88,7 @@ impl Ratio {
     /// the counts may differ.
     #[must_use]
     pub fn unpaired(a: &[f64], b: &[f64], resolution: f64) -> Option<Self> {
-        let (a, b) =
-            (Moments::from_values(&logarithms(a)?)?, Moments::from_values(&logarithms(b)?)?);
+        let (a, b) = (Moments::of_logarithms(a)?, Moments::of_logarithms(b)?);
         let of_mean = |m: Moments| m.variance.map(|variance| variance / m.count as f64);
         let error = of_mean(a).zip(of_mean(b)).map(|(va, vb)| {
             let share = |v: f64, count: usize| v * v / (count as f64 - 1.0);
@@ -104,10 +103,10 @@ impl Ratio {
                 resolution,
             }
         });
-        Some(Self::from(b.mean - a.mean, error))
+        Some(Self::from_error(b.mean - a.mean, error))
     }
 
-    fn from(difference: f64, error: Option<StandardError>) -> Self {
+    pub(crate) fn from_error(difference: f64, error: Option<StandardError>) -> Self {
         let interval = error.and_then(|StandardError { error, freedom, resolution, .. }| {
             let half = student::two_sided(ERROR_RATE, freedom)? * error + resolution.max(0.0);
             Some(Interval { low: (difference - half).exp(), high: (difference + half).exp() })

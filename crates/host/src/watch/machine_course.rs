@@ -20,6 +20,9 @@ use crate::machine::{self, CpuTimes};
 /// Most spans that are kept. Then neighbours are put together, and each is twice as long.
 const SPANS_MAX: usize = 1200;
 const EVERY: Duration = Duration::from_millis(250);
+/// A span shorter than that is part of the one before it. A wait for a CPU is counted when it ends, so it would be
+/// many times as long as such a span.
+const SHORT: Duration = Duration::from_millis(125);
 /// Threads of a process that are looked at: more would cost more than they tell.
 const THREADS_MAX: usize = 64;
 
@@ -80,6 +83,13 @@ struct Spans {
 
 impl Spans {
     fn add(&mut self, span: MachineSpan) {
+        if span.lasted_s < SHORT.as_secs_f64() {
+            let last = self.open.as_mut().map(|(open, _)| open).or(self.kept.last_mut());
+            if let Some(last) = last {
+                *last = last.clone().with(&span);
+                return;
+            }
+        }
         let each = self.each.max(1);
         let (open, looks) = match self.open.take() {
             None => (span, 1),
@@ -212,20 +222,23 @@ impl MachineSampler {
     pub(super) fn start(servers: Vec<u32>) -> Option<Self> {
         let (stop, stopped) = channel::<()>();
         let look = move || {
-            let (cpus, began) = (local::own_cpus(), Instant::now());
+            let (cpus, mut due) = (local::own_cpus(), Instant::now());
             let mut spans = Spans::default();
             let mut last = KernelCounts::new(&servers, &cpus);
-            for nth in 1.. {
-                let wait = (began + EVERY * nth).saturating_duration_since(Instant::now());
+            loop {
+                // Looks that this thread was kept from are not made up for.
+                while due <= Instant::now() {
+                    due += EVERY;
+                }
+                let wait = due.saturating_duration_since(Instant::now());
                 let ended = stopped.recv_timeout(wait) != Err(RecvTimeoutError::Timeout);
                 let next = KernelCounts::new(&servers, &cpus);
                 spans.add(last.until(&next, &cpus));
                 last = next;
                 if ended {
-                    break;
+                    return spans.all();
                 }
             }
-            spans.all()
         };
         let thread = thread::Builder::new().name("machine".into()).spawn(look).ok()?;
         Some(Self { stop, thread })
@@ -269,6 +282,21 @@ mod tests {
         assert!(all.iter().all(|s| (s.stolen.unwrap() - 0.1).abs() < 1e-9));
         assert!(all.windows(2).all(|two| two[0].from_s < two[1].from_s));
         assert_eq!(all[0].server_wait_s, None);
+    }
+
+    #[test]
+    fn a_short_span_is_part_of_the_one_before_it() {
+        let short =
+            |from_s: f64| MachineSpan { lasted_s: 0.001, wait_s: Some(2.0), ..span(from_s) };
+        for each in [1, 2] {
+            let mut spans = Spans { each, ..Spans::default() };
+            let all = [short(0.0), span(0.001), short(0.251), span(0.252)];
+            all.into_iter().for_each(|span| spans.add(span));
+            let all = spans.all();
+            let waited: Vec<f64> = all.iter().filter_map(|span| span.wait_s).collect();
+            assert_eq!(all.len(), if each == 1 { 3 } else { 2 }, "{all:?}");
+            assert!((waited.iter().sum::<f64>() - 4.02).abs() < 1e-9, "{waited:?}");
+        }
     }
 
     #[test]

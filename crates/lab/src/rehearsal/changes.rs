@@ -4,9 +4,10 @@ use report::Run;
 use serde::Serialize;
 use statistics::{Ratio, holm};
 
-/// Fewest samples of a run whose median is compared, and whose 99th percentile is.
+/// Fewest samples of a run whose median is compared, and whose 99th percentile is: in the two runs of a side in a
+/// block, ten are then beyond it.
 const SAMPLES_MIN: u64 = 20;
-const SAMPLES_P99: u64 = 200;
+const SAMPLES_P99: u64 = 500;
 /// Smallest change of a latency that counts, in nanoseconds: less is nobody's concern, whatever its ratio.
 const LATENCY_MIN_NS: f64 = 50_000.0;
 /// The same of the server's time for a command.
@@ -168,18 +169,18 @@ pub fn changes(blocks: &Blocks, allowed: f64) -> Vec<Change> {
     let mut found: Vec<(Change, Ratio)> = Vec::new();
     for command in first {
         for figure in [Figure::P50, Figure::P99, Figure::Cpu] {
-            let values = |side: usize| -> Option<Vec<f64>> {
-                blocks.iter().map(|block| of_block(&block[side], &command.name, figure)).collect()
+            let values = |side: usize| -> Option<Vec<Vec<f64>>> {
+                blocks.iter().map(|block| in_block(&block[side], &command.name, figure)).collect()
             };
             let (Some(a), Some(b)) = (values(0), values(1)) else { continue };
-            let Some(ratio) = Ratio::paired(&a, &b, RESOLUTION) else { continue };
+            let Some(ratio) = Ratio::of_blocks(&a, &b, RESOLUTION) else { continue };
             let (command, count) = (command.name.clone(), command.count);
             let change = Change {
                 command,
                 count,
                 figure,
-                a_ns: mean(&a),
-                b_ns: mean(&b),
+                a_ns: mean(&a.concat()),
+                b_ns: mean(&b.concat()),
                 ratio: ratio.ratio,
                 interval: ratio.interval.map(|interval| [interval.low, interval.high]),
                 judgement: Judgement::Open,
@@ -207,12 +208,11 @@ pub fn changes(blocks: &Blocks, allowed: f64) -> Vec<Change> {
     changes
 }
 
-/// A figure of a command in the runs of a side in a block: their geometric mean.
-fn of_block(runs: &[Vec<CommandFigures>], name: &str, figure: Figure) -> Option<f64> {
+/// A figure of a command in the runs of a side in a block.
+fn in_block(runs: &[Vec<CommandFigures>], name: &str, figure: Figure) -> Option<Vec<f64>> {
     let of_run =
         |run: &Vec<CommandFigures>| run.iter().find(|command| command.name == name)?.value(figure);
-    let values: Vec<f64> = runs.iter().map(of_run).collect::<Option<_>>()?;
-    (!values.is_empty()).then(|| mean(&values))
+    runs.iter().map(of_run).collect()
 }
 
 /// The geometric mean of values above 0.

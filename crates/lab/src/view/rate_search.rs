@@ -138,7 +138,7 @@ impl RateSearch {
         }
         let kept = found_rate.map_or(&[][..], |rate| &rate.judgement.bounds);
         figures.extend(kept.iter().map(|bound| {
-            let value = bound.clause.measure.describe(bound.value);
+            let value = bound.clause.describe(bound.value);
             (bound.clause.name(), format!("{} ({value})", bound.outcome.word()))
         }));
         lede.push(Verdict {

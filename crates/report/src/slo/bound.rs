@@ -192,7 +192,7 @@ impl Bound {
     /// The value with its interval, in words.
     pub(super) fn describe(&self) -> String {
         let Self { clause, value, low, high, .. } = self;
-        let describe = |value: f64| clause.measure.describe(value);
+        let describe = |value: f64| clause.describe(value);
         let interval = match (low, high) {
             (Some(low), Some(high)) if low < high => {
                 format!(" (95 % interval {} to {})", describe(*low), describe(*high))

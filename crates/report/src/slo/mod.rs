@@ -140,6 +140,18 @@ impl Clause {
     pub fn name(&self) -> String {
         format!("{} < {}", self.measure, self.measure.describe(self.below))
     }
+
+    /// A measured value for people, in the unit of the target that it is held against: `0.97 ms` beside `2 ms`,
+    /// unless that unit makes an awkward number of it.
+    #[must_use]
+    pub fn describe(&self, value: f64) -> String {
+        let (size, unit) = unit_of(self.below);
+        let is_awkward = !(0.001..10_000.0).contains(&(value / size));
+        if self.measure == Measure::Errors || is_awkward {
+            return self.measure.describe(value);
+        }
+        format!("{} {}", trimmed(value / size), if unit == "us" { "µs" } else { unit })
+    }
 }
 
 impl std::fmt::Display for Measure {
@@ -161,9 +173,14 @@ impl std::fmt::Display for Clause {
 
 /// Nanoseconds in the unit that suits them.
 fn time(ns: f64) -> (String, &'static str) {
-    let units = [(1e9, "s"), (1e6, "ms"), (1e3, "us")];
-    let (size, unit) = units.into_iter().find(|(size, _)| ns >= *size).unwrap_or((1.0, "ns"));
+    let (size, unit) = unit_of(ns);
     (trimmed(ns / size), unit)
+}
+
+/// The unit that suits a time in nanoseconds, and how many of them it has.
+fn unit_of(ns: f64) -> (f64, &'static str) {
+    let units = [(1e9, "s"), (1e6, "ms"), (1e3, "us")];
+    units.into_iter().find(|(size, _)| ns >= *size).unwrap_or((1.0, "ns"))
 }
 
 /// Up to three decimals, without zeros that say nothing.
@@ -225,6 +242,20 @@ mod tests {
         }
         let clause = &Slo::parse("p99.9<5ms").unwrap().clauses[0];
         assert_eq!((clause.measure, clause.below), (Measure::Quantile(0.999), 5e6));
+    }
+
+    #[test]
+    fn a_value_is_in_the_unit_of_its_target() {
+        let clause = |text: &str| Slo::parse(text).unwrap().clauses.remove(0);
+        for (target, value, text) in [
+            ("p99<2ms", 970_239.0, "0.97 ms"),
+            ("p99<2ms", 12.5e9, "12.5 s"),
+            ("p99<500us", 1.25e6, "1250 µs"),
+            ("max<1s", 400.0, "400 ns"),
+            ("errors<1%", 0.0123, "1.23 %"),
+        ] {
+            assert_eq!(clause(target).describe(value), text, "{target}");
+        }
     }
 
     #[test]

@@ -82,7 +82,7 @@ impl SloResult {
 
     /// The value of a clause, with its mark.
     fn value(&self, bound: &Bound) -> String {
-        let value = bound.clause.measure.describe(bound.value);
+        let value = bound.clause.describe(bound.value);
         match bound.clause.measure {
             Measure::Quantile(_) | Measure::Mean | Measure::Max if self.samples == 0 => {
                 "no reply to measure".to_owned()

@@ -1,0 +1,102 @@
+//! How two sides compare that were measured in blocks, each side several times in each.
+//!
+//! Few blocks may agree by chance, and then their spread says nothing. What a side's own values differ by within a
+//! block bounds how well the blocks can agree, so the wider of the two intervals counts.
+
+use crate::ratio::{Ratio, StandardError};
+use crate::student;
+use crate::{ERROR_RATE, mean::Moments};
+
+/// The values of a side, block by block.
+pub type BlockValues = [Vec<f64>];
+
+impl Ratio {
+    /// Of blocks, in each of which every side was measured once or more, side by side. Its value in a block is the
+    /// geometric mean. The interval is no narrower than the blocks' ratios allow, nor than the repeated values do.
+    /// `resolution` and `None` as in [`paired`](Self::paired); neither may a block be empty.
+    #[must_use]
+    pub fn of_blocks(a: &BlockValues, b: &BlockValues, resolution: f64) -> Option<Self> {
+        let means = |side: &BlockValues| -> Option<Vec<f64>> {
+            side.iter().map(|values| Some(Moments::of_logarithms(values)?.mean.exp())).collect()
+        };
+        let blocks = Self::paired(&means(a)?, &means(b)?, resolution)?;
+        let error = blocks.error.map(|of_blocks| match repeats(a, b, resolution) {
+            Some(of_repeats) if of_repeats.half() > of_blocks.half() => of_repeats,
+            _ => of_blocks,
+        });
+        Some(Self::from_error(blocks.ratio.ln(), error))
+    }
+}
+
+/// What the difference of logarithms may be off by, as far as repeated values tell: `None` without any.
+fn repeats(a: &BlockValues, b: &BlockValues, resolution: f64) -> Option<StandardError> {
+    let (mut squares, mut freedom, mut of_mean) = (0.0, 0.0, 0.0);
+    for values in a.iter().chain(b) {
+        let Moments { count, variance, .. } = Moments::of_logarithms(values)?;
+        let more = count as f64 - 1.0;
+        squares += variance.unwrap_or_default() * more;
+        freedom += more;
+        of_mean += 1.0 / count as f64;
+    }
+    let count = a.len();
+    let error = (squares / freedom * of_mean).sqrt() / count as f64;
+    (freedom > 0.0).then_some(StandardError { error, freedom, count, resolution })
+}
+
+impl StandardError {
+    fn half(&self) -> f64 {
+        student::two_sided(ERROR_RATE, self.freedom).map_or(f64::INFINITY, |t| t * self.error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Noise;
+
+    #[test]
+    fn two_blocks_that_agree_by_chance_have_an_interval_as_wide_as_their_runs_differ() {
+        // The 99th percentiles of a rehearsal of one server with itself beside other work.
+        let a = [vec![1.539, 1.558], vec![0.773, 1.426]];
+        let b = [vec![0.325, 0.319], vec![0.166, 0.288]];
+        let ratio = Ratio::of_blocks(&a, &b, 0.001).unwrap();
+        let interval = ratio.interval.unwrap();
+        assert!((ratio.ratio - 0.208).abs() < 0.001, "{ratio:?}");
+        assert!(interval.low < 0.13 && interval.high > 0.33, "{ratio:?}");
+    }
+
+    #[test]
+    fn blocks_that_differ_count_although_their_runs_agree() {
+        let a = [vec![1.0, 1.0], vec![1.0, 1.0], vec![1.0, 1.0]];
+        let b = [vec![1.0, 1.0], vec![1.2, 1.2], vec![1.1, 1.1]];
+        let once = |side: &[Vec<f64>]| side.iter().map(|runs| vec![runs[0]]).collect::<Vec<_>>();
+        let paired = Ratio::of_blocks(&once(&a), &once(&b), 0.0).unwrap();
+        assert_eq!(Ratio::of_blocks(&a, &b, 0.0), Some(paired));
+    }
+
+    #[test]
+    fn equals_are_distinguished_less_than_one_time_in_twenty() {
+        for blocks in [2, 3, 5] {
+            let wrong = (0..2_000).filter(|seed| {
+                let mut noise = Noise::new(*seed);
+                let mut side = || -> Vec<Vec<f64>> {
+                    let mut block = |_| vec![noise.normal().exp(), noise.normal().exp()];
+                    (0..blocks).map(&mut block).collect()
+                };
+                let (a, b) = (side(), side());
+                !Ratio::of_blocks(&a, &b, 0.0).unwrap().interval.unwrap().holds(1.0)
+            });
+            let wrong = wrong.count();
+            assert!((10..=100).contains(&wrong), "{wrong} of 2000, {blocks} blocks");
+        }
+    }
+
+    #[test]
+    fn what_has_no_logarithm_has_no_ratio() {
+        let good = [vec![1.0]];
+        for bad in [vec![], vec![0.0], vec![f64::NAN], vec![1.0, -1.0]] {
+            assert_eq!(Ratio::of_blocks(&good, &[bad], 0.0), None);
+        }
+        assert_eq!(Ratio::of_blocks(&[], &[], 0.0), None);
+    }
+}
