@@ -4,16 +4,19 @@ use std::collections::BTreeSet;
 
 use clap::{Arg, Command};
 
-use super::{OWN, topics};
+use super::help::details::detailed;
+use super::{OWN, run, topics};
 
 /// The options of a run, and below them each subcommand with its own.
 pub(super) fn tree() -> Command {
-    let run = OWN[0].command().unwrap_or_default();
+    let run = run::vocabulary();
+    let root = detailed(run.clone(), &run);
     let root =
-        run.name("keystorm").version(env!("CARGO_PKG_VERSION")).disable_help_subcommand(true);
+        root.name("keystorm").version(env!("CARGO_PKG_VERSION")).disable_help_subcommand(true);
     let subcommands = OWN[1..].iter().filter_map(|front| {
         let name = *front.names().first()?;
-        Some(brief(front.command()?.name(name).bin_name(format!("keystorm {name}"))))
+        let command = detailed(front.command()?, &run);
+        Some(brief(command.name(name).bin_name(format!("keystorm {name}"))))
     });
     brief(root).subcommands(subcommands).subcommand(help())
 }

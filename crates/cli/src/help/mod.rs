@@ -1,6 +1,7 @@
 //! `keystorm help` and `--help`: the first page, all options, one option, a subcommand, or a page of the
 //! documentation.
 
+pub(super) mod details;
 mod first_page;
 mod option;
 mod option_examples;

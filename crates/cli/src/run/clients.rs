@@ -9,22 +9,21 @@ use super::values::count;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct ClientOptions {
-    /// Generate the load from several clients that start together and are reported as one: local:4
-    /// for four local processes, ssh:HOST,HOST,… over SSH, or NAME[:SETTINGS] through the program
-    /// keystorm-on-NAME, such as ray. -n, --rps and -c are totals over all clients
+    /// Generate the load from several clients, reported as one: local:4 for four local processes,
+    /// ssh:HOST,HOST,… over SSH, or NAME[:SETTINGS] through the program keystorm-on-NAME, such as ray. -n,
+    /// --rps and -c are totals over all clients
     #[arg(long, value_name = "WHERE", conflicts_with_all = ["shard", "start_at", "idle"])]
     pub(super) on: Option<On>,
-    /// Clock for --start-at and for times in results: `server` uses the server's (TIME), which all
-    /// clients share [default: this machine's]
-    #[arg(long, value_name = "WHOSE", conflicts_with = "on")]
+    /// Clock for --start-at and times in results: server for the server's (TIME), which all clients
+    /// share [default: this machine's]
+    #[arg(long, value_name = "WHOSE", conflicts_with = "on", hide_possible_values = true)]
     pub(super) clock: Option<ClockArg>,
-    /// Also measure latency from a separate client with few connections, at this rate; its
-    /// latencies come first in the report, because a saturated client measures its own queues. With
-    /// --on, the probe runs on this machine
+    /// Also measure latency at this rate from a separate client with few connections, because a
+    /// saturated client measures its own queues
     #[arg(long, value_name = "RATE", value_parser = count, conflicts_with_all = ["idle", "shard"])]
     pub(super) probe: Option<u64>,
-    /// When a client of --on is lost: `stop` the others, or `go-on` without it [default: stop]
-    #[arg(long, value_name = "WHAT", requires = "on")]
+    /// When a client of --on is lost: stop, or go-on without it [default: stop]
+    #[arg(long, value_name = "WHAT", requires = "on", hide_possible_values = true)]
     pub(super) on_loss: Option<OnLossArg>,
 }
 

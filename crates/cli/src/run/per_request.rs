@@ -10,17 +10,17 @@ use super::values::{nanoseconds, seconds, small_count};
 /// The options of connections that are opened for a request.
 #[derive(Debug, Default, Args)]
 pub(super) struct PerRequest {
-    /// Open a connection for each request when it is due: latency includes opening it. -c is how many there
-    /// may be at once [default: 50; with --rps or --burst 1000, or as many as are needed]
+    /// Open a connection for each request when it is due, at most -c at a time [default: 50; with --rps or
+    /// --burst 1000, or as many as are needed]
     #[arg(long)]
     pub(super) connect: bool,
     /// With --connect, keep each connection open for this long after its reply, or until the end of the run
     /// (`end`) [default: 0]
     #[arg(long, value_name = "TIME", requires = "connect", value_parser = open_for)]
     open_for: Option<OpenFor>,
-    /// With --connect, how keystorm closes: `fin`, as clients do, or `reset`, which frees the local port at
+    /// With --connect, how keystorm closes: fin, as clients do, or reset, which frees the local port at
     /// once [default: fin]
-    #[arg(long, value_name = "HOW", requires = "connect")]
+    #[arg(long, value_name = "HOW", requires = "connect", hide_possible_values = true)]
     close: Option<Close>,
     /// Send this many requests at once, when the first of them is due; without --rps, one burst a second
     #[arg(long, value_name = "NUM", conflicts_with = "arrivals", value_parser = small_count)]

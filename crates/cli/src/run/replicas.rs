@@ -11,20 +11,19 @@ use workload::{ClusterOptions, Endpoint, NodeShares, ReadFrom, ReplicaFallback};
 /// The options.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct ReplicaOptions {
-    /// Nodes that serve read-only commands in a cluster, or with --replicas: `no` for primaries, `yes` for
-    /// replicas, `all` for both in turn, `nearest` for whichever has answered soonest of late
-    /// [default: no; with --replicas: yes]
-    #[arg(long, value_name = "WHO")]
+    /// Who serves reads: primaries (no), replicas (yes), both in turn (all) or the soonest of late
+    /// (nearest) [default: no; with --replicas: yes]
+    #[arg(long, value_name = "WHO", hide_possible_values = true)]
     pub(crate) rfr: Option<RfrArg>,
-    /// Who serves reads with --rfr yes while a primary has no ready replica: the `primary`, or nobody: `wait`
-    /// for a replica. Without one at the start, the run does not begin [default: primary]
-    #[arg(long, value_name = "WHO")]
+    /// With --rfr yes, who serves reads where no replica is ready: the primary, or nobody (wait)
+    /// [default: primary]
+    #[arg(long, value_name = "WHO", hide_possible_values = true)]
     pub(crate) rfr_without: Option<FallbackArg>,
     /// Replicas of each primary to read from, at most [default: all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) rfr_replicas: Option<u32>,
-    /// Connections to each replica for so many to each primary, such as 2:1 [default: 1:1]
-    #[arg(long, value_name = "REPLICA:PRIMARY")]
+    /// Connections to a replica and to a primary, as a ratio [default: 1:1]
+    #[arg(long, value_name = "R:P")]
     pub(crate) rfr_connections: Option<Shares>,
     /// Further commands to send to replicas, such as a read-only EVAL, by position from 1, comma-separated
     #[arg(long, value_name = "LIST", value_delimiter = ',',

@@ -11,15 +11,15 @@ const WAIT: Backoff = Backoff { first_ns: 10_000_000, factor: 2.0, longest_ns: 1
 /// The options of retries.
 #[derive(Debug, Args)]
 pub(super) struct RetryOptions {
-    /// Send a request again if it meets an error reply, or if its connection is lost and reopened, up
-    /// to N times or `forever`. It counts once, with its last result, and its latency includes the waits
+    /// Send a request again, up to N times or forever, after an error reply or when its lost connection
+    /// is open again
     #[arg(long, value_name = "N", value_parser = times)]
     retry: Option<Times>,
-    /// Wait before the first retry of a request; without a unit, milliseconds. Each further wait is
-    /// FACTOR times as long, up to LONGEST [default: 10ms,2,1s]
-    #[arg(long, value_name = "FIRST[,FACTOR[,LONGEST]]", requires = "retry")]
+    /// Wait before a retry: the first wait, how many times as long each further one is, and the longest
+    /// [default: 10ms,2,1s]
+    #[arg(long, value_name = "WAIT", requires = "retry")]
     retry_wait: Option<Backoff>,
-    /// Draw each wait up to this share longer or shorter, such as 0.2 [default: 0]
+    /// Vary each wait by up to this share, such as 0.2 [default: 0]
     #[arg(long, value_name = "SHARE", value_parser = share, requires = "retry")]
     retry_jitter: Option<f64>,
     /// Requests of a connection that may wait for their retry; with so many, it is given no others

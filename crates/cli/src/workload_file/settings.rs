@@ -236,15 +236,16 @@ mod tests {
     use crate::run::vocabulary;
 
     /// Options of a load that no file can say, and why.
-    const OF_A_COMMAND_LINE: [&str; 11] = [
+    const OF_A_COMMAND_LINE: [&str; 12] = [
         // Which part of which run this process is.
         "shard",
         "start_at",
         "repeat",
         "repeats",
         "idle",
-        // A file has a key for each.
+        // A file has keys for each.
         "settings",
+        "command",
         // The file itself.
         "workload",
         "phase",

@@ -67,6 +67,8 @@ fn the_help_has_every_option_in_its_group() {
         assert!(help.lines().any(listed), "{option} is not in the help");
     }
     assert!(help.lines().all(|line| line.chars().count() <= 100));
+    // What is longer belongs to `keystorm help OPTION`.
+    assert!(help.lines().count() <= 320, "{} lines", help.lines().count());
 }
 
 /// The command line of a line that shows one; what it does may stand behind it.

@@ -10,8 +10,8 @@ use crate::run::values::{signed, small_count};
 
 #[derive(Debug, clap::Args)]
 pub(in crate::run) struct DataOptions {
-    /// Take commands, keys, values, load and phases from a TOML file, or from a preset (see
-    /// `keystorm presets`). Options given here override it
+    /// Take commands, keys, values, load and phases from a TOML file or a preset (`keystorm presets`);
+    /// options given here override it
     #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
     pub(in crate::run) workload: Option<String>,
     /// Phases of the workload to run, comma-separated [default: all]
@@ -20,23 +20,20 @@ pub(in crate::run) struct DataOptions {
     /// Tests of the suite to run, comma-separated [default: all]
     #[arg(short = 't', value_name = "TESTS", allow_hyphen_values = true)]
     pub(in crate::run) tests: Option<String>,
-    /// Draw key numbers from 0 to N-1; without it, all requests use the same key
+    /// Draw keys from 0 to N-1; without it, all requests use one key
     #[arg(short = 'r', value_name = "KEYSPACE", allow_hyphen_values = true)]
     pub(in crate::run) keyspace: Option<String>,
     /// Use the keys of -r in order instead of at random
     #[arg(long, conflicts_with = "key_dist")]
     pub(in crate::run) sequential: bool,
-    /// Key distribution: uniform, sequential, zipf[:S[,FIRST]], zipf-scattered[:S],
-    /// hotspot:SHARE/KEYS, gaussian[:MEAN,SD] and exponential[:PERCENTILE/SHARE] in percent, or
-    /// file:PATH[#COLUMN]
-    /// [default: uniform]
+    /// Key distribution: uniform, sequential, zipf[:S[,FIRST]], zipf-scattered[:S], hotspot:SHARE/KEYS,
+    /// gaussian[:MEAN,SD], exponential[:PERCENTILE/SHARE] or file:PATH[#COLUMN] [default: uniform]
     #[arg(long, value_name = "DIST", allow_hyphen_values = true)]
     pub(in crate::run) key_dist: Option<KeyDist>,
     #[command(flatten)]
     pub(in crate::run) keys: KeyOptions,
-    /// Value size in bytes, or a distribution: uniform:MIN..MAX, sizes:SIZE=WEIGHT,…,
-    /// lognormal:MEDIAN,SIGMA, pareto:SCALE,SHAPE or normal:MEAN,SD; the last three accept
-    /// ,MIN..MAX as bounds [default: 3]
+    /// Bytes of a value, or a distribution: uniform:MIN..MAX, sizes:SIZE=WEIGHT,…,
+    /// lognormal:MEDIAN,SIGMA, pareto:SCALE,SHAPE or normal:MEAN,SD [default: 3]
     #[arg(short = 'd', value_name = "SIZE", allow_hyphen_values = true, value_parser = size)]
     pub(in crate::run) data_size: Option<Size>,
     /// What a drawn size belongs to: the `key`; the `request`; the `rank` of the key, so that the key
@@ -44,32 +41,31 @@ pub(in crate::run) struct DataOptions {
     /// requests of a connection [default: key]
     #[arg(long, hide = true, value_name = "BY")]
     pub(in crate::run) size_by: Option<SizeBy>,
-    /// Content of values: classic (as in redis-benchmark), random, compressible:N for a ratio of N
-    /// to 1, or same (the letter x) [default: classic; random if sizes are drawn]
+    /// Content of values: classic (as in redis-benchmark), random, compressible:N or same [default:
+    /// classic; random if sizes are drawn]
     #[arg(long, value_name = "CONTENT")]
     pub(in crate::run) content: Option<Content>,
-    /// Expire keys written by SET after this time, in whole seconds, or after a random time in a
-    /// range, such as 60..300. In other commands, write __ttl__ where the time goes
+    /// Expire keys written by SET after these whole seconds, or a random time in a range: 60..300. In
+    /// other commands, write __ttl__
     #[arg(long, value_name = "TIME")]
     pub(in crate::run) ttl: Option<Lifetime>,
     /// Before the tests, write every key that the commands read, once, with the value it should
     /// have: by SET, or by --fill-with
     #[arg(long)]
     pub(in crate::run) fill: bool,
-    /// The command by which --fill writes a key that is not a string, such as 'hset user:__key__
-    /// name __data__'; separate several with `;`
+    /// The command by which --fill writes a key that is not a string: 'hset user:__key__ name
+    /// __data__'; separate several with `;`
     #[arg(long, value_name = "COMMAND", requires = "fill")]
     pub(in crate::run) fill_with: Option<String>,
     /// Share of reads that find their key, from 0 to 1; the others read keys beyond -r, which
     /// nothing writes [default: 1]
     #[arg(long, value_name = "SHARE")]
     pub(in crate::run) hit_ratio: Option<String>,
-    /// Compare each value that get, getex, getdel, mget, hget and hmget return with what was written, by
-    /// this process or by another with the same --seed, -r, -d and --content (default here:
-    /// random). A wrong value is an error, and the exit code is 1
+    /// Compare each value that get, mget, hget and the like return with what was written. A wrong value
+    /// is an error, and the exit code is 1
     #[arg(long)]
     pub(in crate::run) verify: bool,
-    /// Count a read that finds nothing as an error, report its key, and exit with code 1
+    /// Count a miss as an error, report its key, and exit with code 1
     #[arg(long)]
     pub(in crate::run) fail_on_miss: bool,
     /// Draw one of the operations between `;` at a time; a number before one is its weight
@@ -80,7 +76,7 @@ pub(in crate::run) struct DataOptions {
     /// [default: drawn]
     #[arg(long, hide = true, value_name = "ORDER")]
     pub(in crate::run) order: Option<Pick>,
-    /// Rare settings, and those of other tools' command lines: see `keystorm help settings`
+    /// Rare settings, and other tools': see `keystorm help settings`
     #[arg(long = "set", value_name = "NAME=VALUE", action = clap::ArgAction::Append)]
     pub(in crate::run) settings: Vec<String>,
     /// Read the last argument of the command from standard input
@@ -89,8 +85,8 @@ pub(in crate::run) struct DataOptions {
     /// CSV, TSV (with a header line) or XML for __field:name__; each request uses the next row
     #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
     pub(in crate::run) dataset: Option<PathBuf>,
-    /// Send the commands of a file that MONITOR has printed, in its order and from all connections; times
-    /// and clients are not kept. Without -n or --duration, each is sent once
+    /// Send the commands of a file that MONITOR has printed, in its order, without its times and clients;
+    /// each once, without -n or --duration
     #[arg(long, value_name = "FILE", allow_hyphen_values = true,
           conflicts_with_all = ["tests", "workload", "mix", "dataset", "stdin_arg"])]
     pub(in crate::run) replay: Option<PathBuf>,
@@ -104,7 +100,7 @@ pub(in crate::run) struct DataOptions {
     #[arg(long, hide = true, value_name = "COLUMN", requires_all = ["dataset", "verify"])]
     pub(in crate::run) row_value: Option<String>,
     /// XML element that makes a row; its child elements are the fields
-    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
+    #[arg(long, value_name = "TAG", allow_hyphen_values = true)]
     pub(in crate::run) xml_root_element: Option<String>,
     /// Maximum number of dataset rows to read [default: all]
     #[arg(long, value_name = "NUM", allow_hyphen_values = true, value_parser = signed)]
@@ -114,7 +110,7 @@ pub(in crate::run) struct DataOptions {
           value_parser = small_count)]
     pub(in crate::run) num_functions: u32,
     /// Keys passed to the function of test fcall
-    #[arg(long, value_name = "NUM", allow_hyphen_values = true, default_value = "1",
+    #[arg(long, value_name = "N", allow_hyphen_values = true, default_value = "1",
           value_parser = small_count)]
     pub(in crate::run) num_keys_in_fcall: u32,
     /// Seed for key numbers and everything else that is random; the same seed draws the same keys

@@ -48,9 +48,11 @@ Subcommands, each with its own --help:
   keystorm search      find the highest rate that keeps a target such as p99<1ms
   keystorm deliver     measure how long messages take to their subscribers, and count them
   keystorm connect     measure how long new connections take, each stage of that, and how many fail
+  keystorm record      record the traffic of a server, a cluster or memcached
+  keystorm describe    find out what recorded traffic is like; make a workload file of it
   keystorm replay      send recorded traffic again, at the times at which it was recorded
   keystorm rehearse    tell what another server changes for recorded traffic
-  keystorm theatre     measure what BGSAVE, DEL, a slow script and others cost who is served meanwhile
+  keystorm theatre     measure what BGSAVE, DEL, a slow script and others cost other requests
   keystorm blame       find the kind of request in a mix that makes the others wait
   keystorm survey      measure how fast Redis is on this machine: a page with charts
   keystorm suite       measure many specs of commands, and find what a new version changes
@@ -66,9 +68,5 @@ Subcommands, each with its own --help:
   keystorm report      make a page with charts of saved runs
   keystorm man         print the man pages or write them to a directory
   keystorm completions print completions for bash, zsh or fish
-  keystorm help        print this help, that of a subcommand, or a topic:
-                       applications, workloads, cluster, memcached, messages, connections,
-                       theatre, blame, lab, results,
-                       redis-and-memcached, automation, installing, comparing, fleet, memtier,
-                       suite, weighing, ycsb, rpc-perf, publishing, measuring, doctor, reports, performance,
-                       architecture, dependencies";
+  keystorm help        print this help, that of a subcommand or an option, or a page of the
+                       documentation (keystorm help topics lists them)";

@@ -13,8 +13,7 @@ use crate::run::values::{
 
 #[derive(Debug, clap::Args)]
 pub(in crate::run) struct LoadOptions {
-    /// Parallel connections. This and all other counts and sizes accept k, M and G: 10k, 5M
-    /// [default: 50]
+    /// Parallel connections; all counts accept k, M and G: 10k [default: 50]
     #[arg(short = 'c', long, value_name = "CLIENTS", allow_hyphen_values = true,
           value_parser = small_count)]
     pub(in crate::run) clients: Option<u32>,
@@ -40,26 +39,25 @@ pub(in crate::run) struct LoadOptions {
     #[arg(short = 'P', long, value_name = "NUMREQ", allow_hyphen_values = true,
           value_parser = signed)]
     pub(in crate::run) pipeline: Option<i64>,
-    /// When a pipeline sends again: `batch` after all its replies, `rolling` after each [default:
-    /// batch, as in redis-benchmark; rolling with --rps]
-    #[arg(long, value_name = "WHEN")]
+    /// When a pipeline sends again: after all its replies (batch) or after each (rolling) [default:
+    /// batch; rolling with --rps]
+    #[arg(long, value_name = "WHEN", hide_possible_values = true)]
     pub(in crate::run) window: Option<WindowArg>,
     /// Requests per second, on a schedule that slow replies do not delay: a rate, 10k; a ramp,
     /// 10k..100k/30s; steps, 10k,20k,40k/10s; or any of these in a row, 1k/60s,1k..5k/10s,5k. 0 is no
     /// limit [default: 0]
     #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
     pub(in crate::run) rps: Option<String>,
-    /// How --rps spaces requests: `constant`, or `poisson` for random arrivals as from independent
-    /// users [default: constant]
-    #[arg(long, value_name = "HOW", requires = "rps")]
+    /// How --rps spaces requests: constant, or poisson for random arrivals as of independent users
+    /// [default: constant]
+    #[arg(long, value_name = "HOW", requires = "rps", hide_possible_values = true)]
     pub(in crate::run) arrivals: Option<ArrivalsArg>,
-    /// Run share I of N, so that N processes make one run: -n, --rps, -c and -r are totals over all
-    /// shares. `keystorm merge` adds up their --json files. `env` takes the rank from srun or
-    /// mpirun, `env/N` from a Kubernetes Indexed Job
+    /// Run share I of N, so that N processes make one run: -n, --rps, -c and -r are totals. `keystorm
+    /// merge` adds up their --json files. env takes the rank from srun or mpirun, env/N from Kubernetes
     #[arg(long, value_name = "I/N", value_parser = shard)]
     pub(in crate::run) shard: Option<workload::Shard>,
-    /// Start at this time (for a single test): 2026-05-01T12:00:00Z, seconds since 1970, or +5s for
-    /// five seconds from now
+    /// Start a single test at this time: 2026-05-01T12:00:00Z, seconds since 1970, or +5s for five
+    /// seconds from now
     #[arg(long, value_name = "TIME", value_parser = start_at, conflicts_with_all = ["idle", "repeat"])]
     pub(in crate::run) start_at: Option<std::time::SystemTime>,
     /// Worker threads; `auto` for one per CPU that a local server leaves free, 0 for one that
@@ -69,19 +67,19 @@ pub(in crate::run) struct LoadOptions {
     /// CPUs to pin worker threads to, one each in turn, such as 1 or 0,2-3
     #[arg(long, value_name = "LIST")]
     pub(in crate::run) cpus: Option<String>,
-    /// I/O engine: io_uring (`uring`), `epoll`, or `auto` for the fastest available
-    #[arg(long, value_name = "NAME", default_value = "auto")]
+    /// I/O engine: uring, epoll, or the faster of the two
+    #[arg(long, value_name = "NAME", default_value = "auto", hide_possible_values = true)]
     pub(in crate::run) engine: EngineArg,
     /// 1 keeps connections open, 0 opens one per pipeline
     #[arg(short = 'k', value_name = "BOOLEAN", allow_hyphen_values = true, default_value = "1",
           value_parser = signed)]
     pub(in crate::run) keep_alive: i64,
-    /// Whether to reopen lost connections and continue [default: yes with --duration, unless the
-    /// server is spawned; otherwise no: a lost connection ends the run, as in redis-benchmark]
-    #[arg(long, value_name = "WHETHER")]
+    /// Whether to reopen lost connections and continue: yes or no [default: yes with --duration, unless
+    /// the server is spawned]
+    #[arg(long, value_name = "WHETHER", hide_possible_values = true)]
     pub(in crate::run) reconnect: Option<YesNo>,
-    /// Time limit for a request; without a unit, milliseconds. A request that exceeds it is counted
-    /// as timed out and its connection reopened; without --reconnect, the run ends [default: none]
+    /// Time limit for a request, in ms without a unit; after it the connection is reopened, or, without
+    /// --reconnect, the run ends [default: none]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = milliseconds)]
     pub(in crate::run) timeout: Option<Duration>,
     #[command(flatten)]

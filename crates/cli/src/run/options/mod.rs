@@ -76,7 +76,12 @@ pub(crate) struct Options {
     /// random key number; __key__, one key number for the whole sequence; __rand_1st__ to
     /// __rand_9th__, nine more; __data__, a value of -d bytes; __field:name__, a field of the
     /// --dataset row
-    #[arg(trailing_var_arg = true, value_name = "COMMAND ARGS", hide_possible_values = true)]
+    #[arg(
+        trailing_var_arg = true,
+        value_name = "COMMAND ARGS",
+        hide_possible_values = true,
+        help_heading = "Commands, keys and values"
+    )]
     pub(in crate::run) command: Vec<std::ffi::OsString>,
     /// Whether `--` stands before the command, so that its first word is for the server, whatever it is.
     #[arg(skip)]

@@ -8,16 +8,13 @@ use crate::run::values::{ProtocolArg, ip, port, small_count};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ServerOptions {
-    /// Server hostname. Several memcached servers share the keys: a,b:11212,c [default: 127.0.0.1]
+    /// Server host; several memcached servers share the keys: a,b:11212 [default: 127.0.0.1]
     #[arg(short = 'h', long, value_name = "HOST", allow_hyphen_values = true)]
     pub(crate) host: Option<String>,
-    /// How keys are distributed over several memcached servers: `ketama` or `modulo`, both as in
-    /// libmemcached, or `spymemcached` [default: ketama]
+    /// How several memcached servers share the keys: ketama, modulo or spymemcached [default: ketama]
     #[arg(long, value_name = "HOW")]
     pub(crate) hash: Option<workload::RingHash>,
-    /// Protocol: RESP (Redis, Valkey), memcached's text protocol, the text protocol with a suite of
-    /// meta commands, or memcached's binary protocol; -u memcache:// and --spawn=memcached imply
-    /// `memcache` [default: resp]
+    /// Protocol; -u memcache:// and --spawn=memcached imply memcache [default: resp]
     #[arg(long, value_name = "PROTOCOL")]
     pub(crate) protocol: Option<ProtocolArg>,
     /// Server port [default: 6379; memcached: 11211]
@@ -27,14 +24,11 @@ pub(crate) struct ServerOptions {
     /// Unix socket of the server, instead of host and port
     #[arg(short = 's', value_name = "PATH", allow_hyphen_values = true)]
     pub(crate) socket: Option<PathBuf>,
-    /// Server URI: redis://[[user]:password@]host[:port][/db] or valkey://; rediss:// or valkeys://
-    /// for TLS; memcache:// or memcaches://host[:port][,host...]; unix:///path?db=N; or
-    /// redis-sentinel://[[user:]password@]host[:26379][,host...]/NAME[/db] for the primary that
-    /// Sentinel reports. Percent-encode special characters; put IPv6 addresses in brackets
+    /// Server as a URI: redis://[[user]:password@]host[:port][/db], rediss:// for TLS, valkey://,
+    /// valkeys://, memcache://, memcaches://, unix:///path?db=N, redis-sentinel://host,.../NAME
     #[arg(short = 'u', value_name = "URI", allow_hyphen_values = true)]
     pub(crate) uri: Option<String>,
-    /// Password. Prefer the environment variable REDISCLI_AUTH, which other users of this machine
-    /// cannot read
+    /// Password; better in REDISCLI_AUTH, which other users cannot read
     #[arg(short = 'a', value_name = "PASSWORD", allow_hyphen_values = true)]
     pub(crate) password: Option<String>,
     /// No password is taken from the environment: the words are those of a tool that does not look there.
@@ -52,38 +46,38 @@ pub(crate) struct ServerOptions {
     /// Send CLIENT TRACKING ON
     #[arg(long)]
     pub(crate) enable_tracking: bool,
-    /// Send CLIENT NO-TOUCH on, so that reads do not change which keys the server evicts
+    /// Send CLIENT NO-TOUCH ON: reads do not change what is evicted
     #[arg(long)]
     pub(crate) no_touch: bool,
     /// Use Multipath TCP
     #[arg(long)]
     pub(crate) mptcp: bool,
-    /// Cluster mode: the server is any node, and each command goes to the node that owns its key's
-    /// slot. {tag} in a key spreads keys over all slots
+    /// Cluster, through any node: each command goes to the owner of its key's slot. {tag} in a key
+    /// spreads keys over all slots
     #[arg(long, conflicts_with = "spawn")]
     pub(in crate::run) cluster: bool,
     #[command(flatten)]
     pub(crate) replicas: ReplicaOptions,
-    /// Other servers, interchangeable with that of -h and -p: connections go to all of them in turn,
-    /// and any request uses any connection. HOST:PORT or the path of a unix socket, comma-separated
+    /// Other servers, as good as that of -h and -p: connections go to all in turn. HOST:PORT or paths
+    /// of unix sockets, comma-separated
     #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "spawn")]
     pub(crate) pool: Vec<Server>,
-    /// Start a private server without persistence for this run, and stop it afterwards:
-    /// valkey-server or redis-server, whichever is installed, or PROGRAM, such as memcached
+    /// Start a private server for this run: valkey-server or redis-server, whichever is installed,
+    /// or PROGRAM, such as memcached
     #[arg(long, value_name = "PROGRAM", num_args = 0..=1, require_equals = true,
           conflicts_with_all = ["host", "port", "socket", "uri"])]
     pub(crate) spawn: Option<Option<String>>,
-    /// Further arguments for the spawned server, as one word: --spawn-args '--io-threads 2'
+    /// Arguments for the spawned server, in one word: '--io-threads 2'
     #[arg(long, value_name = "ARGS", allow_hyphen_values = true)]
     pub(crate) spawn_args: Option<String>,
     /// CPUs to pin the spawned server to, such as 0 or 0,2-3
     #[arg(long, value_name = "LIST")]
     pub(crate) server_cpus: Option<String>,
-    /// Local addresses to connect from in turn, comma-separated. Each has its own ports, which
-    /// allows more than 28,000 connections to one server address
+    /// Local addresses to connect from in turn, comma-separated; each has ports for 28,000
+    /// connections to one server address
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = ip)]
     pub(crate) source_ip: Vec<std::net::IpAddr>,
-    /// Let the spawned server listen on a unix socket instead of a loopback port
+    /// Let the spawned server listen on a unix socket, not on a port
     #[arg(long)]
     pub(crate) spawn_unix: bool,
 }
@@ -91,12 +85,11 @@ pub(crate) struct ServerOptions {
 /// The TLS options of the peers, with their names, and `--tls-resume`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct TlsArgs {
-    /// Use TLS, as -u rediss:// and valkeys:// do. The server's certificate must be signed by a
-    /// trusted CA and, unless keystorm is called redis-benchmark or valkey-benchmark, match the
-    /// host
+    /// Use TLS, as -u rediss:// does. The server's certificate must be signed by a trusted CA and
+    /// match the host
     #[arg(long)]
     pub(in crate::run) tls: bool,
-    /// Server name to request (SNI) and to check the certificate against, instead of the host
+    /// Server name for SNI and the certificate, instead of the host
     #[arg(long, value_name = "HOST", allow_hyphen_values = true)]
     pub(in crate::run) sni: Option<String>,
     /// PEM file with CA certificates to trust [default: the system's]
@@ -111,23 +104,22 @@ pub(crate) struct TlsArgs {
     /// PEM file with the client certificate and its chain
     #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
     pub(in crate::run) cert: Option<PathBuf>,
-    /// PEM file with the chain of --cert, if that file has only the certificate itself
+    /// PEM file with the chain of --cert, if that file has none
     #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
     pub(in crate::run) cert_chain: Option<PathBuf>,
-    /// PEM file with the private key of --cert. Its password, if it has one, is taken from the
-    /// environment variable KEYSTORM_KEY_PASSWORD
+    /// Private key of --cert (PEM); its password in KEYSTORM_KEY_PASSWORD
     #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
     pub(in crate::run) key: Option<PathBuf>,
     /// Ciphers to offer up to TLS 1.2, in OpenSSL syntax
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub(in crate::run) tls_ciphers: Option<String>,
     /// Cipher suites to offer in TLS 1.3, in OpenSSL syntax
-    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
+    #[arg(long, value_name = "VAL", allow_hyphen_values = true)]
     pub(in crate::run) tls_ciphersuites: Option<String>,
     /// Key exchange groups to offer, in OpenSSL syntax
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub(in crate::run) tls_groups: Option<String>,
-    /// TLS versions to offer, such as TLSv1.2,TLSv1.3 [default: as configured for OpenSSL]
+    /// Versions to offer, such as TLSv1.2,TLSv1.3 [default: OpenSSL's]
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub(in crate::run) tls_protocols: Option<String>,
     /// Resume TLS sessions on new connections (with -k 0)
