@@ -118,6 +118,8 @@ impl KeyFrequencies {
 
 #[cfg(test)]
 mod tests {
+    use workload::random::draw_unit;
+
     use super::*;
 
     #[test]
@@ -132,7 +134,7 @@ mod tests {
             let sums: Vec<f64> = (1..=20_000).map(weight).collect();
             let mut seen = std::collections::HashSet::new();
             for number in 0..60_000 {
-                let drawn = unit(number);
+                let drawn = draw_unit(1, number);
                 let rank = sums.partition_point(|sum| *sum < drawn * sums[sums.len() - 1]) as u64;
                 let hash = rank.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
                 counts.add(
@@ -152,13 +154,5 @@ mod tests {
             let zipf = counted.fit(odd, Some(1), (of.0 / 2, of.1 / 2));
             assert!(zipf.is_none_or(|zipf| (zipf.exponent - exponent).abs() < 0.25), "{zipf:?}");
         }
-    }
-
-    /// A number from 0 to 1 that looks random.
-    fn unit(number: u64) -> f64 {
-        let mixed = number.wrapping_add(0x9e37_79b9).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ mixed >> 31) >> 11) as f64 / (1_u64 << 53) as f64
     }
 }

@@ -258,6 +258,8 @@ fn normal(at: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use workload::random::{GOLDEN_GAMMA, SplitMix};
+
     use super::*;
 
     /// Sorted counts of so many keys, drawn by the law so often in the mean.
@@ -269,12 +271,9 @@ mod tests {
         };
         let sums: Vec<f64> = (1..=keys).map(weight).collect();
         let mut counts = vec![0; keys];
-        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let mut random = SplitMix::new(seed.wrapping_mul(GOLDEN_GAMMA) | 1);
         for _ in 0..keys * draws_per_key {
-            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mixed = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-            let unit = ((mixed ^ mixed >> 31) >> 11) as f64 / (1_u64 << 53) as f64;
+            let unit = (random.draw() >> 11) as f64 / (1_u64 << 53) as f64;
             counts[sums.partition_point(|sum| *sum < unit * sums[keys - 1]).min(keys - 1)] += 1;
         }
         counts.retain(|count| *count > 0);
