@@ -154,8 +154,8 @@ pub(crate) mod tests {
     use super::*;
     use crate::case::CASES;
 
-    /// A comparison whose rounds have these costs per request, ours and theirs, and of the bare
-    /// loop 4/5 of ours.
+    /// A comparison whose rounds have these costs per request, of keystorm and of redis-benchmark; the bare
+    /// loop costs 4/5 of keystorm.
     pub(crate) fn comparison(case: usize, costs_us: &[(f64, f64)]) -> Comparison {
         let figures = |cpu_us: f64| Figures {
             cpu_us,
