@@ -169,9 +169,10 @@ fn a_subscriber_that_is_cut_off_comes_back_or_ends_the_run() {
     let ran = running.wait();
     let code = ran.code;
     let cut = test(ran);
-    // The server may kill a connection between taking a message for it and writing that.
+    // The server may kill a connection between taking messages for it and writing them: one of each of ten senders,
+    // which it reads at once where it has waited for a CPU.
     let lost = count(&cut, "lost");
-    assert!(count(&cut, "receivers_cut_off") == 3 && lost <= 3, "{cut}");
+    assert!(count(&cut, "receivers_cut_off") == 3 && lost <= 3 * 10, "{cut}");
     assert_eq!(code, Some(i32::from(lost > 0)), "{cut}");
     assert!(count(&cut, "received") > 3_000, "they came back");
     let all = 3 * count(&cut, "messages_acknowledged");
@@ -186,12 +187,13 @@ fn a_subscriber_that_is_cut_off_comes_back_or_ends_the_run() {
 #[test]
 fn two_runs_at_one_server_do_not_get_each_others_messages() {
     let server = Server::redis();
-    let line = "pubsub --json - --rps 500 --duration 2s --channels 1 --subscribers 1";
+    let line = "pubsub --json - --rps 500 --duration 600 --channels 1 --subscribers 1";
     let first = deliver(&server, line).start();
     assert!(within(PATIENCE, || server.calls("publish") > 50));
     let second =
         test(deliver(&server, "pubsub --json - --channels 1 --subscribers 1 -n 100").run().ok());
-    let first = test(first.wait().ok());
+    first.interrupt();
+    let first = test(first.wait().exits(130));
     assert_eq!((count(&first, "lost"), count(&second, "lost")), (0, 0));
     assert_eq!(count(&second, "received"), 100);
 }
@@ -215,12 +217,13 @@ fn channels_without_a_subscriber_are_named() {
 #[test]
 fn messages_of_other_runs_are_distinguished() {
     let server = Server::redis();
-    let line = "pubsub --json - --seed 7 --rps 500 --duration 2s --channels 1 --subscribers 1";
+    let line = "pubsub --json - --seed 7 --rps 500 --duration 600 --channels 1 --subscribers 1";
     let first = deliver(&server, line).start();
     assert!(within(PATIENCE, || server.calls("publish") > 50));
     let line = "pubsub --json - --seed 7 --channels 1 --subscribers 1 -n 100";
     let second = test(deliver(&server, line).run().ok());
-    let first = test(first.wait().ok());
+    first.interrupt();
+    let first = test(first.wait().exits(130));
     assert_eq!((count(&first, "lost"), count(&second, "lost")), (0, 0));
     assert_eq!(count(&second, "received"), 100);
     assert!(count(&first, "from_other_runs") >= 100);
