@@ -59,8 +59,10 @@ fn a_node_that_comes_back_without_tls_is_named() {
         "to {name} were lost and could not be opened again; the last attempt failed: "
     ));
     let test = crate::record::json(&json)["tests"][0].clone();
-    assert_eq!(test["outages"].as_array().unwrap().len(), 1, "{}", test["outages"]);
-    assert_eq!(test["outages"][0]["to_the_end"], true);
+    // A busy machine may have others of its own.
+    let outages = test["outages"].as_array().unwrap().iter();
+    let lasting = outages.filter(|outage| outage["to_the_end"] == true).count();
+    assert_eq!(lasting, 1, "{}", test["outages"]);
 }
 
 #[test]

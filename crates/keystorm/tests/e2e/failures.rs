@@ -92,21 +92,23 @@ fn a_server_that_stays_away_does_not_hold_a_run() {
     let mut server = Server::redis();
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("run.json");
-    let line = format!("--duration 2.5 -c 5 --json {} incr k", file.display());
+    let line = format!("--duration 5 -c 5 --json {} incr k", file.display());
     let running = server.keystorm(&line).start();
     going(&running, &server);
     server.kill();
     let ran = running.wait().ok();
     let took = ran.took;
-    let soon = took < Duration::from_secs(5);
+    let soon = took < Duration::from_secs(8);
     holds_when_quiet("a server that stays away does not hold a run", soon, format!("{took:?}"));
-    let ran = ran.prints("to the end at 2.5").prints("not back to 95 %");
+    let ran = ran.prints("to the end at 5.0").prints("not back to 95 %");
     let ran = ran.prints("limited by: outage: nothing succeeded for ");
     assert!(ran.completed().0 > 100);
     // What is kept tells the same.
     let kept: serde_json::Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
     let outages = kept["tests"][0]["outages"].as_array().unwrap();
-    assert_eq!((outages.len(), &outages[0]["to_the_end"]), (1, &true.into()), "{outages:?}");
+    // A busy machine may have others of its own, before.
+    assert_eq!(outages.last().unwrap()["to_the_end"], true, "{outages:?}");
+    holds_when_quiet("one outage and no other", outages.len() == 1, format!("{outages:?}"));
     let shown = Keystorm::new(&format!("show {}", file.display())).run().ok();
     assert_eq!(shown.out, ran.out);
 }
@@ -133,7 +135,7 @@ fn who_reconnects_unless_asked_otherwise() {
 #[test]
 fn killed_clients_come_back_and_every_request_has_one_end() {
     let server = Server::redis();
-    let running = server.keystorm("-n 60000 --reconnect yes -c 10 -P 4 incr k").start();
+    let running = server.keystorm("-n 200000 --reconnect yes -c 10 -P 4 incr k").start();
     running.until("runs", |_| server.calls("incr") > 500);
     let clients = server.text(&["CLIENT", "LIST"]);
     let ids = clients.lines().filter(|l| l.contains("cmd=incr"));
@@ -145,17 +147,17 @@ fn killed_clients_come_back_and_every_request_has_one_end() {
     assert!(killed > 0);
     assert_eq!(figure(&ran, "connections lost: ") as u64, killed, "{}", ran.out);
     let lost = figure_or_0(&ran, "lost with their connection: ");
-    assert_eq!(ran.completed().0 + lost, 60_000, "{}", ran.out);
+    assert_eq!(ran.completed().0 + lost, 200_000, "{}", ran.out);
     assert!(lost <= killed * 4);
     // What was lost may have been executed, or not.
     let executed = server.calls("incr");
-    assert!((ran.completed().0..=60_000).contains(&executed), "{executed}: {}", ran.out);
+    assert!((ran.completed().0..=200_000).contains(&executed), "{executed}: {}", ran.out);
 }
 
 #[test]
 fn a_pause_shows_in_the_response_time_of_a_schedule() {
     let server = Server::redis();
-    let running = server.keystorm("--duration 4 --rps 1000 -c 10 incr k").start();
+    let running = server.keystorm("--duration 6 --rps 1000 -c 10 incr k").start();
     going(&running, &server);
     let pause = server.pause(Duration::from_millis(1200)).as_secs_f64();
     let ran = running.wait().ok();
@@ -175,7 +177,7 @@ fn a_pause_shows_in_the_response_time_of_a_schedule() {
     holds_when_quiet("what users wait in a pause", halfway && longest, &ran.out);
     let completed = ran.completed().0;
     assert_eq!(server.calls("incr"), completed);
-    holds_when_quiet("all that was due is sent", completed == 4000, completed);
+    holds_when_quiet("all that was due is sent", completed == 6000, completed);
 }
 
 #[test]
@@ -302,11 +304,12 @@ fn a_failover_is_followed() {
     let replica = Server::redis_with(&["--replicaof", "127.0.0.1", &port]);
     let linked = || replica.text(&["INFO", "replication"]).contains("master_link_status:up");
     assert!(within(PATIENCE, linked));
-    let sentinel = Sentinel::new(&primary, &replica, 400);
+    // On a busy machine a server may be silent for a while, and one that lost its primary long ago is not promoted.
+    let sentinel = Sentinel::new(&primary, &replica, 2_000);
     let uri = sentinel.uri();
     let unknown = uri.replace("/mine", "/other");
     Keystorm::new(&format!("-u {unknown} -n 10 get k")).run().exits(1).says("\"other\"");
-    let line = format!("-u {uri} --duration 7 -c 5 --rps 1000 incr k");
+    let line = format!("-u {uri} --duration 600 -c 5 --rps 1000 incr k");
     let running = Keystorm::new(&line).start();
     primary_runs(&primary);
     primary.kill();
@@ -317,17 +320,19 @@ fn a_failover_is_followed() {
     };
     assert!(within(PATIENCE, promoted), "the sentinel promotes the replica");
     let gap = gone.elapsed().as_secs_f64();
-    let ran = running.wait().ok();
     replica.reconnect();
+    let copied = replica.calls("incr");
+    running.until("the replica gets load", |_| replica.calls("incr") > copied + 500);
+    // An outage has ended when what succeeds again lasts.
+    goes_on(6, || replica.calls("incr"));
+    running.interrupt();
+    let ran = running.wait().exits(130);
+    let outages = ran.out.matches("\n  nothing succeeded for ").count();
+    holds_when_quiet("one outage and no other", outages == 1, &ran.out);
     let outage_s = figure(&ran, "nothing succeeded for ");
     let as_long = outage_s >= gap * 0.8 && outage_s <= gap * 1.2 + 0.5;
-    holds_when_quiet(
-        "the length of a failover",
-        as_long,
-        format!("{outage_s} of {gap}: {}", ran.out),
-    );
-    assert!(replica.calls("incr") > 0, "{}", ran.out);
-    assert_eq!(ran.out.matches("\n  nothing succeeded for ").count(), 1, "{}", ran.out);
+    let seen = format!("{outage_s} of {gap}: {}", ran.out);
+    holds_when_quiet("the length of a failover", as_long, seen);
 }
 
 #[track_caller]

@@ -234,7 +234,7 @@ fn a_group_that_is_gone_is_made_again() {
 fn entries_of_a_consumer_that_died_stay_pending_or_are_claimed() {
     for claims in [false, true] {
         let server = Server::redis();
-        let claim = if claims { "--claim 0.2" } else { "--drain 0.3" };
+        let claim = if claims { "--claim 0.8" } else { "--drain 0.3" };
         let line =
             format!("stream --groups 1 --consumers 2 --rps 500 --duration 2s {claim} --json -");
         let running = deliver(&server, &line).start();
@@ -278,10 +278,13 @@ fn receivers_that_are_killed_come_back() {
 fn a_server_that_is_started_again_is_found_again() {
     for kind in ["list", "zset", "stream --groups 1", "stream --receivers 2"] {
         let mut server = Server::redis();
-        let running = deliver(&server, &format!("{kind} --rps 500 --duration 3s --json -")).start();
+        let running =
+            deliver(&server, &format!("{kind} --rps 500 --duration 600 --json -")).start();
         assert!(within(PATIENCE, || server.info("total_commands_processed") > 500));
         server.kill();
         server.restart();
+        running.until("it is found again", |_| server.info("total_commands_processed") > 2_000);
+        running.interrupt();
         let test = test(running.wait());
         assert!(count(&test, "receivers_cut_off") > 0, "{kind}");
         assert!(count(&test, "received") > 500, "{kind}: it goes on");

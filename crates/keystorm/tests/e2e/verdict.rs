@@ -43,7 +43,7 @@ fn what_is_not_a_server_of_data_is_judged_by_the_client_alone() {
 #[test]
 fn each_thing_that_spoils_a_run_is_a_warning() {
     let server = Server::redis();
-    let running = server.keystorm("-c 4 --rps 200 --duration 1.5 get k").start();
+    let running = server.keystorm("-c 4 --rps 200 --duration 4 get k").start();
     running.until("load runs", |_| server.calls("get") > 0);
     let mut monitor =
         Client::connect(&Address::Unix(server.socket()), Patience::default()).unwrap();
