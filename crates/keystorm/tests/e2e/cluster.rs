@@ -372,9 +372,9 @@ fn a_schedule_is_kept(cluster: &Cluster) {
 fn slots_move_while_load_runs(cluster: &Cluster) {
     cluster.reset();
     let running = cluster
-        .keystorm("--duration 3 -c 12 -P 4 -r 20000 --on-error stop incr key:__rand_int__")
+        .keystorm("--duration 6 -c 12 -P 4 -r 20000 --on-error stop incr key:__rand_int__")
         .start();
-    load_runs(cluster);
+    load_arrives(cluster);
     move_slots(cluster, 0..150);
     let ran = running.wait().ok();
     let (requests, _) = ran.completed();
@@ -388,10 +388,15 @@ fn slots_move_while_load_runs(cluster: &Cluster) {
     }
 }
 
-/// Waits until every master has load, and has had it for a few intervals.
-pub(crate) fn load_runs(cluster: &Cluster) {
+/// Waits until every master has load.
+pub(crate) fn load_arrives(cluster: &Cluster) {
     let runs = || cluster.masters().iter().all(|node| node.calls("incr") > 300);
     assert!(within(PATIENCE, runs), "load reaches every master");
+}
+
+/// Waits until every master has load, and has had it for a few intervals.
+pub(crate) fn load_runs(cluster: &Cluster) {
+    load_arrives(cluster);
     let least = || cluster.masters().iter().map(|node| node.calls("incr")).min().unwrap_or(0);
     goes_on(4, least);
 }

@@ -41,14 +41,16 @@ impl Ring {
 #[test]
 fn keys_are_spread_evenly_and_each_is_where_it_was_stored() {
     let mut ring = Ring::new();
-    for hash in ["ketama", "modulo"] {
+    // A continuum of 160 points for each server, which its port places, gives each a quarter to 7 %. Five times that,
+    // and what 4000 draws add, are 38 %.
+    for (hash, off) in [("ketama", 380), ("modulo", 140)] {
         ring.0.iter().for_each(|server| drop(server.say("flush_all\n")));
         ring.reset();
         let load = format!("--hash {hash} -r 4000 -c 8 -P 4 --threads 2 -q");
         ring.run(&format!("{load} -n 4000 --sequential set k:__rand_int__ 0 0 __data__")).ok();
         let sets = ring.grown(&["cmd_set"]);
         assert_eq!(sets.iter().sum::<i64>(), 4000);
-        assert!(sets.iter().all(|sets| (700..1300).contains(sets)), "{hash}: {sets:?}");
+        assert!(sets.iter().all(|sets| sets.abs_diff(1_000) <= off), "{hash}: {sets:?}");
         ring.run(&format!("{load} -n 10000 get k:__rand_int__")).ok();
         assert_eq!(ring.grown(&["get_misses"]), [0; 4], "{hash}");
         assert_eq!(ring.grown(&["get_hits"]).iter().sum::<i64>(), 10_000);

@@ -141,7 +141,7 @@ fn slots_move_while_it_is_sent(cluster: &Cluster) {
     cluster.reset();
     let port = cluster.nodes[0].port();
     let running = Keystorm::new(&format!("replay {file} --cluster -p {port} --yes")).start();
-    crate::cluster::load_runs(cluster);
+    crate::cluster::load_arrives(cluster);
     crate::moving_slots::move_slots(cluster, 0..150);
     let ran = running.wait().ok();
     let calls = cluster.calls("incr");
