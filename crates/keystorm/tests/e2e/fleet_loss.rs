@@ -5,21 +5,23 @@ use std::fs;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::fleet::{children, rows};
-use crate::program::{Keystorm, Process, within};
+use crate::program::{Keystorm, Process, goes_on, within};
 use crate::record::{json, place};
 use crate::server::Server;
 
-/// A run by three clients, once all of them have reported some seconds.
+/// A run by three clients, once all of them have reported for a while: each does so every interval.
 fn running(server: &Server, more: &str) -> Process {
-    let line = format!("-t set --duration 60 -c 6 --on local:3 --metrics 0 {more}");
+    let line = format!("-t set --duration 600 -c 6 --on local:3 --metrics 0 {more}");
     let running = server.keystorm(&line).start();
-    running.until("figures of all clients are there", |r| {
-        let text = r.err();
+    let reported = || {
+        let text = running.err();
         let url = text.split_whitespace().find_map(|word| {
             word.strip_prefix("http://")?.strip_suffix("/metrics").map(str::to_owned)
         });
-        url.is_some_and(|host| served(&host).is_some_and(|requests| requests > 0.0))
-    });
+        url.and_then(|host| served(&host)).unwrap_or_default() as u64
+    };
+    running.until("there are figures", |_| reported() > 0);
+    goes_on(4, reported);
     running
 }
 

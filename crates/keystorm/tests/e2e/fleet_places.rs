@@ -315,7 +315,7 @@ fn shares_agree_by_the_servers_clock_and_ranks_come_from_the_launcher() {
         files[1].display(),
         merged.display()
     );
-    Keystorm::new(&line).run().ok().prints("  2 clients started within 0.0");
+    Keystorm::new(&line).run().ok().prints("  2 clients started within 0.");
     assert!(json(&files[0])["tests"][0]["clock"]["bound_us"].as_f64().unwrap() > 0.0);
     crate::record::valid_by("keystorm.run.1.json", &json(&merged));
     crate::record::valid_by("keystorm.run.1.json", &json(&files[1]));

@@ -48,7 +48,7 @@ fn open_mpi_hands_out_the_ranks_and_the_server_the_time() {
     let mut words: Vec<&Path> = vec![Path::new("merge")];
     words.extend(files.iter().map(|file| file.as_path()));
     words.extend([Path::new("-o"), &merged, Path::new("--format"), Path::new("text")]);
-    Keystorm::exec(KEYSTORM, words).run().ok().prints("  4 clients started within 0.0");
+    Keystorm::exec(KEYSTORM, words).run().ok().prints("  4 clients started within 0.");
     assert_eq!(json(&merged)["tests"][0]["requests"], 401);
 }
 
