@@ -75,9 +75,10 @@ fn the_kind_that_is_slow_is_found_and_what_it_costs() {
         .map(|of| of["kind"].as_i64().unwrap())
         .collect();
     holds_when_quiet("the slow kind, and no other, is blamed", blamed == [2], effects);
-    // A request of the mix takes 0.4 ms and more.
+    // A request of the mix takes 0.4 ms and more. Which are slow is drawn: of the about 190 in each of four closed runs
+    // of 0.4 s the mean rate is known to 3.2 %, five times which are 16 %.
     let capacity = effects["capacity_per_s"]["value"].as_f64().unwrap();
-    assert!(capacity <= 2_500.0, "{capacity}");
+    assert!(capacity <= 2_500.0 * 1.16, "{capacity}");
     let unit = effects["unit_per_s"].as_f64().unwrap();
     let share = |kind: usize| effects["costs"][kind]["capacity"]["value"].as_f64().unwrap();
     let slow_ms = share(2) / unit * 1e3;
