@@ -84,8 +84,11 @@ fn prometheus_reads_a_run_and_its_counts_are_those_of_the_report() {
     let options = "--rps 2k --duration 4 -c 6 -P 4 --threads 2 --warmup 0.3";
     let line = format!("--metrics :0 -t set,get {options} -q --json {}", file.display());
     let running = server.keystorm(&line).start();
-    let seen = until(&running, "the second test is measured", |s| {
+    let seen = until(&running, "both threads have measured the second test", |s| {
+        let cpu = s.all("keystorm_client_cpu_seconds_total", "GET");
         s.one("keystorm_requests_total", "GET") > 0.0
+            && cpu.len() == 2
+            && cpu.iter().all(|s| *s > 0.0)
     });
     running.wait().ok().says("Metrics on http://127.0.0.1:");
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -138,7 +141,7 @@ fn a_frozen_server_is_seen_while_it_is_frozen() {
 fn errors_are_distinguished_and_no_name_breaks_the_page() {
     let server = Server::redis();
     let command = r#"-- set 'a"b\c' v ';' lpush 'a"b\c' x"#;
-    let options = "--metrics 127.0.0.1:0 --on-error count --duration 5 -c 2 -q";
+    let options = "--metrics 127.0.0.1:0 --on-error count --duration 600 -c 2 -q";
     let running = server.keystorm(&format!("{options} {command}")).start();
     let name = r#"set a"b\c v ; lpush a"b\c x"#;
     let seen = until(&running, "errors", |s| s.one("keystorm_errors_total", name) > 0.0);

@@ -181,6 +181,11 @@ impl Process {
         kill_process_group(Pid::from_child(&self.child), Signal::INT).unwrap();
     }
 
+    /// Ctrl-C once more, whether or not the first has ended it by now.
+    pub(crate) fn interrupt_again(&self) {
+        kill_process_group(Pid::from_child(&self.child), Signal::INT).unwrap();
+    }
+
     /// `kill -9`.
     pub(crate) fn kill(&self) {
         kill_process(Pid::from_child(&self.child), Signal::KILL).unwrap();

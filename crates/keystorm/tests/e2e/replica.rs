@@ -71,9 +71,9 @@ fn every_write_is_read_or_overtaken_at_every_replica() {
 #[test]
 fn at_a_slow_rate_every_write_is_read() {
     let (primary, _replicas) = replicated(1, Server::redis);
-    let test = adds_up(&primary, "--rps 50 -n 50", 50);
-    // A read takes much less than the 20 ms between writes.
-    assert!(count(&test, "received") >= 40, "{}", count(&test, "received"));
+    let test = adds_up(&primary, "--rps 10 -n 20", 20);
+    // A read takes much less than the 100 ms between writes.
+    assert!(count(&test, "received") >= 16, "{}", count(&test, "received"));
     let of = |test: &Value| test["latency_ms"]["response"]["p50"].as_f64().unwrap();
     assert!(of(&test) > 0.0);
 }

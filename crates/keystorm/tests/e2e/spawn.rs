@@ -148,7 +148,7 @@ fn a_second_ctrl_c_leaves_no_server_either() {
     let running = keystorm(&place, "--spawn=redis-server --duration 30 -q ping").start();
     let server = server_of(&running);
     running.interrupt();
-    running.interrupt();
+    running.interrupt_again();
     assert_eq!(running.wait().code, Some(130));
     assert!(within(PATIENCE, || !runs(server)), "the server is left");
 }
