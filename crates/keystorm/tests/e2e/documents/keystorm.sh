@@ -42,6 +42,8 @@ while [ "$left" -gt 0 ]; do
     --warmup) arg=0.05 ;;
     --time) arg=0.1 ;;
     --test-time) arg=1 ;;
+    # A busy machine takes long to open connections.
+    --start-at) case $arg in +*) arg=+6 ;; esac ;;
     --repeat) arg=2 ;;
     --rps) case $arg in */*) arg=${arg%/*}/0.1s length=yes ;; esac ;;
     --protocol) protocol=$arg ;;
