@@ -19,6 +19,10 @@ use crate::{Finding, Run};
 const WAIT_OF_WANTED: f64 = 0.25;
 /// Others that held a thread up ran for this part of the time that it waited for at least.
 const OTHERS_OF_WAIT: f64 = 0.5;
+/// Others that ran for less than this share of the run, or than these seconds, changed little of it. The kernel counts
+/// in hundredths of a second, by kind of time, so less than two of them may be none.
+const OTHERS_MIN: f64 = 0.01;
+const OTHERS_MIN_S: f64 = 0.02;
 /// Less waiting than this share of the run is a thing of single wake-ups.
 const WAIT_MIN: f64 = 0.002;
 
@@ -238,7 +242,8 @@ fn is_held(time: ThreadUse) -> bool {
 /// Whether others used enough CPU time to have made a thread wait for this share of the run. A server that is woken on
 /// the CPU of a client that spins waits for a moment on an idle machine, too.
 fn others_ran(evidence: &Evidence, held: f64) -> bool {
-    evidence.others.is_none_or(|others| others >= held * OTHERS_OF_WAIT)
+    let least = (held * OTHERS_OF_WAIT).max(OTHERS_MIN).max(OTHERS_MIN_S / evidence.load_s);
+    evidence.others.is_none_or(|others| others >= least)
 }
 
 pub(super) fn figure(name: &str, value: f64, unit: &str) -> EvidenceFigure {

@@ -47,6 +47,12 @@ fn nobody_is_blamed_who_did_not_run() {
         run.watched.others_s = Some(others * span_s);
         assert_eq!(cause(&run), expected, "others used {others} CPUs");
     }
+    // What a kernel and its daemons do all the time spoils nothing, and is counted coarsely.
+    run.watched.servers[0].cpu_wait_s = Some(0.017 * span_s);
+    run.watched.others_s = Some(0.019 * span_s);
+    assert_eq!(cause(&run), None);
+    run.watched.others_s = Some(0.021 * span_s);
+    assert_eq!(cause(&run), Some(Cause::CpuHeld));
 }
 
 #[test]
