@@ -81,7 +81,7 @@ fn prometheus_reads_a_run_and_its_counts_are_those_of_the_report() {
     let server = Server::redis();
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("run.json");
-    let options = "--rps 2k --duration 4 -c 6 -P 4 --threads 2 --warmup 0.3";
+    let options = "--rps 2k --duration 10 -c 6 -P 4 --threads 2 --warmup 0.3";
     let line = format!("--metrics :0 -t set,get {options} -q --json {}", file.display());
     let running = server.keystorm(&line).start();
     let seen = until(&running, "both threads have measured the second test", |s| {
