@@ -139,7 +139,7 @@ pub(super) fn with_split<O: Parser>(
     args: Vec<OsString>,
     meaning: impl FnOnce(O, Line, String) -> Result<Intent, UsageError>,
 ) -> Result<Intent, UsageError> {
-    with_line(args, None, &REFUSED, meaning)
+    with_line(args, false, &REFUSED, meaning)
 }
 
 /// The same where words of the experiment's own, such as files, stand anywhere among the options, and no command for a
@@ -149,8 +149,41 @@ pub(super) fn with_words<O: Parser>(
     refused: &[(&str, &str)],
     meaning: impl FnOnce(O, Line, String) -> Result<Intent, UsageError>,
 ) -> Result<Intent, UsageError> {
-    let (own, of_run) = (command::<O>(), run::vocabulary());
-    let find = |name: &str| named(&own, name).or_else(|| named(&of_run, name)).map(takes);
+    with_line(args, true, refused, meaning)
+}
+
+fn with_line<O: Parser>(
+    args: Vec<OsString>,
+    has_words: bool,
+    refused: &[(&str, &str)],
+    meaning: impl FnOnce(O, Line, String) -> Result<Intent, UsageError>,
+) -> Result<Intent, UsageError> {
+    let SplitLine { own, line, again } = split(&command::<O>(), args, has_words, refused)?;
+    with_options(own, |options| meaning(options, line, again))
+}
+
+/// A command line, taken apart.
+struct SplitLine {
+    /// The words of the experiment's own options.
+    own: Vec<OsString>,
+    /// The rest, a line of a run.
+    line: Line,
+    /// The whole, as it may be shown.
+    again: String,
+}
+
+/// Takes a command line apart. It does not depend on the type of the options, so that it is compiled once.
+fn split(
+    own: &Command,
+    args: Vec<OsString>,
+    has_words: bool,
+    refused: &[(&str, &str)],
+) -> Result<SplitLine, UsageError> {
+    if !has_words {
+        return split_line(own, args, None, refused);
+    }
+    let of_run = run::vocabulary();
+    let find = |name: &str| named(own, name).or_else(|| named(&of_run, name)).map(takes);
     let (mut left, mut options, mut words) = (args, Vec::new(), Vec::new());
     loop {
         let Line { options: some, mut rest } = Line::parse(left, find);
@@ -166,27 +199,26 @@ pub(super) fn with_words<O: Parser>(
         words.push(word);
         left = rest;
     }
-    with_line(Line { options, rest: Vec::new() }.words(), Some(words), refused, meaning)
+    split_line(own, Line { options, rest: Vec::new() }.words(), Some(words), refused)
 }
 
-fn with_line<O: Parser>(
+fn split_line(
+    own: &Command,
     args: Vec<OsString>,
     words: Option<Vec<OsString>>,
     refused: &[(&str, &str)],
-    meaning: impl FnOnce(O, Line, String) -> Result<Intent, UsageError>,
-) -> Result<Intent, UsageError> {
-    let own = command::<O>();
+) -> Result<SplitLine, UsageError> {
     let of_run = run::vocabulary();
     let of_kinds = deliver::is_named(&args).then(|| DeliverFront.command()).flatten();
     let find = |name: &str| {
         let of_kind = || of_kinds.as_ref().and_then(|kinds| named(kinds, name));
-        named(&own, name).or_else(|| named(&of_run, name)).or_else(of_kind)
+        named(own, name).or_else(|| named(&of_run, name)).or_else(of_kind)
     };
     let line = Line::parse(args, |name| find(name).map(takes));
     let line = connect::hoisted(line, |name| find(name).map(takes));
     let mut line = deliver::hoisted(line, |name| find(name).map(takes))?;
     if let Some(given) = line.options.iter().find(|given| find(&given.name).is_none()) {
-        return Err(no_option(&given.name, &own, &of_run));
+        return Err(no_option(&given.name, own, &of_run));
     }
     // Whoever looks for an option in the line knows it by one name.
     for given in &mut line.options {
@@ -196,14 +228,14 @@ fn with_line<O: Parser>(
     }
     match words {
         Some(words) => line.rest = words,
-        None => misplaced(&line, &own)?,
+        None => misplaced(&line, own)?,
     }
     let again = again(own.get_bin_name().unwrap_or("keystorm"), &line);
-    let ours = line.take(|given: &TypedOption| named(&own, &given.name).is_some());
+    let typed = line.take(|given: &TypedOption| named(own, &given.name).is_some());
     if let Some((name, why)) = refused.iter().find(|(name, _)| line.has(name)) {
         return Err(UsageError(format!("{name} {why}")));
     }
-    with_options(words_of(&ours), |options| meaning(options, line, again))
+    Ok(SplitLine { own: words_of(&typed), line, again })
 }
 
 /// Refuses a word where a command for the server stands that surely is none: a program or an address of

@@ -33,7 +33,13 @@ impl FrontEnd for Front {
 
 /// Derived options in the frame of every command: `--help` among the others, and the last word on an option counts.
 pub(crate) fn command<O: Parser>() -> Command {
-    let command = O::command().disable_help_flag(true).args_override_self(true).max_term_width(100);
+    framed(O::command())
+}
+
+// What follows does not depend on the type of the options, so that it is compiled once for all commands.
+
+fn framed(options: Command) -> Command {
+    let command = options.disable_help_flag(true).args_override_self(true).max_term_width(100);
     let name = command.get_name().to_owned();
     let command = command.bin_name(name);
     let has_help = command.get_arguments().any(|arg| arg.get_id() == "help");
@@ -59,11 +65,24 @@ pub(crate) fn with_matches<O: Parser>(
     meaning: impl FnOnce(O, &ArgMatches) -> Result<Intent, UsageError>,
 ) -> Result<Intent, UsageError> {
     let mut command = command::<O>();
-    let words = std::iter::once(OsString::from("keystorm")).chain(args);
-    let matches = command.try_get_matches_from_mut(words);
-    match matches.and_then(|matches| Ok((O::from_arg_matches(&matches)?, matches))) {
-        Ok((options, matches)) => meaning(options, &matches),
-        Err(is_shown) if !is_shown.use_stderr() => Ok(Intent::Say(is_shown.render().to_string())),
-        Err(error) => Err(explained(error, &command)),
+    let matches = match matches(&mut command, args) {
+        Ok(matches) => matches,
+        Err(error) => return shown(error, &command),
+    };
+    match O::from_arg_matches(&matches) {
+        Ok(options) => meaning(options, &matches),
+        Err(error) => shown(error, &command),
+    }
+}
+
+fn matches(command: &mut Command, args: Vec<OsString>) -> Result<ArgMatches, clap::Error> {
+    command.try_get_matches_from_mut(std::iter::once(OsString::from("keystorm")).chain(args))
+}
+
+/// What clap has to say instead of options: help that was asked for, or an error.
+fn shown(error: clap::Error, command: &Command) -> Result<Intent, UsageError> {
+    match error.use_stderr() {
+        true => Err(explained(error, command)),
+        false => Ok(Intent::Say(error.render().to_string())),
     }
 }

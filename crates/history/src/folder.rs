@@ -107,9 +107,14 @@ impl Folder {
             entries.extend(indexed.entries);
             faults.extend(indexed.fault.map(|why| Fault { file, why }));
         }
-        entries.sort_by(|a, b| (a.started_ms, &a.file).cmp(&(b.started_ms, &b.file)));
+        sort_by_time(&mut entries);
         Ok(Self { entries, faults, parsed })
     }
+}
+
+/// Sorts entries by when they began, and those of one time by their files.
+pub fn sort_by_time(entries: &mut [Entry]) {
+    workload::sort::sort_by(entries, |a, b| (a.started_ms, &a.file).cmp(&(b.started_ms, &b.file)));
 }
 
 /// The files that may be saved runs, by their names below the folder.

@@ -18,7 +18,7 @@ mod view;
 pub use canary::beside_canary;
 pub use document::{SCHEMA, document, judged};
 pub use entry::{Entry, Figure, METRICS, entries};
-pub use folder::{Fault, Folder};
+pub use folder::{Fault, Folder, sort_by_time};
 pub use judgement::{FigureJudgement, Finding, Gate, Judgement, Terms, gate, judge};
 pub use series::{Grouping, Series, series};
 pub use sure::{Change, RunShortage, changes};

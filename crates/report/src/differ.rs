@@ -84,7 +84,9 @@ fn overlaid(path: &str, ours: &Value, theirs: &Value, passed_over: &dyn Fn(&str)
                 };
                 value.map(|value| (key.clone(), value))
             };
-            Value::Object(keys.filter_map(one).collect())
+            let mut both = serde_json::Map::new();
+            both.extend(keys.filter_map(one));
+            Value::Object(both)
         }
         (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
             let pairs = a.iter().zip(b).enumerate();

@@ -222,24 +222,27 @@ fn load<O: KindOptions>(ours: Vec<OsString>, line: Line) -> Result<DeliveryLoad,
     let words = std::iter::once(OsString::from("keystorm")).chain(ours);
     let parsed = OwnLine::<O>::try_parse_from(words);
     let OwnLine(options) = parsed.map_err(|error| explained(error, &OwnLine::<O>::command()))?;
-    check::<O>(&line)?;
-    let words = sending(line, &options);
-    Ok(DeliveryLoad { words, finish: Rc::new(move |plan| with_receivers(plan, &options)) })
+    check(&line, O::NAME, OwnLine::<O>::command)?;
+    let words = sending(line, options.defaults(), options.sends());
+    let finish = move |plan: &Plan| {
+        with_receivers(plan, &|prefix, parts: &mut PlanParts| options.receivers(prefix, parts))
+    };
+    Ok(DeliveryLoad { words, finish: Rc::new(finish) })
 }
 
+// What follows does not depend on the type of the options, so that it is compiled once for all kinds.
+
 /// Refuses what a delivery says itself.
-fn check<O: KindOptions>(line: &Line) -> Result<(), UsageError> {
+fn check(line: &Line, kind: &str, command: fn() -> Command) -> Result<(), UsageError> {
     if let Some(name) = REFUSED.iter().find(|name| line.has(name)) {
-        let has = |option: &&&str| {
-            OwnLine::<O>::command().get_arguments().any(|arg| arg.get_long() == Some(option))
-        };
+        let has =
+            |option: &&&str| command().get_arguments().any(|arg| arg.get_long() == Some(option));
         let instead = match ["channels", "keys"].iter().find(has) {
             Some(option) if *name == "-r" => format!("; use --{option}"),
             _ => String::new(),
         };
         return Err(UsageError(format!(
-            "{name}: deliver {} sends one command of its own{instead}",
-            O::NAME
+            "{name}: deliver {kind} sends one command of its own{instead}"
         )));
     }
     if let Some(word) = line.rest.iter().find(|word| *word != "--") {
@@ -253,11 +256,22 @@ fn check<O: KindOptions>(line: &Line) -> Result<(), UsageError> {
 
 /// What the options mean.
 fn intent<O: KindOptions>(options: &O, line: Line) -> Result<Intent, UsageError> {
-    check::<O>(&line)?;
-    let Intent::Run(mut job) = RunFront.parse(None, sending(line, options))? else {
+    check(&line, O::NAME, OwnLine::<O>::command)?;
+    let words = sending(line, options.defaults(), options.sends());
+    let receivers = |prefix: String, parts: &mut PlanParts| options.receivers(prefix, parts);
+    delivered(words, options.common().print_plan, &receivers)
+}
+
+/// The run of these words with receivers.
+fn delivered(
+    words: Vec<OsString>,
+    print_plan: bool,
+    receivers: &Receivers<'_>,
+) -> Result<Intent, UsageError> {
+    let Intent::Run(mut job) = RunFront.parse(None, words)? else {
         return Err(UsageError("what deliver sends is one run".to_owned()));
     };
-    let plans = job.plans.iter().map(|plan| with_receivers(plan, options));
+    let plans = job.plans.iter().map(|plan| with_receivers(plan, receivers));
     job.plans = plans.collect::<Result<_, _>>()?;
     let exchanges = |plan: &Plan| plan.delivery.as_ref().is_some_and(|of| of.exchange.is_some());
     if job.several.is_none() && job.plans.iter().any(exchanges) {
@@ -265,7 +279,7 @@ fn intent<O: KindOptions>(options: &O, line: Line) -> Result<Intent, UsageError>
     }
     let clients = job.several.as_ref().and_then(|fleet| fleet.on.count()).unwrap_or(1);
     job.plans.iter().try_for_each(|plan| check_shares(plan, clients))?;
-    if options.common().print_plan {
+    if print_plan {
         let text = job::printed_plans(&job.plans);
         return text.map(Intent::Say).map_err(|error| UsageError(error.to_string()));
     }
@@ -287,8 +301,12 @@ fn check_shares(plan: &Plan, clients: u32) -> Result<(), UsageError> {
 const STAMPS: &str = "--kernel-stamps";
 
 /// The run of the senders, in its words.
-fn sending(mut line: Line, options: &impl KindOptions) -> Vec<OsString> {
-    for (name, value) in options.defaults() {
+fn sending(
+    mut line: Line,
+    defaults: Vec<(&'static str, String)>,
+    sends: Vec<String>,
+) -> Vec<OsString> {
+    for (name, value) in defaults {
         if !line.has(name) {
             line.options.push(TypedOption::new(name, value));
         }
@@ -298,7 +316,7 @@ fn sending(mut line: Line, options: &impl KindOptions) -> Vec<OsString> {
         line.options.push(TypedOption::new(STAMPS, "no"));
     }
     draw_by_message(&mut line);
-    let words = options.sends().into_iter().map(OsString::from);
+    let words = sends.into_iter().map(OsString::from);
     line.rest = std::iter::once("--".into()).chain(words).collect();
     line.words()
 }
@@ -330,10 +348,13 @@ pub(super) fn tag(parts: &mut PlanParts, at: usize, prefix: &str) -> Result<(), 
     Ok(())
 }
 
+/// [`KindOptions::receivers`] of some options.
+type Receivers<'o> = dyn Fn(String, &mut PlanParts) -> Result<Delivery, UsageError> + 'o;
+
 /// The plan with its receivers.
-fn with_receivers(plan: &Plan, options: &impl KindOptions) -> Result<Plan, UsageError> {
+fn with_receivers(plan: &Plan, receivers: &Receivers<'_>) -> Result<Plan, UsageError> {
     let mut parts: PlanParts = (**plan).clone();
-    let delivery = options.receivers(prefix(plan), &mut parts)?;
+    let delivery = receivers(prefix(plan), &mut parts)?;
     parts.delivery = Some(delivery);
     parts.build().map_err(|error| UsageError(error.to_string()))
 }

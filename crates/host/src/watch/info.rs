@@ -16,14 +16,14 @@ pub(super) struct Calls {
 
 impl FromIterator<(String, String)> for Info {
     fn from_iter<I: IntoIterator<Item = (String, String)>>(fields: I) -> Self {
-        Self(fields.into_iter().collect())
+        Self(workload::sort::map(fields))
     }
 }
 
 impl Info {
     pub(super) fn parse(text: &str) -> Self {
         let fields = text.lines().filter_map(|line| line.trim().split_once(':'));
-        Self(fields.map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
+        fields.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
     }
 
     pub(super) fn text(&self, name: &str) -> Option<&str> {
@@ -70,7 +70,7 @@ impl Info {
         let named = self.0.keys().filter_map(|name| {
             name.strip_prefix("used_active_time_io_thread_").zip(self.seconds(name))
         });
-        named.collect()
+        workload::sort::map(named)
     }
 
     /// Whether it is Valkey, which names its own version beside that of Redis.
@@ -108,7 +108,7 @@ impl Info {
             };
             Some((name, Calls { calls: field("calls")?, usec: field("usec")? }))
         };
-        self.0.iter().filter_map(read).collect()
+        workload::sort::map(self.0.iter().filter_map(read))
     }
 }
 

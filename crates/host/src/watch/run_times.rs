@@ -93,10 +93,10 @@ fn of_reply(reply: &Value) -> BTreeMap<String, BTreeMap<u64, u64>> {
         };
         Some((
             name.text()?.to_lowercase(),
-            pairs(&histogram).into_iter().filter_map(bucket).collect(),
+            workload::sort::map(pairs(&histogram).into_iter().filter_map(bucket)),
         ))
     };
-    pairs(reply).into_iter().filter_map(one).collect()
+    workload::sort::map(pairs(reply).into_iter().filter_map(one))
 }
 
 fn pairs(value: &Value) -> Vec<(Value, Value)> {

@@ -27,7 +27,7 @@ pub(super) fn named(pid: u32, name: &str) -> Workers {
         let times = (numbers.next()?.ok()?, numbers.next()?.ok()?);
         Some((task.file_name().to_str()?.parse().ok()?, times))
     };
-    tasks.into_iter().flatten().flatten().filter_map(used).collect()
+    workload::sort::map(tasks.into_iter().flatten().flatten().filter_map(used))
 }
 
 /// CPU seconds of each between two looks, the busiest first, and the seconds that one waited.

@@ -72,8 +72,7 @@ pub fn document(comparison: &Comparison) -> Value {
 }
 
 fn terms_of(terms: &Terms) -> Value {
-    let equal: Map<String, Value> =
-        terms.equal.iter().map(|(name, text)| (name.clone(), text.clone().into())).collect();
+    let equal = object(terms.equal.iter().map(|(name, text)| (name, text.clone().into())));
     let table = |table: &Table| {
         let Table { kind, title, text, subjects: [a, b] } = table;
         json!({ "kind": kind, "title": title, "text": text, "a": subject_value(a), "b": subject_value(b) })
@@ -82,14 +81,20 @@ fn terms_of(terms: &Terms) -> Value {
     json!({ "equal": equal, "left_out": terms.left_out, "tables": tables })
 }
 
+/// An object of these fields, without the sort that `collect` compiles anew for each iterator.
+fn object(fields: impl Iterator<Item = (impl Into<String>, Value)>) -> Map<String, Value> {
+    let mut object = Map::new();
+    object.extend(fields.map(|(name, value)| (name.into(), value)));
+    object
+}
+
 /// Settings are an object, by name.
 #[must_use]
 pub fn subject_value(subject: &Subject) -> Value {
     let mut value = crate::json::value(subject).unwrap_or_default();
     if let Value::Object(fields) = &mut value {
         let settings = subject.settings.iter();
-        let settings: Map<String, Value> =
-            settings.map(|(name, value)| (name.clone(), value.clone().into())).collect();
+        let settings = object(settings.map(|(name, value)| (name, value.clone().into())));
         fields.insert("settings".to_owned(), settings.into());
     }
     value
@@ -104,9 +109,8 @@ fn test(test: &TestComparison) -> Value {
         .into_iter()
         .chain(spoiled.iter().map(|s| warning(s, &setup.names, *runs)))
         .collect();
-    let figures = |rows: &[Row]| -> Map<String, Value> {
-        rows.iter().map(|row| (row.metric.name().to_owned(), figure(row, is_judged))).collect()
-    };
+    let figures =
+        |rows: &[Row]| object(rows.iter().map(|row| (row.metric.name(), figure(row, is_judged))));
     let mut document = json!({
         "name": name,
         "headline": test.headline(),

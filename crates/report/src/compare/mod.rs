@@ -366,7 +366,7 @@ fn add(spoiled: &mut Vec<SharedWarning>, warning: &Warning, [a, b]: [usize; 2]) 
 fn middle(side: &[RunDigest]) -> Option<Arc<Run>> {
     let throughput = |glance: &RunDigest| glance.figures.get(Metric::Throughput).unwrap_or(0.0);
     let mut sorted: Vec<&RunDigest> = side.iter().collect();
-    sorted.sort_by(|a, b| throughput(a).total_cmp(&throughput(b)));
+    workload::sort::sort_by(&mut sorted, |a, b| throughput(a).total_cmp(&throughput(b)));
     Some(sorted.get(sorted.len().checked_sub(1)? / 2)?.run.clone())
 }
 

@@ -280,7 +280,7 @@ impl Question {
 
     /// Who needs the least server CPU. Means whose intervals overlap count as equal.
     fn cpu_worth(&self, eligible: &[&Candidate]) -> Option<String> {
-        let (less, more) = ends(eligible, |of| of.server_cpu_us)?;
+        let (less, more) = ends(eligible, &|of| of.server_cpu_us)?;
         let intervals = less.candidate.server_cpu_interval.zip(more.candidate.server_cpu_interval);
         intervals.filter(|(less, more)| less.high < more.low)?;
         let percent = (1.0 - less.figure / more.figure) * 100.0;
@@ -301,7 +301,7 @@ impl Question {
     /// Who has the most room. Of limits that overlap, and of those that other programs decided, nothing is
     /// concluded.
     fn room(&self, eligible: &[&Candidate]) -> Option<String> {
-        let (low, high) = ends(eligible, |of| Some(of.limit?.0))?;
+        let (low, high) = ends(eligible, &|of| Some(of.limit?.0))?;
         let ranges = high.candidate.limit_range.zip(low.candidate.limit_range);
         ranges.filter(|([least, _], [_, most])| least > most)?;
         let limited_by = |of: &Candidate, by: LimitedBy| of.limit.is_some_and(|(_, it)| it == by);
@@ -331,11 +331,11 @@ struct EndOfRange<'c> {
 /// Those with the least and the most of a figure, where all have one and it differs enough to matter.
 fn ends<'c>(
     eligible: &[&'c Candidate],
-    figure: impl Fn(&Candidate) -> Option<f64>,
+    figure: &dyn Fn(&Candidate) -> Option<f64>,
 ) -> Option<(EndOfRange<'c>, EndOfRange<'c>)> {
     let of = |of: &&'c Candidate| Some(EndOfRange { candidate: of, figure: figure(of)? });
     let mut known: Vec<EndOfRange<'c>> = eligible.iter().map(of).collect::<Option<_>>()?;
-    known.sort_by(|a, b| a.figure.total_cmp(&b.figure));
+    workload::sort::sort_by(&mut known, |a, b| a.figure.total_cmp(&b.figure));
     let most = known.pop()?;
     let least = known.into_iter().next()?;
     (least.figure > 0.0 && most.figure / least.figure >= 1.0 + WORTH).then_some((least, most))
@@ -343,7 +343,7 @@ fn ends<'c>(
 
 /// Who holds the least memory.
 fn memory_worth(eligible: &[&Candidate]) -> Option<String> {
-    let (least, most) = ends(eligible, |of| of.memory_bytes.map(|bytes| bytes as f64))?;
+    let (least, most) = ends(eligible, &|of| of.memory_bytes.map(|bytes| bytes as f64))?;
     Some(format!(
         "{} holds the least memory: {}, {} less than {}.",
         least.candidate.name,

@@ -125,7 +125,7 @@ pub(super) fn carry_out(
                 None => {}
             }
         }
-        entries.sort_by(|a, b| (a.started_ms, &a.file).cmp(&(b.started_ms, &b.file)));
+        history::sort_by_time(entries);
     };
     progress.clear();
     if new.added > 0 {

@@ -151,7 +151,7 @@ fn add_files(entries: &mut Vec<Entry>, job: &BaselineJob) -> Result<EntryFilter>
         entries.extend(history::entries(&name, &loaded.runs)?);
         files.push(name);
     }
-    entries.sort_by(|a, b| (a.started_ms, &a.file).cmp(&(b.started_ms, &b.file)));
+    history::sort_by_time(entries);
     Ok(Box::new(move |entry| files.contains(&entry.file)))
 }
 

@@ -121,7 +121,7 @@ fn walk(directory: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<()> 
         .map(|entry| entry.map(|entry| entry.path()))
         .collect::<std::io::Result<_>>()
         .with_context(fault)?;
-    entries.sort();
+    workload::sort::sort_by(&mut entries, Ord::cmp);
     for path in entries {
         let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
         // Not through links, which may lead round in circles.
