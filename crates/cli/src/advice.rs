@@ -1,5 +1,5 @@
-//! Advice in the words of the tool that was called: what names an option of keystorm's own names that
-//! tool's, or the same option behind its prefix.
+//! Advice in the vocabulary of the imitated tool: names of keystorm's options become that tool's own, or get
+//! the prefix under which it takes keystorm's.
 
 use super::run::has_option;
 
@@ -11,14 +11,14 @@ pub struct Words {
     pub has: fn(&str) -> bool,
 }
 
-/// Programs of others that messages advise to call: the option that follows is theirs.
+/// Other programs that messages advise to run: an option behind one of them belongs to it and stays as it is.
 const PROGRAMS: [&str; 5] = ["redis-cli", "valkey-cli", "taskset", "ulimit", "sysctl"];
 
-/// What is before the names of our options on the command lines of others.
+/// Prefix of keystorm's options on the command line of an imitated tool.
 const PREFIX: &str = "--ks-";
 
 impl Words {
-    /// A text that advises, in these words.
+    /// The text, with keystorm's phrases and options replaced by this tool's.
     pub fn of(&self, text: &str) -> String {
         let (mut advised, mut rest) = (String::with_capacity(text.len()), text);
         while let Some(next) = rest.chars().next() {

@@ -70,11 +70,11 @@ Example:
   Find the commit that slowed down GET:
     keystorm bisect --good 8.0.0 --bad 8.1.0 -t get -P 16 -- make -j4";
 
-/// The load unless the command line says.
+/// Default of -t.
 const TEST: &str = "set";
-/// Seconds of each run unless the command line says.
+/// Default of --duration.
 const SECONDS: &str = "2";
-/// Options of a run that a bisection cannot have, since it starts the servers, or prints a sentence.
+/// Options of a run that bisect refuses: it starts the servers itself, and its result is one sentence.
 const REFUSED: [&str; 12] = [
     "--keep",
     "--json",
@@ -115,7 +115,7 @@ pub(crate) const FRONT: Front = Front {
 };
 
 fn parse(args: Vec<OsString>) -> Result<Intent, UsageError> {
-    // What builds is no command for the server.
+    // What follows `--` is the build command, not a command for the server.
     let at = args.iter().position(|word| word == "--");
     let (line, build) = args.split_at(at.unwrap_or(args.len()));
     let build: Option<Vec<String>> =

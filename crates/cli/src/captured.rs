@@ -1,7 +1,7 @@
-//! What MONITOR has printed, as commands that are sent again, in the same order or drawn.
+//! The output of MONITOR, as operations that are sent again, in the same order or drawn at random.
 //!
-//! Commands of one name and as many arguments are one operation, whose arguments are the cells of a row:
-//! captures may have millions of lines, and what is counted of them, a few dozen.
+//! Commands with the same name and number of arguments are one operation, and their arguments are the cells of
+//! a row. A capture may have millions of lines; figures are kept for each operation, of which there are dozens.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -16,30 +16,30 @@ pub struct Capture {
     pub commands: Vec<Vec<Vec<u8>>>,
     /// Lines of the file.
     pub lines: usize,
-    /// The numbers of those that hold no command though they should: a blank line holds none, nor does the `OK`
-    /// that MONITOR itself is answered with.
-    pub without: Vec<usize>,
-    /// How many hold one whose replies would be taken for others, or that ends its connection or logs in.
+    /// Numbers of the lines from which no command could be read. Blank lines and the `OK` with which MONITOR
+    /// begins are not among them.
+    pub unreadable: Vec<usize>,
+    /// Commands left out because they concern only their connection: subscriptions, logins, QUIT.
     pub unreplayable: usize,
-    /// How many a script sent, which are left out where its call is what is sent again.
+    /// Commands of scripts, left out because the calls of the scripts are replayed.
     pub of_scripts: usize,
 }
 
 /// The operations of a capture, and the rows that say which of them comes when.
 #[derive(Debug)]
 pub struct CapturedOperations {
-    /// Each with its name and how many arguments it has.
+    /// Each with its name and its number of arguments.
     pub operations: Vec<(CommandSpec, String, usize)>,
-    /// What varies between them.
+    /// The arguments of each request.
     pub rows: Dataset,
 }
 
-/// What is sent again of scripts.
+/// What is replayed of scripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scripts {
-    /// Their calls, which do again what they did.
+    /// Their calls only (EVAL and the like), which repeat what the scripts did.
     Called,
-    /// Every line, as memtier_benchmark sends it: calls, and what they did.
+    /// Every line, as memtier_benchmark sends it: the calls, and the commands of the scripts once more.
     EveryLine,
 }
 
@@ -48,13 +48,13 @@ fn is_of_its_connection(words: &[Vec<u8>]) -> bool {
     let is = |at: usize, name: &str| {
         words.get(at).is_some_and(|word| word.eq_ignore_ascii_case(name.as_bytes()))
     };
-    has_replies_of_its_own(&words[0])
+    has_open_ended_replies(&words[0])
         || ["HELLO", "AUTH", "QUIT", "RESET"].into_iter().any(|name| is(0, name))
         || is(0, "CLIENT") && is(1, "REPLY")
 }
 
-/// Whether a server answers this command with any number of replies.
-pub fn has_replies_of_its_own(name: &[u8]) -> bool {
+/// Whether a server goes on answering this command for as long as the connection lives.
+pub fn has_open_ended_replies(name: &[u8]) -> bool {
     const NAMES: [&str; 9] = [
         "SUBSCRIBE",
         "PSUBSCRIBE",
@@ -92,7 +92,7 @@ pub fn read(path: &Path, scripts: Scripts) -> Result<Capture, String> {
             }
             Some(words) => capture.commands.push(words),
             None if matches!(line.trim(), "" | "OK" | "+OK") => {}
-            None => capture.without.push(capture.lines),
+            None => capture.unreadable.push(capture.lines),
         }
     }
     match capture.commands.is_empty() {
@@ -108,13 +108,13 @@ impl Capture {
     /// There is none.
     pub fn recorded(self, source: &Path, by: RowBy) -> Result<CapturedOperations, String> {
         let mut known: HashMap<(Vec<u8>, usize), u32> = HashMap::new();
-        let (mut operations, mut of, mut rows) = (Vec::new(), Vec::new(), Vec::new());
-        let mut most = 1;
+        let (mut operations, mut operation_of_row, mut rows) = (Vec::new(), Vec::new(), Vec::new());
+        let mut arguments_max = 1;
         for mut words in self.commands {
             let arguments = words.split_off(1);
             let name = words.swap_remove(0);
             let count = arguments.len();
-            most = most.max(count);
+            arguments_max = arguments_max.max(count);
             let next = operations.len() as u32;
             let operation = *known.entry((name.clone(), count)).or_insert(next);
             if operation == next {
@@ -124,12 +124,13 @@ impl Capture {
                 let name = command.name();
                 operations.push((command, name, count));
             }
-            of.push(operation);
+            operation_of_row.push(operation);
             rows.push(arguments);
         }
-        let columns = (1..=most).map(|number| number.to_string()).collect();
+        let columns = (1..=arguments_max).map(|number| number.to_string()).collect();
         let rows = Dataset::new(source.display().to_string(), columns, rows)?;
-        Ok(CapturedOperations { operations, rows: rows.taken_by(by).with_operations(of) })
+        let rows = rows.taken_by(by).with_operations(operation_of_row);
+        Ok(CapturedOperations { operations, rows })
     }
 }
 
@@ -161,8 +162,8 @@ mod tests {
         let read = capture(
             "OK\r1 \"SET\" \"k\" \"v\"\r?\r2 \"\\x53UBSCRIBE\" \"c\"\r\n3 \"hello\" \"3\"\r",
         );
-        let Capture { commands, lines, without, unreplayable, .. } = read.unwrap();
-        assert_eq!((commands.len(), lines, without, unreplayable), (1, 5, vec![3], 2));
+        let Capture { commands, lines, unreadable, unreplayable, .. } = read.unwrap();
+        assert_eq!((commands.len(), lines, unreadable, unreplayable), (1, 5, vec![3], 2));
         assert_eq!(capture("OK\n").unwrap_err(), "no valid commands found");
     }
 }

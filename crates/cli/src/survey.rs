@@ -17,10 +17,9 @@ use super::{Intent, PageOptions, UsageError};
 /// Measures how fast Redis is on this machine, as Redis's own benchmark page does. It covers the
 /// suite; SET, GET, LPUSH and LPOP with and without pipelining over a million keys; a unix socket
 /// against TCP; values from 10 bytes to 100 kB; 1 connection up to as many as the limits allow;
-/// messages
-/// from 10 senders to 1 and 50 subscribers, through a list and through a stream;
-/// placement of client and server; and two instances, if there are enough cores. Prints the tables,
-/// and writes a page with charts and a JSON file with every run. Each point says what limited it.
+/// messages from 10 senders to 1 and 50 subscribers, through a list and through a stream; placement
+/// of client and server; and two instances, if there are enough cores. Prints the tables, and writes
+/// a page with charts and a JSON file with every run. Each point says what limited it.
 ///
 /// Unix socket, placement and instances need --spawn. An existing server is written to: survey uses
 /// the keys of redis-benchmark (key:..., counter:..., mylist, myset, myhash, myzset, mystream). It
@@ -73,11 +72,11 @@ Examples:
   A running server, in full:
     $ keystorm survey -h 127.0.0.1 -o reports";
 
-/// Options of a run that a survey decides itself, beside those that say what load it is.
+/// Options of a run that a survey decides itself, in addition to those of the load.
 const REFUSED: [&str; 7] =
     ["-q", "--csv", "--format", "--json", "--print-plan", "--server-cpus", "--spawn-unix"];
 
-/// All that a survey decides itself: any number of clients may carry its load.
+/// Every option that a survey decides itself. --on is not among them: any number of clients may carry its load.
 fn refused() -> Vec<&'static str> {
     OF_A_LOAD.into_iter().filter(|option| *option != "--on").chain(REFUSED).collect()
 }

@@ -192,7 +192,7 @@ fn memory(
     })))
 }
 
-/// A limit as memcached takes it.
+/// A limit of memory in megabytes, as memcached's -m takes it.
 fn megabytes(limit: &str) -> Result<u64, UsageError> {
     let text = limit.to_lowercase();
     let text = text.trim_end_matches('b');
@@ -206,7 +206,7 @@ fn megabytes(limit: &str) -> Result<u64, UsageError> {
     })
 }
 
-/// The job that starts a program.
+/// A job that starts the program of --beside.
 fn beside_job(text: &str) -> Result<Job, UsageError> {
     let words =
         shell_words::split(text).map_err(|why| UsageError(format!("--beside {text}: {why}")))?;

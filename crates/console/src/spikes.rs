@@ -1,21 +1,21 @@
-//! What is worth a line that stays while a test runs: silences, and intervals far worse than usual.
+//! Decides what is worth a permanent line while a test runs: silences, and intervals far worse than usual.
 //!
-//! Owns when that is so. Fed with each interval; clocks and terminals are the caller's.
+//! It is given each interval, and reads no clock and writes to no terminal.
 
 use std::collections::VecDeque;
 
-/// Intervals that tell what is usual.
+/// The usual p99 is the median of so many recent intervals.
 const USUAL: usize = 40;
-/// Fewer tell nothing.
+/// With fewer intervals, nothing is usual yet.
 const USUAL_MIN: usize = 8;
-/// A spike is so many times the usual 99th percentile, and so much above it.
+/// A spike has at least this many times the usual p99, and exceeds it by at least this much.
 const TIMES_USUAL: u64 = 5;
 const ABOVE_USUAL_NS: u64 = 5_000_000;
-/// A silence gets a line once it has lasted so long.
+/// A silence gets a line once it has lasted this long.
 const SILENCE_NS: u64 = 1_000_000_000;
 /// Intervals after a spike or a silence that belong to it.
 const AFTERMATH: u32 = 4;
-/// Lines of one test.
+/// Most lines of one test.
 const LINES_MAX: u32 = 30;
 
 /// An interval.

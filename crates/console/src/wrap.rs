@@ -1,17 +1,17 @@
-//! Sentences that fit the terminal: longer lines break between words and go on below, further in.
+//! Wraps sentences to the width of the terminal: a longer line breaks between words and continues indented.
 //!
-//! Only for a person at a terminal, and only by keystorm's own name: files, pipes and the reports of
-//! peers keep each line whole. Rows of tables, which have runs of spaces, are left alone.
+//! Only on a terminal, and only by keystorm's own name: files, pipes and the reports of imitated tools keep each
+//! line whole. Rows of tables, which have runs of spaces, are left alone.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether keystorm lays out the text; a peer's output keeps that tool's lines.
+/// Whether lines may be broken; an imitated tool's output keeps that tool's lines.
 static ALLOWED: AtomicBool = AtomicBool::new(false);
 
-/// A terminal that is narrower is taken for one of this width.
+/// In a terminal that is narrower, lines are not broken.
 const COLUMNS_MIN: usize = 40;
-/// How much further in a sentence goes on.
+/// Further indent of a continued line.
 const HANGING: usize = 2;
 
 /// Lets lines be broken from now on.
@@ -71,14 +71,14 @@ fn broken(line: &str, columns: usize) -> String {
     out + end
 }
 
-/// Standard output whose sentences are broken. What has no line end yet waits for it, or for a flush.
+/// Standard output with wrapped sentences. An unfinished line is held back until its end, or a flush.
 #[derive(Default)]
 pub struct WrappedStdout {
     line: Vec<u8>,
 }
 
 impl WrappedStdout {
-    fn put(&mut self) -> io::Result<()> {
+    fn write_line(&mut self) -> io::Result<()> {
         let line = std::mem::take(&mut self.line);
         match std::str::from_utf8(&line) {
             Ok(text) => io::stdout().write_all(wrapped(text, of_stdout()).as_bytes()),
@@ -91,13 +91,13 @@ impl Write for WrappedStdout {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.line.extend_from_slice(bytes);
         if bytes.ends_with(b"\n") {
-            self.put()?;
+            self.write_line()?;
         }
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.put()?;
+        self.write_line()?;
         io::stdout().flush()
     }
 }

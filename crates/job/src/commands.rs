@@ -14,28 +14,28 @@ use workload::{Plan, ProtocolKind, Target};
 pub struct SinkJob {
     /// Where it listens on TCP.
     pub tcp: Option<SocketAddr>,
-    /// Unix socket to listen on, instead of or in addition to a port
+    /// The unix socket that it listens on, instead of TCP or in addition to it.
     pub unix: Option<PathBuf>,
-    /// I/O engine: io_uring (`uring`), `epoll`, or `auto` for the fastest available
+    /// The I/O engine; the fastest that works if not given.
     pub engine: Option<EngineChoice>,
-    /// Whether it speaks memcached's lines, and not RESP.
+    /// Whether it speaks memcached's text protocol instead of RESP.
     pub memcache: bool,
-    /// Size of strings in replies, in bytes
+    /// Bytes of the strings in replies.
     pub bulk: u32,
     /// Most connections at a time.
     pub connections: u32,
-    /// CPUs to pin the sink to, such as 1 or 0,2-3
+    /// CPUs that the sink is pinned to; none for no pinning.
     pub cpus: Vec<usize>,
 }
 
 /// What `keystorm calibrate` is to do.
 #[derive(Debug)]
 pub struct Calibration {
-    /// The load of each cell; engine, pipeline and address are the cell's.
+    /// The load of each line of the table, which has an engine, a pipeline and an address of its own.
     pub plan: Plan,
-    /// How long to measure each line of the table [default: 1s]
+    /// Seconds that each line of the table is measured for.
     pub seconds: f64,
-    /// I/O engine: io_uring (`uring`), `epoll`, or `auto` for each that is available
+    /// The I/O engine; each that works if not given.
     pub engine: Option<EngineChoice>,
     /// Whether the result is JSON.
     pub json: bool,
@@ -44,20 +44,20 @@ pub struct Calibration {
 /// What `keystorm doctor` is to do.
 #[derive(Debug)]
 pub struct Checkup {
-    /// The server as one word: HOST, HOST:PORT, the PATH of a unix socket, or a URI as for -u
+    /// The server to check.
     pub target: Target,
-    /// What it speaks.
+    /// Its protocol.
     pub protocol: ProtocolKind,
-    /// Whether a server was named, so that it is a failure if it is not there.
+    /// Whether the command line names a server, so that it is a failure if nothing listens there.
     pub named: bool,
-    /// The load to be fit for.
+    /// The load that machine and server are checked for.
     pub load: Load,
-    /// How long to observe steal time, round trips and other clients
+    /// Seconds for which steal time, round trips and other clients are observed.
     pub seconds: f64,
-    /// How long to measure what this machine alone adds to latencies; `None` leaves it out.
+    /// How long to measure the latency that this machine alone adds; `None` leaves it out.
     pub intrinsic: Option<Duration>,
-    /// Print JSON (schema keystorm.doctor/1) instead of lines
+    /// Whether the result is JSON (schema keystorm.doctor/1).
     pub json: bool,
-    /// What to say of the command line.
+    /// Notes on the command line, which are printed first.
     pub notes: Vec<String>,
 }

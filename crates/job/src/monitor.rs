@@ -1,5 +1,5 @@
-//! What accompanies a run, and what a tool prints in a way of its own: the traits by which an imitated
-//! tool joins a run whose loop does not know it.
+//! The traits by which an imitated tool takes part in a run: what it does while one goes on, and what it prints in
+//! a way of its own.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -11,7 +11,7 @@ use workload::Plan;
 
 use crate::End;
 
-/// The text of a fault with the option names of the tool that was called.
+/// The text of an error with the option names of the tool that was called.
 pub fn in_its_words(reports: Option<&Arc<dyn ToolOutput>>, text: String) -> String {
     match reports {
         Some(reports) => reports.in_its_words(&text),
@@ -19,7 +19,7 @@ pub fn in_its_words(reports: Option<&Arc<dyn ToolOutput>>, text: String) -> Stri
     }
 }
 
-/// Reports of a front end's own, which are more than a layout on standard output.
+/// The output of an imitated tool that prints more than a layout on standard output.
 pub trait ToolOutput: Send + Sync {
     /// Lays out the runs of a job.
     fn format(&self) -> Box<dyn Format>;
@@ -27,31 +27,31 @@ pub trait ToolOutput: Send + Sync {
     /// keystorm's error message in this tool's words: its options have other names.
     fn in_its_words(&self, text: &str) -> String;
 
-    /// Whether a job that Ctrl-C ended is one that went well: some tools print what there is and exit with 0.
+    /// Whether the exit code is 0 after Ctrl-C: some tools then print what there is and succeed.
     fn interrupted_is_success(&self) -> bool {
         false
     }
 
-    /// A job that failed, as this tool ends then. `why` is what keystorm says of it.
+    /// The error with which this tool ends when a job fails. `why` is keystorm's message.
     fn failure(&self, _error: &anyhow::Error, why: String) -> anyhow::Error {
         anyhow::Error::msg(why)
     }
 
-    /// Nobody listens where the server should be, for this reason, and that was found `tried` times
-    /// before. How long to wait before the next try; `None` for no more.
+    /// How long to wait before connecting again, if there is no connection for the reason `why` after `tried`
+    /// attempts before this one; `None` to give up.
     ///
     /// # Errors
     /// Standard error is closed.
-    fn not_there(&self, _why: &str, _tried: u32) -> anyhow::Result<Option<Duration>> {
+    fn wait_for_server(&self, _why: &str, _tried: u32) -> anyhow::Result<Option<Duration>> {
         Ok(None)
     }
 
-    /// The document that the tool would write of a run, if it writes one.
+    /// The document (JSON, for instance) that the tool would write of a run, if it writes any.
     fn document(&self, _run: &report::Summary<'_>) -> Option<String> {
         None
     }
 
-    /// Goes along with run number `run`, from 1, which ends when `interrupted` is set.
+    /// The monitor of run number `run`, from 1. Setting `interrupted` ends that run.
     fn monitor<'p>(
         &self,
         plan: &'p Plan,
@@ -60,7 +60,7 @@ pub trait ToolOutput: Send + Sync {
     ) -> Box<dyn RunMonitor + 'p>;
 }
 
-/// What goes along with one run.
+/// Accompanies one run.
 pub trait RunMonitor: Observer {
     /// The run is about to begin.
     ///
@@ -68,18 +68,18 @@ pub trait RunMonitor: Observer {
     /// Standard error is closed, or a file or port that it needs cannot be opened.
     fn begin(&mut self) -> anyhow::Result<()>;
 
-    /// It has ended. Whether all is well.
+    /// The run has ended. Returns whether it counts as a success.
     ///
     /// # Errors
     /// Standard output is closed, or a resource that the end needs is missing.
     fn end(&mut self, run: &Run) -> anyhow::Result<bool>;
 
-    /// How the job ends with a run that this, and nobody's Ctrl-C, interrupted. No other run follows.
+    /// How the job ends if this monitor, and not Ctrl-C, interrupted the run. No other run follows.
     fn end_of_its_own(&self) -> Option<End> {
         None
     }
 
-    /// The rate of the run, if it may change it on the way.
+    /// The rate of the run, if the monitor may change it while the run goes on.
     fn rate(&self) -> Option<Arc<LiveRate>> {
         None
     }

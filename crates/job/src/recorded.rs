@@ -13,15 +13,15 @@ use crate::PageOptions;
 pub struct RecordJob {
     /// The server, or a node of the cluster, that is recorded.
     pub target: Target,
-    /// What it speaks.
+    /// Its protocol.
     pub protocol: ProtocolKind,
     /// The file to write, which must not exist.
     pub output: PathBuf,
-    /// After which time it ends; by default with Ctrl-C.
+    /// How long it records in all; until Ctrl-C if not given.
     pub duration: Option<Duration>,
-    /// How many bytes may wait in the server's output buffer.
+    /// Most bytes that may wait in the server's output buffer; with more, recording stops.
     pub behind_max_bytes: u64,
-    /// How long it records, and how often it begins; by default all the time.
+    /// How long it records at a time, and the time from one such beginning to the next; without a break if not given.
     pub cycle: Option<(Duration, Duration)>,
     /// The part of the traffic that is recorded; all of it if not given.
     pub sample: Option<Sample>,
@@ -29,16 +29,16 @@ pub struct RecordJob {
     pub anonymises: bool,
     /// Whether values are kept.
     pub keeps_values: bool,
-    /// What to say of the command line.
+    /// Notes on the command line, which are printed first.
     pub notes: Vec<String>,
 }
 
 /// What `keystorm describe` is to do.
 #[derive(Debug)]
 pub struct DescribeJob {
-    /// Records; `-` for standard input
+    /// The files; `-` is standard input.
     pub files: Vec<PathBuf>,
-    /// The format of all of them; found by their content if not given
+    /// The format of all of them; recognized by their content if not given.
     pub format: Option<String>,
     /// Whether the result is JSON.
     pub json: bool,

@@ -7,11 +7,11 @@ use crate::{PageOptions, Spread};
 /// What `keystorm show` is to do.
 #[derive(Debug)]
 pub struct ShowJob {
-    /// A file written by --json or `keystorm merge`; `-` for standard input
+    /// A file written by --json or `keystorm merge`; `-` is standard input.
     pub file: PathBuf,
-    /// Output format: text, quiet, csv, redis (as redis-benchmark), classic, json, timeline or samples
+    /// The layout by its name, such as `text` or `csv`.
     pub format: &'static str,
-    /// Latency distribution: `short`, or `full` for every step [default: short]
+    /// How many steps of the latency distribution the text has.
     pub distribution: Spread,
     /// Its page and charts.
     pub pages: PageOptions,
@@ -20,14 +20,13 @@ pub struct ShowJob {
 /// What `keystorm merge` is to do.
 #[derive(Debug)]
 pub struct MergeJob {
-    /// Files written by --json
+    /// Files written by --json.
     pub files: Vec<PathBuf>,
-    /// Numbers of lost shares, such as 2 or 2,5; the result is then of the others, and is marked
-    /// incomplete
+    /// Numbers of shares that are lost, from 1. The result is that of the others, and is marked as incomplete.
     pub missing: Vec<u32>,
-    /// Save the merged run to this file; nothing is printed then unless --format is given
+    /// Where the merged run is saved.
     pub output: Option<PathBuf>,
-    /// Output format: text, quiet, csv, redis, classic, json, timeline or samples [default: text]
+    /// The layout in which it is printed, by its name; `None` prints nothing.
     pub format: Option<&'static str>,
     /// A page and charts of the merged run.
     pub pages: PageOptions,
@@ -36,8 +35,8 @@ pub struct MergeJob {
 /// What `keystorm report` is to do.
 #[derive(Debug)]
 pub struct ReportJob {
-    /// Files written by --json or `keystorm merge`; `-` for standard input
+    /// Files written by --json or `keystorm merge`; `-` is standard input.
     pub files: Vec<PathBuf>,
-    /// The page and its charts. A page named `-` is for standard output.
+    /// The page and its charts. A page named `-` goes to standard output.
     pub pages: PageOptions,
 }

@@ -1,6 +1,6 @@
 //! Commands of the user's own: their words, quoted as in redis-cli, and the placeholders in them.
 
-use cli::captured::has_replies_of_its_own;
+use cli::captured::has_open_ended_replies;
 use trace::words;
 use wire::cluster::hashed;
 use workload::{Arg, CommandSpec, Piece, Slot};
@@ -18,7 +18,7 @@ pub(super) fn command(text: &str, prefix: &str, value: &Piece) -> Result<Command
     let Some(name) = words.first().filter(|name| !name.is_empty()) else {
         return Err(usage_error("--command requires a non-empty command string."));
     };
-    if has_replies_of_its_own(name) {
+    if has_open_ended_replies(name) {
         return Err(usage_error(format!(
             "--command {} is not supported: it is not answered by one reply.",
             String::from_utf8_lossy(name)

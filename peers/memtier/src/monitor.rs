@@ -34,9 +34,11 @@ pub(super) fn unused(options: &Options) -> Option<String> {
 pub(super) fn load(path: &str, notes: &mut Vec<String>) -> Result<Capture, Fault> {
     let read = captured::read(Path::new(path), Scripts::EveryLine);
     let capture = read.map_err(|why| check_error(format!("--monitor-input: {path}: {why}")))?;
-    let Capture { commands, lines, without, unreplayable, .. } = &capture;
+    let Capture { commands, lines, unreadable, unreplayable, .. } = &capture;
     notes.extend(
-        without.iter().map(|line| format!("warning: skipping line {line} of {path}: no command")),
+        unreadable
+            .iter()
+            .map(|line| format!("warning: skipping line {line} of {path}: no command")),
     );
     let skipped = match unreplayable {
         0 => String::new(),

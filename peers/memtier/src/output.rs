@@ -67,7 +67,7 @@ impl ToolOutput for Reports {
         Some(written.json(&sections))
     }
 
-    fn not_there(&self, why: &str, tried: u32) -> anyhow::Result<Option<Duration>> {
+    fn wait_for_server(&self, why: &str, tried: u32) -> anyhow::Result<Option<Duration>> {
         let Some(waiting) = &self.waiting else { return Ok(None) };
         let (wait, text) = match waiting.after(tried) {
             Ok((wait, text)) => (Some(wait), text),

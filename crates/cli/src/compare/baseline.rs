@@ -64,7 +64,7 @@ const AFTER: &str = "\
 Exit code 3: a figure is surely worse than before, by more than --fail-on-regression. Exit code 4: the runs do not
 say, as where only the newest is off.";
 
-/// Whether a command line is one of these.
+/// Whether a command line asks for a comparison with a baseline.
 pub(super) fn is_asked(args: &[OsString]) -> bool {
     let is_it = |word: &str| word == "--baseline" || word.starts_with("--baseline=");
     args.iter().take_while(|word| *word != "--").any(|word| word.to_str().is_some_and(is_it))

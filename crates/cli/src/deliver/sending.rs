@@ -48,7 +48,7 @@ pub(super) trait KindOptions: Args + 'static {
     /// Those that every kind has.
     fn common(&self) -> &CommonOptions;
 
-    /// Options of a run that are so unless the line has them.
+    /// Defaults that this kind has for options of a run.
     fn defaults(&self) -> Vec<(&'static str, String)>;
 
     /// The command that each sender sends, as it is typed.
@@ -145,12 +145,12 @@ pub(super) const REFUSED: [&str; 10] = [
     "--hit-ratio",
 ];
 
-/// Messages that are waited for at the end where the command line does not say.
+/// Default of --drain.
 const DRAIN: Duration = Duration::from_secs(5);
 
 impl CommonOptions {
-    /// So many receivers of messages that go through places with this prefix: so many, of which each receiver has
-    /// some.
+    /// A delivery through `places` channels or keys, whose names begin with `prefix`, to so many receivers, each of
+    /// which listens to `places_each` of them.
     pub(super) fn delivery(
         &self,
         kind: DeliveryKind,
@@ -174,8 +174,7 @@ impl CommonOptions {
     }
 }
 
-/// Options of a run that are so unless the line has them: connections that send, places, size of a payload, and the
-/// name of the run.
+/// Defaults for options of a run: connections that send, channels or keys, size of a payload, and the name of the run.
 pub(super) fn load_defaults(
     senders: u32,
     places: u32,
@@ -232,7 +231,7 @@ fn load<O: KindOptions>(ours: Vec<OsString>, line: Line) -> Result<DeliveryLoad,
 
 // What follows does not depend on the type of the options, so that it is compiled once for all kinds.
 
-/// Refuses what a delivery says itself.
+/// Refuses a command, and options of a run that a delivery decides itself.
 fn check(line: &Line, kind: &str, command: fn() -> Command) -> Result<(), UsageError> {
     if let Some(name) = REFUSED.iter().find(|name| line.has(name)) {
         let has =
@@ -297,7 +296,7 @@ fn check_shares(plan: &Plan, clients: u32) -> Result<(), UsageError> {
     })
 }
 
-/// Whether the kernel notes when messages arrive.
+/// The option by which the kernel notes when messages arrive.
 const STAMPS: &str = "--kernel-stamps";
 
 /// The run of the senders, in its words.
@@ -312,7 +311,7 @@ fn sending(
         }
     }
     if !line.has(STAMPS) {
-        // Receivers do not spin: what stamps cost them is not time that they would have spent so.
+        // Receivers do not busy-wait, so the time that stamps cost would come on top.
         line.options.push(TypedOption::new(STAMPS, "no"));
     }
     draw_by_message(&mut line);
@@ -321,13 +320,14 @@ fn sending(
     line.words()
 }
 
-/// What names begin with: two runs at one server have different ones, unless one --seed makes them equal.
+/// Prefix of the names of channels and keys. It follows from the seed, so two runs on one server share names only if
+/// they have the same --seed.
 fn prefix(plan: &Plan) -> String {
     format!("keystorm:{:08x}:", plan.load.seed as u32 ^ (plan.load.seed >> 32) as u32)
 }
 
-/// The same where receivers are at each node of a cluster: the number of a place is then a hash tag, so that all of its
-/// keys have one slot.
+/// In a cluster, the prefix with an opening brace behind it: the number of a channel or key becomes its hash tag, so
+/// that all keys of one number are in the same slot.
 pub(super) fn tagged(mut prefix: String, parts: &PlanParts) -> String {
     if parts.target.is_cluster() {
         prefix.push(TAG);
@@ -335,7 +335,7 @@ pub(super) fn tagged(mut prefix: String, parts: &PlanParts) -> String {
     prefix
 }
 
-/// Begins this argument, which begins with the number of a place, with such a prefix.
+/// Puts a prefix before the argument, which begins with the number of a channel or key, and closes its hash tag.
 ///
 /// # Errors
 /// There is no such argument.
@@ -369,7 +369,7 @@ pub(super) fn pieces(parts: &mut PlanParts, at: usize) -> Result<&mut Vec<Piece>
     pieces.ok_or_else(|| UsageError("deliver sends one command".to_owned()))
 }
 
-/// Begins this argument with the prefix of a run.
+/// Puts the prefix of a run before the argument.
 ///
 /// # Errors
 /// There is no such argument.
@@ -378,7 +378,7 @@ pub(super) fn begin_with(parts: &mut PlanParts, at: usize, prefix: &str) -> Resu
     Ok(())
 }
 
-/// Ends this argument, a payload of `-d` bytes, in its message.
+/// Puts the message at the end of the argument, a payload of `-d` bytes.
 ///
 /// # Errors
 /// A payload may be too small.
@@ -406,7 +406,8 @@ pub(super) fn end_in_message(parts: &mut PlanParts, at: usize) -> Result<(), Usa
     Ok(())
 }
 
-/// Has sizes that differ drawn for each message: by default a key keeps its size, and here it is a channel or a queue.
+/// Draws a size for each message where -d is a distribution. By default each key keeps one size, and here the key is a
+/// channel or a queue.
 fn draw_by_message(line: &mut Line) {
     let values = |name: &str| {
         let given = line.options.iter().filter(|given| given.name == name);

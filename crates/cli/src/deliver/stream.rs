@@ -76,7 +76,7 @@ impl StreamOptions {
         }
     }
 
-    /// Nanoseconds that a call waits. One who claims looks from time to time whether there is something to claim.
+    /// Nanoseconds that a call blocks; 0 for ever. With --claim it returns in time to claim again.
     fn block_ns(&self, claim_ns: u64) -> u64 {
         match self.queue.block_ns() {
             0 => claim_ns,

@@ -36,7 +36,7 @@ pub(super) fn read(
 /// Reads a file with a header line.
 fn with_header(path: &Path, rows_max: Option<usize>) -> Result<Dataset, String> {
     let fault = |error: csv::Error| format!("--dataset {}: {error}", path.display());
-    if dump::is_one(path).map_err(|error| fault(error.into()))? {
+    if dump::is_dump(path).map_err(|error| fault(error.into()))? {
         return dump::read(path, rows_max).map_err(|why| format!("--dataset {why}"));
     }
     let open = unclosed_quote(path, delimiter(path)).map_err(|error| fault(error.into()))?;

@@ -1,4 +1,5 @@
-//! What stands where a command must, and is a server, a program, a command of keystorm or one with a weight behind it.
+//! Refuses a first word that cannot be a command of the server: an address, a program, a subcommand of keystorm, or a
+//! command with its weight behind it (`get:9`).
 
 use std::path::Path;
 

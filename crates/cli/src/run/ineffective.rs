@@ -13,7 +13,7 @@ const PRECISION_MAX: i64 = 4;
 /// Commands that write strings and have no lifetime for them.
 const WITHOUT_LIFETIME: [&str; 2] = ["MSET", "MSETNX"];
 
-/// The lines, about these plans.
+/// The warnings about these plans.
 pub(super) fn notes(options: &Options, persona: Persona, parts: &[PlanParts]) -> Vec<String> {
     if persona.is_peer() {
         return Vec::new();
@@ -50,7 +50,7 @@ fn sequential(options: &Options, parts: &[PlanParts]) -> Option<String> {
 
 fn ttl(options: &Options, parts: &[PlanParts]) -> Option<String> {
     let lifetime = options.data.ttl?;
-    // In the commands of memcached it must stand somewhere.
+    // Commands of memcached that store a value always have a lifetime, which --ttl sets.
     if options.data.fill || parts.iter().any(|parts| parts.protocol.is_memcache()) {
         return None;
     }
@@ -79,7 +79,7 @@ fn placeholder(parts: &[PlanParts]) -> Option<String> {
 
 /// Options of keystorm that follow the command, and so are sent to the server as words of it.
 fn words(options: &Options) -> Option<String> {
-    // Behind `--` whatever stands there is meant as it stands.
+    // Behind `--` every word is meant for the server.
     let typed = std::env::args_os().any(|word| word == "--");
     let known = options.command.iter().skip(1).filter(|_| !typed).find(|word| {
         let word = word.to_string_lossy();

@@ -72,7 +72,7 @@ fn in_range(options: &DataOptions) -> Result<KeySpace, String> {
     drawn(range, &draw).map_err(fault)
 }
 
-/// So many keys, drawn so; reads the file of `file:`.
+/// A space of `range` keys with this distribution; reads the file that `file:` names.
 ///
 /// # Errors
 /// What is wrong with the file.
@@ -92,8 +92,8 @@ fn range(text: &str) -> Result<u64, String> {
     count(text).map_err(|e| format!("-r {text}: {e}"))
 }
 
-/// The numbers in a column: the one that the header line names so, or the first, and then the first
-/// line is a header unless it is a number too.
+/// The key numbers in a column of a CSV or TSV file: the one of that name in the header line, or the first. Without a
+/// name, the first line is taken as a header if it is not a number.
 fn read(path: &Path, column: Option<&str>) -> Result<Vec<u64>, String> {
     let reader = ReaderBuilder::new()
         .delimiter(delimiter(path))

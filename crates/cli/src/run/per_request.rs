@@ -48,14 +48,15 @@ enum Close {
     Reset,
 }
 
-/// Connections at once where none are said.
+/// Default of -c in a closed loop.
 const CLOSED_DEFAULT: u32 = 50;
+/// Default of -c with --connect and a rate, in addition to the connections that --open-for holds.
 const OPEN_DEFAULT: u32 = 1000;
-/// Most of those that are chosen: more have to be asked for.
+/// Most held connections that the default allows for: more have to be asked for with -c.
 const CHOSEN_MAX: f64 = 20_000.0;
 
 impl PerRequest {
-    /// What becomes of each connection, where each carries one request.
+    /// How long each connection is held and how it is closed; `None` without --connect.
     pub(super) fn plan(&self) -> Option<ConnectionPerRequest> {
         self.connect.then(|| ConnectionPerRequest {
             hold_ns: match self.open_for {
@@ -77,7 +78,7 @@ impl PerRequest {
         Pace::Open(Schedule { arrivals: Arrivals::Bursts(size), ..schedule })
     }
 
-    /// Connections where the command line has no -c, of a run of so many seconds or requests at this pace.
+    /// The default of -c, for a run of `requests` or of `length_s` seconds at this pace.
     pub(super) fn connections(&self, pace: &Pace, requests: Option<u64>, length_s: f64) -> u32 {
         let (true, Some(schedule)) = (self.connect, pace.schedule()) else {
             return CLOSED_DEFAULT;

@@ -1,19 +1,18 @@
-//! By whose name we are called: by that of a link, or with `--as`.
+//! The name by which keystorm was called: that of a link, or the one given with `--as`.
 
 use report::{KEYSTORM, Persona, REDIS_BENCHMARK, VALKEY_BENCHMARK};
 
-/// The names of the tools whose place we take.
+/// Tools whose command lines this one takes.
 pub(super) const PEERS: [&str; 2] = ["redis-benchmark", "valkey-benchmark"];
 
-/// Who goes by a name.
+/// The persona that has this name, or keystorm's.
 pub(super) fn named(name: &str) -> Persona {
     let peers = [REDIS_BENCHMARK, VALKEY_BENCHMARK];
     peers.into_iter().find(|peer| peer.program == name).unwrap_or(KEYSTORM)
 }
 
-/// What `--version` prints. A peer's is that of the version whose ways we keep: of redis-benchmark
-/// 7.0.15, which the tests run beside ours, and of valkey-benchmark 9.1, the first with the options
-/// that we take from it.
+/// What `--version` prints. By a peer's name it is the version that is imitated: redis-benchmark 7.0.15, with
+/// which the tests compare, and valkey-benchmark 9.1, the first with all of the options that keystorm has from it.
 pub(super) fn version(persona: Persona) -> String {
     let versions = [(REDIS_BENCHMARK, "7.0.15"), (VALKEY_BENCHMARK, "9.1.0")];
     let version = versions.into_iter().find(|(peer, _)| *peer == persona);

@@ -24,10 +24,10 @@ use crate::workload_file::{
 };
 use crate::{Job, UsageError, presets};
 
-/// What a file says and a command line cannot say beside it, by the names of the options' fields.
+/// Options that cannot be combined with --workload, because the file decides them; by their fields' names.
 const OF_THE_FILE: [&str; 4] = ["tests", "mix", "stdin_arg", "command"];
 
-/// What a key space of a file's own says, by the names of the options' fields.
+/// Options without effect on an operation that has a key space of its own in the file; by their fields' names.
 const OF_KEYS: [&str; 7] =
     ["keyspace", "key_dist", "sequential", "first_key", "unpadded", "keys_by", "one_slot"];
 
@@ -168,14 +168,14 @@ fn every_key(options: &Options, given: &TypedLoad) -> Result<u64, String> {
         None => keys::space(&options.data)?.range,
     };
     let range = range.ok_or("every-key requires key-range, the number of keys")?;
-    // Of a sequence each command counts.
+    // Each command of a sequence counts as a request.
     let steps = given.operations.iter().flat_map(|operation| &operation.typed.steps);
     let commands: u64 = steps.map(|step| step.commands.len() as u64).sum();
     let each = if given.is_mix() { 1 } else { commands };
     Ok(range.max(1).saturating_mul(each).min(limits::REQUESTS_MAX))
 }
 
-/// The setting that an option is.
+/// The setting of a workload file that an option corresponds to.
 fn of_option(typed: &ParsedArgs, name: &str) -> Option<&'static Setting> {
     Setting::of_option(near::named(&typed.command, name)?.get_id().as_str())
 }
@@ -311,7 +311,7 @@ pub(super) fn printed(typed: &ParsedArgs) -> Result<String, UsageError> {
     workload.settings = workload.settings.overlaid(&own);
     if options.data.workload.is_none() {
         if !options.command.is_empty() {
-            // Before anything else reads what -x reads.
+            // First of all: -x reads standard input, which can be read only once.
             workload.load = Some(typed_load(typed, &options).map_err(UsageError)?);
         } else if workload.settings.get("tests").is_none() {
             let names = workload::suite::names();

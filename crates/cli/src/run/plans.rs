@@ -12,14 +12,14 @@ use super::values::OnErrorArg;
 use super::{base, commands, ineffective, memcache, output, reads, replay};
 use crate::{Action, Job};
 
-/// A probe of more is a load.
+/// The highest rate of --probe: beyond it, a probe would be a load itself.
 const PROBE_MAX: f64 = 100_000.0;
 /// Options of a single test.
 pub(super) const START_AT: &str = "--start-at";
 pub(crate) const NAME: &str = "--name";
 
-/// Turns options into a job, by that name. `after` tells which options stand after `-u`, `given` what
-/// a file says is sent.
+/// Turns options into a job. `persona` is the name that was called, `after` has the options that stand after
+/// `-u`, and `given` is what a workload file sends.
 ///
 /// # Errors
 /// What makes no sense, in words for the person who typed it.
@@ -77,7 +77,7 @@ pub(super) fn job(
     })
 }
 
-/// Options of how long a run is, and those that need another one.
+/// Checks options of a run's length, and those that require another option.
 fn check_length(options: &Options) -> Result<(), String> {
     if let Some(refusal) = options.later.refused() {
         return Err(refusal);
@@ -95,7 +95,7 @@ fn check_length(options: &Options) -> Result<(), String> {
     Ok(())
 }
 
-/// Options that need commands, or operations, or tests of the suite.
+/// Checks options that require commands, operations, or tests of the suite.
 fn check_load(options: &Options, suite: bool, given: bool) -> Result<(), String> {
     if suite && options.data.dataset.is_some() {
         return Err(commands::FIELDS_WANTED.into());
@@ -187,7 +187,7 @@ fn depth(parts: &PlanParts) -> u32 {
     parts.load.concurrency.pipeline_depth
 }
 
-/// Refuses what is of a single test where there are so many.
+/// Refuses an option that is for a single test if there are several.
 pub(crate) fn single(option: &str, tests: usize) -> Result<(), String> {
     if tests <= 1 {
         return Ok(());

@@ -66,7 +66,7 @@ pub(super) fn parts(
     let capture = captured::read(path, Scripts::Called).map_err(fault)?;
     let count = capture.commands.len() as u64;
     let left_out = [
-        (capture.without.len(), "hold no command"),
+        (capture.unreadable.len(), "hold no command"),
         (capture.unreplayable, "are about the connection that sent them, such as AUTH"),
         (capture.of_scripts, "were sent by scripts, whose calls are replayed"),
     ];

@@ -5,7 +5,7 @@ use workload::{Backoff, Retry};
 
 use super::values::count_in;
 
-/// The default.
+/// Default of --retry-wait.
 const WAIT: Backoff = Backoff { first_ns: 10_000_000, factor: 2.0, longest_ns: 1_000_000_000 };
 
 /// The options of retries.
@@ -32,7 +32,7 @@ pub(super) struct RetryOptions {
     retry_on: Option<String>,
 }
 
-/// How often; without end for `None`.
+/// How many retries; any number for `None`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Times(Option<u32>);
 
@@ -51,7 +51,7 @@ fn share(text: &str) -> Result<f64, String> {
 }
 
 impl RetryOptions {
-    /// What that means for connections with pipelines of this depth.
+    /// The retries of connections with pipelines of this depth; `None` for no retries.
     pub(super) fn plan(&self, pipeline: u32) -> Option<Retry> {
         let Times(most) = self.retry.filter(|Times(most)| *most != Some(0))?;
         let on = self.retry_on.as_deref().unwrap_or_default().split(',').map(str::trim);

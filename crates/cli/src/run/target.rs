@@ -1,8 +1,8 @@
 //! The server that options name, and who logs in there.
 //!
-//! `-u` says what `-h`, `-p`, `--user`, `-a` and `--dbnum` say, too. In the peers the last word
-//! counts, and what a URI leaves out is left as it was. A load on another server than was meant is
-//! worse than a line to be typed again, so by our own name two that differ are refused.
+//! `-u` may contradict `-h`, `-p`, `--user`, `-a` and `--dbnum`. In the imitated tools the later one counts, and a
+//! URI changes nothing that it leaves out. By keystorm's own name a contradiction is refused: a load on the wrong
+//! server is worse than a command line that has to be typed again.
 
 use clap::ArgMatches;
 use workload::secret::PASSWORD_VARIABLE;
@@ -21,7 +21,7 @@ fn port_default(protocol: ProtocolKind) -> u16 {
     if protocol.is_memcache() { 11211 } else { 6379 }
 }
 
-/// What holds where `-u` and another option say the same.
+/// Which one counts where `-u` and another option are about the same thing.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum UriPrecedence {
     /// They must agree.
@@ -57,8 +57,8 @@ impl OptionsAfterUri {
 }
 
 impl UriPrecedence {
-    /// The value that holds of an option and of a URI. `after` tells whether the option stands
-    /// after the URI, `differ` how the two contradict.
+    /// The value that counts, of an option's and a URI's. `after` is whether the option stands after the URI,
+    /// `differ` makes the error of two that differ.
     fn choose<T: PartialEq>(
         self,
         option: Option<T>,
@@ -78,7 +78,7 @@ impl UriPrecedence {
     }
 }
 
-/// What the server that options name speaks.
+/// The protocol of the server that options name.
 ///
 /// # Errors
 /// Two of them contradict each other.
@@ -154,7 +154,7 @@ pub(crate) fn target(server: &ServerOptions, rule: UriPrecedence) -> Result<Targ
     Ok(Target {
         endpoint,
         credentials: credentials(server, user, password, rule, protocol)?,
-        // What else there is to say of it the options do.
+        // Its details are in the options of TLS, which are read elsewhere.
         tls: secure.then(TlsOptions::default),
         db: db.unwrap_or(0),
         tracking: server.enable_tracking,
@@ -165,7 +165,7 @@ pub(crate) fn target(server: &ServerOptions, rule: UriPrecedence) -> Result<Targ
     })
 }
 
-/// A memcached that is named as an entry of a list is, alone or in one: servers of a list share out keys.
+/// The endpoint of memcached, whose -h is a list of servers that share the keys; a list of one is that server.
 fn shared_out(
     endpoint: Endpoint,
     server: &ServerOptions,
@@ -251,8 +251,8 @@ fn endpoint(
     Ok(Endpoint::Tcp { host, port: port.unwrap_or(port_default) })
 }
 
-/// How an option and `-u` contradict, and what to write if it is `meant` that counts. A login is
-/// not shown.
+/// The error of an option that contradicts `-u`, with the URI to write if `meant` is the right server. It shows no
+/// login.
 fn contradicts(option: &str, uri: &UriParts, meant: Option<(String, Option<u16>)>) -> String {
     let instead = meant.map_or(String::new(), |(host, port)| {
         let (scheme, protocol) = match uri.memcache {
@@ -282,7 +282,8 @@ fn credentials(
     let from_environment = || {
         let password = std::env::var(PASSWORD_VARIABLE).ok();
         password.filter(|password| {
-            !password.is_empty() && !server.login_by_words && !is_open_and_ours(server)
+            let is_meant = !server.login_by_words && !is_spawned_without_password(server);
+            !password.is_empty() && is_meant
         })
     };
     if protocol.is_memcache() {
@@ -303,9 +304,9 @@ fn credentials(
     }
 }
 
-/// Whether the server is one that is started for the run and given no password: the password in the
-/// environment is then another's.
-fn is_open_and_ours(server: &ServerOptions) -> bool {
+/// Whether the server is started for the run, and without a password: the one in the environment is then another
+/// server's.
+fn is_spawned_without_password(server: &ServerOptions) -> bool {
     let args = server.spawn_args.as_deref().unwrap_or_default();
     server.spawn.is_some() && !["requirepass", "aclfile", "user"].iter().any(|a| args.contains(a))
 }

@@ -6,14 +6,14 @@ use report::Persona;
 
 use crate::VerdictTo;
 
-/// Where a run's verdicts go. An option says more of a run than the environment does.
+/// Where a run's verdicts go. The option takes precedence over the environment.
 pub fn place(persona: Persona, no_verdict: bool, environment: Option<OsString>) -> VerdictTo {
     match environment.filter(|value| !value.is_empty()) {
         _ if no_verdict => VerdictTo::Nowhere,
         Some(value) if value == "off" => VerdictTo::Nowhere,
         Some(value) if value == "stderr" => VerdictTo::Stderr,
         Some(file) => VerdictTo::File(file.into()),
-        // Scripts take what stands on a peer's standard error for a failure.
+        // Scripts take any text on a peer's standard error for a failure.
         None if persona.is_peer() => VerdictTo::Nowhere,
         None => VerdictTo::Report,
     }

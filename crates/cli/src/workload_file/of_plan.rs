@@ -16,7 +16,7 @@ pub(crate) fn of_plan(plan: &Plan) -> Workload {
         let drawn = operation.keys.as_ref().unwrap_or(&plan.data.keys);
         let inserts = drawn.draw == KeyDist::INSERT;
         let keys = match inserts {
-            // Its command says so.
+            // The file has a placeholder for new keys in the command instead.
             true => KeySpace { draw: KeyDist::UNIFORM, ..drawn.clone() },
             false => drawn.clone(),
         };
@@ -31,7 +31,7 @@ pub(crate) fn of_plan(plan: &Plan) -> Workload {
             name: Some(name.clone()),
             weight: operation.weight,
             steps: steps.collect(),
-            // Without a range there is one key, and nothing to say of it.
+            // Without a range there is one key, which needs no key space.
             keys: keys.range.map(|range| {
                 let known = spaces.iter().find(|(_, known)| *known == keys);
                 let name = match known {

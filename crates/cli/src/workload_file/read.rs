@@ -72,7 +72,8 @@ fn start(value: Value<'_, '_>) -> usize {
     value.span().start
 }
 
-/// The step that takes the place of the one before it on a cursor, so often in a row.
+/// `cursor:N`, of a step that is sent instead of the one before it while replies bring a cursor, at most N times in
+/// a row.
 fn cursors(text: &str) -> Option<StepCondition> {
     let most = text.strip_prefix("cursor:")?.parse().ok()?;
     Some(StepCondition::OnCursor { most: Some(most) })
@@ -348,7 +349,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// What the option says against its value.
+    /// Why the option refuses the value; `None` if it accepts it.
     fn refused(&mut self, set: &Assignment) -> Option<String> {
         let option = self.options.get_arguments().find(|arg| arg.get_id() == set.setting.option)?;
         let words = std::iter::once("keystorm".into()).chain(set.words(option));
@@ -361,7 +362,7 @@ impl Reader<'_> {
                 }
                 _ => Some("a value is missing".to_owned()),
             },
-            // What it needs beside it may stand elsewhere.
+            // Options that it requires may stand elsewhere in the file.
             _ => None,
         }
     }
@@ -369,7 +370,7 @@ impl Reader<'_> {
     fn unknown<T>(&self, entry: &Entry<'_, '_>, others: &[&str]) -> Result<T, String> {
         let is_settings = others == OF_FILE || others == OF_PHASE;
         let settings = SETTINGS.iter().filter(|_| is_settings);
-        // Whoever knows the command line may write what stands there.
+        // The name may be that of the command line's option for the setting.
         let named = |setting: &&Setting| {
             let mut args = self.options.get_arguments();
             let arg = args.find(|arg| arg.get_id() == setting.option);

@@ -9,7 +9,7 @@ use crate::presets;
 /// Most bytes of a file.
 const BYTES_MAX: u64 = 16 << 20;
 
-/// What came there: whoever asks for it again is given the same.
+/// What standard input had. It can be read once, and several callers may ask for it.
 static STANDARD_INPUT: OnceLock<Result<String, String>> = OnceLock::new();
 
 /// A text and what it is called.
@@ -37,7 +37,7 @@ impl Source {
         format!("{}:{line}:{column}", self.name)
     }
 
-    /// What it is called without its folder and ending.
+    /// Its name without folder and extension.
     pub fn stem(&self) -> String {
         let stem = Path::new(&self.name).file_stem();
         stem.map_or_else(|| self.name.clone(), |stem| stem.to_string_lossy().into_owned())

@@ -1,9 +1,8 @@
 //! A small HTTP server that no client can hold up.
 //!
-//! It serves texts, on one thread, and owns what keeps it and the run that it is part of
-//! safe from whoever connects: only the head of a request is ever read, every step of a connection
-//! has a deadline, so many connections are open and no more, one request is answered on each, and
-//! nothing waits for a client when the server is dropped. `httparse` reads the heads.
+//! It serves texts from one thread, and no client can harm it or the run: only the head of a request is read, every
+//! step of a connection has a deadline, the number of open connections is limited, each gets one answer, and dropping
+//! the server waits for no client. `httparse` reads the heads.
 
 mod connection;
 mod request;
@@ -21,11 +20,11 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use connection::Connection;
 pub use request::{Answer, HttpRequest};
 
-/// Connections at a time. What comes then stands in the queue of the kernel until there is room.
+/// Connections at a time. Further ones wait in the kernel's queue until there is room.
 pub const CONNECTIONS_MAX: usize = 64;
-/// Connections taken from that queue before those that are open have their turn.
+/// Connections accepted from that queue before the open ones are served again.
 const ACCEPTED_AT_ONCE: usize = 4;
-/// How long a server that ends in good order waits for its last events to be taken.
+/// How long [`HttpServer::finish`] waits for clients to take the last events.
 const FINISH_PATIENCE: Duration = Duration::from_secs(1);
 
 /// What is served.
@@ -33,14 +32,14 @@ pub trait Service: Send + 'static {
     /// The answer to a request.
     fn answer(&self, asked: &HttpRequest<'_>) -> Answer;
 
-    /// The latest event and its number, if that is above `seen`: for whoever asked for
-    /// [events](Answer::events). It is asked a few times a second.
+    /// The latest event and its number, if that is above `seen`: for clients that asked for
+    /// [events](Answer::events). It is called a few times a second.
     fn event(&self, _seen: u64) -> Option<(u64, Arc<str>)> {
         None
     }
 }
 
-/// A service that has answers only.
+/// A service without events.
 struct Answers<F>(F);
 
 impl<F: Fn(&HttpRequest<'_>) -> Answer + Send + 'static> Service for Answers<F> {
@@ -54,12 +53,12 @@ pub struct HttpServer {
     /// Closed to end the thread.
     wake: Option<UnixStream>,
     thread: Option<JoinHandle<()>>,
-    /// Whether who waits for events is sent the last.
+    /// Whether clients that wait for events get the last one when the server ends.
     finishes: Arc<AtomicBool>,
 }
 
 impl HttpServer {
-    /// Serves there. `answer` gets what each request asks for.
+    /// Serves on this listener, from a thread of this name. `answer` is called for each request.
     ///
     /// # Errors
     /// The machine has no threads or file descriptors left.
@@ -71,7 +70,7 @@ impl HttpServer {
         Self::start_service(listener, name, Answers(answer))
     }
 
-    /// The same of a service that may have events.
+    /// Like [`start`](Self::start), for a service that may have events.
     ///
     /// # Errors
     /// As [`start`](Self::start).
@@ -99,7 +98,7 @@ impl HttpServer {
         Ok(Self { wake: Some(wake), thread: Some(thread), finishes })
     }
 
-    /// Ends in good order: who waits for events gets the last of them, for a second in all.
+    /// Ends after sending the last event to the clients that wait for one, within a second in all.
     pub fn finish(self) {
         self.finishes.store(true, Ordering::Release);
     }
@@ -120,12 +119,12 @@ struct ServerThread {
     /// Readable when the server is to end.
     woken: UnixStream,
     open: Vec<Connection>,
-    /// No connection is accepted before: the machine had no file descriptor for one.
+    /// No connection is accepted before this time, because the machine had no file descriptor left.
     rest_until: Option<Instant>,
 }
 
 impl ServerThread {
-    /// Serves until it is to end; the connections that are open then.
+    /// Serves until it is woken to end; returns the connections that are open then.
     fn serve(mut self, service: &dyn Service) -> Vec<Connection> {
         loop {
             let now = Instant::now();
@@ -135,7 +134,7 @@ impl ServerThread {
             let wake_at = self.wake_at(has_room);
             let Some(ready) = self.wait(accepting, wake_at) else { return self.open };
             let now = Instant::now();
-            // Those that are open first: they are heard before they give way to others.
+            // Open connections first: each is served once more before it may give way to a new one.
             let mut ready_open = ready.open.into_iter();
             self.open.retain_mut(|connection| {
                 let ready = ready_open.next().unwrap_or(false);
@@ -152,7 +151,7 @@ impl ServerThread {
         self.open.len() < CONNECTIONS_MAX || self.open.iter().any(|c| c.gives_way_at() <= now)
     }
 
-    /// When there is something to do though nothing arrives.
+    /// When there is something to do even if nothing arrives.
     fn wake_at(&self, has_room: bool) -> Option<Instant> {
         let deadlines = self.open.iter().map(Connection::wake_at);
         let room = self.open.iter().map(Connection::gives_way_at).min().filter(|_| !has_room);
@@ -205,7 +204,7 @@ impl ServerThread {
     }
 }
 
-/// What may go on without waiting.
+/// Which descriptors are ready: the listener, and each of the open connections.
 struct Readiness {
     listener: bool,
     open: Vec<bool>,

@@ -25,8 +25,7 @@ pub(crate) mod sweep;
 pub(crate) mod theatre;
 pub(crate) mod weigh;
 
-/// A line that a command wrote itself and that cannot be carried out: its run has failed, and nobody's command line
-/// is wrong.
+/// An error in a command line that a command composed itself: the run has failed, and the user made no mistake.
 fn usage_error(job::UsageError(text): job::UsageError) -> anyhow::Error {
     anyhow::anyhow!(text)
 }

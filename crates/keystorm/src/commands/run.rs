@@ -39,16 +39,16 @@ pub(crate) fn run(job: &Job) -> Result<End> {
     run_with(job, |_| Ok(()))
 }
 
-/// The same, after `ready` has made ready for it on a server that was found or started.
+/// Carries out a job after `prepare` was called for the server that was reached or started.
 ///
 /// # Errors
 /// What kept it from being carried out, in words for a person.
 pub(crate) fn run_with(
     job: &Job,
-    ready: impl FnOnce(&mut TestBed<'_>) -> Result<()>,
+    prepare: impl FnOnce(&mut TestBed<'_>) -> Result<()>,
 ) -> Result<End> {
     let output = &job.output;
-    let end = match (carry_out(job, ready), &output.reports) {
+    let end = match (carry_out(job, prepare), &output.reports) {
         (Ok(End::Interrupted), Some(tool)) if tool.interrupted_is_success() => Ok(End::Complete),
         (end, _) => end,
     };
@@ -68,7 +68,7 @@ pub(crate) fn run_with(
     })
 }
 
-fn carry_out(job: &Job, ready: impl FnOnce(&mut TestBed<'_>) -> Result<()>) -> Result<End> {
+fn carry_out(job: &Job, prepare: impl FnOnce(&mut TestBed<'_>) -> Result<()>) -> Result<End> {
     let persona = job.output.options.persona;
     job.notes.iter().try_for_each(diagnostics::say)?;
     if !job.greeting.is_empty() {
@@ -101,7 +101,7 @@ fn carry_out(job: &Job, ready: impl FnOnce(&mut TestBed<'_>) -> Result<()>) -> R
     bed.journal = !job.output.options.persona.is_peer();
     bed.tells = !job.output.options.persona.is_peer();
     (bed.server_clock, bed.probe) = (job.server_clock, job.probe);
-    ready(&mut bed)?;
+    prepare(&mut bed)?;
     tell_about(&bed.server, widest, &asides.remarks, persona)?;
     introduce_cluster(job, &bed.server, &asides.remarks)?;
     if job.repeats > 1 && !bed.server.is_own() {
@@ -134,7 +134,7 @@ fn reach<'r>(
         );
         let Err(error) = reached else { return reached };
         let wait = match (&job.output.reports, not_connected(&error)) {
-            (Some(reports), Some(why)) => reports.not_there(&why, tried)?,
+            (Some(reports), Some(why)) => reports.wait_for_server(&why, tried)?,
             _ => None,
         };
         let Some(wait) = wait else { return Err(error) };
@@ -152,7 +152,7 @@ fn reach<'r>(
 /// How soon Ctrl-C is noticed while a server is waited for.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Why there is no connection, if that is because nobody listens, or whoever does breaks it off.
+/// Why there is no connection, if nothing listens there or the connection was closed at once.
 fn not_connected(error: &anyhow::Error) -> Option<String> {
     use host::ProbeError::{Broken, Unreachable};
     error.chain().find_map(|cause| match cause.downcast_ref()? {
@@ -161,7 +161,7 @@ fn not_connected(error: &anyhow::Error) -> Option<String> {
     })
 }
 
-/// Where a server was given, repeats do not differ in what a start decides.
+/// The note on --repeat with a server that keystorm did not start.
 pub(crate) const OF_ONE_START: &str = "note: --repeat: all repeats use one start of the server, \
     so intervals do not cover how starts differ (with --spawn they do)";
 
@@ -276,7 +276,7 @@ fn run_rounds(
     loop {
         let times = job.repeats;
         let mut all = order(&job.plans, times, bed.server.is_own());
-        // It is of the server that was there in the end.
+        // It follows all rounds, on the server of the last one.
         all.extend(job.last.as_ref().map(|plan| (plan, times)));
         let count = all.len();
         let mut round = 1;
@@ -357,7 +357,7 @@ impl Targets {
         }
     }
 
-    /// How a job ends whose tests were all carried out.
+    /// How a job ends once all of its tests were carried out.
     fn end(&self) -> End {
         match self {
             Self { missed: true, .. } => End::Regressed,

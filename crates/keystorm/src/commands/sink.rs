@@ -1,6 +1,6 @@
 //! Carrying out `keystorm sink`: listens, says where, and serves until asked to stop.
 //!
-//! To be stopped is how a server ends well, so Ctrl-C is no failure here: the exit code is 0.
+//! Being stopped is the normal end of a server, so the exit code after Ctrl-C is 0.
 
 use anyhow::{Context, Result, anyhow};
 use console::diagnostics;
@@ -11,7 +11,7 @@ use sink::{EngineChoice, Listener, MemcacheReplies, Replies};
 use crate::commands::run::say;
 use crate::signals;
 
-/// Files open beside the connections: standard streams, pollers, timers, listeners.
+/// Open files other than connections: standard streams, pollers, timers, listeners.
 const OTHER_FILES: u64 = 32;
 
 /// Serves until Ctrl-C.

@@ -10,7 +10,7 @@ use workload::Dataset;
 
 /// How such a file begins.
 const HEADER: &[u8] = b"dumpflags, time, exptime";
-/// The numbers before a key, by their places.
+/// Numbers before a key, and the indexes of those that are used.
 const NUMBERS: usize = 8;
 const EXPTIME: usize = 2;
 const NBYTES: usize = 3;
@@ -25,17 +25,17 @@ pub const TTL: usize = 2;
 
 const COLUMNS: [&str; 3] = ["key", "data", "exptime"];
 
-/// Whether a file begins as one.
+/// Whether a file begins with the header of a dump.
 ///
 /// # Errors
 /// It cannot be read.
-pub(super) fn is_one(path: &Path) -> io::Result<bool> {
+pub(super) fn is_dump(path: &Path) -> io::Result<bool> {
     let mut begin = Vec::new();
     File::open(path)?.take(HEADER.len() as u64).read_to_end(&mut begin)?;
     Ok(begin == HEADER)
 }
 
-/// Its items as a table, of so many rows at most.
+/// Reads its items as a table of at most `rows_max` rows.
 ///
 /// # Errors
 /// What is wrong with the file, and at which line.
@@ -99,7 +99,7 @@ impl Reader<'_> {
         }
         let key = self.text(numbers[NKEY] as usize, "key")?;
         self.expect(b',', "a comma between key and data")?;
-        // What ends an item in memcached counts.
+        // nbytes counts the CR and LF behind the data, too.
         let data = match (numbers[NBYTES] as usize).checked_sub(2) {
             Some(length) => self.text(length, "data")?,
             None => return Err("nbytes is the length of the data and 2, and so 2 at least".into()),
@@ -128,7 +128,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// So many bytes, or so many within quotation marks, of which each within stands twice.
+    /// `length` bytes, bare or in quotation marks; within those, each quotation mark is doubled.
     fn text(&mut self, length: usize, what: &str) -> Result<Vec<u8>, String> {
         self.skip_blank();
         let short = || format!("the file ends within {what}, which has {length} bytes");

@@ -15,16 +15,16 @@ const SCHEMA: &str = "keystorm.bisect/1";
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Results {
     schema: String,
-    /// The two commits, and what is measured: a search for something else does not go on with these.
+    /// The two commits and what is measured. A search for anything else cannot resume with these results.
     good: String,
     bad: String,
     load: String,
     metric: String,
-    /// For each commit the logarithms of its figure over that of the good one beside it.
+    /// For each commit, logarithms of the ratio of its figure to that of the good commit, one for each pair of runs.
     pub(super) measured: BTreeMap<String, Vec<f64>>,
     /// Commits that cannot be measured, and why.
     pub(super) skipped: BTreeMap<String, String>,
-    /// What was found, once it was.
+    /// The commits of the answer, once there is one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) found: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -38,7 +38,7 @@ pub(super) struct ResultFile {
 }
 
 impl ResultFile {
-    /// Those of an earlier search for the same, or none.
+    /// The results of an earlier search for the same, or empty ones.
     ///
     /// # Errors
     /// The folder has those of another search, or cannot be written.

@@ -1,5 +1,5 @@
-//! The commits of a repository and their builds: a work tree of its own, in which each is built, and a folder in which
-//! the servers stay.
+//! The commits of a repository and their builds: a separate work tree of git in which each commit is built, and a
+//! folder that keeps the servers.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -32,14 +32,14 @@ impl Commit {
 /// The repository, and where its commits are built.
 pub(super) struct Tree {
     repository: PathBuf,
-    tree: PathBuf,
+    work_tree: PathBuf,
     builds: PathBuf,
     build: Vec<String>,
     server: Option<PathBuf>,
 }
 
 impl Tree {
-    /// A work tree in `state`, which is made if it is not there.
+    /// Opens the work tree in the folder `state`; makes both if they are not there.
     ///
     /// # Errors
     /// There is no repository, or no folder can be made.
@@ -54,7 +54,7 @@ impl Tree {
         let state = fs::canonicalize(state)?;
         let tree = Self {
             repository: repository.to_owned(),
-            tree: state.join("tree"),
+            work_tree: state.join("tree"),
             builds: state.join("builds"),
             build: build.to_vec(),
             server: server.map(Path::to_owned),
@@ -62,9 +62,9 @@ impl Tree {
         fs::create_dir_all(&tree.builds)?;
         git(repository, ["rev-parse", "--git-dir"])
             .with_context(|| format!("--repository {}", repository.display()))?;
-        if !tree.tree.join(".git").exists() {
+        if !tree.work_tree.join(".git").exists() {
             git(repository, ["worktree", "prune"])?;
-            let path = tree.tree.as_os_str();
+            let path = tree.work_tree.as_os_str();
             git(
                 repository,
                 [
@@ -79,10 +79,10 @@ impl Tree {
         Ok(tree)
     }
 
-    /// The commits after `good` up to `bad`, the oldest first, behind `good` itself.
+    /// The commits from `good` to `bad`, both included, the oldest first.
     ///
     /// # Errors
-    /// One of them is none, or `good` is no ancestor of `bad`.
+    /// One of them is not a commit, or `good` is not an ancestor of `bad`.
     pub(super) fn commits(&self, good: &str, bad: &str) -> Result<Vec<Commit>> {
         let find = |option: &str, name: &str| {
             let words =
@@ -112,7 +112,7 @@ impl Tree {
         Ok(commits)
     }
 
-    /// The server of a commit, built unless that was done before; why there is none.
+    /// The server of a commit, built unless an earlier search built it; or why it cannot be built.
     ///
     /// # Errors
     /// Something else than the build failed.
@@ -121,24 +121,26 @@ impl Tree {
         if let Some(built) = fs::read_dir(&dir).ok().and_then(|mut files| files.next()) {
             return Ok(Ok(built?.path()));
         }
-        git(&self.tree, ["checkout", "--quiet", "--detach", "--force", &commit.hash])?;
+        git(&self.work_tree, ["checkout", "--quiet", "--detach", "--force", &commit.hash])?;
         if let Err(first) = self.make()? {
-            // What earlier builds left may be what failed.
-            git(&self.tree, ["clean", "-fdxq"])?;
+            // Files that earlier builds left may be the cause: once more without them.
+            git(&self.work_tree, ["clean", "-fdxq"])?;
             if self.make()?.is_err() {
                 return Ok(Err(first));
             }
         }
         let found = match &self.server {
             Some(server) => Some(server.clone()),
-            None => SERVERS.iter().map(PathBuf::from).find(|path| self.tree.join(path).is_file()),
+            None => {
+                SERVERS.iter().map(PathBuf::from).find(|path| self.work_tree.join(path).is_file())
+            }
         };
-        let built = found.map(|path| self.tree.join(path)).filter(|path| path.is_file());
+        let built = found.map(|path| self.work_tree.join(path)).filter(|path| path.is_file());
         let Some(built) = built else {
             return Ok(Err("the build left no server; name it with --server".to_owned()));
         };
         let name = built.file_name().unwrap_or(OsStr::new("server"));
-        // Whole or not at all: a search that is interrupted here resumes.
+        // The folder gets its name when it is complete, so that a search that resumes finds no half of a server.
         let new = self.builds.join(".new");
         fs::remove_dir_all(&new).or_else(|error| match error.kind() {
             std::io::ErrorKind::NotFound => Ok(()),
@@ -150,14 +152,14 @@ impl Tree {
         Ok(Ok(dir.join(name)))
     }
 
-    /// Builds what is checked out; the last lines of what failed.
+    /// Builds the commit that is checked out; or the last lines that the failed build printed.
     fn make(&self) -> Result<Result<(), String>> {
         let Some((program, args)) = self.build.split_first() else {
             bail!("there is no build command")
         };
         let built = Command::new(program)
             .args(args)
-            .current_dir(&self.tree)
+            .current_dir(&self.work_tree)
             .stdin(Stdio::null())
             .output()
             .with_context(|| format!("{program}: cannot be run"))?;
@@ -171,7 +173,7 @@ impl Tree {
     }
 }
 
-/// What git prints.
+/// Runs git in a folder and returns its output.
 fn git(dir: &Path, words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Result<String> {
     let ran = Command::new("git").arg("-C").arg(dir).args(words).stdin(Stdio::null()).output();
     let ran = ran.context("git: cannot be run")?;

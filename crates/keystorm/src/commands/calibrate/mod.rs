@@ -27,7 +27,7 @@ use table::{Cell, Table};
 const PIPELINES: [u32; 3] = [1, 16, 64];
 /// Bytes of the strings in replies. `SET` is answered without one.
 const BULK: u32 = 3;
-/// Files open beside both ends of each connection.
+/// Open files of this process other than both ends of each connection.
 const OTHER_FILES: u64 = 32;
 
 /// How client and sink are joined.
@@ -216,7 +216,7 @@ fn engines(asked: Option<EngineChoice>) -> Result<(Vec<EngineChoice>, Vec<String
     Ok((working, notes))
 }
 
-/// Both ends of each connection are ours.
+/// Raises the limit of open files: both ends of each connection are in this process.
 fn allow_open_files(connections: u32) -> Result<()> {
     let needed = 2 * u64::from(connections);
     host::allow_open_files(needed, OTHER_FILES).map_err(|error| {

@@ -35,7 +35,7 @@ pub(super) struct Cell {
     pub(super) client_cpu_us: f64,
     /// The share of a core that the client used, 0 to 1.
     pub(super) client_busy: f64,
-    /// The same of the sink.
+    /// The share of a core that the sink used, 0 to 1.
     pub(super) sink_busy: f64,
 }
 
@@ -92,7 +92,7 @@ impl Table {
         foot
     }
 
-    /// The same as JSON; `complete` tells whether all lines are there.
+    /// The table as JSON; `complete` is whether all lines were measured.
     pub(super) fn json(&self, complete: bool) -> Result<String> {
         let cells: Vec<_> = self.cells.iter().map(Cell::json).collect();
         let table = json!({

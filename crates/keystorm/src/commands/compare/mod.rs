@@ -1,14 +1,14 @@
 //! Carrying out `keystorm compare`: the same load on two servers in turn, or two files read.
 //!
-//! Owns who is compared and when results are printed, which is after each test. The order of the runs
-//! is [`blocks`]'s, what a side is [`test beds`]'s, the tables of servers of different protocols
-//! [`terms`]'s. What the runs say is [`report::compare`]'s business.
+//! Owns who is compared and when results are printed, which is after each test. [`blocks`] has the order of the
+//! runs, [`test_beds`] the servers of a side, [`terms`] the tables of servers of different protocols.
+//! [`report::compare`] has the statistics.
 
 pub(super) mod blocks;
 mod decision;
-mod growth;
 mod terms;
 pub(super) mod test_beds;
+mod until_sure;
 mod writer;
 
 use std::sync::atomic::AtomicBool;
@@ -86,15 +86,15 @@ pub(crate) fn compare(job: &CompareJob) -> Result<End> {
     Ok(judge(gate, any_broken(&comparison.tests), job, end))
 }
 
-/// Exit code 3 is for a gate that failed, 4 for one of which the runs do not say whether it is passed: that
-/// nothing could be found must not look like that nothing was.
+/// Exit code 3 is for a gate that failed, 4 for one that is undecided: a comparison that could not find a
+/// difference must not look like one that found none.
 fn judge(gate: Option<GateState>, is_broken: bool, job: &CompareJob, end: End) -> End {
     if !matches!(end, End::Complete | End::Inconclusive) {
         return end;
     }
     match gate {
         Some(GateState::Failed) => End::Regressed,
-        // Whoever asks for a judgement of a server gets none that a broken one passes.
+        // A server on which too many requests failed must not pass a gate.
         None if is_broken && job.is_gate => End::Regressed,
         Some(GateState::Undecided) => match job.inconclusive {
             Some(InconclusivePolicy::Pass) => end,
@@ -105,7 +105,7 @@ fn judge(gate: Option<GateState>, is_broken: bool, job: &CompareJob, end: End) -
     }
 }
 
-/// Whether more requests of a test failed than may.
+/// Whether more requests of a test failed than --errors allows.
 fn any_broken<'t>(tests: impl IntoIterator<Item = &'t TestComparison>) -> bool {
     let mut refused = tests.into_iter().filter_map(|test| test.refused.as_ref());
     refused.any(|refused| refused.kind == RefusalKind::Failures)
@@ -148,7 +148,7 @@ fn reach_both<'r>(
     job: &CompareJob,
     interrupted: &'r AtomicBool,
 ) -> Result<([TestBeds<'r>; 2], Comparison)> {
-    apples(job, a, b)?;
+    check_same_load(job, a, b)?;
     let beds_a = reach(a, None, job, interrupted).with_context(|| job.word(0))?;
     let beds_b = reach(b, Some(&beds_a), job, interrupted).with_context(|| job.word(1))?;
     let both = [beds_a, beds_b];
@@ -158,7 +158,7 @@ fn reach_both<'r>(
     compare::name(&mut subjects, &job.names);
     let names = subjects.each_ref().map(|subject| subject.name.clone());
     let own = both.each_ref().map(TestBeds::is_own);
-    let how = how(a, live.blocks, &names, own, pins);
+    let how = describe_method(a, live.blocks, &names, own, pins);
     let how = if job.until_sure.is_some() { format!("at least {how}") } else { how };
     let comparison = untested(job, subjects, how);
     Ok((both, comparison))
@@ -220,7 +220,7 @@ fn run_live(
     let mut blocks = Blocks::new(&mut both, &names, &loads, course, progress);
     let end = match job.until_sure {
         None => blocks.carry_out(&mut is_open, &mut tell)?,
-        Some(asked) => growth::carry_out(&mut blocks, asked, &compared, &mut tell)?,
+        Some(asked) => until_sure::carry_out(&mut blocks, asked, &compared, &mut tell)?,
     };
     comparison.complete = matches!(end, End::Complete | End::Inconclusive);
     Ok((comparison, end))
@@ -242,7 +242,7 @@ fn untested(job: &CompareJob, subjects: [compare::Subject; 2], how: String) -> C
     }
 }
 
-/// At how many moments the runs are judged, at most.
+/// How often the gate is judged, at most: each further time makes its test stricter.
 fn looks(job: &CompareJob) -> u32 {
     match job.inconclusive {
         Some(InconclusivePolicy::Repeat) if job.fail_on_regression.is_some() => LOOKS,
@@ -251,7 +251,7 @@ fn looks(job: &CompareJob) -> u32 {
 }
 
 fn course(job: &CompareJob, blocks: u32) -> Course {
-    // How often it is judged whether an interval is narrow is not known before.
+    // With --until-sure it is not known in advance how often.
     let looks = if job.until_sure.is_some() { u32::MAX } else { looks(job) };
     Course { blocks, looks, repeats_void: job.repeats_void, is_fresh: false, live: job.output.live }
 }
@@ -259,8 +259,8 @@ fn course(job: &CompareJob, blocks: u32) -> Course {
 /// `--inconclusive repeat` doubles the blocks twice.
 const LOOKS: u32 = 3;
 
-/// The same plan gives the same load only if the client does the same work for both, TLS included.
-fn apples(job: &CompareJob, a: &Plan, b: &Plan) -> Result<()> {
+/// Refuses sides for which the client would do different work: TLS on one of them only, for instance.
+fn check_same_load(job: &CompareJob, a: &Plan, b: &Plan) -> Result<()> {
     let words = [job.word(0), job.word(1)];
     let found = compare::unlike([&words[0], &words[1]], a, b)?;
     if found.is_empty() { Ok(()) } else { Err(unlike_error(&found)) }
@@ -270,8 +270,8 @@ fn unlike_error(found: &[String]) -> Error {
     anyhow!("the runs would differ in more than the server: {}", found.join("; "))
 }
 
-/// How the runs are taken, and what is in no interval.
-fn how(
+/// How the runs are taken, and what the intervals leave out, in a sentence.
+fn describe_method(
     plan: &Plan,
     blocks: u32,
     names: &[String; 2],
@@ -301,7 +301,7 @@ fn how(
     format!("{text}; {starts}")
 }
 
-/// CPUs of their own for servers and client, where they are to have them and there are enough.
+/// Separate CPUs for servers and client, if they are to be pinned and there are enough.
 fn pins(places: bool) -> Option<Pins> {
     places.then(|| Pins::from_machine(&Machine::new(machine(), siblings))).flatten()
 }

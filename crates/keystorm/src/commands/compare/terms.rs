@@ -31,13 +31,13 @@ pub(super) fn run(
 ) -> Result<(Comparison, End)> {
     let machine = Machine::new(machine(), siblings);
     let terms = &sides.terms;
-    alike(job, &terms.sides)?;
+    check_same_transport(job, &terms.sides)?;
     let (tables, left_out) = terms.tables(&machine).map_err(|why| anyhow!(why))?;
     if tables.is_empty() {
         return Err(nothing_to_compare(&left_out).into());
     }
     let paired_loads = tables.iter().flat_map(|table| &table.paired_loads);
-    same_load(job, paired_loads.clone())?;
+    check_same_load(job, paired_loads.clone())?;
     // Latencies are compared at two rates for each test of the first table.
     let after = match terms.kinds.contains(&Kind::Latency) {
         true => tables.first().map_or(0, |table| 2 * table.paired_loads.len()),
@@ -82,7 +82,7 @@ pub(super) fn run(
     Ok((comparison, end))
 }
 
-/// Tables were chosen of which none can be made: a gate must not pass for that.
+/// The error if none of the chosen tables can be made: a gate must not pass without a comparison.
 fn nothing_to_compare(left_out: &[String]) -> UsageError {
     UsageError(match left_out {
         [] => "--tables: none of these tables has a test; mget is of commands that read several \
@@ -126,8 +126,8 @@ impl<'g> ComparisonRun<'g, '_> {
         })
     }
 
-    /// The table as it is shown, without tests; the first has who is compared said before it.
-    fn begun(
+    /// The table as it is shown, without tests. Before the first one, prints which servers are compared.
+    fn begin(
         &mut self,
         table: &Table,
         both: &[TestBeds<'_>; 2],
@@ -156,10 +156,10 @@ impl<'g> ComparisonRun<'g, '_> {
         Ok(shown_table)
     }
 
-    /// Carries out a table; so many planned seconds come after it.
+    /// Carries out a table, after which `after_s` more seconds are planned.
     fn table(&mut self, table: &Table, after_s: f64, comparison: &mut Comparison) -> Result<End> {
         let mut both = [self.beds(table, 0)?, self.beds(table, 1)?];
-        let mut shown_table = self.begun(table, &both, comparison)?;
+        let mut shown_table = self.begin(table, &both, comparison)?;
         let names = comparison.names();
         let number = comparison.terms.as_ref().map_or(0, |terms| terms.tables.len());
         let errors_allowed = self.job.errors_allowed;
@@ -230,7 +230,7 @@ fn settings(run: &Run) -> Vec<(String, String)> {
     let of = run.watched.servers.first().map_or(&[][..], |server| &server.settings);
     let mut pairs: Vec<(String, String)> =
         of.iter().map(|setting| (setting.name.clone(), setting.value.clone())).collect();
-    // Redis tells them in an order that differs from start to start.
+    // Redis lists them in an order that differs from start to start.
     workload::sort::sort_by(&mut pairs, Ord::cmp);
     pairs
 }
@@ -241,12 +241,12 @@ fn slower_of(test: &TestComparison) -> Option<(String, f64)> {
     Some((test.name.clone(), a.min(b)))
 }
 
-/// Before a server has said what it is.
+/// The subject of a side by its address, before the server has been asked what it is.
 fn named(side: &Side) -> Subject {
     Subject::new(&host::ServerFacts::default(), side.target.endpoint.to_string(), None)
 }
 
-/// Says how long it will take.
+/// Prints how long it will take, if that is over a minute.
 fn announce<'b>(
     paired_loads: impl Iterator<Item = &'b PairedLoad>,
     after: usize,
@@ -275,8 +275,8 @@ fn announce<'b>(
     Ok(())
 }
 
-/// Whether both are reached in the same way.
-fn alike(job: &CompareJob, sides: &[Side; 2]) -> Result<()> {
+/// Refuses sides of which one is reached over TCP and the other over a unix socket.
+fn check_same_transport(job: &CompareJob, sides: &[Side; 2]) -> Result<()> {
     let is_unix = |side: &Side| {
         matches!(side.target.endpoint, Endpoint::Unix(_) | Endpoint::Spawned { unix: true, .. })
     };
@@ -292,8 +292,8 @@ fn alike(job: &CompareJob, sides: &[Side; 2]) -> Result<()> {
     Ok(())
 }
 
-/// The loads of both sides differ in their words, and in how a get is divided.
-fn same_load<'b>(
+/// Refuses loads that differ in more than the words of the protocols and how a get of several keys is divided.
+fn check_same_load<'b>(
     job: &CompareJob,
     paired_loads: impl Iterator<Item = &'b PairedLoad>,
 ) -> Result<()> {

@@ -89,7 +89,7 @@ impl<'s> Writer<'s> {
         self.files.write(|| compare::to_json(comparison))
     }
 
-    /// Shows a comparison that grows by these tests to who looks at its page.
+    /// Updates the live page with a comparison that has these tests in addition.
     pub(super) fn show(
         &mut self,
         comparison: &Comparison,
@@ -99,7 +99,7 @@ impl<'s> Writer<'s> {
         self.files.show(|| {
             let mut so_far = comparison.clone();
             so_far.tests.extend(tests);
-            // It lacks nothing as long as it goes on.
+            // A comparison that is under way is not shown as incomplete.
             so_far.complete = true;
             page::comparison::page(&so_far, again)
         });

@@ -26,10 +26,10 @@ use crate::commands::run::say;
 use crate::server::Server;
 use crate::signals;
 
-/// How long the server is looked at before it is recorded.
+/// How long the server is observed before it is recorded, to compare with.
 const BEFORE: Duration = Duration::from_secs(1);
-/// How often it is looked at how much waits in the server.
-const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// How often the server's output buffer is checked.
+const CHECK_EVERY: Duration = Duration::from_millis(200);
 /// Connections that are opened to each server.
 const CONNECTIONS: u32 = 2;
 
@@ -66,7 +66,7 @@ pub(crate) fn record(job: &RecordJob) -> Result<End> {
         EndReason::Done => Ok(End::Complete),
         EndReason::Interrupted if job.duration.is_none() => Ok(End::Complete),
         EndReason::Interrupted => Ok(End::Interrupted),
-        EndReason::Stopped(why) => {
+        EndReason::Failed(why) => {
             diagnostics::say(format_args!("error: recording stopped: {why}"))?;
             Ok(End::Failed)
         }
@@ -106,7 +106,7 @@ fn lost(losses: &Losses, events: u64) -> String {
     format!("commands are missing from the record: {}", parts.join("; "))
 }
 
-/// What the servers have dropped without a word to who records.
+/// Log entries that servers dropped without notifying the recorder.
 fn dropped(nodes: &mut [Node]) -> u64 {
     nodes.iter_mut().map(Node::dropped).sum()
 }
@@ -115,8 +115,8 @@ fn dropped(nodes: &mut [Node]) -> u64 {
 enum EndReason {
     Done,
     Interrupted,
-    /// By itself.
-    Stopped(String),
+    /// For this reason, before it was to end.
+    Failed(String),
 }
 
 /// A recording that is under way.
@@ -125,7 +125,7 @@ struct Recorder<'r> {
     server: &'r Server,
     interrupted: &'r AtomicBool,
     decoders: Vec<DecoderSettings>,
-    to: Option<std::sync::mpsc::SyncSender<Vec<trace::Event>>>,
+    events: Option<std::sync::mpsc::SyncSender<Vec<trace::Event>>>,
     writer: Option<std::thread::JoinHandle<Result<()>>>,
     progress: Arc<Progress>,
     bar: Bar,
@@ -146,7 +146,7 @@ impl<'r> Recorder<'r> {
         let source = source(job, nodes);
         let writer = Writer::new(BufWriter::new(file), &source)?;
         let progress = Arc::new(Progress::default());
-        let (to, thread) = recording::write(writer, nodes.len(), &progress);
+        let (events, thread) = recording::write(writer, nodes.len(), &progress);
         // One secret: a name has the same pseudonym on all nodes.
         let pseudonyms = job.anonymises.then(Pseudonyms::default);
         let decoding = |(server, node): (usize, &Node)| DecoderSettings {
@@ -166,7 +166,7 @@ impl<'r> Recorder<'r> {
             server,
             interrupted,
             decoders: nodes.iter().enumerate().map(decoding).collect(),
-            to: Some(to),
+            events: Some(events),
             writer: Some(thread),
             progress,
             bar: Bar::new(seconds.ceil() as u64),
@@ -178,7 +178,7 @@ impl<'r> Recorder<'r> {
     }
 
     fn run(&mut self, nodes: &mut [Node]) -> Result<EndReason> {
-        self.look_before(nodes)?;
+        self.observe_before(nodes)?;
         let begin = Instant::now();
         let end = self.job.duration.map(|duration| begin + duration);
         for turn in 0_u32.. {
@@ -196,8 +196,8 @@ impl<'r> Recorder<'r> {
             if end.is_some_and(is_over) {
                 break;
             }
-            if let why @ (EndReason::Interrupted | EndReason::Stopped(_)) =
-                self.turn(nodes, stop_at, begin)?
+            if let why @ (EndReason::Interrupted | EndReason::Failed(_)) =
+                self.record_once(nodes, stop_at, begin)?
             {
                 return Ok(why);
             }
@@ -208,7 +208,7 @@ impl<'r> Recorder<'r> {
         Ok(EndReason::Done)
     }
 
-    /// Waits; whether somebody wants it to end.
+    /// Waits until a time; returns whether it was interrupted.
     fn wait_until(&self, at: Instant) -> bool {
         while Instant::now() < at {
             if self.interrupted.load(Ordering::Relaxed) {
@@ -219,7 +219,7 @@ impl<'r> Recorder<'r> {
         false
     }
 
-    fn look_before(&mut self, nodes: &mut [Node]) -> Result<()> {
+    fn observe_before(&mut self, nodes: &mut [Node]) -> Result<()> {
         let stretch = Stretch::begin(nodes);
         let until = Instant::now() + BEFORE;
         while Instant::now() < until && !self.interrupted.load(Ordering::Relaxed) {
@@ -232,15 +232,15 @@ impl<'r> Recorder<'r> {
         Ok(())
     }
 
-    /// Records once, until a time or for ever.
-    fn turn(
+    /// Records without a break, until a time or for ever.
+    fn record_once(
         &mut self,
         nodes: &mut [Node],
         until: Option<Instant>,
         begin: Instant,
     ) -> Result<EndReason> {
         let stop = Arc::new(AtomicBool::new(false));
-        let Some(to) = self.to.clone() else { bail!("the recording is over") };
+        let Some(events) = self.events.clone() else { bail!("the recording is over") };
         let (mut readers, mut decoders) = (Vec::new(), Vec::new());
         let started = Instant::now();
         let dropped = dropped(nodes);
@@ -250,12 +250,12 @@ impl<'r> Recorder<'r> {
                 Ok(feed) => {
                     decoding.own_clients.clone_from(&node.own_clients);
                     readers.push((node.name.clone(), feed.reader));
-                    decoders.push(decoding.start(feed.bytes, to.clone()));
+                    decoders.push(decoding.start(feed.bytes, events.clone()));
                 }
                 Err(error) => failure = failure.or(Some(error)),
             }
         }
-        drop(to);
+        drop(events);
         let stretch = Stretch::begin(nodes);
         let watched = match failure {
             Some(error) => Err(error),
@@ -285,7 +285,7 @@ impl<'r> Recorder<'r> {
         begin: Instant,
         readers: &mut Vec<(String, std::thread::JoinHandle<Option<String>>)>,
     ) -> Result<EndReason> {
-        let mut looked = Instant::now();
+        let mut checked = Instant::now();
         loop {
             if self.interrupted.load(Ordering::Relaxed) {
                 return Ok(EndReason::Interrupted);
@@ -296,20 +296,20 @@ impl<'r> Recorder<'r> {
             if let Some(at) = readers.iter().position(|(_, reader)| reader.is_finished()) {
                 let (name, reader) = readers.swap_remove(at);
                 let why = reader.join().ok().flatten().unwrap_or_else(|| "it ended".into());
-                return Ok(EndReason::Stopped(format!("{name}: {why}")));
+                return Ok(EndReason::Failed(format!("{name}: {why}")));
             }
             if self.writer.as_ref().is_none_or(|writer| writer.is_finished()) {
-                return Ok(EndReason::Stopped("the file cannot be written".into()));
+                return Ok(EndReason::Failed("the file cannot be written".into()));
             }
             for node in &mut *nodes {
                 match node.round_trip() {
                     Ok(round_trip) => self.during.add(round_trip),
-                    Err(error) => return Ok(EndReason::Stopped(format!("{error:#}"))),
+                    Err(error) => return Ok(EndReason::Failed(format!("{error:#}"))),
                 }
             }
-            if looked.elapsed() >= LOOK_EVERY {
-                looked = Instant::now();
-                if let Some(why) = self.look(nodes, begin) {
+            if checked.elapsed() >= CHECK_EVERY {
+                checked = Instant::now();
+                if let Some(why) = self.check_buffers(nodes, begin) {
                     return Ok(why);
                 }
             }
@@ -319,13 +319,13 @@ impl<'r> Recorder<'r> {
         }
     }
 
-    /// Whether too much waits in a server; draws the bar.
-    fn look(&self, nodes: &mut [Node], begin: Instant) -> Option<EndReason> {
+    /// Ends the recording if too much waits in a server's output buffer; draws the bar.
+    fn check_buffers(&self, nodes: &mut [Node], begin: Instant) -> Option<EndReason> {
         let mut most = 0;
         for node in nodes {
             let behind = node.behind_bytes().unwrap_or_default();
             if behind > self.job.behind_max_bytes {
-                return Some(EndReason::Stopped(format!(
+                return Some(EndReason::Failed(format!(
                     "{}: {} waited in the server's output buffer, more than --max-behind",
                     node.name,
                     page::Unit::Bytes.show(behind as f64)
@@ -346,7 +346,7 @@ impl<'r> Recorder<'r> {
 
     /// Ends the file.
     fn finish(&mut self) -> Result<(Losses, Arc<Progress>)> {
-        self.to = None;
+        self.events = None;
         self.bar.clear();
         if let Some(writer) = self.writer.take() {
             writer.join().map_err(|_| anyhow!("the thread that writes failed"))??;

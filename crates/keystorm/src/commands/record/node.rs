@@ -22,7 +22,7 @@ enum Watcher {
 
 /// A server, or a primary of a cluster.
 pub(super) struct Node {
-    /// Where it is, for people.
+    /// Its address, as it is shown to users.
     pub(super) name: String,
     address: host::Address,
     watcher: Watcher,
@@ -32,11 +32,11 @@ pub(super) struct Node {
     pub(super) end_ns: Arc<AtomicU64>,
     /// Clients of keystorm, as MONITOR numbers them.
     pub(super) own_clients: Vec<u64>,
-    /// Commands of keystorm that its counters have.
+    /// Commands of keystorm that the server's counters include.
     own_commands: u64,
     /// The connection that is recorded on, as `CLIENT ID` numbers it.
     feed_id: Option<String>,
-    /// Whether it was mentioned that its deletions look like reads.
+    /// Whether the note that deletions look like reads has been printed.
     has_warned: bool,
 }
 
@@ -78,7 +78,7 @@ impl Node {
         node
     }
 
-    /// The format of what it says.
+    /// The format of its feed, as crate `trace` names it.
     pub(super) fn format(&self) -> &'static str {
         match self.watcher {
             Watcher::Resp(_) => "monitor",
@@ -121,7 +121,7 @@ impl Node {
         }
     }
 
-    /// How long a command takes that does nothing.
+    /// The time of a command that does nothing.
     ///
     /// # Errors
     /// The server does not answer.
@@ -160,8 +160,8 @@ impl Node {
         }
     }
 
-    /// How many entries of its log memcached has dropped since it began, because a thread's part of it was full. No
-    /// watcher hears of these.
+    /// How many entries of its log memcached has dropped since it began, because the buffer of a thread was full. Its
+    /// watchers are not notified of these.
     pub(super) fn dropped(&mut self) -> u64 {
         let Watcher::Memcache(client) = &mut self.watcher else { return 0 };
         let stats = client.stats(None).unwrap_or_default();
@@ -169,7 +169,7 @@ impl Node {
         dropped.and_then(|(_, count)| count.parse().ok()).unwrap_or(0)
     }
 
-    /// Ends the recording with what has happened until now.
+    /// Ends the recording: events after the server's present time are not recorded.
     pub(super) fn end(&mut self) {
         let now = match &mut self.watcher {
             Watcher::Resp(client) => {
@@ -207,8 +207,8 @@ impl Node {
     }
 }
 
-/// The time of memcached's clock, of which it says whole seconds, and those late by up to two: the clock here, unless
-/// they are further apart.
+/// The time of memcached's clock, which reports whole seconds, up to two seconds late: the local time, unless the two
+/// are further apart.
 fn memcache_now_ns(here: Duration, server_s: u64) -> u64 {
     let here_ns = here.as_nanos() as u64;
     let ahead_s = i128::from(server_s) - i128::from(here.as_secs());
@@ -223,8 +223,8 @@ fn field<'t>(line: &'t str, name: &str) -> Option<&'t str> {
     line.split(' ').find_map(|part| part.strip_prefix(name))
 }
 
-/// A connection's number at the server, and the one that MONITOR's reader gives its address; `None` for those of unix
-/// sockets, which have the same address as all others.
+/// A connection's `CLIENT ID`, and the number that the reader of MONITOR gives its address: `u64::MAX` on a unix
+/// socket, where all connections have the same address.
 fn client_number(client: &mut Client<Transport>) -> Option<(String, u64)> {
     let Value::Integer(id) = client.ask(&[b"CLIENT", b"ID"]).ok()? else { return None };
     let list = client.ask(&[b"CLIENT", b"LIST"]).ok()?.text()?;

@@ -1,4 +1,4 @@
-//! From what servers say to a file: a thread for each server makes events of it, one more writes them.
+//! From the output of servers to a file: a thread for each server decodes events, and one more writes them.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -21,7 +21,7 @@ const BATCHES_MAX: usize = 256;
 const BATCH_EVENTS: usize = 1024;
 /// How long events wait for earlier ones of other servers.
 const HOLD_NS: u64 = 500_000_000;
-/// How often what was recorded is written as a block, so that little is lost if the program is killed.
+/// How often a block is written, so that little is lost if the program is killed.
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
 /// Bits of a client's number below those of its server.
 const CLIENT_BITS: u32 = 48;
@@ -33,7 +33,7 @@ pub(super) struct Progress {
     pub(super) bytes: AtomicU64,
 }
 
-/// How a server's events are made.
+/// How the output of a server is decoded.
 pub(super) struct DecoderSettings {
     pub(super) server: usize,
     pub(super) name: String,
@@ -50,7 +50,8 @@ pub(super) struct DecoderSettings {
 }
 
 impl DecoderSettings {
-    /// Starts the thread. It ends with its input, and gives back what it has, for the next one, and what it lost.
+    /// Starts the thread, which ends with its input. It returns these settings, for the next recording, and what was
+    /// lost.
     pub(super) fn start(
         mut self,
         bytes: Pieces,
@@ -98,7 +99,7 @@ impl DecoderSettings {
 
     fn is_wanted(&self, event: &Event, keys: &mut Vec<usize>) -> bool {
         let is_own = match event.flags.has(Flags::SHARED_CLIENT) {
-            // Clients of a unix socket have one address: what we ask is known by its name.
+            // Clients of a unix socket share one address, so keystorm's own commands are known by their names.
             true => ["ping", "info", "client"].iter().any(|name| event.is(name)),
             false => self.own_clients.contains(&event.client),
         };
@@ -117,7 +118,7 @@ pub(super) fn write(
     let thread = std::thread::spawn(move || {
         let mut order = Order { servers, ..Order::default() };
         write_all(&mut writer, &from, &mut order, &progress)?;
-        order.rest(&mut writer)?;
+        order.flush(&mut writer)?;
         let bytes = |writer: &Writer<_>| progress.bytes.store(writer.bytes(), Ordering::Relaxed);
         writer.flush()?;
         bytes(&writer);
@@ -201,7 +202,7 @@ impl Order {
         Ok(())
     }
 
-    fn rest<W: std::io::Write>(&mut self, writer: &mut Writer<W>) -> Result<()> {
+    fn flush<W: std::io::Write>(&mut self, writer: &mut Writer<W>) -> Result<()> {
         while let Some(Reverse(QueuedEvent(_, _, event))) = self.waiting.pop() {
             writer.write(&event)?;
         }

@@ -1,5 +1,6 @@
-//! Listeners of `bcast-listener` whose user may see a part of the keys: they stand beside a load, and what the server
-//! sends them is counted. Listeners that may see every key are `deliver`'s, which also knows when each message came.
+//! Listeners of `bcast-listener` whose user may see only some of the keys: they are connected during a load, and the
+//! invalidations that they receive are counted. Listeners that may see every key are receivers of `deliver`, which
+//! also measures when each message arrived.
 
 use std::io::{ErrorKind, Read};
 use std::os::fd::AsFd;
@@ -19,7 +20,7 @@ use crate::test_bed::TestBed;
 
 /// The user that listeners log in as while the load runs.
 const USER: &[u8] = b"keystorm-listener";
-/// How often the reader looks whether the load has ended.
+/// How often the reader checks whether the load has ended.
 const LOOK_EVERY: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 /// How long the rest of a message may take in TLS.
 const REST_WITHIN: Duration = Duration::from_millis(10);
@@ -29,13 +30,13 @@ const ROOM_BYTES: usize = 64 << 10;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Audience {
     pub(super) listeners: u32,
-    /// What the keys begin with of which they want to hear.
+    /// The prefix of the keys that they listen for.
     pub(super) prefix: String,
     /// The keys that their user may see, as patterns.
     pub(super) patterns: Vec<String>,
 }
 
-/// Listeners that stand.
+/// Listeners that are connected.
 pub(super) struct Listeners<'s> {
     audience: &'s Audience,
     admin: Client<Transport>,
@@ -51,7 +52,7 @@ struct Listener {
     strings: PushStrings,
 }
 
-/// How many strings the message has that is being decoded: its name, and the keys that it is about.
+/// The number of strings in the message that is being decoded: its name, and the keys that it is about.
 #[derive(Default)]
 struct PushStrings(u64);
 
@@ -66,7 +67,7 @@ impl ReplyVisitor for PushStrings {
 }
 
 impl<'s> Listeners<'s> {
-    /// Makes the user, and has all of them listen.
+    /// Creates the user and connects the listeners.
     ///
     /// # Errors
     /// The server has no such users or no such listeners.
@@ -145,7 +146,8 @@ fn accepted(client: &mut Client<Transport>, words: &[&[u8]]) -> Result<()> {
     Ok(())
 }
 
-/// Reads what all are sent, until the load has ended and nothing more comes; of how many keys they were informed.
+/// Reads what all of them receive, until the load has ended and nothing more comes. Returns the number of keys that
+/// they were notified of.
 fn read(mut listeners: Vec<Listener>, load_ended: &AtomicBool) -> u64 {
     let mut room = vec![0; ROOM_BYTES];
     let mut received = 0;

@@ -1,4 +1,4 @@
-//! Carrying out a price list: the load, the acts beside it, and what is said of them at the end.
+//! Carrying out `keystorm theatre`: the load, the acts during it, and the price list at the end.
 //!
 //! [`stage`] is the server as acts see it, [`player`] plays them one after another, [`migration`] is that of slots.
 
@@ -78,7 +78,7 @@ pub(crate) fn theatre(job: &TheatreJob) -> Result<End> {
     Ok(end)
 }
 
-/// Refuses to disturb a server that was there before, unless that is meant.
+/// Refuses to disturb a server that keystorm did not start, unless --yes is given.
 fn ask_first(job: &TheatreJob, bed: &TestBed<'_>) -> Result<()> {
     if bed.server.is_own() || job.yes {
         return Ok(());
@@ -93,7 +93,7 @@ fn ask_first(job: &TheatreJob, bed: &TestBed<'_>) -> Result<()> {
     Err(anyhow!(UsageError(text)))
 }
 
-/// Warnings about what acts do.
+/// Warnings about effects that acts have on purpose, which are left out.
 const OF_ACTS: [WarningKind; 6] = [
     WarningKind::Saved,
     WarningKind::Rewrote,
@@ -116,7 +116,7 @@ fn play(
     let stop = AtomicBool::new(false);
     let length_s: f64 = (scenes.len() as f64 + 1.0) * job.rest_s;
     progress.begin("acts beside the load".to_owned(), length_s, 0.0);
-    // What follows from acts is to be theirs, not that of questions.
+    // Some servers stand still to answer about memory, which would count as the cost of an act.
     let watch = bed.server.watch(&plan.target, true).with_journal(true).without_memory(true);
     let begun = watch.begin();
     let measured = thread::scope(|scope| {
@@ -180,12 +180,12 @@ fn priced(job: &TheatreJob, run: &Run, scenes: Vec<Scene>) -> Result<PriceList> 
 
 /// Most events of one act.
 const EVENTS_MAX: usize = 8;
-/// What a time may be off by.
+/// Servers log events with times in whole seconds, which are off by up to half a second.
 const HALF_S: f64 = 0.5;
-/// Shorter ones are no reason for anything.
+/// Shorter events do not explain a latency.
 const EVENT_MIN_US: u64 = 1_000;
 
-/// What the server says of the time of an act, the longest first.
+/// Events that the server logged during an act, the longest first.
 fn events(run: &Run, played: &ActRecord) -> Vec<String> {
     let start = run.measurement.started_at.duration_since(UNIX_EPOCH).unwrap_or_default();
     // What comes later may be the next act's.
@@ -271,7 +271,7 @@ fn is_list(path: &Path) -> bool {
     read.is_ok_and(|n| String::from_utf8_lossy(&head[..n]).contains(lab::theatre::SCHEMA))
 }
 
-/// Seconds from one instant to another; below 0 of one before.
+/// Seconds from `start` to `at`; negative if `at` is earlier.
 fn seconds_since(start: SystemTime, at: SystemTime) -> f64 {
     match at.duration_since(start) {
         Ok(after) => after.as_secs_f64(),

@@ -1,4 +1,4 @@
-//! Who plays the acts: one after another, each with a rest before it, until it has ended.
+//! Plays the acts: one after another, each until it has ended, with a rest before it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -13,7 +13,7 @@ use super::seconds_since;
 use super::stage::Stage;
 use crate::test_bed::TestBed;
 
-/// Between two looks at whether an act has ended, and at memory.
+/// How often the end condition of an act and the server's memory are checked.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// What became of an act.
@@ -28,7 +28,7 @@ pub(super) enum Scene {
     Played(Times),
 }
 
-/// When an act was played, by this machine's clock, and what the server held of memory.
+/// When an act was played, by this machine's clock, and how much memory the server used.
 pub(super) struct Times {
     rest_from: SystemTime,
     from: SystemTime,

@@ -57,7 +57,8 @@ pub(crate) fn weigh(job: &WeighJob) -> Result<End> {
         }
     }
     let mut progress = files.progress();
-    let ended = all(job, starts, &mut beds, &mut weighing, &mut progress, &mut files, &interrupted);
+    let ended =
+        weigh_all(job, starts, &mut beds, &mut weighing, &mut progress, &mut files, &interrupted);
     progress.clear();
     weighing.complete = matches!(ended, Ok(End::Complete));
     let shown = show(job, &weighing, &files);
@@ -84,7 +85,7 @@ fn servers(beds: &[(Target, TestBed<'_>)]) -> Result<Vec<Server>> {
     beds.iter().enumerate().map(server).collect()
 }
 
-/// Keys of others would be weighed with ours.
+/// Refuses a server that holds keys: they would be weighed, too.
 fn check_empty(target: &Target, bed: &TestBed<'_>) -> Result<()> {
     let keys = Scale::open(bed, target)?.keys()?;
     if keys > 0 {
@@ -98,7 +99,7 @@ fn check_empty(target: &Target, bed: &TestBed<'_>) -> Result<()> {
     Ok(())
 }
 
-fn all(
+fn weigh_all(
     job: &WeighJob,
     starts: u32,
     beds: &mut [(Target, TestBed<'_>)],
@@ -166,8 +167,7 @@ fn unweighed(item: &Item, server: usize, keys: Option<u64>) -> Row {
     }
 }
 
-/// Fills a server three times and takes the slope; `None` where the row says why there is none, or
-/// somebody asked for the end.
+/// Fills a server to three sizes and takes the slope; `None` if the row says why there is none, or after Ctrl-C.
 fn weigh_once(
     item: &Item,
     target: &Target,
@@ -189,7 +189,7 @@ fn weigh_once(
             stored = keys;
             readings.push(scale.settled(keys)?);
             if times == FILLS[0] {
-                (row.encoding, row.memory_usage) = scale.describe(item)?;
+                (row.encoding, row.memory_usage) = scale.describe()?;
             }
         }
         Ok(true)

@@ -20,10 +20,10 @@ const BATCH_BYTES: usize = 16 << 10;
 /// A server is still when it says the same so often in a row, this far apart.
 const SAME: usize = 3;
 const LOOK_EVERY: Duration = Duration::from_millis(40);
-/// One that others use never is.
+/// How long that is waited for: a server that others use is never still.
 const STILL_WITHIN: Duration = Duration::from_secs(3);
 
-/// Whom to ask.
+/// The connection to a server that is weighed on.
 enum ScaleClient {
     Resp(Box<Client<Transport>>),
     Memcache(MemcacheClient),
@@ -45,7 +45,7 @@ impl<'b> Scale<'b> {
         Ok(Self { bed, target, asked })
     }
 
-    /// Whether the server has such a type.
+    /// Whether the server has the type of this item.
     pub(super) fn stores(&self, item: &Item) -> bool {
         item.of == Type::String || matches!(self.asked, ScaleClient::Resp(_))
     }
@@ -65,7 +65,7 @@ impl<'b> Scale<'b> {
         }
     }
 
-    /// What gives it its memory, if it says so.
+    /// Its allocator of memory, if it reports one.
     pub(super) fn allocator(&mut self) -> Result<Option<String>> {
         match &mut self.asked {
             ScaleClient::Resp(client) => {
@@ -76,7 +76,7 @@ impl<'b> Scale<'b> {
         }
     }
 
-    /// Stores the keys of these numbers, over a connection that ends with it; whether nobody asked for the end.
+    /// Stores keys with these numbers over a connection of its own; returns `false` if it was interrupted.
     pub(super) fn fill(
         &mut self,
         item: &Item,
@@ -120,7 +120,7 @@ impl<'b> Scale<'b> {
         }
     }
 
-    /// What it holds with so many keys, once that stays the same.
+    /// The memory that the server uses with `keys` keys, once it no longer changes.
     pub(super) fn settled(&mut self, keys: u64) -> Result<Reading> {
         let until = Instant::now() + STILL_WITHIN;
         let (mut last, mut same) = (self.reading(keys)?, 1);
@@ -166,8 +166,8 @@ impl<'b> Scale<'b> {
         }
     }
 
-    /// How the server stores the first key, in its word, and what `MEMORY USAGE` says of it.
-    pub(super) fn describe(&mut self, item: &Item) -> Result<(Option<String>, Option<u64>)> {
+    /// The encoding of the first key, as the server calls it, and its `MEMORY USAGE`.
+    pub(super) fn describe(&mut self) -> Result<(Option<String>, Option<u64>)> {
         let key = Item::key(0);
         match &mut self.asked {
             ScaleClient::Resp(client) => Ok((encoding(client, &key)?, memory_usage(client, &key)?)),
@@ -178,7 +178,6 @@ impl<'b> Scale<'b> {
                 });
                 let class = class.and_then(|(name, _)| name.split(':').next());
                 let size = class.and_then(|class| number(&slabs, &format!("{class}:chunk_size")));
-                let _ = item;
                 Ok((class.zip(size).map(|(class, size)| format!("class {class}: {size}")), None))
             }
         }

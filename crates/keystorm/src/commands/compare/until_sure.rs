@@ -1,4 +1,4 @@
-//! `--until-sure`: how many blocks are taken, by how narrow intervals are and how long a block takes.
+//! `--until-sure`: takes further blocks until the intervals are narrow enough, or the time is up.
 
 use std::time::Instant;
 
@@ -9,7 +9,7 @@ use report::compare::{TestComparison, Width, next_blocks};
 
 use super::blocks::{BlockResult, Blocks, Taken};
 
-/// Takes blocks until all tests are known as well as was asked for, or could not be in time, and says which.
+/// Takes blocks until the interval of every test is narrow enough, or cannot become so in time, and prints which.
 ///
 /// # Errors
 /// As [`Blocks::carry_out`].
@@ -19,14 +19,14 @@ pub(super) fn carry_out(
     compared: &dyn Fn(usize, &Taken) -> TestComparison,
     tell: &mut dyn FnMut(BlockResult<'_>) -> Result<()>,
 ) -> Result<End> {
-    let mut growth = UntilSureState::begin(asked);
+    let mut state = UntilSureState::begin(asked);
     let mut next = |taken: &[Taken], wanted: u32| {
         let tests = taken.iter().enumerate().map(|(at, taken)| compared(at, taken));
-        growth.next(&tests.collect::<Vec<_>>(), wanted)
+        state.next(&tests.collect::<Vec<_>>(), wanted)
     };
     let end = blocks.carry_out_until(&mut next, tell)?;
-    growth.tell()?;
-    let is_open = end == End::Complete && !growth.is_sure();
+    state.tell()?;
+    let is_open = end == End::Complete && !state.is_sure();
     Ok(if is_open { End::Inconclusive } else { end })
 }
 
@@ -47,7 +47,7 @@ impl UntilSureState {
         Self { asked, began, widths: Vec::new(), block_s: 0.0, is_refused: false }
     }
 
-    /// How many blocks there are to be next, after so many; `None` for no more.
+    /// How many blocks to have next, in all, after `blocks` of them; `None` to stop.
     fn next(&mut self, tests: &[TestComparison], blocks: u32) -> Option<u32> {
         let UntilSure { share, within } = self.asked;
         self.widths = tests.iter().filter_map(|test| test.width(share)).collect();
@@ -57,13 +57,13 @@ impl UntilSureState {
         next_blocks(&self.widths, share, blocks, elapsed_s, within.as_secs_f64())
     }
 
-    /// Whether every test is known as well as was asked for.
+    /// Whether the interval of every test is as narrow as was asked for.
     fn is_sure(&self) -> bool {
         let share = self.asked.share;
         !self.is_refused && self.widths.iter().all(|width| width.is_within(share))
     }
 
-    /// Says of each test how well it is known and what more would take.
+    /// Prints how wide each test's interval is, and how many blocks a narrower one would take.
     fn tell(&self) -> Result<()> {
         for width in &self.widths {
             let text = width.sentence(self.asked.share, self.block_s);
