@@ -228,7 +228,7 @@ mod tests {
             event.push(b"PING");
             order.add(event, &mut writer).unwrap();
         }
-        order.rest(&mut writer).unwrap();
+        order.flush(&mut writer).unwrap();
         let file = std::io::Cursor::new(writer.finish().unwrap());
         let options = trace::OpenOptions::default();
         let mut reader = trace::open_input("x".as_ref(), Box::new(file), &options).unwrap();
