@@ -4,7 +4,7 @@
 //! client gets when it has left. A command that writes or deletes first looks its item up, which is a line like that
 //! of a read. Values are sizes. Lines of several threads interleave; each client's are in order.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use super::lines::{Line, Lines, ParseLine, first_lines, number};
 use super::{Format, Head};
@@ -32,6 +32,9 @@ pub(super) const FORMAT: Format = Format {
 
 /// Clients that are distinguished when they reuse a file descriptor; those beyond it are not.
 const DESCRIPTORS_MAX: usize = 1 << 20;
+
+/// Lines within which both halves of a command stand: those of other threads of the server come between them.
+const WAITING_MAX: usize = 256;
 
 /// The fields of a line that are read.
 #[derive(Debug, Default)]
@@ -86,57 +89,83 @@ fn stamp(text: &[u8]) -> Option<u64> {
 struct Requests {
     lines: Lines<Watch>,
     next: Event,
-    /// A read, if it is not the first half of what follows.
-    read: Option<Event>,
-    /// What follows a read that was one.
-    ready: Option<Event>,
+    /// Events that wait, because any read among them may be the first half of what its client does next.
+    waiting: VecDeque<Event>,
+    /// Events whose memory is used again.
+    spare: Vec<Event>,
+}
+
+impl Requests {
+    /// The oldest event that waits.
+    fn take(&mut self, event: &mut Event) -> Option<Step> {
+        let mut first = self.waiting.pop_front()?;
+        std::mem::swap(event, &mut first);
+        self.recycle(first);
+        Some(Step::Event(0))
+    }
+
+    fn recycle(&mut self, mut event: Event) {
+        event.clear();
+        self.spare.push(event);
+    }
+
+    /// Takes the next event, and the lookup out of those that wait that is its first half.
+    fn queue_next(&mut self) {
+        if let Some(lookup) = self.lookup().and_then(|at| self.waiting.remove(at)) {
+            if self.next.flags.has(Flags::NO_CLIENT) {
+                (self.next.client, self.next.flags) = (lookup.client, lookup.flags);
+            }
+            self.recycle(lookup);
+        }
+        let mut next = self.spare.pop().unwrap_or_default();
+        std::mem::swap(&mut next, &mut self.next);
+        self.waiting.push_back(next);
+    }
+
+    /// The last of its client that waits, if that read the key which this one writes or deletes. Lines of deletions
+    /// name no client: then it may be of any.
+    fn lookup(&self) -> Option<usize> {
+        let Self { next, waiting, .. } = self;
+        if next.is("get") {
+            return None;
+        }
+        let has_client = |event: &Event| !event.flags.has(Flags::NO_CLIENT);
+        let is_lookup = |event: &Event| event.is("get") && event.bytes(1) == next.bytes(1);
+        if has_client(next) {
+            let is_its = |event: &Event| has_client(event) && event.client == next.client;
+            return waiting.iter().rposition(is_its).filter(|at| is_lookup(&waiting[*at]));
+        }
+        let is_last = |at: usize| {
+            let mut later = waiting.range(at + 1..);
+            !later.any(|later| has_client(later) && later.client == waiting[at].client)
+        };
+        (0..waiting.len()).rev().find(|at| {
+            let event = &waiting[*at];
+            has_client(event) && is_lookup(event) && is_last(*at)
+        })
+    }
 }
 
 impl Decode for Requests {
     fn decode(&mut self, input: &[u8], is_end: bool, event: &mut Event) -> Result<Step, Fault> {
-        if let Some(ready) = self.ready.take() {
-            *event = ready;
-            return Ok(Step::Event(0));
+        if self.waiting.len() >= WAITING_MAX
+            && let Some(step) = self.take(event)
+        {
+            return Ok(step);
         }
         let step = self.lines.decode(input, is_end, &mut self.next)?;
-        let Step::Event(length) = step else {
-            if matches!(step, Step::Lost(..)) {
+        Ok(match step {
+            Step::Event(length) => {
+                self.queue_next();
+                Step::Progress(length)
+            }
+            Step::More if is_end => self.take(event).unwrap_or(step),
+            Step::Lost(..) => {
                 self.next.clear();
+                step
             }
-            return Ok(match self.read.take_if(|_| step == Step::More && is_end) {
-                Some(read) => {
-                    *event = read;
-                    Step::Event(0)
-                }
-                None => step,
-            });
-        };
-        let mut next = std::mem::take(&mut self.next);
-        let is_read = next.is("get");
-        // Lines of deletions name no client.
-        let is_anonymous = next.flags.has(Flags::NO_CLIENT);
-        let is_half = |read: &Event| {
-            let is_same_client = is_anonymous || read.client == next.client;
-            !is_read && is_same_client && read.bytes(1) == next.bytes(1)
-        };
-        match self.read.take() {
-            Some(read) if !is_half(&read) => {
-                *event = read;
-                let place = if is_read { &mut self.read } else { &mut self.ready };
-                *place = Some(next);
-            }
-            None if is_read => {
-                self.read = Some(next);
-                return Ok(Step::Progress(length));
-            }
-            half => {
-                if let Some(read) = half.filter(|_| is_anonymous) {
-                    (next.client, next.flags) = (read.client, read.flags);
-                }
-                *event = next;
-            }
-        }
-        Ok(Step::Event(length))
+            _ => step,
+        })
     }
 }
 
@@ -246,6 +275,13 @@ mod tests {
             line("item_get", "c", 1),
             line("item_get", "c", 2),
             "ts=1.5 gid=1 type=deleted key=c cmd=delete clsid=1 size=5\n".to_owned(),
+            // Three clients at once: both halves of each write have others between them.
+            line("item_get", "d", 3),
+            line("item_get", "d", 4),
+            line("item_get", "e", 5),
+            line("item_store", "d", 3),
+            line("item_store", "e", 5),
+            line("item_store", "f", 4),
         ];
         let input = Box::new(std::io::Cursor::new(lines.concat()));
         let mut reader = crate::open_live("x", "watch", input).unwrap();
@@ -254,8 +290,9 @@ mod tests {
             let word = |at| String::from_utf8_lossy(event.bytes(at)).into_owned();
             seen.push(format!("{} {} {}", event.client, word(0), word(1)));
         }
-        let expected =
-            ["1 get a", "1 set a", "1 get b", "2 set b", "2 delete a", "1 get c", "2 delete c"];
+        let mut expected =
+            vec!["1 get a", "1 set a", "1 get b", "2 set b", "2 delete a", "1 get c", "2 delete c"];
+        expected.extend(["4 get d", "3 set d", "5 set e", "4 set f"]);
         assert_eq!(seen, expected);
     }
 
