@@ -48,8 +48,9 @@ cat "$OUT/remarks.txt" >&2
     # Ten lines of results: the first tests, and what the gate came to.
     grep -v -e '^$' -e '^Gate' "$OUT/result.txt" | sed -n 1,7p || true
     grep -h '^Gate' "$OUT/result.txt" "$OUT/remarks.txt" | sed -n 1,3p || true
+    grep -h '^error: ' "$OUT/remarks.txt" | sed -n 1,3p || true
     echo '```'
-    echo "The page with every figure is among the artefacts of the run (keystorm)."
+    [ ! -s "$OUT/page.html" ] || echo "The page with every figure is among the artefacts of the run (keystorm)."
 } > "$OUT/comment.md"
 cat "$OUT/comment.md"
 if [ -n "${GITHUB_OUTPUT:-}" ]; then

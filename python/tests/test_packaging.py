@@ -213,13 +213,13 @@ class Script(unittest.TestCase):
             cwd=directory,
             env={"PATH": path, "HOME": directory, "OUT": f"{directory}/out", "REPEAT": "2", **variables},
         )
-        self.assertNotIn(ran.returncode, (1, 2), ran.stdout + ran.stderr)
         return ran.returncode, ran.stdout
 
     def test_two_servers_are_compared(self) -> None:
         with tempfile.TemporaryDirectory() as directory:
             load = "-t get --duration 0.2 --warmup 0.1"
-            _, comment = self.measure(directory, SERVER="redis-server", BASE="redis-server", LOAD=load)
+            code, comment = self.measure(directory, SERVER="redis-server", BASE="redis-server", LOAD=load)
+            self.assertNotIn(code, (1, 2), comment)
             self.assertIn("redis-server beside redis-server", comment)
             self.assertLessEqual(len(comment.splitlines()), 16)
             for name in ["page.html", "result.json", "comment.md"]:
@@ -233,6 +233,13 @@ class Script(unittest.TestCase):
             self.assertIn("undecided", comment)
             self.assertEqual(len(list((Path(directory) / "runs").glob("[!.]*.json"))), 1)
             self.assertFalse((Path(directory) / "found").exists())
+
+    def test_a_server_that_is_not_there_is_named(self) -> None:
+        with tempfile.TemporaryDirectory() as directory:
+            code, comment = self.measure(directory, SERVER="/nowhere/redis-server", LOAD="-t get")
+            self.assertEqual(code, 1, comment)
+            self.assertIn("error: --spawn=/nowhere/redis-server: not an executable file", comment)
+            self.assertNotIn("page", comment)
 
 
 if __name__ == "__main__":
