@@ -37,7 +37,8 @@ pub(super) fn page(of: &Description, losses: &Losses) -> Page {
 fn headline(of: &Description) -> String {
     let mut text = format!("{} commands", grouped(of.events as f64));
     if let Some(clients) = of.clients {
-        text += &format!(" of {}", counted(clients, "client"));
+        let plural = if clients == 1 { "" } else { "s" };
+        text += &format!(" of {} client{plural}", grouped(clients as f64));
     }
     if of.seconds > 0.0 && of.mean_per_s.is_some() {
         text += &format!(" in {}", Unit::Seconds.show(of.seconds));
