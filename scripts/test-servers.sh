@@ -130,6 +130,11 @@ from_pool() {
     fi
 }
 
+# Whether packages of that pool can be fetched, unpacked and run here.
+has_pool() {
+    have dpkg-deb && [ "$(uname -sm)" = "Linux x86_64" ] && { have curl || have wget; }
+}
+
 fetch_memcached() (
     unpacked=$(mktemp -d "$servers/deb.XXXXXX")
     trap 'rm -rf "$unpacked"' EXIT
@@ -156,8 +161,7 @@ END
     mv "$unpacked/it" "$newer"
 )
 
-if [ ! -x "$newer/memcached" ] && have dpkg-deb && [ "$(uname -sm)" = "Linux x86_64" ] &&
-    { have curl || have wget; }; then
+if [ ! -x "$newer/memcached" ] && has_pool; then
     echo "Fetching memcached 1.6.38 from Debian 13" >&2
     mkdir -p "$servers"
     fetch_memcached || echo "memcached 1.6.38 is not to be had here: the test of versions is skipped" >&2
@@ -175,7 +179,7 @@ fetch_prometheus() (
     "$unpacked/usr/bin/prometheus" --version >&2 && mv "$unpacked/usr/bin/prometheus" "$prometheus"
 )
 
-if [ ! -x "$prometheus" ] && have dpkg-deb && [ "$(uname -sm)" = "Linux x86_64" ] && { have curl || have wget; }; then
+if [ ! -x "$prometheus" ] && has_pool; then
     echo "Fetching Prometheus 2.53 from Debian 13" >&2
     mkdir -p "$servers"
     fetch_prometheus || echo "Prometheus is not to be had here: its test is skipped" >&2

@@ -84,9 +84,7 @@ fn overlaid(path: &str, ours: &Value, theirs: &Value, passed_over: &dyn Fn(&str)
                 };
                 value.map(|value| (key.clone(), value))
             };
-            let mut both = serde_json::Map::new();
-            both.extend(keys.filter_map(one));
-            Value::Object(both)
+            Value::Object(crate::json::object(keys.filter_map(one)))
         }
         (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
             let pairs = a.iter().zip(b).enumerate();

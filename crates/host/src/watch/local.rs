@@ -5,6 +5,8 @@
 
 use std::fs;
 
+use rustix::time::{ClockId, clock_gettime};
+
 use super::info::Info;
 use super::process;
 use super::quota;
@@ -52,9 +54,9 @@ fn age_and_cpu(stat: &str, uptime: &str) -> Option<(f64, f64)> {
 }
 
 /// CPU seconds that this program has used.
-pub(super) fn own_cpu_s() -> Option<f64> {
-    let stat = fs::read_to_string("/proc/self/stat").ok()?;
-    Some(age_and_cpu(&stat, &fs::read_to_string("/proc/uptime").ok()?)?.1)
+pub(super) fn own_cpu_s() -> f64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
 /// What the process has used so far.

@@ -98,7 +98,7 @@ pub struct PendingWatch {
     idle_round_trip_ns: Option<u64>,
     link: Option<Link>,
     cpu_times: Option<CpuTimes>,
-    own_cpu_s: Option<f64>,
+    own_cpu_s: f64,
     throttled_ns: Option<u64>,
     machine: Option<MachineSampler>,
 }
@@ -231,7 +231,7 @@ impl<'a> Watch<'a> {
     pub fn end(&self, begun: PendingWatch) -> WatchRecord {
         let machine = begun.machine.map(MachineSampler::stop).unwrap_or_default();
         let spent = begun.cpu_times.zip(machine::cpu_times()).map(|(then, now)| now.since(then));
-        let own_s = begun.own_cpu_s.zip(local::own_cpu_s()).map(|(then, now)| now - then);
+        let own_s = local::own_cpu_s() - begun.own_cpu_s;
         let mut watched = WatchRecord {
             idle_round_trip_ns: begun.idle_round_trip_ns,
             unseen: self.unseen.clone(),
@@ -283,8 +283,7 @@ impl<'a> Watch<'a> {
         }
         let here = watched.servers.iter().filter(|server| server.cpu_wait_s.is_some());
         let of_servers_s: f64 = here.filter_map(|server| server.cpu_process_s).sum();
-        let others_s = |(all, own_s): (CpuTimes, f64)| all.work_s() - own_s - of_servers_s;
-        watched.others_s = spent.zip(own_s).map(others_s).map(|seconds| seconds.max(0.0));
+        watched.others_s = spent.map(|all| (all.work_s() - own_s - of_servers_s).max(0.0));
         watched
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use statistics::Conclusion;
 
 use super::csv::conclusion;
@@ -14,6 +14,7 @@ use super::{
     Comparison, Limits, OperationComparison, Regression, Row, SCHEMA, Subject, Table, Terms,
     TestComparison, notes,
 };
+use crate::json::object;
 use crate::record::steady;
 use crate::{Run, Summary};
 
@@ -79,13 +80,6 @@ fn terms_of(terms: &Terms) -> Value {
     };
     let tables: Vec<Value> = terms.tables.iter().map(table).collect();
     json!({ "equal": equal, "left_out": terms.left_out, "tables": tables })
-}
-
-/// An object of these fields, without the sort that `collect` compiles anew for each iterator.
-fn object(fields: impl Iterator<Item = (impl Into<String>, Value)>) -> Map<String, Value> {
-    let mut object = Map::new();
-    object.extend(fields.map(|(name, value)| (name.into(), value)));
-    object
 }
 
 /// Settings are an object, by name.

@@ -4,7 +4,7 @@ use page::{Axis, Block, Chart, Page, Section, Series, Table, Unit, Verdict};
 use report::grouped;
 use trace::Losses;
 use trace::describe::{Description, Percentiles, Zipf};
-use workload::quantity::counted;
+use workload::quantity::{counted, noun};
 
 /// The page.
 pub(super) fn page(of: &Description, losses: &Losses) -> Page {
@@ -37,8 +37,7 @@ pub(super) fn page(of: &Description, losses: &Losses) -> Page {
 fn headline(of: &Description) -> String {
     let mut text = format!("{} commands", grouped(of.events as f64));
     if let Some(clients) = of.clients {
-        let plural = if clients == 1 { "" } else { "s" };
-        text += &format!(" of {} client{plural}", grouped(clients as f64));
+        text += &format!(" of {} {}", grouped(clients as f64), noun(clients, "client"));
     }
     if of.seconds > 0.0 && of.mean_per_s.is_some() {
         text += &format!(" in {}", Unit::Seconds.show(of.seconds));
