@@ -7,6 +7,7 @@
 //! Knows no protocol, plan or histogram. A new engine is one file here, one row in the runner's
 //! `concrete`, and must pass `tests/conformance`.
 
+mod boxed;
 #[cfg(unix)]
 mod epoll;
 mod scripted;

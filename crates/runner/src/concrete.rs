@@ -1,5 +1,6 @@
-//! The worker that a plan needs, out of those that are compiled: one for each protocol, engine and route. TLS is one
-//! engine, whatever it is over.
+//! The worker that a plan needs, out of those that are compiled: one for each protocol, engine and route, but one for
+//! all engines where a jump for each call of the engine costs nothing that counts: under TLS, with a connection for
+//! each request, and for memcached's binary protocol.
 //!
 //! The only place that names concrete types, and the match that a new one joins. What is made of each
 //! combination is in the program once for each, so what needs none of the three is elsewhere.
@@ -54,12 +55,7 @@ pub(crate) fn receiver<'r>(
 
 /// What makes engines for connections that are not read while load runs: no kernel reads ahead for this one.
 pub(crate) fn unread<'r>(tls: Option<&'r TlsContext>, origin: Instant) -> Box<MakeEngine<'r>> {
-    Box::new(move || {
-        Ok(match tls {
-            Some(tls) => Box::new(encrypted(Choice::Epoll, tls, origin, 1)?),
-            None => Box::new(Epoll::new(origin)?),
-        })
-    })
+    Box::new(move || any_engine(Choice::Epoll, tls, origin, 1))
 }
 
 fn receive_on<'r, E: Engine>(make: impl Fn(u32) -> io::Result<E> + Sync + 'r) -> Box<Receive<'r>> {
@@ -81,7 +77,7 @@ pub(crate) fn worker<'r>(
         ProtocolKind::MemcacheText | ProtocolKind::MemcacheMeta => {
             over::<Text>(choice, tls, origin)
         }
-        ProtocolKind::MemcacheBinary => over::<Binary>(choice, tls, origin),
+        ProtocolKind::MemcacheBinary => on_any_engine::<Binary>(choice, tls, origin),
     }
 }
 
@@ -91,11 +87,35 @@ fn over<'r, P: Protocol>(
     origin: Instant,
 ) -> Box<Work<'r>> {
     match (tls, choice) {
-        (Some(tls), _) => on_engine::<Tls, P>(move |room| encrypted(choice, tls, origin, room)),
+        (Some(_), _) => on_any_engine::<P>(choice, tls, origin),
         #[cfg(target_os = "linux")]
         (None, Choice::Uring) => on_engine::<Uring, P>(move |room| Uring::new(origin, room)),
         (None, Choice::Epoll) => on_engine::<Epoll, P>(move |_| Epoll::new(origin)),
     }
+}
+
+/// One worker for all engines, where encryption or a new connection costs far more than its jumps, or for a
+/// protocol that few use.
+fn on_any_engine<'r, P: Protocol>(
+    choice: Choice,
+    tls: Option<&'r TlsContext>,
+    origin: Instant,
+) -> Box<Work<'r>> {
+    on_engine::<Box<dyn Engine>, P>(move |room| any_engine(choice, tls, origin, room))
+}
+
+fn any_engine(
+    choice: Choice,
+    tls: Option<&TlsContext>,
+    origin: Instant,
+    room: u32,
+) -> io::Result<Box<dyn Engine>> {
+    Ok(match (tls, choice) {
+        (Some(tls), _) => Box::new(encrypted(choice, tls, origin, room)?),
+        #[cfg(target_os = "linux")]
+        (None, Choice::Uring) => Box::new(Uring::new(origin, room)?),
+        (None, Choice::Epoll) => Box::new(Epoll::new(origin)?),
+    })
 }
 
 /// TLS over the engine for so many connections.
@@ -108,7 +128,7 @@ fn encrypted(choice: Choice, tls: &TlsContext, origin: Instant, room: u32) -> io
 }
 
 /// `make` gets the number of connections that its engine must have room for.
-fn on_engine<'r, E: Engine, P: Protocol>(
+fn on_engine<'r, E: Engine + 'static, P: Protocol>(
     make: impl Fn(u32) -> io::Result<E> + Sync + 'r,
 ) -> Box<Work<'r>> {
     Box::new(move |context, recorder, servers| match make(context.connections_max) {
@@ -118,7 +138,7 @@ fn on_engine<'r, E: Engine, P: Protocol>(
 }
 
 /// Runs one worker by the route that there is to its servers.
-fn by_route<'w, E: Engine, P: Protocol>(
+fn by_route<'w, E: Engine + 'static, P: Protocol>(
     engine: E,
     context: WorkerContext<'w>,
     recorder: Recorder,
@@ -139,8 +159,9 @@ fn by_route<'w, E: Engine, P: Protocol>(
                 _ => &[],
             };
             if context.plan.load.concurrency.per_request.is_some() {
+                let engine: Box<dyn Engine> = Box::new(engine);
                 let route = NewConnections::new(&context, pool);
-                return work(Worker::<E, P, _>::new(engine, context, recorder, route));
+                return work(Worker::<_, P, _>::new(engine, context, recorder, route));
             }
             let route = DirectRoute::new(&context, pool);
             work(Worker::<E, P, _>::new(engine, context, recorder, route))

@@ -32,40 +32,26 @@ pub fn hold_idle(
     live: &mut dyn FnMut(u32),
 ) -> Result<(), Failure> {
     let engine = Epoll::new(Instant::now()).map_err(|e| Failure::new(e.to_string()))?;
+    let engine: Box<dyn Engine> = match tls {
+        None => Box::new(engine),
+        Some(tls) => Box::new(Tls::new(engine, tls.clone())),
+    };
     let origins = Origins::new(plan, plan.own_connections(), local_ports);
-    match tls {
-        None => hold_in(engine, plan, address, &origins, interrupted, live),
-        Some(tls) => {
-            let engine = Tls::new(engine, tls.clone());
-            hold_in(engine, plan, address, &origins, interrupted, live)
-        }
-    }
-}
-
-/// In the plan's protocol.
-fn hold_in<E: Engine>(
-    engine: E,
-    plan: &Plan,
-    address: &Address,
-    origins: &Origins,
-    interrupted: &AtomicBool,
-    live: &mut dyn FnMut(u32),
-) -> Result<(), Failure> {
     match plan.protocol {
         ProtocolKind::Resp2 | ProtocolKind::Resp3 => {
-            hold::<_, Resp>(engine, plan, address, origins, interrupted, live)
+            hold::<Resp>(engine, plan, address, &origins, interrupted, live)
         }
         ProtocolKind::MemcacheText | ProtocolKind::MemcacheMeta => {
-            hold::<_, Text>(engine, plan, address, origins, interrupted, live)
+            hold::<Text>(engine, plan, address, &origins, interrupted, live)
         }
         ProtocolKind::MemcacheBinary => {
-            hold::<_, Binary>(engine, plan, address, origins, interrupted, live)
+            hold::<Binary>(engine, plan, address, &origins, interrupted, live)
         }
     }
 }
 
-fn hold<E: Engine, P: Protocol>(
-    mut engine: E,
+fn hold<P: Protocol>(
+    mut engine: Box<dyn Engine>,
     plan: &Plan,
     address: &Address,
     origins: &Origins,
@@ -75,7 +61,7 @@ fn hold<E: Engine, P: Protocol>(
     let handshake = Handshake::new::<P>(plan);
     let mut decoders: Vec<P::Decoder> = Vec::new();
     decoders.resize_with(plan.own_connections() as usize, P::Decoder::default);
-    let wait = |engine: &mut E, until_ns| {
+    let wait = |engine: &mut Box<dyn Engine>, until_ns| {
         engine.wait(until_ns).map_err(|e: io::Error| Failure::new(e.to_string()))
     };
     wait(&mut engine, Some(0))?;

@@ -76,8 +76,9 @@ pub const COMPARED: [Metric; 9] = [
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pairing {
-    /// In blocks of A B B A: the two runs of a side in a block are one value, and each block has one
-    /// ratio. What changes steadily while a block runs cancels out.
+    /// In blocks of A B B A: each block has one ratio, that of its geometric means, and the two runs of a side bound
+    /// how well blocks may agree ([`Ratio::of_blocks`](statistics::Ratio::of_blocks)). What changes steadily while a
+    /// block runs cancels out of the ratio.
     Blocks,
     /// Not at all: two samples.
     None,

@@ -102,9 +102,10 @@ pub(super) fn row(
     let ratio = match pairing {
         Pairing::None => Ratio::unpaired(&values[0], &values[1], resolution),
         Pairing::Blocks => {
-            let blocks =
-                |v: &[f64]| -> Option<Vec<f64>> { v.chunks_exact(2).map(geometric_mean).collect() };
-            Ratio::paired(&blocks(&values[0])?, &blocks(&values[1])?, resolution)
+            let [a, b] = [0, 1].map(|side| -> Vec<Vec<f64>> {
+                values[side].chunks_exact(2).map(<[f64]>::to_vec).collect()
+            });
+            Ratio::of_blocks(&a, &b, resolution)
         }
     };
     let means = [geometric_mean(&values[0])?, geometric_mean(&values[1])?];
