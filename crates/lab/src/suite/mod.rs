@@ -177,8 +177,8 @@ impl Suite {
     /// # Errors
     /// It is none, in words for a person.
     pub fn from_json(text: &str) -> Result<Self, String> {
-        let suite: Self =
-            serde_json::from_str(text).map_err(|why| format!("no saved suite: {why}"))?;
+        let suite: Self = serde_json::from_slice(text.as_bytes())
+            .map_err(|why| format!("no saved suite: {why}"))?;
         match suite.schema == SCHEMA {
             true => Ok(suite),
             false => Err(format!("its layout is {}, not {SCHEMA}", suite.schema)),

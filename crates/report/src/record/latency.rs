@@ -23,8 +23,9 @@ pub(super) struct LatencyRecord {
     #[serde(rename = "p99.99")]
     p99_99: Option<f64>,
     max: Option<f64>,
-    #[serde(flatten)]
-    histogram: Histogram,
+    // The two of a `Histogram`. To flatten one would compile a reader that buffers, beside the plain one.
+    exact: ExactFigures,
+    histogram: String,
 }
 
 /// All that was recorded.
@@ -58,6 +59,8 @@ pub(super) fn nanoseconds(msec: f64) -> u64 {
 impl LatencyRecord {
     pub(super) fn from_latency(latency: &Latency) -> Result<Self, RecordError> {
         let quantile = |q| latency.quantile_ns(q).map(msec);
+        let Histogram { exact, histogram } =
+            Histogram::from_encoded(&EncodedLatency::from_latency(latency)?);
         Ok(Self {
             mean: latency.mean_ns().map(|ns| ns / 1e6),
             min: latency.min_ns().map(msec),
@@ -68,12 +71,13 @@ impl LatencyRecord {
             p99_9: quantile(0.999),
             p99_99: quantile(0.9999),
             max: latency.max_ns().map(msec),
-            histogram: Histogram::from_encoded(&EncodedLatency::from_latency(latency)?),
+            exact,
+            histogram,
         })
     }
 
     pub(super) fn latency(&self) -> Result<Latency, RecordError> {
-        Ok(self.histogram.encoded()?.decode()?)
+        Ok(encoded(self.exact, &self.histogram)?.decode()?)
     }
 }
 
@@ -87,12 +91,16 @@ impl Histogram {
     }
 
     pub(super) fn encoded(&self) -> Result<EncodedLatency, RecordError> {
-        let ExactFigures { count, sum_ns, min_ns, max_ns } = self.exact;
-        let buckets = STANDARD
-            .decode(&self.histogram)
-            .map_err(|e| RecordError::wrong(format!("a histogram is not base64: {e}")))?;
-        Ok(EncodedLatency { count, sum_ns, min_ns, max_ns, buckets: buckets.into() })
+        encoded(self.exact, &self.histogram)
     }
+}
+
+fn encoded(exact: ExactFigures, histogram: &str) -> Result<EncodedLatency, RecordError> {
+    let ExactFigures { count, sum_ns, min_ns, max_ns } = exact;
+    let buckets = STANDARD
+        .decode(histogram)
+        .map_err(|e| RecordError::wrong(format!("a histogram is not base64: {e}")))?;
+    Ok(EncodedLatency { count, sum_ns, min_ns, max_ns, buckets: buckets.into() })
 }
 
 /// Sums that outgrow 64 bits after 584 years of latency: a number where it fits, digits in a string

@@ -153,7 +153,7 @@ fn core(path: &Path) -> Option<Vec<String>> {
     let inside = ["", "__common__", "redis_benchmarks_specification/__common__", "../__common__"];
     let file =
         inside.iter().map(|place| path.join(place).join(CORE)).find(|file| file.is_file())?;
-    let document: Value = serde_json::from_str(&text(&file).ok()?).ok()?;
+    let document: Value = serde_json::from_slice(text(&file).ok()?.as_bytes()).ok()?;
     let mut names = Vec::new();
     strings(&document, &mut names);
     Some(names)
