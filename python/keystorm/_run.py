@@ -110,8 +110,9 @@ def _refuse(words: Sequence[str]) -> None:
 
 # The first words that make the program something else than a run: its subcommands, and other tools.
 _SUBCOMMANDS = frozenset(
-    "bisect blame calibrate compare completions describe doctor help history man memtier memtier_benchmark merge "
-    "presets record rehearse replay report rpc-perf search show sink suite survey sweep theatre weigh ycsb ycsb.sh".split()
+    "bisect blame calibrate compare completions connect deliver describe doctor help history man memtier "
+    "memtier_benchmark merge presets record rehearse replay report rpc-perf search show sink suite survey sweep "
+    "theatre weigh ycsb ycsb.sh".split()
 )
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import keystorm
 from keystorm import on_ray
-from keystorm._run import buckets, on_option
+from keystorm._run import _SUBCOMMANDS, buckets, on_option
 
 HAS_PANDAS = importlib.util.find_spec("pandas") and importlib.util.find_spec("pyarrow")
 HAS_PYTEST = importlib.util.find_spec("pytest")
@@ -101,6 +101,11 @@ class Runs(unittest.TestCase):
         for word in ["--json", "--json=a", "--print-plan", "--help", "--version"]:
             with self.assertRaisesRegex(ValueError, word.partition("=")[0]):
                 keystorm.run(f"{LINE} {word}")
+        completions = subprocess.run([keystorm.program(), "completions", "bash"], capture_output=True, check=True)
+        offered = re.search(r'opts="(-h -p [^"]*)"', completions.stdout.decode()).group(1).split()
+        subcommands = {word for word in offered if re.fullmatch("[a-z-]*[a-z]", word) and word[0] != "-"}
+        self.assertIn("deliver", subcommands)
+        self.assertLessEqual(subcommands, _SUBCOMMANDS)
         # Behind two hyphens everything is the command.
         run = keystorm.run(["-n", "5", "--spawn", "--", "echo", "--help"])
         self.assertEqual((run.requests, run.errors), (5, 0))

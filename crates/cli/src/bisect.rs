@@ -121,7 +121,9 @@ fn parse(args: Vec<OsString>) -> Result<Intent, UsageError> {
     let build: Option<Vec<String>> =
         build.iter().skip(1).map(|word| word.to_str().map(str::to_owned)).collect();
     let build = build.ok_or_else(|| UsageError("the build command is no text".to_owned()))?;
-    with_split(line.to_vec(), |options, line, again| intent(options, line, build, again))
+    with_split(line.to_vec(), |options, line, command_line| {
+        intent(options, line, build, command_line)
+    })
 }
 
 /// What the options mean.
@@ -129,7 +131,7 @@ fn intent(
     options: Options,
     mut line: Line,
     build: Vec<String>,
-    again: String,
+    command_line: String,
 ) -> Result<Intent, UsageError> {
     let usage = |text: &str| Err(UsageError(text.to_owned()));
     if build.is_empty() {
@@ -171,7 +173,8 @@ fn intent(
         return usage("bisect starts the servers that it builds; name none");
     }
     let Options { good, bad, repository, server, state, metric, sure } = options;
-    let again = format!("{again} -- {}", shell_words::join(&build));
-    let job = BisectJob { good, bad, repository, server, state, build, metric, sure, load, again };
+    let command_line = format!("{command_line} -- {}", shell_words::join(&build));
+    let job =
+        BisectJob { good, bad, repository, server, state, build, metric, sure, load, command_line };
     Ok(Intent::Bisect(Box::new(job)))
 }

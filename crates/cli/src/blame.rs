@@ -72,7 +72,7 @@ pub(crate) const FRONT: Front = Front {
 };
 
 /// What the options mean.
-fn intent(options: Options, mut line: Line, again: String) -> Result<Intent, UsageError> {
+fn intent(options: Options, mut line: Line, command_line: String) -> Result<Intent, UsageError> {
     let Options { at, blocks, duration, count_disturbed, output } = options;
     let output = output.settled()?;
     for (option, why) in [
@@ -119,7 +119,7 @@ fn intent(options: Options, mut line: Line, again: String) -> Result<Intent, Usa
         return text.map(Intent::Say).map_err(|error| UsageError(error.to_string()));
     }
     let loads = at.iter().map(|percent| percent / 100.0).collect();
-    let job = BlameJob { job, loads, blocks, seconds, count_disturbed, output, again };
+    let job = BlameJob { job, loads, blocks, seconds, count_disturbed, output, command_line };
     Ok(Intent::Blame(Box::new(job)))
 }
 

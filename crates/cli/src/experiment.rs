@@ -158,8 +158,8 @@ fn with_line<O: Parser>(
     refused: &[(&str, &str)],
     meaning: impl FnOnce(O, Line, String) -> Result<Intent, UsageError>,
 ) -> Result<Intent, UsageError> {
-    let SplitLine { own, line, again } = split(&command::<O>(), args, has_words, refused)?;
-    with_options(own, |options| meaning(options, line, again))
+    let SplitLine { own, line, command_line } = split(&command::<O>(), args, has_words, refused)?;
+    with_options(own, |options| meaning(options, line, command_line))
 }
 
 /// A command line, taken apart.
@@ -169,7 +169,7 @@ struct SplitLine {
     /// The rest, a line of a run.
     line: Line,
     /// The whole, as it may be shown.
-    again: String,
+    command_line: String,
 }
 
 /// Takes a command line apart. It does not depend on the type of the options, so that it is compiled once.
@@ -230,12 +230,12 @@ fn split_line(
         Some(words) => line.rest = words,
         None => misplaced(&line, own)?,
     }
-    let again = again(own.get_bin_name().unwrap_or("keystorm"), &line);
+    let command_line = command_line(own.get_bin_name().unwrap_or("keystorm"), &line);
     let typed = line.take(|given: &TypedOption| named(own, &given.name).is_some());
     if let Some((name, why)) = refused.iter().find(|(name, _)| line.has(name)) {
         return Err(UsageError(format!("{name} {why}")));
     }
-    Ok(SplitLine { own: words_of(&typed), line, again })
+    Ok(SplitLine { own: words_of(&typed), line, command_line })
 }
 
 /// Refuses a word where a command for the server stands that surely is none: a program or an address of
@@ -354,7 +354,7 @@ pub(super) fn job_with(
 }
 
 /// The command line of an experiment to print and keep: with `***` for what could be a password.
-pub(super) fn again(name: &str, line: &Line) -> String {
+pub(super) fn command_line(name: &str, line: &Line) -> String {
     let mut shown = line.clone();
     for TypedOption { name, value } in &mut shown.options {
         let Some(text) = value.as_ref().map(|value| value.to_string_lossy().into_owned()) else {
@@ -421,7 +421,7 @@ mod tests {
         ] {
             let word = |word: &str| OsString::from(word.trim_matches('\'').replace('_', " "));
             let words = line.split(' ').map(word).collect();
-            let shown = again(
+            let shown = command_line(
                 "keystorm sweep",
                 &Line::parse(words, |name| named(&of_run, name).map(takes)),
             );

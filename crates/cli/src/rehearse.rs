@@ -126,7 +126,7 @@ pub(crate) const FRONT: Front = Front {
     parse: |args| with_words(args, &refused(), intent),
 };
 
-fn intent(options: Options, line: Line, again: String) -> Result<Intent, UsageError> {
+fn intent(options: Options, line: Line, command_line: String) -> Result<Intent, UsageError> {
     let Options { a, b, name_a, name_b, speed, record, repeat, allow, slo, .. } = options;
     let budget_s = seconds_in("--budget", options.budget, 1.0..=BUDGET_MAX_S);
     let budget_s = budget_s.map_err(UsageError)?;
@@ -160,7 +160,7 @@ fn intent(options: Options, line: Line, again: String) -> Result<Intent, UsageEr
         budget_s,
         answers: !options.no_answers,
         output,
-        again,
+        command_line,
     })))
 }
 

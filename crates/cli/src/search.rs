@@ -123,7 +123,7 @@ pub(crate) const FRONT: Front = Front {
 };
 
 /// What the options mean.
-fn intent(options: Options, mut line: Line, again: String) -> Result<Intent, UsageError> {
+fn intent(options: Options, mut line: Line, command_line: String) -> Result<Intent, UsageError> {
     let Options { slo, start, most, within, repeat, budget, duration, no_curve, output } = options;
     let output = output.settled()?;
     for (option, why) in [
@@ -173,7 +173,7 @@ fn intent(options: Options, mut line: Line, again: String) -> Result<Intent, Usa
         seconds: duration,
         curve: !no_curve,
         output,
-        again,
+        command_line,
         line,
     };
     // A setting that no trial can have is an error before the first trial.

@@ -108,7 +108,7 @@ pub(crate) const FRONT: Front = Front {
 };
 
 /// What the options mean.
-fn intent(options: Options, line: Line, again: String) -> Result<Intent, UsageError> {
+fn intent(options: Options, line: Line, command_line: String) -> Result<Intent, UsageError> {
     if let Some(option) = OF_A_LOAD.iter().find(|option| line.has(option)) {
         return Err(UsageError(format!("{option}: the specs decide this; --time says how long")));
     }
@@ -160,7 +160,7 @@ fn intent(options: Options, line: Line, again: String) -> Result<Intent, UsageEr
         first,
         server,
         output,
-        again,
+        command_line,
     })))
 }
 

@@ -92,7 +92,7 @@ pub(crate) const FRONT: Front = Front {
 };
 
 /// What the options mean.
-fn intent(options: Options, line: Line, again: String) -> Result<Intent, UsageError> {
+fn intent(options: Options, line: Line, command_line: String) -> Result<Intent, UsageError> {
     let Options { quick, all, with, keys, seconds, keep, output, pages, live, .. } = options;
     if pages.html.is_some() {
         return Err(UsageError(
@@ -158,6 +158,6 @@ fn intent(options: Options, line: Line, again: String) -> Result<Intent, UsageEr
         directory: output,
         live: live.live,
         keep,
-        again,
+        command_line,
     })))
 }

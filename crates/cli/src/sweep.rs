@@ -67,7 +67,7 @@ pub(crate) const FRONT: Front = Front {
 };
 
 /// What the options mean.
-fn intent(options: Options, mut line: Line, again: String) -> Result<Intent, UsageError> {
+fn intent(options: Options, mut line: Line, command_line: String) -> Result<Intent, UsageError> {
     let Options { repeat, output } = options;
     let output = output.settled()?;
     if !names_test(&line) {
@@ -93,5 +93,5 @@ fn intent(options: Options, mut line: Line, again: String) -> Result<Intent, Usa
         let text = job::printed_plans(&plans);
         return text.map(Intent::Say).map_err(|e| UsageError(e.to_string()));
     }
-    Ok(Intent::Sweep(Box::new(SweepJob { axes: grid.axes, points, repeat, output, again })))
+    Ok(Intent::Sweep(Box::new(SweepJob { axes: grid.axes, points, repeat, output, command_line })))
 }

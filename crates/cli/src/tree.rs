@@ -1,7 +1,5 @@
 //! All of keystorm's command lines in one tree, from which man pages and completions are made.
 
-use std::collections::BTreeSet;
-
 use clap::{Arg, Command};
 
 use super::help::details::detailed;
@@ -41,9 +39,7 @@ fn help() -> Command {
                 .value_name("TOPIC")
                 .help("A subcommand, an option such as --rps, or a page of the documentation")
                 .value_parser(
-                    subcommands
-                        .chain(topics::names())
-                        .collect::<BTreeSet<_>>()
+                    workload::sort::set(subcommands.chain(topics::names()))
                         .into_iter()
                         .collect::<Vec<_>>(),
                 ),
@@ -52,6 +48,8 @@ fn help() -> Command {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]

@@ -88,11 +88,11 @@ pub(crate) const FRONT: Front = Front {
 };
 
 /// What the options mean.
-fn intent(options: Options, line: Line, again: String) -> Result<Intent, UsageError> {
+fn intent(options: Options, line: Line, command_line: String) -> Result<Intent, UsageError> {
     let Options { beside, starts, keys, no_steps, maxmemory, policy, output } = options;
     let output = output.settled()?;
     if !maxmemory.is_empty() {
-        return memory(&maxmemory, policy, line, output, again);
+        return memory(&maxmemory, policy, line, output, command_line);
     }
     if let Some(option) = OF_A_LOAD.iter().find(|option| line.has(option)) {
         return Err(UsageError(format!("{option}: weigh stores keys and measures no load")));
@@ -135,7 +135,7 @@ fn intent(options: Options, line: Line, again: String) -> Result<Intent, UsageEr
         ));
     }
     let (steps, memory) = (!no_steps, None);
-    let job = WeighJob { items, servers, starts, keys, steps, memory, output, again };
+    let job = WeighJob { items, servers, starts, keys, steps, memory, output, command_line };
     Ok(Intent::Weigh(Box::new(job)))
 }
 
@@ -145,7 +145,7 @@ fn memory(
     policy: String,
     line: Line,
     output: ExperimentOutput,
-    again: String,
+    command_line: String,
 ) -> Result<Intent, UsageError> {
     if let Some(word) = line.rest.first() {
         let word = word.to_string_lossy();
@@ -179,7 +179,8 @@ fn memory(
     };
     let limits = limits.iter().map(of_limit).collect::<Result<_, _>>()?;
     let policy = if is_memcached { "memcached's own LRU".to_owned() } else { policy };
-    let memory = MemoryJob { limits, policy, output: output.clone(), again: again.clone() };
+    let memory =
+        MemoryJob { limits, policy, output: output.clone(), command_line: command_line.clone() };
     Ok(Intent::Weigh(Box::new(WeighJob {
         items: Vec::new(),
         servers: Vec::new(),
@@ -188,7 +189,7 @@ fn memory(
         steps: false,
         memory: Some(memory),
         output,
-        again,
+        command_line,
     })))
 }
 

@@ -91,7 +91,7 @@ impl Spikes {
 
     fn usual_ns(&self) -> Option<u64> {
         let mut sorted: Vec<u64> = self.usual.iter().copied().collect();
-        sorted.sort_unstable();
+        workload::sort::sort_by(&mut sorted, Ord::cmp);
         (sorted.len() >= USUAL_MIN).then(|| sorted[sorted.len() / 2])
     }
 }

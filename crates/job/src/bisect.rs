@@ -27,5 +27,5 @@ pub struct BisectJob {
     /// The load: one test, on a server that is started.
     pub load: Job,
     /// The command line, without secrets.
-    pub again: String,
+    pub command_line: String,
 }

@@ -36,7 +36,7 @@ pub struct CompareJob {
     /// Warnings about the command line, for standard error.
     pub notes: Vec<String>,
     /// The command line, to be shown.
-    pub again: String,
+    pub command_line: String,
 }
 
 impl CompareJob {

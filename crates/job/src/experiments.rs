@@ -43,7 +43,7 @@ pub struct SweepJob {
     /// Where results go.
     pub output: ExperimentOutput,
     /// The command line, without secrets.
-    pub again: String,
+    pub command_line: String,
 }
 
 /// What `keystorm search` is to do.
@@ -62,7 +62,7 @@ pub struct SearchJob {
     /// Where results go.
     pub output: ExperimentOutput,
     /// The command line, without secrets.
-    pub again: String,
+    pub command_line: String,
     /// The command line of a trial, as far as all have it in common.
     pub line: Line,
 }
@@ -82,7 +82,7 @@ pub struct SurveyJob {
     /// Do not remove the keys that the survey wrote to an existing server
     pub keep: bool,
     /// The command line, without secrets.
-    pub again: String,
+    pub command_line: String,
 }
 
 /// What `keystorm weigh` is to do.
@@ -102,7 +102,7 @@ pub struct WeighJob {
     /// Where results go.
     pub output: ExperimentOutput,
     /// The command line, without secrets.
-    pub again: String,
+    pub command_line: String,
 }
 
 /// What `keystorm weigh --maxmemory` is to do.
@@ -114,7 +114,7 @@ pub struct MemoryJob {
     /// Where results go.
     pub output: ExperimentOutput,
     /// The command line, without secrets.
-    pub again: String,
+    pub command_line: String,
 }
 
 /// What `keystorm suite` is to do.
@@ -148,7 +148,7 @@ pub struct SuiteJob {
     /// Where results go.
     pub output: ExperimentOutput,
     /// The command line, without secrets.
-    pub again: String,
+    pub command_line: String,
 }
 
 /// What `keystorm theatre` is to do.
@@ -170,7 +170,7 @@ pub struct TheatreJob {
     /// Where results go.
     pub output: ExperimentOutput,
     /// The command line, without secrets.
-    pub again: String,
+    pub command_line: String,
 }
 
 /// An act, and the load that starts it, if one does.
@@ -196,5 +196,5 @@ pub struct BlameJob {
     /// Where results go.
     pub output: ExperimentOutput,
     /// The command line, without secrets.
-    pub again: String,
+    pub command_line: String,
 }

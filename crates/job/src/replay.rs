@@ -57,5 +57,5 @@ pub struct RehearseJob {
     /// Where results go.
     pub output: ExperimentOutput,
     /// The command line, without secrets.
-    pub again: String,
+    pub command_line: String,
 }

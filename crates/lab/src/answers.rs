@@ -184,7 +184,7 @@ fn code(text: &[u8]) -> &[u8] {
 fn canonical(value: &Value, rule: Rule, out: &mut Vec<u8>) {
     let mut several = |mut values: Vec<Vec<u8>>, sorted: bool| {
         if sorted {
-            values.sort_unstable();
+            workload::sort::sort_by(&mut values, Ord::cmp);
         }
         out.push(b'[');
         values.into_iter().for_each(|value| out.extend(value));

@@ -13,7 +13,7 @@ use crate::{Verdict, sentence};
 
 /// The page; `again` is the command line that compares anew.
 #[must_use]
-pub fn page(comparison: &Comparison, again: &str) -> Page {
+pub fn page(comparison: &Comparison, command_line: &str) -> Page {
     let [a, b] = &comparison.subjects;
     let mut page = Page {
         title: format!("{} compared with {}", b.name, a.name),
@@ -58,7 +58,7 @@ pub fn page(comparison: &Comparison, again: &str) -> Page {
     if let Some(run) = first {
         page.sections.push(runs::about(std::slice::from_ref(&**run)).1.folded());
     }
-    page.sections.push(Section::new("Compare again", [Block::Code(again.to_owned())]));
+    page.sections.push(Section::new("Compare again", [Block::Code(command_line.to_owned())]));
     page
 }
 

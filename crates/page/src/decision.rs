@@ -12,7 +12,7 @@ use report::grouped;
 
 /// The page; `again` is the command line that decides anew.
 #[must_use]
-pub fn page(decision: &Decision, again: &str) -> Page {
+pub fn page(decision: &Decision, command_line: &str) -> Page {
     let names: Vec<&str> = decision.subjects.iter().map(|subject| subject.name.as_str()).collect();
     let title = match decision.target.as_deref() {
         Some(target) => format!("Which keeps {target}: {}", names.join(", ")),
@@ -55,7 +55,7 @@ pub fn page(decision: &Decision, again: &str) -> Page {
     }
     page.sections.extend(comparison::warnings(decision.warnings.clone()));
     page.sections.push(Section::new("The servers", servers(decision)).folded());
-    page.sections.push(Section::new("Decide again", [Block::Code(again.to_owned())]));
+    page.sections.push(Section::new("Decide again", [Block::Code(command_line.to_owned())]));
     page
 }
 

@@ -84,7 +84,9 @@ pub struct TlsFigures {
 impl TlsFigures {
     pub(crate) fn new(options: &TlsOptions, keep_alive: bool, tally: &TlsTally) -> Self {
         let mut kinds = tally.negotiated.clone();
-        kinds.sort_unstable_by(|a, b| (Reverse(a.2), &a.0, &a.1).cmp(&(Reverse(b.2), &b.0, &b.1)));
+        workload::sort::sort_by(&mut kinds, |a, b| {
+            (Reverse(a.2), &a.0, &a.1).cmp(&(Reverse(b.2), &b.0, &b.1))
+        });
         let one = kinds.len() == 1;
         let named = |(version, cipher, n): &(Cow<'_, str>, Cow<'_, str>, u64)| match one {
             true => format!("{version} {cipher}"),
@@ -181,7 +183,7 @@ impl RateFigures {
         if full == 0 || timeline.points.is_empty() {
             return None;
         }
-        requests.sort_unstable();
+        workload::sort::sort_by(&mut requests, Ord::cmp);
         let silent = full.saturating_sub(requests.len() as u64);
         let rate = |n: u64| n as f64 * 1e9 / timeline.interval_ns as f64;
         // The silent intervals come first in rising order; they need not be written down.

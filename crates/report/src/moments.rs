@@ -96,7 +96,7 @@ impl WorstMoments {
             return None;
         }
         let mut sorted: Vec<u64> = points.iter().filter_map(|p| p.p99_ns).collect();
-        sorted.sort_unstable();
+        workload::sort::sort_by(&mut sorted, Ord::cmp);
         let usual_ns = sorted[sorted.len() / 2];
         let spans = worst(points, usual_ns);
         let servers = &run.watched.servers;

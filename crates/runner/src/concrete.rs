@@ -1,6 +1,6 @@
 //! The worker that a plan needs, out of those that are compiled: one for each protocol, engine and route, but one for
 //! all engines where a jump for each call of the engine costs nothing that counts: under TLS, with a connection for
-//! each request, and for memcached's binary protocol.
+//! each request, on a ring of servers, and for memcached's binary protocol.
 //!
 //! The only place that names concrete types, and the match that a new one joins. What is made of each
 //! combination is in the program once for each, so what needs none of the three is elsewhere.
@@ -46,10 +46,9 @@ pub(crate) fn receiver<'r>(
     origin: Instant,
 ) -> Box<Receive<'r>> {
     match (tls, choice) {
-        (Some(tls), _) => receive_on(move |room| encrypted(choice, tls, origin, room)),
         #[cfg(target_os = "linux")]
         (None, Choice::Uring) => receive_on(move |room| Uring::new(origin, room)),
-        (None, Choice::Epoll) => receive_on(move |_| Epoll::new(origin)),
+        _ => receive_on(move |room| any_engine(choice, tls, origin, room)),
     }
 }
 
@@ -104,26 +103,21 @@ fn on_any_engine<'r, P: Protocol>(
     on_engine::<Box<dyn Engine>, P>(move |room| any_engine(choice, tls, origin, room))
 }
 
+/// The engine for so many connections.
 fn any_engine(
     choice: Choice,
     tls: Option<&TlsContext>,
     origin: Instant,
     room: u32,
 ) -> io::Result<Box<dyn Engine>> {
-    Ok(match (tls, choice) {
-        (Some(tls), _) => Box::new(encrypted(choice, tls, origin, room)?),
+    let engine: Box<dyn Engine> = match choice {
         #[cfg(target_os = "linux")]
-        (None, Choice::Uring) => Box::new(Uring::new(origin, room)?),
-        (None, Choice::Epoll) => Box::new(Epoll::new(origin)?),
-    })
-}
-
-/// TLS over the engine for so many connections.
-fn encrypted(choice: Choice, tls: &TlsContext, origin: Instant, room: u32) -> io::Result<Tls> {
-    Ok(match choice {
-        #[cfg(target_os = "linux")]
-        Choice::Uring => Tls::new(Uring::new(origin, room)?, tls.clone()),
-        Choice::Epoll => Tls::new(Epoll::new(origin)?, tls.clone()),
+        Choice::Uring => Box::new(Uring::new(origin, room)?),
+        Choice::Epoll => Box::new(Epoll::new(origin)?),
+    };
+    Ok(match tls {
+        Some(tls) => Box::new(Tls::new(engine, tls.clone())),
+        None => engine,
     })
 }
 
@@ -150,8 +144,9 @@ fn by_route<'w, E: Engine + 'static, P: Protocol>(
             work(Worker::<E, P, _>::new(engine, context, recorder, route))
         }
         (Some(ServerSet::Ring(ring)), _) if P::RINGS => {
+            let engine: Box<dyn Engine> = Box::new(engine);
             let route = RingRoute::new::<P>(&context, ring);
-            work(Worker::<E, P, _>::new(engine, context, recorder, route))
+            work(Worker::<_, P, _>::new(engine, context, recorder, route))
         }
         (None | Some(ServerSet::Pool(_)), _) => {
             let pool = match several {

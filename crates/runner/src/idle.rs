@@ -34,7 +34,7 @@ pub fn hold_idle(
     let engine = Epoll::new(Instant::now()).map_err(|e| Failure::new(e.to_string()))?;
     let engine: Box<dyn Engine> = match tls {
         None => Box::new(engine),
-        Some(tls) => Box::new(Tls::new(engine, tls.clone())),
+        Some(tls) => Box::new(Tls::new(Box::new(engine), tls.clone())),
     };
     let origins = Origins::new(plan, plan.own_connections(), local_ports);
     match plan.protocol {

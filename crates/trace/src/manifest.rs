@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use workload::sort::sort_by;
+
 use crate::Fault;
 use crate::quoted::words;
 
@@ -74,7 +76,7 @@ fn parts(text: &[u8], folder: &Path) -> Result<Parts, Fault> {
             _ => return Err(fault()),
         }
     }
-    increments.sort();
+    sort_by(&mut increments, Ord::cmp);
     bases.extend(increments.into_iter().map(|(_, path)| path));
     match bases.is_empty() {
         true => Err(Fault("the manifest names no file of commands".into())),

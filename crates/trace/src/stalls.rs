@@ -46,7 +46,7 @@ impl Stalls {
         let usual_ns = self.last_ns as f64 / self.events.max(1) as f64;
         let is_stall = |gap: &&Gap| gap.length_ns as f64 >= usual_ns * STALL_TIMES;
         let mut gaps: Vec<Gap> = self.gaps.iter().filter(is_stall).copied().collect();
-        gaps.sort_by(|a, b| b.cmp(a));
+        workload::sort::sort_by(&mut gaps, |a, b| b.cmp(a));
         gaps
     }
 }

@@ -31,7 +31,7 @@ use arguments::{
     OF_SERVERS, REGRESSION, SLO, TABLES, explained,
 };
 use rates::lines_at_rates;
-use words::{again, sides_and_rest, takes};
+use words::{command_line, sides_and_rest, takes};
 
 /// The front end of `keystorm compare`.
 pub(crate) struct CompareFront;
@@ -80,7 +80,7 @@ impl FrontEnd for CompareFront {
             true => deliver::hoisted(Line::parse(args, takes), takes)?.words(),
             false => args,
         };
-        let again = again(sides.as_deref(), &args);
+        let command_line = command_line(sides.as_deref(), &args);
         let mut lines = lines_at_rates(args).map_err(UsageError)?.into_iter();
         let first = lines.next().unwrap_or_default();
         let typed = match ParsedArgs::read_load(NAME, |run| help(explained(run)), first, takes)? {
@@ -136,7 +136,7 @@ impl FrontEnd for CompareFront {
             is_gate: fail_on_regression.is_some() || errors.is_some(),
             several,
             notes,
-            again,
+            command_line,
         })))
     }
 }

@@ -6,7 +6,7 @@ use lab::{Arity, Line};
 use workload::redis_commands;
 
 use super::super::deliver;
-use super::super::experiment::{again as shown, takes_of};
+use super::super::experiment::{command_line as shown, takes_of};
 use super::super::run;
 use super::super::side::{self, Side, Word};
 
@@ -73,7 +73,7 @@ pub(super) fn takes(name: &str) -> Option<Arity> {
 }
 
 /// The command line to be shown: without passwords.
-pub(super) fn again(sides: Option<&[OsString]>, args: &[OsString]) -> String {
+pub(super) fn command_line(sides: Option<&[OsString]>, args: &[OsString]) -> String {
     let sides = sides.into_iter().flatten().map(|side| side.to_string_lossy());
     let sides: Vec<String> = sides.map(|side| side::shown(&side)).collect();
     let name = format!("keystorm compare {}", shell_words::join(sides));
@@ -120,6 +120,9 @@ mod tests {
         }
         let words = ["redis://u:pw@h", "B"].map(OsString::from);
         let args = ["-a", "pw"].map(OsString::from);
-        assert_eq!(again(Some(&words), &args), "keystorm compare 'redis://***@h' B -a '***'");
+        assert_eq!(
+            command_line(Some(&words), &args),
+            "keystorm compare 'redis://***@h' B -a '***'"
+        );
     }
 }

@@ -88,7 +88,7 @@ pub(crate) const FRONT: Front = Front {
 };
 
 /// What the options mean.
-fn intent(options: Options, mut line: Line, again: String) -> Result<Intent, UsageError> {
+fn intent(options: Options, mut line: Line, command_line: String) -> Result<Intent, UsageError> {
     let Options { act, acts, print_acts, rest, act_timeout, slo, yes, output } = options;
     if print_acts {
         return Ok(Intent::Say(ACTS.to_owned()));
@@ -143,7 +143,7 @@ fn intent(options: Options, mut line: Line, again: String) -> Result<Intent, Usa
         slo,
         yes,
         output,
-        again,
+        command_line,
         job,
     };
     Ok(Intent::Theatre(Box::new(job)))

@@ -89,10 +89,10 @@ struct Slot {
 
 impl Tls {
     /// TLS over this engine.
-    pub fn new(inner: impl Engine + 'static, context: TlsContext) -> Self {
+    pub fn new(inner: Box<dyn Engine>, context: TlsContext) -> Self {
         let sessions = context.resumes().then(|| Sessions::new(&context));
         Self {
-            inner: Box::new(inner),
+            inner,
             context,
             connections: Vec::new(),
             sessions,

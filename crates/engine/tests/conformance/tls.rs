@@ -43,7 +43,7 @@ fn settings() -> TlsSettings {
 }
 
 fn secure(engine: impl Engine + 'static, settings: &TlsSettings) -> Tls {
-    Tls::new(engine, TlsContext::new(settings).unwrap())
+    Tls::new(Box::new(engine), TlsContext::new(settings).unwrap())
 }
 
 /// A laboratory in which both sides speak TLS.
@@ -264,7 +264,7 @@ fn an_address_goes_by_the_name_that_it_is_known_by() {
     round(&mut secure(crate::epoll(), &unnamed), &peer.address());
     let as_somebody = |name: &str| {
         let context = TlsContext::new(&unnamed).unwrap();
-        Tls::new(crate::epoll(), context.knowing([(address.ip(), name.to_owned())]))
+        Tls::new(Box::new(crate::epoll()), context.knowing([(address.ip(), name.to_owned())]))
     };
     round(&mut as_somebody("localhost"), &peer.address());
     let why = failure(as_somebody("elsewhere.example"), address);

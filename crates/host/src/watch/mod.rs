@@ -367,7 +367,7 @@ fn round_trip_ns(subject: &mut Subject, info: bool) -> Option<u64> {
         subject.nothing(info)?;
         trips.push(sent.elapsed().as_nanos() as u64);
     }
-    trips.sort_unstable();
+    workload::sort::sort_by(&mut trips, Ord::cmp);
     Some(trips[trips.len() / 2])
 }
 

@@ -148,8 +148,8 @@ impl Experiment<'_, '_> {
             if self.files.has_live_page() {
                 self.blame.settle();
             }
-            let (blame, again) = (&self.blame, &self.job.again);
-            self.files.keep(|| blame.to_json(), || blame.page(again))?;
+            let (blame, command_line) = (&self.blame, &self.job.command_line);
+            self.files.keep(|| blame.to_json(), || blame.page(command_line))?;
             match run.measurement.ending {
                 Ending::Complete => {}
                 Ending::Interrupted => return Ok(End::Interrupted),
@@ -186,6 +186,6 @@ fn show(job: &BlameJob, blame: &Blame, files: &Files) -> Result<()> {
         }
         Ok(())
     };
-    let page = || blame.page(&job.again);
+    let page = || blame.page(&job.command_line);
     results::show(&job.output, files, || blame.to_json(), || blame.to_csv(), page, text)
 }

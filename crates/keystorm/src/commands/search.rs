@@ -174,8 +174,8 @@ impl SearchRun<'_> {
         self.bed.filled.forget_used(&run);
         let answer = self.record.add(phase, &run)?;
         let record = &self.record;
-        let again = &self.job.again;
-        self.files.keep(|| record.to_json(), || record.page(again))?;
+        let command_line = &self.job.command_line;
+        self.files.keep(|| record.to_json(), || record.page(command_line))?;
         Ok(answer)
     }
 
@@ -205,7 +205,7 @@ impl SearchRun<'_> {
             }
             Ok(())
         };
-        let page = || record.page(&job.again);
+        let page = || record.page(&job.command_line);
         results::show(&job.output, &self.files, || record.to_json(), || record.to_csv(), page, text)
     }
 }

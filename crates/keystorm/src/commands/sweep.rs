@@ -107,7 +107,7 @@ fn rounds(
                 run.slo = point.slo.clone();
                 progress.end();
                 sweep.add(settings, &run)?;
-                files.keep(|| sweep.to_json(), || sweep.page(&job.again))?;
+                files.keep(|| sweep.to_json(), || sweep.page(&job.command_line))?;
                 match run.measurement.ending {
                     Ending::Complete => in_a_row = 0,
                     Ending::Interrupted => return Ok(End::Interrupted),
@@ -158,7 +158,7 @@ fn show(job: &SweepJob, sweep: &Sweep, files: &Files) -> Result<()> {
         }
         Ok(())
     };
-    let page = || sweep.page(&job.again);
+    let page = || sweep.page(&job.command_line);
     results::show(&job.output, files, || sweep.to_json(), || sweep.to_csv(), page, text)?;
     for row in &sweep.points {
         for shortfall in row.figures.iter().filter_map(|run| run.shortfall.as_ref()) {

@@ -232,7 +232,7 @@ impl Blame {
 
     /// The page.
     #[must_use]
-    pub fn page(&self, again: &str) -> Page {
+    pub fn page(&self, command_line: &str) -> Page {
         let mut lede = Vec::new();
         incomplete(&mut lede, self.complete());
         lede.push(self.verdict());
@@ -247,7 +247,7 @@ impl Blame {
             Section::new("The cost of each kind", [Block::Table(self.cost_table())]),
             Section::new("Segments", [Block::Table(self.segment_table())]).folded(),
         ];
-        super::page("Who makes the others wait", self.runs(), lede, sections, again)
+        super::page("Who makes the others wait", self.runs(), lede, sections, command_line)
     }
 
     fn segment_table(&self) -> Table {

@@ -120,7 +120,7 @@ impl MemoryCurve {
 
     /// The page.
     #[must_use]
-    pub fn page(&self, again: &str) -> Page {
+    pub fn page(&self, command_line: &str) -> Page {
         let mut lede = Vec::new();
         incomplete(&mut lede, self.complete);
         lede.extend(self.verdict());
@@ -137,7 +137,7 @@ impl MemoryCurve {
             self.runs(),
             lede,
             sections,
-            again,
+            command_line,
         )
     }
 }

@@ -60,7 +60,7 @@ fn page(
     runs: &Runs,
     lede: Vec<Verdict>,
     mut sections: Vec<Section>,
-    again: &str,
+    command_line: &str,
 ) -> Page {
     let mut page = Page { title: title.to_owned(), lede, ..Page::default() };
     let warnings: Vec<String> = runs.warnings().iter().map(|text| sentence(text)).collect();
@@ -84,7 +84,7 @@ fn page(
             std::iter::once(text).chain(facts.blocks),
         ));
     }
-    sections.push(Section::new("Run it again", [Block::Code(again.to_owned())]));
+    sections.push(Section::new("Run it again", [Block::Code(command_line.to_owned())]));
     page.sections = sections;
     page
 }

@@ -116,7 +116,7 @@ impl RateSearch {
 
     /// The page.
     #[must_use]
-    pub fn page(&self, again: &str) -> Page {
+    pub fn page(&self, command_line: &str) -> Page {
         let conclusion = self.conclusion().clone();
         let tone = match (conclusion.answered, conclusion.not_the_server) {
             (SearchOutcome::NotEven, _) => Tone::Bad,
@@ -164,6 +164,6 @@ impl RateSearch {
         };
         sections.extend(super::incidents(self.runs(), &self.deciding()));
         let title = format!("{}: the highest rate that keeps {}", self.test, self.slo.text);
-        super::page(&title, self.runs(), lede, sections, again)
+        super::page(&title, self.runs(), lede, sections, command_line)
     }
 }

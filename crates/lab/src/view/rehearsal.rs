@@ -202,7 +202,7 @@ impl Rehearsal {
 
     /// The page; `again` is the command line that rehearses anew.
     #[must_use]
-    pub fn page(&self, again: &str) -> Page {
+    pub fn page(&self, command_line: &str) -> Page {
         let [a, b] = self.names();
         let mut lede = Vec::new();
         incomplete(&mut lede, self.complete);
@@ -239,7 +239,7 @@ impl Rehearsal {
         }
         sections.push(Section::new("The servers", servers).folded());
         let title = format!("{} on {a} and {b}", self.record.source);
-        let mut page = super::page(&title, self.runs(), lede, sections, again);
+        let mut page = super::page(&title, self.runs(), lede, sections, command_line);
         page.byline.insert(0, self.how.clone());
         page
     }

@@ -135,7 +135,7 @@ impl Suite {
 
     /// The page, with what changed against an earlier suite on top.
     #[must_use]
-    pub fn page(&self, again: &str, compared: Option<&SuiteComparison>) -> Page {
+    pub fn page(&self, command_line: &str, compared: Option<&SuiteComparison>) -> Page {
         let mut lede = Vec::new();
         incomplete(&mut lede, self.complete());
         lede.push(Verdict::new(self.count(), ""));
@@ -174,7 +174,13 @@ impl Suite {
             limits.row([entry.name.as_str(), &figures.verdict]);
         }
         sections.push(Section::new("What limited each spec", [Block::Table(limits)]).folded());
-        super::page(&format!("A suite on {}", self.server), self.runs(), lede, sections, again)
+        super::page(
+            &format!("A suite on {}", self.server),
+            self.runs(),
+            lede,
+            sections,
+            command_line,
+        )
     }
 }
 
@@ -278,13 +284,13 @@ impl SuiteComparison {
 
     /// A page of its own.
     #[must_use]
-    pub fn page(&self, again: &str) -> Page {
+    pub fn page(&self, command_line: &str) -> Page {
         Page {
             title: format!("Suites: {} against {}", self.names[1], self.names[0]),
             lede: vec![self.verdict()],
             sections: vec![
                 self.section(),
-                Section::new("Run it again", [Block::Code(again.to_owned())]),
+                Section::new("Run it again", [Block::Code(command_line.to_owned())]),
             ],
             ..Page::default()
         }

@@ -206,7 +206,7 @@ impl Answer {
 impl Survey {
     /// The page.
     #[must_use]
-    pub fn page(&self, again: &str) -> Page {
+    pub fn page(&self, command_line: &str) -> Page {
         let mut lede = Vec::new();
         incomplete(&mut lede, self.complete());
         lede.push(self.verdict());
@@ -226,7 +226,7 @@ impl Survey {
         let mut sections: Vec<Section> = self.chapters.iter().map(section).collect();
         sections.push(Section::new("What limited each point", [Block::Table(self.limits())]));
         sections.extend(super::incidents(self.runs(), &self.deciding()));
-        super::page(&self.title(), self.runs(), lede, sections, again)
+        super::page(&self.title(), self.runs(), lede, sections, command_line)
     }
 
     /// The run that stands for each point.

@@ -220,7 +220,7 @@ impl Sweep {
 
     /// The page.
     #[must_use]
-    pub fn page(&self, again: &str) -> Page {
+    pub fn page(&self, command_line: &str) -> Page {
         let mut lede = Vec::new();
         incomplete(&mut lede, self.complete());
         lede.extend(self.best().into_iter().take(4));
@@ -249,7 +249,7 @@ impl Sweep {
         let deciding = |row: &Row| Some((self.name_without(row, usize::MAX), row.middle_test()?));
         let deciding: Vec<_> = self.points.iter().filter_map(deciding).collect();
         sections.extend(super::incidents(self.runs(), &deciding));
-        super::page(&title, self.runs(), lede, sections, again)
+        super::page(&title, self.runs(), lede, sections, command_line)
     }
 
     /// The verdict of every row.

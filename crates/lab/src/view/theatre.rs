@@ -107,7 +107,7 @@ impl PriceList {
 
     /// The page.
     #[must_use]
-    pub fn page(&self, again: &str) -> Page {
+    pub fn page(&self, command_line: &str) -> Page {
         let mut lede = Vec::new();
         incomplete(&mut lede, self.complete());
         lede.push(self.verdict());
@@ -130,7 +130,7 @@ impl PriceList {
             Section::new("The price of each act", blocks),
             Section::new("What was done", [Block::Table(about)]),
         ];
-        super::page("The price of operations", self.runs(), lede, sections, again)
+        super::page("The price of operations", self.runs(), lede, sections, command_line)
     }
 
     /// This list beside another, a row for each act of both.

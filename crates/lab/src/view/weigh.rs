@@ -193,7 +193,7 @@ impl Weighing {
 
     /// The page.
     #[must_use]
-    pub fn page(&self, again: &str) -> Page {
+    pub fn page(&self, command_line: &str) -> Page {
         let names: Vec<&str> = self.servers.iter().map(|server| server.name.as_str()).collect();
         let mut lede = Vec::new();
         incomplete(&mut lede, self.complete);
@@ -222,7 +222,7 @@ impl Weighing {
             "Servers and their allocators",
             [Block::KeyValues(facts.collect())],
         ));
-        sections.push(Section::new("Run it again", [Block::Code(again.to_owned())]));
+        sections.push(Section::new("Run it again", [Block::Code(command_line.to_owned())]));
         Page {
             title: format!("What a key weighs in {}", names.join(", ")),
             versions: names.into_iter().map(str::to_owned).collect(),

@@ -133,7 +133,7 @@ pub fn of_saved(
     a: &LoadedRecord,
     b: &LoadedRecord,
     chosen: &[Option<String>],
-    again: &str,
+    command_line: &str,
     threshold: Option<f64>,
     errors_allowed: f64,
 ) -> Result<Comparison, RecordError> {
@@ -163,7 +163,7 @@ pub fn of_saved(
     Ok(Comparison {
         how: format!("Saved runs with the same plans; ratios are {} / {}", called[1], called[0]),
         subjects,
-        command_line: again.to_owned(),
+        command_line: command_line.to_owned(),
         complete: true,
         tests: compared,
         warnings,

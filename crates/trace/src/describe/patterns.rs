@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use workload::sort::sort_by;
+
 use super::sizes::Sizes;
 use super::sketch::DistinctCounter;
 
@@ -88,7 +90,7 @@ impl Patterns {
     /// The pattern with the most requests first.
     pub(super) fn sorted(self) -> Vec<(Vec<u8>, Pattern)> {
         let mut all: Vec<_> = self.all.into_iter().collect();
-        all.sort_by(|(a, of_a), (b, of_b)| {
+        sort_by(&mut all, |(a, of_a), (b, of_b)| {
             (of_b.reads + of_b.writes).cmp(&(of_a.reads + of_a.writes)).then_with(|| a.cmp(b))
         });
         all

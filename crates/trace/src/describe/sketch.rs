@@ -1,6 +1,7 @@
 //! Counts of streams in constant memory: how many distinct items, and which come most often.
 
 use std::collections::{BTreeSet, HashMap};
+use workload::sort::sort_by;
 
 /// How many distinct hashes there were, within about 1 % (HyperLogLog, Flajolet et al., 2007, with linear counting
 /// for small numbers).
@@ -110,7 +111,7 @@ impl Top {
             error: counter.error,
         });
         let mut items: Vec<Item> = items.collect();
-        items.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));
+        sort_by(&mut items, |a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));
         items
     }
 }

@@ -4,6 +4,8 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
+use workload::sort::sort_by;
+
 use super::key_counts::KeyFrequencies;
 use super::patterns::pattern;
 use super::sketch::Item;
@@ -245,7 +247,7 @@ fn warnings(of: &Describer, events: u64) -> Vec<Warning> {
         let what = "has keys of several slots, so a cluster refuses it";
         all.push(warning(what, of.cross_slot.count, &of.cross_slot.example));
     }
-    all.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.what.cmp(&b.what)));
+    sort_by(&mut all, |a, b| b.count.cmp(&a.count).then_with(|| a.what.cmp(&b.what)));
     all
 }
 
@@ -261,7 +263,7 @@ fn commands(kinds: HashMap<Vec<u8>, Kind>, events: u64) -> Vec<Command> {
         value_sizes: kind.value_bytes,
     };
     let mut all: Vec<Command> = kinds.into_iter().map(command).collect();
-    all.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));
+    sort_by(&mut all, |a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));
     all
 }
 
@@ -278,7 +280,7 @@ fn patterns(
     }
     let pattern = |(name, of): (Vec<u8>, super::patterns::Pattern)| {
         let mut ttls: Vec<(u64, u64)> = of.ttls.into_iter().collect();
-        ttls.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
+        sort_by(&mut ttls, |a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
         ttls.truncate(TTLS_LISTED);
         let of_all = (of.distinct.count(), of.reads + of.writes);
         let items = by_pattern.get(&name).into_iter().flatten().copied();

@@ -71,8 +71,9 @@ pub(super) fn run(
     let mut first = |runs: &[Run]| decision.warnings = beside(&names, runs);
     let (numbered, at_limit) = (loads_at_rate(&loads), loads_at_limit(&loads));
     let limit_s: f64 = at_limit.iter().map(|(_, load)| load.block_s()).sum();
-    let page =
-        |taken: &[Taken]| page::decision::page(&answered(&so_far, taken, &none, &[]), &job.again);
+    let page = |taken: &[Taken]| {
+        page::decision::page(&answered(&so_far, taken, &none, &[]), &job.command_line)
+    };
     let mut at_rate = Series {
         course: super::course(job, sides.blocks),
         loads: loads.len(),
@@ -85,7 +86,7 @@ pub(super) fn run(
     let memory: Vec<Option<u64>> = beds.iter().map(TestBeds::resident_bytes).collect();
     let so_far = Decision { complete: true, ..decision.clone() };
     let page = |limits: &[Taken]| {
-        page::decision::page(&answered(&so_far, &taken, limits, &memory), &job.again)
+        page::decision::page(&answered(&so_far, &taken, limits, &memory), &job.command_line)
     };
     let course = Course { looks: 1, ..super::course(job, LIMIT_BLOCKS) };
     let mut limits = Series { course, loads: loads.len(), after_s: 0.0, files, page: &page };
@@ -130,7 +131,7 @@ fn answered(
 /// Prints the decision, and writes its file and its page where they are asked for.
 fn write(decision: &Decision, job: &CompareJob, files: &Files) -> Result<()> {
     print(decision, job)?;
-    let page = || page::decision::page(decision, &job.again);
+    let page = || page::decision::page(decision, &job.command_line);
     files.finish(|| decision::to_json(decision), page)
 }
 
@@ -374,7 +375,7 @@ fn pairs(
         Comparison {
             subjects: [first.clone(), other.clone()],
             how: decision.how.clone(),
-            command_line: job.again.clone(),
+            command_line: job.command_line.clone(),
             complete: decision.complete,
             tests: tests.collect(),
             warnings: Vec::new(),

@@ -64,7 +64,7 @@ pub(crate) fn compare(job: &CompareJob) -> Result<End> {
                 &a,
                 &b,
                 &job.names,
-                &job.again,
+                &job.command_line,
                 job.fail_on_regression,
                 job.errors_allowed,
             )?;
@@ -231,7 +231,7 @@ fn untested(job: &CompareJob, subjects: [compare::Subject; 2], how: String) -> C
     Comparison {
         how,
         subjects,
-        command_line: job.again.clone(),
+        command_line: job.command_line.clone(),
         complete: false,
         tests: Vec::new(),
         warnings: Vec::new(),

@@ -47,7 +47,7 @@ pub(super) fn run(
     let mut comparison = Comparison {
         subjects: terms.sides.each_ref().map(named),
         how: format!("{} of each table", describe_blocks(sides.blocks)),
-        command_line: job.again.clone(),
+        command_line: job.command_line.clone(),
         complete: false,
         tests: Vec::new(),
         warnings: Vec::new(),

@@ -12,7 +12,7 @@ use crate::experiment::files::Files;
 pub(super) struct Writer<'s> {
     pub(super) output: &'s Output,
     /// The command line, without secrets.
-    again: &'s str,
+    command_line: &'s str,
     pub(super) files: Files,
 }
 
@@ -22,7 +22,7 @@ impl<'s> Writer<'s> {
         let output = &job.output;
         let json = output.json.as_deref().map(|path| ("--json", path));
         let files = Files::open(json, &output.pages, output.live_page.as_ref())?;
-        Ok(Self { output, again: &job.again, files })
+        Ok(Self { output, command_line: &job.command_line, files })
     }
 
     /// Writes part of the text, or of the CSV.
@@ -80,7 +80,7 @@ impl<'s> Writer<'s> {
                 diagnostics::say(report::escape(line))?;
             }
         }
-        let page = || page::comparison::page(comparison, self.again);
+        let page = || page::comparison::page(comparison, self.command_line);
         self.files.finish(|| compare::to_json(comparison), page)
     }
 
@@ -95,13 +95,13 @@ impl<'s> Writer<'s> {
         comparison: &Comparison,
         tests: impl Iterator<Item = TestComparison>,
     ) {
-        let again = self.again;
+        let command_line = self.command_line;
         self.files.show(|| {
             let mut so_far = comparison.clone();
             so_far.tests.extend(tests);
             // A comparison that is under way is not shown as incomplete.
             so_far.complete = true;
-            page::comparison::page(&so_far, again)
+            page::comparison::page(&so_far, command_line)
         });
     }
 }

@@ -62,7 +62,7 @@ impl Figures {
 
     fn p99(&self) -> Option<Duration> {
         let mut sorted = self.round_trips.clone();
-        sorted.sort_unstable();
+        workload::sort::sort_by(&mut sorted, Ord::cmp);
         let rank = (sorted.len() * 99).div_ceil(100);
         (sorted.len() >= ROUND_TRIPS_MIN).then(|| sorted[rank - 1])
     }

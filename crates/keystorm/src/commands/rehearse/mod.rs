@@ -140,7 +140,7 @@ impl<'r> Servers<'r> {
             let differences = answers.differences();
             let lab::Answers { asked, compared, different, .. } = answers;
             rehearsal.answers = Some(AnswerComparison { asked, compared, different, differences });
-            files.keep(|| rehearsal.to_json(), || rehearsal.page(&job.again))?;
+            files.keep(|| rehearsal.to_json(), || rehearsal.page(&job.command_line))?;
         }
         if interrupted.load(Ordering::Relaxed) {
             return Ok(End::Interrupted);
@@ -152,7 +152,7 @@ impl<'r> Servers<'r> {
                 let shown = (self, files.progress());
                 head_room::search(slo, job, load, shown, interrupted, &mut |room| {
                     rehearsal.head_room = Some(room.clone());
-                    files.show(|| rehearsal.page(&job.again));
+                    files.show(|| rehearsal.page(&job.command_line));
                 })
             }
             (_, end) => Ok(end),
@@ -187,7 +187,7 @@ impl<'r> Servers<'r> {
             if !a.is_empty() {
                 rehearsal.add_block([&a, &b])?;
             }
-            files.keep(|| rehearsal.to_json(), || rehearsal.page(&job.again))
+            files.keep(|| rehearsal.to_json(), || rehearsal.page(&job.command_line))
         };
         let blocks = Blocks::new(&mut self.beds, &self.names, &loads, course, progress);
         blocks.before(after_s).carry_out(&mut |_| false, &mut keep)
@@ -219,6 +219,6 @@ fn show(job: &RehearseJob, rehearsal: &Rehearsal, files: &Files) -> Result<()> {
         }
         Ok(())
     };
-    let page = || rehearsal.page(&job.again);
+    let page = || rehearsal.page(&job.command_line);
     results::show(&job.output, files, || rehearsal.to_json(), || rehearsal.to_csv(), page, text)
 }

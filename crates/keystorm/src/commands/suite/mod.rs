@@ -122,7 +122,7 @@ fn order(specs: &[Spec], session: &Session<'_>) -> Vec<usize> {
     let first = |spec: &Spec| specs.iter().position(|other| other.preload == spec.preload);
     let mut order: Vec<usize> = (0..specs.len()).collect();
     let keys: Vec<_> = specs.iter().map(|spec| (first(spec), !session.only_reads(spec))).collect();
-    order.sort_by_key(|at| (keys[*at], *at));
+    workload::sort::sort_by_key(&mut order, |at| (keys[*at], *at));
     order
 }
 
@@ -143,7 +143,7 @@ impl RoundContext<'_> {
         files: &mut Files,
     ) -> Result<End> {
         let mut names: Vec<String> = specs.iter().flat_map(Spec::needs).collect();
-        names.sort();
+        workload::sort::sort_by(&mut names, Ord::cmp);
         names.dedup();
         session.learn(&names)?;
         for (entry, spec) in suite.specs.iter_mut().zip(specs) {
@@ -180,7 +180,7 @@ impl RoundContext<'_> {
                     Err(PlanRefusal::Unsupported(why)) => suite.specs[at].skipped = Some(why),
                     Err(PlanRefusal::Broken(why)) => suite.specs[at].failure = Some(why),
                 }
-                files.keep(|| suite.to_json(), || suite.page(&self.job.again, None))?;
+                files.keep(|| suite.to_json(), || suite.page(&self.job.command_line, None))?;
             }
         }
         let failed = suite.specs.iter().any(|entry| entry.failure.is_some());
@@ -286,6 +286,6 @@ fn show(
         }
         Ok(())
     };
-    let page = || suite.page(&job.again, compared);
+    let page = || suite.page(&job.command_line, compared);
     results::show(&job.output, files, || suite.to_json(), || suite.to_csv(), page, text)
 }

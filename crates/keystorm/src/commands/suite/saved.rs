@@ -40,7 +40,7 @@ pub(crate) fn compare(paths: [&Path; 2], job: &CompareJob) -> Result<End> {
     let compared = SuiteComparison::new(names, &a, &b, threshold);
     print(&compared)?;
     if job.output.pages.any() {
-        pages.write(&compared.page(&job.again))?;
+        pages.write(&compared.page(&job.command_line))?;
     }
     Ok(end(&compared))
 }

@@ -75,7 +75,7 @@ pub(crate) fn survey(job: &SurveyJob) -> Result<End> {
         interrupted: &interrupted,
         several,
         survey,
-        again: &job.again,
+        command_line: &job.command_line,
         progress: files.progress(),
         files,
         left_s: planned(&plan)?,
@@ -88,7 +88,7 @@ pub(crate) fn survey(job: &SurveyJob) -> Result<End> {
     if ended.is_ok() {
         survey.set_complete();
     }
-    files.finish(|| survey.to_json(), || survey.page(&job.again))?;
+    files.finish(|| survey.to_json(), || survey.page(&job.command_line))?;
     let terminal = Terminal::of_stdout();
     terminal.warnings(&survey.warnings())?;
     let text = format!("Wrote survey.html and survey.json in {}", directory.display());
@@ -204,7 +204,7 @@ struct SurveyRun<'s> {
     several: Option<&'s ClientFleet>,
     survey: Survey,
     /// The command line, to be shown.
-    again: &'s str,
+    command_line: &'s str,
     files: Files,
     progress: Progress,
     left_s: f64,
@@ -227,8 +227,8 @@ impl SurveyRun<'_> {
             terminal.line("")
         };
         self.progress.aside(show)?;
-        let (survey, again) = (&self.survey, self.again);
-        self.files.keep(|| survey.to_json(), || survey.page(again))?;
+        let (survey, command_line) = (&self.survey, self.command_line);
+        self.files.keep(|| survey.to_json(), || survey.page(command_line))?;
         measured
     }
 

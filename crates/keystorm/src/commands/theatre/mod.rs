@@ -234,7 +234,7 @@ fn show(job: &TheatreJob, list: &PriceList, files: &Files) -> Result<()> {
         }
         Ok(())
     };
-    let page = || list.page(&job.again);
+    let page = || list.page(&job.command_line);
     results::show(&job.output, files, || list.to_json(), || list.to_csv(), page, text)
 }
 

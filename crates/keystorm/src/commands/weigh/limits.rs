@@ -55,7 +55,7 @@ pub(super) fn run(job: &MemoryJob) -> Result<End> {
                 curve.add(limit, bytes, &run)?;
             }
         }
-        files.keep(|| curve.to_json(), || curve.page(&job.again))?;
+        files.keep(|| curve.to_json(), || curve.page(&job.command_line))?;
         if interrupted.load(Ordering::Relaxed) {
             end = End::Interrupted;
             break;
@@ -75,7 +75,7 @@ pub(super) fn run(job: &MemoryJob) -> Result<End> {
         }
         Ok(())
     };
-    let page = || curve.page(&job.again);
+    let page = || curve.page(&job.command_line);
     results::show(&job.output, &files, || curve.to_json(), || curve.to_csv(), page, text)?;
     Ok(end)
 }

@@ -134,7 +134,7 @@ fn weigh_all(
             if !row.weights.is_empty() || row.failure.is_some() {
                 weighing.rows.push(row);
             }
-            files.keep(|| weighing.to_json(), || weighing.page(&job.again))?;
+            files.keep(|| weighing.to_json(), || weighing.page(&job.command_line))?;
         }
     }
     for (number, (target, bed)) in beds.iter_mut().enumerate().filter(|_| job.steps) {
@@ -224,7 +224,7 @@ fn show(job: &WeighJob, weighing: &Weighing, files: &Files) -> Result<()> {
         }
         Ok(())
     };
-    let page = || weighing.page(&job.again);
+    let page = || weighing.page(&job.command_line);
     results::show(&job.output, files, || weighing.to_json(), || weighing.to_csv(), page, text)?;
     for line in weighing.left_out() {
         diagnostics::say(report::escape(line))?;
