@@ -10,7 +10,7 @@ use std::collections::BinaryHeap;
 
 use engine::ConnId;
 use workload::Backoff;
-use workload::random::{GOLDEN_GAMMA, SplitMix};
+use workload::random::{SplitMix, draw};
 
 use crate::opening::Groups;
 
@@ -44,7 +44,7 @@ impl ReconnectQueue {
         Self {
             due: BinaryHeap::with_capacity(connections as usize),
             groups: Groups::new(0),
-            random: SplitMix::new(seed ^ u64::from(worker).wrapping_mul(GOLDEN_GAMMA)),
+            random: SplitMix::new(draw(seed, worker.into())),
             backoff,
             failing: false,
         }

@@ -121,7 +121,7 @@ mod tests {
 
     /// Searches among so many members for a change of this size at `truth`; who was found, after how many measurements.
     fn searched(number: u64, count: usize, truth: usize, shift: f64) -> (Suspects, usize) {
-        let mut noise = Noise::new((number + 1) * 100_000);
+        let mut noise = Noise::new(number);
         let mut value = |member: usize| {
             let level = if member >= truth { shift } else { 0.0 };
             level + 0.01 * noise.normal()

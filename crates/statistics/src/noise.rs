@@ -1,6 +1,6 @@
 //! Seeded noise for tests of statistics: the same on every machine.
 
-use workload::random::{GOLDEN_GAMMA, SplitMix};
+use workload::random::{SplitMix, draw};
 
 /// A stream of random numbers.
 #[derive(Debug, Clone)]
@@ -10,7 +10,8 @@ impl Noise {
     /// The stream of a seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
-        Self(SplitMix::new(seed.wrapping_mul(GOLDEN_GAMMA)))
+        // Drawn: multiples of what `SplitMix` adds would give neighbouring seeds shifted copies of one stream.
+        Self(SplitMix::new(draw(seed, 0)))
     }
 
     /// Between 0 and 1, neither reached.
@@ -22,5 +23,22 @@ impl Noise {
     pub fn normal(&mut self) -> f64 {
         let (radius, angle) = (self.uniform(), self.uniform());
         (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbouring_seeds_have_nothing_in_common() {
+        let numbers = |seed| {
+            (0..1_000).map(move |_| seed).scan(Noise::new(seed), |noise, _| Some(noise.uniform()))
+        };
+        let drawn: Vec<f64> = (0..10).flat_map(numbers).collect();
+        let mut different: Vec<u64> = drawn.iter().map(|number| number.to_bits()).collect();
+        different.sort_unstable();
+        different.dedup();
+        assert_eq!(different.len(), drawn.len());
     }
 }

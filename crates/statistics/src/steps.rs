@@ -242,15 +242,9 @@ fn shuffle(values: &mut [f64], noise: &mut Noise) {
 mod tests {
     use super::*;
 
-    /// A stream that shares nothing with those of other numbers: streams of neighbouring seeds are one stream, each
-    /// begun a number later.
-    fn stream(number: u64) -> Noise {
-        Noise::new((number + 1) * 10_000)
-    }
-
     /// A series of 60 runs with this spread, and its level from run `at` on times `1 + step`.
     fn series(number: u64, spread: f64, at: usize, step: f64) -> Vec<f64> {
-        let mut noise = stream(number);
+        let mut noise = Noise::new(number);
         let level = |run: usize| if run >= at { 1e5 * (1.0 + step) } else { 1e5 };
         (0..60).map(|run| level(run) * (spread * noise.normal()).exp()).collect()
     }
@@ -288,7 +282,7 @@ mod tests {
     #[test]
     fn runs_that_follow_each_other_alike_are_no_steps() {
         let wrong = (0..200).filter(|seed| {
-            let (mut noise, mut drift) = (stream(*seed), 0.0);
+            let (mut noise, mut drift) = (Noise::new(*seed), 0.0);
             let values = (0..60).map(|_| {
                 drift = 0.4 * drift + 0.01 * noise.normal();
                 (drift + 0.002 * noise.normal()).exp()

@@ -5,7 +5,7 @@
 //! any thread, in any order.
 
 /// What `SplitMix64` adds to its state for each number: odd, and of no pattern.
-pub const GOLDEN_GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
+pub(crate) const GOLDEN_GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// The finalizer of `SplitMix64`: a bijection that looks random.
 #[inline]

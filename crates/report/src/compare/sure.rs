@@ -115,7 +115,7 @@ mod tests {
 
     /// Blocks of a ratio of 1.03 with a noise of 3 % are taken until it is known to 2 %, of 10 s each.
     fn taken(seed: u64, bound_s: f64) -> (Ratio, usize) {
-        let mut noise = Noise::new(seed * 7_919 + 1);
+        let mut noise = Noise::new(seed);
         let (mut a, mut b) = (Vec::new(), Vec::new());
         let mut wanted = 5;
         loop {
@@ -166,7 +166,7 @@ mod tests {
         let (ratio, _) = taken(1, 0.0);
         let needed = ratio.count_within(0.01).unwrap();
         let times = |seed: u64| {
-            let mut noise = Noise::new(seed * 31 + 5);
+            let mut noise = Noise::new(seed);
             let b: Vec<f64> = (0..needed).map(|_| (0.03 * noise.normal()).exp()).collect();
             Ratio::paired(&vec![1.0; needed], &b, 0.0).unwrap().half_width().unwrap()
         };

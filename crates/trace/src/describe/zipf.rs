@@ -258,7 +258,7 @@ fn normal(at: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use workload::random::{GOLDEN_GAMMA, SplitMix};
+    use workload::random::{SplitMix, draw};
 
     use super::*;
 
@@ -271,7 +271,7 @@ mod tests {
         };
         let sums: Vec<f64> = (1..=keys).map(weight).collect();
         let mut counts = vec![0; keys];
-        let mut random = SplitMix::new(seed.wrapping_mul(GOLDEN_GAMMA) | 1);
+        let mut random = SplitMix::new(draw(seed, 0));
         for _ in 0..keys * draws_per_key {
             let unit = (random.draw() >> 11) as f64 / (1_u64 << 53) as f64;
             counts[sums.partition_point(|sum| *sum < unit * sums[keys - 1]).min(keys - 1)] += 1;
