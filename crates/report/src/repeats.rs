@@ -5,20 +5,17 @@
 //! [`record`](crate::record).
 
 use measure::Ending;
-use serde::{Deserialize, Serialize};
 use statistics::{Interval, Mean};
 
 use crate::slo::{Observation, Slo, SloResult};
 use crate::{Cause, CountUnit, Disturbance, Figures, Metric, Run, Summary, escape};
 
 /// Which of several runs of one plan a run is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Repeat {
     /// Its number, from 1.
-    #[serde(rename = "repeat")]
     pub number: u32,
     /// How many were asked for.
-    #[serde(rename = "repeat_of")]
     pub of: u32,
 }
 

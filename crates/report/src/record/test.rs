@@ -31,8 +31,11 @@ use crate::{Clients, Clock, Lookups, Mark, Repeat, Run, Summary, Verdict, WorstM
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct TestRecord {
     name: String,
-    #[serde(default, flatten, skip_serializing_if = "Option::is_none")]
-    repeat: Option<Repeat>,
+    /// Its number among the runs of one plan, and how many were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    repeat: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    repeat_of: Option<u32>,
     requests: u64,
     errors: ErrorRecord,
     /// Those of all commands together.
@@ -215,7 +218,8 @@ impl TestRecord {
             plan.recording.first_byte.then(|| LatencyRecord::from_latency(&total.first_byte()));
         Ok(Self {
             name: plan.name.clone(),
-            repeat: *repeat,
+            repeat: repeat.map(|repeat| repeat.number),
+            repeat_of: repeat.map(|repeat| repeat.of),
             requests: summary.requests,
             errors: ErrorRecord::from_errors(errors),
             keys: KeyRecord::from_keys(&total.keys()),
@@ -339,7 +343,7 @@ impl TestRecord {
         };
         Ok(Run {
             plan,
-            repeat: self.repeat,
+            repeat: self.repeat.zip(self.repeat_of).map(|(number, of)| Repeat { number, of }),
             slo: self.target.as_ref().map(TargetRecord::slo).transpose()?,
             measurement,
             host: common.host.clone(),
