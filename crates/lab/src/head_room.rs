@@ -6,7 +6,7 @@ use report::slo::{Observation, Slo};
 use serde::Serialize;
 
 use crate::rate_search::answer;
-use crate::search::{Answer, Bracket, Settings};
+use crate::search::{Answer, Search, Settings};
 
 /// The speeds that are tried: a tenth of the recorded traffic, and ten thousand times as much.
 const LEAST: f64 = 0.1;
@@ -68,15 +68,64 @@ pub struct SpeedRange {
     pub missed: Option<f64>,
     /// Whether the machine or the client decided, or time ran out, before one was missed.
     pub is_open: bool,
+    /// Which speed above that could not be judged, and why, if it is open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unjudged: Option<Unjudged>,
+}
+
+/// A speed that could not be judged.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Unjudged {
+    /// How many times the recorded traffic.
+    pub speed: f64,
+    /// What kept it from being judged.
+    pub reason: UnjudgedReason,
+}
+
+/// What keeps a speed from being judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UnjudgedReason {
+    /// The client could send no more.
+    Client,
+    /// Something else that ran on the machine disturbed every trial.
+    Machine,
+    /// Trials of it disagree, or have too few requests.
+    Trials,
+    /// The time for the search was over.
+    Budget,
+}
+
+impl Unjudged {
+    /// In words, for a parenthesis.
+    fn describe(self) -> String {
+        let speed = times(self.speed);
+        match self.reason {
+            UnjudgedReason::Client => format!("at {speed} the client is the limit"),
+            UnjudgedReason::Machine => format!("at {speed} something else disturbed every trial"),
+            UnjudgedReason::Trials => format!("at {speed} the trials do not say"),
+            UnjudgedReason::Budget => format!("--budget ended before {speed} was tried"),
+        }
+    }
 }
 
 impl SpeedRange {
-    /// What a search has found; `is_cut` if it ended before it was done.
+    /// What a search has found. `untried` is the speed that would have come next, if its time ended before.
     #[must_use]
-    pub fn from_bracket(bracket: &Bracket, is_cut: bool) -> Self {
-        let (kept, missed) = (bracket.passes_per_s, bracket.fails_per_s);
-        let is_open = is_cut || missed.is_none() && kept.is_none_or(|kept| kept < MOST);
-        Self { kept, missed, is_open }
+    pub fn from_search(search: &Search, untried: Option<f64>) -> Self {
+        let (kept, missed) = (search.bracket.passes_per_s, search.bracket.fails_per_s);
+        let is_open = untried.is_some() || missed.is_none() && kept.is_none_or(|kept| kept < MOST);
+        let above = |(speed, answer)| {
+            let reason = match answer {
+                Answer::ClientLimit => UnjudgedReason::Client,
+                Answer::Disturbed => UnjudgedReason::Machine,
+                Answer::Undecided | Answer::Kept | Answer::Missed => UnjudgedReason::Trials,
+            };
+            Unjudged { speed, reason }
+        };
+        let next = untried.map(|speed| Unjudged { speed, reason: UnjudgedReason::Budget });
+        let unjudged = search.unjudged().map(above).or(next).filter(|_| is_open);
+        Self { kept, missed, is_open, unjudged }
     }
 
     /// In words: `up to 2.3 times this traffic`.
@@ -84,7 +133,11 @@ impl SpeedRange {
     pub fn describe(&self) -> String {
         match (self.kept, self.missed) {
             (Some(kept), Some(_)) if !self.is_open => format!("up to {} this traffic", times(kept)),
-            (Some(kept), _) => format!("up to {} this traffic at least", times(kept)),
+            (Some(kept), _) => {
+                let why =
+                    self.unjudged.map_or_else(String::new, |of| format!(" ({})", of.describe()));
+                format!("up to {} this traffic at least{why}", times(kept))
+            }
             (None, Some(missed)) => {
                 format!("at no speed that was tried, down to {}", times(missed))
             }
@@ -116,8 +169,35 @@ mod tests {
     use super::*;
 
     fn range(kept: Option<f64>, missed: Option<f64>) -> SpeedRange {
-        let bracket = Bracket { passes_per_s: kept, fails_per_s: missed, ..Bracket::default() };
-        SpeedRange::from_bracket(&bracket, false)
+        let is_open = missed.is_none() && kept.is_none_or(|kept| kept < MOST);
+        SpeedRange { kept, missed, is_open, unjudged: None }
+    }
+
+    /// What a search finds whose trials say this; time ends after so many of them.
+    fn found(trial: impl Fn(f64) -> Answer, trials: u32) -> String {
+        let mut search = Search::new(SpeedTrials::settings(60.0));
+        let mut left = trials;
+        let cut = search.run(|speed| {
+            left = left.checked_sub(1).ok_or(speed)?;
+            Ok::<Answer, f64>(trial(speed))
+        });
+        SpeedRange::from_search(&search, cut.err()).describe()
+    }
+
+    #[test]
+    fn an_open_end_says_why_it_is_open() {
+        let up_to_20 = |beyond| move |speed| if speed < 20.0 { Answer::Kept } else { beyond };
+        assert_eq!(found(up_to_20(Answer::Missed), 1_000), "up to 20 times this traffic");
+        let client = found(up_to_20(Answer::ClientLimit), 1_000);
+        assert!(client.ends_with(" at least (at 21 times the client is the limit)"), "{client}");
+        let machine = found(up_to_20(Answer::Disturbed), 1_000);
+        assert!(machine.contains("something else disturbed every trial)"), "{machine}");
+        let undecided = found(up_to_20(Answer::Undecided), 1_000);
+        assert!(undecided.contains("the trials do not say)"), "{undecided}");
+        let cut = found(|_| Answer::Kept, 3);
+        let text =
+            "up to 4.00 times this traffic at least (--budget ended before 8.00 times was tried)";
+        assert_eq!(cut, text);
     }
 
     #[test]

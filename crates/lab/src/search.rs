@@ -372,6 +372,15 @@ impl Search {
         }
     }
 
+    /// The lowest rate above what is kept that was tried and is neither kept nor missed, and what it is.
+    #[must_use]
+    pub fn unjudged(&self) -> Option<(f64, Answer)> {
+        let from = self.bracket.passes_per_s.unwrap_or(0.0);
+        let open = [Answer::Undecided, Answer::Disturbed, Answer::ClientLimit];
+        let rate = self.lowest(from, &open)?;
+        Some((rate, self.of(rate)?))
+    }
+
     fn of(&self, rate: f64) -> Option<Answer> {
         self.known.iter().find(|(known, _)| *known == rate).map(|(_, answer)| *answer)
     }

@@ -75,7 +75,7 @@ fn of_side(
     let (mut trials, mut search) = (SpeedTrials::new(slo), Search::new(settings));
     let (budget, began) = (Duration::from_secs_f64(job.budget_s), Instant::now());
     let name = servers.names[side].clone();
-    let mut number = 0;
+    let (mut number, mut untried) = (0, None);
     let found = search.run(|times| {
         let speed = Speed::times(times);
         let once_s = load.lasts_s(&speed) / load.rounds as f64;
@@ -83,6 +83,7 @@ fn of_side(
         let takes_s = once_s * rounds as f64;
         let is_late = began.elapsed() + Duration::from_secs_f64(takes_s) > budget;
         if number > 0 && is_late {
+            untried = Some(times);
             return Err(Stop::OutOfTime);
         }
         if interrupted.load(Ordering::Relaxed) {
@@ -103,11 +104,10 @@ fn of_side(
             end => Err(Stop::Ended(end)),
         }
     });
-    let range = |is_cut| SpeedRange::from_bracket(&search.bracket, is_cut);
+    let range = SpeedRange::from_search(&search, untried);
     match found {
-        Ok(_) => Ok((range(false), End::Complete)),
-        Err(Stop::OutOfTime) => Ok((range(true), End::Complete)),
-        Err(Stop::Ended(end)) => Ok((range(true), end)),
+        Ok(_) | Err(Stop::OutOfTime) => Ok((range, End::Complete)),
+        Err(Stop::Ended(end)) => Ok((SpeedRange { is_open: true, ..range }, end)),
         Err(Stop::Fault(error)) => Err(error),
     }
 }
