@@ -117,12 +117,19 @@ impl<'r> Servers<'r> {
         Ok(Rehearsal::new((recorded, commands), subjects, how, job.allowed))
     }
 
-    /// Says how long the blocks take, where that is long.
+    /// Says how long the blocks and the search take, where that is long.
     fn announce(&self, job: &RehearseJob, load: &RecordedLoad) -> Result<()> {
         let run_s = load.lasts_s(&job.speed);
-        let minutes = run_s * f64::from(job.blocks) * (2 * RUNS_OF_SIDE) as f64 / 60.0;
-        if minutes >= 1.0 {
-            diagnostics::say(format_args!("note: this takes about {:.0} minutes", minutes.ceil()))?;
+        let blocks_s = run_s * f64::from(job.blocks) * (2 * RUNS_OF_SIDE) as f64;
+        let minutes = |seconds: f64| (seconds / 60.0).ceil();
+        let budget = quantity::counted(minutes(job.budget_s) as u64, "minute");
+        let search = match job.slo {
+            Some(_) => format!(", and the search up to {budget} for each server (--budget)"),
+            None => String::new(),
+        };
+        if blocks_s >= 60.0 || !search.is_empty() && job.budget_s >= 60.0 {
+            let blocks = quantity::counted(minutes(blocks_s) as u64, "minute");
+            diagnostics::say(format_args!("note: this takes about {blocks}{search}"))?;
         }
         Ok(())
     }
