@@ -5,7 +5,11 @@
 //! rate say together, is the caller's. A rate that is undecided is neither kept nor missed: what is found
 //! is the highest rate that is kept and the lowest that is missed, with whatever lies between.
 
+mod known;
+
 use serde::{Deserialize, Serialize};
+
+use known::KnownRates;
 
 /// How to search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -106,7 +110,7 @@ pub struct Search {
     /// What is known so far; holds also when a trial has put an end to the search.
     pub bracket: Bracket,
     /// What the rates that were tried are, each once.
-    known: Vec<(f64, Answer)>,
+    known: KnownRates,
     counted: u32,
     disturbed: u32,
     client_limit: u32,
@@ -124,7 +128,7 @@ impl Search {
     #[must_use]
     pub fn new(settings: Settings) -> Self {
         let bracket = Bracket::default();
-        let known = Vec::new();
+        let known = KnownRates::default();
         Self { settings, bracket, known, counted: 0, disturbed: 0, client_limit: 0 }
     }
 
@@ -158,7 +162,7 @@ impl Search {
             _ => self.fall(start, 2.0, &mut trial)?,
         };
         let Some((mut low, mut high)) = found else { return Ok(self.bracket) };
-        if self.of(high) == Some(Answer::Disturbed) {
+        if self.known.of(high) == Some(Answer::Disturbed) {
             match self.climb(low, high, &mut trial)? {
                 Some(ends) => (low, high) = ends,
                 None => return Ok(self.bracket),
@@ -221,7 +225,7 @@ impl Search {
             self.note(Some(kept));
         }
         self.note(Some(kept));
-        Ok(self.lowest(kept, &UNKEPT).map(|high| (kept, high)))
+        Ok(self.known.lowest(kept, &UNKEPT).map(|high| (kept, high)))
     }
 
     /// Looks for the lowest rate that is missed, from one on that is not kept. Where the client is the
@@ -232,12 +236,12 @@ impl Search {
         from: f64,
         trial: &mut impl FnMut(f64) -> Result<Answer, E>,
     ) -> Result<(), E> {
-        let (mut low, mut step) = match self.of(from) {
+        let (mut low, mut step) = match self.known.of(from) {
             Some(Answer::Undecided) => (from, 1.0 + self.settings.within),
             Some(Answer::Disturbed) => (from, 1.0 + UNJUDGED_WITHIN),
             _ => return Ok(()),
         };
-        let missed = |search: &Self| search.lowest(from, &[Answer::Missed]);
+        let missed = |search: &Self| search.known.lowest(from, &[Answer::Missed]);
         for _ in 0..STEPS_ABOVE_MAX {
             if missed(self).is_some() || low >= self.settings.most_per_s || self.bracket.given_up {
                 break;
@@ -250,10 +254,10 @@ impl Search {
             }
         }
         let Some(mut high) = missed(self) else {
-            self.note(Some(self.highest_kept(f64::INFINITY).unwrap_or(kept)));
+            self.note(Some(self.known.highest_kept(f64::INFINITY).unwrap_or(kept)));
             return Ok(());
         };
-        low = self.known.iter().map(|(rate, _)| *rate).filter(|r| *r < high).fold(from, f64::max);
+        low = self.known.highest(high).map_or(from, |rate| rate.max(from));
         while let Some(middle) = self.between(low, high) {
             match self.decide(middle, self.settings.repeats, trial)? {
                 Answer::Missed => high = middle,
@@ -263,7 +267,7 @@ impl Search {
                 break;
             }
         }
-        self.note(Some(self.highest_kept(high).unwrap_or(kept)));
+        self.note(Some(self.known.highest_kept(high).unwrap_or(kept)));
         Ok(())
     }
 
@@ -349,8 +353,8 @@ impl Search {
         };
         // What is void now says nothing against what is known.
         let void = matches!(answer, Answer::Disturbed | Answer::ClientLimit);
-        let answer = self.of(rate).filter(|_| void).unwrap_or(answer);
-        self.learn(rate, answer);
+        let answer = self.known.of(rate).filter(|_| void).unwrap_or(answer);
+        self.known.learn(rate, answer);
         Ok(answer)
     }
 
@@ -358,17 +362,10 @@ impl Search {
     /// least that rate, and higher ones are tried as long as there is time.
     fn give_up(&mut self) {
         let void = self.disturbed + self.client_limit;
-        let nothing = !self.known.iter().any(|(_, answer)| *answer == Answer::Kept);
+        let nothing = self.known.highest_kept(f64::INFINITY).is_none();
         self.bracket.given_up = nothing && void >= GIVEN_UP_AT && void > self.counted;
         if self.bracket.given_up {
             self.bracket = Bracket { given_up: true, ..Bracket::default() };
-        }
-    }
-
-    fn learn(&mut self, rate: f64, answer: Answer) {
-        match self.known.iter_mut().find(|(known, _)| *known == rate) {
-            Some((_, known)) => *known = answer,
-            None => self.known.push((rate, answer)),
         }
     }
 
@@ -377,24 +374,8 @@ impl Search {
     pub fn unjudged(&self) -> Option<(f64, Answer)> {
         let from = self.bracket.passes_per_s.unwrap_or(0.0);
         let open = [Answer::Undecided, Answer::Disturbed, Answer::ClientLimit];
-        let rate = self.lowest(from, &open)?;
-        Some((rate, self.of(rate)?))
-    }
-
-    fn of(&self, rate: f64) -> Option<Answer> {
-        self.known.iter().find(|(known, _)| *known == rate).map(|(_, answer)| *answer)
-    }
-
-    /// The lowest rate from one on that is one of these.
-    fn lowest(&self, from: f64, answers: &[Answer]) -> Option<f64> {
-        let above = self.known.iter().filter(|(rate, a)| *rate >= from && answers.contains(a));
-        above.map(|(rate, _)| *rate).min_by(f64::total_cmp)
-    }
-
-    /// The highest rate below one that is kept.
-    fn highest_kept(&self, below: f64) -> Option<f64> {
-        let kept = self.known.iter().filter(|(rate, a)| *rate < below && *a == Answer::Kept);
-        kept.map(|(rate, _)| *rate).max_by(f64::total_cmp)
+        let rate = self.known.lowest(from, &open)?;
+        Some((rate, self.known.of(rate)?))
     }
 
     /// Says what is known if this is the highest rate that is kept.
@@ -403,13 +384,14 @@ impl Search {
             return;
         }
         let from = low.unwrap_or(0.0);
-        let fails = self.lowest(from, &[Answer::Missed]);
+        let fails = self.known.lowest(from, &[Answer::Missed]);
         let below = |rate: &f64| fails.is_none_or(|fails| *rate < fails);
         self.bracket = Bracket {
             passes_per_s: low,
             fails_per_s: fails,
-            undecided_per_s: self.lowest(from, &[Answer::Undecided]).filter(below),
+            undecided_per_s: self.known.lowest(from, &[Answer::Undecided]).filter(below),
             unjudged_per_s: self
+                .known
                 .lowest(from, &[Answer::Disturbed, Answer::ClientLimit])
                 .filter(below),
             given_up: false,
@@ -420,7 +402,7 @@ impl Search {
     /// allows.
     fn between(&self, low: f64, high: f64) -> Option<f64> {
         let middle = self.rate((low * high).sqrt());
-        let is = |answer| [low, high].iter().any(|rate| self.of(*rate) == Some(answer));
+        let is = |answer| [low, high].iter().any(|rate| self.known.of(*rate) == Some(answer));
         let least = match () {
             () if is(Answer::Disturbed) => UNJUDGED_WITHIN,
             () if is(Answer::Undecided) => UNDECIDED_WITHIN,

@@ -1,0 +1,64 @@
+//! What is known of each rate that a search has tried.
+
+use super::Answer;
+
+/// Rates and what they are, each once, in the order in which they were tried first.
+#[derive(Debug, Clone, Default)]
+pub(super) struct KnownRates(Vec<(f64, Answer)>);
+
+impl KnownRates {
+    /// Notes what a rate is now.
+    pub(super) fn learn(&mut self, rate: f64, answer: Answer) {
+        match self.0.iter_mut().find(|(known, _)| *known == rate) {
+            Some((_, known)) => *known = answer,
+            None => self.0.push((rate, answer)),
+        }
+    }
+
+    /// What a rate is, if it was tried.
+    pub(super) fn of(&self, rate: f64) -> Option<Answer> {
+        self.0.iter().find(|(known, _)| *known == rate).map(|(_, answer)| *answer)
+    }
+
+    /// The lowest rate from one on that is one of these.
+    pub(super) fn lowest(&self, from: f64, answers: &[Answer]) -> Option<f64> {
+        let above = self.0.iter().filter(|(rate, a)| *rate >= from && answers.contains(a));
+        above.map(|(rate, _)| *rate).min_by(f64::total_cmp)
+    }
+
+    /// The highest rate below one.
+    pub(super) fn highest(&self, below: f64) -> Option<f64> {
+        self.0.iter().map(|(rate, _)| *rate).filter(|rate| *rate < below).max_by(f64::total_cmp)
+    }
+
+    /// The highest rate below one that is kept.
+    pub(super) fn highest_kept(&self, below: f64) -> Option<f64> {
+        let kept = self.0.iter().filter(|(rate, a)| *rate < below && *a == Answer::Kept);
+        kept.map(|(rate, _)| *rate).max_by(f64::total_cmp)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_found_by_what_they_were_last() {
+        let mut known = KnownRates::default();
+        for (rate, answer) in [
+            (1.0, Answer::Kept),
+            (2.0, Answer::Kept),
+            (4.0, Answer::Missed),
+            (3.0, Answer::Undecided),
+            (2.0, Answer::Disturbed),
+        ] {
+            known.learn(rate, answer);
+        }
+        assert_eq!((known.of(2.0), known.of(5.0)), (Some(Answer::Disturbed), None));
+        assert_eq!(known.lowest(0.0, &[Answer::Missed]), Some(4.0));
+        assert_eq!(known.lowest(2.5, &[Answer::Undecided, Answer::Missed]), Some(3.0));
+        assert_eq!(known.lowest(4.5, &[Answer::Missed]), None);
+        assert_eq!((known.highest(4.0), known.highest(1.0)), (Some(3.0), None));
+        assert_eq!(known.highest_kept(f64::INFINITY), Some(1.0));
+    }
+}
