@@ -10,7 +10,8 @@ use clap::{Arg, Command};
 use strsim::damerau_levenshtein;
 use workload::typed_login::shown_address;
 
-use super::UsageError;
+use super::tree::tree;
+use super::{UsageError, deliver};
 
 /// Words of other tools, with keystorm's options for the same thing; the first that the subcommand has is suggested.
 /// Hyphens do not count.
@@ -104,12 +105,16 @@ fn explained_among(mut error: clap::Error, command: &Command, all: &[&Command]) 
         // Without hyphens, which would make every name look like every other.
         let longs = args().filter_map(clap::Arg::get_long);
         let option = typed.split('=').next().and_then(|option| option.strip_prefix("--"));
+        let tip = |tip: String| ContextValue::StyledStrs(vec![StyledStr::from(tip)]);
         if let Some(meant) = meant(&typed, command) {
-            let tip = StyledStr::from(format!("use '{}' for that", written(meant)));
-            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+            error.insert(ContextKind::Suggested, tip(format!("use '{}' for that", written(meant))));
+        } else if let Some(text) = option.and_then(|option| elsewhere(option, false)) {
+            error.insert(ContextKind::Suggested, tip(text));
         } else if let Some(near) = option.and_then(|option| nearest(option, longs)) {
             let near = ContextValue::String(format!("--{near}"));
             error.insert(ContextKind::SuggestedArg, near);
+        } else if let Some(text) = option.and_then(|option| elsewhere(option, true)) {
+            error.insert(ContextKind::Suggested, tip(text));
         }
     }
     if let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidValue)
@@ -179,6 +184,38 @@ fn meant<'c>(typed: &str, command: &'c Command) -> Option<&'c Arg> {
     let meanings = MEANINGS.iter().filter(|(words, _)| words.contains(&word));
     let mut options = meanings.flat_map(|(_, options)| options.iter());
     options.find_map(|option| named(command, option))
+}
+
+/// Commands that are named as those that have an option.
+const OWNERS_NAMED: usize = 3;
+
+/// Which other commands have an option of this name without hyphens, or with slips one that looks like it.
+fn elsewhere(option: &str, with_slips: bool) -> Option<String> {
+    let tree = tree();
+    let commands = || std::iter::once(&tree).chain(tree.get_subcommands());
+    let longs = |of: &Command| -> Vec<String> {
+        let shown = of.get_arguments().filter(|arg| !arg.is_hide_set());
+        shown.filter_map(Arg::get_long).map(str::to_owned).collect()
+    };
+    let all: Vec<String> = commands().flat_map(longs).collect();
+    let name = match with_slips {
+        true => nearest(option, all.iter().map(String::as_str))?,
+        false => option,
+    };
+    let mut owners: Vec<String> = Vec::new();
+    for command in commands().filter(|command| longs(command).iter().any(|long| long == name)) {
+        let path = command.get_bin_name().unwrap_or("keystorm");
+        let kinds =
+            if command.get_name() == "deliver" { deliver::kinds_with(name) } else { Vec::new() };
+        owners.extend(kinds.iter().map(|kind| format!("{path} {kind}")));
+        if kinds.is_empty() {
+            owners.push(path.to_owned());
+        }
+    }
+    let more = if owners.len() > OWNERS_NAMED { ", ..." } else { "" };
+    owners.truncate(OWNERS_NAMED);
+    let named = owners.join(", ");
+    (!owners.is_empty()).then(|| format!("'--{name}' is an option of {named}{more}"))
 }
 
 /// The option of a name with its hyphens.
@@ -310,6 +347,10 @@ mod tests {
             ("--read-ratio 0.9", "'--mix'"),
             ("--wramup 1", "'--warmup'"),
             ("--arrivals posson", "'poisson'"),
+            ("--subscribers 3", "'--subscribers' is an option of keystorm deliver pubsub"),
+            ("--suscribers 3", "'--subscribers' is an option of keystorm deliver pubsub"),
+            ("--until-sure", "'--until-sure' is an option of keystorm compare"),
+            ("--like sidekiq", "'--like' is an option of keystorm deliver"),
         ] {
             let usage = refused(line);
             let message = usage.lines().find(|line| line.contains("tip: ")).unwrap_or_default();

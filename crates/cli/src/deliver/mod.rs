@@ -49,6 +49,15 @@ the subscribers of its event), replica (a write at the primary to reads at repli
 invalidate (a write to clients with a cache). Load begins when every receiver is confirmed and a message has come \
 through; at the end, messages under way are waited for.";
 
+/// The kinds that have this option, by its name without hyphens, where only some do.
+pub(super) fn kinds_with(option: &str) -> Vec<&'static str> {
+    let has = |kind: &&KindFront| {
+        (kind.command)().get_arguments().any(|arg| arg.get_long() == Some(option))
+    };
+    let kinds: Vec<&str> = KINDS.iter().filter(has).map(|kind| kind.name).collect();
+    if kinds.len() < KINDS.len() { kinds } else { Vec::new() }
+}
+
 impl FrontEnd for DeliverFront {
     fn names(&self) -> &'static [&'static str] {
         &["deliver"]
