@@ -108,13 +108,17 @@ fn explained_among(mut error: clap::Error, command: &Command, all: &[&Command]) 
         let tip = |tip: String| ContextValue::StyledStrs(vec![StyledStr::from(tip)]);
         if let Some(meant) = meant(&typed, command) {
             error.insert(ContextKind::Suggested, tip(format!("use '{}' for that", written(meant))));
-        } else if let Some(text) = option.and_then(|option| elsewhere(option, false)) {
-            error.insert(ContextKind::Suggested, tip(text));
-        } else if let Some(near) = option.and_then(|option| nearest(option, longs)) {
-            let near = ContextValue::String(format!("--{near}"));
-            error.insert(ContextKind::SuggestedArg, near);
-        } else if let Some(text) = option.and_then(|option| elsewhere(option, true)) {
-            error.insert(ContextKind::Suggested, tip(text));
+        } else if let Some(option) = option {
+            let all = options_of_all();
+            if let Some(text) = owners(option, &all) {
+                error.insert(ContextKind::Suggested, tip(text));
+            } else if let Some(near) = nearest(option, longs) {
+                let near = ContextValue::String(format!("--{near}"));
+                error.insert(ContextKind::SuggestedArg, near);
+            } else if let Some(near) = nearest(option, all.iter().map(|(long, _)| &**long)) {
+                let text = owners(near, &all).map(tip);
+                text.and_then(|text| error.insert(ContextKind::Suggested, text));
+            }
         }
     }
     if let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidValue)
@@ -189,27 +193,27 @@ fn meant<'c>(typed: &str, command: &'c Command) -> Option<&'c Arg> {
 /// Commands that are named as those that have an option.
 const OWNERS_NAMED: usize = 3;
 
-/// Which other commands have an option of this name without hyphens, or with slips one that looks like it.
-fn elsewhere(option: &str, with_slips: bool) -> Option<String> {
+/// The options of all commands, without hyphens, each with the command that has it.
+fn options_of_all() -> Vec<(String, String)> {
     let tree = tree();
-    let commands = || std::iter::once(&tree).chain(tree.get_subcommands());
-    let longs = |of: &Command| -> Vec<String> {
-        let shown = of.get_arguments().filter(|arg| !arg.is_hide_set());
-        shown.filter_map(Arg::get_long).map(str::to_owned).collect()
-    };
-    let all: Vec<String> = commands().flat_map(longs).collect();
-    let name = match with_slips {
-        true => nearest(option, all.iter().map(String::as_str))?,
-        false => option,
-    };
-    let mut owners: Vec<String> = Vec::new();
-    for command in commands().filter(|command| longs(command).iter().any(|long| long == name)) {
+    let mut all = Vec::new();
+    for command in std::iter::once(&tree).chain(tree.get_subcommands()) {
         let path = command.get_bin_name().unwrap_or("keystorm");
-        let kinds =
-            if command.get_name() == "deliver" { deliver::kinds_with(name) } else { Vec::new() };
+        let shown = command.get_arguments().filter(|arg| !arg.is_hide_set());
+        let longs = shown.filter_map(Arg::get_long);
+        all.extend(longs.map(|long| (long.to_owned(), path.to_owned())));
+    }
+    all
+}
+
+/// Which commands have the option of this name without hyphens; `None` if none has.
+fn owners(name: &str, all: &[(String, String)]) -> Option<String> {
+    let mut owners: Vec<String> = Vec::new();
+    for (_, path) in all.iter().filter(|(long, _)| long == name) {
+        let kinds = if path.ends_with(" deliver") { deliver::kinds_with(name) } else { Vec::new() };
         owners.extend(kinds.iter().map(|kind| format!("{path} {kind}")));
         if kinds.is_empty() {
-            owners.push(path.to_owned());
+            owners.push(path.clone());
         }
     }
     let more = if owners.len() > OWNERS_NAMED { ", ..." } else { "" };

@@ -50,6 +50,10 @@ impl Engine for Box<dyn Engine> {
         self.as_ref().arrived_ns()
     }
 
+    fn boxed(self) -> Box<dyn Engine> {
+        self
+    }
+
     fn handshake(&self, conn: ConnId) -> Option<TlsHandshake> {
         self.as_ref().handshake(conn)
     }

@@ -102,6 +102,14 @@ pub trait Engine {
         None
     }
 
+    /// The same engine behind a pointer, for what is compiled once for all engines.
+    fn boxed(self) -> Box<dyn Engine>
+    where
+        Self: Sized + 'static,
+    {
+        Box::new(self)
+    }
+
     /// The TLS handshake of a connection that is open; `None` where there is no TLS.
     fn handshake(&self, conn: ConnId) -> Option<TlsHandshake> {
         let _ = conn;

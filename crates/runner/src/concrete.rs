@@ -104,7 +104,7 @@ fn on_any_engine<'r, P: Protocol>(
 }
 
 /// The engine for so many connections.
-fn any_engine(
+pub(crate) fn any_engine(
     choice: Choice,
     tls: Option<&TlsContext>,
     origin: Instant,
@@ -144,9 +144,8 @@ fn by_route<'w, E: Engine + 'static, P: Protocol>(
             work(Worker::<E, P, _>::new(engine, context, recorder, route))
         }
         (Some(ServerSet::Ring(ring)), _) if P::RINGS => {
-            let engine: Box<dyn Engine> = Box::new(engine);
             let route = RingRoute::new::<P>(&context, ring);
-            work(Worker::<_, P, _>::new(engine, context, recorder, route))
+            work(Worker::<_, P, _>::new(engine.boxed(), context, recorder, route))
         }
         (None | Some(ServerSet::Pool(_)), _) => {
             let pool = match several {
@@ -154,9 +153,8 @@ fn by_route<'w, E: Engine + 'static, P: Protocol>(
                 _ => &[],
             };
             if context.plan.load.concurrency.per_request.is_some() {
-                let engine: Box<dyn Engine> = Box::new(engine);
                 let route = NewConnections::new(&context, pool);
-                return work(Worker::<_, P, _>::new(engine, context, recorder, route));
+                return work(Worker::<_, P, _>::new(engine.boxed(), context, recorder, route));
             }
             let route = DirectRoute::new(&context, pool);
             work(Worker::<E, P, _>::new(engine, context, recorder, route))

@@ -5,13 +5,15 @@ use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use engine::{Address, ConnId, Engine, Epoll, Event, Tls, TlsContext};
+use engine::{Address, ConnId, Engine, Event, TlsContext};
 use measure::Failure;
 use wire::memcache::{Binary, Text};
 use wire::resp::Resp;
 use wire::{Decode, Protocol, Reply};
 use workload::{Plan, ProtocolKind};
 
+use crate::concrete::any_engine;
+use crate::engines::Choice;
 use crate::handshake::Handshake;
 use crate::opening::{Gaps, Opening, Origins};
 use crate::{INTERVAL_NS, explain};
@@ -31,11 +33,8 @@ pub fn hold_idle(
     interrupted: &AtomicBool,
     live: &mut dyn FnMut(u32),
 ) -> Result<(), Failure> {
-    let engine = Epoll::new(Instant::now()).map_err(|e| Failure::new(e.to_string()))?;
-    let engine: Box<dyn Engine> = match tls {
-        None => Box::new(engine),
-        Some(tls) => Box::new(Tls::new(Box::new(engine), tls.clone())),
-    };
+    let engine = any_engine(Choice::Epoll, tls, Instant::now(), plan.own_connections())
+        .map_err(|e| Failure::new(e.to_string()))?;
     let origins = Origins::new(plan, plan.own_connections(), local_ports);
     match plan.protocol {
         ProtocolKind::Resp2 | ProtocolKind::Resp3 => {

@@ -68,5 +68,5 @@ fn a_server_that_is_two_per_cent_slower_is_found_out() {
 fn equals_are_distinguished_one_time_in_twenty_at_most() {
     let differ = (0..SEEDS).filter(|seed| concluded(0.0, *seed).0 == Conclusion::Differ).count();
     // 15 are one in twenty; three standard deviations are 11. Blocks that agree by chance alone do not count.
-    assert!((1..=26).contains(&differ), "{differ} of {SEEDS}");
+    assert!((4..=26).contains(&differ), "{differ} of {SEEDS}");
 }

@@ -1,6 +1,7 @@
 //! Counts of streams in constant memory: how many distinct items, and which come most often.
 
 use std::collections::{BTreeSet, HashMap};
+
 use workload::sort::sort_by;
 
 /// How many distinct hashes there were, within about 1 % (HyperLogLog, Flajolet et al., 2007, with linear counting

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use serde::Serialize;
-
 use workload::sort::sort_by;
 
 use super::key_counts::KeyFrequencies;
