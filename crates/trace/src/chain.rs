@@ -1,6 +1,7 @@
 //! Files that follow each other, such as the parts of an append-only file.
 
-use crate::{Event, Losses, ReadError, Reader, Source};
+use crate::format::aof::NO_TIMES;
+use crate::{Event, Losses, ReadError, Reader, Source, Stamps};
 
 /// One record after another.
 pub(crate) struct Chain {
@@ -10,10 +11,15 @@ pub(crate) struct Chain {
 }
 
 impl Chain {
-    /// Of at least one record; notes of all are those of the first, with `notes` before them.
+    /// Of at least one record; notes of all are those of the first, with `notes` before them. They have times if one
+    /// of them has.
     pub(crate) fn new(readers: Vec<Box<dyn Reader>>, notes: Vec<String>) -> Self {
         let mut source = readers.first().map(|reader| reader.source().clone()).unwrap_or_default();
         source.notes.splice(0..0, notes);
+        if readers.iter().any(|reader| reader.source().stamps == Stamps::Second) {
+            source.stamps = Stamps::Second;
+            source.notes.retain(|note| note != NO_TIMES);
+        }
         Self { readers, current: 0, source }
     }
 }

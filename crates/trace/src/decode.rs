@@ -46,7 +46,11 @@ pub struct Losses {
     pub damaged: u64,
     /// Events that the recorded server dropped before they were recorded.
     pub dropped: u64,
-    /// The number of the first line or record that is missing, from 1.
+    /// Commands before the first time of a record that has times later.
+    pub undated: u64,
+    /// Commands that are there, with the time of the one before: theirs is damaged.
+    pub misdated: u64,
+    /// The number of the first line or record that is missing or has a damaged time, from 1.
     pub first: Option<u64>,
 }
 
@@ -65,20 +69,25 @@ impl Losses {
 
     /// Adds the losses of another file.
     pub fn merge(&mut self, other: &Self) {
-        let Self { unreadable, too_long, cut, damaged, dropped, first } = *other;
+        let Self { unreadable, too_long, cut, damaged, dropped, undated, misdated, first } = *other;
         self.unreadable += unreadable;
         self.too_long += too_long;
         self.cut += cut;
         self.damaged = self.damaged.saturating_add(damaged);
         self.dropped = self.dropped.saturating_add(dropped);
+        self.undated += undated;
+        self.misdated += misdated;
         self.first = self.first.or(first);
     }
 
-    /// All of them.
+    /// All commands that are not there.
     #[must_use]
     pub fn total(&self) -> u64 {
-        let Self { unreadable, too_long, cut, damaged, dropped, first: _ } = *self;
-        [unreadable, too_long, cut, damaged, dropped].into_iter().fold(0, u64::saturating_add)
+        let Self { unreadable, too_long, cut, damaged, dropped, undated, misdated: _, first: _ } =
+            *self;
+        [unreadable, too_long, cut, damaged, dropped, undated]
+            .into_iter()
+            .fold(0, u64::saturating_add)
     }
 }
 

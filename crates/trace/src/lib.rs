@@ -17,6 +17,7 @@ mod blocks;
 mod chain;
 pub mod commands;
 pub mod conformance;
+mod dated;
 mod decode;
 pub mod describe;
 mod event;

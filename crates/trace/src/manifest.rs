@@ -46,7 +46,6 @@ pub(crate) fn read(path: &Path) -> Result<Parts, Fault> {
 
 /// The parts of a folder by the text of a manifest.
 fn parts(text: &[u8], folder: &Path) -> Result<Parts, Fault> {
-    let mut bases = Vec::new();
     let mut increments = Vec::new();
     let mut notes = Vec::new();
     for (at, line) in text.split(|byte| *byte == b'\n').enumerate() {
@@ -70,17 +69,20 @@ fn parts(text: &[u8], folder: &Path) -> Result<Parts, Fault> {
                     "the snapshot {name} is left out: it holds data and no commands"
                 ));
             }
-            Some("b") => bases.push(folder.join(name)),
+            Some("b") => {
+                notes.push(format!(
+                    "the base {name} is left out: it holds the data of a rewrite and no traffic"
+                ));
+            }
             Some("i") => increments.push((number, folder.join(name))),
             Some("h") => {}
             _ => return Err(fault()),
         }
     }
     sort_by(&mut increments, Ord::cmp);
-    bases.extend(increments.into_iter().map(|(_, path)| path));
-    match bases.is_empty() {
+    match increments.is_empty() {
         true => Err(Fault("the manifest names no file of commands".into())),
-        false => Ok(Parts { files: bases, notes }),
+        false => Ok(Parts { files: increments.into_iter().map(|(_, path)| path).collect(), notes }),
     }
 }
 
@@ -99,6 +101,10 @@ mod tests {
             [PathBuf::from("d/appendonly.aof.2.incr.aof"), PathBuf::from("d/append only.3")]
         );
         assert!(found.notes[0].starts_with("the snapshot appendonly.aof.2.base.rdb"));
+        let text = b"file a.base.aof seq 1 type b\nfile a.incr.aof seq 1 type i\n";
+        let found = parts(text, Path::new("d")).unwrap();
+        assert_eq!(found.files, [PathBuf::from("d/a.incr.aof")]);
+        assert!(found.notes[0].starts_with("the base a.base.aof is left out"));
         for bad in ["file a seq x type i", "file ../a seq 1 type i", "x", "file a seq 1 type q", ""]
         {
             parts(bad.as_bytes(), Path::new("d")).unwrap_err();

@@ -7,13 +7,34 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::chain::Chain;
-use crate::format::{self, Format, Head};
+use crate::dated::Dated;
+use crate::format::{self, Format, Head, aof};
 use crate::packed::unpack;
 use crate::spread::Spread;
-use crate::{Fault, ReadError, Reader, Stamps, Stream, manifest, merge};
+use crate::{Fault, ReadError, Reader, Source, Stamps, Stream, manifest, merge};
 
 /// How much of a file its format is found by.
 const HEAD_BYTES: usize = 64 * 1024;
+/// What editors and shells of another system write before text.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+/// What other files begin with, and what a sentence says of them.
+const FOREIGN: [(&[u8], &str); 10] = [
+    (b"\xd4\xc3\xb2\xa1", PACKETS),
+    (b"\xa1\xb2\xc3\xd4", PACKETS),
+    (b"\x4d\x3c\xb2\xa1", PACKETS),
+    (b"\x0a\x0d\x0d\x0a", PACKETS),
+    (b"\xff\xfe", "text in UTF-16, as PowerShell's > writes it: write UTF-8"),
+    (
+        b"\xf0\xde\xbc\x9a\x78\x56\x34\x12",
+        "libCacheSim's LCS: convert it to oracleGeneral with traceConv",
+    ),
+    (b"\xfd7zXZ\0", "compressed by xz: unpack it first, or pack it with gzip or zstd"),
+    (b"BZh", "compressed by bzip2: unpack it first, or pack it with gzip or zstd"),
+    (b"\x04\x22\x4d\x18", "compressed by lz4: unpack it first, or pack it with gzip or zstd"),
+    (b"{", "JSON, of which no record of traffic is made"),
+];
+const PACKETS: &str =
+    "a capture of packets (pcap), of which no commands are read: record with keystorm record";
 /// The name of standard input.
 const STDIN: &str = "-";
 
@@ -44,23 +65,39 @@ pub fn open(paths: &[PathBuf], options: &OpenOptions) -> Result<Box<dyn Reader>,
 fn open_path(path: &Path, options: &OpenOptions) -> Result<Box<dyn Reader>, ReadError> {
     let content = |cause| ReadError::Content { path: path.to_owned(), cause };
     let Some(manifest) = manifest::find(path).map_err(content)? else {
-        return open_file(path, options);
+        return Ok(timed(Box::new(open_file(path, options)?)));
     };
     let parts = manifest::read(&manifest).map_err(content)?;
     let aof = OpenOptions { format: Some("aof".to_owned()) };
-    let readers: Result<Vec<_>, _> = parts.files.iter().map(|file| open_file(file, &aof)).collect();
-    Ok(Box::new(Chain::new(readers?, parts.notes)))
+    let part = |file: &PathBuf| Ok(Box::new(open_file(file, &aof)?) as Box<dyn Reader>);
+    let readers: Result<Vec<_>, _> = parts.files.iter().map(part).collect();
+    Ok(timed(Box::new(Chain::new(readers?, parts.notes))))
 }
 
-fn open_file(path: &Path, options: &OpenOptions) -> Result<Box<dyn Reader>, ReadError> {
-    let input: Box<dyn Read + Send> = match path.as_os_str() == STDIN {
-        true => Box::new(std::io::stdin()),
-        false => {
-            let io = |cause| ReadError::Io { path: path.to_owned(), cause };
-            Box::new(File::open(path).map_err(io)?)
-        }
-    };
-    open_input(path, input, options)
+fn open_file(path: &Path, options: &OpenOptions) -> Result<Stream, ReadError> {
+    if path.as_os_str() == STDIN {
+        return stream(path, Box::new(std::io::stdin()), options, None);
+    }
+    let again = || Ok(Box::new(File::open(path)?) as Box<dyn Read + Send>);
+    let io = |cause| ReadError::Io { path: path.to_owned(), cause };
+    stream(path, again().map_err(io)?, options, Some(&again))
+}
+
+/// A record with times that are plausible, of which those of whole seconds are spread over them.
+fn timed(mut reader: Box<dyn Reader>) -> Box<dyn Reader> {
+    let Source { format, stamps, .. } = *reader.source();
+    // What keystorm has written was checked then.
+    if format == "keystorm" {
+        return reader;
+    }
+    if stamps != Stamps::None {
+        reader = Box::new(Dated::new(reader));
+    }
+    // An append-only file without times has no lines that count, and keeps its order without help.
+    match stamps == Stamps::Second || format == "meta" {
+        true => Box::new(Spread::new(reader)),
+        false => reader,
+    }
 }
 
 /// Opens what `input` yields, as a file of this name.
@@ -72,6 +109,18 @@ pub fn open_input(
     input: Box<dyn Read + Send>,
     options: &OpenOptions,
 ) -> Result<Box<dyn Reader>, ReadError> {
+    Ok(timed(Box::new(stream(path, input, options, None)?)))
+}
+
+/// Opens a file from its beginning.
+type Again<'a> = &'a dyn Fn() -> std::io::Result<Box<dyn Read + Send>>;
+
+fn stream(
+    path: &Path,
+    input: Box<dyn Read + Send>,
+    options: &OpenOptions,
+    again: Option<Again<'_>>,
+) -> Result<Stream, ReadError> {
     let io = |cause| ReadError::Io { path: path.to_owned(), cause };
     let content = |cause| ReadError::Content { path: path.to_owned(), cause };
     let fetched = Arc::new(AtomicU64::new(0));
@@ -84,17 +133,44 @@ pub fn open_input(
         Err(error) => return Err(io(error)),
     }
     let is_whole = bytes.len() < HEAD_BYTES;
-    let head = Head { bytes: &bytes, is_whole, name: &path.to_string_lossy() };
+    if bytes.starts_with(BYTE_ORDER_MARK) {
+        bytes.drain(..BYTE_ORDER_MARK.len());
+    }
+    let name = path.to_string_lossy();
+    let head = Head { bytes: &bytes, is_whole, is_stamped_later: false, name: &name };
     let format = find(&head, options.format.as_deref()).map_err(content)?;
-    let (decoder, source) = (format.open)(&head).map_err(content)?;
+    let (mut decoder, mut source) = (format.open)(&head).map_err(content)?;
+    if format.name == "aof"
+        && source.stamps == Stamps::None
+        && !is_whole
+        && let Some(again) = again
+        && has_later(unpack(again().map_err(io)?).map_err(io)?, aof::LATER_STAMP).map_err(io)?
+    {
+        let head = Head { is_stamped_later: true, ..head };
+        (decoder, source) = (format.open)(&head).map_err(content)?;
+    }
     let input = Box::new(Cursor::new(bytes).chain(input));
-    // An append-only file without times has no lines that count, and keeps its order without help.
-    let is_spread = source.stamps == Stamps::Second || format.name == "meta";
-    let stream = Stream::new(path.to_owned(), input, decoder, source).counted_by(fetched);
-    Ok(match is_spread && format.name != "keystorm" {
-        true => Box::new(Spread::new(Box::new(stream))),
-        false => Box::new(stream),
-    })
+    Ok(Stream::new(path.to_owned(), input, decoder, source).counted_by(fetched))
+}
+
+/// Whether an input has these bytes.
+fn has_later(mut input: impl Read, wanted: &[u8]) -> std::io::Result<bool> {
+    let (mut piece, mut kept) = (vec![0; HEAD_BYTES], 0);
+    loop {
+        let count = match input.read(&mut piece[kept..]) {
+            Ok(0) => return Ok(false),
+            Ok(count) => count,
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        let end = kept + count;
+        if memchr::memmem::find(&piece[..end], wanted).is_some() {
+            return Ok(true);
+        }
+        kept = end.min(wanted.len() - 1);
+        piece.copy_within(end - kept..end, 0);
+    }
 }
 
 /// Reads what a server is printing, in a format that needs no beginning of a file. An input that has nothing at the
@@ -108,7 +184,7 @@ pub fn open_live(
     input: Box<dyn Read + Send>,
 ) -> Result<Stream, ReadError> {
     let content = |cause| ReadError::Content { path: name.into(), cause };
-    let head = Head { bytes: &[], is_whole: false, name };
+    let head = Head { bytes: &[], is_whole: false, is_stamped_later: false, name };
     let format = find(&head, Some(format)).map_err(content)?;
     let (decoder, source) = (format.open)(&head).map_err(content)?;
     Ok(Stream::new(name.into(), input, decoder, source))
@@ -126,6 +202,9 @@ fn find(head: &Head<'_>, name: Option<&str>) -> Result<&'static Format, Fault> {
     }
     let found = format::FORMATS.iter().find(|format| (format.recognizes)(head));
     found.ok_or_else(|| {
+        if let Some((_, what)) = FOREIGN.iter().find(|(begin, _)| head.bytes.starts_with(begin)) {
+            return Fault(format!("not a record of traffic, but {what}"));
+        }
         let known: Vec<&str> = format::FORMATS.iter().map(|format| format.title).collect();
         Fault(format!("not a record of traffic; known are {}", known.join(", ")))
     })

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use trace::{Event, Losses, OpenOptions, Source, Writer, open};
+use trace::{Event, Losses, OpenOptions, Source, Stamps, Writer, open};
 
 /// Lines of MONITOR, of a server whose clients send one after another.
 fn monitor(count: usize, first_s: usize, step_s: usize) -> String {
@@ -159,4 +159,66 @@ fn what_is_no_record_is_refused_with_its_name() {
         assert!(error.contains(why) && error.contains("/x: "), "{error}");
     }
     assert!(open(&[dir.path().join("none")], &OpenOptions::default()).is_err());
+}
+
+/// A command of an append-only file.
+fn command(words: &[&str]) -> String {
+    let count = words.len();
+    let words: String = words.iter().map(|word| format!("${}\r\n{word}\r\n", word.len())).collect();
+    format!("*{count}\r\n{words}")
+}
+
+#[test]
+fn times_of_an_append_only_file_may_begin_late_and_what_lies_before_them_is_left_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let value = "x".repeat(200);
+    let untimed: String = (0..1000).map(|_| command(&["SET", "k", &value])).collect();
+    let timed: String = (0..10)
+        .map(|n| format!("#TS:{}\r\n{}", 1_700_000_000 + n, command(&["INCR", "n"])))
+        .collect();
+    let late = format!("{untimed}{timed}");
+    write(dir.path(), "a.base.aof", format!("#TS:1699999999\r\n{untimed}").as_bytes());
+    write(dir.path(), "a.1.aof", untimed.as_bytes());
+    write(dir.path(), "a.2.aof", timed.as_bytes());
+    let manifest =
+        "file a.base.aof seq 1 type b\nfile a.1.aof seq 1 type i\nfile a.2.aof seq 2 type i\n";
+    let files = [
+        write(dir.path(), "late.aof", late.as_bytes()),
+        write(dir.path(), "packed", &gzip(&late)),
+        write(dir.path(), "a.manifest", manifest.as_bytes()),
+    ];
+    for file in files {
+        let (events, losses, source) = read(std::slice::from_ref(&file));
+        assert_eq!((events.len(), losses.undated, source.stamps), (10, 1000, Stamps::Second));
+        assert!(
+            events.iter().all(|event| event.is("INCR") && event.at_ns > 1_600_000_000_000_000_000)
+        );
+        assert!(!source.notes.iter().any(|note| note.contains("no times")), "{file:?}");
+    }
+}
+
+#[test]
+fn what_others_write_before_a_record_is_passed_over_and_what_is_none_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = monitor(50, 1_700_000_000, 1);
+    let (expected, ..) = read(&[write(dir.path(), "plain", text.as_bytes())]);
+    let docker: String = text.lines().map(|line| format!("redis_1  | {line}\n")).collect();
+    for (name, text) in [("marked", format!("\u{feff}{text}")), ("docker", docker)] {
+        let (events, losses, _) = read(&[write(dir.path(), name, text.as_bytes())]);
+        assert_eq!((events.len(), losses.total()), (50, 0), "{name}");
+        assert_eq!(events[49].at_ns, expected[49].at_ns);
+    }
+    let cut = write(dir.path(), "cut", &text.as_bytes()[5..]);
+    let (events, losses, _) = read(&[cut]);
+    assert_eq!((events.len(), losses.misdated), (50, 1));
+    assert_eq!(events[0].at_ns, events[1].at_ns);
+    for (begin, what) in [
+        (&b"\xd4\xc3\xb2\xa1\x02\0\x04\0"[..], "capture of packets"),
+        (b"\xff\xfe1\x007\x00", "UTF-16"),
+        (b"\xf0\xde\xbc\x9a\x78\x56\x34\x12", "LCS"),
+    ] {
+        let file = write(dir.path(), "foreign", begin);
+        let error = open(&[file], &OpenOptions::default()).err().unwrap().to_string();
+        assert!(error.contains(what), "{error}");
+    }
 }

@@ -180,14 +180,26 @@ impl RecordedLoad {
             notes
                 .push(format!("note: {file}: {} left out, which {why}", counted(count, "command")));
         }
-        if losses.total() > 0 {
-            let first =
-                losses.first.map_or(String::new(), |first| format!(", the first at line {first}"));
-            let lost = match losses.total() {
+        let first =
+            losses.first.map_or(String::new(), |first| format!(", the first at line {first}"));
+        if losses.total() > losses.undated {
+            let lost = match losses.total() - losses.undated {
                 1 => "1 line or record".to_owned(),
                 total => format!("{total} lines or records"),
             };
             notes.push(format!("warning: {file}: {lost} could not be read{first}"));
+        }
+        if losses.misdated > 0 {
+            let commands = counted(losses.misdated, "damaged time");
+            notes.push(format!(
+                "warning: {file}: {commands}{first}; sent with the command before instead"
+            ));
+        }
+        if losses.undated > 0 {
+            let commands = counted(losses.undated, "command");
+            notes.push(format!(
+                "note: {file}: {commands} before its first time left out: when they ran is not known"
+            ));
         }
         if *steps_back > 0 {
             let times = counted(*steps_back, "time");

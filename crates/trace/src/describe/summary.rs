@@ -25,8 +25,10 @@ pub struct Description {
     pub servers: Vec<String>,
     pub stamps: &'static str,
     pub notes: Vec<String>,
-    /// Lines, records or events that could not be read, or were lost.
+    /// Lines, records or events that could not be read, were lost, or come before the first time of the record.
     pub lost: u64,
+    /// Commands whose time is damaged: they have that of the one before.
+    pub misdated: u64,
     pub events: u64,
     /// Commands of scripts, which are in no other figure.
     pub script_effects: u64,
@@ -182,6 +184,7 @@ impl Describer {
             stamps: stamps(source.stamps),
             notes: source.notes.clone(),
             lost: losses.total(),
+            misdated: losses.misdated,
             events,
             script_effects: self.effects,
             seconds: self.times.span_ns() as f64 / 1e9,

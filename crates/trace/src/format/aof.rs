@@ -2,20 +2,22 @@
 //!
 //! They are the effects of what clients sent: writes only, scripts as their writes, expiries as times. A `SELECT`
 //! changes the database of what follows and is no event. A file that begins with a snapshot (RDB) is read from its
-//! end on.
+//! end on. Times may begin anywhere in a file: a server can be asked for them at any time.
 
-use memchr::memchr;
+use memchr::{memchr, memmem};
 
 use super::binary::{ARGUMENT_BYTES_MAX, ARGUMENTS_MAX};
 use super::lines::number;
 use super::snapshot::{MAGIC, Snapshot};
 use super::{Format, Head};
-use crate::{Decode, Event, Fault, Flags, Source, Stamps, Step};
+use crate::{Decode, Event, Fault, Flags, Loss, Source, Stamps, Step};
 
 pub(super) const FORMAT: Format =
     Format { name: "aof", title: "an append-only file", recognizes, open };
 
 const STAMP: &[u8] = b"#TS:";
+/// A stamp that is not the first line.
+pub(crate) const LATER_STAMP: &[u8] = b"\n#TS:";
 /// The longest line before an argument, and the longest comment.
 const LINE_BYTES_MAX: usize = 4096;
 /// The longest argument: what servers accept at most.
@@ -30,7 +32,9 @@ fn recognizes(head: &Head<'_>) -> bool {
 }
 
 fn open(head: &Head<'_>) -> Result<(Box<dyn Decode>, Source), Fault> {
-    let has_stamps = memchr::memmem::find(head.bytes, STAMP).is_some();
+    let has_stamps = head.bytes.starts_with(STAMP)
+        || memmem::find(head.bytes, LATER_STAMP).is_some()
+        || head.is_stamped_later;
     let mut source = Source {
         format: "aof",
         stamps: if has_stamps { Stamps::Second } else { Stamps::None },
@@ -38,11 +42,7 @@ fn open(head: &Head<'_>) -> Result<(Box<dyn Decode>, Source), Fault> {
         ..Source::default()
     };
     if !has_stamps {
-        source.notes.push(
-            "the append-only file has no times: the server was not asked for them with \
-             aof-timestamp-enabled"
-                .into(),
-        );
+        source.notes.push(NO_TIMES.into());
     }
     let snapshot = head.bytes.starts_with(MAGIC).then(Snapshot::default);
     if snapshot.is_some() {
@@ -50,11 +50,16 @@ fn open(head: &Head<'_>) -> Result<(Box<dyn Decode>, Source), Fault> {
             .notes
             .push("the snapshot at the beginning is left out: it holds data, no commands".into());
     }
-    Ok((Box::new(Aof { snapshot, ..Aof::default() }), source))
+    Ok((Box::new(Aof { is_data: snapshot.is_some(), snapshot, ..Aof::default() }), source))
 }
+
+/// What is noted of a file without times.
+pub(crate) const NO_TIMES: &str = "the append-only file has no times: the server was not asked for them with aof-timestamp-enabled";
 
 #[derive(Debug, Default)]
 struct Aof {
+    /// Whether only a snapshot was seen so far.
+    is_data: bool,
     /// The snapshot that is being skipped.
     snapshot: Option<Snapshot>,
     db: u32,
@@ -66,16 +71,23 @@ struct Aof {
 }
 
 impl Decode for Aof {
-    fn decode(&mut self, input: &[u8], _: bool, event: &mut Event) -> Result<Step, Fault> {
+    fn decode(&mut self, input: &[u8], is_end: bool, event: &mut Event) -> Result<Step, Fault> {
+        let ends_in_data = self.is_data && is_end;
+        let snapshot_only =
+            || Fault("it is a snapshot (RDB), or ends in one: that is data and no commands".into());
         if let Some(snapshot) = &mut self.snapshot {
             let (consumed, is_over) = snapshot.skip(input);
             if is_over {
                 self.snapshot = None;
             }
-            return Ok(match consumed {
-                0 => Step::More,
-                consumed => Step::Progress(consumed as u64),
-            });
+            return match consumed {
+                0 if ends_in_data => Err(snapshot_only()),
+                0 => Ok(Step::More),
+                consumed => Ok(Step::Progress(consumed as u64)),
+            };
+        }
+        if ends_in_data && input.is_empty() {
+            return Err(snapshot_only());
         }
         if let Some(length) = self.length {
             return Ok(self.argument(length, input, event));
@@ -88,14 +100,18 @@ impl Decode for Aof {
                 }
             };
         };
-        self.line(input[..end].trim_ascii_end(), event)?;
-        Ok(Step::Progress(end as u64 + 1))
+        self.is_data = false;
+        let consumed = end as u64 + 1;
+        Ok(match self.line(input[..end].trim_ascii_end(), event)? {
+            true => Step::Progress(consumed),
+            false => Step::Lost(consumed, Loss::Unreadable),
+        })
     }
 }
 
 impl Aof {
-    /// A line before a command or an argument.
-    fn line(&mut self, line: &[u8], event: &mut Event) -> Result<(), Fault> {
+    /// A line before a command or an argument; false of a time that is none.
+    fn line(&mut self, line: &[u8], event: &mut Event) -> Result<bool, Fault> {
         let claim = |what: &str| {
             let line = String::from_utf8_lossy(&line[..line.len().min(40)]);
             Fault(format!(
@@ -106,20 +122,21 @@ impl Aof {
             let length =
                 line.strip_prefix(b"$").and_then(number).filter(|length| *length <= LENGTH_MAX);
             self.length = Some(length.ok_or_else(|| claim("an argument's length"))?);
-            return Ok(());
+            return Ok(true);
         }
         if let Some(second) = line.strip_prefix(STAMP) {
-            self.at_ns =
-                number(second).filter(|second| *second < 1 << 33).unwrap_or(0) * 1_000_000_000;
+            let second = number(second).filter(|second| *second < 1 << 33);
+            self.at_ns = second.map_or(self.at_ns, |second| second * 1_000_000_000);
+            return Ok(second.is_some());
         }
         if line.is_empty() || line.starts_with(b"#") {
-            return Ok(());
+            return Ok(true);
         }
         let count = line.strip_prefix(b"*").and_then(number);
         let count = count.filter(|count| *count <= u64::from(ARGUMENTS_MAX));
         self.left = count.ok_or_else(|| claim("a command"))?;
         event.clear();
-        Ok(())
+        Ok(true)
     }
 
     /// An argument and the line end behind it.
@@ -162,6 +179,21 @@ mod tests {
         let [set, del] = &read.events[..] else { panic!("{read:?}") };
         assert_eq!((set.db, set.bytes(2), del.db, del.name()), (5, &b"\r\n*"[..], 5, &b"DEL"[..]));
         assert!(del.at_ns > set.at_ns && set.at_ns >= 1_700_000_000_000_000_000);
+    }
+
+    #[test]
+    fn a_damaged_second_is_the_last_one_and_a_snapshot_alone_is_called_so() {
+        let damaged = String::from_utf8_lossy(COMMANDS).replace("#TS:1700000001", "#TS:17000x0001");
+        let read_damaged = read("aof", damaged.as_bytes(), 0, 3);
+        assert_eq!((read_damaged.events.len(), read_damaged.losses.unreadable), (2, 1));
+        assert!(read_damaged.events[1].at_ns / 1_000_000_000 == 1_700_000_000);
+        for checksum in [true, false] {
+            let file = super::super::snapshot::tests::snapshot(checksum);
+            for length in [file.len(), file.len() - 9] {
+                let fault = read("aof", &file[..length], 0, 5).fault.unwrap();
+                assert!(fault.contains("it is a snapshot (RDB)"), "{fault}");
+            }
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The formats of records: one file each, and a row here.
 
-mod aof;
+pub(crate) mod aof;
 mod binary;
 mod dragonfly;
 mod lines;
@@ -23,6 +23,8 @@ pub struct Head<'h> {
     pub bytes: &'h [u8],
     /// Whether that is all of it.
     pub is_whole: bool,
+    /// Whether times follow further on, of an append-only file that has none so far.
+    pub is_stamped_later: bool,
     /// The file's name: what a format without marks of its own is known by.
     pub name: &'h str,
 }

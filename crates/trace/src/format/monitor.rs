@@ -2,7 +2,8 @@
 //! `1339518083.107412 [0 127.0.0.1:60866] "keys" "*"`.
 //!
 //! The stamp is taken when the command has run. Other forms of a line are read for what they have: the `(db 0)` of old
-//! servers, and lines that begin with nothing but a number.
+//! servers, lines that begin with nothing but a number, and what docker and others write before each line. A line
+//! without a stamp is the rest of one that was cut.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -36,22 +37,21 @@ pub fn client_number(peer: &[u8]) -> u64 {
 
 fn recognizes(head: &Head<'_>) -> bool {
     first_lines(head).any(|line| {
-        let Prefix { at_ns, peer, .. } = Prefix::new(line);
+        let Prefix { at_ns, peer, .. } = Prefix::find(line);
         at_ns.is_some() && peer.is_some() && memchr(b'"', line).is_some()
     })
 }
 
-/// A parser of lines. It also reads what no client of today prints: lines without a stamp or a peer.
+/// A parser of lines. It also reads what no client of today prints: lines without a peer.
 #[derive(Debug, Default)]
 pub(super) struct Monitor {
-    /// The time and client of the last line, for a line without them and for commands of scripts.
-    last_ns: u64,
+    /// The client of the last line, for a line without one and for commands of scripts.
     last_client: u64,
 }
 
 impl ParseLine for Monitor {
     fn line(&mut self, line: &[u8], event: &mut Event) -> Line {
-        if matches!(line.trim_ascii(), b"OK" | b"+OK") {
+        if line.trim_ascii_end().rsplit(|byte| *byte == b' ').next().is_some_and(is_ok) {
             return Line::Other;
         }
         match self.command(line, event) {
@@ -61,11 +61,16 @@ impl ParseLine for Monitor {
     }
 }
 
+fn is_ok(word: &[u8]) -> bool {
+    matches!(word, b"OK" | b"+OK")
+}
+
 impl Monitor {
     /// Whether a line has a command, which is then in `event`.
     fn command(&mut self, line: &[u8], event: &mut Event) -> bool {
         let Some(begin) = memchr(b'"', line) else { return false };
-        let prefix = Prefix::new(line);
+        let prefix = Prefix::find(line);
+        let Some(at_ns) = prefix.at_ns else { return false };
         // The quote of a unix socket's path is not that of the name.
         let begin = prefix.end.max(begin);
         event.clear_arguments();
@@ -81,8 +86,7 @@ impl Monitor {
                 None => return false,
             }
         }
-        self.last_ns = prefix.at_ns.unwrap_or(self.last_ns);
-        event.at_ns = self.last_ns;
+        event.at_ns = at_ns;
         event.db = prefix.db;
         match prefix.peer {
             Some(b"lua") => event.flags.set(Flags::SCRIPT_EFFECT),
@@ -110,12 +114,32 @@ struct Prefix<'l> {
     end: usize,
 }
 
+/// Where the stamp begins at most, of lines that something else has written a prefix to.
+const STAMP_AT_MAX: usize = 200;
+
 impl<'l> Prefix<'l> {
+    /// That of a line, or of what follows what docker, kubectl or a journal has written before it.
+    fn find(line: &'l [u8]) -> Self {
+        let first = Self::new(line);
+        if first.peer.is_some() {
+            return first;
+        }
+        let before = &line[..memchr(b'"', line).unwrap_or(0).min(STAMP_AT_MAX)];
+        let found = memchr::memchr_iter(b' ', before).find_map(|blank| {
+            let prefix = Self::new(&line[blank + 1..]);
+            prefix.peer.is_some().then(|| Self { end: prefix.end + blank + 1, ..prefix })
+        });
+        found.unwrap_or(first)
+    }
+
     fn new(line: &'l [u8]) -> Self {
         let start = usize::from(line.first() == Some(&b'+'));
         let Some((at_ns, length)) = stamp(&line[start..]) else { return Self::default() };
-        let mut prefix = Self { at_ns: Some(at_ns), ..Self::default() };
         let rest = &line[start + length..];
+        if ![&b" ["[..], b" (db ", b" \""].iter().any(|next| rest.starts_with(next)) {
+            return Self::default();
+        }
+        let mut prefix = Self { at_ns: Some(at_ns), ..Self::default() };
         if let Some(inside) = rest.strip_prefix(b" [") {
             // An IPv6 address has brackets, too: that of the prefix has a blank behind it.
             let Some(close) = memmem::find(inside, b"] \"") else { return prefix };
@@ -184,7 +208,27 @@ mod tests {
         assert!(old.flags.has(Flags::NO_CLIENT));
         assert_eq!(event("1.5 [0 a:1] get"), None);
         assert_eq!(event("1.5 [0 a:1] \"get\" \"k"), None);
-        assert_eq!(event("99999999999999999999.5 [0 a:1] \"get\"").unwrap().at_ns, 0);
+        assert_eq!(event("99999999999999999999.5 [0 a:1] \"get\""), None);
+    }
+
+    #[test]
+    fn prefixes_of_other_programs_are_taken_off_and_cut_lines_are_no_commands() {
+        for prefix in [
+            "redis_1  | ",
+            "\u{1b}[36mredis-1  |\u{1b}[0m +",
+            "2023-11-14T22:13:20.123456789Z ",
+            "Nov 14 22:13:20 shop redis[17]: ",
+        ] {
+            let found = event(&format!("{prefix}1.5 [3 [::1]:53012] \"get\" \"a [0 b]\"")).unwrap();
+            assert_eq!((found.at_ns, found.db, found.len()), (1_500_000_000, 3, 2), "{prefix}");
+        }
+        for cut in
+            ["0 a:1] \"get\" \"k\"", " [0 a:1] \"get\" \"k\"", "\"k\"", "et\" \"k 1.5 [0 a:1] \""]
+        {
+            assert_eq!(event(cut), None, "{cut}");
+        }
+        let mut event = Event::default();
+        assert_eq!(Monitor::default().line(b"redis_1  | OK", &mut event), Line::Other);
     }
 
     #[test]

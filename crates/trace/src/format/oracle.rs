@@ -25,6 +25,8 @@ pub(super) const FORMAT: Format = Format {
 };
 
 const RECORD: usize = 24;
+/// Records by which a cut file is known.
+const CUT_RECORDS: usize = 8;
 /// The largest object that is plausible, in bytes.
 const SIZE_MAX: u32 = 1 << 30;
 
@@ -39,9 +41,12 @@ fn recognizes(head: &Head<'_>) -> bool {
         let in_order = second >= std::mem::replace(&mut last_s, second);
         in_order && size <= SIZE_MAX && (next == -1 || next > at as i64 && next < 1 << 40)
     });
+    // A short file is whole, or has enough records to be a cut one.
     makes_sense
         && head.bytes.len() >= RECORD
-        && (!head.is_whole || head.bytes.len().is_multiple_of(RECORD))
+        && (!head.is_whole
+            || head.bytes.len().is_multiple_of(RECORD)
+            || head.bytes.len() > CUT_RECORDS * RECORD)
 }
 
 #[derive(Debug)]

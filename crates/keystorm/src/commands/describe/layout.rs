@@ -291,24 +291,24 @@ fn notes(of: &Description, losses: &Losses) -> Vec<String> {
         }
         _ => {}
     }
-    let Losses { unreadable, too_long, cut, damaged, dropped, first } = *losses;
+    let Losses { unreadable, too_long, cut, damaged, dropped, undated, misdated, first } = *losses;
     let parts = [
         (unreadable, "could not be read"),
         (too_long, "were too long"),
         (cut, "were cut"),
         (damaged, "were in damaged blocks"),
         (dropped, "were dropped by the recorded server"),
+        (undated, "come before its first time and are left out"),
+        (misdated, "have a damaged time and got that of the one before"),
     ];
     let parts: Vec<String> = parts
         .into_iter()
         .filter(|(count, _)| *count > 0)
         .map(|(count, what)| format!("{} {what}", grouped(count as f64)))
         .collect();
-    if let Some(first) = first {
-        notes.push(format!(
-            "Of its lines or records, {}; the first is number {first}.",
-            parts.join(", ")
-        ));
+    if !parts.is_empty() {
+        let first = first.map_or(String::new(), |first| format!("; the first is number {first}"));
+        notes.push(format!("Of its lines or records, {}{first}.", parts.join(", ")));
     }
     if of.clock_steps_back > 0 {
         let times = counted(of.clock_steps_back, "time");
