@@ -75,12 +75,11 @@ const TEST: &str = "set";
 /// Default of --duration.
 const SECONDS: &str = "2";
 /// Options of a run that bisect refuses: it starts the servers itself, and its result is one sentence.
-const REFUSED: [&str; 12] = [
+const REFUSED: [&str; 11] = [
     "--keep",
     "--json",
     "--html",
     "--svg",
-    "--png",
     "--csv",
     "--format",
     "--metrics",

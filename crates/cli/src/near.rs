@@ -15,9 +15,10 @@ use super::{UsageError, deliver};
 
 /// Words of other tools, with keystorm's options for the same thing; the first that the subcommand has is suggested.
 /// Hyphens do not count.
-const MEANINGS: [(&[&str], &[&str]); 33] = [
+const MEANINGS: [(&[&str], &[&str]); 34] = [
     (&["connections", "connection", "conns", "concurrency", "concurrent", "parallel"], &["-c"]),
     (&["client", "numclients"], &["-c"]),
+    (&["png", "pictures", "charts"], &["--svg"]),
     (
         &["time", "seconds", "testtime", "runtime", "length", "runfor", "period"],
         &["--duration", "--seconds"],

@@ -22,8 +22,8 @@ struct Options {
     /// Files that --json or `keystorm merge` has written; `-` for standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Where to write the page; `-` for standard output [default: report.html, unless --svg or
-    /// --png is given]
+    /// Where to write the page; `-` for standard output [default: report.html, unless --svg is
+    /// given]
     #[arg(
         short = 'o',
         long,
@@ -41,7 +41,7 @@ const EXAMPLE: &str = "\
 Example:
   Save a run, and make a page and charts of it:
     $ keystorm -t set,get -n 10000 -q --json run.json
-    $ keystorm report run.json -o report.html --png charts";
+    $ keystorm report run.json -o report.html --svg charts";
 
 /// Its front end.
 pub(crate) const FRONT: Front = Front {

@@ -11,15 +11,12 @@ pub struct PageOptions {
     /// Write every chart as SVG to this directory, creating it if needed
     #[arg(long, value_name = "DIR", allow_hyphen_values = true, help_heading = "Results")]
     pub svg: Option<PathBuf>,
-    /// Write every chart as PNG to this directory, creating it if needed
-    #[arg(long, value_name = "DIR", allow_hyphen_values = true, help_heading = "Results")]
-    pub png: Option<PathBuf>,
 }
 
 impl PageOptions {
     /// Whether anything of it is asked for.
     pub fn any(&self) -> bool {
-        self.html.is_some() || self.svg.is_some() || self.png.is_some()
+        self.html.is_some() || self.svg.is_some()
     }
 
     /// Refuses to mix a page with what is printed.

@@ -345,8 +345,6 @@ mod tests {
                 assert_eq!(svg.matches("class=\"m ").count(), shown);
                 assert!(!svg.contains("<script"), "{svg}");
             }
-            let png = chart.png().unwrap();
-            assert!(png.starts_with(b"\x89PNG") && png.len() > 5000, "{}", png.len());
         }
     }
 
@@ -429,7 +427,6 @@ mod tests {
             assert_eq!(svg.matches(">outage</text>").count(), 1, "{svg}");
             assert!(svg.contains("<title>2 to 4</title>"));
         }
-        assert!(chart.png().is_ok());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Documents become one HTML page, charts become SVG or PNG, tables become text for a terminal.
+//! Documents become one HTML page, charts become SVG, tables become text for a terminal.
 //!
 //! Whoever has results to show says *what* is to be seen, as plain data: a [`Page`] of
 //! [`Section`]s of [`Block`]s, a [`Chart`] of [`Series`]. How it looks, on a screen, on paper or

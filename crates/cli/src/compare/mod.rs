@@ -45,14 +45,13 @@ const WARMUP_DEFAULT: f64 = 0.2;
 /// than ten gain little.
 const BLOCKS_DEFAULT: u32 = 5;
 /// Options that are of use without a server.
-const OF_FILES: [&str; 12] = [
+const OF_FILES: [&str; 11] = [
     "csv",
     "quiet",
     "format",
     "json",
     "html",
     "svg",
-    "png",
     REGRESSION,
     ERRORS,
     INCONCLUSIVE,

@@ -29,7 +29,7 @@ pub(super) fn output(options: &Options, persona: Persona, suite: bool) -> Result
         ],
     )?;
     if options.load.idle && (results.json.is_some() || results.hdr.is_some() || pages.any()) {
-        return Err("-I measures nothing to save with --json, --hdr, --html, --svg or --png".into());
+        return Err("-I measures nothing to save with --json, --hdr, --html or --svg".into());
     }
     let document = to_stdout(&results.json);
     if document && (results.quiet || results.csv || results.format.is_some_and(|f| f != "json")) {

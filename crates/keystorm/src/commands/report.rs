@@ -20,7 +20,6 @@ use crate::commands::show;
 pub(crate) struct Pages {
     html: Option<Place>,
     svg: Option<PathBuf>,
-    png: Option<PathBuf>,
 }
 
 impl Pages {
@@ -29,15 +28,14 @@ impl Pages {
     /// # Errors
     /// Names the option, the file and the reason.
     pub(crate) fn open(options: &PageOptions) -> Result<Self> {
-        let PageOptions { html, svg, png } = options;
-        for (option, dir) in [("--svg", svg), ("--png", png)] {
-            let Some(dir) = dir else { continue };
-            let fault = || format!("{option} {}: cannot be made", dir.display());
+        let PageOptions { html, svg } = options;
+        if let Some(dir) = svg {
+            let fault = || format!("--svg {}: cannot be made", dir.display());
             fs::create_dir_all(dir).with_context(fault)?;
-            Place::new(option, &dir.join("chart"))?;
+            Place::new("--svg", &dir.join("chart"))?;
         }
         let html = html.as_deref().map(|path| Place::new("--html", path)).transpose()?;
-        Ok(Self { html, svg: svg.clone(), png: png.clone() })
+        Ok(Self { html, svg: svg.clone() })
     }
 
     /// Writes the page, without its charts as pictures.
@@ -48,23 +46,17 @@ impl Pages {
         self.html.as_ref().map_or(Ok(()), |place| place.write(page.html().as_bytes()))
     }
 
-    /// Writes every chart of the page in the formats asked for, and gives the names of the files.
+    /// Writes every chart of the page as SVG where that is asked for, and gives the names of the files.
     ///
     /// # Errors
     /// One cannot be written.
     pub(crate) fn write_charts(&self, page: &Page) -> Result<Vec<PathBuf>> {
+        let Some(dir) = &self.svg else { return Ok(Vec::new()) };
         let mut written = Vec::new();
-        for (option, dir, extension) in [("--svg", &self.svg, "svg"), ("--png", &self.png, "png")] {
-            let Some(dir) = dir else { continue };
-            for (name, chart) in page.charts() {
-                let path = dir.join(format!("{name}.{extension}"));
-                let drawn = match extension {
-                    "svg" => chart.svg()?.into_bytes(),
-                    _ => chart.png()?,
-                };
-                Place::new(option, &path)?.write(&drawn)?;
-                written.push(path);
-            }
+        for (name, chart) in page.charts() {
+            let path = dir.join(format!("{name}.svg"));
+            Place::new("--svg", &path)?.write(chart.svg()?.as_bytes())?;
+            written.push(path);
         }
         Ok(written)
     }

@@ -53,7 +53,7 @@ fn the_help_has_every_option_in_its_group() {
                    --sequential -P -q --precision --csv -l -t -I -x --rps --duration --warmup \
                    --seed --num-functions --num-keys-in-fcall --dataset --maxdocs --mptcp --help \
                    -v --version --spawn --spawn-args --spawn-unix --print-plan --window \
-                   --first-byte --on-error --format --json --hdr --repeat --html --svg --png \
+                   --first-byte --on-error --format --json --hdr --repeat --html --svg \
                    --metrics --progress --sample --arrivals --shard --start-at --cluster --rfr --rfr-without \
                    --rfr-replicas --rfr-connections --replicas --no-touch --tls --sni \
                    --cacert --cacertdir \

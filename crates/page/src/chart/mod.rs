@@ -1,4 +1,4 @@
-//! Charts as data, and their way to SVG and PNG.
+//! Charts as data, and their way to SVG.
 //!
 //! [`Chart`] says what is to be seen; `plot` and `bars` draw it with `plotters` on a `surface` that
 //! writes SVG in the colours of a `theme`. A chart never fails because of its data: points that no
@@ -9,7 +9,6 @@ mod bars;
 mod draw;
 mod heat;
 mod plot;
-mod png;
 mod scale;
 mod surface;
 mod theme;
@@ -377,14 +376,6 @@ impl Chart {
     /// The drawing library gave up.
     pub fn svg(&self) -> Result<String, ChartError> {
         draw::standalone(self)
-    }
-
-    /// A picture of points, on white, for where SVG is not understood. Its width is 1520 points.
-    ///
-    /// # Errors
-    /// The drawing library gave up.
-    pub fn png(&self) -> Result<Vec<u8>, ChartError> {
-        png::png(self)
     }
 
     fn failed(&self, why: impl ToString) -> ChartError {
