@@ -7,8 +7,6 @@ use std::sync::{Mutex, PoisonError};
 
 use indicatif::{ProgressBar, ProgressStyle, WeakProgressBar};
 
-use crate::live_screen;
-
 /// The bar that stands on the terminal, if one does.
 static SHOWN: Mutex<Option<WeakProgressBar>> = Mutex::new(None);
 
@@ -56,7 +54,7 @@ pub fn is_shown() -> bool {
     shown().is_some_and(|bar| !bar.is_finished() && !bar.is_hidden())
 }
 
-/// Prints something while the bar or the screen, if there is one, is out of the way.
+/// Prints something while the bar, if there is one, is out of the way.
 pub fn out_of_the_way<R>(print: impl FnOnce() -> R) -> R {
     match shown() {
         Some(bar) if !bar.is_finished() && !ASIDE.get() => {
@@ -65,7 +63,7 @@ pub fn out_of_the_way<R>(print: impl FnOnce() -> R) -> R {
             ASIDE.set(false);
             printed
         }
-        _ => live_screen::out_of_the_way(print),
+        _ => print(),
     }
 }
 

@@ -11,8 +11,6 @@ pub mod diagnostics;
 pub mod http;
 pub mod live;
 pub mod live_page;
-pub mod live_screen;
-mod live_view;
 pub mod metrics;
 pub mod place;
 pub mod print;

@@ -1,29 +1,25 @@
-//! Progress of a test while it runs: where somebody watches, a line that moves, or a screen of a test that lasts; rows
-//! where a log is kept; and lines that stay for silences and spikes.
+//! Progress of a test while it runs: where somebody watches, a line that moves; rows where a log is kept; and lines
+//! that stay for silences and spikes.
 
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, SystemTime};
 
 use anyhow::Result;
-use host::ServerFacts;
 use job::RunMonitor;
 use measure::Latency;
-use page::screen::Moment;
 use report::{LiveProgress, Persona, Run, cleared, progress_line, progress_row, wall_clock_s};
 use runner::{Observer, Snapshot};
 use workload::{Plan, Stop};
 
 use crate::bar;
 use crate::diagnostics;
-use crate::live_screen;
-use crate::live_view::LiveView;
 use crate::spikes::{IntervalFigures, Spikes};
 
 /// Our line moves once a second, a multiple of the interval: a figure that changes more often
 /// cannot be read.
 const OURS_EVERY_NS: u64 = 1_000_000_000;
 
-/// Rewrites one line of the terminal, or all of them.
+/// Rewrites one line of the terminal.
 pub struct LiveDisplay<'p> {
     plan: &'p Plan,
     title: String,
@@ -32,8 +28,6 @@ pub struct LiveDisplay<'p> {
     wording: Persona,
     /// Characters of the line that stands there; `None` where nobody watches.
     shown: Option<usize>,
-    /// What takes the place of the line while a test lasts.
-    view: Option<LiveView<'p>>,
     /// What came since the last line: how long that was, and the response times.
     since_ns: u64,
     requests: u64,
@@ -68,7 +62,6 @@ impl<'p> LiveDisplay<'p> {
         let first = plan.load.shard.index == 1;
         let shown = (wanted.is_some() && first && io::stdout().is_terminal() && !bar::is_shown())
             .then_some(0);
-        let view = shown.filter(|_| !wording.is_peer()).and_then(|_| LiveView::of_plan(plan));
         // Two digits: nobody reads a third off a moving line.
         let recent = Latency::new(2);
         Self {
@@ -78,7 +71,6 @@ impl<'p> LiveDisplay<'p> {
             test_count,
             wording,
             shown,
-            view,
             since_ns: 0,
             requests: 0,
             recent,
@@ -92,17 +84,7 @@ impl<'p> LiveDisplay<'p> {
     pub fn with_rows(self, every: Option<Duration>) -> Self {
         // Of several shares one says them.
         let rows = every.filter(|_| self.plan.load.shard.index == 1).map(Rows::new);
-        // They scroll by.
-        let view = self.view.filter(|_| rows.is_none());
-        Self { rows, view, ..self }
-    }
-
-    /// The same, which can say what limits a test of this server.
-    pub fn of_server(mut self, server: &ServerFacts) -> Self {
-        if let Some(view) = &mut self.view {
-            view.of_server(self.plan, server);
-        }
-        self
+        Self { rows, ..self }
     }
 
     /// The same, by another title than the plan's name.
@@ -112,7 +94,6 @@ impl<'p> LiveDisplay<'p> {
 
     /// Leaves a clean line for what is printed next.
     pub fn clear(&mut self) {
-        self.view = None;
         if let Some(len) = self.shown.filter(|len| *len > 0) {
             self.print(&cleared(len), 0);
         }
@@ -128,14 +109,8 @@ impl<'p> LiveDisplay<'p> {
     /// A line that stays: above the one that moves, or where the rows are.
     fn stay(&mut self, text: &str) {
         let line = format!("{} {text}", wall_clock_s(SystemTime::now(), 0));
-        if let Some(view) = &mut self.view {
-            view.event(line.clone());
-        }
         match self.shown {
-            Some(shown) if self.rows.is_none() => {
-                let print = || self.print(&format!("{line:<shown$}\n"), 0);
-                live_screen::out_of_the_way(print);
-            }
+            Some(shown) if self.rows.is_none() => self.print(&format!("{line:<shown$}\n"), 0),
             _ => {
                 self.clear();
                 // Nobody who reads it is noticed by what prints the results.
@@ -247,8 +222,7 @@ impl<'p> LiveDisplay<'p> {
     /// Whether it is time for another line. The first comes as soon as there is something to say.
     fn is_due(&self, snapshot: &Snapshot<'_>) -> bool {
         self.wording.is_peer()
-            || (self.shown == Some(0)
-                && (self.view.is_none() || snapshot.elapsed_ns < OURS_EVERY_NS))
+            || self.shown == Some(0)
             || snapshot.elapsed_ns.is_multiple_of(OURS_EVERY_NS)
             || self.since_ns >= OURS_EVERY_NS
     }
@@ -272,26 +246,14 @@ impl Observer for LiveDisplay<'_> {
         if self.warming_up != snapshot.warming_up {
             self.warming_up = snapshot.warming_up;
             self.forget();
-            self.view.iter_mut().for_each(LiveView::begin);
         }
         self.since_ns += snapshot.span_ns;
         self.requests += snapshot.point.requests;
         self.recent.merge(&snapshot.tally.response());
-        self.view.iter_mut().for_each(|view| view.add(snapshot));
         if !self.is_due(snapshot) {
             return;
         }
         let progress = self.progress(snapshot, self.since_ns, self.requests, &self.recent);
-        if let Some(view) = &mut self.view {
-            let p99_ns = self.recent.quantile_ns(0.99);
-            let came = Moment { span_ns: self.since_ns, requests: self.requests, p99_ns };
-            if view.show(progress.clone(), came, snapshot) {
-                self.forget();
-                return;
-            }
-            // The program was asked to end.
-            self.view = None;
-        }
         // A terminal that does not know its size, such as one in a pipe, takes everything.
         let size = rustix::termios::tcgetwinsize(io::stdout());
         let columns = size.ok().map(|size| usize::from(size.ws_col)).filter(|n| *n > 1);

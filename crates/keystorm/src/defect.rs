@@ -5,14 +5,13 @@
 
 use std::panic::PanicHookInfo;
 
-use console::{diagnostics, live_screen};
+use console::diagnostics;
 
 /// From here on a panic ends the program in words for a person. With `RUST_BACKTRACE` in the
 /// environment it says where it came from, too.
 pub(crate) fn tell_of_panics(exit_code: u8) {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
-        live_screen::abandon();
         if std::env::var_os("RUST_BACKTRACE").is_some_and(|value| value != "0") {
             usual(info);
         }

@@ -38,7 +38,6 @@ mod html;
 pub mod live;
 pub mod rate_curve;
 pub mod runs;
-pub mod screen;
 pub mod term;
 
 pub use chart::{Axis, Band, Chart, ChartError, DataPoint, Guide, Kind, Scale, Series, Unit};

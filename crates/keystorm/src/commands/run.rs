@@ -289,7 +289,7 @@ fn run_rounds(
                 Some(reports) => reports.monitor(plan, number, bed.interrupted()),
                 None => {
                     let line = LiveDisplay::new(plan, at as u32 + 1, count as u32, job.output.live);
-                    Box::new(line.with_rows(job.output.progress).of_server(&bed.server.facts))
+                    Box::new(line.with_rows(job.output.progress))
                 }
             };
             let mut watch = served.metrics.as_ref().map(|metrics| metrics.watch(plan));

@@ -117,7 +117,6 @@ mod rpc_perf_keys;
 mod rpc_perf_refused;
 mod rpc_perf_verbs;
 mod saved;
-mod screen;
 mod search;
 mod secrets;
 mod sequence;

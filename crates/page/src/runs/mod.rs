@@ -100,15 +100,6 @@ pub fn incidents(run: &Run) -> Vec<Block> {
     outages::table(&summary, None).into_iter().chain(moments::blocks(&summary, None)).collect()
 }
 
-/// What is known of a run that is not over: what limits it, and its outages in a few words each.
-#[must_use]
-pub fn so_far(run: &Run) -> (Verdict, Vec<String>) {
-    let summary = Summary::from_run(run);
-    let outages = outages::brief(&summary);
-    let test = Test { name: summary.title.clone(), source: 0, summary };
-    (figures::verdict(&test), outages)
-}
-
 /// The product and version of the server that a run was against.
 #[must_use]
 pub fn product(run: &Run) -> String {

@@ -39,23 +39,6 @@ pub(super) fn lines(summary: &Summary<'_>) -> Vec<String> {
     lines
 }
 
-/// Each in a few words, for where there is little room.
-pub(super) fn brief(summary: &Summary<'_>) -> Vec<String> {
-    let (run, started) = (summary.run, summary.run.measurement.started_at);
-    let line = |outage: &Outage| {
-        let lasted = match outage.to_the_end {
-            true => format!("{} so far", lasted(outage)),
-            false => lasted(outage),
-        };
-        let of = match server(run, outage).as_str() {
-            "–" => String::new(),
-            name => format!(" on {name}"),
-        };
-        format!("{}{of}, {lasted}: {}", wall_clock(started, outage.from_ns), failed(outage))
-    };
-    summary.outages().iter().map(line).collect()
-}
-
 /// The table, where there is something for it. `of` is the server, where the page is about several.
 pub(crate) fn table(summary: &Summary<'_>, of: Option<&str>) -> Option<Block> {
     let (run, all) = (summary.run, summary.outages());
