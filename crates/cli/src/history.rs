@@ -33,8 +33,8 @@ pub(super) struct ReadingOptions {
     /// name each time
     #[arg(long, help_heading = "Input")]
     any_machine: bool,
-    /// Whether runs that other programs, the hypervisor or a late client spoiled count: `leave-out` or `count`
-    /// [default: leave-out]
+    /// Whether runs count in which the client itself missed the schedule: `leave-out` or `count` [default:
+    /// leave-out]
     #[arg(long, value_name = "WHAT", value_parser = ["leave-out", "count"], hide_possible_values = true,
           help_heading = "Input")]
     disturbed: Option<String>,

@@ -26,10 +26,12 @@ pub fn beside_canary(entries: &[Entry], canary: &[Entry]) -> Vec<Entry> {
             .filter_map(|figure| {
                 let of = canary.figures.iter().find(|of| of.metric == figure.metric)?;
                 let mean = Some(figure.mean / of.mean).filter(|mean| mean.is_finite())?;
-                // The canary's own noise is in the spread of the series.
-                Some(Figure { metric: figure.metric.clone(), mean, interval: None })
+                // What noise does to both is taken off; what is left is in the spread of the series.
+                let metric = figure.metric.clone();
+                Some(Figure { metric, mean, interval: None, without_noise: mean })
             })
             .collect(),
+        noise: 0.0,
         disturbed: entry.disturbed.clone().or_else(|| canary.disturbed.clone()),
         ..entry.clone()
     };

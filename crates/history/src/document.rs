@@ -4,7 +4,7 @@ use report::Metric;
 use serde_json::{Map, Value, json};
 use statistics::Step;
 
-use crate::{Entry, FigureJudgement, Finding, Gate, Judgement, METRICS, Series};
+use crate::{Entry, Extent, FigureJudgement, Finding, Gate, Judgement, METRICS, Series};
 
 /// The name of the layout of a history.
 pub const SCHEMA: &str = "keystorm.history/1";
@@ -36,6 +36,7 @@ fn of_entry(entry: &Entry) -> Value {
             "mean": figure.mean,
             "low": figure.interval.map(|interval| interval.0),
             "high": figure.interval.map(|interval| interval.1),
+            "without_noise": figure.without_noise,
         });
         (figure.metric.clone(), value)
     });
@@ -52,6 +53,7 @@ fn of_entry(entry: &Entry) -> Value {
         "runs": entry.runs,
         "complete": entry.complete,
         "disturbed": entry.disturbed,
+        "noise": entry.noise,
         "limited_by": entry.limited_by,
         "figures": figures.collect::<Map<_, _>>(),
     })
@@ -93,7 +95,7 @@ pub fn judged(all: &[Judgement], gate: Gate, sentences: &[String]) -> Value {
 
 fn of_figure(figure: &FigureJudgement, series: &Series) -> Value {
     let finding = match figure.finding {
-        Finding::Step { at, range, ratio, runs, is_beyond } => json!({
+        Finding::Step { at, range, ratio, runs, extent } => json!({
             "kind": "step",
             "at": at,
             "file": series.entries[at].file,
@@ -104,10 +106,16 @@ fn of_figure(figure: &FigureJudgement, series: &Series) -> Value {
             "high": ratio.interval.map(|interval| interval.high),
             "runs_before": runs[0],
             "runs_after": runs[1],
-            "beyond": is_beyond,
+            "beyond": extent == Extent::Beyond,
             "changes": series.changes(at),
         }),
-        Finding::Off(ratio) => json!({ "kind": "off", "ratio": ratio }),
+        Finding::Off { ratio, runs, extent, noise } => json!({
+            "kind": "off",
+            "ratio": ratio,
+            "runs": runs,
+            "beyond": extent == Extent::Beyond,
+            "noise": noise,
+        }),
         Finding::Level => json!({ "kind": "level" }),
         Finding::TooFew => json!({ "kind": "too-few" }),
     };

@@ -3,7 +3,9 @@
 use std::time::{Duration, SystemTime};
 
 use measure::Ending;
-use report::{Disturbance, Figures, Metric, RecordError, Run, Summary, compare};
+use report::{
+    Direction, Disturbance, Figures, Metric, RecordError, Run, ScheduleFigures, Summary, compare,
+};
 use serde::{Deserialize, Serialize};
 use statistics::Mean;
 use workload::Endpoint;
@@ -25,8 +27,11 @@ pub struct Figure {
     pub metric: String,
     /// The mean over the repeats.
     pub mean: f64,
-    /// The 95 % interval of the mean; `None` of a single run.
+    /// The 95 % interval of the mean, as far to the better side as noise can have made it worse; `None` of a single
+    /// run without noise.
     pub interval: Option<(f64, f64)>,
+    /// The mean with everything taken off that noise can have made worse.
+    pub without_noise: f64,
 }
 
 /// One test of one file.
@@ -58,8 +63,10 @@ pub struct Entry {
     pub runs: usize,
     /// Whether all of them ended as planned.
     pub complete: bool,
-    /// What spoiled most of them, if something did.
+    /// Why the client did not do its work in most of them, if it did not.
     pub disturbed: Option<String>,
+    /// The share of the time, 0 to 1, in which other programs or the hypervisor had the CPU of client or server.
+    pub noise: f64,
     /// What limited the last.
     pub limited_by: String,
     /// Its figures, those that are known.
@@ -112,13 +119,13 @@ pub fn entries(file: &str, runs: &[Run]) -> Result<Vec<Entry>, RecordError> {
 fn entry(file: &str, load: String, runs: &[&Run]) -> Option<Entry> {
     let (first, last) = (runs.first()?, runs.last()?);
     let complete = |run: &&&Run| run.measurement.ending == Ending::Complete;
-    let figures: Vec<Figures> = runs
-        .iter()
-        .filter(complete)
-        .map(|run| Figures::from_summary(&Summary::from_run(run)))
-        .collect();
-    let causes: Vec<_> = runs.iter().filter_map(|run| Disturbance::from_run(run)).collect();
-    let spoiled = (2 * causes.len() > runs.len()).then(|| causes.first()).flatten();
+    let ended: Vec<&Run> = runs.iter().filter(complete).copied().collect();
+    let missed: Vec<String> = ended.iter().filter_map(|run| missed_work(run)).collect();
+    let spoiled = 2 * missed.len() > runs.len();
+    // Repeats in which the client did its work stand for those in which it did not.
+    let did = |run: &&&Run| spoiled || missed_work(run).is_none();
+    let seen: Vec<NoisyFigures> =
+        ended.iter().filter(did).map(|run| NoisyFigures::from_run(run)).collect();
     let host = first.host.as_ref();
     let text = |text: Option<&String>| text.cloned().unwrap_or_default();
     let started = first.measurement.started_at.duration_since(SystemTime::UNIX_EPOCH);
@@ -135,20 +142,104 @@ fn entry(file: &str, load: String, runs: &[&Run]) -> Option<Entry> {
         cpu: text(host.and_then(|host| host.cpu.model.as_ref())),
         kernel: text(host.and_then(|host| host.kernel.as_ref())),
         started_ms,
-        runs: figures.len(),
-        complete: figures.len() == runs.len(),
-        disturbed: spoiled.map(|found| found.cause.describe().to_owned()),
+        runs: seen.len(),
+        complete: ended.len() == runs.len(),
+        disturbed: missed.into_iter().next().filter(|_| spoiled),
+        noise: seen.iter().map(|of| of.noise).sum::<f64>() / seen.len().max(1) as f64,
         limited_by: report::class(last.verdict.limited_by, last.verdict.finding).to_owned(),
-        figures: METRICS.into_iter().filter_map(|metric| figure(metric, &figures)).collect(),
+        figures: METRICS.into_iter().filter_map(|metric| figure(metric, &seen)).collect(),
     })
 }
 
 /// The mean of a figure, where every run knows it.
-fn figure(metric: Metric, runs: &[Figures]) -> Option<Figure> {
-    let values: Option<Vec<f64>> = runs.iter().map(|figures| figures.get(metric)).collect();
+fn figure(metric: Metric, runs: &[NoisyFigures]) -> Option<Figure> {
+    let values: Option<Vec<f64>> = runs.iter().map(|of| of.figures.get(metric)).collect();
     let mean = Mean::from_values(&values?)?;
-    let interval = mean.interval.map(|interval| (interval.low.max(0.0), interval.high));
-    Some(Figure { metric: metric.name().to_owned(), mean: mean.mean, interval })
+    let without: Option<Vec<f64>> = runs.iter().map(|of| of.without_noise(metric)).collect();
+    let without_noise = Mean::from_values(&without?)?.mean;
+    let known = mean.interval.map(|interval| (interval.low.max(0.0), interval.high));
+    let noisy = (without_noise != mean.mean).then_some((mean.mean, mean.mean));
+    let interval =
+        known.or(noisy).map(|(low, high)| (low.min(without_noise), high.max(without_noise)));
+    Some(Figure { metric: metric.name().to_owned(), mean: mean.mean, interval, without_noise })
+}
+
+/// Why a run does not count in a history; `None` of one that does. Noise is no reason: what it can have done is in the
+/// interval of the run.
+#[must_use]
+pub fn uncounted(run: &Run) -> Option<String> {
+    match run.measurement.ending {
+        Ending::Complete => missed_work(run),
+        Ending::Interrupted | Ending::Failed(_) => Some("it did not end as planned".to_owned()),
+    }
+}
+
+/// How the client did not do what was asked of it: it missed the schedule by itself, while nothing else held it up.
+fn missed_work(run: &Run) -> Option<String> {
+    let schedule = ScheduleFigures::new(&run.plan, &run.measurement)?;
+    let by_client = !schedule.kept() && schedule.fault.is_some_and(|fault| fault.is_own());
+    let found = Disturbance::from_run(run).filter(|_| by_client)?;
+    (!found.cause.by_others()).then_some(found.text)
+}
+
+/// The figures of a run, and what noise can have done to them.
+struct NoisyFigures {
+    figures: Figures,
+    /// The share of the time that others had.
+    noise: f64,
+    /// The percentiles of the run as if that share of the requests, the slowest, had not been.
+    percentiles: [(Metric, Option<f64>); 3],
+}
+
+impl NoisyFigures {
+    fn from_run(run: &Run) -> Self {
+        let summary = Summary::from_run(run);
+        let noise = noise(run);
+        let below = |quantile: f64| {
+            let quantile = quantile - noise * quantile;
+            summary.response_times.quantile_ns(quantile).map(|ns| ns as f64 / 1e6)
+        };
+        let percentiles = [(Metric::P50, 0.5), (Metric::P99, 0.99), (Metric::P99_9, 0.999)];
+        Self {
+            figures: Figures::from_summary(&summary),
+            noise,
+            percentiles: percentiles.map(|(metric, quantile)| (metric, below(quantile))),
+        }
+    }
+
+    /// A figure with everything taken off that noise can have made worse.
+    fn without_noise(&self, metric: Metric) -> Option<f64> {
+        let value = self.figures.get(metric)?;
+        if self.noise == 0.0 {
+            return Some(value);
+        }
+        if metric.better() == Direction::Higher {
+            return Some(value / (1.0 - self.noise));
+        }
+        let below = self.percentiles.iter().find(|(known, _)| *known == metric);
+        // CPU time is counted while a thread runs, not while it waits.
+        Some(below.and_then(|(_, below)| *below).map_or(value, |below| below.min(value)))
+    }
+}
+
+/// No more of the time is taken for noise: something was measured.
+const NOISE_MAX: f64 = 0.95;
+
+/// The share of the time in which the busiest thread of client or server waited for a CPU that other programs had, or
+/// the hypervisor had it.
+fn noise(run: &Run) -> f64 {
+    let watched = &run.watched;
+    let workers = &run.measurement.workers;
+    let load_s = workers.iter().map(|worker| worker.wall_ns).max().unwrap_or(0) as f64 / 1e9;
+    if load_s <= 0.0 {
+        return 0.0;
+    }
+    let client = workers.iter().map(measure::WorkerUse::waiting);
+    let server = watched.servers.iter().filter_map(|server| server.cpu_wait_s);
+    let waited = client.chain(server.map(|wait_s| wait_s / load_s)).fold(0.0, f64::max);
+    // Client and server wait for each other, too, where they share CPUs.
+    let by_others = watched.others_s.map_or(waited, |others_s| waited.min(others_s / load_s));
+    (by_others + watched.stolen.unwrap_or(0.0)).clamp(0.0, NOISE_MAX)
 }
 
 /// A server by what stays the same while its version changes: a program by its name, without its directory.
@@ -159,5 +250,56 @@ fn target(endpoint: &Endpoint) -> String {
         }
         Endpoint::Spawned { program: None, .. } => "started for the run".to_owned(),
         endpoint => endpoint.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use report::fixture;
+
+    use super::*;
+
+    /// A run on schedule, in which client and server had these shares of the time: on a CPU, and waiting for one.
+    fn run(client: (f64, f64), server: (f64, f64)) -> Run {
+        let mut run = fixture::open_loop();
+        fixture::use_cpu(&mut run, client, server);
+        run
+    }
+
+    #[test]
+    fn a_night_counts_if_its_client_did_its_work_and_noise_widens_its_interval() {
+        let quiet = entries("a", &[run((0.3, 0.0), (0.3, 0.0))]).unwrap();
+        let p99 = quiet[0].figure(Metric::P99).unwrap();
+        assert_eq!((quiet[0].noise, p99.interval, p99.without_noise), (0.0, None, p99.mean));
+        let noisy = run((0.3, 0.2), (0.5, 0.3));
+        assert!(Disturbance::from_run(&noisy).is_some(), "others held the CPU");
+        assert_eq!(uncounted(&noisy), None);
+        let noisy = &entries("a", &[noisy]).unwrap()[0];
+        assert_eq!((noisy.disturbed.as_deref(), noisy.complete), (None, true));
+        assert!((0.29..0.31).contains(&noisy.noise), "{}", noisy.noise);
+        let p99 = noisy.figure(Metric::P99).unwrap();
+        let (low, high) = p99.interval.unwrap();
+        assert!(low < p99.mean && high == p99.mean && low == p99.without_noise, "{p99:?}");
+        let rate = noisy.figure(Metric::Throughput).unwrap();
+        assert!(rate.without_noise > rate.mean * 1.3 && rate.interval.unwrap().0 == rate.mean);
+        let cpu = noisy.figure(Metric::ServerCpu).map(|cpu| cpu.without_noise == cpu.mean);
+        assert_ne!(cpu, Some(false), "a thread that waits uses no CPU");
+    }
+
+    #[test]
+    fn a_client_that_was_late_by_itself_says_why_its_run_does_not_count() {
+        let mut late = run((0.1, 0.0), (0.1, 0.0));
+        let lateness = late.measurement.total.lateness.as_mut().unwrap();
+        lateness.record_n(0, 0, 20_000_000, 1000);
+        lateness.due += 1000;
+        let why = uncounted(&late).unwrap();
+        assert!(why.contains("sent over 10 ms late, although connections had room"), "{why}");
+        let found = &entries("a", &[late.clone()]).unwrap()[0];
+        assert_eq!(found.disturbed.as_ref(), Some(&why));
+        // Held up by others it is noise.
+        fixture::use_cpu(&mut late, (0.3, 0.2), (0.5, 0.3));
+        assert_eq!(uncounted(&late), None);
+        late.measurement.ending = Ending::Interrupted;
+        assert_eq!(uncounted(&late).as_deref(), Some("it did not end as planned"));
     }
 }

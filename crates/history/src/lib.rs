@@ -11,15 +11,16 @@ mod document;
 mod entry;
 pub mod folder;
 mod judgement;
+mod runs;
 mod series;
 mod sure;
 mod view;
 
 pub use canary::beside_canary;
 pub use document::{SCHEMA, document, judged};
-pub use entry::{Entry, Figure, METRICS, entries};
+pub use entry::{Entry, Figure, METRICS, entries, uncounted};
 pub use folder::{Fault, Folder, sort_by_time};
-pub use judgement::{FigureJudgement, Finding, Gate, Judgement, Terms, gate, judge};
+pub use judgement::{Extent, FigureJudgement, Finding, Gate, Judgement, Terms, gate, judge};
 pub use series::{Grouping, Series, series};
 pub use sure::{Change, RunShortage, changes};
 pub use view::{judgement_page, judgement_table, page, sentences, table};

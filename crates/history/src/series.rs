@@ -114,7 +114,7 @@ impl Series {
     }
 
     /// The numbers of the entries that count, and their values of a figure: complete ones that know it, and unless
-    /// `disturbed` says so, none that something spoiled.
+    /// `disturbed` says so, none whose client did not do its work.
     #[must_use]
     pub fn values(&self, metric: Metric, disturbed: bool) -> (Vec<usize>, Vec<f64>) {
         let counts = |entry: &Entry| entry.complete && (disturbed || entry.disturbed.is_none());
@@ -127,7 +127,10 @@ impl Series {
     pub fn steps(&self, metric: Metric, disturbed: bool) -> Vec<Step> {
         let (places, values) = self.values(metric, disturbed);
         let place = |at: usize| places.get(at).copied().unwrap_or(at);
-        let found = steps(&values, METRICS.len()).into_iter();
+        // Those that a gate watches are looked at as a gate does.
+        let watched = report::compare::WATCHED;
+        let figures = if watched.contains(&metric) { watched.len() } else { METRICS.len() };
+        let found = steps(&values, figures).into_iter();
         found
             .map(|step| Step {
                 at: place(step.at),
@@ -179,11 +182,13 @@ pub(crate) mod tests {
             runs: 3,
             complete: true,
             disturbed: None,
+            noise: 0.0,
             limited_by: "server".into(),
             figures: vec![Figure {
                 metric: Metric::Throughput.name().into(),
                 mean: rate,
                 interval: None,
+                without_noise: rate,
             }],
         }
     }

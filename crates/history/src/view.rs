@@ -7,7 +7,7 @@ use report::{Direction, Metric, compare};
 use statistics::Step;
 
 use crate::{
-    Entry, Fault, FigureJudgement, Finding, Gate, Judgement, METRICS, Series, Terms, gate,
+    Entry, Extent, Fault, FigureJudgement, Finding, Gate, Judgement, METRICS, Series, Terms, gate,
 };
 
 /// More runs of a series are not listed on a page, only drawn.
@@ -138,7 +138,7 @@ fn listing(series: &Series, disturbed: bool) -> Table {
         });
         let note = match (&entry.disturbed, entry.complete) {
             (_, false) => format!("{} (incomplete)", entry.limited_by),
-            (Some(_), true) => format!("{} (disturbed)", entry.limited_by),
+            (Some(why), true) => format!("{} ({why})", entry.limited_by),
             (None, true) => entry.limited_by.clone(),
         };
         if !entry.complete || (entry.disturbed.is_some() && !disturbed) {
@@ -201,10 +201,9 @@ fn chart(series: &Series, metric: Metric, disturbed: bool) -> Option<Chart> {
     );
     chart.series.push(Line::from_points("runs", counted));
     if !others.is_empty() {
-        chart.series.push(Line::from_points(
-            "disturbed or incomplete",
-            others.into_iter().map(DataPoint::hollow),
-        ));
+        chart
+            .series
+            .push(Line::from_points("do not count", others.into_iter().map(DataPoint::hollow)));
     }
     for step in series.steps(metric, disturbed) {
         let label = percent(step.ratio.ratio);
@@ -245,10 +244,17 @@ fn describe_finding(figure: &FigureJudgement, series: &Series) -> String {
         Finding::Step { at, ratio, .. } => {
             format!("step, {word}, {} since {}", percent(ratio.ratio), series.entries[at].date())
         }
-        Finding::Off(ratio) => format!("one run, {word}, {}", percent(ratio)),
+        Finding::Off { ratio, runs, .. } => {
+            format!("{}, {word}, {}", counted_runs(runs), percent(ratio))
+        }
         Finding::Level => "as before".to_owned(),
         Finding::TooFew => "too few runs".to_owned(),
     }
+}
+
+/// `one run`.
+fn counted_runs(runs: usize) -> &'static str {
+    if runs == 1 { "one run" } else { "two runs" }
 }
 
 /// What the gate comes to and why, a sentence each.
@@ -274,9 +280,10 @@ fn reasons(judgement: &Judgement, terms: Terms) -> Vec<String> {
     let (name, series) = (&judgement.name, &judgement.series);
     if judgement.figures.is_empty() {
         return vec![format!(
-            "Gate undecided: none of the last {} runs of {name} counts; each was incomplete, or other programs or the \
-             client spoiled it (--disturbed count counts those).",
-            series.entries.len()
+            "Gate undecided: none of the last {} runs of {name} counts; each ended early, or its client did not do what \
+             was asked{} (--disturbed count counts the latter).",
+            series.entries.len(),
+            series.newest().disturbed.as_ref().map_or(String::new(), |why| format!(": {why}")),
         )];
     }
     let figures = judgement.figures.iter();
@@ -287,7 +294,7 @@ fn reason(figure: &FigureJudgement, name: &str, series: &Series, terms: Terms) -
     let called = compare::called(figure.metric);
     let worse = figure.is_worse() == Some(true);
     Some(match figure.finding {
-        Finding::Step { at, range, ratio, runs, is_beyond } if worse => {
+        Finding::Step { at, range, ratio, runs, extent } if worse => {
             let interval = ratio.interval.map_or(String::new(), |of| {
                 format!(", 95 % interval {} to {}", percent(of.low), percent(of.high))
             });
@@ -306,8 +313,11 @@ fn reason(figure: &FigureJudgement, name: &str, series: &Series, terms: Terms) -
                     series.entries[to].date()
                 ),
             };
-            let head = if is_beyond { "Gate failed" } else { "Note" };
-            let allowed = if is_beyond { "" } else { ", which is not surely more than allowed" };
+            let (head, allowed) = match extent {
+                Extent::Beyond => ("Gate failed", ""),
+                Extent::Unsure => ("Gate undecided", ", which is not surely more than allowed"),
+                Extent::Within => ("Note", ", which is allowed"),
+            };
             format!(
                 "{head}: {called} of {name} is worse by {} since {} ({}{range}; {} runs before, {} since{interval}{changes}){allowed}.",
                 percent(ratio.ratio).trim_start_matches(['+', '−']),
@@ -317,12 +327,7 @@ fn reason(figure: &FigureJudgement, name: &str, series: &Series, terms: Terms) -
                 runs[1],
             )
         }
-        Finding::Off(ratio) if worse => format!(
-            "Gate undecided: {called} of {name} is worse by {} in the newest run only ({}), which may be a bad day of the \
-             machine; run it again.",
-            percent(ratio).trim_start_matches(['+', '−']),
-            series.newest().file,
-        ),
+        Finding::Off { .. } if worse => off(figure, name, series),
         Finding::TooFew => format!(
             "Gate undecided: {name} has too few runs to judge {called} by; it takes 4 that count, and 6 to find a step."
         ),
@@ -338,6 +343,40 @@ fn reason(figure: &FigureJudgement, name: &str, series: &Series, terms: Terms) -
             )
         }
     })
+}
+
+/// The sentence on the newest one or two runs that are worse.
+fn off(figure: &FigureJudgement, name: &str, series: &Series) -> String {
+    let Finding::Off { ratio, runs, extent, noise } = figure.finding else { return String::new() };
+    let written = |value: f64| figure.metric.written(value);
+    let expected = figure.expected.map_or(String::new(), |of| {
+        format!(", where {} to {} was expected", written(of.low), written(of.high))
+    });
+    let newest = if runs == 1 { "in the newest run" } else { "in the newest two runs" };
+    let (head, rest) = match (extent, noise) {
+        (Extent::Beyond, _) => (
+            "Gate failed",
+            "; whether it stays so, further runs will show (--until-sure repeats it)".to_owned(),
+        ),
+        (Extent::Within, _) => ("Note", ", which is allowed".to_owned()),
+        (Extent::Unsure, Some(noise)) => (
+            "Gate undecided",
+            format!(
+                ", but others had the CPU for {:.0} % of its time, more than in any run before; run it again",
+                noise * 100.0
+            ),
+        ),
+        (Extent::Unsure, None) => {
+            ("Gate undecided", ", which may be a bad day of the machine; run it again".to_owned())
+        }
+    };
+    format!(
+        "{head}: {} of {name} is worse by {} {newest}: {} ({}){expected}{rest}.",
+        compare::called(figure.metric),
+        percent(ratio).trim_start_matches(['+', '−']),
+        written(figure.newest),
+        series.newest().file,
+    )
 }
 
 /// The page of a judgement.

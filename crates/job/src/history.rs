@@ -11,7 +11,7 @@ pub struct HistoryOptions {
     pub dir: PathBuf,
     /// Whether machines with one model of processor count as one.
     pub any_machine: bool,
-    /// Whether runs count that other programs or the client spoiled.
+    /// Whether runs count whose client did not do its work.
     pub disturbed: bool,
     /// `table` or `json`.
     pub format: String,

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use anyhow::{Context, Result};
+use console::diagnostics;
 use console::place::Place;
 use job::Output;
 use report::{HdrLog, Record, Run};
@@ -20,6 +21,8 @@ use crate::commands::report::{Pages, page_of};
 pub(crate) struct ResultFiles {
     /// The files of `--json` and `--keep`.
     records: Vec<Place>,
+    /// Whether one of them belongs to a history.
+    is_history: bool,
     record: Record,
     hdr: Option<(Place, HdrLog)>,
     /// The page of all tests so far, which is made anew after each.
@@ -33,9 +36,11 @@ impl ResultFiles {
             path.as_deref().map(|path| Place::new(option, path)).transpose()
         };
         let kept = output.keep.as_deref().map(new_file).transpose()?;
+        let is_history = kept.is_some();
         let records = place("--json", &output.json)?.into_iter().chain(kept).collect();
         Ok(Self {
             records,
+            is_history,
             record: Record::new(output.options.suite),
             hdr: place("--hdr", &output.hdr)?.map(|place| (place, HdrLog::default())),
             pages: match output.pages.any() {
@@ -45,7 +50,8 @@ impl ResultFiles {
         })
     }
 
-    /// Saves the result of test number `at`, replacing an earlier one. `last`: no test is left to do.
+    /// Saves the result of test number `at`, replacing an earlier one, and says if a history will not count it.
+    /// `last`: no test is left to do.
     pub(crate) fn put(&mut self, at: usize, run: &Run, last: bool) -> Result<()> {
         if !self.records.is_empty() {
             self.record.put(at, run)?;
@@ -54,6 +60,10 @@ impl ResultFiles {
             }
             let text = self.record.to_json()?;
             self.records.iter().try_for_each(|place| place.write(text.as_bytes()))?;
+        }
+        if let Some(why) = history::uncounted(run).filter(|_| self.is_history) {
+            let text = format!("--keep: this run of {} will not count: {why}", run.plan.name);
+            diagnostics::say(report::escape(text))?;
         }
         if let Some((place, log)) = &mut self.hdr {
             log.put(at, run);

@@ -1,17 +1,26 @@
 //! What the next value of a level may be, judged by those before it: whether one more is like them.
 //!
 //! The prediction interval of Student's t (Hahn and Meeker, "Statistical Intervals", 1991, 4.7), of logarithms,
-//! as ratios are.
+//! as ratios are. A value far off the others counts as moderately far off (Huber), so one bad day does not hide the
+//! next.
 
 use crate::mean::Moments;
+use crate::steps::{median, spread};
 use crate::{ERROR_RATE, Interval, POWER, student};
+
+/// Standard deviations from the median beyond which a value counts no farther off.
+const CLIP: f64 = 3.5;
+/// What few values say of their spread is rough: of n they may be farther off, by this many n-ths.
+const CLIP_OF_FEW: f64 = 5.0;
+/// Fewer values do not tell which of them is off.
+const CLIPPED_MIN: usize = 6;
 
 /// Values of one level, and what follows from them for the next.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Forecast {
     /// Their geometric mean.
     pub level: f64,
-    /// Holds the next value 95 times in 100.
+    /// Holds the next value 95 times in 100; those of several figures all theirs.
     pub interval: Interval,
     /// The smallest change of the level, as a share of it, that one more value shows four times in five.
     pub smallest_visible: f64,
@@ -21,18 +30,20 @@ pub struct Forecast {
 }
 
 impl Forecast {
-    /// What follows from these values; `None` of fewer than three, or where one is not above 0.
+    /// What follows from these values; `None` of fewer than three, or where one is not above 0. `figures` is how many
+    /// are judged at once.
     #[must_use]
-    pub fn from_values(values: &[f64]) -> Option<Self> {
+    pub fn from_values(values: &[f64], figures: usize) -> Option<Self> {
         let logarithms: Vec<f64> = values.iter().map(|value| value.ln()).collect();
-        let Moments { count, mean, variance } = Moments::from_values(&logarithms)?;
+        let Moments { count, mean, variance } = Moments::from_values(&clipped(&logarithms))?;
+        let error_rate = ERROR_RATE / figures.max(1) as f64;
         let (count, variance) = (count as f64, variance?);
         let freedom = count - 1.0;
         if freedom < 2.0 {
             return None;
         }
         let error = (variance * (1.0 + 1.0 / count)).sqrt();
-        let found = student::two_sided(ERROR_RATE, freedom)?;
+        let found = student::two_sided(error_rate, freedom)?;
         let often = student::two_sided(2.0 * (1.0 - POWER), freedom)?;
         Some(Self {
             level: mean.exp(),
@@ -67,6 +78,16 @@ impl Forecast {
     }
 }
 
+/// Values of which none is farther from the median than so many standard deviations.
+fn clipped(values: &[f64]) -> Vec<f64> {
+    let middle = median(values);
+    let off: Vec<f64> = values.iter().map(|value| value - middle).collect();
+    let reach = CLIP * (1.0 + CLIP_OF_FEW / values.len() as f64) * spread(&off);
+    let is_known = values.len() >= CLIPPED_MIN && values.iter().all(|value| value.is_finite());
+    let reach = if is_known { reach } else { f64::INFINITY };
+    values.iter().map(|v| v.clamp(middle - reach, middle + reach)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -83,22 +104,54 @@ mod tests {
     fn the_interval_holds_the_next_value_95_times_in_100() {
         let held = (0..2_000).filter(|seed| {
             let (before, next) = values(*seed, 1.0);
-            Forecast::from_values(&before).unwrap().interval.holds(next)
+            Forecast::from_values(&before, 1).unwrap().interval.holds(next)
         });
         let held = held.count();
         assert!((1_860..=1_940).contains(&held), "{held} of 2000");
     }
 
     #[test]
+    fn few_values_and_heavy_tails_miss_no_more_often() {
+        for count in [3, 4, 5, 7, 11, 40] {
+            for (figures, most) in [(1, 130), (4, 45)] {
+                for tails in [false, true] {
+                    let missed = (0..2_000).filter(|seed| {
+                        let mut noise = Noise::new(*seed);
+                        let mut value = || {
+                            // Student's t of 4, which is far off more often.
+                            let squares: f64 = (0..4).map(|_| noise.normal().powi(2)).sum();
+                            let off = noise.normal();
+                            if tails { off / (squares / 4.0).sqrt() } else { off }.exp()
+                        };
+                        let before: Vec<f64> = (0..count).map(|_| value()).collect();
+                        !Forecast::from_values(&before, figures).unwrap().interval.holds(value())
+                    });
+                    let (missed, most) = (missed.count(), if tails { 2 * most } else { most });
+                    assert!(missed <= most, "{missed} of 2000: {count}, {figures}, {tails}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_bad_day_before_does_not_hide_the_next() {
+        let mut before: Vec<f64> = (0..11).map(|n| 10.0 + f64::from(n % 4)).collect();
+        before[5] = 473.0;
+        let forecast = Forecast::from_values(&before, 2).unwrap();
+        assert!(!forecast.interval.holds(455.0), "{forecast:?}");
+        assert!((10.0..14.0).contains(&forecast.level), "{forecast:?}");
+    }
+
+    #[test]
     fn the_smallest_visible_change_shows_four_times_in_five() {
         // The change that the true spread makes visible, since each sample estimates its own.
         let visible: f64 = (0..500)
-            .map(|s| Forecast::from_values(&values(s, 1.0).0).unwrap().smallest_visible)
+            .map(|s| Forecast::from_values(&values(s, 1.0).0, 1).unwrap().smallest_visible)
             .sum::<f64>()
             / 500.0;
         let shown = (0..2_000).filter(|seed| {
             let (before, next) = values(*seed, 1.0 + visible);
-            next > Forecast::from_values(&before).unwrap().interval.high
+            next > Forecast::from_values(&before, 1).unwrap().interval.high
         });
         let shown = shown.count();
         assert!((1_500..=1_700).contains(&shown), "{shown} of 2000");
@@ -106,13 +159,13 @@ mod tests {
 
     #[test]
     fn one_sided_probabilities_are_of_the_side_asked_for() {
-        let forecast = Forecast::from_values(&[100.0, 101.0, 99.0, 100.5, 99.5]).unwrap();
+        let forecast = Forecast::from_values(&[100.0, 101.0, 99.0, 100.5, 99.5], 1).unwrap();
         assert!(forecast.p_below(90.0, 1.0).unwrap() < 0.001);
         assert!(forecast.p_below(90.0, 0.85).unwrap() > 0.99);
         assert!(forecast.p_above(110.0, 1.0).unwrap() < 0.001);
-        assert_eq!(Forecast::from_values(&[1.0, 2.0]), None);
-        assert_eq!(Forecast::from_values(&[1.0, 2.0, 0.0]), None);
-        let certain = Forecast::from_values(&[2.0; 4]).unwrap();
+        assert_eq!(Forecast::from_values(&[1.0, 2.0], 1), None);
+        assert_eq!(Forecast::from_values(&[1.0, 2.0, 0.0], 1), None);
+        let certain = Forecast::from_values(&[2.0; 4], 1).unwrap();
         assert_eq!((certain.p_below(1.9, 1.0), certain.p_below(2.0, 1.0)), (Some(0.0), Some(1.0)));
     }
 }

@@ -5,11 +5,12 @@
 //! values that do not change show as much is found by shuffling them, so no distribution is assumed. Values far off
 //! the rest count as moderately far off (Huber), so one bad day is no step; a level has at least [`SIDE_MIN`] values.
 //! Values that follow each other alike are worth fewer: the correlation of neighbours is taken off. Each side of a
-//! step is then searched for others (binary segmentation: Vostrikova 1981).
+//! step is then searched for others (binary segmentation: Vostrikova 1981). At last the newest values are compared with
+//! those of their level before them by [`ranks`]: they may be too few to stand out of all, and lie beyond each of them.
 
-use crate::{ERROR_RATE, Noise, Ratio};
+use crate::{ERROR_RATE, Noise, Ratio, ranks};
 
-/// How often a series of one level shows a step: each side of a step is another chance to be wrong, and all
+/// How often a series of one level shows a step among all of its values: each side of a step is another chance to be wrong, and all
 /// together are to be wrong at most one time in twenty.
 const STEP_RATE: f64 = 0.02;
 
@@ -47,6 +48,8 @@ pub fn steps(values: &[f64], series: usize) -> Vec<Step> {
     let mut found = Vec::new();
     search(&logarithms, 0, error_rate, &mut found);
     found.sort_unstable_by_key(|(at, ..)| *at);
+    let level = found.last().map_or(0, |(at, ..)| *at);
+    found.extend(newest(&logarithms[level..], level, series));
     let ends = found.iter().skip(1).map(|(at, ..)| *at).chain([values.len()]);
     let ends: Vec<usize> = ends.collect();
     let mut from = 0;
@@ -56,6 +59,13 @@ pub fn steps(values: &[f64], series: usize) -> Vec<Step> {
         Some(Step { at, range, ratio, p })
     };
     found.into_iter().zip(ends).filter_map(step).collect()
+}
+
+/// The step that the newest values of a level are, if they lie apart. `offset` is the number of its first.
+fn newest(level: &[f64], offset: usize, series: usize) -> Option<(usize, (usize, usize), f64)> {
+    let ranks::Newest { count, p } = ranks::newest(level, series)?;
+    let (at, (from, to)) = located(level, level.len() - count);
+    Some((offset + at, (offset + from, offset + to), p))
 }
 
 /// Finds the most likely step, and looks on both sides of it for others. `offset` is the number of the first.
@@ -209,7 +219,7 @@ fn clipped(values: &[f64]) -> Option<Vec<f64>> {
 
 /// The standard deviation of values around 0 that single ones far off do not change; the usual one where more
 /// than half of the values are equal.
-fn spread(values: &[f64]) -> f64 {
+pub(crate) fn spread(values: &[f64]) -> f64 {
     let distances: Vec<f64> = values.iter().map(|value| value.abs()).collect();
     match median(&distances) * MAD_TO_SD {
         0.0 => mean(&values.iter().map(|value| value * value).collect::<Vec<_>>()).sqrt(),
@@ -221,7 +231,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-fn median(values: &[f64]) -> f64 {
+pub(crate) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
     let (low, high) = (sorted.len().saturating_sub(1) / 2, sorted.len() / 2);

@@ -1,0 +1,147 @@
+//! Whether later values lie above earlier ones, by ranks alone, whatever they are distributed as.
+//!
+//! The exact test of Mann and Whitney ("On a Test of Whether One of Two Random Variables is Stochastically Larger than
+//! the Other", Annals of Mathematical Statistics 1947). A tie counts against a difference.
+
+use crate::{ERROR_RATE, steps::SIDE_MIN};
+
+/// More pairs than these are counted by the normal approximation, which is close by then.
+const EXACT_PAIRS_MAX: usize = 2_000;
+/// The newest values that are looked at alone: a level that has more is found as a step among all.
+const NEWEST_MAX: usize = 8;
+
+/// The newest values of a series, where they lie beyond all of those before.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Newest {
+    /// How many.
+    pub(crate) count: usize,
+    /// How often values of one level do so, to either side.
+    pub(crate) p: f64,
+}
+
+/// How often `after` lies as far above `before` by ranks if both are of one level; 1 where one of them is empty.
+#[must_use]
+pub fn p_higher(before: &[f64], after: &[f64]) -> f64 {
+    let pairs = before.len() * after.len();
+    if pairs == 0 {
+        return 1.0;
+    }
+    let above = above(before, after);
+    if pairs <= EXACT_PAIRS_MAX {
+        return exact(before.len(), after.len(), above);
+    }
+    let z = apart(before.len(), after.len(), above as f64 - 0.5);
+    statrs::function::erf::erfc(z / std::f64::consts::SQRT_2) / 2.0
+}
+
+/// The same below.
+#[must_use]
+pub fn p_lower(before: &[f64], after: &[f64]) -> f64 {
+    let negative = |values: &[f64]| values.iter().map(|value| -value).collect::<Vec<f64>>();
+    p_higher(&negative(before), &negative(after))
+}
+
+/// The newest values that lie beyond all of those before, if chance seldom makes that. Each number of them is another
+/// chance to be wrong: three may take half of the error rate, four a quarter, and so on. `figures` is how many series
+/// are looked at.
+pub(crate) fn newest(values: &[f64], figures: usize) -> Option<Newest> {
+    let most = NEWEST_MAX.min(values.len().saturating_sub(SIDE_MIN));
+    let mut rate = ERROR_RATE / figures.max(1) as f64;
+    let mut best: Option<(f64, Newest)> = None;
+    for count in SIDE_MIN..=most {
+        rate /= 2.0;
+        let (before, after) = values.split_at(values.len() - count);
+        let pairs = before.len() * count;
+        if above(before, after) == pairs || above(after, before) == pairs {
+            // One choice of so many among all, to either side.
+            let choices = (0..count).map(|n| (values.len() - n) as f64 / (count - n) as f64);
+            let p = (2.0 / choices.product::<f64>()).min(1.0);
+            if p <= rate && best.is_none_or(|(least, _)| p / rate < least) {
+                best = Some((p / rate, Newest { count, p }));
+            }
+        }
+    }
+    best.map(|(_, newest)| newest)
+}
+
+/// In how many pairs the later value is above the earlier one.
+fn above(before: &[f64], after: &[f64]) -> usize {
+    after.iter().map(|later| before.iter().filter(|earlier| later > earlier).count()).sum()
+}
+
+/// By how many standard deviations so many pairs are more than half of all.
+fn apart(before: usize, after: usize, above: f64) -> f64 {
+    let (before, after) = (before as f64, after as f64);
+    let sd = (before * after * (before + after + 1.0) / 12.0).sqrt();
+    (above - before * after / 2.0) / sd.max(f64::MIN_POSITIVE)
+}
+
+/// The probability of at least so many pairs with the later value above, of values in any order. The last of all
+/// by size is one of those before, or one of those after, which is above each of those before.
+fn exact(before: usize, after: usize, above: usize) -> f64 {
+    let pairs = before * after;
+    // For each number of earlier values so far, and so many later ones, how probable each count of pairs is.
+    let mut rows = vec![vec![0.0; pairs + 1]; before + 1];
+    rows.iter_mut().for_each(|row| row[0] = 1.0);
+    for later in 1..=after {
+        let mut next = vec![vec![0.0; pairs + 1]; before + 1];
+        next[0][0] = 1.0;
+        for earlier in 1..=before {
+            let share = later as f64 / (later + earlier) as f64;
+            for count in 0..=earlier * later {
+                let last_is_later =
+                    count.checked_sub(earlier).map_or(0.0, |below| rows[earlier][below]);
+                next[earlier][count] =
+                    share * last_is_later + (1.0 - share) * next[earlier - 1][count];
+            }
+        }
+        rows = next;
+    }
+    rows[before][above..].iter().sum::<f64>().min(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Noise;
+
+    #[test]
+    fn three_beyond_all_eleven_before_are_one_chance_in_364() {
+        let before: Vec<f64> = (0..11).map(f64::from).collect();
+        let after = [20.0, 30.0, 25.0];
+        assert!((p_higher(&before, &after) - 1.0 / 364.0).abs() < 1e-12);
+        assert!((p_lower(&before, &after) - 1.0).abs() < 1e-12);
+        let below = after.map(|value| -value);
+        assert!((p_lower(&before, &below) - 1.0 / 364.0).abs() < 1e-12);
+        assert!(p_higher(&before, &[10.0; 3]) > 1.0 / 364.0, "a tie counts against it");
+        assert_eq!(p_higher(&before, &[]), 1.0);
+        // The table of Mann and Whitney: 5 and 5 values, 4 pairs or fewer the other way round.
+        assert!((exact(5, 5, 21) - 0.0476).abs() < 1e-4);
+    }
+
+    #[test]
+    fn many_values_are_judged_as_few_are() {
+        let (before, after): (Vec<f64>, Vec<f64>) =
+            (0..90).map(f64::from).partition(|v| v % 3.0 > 0.5);
+        let (before, after) = (&before[..], after.iter().map(|v| v + 12.0).collect::<Vec<_>>());
+        let exact = exact(before.len(), after.len(), above(before, &after));
+        let z = apart(before.len(), after.len(), above(before, &after) as f64 - 0.5);
+        let normal = statrs::function::erf::erfc(z / std::f64::consts::SQRT_2) / 2.0;
+        assert!((exact / normal - 1.0).abs() < 0.05, "{exact} {normal}");
+    }
+
+    #[test]
+    fn equal_values_have_no_newest_ones_19_times_in_20_whatever_their_distribution() {
+        for count in [14, 40] {
+            for power in [1.0, 6.0] {
+                let wrong = (0..1_000).filter(|seed| {
+                    let mut noise = Noise::new(*seed);
+                    let values = (0..count).map(|_| (noise.normal() * power).exp());
+                    newest(&values.collect::<Vec<_>>(), 1).is_some()
+                });
+                let wrong = wrong.count();
+                assert!(wrong <= 50, "{wrong} of 1000 with {count} values");
+            }
+        }
+    }
+}
