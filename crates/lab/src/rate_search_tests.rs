@@ -16,6 +16,7 @@ fn judged(outcome: Outcome, why: &str) -> Judgement {
         why: why.to_owned(),
         misses: Vec::new(),
         bounds: Vec::new(),
+        certain: Vec::new(),
         disturbance,
     }
 }

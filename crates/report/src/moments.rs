@@ -227,7 +227,7 @@ fn of_this_machine(run: &Run, from_ns: u64, to_ns: u64) -> Vec<String> {
 }
 
 /// A moment of the run by the server's clock, in seconds since 1970.
-fn at_unix_s(run: &Run, journal: &Journal, after_ns: u64) -> f64 {
+pub(crate) fn at_unix_s(run: &Run, journal: &Journal, after_ns: u64) -> f64 {
     let start = run.measurement.started_at.duration_since(UNIX_EPOCH).unwrap_or_default();
     // Times that were taken from the server's clock need no change.
     let ahead_s = if run.clock.is_some() { 0.0 } else { journal.ahead_s };

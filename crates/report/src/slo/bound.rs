@@ -6,13 +6,17 @@
 //! far its spans differ. Two things widen it beyond the spread of requests. Requests that meet one hiccup are no
 //! independent witnesses, nor are neighbouring spans of one trial ([`Share::of_trials`]). And one bad trial among
 //! several is no rate's fault, so the lower end is never above what the others show without it.
+//!
+//! Noise makes nothing faster, so that what is kept is kept. What is missed is only where it is missed with everything
+//! off that noise can have made, too.
 
 use measure::Latency;
 use serde::{Deserialize, Serialize};
 use statistics::{Mean, Share};
 
 use super::{Clause, Measure, Outcome};
-use crate::{Failures, Run, Summary};
+use crate::verdict::{Noise, SpanResponses};
+use crate::{Failures, Summary};
 
 /// A bound of the target, and the value held against it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -27,10 +31,13 @@ pub struct Bound {
     pub high: Option<f64>,
     /// Whether it is kept.
     pub outcome: Outcome,
+    /// The share of the requests that were beyond it by what the server recorded, where that alone misses it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recorded: Option<f64>,
 }
 
 /// What one trial showed of a clause, by spans of time where these may differ.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) enum ClauseEvidence {
     /// How many were beyond the bound, and how many there were.
     Beyond(Vec<(u64, u64)>),
@@ -40,32 +47,31 @@ pub(super) enum ClauseEvidence {
     Greatest(u64),
 }
 
-/// What one trial showed of a clause, and all of its response times.
-pub(super) type ClauseTrial<'t> = (&'t ClauseEvidence, &'t Latency);
+/// What one trial showed of a clause.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ClauseTrial<'t> {
+    pub(super) seen: &'t ClauseEvidence,
+    /// What of that is left with everything off that noise can have made.
+    pub(super) left: &'t ClauseEvidence,
+    /// The share of the responses that were beyond it by what the server recorded, where that alone misses it.
+    pub(super) recorded: Option<f64>,
+    /// All response times.
+    pub(super) response: &'t Latency,
+}
 
 /// The ends of an interval, as far as they are known.
 type Ends = (Option<f64>, Option<f64>);
 
 impl ClauseEvidence {
-    /// What a run shows of a clause.
-    pub(super) fn new(clause: &Clause, run: &Run, summary: &Summary<'_>) -> Self {
+    /// What a run shows of a clause, whose responses are these.
+    pub(super) fn new(clause: &Clause, summary: &Summary<'_>, spans: &[SpanResponses]) -> Self {
+        let run = summary.run;
         let points = &run.measurement.timeline.points;
-        let beyond = |response: &Latency| {
-            let over = response.recorded().filter(|(ns, _)| *ns as f64 >= clause.below);
-            (over.map(|(_, n)| n).sum::<u64>(), response.count())
-        };
         match clause.measure {
             Measure::Max => Self::Greatest(summary.response.max_ns),
             Measure::Quantile(_) => {
-                let decoded =
-                    points.iter().filter_map(|point| point.response.as_ref()?.decode().ok());
-                let groups: Vec<(u64, u64)> = decoded.map(|response| beyond(&response)).collect();
-                let all: u64 = groups.iter().map(|(_, of)| of).sum();
-                // Of a run without all of its timeline the whole is one span.
-                match all == summary.response_times.count() {
-                    true => Self::Beyond(groups),
-                    false => Self::Beyond(vec![beyond(&summary.response_times)]),
-                }
+                let beyond = |span: &SpanResponses| (span.beyond(clause.below), span.count());
+                Self::Beyond(spans.iter().map(beyond).collect())
             }
             Measure::Mean => {
                 let means: Vec<f64> = points.iter().filter_map(|point| point.mean_ns).collect();
@@ -91,6 +97,47 @@ impl ClauseEvidence {
         }
     }
 
+    /// What is left of it with everything off that noise can have made.
+    pub(super) fn without(
+        &self,
+        noise: &Noise<'_>,
+        clause: &Clause,
+        spans: &[SpanResponses],
+        quickest_ns: u64,
+    ) -> Self {
+        // Noise leaves some as they are: a bound that not even the quickest reply keeps is out of reach.
+        if clause.measure == Measure::Errors || quickest_ns as f64 >= clause.below {
+            return self.clone();
+        }
+        match self {
+            Self::Beyond(_) => Self::Beyond(noise.beyond_without(spans, clause.below)),
+            Self::Means(means) => {
+                let raised_ns = noise.raised_mean_ns();
+                let least_ns = quickest_ns as f64;
+                Self::Means(means.iter().map(|ns| (ns - raised_ns).max(least_ns)).collect())
+            }
+            Self::Greatest(ns) => Self::Greatest(noise.greatest_without(spans).min(*ns)),
+        }
+    }
+
+    /// The share of the responses that were beyond a clause by what the server recorded, where that alone misses it:
+    /// that it was so is no matter of chance.
+    pub(super) fn recorded(
+        noise: &Noise<'_>,
+        clause: &Clause,
+        spans: &[SpanResponses],
+    ) -> Option<f64> {
+        let allowed = match clause.measure {
+            Measure::Quantile(quantile) => 1.0 - quantile,
+            Measure::Max => 0.0,
+            Measure::Mean | Measure::Errors => return None,
+        };
+        let beyond: u64 = noise.recorded(spans, clause.below).into_iter().sum();
+        let all: u64 = spans.iter().map(SpanResponses::count).sum();
+        let share = beyond as f64 / all.max(1) as f64;
+        (share > allowed).then_some(share)
+    }
+
     /// What counts against the clause: a share, a mean or the greatest.
     pub(super) fn badness(&self) -> f64 {
         match self {
@@ -100,12 +147,65 @@ impl ClauseEvidence {
         }
     }
 
+    /// What trials show together; `None` without a trial.
+    pub(super) fn together<'t>(trials: impl Iterator<Item = &'t Self>) -> Option<Self> {
+        trials.cloned().reduce(|mut all, more| {
+            match (&mut all, more) {
+                (Self::Beyond(all), Self::Beyond(more)) => all.extend(more),
+                (Self::Means(all), Self::Means(more)) => all.extend(more),
+                (Self::Greatest(all), Self::Greatest(more)) => *all = (*all).min(more),
+                // All are of one clause.
+                _ => {}
+            }
+            all
+        })
+    }
+
     fn groups(&self) -> &[(u64, u64)] {
         if let Self::Beyond(groups) = self { groups } else { &[] }
     }
 }
 
 impl Clause {
+    /// Whether it is missed for sure, with everything off that noise can have made.
+    fn is_missed_without_noise(&self, trials: &[ClauseTrial<'_>]) -> bool {
+        let left: Vec<ClauseTrial<'_>> =
+            trials.iter().map(|trial| ClauseTrial { seen: trial.left, ..*trial }).collect();
+        let allowed = self.allowed();
+        let share = |trials: &[ClauseTrial<'_>]| {
+            Share::of_trials(&trials.iter().map(|trial| trial.seen.groups()).collect::<Vec<_>>())
+        };
+        match self.measure {
+            Measure::Quantile(_) | Measure::Errors => {
+                let others = share(&without_worst(&left)).is_none_or(|of| of.share >= allowed);
+                share(&left).is_some_and(|of| of.share >= allowed + of.margin(allowed)) && others
+            }
+            Measure::Mean => {
+                let (value, (low, _)) = mean_of(&left);
+                low.unwrap_or(value) >= self.below
+            }
+            Measure::Max => {
+                left.iter().filter(|trial| self.is_beyond(trial.seen)).count() * 2 > left.len()
+            }
+        }
+    }
+
+    /// What may count against it.
+    fn allowed(&self) -> f64 {
+        match self.measure {
+            Measure::Quantile(quantile) => 1.0 - quantile,
+            Measure::Errors | Measure::Mean | Measure::Max => self.below,
+        }
+    }
+
+    /// Whether what a trial showed is beyond it, or what is left of that.
+    pub(super) fn is_beyond(&self, seen: &ClauseEvidence) -> bool {
+        match self.measure {
+            Measure::Quantile(_) | Measure::Errors => seen.badness() > self.allowed(),
+            Measure::Mean | Measure::Max => seen.badness() >= self.below,
+        }
+    }
+
     /// The value over trials, and what it says.
     pub(super) fn bound(&self, trials: &[ClauseTrial<'_>]) -> Bound {
         let (value, (low, high)) = match self.measure {
@@ -114,7 +214,7 @@ impl Clause {
             Measure::Mean => mean_of(trials),
             Measure::Max => (worst_of(trials), (None, None)),
         };
-        let beyond = trials.iter().filter(|(seen, _)| seen.badness() >= self.below).count();
+        let beyond = trials.iter().filter(|trial| self.is_beyond(trial.seen)).count();
         let outcome = match self.measure {
             Measure::Max if beyond == 0 => Outcome::Kept,
             Measure::Max if beyond * 2 > trials.len() => Outcome::Missed,
@@ -126,13 +226,24 @@ impl Clause {
             _ if low.is_some_and(|low| low >= self.below) => Outcome::Missed,
             _ => Outcome::Undecided,
         };
-        Bound { clause: self.clone(), value, low, high, outcome }
+        let untouched = || trials.iter().all(|trial| trial.seen == trial.left);
+        let recorded: Vec<f64> = trials.iter().filter_map(|trial| trial.recorded).collect();
+        let is_recorded = recorded.len() * 2 > trials.len();
+        let recorded = recorded.first().copied().filter(|_| is_recorded);
+        let outcome = match outcome {
+            _ if is_recorded => Outcome::Missed,
+            Outcome::Missed if !untouched() && !self.is_missed_without_noise(trials) => {
+                Outcome::Undecided
+            }
+            known => known,
+        };
+        Bound { clause: self.clone(), value, low, high, outcome, recorded }
     }
 
     /// The share of errors, with the margin of a share that is as large as the bound.
     fn errors(&self, trials: &[ClauseTrial<'_>]) -> (f64, Ends) {
         let share = |trials: &[ClauseTrial<'_>]| {
-            Share::of_trials(&trials.iter().map(|(seen, _)| seen.groups()).collect::<Vec<_>>())
+            Share::of_trials(&trials.iter().map(|trial| trial.seen.groups()).collect::<Vec<_>>())
         };
         let all = share(trials);
         let value = all.map_or(0.0, |share| share.share);
@@ -145,23 +256,23 @@ impl Clause {
 
 /// The trials without the one that speaks most against the clause; none without another.
 fn without_worst<'t>(trials: &[ClauseTrial<'t>]) -> Vec<ClauseTrial<'t>> {
-    let worst =
-        (0..trials.len()).max_by(|a, b| trials[*a].0.badness().total_cmp(&trials[*b].0.badness()));
+    let worst = (0..trials.len())
+        .max_by(|a, b| trials[*a].seen.badness().total_cmp(&trials[*b].seen.badness()));
     let others = trials.iter().enumerate().filter(|(at, _)| Some(*at) != worst);
     others.map(|(_, trial)| *trial).collect()
 }
 
 fn worst_of(trials: &[ClauseTrial<'_>]) -> f64 {
-    trials.iter().map(|(seen, _)| seen.badness()).fold(0.0, f64::max)
+    trials.iter().map(|trial| trial.seen.badness()).fold(0.0, f64::max)
 }
 
 fn quantile_of(trials: &[ClauseTrial<'_>], quantile: f64) -> (f64, Ends) {
     let bound = 1.0 - quantile;
-    let groups: Vec<&[(u64, u64)]> = trials.iter().map(|(seen, _)| seen.groups()).collect();
+    let groups: Vec<&[(u64, u64)]> = trials.iter().map(|trial| trial.seen.groups()).collect();
     let margin = Share::of_trials(&groups).map_or(1.0, |share| share.margin(bound));
     let at = |trials: &[ClauseTrial<'_>], q: f64| {
-        let mut response = trials.first()?.1.clone();
-        trials[1..].iter().for_each(|(_, more)| response.merge(more));
+        let mut response = trials.first()?.response.clone();
+        trials[1..].iter().for_each(|more| response.merge(more.response));
         let known = (0.0..1.0).contains(&q).then(|| response.quantile_ns(q)).flatten();
         known.map(|ns| ns as f64)
     };
@@ -171,7 +282,7 @@ fn quantile_of(trials: &[ClauseTrial<'_>], quantile: f64) -> (f64, Ends) {
 }
 
 fn mean_of(trials: &[ClauseTrial<'_>]) -> (f64, Ends) {
-    let spans = |trial: &ClauseTrial<'_>| match trial.0 {
+    let spans = |trial: &ClauseTrial<'_>| match trial.seen {
         ClauseEvidence::Means(means) => means.clone(),
         ClauseEvidence::Beyond(_) | ClauseEvidence::Greatest(_) => Vec::new(),
     };
@@ -181,7 +292,7 @@ fn mean_of(trials: &[ClauseTrial<'_>]) -> (f64, Ends) {
     let all = mean(trials);
     let others = mean(&without_worst(trials)).map(|mean| mean.mean);
     let interval = all.and_then(|mean| mean.interval);
-    let quickest = trials.iter().filter_map(|(_, response)| response.min_ns()).min();
+    let quickest = trials.iter().filter_map(|trial| trial.response.min_ns()).min();
     let low = interval.map(|interval| others.unwrap_or(interval.low).min(interval.low));
     let value = all.map_or(0.0, |mean| mean.mean);
     let low = low.map(|low| low.max(quickest.unwrap_or_default() as f64).min(value));
@@ -191,7 +302,7 @@ fn mean_of(trials: &[ClauseTrial<'_>]) -> (f64, Ends) {
 impl Bound {
     /// The value with its interval, in words.
     pub(super) fn describe(&self) -> String {
-        let Self { clause, value, low, high, .. } = self;
+        let Self { clause, value, low, high, recorded, .. } = self;
         let describe = |value: f64| clause.describe(value);
         let interval = match (low, high) {
             (Some(low), Some(high)) if low < high => {
@@ -202,7 +313,15 @@ impl Bound {
             }
             _ => String::new(),
         };
-        format!("{} {}{interval}", clause.measure, describe(*value))
+        let recorded = match recorded {
+            Some(share) => format!(
+                ", and what the server recorded made {} of the requests take {} or longer",
+                Measure::Errors.describe(*share),
+                describe(clause.below)
+            ),
+            None => String::new(),
+        };
+        format!("{} {}{interval}{recorded}", clause.measure, describe(*value))
     }
 }
 

@@ -15,7 +15,8 @@ fn trial(slow: &[u64]) -> (ClauseEvidence, Latency) {
 
 fn bound(target: &str, trials: &[(ClauseEvidence, Latency)]) -> Bound {
     let clause = Slo::parse(target).unwrap().clauses.swap_remove(0);
-    clause.bound(&trials.iter().map(|(seen, response)| (seen, response)).collect::<Vec<_>>())
+    let trial = |(seen, response)| ClauseTrial { seen, left: seen, recorded: None, response };
+    clause.bound(&trials.iter().map(|(seen, response)| trial((seen, response))).collect::<Vec<_>>())
 }
 
 #[test]

@@ -1,17 +1,20 @@
 //! Whether a rate keeps a target: what a trial showed, and what several trials say together.
 //!
-//! Kept and missed are statements that hold 19 times in 20; between the two a rate is undecided. A trial
-//! that missed the target, for which the client or the machine can account, is void, and says nothing. One
-//! that kept it counts, whatever else the machine did.
+//! Kept and missed are statements that hold 19 times in 20; between the two a rate is undecided. Noise makes nothing
+//! faster: what is kept beside it is kept. What is missed with everything off that it can have made is missed. Between
+//! the two it is undecided, too, and what is certain all the same is said. Void is only a trial in which the client
+//! itself did not do what was asked.
 
 use measure::Latency;
 use serde::{Deserialize, Serialize};
 
 use super::bound::{ClauseEvidence, ClauseTrial};
+use super::certain::certainties;
 use super::{Bound, Clause, Measure, Slo};
 use crate::deliveries::backlog;
 use crate::schedule::{BEHIND_SHARE, MISSED_NS, MISSED_SHARE};
-use crate::{Disturbance, Excess, Failures, Fault, Run, Summary, grouped};
+use crate::verdict::{Noise, SpanResponses};
+use crate::{Disturbance, Failures, Fault, Run, Summary, grouped};
 
 /// The share of the requests that were due that may lack a reply.
 const UNANSWERED_SHARE: f64 = 0.01;
@@ -27,9 +30,9 @@ pub enum Outcome {
     Kept,
     /// It was not.
     Missed,
-    /// Both can be: more requests are needed to tell.
+    /// Both can be: too few requests, or noise that can have made what was missed.
     Undecided,
-    /// The client or the machine decided.
+    /// The client did not do what was asked.
     Void,
 }
 
@@ -74,18 +77,30 @@ pub struct Judgement {
     /// The bounds of the target.
     #[serde(default)]
     pub bounds: Vec<Bound>,
-    /// What made it void, if something did.
+    /// What made it void, or the noise for which it is undecided.
     #[serde(default)]
     pub disturbance: Option<Disturbance>,
+    /// What is certain all the same of one that noise left undecided, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub certain: Vec<String>,
 }
 
 /// What one trial showed.
 #[derive(Debug, Clone)]
 pub struct Observation {
-    disturbance: Option<Disturbance>,
-    misses: Vec<(Miss, String)>,
+    /// Why the client did not do what was asked, of a trial that missed for that.
+    void: Option<Disturbance>,
+    /// The largest noise that it had.
+    noise: Option<Disturbance>,
+    /// Whether noise can have made all that it missed.
+    is_by_noise: bool,
+    misses: Vec<MissedTarget>,
     /// For each clause of the target.
     seen: Vec<ClauseEvidence>,
+    /// The same with everything off that noise can have made.
+    left: Vec<ClauseEvidence>,
+    /// The share that was beyond it by what the server recorded, where that alone misses it.
+    recorded: Vec<Option<f64>>,
     response: Latency,
 }
 
@@ -98,23 +113,43 @@ impl Observation {
 
     /// The same of figures that are known already.
     pub(super) fn of_summary(slo: &Slo, summary: &Summary<'_>) -> Self {
-        let run = summary.run;
-        let seen = |clause| ClauseEvidence::new(clause, run, summary);
+        let spans = spans(summary);
+        let noise = Noise::of_run(summary.run, summary.response_times.count());
+        let seen = |clause| ClauseEvidence::new(clause, summary, &spans);
         let seen: Vec<ClauseEvidence> = slo.clauses.iter().map(seen).collect();
-        let misses = misses(slo, summary);
-        let of_clauses =
-            slo.clauses.iter().zip(&seen).filter_map(|(clause, seen)| clause.excess(seen, summary));
-        let excess: Option<Vec<Excess>> =
-            misses.iter().map(|miss| miss.excess).chain(of_clauses).collect();
-        let disturbance = excess.and_then(|excess| Disturbance::of_miss(run, &excess));
-        let misses = misses.into_iter().map(|miss| (miss.what, miss.text)).collect();
-        Self { misses, seen, response: summary.response_times.clone(), disturbance }
+        let quickest_ns = if summary.service.count > 0 { summary.service.min_ns } else { 0 };
+        let left = slo.clauses.iter().zip(&seen);
+        let left = left.map(|(clause, seen)| seen.without(&noise, clause, &spans, quickest_ns));
+        let recorded = |clause| ClauseEvidence::recorded(&noise, clause, &spans);
+        let recorded = slo.clauses.iter().map(recorded).collect();
+        let (left, misses) = (left.collect(), misses(slo, summary, &noise));
+        let bound_ns = slo.latency().map_or(MISSED_NS as f64, |clause| clause.below);
+        let mut trial = Self {
+            void: None,
+            noise: noise.largest(bound_ns),
+            is_by_noise: false,
+            misses,
+            seen,
+            left,
+            recorded,
+            response: summary.response_times.clone(),
+        };
+        if trial.has_missed(slo) && !trial.has_missed_for_sure(slo) {
+            let late = |miss: &MissedTarget| (miss.what == Miss::Late).then_some(miss.over)?;
+            let late = trial.misses.iter().find_map(late);
+            trial.void = noise.client_busy().or_else(|| noise.client_late(late?));
+            trial.is_by_noise = trial.noise.is_some();
+        }
+        trial
     }
 
     /// The same as evidence for or against the target, whatever disturbed it.
     #[must_use]
     pub fn undisturbed(&self) -> Self {
-        Self { disturbance: None, ..self.clone() }
+        let left = self.seen.clone();
+        let misses = self.misses.iter().map(|miss| MissedTarget { over: None, ..miss.clone() });
+        let misses = misses.collect();
+        Self { void: None, noise: None, is_by_noise: false, left, misses, ..self.clone() }
     }
 
     /// How many response times it has.
@@ -122,46 +157,99 @@ impl Observation {
         self.response.count()
     }
 
-    /// Whether the client or the machine decided.
+    /// Whether it says nothing: the client did not do what was asked.
     #[must_use]
     pub fn is_void(&self) -> bool {
-        self.disturbance.is_some()
+        self.void.is_some()
     }
 
-    /// Whether it missed what has no interval: the schedule, or a maximum.
-    fn missed_outright(&self, slo: &Slo) -> bool {
+    /// Whether anything was beyond the target.
+    fn has_missed(&self, slo: &Slo) -> bool {
+        let is_beyond = |(clause, seen): (&Clause, &ClauseEvidence)| clause.is_beyond(seen);
+        !self.misses.is_empty() || slo.clauses.iter().zip(&self.seen).any(is_beyond)
+    }
+
+    /// Whether some of it is left with everything off that noise can have made.
+    fn has_missed_for_sure(&self, slo: &Slo) -> bool {
+        let is_beyond = |(clause, left): (&Clause, &ClauseEvidence)| clause.is_beyond(left);
+        self.misses.iter().any(MissedTarget::is_certain)
+            || self.recorded.iter().any(Option::is_some)
+            || slo.clauses.iter().zip(&self.left).any(is_beyond)
+    }
+
+    /// Whether it missed what has no interval: the schedule, or a maximum; `without_noise`, only what that cannot
+    /// have made.
+    fn missed_outright(&self, slo: &Slo, without_noise: bool) -> bool {
+        let of = if without_noise { &self.left } else { &self.seen };
         let beyond = |(clause, seen): (&Clause, &ClauseEvidence)| {
-            clause.measure == Measure::Max && seen.badness() >= clause.below
+            clause.measure == Measure::Max && clause.is_beyond(seen)
         };
-        !self.misses.is_empty() || slo.clauses.iter().zip(&self.seen).any(beyond)
+        let missed = |miss: &MissedTarget| !without_noise || miss.is_certain();
+        self.misses.iter().any(missed) || slo.clauses.iter().zip(of).any(beyond)
     }
 }
 
+/// The responses of a run by spans of time; of a run without all of its timeline the whole is one span.
+fn spans(summary: &Summary<'_>) -> Vec<SpanResponses> {
+    let Run { measurement, .. } = summary.run;
+    let interval_ns = measurement.timeline.interval_ns;
+    let of_point = |point: &measure::Point| {
+        let from_ns = u64::from(point.index).saturating_mul(interval_ns);
+        Some(SpanResponses {
+            from_ns,
+            to_ns: from_ns.saturating_add(interval_ns),
+            times: point.response.as_ref()?.decode().ok()?.recorded().collect(),
+            own_late_max_ns: point.own_late_max_ns.unwrap_or_default(),
+        })
+    };
+    let spans: Vec<SpanResponses> =
+        measurement.timeline.points.iter().filter_map(of_point).collect();
+    let all: u64 = spans.iter().map(SpanResponses::count).sum();
+    if all == summary.response_times.count() {
+        return spans;
+    }
+    let late = measurement.total.lateness.as_ref();
+    vec![SpanResponses {
+        from_ns: 0,
+        to_ns: measurement.elapsed_ns,
+        times: summary.response_times.recorded().collect(),
+        own_late_max_ns: late.and_then(|late| late.own.max_ns()).unwrap_or_default(),
+    }]
+}
+
 /// What was missed beside the clauses.
+#[derive(Debug, Clone)]
 struct MissedTarget {
     what: Miss,
     text: String,
-    /// By how much; `None` of what no CPU accounts for.
-    excess: Option<Excess>,
+    /// By which share of the requests too many, of what noise can have made.
+    over: Option<f64>,
+}
+
+impl MissedTarget {
+    fn is_certain(&self) -> bool {
+        self.over.is_none()
+    }
 }
 
 /// What of a schedule was missed. A request that is sent late is one with a long response time, so that being
 /// late by less than a bound on that misses nothing.
-fn misses(slo: &Slo, summary: &Summary<'_>) -> Vec<MissedTarget> {
+fn misses(slo: &Slo, summary: &Summary<'_>, noise: &Noise<'_>) -> Vec<MissedTarget> {
     let mut misses = Vec::new();
     if let Some(text) = summary.shortfall() {
-        misses.push(MissedTarget { what: Miss::Incomplete, text, excess: None });
+        misses.push(MissedTarget { what: Miss::Incomplete, text, over: None });
     } else if summary.requests == 0 {
         let text = "no request was answered".to_owned();
-        misses.push(MissedTarget { what: Miss::Silent, text, excess: None });
+        misses.push(MissedTarget { what: Miss::Silent, text, over: None });
     }
     misses.extend(failed(slo, summary));
     // A schedule that is kept by losing messages is not kept, whatever else ran on the machine.
     if let Some(figures) = summary.deliveries.filter(|figures| figures.deliveries.is_faulty()) {
         let text = format!("deliveries: {}", figures.received());
-        misses.push(MissedTarget { what: Miss::Undelivered, text, excess: None });
+        misses.push(MissedTarget { what: Miss::Undelivered, text, over: None });
     }
     let Some(schedule) = &summary.schedule else { return misses };
+    let by_noise = |over: f64| Some(over).filter(|over| noise.accounts_for(*over));
     let late_ns = slo.latency().map_or(0.0, |clause| clause.below).max(MISSED_NS as f64);
     let late = summary.run.measurement.total.lateness.iter().flat_map(|late| late.total.recorded());
     let late = late.filter(|(ns, _)| *ns as f64 > late_ns).map(|(_, n)| n);
@@ -169,9 +257,8 @@ fn misses(slo: &Slo, summary: &Summary<'_>) -> Vec<MissedTarget> {
     let missed_share = late as f64 / schedule.due.max(1) as f64;
     if let Some((waiting, sent)) = summary.deliveries.and_then(|of| backlog(of.deliveries)) {
         let text = format!("a backlog of {waiting} of {sent} messages when the last was sent");
-        let over = waiting as f64 / sent.max(1) as f64;
-        let excess = Some(Excess::Share { over, below_ns: 2.0 * late_ns });
-        misses.push(MissedTarget { what: Miss::Backlog, text, excess });
+        let over = by_noise(waiting as f64 / sent.max(1) as f64);
+        misses.push(MissedTarget { what: Miss::Backlog, text, over });
     }
     let missed = !schedule.kept() && missed_share > MISSED_SHARE;
     let unanswered = 1.0 - summary.answered_of_due() as f64 / schedule.due.max(1) as f64;
@@ -197,9 +284,7 @@ fn misses(slo: &Slo, summary: &Summary<'_>) -> Vec<MissedTarget> {
     } else {
         return misses;
     };
-    // A request missed the schedule where it was sent so late, which is half of twice that.
-    let excess = Some(Excess::Share { over, below_ns: 2.0 * late_ns });
-    misses.push(MissedTarget { what, text, excess });
+    misses.push(MissedTarget { what, text, over: by_noise(over) });
     misses
 }
 
@@ -216,30 +301,7 @@ fn failed(slo: &Slo, summary: &Summary<'_>) -> Option<MissedTarget> {
     }
     let (failed, asked) = (grouped(failed as f64), grouped(asked as f64));
     let text = format!("{failed} of {asked} requests failed");
-    Some(MissedTarget { what: Miss::Failed, text, excess: None })
-}
-
-impl Clause {
-    /// By how much a trial was beyond it, `None` if it was not; within, `None` of what no CPU accounts for.
-    fn excess(&self, seen: &ClauseEvidence, summary: &Summary<'_>) -> Option<Option<Excess>> {
-        let over = match self.measure {
-            Measure::Quantile(quantile) => seen.badness() - (1.0 - quantile),
-            Measure::Errors | Measure::Mean | Measure::Max => seen.badness() - self.below,
-        };
-        // What holds up requests leaves some as they are: a bound that not even the quickest reply keeps is out of
-        // reach with or without it.
-        let is_latency = self.measure != Measure::Errors;
-        let quickest_ns = summary.service.min_ns as f64;
-        if over > 0.0 && is_latency && summary.service.count > 0 && quickest_ns >= self.below {
-            return Some(None);
-        }
-        (over > 0.0).then_some(match self.measure {
-            Measure::Quantile(_) => Some(Excess::Share { over, below_ns: self.below }),
-            Measure::Mean => Some(Excess::Mean(over)),
-            Measure::Max => Some(Excess::Max(over)),
-            Measure::Errors => None,
-        })
-    }
+    Some(MissedTarget { what: Miss::Failed, text, over: None })
 }
 
 impl Slo {
@@ -249,48 +311,90 @@ impl Slo {
             return Vec::new();
         }
         let bound = |(at, clause): (usize, &Clause)| {
-            let of: Vec<ClauseTrial<'_>> =
-                trials.iter().map(|trial| (&trial.seen[at], &trial.response)).collect();
-            clause.bound(&of)
+            let of = trials.iter().map(|trial| ClauseTrial {
+                seen: &trial.seen[at],
+                left: &trial.left[at],
+                recorded: trial.recorded[at],
+                response: &trial.response,
+            });
+            clause.bound(&of.collect::<Vec<_>>())
         };
         self.clauses.iter().enumerate().map(bound).collect()
     }
 
-    /// What trials of one rate say together; those that are void count for nothing.
+    /// What bounds say, and what was missed outright.
+    fn weigh(&self, trials: &[&Observation], bounds: &[Bound], without_noise: bool) -> Outcome {
+        let outright = |without_noise| {
+            trials.iter().filter(|trial| trial.missed_outright(self, without_noise)).count()
+        };
+        let is = |outcome: Outcome| bounds.iter().any(|bound| bound.outcome == outcome);
+        if outright(without_noise) * 2 > trials.len() || is(Outcome::Missed) {
+            Outcome::Missed
+        } else if outright(false) > 0 || is(Outcome::Undecided) {
+            Outcome::Undecided
+        } else {
+            Outcome::Kept
+        }
+    }
+
+    /// Whether trials missed it if all that they showed were the server's.
+    fn is_missed_as_measured(&self, trials: &[&Observation]) -> bool {
+        let as_measured: Vec<Observation> =
+            trials.iter().map(|trial| trial.undisturbed()).collect();
+        let as_measured: Vec<&Observation> = as_measured.iter().collect();
+        self.weigh(&as_measured, &self.bounds(&as_measured), false) == Outcome::Missed
+    }
+
+    /// What trials of one rate say together; those that are void count for nothing, and those that noise can have made
+    /// miss where there are others.
     #[must_use]
     pub fn judge(&self, trials: &[&Observation]) -> Judgement {
         let valid: Vec<&Observation> =
             trials.iter().copied().filter(|trial| !trial.is_void()).collect();
         if valid.is_empty() {
-            let disturbance = trials.iter().rev().find_map(|trial| trial.disturbance.clone());
-            let why = disturbance.as_ref().map_or(String::new(), |disturbance| {
-                format!("{}: {}", disturbance.cause.describe(), disturbance.text)
-            });
-            let (misses, bounds) = (Vec::new(), Vec::new());
-            let outcome = Outcome::Void;
-            return Judgement { outcome, kept: false, why, misses, bounds, disturbance };
+            let disturbance = trials.iter().rev().find_map(|trial| trial.void.clone());
+            let why = disturbance.as_ref().map_or(String::new(), Disturbance::sentence);
+            return Judgement { disturbance, ..Judgement::new(Outcome::Void, why) };
         }
-        let bounds = self.bounds(&valid);
-        let outright = valid.iter().filter(|trial| trial.missed_outright(self)).count();
-        let is = |outcome: Outcome| bounds.iter().any(|bound| bound.outcome == outcome);
-        let outcome = if outright * 2 > valid.len() || is(Outcome::Missed) {
-            Outcome::Missed
-        } else if outright > 0 || is(Outcome::Undecided) {
-            Outcome::Undecided
-        } else {
-            Outcome::Kept
-        };
+        let steady: Vec<&Observation> =
+            valid.iter().copied().filter(|trial| !trial.is_by_noise).collect();
+        let counted = if steady.is_empty() { valid } else { steady };
+        let bounds = self.bounds(&counted);
+        let outcome = self.weigh(&counted, &bounds, true);
         // Of trials that missed for different reasons the last.
-        let last = valid.iter().rev().find(|trial| !trial.misses.is_empty());
+        let last = counted.iter().rev().find(|trial| !trial.misses.is_empty());
         let misses = last.map_or(&[][..], |trial| &trial.misses);
-        let mut why: Vec<String> = misses.iter().map(|(_, text)| text.clone()).collect();
-        let is_measured = valid.iter().any(|trial| trial.samples() > 0);
+        let mut why: Vec<String> = misses.iter().map(|miss| miss.text.clone()).collect();
+        let is_measured = counted.iter().any(|trial| trial.samples() > 0);
         let unkept = bounds.iter().filter(|bound| bound.outcome != Outcome::Kept);
         // Without a single success there is no latency to describe.
         let described = unkept.filter(|b| is_measured || b.clause.measure == Measure::Errors);
         why.extend(described.map(Bound::describe));
-        let misses = misses.iter().map(|(miss, _)| *miss).collect();
-        let (kept, why) = (outcome == Outcome::Kept, why.join("; "));
-        Judgement { outcome, kept, why, misses, bounds, disturbance: None }
+        let by_noise = outcome == Outcome::Undecided
+            && (counted.iter().all(|trial| trial.is_by_noise)
+                || self.is_missed_as_measured(&counted));
+        let noise = counted.iter().rev().filter(|_| by_noise).find_map(|trial| trial.noise.clone());
+        why.extend(noise.as_ref().map(Disturbance::sentence));
+        let lefts = |at| counted.iter().map(move |trial| &trial.left[at]);
+        let certain = match noise {
+            Some(_) => certainties(&bounds, lefts),
+            None => Vec::new(),
+        };
+        Judgement {
+            misses: misses.iter().map(|miss| miss.what).collect(),
+            bounds,
+            disturbance: noise,
+            certain,
+            ..Judgement::new(outcome, why.join("; "))
+        }
+    }
+}
+
+impl Judgement {
+    /// An outcome with its reason, and nothing else.
+    fn new(outcome: Outcome, why: String) -> Self {
+        let kept = outcome == Outcome::Kept;
+        let (misses, bounds, certain) = (Vec::new(), Vec::new(), Vec::new());
+        Self { outcome, kept, why, misses, bounds, disturbance: None, certain }
     }
 }

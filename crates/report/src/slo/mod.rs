@@ -6,6 +6,7 @@ use workload::quantity::{self, DefaultUnit};
 use crate::{Failures, LatencyFigures, Summary, resting};
 
 mod bound;
+mod certain;
 mod judgement;
 mod result;
 
@@ -223,6 +224,9 @@ fn clause(text: &str) -> Result<Clause, String> {
     };
     if below.is_finite() && below > 0.0 { Ok(Clause { measure, below }) } else { Err(fault()) }
 }
+
+#[cfg(test)]
+mod fake_time_tests;
 
 #[cfg(test)]
 mod tests {

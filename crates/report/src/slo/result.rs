@@ -47,14 +47,18 @@ impl SloResult {
         Self::of_trials(slo, &[Observation::of_summary(slo, summary)])
     }
 
-    /// What several runs show together. Those that missed by the client or the machine count for nothing.
+    /// What several runs show together. Those in which the client did not do what was asked count for nothing.
     #[must_use]
     pub fn of_trials(slo: &Slo, trials: &[Observation]) -> Self {
         let valid: Vec<&Observation> = trials.iter().filter(|trial| !trial.is_void()).collect();
         let judgement = slo.judge(&trials.iter().collect::<Vec<_>>());
         let shown = if valid.is_empty() { trials.iter().collect() } else { valid };
         let samples = shown.iter().map(|trial| trial.samples()).sum();
-        Self { slo: slo.clone(), judgement, bounds: slo.bounds(&shown), samples }
+        let bounds = match judgement.bounds.is_empty() {
+            true => slo.bounds(&shown),
+            false => judgement.bounds.clone(),
+        };
+        Self { slo: slo.clone(), judgement, bounds, samples }
     }
 
     /// What became of it.
@@ -111,7 +115,11 @@ impl SloResult {
         let what = match outcome {
             Outcome::Kept => format!("kept ({})", measured()),
             Outcome::Missed => format!("missed: {why}"),
-            Outcome::Undecided => format!("undecided: {why}; {}", self.remedy()),
+            Outcome::Undecided => {
+                let certain = &self.judgement.certain;
+                let certain = certain.iter().map(|text| format!("; {text}")).collect::<String>();
+                format!("undecided: {why}{certain}; {}", self.remedy())
+            }
             Outcome::Void => format!("not judged ({}): {why}", measured()),
         };
         format!("{}: {what}", self.slo.text)
@@ -119,6 +127,9 @@ impl SloResult {
 
     /// What would decide it.
     fn remedy(&self) -> String {
+        if let Some(disturbance) = &self.judgement.disturbance {
+            return format!("to decide it, {}", disturbance.remedy());
+        }
         let needed = self.slo.requests_min();
         match self.samples < needed {
             true => format!(
@@ -188,7 +199,8 @@ mod tests {
         // One that some replies keep may have been missed because of them.
         let max_ns = Summary::from_run(&run).response.max_ns;
         let reachable = held(&format!("max<{}ns", max_ns - 1), &run);
-        assert_eq!(reachable.outcome(), Outcome::Void, "{reachable:?}");
+        assert_eq!(reachable.outcome(), Outcome::Undecided, "{reachable:?}");
+        assert!(reachable.sentence().contains("other programs held the CPU"), "{reachable:?}");
     }
 
     #[test]

@@ -3,11 +3,10 @@
 //! Owns the words for it. The evidence is gathered by `host` and `measure`; which figures count is
 //! in [`evidence`] and [`threads`], how they are weighed in [`rules`], how it reads in [`wording`]. What
 //! spoils a measurement is in [`warnings`], and whether a run says anything of the server at all in
-//! [`disturbance`], and under a target in [`attribution`]; whether it is of one state in [`drift`]. What no
+//! [`disturbance`], what noise can have done to it in [`noise`]; whether it is of one state in [`drift`]. What no
 //! two lines of a report may say at once is in [`contradictions`].
 
 mod advice;
-mod attribution;
 mod contradictions;
 mod disturbance;
 mod drift;
@@ -16,12 +15,16 @@ mod memcache;
 mod misses;
 mod new_connections;
 mod no_receiver;
+mod noise;
+mod noise_sources;
 mod not_reopened;
 mod rules;
+mod stalls;
 mod threads;
 mod warnings;
 mod wording;
 
+pub(crate) use noise::{Noise, SpanResponses};
 pub(crate) use wording::time;
 
 use host::WatchRecord;
@@ -32,7 +35,6 @@ use workload::Plan;
 use crate::Clients;
 use evidence::Evidence;
 
-pub use attribution::Excess;
 pub use contradictions::contradictions;
 pub use disturbance::{Cause, Disturbance};
 pub use memcache::gets_apart;

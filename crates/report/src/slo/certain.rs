@@ -1,0 +1,54 @@
+//! What is certain of a target that noise left undecided, and what would decide it.
+
+use super::bound::ClauseEvidence;
+use super::{Bound, Measure, Outcome};
+use crate::{Cause, Disturbance};
+
+/// What noise cannot have made, a sentence for each bound that is not kept. `left` are what trials show of the bound
+/// of this number with everything off that noise can have made.
+pub(super) fn certainties<'t, L: Iterator<Item = &'t ClauseEvidence>>(
+    bounds: &[Bound],
+    left: impl Fn(usize) -> L,
+) -> Vec<String> {
+    let of_bound = |(at, bound): (usize, &Bound)| {
+        let least = ClauseEvidence::together(left(at))?.badness();
+        let Bound { clause, outcome, .. } = bound;
+        if least <= 0.0 || *outcome == Outcome::Kept {
+            return None;
+        }
+        Some(match clause.measure {
+            Measure::Quantile(_) => format!(
+                "at least {} of the requests took {} or longer without it",
+                Measure::Errors.describe(least),
+                clause.describe(clause.below)
+            ),
+            measure => format!("{measure} was at least {} without it", clause.describe(least)),
+        })
+    };
+    bounds.iter().enumerate().filter_map(of_bound).collect()
+}
+
+impl Disturbance {
+    /// What happened, with the figures that show it.
+    pub(super) fn sentence(&self) -> String {
+        format!("{}: {}", self.cause.describe(), self.text)
+    }
+
+    /// What would keep it from another run.
+    pub(super) fn remedy(&self) -> &'static str {
+        match self.cause {
+            Cause::CpuHeld => {
+                "run keystorm before other programs (chrt -f 10 keystorm ...), pin client and server to CPUs of their \
+                 own (--cpus, --server-cpus), or use a longer run"
+            }
+            Cause::CpuShared => {
+                "pin client and server to CPUs of their own (--cpus, --server-cpus)"
+            }
+            Cause::CpuStolen => "use a longer run, or a machine with CPUs of its own",
+            Cause::ClientBusy => "use more threads (--threads), or a second machine",
+            Cause::ClientQuota => "raise the CPU quota of the client",
+            Cause::ClientLate => "run keystorm before other programs (chrt -f 10 keystorm ...)",
+            Cause::ClientAbsent => "repeat the run",
+        }
+    }
+}

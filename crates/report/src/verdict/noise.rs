@@ -1,0 +1,369 @@
+//! The most that noise can have done to the response times of a run.
+//!
+//! Noise makes responses longer and never shorter. How much of it there was is measured: the time in which threads of
+//! the client and of the server could run and had no CPU (schedstat), what the hypervisor took, how long the client
+//! was stopped, and by how much it sent requests late although connections had room. Each is a wait with a place in
+//! the run, and bounds what it can have delayed, by how much and how many:
+//!
+//! - A wait of `w` seconds makes no response longer by more than `w`, and only those that were under way in it, or
+//!   behind it in the queue that it left. One that is longer than its bound by more than all waits around it was
+//!   longer without them.
+//! - At a rate `r` it delays the `r * w` requests that fall due in it, and those until the queue is empty again: where
+//!   the thread's own work takes a share `d` of the time, `r * w / (1 - d)`.
+//! - Waits come when there is work, so that a short one delays the request that woke the thread, also where `r * w` is
+//!   far below one. It takes at least as long as what it explains: such requests are beyond their bound by no more
+//!   than all waits together.
+//!
+//! What is left beyond a bound with all of these taken off was beyond it on any machine.
+
+use measure::Latency;
+
+use super::disturbance::{Cause, Disturbance, figure};
+use super::evidence::Evidence;
+use super::noise_sources::{Kind, Sources, Wait, needed};
+use super::stalls;
+use super::threads::{SATURATED, ThreadUse};
+use super::wording::{percent, time};
+use crate::Run;
+
+/// The response times of a span of a run.
+#[derive(Debug, Clone)]
+pub(crate) struct SpanResponses {
+    /// From the start of the measured part.
+    pub(crate) from_ns: u64,
+    pub(crate) to_ns: u64,
+    /// How many took how long, the shortest first.
+    pub(crate) times: Vec<(u64, u64)>,
+    /// The most by which the client itself was late.
+    pub(crate) own_late_max_ns: u64,
+}
+
+impl SpanResponses {
+    /// How many there are.
+    pub(crate) fn count(&self) -> u64 {
+        self.times.iter().map(|(_, count)| count).sum()
+    }
+
+    /// The longest.
+    pub(crate) fn max_ns(&self) -> u64 {
+        self.times.last().map_or(0, |(ns, _)| *ns)
+    }
+
+    /// How many took so long or longer.
+    pub(crate) fn beyond(&self, below_ns: f64) -> u64 {
+        self.times.iter().filter(|(ns, _)| *ns as f64 >= below_ns).map(|(_, count)| count).sum()
+    }
+}
+
+/// What noise can have done to a run.
+pub(crate) struct Noise<'r> {
+    run: &'r Run,
+    evidence: Evidence,
+    standing: Standing,
+    waits: Vec<Wait>,
+    kinds: Vec<Kind>,
+    /// Requests that fall due in a second; 0 in a closed loop, where none does while it waits.
+    rate_per_s: f64,
+    /// How many requests one short wait can delay.
+    at_once: f64,
+    own_late: Option<&'r Latency>,
+    responses: f64,
+}
+
+/// Whether noise matters to a run at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    /// As far as there was some.
+    Open,
+    /// The client had no CPU left, and says nothing of a server that has more.
+    ClientBusy,
+    /// The server needs more than a whole CPU for this load, whoever else runs.
+    ServerFull,
+}
+
+impl Standing {
+    fn new(evidence: &Evidence) -> Self {
+        let server = evidence.server.map(|side| side.time);
+        let needs = |time: ThreadUse| needed(evidence, time);
+        // Work on a CPU that others use, too, costs more (caches are cold), so the need must exceed the CPU by as
+        // much as the thread was held up. One that also slept works on fewer requests at a time than it could.
+        let exceeds = |time: ThreadUse| time.full() && needs(time) >= 1.0 + time.held();
+        let busy = evidence.client.filter(|client| client.cpu >= SATURATED || exceeds(*client));
+        if busy.is_some_and(|client| server.is_none_or(|server| needs(server) < needs(client))) {
+            return Self::ClientBusy;
+        }
+        if server.is_some_and(exceeds) { Self::ServerFull } else { Self::Open }
+    }
+}
+
+impl<'r> Noise<'r> {
+    /// That of a run with so many responses.
+    pub(crate) fn of_run(run: &'r Run, responses: u64) -> Self {
+        let evidence = Evidence::new(&run.plan, &run.measurement, &run.watched);
+        let standing = Standing::new(&evidence);
+        let schedule = evidence.schedule.as_ref().map(|schedule| &schedule.figures);
+        let span_s = evidence.span_s;
+        let answered_per_s = if span_s > 0.0 { responses as f64 / span_s } else { 0.0 };
+        let rate_per_s = schedule.map_or(0.0, |figures| figures.due_rps.max(answered_per_s));
+        let at_once = match schedule {
+            Some(_) => evidence.slots as f64 / evidence.connections.max(1) as f64,
+            None => evidence.slots as f64,
+        };
+        let sources = Sources::new(run, &evidence, rate_per_s);
+        let (waits, kinds) = (sources.waits(), sources.kinds());
+        let own_late = run.measurement.total.lateness.as_ref().map(|lateness| &lateness.own);
+        let responses = responses as f64;
+        Self { run, standing, waits, kinds, rate_per_s, at_once, own_late, responses, evidence }
+    }
+
+    /// Why the client did not do what was asked, where it had no CPU left.
+    pub(crate) fn client_busy(&self) -> Option<Disturbance> {
+        let busy = self.standing == Standing::ClientBusy;
+        busy.then(|| Disturbance::of_cause(Cause::ClientBusy, &self.evidence))
+    }
+
+    /// Why it did not, where it sent this share too many late, and waiting for a CPU does not account for that.
+    pub(crate) fn client_late(&self, over: f64) -> Option<Disturbance> {
+        let waited: f64 = self.kinds.iter().map(|kind| kind.share).sum();
+        (waited < over).then(|| Disturbance::of_cause(Cause::ClientLate, &self.evidence))
+    }
+
+    /// How many responses of each span were as long or longer by what the servers recorded.
+    pub(crate) fn recorded(&self, spans: &[SpanResponses], below_ns: f64) -> Vec<u64> {
+        let servers = self.run.watched.servers.len().max(1) as f64;
+        let due = |ns: f64| match self.rate_per_s {
+            rate if rate > 0.0 => rate * ns / 1e9 / servers,
+            _ => self.evidence.slots as f64 / servers,
+        };
+        stalls::beyond_by_record(self.run, spans, below_ns, due)
+    }
+
+    /// Which waits can have made responses of a span longer.
+    fn around(&self, span: &SpanResponses) -> impl Iterator<Item = (usize, &Wait)> {
+        // The slowest of them was due before it.
+        let from_ns = span.from_ns.saturating_sub(span.max_ns()) as f64;
+        let to_ns = span.to_ns as f64;
+        let meets = move |wait: &Wait| wait.from_ns < to_ns && wait.to_ns > from_ns;
+        self.waits.iter().enumerate().filter(move |(_, wait)| meets(wait))
+    }
+
+    /// How many responses of each span take so long or longer, and how many there are, with those taken off that
+    /// noise can have delayed.
+    pub(crate) fn beyond_without(&self, spans: &[SpanResponses], below_ns: f64) -> Vec<(u64, u64)> {
+        let recorded = self.recorded(spans, below_ns);
+        let left = match self.standing {
+            Standing::Open => self.left(spans, below_ns),
+            Standing::ClientBusy => vec![0; spans.len()],
+            Standing::ServerFull => spans.iter().map(|span| span.beyond(below_ns)).collect(),
+        };
+        let certain = recorded.into_iter().zip(left).map(|(recorded, left)| left.max(recorded));
+        certain.zip(spans.iter().map(SpanResponses::count)).collect()
+    }
+
+    /// What is left of them by count.
+    fn left(&self, spans: &[SpanResponses], below_ns: f64) -> Vec<u64> {
+        let mut left: Vec<Excess> =
+            spans.iter().map(|span| Excess::new(self, span, below_ns)).collect();
+        self.take_queues(&mut left);
+        for excess in &mut left {
+            excess.take_single(excess.wait_ns * self.at_once);
+        }
+        self.take_late(spans, &mut left);
+        left.iter().map(Excess::left).collect()
+    }
+
+    /// Takes off those that fell due in waits, and in the queues behind them. Each wait serves the span that the
+    /// fewest others can, which takes off the most.
+    fn take_queues(&self, left: &mut [Excess]) {
+        for (at, wait) in self.waits.iter().enumerate() {
+            let mut requests = wait.requests;
+            // Less than that is a matter of arithmetic.
+            while requests > 1e-9 {
+                let within = left.iter_mut().filter(|excess| {
+                    (excess.first..=excess.last).contains(&at) && excess.has_delayed()
+                });
+                let Some(excess) = within.min_by_key(|excess| excess.last) else { break };
+                requests -= excess.take_longest(requests);
+            }
+        }
+    }
+
+    /// Takes off what the client itself sent late by as much.
+    fn take_late(&self, spans: &[SpanResponses], left: &mut [Excess]) {
+        let Some(own_late) = self.own_late else { return };
+        let mut beyond: Vec<(f64, usize, usize)> = Vec::new();
+        for (at, (span, excess)) in spans.iter().zip(left.iter()).enumerate() {
+            let late_ns = span.own_late_max_ns as f64;
+            let within = excess.by_size.iter().enumerate().filter(|(_, (ns, _))| *ns < late_ns);
+            beyond.extend(within.map(|(which, (ns, _))| (*ns, at, which)));
+        }
+        workload::sort::sort_by(&mut beyond, |a, b| a.0.total_cmp(&b.0));
+        let mut beyond = beyond.into_iter().peekable();
+        for (late_ns, count) in own_late.recorded() {
+            let mut requests = count as f64;
+            while let Some((_, at, which)) = beyond.peek().filter(|(ns, ..)| *ns < late_ns as f64) {
+                let (_, count) = &mut left[*at].by_size[*which];
+                let taken = count.min(requests);
+                *count -= taken;
+                requests -= taken;
+                if *count > 0.0 {
+                    break;
+                }
+                beyond.next();
+            }
+        }
+    }
+
+    /// The longest response that there was without noise, at least.
+    pub(crate) fn greatest_without(&self, spans: &[SpanResponses]) -> u64 {
+        let least = |span: &SpanResponses| {
+            let waited_ns: f64 = self.around(span).map(|(_, wait)| wait.wait_ns).sum();
+            let noise_ns = (waited_ns.ceil() as u64).saturating_add(span.own_late_max_ns);
+            span.max_ns().saturating_sub(noise_ns)
+        };
+        match self.standing {
+            Standing::ServerFull => spans.iter().map(SpanResponses::max_ns).max().unwrap_or(0),
+            Standing::ClientBusy => 0,
+            Standing::Open => spans.iter().map(least).max().unwrap_or(0),
+        }
+    }
+
+    /// By how much noise can have raised the mean, in nanoseconds.
+    pub(crate) fn raised_mean_ns(&self) -> f64 {
+        match self.standing {
+            Standing::ServerFull => return 0.0,
+            Standing::ClientBusy => return f64::INFINITY,
+            Standing::Open => {}
+        }
+        // A wait that goes on over the end of a span delays as long as both.
+        fn beside<'w>(waits: impl Iterator<Item = &'w Wait>) -> f64 {
+            let mut sum_ns = 0.0;
+            for wait in waits {
+                sum_ns += wait.wait_ns;
+                if wait.wait_ns < SATURATED * wait.length_ns {
+                    break;
+                }
+            }
+            sum_ns
+        }
+        let all = self.waits.iter().enumerate().map(|(at, wait)| {
+            let before = beside(self.waits[..at].iter().rev());
+            let after = beside(self.waits[at + 1..].iter());
+            let longest_ns = wait.wait_ns + before + after;
+            wait.requests * longest_ns / 2.0 + wait.wait_ns * self.at_once
+        });
+        let late_ns = self.own_late.and_then(Latency::mean_ns).unwrap_or(0.0);
+        all.sum::<f64>() / self.responses.max(1.0) + late_ns
+    }
+
+    /// Whether it can have made this share of the requests late, or kept it from being answered in time.
+    pub(crate) fn accounts_for(&self, over: f64) -> bool {
+        match self.standing {
+            Standing::ServerFull => return false,
+            Standing::ClientBusy => return true,
+            Standing::Open => {}
+        }
+        let delayed: f64 = self.kinds.iter().map(|kind| kind.share).sum();
+        delayed > 0.0 && delayed + self.late_beyond(crate::schedule::MISSED_NS as f64) >= over
+    }
+
+    /// The share of the requests that the client itself sent so late.
+    fn late_beyond(&self, ns: f64) -> f64 {
+        let Some(late) = self.own_late.filter(|late| late.count() > 0) else { return 0.0 };
+        let beyond = late.recorded().filter(|(late_ns, _)| *late_ns as f64 > ns);
+        beyond.map(|(_, n)| n).sum::<u64>() as f64 / late.count() as f64
+    }
+
+    /// The largest part of it, for a bound of this length.
+    pub(crate) fn largest(&self, below_ns: f64) -> Option<Disturbance> {
+        let worst = self.kinds.iter().max_by(|a, b| a.share.total_cmp(&b.share));
+        let late = self.late_beyond(below_ns / 2.0);
+        match worst {
+            Some(worst) if worst.share >= late => {
+                Some(Disturbance::of_cause(worst.cause, &self.evidence))
+            }
+            _ if late > 0.0 => Some(late_client(late, below_ns / 2.0)),
+            _ => {
+                let half_ns = self.own_late?.max_ns()? as f64 / 2.0;
+                (half_ns > 0.0).then(|| late_client(self.late_beyond(half_ns), half_ns))
+            }
+        }
+    }
+}
+
+/// Of a client that sent this share of the requests so late.
+fn late_client(share: f64, late_ns: f64) -> Disturbance {
+    let late = time(late_ns / 1e9);
+    let text = format!(
+        "{} of requests were sent {late} late or more, although connections had room",
+        percent(share)
+    );
+    let evidence = vec![figure("client_late", share, "share")];
+    Disturbance { cause: Cause::ClientLate, evidence, text }
+}
+
+/// What of a span is beyond a bound: by how much, the least first, and how many.
+struct Excess {
+    /// Beyond what all noise around it comes to.
+    certain: u64,
+    by_size: Vec<(f64, f64)>,
+    /// All waits that can have delayed it.
+    wait_ns: f64,
+    /// The waits that can have delayed it, by number.
+    first: usize,
+    last: usize,
+}
+
+impl Excess {
+    fn new(noise: &Noise<'_>, span: &SpanResponses, below_ns: f64) -> Self {
+        let (mut wait_ns, mut first, mut last) = (0.0, usize::MAX, 0);
+        for (at, wait) in noise.around(span) {
+            wait_ns += wait.wait_ns;
+            first = first.min(at);
+            last = last.max(at);
+        }
+        let reach_ns = wait_ns + span.own_late_max_ns as f64;
+        let beyond = span.times.iter().filter(|(ns, _)| *ns as f64 >= below_ns);
+        let (within, certain): (Vec<_>, Vec<_>) = beyond
+            .map(|(ns, count)| (*ns as f64 - below_ns, *count as f64))
+            .partition(|(over_ns, _)| *over_ns < reach_ns);
+        let certain = certain.iter().map(|(_, count)| count).sum::<f64>() as u64;
+        Self { certain, by_size: within, wait_ns, first, last }
+    }
+
+    /// How many are left.
+    fn left(&self) -> u64 {
+        let left: f64 = self.by_size.iter().map(|(_, count)| count).sum();
+        self.certain.saturating_add(left.floor() as u64)
+    }
+
+    /// Whether there are any that waits can have delayed.
+    fn has_delayed(&self) -> bool {
+        self.by_size.iter().any(|(over_ns, count)| *over_ns < self.wait_ns && *count > 1e-9)
+    }
+
+    /// Takes off so many that waits can have delayed, the longest first: how many that was.
+    fn take_longest(&mut self, requests: f64) -> f64 {
+        let (mut left, wait_ns) = (requests, self.wait_ns);
+        for (_, count) in self.by_size.iter_mut().rev().filter(|(over_ns, _)| *over_ns < wait_ns) {
+            let taken = count.min(left);
+            *count -= taken;
+            left -= taken;
+        }
+        requests - left
+    }
+
+    /// Takes off those that are beyond by no more than this together, the shortest first.
+    fn take_single(&mut self, mut together_ns: f64) {
+        let wait_ns = self.wait_ns;
+        for (over_ns, count) in self.by_size.iter_mut().filter(|(over, _)| *over < wait_ns) {
+            let taken = if *over_ns > 0.0 { count.min(together_ns / *over_ns) } else { *count };
+            *count -= taken;
+            together_ns -= taken * *over_ns;
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "noise_tests.rs"]
+mod tests;

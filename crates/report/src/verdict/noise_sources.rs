@@ -1,0 +1,168 @@
+//! Where the noise of a run comes from: waits with their places in the run, and what kinds of them there are.
+
+use super::disturbance::Cause;
+use super::evidence::Evidence;
+use super::rules;
+use super::threads::{SATURATED, ThreadUse};
+use crate::{Finding, MachinePoint, Run, machine_course};
+
+/// Waiting in a span of a run.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Wait {
+    pub(super) from_ns: f64,
+    /// The end of the queue that it can have left.
+    pub(super) to_ns: f64,
+    pub(super) length_ns: f64,
+    pub(super) wait_ns: f64,
+    /// The requests that fell due in it, or until that queue was gone.
+    pub(super) requests: f64,
+}
+
+/// One kind of noise over a whole run.
+pub(super) struct Kind {
+    pub(super) cause: Cause,
+    /// The share of the requests that it can have delayed.
+    pub(super) share: f64,
+}
+
+/// What noise of a run comes from.
+pub(super) struct Sources<'e> {
+    run: &'e Run,
+    evidence: &'e Evidence,
+    client: Option<ThreadUse>,
+    /// Of a server on this machine.
+    server: Option<ThreadUse>,
+    workers: f64,
+    cpus: f64,
+    rate_per_s: f64,
+}
+
+/// For how long who waited in a span, in seconds.
+#[derive(Debug, Clone, Copy, Default)]
+struct Waited {
+    ours_s: f64,
+    servers_s: f64,
+    others_s: f64,
+}
+
+impl<'e> Sources<'e> {
+    /// Those of a run in which so many requests fall due in a second.
+    pub(super) fn new(run: &'e Run, evidence: &'e Evidence, rate_per_s: f64) -> Self {
+        let server = evidence.server.filter(|_| evidence.server_here).map(|side| side.time);
+        let cpus = run.host.as_ref().and_then(|host| host.cpu.logical).unwrap_or(1) as usize;
+        Self {
+            run,
+            evidence,
+            client: evidence.client,
+            // The quota of a server is a part of it.
+            server: server.filter(|server| !server.by_quota()),
+            workers: run.measurement.workers.len().max(1) as f64,
+            cpus: cpus.max(evidence.cpus.unwrap_or(1)) as f64,
+            rate_per_s,
+        }
+    }
+
+    /// How many times as long as a wait the queue lasts that it leaves, of a thread with this much to do.
+    fn drain(&self, thread: Option<ThreadUse>) -> f64 {
+        let needed = thread.map_or(0.0, |thread| needed(self.evidence, thread));
+        1.0 / (1.0 - needed.min(SATURATED))
+    }
+
+    /// That of the fuller of both.
+    fn slowest(&self) -> f64 {
+        self.drain(self.client).max(self.drain(self.server))
+    }
+
+    /// All of what the hypervisor took may have come off one CPU.
+    fn stolen(&self, share: f64) -> f64 {
+        (share * self.cpus).min(1.0)
+    }
+
+    fn wait(&self, from_s: f64, length_s: f64, waited: Waited) -> Wait {
+        let Waited { ours_s, servers_s, others_s } = waited;
+        let delayed_s = ours_s / self.workers * self.drain(self.client)
+            + servers_s * self.drain(self.server)
+            + others_s * self.slowest();
+        let wait_s = ours_s + servers_s + others_s;
+        Wait {
+            from_ns: from_s * 1e9,
+            to_ns: (from_s + length_s + wait_s * self.slowest()) * 1e9,
+            length_ns: length_s * 1e9,
+            wait_ns: wait_s * 1e9,
+            requests: self.rate_per_s * delayed_s,
+        }
+    }
+
+    /// All of it in order of time: by spans where this machine was looked at through the run, otherwise as if it had
+    /// been at once.
+    pub(super) fn waits(&self) -> Vec<Wait> {
+        let load_s = self.evidence.load_s;
+        let spans = if self.run.clients.is_some() { Vec::new() } else { machine_course(self.run) };
+        let known = |point: &MachinePoint| {
+            point.waited.is_some() && (self.server.is_none() || point.server_waited.is_some())
+        };
+        let mut waits: Vec<Wait> = match !spans.is_empty() && spans.iter().all(known) {
+            true => spans.iter().map(|point| self.in_span(point)).collect(),
+            false => {
+                let held_s =
+                    |thread: Option<ThreadUse>| thread.map_or(0.0, ThreadUse::held) * load_s;
+                let waited = Waited {
+                    ours_s: held_s(self.client) * self.workers,
+                    servers_s: held_s(self.server),
+                    others_s: self.stolen(self.evidence.stolen) * load_s,
+                };
+                vec![self.wait(0.0, self.evidence.span_s.max(load_s), waited)]
+            }
+        };
+        for absence in &self.run.measurement.absences {
+            let others_s = absence.length_ns() as f64 / 1e9;
+            let waited = Waited { others_s, ..Waited::default() };
+            waits.push(self.wait(absence.from_ns as f64 / 1e9, others_s, waited));
+        }
+        workload::sort::sort_by(&mut waits, |a, b| a.from_ns.total_cmp(&b.from_ns));
+        waits
+    }
+
+    fn in_span(&self, point: &MachinePoint) -> Wait {
+        let seconds = |share: Option<f64>| share.unwrap_or(0.0) * point.lasted_s;
+        // Most kernels count what a quota stops as a wait, too.
+        let quota = self.client.filter(|client| client.by_quota()).map_or(0.0, |c| c.throttled);
+        let waited = Waited {
+            ours_s: seconds(point.waited).max(quota * point.lasted_s),
+            servers_s: self.server.map_or(0.0, |_| seconds(point.server_waited)),
+            others_s: self.stolen(point.stolen.unwrap_or(0.0)) * point.lasted_s,
+        };
+        self.wait(point.t_s, point.lasted_s, waited)
+    }
+
+    /// All that can have delayed requests, and which share of them.
+    pub(super) fn kinds(&self) -> Vec<Kind> {
+        let evidence = self.evidence;
+        let shared = rules::find(evidence) == Finding::EachOther;
+        let of_thread = |thread: ThreadUse| Kind {
+            cause: match thread.by_quota() {
+                true => Cause::ClientQuota,
+                false if shared => Cause::CpuShared,
+                false => Cause::CpuHeld,
+            },
+            share: (thread.held() * self.drain(Some(thread))).min(1.0),
+        };
+        let absent = if evidence.span_s > 0.0 { evidence.absent_s / evidence.span_s } else { 0.0 };
+        let others =
+            [(Cause::ClientAbsent, absent), (Cause::CpuStolen, self.stolen(evidence.stolen))];
+        let others =
+            others.map(|(cause, held)| Kind { cause, share: (held * self.slowest()).min(1.0) });
+        let threads = [self.client, self.server].into_iter().flatten().map(of_thread);
+        threads.chain(others).filter(|kind| kind.share > 0.0).collect()
+    }
+}
+
+/// The share of a CPU that a thread's work on all requests that were due takes: more than it ran for where
+/// not all were answered in time.
+pub(super) fn needed(evidence: &Evidence, thread: ThreadUse) -> f64 {
+    let Some(schedule) = &evidence.schedule else { return thread.cpu };
+    let (due, span_s) = (schedule.figures.due as f64, schedule.figures.span_ns as f64 / 1e9);
+    let answered = evidence.requests.max(1) as f64;
+    let longer = if span_s > 0.0 { evidence.span_s / span_s } else { 1.0 };
+    thread.cpu * longer * (due / answered).max(1.0)
+}

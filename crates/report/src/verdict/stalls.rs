@@ -1,0 +1,117 @@
+//! What servers recorded of standing still during a run: slow commands and forks, each with the place in the run
+//! where the client saw it.
+//!
+//! `SLOWLOG` tells the second in which a command ended. Where in that second it was is told by the responses that
+//! had to wait for it. Its times are of the clock on the wall, and hold the server's own waits for a CPU.
+
+use host::{JournalEntry, JournalKind};
+
+use super::noise::SpanResponses;
+use crate::moments::at_unix_s;
+use crate::{Run, machine_course};
+
+/// Something for which a server stood still.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stall<'r> {
+    /// What it recorded.
+    pub(crate) entry: &'r JournalEntry,
+    /// When it began at the earliest, in nanoseconds from the start of the measured part.
+    pub(crate) from_ns: f64,
+    /// When it had ended at the latest.
+    pub(crate) to_ns: f64,
+    /// For how long it lasted.
+    pub(crate) length_ns: f64,
+}
+
+/// A response that waited for all of it is as long as this part of it at least: clocks and histograms differ a little.
+const SEEN: f64 = 0.9;
+
+/// What the servers recorded of a run, each once: a command within a script or transaction of the same client is a
+/// part of that.
+pub(crate) fn stalls(run: &Run) -> Vec<Stall<'_>> {
+    let elapsed_ns = run.measurement.elapsed_ns as f64;
+    let mut all = Vec::new();
+    for journal in run.watched.servers.iter().filter_map(|server| server.journal.as_ref()) {
+        let start_s = at_unix_s(run, journal, 0);
+        let stops = |entry: &&JournalEntry| {
+            matches!(entry.kind, JournalKind::SlowCommand | JournalKind::Fork)
+        };
+        let of_journal = journal.entries.iter().filter(stops).filter_map(|entry| {
+            Some(Stall {
+                entry,
+                from_ns: (entry.from_s - start_s) * 1e9,
+                to_ns: (entry.to_s - start_s) * 1e9,
+                length_ns: entry.usec? as f64 * 1e3,
+            })
+        });
+        let of_journal: Vec<Stall<'_>> =
+            of_journal.filter(|stall| stall.to_ns > 0.0 && stall.from_ns < elapsed_ns).collect();
+        let is_within = |inner: &Stall<'_>| {
+            of_journal.iter().any(|outer| {
+                holds_others(outer.entry)
+                    && !holds_others(inner.entry)
+                    && outer.entry.client == inner.entry.client
+                    && inner.length_ns <= outer.length_ns
+                    && inner.to_ns <= outer.to_ns
+                    && inner.from_ns >= outer.from_ns
+            })
+        };
+        all.extend(of_journal.iter().filter(|stall| !is_within(stall)));
+    }
+    all
+}
+
+/// Whether other commands run within this one.
+fn holds_others(entry: &JournalEntry) -> bool {
+    let name = entry.what.split(' ').next().unwrap_or_default();
+    ["EVAL", "FCALL", "EXEC"].iter().any(|outer| name.starts_with(outer))
+}
+
+impl Stall<'_> {
+    /// The spans in which the client had responses that may have waited for it.
+    fn seen_in<'s>(&self, spans: &'s [SpanResponses]) -> impl Iterator<Item = usize> + 's {
+        let (from_ns, to_ns, length_ns) = (self.from_ns, self.to_ns, self.length_ns);
+        let sees = move |span: &SpanResponses| {
+            (span.from_ns as f64) < to_ns
+                && span.to_ns as f64 > from_ns
+                && span.max_ns() as f64 >= SEEN * length_ns
+        };
+        spans.iter().enumerate().filter(move |(_, span)| sees(span)).map(|(at, _)| at)
+    }
+}
+
+/// How many responses of each span waited so long or longer for what the servers recorded, with their own waits
+/// for a CPU taken off: no more than there were. `due` are the requests that fall due in so many nanoseconds.
+pub(super) fn beyond_by_record(
+    run: &Run,
+    spans: &[SpanResponses],
+    below_ns: f64,
+    due: impl Fn(f64) -> f64,
+) -> Vec<u64> {
+    let mut counts = vec![0.0; spans.len()];
+    let machine = machine_course(run);
+    let waited_ns = |from_ns: f64, to_ns: f64| {
+        let within = machine.iter().filter(|point| {
+            point.t_s * 1e9 < to_ns && (point.t_s + point.lasted_s) * 1e9 > from_ns
+        });
+        let waited = within.map(|p| p.server_waited.unwrap_or(0.0) * p.lasted_s * 1e9);
+        waited.sum::<f64>()
+    };
+    for stall in stalls(run) {
+        // Wherever in its second it was.
+        let places = stall.seen_in(spans).map(|at| {
+            let (from_ns, to_ns) = (spans[at].from_ns as f64, spans[at].to_ns as f64);
+            (at, waited_ns(from_ns - stall.length_ns, to_ns))
+        });
+        let places: Vec<(usize, f64)> = places.collect();
+        let waited_ns = places.iter().map(|(_, ns)| *ns).fold(0.0, f64::max);
+        let beyond = |at: usize| spans[at].beyond(below_ns);
+        let Some((at, _)) = places.iter().max_by_key(|(at, _)| beyond(*at)) else { continue };
+        let over_ns = stall.length_ns - waited_ns - below_ns;
+        if over_ns > 0.0 {
+            counts[*at] += due(over_ns);
+        }
+    }
+    let bounded = |(count, span): (f64, &SpanResponses)| (count as u64).min(span.beyond(below_ns));
+    counts.into_iter().zip(spans).map(bounded).collect()
+}
