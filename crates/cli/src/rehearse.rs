@@ -17,6 +17,9 @@ use super::side::{self, Side, Word};
 use super::{Intent, UsageError};
 
 const NAME: &str = "keystorm rehearse";
+const BLOCKS_DEFAULT: u32 = 5;
+/// While the runs do not say, the blocks are doubled, and doubled again.
+const LOOKS: u32 = 3;
 /// More blocks than that are no advice.
 const BLOCKS_MAX: u32 = 1_000;
 const BUDGET_MAX_S: f64 = 86_400.0;
@@ -54,10 +57,10 @@ struct Options {
     speed: Speed,
     #[command(flatten)]
     record: RecordOptions,
-    /// Blocks of runs, in each of which every server runs twice
-    #[arg(long, value_name = "NUM", help_heading = "Judgement", default_value = "5",
-          value_parser = count_in(2..=BLOCKS_MAX))]
-    repeat: u32,
+    /// Blocks of runs, in each of which every server runs twice [default: 5, and more while the runs do not
+    /// say, within --budget]
+    #[arg(long, value_name = "NUM", help_heading = "Judgement", value_parser = count_in(2..=BLOCKS_MAX))]
+    repeat: Option<u32>,
     /// The percentage by which a figure of the second server may be worse
     #[arg(long, value_name = "PERCENT", help_heading = "Judgement", default_value = "10",
           value_parser = percent)]
@@ -65,15 +68,15 @@ struct Options {
     /// Search how many times this traffic each server takes while it keeps a target, such as p99<5ms
     #[arg(long, value_name = "TARGET", help_heading = "Judgement", value_parser = Slo::parse)]
     slo: Option<Slo>,
-    /// Time that the search may take for each server; then it answers with what it knows
+    /// Time that blocks may take before further ones are taken, and that the search may take for each server;
+    /// then it answers with what it knows
     #[arg(long, value_name = "TIME", help_heading = "Judgement", default_value = "10m",
           value_parser = seconds)]
     budget: Duration,
     /// Do not compare answers
     #[arg(long = "no-answers", help_heading = "Judgement")]
     no_answers: bool,
-    /// Count blocks of runs that other programs, the hypervisor or a late client spoiled, too; by
-    /// default these are repeated
+    /// Count blocks of runs in which the client was late or stopped, too; by default these are repeated
     #[arg(long = "count-disturbed", help_heading = "Judgement")]
     count_disturbed: bool,
     #[command(flatten)]
@@ -153,7 +156,8 @@ fn intent(options: Options, line: Line, command_line: String) -> Result<Intent, 
         names: [name_a, name_b],
         recorded,
         speed,
-        blocks: repeat,
+        blocks: repeat.unwrap_or(BLOCKS_DEFAULT),
+        looks: if repeat.is_some() { 1 } else { LOOKS },
         repeats_void: !options.count_disturbed,
         allowed: allow / 100.0,
         slo,

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use lab::terms::ComparisonTerms;
+use report::Metric;
 use report::slo::Slo;
 use workload::Plan;
 
@@ -17,15 +18,19 @@ pub struct CompareJob {
     pub output: Output,
     /// The per cent by which the second server may be worse.
     pub fail_on_regression: Option<f64>,
+    /// The figures that this is about.
+    pub watched: Vec<Metric>,
+    /// How long blocks may take in all while the runs do not say; `None` for as many as there are and no more.
+    pub budget: Option<Duration>,
     /// The per cent of a side's requests that may fail.
     pub errors_allowed: f64,
     /// Whether the exit code is to tell what was found.
     pub is_gate: bool,
-    /// What becomes of a gate of which the runs do not say whether it is passed.
+    /// What becomes of a gate or a target of which the runs do not say whether it is passed or kept.
     pub inconclusive: Option<InconclusivePolicy>,
     /// How well the ratios are to be known.
     pub until_sure: Option<UntilSure>,
-    /// Whether a block that the client or the machine spoiled is taken again.
+    /// Whether a block in which the client did not do what was asked is taken again.
     pub repeats_void: bool,
     /// The servers as they were typed, without passwords.
     pub words: Vec<String>,
@@ -63,7 +68,7 @@ pub enum InconclusivePolicy {
     Pass,
     /// It counts as failed.
     Fail,
-    /// There are twice as many blocks, and twice as many again.
+    /// Further blocks are taken, as long as the budget lasts.
     Repeat,
 }
 

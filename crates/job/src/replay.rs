@@ -44,6 +44,8 @@ pub struct RehearseJob {
     pub speed: Speed,
     /// How many blocks, in each of which both servers run twice.
     pub blocks: u32,
+    /// How often they are judged at most: while that says nothing, there are twice as many, within the budget.
+    pub looks: u32,
     /// Whether a block that the client or the machine spoiled is taken again.
     pub repeats_void: bool,
     /// The share by which the second server may be worse.

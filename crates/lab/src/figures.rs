@@ -1,6 +1,6 @@
 //! What a run says in one row of a table.
 
-use report::{Cause, Disturbance, Finding, LimitedBy, Run, Summary};
+use report::{Cause, Disturbance, Finding, Held, LimitedBy, Run, Summary};
 use serde::{Deserialize, Serialize};
 
 /// The figures of one run.
@@ -37,6 +37,9 @@ pub struct Figures {
     /// Why the run says nothing of the server: the client or the machine decided it.
     #[serde(default)]
     pub disturbance: Option<Disturbance>,
+    /// What others may have taken of it.
+    #[serde(default)]
+    pub held: Held,
     /// Why it is not what was planned; safe for a terminal.
     pub shortfall: Option<String>,
 }
@@ -73,6 +76,7 @@ impl Figures {
             finding: run.verdict.finding,
             statement: run.verdict.statement.clone(),
             disturbance: Disturbance::from_run(run),
+            held: Held::of_run(run),
             shortfall: summary.shortfall(),
         }
     }
@@ -133,6 +137,7 @@ pub(crate) mod tests {
             finding: Some(Finding::Server),
             statement: "busy".into(),
             disturbance: None,
+            held: Held::default(),
             shortfall: None,
         }
     }

@@ -101,6 +101,9 @@ pub(crate) fn gate(comparisons: &[Comparison]) -> Option<Verdict> {
     Some(Verdict { tone, ..Verdict::new(headline, text.collect::<Vec<_>>().join(" ")) })
 }
 
+/// A bar that goes further from its dot, as a factor, is cut off: it would leave no room for the others.
+const CHARTED_MAX: f64 = 100.0;
+
 /// What there is to know of a test if nothing else.
 fn lede(test: &TestComparison, comparison: &Comparison) -> Verdict {
     let name = comparison.name_of(test);
@@ -110,10 +113,9 @@ fn lede(test: &TestComparison, comparison: &Comparison) -> Verdict {
     }
     let describe = |metric: Metric, name: &str| {
         let row = test.row(metric)?;
-        let interval = match (row.interval(), row.ratio.interval) {
-            (Some(_), _) => row.describe_interval(),
-            (None, Some(_)) => "interval too wide".to_owned(),
-            (None, None) => "no interval".to_owned(),
+        let interval = match row.ratio.interval {
+            Some(_) => row.describe_interval(),
+            None => "no interval".to_owned(),
         };
         Some((format!("{name}, ratio ({interval})"), format!("{:.3}", row.ratio.ratio)))
     };
@@ -364,16 +366,17 @@ fn ratios(test: &TestComparison) -> Chart {
         };
         let point = DataPoint::at(f64::from(at), row.ratio.ratio);
         let point = point.noted(verdict(row)).coloured(colour);
-        match row.interval() {
-            Some(interval) => point.within(interval.low, interval.high),
+        let [least, most] = [row.ratio.ratio / CHARTED_MAX, row.ratio.ratio * CHARTED_MAX];
+        match row.ratio.interval {
+            Some(interval) => point.within(interval.low.max(least), interval.high.min(most)),
             None => point.hollow(),
         }
     };
     chart.note = format!(
         "Green: {second} is better. Orange: it is worse. Grey: no difference was found, or the runs do not say."
     );
-    if test.rows.iter().any(|row| row.interval().is_none()) {
-        chart.note += " A hollow dot has no interval, or one too wide to show.";
+    if test.rows.iter().any(|row| row.ratio.interval.is_none()) {
+        chart.note += " A hollow dot has no interval.";
     }
     chart.series.push(Series::from_points("ratio", (0..).zip(&test.rows).map(point)));
     chart.guides.push(Guide::Y(1.0, "alike".into()));

@@ -95,8 +95,8 @@ pub use text_groups::{TextGroups, WarningTopic};
 pub use together::CommonSpan;
 pub use value_size::{other_value_size, value_size};
 pub use verdict::{
-    Cause, Disturbance, EvidenceFigure, Finding, LimitedBy, Verdict, Warning, WarningKind, class,
-    contradictions, gets_apart, option_sent, warnings,
+    Cause, Disturbance, EvidenceFigure, Finding, Held, LimitedBy, Verdict, Warning, WarningKind,
+    class, contradictions, gets_apart, option_sent, warnings,
 };
 pub use verdict_lines::VerdictLines;
 pub use waits::WaitFigures;

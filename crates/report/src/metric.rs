@@ -87,6 +87,22 @@ impl Metric {
         }
     }
 
+    /// The name on a command line, of a figure that a gate may name.
+    #[must_use]
+    pub fn option(self) -> Option<&'static str> {
+        match self {
+            Self::Throughput => Some("throughput"),
+            Self::P50 => Some("p50"),
+            Self::P90 => Some("p90"),
+            Self::P95 => Some("p95"),
+            Self::P99 => Some("p99"),
+            Self::P99_9 => Some("p99.9"),
+            Self::ClientCpu => Some("client-cpu"),
+            Self::ServerCpu => Some("server-cpu"),
+            Self::Mean | Self::Min | Self::Max | Self::Keys => None,
+        }
+    }
+
     /// The name in a table.
     #[must_use]
     pub fn label(self) -> &'static str {
@@ -115,10 +131,17 @@ impl Metric {
         }
     }
 
-    /// Whether it is read off a histogram, and so only as fine as that is.
+    /// The quantile of a percentile, which is read off a histogram and only as fine as that is.
     #[must_use]
-    pub fn is_percentile(self) -> bool {
-        matches!(self, Self::P50 | Self::P90 | Self::P95 | Self::P99 | Self::P99_9)
+    pub fn quantile(self) -> Option<f64> {
+        match self {
+            Self::P50 => Some(0.5),
+            Self::P90 => Some(0.9),
+            Self::P95 => Some(0.95),
+            Self::P99 => Some(0.99),
+            Self::P99_9 => Some(0.999),
+            _ => None,
+        }
     }
 
     /// Text for a table: as many decimals as the reports of a run have.
@@ -164,15 +187,10 @@ impl Figures {
 fn of_latencies(metric: Metric, times: &Latency) -> Option<f64> {
     let quantile = |q| times.quantile_ns(q).map(|ns| ns as f64 / 1e6);
     match metric {
-        Metric::Throughput | Metric::ClientCpu | Metric::ServerCpu | Metric::Keys => None,
         Metric::Mean => times.mean_ns().map(|ns| ns / 1e6),
         Metric::Min => times.min_ns().map(|ns| ns as f64 / 1e6),
-        Metric::P50 => quantile(0.5),
-        Metric::P90 => quantile(0.9),
-        Metric::P95 => quantile(0.95),
-        Metric::P99 => quantile(0.99),
-        Metric::P99_9 => quantile(0.999),
         Metric::Max => times.max_ns().map(|ns| ns as f64 / 1e6),
+        metric => metric.quantile().and_then(quantile),
     }
 }
 

@@ -3,14 +3,14 @@
 //! Few blocks may agree by chance, and then their spread says nothing. What a side's own values differ by within a
 //! block bounds how well the blocks can agree, so the wider of the two intervals counts.
 
-use crate::ratio::{Ratio, StandardError};
+use crate::ratio::{RatioEstimate, StandardError};
 use crate::student;
 use crate::{ERROR_RATE, mean::Moments};
 
 /// The values of a side, block by block.
 pub type BlockValues = [Vec<f64>];
 
-impl Ratio {
+impl RatioEstimate {
     /// Of blocks, in each of which every side was measured once or more, side by side. Its value in a block is the
     /// geometric mean. The interval is no narrower than the blocks' ratios allow, nor than the repeated values do.
     /// `resolution` and `None` as in [`paired`](Self::paired); neither may a block be empty.
@@ -19,17 +19,16 @@ impl Ratio {
         let means = |side: &BlockValues| -> Option<Vec<f64>> {
             side.iter().map(|values| Some(Moments::of_logarithms(values)?.mean.exp())).collect()
         };
-        let blocks = Self::paired(&means(a)?, &means(b)?, resolution)?;
-        let error = blocks.error.map(|of_blocks| match repeats(a, b, resolution) {
+        let of_repeats = repeats(a, b);
+        Self::of_pairs(&means(a)?, &means(b)?, resolution, |of_blocks| match of_repeats {
             Some(of_repeats) if of_repeats.half() > of_blocks.half() => of_repeats,
             _ => of_blocks,
-        });
-        Some(Self::from_error(blocks.ratio.ln(), error))
+        })
     }
 }
 
 /// What the difference of logarithms may be off by, as far as repeated values tell: `None` without any.
-fn repeats(a: &BlockValues, b: &BlockValues, resolution: f64) -> Option<StandardError> {
+fn repeats(a: &BlockValues, b: &BlockValues) -> Option<StandardError> {
     let (mut squares, mut freedom, mut of_mean) = (0.0, 0.0, 0.0);
     for values in a.iter().chain(b) {
         let Moments { count, variance, .. } = Moments::of_logarithms(values)?;
@@ -40,7 +39,7 @@ fn repeats(a: &BlockValues, b: &BlockValues, resolution: f64) -> Option<Standard
     }
     let count = a.len();
     let error = (squares / freedom * of_mean).sqrt() / count as f64;
-    (freedom > 0.0).then_some(StandardError { error, freedom, count, resolution })
+    (freedom > 0.0).then_some(StandardError { error, freedom, count })
 }
 
 impl StandardError {
@@ -59,7 +58,7 @@ mod tests {
         // The 99th percentiles of a rehearsal of one server with itself beside other work.
         let a = [vec![1.539, 1.558], vec![0.773, 1.426]];
         let b = [vec![0.325, 0.319], vec![0.166, 0.288]];
-        let ratio = Ratio::of_blocks(&a, &b, 0.001).unwrap();
+        let ratio = RatioEstimate::of_blocks(&a, &b, 0.001).unwrap();
         let interval = ratio.interval.unwrap();
         assert!((ratio.ratio - 0.208).abs() < 0.001, "{ratio:?}");
         assert!(interval.low < 0.13 && interval.high > 0.33, "{ratio:?}");
@@ -70,8 +69,8 @@ mod tests {
         let a = [vec![1.0, 1.0], vec![1.0, 1.0], vec![1.0, 1.0]];
         let b = [vec![1.0, 1.0], vec![1.2, 1.2], vec![1.1, 1.1]];
         let once = |side: &[Vec<f64>]| side.iter().map(|runs| vec![runs[0]]).collect::<Vec<_>>();
-        let paired = Ratio::of_blocks(&once(&a), &once(&b), 0.0).unwrap();
-        assert_eq!(Ratio::of_blocks(&a, &b, 0.0), Some(paired));
+        let paired = RatioEstimate::of_blocks(&once(&a), &once(&b), 0.0).unwrap();
+        assert_eq!(RatioEstimate::of_blocks(&a, &b, 0.0), Some(paired));
     }
 
     #[test]
@@ -84,7 +83,7 @@ mod tests {
                     (0..blocks).map(&mut block).collect()
                 };
                 let (a, b) = (side(), side());
-                !Ratio::of_blocks(&a, &b, 0.0).unwrap().interval.unwrap().holds(1.0)
+                !RatioEstimate::of_blocks(&a, &b, 0.0).unwrap().interval.unwrap().holds(1.0)
             });
             let wrong = wrong.count();
             assert!((10..=100).contains(&wrong), "{wrong} of 2000, {blocks} blocks");
@@ -95,8 +94,8 @@ mod tests {
     fn what_has_no_logarithm_has_no_ratio() {
         let good = [vec![1.0]];
         for bad in [vec![], vec![0.0], vec![f64::NAN], vec![1.0, -1.0]] {
-            assert_eq!(Ratio::of_blocks(&good, &[bad], 0.0), None);
+            assert_eq!(RatioEstimate::of_blocks(&good, &[bad], 0.0), None);
         }
-        assert_eq!(Ratio::of_blocks(&[], &[], 0.0), None);
+        assert_eq!(RatioEstimate::of_blocks(&[], &[], 0.0), None);
     }
 }

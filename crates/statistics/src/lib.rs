@@ -1,9 +1,9 @@
 //! What repeated measurements say: means, ratios, and how sure of them one can be.
 //!
-//! Pure arithmetic on numbers that somebody else has measured. [`Mean`] is of one sample, [`Ratio`]
+//! Pure arithmetic on numbers that somebody else has measured. [`Mean`] is of one sample, [`RatioEstimate`]
 //! of two, [`needed`] of how many more it takes, [`Share`] of what was counted, [`steps`] of a series, [`p_higher`] of
-//! ranks alone, [`Forecast`] of what a series may go on with, [`Bisection`] of what changed it, [`Regression`] of what each of several causes adds. What
-//! the numbers are of, and what follows from the answer, is left to others.
+//! ranks alone, [`Forecast`] of what a series may go on with, [`Bisection`] of what changed it, [`Regression`] of what
+//! each of several causes adds. What the numbers are of, and what follows from the answer, is left to others.
 //!
 //! Student's distribution comes from `statrs`. It is right for the mean of a handful of runs, each
 //! of which is itself an average of thousands of requests: Georges, Buytaert, Eeckhout,
@@ -21,6 +21,7 @@ mod ranks;
 mod ratio;
 mod regression;
 mod share;
+mod sign;
 mod steps;
 mod student;
 
@@ -31,7 +32,7 @@ pub use mean::{Interval, Mean, SPREAD_MAX};
 pub use needed::{SampleShortage, needed};
 pub use noise::Noise;
 pub use ranks::{p_higher, p_lower};
-pub use ratio::{COUNT_MAX, Conclusion, Ratio, holm};
+pub use ratio::{COUNT_MAX, Conclusion, Ratio, RatioEstimate, holm};
 pub use regression::{Estimate, Observation, Regression};
 pub use share::Share;
 pub use steps::{SIDE_MIN, Step, steps};

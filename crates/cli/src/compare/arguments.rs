@@ -3,6 +3,8 @@
 use clap::{Arg, Command};
 use job::InconclusivePolicy;
 use lab::terms::Kind;
+use report::Metric;
+use report::compare::COMPARED;
 
 use super::super::run::{self, count_in};
 
@@ -34,16 +36,19 @@ mget. With --rps, there is one table at that rate.
 
 Without -n or --duration each run takes 1 second after 0.2 of warm-up; without -t or a command the
 tests are set and get; --repeat is the number of blocks, in each of which every server
-runs twice [default: 5]. Programs that are started, and the client, get CPUs of their own
+runs twice [default: 5, and more while the runs do not say]. Programs that are started, and the client, get CPUs of their own
 where there are enough.
 
 Exit code 3: --fail-on-regression found the second server to be worse than allowed, or more requests
-failed than --errors allows. Exit code 4: the runs do not say (see --inconclusive).";
+failed than --errors allows. Exit code 4: the runs do not say whether --fail-on-regression is passed,
+or --slo kept (see --inconclusive), or --until-sure was not reached in time.";
 
 pub(super) const ERRORS: &str = "errors";
 pub(super) const INCONCLUSIVE: &str = "inconclusive";
 pub(super) const SLO: &str = "slo";
 pub(super) const DISTURBED: &str = "disturbed";
+pub(super) const METRIC: &str = "metric";
+pub(super) const BUDGET: &str = "budget";
 pub(super) const NAME_A: &str = "name_a";
 pub(super) const NAME_B: &str = "name_b";
 pub(super) const REGRESSION: &str = "fail_on_regression";
@@ -95,9 +100,9 @@ pub(super) fn explained(run: Command) -> Command {
                 .hide_possible_values(true)
                 .help_heading("Results")
                 .help(
-                    "Where the runs do not say whether --fail-on-regression is passed: pass (exit \
-                     code 0), fail (3), or repeat (double the blocks, twice at most) [default: exit \
-                     code 4]",
+                    "Where the runs do not say whether --fail-on-regression is passed, or --slo kept: pass \
+                     (exit code 0), fail (3), or repeat (further blocks also where --repeat says how \
+                     many, see --budget) [default: exit code 4]",
                 ),
         )
         .arg(
@@ -108,18 +113,20 @@ pub(super) fn explained(run: Command) -> Command {
                 .hide_possible_values(true)
                 .help_heading("Results")
                 .help(
-                    "What becomes of a block of runs that other programs, the hypervisor or a late \
-                     client spoiled: repeat (as many as --repeat at most) or count [default: repeat]",
+                    "What becomes of a block of runs in which the client was late or stopped: repeat (as \
+                     many as --repeat at most) or count. What else goes on affects all servers in turn, \
+                     and is in the intervals [default: repeat]",
                 ),
         )
         .arg(name_of(NAME_A, "name-a", "first"))
         .arg(name_of(NAME_B, "name-b", "second"))
+        .arg(budget())
         .args(super::sure::args())
         .args(of_equal_terms())
 }
 
 /// What fails a comparison.
-fn gates() -> [Arg; 2] {
+fn gates() -> [Arg; 3] {
     [
         Arg::new(REGRESSION)
             .long("fail-on-regression")
@@ -128,8 +135,19 @@ fn gates() -> [Arg; 2] {
             .help_heading("Results")
             .help(
                 "Exit with code 3 if the second server's throughput is lower, or its p99 \
-                     higher, by more than PCT percent, at a confidence of 95 % over all tests \
-                     together",
+                     higher, by more than PCT percent (other figures by --metric), at a confidence of 95 % \
+                     over all tests together; with code 0 only if that is excluded, otherwise with 4",
+            ),
+        Arg::new(METRIC)
+            .long("metric")
+            .value_name("LIST")
+            .value_parser(metric)
+            .value_delimiter(',')
+            .help_heading("Results")
+            .help(
+                "The figures that --fail-on-regression is about, comma-separated: throughput, p50, p90, p95, \
+                     p99, p99.9, server-cpu (server CPU per request) and client-cpu [default: \
+                     throughput,p99]",
             ),
         Arg::new(ERRORS)
             .long("errors")
@@ -167,6 +185,28 @@ fn of_equal_terms() -> [Arg; 2] {
                     cores]",
             ),
     ]
+}
+
+/// How long it may take.
+fn budget() -> Arg {
+    Arg::new(BUDGET)
+        .long("budget")
+        .value_name("TIME")
+        .value_parser(run::seconds)
+        .help_heading("Results")
+        .help(
+            "Take further blocks while the runs do not say, for TIME in all at most; with --repeat, that many \
+             and no more unless this is given [default: 3m]",
+        )
+}
+
+/// A figure of a gate by its name.
+fn metric(text: &str) -> Result<Metric, String> {
+    let named = COMPARED.into_iter().find(|metric| metric.option() == Some(text.trim()));
+    named.ok_or_else(|| {
+        let names: Vec<&str> = COMPARED.into_iter().filter_map(Metric::option).collect();
+        format!("expected one of {}", names.join(", "))
+    })
 }
 
 fn name_of(id: &'static str, long: &'static str, which: &str) -> Arg {

@@ -14,11 +14,13 @@ mod words;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Command;
 use job::{CompareJob, InconclusivePolicy, LiveSides, Sides};
 use lab::Line;
-use report::compare::ERRORS_DEFAULT;
+use report::Metric;
+use report::compare::{ERRORS_DEFAULT, WATCHED};
 use report::slo::Slo;
 use workload::{Plan, PlanParts, Target};
 
@@ -27,8 +29,8 @@ use super::run::{self, ParsedArgs, ProtocolArg};
 use super::side::{self, Side, Word};
 use super::{FrontEnd, Intent, Job, UsageError, help};
 use arguments::{
-    CORES, DISTURBED, DisturbedPolicy, ERRORS, INCONCLUSIVE, NAME_A, NAME_B, NAMED, OF_ONE,
-    OF_SERVERS, REGRESSION, SLO, TABLES, explained,
+    BUDGET, CORES, DISTURBED, DisturbedPolicy, ERRORS, INCONCLUSIVE, METRIC, NAME_A, NAME_B, NAMED,
+    OF_ONE, OF_SERVERS, REGRESSION, SLO, TABLES, explained,
 };
 use rates::lines_at_rates;
 use words::{command_line, sides_and_rest, takes};
@@ -44,8 +46,10 @@ const WARMUP_DEFAULT: f64 = 0.2;
 /// Five ratios make an interval of 2.8 standard errors to either side; with three it is 4.3, and more
 /// than ten gain little.
 const BLOCKS_DEFAULT: u32 = 5;
+/// For two tests, with twice as many blocks where the first do not say, and almost twice as many again.
+const BUDGET_DEFAULT: Duration = Duration::from_secs(180);
 /// Options that are of use without a server.
-const OF_FILES: [&str; 11] = [
+const OF_FILES: [&str; 12] = [
     "csv",
     "quiet",
     "format",
@@ -53,6 +57,7 @@ const OF_FILES: [&str; 11] = [
     "html",
     "svg",
     REGRESSION,
+    METRIC,
     ERRORS,
     INCONCLUSIVE,
     NAME_A,
@@ -116,6 +121,8 @@ impl FrontEnd for CompareFront {
         let Job { output, several, notes, .. } = job;
         let inconclusive = inconclusive(&typed, &sides, fail_on_regression.is_some())?;
         let until_sure = sure::asked(&typed, &sides)?;
+        let watched = watched(&typed, fail_on_regression.is_some())?;
+        let budget = budget(&typed, &sides, inconclusive, until_sure.is_some())?;
         if !matches!(output.format, "text" | "quiet" | "csv" | "json") {
             return usage("the output formats of compare are text, quiet (-q), csv and json");
         }
@@ -123,6 +130,8 @@ impl FrontEnd for CompareFront {
             sides,
             output,
             fail_on_regression,
+            watched,
+            budget,
             inconclusive,
             until_sure,
             repeats_void: typed.matches().get_one::<DisturbedPolicy>(DISTURBED)
@@ -146,8 +155,9 @@ fn inconclusive(
     sides: &Sides,
     has_gate: bool,
 ) -> Result<Option<InconclusivePolicy>, UsageError> {
-    if typed.typed().any(|id| id == INCONCLUSIVE) && !has_gate {
-        return usage("--inconclusive requires --fail-on-regression");
+    let is_judged = has_gate || typed.typed().any(|id| id == SLO);
+    if typed.typed().any(|id| id == INCONCLUSIVE) && !is_judged {
+        return usage("--inconclusive requires --fail-on-regression or --slo");
     }
     let inconclusive = typed.matches().get_one::<InconclusivePolicy>(INCONCLUSIVE).copied();
     if inconclusive == Some(InconclusivePolicy::Repeat) {
@@ -157,6 +167,37 @@ fn inconclusive(
         return usage("--fail-on-regression requires --repeat 2 or more");
     }
     Ok(inconclusive)
+}
+
+/// The figures that a gate is about.
+fn watched(typed: &ParsedArgs, has_gate: bool) -> Result<Vec<Metric>, UsageError> {
+    match typed.matches().get_many::<Metric>(METRIC) {
+        Some(_) if !has_gate => usage("--metric requires --fail-on-regression"),
+        Some(named) => Ok(named.copied().collect()),
+        None => Ok(WATCHED.to_vec()),
+    }
+}
+
+/// How long further blocks may be taken while the runs do not say.
+fn budget(
+    typed: &ParsedArgs,
+    sides: &Sides,
+    inconclusive: Option<InconclusivePolicy>,
+    until_sure: bool,
+) -> Result<Option<Duration>, UsageError> {
+    let given = typed.matches().get_one::<Duration>(BUDGET).copied();
+    if until_sure {
+        return match given {
+            Some(_) => usage("--until-sure has --sure-within in place of --budget"),
+            None => Ok(None),
+        };
+    }
+    if let Some(why) = only_once(sides) {
+        return given.map_or(Ok(None), |_| usage(&format!("--budget: {why}")));
+    }
+    let is_exact =
+        typed.typed().any(|id| id == "repeats") && inconclusive != Some(InconclusivePolicy::Repeat);
+    Ok(given.or((!is_exact).then_some(BUDGET_DEFAULT)))
 }
 
 /// What sides are: all of one kind.

@@ -45,9 +45,8 @@ fn both_servers_get_the_same_and_each_ratio_is_reported() {
     let ran = ran.prints("3 blocks can see a change of ");
     for line in ["requests/s", "p50", "p99.9", "client µs", "server µs"] {
         let found = ran.out.lines().filter(|l| l.trim_start().starts_with(line));
-        // An interval that is too wide to tell anything is not shown.
-        let describe = |l: &&str| l.contains(" to ") || l.ends_with(" too wide  unknown");
-        assert_eq!(found.filter(describe).count(), 2, "{line}: {}", ran.out);
+        // However wide it is, an interval is shown.
+        assert_eq!(found.filter(|l| l.contains(" to ")).count(), 2, "{line}: {}", ran.out);
     }
     let words = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
     let differs = "warning: the connection type differs: TCP on redis 7.";
@@ -65,13 +64,8 @@ fn both_servers_get_the_same_and_each_ratio_is_reported() {
         for figure in FIGURES {
             let figure = &test["figures"][figure];
             let number = |name: &str| figure[name].as_f64().unwrap();
-            // An interval that is too wide to tell anything is none.
-            if figure["low"].is_null() {
-                assert_eq!(figure["conclusion"], "too-wide", "{figure}");
-                continue;
-            }
             let [low, ratio, high] = ["low", "ratio", "high"].map(number);
-            assert!(0.0 < low && low <= ratio && ratio <= high && high <= 10.0 * ratio, "{figure}");
+            assert!(0.0 < low && low <= ratio && ratio <= high, "{figure}");
             assert!((number("b") / number("a") / ratio - 1.0).abs() < 1e-9, "{figure}");
             let outside = !(low..=high).contains(&1.0);
             assert_eq!(figure["significant"], outside, "{figure}");
@@ -183,7 +177,8 @@ fn a_decision_between_three_servers_is_made_by_one_command() {
     let line = format!("{valkey} memcached {line}");
     let words = shell_words::split(&line).unwrap();
     let args = ["compare", "--disturbed=count", "redis-server"].map(str::to_owned);
-    let ran = Keystorm::exec(KEYSTORM, args.into_iter().chain(words)).run().ok();
+    let ran = Keystorm::exec(KEYSTORM, args.into_iter().chain(words)).run();
+    assert!(matches!(ran.code, Some(0 | 4)), "{ran:?}");
     // Only a quiet machine shows whether the target is kept; here the line must be there, and come first.
     assert!(ran.out.starts_with("get: at 500 requests/s, "), "{}", ran.out);
     let ran = ran.prints("redis 7.").prints("valkey ").prints("memcached ");
@@ -208,7 +203,8 @@ fn a_decision_between_three_servers_is_made_by_one_command() {
     assert!(titles.iter().any(|title| page.contains(title)), "{page}");
     // A target that nobody can keep.
     let line = "--rps 500 --slo 'p99<1us' --duration 0.2 --repeat 2 -t get -r 50";
-    let ran = compare("redis-server", "memcached", line).run().ok();
+    let ran = compare("redis-server", "memcached", line).run();
+    assert!(matches!(ran.code, Some(0 | 4)), "{ran:?}");
     ran.prints("no server was shown to keep p99<1us");
     compare("redis-server", valkey, "--slo 'p99<1ms'").run().exits(2).says("name it with --rps");
     compare("redis-server", valkey, "--rps 5 --slo 'p99'").run().exits(2).says("--slo");
@@ -249,7 +245,7 @@ fn saved_runs_compare_where_their_plans_are_alike() {
     assert!(picture.contains(" compared with redis 7.") && picture.contains(" · SET · keystorm "));
     // One run a side has no interval, and no judgement.
     let one = kept(&redis, "one.json", "-t set,get");
-    let ran = compare(&one, &b, "").run().ok().prints(" none  unknown\n");
+    let ran = compare(&one, &b, "").run().ok().prints(" none  undecided\n");
     ran.prints("use --repeat");
     compare(&one, &b, "--fail-on-regression 5").run().exits(4).prints("has no interval");
     for (name, line, description) in [

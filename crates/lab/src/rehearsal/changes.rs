@@ -2,7 +2,7 @@
 
 use report::Run;
 use serde::Serialize;
-use statistics::{Ratio, holm};
+use statistics::{Interval, RatioEstimate, holm};
 
 /// Fewest samples of a run whose median is compared, and whose 99th percentile is: in the two runs of a side in a
 /// block, ten are then beyond it.
@@ -111,14 +111,18 @@ fn cpu_ns(run: &Run, name: &str) -> Option<f64> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Judgement {
-    /// Surely worse by more than is allowed.
+    /// Surely worse by more than is allowed: the whole interval lies beyond that.
     Worse,
     /// Surely better by as much.
     Better,
-    /// Surely not worse by more than is allowed, or by too little to matter.
+    /// Surely neither: the whole interval lies within what is allowed.
     Alike,
-    /// The runs differ too much to tell.
-    Open,
+    /// Surely changed by less than anybody notices, in time, whatever its ratio.
+    Slight,
+    /// Surely not worse by more than is allowed; the runs do not say whether it is better by as much.
+    NotWorse,
+    /// The interval holds both what is allowed and what is not.
+    Undecided,
 }
 
 /// How one figure of one command changes from A to B.
@@ -142,18 +146,36 @@ pub struct Change {
     pub judgement: Judgement,
 }
 
-impl Change {
-    /// What is known of it, given whether it is surely worse or better by more than is allowed.
-    fn judged(&self, is_worse: bool, is_better: bool, allowed: f64) -> Judgement {
-        let least_ns = self.figure.least_ns();
-        let is_large = (self.b_ns - self.a_ns).abs() >= least_ns;
-        let at_most = self.interval.map(|[_, high]| high);
-        let is_bounded = |high: f64| high <= 1.0 + allowed || self.a_ns * (high - 1.0) < least_ns;
+/// What may change: from which ratio to which, by the share that is allowed, and by the time that nobody notices.
+#[derive(Debug, Clone, Copy)]
+struct Allowance {
+    by_share: [f64; 2],
+    by_time: [f64; 2],
+}
+
+impl Allowance {
+    fn new(figure: Figure, a_ns: f64, allowed: f64) -> Self {
+        let (least, share) = (figure.least_ns() / a_ns, 1.0 + allowed);
+        Self { by_share: [1.0 / share, share], by_time: [(1.0 - least).max(0.0), 1.0 + least] }
+    }
+
+    /// Beyond what a change is worse, and below what it is better.
+    fn limits(self) -> [f64; 2] {
+        [self.by_share[0].min(self.by_time[0]), self.by_share[1].max(self.by_time[1])]
+    }
+
+    /// What is known of a ratio, given whether it is surely beyond the limits among all others.
+    fn judge(self, interval: Option<Interval>, [is_better, is_worse]: [bool; 2]) -> Judgement {
+        let within = |[low, high]: [f64; 2]| {
+            interval.is_some_and(|interval| interval.low >= low && interval.high <= high)
+        };
         match () {
-            () if is_worse && is_large => Judgement::Worse,
-            () if is_better && is_large => Judgement::Better,
-            () if at_most.is_some_and(is_bounded) => Judgement::Alike,
-            () => Judgement::Open,
+            () if is_worse => Judgement::Worse,
+            () if is_better => Judgement::Better,
+            () if within(self.by_share) => Judgement::Alike,
+            () if within(self.limits()) => Judgement::Slight,
+            () if within([0.0, self.limits()[1]]) => Judgement::NotWorse,
+            () => Judgement::Undecided,
         }
     }
 }
@@ -162,45 +184,50 @@ impl Change {
 pub type Blocks = Vec<[Vec<Vec<CommandFigures>>; 2]>;
 
 /// What changes from A to B, by command and figure, the most frequent command first. A change counts if it is surely
-/// over `allowed`, as a share: over all that is compared, one time in twenty at most by chance.
+/// over `allowed`, as a share: over all that is compared, at so many `looks` at growing data, one time in twenty at most
+/// by chance.
 #[must_use]
-pub fn changes(blocks: &Blocks, allowed: f64) -> Vec<Change> {
+pub fn changes(blocks: &Blocks, allowed: f64, looks: u32) -> Vec<Change> {
     let Some(first) = blocks.first().and_then(|block| block[0].first()) else { return Vec::new() };
-    let mut found: Vec<(Change, Ratio)> = Vec::new();
+    let mut found: Vec<(Change, RatioEstimate, Allowance)> = Vec::new();
     for command in first {
         for figure in [Figure::P50, Figure::P99, Figure::Cpu] {
             let values = |side: usize| -> Option<Vec<Vec<f64>>> {
                 blocks.iter().map(|block| in_block(&block[side], &command.name, figure)).collect()
             };
             let (Some(a), Some(b)) = (values(0), values(1)) else { continue };
-            let Some(ratio) = Ratio::of_blocks(&a, &b, RESOLUTION) else { continue };
+            let Some(ratio) = RatioEstimate::of_blocks(&a, &b, RESOLUTION) else { continue };
+            let ratio = ratio.of_looks(looks);
             let (command, count) = (command.name.clone(), command.count);
+            let (a_ns, b_ns) = (mean(&a.concat()), mean(&b.concat()));
+            let allowance = Allowance::new(figure, a_ns, allowed);
             let change = Change {
                 command,
                 count,
                 figure,
-                a_ns: mean(&a.concat()),
-                b_ns: mean(&b.concat()),
+                a_ns,
+                b_ns,
                 ratio: ratio.ratio,
                 interval: ratio.interval.map(|interval| [interval.low, interval.high]),
-                judgement: Judgement::Open,
+                judgement: Judgement::Undecided,
             };
-            found.push((change, ratio));
+            found.push((change, ratio, allowance));
         }
     }
-    let surely = |p: &dyn Fn(&Ratio) -> Option<f64>| {
+    let surely = |p: &dyn Fn(&RatioEstimate, [f64; 2]) -> Option<f64>| {
         // Both directions are looked at, as an interval does.
-        let p = |(_, ratio): &(Change, Ratio)| p(ratio).map_or(1.0, |p| (2.0 * p).min(1.0));
-        let all: Vec<f64> = found.iter().map(p).collect();
-        holm(&all, 1)
+        let p = |(_, ratio, allowance): &(Change, RatioEstimate, Allowance)| {
+            p(ratio, allowance.limits()).map_or(1.0, |p| (2.0 * p).min(1.0))
+        };
+        holm(&found.iter().map(p).collect::<Vec<f64>>(), looks)
     };
-    let worse = surely(&|ratio| ratio.p_above(1.0 + allowed));
-    let better = surely(&|ratio| ratio.p_below(1.0 / (1.0 + allowed)));
+    let worse = surely(&|ratio, [_, high]| ratio.p_above(high));
+    let better = surely(&|ratio, [low, _]| ratio.p_below(low).filter(|_| low > 0.0));
     let mut changes: Vec<Change> = found
         .into_iter()
-        .zip(worse.into_iter().zip(better))
-        .map(|((change, _), (is_worse, is_better))| {
-            let judgement = change.judged(is_worse, is_better, allowed);
+        .zip(better.into_iter().zip(worse))
+        .map(|((change, ratio, allowance), (is_better, is_worse))| {
+            let judgement = allowance.judge(ratio.interval, [is_better, is_worse]);
             Change { judgement, ..change }
         })
         .collect();
@@ -260,7 +287,7 @@ mod tests {
     #[test]
     fn the_same_server_twice_is_worse_one_time_in_twenty_at_most() {
         let wrong = |seed| {
-            let changes = changes(&blocks(seed, 0.0), 0.1);
+            let changes = changes(&blocks(seed, 0.0), 0.1, 1);
             assert_eq!(changes.len(), 15);
             changes.iter().any(is_found)
         };
@@ -271,7 +298,7 @@ mod tests {
     #[test]
     fn a_command_that_takes_two_milliseconds_more_is_found_as_just_that() {
         for seed in 0..50 {
-            let found: Vec<_> = changes(&blocks(seed, 2_000_000.0), 0.1)
+            let found: Vec<_> = changes(&blocks(seed, 2_000_000.0), 0.1, 1)
                 .into_iter()
                 .filter(|change| change.judgement == Judgement::Worse)
                 .map(|change| (change.command, change.figure))
@@ -291,7 +318,41 @@ mod tests {
                 });
             }
         }
-        let changes = changes(&blocks, 0.1);
+        let changes = changes(&blocks, 0.1, 1);
         assert!(!changes.iter().any(is_found));
+        let medians = changes.iter().filter(|change| change.figure == Figure::P50);
+        assert!(medians.clone().all(|change| change.judgement == Judgement::Slight), "{changes:?}");
+    }
+
+    /// Whatever the interval: where it lies wholly beyond what is allowed, that is the answer, however wide it is;
+    /// where it lies wholly within, the other.
+    #[test]
+    fn an_interval_alone_decides() {
+        let mut noise = Noise::new(7);
+        for _ in 0..20_000 {
+            let (a_ns, allowed) = ((20.0 * noise.uniform()).exp() * 10.0, noise.uniform());
+            let mut ends = [(); 2].map(|()| (3.0 * noise.normal()).exp());
+            ends.sort_by(f64::total_cmp);
+            let [low, high] = ends;
+            let figure = [Figure::P50, Figure::P99, Figure::Cpu][(noise.uniform() * 3.0) as usize];
+            let allowance = Allowance::new(figure, a_ns, allowed);
+            let [least, most] = allowance.limits();
+            let judged = allowance.judge(Some(Interval { low, high }), [high < least, low > most]);
+            let share = [1.0 / (1.0 + allowed), 1.0 + allowed];
+            let expected = match () {
+                () if low > most => Judgement::Worse,
+                () if high < least => Judgement::Better,
+                () if low >= share[0] && high <= share[1] => Judgement::Alike,
+                () if low >= least && high <= most => Judgement::Slight,
+                () if high <= most => Judgement::NotWorse,
+                () => Judgement::Undecided,
+            };
+            assert_eq!(judged, expected, "{figure:?} {a_ns} {allowed} {low} {high}");
+            // "-38.9 % to -19.4 %" is never alike, and "+256 % to +1,230 %" never open.
+            let is_beyond = low > share[1] || high < share[0];
+            assert!(!(is_beyond && judged == Judgement::Alike));
+            let is_noticed = a_ns * (low - 1.0) > figure.least_ns();
+            assert!(!(low > share[1] && is_noticed) || judged == Judgement::Worse);
+        }
     }
 }

@@ -38,15 +38,18 @@ pub struct Rehearsal {
     pub how: String,
     /// The share by which B may be worse: 0.1 for 10 %.
     pub allowed: f64,
-    /// Blocks that count, and those that the machine or the client spoiled.
+    /// How often growing data is judged at most.
+    #[serde(skip)]
+    pub looks: u32,
+    /// Blocks that count.
     pub blocks: usize,
-    /// The others.
-    pub(crate) void: usize,
-    /// What spoiled those, and how many each.
+    /// Those in which the client did not do what was asked.
+    pub void: usize,
+    /// Why, and how many each.
     pub(crate) void_by: Vec<(Cause, usize)>,
     /// What changes from A to B.
     pub changes: Vec<Change>,
-    /// Requests of each side, and those of them that failed.
+    /// Requests of each side, and those of them that failed, in all blocks.
     pub failures: [Failures; 2],
     /// Answers that were compared, if they were.
     pub answers: Option<AnswerComparison>,
@@ -87,7 +90,7 @@ pub enum Outcome {
     Worse,
     /// Nothing is, as far as the runs can tell.
     Passed,
-    /// The runs tell nothing: there are too few, or all that is compared is unsteady.
+    /// Nothing surely is, and the runs do not exclude it.
     Undecided,
 }
 
@@ -114,6 +117,7 @@ impl Rehearsal {
             sides,
             how,
             allowed,
+            looks: 1,
             blocks: 0,
             void: 0,
             void_by: Vec::new(),
@@ -126,9 +130,22 @@ impl Rehearsal {
         }
     }
 
-    /// Takes blocks that do not count, each by what spoiled it.
-    pub fn add_void(&mut self, causes: &[Cause]) {
+    /// Takes a block that does not count: what failed in it does. `causes` are those of all of them so far.
+    pub fn add_void(&mut self, causes: &[Cause], sides: [&[&Run]; 2]) {
         (self.void, self.void_by) = (causes.len(), Cause::counts(causes));
+        self.add_failures(sides);
+    }
+
+    fn add_failures(&mut self, sides: [&[&Run]; 2]) {
+        for (of_side, runs) in self.failures.iter_mut().zip(sides) {
+            for run in runs {
+                let figures = crate::Figures::from_run(run);
+                let gone = &run.measurement.total.connections;
+                let unanswered = gone.lost + gone.unanswered + gone.timed_out;
+                of_side.requests += figures.requests + unanswered;
+                of_side.failed += figures.errors + unanswered;
+            }
+        }
     }
 
     /// Takes the runs of each side in a block.
@@ -136,20 +153,12 @@ impl Rehearsal {
     /// # Errors
     /// A count is too large to be written.
     pub fn add_block(&mut self, sides: [&[&Run]; 2]) -> Result<(), RecordError> {
-        for (side, runs) in sides.into_iter().enumerate() {
-            for run in runs {
-                self.run.put(run)?;
-                let figures = crate::Figures::from_run(run);
-                let gone = &run.measurement.total.connections;
-                let unanswered = gone.lost + gone.unanswered + gone.timed_out;
-                self.failures[side].requests += figures.requests + unanswered;
-                self.failures[side].failed += figures.errors + unanswered;
-            }
-        }
+        sides.into_iter().flatten().try_for_each(|run| self.run.put(run).map(drop))?;
+        self.add_failures(sides);
         let figures = |runs: &[&Run]| runs.iter().map(|run| CommandFigures::of_run(run)).collect();
         self.figures.push(sides.map(figures));
         self.blocks = self.figures.len();
-        self.changes = changes(&self.figures, self.allowed);
+        self.changes = changes(&self.figures, self.allowed, self.looks);
         Ok(())
     }
 
@@ -187,12 +196,18 @@ impl Rehearsal {
         self.judged(Judgement::Worse).next().is_some() || less_room || self.fails_more()
     }
 
+    /// Whether the runs leave room for a figure to be worse than is allowed.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.judged(Judgement::Undecided).next().is_some()
+    }
+
     /// What all of it says together.
     #[must_use]
     pub fn outcome(&self) -> Outcome {
         match () {
             () if self.is_worse() || self.different_answers() > 0 => Outcome::Worse,
-            () if self.judged(Judgement::Open).count() == self.changes.len() => Outcome::Undecided,
+            () if self.changes.is_empty() || self.is_open() => Outcome::Undecided,
             () => Outcome::Passed,
         }
     }

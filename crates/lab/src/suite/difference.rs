@@ -1,11 +1,21 @@
 //! Two suites of the same specs: which of them differ, so that of all that are called different together, one is
 //! wrongly so in one comparison of twenty.
+//!
+//! The two were not made in turn. So the interval of a spec holds what another hour of the machine changes, and what
+//! others did to one of them more than to the other ([`Held`]). Errors are no noise: a spec that fails more is worse.
 
-use report::Finding;
-use statistics::{Interval, Ratio, holm};
+use report::{Finding, Held};
+use statistics::{Interval, RatioEstimate, SPREAD_MAX, holm};
 
 use super::{Entry, Suite};
 use crate::figures::Figures;
+
+/// How much another hour of a quiet machine changes a figure at least, as a standard deviation.
+const DRIFT: f64 = 0.01;
+/// So many delayed requests may move a median by more than anybody knows.
+const DELAYED_MIN: f64 = 0.02;
+/// By so much of all requests more may fail.
+const FAILURES_MAX: f64 = 0.001;
 
 /// The figure by which a spec is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,8 +42,13 @@ pub struct Difference {
     pub interval: Option<Interval>,
     /// Whether it differs, after Holm over all specs.
     pub differs: bool,
-    /// Whether it is worse by more than allowed, after Holm over all specs.
+    /// Whether it is worse by more than allowed, after Holm over all specs, or more of its requests fail.
     pub worse: bool,
+    /// Whether its interval leaves room for it to be worse by more than allowed, or by more than people tune for where
+    /// nobody says what is.
+    pub is_open: bool,
+    /// The shares of requests that failed.
+    pub failed: [f64; 2],
     /// The second 99th percentile over the first, of the means of both.
     pub p99_ratio: Option<f64>,
 }
@@ -64,7 +79,8 @@ impl SuiteComparison {
             };
             let by = ComparedFigure::of([entry, other]);
             let values = [entry, other].map(|entry| by.values(entry));
-            match Ratio::unpaired(&values[0], &values[1], 0.0) {
+            let ratio = RatioEstimate::of_sittings(&values[0], &values[1], 0.0, DRIFT);
+            match ratio.map(|ratio| ratio.stretched(by.excuse([entry, other]))) {
                 Some(ratio) => {
                     rows.push(row([entry, other], by, values, &ratio));
                     ratios.push(ratio);
@@ -76,14 +92,21 @@ impl SuiteComparison {
         left_out.extend(only.map(|entry| format!("{}: only in {}", entry.name, names[1])));
         let differ = holm(&ratios.iter().map(two_sided).collect::<Vec<_>>(), 1);
         let least = 1.0 - threshold.unwrap_or_default();
-        let p_worse = |(row, ratio): (&Difference, &Ratio)| match row.by {
+        let p_worse = |(row, ratio): (&Difference, &RatioEstimate)| match row.by {
             ComparedFigure::Throughput => ratio.p_below(least).unwrap_or(1.0),
             ComparedFigure::Median => ratio.p_above(1.0 / least).unwrap_or(1.0),
         };
         let worse = holm(&rows.iter().zip(&ratios).map(p_worse).collect::<Vec<_>>(), 1);
-        for (row, (differs, worse)) in rows.iter_mut().zip(differ.into_iter().zip(worse)) {
-            row.differs = differs;
-            row.worse = worse && threshold.is_some();
+        let sure = differ.into_iter().zip(worse);
+        for ((row, ratio), (differs, worse)) in rows.iter_mut().zip(&ratios).zip(sure) {
+            row.differs = differs || row.fails_more();
+            row.worse = threshold.is_some() && (worse || row.fails_more());
+            row.is_open = match (row.interval, threshold, row.by) {
+                (None, ..) => true,
+                (Some(_), None, _) => !differs && !ratio.is_within(SPREAD_MAX),
+                (Some(of), Some(_), ComparedFigure::Throughput) => of.low < least,
+                (Some(of), Some(_), ComparedFigure::Median) => of.high > 1.0 / least,
+            };
         }
         let size = |row: &Difference| if row.differs { row.ratio.ln().abs() } else { -1.0 };
         workload::sort::sort_by(&mut rows, |a, b| size(b).total_cmp(&size(a)));
@@ -96,15 +119,20 @@ impl SuiteComparison {
         self.rows.iter().any(|row| row.worse)
     }
 
-    /// Whether nothing can be said of a spec, as it was measured once.
+    /// Whether the runs do not say of a spec whether it is worse than allowed.
     #[must_use]
     pub fn undecided(&self) -> bool {
-        self.rows.is_empty() || self.rows.iter().any(|row| row.interval.is_none())
+        self.rows.is_empty() || self.open().next().is_some()
+    }
+
+    /// Specs of which the runs do not say it.
+    pub fn open(&self) -> impl Iterator<Item = &Difference> {
+        self.rows.iter().filter(|row| row.is_open && !row.worse)
     }
 }
 
 /// The probability of a ratio as far from 1 as this one, of equals.
-fn two_sided(ratio: &Ratio) -> f64 {
+fn two_sided(ratio: &RatioEstimate) -> f64 {
     match (ratio.p_above(1.0), ratio.p_below(1.0)) {
         (Some(above), Some(below)) => (2.0 * above.min(below)).min(1.0),
         _ => 1.0,
@@ -126,24 +154,56 @@ impl ComparedFigure {
             Self::Median => rounds(entry).iter().map(|figures| figures.p50_ns as f64).collect(),
         }
     }
+
+    /// By which factors the ratio may be lower and higher than it was measured, as others held up one side more.
+    fn excuse(self, both: [&Entry; 2]) -> [f64; 2] {
+        let held = both.map(|entry| Held::mean(rounds(entry).iter().map(|figures| figures.held)));
+        let [before, after] = [held[0].beyond(held[1]), held[1].beyond(held[0])];
+        match self {
+            Self::Throughput => [before.factor(), after.factor()],
+            // What the median is without the requests that were delayed is not kept.
+            Self::Median => [after, before].map(|held| match held.delayed < DELAYED_MIN {
+                true => held.factor(),
+                false => f64::INFINITY,
+            }),
+        }
+    }
 }
 
 impl Difference {
-    /// Whether the second is slower.
+    /// Whether more requests fail in the second.
+    #[must_use]
+    pub fn fails_more(&self) -> bool {
+        self.failed[1] > self.failed[0] + FAILURES_MAX
+    }
+
+    /// Whether the second is slower, or fails more.
     #[must_use]
     pub fn is_slower(&self) -> bool {
-        match self.by {
-            ComparedFigure::Throughput => self.ratio < 1.0,
-            ComparedFigure::Median => self.ratio > 1.0,
-        }
+        self.fails_more()
+            || match self.by {
+                ComparedFigure::Throughput => self.ratio < 1.0,
+                ComparedFigure::Median => self.ratio > 1.0,
+            }
     }
+}
+
+/// The share of a spec's requests that were answered with errors.
+fn failed_share(entry: &Entry) -> f64 {
+    let sum = |of: fn(&Figures) -> u64| rounds(entry).iter().map(of).sum::<u64>() as f64;
+    sum(|figures| figures.errors) / sum(|figures| figures.requests).max(1.0)
 }
 
 fn rounds(entry: &Entry) -> &[Figures] {
     entry.main().map(|role| role.figures.as_slice()).unwrap_or_default()
 }
 
-fn row(both: [&Entry; 2], by: ComparedFigure, values: [Vec<f64>; 2], ratio: &Ratio) -> Difference {
+fn row(
+    both: [&Entry; 2],
+    by: ComparedFigure,
+    values: [Vec<f64>; 2],
+    ratio: &RatioEstimate,
+) -> Difference {
     let count = |values: &[f64]| values.len().max(1) as f64;
     let mean = |values: &[f64]| values.iter().sum::<f64>() / count(values);
     let geometric = |values: Vec<f64>| {
@@ -161,6 +221,8 @@ fn row(both: [&Entry; 2], by: ComparedFigure, values: [Vec<f64>; 2], ratio: &Rat
         interval: ratio.interval,
         differs: false,
         worse: false,
+        is_open: true,
+        failed: both.map(failed_share),
         p99_ratio: (tails[0] > 0.0 && tails[1] > 0.0).then(|| tails[1] / tails[0]),
     }
 }
@@ -211,7 +273,7 @@ mod tests {
         );
         let [before, after] = compared.rows[0].values;
         assert!((after / before - compared.rows[0].ratio).abs() < 1e-9, "{after} over {before}");
-        assert!(compared.regressed() && !compared.undecided());
+        assert!(compared.regressed());
         assert_eq!(compared.left_out, ["gone: only in a", "new: only in b"]);
     }
 
@@ -240,6 +302,43 @@ mod tests {
             ComparedFigure::Throughput,
             "one side was slower than its rate"
         );
+    }
+
+    #[test]
+    fn a_suite_of_a_quiet_minute_is_not_slower_in_a_noisy_one() {
+        let held = |share: f64, rates: &[f64]| {
+            let mut suite = suite(&[("x", rates.to_vec())]);
+            for figures in &mut suite.specs[0].roles[0].figures {
+                figures.held = Held { share, delayed: share };
+            }
+            suite
+        };
+        let of = |a: &Suite, b: &Suite| {
+            SuiteComparison::new(["a", "b"].map(String::from), a, b, Some(0.05))
+        };
+        let (quiet, noisy) = (held(0.0, &[100.0, 101.0, 99.0]), held(0.45, &[60.0, 61.0, 59.0]));
+        let compared = of(&quiet, &noisy);
+        assert!(compared.undecided() && !compared.regressed() && !compared.rows[0].differs);
+        // What that noise cannot explain is found all the same, and what gets faster under it is faster.
+        let broken = of(&quiet, &held(0.45, &[10.0, 10.1, 9.9]));
+        assert!(broken.regressed() && broken.rows[0].worse);
+        let faster = of(&noisy, &held(0.45, &[120.0, 121.0, 119.0]));
+        assert!(faster.rows[0].differs && !faster.undecided() && !faster.regressed());
+        // The interval is that of another hour: what lies within 5 % of nothing is passed, what may not is open.
+        let wide = of(&quiet, &held(0.0, &[65.2, 110.0, 90.0]));
+        assert!(wide.undecided() && !wide.regressed(), "{:?}", wide.rows);
+    }
+
+    #[test]
+    fn errors_are_no_noise() {
+        let fails = |errors: u64| {
+            let mut suite = suite(&[("x", vec![100_000.0; 3])]);
+            suite.specs[0].roles[0].figures.iter_mut().for_each(|figures| figures.errors = errors);
+            suite
+        };
+        let compared =
+            SuiteComparison::new(["a", "b"].map(String::from), &fails(0), &fails(900), Some(0.05));
+        assert!(compared.regressed() && compared.rows[0].is_slower());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use page::{
     Axis, Block, Chart, DataPoint, Guide, Page, Section, Series, Table, Tone, Unit, Verdict,
 };
-use report::compare::{QUIETER_MACHINE, describe_void};
+use report::compare::describe_void;
 use report::grouped;
 use workload::quantity::counted;
 
@@ -13,8 +13,6 @@ use crate::rehearsal::{AnswerComparison, Change, Figure, Judgement, Outcome, Reh
 
 /// Changes that a sentence names.
 const NAMED_MAX: usize = 3;
-/// An interval that reaches ratios of this, or of its inverse, says nothing.
-const WIDE: f64 = 100.0;
 /// Commands that a chart has room for.
 const CHARTED_MAX: usize = 20;
 
@@ -46,16 +44,6 @@ impl Rehearsal {
     fn reasons(&self) -> Vec<String> {
         let [a, b] = self.names();
         let mut text = Vec::new();
-        text.extend(self.named(Judgement::Worse, "Slower"));
-        text.extend(self.named(Judgement::Better, "Faster"));
-        let open = self.judged(Judgement::Open).count();
-        if open > 0 {
-            text.push(format!(
-                "Too unsteady to exclude {} more: {open} of {}.",
-                percent(self.allowed),
-                counted(self.changes.len() as u64, "figure")
-            ));
-        }
         if self.fails_more() {
             let [of_a, of_b] = self.failures.map(|side| {
                 format!(
@@ -65,6 +53,17 @@ impl Rehearsal {
                 )
             });
             text.push(format!("More requests failed on {b}: {of_b}, and {of_a} on {a}."));
+        }
+        text.extend(self.named(Judgement::Worse, "Slower"));
+        text.extend(self.named(Judgement::Better, "Faster"));
+        let open = self.judged(Judgement::Undecided).count();
+        if open > 0 {
+            text.push(format!(
+                "The runs do not exclude {} more of {open} of {}; more blocks (--repeat) do, or chrt -f 10 in front \
+                 of the command.",
+                percent(self.allowed),
+                counted(self.changes.len() as u64, "figure")
+            ));
         }
         if let Some(answers) = &self.answers {
             text.push(match answers.different {
@@ -91,7 +90,10 @@ impl Rehearsal {
             return describe_void(&self.void_by).map(|text| format!("{text}."));
         }
         let causes: Vec<&str> = self.void_by.iter().map(|(cause, _)| cause.describe()).collect();
-        Some(format!("No block of runs counts: {}; {QUIETER_MACHINE}.", causes.join("; ")))
+        Some(format!(
+            "No block counts, as the client did not do what was asked: {}; give it CPUs of its own, or more --threads.",
+            causes.join("; ")
+        ))
     }
 
     fn named(&self, judgement: Judgement, word: &str) -> Option<String> {
@@ -284,7 +286,9 @@ fn word(judgement: Judgement) -> &'static str {
         Judgement::Worse => "worse",
         Judgement::Better => "better",
         Judgement::Alike => "alike",
-        Judgement::Open => "unsteady",
+        Judgement::Slight => "too little to matter",
+        Judgement::NotWorse => "not worse",
+        Judgement::Undecided => "undecided",
     }
 }
 
@@ -306,13 +310,11 @@ fn signed(ratio: f64) -> String {
     let sign = if percent < 0.0 { "−" } else { "+" };
     match percent.abs() {
         size if size < 100.0 => format!("{sign}{size:.1} %"),
-        size => format!("{sign}{size:.0} %"),
+        size if size < 1e6 => format!("{sign}{size:.0} %"),
+        _ => "over +1000000 %".to_owned(),
     }
 }
 
 fn interval([low, high]: [f64; 2]) -> String {
-    match high < WIDE && low > 1.0 / WIDE {
-        true => format!("{} to {}", signed(low), signed(high)),
-        false => "too wide".to_owned(),
-    }
+    format!("{} to {}", signed(low), signed(high))
 }

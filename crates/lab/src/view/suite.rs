@@ -216,9 +216,11 @@ impl SuiteComparison {
         ];
         let mut table = Table::new(columns);
         for row in &self.rows {
-            let interval = row.interval.map_or("–".to_owned(), |interval| {
-                format!("{:.3} – {:.3}", interval.low, interval.high)
-            });
+            let interval =
+                row.interval.map_or("–".to_owned(), |interval| match interval.high.is_finite() {
+                    true => format!("{:.3} – {:.3}", interval.low, interval.high),
+                    false => format!("{:.3} or more", interval.low),
+                });
             let (by, [before, after]) = match row.by {
                 ComparedFigure::Throughput => ("requests/s", row.values.map(report::grouped)),
                 ComparedFigure::Median => {
@@ -246,11 +248,11 @@ impl SuiteComparison {
         let (slower, faster): (Vec<&Difference>, Vec<&Difference>) =
             changed.iter().partition(|row| row.is_slower());
         let headline = match changed.len() {
-            0 if self.undecided() => {
+            0 if self.rows.iter().any(|row| row.interval.is_none()) => {
                 "Undecided: a spec needs at least two rounds on each side".to_owned()
             }
             0 => format!(
-                "None of {} differs",
+                "None of {} was found to differ",
                 workload::quantity::counted(self.rows.len() as u64, "spec")
             ),
             count => format!(
@@ -260,13 +262,26 @@ impl SuiteComparison {
                 faster.len()
             ),
         };
-        let worst = changed.iter().take(3).map(|row| format!("{} ×{:.3}", row.name, row.ratio));
+        let worst = changed.iter().take(3).map(|row| match row.fails_more() {
+            true => format!("{} fails {:.1} % of its requests", row.name, row.failed[1] * 100.0),
+            false => format!("{} ×{:.3}", row.name, row.ratio),
+        });
         let worst: Vec<String> = worst.collect();
         let mut text = format!(
-            "Throughput of {} over that of {}, or p50 where both kept a rate that was set; the chance of calling \
-             any spec different wrongly is 5 % in all (Holm).",
+            "Throughput of {} over that of {}, or p50 where both kept a rate that was set, with what another hour of \
+             the machine changes, and what others took of one of them; the chance of calling any spec different \
+             wrongly is 5 % in all (Holm).",
             self.names[1], self.names[0]
         );
+        let open = self.open().count();
+        let headline = match open {
+            0 => headline,
+            open if headline.starts_with("Undecided") => {
+                text = format!("{text} {open} of {} undecided.", self.rows.len());
+                headline
+            }
+            open => format!("{headline}; {open} undecided, more --repeat decides"),
+        };
         if !worst.is_empty() {
             text = format!("{}. {text}", worst.join(", "));
         }
@@ -304,6 +319,7 @@ fn conclusion(row: &Difference) -> &'static str {
         Difference { differs: true, .. } if row.is_slower() => "slower",
         Difference { differs: true, .. } => "faster",
         Difference { interval: None, .. } => "one round: undecided",
-        Difference { .. } => "no difference found",
+        Difference { is_open: true, .. } => "undecided",
+        Difference { .. } => "alike",
     }
 }

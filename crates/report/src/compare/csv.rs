@@ -37,7 +37,7 @@ fn write_rows(
 ) -> io::Result<()> {
     for row in rows {
         let is_judged = test.refused.is_none();
-        let interval = row.interval().filter(|_| is_judged);
+        let interval = row.ratio.interval.filter(|_| is_judged);
         let end = |end: Option<f64>| end.map_or(String::new(), |end| format!("{end:.6}"));
         let [a, b] = row.means.map(|mean| row.metric.written(mean));
         let cells = [
@@ -66,7 +66,7 @@ pub(super) fn conclusion(row: &Row, shown: bool) -> &'static str {
     match row.ratio.conclusion() {
         Conclusion::Differ => "differ",
         Conclusion::Alike => "alike",
-        Conclusion::TooWide => "too-wide",
+        Conclusion::Undecided => "undecided",
         Conclusion::Single => "single",
     }
 }

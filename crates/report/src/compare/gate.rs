@@ -3,11 +3,11 @@
 use serde::Serialize;
 use statistics::holm;
 
-use super::headline::called;
+use super::headline::{HELP, called};
 use super::{Comparison, RefusalKind, Row, TestComparison};
 use crate::Metric;
 
-/// What the gate watches: what a service promises.
+/// What a gate watches that names no figure: what a service promises.
 pub const WATCHED: [Metric; 2] = [Metric::Throughput, Metric::P99];
 
 /// A figure by which the second server is, or may be, worse than allowed.
@@ -52,6 +52,8 @@ pub struct Gate {
     pub possible: Vec<Regression>,
     /// Without an interval, so that there is no conclusion.
     pub unknown: Vec<Regression>,
+    /// Figures that were not measured, each with its test.
+    pub missing: Vec<(String, Metric)>,
     /// How many figures were judged: each is a chance to be wrong.
     pub judged: usize,
 }
@@ -63,14 +65,19 @@ impl Comparison {
         self.threshold.map(|percent| self.gate_of(percent))
     }
 
-    /// Whether the second server is worse than the first by more than `percent`, by the figures in
-    /// [`WATCHED`].
+    /// Whether the second server is worse than the first by more than `percent`, by the watched figures.
     #[must_use]
     pub fn gate_of(&self, percent: f64) -> Gate {
         let with_ratio = self.tests.iter().filter(|test| test.refused.is_none());
-        let rows = with_ratio.flat_map(|test| {
-            WATCHED.into_iter().filter_map(move |metric| Some((test, watched(test, metric)?)))
-        });
+        let (mut rows, mut missing) = (Vec::new(), Vec::new());
+        for (test, metric) in
+            with_ratio.flat_map(|test| self.watched.iter().map(move |m| (test, *m)))
+        {
+            match watched(test, metric) {
+                Some(row) => rows.push((test, row)),
+                None => missing.push((self.name_of(test), metric)),
+            }
+        }
         let regression = |test: &TestComparison, row: &Row| Regression {
             test: self.name_of(test),
             metric: row.metric,
@@ -100,13 +107,14 @@ impl Comparison {
         }
         let refused = || self.tests.iter().filter_map(|test| test.refused.as_ref());
         let broken = refused().any(|refused| refused.kind == RefusalKind::Failures);
-        let open = !possible.is_empty() || !unknown.is_empty() || refused().next().is_some();
+        let lacks = !unknown.is_empty() || !missing.is_empty() || refused().next().is_some();
+        let open = !possible.is_empty() || lacks;
         let state = match () {
             () if broken || !found.is_empty() => GateState::Failed,
             () if open || self.tests.is_empty() || !self.complete => GateState::Undecided,
             () => GateState::Passed,
         };
-        Gate { state, found, possible, unknown, judged: figures }
+        Gate { state, found, possible, unknown, missing, judged: figures }
     }
 }
 
@@ -149,8 +157,8 @@ pub fn joint_notes(comparisons: &[Comparison]) -> Vec<String> {
         GateState::Passed => lines.extend(gates().map(|(of, percent, _)| {
             let [first, second] = of.names();
             format!(
-                "Gate passed: {second} is not worse than {first} by more than {percent} % in \
-                 throughput or p99 of any test."
+                "Gate passed: {second} is not worse than {first} by more than {percent} % in {} of any test.",
+                figures(&of.watched)
             )
         })),
         GateState::Undecided if lines.is_empty() => {
@@ -166,6 +174,15 @@ fn refusals(comparison: &Comparison, failures: bool) -> impl Iterator<Item = Str
     let refused = comparison.tests.iter().filter_map(|test| Some((test, test.refused.as_ref()?)));
     let of = refused.filter(move |(_, why)| (why.kind == RefusalKind::Failures) == failures);
     of.map(|(test, why)| format!("{}: {}", comparison.name_of(test), why.text))
+}
+
+/// Figures in a sentence.
+fn figures(watched: &[Metric]) -> String {
+    let names: Vec<&str> = watched.iter().map(|metric| called(*metric)).collect();
+    match &names[..] {
+        [others @ .., last] if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+        _ => names.join(""),
+    }
 }
 
 fn figure_of(regression: &Regression) -> String {
@@ -202,7 +219,7 @@ fn open_questions(comparison: &Comparison, percent: f64, gate: &Gate) -> Vec<Str
         }
         let advice = match regression.blocks_for_it {
             Some(blocks) => format!("to see {percent} % use --repeat {blocks}"),
-            None => "make the runs longer, or the machine quieter".to_owned(),
+            None => HELP.to_owned(),
         };
         format!(
             "the runs do not say whether {second} is worse than {first} by more than {percent} % \
@@ -213,5 +230,11 @@ fn open_questions(comparison: &Comparison, percent: f64, gate: &Gate) -> Vec<Str
         let figure = figure_of(regression);
         format!("{figure} has no interval with one run per side; use --repeat")
     });
-    possible.chain(unknown).chain(refusals(comparison, false)).collect()
+    let missing = gate.missing.iter().map(|(test, metric)| {
+        format!(
+            "{} of {test} was not measured: the server does not tell it, or is not asked",
+            called(*metric)
+        )
+    });
+    possible.chain(unknown).chain(missing).chain(refusals(comparison, false)).collect()
 }

@@ -1,13 +1,19 @@
 //! What a test says in a sentence: about the figure that was asked for.
 
-use statistics::Conclusion;
+use std::sync::Arc;
+
+use statistics::{Conclusion, SPREAD_MAX};
 
 use super::gate::{WATCHED, watched};
+use super::sure::lasting;
 use super::{Pairing, Row, TestComparison};
-use crate::{Direction, Metric};
+use crate::{Direction, Metric, Run};
 
 /// A change as large as this is what people tune for, where no gate names another, in per cent.
 const CHANGE_PERCENT: f64 = 5.0;
+
+/// What else helps where even many more blocks would not.
+pub(super) const HELP: &str = "make the runs longer, or put chrt -f 10 in front of the command";
 
 /// A figure in a sentence.
 #[must_use]
@@ -33,8 +39,14 @@ pub fn called(metric: Metric) -> &'static str {
 pub fn change(ratio: f64) -> String {
     let percent = (ratio - 1.0) * 100.0;
     let decimals = usize::from(percent.abs() < 100.0);
-    format!("{percent:+.decimals$} %")
+    match percent < PERCENT_MAX {
+        true => format!("{percent:+.decimals$} %"),
+        false => format!("over +{PERCENT_MAX:.0} %"),
+    }
 }
+
+/// Nobody reads more digits of a change.
+const PERCENT_MAX: f64 = 1e6;
 
 impl TestComparison {
     /// The figure that the test is about: where a schedule sets the throughput, how long requests take;
@@ -48,13 +60,50 @@ impl TestComparison {
         }
     }
 
-    /// What it says, in a sentence without a full stop.
+    /// What it says, in a sentence without a full stop: where that figure says nothing, server CPU per request may.
     #[must_use]
     pub fn headline(&self) -> String {
         if let Some(refused) = &self.refused {
             return refused.text.clone();
         }
-        self.row(self.asked()).map_or_else(String::new, |row| self.conclusion(row))
+        let Some(row) = self.row(self.asked()) else { return String::new() };
+        let says = self.conclusion(row);
+        let cpu = self.row(Metric::ServerCpu).filter(|cpu| !self.is_sure(row) && self.is_sure(cpu));
+        match cpu {
+            Some(cpu) => format!("{says}; {}", self.conclusion(cpu)),
+            None => says,
+        }
+    }
+
+    /// What it says in a word, as programs read it: of the figure that was asked for.
+    #[must_use]
+    pub fn answer(&self) -> &'static str {
+        let of_row = |metric: Metric| {
+            let row = self.row(metric)?;
+            match () {
+                () if self.is_sure(row) && row.b_is_better() == Some(true) => Some("better"),
+                () if self.is_sure(row) => Some("worse"),
+                () if row.ratio.is_within(SPREAD_MAX) => Some("alike"),
+                () => None,
+            }
+        };
+        match &self.refused {
+            Some(_) => "not-told",
+            None => of_row(self.asked()).unwrap_or("undecided"),
+        }
+    }
+
+    /// Whether a row surely differs among all figures of all headlines, at every look.
+    #[must_use]
+    pub fn is_sure(&self, row: &Row) -> bool {
+        row.ratio.differs_among(self.rows.len() * self.setup.headlines)
+    }
+
+    /// Whether its runs do not say what it is about.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        let row = self.row(self.asked()).filter(|_| self.refused.is_none());
+        row.is_some_and(|row| !self.is_sure(row) && !row.ratio.is_within(SPREAD_MAX))
     }
 
     /// What a figure says, in a sentence without a full stop.
@@ -62,37 +111,41 @@ impl TestComparison {
     pub fn conclusion(&self, row: &Row) -> String {
         let [first, second] = &self.setup.names;
         let (name, ratio) = (called(row.metric), row.ratio.ratio);
-        let interval = row.ratio.interval.map(|i| [change(i.low), change(i.high)]);
-        let interval = interval.map(|[low, high]| format!("{low} to {high}"));
-        let interval = interval.unwrap_or_default();
-        match row.ratio.conclusion() {
-            Conclusion::Differ => {
-                let better = if row.b_is_better() == Some(true) { "better" } else { "worse" };
-                let by = match ratio {
-                    r if r >= 2.0 => format!("{r:.1} times that of {first}"),
-                    r if r >= 1.0 => {
-                        format!("{:.1} % higher than that of {first}", (r - 1.0) * 100.0)
-                    }
-                    r => format!("{:.1} % lower than that of {first}", (1.0 - r) * 100.0),
-                };
-                format!("{second} is {better}: its {name} is {by} (95 % interval {interval})")
-            }
-            Conclusion::Alike => format!(
-                "{second} and {first} are alike: no difference in {name} was found (95 % interval \
-                 {interval})"
-            ),
-            Conclusion::TooWide if row.interval().is_some() => format!(
-                "undecided: the runs do not show whether {second} differs from {first} in {name} (95 % \
-                 interval {interval})"
-            ),
-            Conclusion::TooWide => format!(
-                "undecided: the runs do not show whether {second} differs from {first} in {name}; the 95 % \
-                 interval is too wide"
-            ),
-            Conclusion::Single => format!(
+        let Some(interval) = row.ratio.interval else {
+            return format!(
                 "undecided: {name} of {second} is {} compared with {first}, which may be chance: there is \
                  one run per side",
                 change(ratio)
+            );
+        };
+        let interval =
+            format!("95 % interval {} to {}", change(interval.low), change(interval.high));
+        if self.is_sure(row) {
+            let better = if row.b_is_better() == Some(true) { "better" } else { "worse" };
+            let by = match ratio {
+                r if r >= 2.0 => format!("{r:.1} times that of {first}"),
+                r if r >= 1.0 => {
+                    format!("{:.1} % higher than that of {first}", (r - 1.0) * 100.0)
+                }
+                r => format!("{:.1} % lower than that of {first}", (1.0 - r) * 100.0),
+            };
+            return format!("{second} is {better}: its {name} is {by} ({interval})");
+        }
+        if row.ratio.is_within(SPREAD_MAX) {
+            return format!(
+                "{second} and {first} are alike: they differ by no more than {:.0} % in {name} ({interval})",
+                SPREAD_MAX * 100.0
+            );
+        }
+        match row.ratio.conclusion() {
+            Conclusion::Differ => format!(
+                "undecided: {second} looks {} than {first} in {name} ({interval}), which may be chance \
+                 among {} figures",
+                if row.b_is_better() == Some(true) { "better" } else { "worse" },
+                self.rows.len() * self.setup.headlines
+            ),
+            _ => format!(
+                "undecided: the runs do not show whether {second} differs from {first} in {name} ({interval})"
             ),
         }
     }
@@ -131,9 +184,26 @@ impl TestComparison {
         let needed: Option<Vec<usize>> =
             coarse.iter().map(|row| row.ratio.count_for(wanted / 100.0)).collect();
         Some(match needed.and_then(|needed| needed.into_iter().max()) {
-            Some(needed) => format!("{text}; for {wanted} % take {needed} (--repeat {needed})"),
-            None => format!("{text}; for {wanted} % make the runs longer, or the machine quieter"),
+            Some(needed) => {
+                let time =
+                    self.block_s().map(|s| format!(", about {}", lasting(s * needed as f64)));
+                let time = time.unwrap_or_default();
+                format!("{text}; for {wanted} % take {needed} (--repeat {needed}{time})")
+            }
+            None => format!("{text}; for {wanted} % {HELP}"),
         })
+    }
+
+    /// How long the runs of a block took, on average.
+    fn block_s(&self) -> Option<f64> {
+        let blocks = self.counted().0;
+        let runs = self.counted.iter().flatten();
+        let wall_ns = |run: &Arc<Run>| {
+            run.measurement.workers.iter().map(|worker| worker.wall_ns).max().unwrap_or_default()
+        };
+        let all_s = runs.map(wall_ns).sum::<u64>() as f64 / 1e9;
+        (blocks > 0 && self.setup.pairing == Pairing::Blocks && all_s > 0.0)
+            .then(|| all_s / blocks as f64)
     }
 
     /// How many blocks, or runs a side, its ratios are of, and which of the two.

@@ -39,6 +39,7 @@ pub fn document(comparison: &Comparison) -> Value {
         threshold,
         errors_allowed,
         looks: _,
+        watched,
         terms,
     } = comparison;
     let mut document = json!({
@@ -58,11 +59,16 @@ pub fn document(comparison: &Comparison) -> Value {
             let list = |of: &[Regression]| of.iter().map(regression).collect::<Vec<_>>();
             json!({
                 "allowed_percent": percent,
+                "figures": watched.iter().map(|metric| metric.name()).collect::<Vec<_>>(),
                 "state": gate.state,
                 "told": notes(comparison),
                 "found": list(&gate.found),
                 "not_excluded": list(&gate.possible),
                 "not_known": list(&gate.unknown),
+                "not_measured": gate.missing.iter().map(|(test, metric)| json!({
+                    "test": test,
+                    "figure": metric.name(),
+                })).collect::<Vec<_>>(),
             })
         }),
     });
@@ -108,6 +114,7 @@ fn test(test: &TestComparison) -> Value {
     let mut document = json!({
         "name": name,
         "headline": test.headline(),
+        "answer": test.answer(),
         "asked": test.asked().name(),
         "pairing": setup.pairing,
         "runs": { "a": runs[0], "b": runs[1] },
@@ -120,6 +127,7 @@ fn test(test: &TestComparison) -> Value {
             "blocks": blocks,
         })).collect::<Vec<_>>(),
         "failed_percent": { "a": failed_a.percent(), "b": failed_b.percent() },
+        "held_percent": { "a": test.held[0] * 100.0, "b": test.held[1] * 100.0 },
         "not_told_because": test.refused.as_ref().map(|refused| &refused.text),
         "warnings": warnings,
     });
@@ -169,7 +177,7 @@ fn each_run(runs: &[Arc<Run>]) -> Vec<Value> {
 
 fn figure(row: &Row, shown: bool) -> Value {
     let Row { values: [of_a, of_b], means: [a, b], ratio, .. } = row;
-    let interval = row.interval().filter(|_| shown);
+    let interval = row.ratio.interval.filter(|_| shown);
     json!({
         "a": a,
         "b": b,

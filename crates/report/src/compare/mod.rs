@@ -5,6 +5,7 @@
 //! the caller, layouts to the files beside this.
 
 mod csv;
+mod digest;
 #[cfg(test)]
 mod failure_tests;
 mod gate;
@@ -20,6 +21,8 @@ mod rows;
 mod saved;
 #[cfg(test)]
 mod saved_tests;
+mod sittings;
+mod subject;
 mod sure;
 mod terms;
 #[cfg(test)]
@@ -28,15 +31,13 @@ mod text;
 
 use std::sync::Arc;
 
-use measure::Ending;
 use serde::Serialize;
-use workload::{Endpoint, Plan};
+use workload::Plan;
 
-use crate::{
-    Cause, CountUnit, Failures, Figures, Finding, LimitedBy, Metric, Run, Summary, Warning, escape,
-};
+use crate::{Cause, CountUnit, Failures, Held, Metric, Run, Summary, Warning};
 
 pub use csv::{write_head as write_csv_head, write_test as write_csv_test};
+pub use digest::RunDigest;
 pub use gate::{Gate, GateState, Regression, WATCHED, joint_gate, joint_notes, notes};
 pub use headline::{called, change};
 pub use json::{document, subject_value, to_json};
@@ -45,10 +46,12 @@ use names::distinct_parts;
 pub(crate) use names::shortened;
 pub use names::{SettingDifference, differing_settings, name};
 pub use operations::OperationComparison;
-pub use refusal::{QUIETER_MACHINE, Refusal, RefusalKind, describe_void};
+pub use refusal::{Refusal, RefusalKind, describe_void};
 pub use rows::{Row, verdict};
 pub use saved::{beside, load_of, of_saved, options_of, unlike, unlike_beside_words};
+use sittings::Excuse;
 pub use statistics::Conclusion;
+pub use subject::Subject;
 pub use sure::{Width, next_blocks};
 pub use terms::{HITS_APART_MAX, Table, Terms};
 pub use text::{
@@ -77,72 +80,11 @@ pub const COMPARED: [Metric; 9] = [
 #[serde(rename_all = "lowercase")]
 pub enum Pairing {
     /// In blocks of A B B A: each block has one ratio, that of its geometric means, and the two runs of a side bound
-    /// how well blocks may agree ([`Ratio::of_blocks`](statistics::Ratio::of_blocks)). What changes steadily while a
+    /// how well blocks may agree ([`RatioEstimate::of_blocks`](statistics::RatioEstimate::of_blocks)). What changes steadily while a
     /// block runs cancels out of the ratio.
     Blocks,
-    /// Not at all: two samples.
+    /// Not at all: two samples, each of a sitting of its own.
     None,
-}
-
-/// One of the two.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Subject {
-    /// What sentences and charts call it.
-    pub name: String,
-    /// Product and version, as the server says.
-    pub server: String,
-    /// Where it was, or what was started.
-    pub address: String,
-    /// The file that its runs are from.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub file: Option<String>,
-    /// How it was started, where it was started for this; one that has several processes tells of the
-    /// first.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub command_line: Option<String>,
-    /// Its settings, as far as it shows them, without secrets.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub settings: Vec<(String, String)>,
-}
-
-impl Subject {
-    /// The subject of a run, as the runs of `address` know it.
-    #[must_use]
-    pub fn new(facts: &host::ServerFacts, address: String, file: Option<String>) -> Self {
-        let server = facts.name().unwrap_or_else(|| "unknown server".to_owned());
-        Self { name: server.clone(), server, address, file, ..Self::default() }
-    }
-
-    /// The same of a run that was kept.
-    #[must_use]
-    pub fn of_run(run: &Run, file: String) -> Self {
-        let address = match &run.plan.target.endpoint {
-            Endpoint::Spawned { program: Some(program), .. } => format!("started as {program}"),
-            endpoint => endpoint.to_string(),
-        };
-        let mut subject = Self::new(&run.server, address, Some(file));
-        let watched = run.watched.servers.first();
-        let settings = watched.map_or(&[][..], |server| &server.settings);
-        subject.settings = settings.iter().map(|of| (of.name.clone(), of.value.clone())).collect();
-        if let (true, Some(config)) = (subject.settings.is_empty(), &run.server.config) {
-            let known = [("appendonly", &config.appendonly), ("save", &config.save)];
-            subject.settings = known.map(|(name, value)| (name.to_owned(), value.clone())).to_vec();
-        }
-        subject
-    }
-
-    /// In a line, safe for a terminal.
-    #[must_use]
-    pub fn line(&self) -> String {
-        let Self { name, server, address, file, .. } = self;
-        let file = file.as_ref().map_or(String::new(), |file| format!(" ({file})"));
-        escape(match name.strip_prefix(server.as_str()) {
-            Some("") => format!("{server} on {address}{file}"),
-            Some(_) if name.ends_with(address.as_str()) => format!("{name}{file}"),
-            Some(_) => format!("{name}: on {address}{file}"),
-            None => format!("{name}: {server} on {address}{file}"),
-        })
-    }
 }
 
 /// The per cent of a side's requests that may fail where nobody says how many.
@@ -163,6 +105,10 @@ pub struct Setup {
     pub unit: CountUnit,
     /// The per cent of a side's requests that may fail; with more, there is no ratio.
     pub errors_allowed: f64,
+    /// How often growing data is judged at most: each look has its share of the chance to be wrong.
+    pub looks: u32,
+    /// How many tests a report has a headline of: each is a chance to be wrong.
+    pub headlines: usize,
 }
 
 impl Setup {
@@ -172,53 +118,14 @@ impl Setup {
         let (precision, open_loop) =
             (plan.recording.precision, plan.load.pace.schedule().is_some());
         let unit = CountUnit::from_plan(plan);
-        Self { names, pairing, precision, open_loop, unit, errors_allowed }
-    }
-}
-
-/// What a comparison takes from a run.
-#[derive(Debug, Clone)]
-pub struct RunDigest {
-    figures: Figures,
-    /// Of each operation of a mix, by name.
-    operations: Vec<(String, Figures)>,
-    failures: Failures,
-    limited_by: LimitedBy,
-    kept: bool,
-    warnings: Vec<Warning>,
-    run: Arc<Run>,
-}
-
-impl RunDigest {
-    /// Of a run that ended as planned; `None` of any other.
-    #[must_use]
-    pub fn from_run(run: &Run) -> Option<Self> {
-        let complete = run.measurement.ending == Ending::Complete;
-        let glance = || {
-            let summary = Summary::from_run(run);
-            Self {
-                figures: Figures::from_summary(&summary),
-                operations: operations::figures(&summary.operations),
-                failures: Failures::from_measurement(&run.measurement),
-                limited_by: run.verdict.limited_by,
-                kept: run.verdict.finding == Some(Finding::ScheduleKept),
-                warnings: run.warnings.clone(),
-                run: Arc::new(run.clone()),
-            }
-        };
-        complete.then(glance)
+        let (looks, headlines) = (1, 1);
+        Self { names, pairing, precision, open_loop, unit, errors_allowed, looks, headlines }
     }
 
-    /// A figure of the run; `None` where it was not measured.
+    /// The same, where so many headlines are judged so often.
     #[must_use]
-    pub fn figure(&self, metric: Metric) -> Option<f64> {
-        self.figures.get(metric)
-    }
-
-    /// The run.
-    #[must_use]
-    pub fn run(&self) -> &Run {
-        &self.run
+    pub fn among(self, headlines: usize, looks: u32) -> Self {
+        Self { looks, headlines, ..self }
     }
 }
 
@@ -247,11 +154,13 @@ pub struct TestComparison {
     pub hit_ratios: [Option<f64>; 2],
     /// Why it has no ratios, if it has none.
     pub refused: Option<Refusal>,
-    /// The requests of A and of B.
+    /// The requests of A and of B, those of blocks that do not count included.
     pub failures: [Failures; 2],
+    /// The share of the time for which others held up client or server, of A and of B.
+    pub held: [f64; 2],
     /// All runs that count, of each side.
     pub counted: [Vec<Arc<Run>>; 2],
-    /// Blocks that do not count, and what spoiled them, the most frequent first.
+    /// Blocks in which the client did not do what was asked, and why, the most frequent first.
     pub void: Vec<(Cause, usize)>,
     /// Of each side the run in the middle by throughput, to look at in full.
     pub middle: [Option<Arc<Run>>; 2],
@@ -270,13 +179,15 @@ impl TestComparison {
     /// Compares the runs of a test.
     #[must_use]
     pub fn new(name: &str, setup: &Setup, a: &[RunDigest], b: &[RunDigest]) -> Self {
-        let Setup { pairing, precision, open_loop, .. } = *setup;
         let figures = [a, b].map(|side| side.iter().map(|glance| glance.figures).collect());
+        let excuse = match setup.pairing {
+            Pairing::Blocks => Excuse::default(),
+            Pairing::None => Excuse::of_runs([a, b]),
+        };
         let rows = COMPARED.into_iter();
-        let rows =
-            rows.filter_map(|metric| rows::row(metric, pairing, precision, figures.each_ref()));
+        let rows = rows.filter_map(|metric| rows::row(metric, setup, figures.each_ref(), &excuse));
         let limits = [limits::limits(a), limits::limits(b)];
-        let warnings = limits::warnings(&limits, [a.len(), b.len()], open_loop);
+        let warnings = limits::warnings(&limits, [a.len(), b.len()], setup.open_loop);
         let mut spoiled = Vec::new();
         for (side, glances) in [a, b].iter().enumerate() {
             for warning in glances.iter().flat_map(|glance| &glance.warnings) {
@@ -290,13 +201,14 @@ impl TestComparison {
             setup: setup.clone(),
             runs: [a.len(), b.len()],
             rows: rows.collect(),
-            operations: operations::compared(pairing, precision, [a, b]),
+            operations: operations::compared(setup, [a, b], &excuse),
             limits,
             warnings,
             spoiled,
             table: None,
             hit_ratios: [None; 2],
             refused: refusal::of_runs(setup, [a, b]),
+            held: [a, b].map(|side| Held::mean(side.iter().map(|glance| glance.held)).share),
             failures: [refusal::failures(a), refusal::failures(b)],
             void: Vec::new(),
             counted: [a, b].map(|side| side.iter().map(|glance| glance.run.clone()).collect()),
@@ -304,12 +216,33 @@ impl TestComparison {
         }
     }
 
-    /// The same, beside blocks that the client or the machine spoiled, each by this.
+    /// The same, beside blocks in which the client did not do what was asked, each for this reason, and their runs:
+    /// what failed in them counts.
     #[must_use]
-    pub fn with_void(mut self, causes: &[Cause]) -> Self {
+    pub fn with_void(mut self, causes: &[Cause], runs: [&[RunDigest]; 2]) -> Self {
         self.void = Cause::counts(causes);
-        let of_void = refusal::of_void(self.counted().0, &self.void);
-        self.refused = of_void.or(self.refused);
+        for (failures, runs) in self.failures.iter_mut().zip(runs) {
+            *failures += refusal::failures(runs);
+        }
+        let of_void = || refusal::of_void(self.counted().0, &self.void);
+        let failed = refusal::failed(&self.setup, self.failures);
+        self.refused = failed.or_else(of_void).or(self.refused);
+        self
+    }
+
+    /// The same, with percentiles of all requests together in place of those of the runs' mean, as a target is judged:
+    /// one figure has one value in a report.
+    #[must_use]
+    pub fn pooled(mut self) -> Self {
+        let times =
+            self.counted.each_ref().map(|runs| response_times(runs.iter().map(|run| &**run)));
+        for row in &mut self.rows {
+            let Some(quantile) = row.metric.quantile() else { continue };
+            for (mean, times) in row.means.iter_mut().zip(&times) {
+                let ns = times.as_ref().and_then(|times| times.quantile_ns(quantile));
+                *mean = ns.map_or(*mean, |ns| ns as f64 / 1e6);
+            }
+        }
         self
     }
 
@@ -363,6 +296,14 @@ fn add(spoiled: &mut Vec<SharedWarning>, warning: &Warning, [a, b]: [usize; 2]) 
     }
 }
 
+/// The response times of all requests of these runs; `None` of no run.
+pub(crate) fn response_times<'r>(runs: impl Iterator<Item = &'r Run>) -> Option<measure::Latency> {
+    let mut all = runs.map(|run| Summary::from_run(run).response_times);
+    let mut times = all.next()?;
+    all.for_each(|more| times.merge(&more));
+    Some(times)
+}
+
 /// The run in the middle by throughput, the lower of two.
 fn middle(side: &[RunDigest]) -> Option<Arc<Run>> {
     let throughput = |glance: &RunDigest| glance.figures.get(Metric::Throughput).unwrap_or(0.0);
@@ -388,6 +329,8 @@ pub struct Comparison {
     pub warnings: Vec<String>,
     /// The per cent that `--fail-on-regression` allows.
     pub threshold: Option<f64>,
+    /// The figures that it is about.
+    pub watched: Vec<Metric>,
     /// How often, at most, servers are judged: at so many moments, and each against the first. More are more
     /// chances to be wrong.
     pub looks: u32,

@@ -1,7 +1,8 @@
 //! The operations of a mix, compared: the same figures of each that reports have.
 
 use super::rows::row;
-use super::{Pairing, Row, RunDigest};
+use super::sittings::Excuse;
+use super::{Row, RunDigest, Setup};
 use crate::{Figures, Metric, OperationFigures};
 
 /// What is compared of an operation, in the order of reports.
@@ -23,9 +24,9 @@ pub(super) fn figures(operations: &[OperationFigures]) -> Vec<(String, Figures)>
 
 /// Compares the operations that all runs of both sides have.
 pub(super) fn compared(
-    pairing: Pairing,
-    precision: u8,
+    setup: &Setup,
     [a, b]: [&[RunDigest]; 2],
+    excuse: &Excuse,
 ) -> Vec<OperationComparison> {
     let names = a.first().into_iter().flat_map(|glance| &glance.operations);
     let of = |name: &str, side: &[RunDigest]| -> Option<Vec<Figures>> {
@@ -37,7 +38,7 @@ pub(super) fn compared(
     let operation = |(name, _): &(String, Figures)| {
         let sides = [of(name, a)?, of(name, b)?];
         let rows = COMPARED.into_iter();
-        let rows = rows.filter_map(|metric| row(metric, pairing, precision, sides.each_ref()));
+        let rows = rows.filter_map(|metric| row(metric, setup, sides.each_ref(), excuse));
         Some(OperationComparison { name: name.clone(), rows: rows.collect() })
     };
     names.filter_map(operation).collect()

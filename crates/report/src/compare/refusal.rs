@@ -18,8 +18,8 @@ pub enum RefusalKind {
     Hits,
     /// The client limited a side.
     Client,
-    /// Most blocks were spoiled by the machine or the client.
-    Disturbed,
+    /// The client did in no block what was asked of it.
+    Void,
 }
 
 /// Why a test has no ratios.
@@ -46,13 +46,14 @@ pub(super) fn failures(side: &[RunDigest]) -> Failures {
 
 /// What forbids a ratio whatever the servers are.
 pub(super) fn of_runs(setup: &Setup, sides: [&[RunDigest]; 2]) -> Option<Refusal> {
-    failed(setup, sides).or_else(|| unmeasured(sides))
+    failed(setup, sides.map(failures)).or_else(|| unmeasured(sides))
 }
 
-fn failed(setup: &Setup, sides: [&[RunDigest]; 2]) -> Option<Refusal> {
+/// Whether more requests failed than may: noise makes none fail, so all runs say that.
+pub(super) fn failed(setup: &Setup, sides: [Failures; 2]) -> Option<Refusal> {
     let allowed = setup.errors_allowed;
-    let over = |(name, side): (&String, &[RunDigest])| {
-        let percent = failures(side).percent();
+    let over = |(name, failures): (&String, Failures)| {
+        let percent = failures.percent();
         (percent > allowed).then(|| format!("{} of the requests to {name}", share(percent)))
     };
     let over: Vec<String> = setup.names.iter().zip(sides).filter_map(over).collect();
@@ -84,10 +85,6 @@ fn unmeasured(sides: [&[RunDigest]; 2]) -> Option<Refusal> {
     Refusal::new(RefusalKind::Unmeasured, text)
 }
 
-/// What to do where the machine or the client spoils too many runs of a comparison.
-pub const QUIETER_MACHINE: &str =
-    "use a quieter machine, or CPUs of their own for client and servers";
-
 /// What is to be known of blocks that do not count, by what spoiled them, in a sentence without a full stop; `None`
 /// where there are none.
 #[must_use]
@@ -97,23 +94,25 @@ pub fn describe_void(void: &[(Cause, usize)]) -> Option<String> {
     let were = if blocks == 1 { "was" } else { "were" };
     let text = || {
         let blocks = quantity::counted(blocks, "block");
-        format!("{blocks} {were} void and taken again: {}", causes.join("; "))
+        format!(
+            "{blocks} {were} void and taken again, as the client did not do what was asked: {}",
+            causes.join("; ")
+        )
     };
     (blocks > 0).then(text)
 }
 
-/// Why nothing is concluded where most blocks are void; `counted` are those that are not.
+/// Why nothing is concluded where no block counts.
 pub(super) fn of_void(counted: usize, void: &[(Cause, usize)]) -> Option<Refusal> {
     let blocks: usize = void.iter().map(|(_, blocks)| blocks).sum();
-    let (cause, _) = void.iter().max_by_key(|(_, blocks)| blocks)?;
-    if blocks <= counted {
-        return None;
-    }
-    let what = cause.describe();
-    let all = blocks + counted;
-    let text =
-        format!("cannot be judged here: {what} in {blocks} of {all} blocks; {QUIETER_MACHINE}");
-    Refusal::new(RefusalKind::Disturbed, text)
+    let (cause, _) = void.first().filter(|_| counted == 0)?;
+    let of = quantity::counted(blocks as u64, "block");
+    let text = format!(
+        "undecided: no block counts, as the client did not do what was asked: {} ({of}); give it CPUs of its own, \
+         or more --threads",
+        cause.describe()
+    );
+    Refusal::new(RefusalKind::Void, text)
 }
 
 /// What else forbids one between servers of different protocols.

@@ -1,8 +1,9 @@
 //! One figure of both sides: the ratio, how sure it is, and what that says of B.
 
-use statistics::{Conclusion, Interval, Mean, Ratio};
+use statistics::{Conclusion, Interval, Mean, RatioEstimate};
 
-use super::Pairing;
+use super::sittings::Excuse;
+use super::{Pairing, Setup};
 use crate::{Direction, Figures, Metric};
 
 /// One figure of both sides.
@@ -12,23 +13,13 @@ pub struct Row {
     pub metric: Metric,
     /// The values of each run, A's and B's.
     pub values: [Vec<f64>; 2],
-    /// Their geometric means, whose ratio is the ratio.
+    /// Their geometric means.
     pub means: [f64; 2],
     /// B over A.
-    pub ratio: Ratio,
+    pub ratio: RatioEstimate,
 }
 
-/// An interval that goes further from its ratio than this says nothing, and is none.
-const TELLING: f64 = 10.0;
-
 impl Row {
-    /// What holds the true ratio 95 times in 100. `None` where nothing is known of it, or so little
-    /// that it could be ten times the ratio.
-    #[must_use]
-    pub fn interval(&self) -> Option<Interval> {
-        self.ratio.interval.filter(|interval| interval.high <= TELLING * self.ratio.ratio)
-    }
-
     /// Whether B is the better one by the ratio, whatever its interval. `None` where they are equal.
     #[must_use]
     pub fn b_is_better(&self) -> Option<bool> {
@@ -37,17 +28,11 @@ impl Row {
         (self.ratio.ratio != 1.0).then_some(higher == wanted)
     }
 
-    /// The interval as text, or why there is none.
+    /// The interval as text.
     #[must_use]
     pub fn describe_interval(&self) -> String {
-        match (self.interval(), self.ratio.interval) {
-            (Some(Interval { low, high }), _) => format!("{low:.3} to {high:.3}"),
-            // One that says that the two differ says on which side of 1 the ratio is.
-            (None, Some(Interval { low, .. })) if low > 1.0 => format!("above {low:.3}"),
-            (None, Some(Interval { high, .. })) if high < 1.0 => format!("below {high:.3}"),
-            (None, Some(_)) => "too wide".to_owned(),
-            (None, None) => "none".to_owned(),
-        }
+        let ends = |of: Interval| format!("{} to {}", factor(of.low), factor(of.high));
+        self.ratio.interval.map_or("none".to_owned(), ends)
     }
 
     /// The ratio that is worse than 1 by so many per cent.
@@ -86,26 +71,40 @@ impl Row {
     }
 }
 
+/// A factor in at most six columns: no digit is of use beyond the third of a large one.
+fn factor(factor: f64) -> String {
+    match factor {
+        f if f < 10.0 => format!("{f:.3}"),
+        f if f < 1_000.0 => format!("{f:.1}"),
+        f if f < 100_000.0 => format!("{f:.0}"),
+        f => format!("{f:.0e}"),
+    }
+}
+
 /// Of the values of both sides, where both know the figure.
 pub(super) fn row(
     metric: Metric,
-    pairing: Pairing,
-    precision: u8,
+    setup: &Setup,
     [a, b]: [&Vec<Figures>; 2],
+    excuse: &Excuse,
 ) -> Option<Row> {
     // A bucket of a histogram is so wide; neighbours may hold the same latency.
-    let resolution = if metric.is_percentile() { 0.1_f64.powi(precision.into()) } else { 0.0 };
+    let resolution = metric.quantile().map_or(0.0, |_| 0.1_f64.powi(setup.precision.into()));
     let values = |side: &[Figures]| -> Option<Vec<f64>> {
         side.iter().map(|figures| figures.get(metric)).collect()
     };
     let values = [values(a)?, values(b)?];
-    let ratio = match pairing {
-        Pairing::None => Ratio::unpaired(&values[0], &values[1], resolution),
+    let ratio = match setup.pairing {
+        Pairing::None => {
+            let drift = super::sittings::drift(metric);
+            RatioEstimate::of_sittings(&values[0], &values[1], resolution, drift)
+                .map(|ratio| ratio.stretched(excuse.of(metric)))
+        }
         Pairing::Blocks => {
             let [a, b] = [0, 1].map(|side| -> Vec<Vec<f64>> {
                 values[side].chunks_exact(2).map(<[f64]>::to_vec).collect()
             });
-            Ratio::of_blocks(&a, &b, resolution)
+            RatioEstimate::of_blocks(&a, &b, resolution).map(|ratio| ratio.of_looks(setup.looks))
         }
     };
     let means = [geometric_mean(&values[0])?, geometric_mean(&values[1])?];
@@ -121,13 +120,11 @@ fn geometric_mean(values: &[f64]) -> Option<f64> {
 #[must_use]
 pub fn verdict(row: &Row) -> String {
     match row.ratio.conclusion() {
-        Conclusion::Single | Conclusion::TooWide => "unknown".to_owned(),
+        Conclusion::Single | Conclusion::Undecided => "undecided".to_owned(),
         Conclusion::Alike => "alike".to_owned(),
         Conclusion::Differ => {
-            let percent = (row.ratio.ratio - 1.0) * 100.0;
             let better = if row.b_is_better() == Some(true) { "better" } else { "worse" };
-            let decimals = usize::from(percent.abs() < 100.0);
-            format!("{better}, {percent:+.decimals$} %")
+            format!("{better}, {}", super::change(row.ratio.ratio))
         }
     }
 }

@@ -153,21 +153,28 @@ pub fn of_saved(
     let called = subjects.each_ref().map(|subject| subject.name.clone());
     let mut warnings = beside(&called, first_a, first_b);
     let mut compared = Vec::new();
+    let headlines = a.len();
     for (a, b) in a.iter().zip(b) {
         let sides = complete(names, [a, b], &mut warnings)?;
         let plan = &a[0].plan;
         let [a, b] = &sides;
-        let setup = Setup::new(plan, ["A", "B"].map(str::to_owned), Pairing::None, errors_allowed);
+        let setup = Setup::new(plan, ["A", "B"].map(str::to_owned), Pairing::None, errors_allowed)
+            .among(headlines, 1);
         compared.push(TestComparison::new(&plan.name, &setup, a, b));
     }
     Ok(Comparison {
-        how: format!("Saved runs with the same plans; ratios are {} / {}", called[1], called[0]),
+        how: format!(
+            "Saved runs with the same plans, which were not made in turn: what another hour of the machine changes is \
+             in the intervals; ratios are {} / {}",
+            called[1], called[0]
+        ),
         subjects,
         command_line: command_line.to_owned(),
         complete: true,
         tests: compared,
         warnings,
         threshold,
+        watched: super::WATCHED.to_vec(),
         looks: 1,
         errors_allowed,
         terms: None,

@@ -52,7 +52,7 @@ impl Width {
 }
 
 /// A time in the unit that leaves two or three digits.
-fn lasting(seconds: f64) -> String {
+pub(super) fn lasting(seconds: f64) -> String {
     match seconds {
         s if s < 180.0 => format!("{s:.0} s"),
         s if s < 180.0 * 60.0 => format!("{:.0} min", s / 60.0),
@@ -100,11 +100,11 @@ pub fn next_blocks(
 
 #[cfg(test)]
 mod tests {
-    use statistics::{Noise, Ratio};
+    use statistics::{Noise, RatioEstimate};
 
     use super::*;
 
-    fn width(ratio: &Ratio, share: f64) -> Width {
+    fn width(ratio: &RatioEstimate, share: f64) -> Width {
         Width {
             test: "GET".to_owned(),
             metric: Metric::Throughput,
@@ -114,7 +114,7 @@ mod tests {
     }
 
     /// Blocks of a ratio of 1.03 with a noise of 3 % are taken until it is known to 2 %, of 10 s each.
-    fn taken(seed: u64, bound_s: f64) -> (Ratio, usize) {
+    fn taken(seed: u64, bound_s: f64) -> (RatioEstimate, usize) {
         let mut noise = Noise::new(seed);
         let (mut a, mut b) = (Vec::new(), Vec::new());
         let mut wanted = 5;
@@ -123,7 +123,7 @@ mod tests {
                 a.push(100.0);
                 b.push(103.0 * (0.03 * noise.normal()).exp());
             }
-            let ratio = Ratio::paired(&a, &b, 0.0).unwrap();
+            let ratio = RatioEstimate::paired(&a, &b, 0.0).unwrap();
             let elapsed_s = wanted as f64 * 10.0;
             let widths = [width(&ratio, 0.02)];
             match next_blocks(&widths, 0.02, wanted as u32, elapsed_s, bound_s) {
@@ -135,7 +135,8 @@ mod tests {
 
     #[test]
     fn intervals_become_as_narrow_as_was_asked_for_and_hold_the_ratio() {
-        let all: Vec<(Ratio, usize)> = (0..1_000).map(|seed| taken(seed, 3_600.0)).collect();
+        let all: Vec<(RatioEstimate, usize)> =
+            (0..1_000).map(|seed| taken(seed, 3_600.0)).collect();
         assert!(all.iter().all(|(ratio, _)| ratio.half_width().unwrap() <= 0.02));
         let held = all.iter().filter(|(ratio, _)| ratio.interval.unwrap().holds(1.03)).count();
         // Stopping where it is narrow costs a little of 95 in 100.
@@ -168,7 +169,7 @@ mod tests {
         let times = |seed: u64| {
             let mut noise = Noise::new(seed);
             let b: Vec<f64> = (0..needed).map(|_| (0.03 * noise.normal()).exp()).collect();
-            Ratio::paired(&vec![1.0; needed], &b, 0.0).unwrap().half_width().unwrap()
+            RatioEstimate::paired(&vec![1.0; needed], &b, 0.0).unwrap().half_width().unwrap()
         };
         assert!(needed > 10, "{needed}");
         let mean = (0..200).map(times).sum::<f64>() / 200.0;

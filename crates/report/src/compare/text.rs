@@ -189,10 +189,13 @@ pub fn write_test(test: &TestComparison, out: &mut dyn Write) -> io::Result<()> 
 pub fn write_foot(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     let judged = comparison.tests.iter().filter(|test| test.refused.is_none());
     let rows = || judged.clone().flat_map(TestComparison::all_rows);
-    let with: Vec<_> = rows().filter(|row| row.interval().is_some()).collect();
+    let with: Vec<_> = rows().filter(|row| row.ratio.interval.is_some()).collect();
     let without: Vec<_> = rows().filter(|row| row.ratio.interval.is_none()).collect();
     writeln!(out)?;
     notes(comparison).iter().try_for_each(|line| write_words(&escape(line), 2, out))?;
+    if let Some(help) = help(comparison) {
+        write_words(&help, 2, out)?;
+    }
     for spoiled in comparison.spoiled() {
         let text = escape(warning(&spoiled, &comparison.names(), comparison.runs()));
         write_words(&format!("warning: {text}"), 2, out)?;
@@ -206,6 +209,23 @@ pub fn write_foot(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()
         write_words(text, 0, out)?;
     }
     Ok(())
+}
+
+/// Noise that makes intervals worth narrowing, as a share of the time.
+const HELD_MIN: f64 = 0.03;
+
+/// What would narrow the intervals of what is open, where others held up client or servers.
+fn help(comparison: &Comparison) -> Option<String> {
+    let open = comparison.tests.iter().filter(|test| test.is_open());
+    let held = open.flat_map(|test| test.held).fold(0.0, f64::max);
+    (held >= HELD_MIN).then(|| {
+        format!(
+            "Other programs kept client or server from a CPU for up to {:.0} % of the time, in turn on both sides: \
+             intervals are wider, and no side is favoured. To narrow them, put `chrt -f 10` in front of the command \
+             (as root), give it CPUs of its own (--cpus, --server-cpus), or more time (--budget).",
+            held * 100.0
+        )
+    })
 }
 
 /// How many of so many intervals are wrong.

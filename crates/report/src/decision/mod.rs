@@ -14,7 +14,7 @@ mod text;
 use serde::Serialize;
 use statistics::{Interval, Mean};
 
-use crate::compare::{Comparison, GateState, RunDigest, Subject, joint_gate, joint_notes};
+use crate::compare::{self, Comparison, GateState, RunDigest, Subject, joint_gate, joint_notes};
 use crate::quantity::grouped;
 use crate::{CountUnit, Failures, Finding, LimitedBy, Metric, Summary};
 
@@ -36,7 +36,7 @@ pub enum TargetState {
     No,
     /// The runs do not say.
     Undecided,
-    /// Most runs were spoiled by the machine or the client, so that there is no conclusion.
+    /// In no run did the client do what was asked, so that there is no conclusion.
     Void,
 }
 
@@ -118,11 +118,7 @@ impl Candidate {
         };
         let mean = |of: &[RunDigest], metric| spread(of, metric).map(|mean| mean.mean);
         // Percentiles of all requests together, as the target is judged: a mean over runs is another figure.
-        let mut all = runs.iter().map(|glance| Summary::from_run(glance.run()).response_times);
-        let mut response = all.next();
-        if let Some(response) = &mut response {
-            all.for_each(|more| response.merge(&more));
-        }
+        let response = compare::response_times(runs.iter().map(RunDigest::run));
         let at = |quantile| Some(response.as_ref()?.quantile_ns(quantile)? as f64 / 1e6);
         let last = runs.last().and_then(|glance| glance.run().watched.servers.first());
         let limited_by = || {
@@ -205,6 +201,13 @@ impl Decision {
     #[must_use]
     pub fn gate(&self) -> Option<GateState> {
         joint_gate(&self.pairs)
+    }
+
+    /// Whether the runs do not say of a server whether it keeps the target.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        let mut candidates = self.questions.iter().flat_map(|question| &question.candidates);
+        candidates.any(|of| matches!(of.kept, Some(TargetState::Undecided | TargetState::Void)))
     }
 
     /// The same in sentences.

@@ -11,6 +11,7 @@ mod contradictions;
 mod disturbance;
 mod drift;
 mod evidence;
+mod held;
 mod memcache;
 mod misses;
 mod new_connections;
@@ -37,6 +38,7 @@ use evidence::Evidence;
 
 pub use contradictions::contradictions;
 pub use disturbance::{Cause, Disturbance};
+pub use held::Held;
 pub use memcache::gets_apart;
 pub use rules::Finding;
 pub use warnings::{Warning, WarningKind, option_sent, warnings};

@@ -48,9 +48,11 @@ fn concluded(slower: f64, seed: u64) -> (Conclusion, f64) {
         open_loop: false,
         unit: report::CountUnit::Request,
         errors_allowed: ERRORS_DEFAULT,
+        looks: 1,
+        headlines: 1,
     };
     let test = TestComparison::new("SET", &setup, a, b);
-    let ratio = test.row(Metric::Throughput).unwrap().ratio;
+    let ratio = &test.row(Metric::Throughput).unwrap().ratio;
     (ratio.conclusion(), ratio.ratio)
 }
 

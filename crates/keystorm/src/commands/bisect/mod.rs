@@ -263,6 +263,6 @@ impl Search<'_> {
 /// Whether these blocks say that the bad commit differs.
 fn differs(values: &[f64]) -> bool {
     let ratios: Vec<f64> = values.iter().map(|value| value.exp()).collect();
-    let ratio = statistics::Ratio::paired(&vec![1.0; ratios.len()], &ratios, 0.0);
+    let ratio = statistics::RatioEstimate::paired(&vec![1.0; ratios.len()], &ratios, 0.0);
     ratio.is_some_and(|ratio| ratio.conclusion() == Conclusion::Differ)
 }

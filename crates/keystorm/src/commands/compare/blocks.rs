@@ -1,6 +1,8 @@
 //! Blocks of runs: each side in turn and then the other way round, restarts between blocks, and which
 //! blocks count.
 
+use std::time::{Duration, Instant};
+
 use anyhow::Result;
 use console::diagnostics;
 use console::live::LiveDisplay;
@@ -35,7 +37,9 @@ pub(in crate::commands) struct Course {
     pub(in crate::commands) blocks: u32,
     /// How often the blocks are judged, at most: while that says nothing, there are twice as many.
     pub(in crate::commands) looks: u32,
-    /// Whether a block that the machine or the client spoiled is taken again.
+    /// How long all of them may take for that.
+    pub(in crate::commands) budget: Duration,
+    /// Whether a block in which the client did not do what was asked is taken again.
     pub(in crate::commands) repeats_void: bool,
     /// Whether servers are started anew for each run and not only for each block.
     pub(in crate::commands) is_fresh: bool,
@@ -59,7 +63,7 @@ pub(in crate::commands) struct Taken {
     pub(in crate::commands) runs: Vec<Vec<RunDigest>>,
     /// Blocks that do not.
     pub(in crate::commands) void: Vec<Cause>,
-    /// The runs of those: what a target is judged by has rules of its own.
+    /// The runs of those: what failed in them counts, and what a target is judged by has rules of its own.
     pub(in crate::commands) void_runs: Vec<Vec<RunDigest>>,
 }
 
@@ -72,6 +76,11 @@ impl Taken {
     /// Blocks that count.
     fn blocks(&self) -> usize {
         self.runs.first().map_or(0, Vec::len) / RUNS_OF_SIDE
+    }
+
+    /// The runs of two sides that do not count.
+    pub(in crate::commands) fn void_runs_of(&self, a: usize, b: usize) -> [&[RunDigest]; 2] {
+        [a, b].map(|side| self.void_runs.get(side).map_or(&[][..], Vec::as_slice))
     }
 
     /// Whether there is anything.
@@ -141,11 +150,15 @@ impl<'b, 'r> Blocks<'b, 'r> {
         is_open: &mut dyn FnMut(&[Taken]) -> bool,
         tell: &mut dyn FnMut(BlockResult<'_>) -> Result<()>,
     ) -> Result<End> {
+        let (began, budget_s) = (Instant::now(), self.course.budget.as_secs_f64());
         let mut left = self.course.looks - 1;
         let mut doubled = |taken: &[Taken], wanted: u32| {
             let may_look = left > 0;
             left = left.saturating_sub(1);
-            (may_look && is_open(taken)).then(|| wanted.saturating_mul(2))
+            let block_s = began.elapsed().as_secs_f64() / f64::from(wanted.max(1));
+            let fitting = (budget_s / block_s) as u32;
+            let next = wanted.saturating_mul(2).min(fitting);
+            (may_look && next > wanted && is_open(taken)).then_some(next)
         };
         self.carry_out_until(&mut doubled, tell)
     }
@@ -309,9 +322,11 @@ fn short_name(name: &str) -> &str {
     inner.map_or(name, |(_, inner)| inner)
 }
 
-/// The passing disturbance that makes a run worthless, if there was one.
+/// Why the client did not do what was asked, if it did not for a reason that passes. What others did to a run makes
+/// it no worse than those of the other servers, which take turns with it.
 fn spoiled(run: &Run) -> Option<Cause> {
-    Disturbance::from_run(run).map(|found| found.cause).filter(|cause| cause.is_passing())
+    let cause = Disturbance::from_run(run)?.cause;
+    (cause.is_passing() && !cause.by_others()).then_some(cause)
 }
 
 #[cfg(test)]

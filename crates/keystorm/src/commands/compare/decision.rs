@@ -16,7 +16,7 @@ use report::slo::{Bound, Observation, Outcome, Slo};
 use report::{CountUnit, Run};
 use workload::Plan;
 
-use super::blocks::{BlockResult, Blocks, Course, Load, RUNS_OF_SIDE, Taken};
+use super::blocks::{BlockResult, Blocks, Course, Load, Taken};
 use super::test_beds::TestBeds;
 use super::{describe_blocks, pins, unlike_error};
 use crate::commands::run::{say, tell_about};
@@ -66,7 +66,8 @@ pub(super) fn run(
     let none = vec![Taken::default(); loads.len()];
     let so_far = Decision { complete: true, ..decision.clone() };
     let mut is_open = |taken: &[Taken]| {
-        compare::joint_gate(&pairs(&so_far, job, &loads, taken)) == Some(GateState::Undecided)
+        let so_far = answered(&so_far, taken, &none, &[]);
+        so_far.gate() == Some(GateState::Undecided) || so_far.is_open()
     };
     let mut first = |runs: &[Run]| decision.warnings = beside(&names, runs);
     let (numbered, at_limit) = (loads_at_rate(&loads), loads_at_limit(&loads));
@@ -84,7 +85,6 @@ pub(super) fn run(
     let (taken, ended) =
         at_rate.carry_out(&mut beds, &names, numbered, &mut is_open, &mut first)?;
     let memory: Vec<Option<u64>> = beds.iter().map(TestBeds::resident_bytes).collect();
-    let so_far = Decision { complete: true, ..decision.clone() };
     let page = |limits: &[Taken]| {
         page::decision::page(&answered(&so_far, &taken, limits, &memory), &job.command_line)
     };
@@ -100,7 +100,10 @@ pub(super) fn run(
     let decision = answered(&decision, &taken, &limits, &memory);
     write(&decision, job, files)?;
     let tests = decision.pairs.iter().flat_map(|pair| &pair.tests);
-    Ok(super::judge(decision.gate(), super::any_broken(tests), job, end))
+    Ok(match super::judge(decision.gate(), super::any_broken(tests), job, end) {
+        End::Complete if decision.is_open() => super::undecided(job, End::Complete),
+        end => end,
+    })
 }
 
 /// The decision with what was taken of each load, at its rate and as fast as it goes.
@@ -117,7 +120,7 @@ fn answered(
         let first = loads.iter().position(|of| of.name == load.name).unwrap_or_default();
         let limit = &limits[first];
         let mut question =
-            question(load, &names, taken, limit, sides.slo.as_ref(), job.repeats_void);
+            question(load, &names, (taken, limit), sides.slo.as_ref(), job.repeats_void);
         for (candidate, bytes) in question.candidates.iter_mut().zip(memory) {
             // What a process holds is comparable; what a server counts is not.
             candidate.memory_bytes = bytes.or(candidate.memory_bytes);
@@ -275,32 +278,18 @@ fn beside(names: &[String], runs: &[Run]) -> Vec<String> {
 fn question(
     load: &DecisionLoad,
     names: &[String],
-    taken: &Taken,
-    limit: &Taken,
+    (taken, limit): (&Taken, &Taken),
     slo: Option<&Slo>,
     leaves_out_void: bool,
 ) -> Question {
-    let blocks = taken.runs.first().map_or(0, Vec::len) / RUNS_OF_SIDE;
     let candidate = |(side, name): (usize, &String)| {
         let (mut runs, limit) = (of_side(&taken.runs, side), of_side(&limit.runs, side));
-        let Some(slo) = slo else { return Candidate::new(name, &runs, &limit) };
-        runs.extend(of_side(&taken.void_runs, side));
-        let trials = trials(slo, &runs, leaves_out_void);
-        let shown = valid(&runs, &trials);
-        let mut candidate = Candidate::new(name, &shown, &limit);
-        judge(&mut candidate, slo, &trials);
-        if shown.len() > blocks * RUNS_OF_SIDE {
-            // The cost of a request beside other programs is printed, and no difference concluded from it.
-            candidate.server_cpu_interval = None;
+        if runs.is_empty() {
+            runs = of_side(&taken.void_runs, side);
         }
-        let cause = taken.void.first().filter(|_| taken.void.len() > blocks);
-        if let Some(cause) = cause.filter(|_| candidate.kept == Some(TargetState::Void)) {
-            candidate.why = format!(
-                "cannot be judged here: {} in {} of {} blocks",
-                cause.describe(),
-                taken.void.len(),
-                taken.void.len() + blocks
-            );
+        let mut candidate = Candidate::new(name, &runs, &limit);
+        if let Some(slo) = slo {
+            judge(&mut candidate, slo, &trials(slo, &runs, leaves_out_void));
         }
         candidate
     };
@@ -328,14 +317,6 @@ fn trials(slo: &Slo, runs: &[RunDigest], leaves_out_void: bool) -> Vec<Observati
     runs.iter().map(of).collect()
 }
 
-/// The runs that count, as the target is judged: one figure has one value in a report. All of them where
-/// none counts.
-fn valid(runs: &[RunDigest], trials: &[Observation]) -> Vec<RunDigest> {
-    let of_trials = runs.iter().zip(trials).filter(|(_, trial)| !trial.is_void());
-    let valid: Vec<RunDigest> = of_trials.map(|(run, _)| run.clone()).collect();
-    if valid.is_empty() { runs.to_vec() } else { valid }
-}
-
 /// Whether a server keeps the target, over all of its runs.
 fn judge(candidate: &mut Candidate, slo: &Slo, trials: &[Observation]) {
     let judgement = slo.judge(&trials.iter().collect::<Vec<_>>());
@@ -346,13 +327,20 @@ fn judge(candidate: &mut Candidate, slo: &Slo, trials: &[Observation]) {
         below: bound.clause.below,
     };
     candidate.clauses = judgement.bounds.iter().map(clause).collect();
+    candidate.why = judgement.why;
+    let judged = trials.iter().filter(|trial| !trial.is_void()).count();
     candidate.kept = Some(match judgement.outcome {
+        // A few runs of many that missed it are no answer for all of them.
+        Outcome::Missed if judged * 2 < trials.len() => {
+            candidate.why =
+                format!("only {judged} of {} runs can be judged: {}", trials.len(), candidate.why);
+            TargetState::Undecided
+        }
         Outcome::Kept => TargetState::Yes,
         Outcome::Missed => TargetState::No,
         Outcome::Undecided => TargetState::Undecided,
         Outcome::Void => TargetState::Void,
     });
-    candidate.why = judgement.why;
 }
 
 /// How each other server compares with the first.
@@ -368,9 +356,12 @@ fn pairs(
         let tests = loads.iter().zip(taken).filter_map(|(load, taken)| {
             let (a, b) = (taken.runs.first()?, taken.runs.get(side)?);
             let plan = &load.plans[0];
-            let setup = Setup::new(plan, names.clone(), Pairing::Blocks, job.errors_allowed);
+            let setup = Setup::new(plan, names.clone(), Pairing::Blocks, job.errors_allowed)
+                .among(loads.len() * others.len(), super::looks(job));
             let name = load.name.clone() + &load.at_rate;
-            Some(TestComparison::new(&name, &setup, a, b).with_void(&taken.void))
+            let test = TestComparison::new(&name, &setup, a, b)
+                .with_void(&taken.void, taken.void_runs_of(0, side));
+            Some(test.pooled())
         });
         Comparison {
             subjects: [first.clone(), other.clone()],
@@ -380,6 +371,7 @@ fn pairs(
             tests: tests.collect(),
             warnings: Vec::new(),
             threshold: job.fail_on_regression,
+            watched: job.watched.clone(),
             // Each other server is one more chance to be wrong.
             looks: super::looks(job) * decision.subjects.len().saturating_sub(1).max(1) as u32,
             errors_allowed: job.errors_allowed,

@@ -59,7 +59,7 @@ pub(crate) fn compare(job: &CompareJob) -> Result<End> {
             let names = [a, b].map(|path| path.display().to_string());
             let (a, b) = (show::read(a)?, show::read(b)?);
             let names = [names[0].as_str(), names[1].as_str()];
-            let comparison = compare::of_saved(
+            let mut comparison = compare::of_saved(
                 names,
                 &a,
                 &b,
@@ -68,6 +68,7 @@ pub(crate) fn compare(job: &CompareJob) -> Result<End> {
                 job.fail_on_regression,
                 job.errors_allowed,
             )?;
+            comparison.watched.clone_from(&job.watched);
             writer.head(&comparison)?;
             writer.warn(&comparison.warnings)?;
             for test in &comparison.tests {
@@ -96,12 +97,17 @@ fn judge(gate: Option<GateState>, is_broken: bool, job: &CompareJob, end: End) -
         Some(GateState::Failed) => End::Regressed,
         // A server on which too many requests failed must not pass a gate.
         None if is_broken && job.is_gate => End::Regressed,
-        Some(GateState::Undecided) => match job.inconclusive {
-            Some(InconclusivePolicy::Pass) => end,
-            Some(InconclusivePolicy::Fail) => End::Regressed,
-            Some(InconclusivePolicy::Repeat) | None => End::Inconclusive,
-        },
+        Some(GateState::Undecided) => undecided(job, end),
         Some(GateState::Passed) | None => end,
+    }
+}
+
+/// How it ends where the runs do not say.
+fn undecided(job: &CompareJob, end: End) -> End {
+    match job.inconclusive {
+        Some(InconclusivePolicy::Pass) => end,
+        Some(InconclusivePolicy::Fail) => End::Regressed,
+        Some(InconclusivePolicy::Repeat) | None => End::Inconclusive,
     }
 }
 
@@ -159,7 +165,8 @@ fn reach_both<'r>(
     let names = subjects.each_ref().map(|subject| subject.name.clone());
     let own = both.each_ref().map(TestBeds::is_own);
     let how = describe_method(a, live.blocks, &names, own, pins);
-    let how = if job.until_sure.is_some() { format!("at least {how}") } else { how };
+    let more = job.until_sure.is_some() || job.budget.is_some();
+    let how = if more { format!("at least {how}") } else { how };
     let comparison = untested(job, subjects, how);
     Ok((both, comparison))
 }
@@ -186,15 +193,18 @@ fn run_live(
     let loads: Vec<Load> = plans.iter().map(load).collect();
     let compared = |at: usize, taken: &Taken| {
         let plan = &plans[at][0];
-        let setup = Setup::new(plan, names.clone(), Pairing::Blocks, job.errors_allowed);
+        let setup = Setup::new(plan, names.clone(), Pairing::Blocks, job.errors_allowed)
+            .among(plans.len(), looks(job));
         TestComparison::new(&plan.name, &setup, &taken.runs[0], &taken.runs[1])
-            .with_void(&taken.void)
+            .with_void(&taken.void, taken.void_runs_of(0, 1))
     };
     let so_far = Comparison { complete: true, ..comparison.clone() };
     let mut is_open = |taken: &[Taken]| {
-        let tests = taken.iter().enumerate().map(|(at, taken)| compared(at, taken)).collect();
+        let tests: Vec<_> =
+            taken.iter().enumerate().map(|(at, taken)| compared(at, taken)).collect();
+        let is_open = tests.iter().any(TestComparison::is_open);
         let gate = Comparison { tests, ..so_far.clone() }.gate();
-        gate.is_some_and(|gate| gate.state == GateState::Undecided)
+        gate.map_or(is_open, |gate| gate.state == GateState::Undecided)
     };
     let course = course(job, live.blocks);
     let progress = writer.files.page_progress();
@@ -236,27 +246,27 @@ fn untested(job: &CompareJob, subjects: [compare::Subject; 2], how: String) -> C
         tests: Vec::new(),
         warnings: Vec::new(),
         threshold: job.fail_on_regression,
+        watched: job.watched.clone(),
         looks: looks(job),
         errors_allowed: job.errors_allowed,
         terms: None,
     }
 }
 
-/// How often the gate is judged, at most: each further time makes its test stricter.
+/// How often growing data is judged, at most: each further time makes its test stricter.
 fn looks(job: &CompareJob) -> u32 {
-    match job.inconclusive {
-        Some(InconclusivePolicy::Repeat) if job.fail_on_regression.is_some() => LOOKS,
-        _ => 1,
-    }
+    if job.budget.is_some() { LOOKS } else { 1 }
 }
 
 fn course(job: &CompareJob, blocks: u32) -> Course {
     // With --until-sure it is not known in advance how often.
     let looks = if job.until_sure.is_some() { u32::MAX } else { looks(job) };
-    Course { blocks, looks, repeats_void: job.repeats_void, is_fresh: false, live: job.output.live }
+    let budget = job.budget.unwrap_or_default();
+    let (repeats_void, live) = (job.repeats_void, job.output.live);
+    Course { blocks, looks, budget, repeats_void, is_fresh: false, live }
 }
 
-/// `--inconclusive repeat` doubles the blocks twice.
+/// While the runs do not say, the blocks are doubled, and doubled again.
 const LOOKS: u32 = 3;
 
 /// Refuses sides for which the client would do different work: TLS on one of them only, for instance.

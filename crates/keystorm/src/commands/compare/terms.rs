@@ -52,6 +52,7 @@ pub(super) fn run(
         tests: Vec::new(),
         warnings: Vec::new(),
         threshold: job.fail_on_regression,
+        watched: job.watched.clone(),
         looks: 1,
         errors_allowed: job.errors_allowed,
         terms: Some(Terms { equal: terms.equal(), left_out, tables: Vec::new() }),
@@ -163,12 +164,15 @@ impl<'g> ComparisonRun<'g, '_> {
         let names = comparison.names();
         let number = comparison.terms.as_ref().map_or(0, |terms| terms.tables.len());
         let errors_allowed = self.job.errors_allowed;
-        let compared = |at: usize, Taken { runs, void, .. }: &Taken| {
-            let [a, b] = &**runs else { return None };
+        let headlines = table.paired_loads.len();
+        let compared = |at: usize, taken: &Taken| {
+            let [a, b] = &*taken.runs else { return None };
             let paired = &table.paired_loads[at];
             let plan = paired.sides[0].first()?;
-            let setup = Setup::new(plan, names.clone(), Pairing::Blocks, errors_allowed);
-            let test = TestComparison::new(&paired.name, &setup, a, b).with_void(void);
+            let setup = Setup::new(plan, names.clone(), Pairing::Blocks, errors_allowed)
+                .among(headlines, 1);
+            let test = TestComparison::new(&paired.name, &setup, a, b)
+                .with_void(&taken.void, taken.void_runs_of(0, 1));
             Some(test.on_equal_terms(number, a, b))
         };
         let writer = &mut *self.writer;

@@ -7,7 +7,9 @@
 mod answers;
 mod head_room;
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use console::diagnostics::{self, Diagnostics};
@@ -177,28 +179,37 @@ impl<'r> Servers<'r> {
         let loads = [Load { name: self.plans[0].name.clone(), sides }];
         let course = Course {
             blocks: job.blocks,
-            looks: 1,
+            looks: job.looks,
+            budget: Duration::from_secs_f64(job.budget_s),
             repeats_void: job.repeats_void,
             is_fresh: true,
             live: job.jobs[0].output.live,
         };
         let progress = files.page_progress();
+        rehearsal.looks = job.looks;
+        let is_open = Cell::new(true);
         let mut keep = |result: BlockResult<'_>| {
             let BlockResult::Block([taken]) = result else { return Ok(()) };
-            rehearsal.add_void(&taken.void);
-            let new = |side: usize| -> Vec<&Run> {
-                let runs = taken.runs.get(side).map_or(&[][..], Vec::as_slice);
-                runs.iter().skip(rehearsal.blocks * RUNS_OF_SIDE).map(RunDigest::run).collect()
-            };
-            let [a, b] = [new(0), new(1)];
+            let [a, b] = further(&taken.void_runs, rehearsal.void);
+            rehearsal.add_void(&taken.void, [&a, &b]);
+            let [a, b] = further(&taken.runs, rehearsal.blocks);
             if !a.is_empty() {
                 rehearsal.add_block([&a, &b])?;
             }
+            is_open.set(rehearsal.is_open());
             files.keep(|| rehearsal.to_json(), || rehearsal.page(&job.command_line))
         };
         let blocks = Blocks::new(&mut self.beds, &self.names, &loads, course, progress);
-        blocks.before(after_s).carry_out(&mut |_| false, &mut keep)
+        blocks.before(after_s).carry_out(&mut |_| is_open.get(), &mut keep)
     }
+}
+
+/// The runs of both sides that come after so many blocks.
+fn further(runs: &[Vec<RunDigest>], blocks: usize) -> [Vec<&Run>; 2] {
+    [0, 1].map(|side| {
+        let runs = runs.get(side).map_or(&[][..], Vec::as_slice);
+        runs.iter().skip(blocks * RUNS_OF_SIDE).map(RunDigest::run).collect()
+    })
 }
 
 /// How a run's ending ends a rehearsal.

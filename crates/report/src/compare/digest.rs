@@ -1,0 +1,56 @@
+//! What a comparison takes from a run.
+
+use std::sync::Arc;
+
+use measure::Ending;
+
+use super::operations;
+use crate::{Failures, Figures, Finding, Held, LimitedBy, Metric, Run, Summary, Warning};
+
+/// What a comparison takes from a run.
+#[derive(Debug, Clone)]
+pub struct RunDigest {
+    pub(super) figures: Figures,
+    /// Of each operation of a mix, by name.
+    pub(super) operations: Vec<(String, Figures)>,
+    pub(super) failures: Failures,
+    pub(super) limited_by: LimitedBy,
+    pub(super) held: Held,
+    pub(super) kept: bool,
+    pub(super) warnings: Vec<Warning>,
+    pub(super) run: Arc<Run>,
+}
+
+impl RunDigest {
+    /// Of a run that ended as planned; `None` of any other.
+    #[must_use]
+    pub fn from_run(run: &Run) -> Option<Self> {
+        let complete = run.measurement.ending == Ending::Complete;
+        let glance = || {
+            let summary = Summary::from_run(run);
+            Self {
+                figures: Figures::from_summary(&summary),
+                operations: operations::figures(&summary.operations),
+                failures: Failures::from_measurement(&run.measurement),
+                limited_by: run.verdict.limited_by,
+                held: Held::of_run(run),
+                kept: run.verdict.finding == Some(Finding::ScheduleKept),
+                warnings: run.warnings.clone(),
+                run: Arc::new(run.clone()),
+            }
+        };
+        complete.then(glance)
+    }
+
+    /// A figure of the run; `None` where it was not measured.
+    #[must_use]
+    pub fn figure(&self, metric: Metric) -> Option<f64> {
+        self.figures.get(metric)
+    }
+
+    /// The run.
+    #[must_use]
+    pub fn run(&self) -> &Run {
+        &self.run
+    }
+}

@@ -1,0 +1,60 @@
+//! What has to be allowed for between runs that were not made in turn: another hour of the machine, and what others did
+//! to one side and not to the other.
+//!
+//! The first is a standard deviation on top of that of the runs ([`RatioEstimate::of_sittings`](statistics::RatioEstimate)). The second
+//! goes one way: other programs make a server slower and never faster, so the side that they held up more may be better
+//! than it was measured, by as much as the time can explain for which it was held up.
+
+use super::RunDigest;
+use crate::{Direction, Held, Metric};
+
+/// How much another hour of a quiet machine changes a figure at least, as a standard deviation: clock rates, where
+/// threads and memory lie, and what else runs.
+pub(super) fn drift(metric: Metric) -> f64 {
+    match metric {
+        Metric::Throughput | Metric::Keys | Metric::ClientCpu | Metric::ServerCpu => 0.01,
+        Metric::Mean | Metric::Min | Metric::P50 | Metric::P90 => 0.02,
+        Metric::P95 => 0.04,
+        Metric::P99 => 0.1,
+        Metric::P99_9 | Metric::Max => 0.2,
+    }
+}
+
+/// By which factors B / A may be lower and higher than it was measured.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Excuse {
+    /// The side that was held up more.
+    side: usize,
+    /// By how much more.
+    held: Held,
+    /// Of that side: the quantile of each percentile, and the same without the requests that can have been delayed.
+    percentiles: Vec<(Metric, f64)>,
+}
+
+impl Excuse {
+    /// Of runs of A and of B.
+    pub(super) fn of_runs([a, b]: [&[RunDigest]; 2]) -> Self {
+        let held = [a, b].map(|side| Held::mean(side.iter().map(|glance| glance.held)));
+        let side = usize::from(held[1].share > held[0].share);
+        let held = held[side].beyond(held[1 - side]);
+        let Some(times) = super::response_times([a, b][side].iter().map(RunDigest::run)) else {
+            return Self::default();
+        };
+        let factor = |metric: Metric| {
+            let quantile = metric.quantile()?;
+            let as_measured = times.quantile_ns(quantile)? as f64;
+            let least = times.quantile_ns(quantile * (1.0 - held.delayed))?.max(1) as f64;
+            Some((metric, as_measured / least))
+        };
+        Self { side, held, percentiles: super::COMPARED.into_iter().filter_map(factor).collect() }
+    }
+
+    /// For a figure: by which factor the ratio may be lower, and higher.
+    pub(super) fn of(&self, metric: Metric) -> [f64; 2] {
+        let known = self.percentiles.iter().find(|(of, _)| *of == metric);
+        let by = known.map_or(self.held.factor(), |(_, factor)| *factor);
+        // What is better the higher it is, was measured too low on the side that was held up.
+        let is_low = (metric.better() == Direction::Higher) != (self.side == 1);
+        if is_low { [by, 1.0] } else { [1.0, by] }
+    }
+}

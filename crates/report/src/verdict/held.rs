@@ -1,0 +1,64 @@
+//! How much of a run others than client and server may have taken, whatever came of it.
+//!
+//! Owns what a comparison with a run of another hour has to allow for: runs in turn had the same noise, and need none
+//! of it.
+
+use serde::{Deserialize, Serialize};
+
+use super::evidence::Evidence;
+use super::threads::SATURATED;
+use crate::Run;
+
+/// What others took of a run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Held {
+    /// The share of the time for which the thread that was held up most waited for a CPU, or for which the hypervisor
+    /// gave it to others.
+    pub share: f64,
+    /// The share of the requests that this can have delayed: those that were due then, and of a schedule those behind
+    /// them until the backlog was gone.
+    pub delayed: f64,
+}
+
+/// More than that leaves nothing to be told from.
+const HELD_MAX: f64 = 0.99;
+
+impl Held {
+    /// Of a run.
+    #[must_use]
+    pub fn of_run(run: &Run) -> Self {
+        let evidence = Evidence::new(&run.plan, &run.measurement, &run.watched);
+        let server = evidence.server.filter(|_| evidence.server_here).map(|side| side.time);
+        let threads = [evidence.client, server].into_iter().flatten();
+        let cpus = run.host.as_ref().and_then(|host| host.cpu.logical).unwrap_or(1) as usize;
+        // All that the hypervisor took may have come off one CPU.
+        let stolen = evidence.stolen * cpus.max(evidence.cpus.unwrap_or(1)) as f64;
+        let held = threads.clone().map(|thread| thread.held()).fold(stolen.min(1.0), f64::max);
+        let busy = threads.map(|thread| thread.cpu).fold(0.0, f64::max).min(SATURATED);
+        let behind = if evidence.schedule.is_some() { 1.0 / (1.0 - busy) } else { 1.0 };
+        Self { share: held, delayed: (held * behind).min(1.0) }
+    }
+
+    /// By how much more than another.
+    #[must_use]
+    pub fn beyond(self, other: Self) -> Self {
+        let more = |ours: f64, theirs: f64| (ours - theirs).max(0.0);
+        Self { share: more(self.share, other.share), delayed: more(self.delayed, other.delayed) }
+    }
+
+    /// By which factor a figure that counts work by time may be better than it was measured.
+    #[must_use]
+    pub fn factor(self) -> f64 {
+        1.0 / (1.0 - self.share.min(HELD_MAX))
+    }
+
+    /// The mean of several; nothing of none.
+    #[must_use]
+    pub fn mean(all: impl ExactSizeIterator<Item = Self>) -> Self {
+        let count = all.len().max(1) as f64;
+        all.fold(Self::default(), |sum, of| Self {
+            share: sum.share + of.share / count,
+            delayed: sum.delayed + of.delayed / count,
+        })
+    }
+}
