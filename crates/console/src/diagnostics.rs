@@ -12,6 +12,7 @@ use std::sync::OnceLock;
 
 use anyhow::{Context, Result};
 use job::{Output, VerdictTo};
+use workload::streams;
 use workload::typed_login::TypedLogins;
 
 use crate::bar;
@@ -61,7 +62,7 @@ pub fn put(text: &str) -> Result<(), ClosedPipe> {
     let text = TYPED.get().map_or(Cow::Borrowed(text), |typed| Cow::Owned(typed.hide(text)));
     let text = wrap::wrapped(&text, wrap::of_stderr());
     // In one piece, so that lines of two programs in one file stay whole.
-    match bar::out_of_the_way(|| io::stderr().lock().write_all(text.as_bytes())) {
+    match bar::out_of_the_way(|| streams::errors().write_all(text.as_bytes())) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(ClosedPipe),
         Ok(()) | Err(_) => Ok(()),
     }

@@ -9,7 +9,7 @@ use job::RunMonitor;
 use measure::Latency;
 use report::{LiveProgress, Persona, Run, cleared, progress_line, progress_row, wall_clock_s};
 use runner::{Observer, Snapshot};
-use workload::{Plan, Stop};
+use workload::{Plan, Stop, streams};
 
 use crate::bar;
 use crate::diagnostics;
@@ -100,7 +100,7 @@ impl<'p> LiveDisplay<'p> {
     }
 
     fn print(&mut self, text: &str, len: usize) {
-        let mut out = io::stdout().lock();
+        let mut out = streams::output();
         // A terminal that is gone is noticed by what prints the results.
         let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
         self.shown = Some(len);

@@ -10,7 +10,7 @@ use job::{Output, ToolOutput, in_its_words};
 use measure::{Ending, Failure};
 use report::{Format, NodeNames, Persona, RepeatCollector, Repeats, Run, Summary};
 use workload::quantity::{counted, noun};
-use workload::{ReadFrom, Target};
+use workload::{ReadFrom, Target, streams};
 
 use crate::diagnostics::{self, Asides, ClosedPipe};
 use crate::report_file::{self, ReportFile};
@@ -41,7 +41,7 @@ impl<'a> Printer<'a> {
         let out: Box<dyn Write> =
             match &output.to {
                 None if for_people(output) => Box::new(WrappedStdout::default()),
-                None => Box::new(io::stdout()),
+                None => Box::new(streams::output()),
                 Some(path) => Box::new(ReportFile::create(path).with_context(|| {
                     format!("the report: {}: cannot be written", path.display())
                 })?),
@@ -203,13 +203,13 @@ pub fn is_for_people(format: &str) -> bool {
 /// Prints text.
 pub fn text(text: &str) -> Result<()> {
     let text = wrap::wrapped(text, wrap::of_stdout());
-    let mut out = io::stdout().lock();
+    let mut out = streams::output();
     written(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
 
 /// Prints what is too much for one text.
 pub fn through(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
-    let mut out = io::BufWriter::new(io::stdout().lock());
+    let mut out = io::BufWriter::new(streams::output());
     written(write(&mut out).and_then(|()| out.flush()))
 }
 

@@ -6,6 +6,8 @@
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use workload::streams;
+
 /// Whether lines may be broken; an imitated tool's output keeps that tool's lines.
 static ALLOWED: AtomicBool = AtomicBool::new(false);
 
@@ -81,8 +83,8 @@ impl WrappedStdout {
     fn write_line(&mut self) -> io::Result<()> {
         let line = std::mem::take(&mut self.line);
         match std::str::from_utf8(&line) {
-            Ok(text) => io::stdout().write_all(wrapped(text, of_stdout()).as_bytes()),
-            Err(_) => io::stdout().write_all(&line),
+            Ok(text) => streams::output().write_all(wrapped(text, of_stdout()).as_bytes()),
+            Err(_) => streams::output().write_all(&line),
         }
     }
 }
@@ -98,7 +100,7 @@ impl Write for WrappedStdout {
 
     fn flush(&mut self) -> io::Result<()> {
         self.write_line()?;
-        io::stdout().flush()
+        streams::output().flush()
     }
 }
 

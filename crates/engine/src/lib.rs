@@ -28,7 +28,7 @@ use std::io;
 #[cfg(unix)]
 pub use epoll::Epoll;
 pub use scripted::{Delivery, Script, ScriptedEngine};
-pub use socket::{Address, ConnectOptions};
+pub use socket::{Address, ConnectOptions, unix_address};
 pub use socket2::Socket;
 #[cfg(unix)]
 pub use stamps::KernelStamps;

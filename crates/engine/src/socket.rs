@@ -1,9 +1,11 @@
 //! Sockets: addresses, options, and how a connection is begun.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::path::PathBuf;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
@@ -74,7 +76,7 @@ pub(crate) fn connect(to: &Address, options: &ConnectOptions) -> io::Result<(Soc
                 true => socket.set_nonblocking(true)?,
                 false => socket.set_write_timeout(Some(UNIX_CONNECT_MAX))?,
             }
-            socket.connect(&SockAddr::unix(path)?)?;
+            socket.connect(&unix_address(path)?)?;
             socket.set_nonblocking(true)?;
             Ok((socket, true))
         }
@@ -86,6 +88,20 @@ pub(crate) fn connect(to: &Address, options: &ConnectOptions) -> io::Result<(Soc
                 Some(Err(_)) | None => connect_tcp(*address, options, None),
             }
         }
+    }
+}
+
+/// The address of a unix socket. A name behind `@` is an abstract one, as Linux shows them, unless there is such a
+/// file.
+///
+/// # Errors
+/// It is too long.
+pub fn unix_address(path: &Path) -> io::Result<SockAddr> {
+    match path.as_os_str().as_bytes() {
+        [b'@', name @ ..] if cfg!(target_os = "linux") && !path.exists() => {
+            SockAddr::unix(OsStr::from_bytes(&[&[0], name].concat()))
+        }
+        _ => SockAddr::unix(path),
     }
 }
 

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use socket2::{Domain, SockAddr, Socket, Type};
+use socket2::{Domain, Socket, Type};
 
 use crate::{Address, Patience};
 
@@ -42,7 +42,7 @@ pub(crate) fn connect(
 /// that has stopped accepting: its full queue is `EAGAIN` to a socket that does not block.
 fn connect_unix(path: &Path, patience: Duration) -> io::Result<Socket> {
     let deadline = Instant::now() + patience;
-    let address = SockAddr::unix(path)?;
+    let address = engine::unix_address(path)?;
     loop {
         let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
         socket.set_nonblocking(true)?;

@@ -167,8 +167,7 @@ fn who(user: &Option<String>) -> String {
 /// No `PING` and nothing that touches a key is sent to a server that answers, so the counts of the
 /// commands that a run is about are the run's alone. What it will not tell is unknown, whether it
 /// refuses the question, closes the connection or stays silent. One that has said nothing at all is
-/// asked on new connections for a `PING` and for a key that nobody has, unless questions were few:
-/// then the load finds out.
+/// asked on new connections for a `PING` and for a key that nobody has.
 ///
 /// # Errors
 /// The server is not there, does not let us in, answers nothing, or is no server of this kind.
@@ -185,8 +184,7 @@ pub fn probe(
     match asking.facts(questions, &mut probed.facts) {
         Ok(()) => Ok(probed),
         Err(ProbeError::Broken(why)) if why.is_silence() => {
-            let wanted = questions == Questions::All && !asking.client.has_heard();
-            if wanted && !answers_anything(address, login)? {
+            if !asking.client.has_heard() && !answers_anything(address, login)? {
                 return Err(ProbeError::Broken(why));
             }
             probed.silence = Some(why.without_hint().to_string());

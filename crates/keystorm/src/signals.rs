@@ -1,12 +1,21 @@
 //! Being asked to stop, and stopping as one who was.
 
-use std::io;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+use std::{io, thread};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGPIPE, SIGTERM};
+use signal_hook::iterator::Signals;
 use signal_hook::{flag, low_level};
+
+/// What asks the program to end.
+const REQUESTS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
+/// One request may come as several signals: coreutils' `timeout` sends one to its child and one to the group,
+/// programs that wrap another pass on the Ctrl-C that a terminal has sent to both. Whoever wants the end at once
+/// has seen for so long that the first had no effect.
+const ONE_REQUEST: Duration = Duration::from_secs(1);
 
 /// Set by a signal, and by nothing else.
 static CAME: OnceLock<Arc<AtomicBool>> = OnceLock::new();
@@ -16,20 +25,27 @@ pub(crate) fn have_come() -> bool {
     CAME.get().is_some_and(|came| came.load(Ordering::Relaxed))
 }
 
-/// A flag that Ctrl-C and other polite requests to end set. The second request ends the program
-/// at once, should the first have had no effect.
+/// A flag that Ctrl-C and other polite requests to end set. A second request, [`ONE_REQUEST`] after the first or
+/// later, ends the program at once, should the first have had no effect.
 ///
 /// # Errors
 /// The kernel refuses to tell us of signals.
 pub(crate) fn interrupted() -> io::Result<Arc<AtomicBool>> {
-    let [asked, again] = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
+    let [asked, came, again] = [(); 3].map(|()| Arc::new(AtomicBool::new(false)));
+    for signal in REQUESTS {
         // They act in this order. The one that asks is first, so that no signal falls between them unheard.
         flag::register(signal, Arc::clone(&asked))?;
         flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&again))?;
-        flag::register(signal, Arc::clone(&again))?;
+        flag::register(signal, Arc::clone(&came))?;
     }
-    CAME.get_or_init(|| again);
+    CAME.get_or_init(|| came);
+    let mut first = Signals::new(REQUESTS)?;
+    thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        if first.forever().next().is_some() {
+            thread::sleep(ONE_REQUEST);
+            again.store(true, Ordering::Relaxed);
+        }
+    })?;
     Ok(asked)
 }
 
@@ -40,7 +56,7 @@ pub(crate) fn interrupted() -> io::Result<Arc<AtomicBool>> {
 /// As there.
 pub(crate) fn number() -> io::Result<Arc<AtomicUsize>> {
     let number = Arc::new(AtomicUsize::new(0));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
+    for signal in REQUESTS {
         flag::register_usize(signal, Arc::clone(&number), signal as usize)?;
     }
     Ok(number)

@@ -37,7 +37,7 @@ impl Csv {
         table
     }
 
-    /// A run; `cells` are those of the first columns.
+    /// A run; `cells` are those of the first columns. What limited a run that was cut short is not the question.
     pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>, run: &Figures) {
         let figures = [
             Metric::Throughput.written(run.throughput_rps),
@@ -49,7 +49,7 @@ impl Csv {
             format!("{:.0}", run.bytes_per_s),
             run.requests.to_string(),
             run.errors.to_string(),
-            run.limited_by.name().to_owned(),
+            if run.complete() { run.limited_by.name() } else { "incomplete" }.to_owned(),
             run.disturbance.as_ref().map_or("", |found| found.cause.name()).to_owned(),
         ];
         self.write(cells.into_iter().map(report::escape).chain(figures));
@@ -79,10 +79,13 @@ mod tests {
         assert_eq!(FIGURES.iter().filter(|column| known(column)).count(), 6);
         let mut table = Csv::new(["test"]);
         table.row(["a \"b\"".to_owned()], &figures(2.0, 1_000_001));
+        let cut = Figures { shortfall: Some("interrupted".to_owned()), ..figures(2.0, 1) };
+        table.row(["cut".to_owned()], &cut);
         let text = table.text();
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines[0].starts_with("\"test\",\"throughput_rps\",\"p50_ms\""), "{text}");
         assert!(lines[1].starts_with("\"a \"\"b\"\"\",\"2.00\",\"0.500\",\"1.001\""), "{text}");
         assert_eq!(lines[0].matches("\",\"").count(), lines[1].matches("\",\"").count());
+        assert!(lines[2].contains("\"incomplete\"") && !lines[1].contains("incomplete"), "{text}");
     }
 }

@@ -37,6 +37,24 @@ pub(crate) fn error_reply(text: &str) -> Failure {
     })
 }
 
+/// Why a request of a cluster ends the run that no node has taken for as long as one is looked for.
+pub(crate) fn given_up(text: &str) -> Failure {
+    let hint = match kind(text) {
+        "CLUSTERDOWN" => {
+            "no node has served this slot for 60 s: assign it to one, as redis-cli --cluster fix does, or start \
+             the node that has it"
+        }
+        "MOVED" | "ASK" => {
+            "for 60 s each node has named another one: look at CLUSTER SLOTS of all nodes"
+        }
+        "TRYAGAIN" => {
+            "for 60 s the keys of this request were at two nodes: end the move of their slot"
+        }
+        _ => return error_reply(text),
+    };
+    Failure::from_server(format!("Error from server: {text} ({hint})"))
+}
+
 /// What to do about an error whose cause is known.
 pub(crate) fn hint(text: &str) -> Option<&'static str> {
     if text.starts_with("ERR unknown command") {
@@ -183,6 +201,16 @@ const ENFILE: i32 = rustix::io::Errno::NFILE.raw_os_error();
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cluster_is_not_told_to_be_taken_for_one() {
+        for text in ["CLUSTERDOWN Hash slot not served", "MOVED 1 a:1", "ASK 1 a:1", "TRYAGAIN x"] {
+            let failure = given_up(text);
+            assert!(failure.is_of_server() && failure.text.contains(text), "{}", failure.text);
+            assert!(!failure.text.contains("add --cluster"), "{}", failure.text);
+        }
+        assert_eq!(given_up("OOM x").text, error_reply("OOM x").text);
+    }
 
     #[test]
     fn what_a_server_stated_is_quoted_verbatim() {

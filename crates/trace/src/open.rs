@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use workload::streams;
+
 use crate::chain::Chain;
 use crate::dated::Dated;
 use crate::format::{self, Format, Head, aof};
@@ -76,7 +78,7 @@ fn open_path(path: &Path, options: &OpenOptions) -> Result<Box<dyn Reader>, Read
 
 fn open_file(path: &Path, options: &OpenOptions) -> Result<Stream, ReadError> {
     if path.as_os_str() == STDIN {
-        return stream(path, Box::new(std::io::stdin()), options, None);
+        return stream(path, Box::new(streams::input()), options, None);
     }
     let again = || Ok(Box::new(File::open(path)?) as Box<dyn Read + Send>);
     let io = |cause| ReadError::Io { path: path.to_owned(), cause };

@@ -20,6 +20,8 @@ pub(crate) struct Numbers {
     range: u64,
     numbering: Numbering,
     pub(crate) seed: u64,
+    /// How many different tags there are.
+    tags: u16,
     /// Of fresh numbers, and of keys.
     streams: [Stream; 2],
     /// `Fresh` occurrences in a request, each of which is a draw of its own.
@@ -50,6 +52,7 @@ impl Numbers {
             first: keys.numbered.first,
             range: keys.range.unwrap_or(0).max(1),
             seed: plan.load.seed,
+            tags: plan.data.tags.unwrap_or(SLOTS).clamp(1, SLOTS),
             streams: [0, KEY_STREAM].map(|by| Stream::from_seed(plan.load.seed).apart(by)),
             fresh_per_request: if numbering.is_of_operation() { fresh(span) } else { most },
             numbering,
@@ -80,8 +83,14 @@ impl Numbers {
             }
             Slot::Key if let Some(key) = request.key => self.first.wrapping_add(key.number()),
             Slot::Key => self.draw(self.streams[1], sequence, index),
-            Slot::Tag => u64::from(slot_of_request(sequence, self.seed)),
+            Slot::Tag => u64::from(self.tag_slot(sequence)),
         }
+    }
+
+    /// The slot that the tag of a sequence stands for.
+    #[inline]
+    pub(crate) fn tag_slot(&self, sequence: u64) -> u16 {
+        slot_of_request(sequence, self.seed, self.tags)
     }
 
     /// The key of draw number `index`, which sequence number `sequence` makes.

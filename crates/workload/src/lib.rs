@@ -38,6 +38,7 @@ pub mod sizes;
 pub mod sort;
 mod station;
 pub mod stream;
+pub mod streams;
 pub mod suite;
 pub mod target;
 pub mod typed_login;

@@ -63,6 +63,21 @@ impl SuiteTest {
         if shape.cluster { tagged(command) } else { command }
     }
 
+    /// How many different tags its key has in cluster mode, in a run of so many requests; `None` for every slot's.
+    /// Each of the lists that LRANGE reads has as many elements as it reads: as many lists as so many LPUSHes fill.
+    #[must_use]
+    pub fn tags(&self, requests: Option<u64>) -> Option<u16> {
+        /// As many as the longest LRANGE reads.
+        const ELEMENTS: u64 = 600;
+        /// Enough for each of many primaries to have some.
+        const LISTS_MAX: u64 = 256;
+        /// Of a run by time, which fills few.
+        const LISTS: u64 = 16;
+        let is_lrange = self.names.iter().any(|name| name.starts_with("lrange"));
+        let lists = requests.map_or(LISTS, |requests| requests / ELEMENTS);
+        is_lrange.then_some(lists.clamp(1, LISTS_MAX) as u16)
+    }
+
     /// The command that must be sent once before it, if any.
     #[must_use]
     pub fn setup(&self, shape: &SuiteShape) -> Option<CommandSpec> {
@@ -253,6 +268,20 @@ mod tests {
             };
             assert_eq!(count, expected, "{}", test.title);
         }
+    }
+
+    #[test]
+    fn lists_of_a_cluster_have_as_many_elements_as_are_read() {
+        let tags = |name: &str, requests| {
+            let all = SUITE.iter().filter(|test| test.names.contains(&name));
+            all.map(|test| test.tags(requests)).collect::<Vec<_>>()
+        };
+        assert_eq!(tags("lpush", Some(100_000)), [None]);
+        // The LPUSHes that fill the lists, and the test itself.
+        assert_eq!(tags("lrange_600", Some(100_000)), [Some(166); 2]);
+        assert_eq!(tags("lrange_450", Some(599)), [Some(1); 2]);
+        assert_eq!(tags("lrange_100", Some(9_000_000)), [Some(256); 2]);
+        assert_eq!(tags("lrange_100", None), [Some(16); 2]);
     }
 
     #[test]

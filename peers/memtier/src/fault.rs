@@ -36,8 +36,13 @@ impl Fault {
     /// The text, the stream it goes to, and the exit code.
     pub(super) fn describe(self) -> ToolMessage {
         match self {
-            Self::Usage(line) => ToolMessage { out: short_usage(), err: line + "\n", code: 2 },
-            Self::Check(line) => ToolMessage { out: String::new(), err: line + "\n", code: 1 },
+            Self::Usage(text) => ToolMessage { out: short_usage(), err: safe(&text), code: 2 },
+            Self::Check(text) => ToolMessage { out: String::new(), err: safe(&text), code: 1 },
         }
     }
+}
+
+/// Lines that may quote what was typed, a carriage return of a script of another system, for instance.
+fn safe(text: &str) -> String {
+    text.lines().map(|line| report::escape(line) + "\n").collect()
 }

@@ -88,7 +88,11 @@ fn parse(args: Vec<OsString>) -> Result<Intent, Fault> {
         return Ok(translation::say(version(), 0));
     }
     let order: Vec<&'static str> = read.given.iter().map(|given| given.name).collect();
-    let overridden = address::apply_uri(&mut options)?;
+    let unread = read.others.iter().map(|word| {
+        let word = report::escape(word);
+        format!("warning: '{word}' is no option and has no effect")
+    });
+    let overridden = unread.chain(address::apply_uri(&mut options)?);
     let order = if options.uri.is_some() { without_address(order) } else { order };
     checks::check(&options, &order)?;
     let mut job = translation::job(&options, &read.ours)?;
@@ -99,7 +103,6 @@ fn parse(args: Vec<OsString>) -> Result<Intent, Fault> {
         return Ok(Intent::Say(in_own_words(&job, "memtier_benchmark")));
     }
     let overridden = overridden
-        .into_iter()
         .chain(monitor::unused(&options))
         .chain(options.reading.notes(&options))
         .chain(options.prometheus.notes());
@@ -146,7 +149,8 @@ fn failure(error: &anyhow::Error, why: String) -> anyhow::Error {
     };
     match error.chain().any(is_lost) {
         true => anyhow::Error::msg(text),
-        false => UsageError(text).into(),
+        // Errors that exit with 2 begin with a word of their own.
+        false => UsageError(text.trim_start_matches("Error: ").to_owned()).into(),
     }
 }
 

@@ -16,16 +16,22 @@ pub(super) struct Words {
     pub(super) given: Vec<TypedOption>,
     /// keystorm's own options, as words of its command line.
     pub(super) ours: Vec<String>,
+    /// Words that are no option, which have no effect.
+    pub(super) others: Vec<String>,
 }
 
 /// The prefix of our options: they are those of keystorm behind it.
 const PREFIX: &str = "ks-";
 
-/// Reads words. Words that are no option are skipped, as in memtier_benchmark. `takes_value` tells whether one of
+/// What text editors and pages make of a hyphen.
+const DASHES: [char; 7] =
+    ['\u{2010}', '\u{2011}', '\u{2012}', '\u{2013}', '\u{2014}', '\u{2015}', '\u{2212}'];
+
+/// Reads words. Words that are no option have no effect, as in memtier_benchmark. `takes_value` tells whether one of
 /// keystorm's options takes a value.
 ///
 /// # Errors
-/// The line of getopt.
+/// The line of getopt; or a word begins with another dash than options do, for which it would have been taken.
 pub(super) fn read(
     words: &[String],
     takes_value: impl Fn(&str) -> Option<bool>,
@@ -34,7 +40,14 @@ pub(super) fn read(
     let mut words = words.iter();
     while let Some(word) = words.next() {
         if word == "--" {
+            read.others.extend(words.cloned());
             break;
+        }
+        if word.starts_with(DASHES) {
+            let typed = word.replace(DASHES, "-");
+            return Err(format!(
+                "unrecognized option '{word}': its dash is not the one of the keyboard; write {typed}"
+            ));
         }
         if let Some(long) = word.strip_prefix("--") {
             let (name, value) = match long.split_once('=') {
@@ -83,6 +96,8 @@ pub(super) fn read(
                 };
                 read.given.push(TypedOption { name: known.name, value });
             }
+        } else {
+            read.others.push(word.clone());
         }
     }
     Ok(read)
@@ -165,6 +180,15 @@ mod tests {
         ] {
             let error = of(line).unwrap_err();
             assert!(error.contains(says), "{line}: {error}");
+        }
+    }
+
+    #[test]
+    fn words_that_are_no_option_are_told_and_pasted_dashes_refused() {
+        assert_eq!(of("a -c 1 b -- c").unwrap().others, ["a", "b", "c"]);
+        for pasted in ["\u{2013}-test-time=1", "\u{2014}test-time=1", "\u{2212}c 1"] {
+            let error = of(pasted).unwrap_err();
+            assert!(error.contains("unrecognized option") && error.contains("write -"), "{error}");
         }
     }
 

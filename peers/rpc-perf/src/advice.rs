@@ -12,6 +12,7 @@ pub(super) const WORDS: Words = Words {
         ("-a (or REDISCLI_AUTH) and --user", "[target] endpoints"),
         ("remove --protocol", "use protocol = \"resp\""),
         ("use --protocol memcache", "use protocol = \"memcache\""),
+        ("add --tls", "use rediss:// in [target] endpoints, or [tls]"),
         ("connections (-c)", "connections ([client] poolsize)"),
         ("--timeout", "[client] request_timeout"),
         ("-h and -p", "[target] endpoints"),

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use cli::workload_file::Source;
 use toml::de::DeTable;
 
+use super::config::Config;
 use super::fault::{Fault, rule};
 use super::table::Table;
 use super::verb::Verb;
@@ -16,6 +17,7 @@ const KEYS_MOST: u64 = 1_000_000;
 const INTERVAL_S: u64 = 60;
 const WINDOWS: u64 = 5;
 const TIMEOUT_MS: u64 = 1000;
+const VALUE_BYTES: u64 = 1;
 
 /// What an older file says, in the words of 5.x.
 #[derive(Debug, Default)]
@@ -40,12 +42,13 @@ struct Space {
     klen: u64,
     nkeys: u64,
     vlen: Option<u64>,
+    zipf: bool,
     ttl_s: u64,
     /// Verbs and their weights.
     commands: Vec<(&'static str, u64)>,
 }
 
-/// The text of the new file.
+/// The text of the new file, which can be carried out.
 ///
 /// # Errors
 /// The file is no TOML, of 5.x already, or asks for what 5.x has not.
@@ -66,10 +69,36 @@ pub(super) fn converted(source: &Source) -> Result<String, Fault> {
         Version::Four => new.four(&root)?,
     }
     new.lost.extend(root.unknown());
-    Ok(new.text(source, version))
+    new.complete();
+    let text = new.text(source, version);
+    let written = Source { name: format!("{}, converted", source.name), text, is_preset: false };
+    Config::read(&written)?;
+    Ok(written.text)
 }
 
 impl ConvertedConfig {
+    /// Gives what is missing or has no equivalent the values that older versions had, and says so.
+    fn complete(&mut self) {
+        for (key, value, default) in [
+            ("interval", &mut self.interval_s, INTERVAL_S),
+            ("windows", &mut self.windows, WINDOWS),
+        ] {
+            if *value == 0 {
+                self.lost.push(format!("{key} = 0, a run without an end: it is {default}"));
+                *value = default;
+            }
+        }
+        for space in &mut self.keyspaces {
+            let writes = space.commands.iter().any(|(verb, _)| ["set", "hash_set"].contains(verb));
+            if writes && space.vlen.is_none() {
+                space.vlen = Some(VALUE_BYTES);
+                self.lost.push(format!(
+                    "no length of values: vlen is {VALUE_BYTES}, as it was by default"
+                ));
+            }
+        }
+    }
+
     fn general(&mut self, general: &Table<'_, '_>) -> Result<(), Fault> {
         self.protocol = protocol(general)?;
         self.interval_s = general.number("interval")?.unwrap_or(INTERVAL_S);
@@ -113,6 +142,7 @@ impl ConvertedConfig {
                 klen,
                 nkeys,
                 vlen,
+                zipf: false,
                 ttl_s: 0,
                 commands,
             });
@@ -172,8 +202,9 @@ impl ConvertedConfig {
         self.spaces(root)
     }
 
-    /// Key spaces of 3.x and 4.0: one for each length that values have.
+    /// Key spaces of 3.x and 4.0: one for each length that values have, by its share of them.
     fn spaces(&mut self, root: &Table<'_, '_>) -> Result<(), Fault> {
+        let mut split = Vec::new();
         for space in root.tables("keyspace", "keyspace")? {
             let weight = space.number::<u64>("weight")?.unwrap_or(1);
             let klen = space.number::<u64>("length")?.unwrap_or(1);
@@ -206,14 +237,42 @@ impl ConvertedConfig {
             if space.number::<u64>("batch_size")?.unwrap_or(1) > 1 {
                 self.lost.push("batch_size: a get has one key".to_owned());
             }
+            let zipf = self.is_zipf(&space)?;
+            let all = values.iter().map(|(_, of_value)| of_value).sum::<u64>().max(1);
             for (vlen, of_value) in values {
-                let weight = weight.saturating_mul(of_value);
                 let commands = commands.clone();
-                self.keyspaces.push(Space { weight, klen, nkeys, vlen, ttl_s, commands });
+                let space = Space { weight, klen, nkeys, vlen, zipf, ttl_s, commands };
+                split.push((space, of_value, all));
             }
             self.lost.extend(space.unknown());
         }
+        self.keyspaces = in_shares(split);
         Ok(())
+    }
+
+    /// Whether keys of a space follow Zipf's law, as a table of 4.0 says, or a word.
+    fn is_zipf(&mut self, space: &Table<'_, '_>) -> Result<bool, Fault> {
+        let model = match space.table("key_distribution") {
+            Ok(Some(distribution)) => {
+                if distribution.has("parameters") {
+                    self.lost
+                        .push("key_distribution parameters: the exponent is 1 in 5.x".to_owned());
+                }
+                let model = distribution.text("model")?;
+                self.lost.extend(distribution.unknown());
+                model
+            }
+            Ok(None) => None,
+            Err(_) => space.text("key_distribution")?,
+        };
+        match model.map(|model| model.to_lowercase()).as_deref() {
+            None | Some("uniform") => Ok(false),
+            Some("zipf") => Ok(true),
+            Some(other) => {
+                self.lost.push(format!("key_distribution {other}: keys are drawn uniformly"));
+                Ok(false)
+            }
+        }
     }
 
     /// Those of these commands that 5.x has.
@@ -263,13 +322,16 @@ impl ConvertedConfig {
         if self.rate > 0 {
             let _ = writeln!(text, "start = {}", self.rate);
         }
-        for Space { weight, klen, nkeys, vlen, ttl_s, commands } in &self.keyspaces {
+        for Space { weight, klen, nkeys, vlen, zipf, ttl_s, commands } in &self.keyspaces {
             let _ = write!(
                 text,
                 "\n[[workload.keyspace]]\nweight = {weight}\nklen = {klen}\nnkeys = {nkeys}\n"
             );
             if let Some(vlen) = vlen {
                 let _ = writeln!(text, "vlen = {vlen}");
+            }
+            if *zipf {
+                text += "key_distribution = \"zipf\"\n";
             }
             if *ttl_s > 0 {
                 let _ = writeln!(text, "ttl = \"{ttl_s}s\"");
@@ -282,6 +344,31 @@ impl ConvertedConfig {
         }
         text
     }
+}
+
+/// Parts of key spaces, each with the whole weight of its space, its part of it and all parts, with weights that
+/// leave each space its share of the load.
+fn in_shares(split: Vec<(Space, u64, u64)>) -> Vec<Space> {
+    let divided = |of: u128, by: u128| of / common_divisor(of, by) * by;
+    let whole = |all: u64| u128::from(all);
+    // Beyond this, shares are rounded: weights are numbers of 32 bits.
+    let least = split.iter().fold(1, |least, (_, _, all)| divided(least, whole(*all)).min(1 << 64));
+    let weight = |(space, part, all): &(Space, u64, u64)| {
+        u128::from(space.weight).saturating_mul(whole(*part)).saturating_mul(least) / whole(*all)
+    };
+    let most = split.iter().map(weight).max().unwrap_or(0);
+    let scale = most.div_ceil(u128::from(u32::MAX)).max(1);
+    let weights: Vec<u64> = split
+        .iter()
+        .map(|of| u64::try_from(weight(of).div_ceil(scale)).unwrap_or(u64::MAX))
+        .collect();
+    let spaces = split.into_iter().map(|(space, ..)| space);
+    spaces.zip(weights).map(|(space, weight)| Space { weight, ..space }).collect()
+}
+
+/// The greatest that divides both.
+fn common_divisor(a: u128, b: u128) -> u128 {
+    if b == 0 { a.max(1) } else { common_divisor(b, a % b) }
 }
 
 /// What is spoken, by its older names.
@@ -308,65 +395,5 @@ fn toml_text(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::config::Config;
-    use super::*;
-
-    fn convert(text: &str) -> (String, Config) {
-        let source = |text: &str| Source {
-            name: "old.toml".to_owned(),
-            text: text.to_owned(),
-            is_preset: false,
-        };
-        let new = converted(&source(text)).unwrap();
-        let config = Config::read(&source(&new)).unwrap_or_else(|why| panic!("{why:?}\n{new}"));
-        (new, config)
-    }
-
-    #[test]
-    fn a_file_of_4_keeps_its_rate_connections_and_commands() {
-        let (text, config) = convert(
-            "[general]\nprotocol = 'redis_resp'\ninterval = 60\nwindows = 5\nservice = false\nthreads = 4\n\
-             admin = '127.0.0.1:9090'\n[target]\nendpoints = ['127.0.0.1:6379']\n[connection]\n\
-             poolsize = 25\n[request]\nratelimit = 50000\n[[keyspace]]\ncommands = [\n\
-             { verb = 'get', weight = 8 }, { verb = 'set', weight = 2 }]\nlength = 3\n\
-             values = [{ length = 16 }]\nttl = 0\nbatch_size = 1\n",
-        );
-        assert_eq!((config.interval_s, config.duration_s), (60, 300));
-        assert_eq!((config.client.poolsize, config.client.threads), (100, 4));
-        assert_eq!(config.keyspaces[0].keys.count, 52 * 52 * 52);
-        assert_eq!(config.keyspaces[0].commands.len(), 2);
-        assert!(text.contains("start = 50000") && text.contains("general] service"), "{text}");
-    }
-
-    #[test]
-    fn a_file_of_3_has_a_keyspace_for_each_length_of_values() {
-        let (text, config) = convert(
-            "[general]\nprotocol = 'memcache'\nclients = 2\npoolsize = 3\nrequest_timeout = 200_000\n\
-             warmup_hitrate = 0.9\nendpoints = ['127.0.0.1:11211']\n[[keyspace]]\nlength = 8\n\
-             count = 10_000\nweight = 9\ncommands = [{ action = 'get', weight = 4 }, { action = 'set' }]\n\
-             values = [{ length = 64, weight = 8 }, { length = 128, weight = 1 }]\n",
-        );
-        let spaces = config.keyspaces.iter().map(|space| (space.weight, space.keys.count));
-        assert_eq!(spaces.collect::<Vec<_>>(), [(72, 10_000), (9, 10_000)]);
-        assert_eq!((config.client.poolsize, config.client.request_timeout_ms), (6, 200));
-        assert!(text.contains("--ks-fill"), "{text}");
-    }
-
-    #[test]
-    fn a_file_of_2_has_its_rates_as_weights() {
-        let (text, config) = convert(
-            "[general]\nprotocol = 'redis'\nrequest-timeout = 200\n[[workload]]\nname = 'get'\n\
-             method = 'get'\nrate = 40000\n[[workload.parameter]]\nstyle = 'random'\nsize = 3\n\
-             [[workload]]\nmethod = 'set'\nrate = 10000\n[[workload.parameter]]\nsize = 3\n\
-             [[workload.parameter]]\nsize = 4\n",
-        );
-        let weights: Vec<u32> = config.keyspaces.iter().map(|space| space.weight).collect();
-        assert_eq!(weights, [40_000, 10_000]);
-        assert!(text.contains("start = 50000") && text.contains("set endpoints"), "{text}");
-        assert!(
-            converted(&Source { name: "new".to_owned(), text, is_preset: false }).is_err(),
-            "it is of 5.x now"
-        );
-    }
-}
+#[path = "convert_tests.rs"]
+mod tests;

@@ -146,8 +146,9 @@ fn of_redis(arguments: &Arguments, words: &mut Vec<OsString>) -> Result<(), Stri
     if let Some(password) = properties.get("redis.password") {
         option("-a", password);
     }
-    let timeout = properties.number("redis.timeout", 0u32)?;
-    if timeout > 0 {
+    let own = |name: &str| arguments.own.iter().any(|word| word == name);
+    let timeout = properties.number("redis.timeout", JEDIS_TIMEOUT_MS)?;
+    if timeout > 0 && !own("--timeout") {
         option("--timeout", &timeout.to_string());
     }
     if properties.flag("redis.cluster", false) {
@@ -155,6 +156,9 @@ fn of_redis(arguments: &Arguments, words: &mut Vec<OsString>) -> Result<(), Stri
     }
     Ok(())
 }
+
+/// How long Jedis, which YCSB has, waits for a reply.
+const JEDIS_TIMEOUT_MS: u32 = 2000;
 
 /// Where memcached servers are, and how they are asked.
 fn of_memcached(arguments: &Arguments, words: &mut Vec<OsString>) -> Result<(), String> {

@@ -5,6 +5,7 @@ pub(super) mod details;
 mod first_page;
 mod option;
 mod option_examples;
+mod peer;
 
 use std::ffi::OsString;
 
@@ -24,14 +25,19 @@ pub(super) fn of_run(
     name: &str,
     args: Vec<OsString>,
 ) -> (impl FnOnce(Command) -> Command + use<>, Vec<OsString>) {
-    first_page(first_page::RUN.replacen("Usage: keystorm", &format!("Usage: {name}"), 1), args)
+    let name = name.to_owned();
+    let page = move |command: &Command| match peer::options(&name) {
+        Some(options) => peer::page(&name, options, command),
+        None => first_page::RUN.to_owned(),
+    };
+    first_page(page, args)
 }
 
 /// The same of `compare --help`.
 pub(super) fn of_compare(
     args: Vec<OsString>,
 ) -> (impl FnOnce(Command) -> Command + use<>, Vec<OsString>) {
-    first_page(first_page::COMPARE.to_owned(), args)
+    first_page(|_: &Command| first_page::COMPARE.to_owned(), args)
 }
 
 /// The page that `deliver --help` prints; `None` if these arguments ask for something else.
@@ -46,16 +52,19 @@ pub(super) fn asks_for_all(args: &[OsString]) -> bool {
 
 /// This page as the help of a command, unless `--help all` asks for every option.
 fn first_page(
-    page: String,
+    page: impl FnOnce(&Command) -> String,
     mut args: Vec<OsString>,
-) -> (impl FnOnce(Command) -> Command + use<>, Vec<OsString>) {
+) -> (impl FnOnce(Command) -> Command, Vec<OsString>) {
     let whole = asks_for_all(&args);
     if whole {
         args.pop();
     }
     let page = (!whole).then_some(page);
     let change = move |command: Command| match page {
-        Some(page) => command.override_help(page),
+        Some(page) => {
+            let page = page(&command);
+            command.override_help(page)
+        }
         None => command,
     };
     (change, args)

@@ -8,7 +8,7 @@ use report::Persona;
 use workload::command_line::{TypedOperation, TypedStep, split_operations};
 use workload::{
     Arg, CacheCommand, CommandSpec, Data, Dataset, KeyDist, KeySpace, Mix, Operation, Pick, Piece,
-    PlanParts, ProtocolKind, Step, limits, secret,
+    PlanParts, ProtocolKind, Step, limits, secret, streams,
 };
 
 use super::first_word::{check_command, check_own};
@@ -67,7 +67,7 @@ fn words(options: &Options) -> Result<Vec<Vec<u8>>, String> {
     let mut words = typed_words(options);
     if options.data.stdin_arg {
         let mut last = Vec::new();
-        let read = std::io::stdin().lock().read_to_end(&mut last);
+        let read = streams::input().read_to_end(&mut last);
         read.map_err(|e| format!("-x: reading the last argument from standard input: {e}"))?;
         words.push(last);
     }

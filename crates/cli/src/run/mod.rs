@@ -2,6 +2,7 @@
 //!
 //! Two stages: [`options`] holds what was typed, its [`values`] read, and [`plans`] what it means.
 
+mod address;
 mod base;
 mod clients;
 mod commands;
@@ -52,9 +53,9 @@ use values::OnErrorArg;
 
 pub use dataset::dump;
 // What other front ends ask of a server and of numbers is asked in these words too.
+pub use address::{Address, host_and_port};
 pub(super) use options::{Options, ServerOptions, TlsArgs};
 pub(super) use plans::{NAME, single};
-pub use replicas::Address;
 pub(super) use target::{UriPrecedence, protocol, target};
 pub(super) use tls::options as tls_options;
 pub(super) use values::{

@@ -3,7 +3,7 @@
 use report::Persona;
 use report::slo::Slo;
 use workload::suite::{FCALL_KEYS_MAX, FUNCTIONS_MAX, Origin, SUITE, SuiteShape, SuiteTest, names};
-use workload::{Lifetime, Plan, PlanParts};
+use workload::{Data, Lifetime, Plan, PlanParts, Stop};
 
 use super::commands::TypedLoad;
 use super::options::Options;
@@ -256,10 +256,16 @@ fn suite_parts(
         Some(lifetime) => command.with_lifetime(lifetime),
         None => command,
     };
+    let requests = match base.load.stop {
+        Stop::Requests(requests) => Some(requests),
+        Stop::AfterNs(_) => None,
+    };
+    let tags = test.tags(requests).filter(|_| shape.cluster);
     PlanParts {
         name: test.title.to_owned(),
         setup: test.setup(shape).into_iter().collect(),
         sequence: vec![command],
+        data: Data { tags, ..base.data.clone() },
         ..base.clone()
     }
 }

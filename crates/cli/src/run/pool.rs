@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use workload::Endpoint;
 
-use super::replicas::Address;
+use super::address::Address;
 
 /// One of them.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,6 +8,8 @@ use std::str::FromStr;
 use clap::ValueEnum;
 use workload::{ClusterOptions, Endpoint, NodeShares, ReadFrom, ReplicaFallback};
 
+use super::address::Address;
+
 /// The options.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct ReplicaOptions {
@@ -91,30 +93,6 @@ impl FromStr for Shares {
             (replica > 0 && primary > 0).then_some(NodeShares { replica, primary })
         });
         shares.map(Self).ok_or_else(|| "expected two numbers from 1, such as 2:1".to_owned())
-    }
-}
-
-/// A host and a port.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Address(
-    /// The host.
-    pub String,
-    /// The port.
-    pub u16,
-);
-
-impl FromStr for Address {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let parts = text.rsplit_once(':').and_then(|(host, port)| {
-            let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
-            let host = bare.unwrap_or(host);
-            let port = port.parse().ok().filter(|port| *port > 0)?;
-            let is_one = !host.is_empty() && (bare.is_some() || !host.contains(':'));
-            is_one.then(|| Self(host.to_owned(), port))
-        });
-        parts.ok_or_else(|| "expected HOST:PORT; write an IPv6 address in brackets".to_owned())
     }
 }
 

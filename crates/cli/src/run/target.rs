@@ -8,6 +8,7 @@ use clap::ArgMatches;
 use workload::secret::PASSWORD_VARIABLE;
 use workload::{Credentials, Endpoint, ProtocolKind, Secret, Target, TlsOptions};
 
+use super::address::{host_and_port, one_port};
 use super::options::ServerOptions;
 use super::uri::{self, UriParts};
 use super::values::ProtocolArg;
@@ -218,7 +219,13 @@ fn endpoint(
             _ => Ok(socket),
         };
     }
-    let (host, port) = (server.host.clone(), server.port);
+    let (host, port) = match &server.host {
+        Some(text) => {
+            let (host, of_host) = host_and_port(text);
+            (Some(host), one_port(server.port, of_host)?)
+        }
+        None => (None, server.port),
+    };
     let Some(uri) = uri else {
         let host = host.unwrap_or_else(|| HOST_DEFAULT.to_owned());
         return Ok(Endpoint::Tcp { host, port: port.unwrap_or(port_default) });

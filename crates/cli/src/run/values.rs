@@ -181,7 +181,8 @@ pub(super) fn delimiter(path: &std::path::Path) -> u8 {
 
 /// A port.
 pub(crate) fn port(text: &str) -> Result<u16, String> {
-    text.parse().map_err(|_| "expected a number from 0 to 65535".to_owned())
+    // As the imitated tools do, which lets scripts of another system pass, with a CR at the end of each line.
+    text.trim_end().parse().map_err(|_| "expected a number from 0 to 65535".to_owned())
 }
 
 /// An IP address.

@@ -4,6 +4,8 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::OnceLock;
 
+use workload::streams;
+
 use crate::presets;
 
 /// Most bytes of a file.
@@ -51,7 +53,7 @@ impl Source {
 /// There is neither, or it is no text.
 pub(crate) fn open(name: &str) -> Result<Source, String> {
     if name == "-" {
-        let text = STANDARD_INPUT.get_or_init(|| text(std::io::stdin().lock())).clone();
+        let text = STANDARD_INPUT.get_or_init(|| text(streams::input())).clone();
         let text = text.map_err(|why| format!("--workload -: standard input: {why}"))?;
         return Ok(Source { name: "stdin".to_owned(), text, is_preset: false });
     }

@@ -4,7 +4,7 @@
 //! plans one after another, and stops the load when its input ends, so that no load outlives whoever
 //! asked for it.
 
-use std::io::{self, BufRead, Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::process;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -18,7 +18,7 @@ use job::End;
 use measure::{Ending, Point, Tally};
 use report::{Record, Run, TallyDelta};
 use runner::{Barrier, ExchangeObserver, INTERVAL_NS, Observer, Progress, ReceivedPage, Snapshot};
-use workload::{Plan, Target};
+use workload::{Plan, Target, streams};
 
 use crate::signals;
 use crate::test_bed::TestBed;
@@ -84,7 +84,7 @@ impl LineOutput {
             failed.to_line().unwrap_or_default()
         });
         let _whole = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut out = io::stdout().lock();
+        let mut out = streams::output();
         let _ = out.write_all(line.as_bytes()).and_then(|()| out.flush());
     }
 }
@@ -110,7 +110,7 @@ fn listen(
     shares: &Sender<Share>,
     (interrupted, signal): (&AtomicBool, &AtomicUsize),
 ) -> Result<()> {
-    let mut input = io::stdin().lock();
+    let mut input = BufReader::new(streams::input());
     let mut barrier: Option<Arc<Barrier>> = None;
     loop {
         let mut line = Vec::new();

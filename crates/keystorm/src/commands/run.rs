@@ -17,6 +17,7 @@ use job::{Action, End, Job, RunMonitor, UsageError};
 use measure::Ending;
 use report::slo::Outcome;
 use report::{Persona, Repeat, RepeatCollector, Run, Summary};
+use workload::quantity::counted;
 use workload::{ClusterOptions, Plan, ReadFrom, ReplicaFallback};
 
 use crate::keep::ResultFiles;
@@ -196,12 +197,17 @@ pub(crate) fn tell_about(
 /// peers' names always.
 fn introduce_cluster(job: &Job, server: &Server, remarks: &Diagnostics) -> Result<()> {
     let Some(topology) = &server.cluster else { return Ok(()) };
-    let missing = topology.slots_without_owner();
-    if missing > 0 {
-        remarks.say(format_args!("warning: {missing} slots of the cluster have no owner"))?;
-    }
     let Some(first) = job.plans.first() else { return Ok(()) };
     let target = &first.target;
+    let missing = topology.slots_without_owner();
+    if missing > 0 {
+        // By every name: nothing else tells why the run stands still.
+        let warning = job.output.options.persona.warning();
+        let slots = counted(u64::from(missing), "slot");
+        diagnostics::say(format_args!(
+            "{warning}: no node of the cluster serves {slots}; a request for such a slot is tried again for 60 s"
+        ))?;
+    }
     let ClusterOptions { read_from, without_replica, .. } = target.cluster.unwrap_or_default();
     let alone = topology.masters_without_replica();
     if alone > 0 && without_replica == ReplicaFallback::Wait {

@@ -1,7 +1,7 @@
 //! `keystorm show`: a saved run, printed; and how saved runs are read.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Result, anyhow};
@@ -9,6 +9,7 @@ use console::diagnostics::Asides;
 use console::print::{self, Printer};
 use job::{End, Output, ShowJob, Spread};
 use report::{FormatOptions, LoadedRecord, Record};
+use workload::streams;
 
 use crate::commands::report::{Pages, page_of};
 
@@ -76,7 +77,7 @@ pub(crate) fn read_text(path: &Path) -> Result<Vec<u8>> {
     let fault = |reason: String| anyhow!("{}: {reason}", path.display());
     let mut text = Vec::new();
     let read = if path == Path::new("-") {
-        io::stdin().lock().take(FILE_BYTES_MAX + 1).read_to_end(&mut text)
+        streams::input().take(FILE_BYTES_MAX + 1).read_to_end(&mut text)
     } else {
         File::open(path).and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_end(&mut text))
     };

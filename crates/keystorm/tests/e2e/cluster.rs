@@ -156,6 +156,7 @@ fn load_on_a_cluster_goes_to_the_nodes_that_own_it() {
     counts_are_exact(&cluster);
     tags_spread_over_all_slots(&cluster);
     the_suite_stays_in_one_slot(&cluster);
+    lists_are_as_long_as_their_tests_say(&cluster);
     a_transaction_stays_on_one_connection(&cluster);
     replicas_are_read_from(&cluster);
     replicas::reads_go_where_memtier_s_words_say(&cluster);
@@ -287,6 +288,22 @@ fn the_suite_stays_in_one_slot(cluster: &Cluster) {
         let masters: u64 = calls[..3].iter().sum();
         assert!(masters >= expected, "{command}: {calls:?}");
         assert!(calls[..3].iter().all(|n| *n > 0), "{command}: {calls:?}");
+    }
+}
+
+/// What LRANGE_600 reads has 600 elements, by every name.
+fn lists_are_as_long_as_their_tests_say(cluster: &Cluster) {
+    for name in ["keystorm", "redis-benchmark", "valkey-benchmark"] {
+        cluster.reset();
+        let as_name = if name == "keystorm" { String::new() } else { format!("--as {name} ") };
+        cluster.run(&format!("{as_name}-n 6000 -P 16 -q -t lrange_600")).ok();
+        for (node, read) in cluster.masters().iter().zip(cluster.calls("lrange")) {
+            for key in node.keys() {
+                assert!(node.number(&["LLEN", &key]) >= 600, "{name}: {key}");
+            }
+            assert!(read > 0, "{name}: every node has lists");
+        }
+        assert_eq!(cluster.calls("lrange")[..3].iter().sum::<u64>(), 6000, "{name}");
     }
 }
 

@@ -20,9 +20,20 @@ fn the_first_page_of_help_is_short_and_leads_to_the_rest() {
     }
     assert_eq!(Keystorm::new("help").run().ok().out, page.out);
     assert_eq!(Keystorm::new("-c 5 -t get --help").run().ok().out, page.out);
+}
+
+/// Scripts look there for what the tool can do.
+#[test]
+fn by_a_peers_name_the_first_page_has_the_peers_options() {
     let (_dir, link) = called("redis-benchmark");
-    let theirs = Keystorm::exec(link, ["--help"]).run().ok().out;
-    assert_eq!(theirs.replacen("redis-benchmark", "keystorm", 1), page.out);
+    let theirs = Keystorm::exec(&link, ["--help"]).run().ok();
+    for option in ["--enable-tracking", "-P <", "--csv", "--tls-ciphersuites", "--help all"] {
+        assert!(theirs.out.contains(option), "{option}: {}", theirs.out);
+    }
+    assert!(!theirs.out.contains("--rps") && theirs.err.is_empty(), "{}", theirs.out);
+    let (_dir, link) = called("valkey-benchmark");
+    Keystorm::exec(&link, ["--help"]).run().ok().prints("--rps").prints("--enable-tracking");
+    Keystorm::exec(&link, ["--help", "all"]).run().ok().prints("--slo");
 }
 
 #[test]

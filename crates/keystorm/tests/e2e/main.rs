@@ -85,6 +85,7 @@ mod misses;
 mod mix;
 mod moments;
 mod moving_slots;
+mod newest_servers;
 mod notify;
 mod outages;
 mod output;

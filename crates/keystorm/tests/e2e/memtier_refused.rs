@@ -48,6 +48,27 @@ fn faults_of_the_command_line_are_short_and_exit_with_2() {
     run("-v").ok().prints("memtier_benchmark v=2.4.4 ");
 }
 
+/// Command lines that were pasted from a page have dashes that no option begins with.
+#[test]
+fn what_is_no_option_is_told() {
+    let server = Server::redis();
+    let line = format!("-p {} -n 10 -c 1 -t 1 --hide-histogram", server.port());
+    run(&format!("{line} \u{2013}-test-time=1")).exits(2).says("write --test-time=1");
+    run(&format!("{line} \u{2014}test-time=1")).exits(2).says("unrecognized option");
+    assert_eq!(server.calls("get"), 0);
+    run(&format!("{line} test-time=1"))
+        .ok()
+        .says("warning: 'test-time=1' is no option and has no effect");
+    assert_eq!(server.calls("get") + server.calls("set"), 10);
+}
+
+#[test]
+fn an_error_has_one_word_before_it() {
+    let server = Server::redis_with(&["--requirepass", "x"]);
+    let ran = run(&format!("-p {} -a wrong -n 10 -c 1 -t 1", server.port())).exits(2);
+    assert!(ran.err.contains("error: ") && !ran.err.contains("Error: "), "{}", ran.err);
+}
+
 #[test]
 fn checks_come_without_the_usage_and_exit_code_1() {
     for (line, says) in [

@@ -1,8 +1,12 @@
 //! Servers that cannot be reached, or are none.
 
+use std::net::TcpListener;
+
 use crate::listener::Listener;
-use crate::program::Keystorm;
-use crate::server::{Server, free_port};
+use crate::memcached::Memcached;
+use crate::program::{Keystorm, PATIENCE, within};
+use crate::rpc_perf::File;
+use crate::server::{KEYSTORM, Server, free_port};
 
 #[test]
 fn no_server_is_reported_at_once_with_address_reason_and_a_way_out() {
@@ -42,6 +46,108 @@ fn a_reply_that_is_not_resp_ends_the_run() {
 fn a_server_that_accepts_and_never_answers_is_given_up_on() {
     let silent = Listener::that_answers(|_| "");
     silent.run("-n 10 get k").exits(1).says("did not answer");
+    // The kernel accepts, and nobody is there.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = silent.local_addr().unwrap().port();
+    let run = |line: &str| Keystorm::new(line).run();
+    for name in ["redis-benchmark", "valkey-benchmark"] {
+        run(&format!("--as {name} -p {port} -n 10 -q -t set")).exits(1).says("did not answer");
+    }
+    let limit = "--connection-stage-timeout=1 -n 10 -c 1 -t 1";
+    for protocol in ["redis", "memcache_text", "memcache_binary"] {
+        run(&format!("memtier -p {port} -P {protocol} {limit}")).exits(2);
+    }
+    let line = "-P workloads/workloada -p recordcount=10 -p redis.host=127.0.0.1";
+    let line = format!("ycsb load redis {line} -p redis.port={port}");
+    run(&line).exits(1).says("not answered within 2000 ms (redis.timeout");
+    let file = File::from_port(port);
+    file.run("nkeys = 10\nklen = 3\ncommands = [{ verb = 'get' }]");
+}
+
+/// By every name the error says what listens at the port, in the words of that name.
+#[test]
+fn a_server_of_the_other_protocol_is_called_so() {
+    let (redis, memcached) = (Server::redis(), Memcached::new());
+    let (resp, memcache) = (redis.port(), memcached.port());
+    let memtier = "-n 10 -c 1 -t 1 --hide-histogram";
+    let ycsb = "-P workloads/workloada -p recordcount=10";
+    for (line, says) in [
+        (format!("--as redis-benchmark -p {memcache} -n 10 -q -t set"), "this may be memcached"),
+        (format!("memtier -p {memcache} {memtier}"), "use --protocol memcache_text"),
+        (format!("memtier -p {resp} -P memcache_text {memtier}"), "use --protocol redis"),
+        (
+            format!("ycsb load redis {ycsb} -p redis.host=127.0.0.1 -p redis.port={memcache}"),
+            "use the binding memcached",
+        ),
+        (
+            format!("ycsb load memcached {ycsb} -p memcached.hosts=127.0.0.1:{resp}"),
+            "use the binding redis",
+        ),
+    ] {
+        let ran = Keystorm::new(&line).run().says(says);
+        assert_ne!(ran.code, Some(0), "{line}");
+    }
+}
+
+#[test]
+fn hosts_are_taken_as_they_are_found_elsewhere() {
+    let server = Server::redis_with(&["--bind", "127.0.0.1", "::1"]);
+    let port = server.port();
+    let of = |line: &str| Keystorm::new(line).run();
+    for host in
+        [format!("-h [::1] -p {port}"), format!("-h [::1]:{port}"), format!("-h 127.0.0.1:{port}")]
+    {
+        of(&format!("{host} -n 10 -q get k")).ok();
+        of(&format!("--as redis-benchmark {host} -n 10 -q get k")).ok();
+        of(&format!("memtier {host} -n 10 -c 1 -t 1 --hide-histogram")).ok();
+    }
+    assert_eq!(server.calls("get"), 3 * (10 + 10 + 9), "each went there");
+    let other = format!("-h 127.0.0.1:{port} -p 1 -n 10 -q get k");
+    of(&other).exits(2).says("-p 1: -h names port");
+    let crlf = format!("{port}\r");
+    Keystorm::exec(
+        KEYSTORM,
+        ["--as", "redis-benchmark", "-n", "10", "-q", "-p", &crlf, "get", "k"],
+    )
+    .run()
+    .ok();
+    let ran = Keystorm::exec(KEYSTORM, ["--as", "redis-benchmark", "-p", "x\r", "get", "k"]).run();
+    assert!(!ran.err.contains('\r') && ran.err.contains("x\\r"), "{:?}", ran.err);
+    let ran = Keystorm::exec(KEYSTORM, ["memtier", "--hide-histogram\r"]).run().exits(2);
+    assert!(!ran.err.contains('\r') && ran.err.contains("histogram\\r"), "{:?}", ran.err);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_socket_without_a_file_is_reached_by_its_name() {
+    use std::io::{Read, Write};
+    use std::os::linux::net::SocketAddrExt;
+    use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+
+    let server = Server::redis();
+    let name = format!("keystorm-test-{}", std::process::id());
+    let address = SocketAddr::from_abstract_name(&name).unwrap();
+    let listener = UnixListener::bind_addr(&address).unwrap();
+    let socket = server.socket();
+    let between = |mut from: UnixStream, mut to: UnixStream| {
+        std::thread::spawn(move || {
+            let mut chunk = [0; 4096];
+            while let Ok(n @ 1..) = from.read(&mut chunk) {
+                if to.write_all(&chunk[..n]).is_err() {
+                    return;
+                }
+            }
+        })
+    };
+    std::thread::spawn(move || {
+        for client in listener.incoming().flatten() {
+            let Ok(to) = UnixStream::connect(&socket) else { return };
+            between(client.try_clone().unwrap(), to.try_clone().unwrap());
+            between(to, client);
+        }
+    });
+    Keystorm::new(&format!("-s @{name} -c 2 -n 100 -q incr k")).run().ok();
+    assert_eq!(server.calls("incr"), 100);
 }
 
 #[test]
@@ -50,6 +156,19 @@ fn a_redirection_names_the_option_for_clusters() {
         let node = Listener::that_answers_load(error);
         let ran = node.run("-n 10 -q get k").exits(1).says("--cluster");
         ran.says(&format!("Error from server: {}", error[1..].trim_end()));
+    }
+}
+
+/// Else a run stands still for a minute, and nobody knows why.
+#[test]
+fn a_slot_without_a_node_is_told_before_the_load() {
+    let args = ["--cluster-enabled", "yes", "--cluster-require-full-coverage", "no"];
+    let node = Server::redis_with(&args);
+    node.ask(&["CLUSTER", "ADDSLOTSRANGE", "0", "16382"]);
+    assert!(within(PATIENCE, || node.text(&["CLUSTER", "INFO"]).contains("cluster_state:ok")));
+    for name in ["", "--as redis-benchmark ", "--as valkey-benchmark "] {
+        let ran = node.run(&format!("{name}--cluster -n 10 -c 2 -q set b v")).ok();
+        assert!(ran.err.contains("no node of the cluster serves 1 slot; "), "{name}{}", ran.err);
     }
 }
 

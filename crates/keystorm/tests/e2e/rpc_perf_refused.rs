@@ -128,9 +128,13 @@ fn files_of_older_versions_are_known_by_their_names() {
             "[general]\nprotocol = 'redis'\n[[workload]]\nname = 'get'\nmethod = 'get'\nrate = 5",
             "2.x",
         ),
-        ("[general]\nclients = 1\ninterval = 60\n[[keyspace]]\nlength = 8", "3.x"),
         (
-            "[general]\nprotocol = 'redis'\n[target]\nendpoints = []\n[request]\n[[keyspace]]\nlength = 8",
+            "[general]\nclients = 1\ninterval = 60\n[[keyspace]]\nlength = 8\ncommands = [{ action = 'get' }]",
+            "3.x",
+        ),
+        (
+            "[general]\nprotocol = 'redis'\n[target]\nendpoints = []\n[request]\n[[keyspace]]\nlength = 8\n\
+             commands = [{ verb = 'get' }]",
             "4.0",
         ),
     ] {

@@ -19,6 +19,7 @@ use tempfile::TempDir;
 use wire::resp::Value;
 
 use crate::program::{Keystorm, PATIENCE, RunOutput, elapse, within};
+use crate::real_clock::lacking;
 
 /// With a server on a busy machine.
 const ANSWERS: Patience =
@@ -97,6 +98,26 @@ impl Server {
     /// The same with more arguments.
     pub(crate) fn valkey_with(args: &[&str]) -> Self {
         Self::start(valkey_program().as_os_str(), args)
+    }
+
+    /// The newest that `make setup-test` could fetch, by the name and version that each tells, with these
+    /// arguments.
+    pub(crate) fn newest(args: &[&str]) -> Vec<(&'static str, PathBuf, Self)> {
+        let mut found = Vec::new();
+        for (told, name) in
+            [("valkey 9.1.2", "valkey-server-9.1.2"), ("redis 8.2.3", "redis-server-8.2.3")]
+        {
+            let path =
+                Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/test-servers").join(name);
+            match fs::canonicalize(&path) {
+                Ok(program) => {
+                    let server = Self::start(program.as_os_str(), args);
+                    found.push((told, program, server));
+                }
+                Err(why) => lacking(&format!("{told} is measured as older servers are"), why),
+            }
+        }
+        found
     }
 
     /// One of each.

@@ -274,6 +274,37 @@ fn a_plain_server_and_a_tls_server_are_distinguished() {
 }
 
 #[test]
+fn a_plain_client_is_told_of_tls_by_every_name() {
+    let secure = TlsServer::new();
+    let port = secure.port;
+    for line in [
+        format!("-p {port} -n 10 -q get k"),
+        format!("--as redis-benchmark -p {port} -n 10 -q -t set"),
+        format!("memtier -p {port} -n 10 -c 1 -t 1 --hide-histogram"),
+    ] {
+        let ran = Keystorm::new(&line).run().says("if it requires TLS, add --tls");
+        assert_ne!(ran.code, Some(0), "{line}");
+    }
+    let ycsb = "ycsb load redis -P workloads/workloada -p recordcount=10 -p redis.host=127.0.0.1";
+    Keystorm::new(&format!("{ycsb} -p redis.port={port}")).run().exits(1).says("TLS");
+}
+
+/// Advice is the end of its sentence, whatever was under way.
+#[test]
+fn a_certificate_that_is_missing_is_asked_for_in_a_sentence() {
+    let secure = TlsServer::with(&Subject::default(), &["--tls-auth-clients", "yes"]);
+    for name in ["keystorm", "redis-benchmark"] {
+        let as_name = if name == "keystorm" { String::new() } else { format!("--as {name} ") };
+        let ran = secure.run(&format!("{as_name}--insecure -n 10 -q -t set")).exits(1);
+        assert!(
+            !ran.err.contains("--key FILE before") && !ran.err.contains("--key FILE with"),
+            "{}",
+            ran.err
+        );
+    }
+}
+
+#[test]
 fn a_server_that_goes_away_ends_the_run_with_its_results() {
     let mut secure = TlsServer::new();
     let line = format!(

@@ -1,7 +1,8 @@
 //! `csv`: the table of `redis-benchmark --csv`, and by our own name what replies found behind it.
 //!
-//! Owns its columns and the quoting. Every row has the header's columns and no more, so an early
-//! end or error replies are not in it: the caller says those where a person sees them.
+//! Owns its columns and the quoting. Every row has the header's columns and no more, so the reason of an early
+//! end, or error replies, are not in it: the caller says those where a person sees them. The names of tests that are
+//! not whole say so: who looks for a test by its name finds none, as in the table of redis-benchmark, which ends there.
 
 use std::io::{self, Write};
 
@@ -65,7 +66,9 @@ impl Format for RedisCsv {
     }
 
     fn each(&mut self, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
-        let mut row = vec![summary.title.clone(), format!("{:.2}", summary.throughput_rps)];
+        let cut = if summary.shortfall().is_some() { " (incomplete)" } else { "" };
+        let title = format!("{}{cut}", summary.title);
+        let mut row = vec![title.clone(), format!("{:.2}", summary.throughput_rps)];
         row.extend(self.latency(&summary.response));
         if self.first_byte {
             let figures = summary.first_byte.unwrap_or_default();
@@ -81,12 +84,11 @@ impl Format for RedisCsv {
             row.extend([server_us, client_us].map(us));
         }
         write_row(&row, out)?;
-        self.deliveries.extend(summary.deliveries.as_ref().map(|of| of.csv_row(&summary.title)));
-        self.stages.extend(summary.connects.iter().flat_map(|of| of.csv_rows(&summary.title)));
-        self.caches
-            .extend(summary.deliveries.as_ref().and_then(|of| of.cache_csv_row(&summary.title)));
+        self.deliveries.extend(summary.deliveries.as_ref().map(|of| of.csv_row(&title)));
+        self.stages.extend(summary.connects.iter().flat_map(|of| of.csv_rows(&title)));
+        self.caches.extend(summary.deliveries.as_ref().and_then(|of| of.cache_csv_row(&title)));
         if let Some(probe) = summary.run.probe.as_ref().filter(|_| ours) {
-            let name = format!("{}: probe", summary.title);
+            let name = format!("{}: probe{cut}", summary.title);
             let mut row = vec![name, format!("{:.2}", probe.rate_per_s)];
             row.extend(msec_columns(&LatencyFigures::from_latency(&probe.response)));
             // A probe has neither first-byte times nor hits.
@@ -95,7 +97,7 @@ impl Format for RedisCsv {
             write_row(&row, out)?;
         }
         for operation in &summary.operations {
-            let name = format!("{}: {}", summary.title, operation.name);
+            let name = format!("{}: {}{cut}", summary.title, operation.name);
             let mut row = vec![name, format!("{:.2}", operation.rate_per_s)];
             row.extend(self.latency(&operation.response));
             if self.first_byte {
@@ -203,6 +205,24 @@ mod tests {
             let Lookups { hits, misses } = summary.lookups;
             let middle = format!(",\"{hits}\",\"{misses}\",");
             assert!(row.contains(&middle), "{name}: {row}");
+        }
+    }
+
+    #[test]
+    fn no_row_of_a_test_that_is_not_whole_looks_like_one_of_a_whole_test() {
+        for persona in [crate::KEYSTORM, crate::REDIS_BENCHMARK, crate::VALKEY_BENCHMARK] {
+            let mut rows = table(false, persona).into_iter().skip(1);
+            let mut cut = 0;
+            for (name, run) in fixture::all() {
+                let summary = Summary::from_run(&run);
+                let is_cut = summary.shortfall().is_some();
+                cut += usize::from(is_cut);
+                for row in rows.by_ref().take(1 + summary.operations.len()) {
+                    let title = row.split("\",\"").next().unwrap();
+                    assert_eq!(title.ends_with(" (incomplete)"), is_cut, "{name}: {row}");
+                }
+            }
+            assert!(cut > 0);
         }
     }
 

@@ -213,6 +213,17 @@ impl Recorder {
         self.last_end_ns = from_ns;
     }
 
+    /// Whether nothing has come back yet, as far as is known: what a warm-up heard is not.
+    pub(crate) fn is_unheard(&self) -> bool {
+        match self.phase {
+            Phase::Before => true,
+            Phase::Warmup { .. } => false,
+            Phase::Measured { from_ns } => {
+                self.last_end_ns <= from_ns && self.fresh == 0 && self.group.is_none()
+            }
+        }
+    }
+
     /// Adds one reply that was settled at `now_ns`.
     #[inline]
     pub(crate) fn reply(&mut self, answer: &Answer, now_ns: u64) {

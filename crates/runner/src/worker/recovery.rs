@@ -158,6 +158,12 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
             return Ok(());
         }
         let address = self.route.address(&connection.place).into_owned();
+        // A TLS server that is spoken to in plain text hangs up, most of them without a word.
+        let is_unheard = self.handshake.steps.is_empty() && self.recorder.is_unheard();
+        let hint = match self.context.plan.target.tls {
+            None if is_unheard => "; if it requires TLS, add --tls",
+            _ => "",
+        };
         self.abandon(conn, 0);
         let when = match state {
             State::Opening | State::Closed => {
@@ -165,9 +171,11 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
             }
             State::Handshake { .. } => "during the login".to_owned(),
             State::Ready if !self.started => "before the load began".to_owned(),
+            State::Ready if in_flight == 0 => "with no request in flight on it".to_owned(),
             State::Ready => format!("with requests in flight on it ({in_flight})"),
         };
-        Err(Fatal::new(format!("{address}: {reason} {when}")))
+        // A reason may be a sentence with advice, behind which nothing can go on.
+        Err(Fatal::new(format!("{address}: {when}: {reason}{hint}")))
     }
 
     /// Whether a connection that is lost now is opened again. One that fails before load runs ends

@@ -2,7 +2,7 @@
 
 use workload::{Arg, Dataset, Piece, Slot, argument, values::Lcg};
 
-use super::slot::{crc16, hashed, slot_of_request};
+use super::slot::{crc16, hashed};
 use super::{SLOTS, slot_of, tag_of};
 use crate::RequestInputs;
 use crate::numbers::Numbers;
@@ -104,7 +104,7 @@ impl KeyHash {
     ) -> u16 {
         match self {
             Self::Fixed(slot) => *slot,
-            Self::Tag => slot_of_request(request.number, numbers.seed),
+            Self::Tag => numbers.tag_slot(request.number),
             Self::Numbered { prefix, parts, digits } => {
                 let mut text = [0; 20];
                 let crc = parts.iter().fold(*prefix, |crc, part| match part {
@@ -158,7 +158,7 @@ fn write(
             }
             (Piece::Tag, _) => {
                 out.push(b'{');
-                out.extend_from_slice(&tag_of(slot_of_request(number, numbers.seed)));
+                out.extend_from_slice(&tag_of(numbers.tag_slot(number)));
                 out.push(b'}');
             }
             (Piece::Number(slot), None) => {

@@ -75,11 +75,12 @@ static TAGS: LazyLock<Vec<[u8; 3]>> = LazyLock::new(|| {
 });
 
 /// The slot that the `{tag}` of request number `number` stands for: every slot once in any 16,384
-/// numbers in a row, far apart from one number to the next.
+/// numbers in a row, far apart from one number to the next; or as many of them as there are `tags`.
 #[inline]
-pub(crate) fn slot_of_request(number: u64, seed: u64) -> u16 {
+pub(crate) fn slot_of_request(number: u64, seed: u64, tags: u16) -> u16 {
     // Odd, so that it is a permutation of the slots; near the golden ratio of them.
     const STRIDE: u64 = 10_127;
+    let number = if tags < SLOTS { number % u64::from(tags) } else { number };
     (number.wrapping_mul(STRIDE).wrapping_add(seed) % u64::from(SLOTS)) as u16
 }
 
@@ -114,8 +115,16 @@ mod tests {
 
     #[test]
     fn the_tags_of_requests_cover_every_slot_once() {
-        let mut seen: Vec<u16> = (5..5 + u64::from(SLOTS)).map(|n| slot_of_request(n, 9)).collect();
-        seen.sort_unstable();
-        assert!(seen.iter().copied().eq(0..SLOTS));
+        let slots = |of: u16, tags: u16| {
+            let all = (5..5 + u64::from(of)).map(|n| slot_of_request(n, 9, tags));
+            all.collect::<std::collections::BTreeSet<u16>>()
+        };
+        assert!(slots(SLOTS, SLOTS).into_iter().eq(0..SLOTS));
+        // A few are spread over the slots: each of three primaries has some.
+        let few = slots(1000, 8);
+        assert_eq!(few.len(), 8);
+        for third in 0..3 {
+            assert!(few.iter().filter(|slot| *slot * 3 / SLOTS == third).count() >= 2, "{few:?}");
+        }
     }
 }

@@ -8,6 +8,7 @@
 use memchr::memchr;
 
 use super::NAME;
+use super::stranger::stranger;
 use crate::protocol::NoVisitor;
 use crate::{Decode, Frame, ProtocolError, Reply, ReplyVisitor};
 
@@ -266,7 +267,7 @@ impl RespDecoder {
                 }
             },
             b'*' | b'~' | b'%' | b'>' | b'|' => return self.collection(kind, rest, line, top),
-            _ => return Err(fault("no reply type begins like this", line)),
+            _ => return Err(stranger(line)),
         }
         self.elements += u64::from(top);
         Ok(self.element_ended())
@@ -408,7 +409,7 @@ fn line(input: &[u8]) -> Result<Option<(&[u8], usize)>, ProtocolError> {
     let Some(end) = memchr(b'\n', input) else {
         return match input.first().is_none_or(|b| b"+-:$*_,#!=(~%>|".contains(b)) {
             true => Ok(None),
-            false => Err(fault("no reply type begins like this", input)),
+            false => Err(stranger(input)),
         };
     };
     match input[..end].strip_suffix(b"\r") {

@@ -4,6 +4,7 @@
 mod decode;
 mod encode;
 mod request;
+mod stranger;
 mod value;
 
 use workload::CommandSpec;
@@ -12,6 +13,7 @@ use workload::redis_commands::{counts_found, empty_is_miss};
 pub use decode::RespDecoder;
 pub use encode::encode_command;
 pub use request::{Request, RequestDecoder, RequestFault, RequestFrame};
+pub use stranger::speaker;
 pub use value::Value;
 
 use crate::{Protocol, Template};

@@ -69,6 +69,8 @@ pub struct Data {
     pub fill_lifetime: Option<Lifetime>,
     /// The phase of its workload that writes the keys it reads, by name, if one does.
     pub loaded_by: Option<String>,
+    /// How many different tags `{tag}` is, where it does not stand for every slot.
+    pub tags: Option<u16>,
     /// Whether values that come back are compared with what was written.
     pub verify: bool,
     /// Whether a read that finds nothing is an error.
@@ -86,6 +88,7 @@ impl Default for Data {
             fill: None,
             fill_lifetime: None,
             loaded_by: None,
+            tags: None,
             verify: false,
             fail_on_miss: false,
         }

@@ -53,6 +53,8 @@ pub(super) struct SavedPlan {
     #[serde(default, skip_serializing_if = "Not::not")]
     fail_on_miss: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    tags: Option<u16>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     checks: Option<CheckedValues>,
     payload_bytes: u64,
     on_error: OnError,
@@ -121,6 +123,7 @@ impl From<SavedPlan> for PlanParts {
                 fill_lifetime: saved.fill_lifetime,
                 loaded_by: saved.loaded_by,
                 verify: saved.verify,
+                tags: saved.tags,
                 fail_on_miss: saved.fail_on_miss,
                 payload_bytes: saved.payload_bytes,
             },
@@ -175,6 +178,7 @@ impl From<PlanParts> for SavedPlan {
             fill_lifetime: parts.data.fill_lifetime,
             loaded_by: parts.data.loaded_by,
             verify: parts.data.verify,
+            tags: parts.data.tags,
             fail_on_miss: parts.data.fail_on_miss,
             checks: parts.peer.checks,
             payload_bytes: parts.data.payload_bytes,

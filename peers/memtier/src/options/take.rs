@@ -1,5 +1,7 @@
 //! Reading each option: by its name, its text into its field.
 
+use cli::run::host_and_port;
+
 use super::{Command, Fault, Options, SECONDS_MAX, usage_error};
 use crate::values::{
     Pattern, at_least, decimal, exponent, limit, one_of, percent, percentiles, port, protocol,
@@ -33,7 +35,11 @@ impl Options {
     fn take_connection(&mut self, name: &'static str, text: &str) -> Result<bool, Fault> {
         let own = || text.to_owned();
         match name {
-            "host" | "server" => self.host = Some(own()),
+            "host" | "server" => {
+                let (host, port) = host_and_port(text);
+                self.host = Some(host);
+                self.port = port.or(self.port);
+            }
             "port" => self.port = Some(port(text)?),
             "unix-socket" => self.unix_socket = Some(own()),
             "ipv4" => self.ip_version = Some(4),

@@ -8,7 +8,7 @@ use crate::run::values::{ProtocolArg, ip, port, small_count};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ServerOptions {
-    /// Server host; several memcached servers share the keys: a,b:11212 [default: 127.0.0.1]
+    /// Server host, or HOST:PORT; several memcached servers share the keys: a,b:11212 [default: 127.0.0.1]
     #[arg(short = 'h', long, value_name = "HOST", allow_hyphen_values = true)]
     pub(crate) host: Option<String>,
     /// How several memcached servers share the keys: ketama, modulo or spymemcached [default: ketama]
@@ -21,7 +21,7 @@ pub(crate) struct ServerOptions {
     #[arg(short = 'p', long, value_name = "PORT", allow_hyphen_values = true,
           value_parser = port)]
     pub(crate) port: Option<u16>,
-    /// Unix socket of the server, instead of host and port
+    /// Unix socket of the server, instead of host and port; @NAME for an abstract one
     #[arg(short = 's', value_name = "PATH", allow_hyphen_values = true)]
     pub(crate) socket: Option<PathBuf>,
     /// Server as a URI: redis://[[user]:password@]host[:port][/db], rediss:// for TLS, valkey://,

@@ -249,7 +249,7 @@ impl<'s> Session<'s> {
             }
         }
         for init in &data.preload.init {
-            self.init(init).map_err(broken)?;
+            self.init(init)?;
         }
         let keys = match spec.keys {
             Some(keys) => self.check_keys(keys)?,
@@ -375,10 +375,11 @@ impl<'s> Session<'s> {
         self.flush()
     }
 
-    fn init(&self, init: &InitCommand) -> Result<()> {
+    fn init(&self, init: &InitCommand) -> Result<(), PlanRefusal> {
         let words: Vec<Vec<u8>> = match init {
             InitCommand::Line(line) => {
-                trace::words(line.as_bytes()).ok_or_else(|| anyhow!("{line}: unbalanced quotes"))?
+                let words = trace::words(line.as_bytes());
+                words.ok_or_else(|| broken(anyhow!("{line}: unbalanced quotes")))?
             }
             InitCommand::Words(words) => {
                 words.iter().map(|word| word.clone().into_bytes()).collect()
@@ -388,25 +389,27 @@ impl<'s> Session<'s> {
             }
         };
         let words: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
-        let mut moved = None;
-        for mut client in self.clients()? {
-            match client.ask(&words)? {
-                // Another node of the cluster has the key.
-                Value::Error(text) if text.starts_with(b"MOVED ") => moved = Some(text),
+        let name = String::from_utf8_lossy(words.first().copied().unwrap_or_default());
+        let mut moved = String::new();
+        for mut client in self.clients().map_err(broken)? {
+            match client.ask(&words).map_err(|error| broken(error.into()))? {
                 Value::Error(text) => {
-                    let name =
-                        String::from_utf8_lossy(words.first().unwrap_or(&&b""[..])).into_owned();
-                    return Err(anyhow!(
-                        "its init command {name}: {}",
-                        String::from_utf8_lossy(&text)
-                    ));
+                    let text = String::from_utf8_lossy(&text);
+                    let why = format!("its init command {name}: {text}");
+                    match text.split(' ').next() {
+                        // Another node of the cluster has the key.
+                        Some("MOVED") => moved = why,
+                        // An option of a newer server, which no server tells of.
+                        _ if text.starts_with("ERR syntax error") => {
+                            return Err(PlanRefusal::Unsupported(why));
+                        }
+                        _ => return Err(PlanRefusal::Broken(why)),
+                    }
                 }
                 _ => return Ok(()),
             }
         }
-        let why =
-            moved.map_or_else(Default::default, |text| String::from_utf8_lossy(&text).into_owned());
-        Err(anyhow!("its init command: {why}"))
+        Err(PlanRefusal::Broken(moved))
     }
 }
 

@@ -139,7 +139,7 @@ fn refuse<E: Engine, P: Protocol>(
     let errors = if request.measured { u64::from(request.left) } else { 0 };
     worker.route.tally(node).errors += errors;
     match worker.context.plan.recovery.on_error {
-        OnError::Stop => Err(explain::error_reply(text)),
+        OnError::Stop => Err(explain::given_up(text)),
         OnError::Count => Ok(()),
     }
 }
