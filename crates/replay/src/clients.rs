@@ -12,6 +12,8 @@ pub(crate) struct ClientList {
     numbers: HashMap<u64, u32>,
     /// Those whose commands depend on what they sent before.
     sessions: HashSet<u64>,
+    /// Clients that wait for others: what they wait with has a number of its own.
+    waiting: HashSet<u64>,
 }
 
 impl ClientList {
@@ -23,8 +25,15 @@ impl ClientList {
         }
     }
 
+    /// Takes in that a client waits for others on a second connection.
+    pub(crate) fn see_waiting(&mut self, client: u64) {
+        self.waiting.insert(client);
+    }
+
+    /// How many clients there are: a second connection is none.
     pub(crate) fn len(&self) -> u64 {
-        self.numbers.len() as u64
+        let twice = self.waiting.iter().filter(|client| self.numbers.contains_key(client));
+        (self.numbers.len() - twice.count()) as u64
     }
 
     /// Shares clients out among so many connections, or as many as there are clients. What is in a transaction, or may

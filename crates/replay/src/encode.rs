@@ -1,11 +1,12 @@
 //! An event as the bytes that are sent: values that were not recorded filled in, deadlines shifted.
 
+use trace::commands::deadline;
 use trace::{Event, Protocol};
 use wire::Protocol as _;
 use wire::memcache::Text;
 use wire::resp::encode_command;
 
-use crate::expiry::{deadline, is_time_of_day, shifted};
+use crate::expiry::{is_time_of_day, shifted};
 use crate::translation::{WireCommand, translated};
 
 /// The longest value that is made up for one that was not recorded.

@@ -1,13 +1,14 @@
 //! What must be on a server before a record is sent: keys that it reads before it writes them.
 //!
 //! A key's type follows from the commands that name it, its size from the first value that the record writes to it.
+//! Groups of streams that it uses and does not create are there as well.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 use runner::{Record, RecordedCommand, RecordedCommands};
-use trace::commands::writes;
+use trace::commands::{Command, DataType, Role, roles, writes};
 use trace::{Event, Outcome, Protocol};
 use wire::Protocol as _;
 use wire::cluster::slot_of;
@@ -25,31 +26,22 @@ const NAMED_MAX: usize = 64;
 const SIZE: u32 = 100;
 /// Longest value that is made.
 const SIZE_MAX: u32 = 16 << 20;
-/// Commands whose value stands behind the key.
-const SETS: [&str; 8] = ["SET", "SETNX", "GETSET", "APPEND", "MSET", "add", "replace", "cas"];
 /// Connections that write.
 const CONNECTIONS: u32 = 8;
 
 /// A database and a key of it.
 type Key = (u32, Vec<u8>);
 
-/// What a value is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Type {
-    String,
-    Hash,
-    List,
-    Set,
-    SortedSet,
-    Stream,
-}
-
 /// A key that is read first.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 struct PrefillKey {
-    of: Option<Type>,
+    of: Option<DataType>,
     size: Option<u32>,
     members: Vec<Vec<u8>>,
+    /// Whether it is sorted by numbers, which its elements must then be.
+    is_sorted: bool,
+    /// The group of a stream that this entry is for, instead of the key.
+    group: Option<Vec<u8>>,
 }
 
 /// Finds the keys while a record is read.
@@ -58,6 +50,10 @@ pub struct Prefill {
     wanted: HashMap<Key, PrefillKey>,
     /// Keys that were written first, by their hash.
     written: HashSet<u64>,
+    /// Groups of streams, and whether they are used before they are created.
+    groups: BTreeMap<(Key, Vec<u8>), bool>,
+    roles: Vec<Role>,
+    places: Vec<usize>,
     hashes: RandomState,
     overflown: bool,
 }
@@ -66,6 +62,11 @@ impl Prefill {
     /// Takes in the next command, whose keys stand at these positions.
     pub(crate) fn see(&mut self, protocol: Protocol, event: &Event, keys: &[usize]) {
         let writes = writes(protocol, event);
+        let takes = protocol == Protocol::Resp && Command::of(event).takes();
+        roles(protocol, event, &mut self.places, &mut self.roles);
+        if protocol == Protocol::Resp {
+            self.see_group(event, keys);
+        }
         for at in keys.iter().copied() {
             let key = event.bytes(at);
             let hash = self.hashes.hash_one((event.db, key));
@@ -74,12 +75,12 @@ impl Prefill {
             }
             let known = (event.db, key.to_vec());
             if let Some(wanted) = self.wanted.get_mut(&known) {
-                wanted.learn(event, at);
+                wanted.learn(protocol, event, at, &self.roles);
             } else if self.wanted.len() + self.written.len() >= KEYS_MAX {
                 self.overflown = true;
-            } else if writes == Some(false) && event.outcome != Outcome::Miss {
-                let mut wanted = PrefillKey { of: None, size: None, members: Vec::new() };
-                wanted.learn(event, at);
+            } else if (writes == Some(false) || takes) && event.outcome != Outcome::Miss {
+                let mut wanted = PrefillKey::default();
+                wanted.learn(protocol, event, at, &self.roles);
                 self.wanted.insert(known, wanted);
             } else if writes == Some(true) {
                 self.written.insert(hash);
@@ -91,31 +92,63 @@ impl Prefill {
     pub(crate) fn plan(self) -> PrefillPlan {
         let mut keys: Vec<_> = self.wanted.into_iter().collect();
         keys.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
-        PrefillPlan { keys: keys.into(), overflown: self.overflown, to_cache: false }
+        let count = keys.len() as u64;
+        let used = self.groups.into_iter().filter(|(_, is_used)| *is_used);
+        keys.extend(used.map(|((key, group), _)| {
+            (key, PrefillKey { group: Some(group), ..PrefillKey::default() })
+        }));
+        PrefillPlan { keys: keys.into(), count, overflown: self.overflown, to_cache: false }
+    }
+
+    /// Takes in which group of a stream a command uses or creates.
+    fn see_group(&mut self, event: &Event, keys: &[usize]) {
+        let creates = event.is("XGROUP") && event.bytes(1).eq_ignore_ascii_case(b"CREATE");
+        let at = match () {
+            () if event.is("XREADGROUP") => 2,
+            () if creates || event.is("XINFO") && event.len() > 3 => 3,
+            () if ["XPENDING", "XACK", "XCLAIM", "XAUTOCLAIM"]
+                .iter()
+                .any(|name| event.is(name)) =>
+            {
+                2
+            }
+            () => return,
+        };
+        let group = event.bytes(at);
+        for key in keys.iter().map(|at| event.bytes(*at)).filter(|_| !group.is_empty()) {
+            if self.groups.len() < KEYS_MAX {
+                let place = ((event.db, key.to_vec()), group.to_vec());
+                self.groups.entry(place).or_insert(!creates);
+            }
+        }
     }
 }
 
 impl PrefillKey {
     /// What a command tells of a key: its type, its size, or a member.
-    fn learn(&mut self, event: &Event, at: usize) {
+    fn learn(&mut self, protocol: Protocol, event: &Event, at: usize, roles: &[Role]) {
         if let Outcome::Hit(size) = event.outcome {
             self.size.get_or_insert(size);
         }
-        let Some((of, member)) = told(event) else { return };
+        let of = match protocol {
+            Protocol::Memcache => Some(DataType::String),
+            Protocol::Resp => Command::of(event).data_type(),
+        };
+        self.is_sorted |= (event.is("SORT") || event.is("SORT_RO"))
+            && !(at + 1..event.len()).any(|at| event.bytes(at).eq_ignore_ascii_case(b"ALPHA"));
+        let Some(of) = of else { return };
         if *self.of.get_or_insert(of) != of {
             return;
         }
-        let value = match of {
-            Type::String if event.is("SETEX") || event.is("PSETEX") => Some(at + 2),
-            Type::String if SETS.iter().any(|name| event.is(name)) => Some(at + 1),
-            Type::Hash if event.is("HSET") => Some(at + 2),
-            _ => None,
-        };
-        if let Some(argument) = value.and_then(|value| event.argument(value)) {
-            self.size.get_or_insert(argument.size);
+        let of_key = |role: Role| roles.iter().skip(at).position(|one| *one == role);
+        // What it sets is a part of the value.
+        if !event.is("SETRANGE")
+            && let Some(value) = of_key(Role::Value).and_then(|behind| event.argument(at + behind))
+        {
+            self.size.get_or_insert(value.size);
         }
-        for at in member.into_iter().flatten() {
-            let name = event.bytes(at);
+        let named = roles.iter().enumerate().filter(|(_, role)| **role == Role::Member);
+        for name in named.map(|(at, _)| event.bytes(at)) {
             if self.members.len() < NAMED_MAX && !self.members.iter().any(|known| known == name) {
                 self.members.push(name.to_vec());
             }
@@ -123,57 +156,12 @@ impl PrefillKey {
     }
 }
 
-/// What type a command is for, and which arguments are members of it. `None` of one for any type.
-fn told(event: &Event) -> Option<(Type, Option<std::ops::Range<usize>>)> {
-    let all = || Some(2..event.len());
-    let one = || Some(2..3.min(event.len()));
-    let name = event.name().to_ascii_uppercase();
-    let starts = |start: &[u8]| name.starts_with(start);
-    Some(match name.as_slice() {
-        b"HGET" | b"HEXISTS" | b"HSTRLEN" | b"HSET" | b"HSETNX" | b"HINCRBY" => (Type::Hash, one()),
-        b"HMGET" | b"HDEL" => (Type::Hash, all()),
-        b"SISMEMBER" => (Type::Set, one()),
-        b"SMISMEMBER" | b"SADD" | b"SREM" => (Type::Set, all()),
-        b"ZSCORE" | b"ZRANK" | b"ZREVRANK" => (Type::SortedSet, one()),
-        b"ZMSCORE" | b"ZREM" => (Type::SortedSet, all()),
-        b"GET" | b"MGET" | b"SET" | b"SETEX" | b"PSETEX" | b"SETNX" | b"GETSET" | b"GETDEL"
-        | b"GETEX" | b"STRLEN" | b"APPEND" | b"GETRANGE" | b"SETRANGE" | b"INCR" | b"DECR"
-        | b"INCRBY" | b"DECRBY" | b"INCRBYFLOAT" | b"GETBIT" | b"BITCOUNT" | b"GETS" | b"GAT"
-        | b"MSET" | b"ADD" | b"REPLACE" | b"SUBSTR" => (Type::String, None),
-        b"SCARD" | b"SMEMBERS" | b"SRANDMEMBER" | b"SPOP" | b"SSCAN" | b"SINTER" | b"SUNION"
-        | b"SDIFF" => (Type::Set, None),
-        _ if starts(b"HSCAN")
-            || starts(b"HGET")
-            || starts(b"HLEN")
-            || starts(b"HKEYS")
-            || starts(b"HVALS")
-            || starts(b"HRAND") =>
-        {
-            (Type::Hash, None)
-        }
-        _ if starts(b"ZR")
-            || starts(b"ZC")
-            || starts(b"ZADD")
-            || starts(b"ZSCAN")
-            || starts(b"ZINCR")
-            || starts(b"ZPOP")
-            || starts(b"ZLEX") =>
-        {
-            (Type::SortedSet, None)
-        }
-        _ if starts(b"XR") || starts(b"XLEN") || starts(b"XADD") || starts(b"XINFO") => {
-            (Type::Stream, None)
-        }
-        b"LLEN" | b"LRANGE" | b"LINDEX" | b"LPOS" | b"LPUSH" | b"RPUSH" | b"LPOP" | b"RPOP"
-        | b"LTRIM" | b"LSET" | b"LREM" | b"LINSERT" => (Type::List, None),
-        _ => return None,
-    })
-}
-
 /// What is written before a record is sent, as a record of its own.
 #[derive(Debug, Clone)]
 pub struct PrefillPlan {
+    /// Keys, and behind them groups of streams.
     keys: Arc<[(Key, PrefillKey)]>,
+    count: u64,
     overflown: bool,
     to_cache: bool,
 }
@@ -182,6 +170,12 @@ impl PrefillPlan {
     /// How many keys are written.
     #[must_use]
     pub fn keys(&self) -> u64 {
+        self.count
+    }
+
+    /// How many commands that takes.
+    #[must_use]
+    pub fn requests(&self) -> u64 {
         self.keys.len() as u64
     }
 
@@ -253,30 +247,45 @@ impl RecordedCommands for PrefillCommands<'_> {
     }
 }
 
-/// The command that makes a key.
+/// The command that makes a key, or a group of it.
 fn append(key: &[u8], wanted: &PrefillKey, value: &[u8], bytes: &mut Vec<u8>) {
+    if let Some(group) = &wanted.group {
+        return encode_command(&[b"XGROUP", b"CREATE", key, group, b"$", b"MKSTREAM"], bytes);
+    }
+    let numbers: Vec<Vec<u8>> = (0..MEMBERS).map(|n| n.to_string().into_bytes()).collect();
     let made: Vec<Vec<u8>> = (0..MEMBERS).map(|n| format!("member:{n}").into_bytes()).collect();
-    let members = if wanted.members.is_empty() { &made } else { &wanted.members };
+    let members = match wanted.members.is_empty() {
+        true if wanted.is_sorted => &numbers,
+        true => &made,
+        false => &wanted.members,
+    };
+    let by_default = if wanted.is_sorted { DataType::List } else { DataType::String };
+    let each = || members.iter().map(Vec::as_slice);
     let mut words: Vec<&[u8]> = Vec::new();
-    match wanted.of.unwrap_or(Type::String) {
-        Type::String => words.extend([b"SET", key, value]),
-        Type::Hash => {
+    match wanted.of.unwrap_or(by_default) {
+        DataType::String => words.extend([b"SET", key, value]),
+        DataType::Hash => {
             words.extend([b"HSET", key]);
-            members.iter().for_each(|member| words.extend([member, value]));
+            each().for_each(|member| words.extend([member, value]));
         }
-        Type::List => {
+        DataType::List => {
             words.extend([b"RPUSH", key]);
-            words.extend(std::iter::repeat_n(value, MEMBERS));
+            match wanted.is_sorted {
+                true => words.extend(numbers.iter().map(Vec::as_slice)),
+                false => words.extend(std::iter::repeat_n(value, MEMBERS)),
+            }
         }
-        Type::Set => {
-            words.extend([b"SADD", key]);
-            words.extend(members.iter().map(Vec::as_slice));
-        }
-        Type::SortedSet => {
+        DataType::Set => words.extend([&b"SADD"[..], key].into_iter().chain(each())),
+        DataType::HyperLogLog => words.extend([&b"PFADD"[..], key].into_iter().chain(each())),
+        DataType::SortedSet => {
             words.extend([b"ZADD", key]);
-            members.iter().for_each(|member| words.extend([&b"1"[..], member]));
+            each().for_each(|member| words.extend([&b"1"[..], member]));
         }
-        Type::Stream => words.extend([&b"XADD"[..], key, b"*", b"field", value]),
+        DataType::Geo => {
+            words.extend([b"GEOADD", key]);
+            each().for_each(|member| words.extend([&b"1"[..], b"1", member]));
+        }
+        DataType::Stream => words.extend([&b"XADD"[..], key, b"*", b"field", value]),
     }
     encode_command(&words, bytes);
 }

@@ -53,7 +53,21 @@ const ADMINISTRATION: &[&str] = &[
     "SAVE",
     "BGSAVE",
     "BGREWRITEAOF",
+    "PFDEBUG",
+    "PFSELFTEST",
 ];
+/// Words behind a name that make it one of those: they act on other clients, or on what the server tells of itself.
+const ADMINISTRATION_BY_WORD: &[(&str, &[&str])] = &[
+    ("CLIENT", &["KILL", "PAUSE", "UNPAUSE", "UNBLOCK"]),
+    ("SCRIPT", &["KILL", "DEBUG"]),
+    ("FUNCTION", &["KILL"]),
+    ("SLOWLOG", &["RESET"]),
+    ("COMMANDLOG", &["RESET"]),
+    ("LATENCY", &["RESET"]),
+    ("MEMORY", &["PURGE"]),
+];
+/// Words behind `CLIENT` that change what its connection is answered.
+const CONNECTION_BY_WORD: &[&str] = &["REPLY", "TRACKING", "CACHING", "NO-EVICT", "NO-TOUCH"];
 /// They wait only where they say so.
 const STREAMS: &[&str] = &["XREAD", "XREADGROUP"];
 /// They are nothing without their script, which is the argument behind the name.
@@ -62,6 +76,19 @@ const STATEFUL: &[&str] = &["MULTI", "EXEC", "DISCARD", "WATCH", "UNWATCH"];
 
 fn is_one_of(event: &Event, names: &[&str]) -> bool {
     names.iter().any(|name| event.is(name))
+}
+
+/// Whether the word behind the name is one of these.
+fn is_followed_by(event: &Event, words: &[&str]) -> bool {
+    words.iter().any(|word| event.bytes(1).eq_ignore_ascii_case(word.as_bytes()))
+}
+
+fn administers(event: &Event) -> bool {
+    let by_word = || {
+        let mut all = ADMINISTRATION_BY_WORD.iter();
+        all.any(|(name, words)| event.is(name) && is_followed_by(event, words))
+    };
+    is_one_of(event, ADMINISTRATION) || by_word()
 }
 
 fn has_word(event: &Event, word: &str) -> bool {
@@ -89,7 +116,7 @@ impl Role {
             return Self::LeftOut(Reason::ScriptEffect);
         }
         let command = Command::of(event);
-        let is_dumb = event.is("CLIENT") && has_word(event, "REPLY");
+        let is_dumb = event.is("CLIENT") && is_followed_by(event, CONNECTION_BY_WORD);
         if event.is("SELECT") {
             Self::Select
         } else if event.name().is_empty() || lacks_script(event) {
@@ -98,7 +125,7 @@ impl Role {
             Self::LeftOut(Reason::Connection)
         } else if command.subscribes() || is_one_of(event, STREAMING) {
             Self::LeftOut(Reason::Subscription)
-        } else if is_one_of(event, ADMINISTRATION) {
+        } else if administers(event) {
             Self::LeftOut(Reason::Administration)
         } else if command.blocks() && (!is_one_of(event, STREAMS) || has_word(event, "BLOCK")) {
             Self::Blocks
@@ -128,8 +155,15 @@ mod tests {
 
     #[test]
     fn what_stands_alone_is_sent_and_depends_on_nothing_before() {
-        for words in ["GET k", "set k ?", "EVAL return(1) 0", "XREAD STREAMS s 0", "JSON.SET k ? ?"]
-        {
+        for words in [
+            "CLIENT SETNAME kill",
+            "SLOWLOG GET",
+            "GET k",
+            "set k ?",
+            "EVAL return(1) 0",
+            "XREAD STREAMS s 0",
+            "JSON.SET k ? ?",
+        ] {
             assert!(stands_alone(&event(words)), "{words}");
         }
         for words in [
@@ -147,6 +181,11 @@ mod tests {
             "WAIT 1 0",
             "EVAL ? 0",
             "SCRIPT LOAD ?",
+            "CLIENT KILL TYPE normal",
+            "client pause 2000",
+            "CLIENT TRACKING ON",
+            "SLOWLOG RESET",
+            "FUNCTION KILL",
         ] {
             assert!(!stands_alone(&event(words)), "{words}");
         }

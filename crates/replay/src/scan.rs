@@ -179,6 +179,7 @@ pub fn scan(replay: &Replay, prefill: bool) -> Result<Scan, String> {
         scan.stretches.add(next.since_ns);
         scan.shares_clients |= event.flags.has(Flags::SHARED_CLIENT);
         scan.clients.see(event.client, is_of_session(event, next.role));
+        next.waits_for.into_iter().for_each(|client| scan.clients.see_waiting(client));
         scan.count(event.name());
         prefill.iter_mut().for_each(|prefill| prefill.see(walk.recorded(), event, &walk.keys));
     }

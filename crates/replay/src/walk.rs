@@ -1,6 +1,7 @@
 //! A record from its first command to its last, as far as it is selected: what each one's role is, and how long after
 //! the beginning it was recorded.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use trace::commands::keys_of;
@@ -37,6 +38,8 @@ pub(crate) struct Walk<'r> {
     /// Where its keys stand.
     pub(crate) keys: Vec<usize>,
     transactions: Transactions,
+    /// Clients within a transaction, where nothing waits.
+    in_transaction: HashSet<u64>,
     /// The record has ended, and transactions with it.
     has_ended: bool,
     /// When the first command was recorded.
@@ -61,6 +64,8 @@ pub(crate) struct WalkStep {
     pub(crate) slot: Option<u16>,
     /// Whether it is part of a transaction on a cluster.
     pub(crate) bound: bool,
+    /// The client that sends it on its second connection, because it may wait for others.
+    pub(crate) waits_for: Option<u64>,
 }
 
 impl<'r> Walk<'r> {
@@ -73,6 +78,7 @@ impl<'r> Walk<'r> {
             event: Event::default(),
             keys: Vec::new(),
             transactions: Transactions::default(),
+            in_transaction: HashSet::new(),
             has_ended: false,
             first_ns: None,
             latest_ns: 0,
@@ -137,7 +143,13 @@ impl<'r> Walk<'r> {
         keys_of(self.reader.source().protocol, &self.event, &mut self.keys);
         // What would block does not in a transaction.
         let role = ended.left_out.map_or(Role::Sent, Role::LeftOut);
-        Some(WalkStep { role, since_ns: self.latest_ns, slot: ended.slot, bound: true })
+        Some(WalkStep {
+            role,
+            since_ns: self.latest_ns,
+            slot: ended.slot,
+            bound: true,
+            waits_for: None,
+        })
     }
 
     /// The next command that is selected, as it was recorded.
@@ -162,8 +174,11 @@ impl<'r> Walk<'r> {
             if self.replay.recorded_ns.is_some_and(|length_ns| self.latest_ns >= length_ns) {
                 return Ok(None);
             }
-            self.stalls.add(self.latest_ns);
             let mut role = Role::of(event);
+            // What a script does stands within the time of its call.
+            if role != Role::LeftOut(Reason::ScriptEffect) {
+                self.stalls.add(self.latest_ns);
+            }
             if role == Role::Select {
                 continue;
             }
@@ -177,10 +192,26 @@ impl<'r> Walk<'r> {
             {
                 role = Role::LeftOut(Reason::NoTwin);
             }
-            if role == Role::Blocks && self.event.flags.has(Flags::SHARED_CLIENT) {
-                self.event.client = client_that_waits(&self.event, &self.keys);
+            let client = event.client;
+            if event.is("MULTI") {
+                self.in_transaction.insert(client);
+            } else if event.is("EXEC") || event.is("DISCARD") {
+                self.in_transaction.remove(&client);
             }
-            return Ok(Some(WalkStep { role, since_ns: self.latest_ns, slot: None, bound: false }));
+            if role == Role::Blocks && self.in_transaction.contains(&client) {
+                role = Role::Sent;
+            }
+            let mut waits_for = None;
+            if role == Role::Blocks && !self.keys.is_empty() {
+                let is_shared = self.event.flags.has(Flags::SHARED_CLIENT);
+                waits_for = (!is_shared).then_some(client);
+                self.event.client = match is_shared {
+                    true => client_that_waits(&self.event, &self.keys),
+                    false => client ^ trace::client_number(b"waits"),
+                };
+            }
+            let since_ns = self.latest_ns;
+            return Ok(Some(WalkStep { role, since_ns, slot: None, bound: false, waits_for }));
         }
     }
 }

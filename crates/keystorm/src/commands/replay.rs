@@ -7,7 +7,7 @@ use anyhow::Result;
 use console::diagnostics;
 use job::{End, RecordedJob, ReplayJob, UsageError};
 use replay::{PrefillPlan, Scan, Speed, Traffic};
-use trace::Stamps;
+use trace::{Losses, Stamps};
 use workload::quantity::counted;
 use workload::{
     ClusterOptions, Data, KeySpace, Pace, Plan, PlanParts, RecordedTraffic, Stop, Target,
@@ -38,6 +38,32 @@ pub(crate) fn replay(replay: ReplayJob) -> Result<End> {
 fn reaching_every_node(target: &Target) -> Target {
     let cluster = target.cluster.map(|options| ClusterOptions { per_node: true, ..options });
     Target { cluster, ..target.clone() }
+}
+
+/// What of a file could not be read or has no time.
+fn missing(file: &str, losses: &Losses) -> Vec<String> {
+    let mut notes = Vec::new();
+    let first = losses.first.map_or(String::new(), |first| format!(", the first at line {first}"));
+    if losses.total() > losses.undated {
+        let lost = match losses.total() - losses.undated {
+            1 => "1 line or record".to_owned(),
+            total => format!("{total} lines or records"),
+        };
+        notes.push(format!("warning: {file}: {lost} could not be read{first}"));
+    }
+    if losses.misdated > 0 {
+        let commands = counted(losses.misdated, "damaged time");
+        notes.push(format!(
+            "warning: {file}: {commands}{first}; sent with the command before instead"
+        ));
+    }
+    if losses.undated > 0 {
+        let commands = counted(losses.undated, "command");
+        notes.push(format!(
+            "note: {file}: {commands} before its first time left out: when they ran is not known"
+        ));
+    }
+    notes
 }
 
 /// A record that was read once, ready to be sent at any speed.
@@ -78,7 +104,7 @@ impl RecordedLoad {
             confirmed: recorded.confirmed,
             db_max: if replay.to_cache { 0 } else { scan.db_max },
         };
-        let prefill = scan.prefill.take().filter(|prefill| prefill.keys() > 0);
+        let prefill = scan.prefill.take().filter(|prefill| prefill.requests() > 0);
         let prefill = prefill.map(|prefill| Arc::new(prefill.to(replay.to_cache)));
         let rounds = recorded.rounds;
         Ok(Self { precaution, rounds, traffic, connections, own, prefill, scan })
@@ -90,7 +116,7 @@ impl RecordedLoad {
         let mut parts = self.framed(frame, "prefill");
         parts.sequence = vec![prefill.example()];
         parts.load.pace = Pace::Closed;
-        parts.load.stop = Stop::Requests(prefill.keys());
+        parts.load.stop = Stop::Requests(prefill.requests());
         parts.load.concurrency.connections = prefill.connections();
         parts.load.concurrency.pipeline_depth = 16;
         parts.recovery.reconnect = false;
@@ -180,27 +206,7 @@ impl RecordedLoad {
             notes
                 .push(format!("note: {file}: {} left out, which {why}", counted(count, "command")));
         }
-        let first =
-            losses.first.map_or(String::new(), |first| format!(", the first at line {first}"));
-        if losses.total() > losses.undated {
-            let lost = match losses.total() - losses.undated {
-                1 => "1 line or record".to_owned(),
-                total => format!("{total} lines or records"),
-            };
-            notes.push(format!("warning: {file}: {lost} could not be read{first}"));
-        }
-        if losses.misdated > 0 {
-            let commands = counted(losses.misdated, "damaged time");
-            notes.push(format!(
-                "warning: {file}: {commands}{first}; sent with the command before instead"
-            ));
-        }
-        if losses.undated > 0 {
-            let commands = counted(losses.undated, "command");
-            notes.push(format!(
-                "note: {file}: {commands} before its first time left out: when they ran is not known"
-            ));
-        }
+        notes.extend(missing(file, losses));
         if *steps_back > 0 {
             let times = counted(*steps_back, "time");
             notes.push(format!(

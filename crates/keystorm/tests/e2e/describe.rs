@@ -8,6 +8,7 @@ use std::thread::JoinHandle;
 
 use serde_json::Value;
 
+use crate::memcached::Memcached;
 use crate::program::Keystorm;
 use crate::server::Server;
 
@@ -201,4 +202,106 @@ fn what_is_no_record_is_refused() {
     refused(&format!("{} --format pcap", text.display()), 2, "expected one of keystorm");
     let over = format!("{0} --workload {0}", text.display());
     refused(&over, 2, "--workload");
+}
+
+/// A file of lines as MONITOR prints them, 1 ms apart, of commands with their words between blanks.
+fn lines(file: &Path, commands: impl Iterator<Item = String>) {
+    let line = |(n, command): (usize, String)| {
+        let words: Vec<String> = command.split(' ').map(|word| format!("\"{word}\"")).collect();
+        let (s, us) = (1_700_000_000 + n / 1000, n % 1000 * 1000);
+        format!("{s}.{us:06} [0 10.0.0.7:5001] {}\n", words.join(" "))
+    };
+    fs::write(file, commands.enumerate().map(line).collect::<String>()).unwrap();
+}
+
+/// Rounds of commands in which `#` is a number below 50, other in each round.
+fn rounds(commands: &'static [&'static str]) -> impl Iterator<Item = String> {
+    let of =
+        |round: usize| commands.iter().map(move |c| c.replace('#', &(round * 7 % 50).to_string()));
+    (0..200).flat_map(of)
+}
+
+#[test]
+fn a_load_made_of_common_traffic_fails_in_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let (file, load) = (dir.path().join("monitor.txt"), dir.path().join("load.toml"));
+    let traffic: [(&'static [&'static str], &[&str]); 6] = [
+        // A counter that begins with a number, keys of two types, and an entry with its recorded number.
+        (&["SET rl:# 0 EX 60 NX", "INCR rl:#"], &["set", "incr"]),
+        (&["SET obj:# x", "GET obj:#", "HSET obj:1# f v", "HGETALL obj:1#"], &["get", "hgetall"]),
+        (&["XADD s 1700000000000-# f v", "SADD fixed m", "LLEN list"], &["xadd", "sadd"]),
+        // A group that was created long before, and one that is created.
+        (
+            &["XADD s:# * f v", "XREADGROUP GROUP g c STREAMS s:# >", "XACK s:# g 1-1"],
+            &["xreadgroup", "xack"],
+        ),
+        // Times that are past by now.
+        (
+            &["SET session:# v PXAT 1700003600000", "PEXPIREAT session:# 1700003600000"],
+            &["set", "pexpire"],
+        ),
+        // What needs what is not there is left out.
+        (
+            &[
+                "GET k",
+                "EVALSHA 0123456789012345678901234567890123456789 0",
+                "RENAME a# b#",
+                "PUBLISH ch:# m",
+            ],
+            &["get", "publish"],
+        ),
+    ];
+    for (commands, sent) in traffic {
+        let server = Server::redis();
+        lines(&file, rounds(commands));
+        let described =
+            Keystorm::new(&format!("describe {} --workload {}", file.display(), load.display()))
+                .run()
+                .ok();
+        let ran = server.run(&format!("--workload {} -n 3000 -q", load.display())).ok();
+        let written = fs::read_to_string(&load).unwrap();
+        // The server's own count has errors of questions about it, too.
+        let failed = server.text(&["INFO", "errorstats"]);
+        let kinds = ["WRONGTYPE", "NOGROUP", "NOSCRIPT", "BUSYGROUP"];
+        assert!(!kinds.iter().any(|kind| failed.contains(kind)), "{failed}{written}");
+        assert!(!ran.out.contains("errors"), "{written}{}", ran.out);
+        sent.iter().for_each(|name| assert!(server.calls(name) > 300, "{name}: {written}"));
+        if commands[0] == "GET k" {
+            assert!(written.contains("evalsha 200, rename 200"), "{written}");
+            described.says("leaves out").says("evalsha 200, rename 200");
+        } else if commands[0].starts_with("SET session") {
+            described.prints("3599 s");
+            let left = |key: &String| server.number(&["PTTL", key]);
+            let keys = server.keys();
+            assert!(
+                keys.iter().all(|key| (3_000_000..3_700_000).contains(&left(key))),
+                "{written}"
+            );
+            assert!(keys.len() > 40);
+        }
+    }
+}
+
+#[test]
+fn a_load_made_of_a_trace_of_memcached_is_one_for_memcached() {
+    let dir = tempfile::tempdir().unwrap();
+    let (file, load) = (dir.path().join("twitter.csv"), dir.path().join("load.toml"));
+    let operations = ["get,0", "set,60", "add,10", "cas,0", "delete,0"];
+    let line = |n: usize| format!("{},key{},4,120,1,{}\n", n / 100, n * 7 % 30, operations[n % 5]);
+    fs::write(&file, (0..1000).map(line).collect::<String>()).unwrap();
+    Keystorm::new(&format!("describe {} --workload {}", file.display(), load.display())).run().ok();
+    let server = Memcached::new();
+    let line = format!(
+        "--workload {} --protocol memcache -p {} -n 2000 -q",
+        load.display(),
+        server.port()
+    );
+    let ran = Keystorm::new(&line).run().ok();
+    assert!(!ran.out.contains("errors"), "{}", ran.out);
+    let stats = server.say("stats\n");
+    let count = |name: &str| -> u64 {
+        let line = stats.lines().find_map(|line| line.strip_prefix(&format!("STAT {name} ")));
+        line.unwrap().trim().parse().unwrap()
+    };
+    assert!(count("cmd_get") > 200 && count("cmd_set") > 600, "{stats}");
 }

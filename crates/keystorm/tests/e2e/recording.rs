@@ -69,7 +69,7 @@ fn what_the_server_executed_is_recorded_without_values() {
         server.ask(&["LINSERT", "customer:list", "BEFORE", "secret-value", "x"]);
         running.interrupt();
         let ran = running.wait().ok();
-        ran.prints("Recorded 4,0").prints("While it was recorded, the server carried out ");
+        ran.prints("Recorded 4,0").prints("seen by a client beside it");
         let recorded = events(&file);
         let of = counts(&recorded);
         assert_eq!((of["set"], of["get"], of["hset"]), (2000, 2000, 1));
@@ -164,6 +164,23 @@ fn is_recorded_as_it_logs(server: &Memcached) {
     // Older versions log that a deletion looks for its item, and nothing else of it.
     let expected = if ran.err.contains("logs no deletions") { [1, 2, 0] } else { [1, 1, 1] };
     assert_eq!(of, expected, "{}", ran.err);
+    // What looks alike is named whenever the record is used.
+    let described = Keystorm::new(&format!("describe {}", file.display())).run().ok();
+    let described = described.prints("look like reads");
+    assert_eq!(described.out.contains("those of delete"), expected[2] == 0, "{}", described.out);
+}
+
+#[test]
+fn what_recording_costs_is_what_a_client_beside_it_sees() {
+    let server = Server::redis();
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("a.ksr");
+    let line = format!("record -p {} --duration 200ms -o {}", server.port(), file.display());
+    let ran = Keystorm::new(&line).run().ok();
+    let ran = ran.prints("seen by a client beside it").prints("while it was not");
+    // No connection of the turns is left, and no rate is printed, which scripts could have made.
+    assert!(!server.text(&["CLIENT", "LIST"]).contains("cmd=monitor"));
+    assert!(!ran.out.contains("/s"), "{}", ran.out);
 }
 
 #[test]

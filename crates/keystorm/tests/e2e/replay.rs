@@ -345,3 +345,71 @@ fn a_server_that_dies_on_the_way_is_told_and_nothing_hangs() {
     server.kill();
     running.wait().exits(1).prints("INCOMPLETE");
 }
+
+#[test]
+fn prefilled_keys_have_the_types_that_the_record_reads() {
+    let server = Server::redis();
+    let dir = tempfile::tempdir().unwrap();
+    let commands = [
+        "PFCOUNT pf",
+        "GEOSEARCH geo FROMLONLAT 1 1 BYRADIUS 100 km",
+        "GEOPOS places m",
+        "ZUNION 2 zu1 zu2",
+        "ZDIFF 2 za zb",
+        "ZINTERCARD 2 za zb",
+        "SINTERCARD 2 sa sb",
+        "SORT_RO l",
+        "XPENDING x g",
+        "XREADGROUP GROUP workers me COUNT 1 STREAMS jobs >",
+        "GETEX a EX 100",
+        "GETDEL b",
+        "HGETALL h",
+        "LPOS list v",
+    ];
+    let commands = commands.map(|command| ("127.0.0.1:1", 0, command));
+    let line = format!("replay {} -p {} --prefill", lines(dir.path(), &commands), server.port());
+    let ran = Keystorm::new(&line).run().ok();
+    assert!(!ran.out.contains("errors:"), "{}", ran.out);
+    assert_eq!(server.info("keyspace_misses"), 0, "{}", ran.out);
+}
+
+#[test]
+fn who_waits_for_others_does_not_keep_its_own_commands_waiting() {
+    let server = Server::redis();
+    let dir = tempfile::tempdir().unwrap();
+    let client = "127.0.0.1:1";
+    // Nobody sends what the first waits for; what waits in a transaction is answered in it.
+    let commands = [
+        (client, 0, "BLPOP queue 0"),
+        (client, 0, "GET a"),
+        (client, 0, "MULTI"),
+        (client, 0, "BLPOP other 0"),
+        (client, 0, "INCR n"),
+        (client, 0, "EXEC"),
+        (client, 0, "GET b"),
+    ];
+    let line = format!("replay {} -p {}", lines(dir.path(), &commands), server.port());
+    let ran = Keystorm::new(&line).run().ok().prints("1 client and").prints("2 connections");
+    assert_eq!(["get", "incr", "exec"].map(|name| server.calls(name)), [2, 1, 1], "{}", ran.out);
+    assert_eq!(server.text(&["GET", "n"]), "1");
+}
+
+#[test]
+fn errors_of_what_waits_are_counted_and_who_stops_others_is_left_out() {
+    let server = Server::redis();
+    let dir = tempfile::tempdir().unwrap();
+    let client = "127.0.0.1:1";
+    let mut commands = vec![(client, 0, "SET a 1")];
+    commands.extend([(client, 0, "BLPOP a 1"); 5]);
+    commands.extend([(client, 0, "XREADGROUP GROUP g c BLOCK 100 STREAMS s >"); 5]);
+    let admin = "127.0.0.1:2";
+    commands.extend(
+        ["CLIENT KILL TYPE normal", "CLIENT PAUSE 60000", "SLOWLOG RESET"].map(|c| (admin, 0, c)),
+    );
+    commands.push((client, 0, "GET a"));
+    let line = format!("replay {} -p {}", lines(dir.path(), &commands), server.port());
+    let ran = Keystorm::new(&line).run().ok();
+    ran.prints("WRONGTYPE: 5").prints("NOGROUP: 5").says("3 commands left out");
+    let stopped = ["client|kill", "client|pause", "slowlog|reset"].map(|name| server.calls(name));
+    assert_eq!((stopped, server.calls("get")), ([0, 0, 0], 1));
+}

@@ -308,6 +308,19 @@ impl Recorder {
         }
     }
 
+    /// Adds an error reply to a recorded command that is in no other figure, because it may wait for other clients.
+    pub(crate) fn error_of_unmeasured(
+        &mut self,
+        command: u32,
+        (kind, text): (&str, &str),
+        now_ns: u64,
+    ) {
+        self.tally.errors.add(kind, text);
+        self.tally.commands[self.tallies[command as usize] as usize].errors += 1;
+        self.failed(&Failures { errors: 1, ..Failures::default() }, now_ns);
+        self.last_end_ns = now_ns;
+    }
+
     /// Tells of a measured request that failed for good.
     pub(crate) fn tell(&mut self, failed: FailedRequest) {
         self.failed.push(failed);

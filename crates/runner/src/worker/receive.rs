@@ -409,7 +409,9 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
         bytes: u64,
     ) -> bool {
         let counts = self.route.counts_error(self.place, request, text);
-        if counts {
+        if counts && !request.measured && self.plan.is_recorded() {
+            self.recorder.error_of_unmeasured(request.command, (kind, text), self.now_ns);
+        } else if counts {
             let answered = request.answered(first_byte_ns);
             self.recorder.error(&answered, (kind, text), bytes, self.now_ns);
         }

@@ -3,6 +3,7 @@
 //! The table is that of Redis 7.0 and Valkey 8.1 (`COMMAND`), with later commands on fields of hashes; of a command
 //! that is not in it, the first argument is taken for its key.
 
+mod deadline;
 mod roles;
 
 use std::collections::HashMap;
@@ -10,12 +11,14 @@ use std::sync::OnceLock;
 
 use crate::{Event, Protocol};
 
-pub use roles::{Role, roles};
+pub use deadline::{Deadline, deadline};
+pub use roles::{Role, entry_id, roles};
 
-/// Lines of: name, keys, flags, values. Keys are `first,last,step` (a last below 0 counts from the end), `count@N`
-/// where argument N says how many follow, `streams` (the first half behind that word), or `-`; `1+` adds argument 1.
-/// Flags: `w` writes, `r` reads, `b` blocks, `s` subscribes, `c` concerns its connection, `d` is dangerous. Values
-/// are the kinds of the arguments that are no keys: `v` a value, `f` a field or member, `o` others; with `+` they
+/// Lines of: name, keys, flags, values, type of the keys. Keys are `first,last,step` (a last below 0 counts from the
+/// end), `count@N` where argument N says how many follow, `streams` (the first half behind that word), or `-`; `1+` adds
+/// argument 1. Flags: `w` writes, `r` reads, `g` gives back what was there before it changes it, `b` blocks, `s`
+/// subscribes, `p` publishes, `c` concerns its connection, `d` works on all that is stored, `a` on all of a collection.
+/// Values are the kinds of the arguments that are no keys: `v` a value, `f` a field or member, `o` others; with `+` they
 /// repeat; or the name of a grammar in `roles.rs`.
 const TABLE: &str = include_str!("table.txt");
 
@@ -25,6 +28,38 @@ pub struct Command {
     keys: Keys,
     flags: &'static str,
     values: &'static str,
+    data_type: Option<DataType>,
+}
+
+/// What is stored under a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(missing_docs)]
+pub enum DataType {
+    String,
+    Hash,
+    List,
+    Set,
+    SortedSet,
+    Stream,
+    HyperLogLog,
+    /// A sorted set whose scores are places.
+    Geo,
+}
+
+impl DataType {
+    fn of(name: &str) -> Option<Self> {
+        Some(match name {
+            "string" => Self::String,
+            "hash" => Self::Hash,
+            "list" => Self::List,
+            "set" => Self::Set,
+            "sorted-set" => Self::SortedSet,
+            "stream" => Self::Stream,
+            "hyperloglog" => Self::HyperLogLog,
+            "geo" => Self::Geo,
+            _ => return None,
+        })
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -35,8 +70,12 @@ enum Keys {
     Streams,
 }
 
-static UNKNOWN: Command =
-    Command { keys: Keys::Range { first: 1, last: 1, step: 1 }, flags: "", values: "" };
+static UNKNOWN: Command = Command {
+    keys: Keys::Range { first: 1, last: 1, step: 1 },
+    flags: "",
+    values: "",
+    data_type: None,
+};
 
 fn keys(text: &str) -> Keys {
     if text == "-" {
@@ -63,7 +102,9 @@ fn table() -> &'static HashMap<&'static [u8], Command> {
             let name = words.next()?.as_bytes();
             let keys = keys(words.next()?);
             let (flags, values) = (words.next()?, words.next()?);
-            Some((name, Command { keys, flags, values: if values == "-" { "" } else { values } }))
+            let values = if values == "-" { "" } else { values };
+            let data_type = DataType::of(words.next()?);
+            Some((name, Command { keys, flags, values, data_type }))
         });
         rows.collect()
     })
@@ -106,6 +147,24 @@ impl Command {
         self.has('r')
     }
 
+    /// Whether it gives back what was there before it changes it.
+    #[must_use]
+    pub fn takes(&self) -> bool {
+        self.has('g')
+    }
+
+    /// The type of its keys, if it is for one type only.
+    #[must_use]
+    pub fn data_type(&self) -> Option<DataType> {
+        self.data_type
+    }
+
+    /// Whether its keys are the names of channels.
+    #[must_use]
+    pub fn names_channels(&self) -> bool {
+        self.has('p') || self.has('s')
+    }
+
     /// Whether it may wait for another client.
     #[must_use]
     pub fn blocks(&self) -> bool {
@@ -124,10 +183,16 @@ impl Command {
         self.has('c')
     }
 
-    /// Whether its time grows with what is stored, or it deletes everything.
+    /// Whether it works on all that is stored, so that everybody waits for it.
     #[must_use]
-    pub fn is_dangerous(&self) -> bool {
+    pub fn is_of_everything(&self) -> bool {
         self.has('d')
+    }
+
+    /// Whether it works on all of a collection.
+    #[must_use]
+    pub fn is_of_a_whole_collection(&self) -> bool {
+        self.has('a')
     }
 
     /// The positions of an event's keys, into `out`.

@@ -86,8 +86,14 @@ fn compared(event: &Event, out: &mut [Role]) {
     }
 }
 
-/// Where the fields of an entry of a stream begin: behind its number, which follows the options.
+/// Where the fields of an entry of a stream begin: behind its number.
 fn entry(event: &Event) -> usize {
+    entry_id(event) + 1
+}
+
+/// Where the number of the entry stands that `XADD` adds: behind the options.
+#[must_use]
+pub fn entry_id(event: &Event) -> usize {
     let mut at = 2;
     loop {
         at += match () {
@@ -97,7 +103,7 @@ fn entry(event: &Event) -> usize {
             () if is_one_of(event, at, &["MAXLEN", "MINID"]) => {
                 if is_one_of(event, at + 1, &["=", "~"]) { 3 } else { 2 }
             }
-            () => return at + 1,
+            () => return at,
         }
     }
 }

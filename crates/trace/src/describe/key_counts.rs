@@ -3,7 +3,7 @@
 use std::collections::{BinaryHeap, HashMap};
 
 use super::sketch::{Item, Top};
-use super::zipf::{Counts, Zipf, fit};
+use super::zipf::Counts;
 
 /// A count of the most frequent keys is known where it may be too high by at most one part in so many.
 const KNOWN_PARTS: u64 = 10;
@@ -76,7 +76,7 @@ impl KeyCounts {
 }
 
 /// How often keys came.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct KeyFrequencies {
     /// The most frequent keys, in their order.
     pub(super) items: Vec<Item>,
@@ -88,24 +88,25 @@ pub(super) struct KeyFrequencies {
 }
 
 impl KeyFrequencies {
-    /// The law that keys follow, of which these are the most frequent: of all keys, or of those of a pattern. They are
-    /// so many and came so often in all.
-    pub(super) fn fit<'i>(
+    /// What is found of keys of which these are the most frequent: of all keys, or of those of a pattern. They are so
+    /// many and came so often in all.
+    pub(super) fn find<'i, T>(
         &self,
         items: impl Iterator<Item = &'i Item>,
         pattern: Option<u32>,
         (distinct, draws): (u64, u64),
-    ) -> Option<Zipf> {
+        found: impl FnOnce(&Counts<'_>) -> T,
+    ) -> T {
         let counts = items.map(|item| item.count - item.error / 2);
         let known: Vec<u64> = counts.filter(|count| *count >= self.known_from).collect();
         if self.known_from == 1 {
             let distinct = known.len() as f64;
-            return fit(&Counts { distinct, draws: draws as f64, ..Counts::of_all(&known) });
+            return found(&Counts { distinct, draws: draws as f64, ..Counts::of_all(&known) });
         }
         let is_meant = |of: &&(u32, u64)| pattern.is_none_or(|pattern| of.0 == pattern);
         let sample = self.sample.iter().filter(is_meant).map(|(_, count)| *count);
         let sample: Vec<u64> = sample.filter(|count| *count < self.known_from).collect();
-        fit(&Counts {
+        found(&Counts {
             known: &known,
             known_from: self.known_from,
             sample: &sample,
@@ -120,6 +121,7 @@ impl KeyFrequencies {
 mod tests {
     use workload::random::draw_unit;
 
+    use super::super::zipf::fit;
     use super::*;
 
     #[test]
@@ -147,11 +149,11 @@ mod tests {
             let counted = counts.finish();
             assert!(counted.known_from > 1 && counted.sampled < 0.2);
             let of = (seen.len() as u64, 60_000);
-            let zipf = counted.fit(counted.items.iter(), None, of).unwrap();
+            let zipf = counted.find(counted.items.iter(), None, of, fit).unwrap();
             let off = (zipf.exponent - exponent).abs();
             assert!(off < 4.0 * zipf.error && zipf.error < 0.15, "{exponent}: {zipf:?}");
             let odd = counted.items.iter().filter(|item| item.name[0] % 2 == 1);
-            let zipf = counted.fit(odd, Some(1), (of.0 / 2, of.1 / 2));
+            let zipf = counted.find(odd, Some(1), (of.0 / 2, of.1 / 2), fit);
             assert!(zipf.is_none_or(|zipf| (zipf.exponent - exponent).abs() < 0.25), "{zipf:?}");
         }
     }

@@ -23,8 +23,8 @@ use self::reuse::Reuse;
 use self::shapes::Shapes;
 use self::sketch::DistinctCounter;
 use self::times::Times;
-use crate::commands::{Command, Role, keys_of, roles, writes};
-use crate::{Event, Flags, Outcome, Protocol, Source};
+use crate::commands::{Command, Role, deadline, keys_of, roles, writes};
+use crate::{Clock, Event, Flags, Outcome, Protocol, Source, Stamps};
 
 pub use reuse::MissPoint;
 pub use shapes::{Shape, Word};
@@ -43,6 +43,10 @@ const NAME_BYTES_MAX: usize = 32;
 /// Commands with more keys, and values of more bytes, are big.
 const KEYS_BIG: usize = 100;
 const VALUE_BYTES_BIG: u64 = 1 << 20;
+/// Gaps whose end is remembered.
+const GAPS_MAX: usize = 4096;
+/// Lifetimes above this are times of day to memcached, in seconds.
+const RELATIVE_MAX_S: u64 = workload::cache_words::LIFETIME_MAX_S;
 /// The most bytes of an example.
 const EXAMPLE_BYTES: usize = 80;
 
@@ -57,6 +61,15 @@ struct Kind {
     is_write: Option<bool>,
 }
 
+/// How grave something is that is to be looked at: the first comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Grade {
+    Everything,
+    Script,
+    Large,
+    Collection,
+}
+
 /// Something to be warned of: how often, and the first.
 #[derive(Debug, Clone, Default)]
 struct Notice {
@@ -68,22 +81,28 @@ struct Notice {
 #[derive(Debug)]
 pub struct Describer {
     protocol: Protocol,
+    /// Whether times count from 1970.
+    is_dated: bool,
     hasher: BuildHasherDefault<DefaultHasher>,
     kinds: HashMap<Vec<u8>, Kind>,
     times: Times,
     clients: Clients,
     patterns: Patterns,
+    channels: Patterns,
     shapes: Shapes,
     distinct: DistinctCounter,
     key_counts: KeyCounts,
     accesses: u64,
     reuse: Reuse,
-    has_sizes: bool,
     hits: u64,
     misses: u64,
     multi_key: u64,
     cross_slot: Notice,
-    notices: HashMap<&'static str, Notice>,
+    notices: HashMap<(Grade, &'static str), Notice>,
+    /// What may have made the server stand still, by the time of its beginning.
+    suspects: HashMap<u64, String>,
+    /// The last command, if it was a script.
+    last_script: Option<String>,
     transactions: u64,
     scripts: u64,
     effects: u64,
@@ -98,22 +117,25 @@ impl Describer {
     pub fn new(source: &Source) -> Self {
         Self {
             protocol: source.protocol,
+            is_dated: source.clock == Clock::Unix && source.stamps != Stamps::None,
             hasher: BuildHasherDefault::default(),
             kinds: HashMap::new(),
             times: Times::default(),
             clients: Clients::default(),
             patterns: Patterns::default(),
+            channels: Patterns::default(),
             shapes: Shapes::default(),
             distinct: DistinctCounter::default(),
             key_counts: KeyCounts::new(TOP_KEYS, SAMPLED_KEYS),
             accesses: 0,
             reuse: Reuse::default(),
-            has_sizes: false,
             hits: 0,
             misses: 0,
             multi_key: 0,
             cross_slot: Notice::default(),
             notices: HashMap::new(),
+            suspects: HashMap::new(),
+            last_script: None,
             transactions: 0,
             scripts: 0,
             effects: 0,
@@ -129,7 +151,7 @@ impl Describer {
             self.effects += 1;
             return;
         }
-        self.times.add(event.at_ns);
+        self.look_for_stalls(event);
         self.clients.add(event, self.hasher.hash_one(event.client));
         let mut key_places = std::mem::take(&mut self.key_places);
         roles(self.protocol, event, &mut key_places, &mut self.roles);
@@ -138,11 +160,27 @@ impl Describer {
         self.count(event, key_places.len(), value_bytes, is_write);
         self.shapes.add(event, &self.roles);
         keys_of(self.protocol, event, &mut key_places);
+        if self.protocol == Protocol::Resp && Command::of(event).names_channels() {
+            key_places.drain(..).for_each(|at| self.channel(event, at, value_bytes));
+        }
         for at in &key_places {
             self.key(event, *at, value_bytes, is_write);
         }
         self.look_for_trouble(event, &key_places, value_bytes);
         self.key_places = key_places;
+    }
+
+    /// Adds when a command ended, and what may have made the server stand still before that: a script shows when it
+    /// begins, anything else when it has ended.
+    fn look_for_stalls(&mut self, event: &Event) {
+        let gap = self.times.add(event.at_ns);
+        if let Some(gap) = gap
+            && self.suspects.len() < GAPS_MAX
+        {
+            let suspect = self.last_script.take().unwrap_or_else(|| example(event));
+            self.suspects.insert(gap.at_ns, suspect);
+        }
+        self.last_script = is_script(event).then(|| example(event));
     }
 
     /// The size of the first value of a command.
@@ -178,10 +216,21 @@ impl Describer {
         match &self.name[..] {
             b"exec" => self.transactions += 1,
             b"multi" => {}
-            b"eval" | b"evalsha" | b"fcall" | b"eval_ro" | b"evalsha_ro" | b"fcall_ro" => {
-                self.scripts += 1;
-            }
+            _ if is_script(event) => self.scripts += 1,
             _ => {}
+        }
+    }
+
+    /// The name of a channel, which is no key.
+    fn channel(&mut self, event: &Event, at: usize, value: Option<u64>) {
+        let name = event.bytes(at);
+        let hash = self.hasher.hash_one(name);
+        let pattern = self.channels.of(name);
+        pattern.distinct.add(hash);
+        pattern.key_bytes.add(name.len() as u64, 1);
+        pattern.others += 1;
+        if let Some(bytes) = value {
+            pattern.value_bytes.add(bytes, 1);
         }
     }
 
@@ -192,7 +241,6 @@ impl Describer {
         self.accesses += 1;
         self.distinct.add(hash);
         let is_read = write == Some(false);
-        self.has_sizes |= value.is_some();
         self.reuse.add(hash, is_read, u64::from(argument.size), value);
         let pattern = self.patterns.of(key);
         self.key_counts.add(key, hash, pattern.number);
@@ -200,7 +248,14 @@ impl Describer {
         pattern.key_bytes.add(u64::from(argument.size), 1);
         match write {
             Some(true) => pattern.writes += 1,
-            _ => pattern.reads += 1,
+            Some(false) => pattern.reads += 1,
+            None => pattern.others += 1,
+        }
+        pattern.is_counted |= counts(self.protocol, event);
+        if self.protocol == Protocol::Resp
+            && let Some(data_type) = Command::of(event).data_type()
+        {
+            pattern.add_type(data_type, hash);
         }
         if let Some(bytes) = value {
             pattern.value_bytes.add(bytes, 1);
@@ -210,7 +265,7 @@ impl Describer {
             Outcome::Miss => (self.misses, pattern.misses) = (self.misses + 1, pattern.misses + 1),
             _ => {}
         }
-        if let Some(ttl_s) = ttl(self.protocol, event) {
+        if let Some(ttl_s) = ttl(self.protocol, event, self.is_dated) {
             pattern.add_ttl(ttl_s);
         }
     }
@@ -225,23 +280,50 @@ impl Describer {
                 note(&mut self.cross_slot, event);
             }
         }
-        let mut found = |what: &'static str| note(self.notices.entry(what).or_default(), event);
+        let mut found = |grade: Grade, what: &'static str| {
+            note(self.notices.entry((grade, what)).or_default(), event);
+        };
         if keys.len() > KEYS_BIG {
-            found("has more than 100 keys");
+            found(Grade::Large, "has more than 100 keys");
         }
         if value_bytes.is_some_and(|bytes| bytes > VALUE_BYTES_BIG) {
-            found("has a value of more than 1 MiB");
+            found(Grade::Large, "has a value of more than 1 MiB");
         }
         if self.protocol == Protocol::Resp {
-            if Command::of(event).is_dangerous() {
-                found("works on everything that is stored, or on a whole collection");
+            let command = Command::of(event);
+            if command.is_of_everything() {
+                found(Grade::Everything, "works on everything that is stored");
+            }
+            if is_script(event) {
+                found(Grade::Script, "is a script, beside which the server does nothing else");
+            }
+            if command.is_of_a_whole_collection() {
+                found(Grade::Collection, "works on a whole collection, whatever its size");
             }
             let is_range = event.is("LRANGE") || event.is("ZRANGE") || event.is("ZREVRANGE");
             if is_range && event.bytes(2) == b"0" && event.bytes(3) == b"-1" {
-                found("reads a whole list or sorted set");
+                found(Grade::Collection, "reads a whole list or sorted set");
             }
         }
     }
+}
+
+fn is_script(event: &Event) -> bool {
+    let names = ["EVAL", "EVALSHA", "FCALL", "EVAL_RO", "EVALSHA_RO", "FCALL_RO"];
+    names.iter().any(|name| event.is(name))
+}
+
+/// Whether a command takes what is stored for a number.
+fn counts(protocol: Protocol, event: &Event) -> bool {
+    let is_one_of = |names: &[&str]| names.iter().any(|name| event.is(name));
+    let sorts = || {
+        let has_alpha = (2..event.len()).any(|at| event.bytes(at).eq_ignore_ascii_case(b"ALPHA"));
+        is_one_of(&["SORT", "SORT_RO"]) && !has_alpha
+    };
+    is_one_of(&["INCR", "DECR"])
+        || protocol == Protocol::Resp
+            && (is_one_of(&["INCRBY", "DECRBY", "INCRBYFLOAT", "HINCRBY", "HINCRBYFLOAT"])
+                || sorts())
 }
 
 fn note(notice: &mut Notice, event: &Event) {
@@ -273,16 +355,30 @@ fn example(event: &Event) -> String {
     text
 }
 
-/// The lifetime that a command gives its key, in seconds.
-fn ttl(protocol: Protocol, event: &Event) -> Option<u64> {
+/// The lifetime that a command gives its key, in seconds; of absolute times where it is known when the command ran.
+fn ttl(protocol: Protocol, event: &Event, is_dated: bool) -> Option<u64> {
     let number = |at: usize| std::str::from_utf8(event.bytes(at)).ok()?.parse::<u64>().ok();
+    let until =
+        |end_ns: u64| is_dated.then(|| Some(end_ns.checked_sub(event.at_ns)? / 1_000_000_000))?;
     let lifetime = match (protocol, event.name()) {
-        (Protocol::Memcache, b"set" | b"add" | b"replace" | b"cas") => number(4)?,
-        (Protocol::Memcache, b"touch") => number(2)?,
-        (Protocol::Memcache, _) => return None,
+        (Protocol::Memcache, name) => {
+            let lifetime = match name {
+                b"set" | b"add" | b"replace" | b"cas" => number(4)?,
+                b"touch" => number(2)?,
+                _ => return None,
+            };
+            match lifetime > RELATIVE_MAX_S {
+                true => until(lifetime.saturating_mul(1_000_000_000))?,
+                false => lifetime,
+            }
+        }
         (Protocol::Resp, _) if event.is("SETEX") || event.is("EXPIRE") => number(2)?,
         (Protocol::Resp, _) if event.is("PSETEX") || event.is("PEXPIRE") => {
             number(2)?.div_ceil(1000)
+        }
+        (Protocol::Resp, _) if deadline(event).is_some() => {
+            let end = deadline(event)?;
+            until(number(end.at)?.saturating_mul(end.unit_ns))?
         }
         (Protocol::Resp, _) if event.is("SET") || event.is("GETEX") => {
             let option = (2..event.len()).find_map(|at| match event.bytes(at) {

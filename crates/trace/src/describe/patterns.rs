@@ -1,11 +1,12 @@
 //! Keys by their pattern: digits become `N`, hexadecimal words `H`, UUIDs `U`.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use workload::sort::sort_by;
 
 use super::sizes::Sizes;
 use super::sketch::DistinctCounter;
+use crate::commands::DataType;
 
 /// Patterns that are distinguished; keys of others are counted together.
 const PATTERNS_MAX: usize = 1024;
@@ -28,6 +29,12 @@ pub(super) struct Pattern {
     pub(super) distinct: DistinctCounter,
     pub(super) reads: u64,
     pub(super) writes: u64,
+    /// Uses that neither read nor write for sure, as those of scripts.
+    pub(super) others: u64,
+    /// Uses by commands of one type, and by how many keys.
+    pub(super) types: BTreeMap<DataType, (u64, DistinctCounter)>,
+    /// Whether something counts with its values, or sorts by them.
+    pub(super) is_counted: bool,
     pub(super) hits: u64,
     pub(super) misses: u64,
     pub(super) key_bytes: Sizes,
@@ -46,6 +53,9 @@ impl Default for Pattern {
             distinct: DistinctCounter::new(PRECISION),
             reads: 0,
             writes: 0,
+            others: 0,
+            types: BTreeMap::new(),
+            is_counted: false,
             hits: 0,
             misses: 0,
             key_bytes: Sizes::default(),
@@ -57,6 +67,18 @@ impl Default for Pattern {
 }
 
 impl Pattern {
+    /// How often its keys were used.
+    pub(super) fn uses(&self) -> u64 {
+        self.reads + self.writes + self.others
+    }
+
+    pub(super) fn add_type(&mut self, data_type: DataType, hash: u64) {
+        let new = || (0, DistinctCounter::new(PRECISION));
+        let (uses, distinct) = self.types.entry(data_type).or_insert_with(new);
+        *uses += 1;
+        distinct.add(hash);
+    }
+
     pub(super) fn add_ttl(&mut self, ttl_s: u64) {
         self.ttl_s.add(ttl_s, 1);
         if let Some(times) = self.ttls.get_mut(&ttl_s) {
@@ -91,7 +113,7 @@ impl Patterns {
     pub(super) fn sorted(self) -> Vec<(Vec<u8>, Pattern)> {
         let mut all: Vec<_> = self.all.into_iter().collect();
         sort_by(&mut all, |(a, of_a), (b, of_b)| {
-            (of_b.reads + of_b.writes).cmp(&(of_a.reads + of_a.writes)).then_with(|| a.cmp(b))
+            of_b.uses().cmp(&of_a.uses()).then_with(|| a.cmp(b))
         });
         all
     }

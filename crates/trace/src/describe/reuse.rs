@@ -18,7 +18,8 @@ const ITEM_BYTES: u64 = 56;
 /// A point of the curve.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct MissPoint {
-    /// How much the cache holds: bytes of keys and values with 56 bytes for each, or keys where sizes are not known.
+    /// How much the cache holds: bytes of keys and values with 56 bytes for each, or keys where the sizes of most are
+    /// not known.
     pub size: u64,
     /// The share of reads that miss, from 0 to 1.
     pub miss_ratio: f64,
@@ -28,8 +29,12 @@ pub struct MissPoint {
 struct Place {
     slot: usize,
     size: u64,
+    is_sized: bool,
     is_once: bool,
 }
+
+/// The sizes are those of all values only if those of so many uses in ten are known.
+const SIZED_OF_TEN: u64 = 9;
 
 /// Reuse distances of the sample.
 #[derive(Debug)]
@@ -38,16 +43,20 @@ pub(super) struct Reuse {
     hashes: BTreeSet<u64>,
     /// Keys whose hash is not below it are not sampled.
     threshold: u64,
-    /// Sizes by the time of the last use, as a Fenwick tree.
-    tree: Vec<u64>,
+    /// Keys and their sizes by the time of the last use, as a Fenwick tree.
+    tree: Vec<(u64, u64)>,
     next_slot: usize,
+    by_keys: Sizes,
     by_size: Sizes,
+    /// Uses of the sample, and those of keys whose size is known.
+    uses: u64,
+    sized: u64,
     /// Reads of keys that were not used before, and all reads.
     first: f64,
     reads: f64,
     all_reads: u64,
-    /// Distances and what each counts for, before they are added.
-    weights: Vec<(u64, f64)>,
+    /// Distances in keys and bytes, and what each counts for, before they are added.
+    weights: Vec<(u64, u64, f64)>,
 }
 
 const SLOTS: usize = KEYS_MAX * 8;
@@ -58,9 +67,12 @@ impl Default for Reuse {
             keys: HashMap::new(),
             hashes: BTreeSet::new(),
             threshold: u64::MAX,
-            tree: vec![0; SLOTS + 1],
+            tree: vec![(0, 0); SLOTS + 1],
             next_slot: 0,
+            by_keys: Sizes::default(),
             by_size: Sizes::default(),
+            uses: 0,
+            sized: 0,
             first: 0.0,
             reads: 0.0,
             all_reads: 0,
@@ -81,6 +93,9 @@ impl Reuse {
         }
         let scale = u64::MAX as f64 / self.threshold as f64;
         let known = self.keys.get(&hash).copied();
+        let is_sized = size.is_some() || known.is_some_and(|place| place.is_sized);
+        self.uses += 1;
+        self.sized += u64::from(is_sized);
         let size = match (size, known) {
             (Some(size), _) => size + key_bytes + ITEM_BYTES,
             (None, Some(place)) => place.size,
@@ -88,11 +103,12 @@ impl Reuse {
         };
         if let Some(place) = known {
             if is_read {
-                let distance = self.sum_from(place.slot) as f64 * scale;
-                self.weights.push((distance as u64, scale));
+                let (keys, bytes) = self.sum_from(place.slot);
+                let scaled = |distance: u64| (distance as f64 * scale) as u64;
+                self.weights.push((scaled(keys), scaled(bytes), scale));
                 self.settle(false);
             }
-            self.put(place.slot, place.size.wrapping_neg());
+            self.take(place);
         } else if is_read {
             self.first += scale;
         }
@@ -101,9 +117,9 @@ impl Reuse {
         }
         let slot = self.next_slot;
         self.next_slot += 1;
-        self.put(slot, size);
+        self.put(slot, (1, size));
         let is_once = known.is_none();
-        self.keys.insert(hash, Place { slot, size, is_once });
+        self.keys.insert(hash, Place { slot, size, is_sized, is_once });
         if known.is_none() {
             self.hashes.insert(hash);
             if self.hashes.len() > KEYS_MAX {
@@ -117,8 +133,9 @@ impl Reuse {
         if self.weights.len() < 1024 && !is_last {
             return;
         }
-        for (distance, weight) in self.weights.drain(..) {
-            self.by_size.add(distance, (weight * 1000.0) as u64);
+        for (keys, bytes, weight) in self.weights.drain(..) {
+            self.by_keys.add(keys, (weight * 1000.0) as u64);
+            self.by_size.add(bytes, (weight * 1000.0) as u64);
         }
     }
 
@@ -127,28 +144,35 @@ impl Reuse {
         if let Some(largest) = self.hashes.pop_last() {
             self.threshold = largest;
             if let Some(place) = self.keys.remove(&largest) {
-                self.put(place.slot, place.size.wrapping_neg());
+                self.take(place);
             }
         }
     }
 
-    /// The sizes of all keys used since a slot, that of the slot included.
-    fn sum_from(&self, slot: usize) -> u64 {
+    /// How many keys were used since a slot, and their sizes; that of the slot included.
+    fn sum_from(&self, slot: usize) -> (u64, u64) {
         let until = |mut at: usize| {
-            let mut sum = 0_u64;
+            let mut sum = (0_u64, 0_u64);
             while at > 0 {
-                sum = sum.wrapping_add(self.tree[at]);
+                let (keys, bytes) = self.tree[at];
+                sum = (sum.0.wrapping_add(keys), sum.1.wrapping_add(bytes));
                 at &= at - 1;
             }
             sum
         };
-        until(SLOTS).wrapping_sub(until(slot))
+        let (all, before) = (until(SLOTS), until(slot));
+        (all.0.wrapping_sub(before.0), all.1.wrapping_sub(before.1))
     }
 
-    fn put(&mut self, slot: usize, size: u64) {
+    fn take(&mut self, place: Place) {
+        self.put(place.slot, (1_u64.wrapping_neg(), place.size.wrapping_neg()));
+    }
+
+    fn put(&mut self, slot: usize, (keys, bytes): (u64, u64)) {
         let mut at = slot + 1;
         while at <= SLOTS {
-            self.tree[at] = self.tree[at].wrapping_add(size);
+            let sum = &mut self.tree[at];
+            *sum = (sum.0.wrapping_add(keys), sum.1.wrapping_add(bytes));
             at += at & at.wrapping_neg();
         }
     }
@@ -158,13 +182,13 @@ impl Reuse {
         let mut order: Vec<(usize, u64)> =
             self.keys.iter().map(|(hash, place)| (place.slot, *hash)).collect();
         order.sort_unstable();
-        self.tree.fill(0);
+        self.tree.fill((0, 0));
         self.next_slot = order.len();
         for (slot, (_, hash)) in order.into_iter().enumerate() {
             if let Some(place) = self.keys.get_mut(&hash) {
                 place.slot = slot;
                 let size = place.size;
-                self.put(slot, size);
+                self.put(slot, (1, size));
             }
         }
     }
@@ -173,6 +197,11 @@ impl Reuse {
     pub(super) fn used_once(&self) -> Option<f64> {
         let once = self.keys.values().filter(|place| place.is_once).count();
         (!self.keys.is_empty()).then(|| once as f64 / self.keys.len() as f64)
+    }
+
+    /// Whether sizes of the curve are bytes, and not keys.
+    pub(super) fn is_in_bytes(&self) -> bool {
+        self.sized > 0 && self.sized * 10 >= self.uses * SIZED_OF_TEN
     }
 
     /// The curve, from the smallest cache that hits at all to one that holds everything.
@@ -187,7 +216,8 @@ impl Reuse {
         let mut missed = total;
         let mut points = vec![MissPoint { size: 0, miss_ratio: 1.0 }];
         missed -= missing;
-        for (size, weight) in self.by_size.steps(64) {
+        let distances = if self.is_in_bytes() { &self.by_size } else { &self.by_keys };
+        for (size, weight) in distances.steps(64) {
             missed -= weight as f64 / 1000.0;
             let miss_ratio = (missed / total.max(1.0)).clamp(0.0, 1.0);
             points.push(MissPoint { size, miss_ratio });
@@ -216,6 +246,23 @@ mod tests {
                 |size: u64| curve.iter().rev().find(|point| point.size <= size).unwrap().miss_ratio;
             assert!(at(all / 2) > 0.95, "{keys}: {curve:?}");
             assert!((at(all * 11 / 10) - 0.25).abs() < 0.05, "{keys}: {curve:?}");
+        }
+    }
+
+    #[test]
+    fn where_most_sizes_are_not_known_the_cache_holds_keys() {
+        let hasher = BuildHasherDefault::<DefaultHasher>::default();
+        for sized in [0_u64, 50, 100] {
+            let mut reuse = Reuse::default();
+            for read in 0..1000_u64 {
+                let key = read % 100;
+                reuse.add(hasher.hash_one(key), true, 44, (key < sized).then_some(900));
+            }
+            let curve = reuse.curve();
+            let half = curve.iter().find(|point| point.miss_ratio <= 0.5).unwrap().size;
+            let expected = if sized == 100 { 100_000 } else { 100 };
+            assert!(half.abs_diff(expected) <= expected / 20, "{sized}: {half}");
+            assert_eq!(reuse.is_in_bytes(), sized == 100);
         }
     }
 

@@ -7,7 +7,7 @@ use workload::sort::sort_by;
 use super::patterns::pattern;
 use super::sizes::Sizes;
 use crate::Event;
-use crate::commands::Role;
+use crate::commands::{Command, DataType, Role};
 
 /// Shapes that are distinguished; commands of others are left out.
 const SHAPES_MAX: usize = 512;
@@ -27,6 +27,10 @@ pub struct Shape {
     pub pattern: Vec<u8>,
     /// Sizes of values.
     pub values: Sizes,
+    /// How many of them are whole numbers.
+    pub numbers: u64,
+    /// The type of its keys, if it is for one type only.
+    pub data_type: Option<DataType>,
 }
 
 /// An argument of a shape.
@@ -64,13 +68,16 @@ impl Shapes {
             }
             let pattern = self.buffer[name_bytes..].to_vec();
             let words = words(event, roles);
-            self.all.insert(self.buffer.clone(), Shape { words, pattern, ..Shape::default() });
+            let data_type = Command::of(event).data_type();
+            let shape = Shape { words, pattern, data_type, ..Shape::default() };
+            self.all.insert(self.buffer.clone(), shape);
         }
         let Some(shape) = self.all.get_mut(&self.buffer) else { return };
         shape.count += 1;
         for (at, role) in roles.iter().enumerate() {
             if let (Role::Value, Some(value)) = (role, event.argument(at)) {
                 shape.values.add(u64::from(value.size), 1);
+                shape.numbers += u64::from(value.bytes.is_some_and(is_number));
             }
         }
     }
@@ -83,6 +90,10 @@ impl Shapes {
         });
         all.into_iter().map(|(_, shape)| shape).collect()
     }
+}
+
+fn is_number(text: &[u8]) -> bool {
+    std::str::from_utf8(text).is_ok_and(|text| text.parse::<i64>().is_ok())
 }
 
 fn words(event: &Event, roles: &[Role]) -> Vec<Word> {

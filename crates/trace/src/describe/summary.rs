@@ -8,13 +8,18 @@ use workload::sort::sort_by;
 use super::key_counts::KeyFrequencies;
 use super::patterns::pattern;
 use super::sketch::Item;
-use super::{Describer, Kind, MissPoint, Shape, Sizes, Zipf};
+use super::zipf::{even_keys, fit};
+use super::{Describer, Grade, Kind, MissPoint, Notice, Shape, Sizes, Zipf};
+use crate::commands::DataType;
 use crate::{Gap, Losses, Protocol, Source, Stamps};
 
 /// Keys, patterns and TTLs that are listed.
 const TOP_LISTED: usize = 20;
 const PATTERNS_LISTED: usize = 50;
 const TTLS_LISTED: usize = 5;
+
+/// A law of all keys is named only if it agrees with that of each pattern with so much of the accesses.
+const PATTERN_SHARE: f64 = 0.05;
 
 /// What a record is like.
 #[derive(Debug, Serialize)]
@@ -59,6 +64,8 @@ pub struct Description {
     /// The share of keys that came once.
     pub keys_used_once: Option<f64>,
     pub patterns: Vec<Pattern>,
+    /// Names of channels by their pattern, whose messages are in `others`.
+    pub channels: Vec<Pattern>,
     /// The share of reads that found their key, where the record says so.
     pub hit_ratio: Option<f64>,
     pub multi_key: u64,
@@ -107,6 +114,8 @@ pub struct Pattern {
     pub zipf: Option<Zipf>,
     pub reads: u64,
     pub writes: u64,
+    /// Uses that neither read nor write for sure, as those of scripts.
+    pub others: u64,
     pub share: f64,
     pub hit_ratio: Option<f64>,
     pub key_bytes: Percentiles,
@@ -116,6 +125,15 @@ pub struct Pattern {
     pub ttls: Vec<(u64, u64)>,
     #[serde(skip)]
     pub value_sizes: Sizes,
+    /// How many keys there are where all are equally likely, those that never came included.
+    #[serde(skip)]
+    pub even_keys: u64,
+    /// The types of its keys, with uses and keys of each; that with the most uses first.
+    #[serde(skip)]
+    pub types: Vec<(DataType, u64, u64)>,
+    /// Whether something counts with its values, or sorts by them.
+    #[serde(skip)]
+    pub is_counted: bool,
 }
 
 /// A distribution, in five figures.
@@ -167,7 +185,14 @@ impl Describer {
         let events = self.times.events;
         let keys = self.key_counts.finish();
         let of_all = (self.distinct.count(), self.accesses);
-        let zipf = keys.fit(keys.items.iter(), None, of_all);
+        let all_patterns = patterns(self.patterns, self.accesses, &keys);
+        let zipf = keys
+            .find(keys.items.iter(), None, of_all, fit)
+            .map(|zipf| Zipf { fits: zipf.fits && is_one_law(&zipf, &all_patterns), ..zipf });
+        let stalls = match source.stamps {
+            Stamps::Arrival | Stamps::Completion => self.times.stalls(),
+            Stamps::Second | Stamps::None => Vec::new(),
+        };
         let top_keys = keys.items.iter().take(TOP_LISTED).map(|item| Key {
             name: String::from_utf8_lossy(&item.name).into_owned(),
             count: item.count,
@@ -192,10 +217,8 @@ impl Describer {
             peak_per_s: if is_timed { self.times.peak_per_s() } else { 0 },
             rate: if is_timed { self.times.points() } else { Vec::new() },
             clock_steps_back: self.times.steps_back,
-            stalls: match source.stamps {
-                Stamps::Arrival | Stamps::Completion => self.times.stalls(),
-                Stamps::Second | Stamps::None => Vec::new(),
-            },
+            warnings: warnings(&self.notices, &self.suspects, &self.cross_slot, (&stalls, events)),
+            stalls,
             clients: has_clients.then(|| self.clients.count()),
             connections_on_used_addresses: self.clients.on_used_addresses,
             busiest_client_share: self.clients.busiest().and_then(|item| of_clients(item.count)),
@@ -212,14 +235,14 @@ impl Describer {
             hit_ratio: ratio(self.hits, self.misses),
             multi_key: self.multi_key,
             cross_slot: self.cross_slot.count,
-            warnings: warnings(&self, events),
             transactions: self.transactions,
             scripts: self.scripts,
             commands: commands(self.kinds, events),
-            patterns: patterns(self.patterns, self.accesses, &keys),
+            patterns: all_patterns,
+            channels: patterns(self.channels, 0, &KeyFrequencies::default()),
             shapes: self.shapes.sorted(),
             miss_ratio_curve: self.reuse.curve(),
-            curve_in_bytes: self.has_sizes,
+            curve_in_bytes: self.reuse.is_in_bytes(),
         }
     }
 }
@@ -233,24 +256,49 @@ fn stamps(stamps: Stamps) -> &'static str {
     }
 }
 
-fn warnings(of: &Describer, events: u64) -> Vec<Warning> {
+/// Whether keys of all patterns may follow one law. Patterns that are each drawn evenly, one more often than another,
+/// look like a law of all together and are none.
+fn is_one_law(all: &Zipf, patterns: &[Pattern]) -> bool {
+    let large = || patterns.iter().filter(|pattern| pattern.share >= PATTERN_SHARE);
+    let laws = || large().filter_map(|pattern| pattern.zipf);
+    let are_even = large().nth(1).is_some() && laws().all(|law| law.exponent == 0.0);
+    laws().all(|law| law.fits && law.agrees(all)) && !(are_even && all.exponent > 0.0)
+}
+
+/// What is to be looked at, the gravest first: what may have made the server stand still, then by grade.
+fn warnings(
+    notices: &HashMap<(Grade, &'static str), Notice>,
+    suspects: &HashMap<u64, String>,
+    cross_slot: &Notice,
+    (stalls, events): (&[Gap], u64),
+) -> Vec<Warning> {
     let warning = |what: &str, count: u64, example: &str| Warning {
         what: what.to_owned(),
         count,
         share: share(count, events),
         example: example.to_owned(),
     };
-    let mut all: Vec<Warning> = of
-        .notices
-        .iter()
-        .map(|(what, notice)| warning(what, notice.count, &notice.example))
-        .collect();
-    if of.cross_slot.count > 0 {
-        let what = "has keys of several slots, so a cluster refuses it";
-        all.push(warning(what, of.cross_slot.count, &of.cross_slot.example));
+    // Of each command by its name, the one with the longest stall.
+    let mut by_name: Vec<(&str, u64, &str)> = Vec::new();
+    for suspect in stalls.iter().filter_map(|gap| suspects.get(&gap.at_ns)) {
+        let name = suspect.split(' ').next().unwrap_or_default();
+        match by_name.iter_mut().find(|known| known.0.eq_ignore_ascii_case(name)) {
+            Some(known) => known.1 += 1,
+            None => by_name.push((name, 1, suspect)),
+        }
     }
-    sort_by(&mut all, |a, b| b.count.cmp(&a.count).then_with(|| a.what.cmp(&b.what)));
-    all
+    sort_by(&mut by_name, |a, b| b.1.cmp(&a.1));
+    let of_stalls = by_name.into_iter().map(|(_, count, example)| {
+        warning("ended a stall, which it may have made", count, example)
+    });
+    let mut graded: Vec<_> = notices.iter().collect();
+    let what = (Grade::Large, "has keys of several slots, so a cluster refuses it");
+    graded.extend((cross_slot.count > 0).then_some((&what, cross_slot)));
+    sort_by(&mut graded, |(a, of_a), (b, of_b)| {
+        (a.0, of_b.count).cmp(&(b.0, of_a.count)).then_with(|| a.1.cmp(b.1))
+    });
+    let graded = graded.into_iter().map(|((_, what), of)| warning(what, of.count, &of.example));
+    of_stalls.chain(graded).collect()
 }
 
 fn commands(kinds: HashMap<Vec<u8>, Kind>, events: u64) -> Vec<Command> {
@@ -281,18 +329,25 @@ fn patterns(
         by_pattern.entry(name).or_default().push(item);
     }
     let pattern = |(name, of): (Vec<u8>, super::patterns::Pattern)| {
-        let mut ttls: Vec<(u64, u64)> = of.ttls.into_iter().collect();
+        let mut ttls: Vec<(u64, u64)> = of.ttls.iter().map(|(ttl, times)| (*ttl, *times)).collect();
         sort_by(&mut ttls, |a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
         ttls.truncate(TTLS_LISTED);
-        let of_all = (of.distinct.count(), of.reads + of.writes);
-        let items = by_pattern.get(&name).into_iter().flatten().copied();
+        let of_all = (of.distinct.count(), of.uses());
+        let items = || by_pattern.get(&name).into_iter().flatten().copied();
+        let types = of.types.iter().map(|(of, (uses, keys))| (*of, *uses, keys.count()));
+        let mut types: Vec<_> = types.collect();
+        sort_by(&mut types, |a, b| b.1.cmp(&a.1));
         Pattern {
             distinct_keys: of_all.0,
-            zipf: keys.fit(items, Some(of.number), of_all),
+            zipf: keys.find(items(), Some(of.number), of_all, fit),
+            even_keys: keys.find(items(), Some(of.number), of_all, even_keys),
+            types,
+            is_counted: of.is_counted,
             name: String::from_utf8_lossy(&name).into_owned(),
             reads: of.reads,
             writes: of.writes,
-            share: share(of.reads + of.writes, accesses),
+            others: of.others,
+            share: share(of_all.1, accesses),
             hit_ratio: ratio(of.hits, of.misses),
             key_bytes: Percentiles::new(&of.key_bytes),
             value_bytes: Percentiles::of(&of.value_bytes),

@@ -25,20 +25,20 @@ pub(super) struct Times {
 }
 
 impl Times {
-    pub(super) fn add(&mut self, at_ns: u64) {
+    /// Takes in the next request. The gap before it, if that may be a stall.
+    pub(super) fn add(&mut self, at_ns: u64) -> Option<Gap> {
         self.events += 1;
         let Some(first) = self.first_ns else {
             (self.first_ns, self.last_ns) = (Some(at_ns), at_ns);
             (self.interval_ns, self.second, self.of_second) = (SECOND_NS, 0, 1);
             self.counts.push(1);
-            self.stalls.add(0);
-            return;
+            return self.stalls.add(0);
         };
         if at_ns < self.last_ns {
             self.steps_back += 1;
         }
         let at = at_ns.max(self.last_ns);
-        self.stalls.add(at - first);
+        let gap = self.stalls.add(at - first);
         self.last_ns = at;
         let second = (at - first) / SECOND_NS;
         if second != self.second {
@@ -55,6 +55,7 @@ impl Times {
             self.counts.resize(interval + 1, 0);
         }
         self.counts[interval] += 1;
+        gap
     }
 
     /// From the first event to the last, in nanoseconds.
@@ -95,7 +96,9 @@ mod tests {
         let mut times = Times::default();
         for second in 0..10_000_u64 {
             let count = if second == 77 { 500 } else { 10 };
-            (0..count).for_each(|n| times.add(second * SECOND_NS + n * SECOND_NS / count));
+            for n in 0..count {
+                times.add(second * SECOND_NS + n * SECOND_NS / count);
+            }
         }
         assert_eq!((times.peak_per_s(), times.events), (500, 100_490));
         assert!(times.points().len() <= POINTS_MAX && times.stalls().is_empty());

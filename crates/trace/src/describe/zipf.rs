@@ -21,6 +21,15 @@ pub struct Zipf {
     pub keys: u64,
     /// How far the counts are from the law beyond chance, in the mean over keys that come often: 0.1 is 10 %.
     pub deviation: f64,
+    /// Whether keys follow it. Otherwise it is the nearest of these laws, and no more.
+    pub fits: bool,
+}
+
+impl Zipf {
+    /// Whether another law may be the same.
+    pub(super) fn agrees(&self, other: &Self) -> bool {
+        (self.exponent - other.exponent).abs() <= ENDS * (self.error + other.error)
+    }
 }
 
 /// How often keys came.
@@ -76,6 +85,12 @@ const ENDS: f64 = 1.959_964;
 /// Counts below this say more of chance than of a law.
 const COUNT_MIN: u64 = 30;
 const DEVIATION_RANKS: usize = 10_000;
+/// A law does not fit where keys that come often are further from it in the mean, or where more of all keys come more
+/// or less often than by it, beyond chance.
+const DEVIATION_MAX: f64 = 0.2;
+const MISFIT_MAX: f64 = 0.1;
+/// Fewer repetitions do not tell how many keys there are that never came.
+const REPEATS_MIN: f64 = 10.0;
 
 /// The most likely exponent of these counts; `None` where they do not tell it.
 pub(super) fn fit(counts: &Counts<'_>) -> Option<Zipf> {
@@ -104,7 +119,16 @@ pub(super) fn fit(counts: &Counts<'_>) -> Option<Zipf> {
     let law = Law::of(exponent, counts);
     let keys = law.ranges.iter().map(|(ranks, _)| ranks).sum::<f64>().round() as u64;
     let deviation = law.deviation(counts.known);
-    (error <= ERROR_MAX).then_some(Zipf { exponent, error, ranks, keys, deviation })
+    let fits = deviation <= DEVIATION_MAX && bins.misfit(&law) <= MISFIT_MAX;
+    (error <= ERROR_MAX).then_some(Zipf { exponent, error, ranks, keys, deviation, fits })
+}
+
+/// How many keys there are, if they are equally likely: those that never came included, as far as repetitions tell.
+pub(super) fn even_keys(counts: &Counts<'_>) -> u64 {
+    if counts.draws - counts.distinct < REPEATS_MIN {
+        return counts.distinct as u64;
+    }
+    Law::of(0.0, counts).ranges.iter().map(|(ranks, _)| ranks).sum::<f64>().round() as u64
 }
 
 /// Where a function is largest between two points, and its value there.
@@ -207,12 +231,29 @@ impl Bins {
         Self { edges, keys }
     }
 
-    /// The logarithm of the likelihood that a law makes so many keys come so often, up to a constant.
-    fn likelihood(&self, law: &Law) -> f64 {
+    /// How many keys come how often by a law.
+    fn expected(&self, law: &Law) -> Vec<f64> {
         let mut expected = vec![1e-9; self.keys.len()];
         for (ranks, mean) in &law.ranges {
             self.add(*ranks, *mean, &mut expected);
         }
+        expected
+    }
+
+    /// The share of keys that come more or less often than by a law, beyond two standard deviations of chance.
+    fn misfit(&self, law: &Law) -> f64 {
+        let (mut off, mut all) = (0.0, 0.0);
+        for ((keys, share), expected) in self.keys.iter().zip(self.expected(law)) {
+            let mean = share * expected;
+            off += ((keys - mean).abs() - 2.0 * mean.sqrt()).max(0.0);
+            all += keys;
+        }
+        off / (2.0 * f64::max(all, 1.0))
+    }
+
+    /// The logarithm of the likelihood that a law makes so many keys come so often, up to a constant.
+    fn likelihood(&self, law: &Law) -> f64 {
+        let expected = self.expected(law);
         let of = |((keys, share), expected): (&(f64, f64), f64)| {
             keys * (share * expected).ln() - share * expected
         };
@@ -293,6 +334,7 @@ mod tests {
                     let off = (fit.exponent - exponent).abs();
                     assert!(off < 4.0 * fit.error + 0.01, "{exponent} {draws_per_key}: {fit:?}");
                     assert!(fit.error < 0.15 && fit.deviation < 0.05, "{exponent}: {fit:?}");
+                    assert!(fit.fits, "{exponent}: {fit:?}");
                     fits += 1;
                     covered += u32::from(off < ENDS * fit.error);
                     mean += fit.exponent / 4.0;
@@ -314,6 +356,32 @@ mod tests {
             let fit = fit(&Counts::of_all(&counts)).unwrap();
             assert!((fit.exponent - exponent).abs() < 0.005 && fit.deviation < 0.02, "{fit:?}");
         }
+    }
+
+    /// Counts of keys of two groups, each of which comes so often in the mean.
+    #[test]
+    fn a_law_that_does_not_fit_is_called_so() {
+        for (hot, cold) in [((100, 900), (900, 11)), ((10, 5000), (10_000, 3))] {
+            let mut random = SplitMix::new(1);
+            let mut group = |(keys, mean): (usize, usize)| -> Vec<u64> {
+                let mut counts = vec![0; keys];
+                (0..keys * mean).for_each(|_| counts[random.draw() as usize % keys] += 1);
+                counts
+            };
+            let mut counts = [group(hot), group(cold)].concat();
+            counts.retain(|count| *count > 0);
+            counts.sort_unstable_by(|a, b| b.cmp(a));
+            let fit = fit(&Counts::of_all(&counts));
+            assert!(fit.is_none_or(|fit| !fit.fits), "{hot:?} {cold:?}: {fit:?}");
+        }
+    }
+
+    #[test]
+    fn keys_that_never_came_are_counted_by_repetitions() {
+        let counts = drawn(20_000, 0.0, 1, 3);
+        let some: Vec<u64> = counts.iter().copied().filter(|count| *count > 0).collect();
+        assert!((19_000..21_000).contains(&even_keys(&Counts::of_all(&some))));
+        assert_eq!(even_keys(&Counts::of_all(&[1; 50])), 50);
     }
 
     #[test]

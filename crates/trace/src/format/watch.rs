@@ -24,6 +24,9 @@ pub(super) const FORMAT: Format = Format {
             format: "watch",
             protocol: Protocol::Memcache,
             stamps: Stamps::Completion,
+            notes: vec![
+                "lookups of touch and incr look like reads, and those of delete before memcached 1.6.19".into(),
+            ],
             ..Source::default()
         };
         Ok((Box::new(Requests::default()), source))

@@ -16,7 +16,13 @@ pub(super) fn page(of: &Description, losses: &Losses) -> Page {
     page.sections.push(Section::new("Commands", [Block::Table(commands(of))]));
     if !of.patterns.is_empty() {
         page.sections.push(Section::new("Keys by pattern", [Block::Table(patterns(of))]));
-        page.sections.push(Section::new("Most frequent keys", [Block::Table(keys(of))]));
+    }
+    if !of.channels.is_empty() {
+        page.sections.push(Section::new("Channels by pattern", [Block::Table(channels(of))]));
+    }
+    let keys = keys(of);
+    if !keys.rows.is_empty() {
+        page.sections.push(Section::new("Most frequent keys", [Block::Table(keys)]));
     }
     if !of.warnings.is_empty() {
         page.sections.push(Section::new("Commands to look at", [Block::Table(warnings(of))]));
@@ -50,14 +56,23 @@ fn meaning(of: &Description) -> String {
     let most = of.commands.iter().take(3);
     let most: Vec<String> = most.map(|c| format!("{:.1} % {}", c.share * 100.0, c.name)).collect();
     let mut text = most.join(", ");
-    match of.zipf {
+    match of.zipf.filter(|zipf| zipf.fits) {
         Some(zipf) if zipf.exponent > 0.0 => {
             text += &format!("; keys follow Zipf's law with exponent {:.2}", zipf.exponent);
         }
         Some(_) => text += "; keys are equally likely, as far as the record tells",
+        None if are_even_by_pattern(of) => {
+            text += "; keys of each pattern are equally likely, as far as the record tells";
+        }
         None => {}
     }
     report::escape(page::sentence(&text))
+}
+
+/// Whether keys of each pattern that tells are equally likely.
+fn are_even_by_pattern(of: &Description) -> bool {
+    let mut laws = of.patterns.iter().filter_map(|pattern| pattern.zipf).peekable();
+    laws.peek().is_some() && laws.all(|law| law.fits && law.exponent == 0.0)
 }
 
 fn percent(share: f64) -> String {
@@ -75,6 +90,15 @@ fn law(of: Zipf) -> String {
         of.exponent,
         percent(of.deviation)
     )
+}
+
+fn zipf(of: &Description) -> String {
+    match of.zipf {
+        None => "not known: too few keys came more than once".into(),
+        Some(zipf) if zipf.fits => law(zipf),
+        Some(_) if of.patterns.len() > 1 => "no single law fits all keys: see each pattern".into(),
+        Some(_) => "keys follow no law of Zipf's".into(),
+    }
 }
 
 fn traffic(of: &Description) -> Vec<Block> {
@@ -105,12 +129,14 @@ fn traffic(of: &Description) -> Vec<Block> {
     if let Some(share) = of.pipelined_share {
         row("in pipelines", format!("about {} of the commands", percent(share)));
     }
-    row("distinct keys", format!("about {}", grouped(of.distinct_keys as f64)));
+    if of.key_accesses > 0 {
+        row("distinct keys", format!("about {}", grouped(of.distinct_keys as f64)));
+        row("Zipf exponent", zipf(of));
+        row("hit ratio", of.hit_ratio.map_or("not in this record".into(), percent));
+    }
     if let Some(share) = of.keys_used_once {
         row("keys used once", format!("about {}", percent(share)));
     }
-    row("Zipf exponent", of.zipf.map_or("not known: too few keys came more than once".into(), law));
-    row("hit ratio", of.hit_ratio.map_or("not in this record".into(), percent));
     if of.multi_key > 0 {
         let share = percent(of.multi_key as f64 / of.events as f64);
         row("several keys", format!("{share} of the commands"));
@@ -176,7 +202,9 @@ fn patterns(of: &Description) -> Table {
         "share",
         "reads",
         "writes",
+        "other",
         "keys",
+        "Zipf exponent",
         "hit ratio",
         "key p50 (bytes)",
         "value p50",
@@ -193,7 +221,14 @@ fn patterns(of: &Description) -> Table {
             percent(pattern.share),
             grouped(pattern.reads as f64),
             grouped(pattern.writes as f64),
+            grouped(pattern.others as f64),
             grouped(pattern.distinct_keys as f64),
+            match pattern.zipf {
+                Some(zipf) if !zipf.fits => "none fits".to_owned(),
+                Some(zipf) if zipf.exponent == 0.0 => "0: even".to_owned(),
+                Some(zipf) => format!("{:.2} ± {:.2}", zipf.exponent, zipf.error * 1.96),
+                None => String::new(),
+            },
             pattern.hit_ratio.map(percent).unwrap_or_default(),
             pattern.key_bytes.p50.to_string(),
             p50,
@@ -205,9 +240,24 @@ fn patterns(of: &Description) -> Table {
     table
 }
 
+fn channels(of: &Description) -> Table {
+    let mut table =
+        Table::new(["pattern", "messages", "channels", "message p50 (bytes)", "p99", "max"]);
+    for channel in &of.channels {
+        let [p50, p99, max] = sizes(channel.value_bytes);
+        let messages = grouped(channel.others as f64);
+        let distinct = grouped(channel.distinct_keys as f64);
+        table.row([channel.name.clone(), messages, distinct, p50, p99, max]);
+    }
+    table
+}
+
+/// A smaller share of the accesses makes no key hot.
+const HOT_SHARE: f64 = 0.0005;
+
 fn keys(of: &Description) -> Table {
     let mut table = Table::new(["key", "count", "share"]);
-    for key in &of.top_keys {
+    for key in of.top_keys.iter().filter(|key| key.share >= HOT_SHARE) {
         let error = match key.error {
             0 => String::new(),
             error => format!(" (at most {} less)", grouped(error as f64)),
@@ -281,6 +331,12 @@ fn misses(of: &Description) -> Vec<Block> {
 
 fn notes(of: &Description, losses: &Losses) -> Vec<String> {
     let mut notes: Vec<String> = of.notes.iter().map(|note| page::sentence(note)).collect();
+    if of.stamps == "completion" && !of.memcache {
+        notes.push(
+            "MONITOR shows no commands of administrators (CONFIG, BGSAVE), none that was refused, and no replies."
+                .into(),
+        );
+    }
     match of.stamps {
         "completion" => notes.push(
             "Times are when commands ended at the server: after a stall they come in a burst that no client sent."

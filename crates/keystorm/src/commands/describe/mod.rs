@@ -1,6 +1,8 @@
 //! `keystorm describe`: reads records and says what they are like, as text, JSON, a page or a workload.
 
 mod layout;
+mod spelling;
+mod words;
 mod workload_file;
 
 use std::io::IsTerminal;
@@ -61,7 +63,13 @@ pub(crate) fn describe(job: &DescribeJob) -> Result<End> {
         return Err(anyhow!("{first}: no command in it could be read"));
     }
     if let Some(place) = workload {
-        place.write(workload_file::text(&description).as_bytes())?;
+        let file = workload_file::file(&description)?;
+        place.write(file.text.as_bytes())?;
+        if let Some(left_out) = file.left_out {
+            let path = job.workload.as_deref().unwrap_or(std::path::Path::new(""));
+            let path = report::escape(path.display().to_string());
+            diagnostics::say(format_args!("note: {path} leaves out {left_out}"))?;
+        }
     }
     let page = layout::page(&description, &reader.losses());
     if job.json {

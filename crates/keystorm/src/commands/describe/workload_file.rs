@@ -1,11 +1,16 @@
 //! A workload file that makes traffic like a record: its commands by weight, on keys of the same patterns, with values
 //! of the same sizes, at the same rate.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use trace::Event;
+use anyhow::{Result, bail};
+use report::grouped;
+use trace::commands::DataType;
 use trace::describe::{Description, Pattern, Shape, Sizes, Word};
+
+use super::spelling::{argument, literal, random};
+use super::words::{group, pattern, words};
 
 /// Values of an operation whose mean is further from that of all get sizes of their own.
 const SIZE_TOLERANCE: f64 = 0.02;
@@ -18,29 +23,39 @@ const RATE_STEPS: usize = 24;
 /// Below it all keys are as good as equally likely; limits of `zipf:S`.
 const EXPONENT_MIN: f64 = 0.02;
 const EXPONENT_MAX: f64 = 5.0;
-/// A key space has at most so many times the keys that came: how many never did is known roughly.
+/// A key space of a skewed law has at most so many times the keys that came: how many never did is known roughly.
 const UNSEEN_MAX: u64 = 4;
-/// The longest key number, in digits.
-const WIDTH_MAX: u64 = 200;
+/// The longest value that is a number, in digits.
+const NUMBER_DIGITS_MAX: u64 = 15;
+
+/// A workload file, and what of the record it leaves out.
+pub(super) struct WorkloadFile {
+    pub(super) text: String,
+    /// A sentence without a full stop, if it is anything.
+    pub(super) left_out: Option<String>,
+}
 
 /// The file.
-pub(super) fn text(of: &Description) -> String {
+///
+/// # Errors
+/// None of the commands can be sent by themselves.
+pub(super) fn file(of: &Description) -> Result<WorkloadFile> {
     let mut out =
         String::from("# Traffic like a record, written by `keystorm describe --workload`.\n");
     out += "# Keys are numbered anew, values are made up; commands, sizes, frequencies and rate are the record's.\n";
-    let shapes: Vec<&Shape> = of.shapes.iter().filter(|shape| can_be_sent(shape)).collect();
-    let left_out: u64 =
-        of.events - shapes.iter().map(|shape| shape.count).sum::<u64>().min(of.events);
-    if left_out > 0 {
-        let share = left_out as f64 / of.events as f64 * 100.0;
-        let _ = writeln!(
-            out,
-            "# Left out are {share:.2} % of the commands, which concern their connection or server, wait for others,"
-        );
-        out += "# frame a transaction, or were not recorded in full.\n";
+    let sent = of.shapes.iter().filter_map(|shape| Some((shape, words(shape, of)?)));
+    let shapes: Vec<(&Shape, Vec<Word>)> = sent.collect();
+    if shapes.is_empty() {
+        bail!("--workload: no command of this record can be sent by itself: use keystorm replay");
+    }
+    let left_out = left_out(of, &shapes);
+    if let Some(left_out) = &left_out {
+        let _ = writeln!(out, "# Left out are {left_out}.");
+        out += "# They concern their connection or server, wait for others, need what is not there, frame a transaction,\n";
+        out += "# or were not recorded in full.\n";
     }
     let mut sizes = Sizes::default();
-    for shape in &shapes {
+    for (shape, _) in &shapes {
         shape.values.steps(usize::MAX).into_iter().for_each(|(size, times)| sizes.add(size, times));
     }
     let _ = writeln!(
@@ -51,6 +66,8 @@ pub(super) fn text(of: &Description) -> String {
     if of.memcache {
         out += "# Send it with --protocol memcache.\n";
     }
+    // As in a replay: the record does not say which of its commands failed.
+    out += "on-error = \"count\"\n";
     if sizes.count() > 0 {
         let _ = writeln!(out, "size = {}", quoted(&distribution(&sizes)));
         if sizes.steps(SIZES_LISTED).len() > 1 {
@@ -62,30 +79,50 @@ pub(super) fn text(of: &Description) -> String {
     if let Some(clients) = of.clients.filter(|clients| *clients > 0) {
         let _ = writeln!(out, "connections = {}", clients.min(10_000));
     }
-    let names = spaces(of, &mut out);
-    let mut operations =
-        Operations { of, spaces: &names, mean: sizes.mean(), names: BTreeMap::new() };
-    for shape in &shapes {
-        operations.add(shape, &mut out);
+    let spaces = spaces(of, &mut out);
+    let mean = sizes.mean();
+    let (names, groups) = (BTreeMap::new(), BTreeSet::new());
+    let mut operations = Operations { of, spaces: &spaces, mean, names, groups };
+    for (shape, words) in &shapes {
+        operations.add(shape, words, &mut out);
+    }
+    for group in &operations.groups {
+        out += group;
     }
     out += "\n[[phase]]\nname = \"run\"\n";
     if let Some(rate) = rate(of) {
         out += &rate;
     }
-    out
+    Ok(WorkloadFile { text: out, left_out })
 }
 
-/// Whether a load of single commands can send the commands of a shape.
-fn can_be_sent(shape: &Shape) -> bool {
-    let mut event = Event::default();
-    for word in &shape.words {
-        match word {
-            Word::Text(text) | Word::Key(text) => event.push(text),
-            Word::Value => event.push_size(0, 0),
-            Word::Size(size) => event.push_size(*size, 0),
+/// Which commands are not among those that are sent, and how many.
+fn left_out(of: &Description, sent: &[(&Shape, Vec<Word>)]) -> Option<String> {
+    let mut left: BTreeMap<String, u64> =
+        of.commands.iter().map(|command| (command.name.clone(), command.count)).collect();
+    for (shape, _) in sent {
+        if let Some(Word::Text(name)) = shape.words.first()
+            && let Some(count) = left.get_mut(&String::from_utf8_lossy(name).to_lowercase())
+        {
+            *count = count.saturating_sub(shape.count);
         }
     }
-    replay::stands_alone(&event)
+    // Phases of the file create the groups that are used.
+    if sent.iter().any(|(_, words)| group(words).is_some()) {
+        left.remove("xgroup");
+    }
+    let total: u64 = left.values().sum();
+    let names = left.iter().filter(|(_, count)| **count > 0);
+    let names: Vec<String> = names
+        .map(|(name, count)| format!("{} {}", one_line(name), grouped(*count as f64)))
+        .collect();
+    (total > 0).then(|| {
+        format!(
+            "{:.2} % of the commands: {}",
+            total as f64 / of.events as f64 * 100.0,
+            names.join(", ")
+        )
+    })
 }
 
 /// Sizes as `-d` takes them.
@@ -101,27 +138,82 @@ fn distribution(sizes: &Sizes) -> String {
     }
 }
 
-/// A key space for each pattern that has numbers: their names.
-fn spaces(of: &Description, out: &mut String) -> BTreeMap<Vec<u8>, String> {
-    let mut names = BTreeMap::new();
-    for (at, pattern) in of.patterns.iter().filter(|pattern| is_numbered(&pattern.name)).enumerate()
-    {
-        let name = format!("space-{}", at + 1);
-        let _ = writeln!(out, "\n# {}\n[keys.{name}]", one_line(&pattern.name));
-        let keys = pattern.zipf.map_or(pattern.distinct_keys, |zipf| {
-            zipf.keys.clamp(pattern.distinct_keys, pattern.distinct_keys * UNSEEN_MAX)
-        });
-        let _ = writeln!(out, "range = {}", keys.max(1));
-        let exponent = pattern.zipf.map_or(0.0, |zipf| zipf.exponent);
-        match exponent < EXPONENT_MIN {
-            true => out.push_str("dist = \"uniform\"\n"),
-            false => {
-                let _ = writeln!(out, "dist = \"zipf:{:.3}\"", exponent.min(EXPONENT_MAX));
+/// Where the keys of a pattern are, or those of one type where keys of a pattern have several.
+struct Space {
+    /// The table of the file, if they have numbers.
+    name: Option<String>,
+    range: u64,
+    first: u64,
+    /// What stands behind keys without numbers that would have several types otherwise.
+    suffix: String,
+    /// Their share of the pattern's uses.
+    share: f64,
+}
+
+type Spaces = BTreeMap<Vec<u8>, Vec<(Option<DataType>, Space)>>;
+
+/// Key spaces for each pattern, one for each type, written where they have numbers.
+fn spaces(of: &Description, out: &mut String) -> Spaces {
+    let mut spaces = Spaces::new();
+    let mut count = 0;
+    for pattern in of.patterns.iter().chain(&of.channels) {
+        let numbered = is_numbered(&pattern.name);
+        let typed: u64 = pattern.types.iter().map(|(_, uses, _)| uses).sum();
+        let all = range(pattern);
+        let parts: Vec<_> = match &pattern.types[..] {
+            [_, _, ..] => {
+                let keys = |of: u64| (all * of).div_ceil(pattern.distinct_keys.max(1));
+                let part = |(of, uses, distinct): &(DataType, u64, u64)| {
+                    (Some(*of), *uses as f64 / typed as f64, keys(*distinct))
+                };
+                pattern.types.iter().map(part).collect()
             }
+            _ => vec![(None, 1.0, all)],
+        };
+        let mut first = 0;
+        for (at, (data_type, share, range)) in parts.into_iter().enumerate() {
+            let suffix = if at > 0 && !numbered { format!(":{}", at + 1) } else { String::new() };
+            let range = range.max(1);
+            count += u64::from(numbered);
+            let name = numbered.then(|| format!("space-{count}"));
+            if let Some(name) = &name {
+                let _ = writeln!(
+                    out,
+                    "\n# {}\n[keys.{name}]\nrange = {range}",
+                    one_line(&pattern.name)
+                );
+                if first > 0 {
+                    let _ = writeln!(out, "first = {first}");
+                }
+                write_law(pattern, out);
+            }
+            let space = Space { name, range, first, suffix, share };
+            spaces.entry(pattern.name.as_bytes().to_vec()).or_default().push((data_type, space));
+            first += range;
         }
-        names.insert(pattern.name.as_bytes().to_vec(), name);
     }
-    names
+    spaces
+}
+
+/// How many keys a pattern has, those that never came included as far as the record tells.
+fn range(pattern: &Pattern) -> u64 {
+    let seen = pattern.distinct_keys;
+    match pattern.zipf {
+        Some(zipf) if zipf.exponent > 0.0 => zipf.keys.clamp(seen, seen * UNSEEN_MAX),
+        _ => pattern.even_keys.max(seen),
+    }
+}
+
+fn write_law(pattern: &Pattern, out: &mut String) {
+    match pattern.zipf.filter(|zipf| zipf.exponent >= EXPONENT_MIN) {
+        None => out.push_str("dist = \"uniform\"\n"),
+        Some(zipf) => {
+            if !zipf.fits {
+                out.push_str("# Keys follow no law of Zipf's; this is the nearest.\n");
+            }
+            let _ = writeln!(out, "dist = \"zipf:{:.3}\"", zipf.exponent.min(EXPONENT_MAX));
+        }
+    }
 }
 
 /// Whether keys of a pattern differ.
@@ -132,45 +224,99 @@ fn is_numbered(pattern: &str) -> bool {
 /// The operations that are written, each with a name of its own.
 struct Operations<'d> {
     of: &'d Description,
-    /// The key space of each pattern that has one.
-    spaces: &'d BTreeMap<Vec<u8>, String>,
+    spaces: &'d Spaces,
     /// The mean size of all values.
     mean: f64,
     /// How many have each name.
     names: BTreeMap<String, u32>,
+    /// Phases that create the groups of streams that operations use.
+    groups: BTreeSet<String>,
 }
 
 impl Operations<'_> {
-    /// Those of a shape: one, or one for each step of its sizes.
-    fn add(&mut self, shape: &Shape, out: &mut String) {
-        let Self { of, mean, .. } = *self;
-        let own =
-            shape.values.count() > 0 && (shape.values.mean() - mean).abs() > mean * SIZE_TOLERANCE;
-        let steps = match own {
+    /// Those of a shape: one for each type that its keys may have, and for each step of its sizes.
+    fn add(&mut self, shape: &Shape, words: &[Word], out: &mut String) {
+        let (of, all) = (self.of, self.spaces);
+        let spaces = all.get(&shape.pattern).map_or(&[][..], Vec::as_slice);
+        let own = |(of, _): &&(Option<DataType>, Space)| of.is_none() || *of == shape.data_type;
+        let of_type: Vec<_> = match spaces.iter().any(|space| own(&space)) {
+            true => spaces.iter().filter(own).map(|(_, space)| (Some(space), 1.0)).collect(),
+            false if spaces.is_empty() => vec![(None, 1.0)],
+            false => spaces.iter().map(|(_, space)| (Some(space), space.share)).collect(),
+        };
+        let is_number = shape.values.count() > 0
+            && (shape.numbers == shape.values.count()
+                || pattern(shape, of).is_some_and(|pattern| pattern.is_counted));
+        let has_sizes = !is_number
+            && shape.values.count() > 0
+            && (shape.values.mean() - self.mean).abs() > self.mean * SIZE_TOLERANCE;
+        let steps = match has_sizes {
             true => shape.values.steps(SIZE_STEPS),
             false => vec![(0, shape.values.count().max(1))],
         };
         let total: u64 = steps.iter().map(|(_, times)| times).sum();
         for (size, times) in &steps {
-            let value = if own { format!("__random:{size}__") } else { "__data__".to_owned() };
-            let weight =
-                (shape.count as f64 * *times as f64 / total.max(1) as f64).round().max(1.0);
-            let words = shape.words.iter().enumerate();
-            let words: Vec<String> =
-                words.map(|(at, word)| argument(at, word, of, &value)).collect();
-            let verb = words.first().map(String::as_str).unwrap_or_default();
-            let mut title =
-                format!("{verb} {}", one_line(&String::from_utf8_lossy(&shape.pattern)));
-            if own {
-                let _ = write!(title, " of {size} bytes");
+            let value = match () {
+                () if is_number => {
+                    let digits = shape.values.percentile(50.0).clamp(1, NUMBER_DIGITS_MAX);
+                    "1".repeat(digits as usize)
+                }
+                () if has_sizes => random(*size),
+                () => "__data__".to_owned(),
+            };
+            let size = has_sizes.then_some(*size);
+            for (space, share) in &of_type {
+                let weight = shape.count as f64 * share * *times as f64 / total.max(1) as f64;
+                self.add_one((shape, words), *space, (&value, size, weight.round().max(1.0)), out);
             }
-            let title = self.unique(title.trim());
-            let _ = writeln!(out, "\n[[operation]]\nname = {}\nweight = {weight}", quoted(&title));
-            if let Some(space) = self.spaces.get(&shape.pattern) {
-                let _ = writeln!(out, "keys = \"{space}\"");
-            }
-            let _ = writeln!(out, "command = {}", quoted(&words.join(" ")));
         }
+    }
+
+    fn add_one(
+        &mut self,
+        (shape, words): (&Shape, &[Word]),
+        space: Option<&Space>,
+        (value, size, weight): (&str, Option<u64>, f64),
+        out: &mut String,
+    ) {
+        let suffix = space.map_or("", |space| &space.suffix);
+        let texts = words.iter().enumerate();
+        let texts: Vec<String> =
+            texts.map(|(at, word)| argument(at, word, self.of, value, suffix)).collect();
+        let verb = texts.first().map(String::as_str).unwrap_or_default();
+        let mut title = format!("{verb} {}", one_line(&String::from_utf8_lossy(&shape.pattern)));
+        if let Some(size) = size {
+            let _ = write!(title, " of {size} bytes");
+        }
+        let title = self.unique(title.trim());
+        let _ = writeln!(out, "\n[[operation]]\nname = {}\nweight = {weight}", quoted(&title));
+        if let Some(name) = space.and_then(|space| space.name.as_ref()) {
+            let _ = writeln!(out, "keys = \"{name}\"");
+        }
+        let _ = writeln!(out, "command = {}", quoted(&texts.join(" ")));
+        if let (Some(group), Some(at)) =
+            (group(words), words.iter().position(|word| matches!(word, Word::Key(_))))
+        {
+            self.add_group(&texts[at], &literal(group), space);
+        }
+    }
+
+    /// A phase that creates a group of each stream.
+    fn add_group(&mut self, key: &str, group: &str, space: Option<&Space>) {
+        let command = quoted(&format!("xgroup create {key} {group} $ mkstream"));
+        let title = quoted(&format!("group {} of {}", one_line(group), one_line(key)));
+        let mut phase = format!("\n[[phase]]\nname = {title}\nsequence = [{command}]\n");
+        match space.filter(|space| space.name.is_some()) {
+            Some(space) => {
+                let _ = writeln!(
+                    phase,
+                    "every-key = true\nkey-range = {}\nfirst-key = {}",
+                    space.range, space.first
+                );
+            }
+            None => phase += "every-key = true\nkey-range = 1\n",
+        }
+        self.groups.insert(phase);
     }
 
     /// A name that no other operation has.
@@ -182,69 +328,6 @@ impl Operations<'_> {
             times => format!("{title} ({times})"),
         }
     }
-}
-
-/// An argument, as a word of a command.
-fn argument(at: usize, word: &Word, of: &Description, value: &str) -> String {
-    match word {
-        Word::Text(text) if at == 0 => String::from_utf8_lossy(text).to_lowercase(),
-        Word::Text(text) => literal(text),
-        Word::Value => value.to_owned(),
-        Word::Size(size) => format!("__random:{size}__"),
-        Word::Key(pattern) => {
-            let known = |of: &&Pattern| of.name.as_bytes() == pattern;
-            let key_bytes = of.patterns.iter().find(known).map_or(0, |of| of.key_bytes.p50);
-            key(&String::from_utf8_lossy(pattern), key_bytes)
-        }
-    }
-}
-
-/// A key of a pattern: its first number is drawn, others are fixed.
-fn key(pattern: &str, key_bytes: u64) -> String {
-    let letters =
-        pattern.chars().filter(|letter| !matches!(letter, 'N' | 'H' | 'U')).count() as u64;
-    let others = pattern.chars().filter(|letter| matches!(letter, 'N' | 'H' | 'U')).count() as u64;
-    let width = key_bytes.saturating_sub(letters + others.saturating_sub(1)).clamp(1, WIDTH_MAX);
-    let mut text = String::new();
-    let mut is_drawn = false;
-    for letter in pattern.chars() {
-        match letter {
-            'N' | 'H' | 'U' if !std::mem::replace(&mut is_drawn, true) => {
-                let _ = write!(text, "__key:{width}__");
-            }
-            'N' | 'H' | 'U' => text.push('1'),
-            other => text.push(other),
-        }
-    }
-    match text.chars().all(|letter| letter.is_ascii_alphanumeric() || ":_-.{}/".contains(letter))
-        && !text.is_empty()
-    {
-        true => text,
-        false => literal(text.as_bytes()),
-    }
-}
-
-/// A word as redis-cli takes it.
-fn literal(text: &[u8]) -> String {
-    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b":_-./{}*[](+$>=@,".contains(byte);
-    if !text.is_empty() && text.iter().all(is_plain) {
-        return String::from_utf8_lossy(text).into_owned();
-    }
-    let mut out = String::from("\"");
-    for byte in text {
-        match byte {
-            b'"' | b'\\' => {
-                out.push('\\');
-                out.push(char::from(*byte));
-            }
-            b' '..=b'~' => out.push(char::from(*byte)),
-            other => {
-                let _ = write!(out, "\\x{other:02x}");
-            }
-        }
-    }
-    out.push('"');
-    out
 }
 
 /// A text of TOML.
@@ -296,25 +379,4 @@ fn rate(of: &Description) -> Option<String> {
         rates.join(","),
         length_s.ceil()
     ))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn keys_have_the_length_and_pattern_of_the_records() {
-        assert_eq!(key("user:N:cart", 14), "user:__key:4__:cart");
-        assert_eq!(key("key:N", 16), "key:__key:12__");
-        assert_eq!(key("a:N:N", 9), "a:__key:5__:1");
-        assert_eq!(key("counter", 7), "counter");
-        assert_eq!(key("a b", 3), "\"a b\"");
-    }
-
-    #[test]
-    fn words_come_back_as_they_were() {
-        for text in [&b"a\"b\\c\n"[..], b"return 1", b"", b"plain", b"\xff"] {
-            assert_eq!(trace::words(literal(text).as_bytes()).unwrap(), [text]);
-        }
-    }
 }

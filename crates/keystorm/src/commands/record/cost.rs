@@ -1,97 +1,148 @@
-//! What recording costs a server: its rate and its round trips, before and during.
+//! What recording costs, as a client beside it sees it: the time of a command that does nothing, in turns with the
+//! server being recorded and without, after the recording.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use report::grouped;
+use anyhow::Result;
+use job::RecordJob;
 
+use super::feed::Pieces;
 use super::node::Node;
+use crate::server::Server;
 
-/// How often a round trip is measured.
-pub(super) const ROUND_TRIP_EVERY: Duration = Duration::from_millis(10);
-/// Round trips that are kept: the first hours.
-const ROUND_TRIPS_MAX: usize = 1 << 20;
-/// Round trips below which there is no p99.
-const ROUND_TRIPS_MIN: usize = 50;
+/// Pairs of turns, each of so long, and how often a turn asks.
+const PAIRS: usize = 4;
+const TURN: Duration = Duration::from_millis(150);
+const EVERY: Duration = Duration::from_millis(2);
+/// Answers of all turns of a kind below which nothing is said.
+const ANSWERS_MIN: usize = 50;
 
-/// What was measured in a stretch of time.
+/// Times of answers, one list for each turn.
 #[derive(Debug, Default)]
-pub(super) struct Figures {
-    round_trips: Vec<Duration>,
-    commands: u64,
-    seconds: f64,
+pub(super) struct Cost {
+    with: Vec<Vec<Duration>>,
+    without: Vec<Vec<Duration>>,
 }
 
-/// A stretch of time that is being measured.
-pub(super) struct Stretch {
-    begin: Instant,
-    commands: Option<u64>,
-}
-
-impl Stretch {
-    pub(super) fn begin(nodes: &mut [Node]) -> Self {
-        let commands = total(nodes);
-        Self { begin: Instant::now(), commands }
-    }
-
-    /// Adds what happened since its beginning.
-    pub(super) fn end(self, nodes: &mut [Node], figures: &mut Figures) {
-        let after = total(nodes);
-        // A server that was restarted meanwhile counts from 0.
-        let done = self.commands.zip(after).and_then(|(before, after)| after.checked_sub(before));
-        if let Some(done) = done {
-            figures.commands += done;
-            figures.seconds += self.begin.elapsed().as_secs_f64();
+impl Cost {
+    /// Asks in turns, every other pair the other way round.
+    ///
+    /// # Errors
+    /// A server does not answer, or can no longer be recorded.
+    pub(super) fn measure(nodes: &mut [Node], server: &Server, job: &RecordJob) -> Result<Self> {
+        let mut cost = Self::default();
+        for pair in 0..PAIRS {
+            for is_recorded in [pair % 2 == 0, pair % 2 == 1] {
+                if is_recorded {
+                    let recorders = Recorders::start(nodes, server, job)?;
+                    cost.with.push(answers(nodes)?);
+                    recorders.stop();
+                } else {
+                    cost.without.push(answers(nodes)?);
+                }
+            }
         }
+        Ok(cost)
     }
-}
 
-fn total(nodes: &mut [Node]) -> Option<u64> {
-    nodes.iter_mut().map(Node::commands).sum()
-}
-
-impl Figures {
-    pub(super) fn add(&mut self, round_trip: Duration) {
-        if self.round_trips.len() < ROUND_TRIPS_MAX {
-            self.round_trips.push(round_trip);
+    /// What was seen, as a sentence.
+    pub(super) fn sentence(&self) -> String {
+        let all = |turns: &[Vec<Duration>]| turns.concat();
+        let (with, without) = (all(&self.with), all(&self.without));
+        if with.len() < ANSWERS_MIN || without.len() < ANSWERS_MIN {
+            return NOT_MEASURED.to_owned();
         }
-    }
-
-    fn rate(&self) -> Option<f64> {
-        (self.seconds > 0.0).then(|| self.commands as f64 / self.seconds)
-    }
-
-    fn p99(&self) -> Option<Duration> {
-        let mut sorted = self.round_trips.clone();
-        workload::sort::sort_by(&mut sorted, Ord::cmp);
-        let rank = (sorted.len() * 99).div_ceil(100);
-        (sorted.len() >= ROUND_TRIPS_MIN).then(|| sorted[rank - 1])
-    }
-}
-
-/// What recording cost, as a sentence; `None` where too little is known.
-pub(super) fn sentence(before: &Figures, during: &Figures) -> Option<String> {
-    let mut parts = Vec::new();
-    if let Some((before, during)) = before.rate().zip(during.rate()) {
-        let change = match before > 0.0 {
-            true => format!(" ({})", percent(during / before - 1.0)),
-            false => String::new(),
+        let mut pairs = self.with.iter().zip(&self.without);
+        let differs = |sign: fn(&Duration, &Duration) -> bool| {
+            move |(with, without): (&Vec<Duration>, &Vec<Duration>)| {
+                sign(&percentile(with, 50), &percentile(without, 50))
+            }
         };
-        let (before, during) = (grouped(before.round()), grouped(during.round()));
-        parts.push(format!("the server carried out {during}/s, {before}/s before{change}"));
+        let is_sure = pairs.clone().all(differs(Duration::gt)) || pairs.all(differs(Duration::lt));
+        let unsure =
+            if is_sure { "" } else { "; its turns do not agree that there is a difference" };
+        let ms = |times: &[Duration], percent| percentile(times, percent).as_secs_f64() * 1e3;
+        format!(
+            "What recording costs, seen by a client beside it in turns afterwards: a command that does nothing took \
+             {:.3} ms at p50 and {:.3} ms at p99 while the server was recorded, {:.3} and {:.3} ms while it was \
+             not{unsure}.",
+            ms(&with, 50),
+            ms(&with, 99),
+            ms(&without, 50),
+            ms(&without, 99)
+        )
     }
-    if let Some((before, during)) = before.p99().zip(during.p99()) {
-        let ms = |time: Duration| format!("{:.2} ms", time.as_secs_f64() * 1e3);
-        let (before, during) = (ms(before), ms(during));
-        parts.push(format!("a command that does nothing took {during} at p99, {before} before"));
-    }
-    (!parts.is_empty()).then(|| format!("While it was recorded, {}.", parts.join("; ")))
 }
 
-/// A change with its sign.
-fn percent(change: f64) -> String {
-    match (change * 100.0).round() {
-        0.0 => "0 %".to_owned(),
-        percent => format!("{percent:+} %").replace('-', "−"),
+/// What is said where nothing is known.
+pub(super) const NOT_MEASURED: &str = "What recording costs was not measured.";
+
+/// The time that `percent` of these do not exceed; 0 of none.
+fn percentile(times: &[Duration], percent: usize) -> Duration {
+    let mut sorted = times.to_vec();
+    workload::sort::sort_by(&mut sorted, Ord::cmp);
+    let rank = (sorted.len() * percent).div_ceil(100).max(1);
+    sorted.get(rank - 1).copied().unwrap_or_default()
+}
+
+/// The times of answers in a turn.
+fn answers(nodes: &mut [Node]) -> Result<Vec<Duration>> {
+    let end = Instant::now() + TURN;
+    let mut times = Vec::new();
+    while Instant::now() < end {
+        for node in &mut *nodes {
+            times.push(node.round_trip()?);
+        }
+        std::thread::sleep(EVERY);
+    }
+    Ok(times)
+}
+
+/// Connections on which all servers say what they do, to nobody.
+struct Recorders {
+    stop: Arc<AtomicBool>,
+    threads: Vec<std::thread::JoinHandle<()>>,
+}
+
+impl Recorders {
+    fn start(nodes: &mut [Node], server: &Server, job: &RecordJob) -> Result<Self> {
+        let mut all = Self { stop: Arc::new(AtomicBool::new(false)), threads: Vec::new() };
+        for node in nodes {
+            match node.feed(server, job, &all.stop) {
+                Ok(feed) => {
+                    let stop = Arc::clone(&all.stop);
+                    all.threads.push(std::thread::spawn(move || {
+                        drop_all(feed.bytes, &stop);
+                        drop(feed.reader.join());
+                    }));
+                }
+                Err(error) => {
+                    all.stop();
+                    return Err(error);
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    fn stop(self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.threads.into_iter().for_each(|thread| drop(thread.join()));
+    }
+}
+
+/// Reads what a server says until asked to stop: the connection is closed with what nobody reads any more.
+fn drop_all(mut bytes: Pieces, stop: &AtomicBool) {
+    let mut piece = [0; 1 << 16];
+    while !stop.load(Ordering::Relaxed) {
+        match std::io::Read::read(&mut bytes, &mut piece) {
+            Ok(0) => return,
+            Ok(_) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+            Err(_) => return,
+        }
     }
 }
 
@@ -100,18 +151,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rates_and_round_trips_are_compared() {
-        let figures = |rate: u64, ms: u64| Figures {
-            round_trips: vec![Duration::from_millis(ms); ROUND_TRIPS_MIN],
-            commands: rate * 2,
-            seconds: 2.0,
+    fn a_cost_is_what_the_turns_agree_on() {
+        let turns = |ms: &[u64]| -> Vec<Vec<Duration>> {
+            ms.iter().map(|ms| vec![Duration::from_millis(*ms); 20]).collect()
         };
-        let text = sentence(&figures(40_000, 1), &figures(30_000, 2)).unwrap();
-        assert_eq!(
-            text,
-            "While it was recorded, the server carried out 30,000/s, 40,000/s before (−25 %); a command that does \
-             nothing took 2.00 ms at p99, 1.00 ms before."
+        let cost =
+            |with: &[u64], without: &[u64]| Cost { with: turns(with), without: turns(without) };
+        let sure = cost(&[2, 2, 3, 9], &[1, 1, 1, 8]).sentence();
+        assert!(
+            sure.contains("2.000 ms at p50 and 9.000 ms at p99 while the server was recorded"),
+            "{sure}"
         );
-        assert_eq!(sentence(&Figures::default(), &Figures::default()), None);
+        assert!(sure.ends_with("1.000 and 8.000 ms while it was not."), "{sure}");
+        let unsure = cost(&[2, 2, 3, 1], &[1, 1, 1, 1]).sentence();
+        assert!(unsure.contains("do not agree"), "{unsure}");
+        assert_eq!(cost(&[1], &[1]).sentence(), NOT_MEASURED);
     }
 }

@@ -19,16 +19,15 @@ use job::{End, RecordJob};
 use report::grouped;
 use trace::{Losses, Privacy, Protocol, Pseudonyms, Source, Stamps, Writer};
 
-use self::cost::{Figures, ROUND_TRIP_EVERY, Stretch};
+use self::cost::{Cost, NOT_MEASURED};
 use self::node::Node;
 use self::recording::{DecoderSettings, Progress};
 use crate::commands::run::say;
 use crate::server::Server;
 use crate::signals;
 
-/// How long the server is observed before it is recorded, to compare with.
-const BEFORE: Duration = Duration::from_secs(1);
-/// How often the server's output buffer is checked.
+/// How often the server is asked whether it is still there, and its output buffer checked.
+const ASK_EVERY: Duration = Duration::from_millis(10);
 const CHECK_EVERY: Duration = Duration::from_millis(200);
 /// Connections that are opened to each server.
 const CONNECTIONS: u32 = 2;
@@ -52,13 +51,17 @@ pub(crate) fn record(job: &RecordJob) -> Result<End> {
     let ended = recorder.run(&mut nodes);
     let figures = recorder.finish();
     let (losses, progress) = figures.with_context(|| format!("-o {path}"))?;
-    let Recorder { before, during, recorded, .. } = recorder;
+    let recorded = recorder.recorded;
     let events = progress.events.load(Ordering::Relaxed);
     let bytes = progress.bytes.load(Ordering::Relaxed);
     say(&summary(job, events, bytes, recorded))?;
-    if let Some(cost) = cost::sentence(&before, &during) {
-        say(&format!("{cost}\n"))?;
-    }
+    let cost = match &ended {
+        Ok(EndReason::Done | EndReason::Interrupted) => {
+            Cost::measure(&mut nodes, &server, job).ok()
+        }
+        _ => None,
+    };
+    say(&format!("{}\n", cost.map_or(NOT_MEASURED.to_owned(), |cost| cost.sentence())))?;
     if losses.total() > 0 {
         diagnostics::say(format_args!("warning: {}", lost(&losses, events)))?;
     }
@@ -130,8 +133,6 @@ struct Recorder<'r> {
     progress: Arc<Progress>,
     bar: Bar,
     losses: Losses,
-    before: Figures,
-    during: Figures,
     recorded: Duration,
 }
 
@@ -171,14 +172,11 @@ impl<'r> Recorder<'r> {
             progress,
             bar: Bar::new(seconds.ceil() as u64),
             losses: Losses::default(),
-            before: Figures::default(),
-            during: Figures::default(),
             recorded: Duration::ZERO,
         })
     }
 
     fn run(&mut self, nodes: &mut [Node]) -> Result<EndReason> {
-        self.observe_before(nodes)?;
         let begin = Instant::now();
         let end = self.job.duration.map(|duration| begin + duration);
         for turn in 0_u32.. {
@@ -214,22 +212,9 @@ impl<'r> Recorder<'r> {
             if self.interrupted.load(Ordering::Relaxed) {
                 return true;
             }
-            std::thread::sleep(ROUND_TRIP_EVERY.min(at.saturating_duration_since(Instant::now())));
+            std::thread::sleep(ASK_EVERY.min(at.saturating_duration_since(Instant::now())));
         }
         false
-    }
-
-    fn observe_before(&mut self, nodes: &mut [Node]) -> Result<()> {
-        let stretch = Stretch::begin(nodes);
-        let until = Instant::now() + BEFORE;
-        while Instant::now() < until && !self.interrupted.load(Ordering::Relaxed) {
-            for node in &mut *nodes {
-                self.before.add(node.round_trip()?);
-            }
-            std::thread::sleep(ROUND_TRIP_EVERY);
-        }
-        stretch.end(nodes, &mut self.before);
-        Ok(())
     }
 
     /// Records without a break, until a time or for ever.
@@ -256,12 +241,10 @@ impl<'r> Recorder<'r> {
             }
         }
         drop(events);
-        let stretch = Stretch::begin(nodes);
         let watched = match failure {
             Some(error) => Err(error),
             None => self.watch(nodes, until, begin, &mut readers),
         };
-        stretch.end(nodes, &mut self.during);
         self.recorded += started.elapsed();
         nodes.iter_mut().for_each(Node::end);
         stop.store(true, Ordering::Relaxed);
@@ -302,9 +285,8 @@ impl<'r> Recorder<'r> {
                 return Ok(EndReason::Failed("the file cannot be written".into()));
             }
             for node in &mut *nodes {
-                match node.round_trip() {
-                    Ok(round_trip) => self.during.add(round_trip),
-                    Err(error) => return Ok(EndReason::Failed(format!("{error:#}"))),
+                if let Err(error) = node.round_trip() {
+                    return Ok(EndReason::Failed(format!("{error:#}")));
                 }
             }
             if checked.elapsed() >= CHECK_EVERY {
@@ -313,9 +295,8 @@ impl<'r> Recorder<'r> {
                     return Ok(why);
                 }
             }
-            let rest =
-                until.map_or(ROUND_TRIP_EVERY, |at| at.saturating_duration_since(Instant::now()));
-            std::thread::sleep(ROUND_TRIP_EVERY.min(rest));
+            let rest = until.map_or(ASK_EVERY, |at| at.saturating_duration_since(Instant::now()));
+            std::thread::sleep(ASK_EVERY.min(rest));
         }
     }
 
@@ -364,6 +345,13 @@ fn source(job: &RecordJob, nodes: &[Node]) -> Source {
     }
     if job.anonymises {
         notes.push("names are pseudonyms".into());
+    }
+    if job.protocol.is_memcache() {
+        let deletions = match nodes.iter().any(|node| node.lacks_deletions) {
+            true => ", and so do those of delete, which this version does not log",
+            false => "",
+        };
+        notes.push(format!("lookups of touch and incr look like reads{deletions}"));
     }
     if nodes.iter().any(|node| node.own_clients.contains(&u64::MAX)) {
         let left_out =

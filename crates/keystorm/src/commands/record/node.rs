@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use anyhow::{Result, anyhow};
 use console::diagnostics;
 use host::memcache::MemcacheClient;
-use host::{Client, Transport, info_field};
+use host::{Client, Transport};
 use wire::resp::Value;
 
 use super::feed::{self, Feed};
@@ -32,19 +32,29 @@ pub(super) struct Node {
     pub(super) end_ns: Arc<AtomicU64>,
     /// Clients of keystorm, as MONITOR numbers them.
     pub(super) own_clients: Vec<u64>,
-    /// Commands of keystorm that the server's counters include.
-    own_commands: u64,
     /// The connection that is recorded on, as `CLIENT ID` numbers it.
     feed_id: Option<String>,
     /// Whether the note that deletions look like reads has been printed.
     has_warned: bool,
+    /// Whether it is a memcached that logs no deletions.
+    pub(super) lacks_deletions: bool,
 }
+
+/// The first memcached that logs deletions.
+const DELETIONS_SINCE: [u32; 3] = [1, 6, 19];
 
 /// The nodes that are recorded: the primaries of a cluster, or the server.
 pub(super) fn nodes(server: &Server, job: &job::RecordJob) -> Result<Vec<Node>> {
     if job.protocol.is_memcache() {
-        let client = server.memcache_client(&job.target)?;
-        return Ok(vec![Node::new(server.address.clone(), Watcher::Memcache(client))]);
+        let mut client = server.memcache_client(&job.target)?;
+        let stats = client.stats(None).unwrap_or_default();
+        let version = stats.iter().find(|(name, _)| name == "version");
+        let lacks_deletions = version.is_some_and(|(_, version)| {
+            let parts: Vec<u32> = version.split('.').filter_map(|part| part.parse().ok()).collect();
+            parts[..] < DELETIONS_SINCE[..]
+        });
+        let node = Node::new(server.address.clone(), Watcher::Memcache(client));
+        return Ok(vec![Node { lacks_deletions, ..node }]);
     }
     let Some(clients) = server.master_clients(&job.target)? else {
         let client = server.client(&job.target)?;
@@ -68,9 +78,9 @@ impl Node {
             ahead_ns: 0,
             end_ns: Arc::new(AtomicU64::new(u64::MAX)),
             own_clients: Vec::new(),
-            own_commands: 0,
             feed_id: None,
             has_warned: false,
+            lacks_deletions: false,
         };
         if let Watcher::Resp(client) = &mut node.watcher {
             node.own_clients.extend(client_number(client).map(|(_, number)| number));
@@ -129,35 +139,11 @@ impl Node {
         let begin = Instant::now();
         match &mut self.watcher {
             Watcher::Resp(client) => {
-                self.own_commands += 1;
                 client.ask(&[b"PING"])?;
             }
             Watcher::Memcache(client) => client.nothing().map_err(|why| anyhow!(why))?,
         }
         Ok(begin.elapsed())
-    }
-
-    /// How many commands it has carried out since it began, without those of this connection; `None` if it does not
-    /// say.
-    pub(super) fn commands(&mut self) -> Option<u64> {
-        match &mut self.watcher {
-            Watcher::Resp(client) => {
-                let before = self.own_commands;
-                self.own_commands += 1;
-                let answer = client.ask(&[b"INFO", b"stats"]).ok()?;
-                let text = answer.text()?;
-                info_field(&text, "total_commands_processed")?
-                    .parse::<u64>()
-                    .ok()?
-                    .checked_sub(before)
-            }
-            Watcher::Memcache(client) => {
-                let stats = client.stats(None).ok()?;
-                let counters = ["cmd_get", "cmd_set", "cmd_touch"];
-                let counted = stats.iter().filter(|(name, _)| counters.contains(&name.as_str()));
-                Some(counted.filter_map(|(_, number)| number.parse::<u64>().ok()).sum())
-            }
-        }
     }
 
     /// How many entries of its log memcached has dropped since it began, because the buffer of a thread was full. Its
@@ -190,14 +176,10 @@ impl Node {
     pub(super) fn behind_bytes(&mut self) -> Option<u64> {
         let Watcher::Resp(client) = &mut self.watcher else { return None };
         let id = self.feed_id.as_ref()?;
-        self.own_commands += 1;
         let one = client.ask(&[b"CLIENT", b"LIST", b"ID", id.as_bytes()]).ok()?;
         let list = match one {
             // Before Redis 6.2.
-            Value::Error(_) => {
-                self.own_commands += 1;
-                client.ask(&[b"CLIENT", b"LIST"]).ok()?
-            }
+            Value::Error(_) => client.ask(&[b"CLIENT", b"LIST"]).ok()?,
             list => list,
         };
         let own = format!("id={id} ");
