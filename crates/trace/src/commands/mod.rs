@@ -15,11 +15,11 @@ pub use deadline::{Deadline, deadline};
 pub use roles::{Role, entry_id, roles};
 
 /// Lines of: name, keys, flags, values, type of the keys. Keys are `first,last,step` (a last below 0 counts from the
-/// end), `count@N` where argument N says how many follow, `streams` (the first half behind that word), or `-`; `1+` adds
-/// argument 1. Flags: `w` writes, `r` reads, `g` gives back what was there before it changes it, `b` blocks, `s`
+/// end), `count@N` where argument N says how many follow, `streams` (the first half behind that word), or `-`; `1+`
+/// adds argument 1. Flags: `w` writes, `r` reads, `g` gives back what was there before it changes it, `b` blocks, `s`
 /// subscribes, `p` publishes, `c` concerns its connection, `d` works on all that is stored, `a` on all of a collection.
-/// Values are the kinds of the arguments that are no keys: `v` a value, `f` a field or member, `o` others; with `+` they
-/// repeat; or the name of a grammar in `roles.rs`.
+/// Values are the kinds of the arguments that are no keys: `v` a value, `f` a field or member, `o` others; with `+`
+/// they repeat; or the name of a grammar in `roles.rs`.
 const TABLE: &str = include_str!("table.txt");
 
 /// What is known of a command.
