@@ -52,7 +52,7 @@ struct Options {
     /// Leave in a server that was given what the survey writes there
     #[arg(long, help_heading = "Survey")]
     keep: bool,
-    /// Directory for survey.html and survey.json
+    /// Directory for survey.json, and for survey.html unless --html names another file
     #[arg(short = 'o', value_name = "DIR", help_heading = "Results", default_value = ".")]
     output: PathBuf,
     #[command(flatten)]
@@ -94,11 +94,6 @@ pub(crate) const FRONT: Front = Front {
 /// What the options mean.
 fn intent(options: Options, line: Line, command_line: String) -> Result<Intent, UsageError> {
     let Options { quick, all, with, keys, seconds, keep, output, pages, live, .. } = options;
-    if pages.html.is_some() {
-        return Err(UsageError(
-            "--html: the page of a survey is survey.html in the directory -o".to_owned(),
-        ));
-    }
     if output.extension().is_some_and(|end| end.eq_ignore_ascii_case("html")) && !output.is_dir() {
         return Err(UsageError(format!(
             "-o {}: not a directory; survey writes survey.html into it",
@@ -135,6 +130,8 @@ fn intent(options: Options, line: Line, command_line: String) -> Result<Intent, 
         job(NAME, line).err().map(|UsageError(why)| (*kind, why))
     });
     let lacks = lacks.collect();
+    let mut pages = pages.checked().map_err(UsageError)?;
+    pages.html.get_or_insert_with(|| output.join("survey.html"));
     let server = Line { options: line.options, rest: Vec::new() };
     let spec = SurveySpec {
         server,
@@ -151,10 +148,7 @@ fn intent(options: Options, line: Line, command_line: String) -> Result<Intent, 
     Ok(Intent::Survey(Box::new(SurveyJob {
         spec,
         first,
-        pages: PageOptions {
-            html: Some(output.join("survey.html")),
-            ..pages.checked().map_err(UsageError)?
-        },
+        pages,
         directory: output,
         live: live.live,
         keep,

@@ -55,14 +55,17 @@ impl FillRecord {
         self.lock().written.clear();
     }
 
-    /// After a run that may have used up what it read: fills anew before the next.
+    /// After a run that may have used up what it read: fills anew before the next. What was evicted would be
+    /// again, and what is meant to be missing was never written.
     pub(crate) fn forget_used(&self, run: &Run) {
         let plan = &run.plan;
         let removes =
             |command: &CommandSpec| !command.reads(plan.protocol) && !plan.writes(command);
+        let evicts = run.watched.servers.iter().any(|server| server.evicted_keys > Some(0));
+        let is_meant = plan.key_spaces().any(|(_, keys)| keys.draw.may_miss());
         let used = plan.data.fill_lifetime.is_some()
-            || Summary::from_run(run).lookups.misses > 0
-            || plan.sequence.iter().any(removes);
+            || plan.sequence.iter().any(removes)
+            || !evicts && !is_meant && Summary::from_run(run).lookups.misses > 0;
         if plan.data.fill.is_some() && used {
             self.forget();
         }

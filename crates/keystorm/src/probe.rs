@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
 use measure::Measurement;
-use report::{Probe, SpanFigures};
-use runner::{Barrier, NoObserver, Start};
+use report::{Probe, Run, SpanFigures, Warning, WarningKind};
+use runner::{Barrier, NoObserver, Observer, Start};
 use workload::{OnError, Pace, Plan, PlanParts, Recording, Shard, Stop, Window, limits};
 
-use crate::test_bed::TestBed;
+use crate::test_bed::{LoadContext, TestBed};
 
 /// Enough for a rate at which each is mostly idle, and too few to be a load.
 const CONNECTIONS: u32 = 4;
@@ -44,11 +44,38 @@ fn plan_of(load: &Plan, rate_per_s: f64) -> Result<Plan> {
     parts.build().context("--probe")
 }
 
+impl TestBed<'_> {
+    /// Carries out a plan with a probe of this rate beside it.
+    ///
+    /// # Errors
+    /// Those of the plan; one of the probe is a warning.
+    pub(crate) fn run_beside_probe(
+        &self,
+        plan: &Plan,
+        rate_per_s: f64,
+        with: LoadContext<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<Run> {
+        let load = |barrier: &Arc<Barrier>| {
+            self.run_without_probe(plan, LoadContext { probe: Some(barrier), ..with }, observer)
+        };
+        let (mut run, probe) = beside(self, plan, rate_per_s, load)?;
+        match probe {
+            Ok(probe) => run.probe = Some(probe),
+            Err(error) => run.warnings.push(Warning::new(
+                WarningKind::ProbeFailed,
+                format!("the probe failed: {error:#}"),
+            )),
+        }
+        Ok(run)
+    }
+}
+
 /// Carries out `load` with a probe beside it, which begins when `load` has its barrier released.
 ///
 /// # Errors
 /// Those of the load. If the probe failed, the second value says why.
-pub(crate) fn beside<T>(
+fn beside<T>(
     bed: &TestBed<'_>,
     plan: &Plan,
     rate_per_s: f64,

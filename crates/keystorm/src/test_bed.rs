@@ -191,20 +191,11 @@ impl<'r> TestBed<'r> {
         let plan = &*replica_reads::found(&self.server, plan)?;
         self.prepare(plan)?;
         let with = LoadContext { start_at, probe: None, rate: self.rate.as_deref() };
-        let Some(rate_per_s) = self.probe else {
-            return self.run_without_probe(plan, with, observer);
-        };
-        let load = |barrier: &Arc<Barrier>| {
-            self.run_without_probe(plan, LoadContext { probe: Some(barrier), ..with }, observer)
-        };
-        let (mut run, probe) = probe::beside(self, plan, rate_per_s, load)?;
-        match probe {
-            Ok(probe) => run.probe = Some(probe),
-            Err(error) => run.warnings.push(Warning::new(
-                WarningKind::ProbeFailed,
-                format!("the probe failed: {error:#}"),
-            )),
-        }
+        let run = match self.probe {
+            None => self.run_without_probe(plan, with, observer),
+            Some(rate_per_s) => self.run_beside_probe(plan, rate_per_s, with, observer),
+        }?;
+        self.filled.forget_used(&run);
         Ok(run)
     }
 

@@ -171,7 +171,6 @@ impl SearchRun<'_> {
             }
             Ending::Complete => {}
         }
-        self.bed.filled.forget_used(&run);
         let answer = self.record.add(phase, &run)?;
         let record = &self.record;
         let command_line = &self.job.command_line;

@@ -62,6 +62,13 @@ fn a_survey_of_a_spawned_server_has_every_chapter() {
     let transports = points("transport").iter().map(|p| &runs[p.tests[0]].plan.target.endpoint);
     let unix = |endpoint: &&Endpoint| matches!(endpoint, Endpoint::Spawned { unix: true, .. });
     assert_eq!(transports.filter(unix).count(), 2);
+    for (run, number) in runs.iter().zip(0..) {
+        let misses: u64 = run.measurement.total.commands.iter().map(|of| of.miss).sum();
+        assert_eq!(misses, 0, "run {number}, {}", run.plan.name);
+    }
+    for about_itself in ["were misses", "share CPU"] {
+        assert!(!ran.out.contains(about_itself), "{}", ran.out);
+    }
     let html = fs::read_to_string(dir.path().join("survey.html")).unwrap();
     assert!(html.contains("<h1>How fast is Redis 7.") || html.contains("<h1>How fast is Valkey "));
     assert!(html.contains("Large values") && html.contains("limited by: "));
@@ -97,7 +104,7 @@ fn a_given_server_is_measured_where_it_is() {
     assert!(labels("placement").is_empty() && labels("instances").is_empty());
     ran.says("This writes up to 1,0")
         .says(" keys, about 11 MB, to ")
-        .says("and more as lists and streams grow: ")
+        .says("and more as lists, sets and streams grow: ")
         .says("key:000000000000 to key:000000000999")
         .says("mylist");
     assert!(server.calls("set") >= 1000, "the keys were filled");
@@ -131,9 +138,11 @@ fn what_a_survey_wrote_is_removed_and_nothing_else() {
     running.interrupt();
     running.wait().exits(130);
     assert_eq!(server.keys(), before);
-    let ran = Keystorm::new(&format!("{line} --quick --keep")).run().ok();
-    ran.says("--keep leaves all of them there");
-    assert!(server.number(&["DBSIZE"]) >= 1000);
+    let page = dir.path().join("named.html");
+    let html = page.display();
+    let ran = Keystorm::new(&format!("{line} --quick --keep --html {html}")).run().ok();
+    ran.says("--keep leaves all of them there").prints(&format!("Wrote {html} and "));
+    assert!(page.exists() && server.number(&["DBSIZE"]) >= 1000);
 }
 
 #[test]

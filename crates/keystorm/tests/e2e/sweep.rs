@@ -215,3 +215,13 @@ fn passwords_are_nowhere() {
         }
     }
 }
+
+#[test]
+fn what_a_point_took_away_is_there_for_the_next() {
+    let server = Server::redis();
+    let line = "sweep -P 1,4 -n 300 -r 300 --repeat 2 --fill --fill-with 'rpush l __key__' lpop l";
+    let line = line.replace("sweep", &format!("sweep -p {}", server.port()));
+    let ran = Keystorm::new(&line).run().ok();
+    let left = server.number(&["LLEN", "l"]);
+    assert_eq!((server.calls("lpop"), server.calls("rpush"), left), (1200, 1200, 0), "{}", ran.err);
+}

@@ -11,7 +11,7 @@ use crate::figures::Figures;
 use crate::runs::Runs;
 
 pub use machine::Machine;
-pub use plan::{Chapter, DELIVERIES, Station, SurveyPlan, SurveySpec};
+pub use plan::{Chapter, DELIVERIES, PLACEMENT, Station, SurveyPlan, SurveySpec};
 
 /// The name of the document's layout.
 pub const SCHEMA: &str = "keystorm.survey/1";
@@ -155,6 +155,13 @@ impl Survey {
             figures: vec![],
             failure: Some(why),
         });
+    }
+
+    /// Requests of what the chapter that was begun last measured last; none of one without.
+    #[must_use]
+    pub fn requests_of_last(&self) -> u64 {
+        let last = self.chapters.last().and_then(|chapter| chapter.points.last());
+        last.map_or(0, |point| point.figures.iter().map(|run| run.requests).sum())
     }
 
     /// Notes that every chapter has been measured, if all went well.

@@ -5,6 +5,7 @@
 //! measured anew. Owns what is measured in which order, what is left out and why.
 
 mod memcached;
+mod suite;
 
 use std::ffi::OsString;
 
@@ -42,6 +43,9 @@ pub const DELIVERIES: [(&str, [&str; 2]); 3] = [
     ("list", ["lpush", "brpop"]),
     ("stream", ["xadd", "xreadgroup"]),
 ];
+
+/// The key of the chapter on where client and server run.
+pub const PLACEMENT: &str = "placement";
 
 /// All that a survey measures.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,22 +86,44 @@ pub struct Station {
     pub x: Option<f64>,
     /// A command line for each run; the runs of one station go on at the same time.
     pub lines: Vec<Vec<OsString>>,
+    /// Whether its requests take away what is filled before: it has as many as were filled.
+    pub takes: bool,
+}
+
+impl Station {
+    fn new(label: impl Into<String>, series: impl Into<String>, line: Vec<OsString>) -> Self {
+        let (label, series) = (label.into(), series.into());
+        Self { label, series, x: None, lines: vec![line], takes: false }
+    }
+
+    /// Its command lines, where the station before it had so many requests: what takes away has about as
+    /// many, so that it lasts about as long.
+    #[must_use]
+    pub fn lines_after(&self, requests: u64) -> Vec<Vec<OsString>> {
+        let mut lines = self.lines.clone();
+        if self.takes {
+            let count = OsString::from(requests.clamp(TAKEN_MIN, TAKEN_MAX).to_string());
+            let [n, r] = ["-n", "-r"].map(OsString::from);
+            lines
+                .iter_mut()
+                .for_each(|line| line.extend([n.clone(), count.clone(), r.clone(), count.clone()]));
+        }
+        lines
+    }
 }
 
 /// Seconds that the runs of a survey take together, and of a quick one.
 const RUNS_S: f64 = 150.0;
 const RUNS_QUICK_S: f64 = 34.0;
-/// What a quick survey runs of the suite, and how many tests that makes: `lrange_100` needs one more.
-const QUICK_TESTS: &str = "ping_mbulk,set,get,incr,lpush,rpop,sadd,hset,zadd,lrange_100,mset";
-const QUICK_TESTS_COUNT: usize = 12;
 /// Connections that runs have of which the limits do not decide how many: of a channel with 50 subscribers.
 const CONNECTIONS_MIN: u64 = 64;
 /// Keys that hold large values, so that memory holds them all.
 const LARGE_KEYS: u64 = 100;
 /// Messages of a delivery: few enough that nothing waits for its turn.
 const MESSAGES_PER_S: u32 = 1_000;
-/// Tests in the suite; a survey's length is estimated by it.
-const SUITE_TESTS: usize = 24;
+/// Fewest and most elements that are filled to be taken away: what memory holds, and a moment to fill.
+const TAKEN_MIN: u64 = 1_000;
+const TAKEN_MAX: u64 = 1_000_000;
 
 impl SurveyPlan {
     /// The survey of a machine and a server.
@@ -121,11 +147,10 @@ impl SurveyPlan {
             .collect::<Vec<Chapter>>()
         };
         let seconds = spec.seconds.unwrap_or_else(|| {
-            let stations: usize = make(1.0).iter().map(|chapter| chapter.stations.len()).sum();
-            let suite = if spec.quick { QUICK_TESTS_COUNT } else { SUITE_TESTS };
+            let runs: usize = make(1.0).iter().map(|chapter| chapter.runs(spec.quick)).sum();
             let all_s = if spec.quick { RUNS_QUICK_S } else { RUNS_S };
-            // The suite is one station and many runs. Whole hundredths read well.
-            (all_s / (stations + suite - 1) as f64 * 100.0).floor() / 100.0
+            // Whole hundredths read well.
+            (all_s / runs as f64 * 100.0).floor() / 100.0
         });
         Self { chapters: make(seconds), seconds, connections: connections.max(CONNECTIONS_MIN) }
     }
@@ -159,37 +184,18 @@ impl Lines<'_> {
         self.line(&server, &words)
     }
 
-    fn suite(&self) -> Chapter {
-        let tests = if self.spec.quick { format!("-t {QUICK_TESTS}") } else { String::new() };
-        let stations = vec![Station {
-            label: String::new(),
-            series: String::new(),
-            x: None,
-            lines: vec![self.run(&tests)],
-        }];
-        Chapter {
-            key: "suite",
-            title: "The suite",
-            text: "The tests of redis-benchmark with its defaults: 50 connections, one request \
-                in flight on each, values of 3 bytes, one key."
-                .into(),
-            fill: None,
-            stations,
-            left_out: vec![],
-        }
-    }
-
     fn pipeline(&self) -> Chapter {
         let keys = self.spec.keys;
         let mut stations = Vec::new();
         for depth in [1, 16] {
             for test in ["set", "get", "lpush", "lpop"] {
-                stations.push(Station {
-                    label: test.to_uppercase(),
-                    series: format!("-P {depth}"),
-                    x: None,
-                    lines: vec![self.run(&format!("-t {test} -P {depth} -r {keys}"))],
-                });
+                let (label, series) = (test.to_uppercase(), format!("-P {depth}"));
+                stations.push(self.station(
+                    &label,
+                    &series,
+                    test,
+                    &format!("-P {depth} -r {keys}"),
+                ));
             }
         }
         let fill = format!("-t set -n {keys} -r {keys} --sequential -P 16");
@@ -231,13 +237,11 @@ impl Lines<'_> {
         for (name, server) in [("TCP", &self.spec.server), ("unix socket", &unix)] {
             for depth in [1, 16] {
                 for test in tests {
-                    let words = format!("-t {test} -P {depth} --duration {}", self.seconds);
-                    chapter.stations.push(Station {
-                        label: format!("{} -P {depth}", test.to_uppercase()),
-                        series: name.into(),
-                        x: None,
-                        lines: vec![self.line(server, &words)],
-                    });
+                    // Each station has a server of its own, which is empty.
+                    let fill = if *test == "get" { "--fill" } else { "" };
+                    let words = format!("-t {test} -P {depth} {fill} --duration {}", self.seconds);
+                    let label = format!("{} -P {depth}", test.to_uppercase());
+                    chapter.stations.push(Station::new(label, name, self.line(server, &words)));
                 }
             }
         }
@@ -250,12 +254,10 @@ impl Lines<'_> {
         let mut stations = Vec::new();
         for size in sizes {
             for test in ["set", "get"] {
-                stations.push(Station {
-                    label: size.to_string(),
-                    series: test.to_uppercase(),
-                    x: Some(*size as f64),
-                    lines: vec![self.run(&format!("-t {test} -d {size} -r {LARGE_KEYS}"))],
-                });
+                let fill = if test == "get" { "--fill" } else { "" };
+                let line = self.run(&format!("-t {test} -d {size} -r {LARGE_KEYS} {fill}"));
+                let station = Station::new(size.to_string(), test.to_uppercase(), line);
+                stations.push(Station { x: Some(*size as f64), ..station });
             }
         }
         Chapter {
@@ -284,11 +286,9 @@ impl Lines<'_> {
         if most as f64 > last as f64 * 1.2 {
             counts.push(most);
         }
-        let stations = counts.iter().map(|count| Station {
-            label: count.to_string(),
-            series: String::new(),
-            x: Some(*count as f64),
-            lines: vec![self.run(&format!("-t get -c {count} -r {}", self.spec.keys))],
+        let stations = counts.iter().map(|count| {
+            let line = self.run(&format!("-t get -c {count} -r {}", self.spec.keys));
+            Station { x: Some(*count as f64), ..Station::new(count.to_string(), "", line) }
         });
         Chapter {
             key: "connections",
@@ -312,11 +312,9 @@ impl Lines<'_> {
             ("stream, group of 10", "stream", "--groups 1 --consumers 10"),
         ];
         let lacks = |kind: &str| self.spec.lacks.iter().any(|(lacking, _)| *lacking == kind);
-        let station = |(label, kind, words): (&str, &str, &str)| Station {
-            label: label.into(),
-            series: String::new(),
-            x: None,
-            lines: vec![self.run(&format!("deliver {kind} {words} --rps {MESSAGES_PER_S}"))],
+        let station = |(label, kind, words): (&str, &str, &str)| {
+            let line = self.run(&format!("deliver {kind} {words} --rps {MESSAGES_PER_S}"));
+            Station::new(label, "", line)
         };
         let left_out =
             self.spec.lacks.iter().map(|(kind, why)| format!("Messages, {kind}: {why}."));
@@ -341,7 +339,7 @@ impl Lines<'_> {
 
     fn placement(&self, machine: &Machine) -> Chapter {
         let mut chapter = Chapter {
-            key: "placement",
+            key: PLACEMENT,
             title: "Where client and server run",
             text: "A server pinned to one CPU and a client pinned to another, or the same. The \
                  cases differ in how far a request travels between them."
@@ -369,12 +367,8 @@ impl Lines<'_> {
                 continue;
             }
             for depth in depths {
-                chapter.stations.push(Station {
-                    label: label.into(),
-                    series: format!("-P {depth}"),
-                    x: None,
-                    lines: vec![self.placed(pair, &format!("-t set -P {depth}"))],
-                });
+                let line = self.placed(pair, &format!("-t set -P {depth}"));
+                chapter.stations.push(Station::new(label, format!("-P {depth}"), line));
             }
         }
         chapter
@@ -409,12 +403,9 @@ impl Lines<'_> {
         }
         let pair = |n: usize| cores.map(|cpus| (cpus[2 * n], cpus[2 * n + 1]));
         for count in 1..=2 {
-            chapter.stations.push(Station {
-                label: if count == 1 { "one instance".into() } else { "two instances".into() },
-                series: String::new(),
-                x: None,
-                lines: (0..count).map(|n| self.placed(pair(n), "-t set -P 16")).collect(),
-            });
+            let label = if count == 1 { "one instance" } else { "two instances" };
+            let lines = (0..count).map(|n| self.placed(pair(n), "-t set -P 16")).collect();
+            chapter.stations.push(Station { lines, ..Station::new(label, "", vec![]) });
         }
         chapter
     }

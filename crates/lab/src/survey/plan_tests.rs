@@ -109,14 +109,13 @@ fn connections_go_as_far_as_the_limits() {
 
 #[test]
 fn a_quick_survey_is_under_a_minute_and_a_whole_one_about_three() {
-    let length = |plan: &SurveyPlan, suite: usize| {
-        let stations: usize = plan.chapters.iter().map(|c| c.stations.len()).sum();
-        (stations + suite - 1) as f64 * plan.seconds
+    let length = |plan: &SurveyPlan, quick: bool| {
+        plan.chapters.iter().map(|c| c.runs(quick)).sum::<usize>() as f64 * plan.seconds
     };
     for machine in [small(), large()] {
-        let quick = length(&SurveyPlan::new(&spec(true, true), &machine), QUICK_TESTS_COUNT);
+        let quick = length(&SurveyPlan::new(&spec(true, true), &machine), true);
         assert!((30.0..45.0).contains(&quick), "{quick}");
-        let whole = length(&SurveyPlan::new(&spec(true, false), &machine), SUITE_TESTS);
+        let whole = length(&SurveyPlan::new(&spec(true, false), &machine), false);
         assert!((140.0..180.0).contains(&whole), "{whole}");
     }
 }
@@ -151,4 +150,38 @@ fn kinds_of_messages_that_a_server_lacks_are_left_out() {
     let some = chapter(&SurveyPlan::new(&spec, &small()), "messages");
     assert_eq!(some.left_out, ["Messages, stream: this server has no XREADGROUP."]);
     assert!(texts(&some).iter().all(|line| !line.contains("stream")) && some.stations.len() == 3);
+}
+
+#[test]
+fn what_a_station_reads_is_there() {
+    for (spawned, quick) in [(true, false), (true, true), (false, false)] {
+        let plan = SurveyPlan::new(&spec(spawned, quick), &large());
+        for chapter in &plan.chapters {
+            // Those of the main server come in this order; the others have a server of their own.
+            let own = ["transport", "placement", "instances", "memcached"].contains(&chapter.key);
+            for line in texts(chapter) {
+                let test = line.split(" -t ").nth(1).and_then(|rest| rest.split(' ').next());
+                let Some(test) = test else { continue };
+                let pops = ["lpop", "rpop", "spop", "zpopmin"].contains(&test);
+                let filled = line.contains("--fill");
+                assert!(filled || !pops && !(own && test == "get"), "{line}");
+                assert!(pops || test.split(',').all(|test| !test.contains("pop")), "{line}");
+            }
+        }
+    }
+    let suite = chapter(&SurveyPlan::new(&spec(true, false), &large()), "suite");
+    let pop = suite.stations.iter().find(|station| station.takes).unwrap();
+    let counts = |requests| {
+        let line = pop.lines_after(requests).remove(0).into_iter();
+        let words: Vec<String> = line.map(|word| word.into_string().unwrap()).collect();
+        words[words.len() - 4..].join(" ")
+    };
+    assert_eq!(counts(123_456), "-n 123456 -r 123456", "as many as there are");
+    assert_eq!(counts(0), "-n 1000 -r 1000");
+    assert_eq!(counts(u64::MAX), "-n 1000000 -r 1000000");
+    let mut of_cluster = spec(false, false);
+    of_cluster.server.options.push(TypedOption { name: "--cluster".into(), value: None });
+    let suite = chapter(&SurveyPlan::new(&of_cluster, &large()), "suite");
+    assert!(suite.stations.iter().all(|station| !station.takes));
+    assert_eq!(suite.left_out.len(), 2, "{:?}", suite.left_out);
 }

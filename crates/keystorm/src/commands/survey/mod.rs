@@ -10,10 +10,10 @@ use anyhow::{Context, Error, Result, anyhow};
 use cli::experiment::job;
 use console::diagnostics::{self, Diagnostics};
 use job::{ClientFleet, End, Job, SurveyJob, UsageError};
-use lab::survey::{Chapter, DELIVERIES, Machine, Station, SurveyPlan, SurveySpec};
+use lab::survey::{Chapter, DELIVERIES, Machine, PLACEMENT, Station, SurveyPlan, SurveySpec};
 use lab::{Document, Survey};
 use measure::Ending;
-use report::Run;
+use report::{Run, WarningKind};
 use workload::{ProtocolKind, Target};
 
 use self::written::{Holders, PlanWrites};
@@ -53,7 +53,7 @@ pub(crate) fn survey(job: &SurveyJob) -> Result<End> {
     }
     let plan = SurveyPlan::new(&spec, &machine);
     host::allow_open_files(plan.connections, 64)?;
-    let bed = match bed {
+    let mut bed = match bed {
         Some(bed) => bed,
         None => TestBed::reach(
             &first.target,
@@ -63,6 +63,8 @@ pub(crate) fn survey(job: &SurveyJob) -> Result<End> {
             &interrupted,
         )?,
     };
+    // What is stored before a run is no news among tables.
+    bed.tells = false;
     spec.lacks.extend(lacking(&bed, &first.target));
     let plan = SurveyPlan::new(&spec, &machine);
     tell_about(&bed.server, first, &Diagnostics::Stderr, report::KEYSTORM)?;
@@ -91,8 +93,11 @@ pub(crate) fn survey(job: &SurveyJob) -> Result<End> {
     files.finish(|| survey.to_json(), || survey.page(&job.command_line))?;
     let terminal = Terminal::of_stdout();
     terminal.warnings(&survey.warnings())?;
-    let text = format!("Wrote survey.html and survey.json in {}", directory.display());
-    terminal.line(&text)?;
+    terminal.line(&format!(
+        "Wrote {} and {}",
+        job.pages.html.as_deref().unwrap_or(directory).display(),
+        json.display()
+    ))?;
     tidied?;
     match ended {
         Ok(()) if failed => Ok(End::Failed),
@@ -122,10 +127,11 @@ fn written(
     keep: bool,
 ) -> Result<PlanWrites> {
     let lines = plan.chapters.iter().flat_map(|chapter| {
-        chapter.fill.iter().chain(chapter.stations.iter().flat_map(|station| &station.lines))
+        let lines = chapter.stations.iter().flat_map(|station| station.lines_after(0));
+        chapter.fill.iter().cloned().chain(lines)
     });
     let jobs: Result<Vec<Job>, UsageError> =
-        lines.map(|line| job("keystorm survey", line.clone())).collect();
+        lines.map(|line| job("keystorm survey", line)).collect();
     let jobs = jobs.map_err(usage_error)?;
     // Messages remove their keys themselves.
     let plans = jobs.iter().flat_map(|job| &job.plans).filter(|plan| plan.delivery.is_none());
@@ -186,8 +192,8 @@ fn lacking(bed: &TestBed<'_>, target: &Target) -> Vec<(&'static str, String)> {
 fn planned(plan: &SurveyPlan) -> Result<f64> {
     let mut all_s = 0.0;
     for station in plan.chapters.iter().flat_map(|chapter| &chapter.stations) {
-        for (at, line) in station.lines.iter().enumerate() {
-            let job = job("keystorm survey", line.clone()).map_err(usage_error)?;
+        for (at, line) in station.lines_after(0).into_iter().enumerate() {
+            let job = job("keystorm survey", line).map_err(usage_error)?;
             let this_s: f64 = job.plans.iter().map(planned_s).sum();
             all_s += if at == 0 { this_s } else { 0.0 };
         }
@@ -243,8 +249,9 @@ impl SurveyRun<'_> {
             self.progress.end();
         }
         for station in &chapter.stations {
+            let lines = station.lines_after(self.survey.requests_of_last()).into_iter();
             let jobs: Result<Vec<Job>, UsageError> =
-                station.lines.iter().map(|line| job("keystorm survey", line.clone())).collect();
+                lines.map(|line| job("keystorm survey", line)).collect();
             self.station(chapter, station, jobs.map_err(usage_error)?)?;
         }
         Ok(())
@@ -264,7 +271,6 @@ impl SurveyRun<'_> {
         if jobs.len() > 1 || targets.iter().any(|target| **target != self.main.0) {
             for target in targets {
                 let mut bed = TestBed::reach(target, protocol, 64, self.several, self.interrupted)?;
-                // What is stored before a run is no news among tables.
                 bed.tells = false;
                 own.push(bed);
             }
@@ -309,13 +315,17 @@ impl SurveyRun<'_> {
     /// Adds what a station yielded. A run that fails is a finding, unless the server is gone.
     fn put(&mut self, station: &Station, ran: Result<Vec<Run>>) -> Result<(), Stop> {
         match ran {
-            Ok(runs) => {
+            Ok(mut runs) => {
                 let interrupted = runs.iter().any(|r| r.measurement.ending == Ending::Interrupted);
                 if interrupted || self.interrupted.load(Ordering::Relaxed) {
                     return Err(Stop::Interrupted);
                 }
                 self.failed |= runs.iter().any(|r| r.measurement.ending != Ending::Complete);
-                for run in &runs {
+                for run in &mut runs {
+                    // Where they run is what its table shows.
+                    if self.survey.chapters.last().is_some_and(|chapter| chapter.key == PLACEMENT) {
+                        run.warnings.retain(|warning| warning.kind != WarningKind::SharedCpu);
+                    }
                     if let Ending::Failed(failure) = &run.measurement.ending {
                         let test = report::escape(&run.plan.name);
                         diagnostics::say(format_args!(

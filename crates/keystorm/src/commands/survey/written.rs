@@ -19,7 +19,7 @@ const AT_ONCE: usize = 1000;
 /// What a server keeps of a key beside its bytes and those of its value, as Redis 7 does of short ones.
 const OVERHEAD_BYTES: u64 = 70;
 /// What grows with every request, as fast as the server is.
-const GROWING: [&str; 3] = ["LPUSH", "RPUSH", "XADD"];
+const GROWING: [&str; 5] = ["LPUSH", "RPUSH", "SADD", "ZADD", "XADD"];
 
 /// What plans write.
 #[derive(Debug, Default)]
@@ -39,6 +39,10 @@ impl PlanWrites {
     pub(super) fn by<'p>(plans: impl Iterator<Item = &'p Plan>) -> Self {
         let mut written = Self::default();
         for plan in plans {
+            let filled = plan.filled_by().parts.into_iter().flat_map(|fill| fill.sequence);
+            // As many elements as are taken away again.
+            written.grows |=
+                filled.into_iter().any(|command| GROWING.contains(&command.name().as_str()));
             for command in plan.setup.iter().chain(&plan.sequence) {
                 written.libraries.extend(library(command));
                 let sub = command.args.get(1).and_then(|arg| arg.fixed_bytes());
@@ -159,7 +163,7 @@ impl PlanWrites {
             true => ", and more where {tag} differs",
             false => "",
         };
-        let growth = if self.grows { ", and more as lists and streams grow" } else { "" };
+        let growth = if self.grows { ", and more as lists, sets and streams grow" } else { "" };
         let end = match keep {
             true => "--keep leaves all of them there",
             false => "keys that did not exist before are removed at the end (--keep leaves them)",

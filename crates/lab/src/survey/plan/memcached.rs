@@ -60,12 +60,8 @@ impl Lines<'_> {
                     ("Redis", self.placed(pair, &format!("{words}{fill}"))),
                     ("memcached", memcached.placed(pair, &words)),
                 ] {
-                    chapter.stations.push(Station {
-                        label: format!("{} -P {depth}", test.to_uppercase()),
-                        series: series.into(),
-                        x: None,
-                        lines: vec![line],
-                    });
+                    let label = format!("{} -P {depth}", test.to_uppercase());
+                    chapter.stations.push(Station::new(label, series, line));
                 }
             }
         }

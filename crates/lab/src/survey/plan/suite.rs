@@ -1,0 +1,80 @@
+//! The chapter of redis-benchmark's suite, and stations that take away what is filled before them.
+
+use super::{Chapter, Lines, Station};
+
+/// Tests that take away what must be there, and what puts it there, each with an element of its own.
+const TAKES: [(&str, &str); 4] = [
+    ("lpop", "lpush mylist __key__"),
+    ("rpop", "rpush mylist __key__"),
+    ("spop", "sadd myset element:__key__"),
+    ("zpopmin", "zadd myzset __key__ element:__key__"),
+];
+/// The tests of the suite in its order, cut where one takes away.
+const WHOLE_SUITE: [&str; 9] = [
+    "ping,set,get,incr,lpush,rpush",
+    "lpop",
+    "rpop",
+    "sadd,hset",
+    "spop",
+    "zadd",
+    "zpopmin",
+    "lrange,mset,mget,xadd",
+    "function_load,fcall",
+];
+const QUICK_SUITE: [&str; 3] =
+    ["ping_mbulk,set,get,incr,lpush", "rpop", "sadd,hset,zadd,lrange_100,mset"];
+/// Tests in them; a survey's length is estimated by it. `lrange_100` needs one more than are named.
+const TESTS: usize = 24;
+const QUICK_TESTS: usize = 12;
+
+impl Chapter {
+    /// Runs, about: a station of the suite has several.
+    pub(super) fn runs(&self, quick: bool) -> usize {
+        match self.key {
+            "suite" if quick => QUICK_TESTS,
+            "suite" => TESTS,
+            _ => self.stations.len(),
+        }
+    }
+}
+
+impl Lines<'_> {
+    /// Whether each request has a key of its own, as in a cluster: then nobody knows what is in it.
+    fn has_tags(&self) -> bool {
+        self.spec.server.has("--cluster")
+    }
+
+    /// A station that runs tests of the suite, and finds what it takes away.
+    pub(super) fn station(&self, label: &str, series: &str, tests: &str, words: &str) -> Station {
+        let words = format!("-t {tests} {words}");
+        let fill = TAKES.iter().find(|(test, _)| *test == tests).filter(|_| !self.has_tags());
+        let Some((_, fill)) = fill else { return Station::new(label, series, self.run(&words)) };
+        let mut line = self.line(&self.spec.server, &format!("{words} --fill --fill-with"));
+        line.push(fill.into());
+        Station { takes: true, ..Station::new(label, series, line) }
+    }
+
+    pub(super) fn suite(&self) -> Chapter {
+        let tests = if self.spec.quick { &QUICK_SUITE[..] } else { &WHOLE_SUITE };
+        let of_unknown = |tests: &&str| self.has_tags() && ["spop", "zpopmin"].contains(tests);
+        let stations = tests.iter().filter(|tests| !of_unknown(tests));
+        let stations = stations.map(|tests| self.station("", "", tests, "")).collect();
+        let left_out = tests.iter().filter(|tests| of_unknown(tests)).map(|test| {
+            format!(
+                "{}: on a cluster each request has a key of its own, which is soon empty.",
+                test.to_uppercase()
+            )
+        });
+        Chapter {
+            key: "suite",
+            title: "The suite",
+            text: "The tests of redis-benchmark with its defaults: 50 connections, one request \
+                in flight on each, values of 3 bytes, one key. Before a test that pops, as many \
+                elements are written as it takes."
+                .into(),
+            fill: None,
+            stations,
+            left_out: left_out.collect(),
+        }
+    }
+}
