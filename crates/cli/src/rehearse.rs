@@ -181,8 +181,7 @@ fn server(word: &OsStr) -> Result<Word, UsageError> {
 
 /// The run that sends the record to a server.
 fn job_of(side: &Word, sides: &[Word; 2], line: &Line) -> Result<Job, UsageError> {
-    let any_spawned = sides.iter().any(|side| matches!(side, Word::Program { .. }));
-    let job = job_with(NAME, line.words(), |options| side.put(options.server(), any_spawned))?;
+    let job = job_with(NAME, line.words(), |options| side.put(options, sides))?;
     match &job.plans[..] {
         [_] => Ok(job),
         _ => Err(UsageError("a rehearsal is of one test".to_owned())),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use workload::secret;
 
 use super::experiment::masked_uri;
-use super::run::{ProtocolArg, ServerOptions};
+use super::run::{Options, ProtocolArg};
 
 /// A or B, as it was typed.
 #[derive(Debug, PartialEq)]
@@ -120,9 +120,19 @@ impl Word {
         }
     }
 
-    /// Makes this the server of a command line. What is for a server that is started is left out of
-    /// the other side.
-    pub(super) fn put(&self, server: &mut ServerOptions, any_spawned: bool) {
+    /// Whether it says that TLS is spoken there.
+    fn is_secure(&self) -> bool {
+        const SCHEMES: [&str; 3] = ["rediss://", "valkeys://", "memcaches://"];
+        matches!(self, Self::Uri(uri) if SCHEMES.iter().any(|scheme| uri.starts_with(scheme)))
+    }
+
+    /// Makes this one of `sides` the server of a command line. What is for a server that is started, or for one that
+    /// speaks TLS, is left out of the others.
+    pub(super) fn put(&self, options: &mut Options, sides: &[Self]) {
+        if !self.is_secure() && sides.iter().any(Self::is_secure) {
+            options.leave_tls_to_others();
+        }
+        let server = options.server();
         match self {
             Self::Uri(uri) => server.uri = Some(uri.clone()),
             Self::Unix(path) => server.socket = Some(path.clone()),
@@ -138,6 +148,7 @@ impl Word {
                 }
             }
         }
+        let any_spawned = sides.iter().any(|side| matches!(side, Self::Program { .. }));
         if any_spawned && server.spawn.is_none() {
             (server.spawn_args, server.server_cpus, server.spawn_unix) = (None, None, false);
         }

@@ -47,7 +47,7 @@ struct Options {
     #[arg(long, help_heading = "Weighing")]
     no_steps: bool,
     /// Instead of keys, measure a workload with each of these limits of memory, as the server writes them:
-    /// 64mb,128mb. Takes --workload and the other options of a load, and requires --spawn
+    /// 64mb,128mb. Takes --workload, a command and the other options of a load, and requires --spawn
     #[arg(long, value_name = "LIST", help_heading = "Limits of memory", value_delimiter = ',')]
     maxmemory: Vec<String>,
     /// How the server chooses what it evicts (maxmemory-policy)
@@ -147,14 +147,12 @@ fn memory(
     output: ExperimentOutput,
     command_line: String,
 ) -> Result<Intent, UsageError> {
-    if let Some(word) = line.rest.first() {
-        let word = word.to_string_lossy();
-        return Err(UsageError(format!(
-            "unexpected word {word}: --maxmemory measures a workload, not keys"
-        )));
+    let key = line.rest.first().map(|word| word.to_string_lossy());
+    if let Some(key) = key.filter(|key| Item::parse(key).is_ok()) {
+        return Err(UsageError(format!("{key}: --maxmemory measures a workload, not keys")));
     }
     if !names_test(&line) {
-        let text = "--maxmemory: name what is measured, with --workload FILE or -t";
+        let text = "--maxmemory: name what is measured, with --workload FILE, -t or a command";
         return Err(UsageError(text.to_owned()));
     }
     let spawn = line.options.iter().find(|option| option.name == "--spawn");

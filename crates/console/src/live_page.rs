@@ -16,7 +16,7 @@ use anyhow::{Context, Result};
 use host::ServerFacts;
 use job::MetricsAt;
 use page::runs::{self, Source};
-use page::{Page, live};
+use page::{Page, Verdict, live};
 use percent_encoding::percent_decode_str;
 use report::{Mark, Run};
 use runner::{Observer, Snapshot};
@@ -265,7 +265,9 @@ impl PageState {
 /// The page of runs.
 fn page_of(runs: &[Run]) -> Page {
     if runs.is_empty() {
-        return Page { title: "keystorm".to_owned(), ..Page::default() };
+        let text = "They come when the load has begun: the server is started and filled before.";
+        let lede = vec![Verdict::new("No figures yet", text)];
+        return Page { title: "keystorm".to_owned(), lede, ..Page::default() };
     }
     runs::page(&[Source { name: String::new(), runs, complete: true }])
 }

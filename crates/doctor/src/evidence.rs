@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use host::machine::{CpuTimes, Intrinsic};
 use host::{HostFacts, ServerFacts};
+use workload::quantity::counted;
 
 /// All that was seen. What was not is an `Err` or `None`, and its checks say so.
 #[derive(Debug, Clone)]
@@ -152,6 +153,8 @@ pub struct ServerEvidence {
     pub clients: Result<Clients, String>,
     /// `SLOWLOG LEN`.
     pub slowlog: Result<u64, String>,
+    /// Of `SLOWLOG GET`, the slowest first.
+    pub slow_commands: Vec<SlowCommand>,
     /// `LATENCY LATEST`: event, and the longest in milliseconds.
     pub latency_events: Result<Vec<(String, u64)>, String>,
     /// Commands of the suite that it does not have (`COMMAND INFO`).
@@ -164,7 +167,32 @@ pub struct ServerEvidence {
     pub data_filesystem: Result<String, String>,
 }
 
+/// A command that a server's log of slow ones holds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SlowCommand {
+    /// Its name and first argument.
+    pub what: String,
+    /// How long it ran.
+    pub ran: Duration,
+    /// How long ago that was.
+    pub ago: Duration,
+}
+
 impl ServerEvidence {
+    /// Why it may be somebody's, in words; `None` of one that is empty and has no other clients.
+    pub(crate) fn is_of_others(&self) -> Option<String> {
+        let Ok(info) = &self.info else { return Some("it may serve others".to_owned()) };
+        let keys = info.keys();
+        match &self.clients {
+            _ if keys > 0 => Some(format!("it holds {}", counted(keys, "key"))),
+            Ok(clients) if clients.others == 0 => None,
+            Ok(clients) => {
+                Some(format!("it serves {}", counted(clients.others as u64, "other client")))
+            }
+            Err(_) => Some("it may serve others".to_owned()),
+        }
+    }
+
     /// A setting.
     pub(crate) fn setting(&self, name: &str) -> Result<&str, String> {
         let config = self.config.as_ref().map_err(Clone::clone)?;
@@ -269,6 +297,15 @@ impl Info {
     pub fn get(&self, name: &str) -> Result<&str, String> {
         let found = self.fields.get(name).map(String::as_str);
         found.ok_or_else(|| format!("the server's INFO has no {name}"))
+    }
+
+    /// Keys in all databases.
+    fn keys(&self) -> u64 {
+        let of = |(name, value): (&String, &String)| {
+            name.strip_prefix("db")?.parse::<u32>().ok()?;
+            value.strip_prefix("keys=")?.split(',').next()?.parse::<u64>().ok()
+        };
+        self.fields.iter().filter_map(of).sum()
     }
 
     /// The value of a field that is a number.

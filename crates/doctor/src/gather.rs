@@ -7,16 +7,16 @@ use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{IpAddr, UdpSocket};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use host::memcache::MemcacheClient;
-use host::{Address, Client, HostFacts, machine, printable};
+use host::{Address, Client, HostFacts, JournalEntry, machine, printable};
 use wire::resp::Value;
 use workload::suite::{Origin, SUITE, SuiteShape};
 
 use crate::{
     Clients, Evidence, Info, Load, MemcacheEvidence, MemcachedCounts, Place, RoundTrips,
-    ServerEvidence, Traffic,
+    ServerEvidence, SlowCommand, Traffic,
 };
 
 /// Most round trips that are measured.
@@ -199,10 +199,12 @@ fn server<T: Read + Write>(
         Value::Integer(n) => Ok(u64::try_from(n).unwrap_or(0)),
         _ => Err("the reply to SLOWLOG LEN is not a number".to_owned()),
     });
+    let slow_commands = ask(client, &[b"SLOWLOG", b"GET", b"128"]);
+    let slow_commands = slow_commands.map(|reply| slowest(&reply)).unwrap_or_default();
     let latency_events = ask(client, &[b"LATENCY", b"LATEST"]).and_then(|value| {
         latency_events(&value).ok_or_else(|| "the reply to LATENCY LATEST is not a list".to_owned())
     });
-    counted(5);
+    counted(6);
     let commands = suite_commands();
     let missing_commands = missing(client, &commands);
     counted(1);
@@ -220,12 +222,26 @@ fn server<T: Read + Write>(
         config,
         clients,
         slowlog,
+        slow_commands,
         latency_events,
         missing_commands,
         forbidden_commands,
         traffic,
         data_filesystem,
     }
+}
+
+/// The commands of a log of slow ones, the slowest first.
+fn slowest(reply: &Value) -> Vec<SlowCommand> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let command = |entry: JournalEntry| SlowCommand {
+        what: entry.what,
+        ran: Duration::from_micros(entry.usec.unwrap_or_default()),
+        ago: now.saturating_sub(Duration::from_secs_f64(entry.to_s.max(0.0))),
+    };
+    let mut all: Vec<SlowCommand> = host::slow_commands(reply).into_iter().map(command).collect();
+    workload::sort::sort_by(&mut all, |a, b| b.ran.cmp(&a.ran));
+    all
 }
 
 /// What the server executed since its first `INFO`, less `ours` and that `INFO` itself.

@@ -13,7 +13,7 @@ use host::HostFacts;
 pub use checks::{CHECKS, Check};
 pub use evidence::{
     Clients, Evidence, Info, Load, MemcacheEvidence, MemcachedCounts, Place, RoundTrips,
-    ServerEvidence, Traffic,
+    ServerEvidence, SlowCommand, Traffic,
 };
 pub use finding::{Area, Finding, Level};
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use doctor::{
     Area, CHECKS, Clients, Evidence, Info, Level, Load, MemcacheEvidence, MemcachedCounts, Place,
-    RoundTrips, ServerEvidence, Traffic, cheap, examine,
+    RoundTrips, ServerEvidence, SlowCommand, Traffic, cheap, examine,
 };
 use host::HostFacts;
 use host::machine::{CpuTimes, Delays, Intrinsic};
@@ -118,6 +118,7 @@ fn good() -> Evidence {
         config: Ok(config(&[("latency-monitor-threshold", "100")])),
         clients: Ok(Clients::default()),
         slowlog: Ok(0),
+        slow_commands: vec![],
         latency_events: Ok(vec![]),
         missing_commands: Ok(vec![]),
         forbidden_commands: Ok(vec![]),
@@ -158,6 +159,7 @@ fn spoilt() -> Evidence {
         ])),
         clients: Ok(Clients::parse(MONITORED, Some("6")).unwrap()),
         slowlog: Ok(128),
+        slow_commands: vec![],
         latency_events: Ok(vec![("fork".into(), 90)]),
         missing_commands: Ok(vec!["CONFIG".into()]),
         forbidden_commands: Ok(vec!["SET".into()]),
@@ -243,6 +245,54 @@ fn a_spoilt_machine_and_server_have_every_fault() {
         assert!(finding.level >= Level::Warn, "{finding:?}");
         assert!(!finding.why.is_empty() && !finding.mend.is_empty(), "{finding:?}");
     }
+}
+
+#[test]
+fn what_loses_data_is_advised_for_nobody_elses_server() {
+    let cases = [
+        ("db0:keys=3,expires=0,avg_ttl=0", Clients::default(), Some("it holds 3 keys")),
+        ("", Clients { others: 2, ..Clients::default() }, Some("it serves 2 other clients")),
+        ("", Clients::default(), None),
+    ];
+    let dangerous = ["save ''", "appendonly no", "maxmemory 0", "noeviction", "then restart"];
+    for (more, clients, why) in cases {
+        let mut evidence = spoilt();
+        let server = evidence.server.as_mut().unwrap();
+        let text = format!(
+            "{INFO}\nused_memory:1073741824\nmem_fragmentation_ratio:0.5\nrdb_bgsave_in_progress:0\n\
+             aof_rewrite_in_progress:0\n{more}"
+        );
+        (server.info, server.clients) = (Ok(Info::parse(&text)), Ok(clients));
+        let found = examine(&evidence);
+        for name in ["save", "appendonly", "maxmemory", "maxmemory policy", "fragmentation"] {
+            let mend = &found.iter().find(|finding| finding.name == name).unwrap().mend;
+            match why {
+                Some(why) => {
+                    assert!(mend.contains(why) && mend.contains("--spawn"), "{name}: {mend}");
+                    assert!(!dangerous.iter().any(|words| mend.contains(words)), "{name}: {mend}");
+                }
+                None => assert!(!mend.contains("--spawn"), "{name}: {mend}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn slow_commands_that_a_log_holds_are_shown() {
+    let mut evidence = good();
+    let server = evidence.server.as_mut().unwrap();
+    let command = |what: &str, us, s| SlowCommand {
+        what: what.to_owned(),
+        ran: Duration::from_micros(us),
+        ago: Duration::from_secs(s),
+    };
+    server.config = Ok(config(&[("slowlog-log-slower-than", "10000")]));
+    server.slowlog = Ok(2);
+    server.slow_commands = vec![command("KEYS *", 78_000, 600), command("SET k", 400, 5)];
+    let found = examine(&evidence);
+    let finding = found.iter().find(|finding| finding.name == "slowlog").unwrap();
+    assert_eq!(finding.level, Level::Warn);
+    assert_eq!(finding.seen, "from 10000 µs, 2 entries; slowest: KEYS * 78.0 ms, 10 min ago");
 }
 
 #[test]

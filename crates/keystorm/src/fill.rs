@@ -10,7 +10,7 @@ use anyhow::Result;
 use console::diagnostics::say;
 use console::live::LiveDisplay;
 use measure::Ending;
-use report::{Run, Summary};
+use report::{Run, Summary, Warning, WarningKind};
 use workload::{CommandSpec, Data, Load, Plan, PlanParts, quantity};
 
 use crate::test_bed::{LoadContext, TestBed};
@@ -25,6 +25,8 @@ struct State {
     written: HashMap<String, String>,
     /// Fills that were announced.
     announced: HashSet<String>,
+    /// What of the last fill the server did not keep.
+    evicted: Option<Warning>,
 }
 
 /// How a server is to be filled: which keys, and with what.
@@ -52,7 +54,27 @@ impl FillRecord {
 
     /// The server is another.
     pub(crate) fn forget(&self) {
-        self.lock().written.clear();
+        let mut state = self.lock();
+        (state.evicted, state.written) = (None, HashMap::new());
+    }
+
+    /// What is to be known of every run that reads what was written.
+    pub(crate) fn evicted(&self) -> Option<Warning> {
+        self.lock().evicted.clone()
+    }
+
+    /// Notes what a server evicted of what was written by `what`.
+    fn note(&self, run: &Run, what: &str) {
+        let counts = run.watched.servers.iter().filter_map(|server| server.evicted_keys);
+        let evicted = counts.fold(0, u64::saturating_add);
+        let text = format!(
+            "{what}: the server evicted {} keys in the course of {} writes, to stay below its limit of memory",
+            report::grouped(evicted as f64),
+            report::grouped(run.measurement.total.requests() as f64)
+        );
+        if evicted > 0 {
+            self.lock().evicted = Some(Warning::about(WarningKind::Evicted, what, text));
+        }
     }
 
     /// After a run that may have used up what it read: fills anew before the next. What was evicted would be
@@ -61,7 +83,8 @@ impl FillRecord {
         let plan = &run.plan;
         let removes =
             |command: &CommandSpec| !command.reads(plan.protocol) && !plan.writes(command);
-        let evicts = run.watched.servers.iter().any(|server| server.evicted_keys > Some(0));
+        let evicts = self.evicted().is_some()
+            || run.watched.servers.iter().any(|server| server.evicted_keys > Some(0));
         let is_meant = plan.key_spaces().any(|(_, keys)| keys.draw.may_miss());
         let used = plan.data.fill_lifetime.is_some()
             || plan.sequence.iter().any(removes)
@@ -137,6 +160,9 @@ fn written(bed: &TestBed<'_>, plan: &Plan, what: &str) -> Result<Option<Run>> {
     match &run.measurement.ending {
         Ending::Failed(failure) => Err(failure.at(what).into()),
         Ending::Interrupted => Ok(None),
-        Ending::Complete => Ok(Some(run)),
+        Ending::Complete => {
+            bed.filled.note(&run, what);
+            Ok(Some(run))
+        }
     }
 }

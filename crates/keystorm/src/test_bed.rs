@@ -191,10 +191,11 @@ impl<'r> TestBed<'r> {
         let plan = &*replica_reads::found(&self.server, plan)?;
         self.prepare(plan)?;
         let with = LoadContext { start_at, probe: None, rate: self.rate.as_deref() };
-        let run = match self.probe {
+        let mut run = match self.probe {
             None => self.run_without_probe(plan, with, observer),
             Some(rate_per_s) => self.run_beside_probe(plan, rate_per_s, with, observer),
         }?;
+        run.warnings.extend(self.filled.evicted());
         self.filled.forget_used(&run);
         Ok(run)
     }
@@ -215,7 +216,8 @@ impl<'r> TestBed<'r> {
     /// What a reader must know of a run that this process carried out: what spoiled it, and what is bad
     /// about this machine.
     pub(crate) fn warned_of(&self, run: &Run) -> Vec<Warning> {
-        Self::found(run, false).chain(self.unfit(&run.plan)).collect()
+        let found = Self::found(run, false).chain(self.unfit(&run.plan));
+        found.chain(self.filled.evicted()).collect()
     }
 
     /// The same, and releases a probe's barrier when load begins.

@@ -282,12 +282,17 @@ pub(crate) fn blocks(test: &TestComparison) -> Vec<Block> {
         blocks.extend(row.map(|row| Block::Chart(strip(test, row, title, axis, factor))));
     }
     blocks.extend(courses(test).into_iter().map(Block::Chart));
-    blocks.push(Block::Table(table(test, "figure", &test.rows)));
+    if !test.rows.is_empty() {
+        blocks.push(Block::Table(table(test, "figure", &test.rows)));
+    }
     let operations = test.operations.iter();
     blocks.extend(operations.map(|of| Block::Table(table(test, &of.name, &of.rows))));
-    let limits = test.setup.names.iter().zip(&test.limits);
+    let limits = test.setup.names.iter().zip(&test.limits).filter(|(_, limits)| !limits.is_empty());
     let limits = limits.map(|(name, limits)| (format!("Limits of {name}"), limited(limits)));
-    blocks.push(Block::KeyValues(limits.collect()));
+    let limits: Vec<(String, String)> = limits.collect();
+    if !limits.is_empty() {
+        blocks.push(Block::KeyValues(limits));
+    }
     let by_run = [
         (Metric::Throughput, Axis::linear(&rate, Unit::PerSecond), 1.0),
         (Metric::P99, Axis::log("response time", Unit::Nanoseconds), 1e6),

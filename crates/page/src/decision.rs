@@ -7,7 +7,7 @@ use report::decision::{Candidate, Decision, Question, RateCurve, TargetState};
 use crate::{
     Axis, Block, Chart, DataPoint, Guide, Page, Section, Series, Table, Tone, Unit, Verdict,
 };
-use crate::{comparison, rate_curve};
+use crate::{comparison, rate_curve, runs};
 use report::grouped;
 
 /// The page; `again` is the command line that decides anew.
@@ -20,6 +20,11 @@ pub fn page(decision: &Decision, command_line: &str) -> Page {
     };
     let mut page = Page { title, byline: vec![decision.how.clone()], ..Page::default() };
     page.versions = decision.subjects.iter().map(|subject| subject.server.clone()).collect();
+    let about = decision.first.as_ref().map(|run| runs::about(std::slice::from_ref(&**run)));
+    if let (Some((byline, _)), Some(run)) = (&about, &decision.first) {
+        page.byline.extend(byline.clone());
+        page.versions.push(format!("keystorm {}", run.version));
+    }
     page.versions.dedup();
     if !decision.complete {
         let text = "The figures cover what was measured until then.";
@@ -55,6 +60,7 @@ pub fn page(decision: &Decision, command_line: &str) -> Page {
     }
     page.sections.extend(comparison::warnings(decision.warnings.clone()));
     page.sections.push(Section::new("The servers", servers(decision)).folded());
+    page.sections.extend(about.map(|(_, facts)| facts.folded()));
     page.sections.push(Section::new("Decide again", [Block::Code(command_line.to_owned())]));
     page
 }

@@ -189,6 +189,7 @@ mod tests {
             complete: true,
             questions: [4_000.0, 1_000.0, 2_000.0].map(question).to_vec(),
             pairs: Vec::new(),
+            first: None,
             warnings: Vec::new(),
         };
         let chart = chart(&decision.curves()[0]);

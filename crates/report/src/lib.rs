@@ -96,7 +96,7 @@ pub use together::CommonSpan;
 pub use value_size::{other_value_size, value_size};
 pub use verdict::{
     Cause, Disturbance, EvidenceFigure, Finding, Held, LimitedBy, Verdict, Warning, WarningKind,
-    class, contradictions, gets_apart, option_sent, warnings,
+    class, contradictions, gets_apart, option_sent, unfound, warnings,
 };
 pub use verdict_lines::VerdictLines;
 pub use waits::WaitFigures;

@@ -43,6 +43,13 @@ impl Lookups {
         })
     }
 
+    /// The share of hits, 0 to 1; `None` where nothing was looked up.
+    #[must_use]
+    pub fn found_share(self) -> Option<f64> {
+        let all = self.hits as f64 + self.misses as f64;
+        (all > 0.0).then(|| self.hits as f64 / all)
+    }
+
     /// In words.
     #[must_use]
     pub fn in_words(&self) -> String {

@@ -75,12 +75,11 @@ type NamedLoad = (String, Vec<Plan>);
 /// Of servers that speak one protocol.
 fn alike(typed: &ParsedArgs, words: &[Word]) -> Result<(Vec<NamedLoad>, Job), UsageError> {
     refuse(typed, &OF_SERVERS, NAMED)?;
-    let any_spawned = words.iter().any(|word| matches!(word, Word::Program { .. }));
     let job = |word: &Word| {
         typed.job(|options| {
             options.load_default(TESTS_DEFAULT, SECONDS_DEFAULT, WARMUP_DEFAULT);
             options.count_errors();
-            word.put(options.server(), any_spawned);
+            word.put(options, words);
         })
     };
     let mut jobs = words.iter().map(job).collect::<Result<Vec<_>, _>>()?;

@@ -281,12 +281,11 @@ fn saved(typed: &ParsedArgs, a: PathBuf, b: PathBuf) -> Result<(Sides, Job), Usa
 /// Two servers, and what else was typed.
 fn live(typed: &ParsedArgs, sides: &[Word; 2]) -> Result<(Sides, Job), UsageError> {
     refuse(typed, &OF_SERVERS, NAMED)?;
-    let any_spawned = sides.iter().any(|side| matches!(side, Word::Program { .. }));
     let job = |side: &Word| {
         typed.job(|options| {
             options.load_default(TESTS_DEFAULT, SECONDS_DEFAULT, WARMUP_DEFAULT);
             options.count_errors();
-            side.put(options.server(), any_spawned);
+            side.put(options, sides);
         })
     };
     let [a, b] = sides;

@@ -107,7 +107,7 @@ pub(super) fn equal(
             let server = options.server();
             server.protocol = asked.filter(|_| word.is_memcache(asked));
             server.resp3 &= !word.is_memcache(asked);
-            word.put(server, true);
+            word.put(options, words);
         })
     };
     let side = |at: usize| -> Result<Side, UsageError> {

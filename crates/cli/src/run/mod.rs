@@ -275,6 +275,13 @@ impl Options {
         &mut self.server
     }
 
+    /// Leaves out what is for TLS, where an address of another server asks for that.
+    pub(super) fn leave_tls_to_others(&mut self) {
+        if !self.tls.tls {
+            self.tls = TlsArgs::default();
+        }
+    }
+
     /// Sends a command instead of tests. `keys` and `bytes` apply where the command line has no -r or -d.
     pub(super) fn send(&mut self, words: Vec<OsString>, keys: &str, bytes: u32) {
         (self.command, self.data.tests) = (words, None);

@@ -148,6 +148,18 @@ fn asked(evidence: &Evidence) -> Result<&ServerEvidence, String> {
     evidence.server.as_ref().map_err(Clone::clone)
 }
 
+/// A change that loses data, or refuses what others ask for, is for a server that is nobody else's.
+fn for_private(server: &ServerEvidence, mend: &str) -> String {
+    server.is_of_others().map_or_else(
+        || mend.to_owned(),
+        |why| {
+            format!(
+                "{why}: leave that, and measure a private server, as keystorm --spawn starts it"
+            )
+        },
+    )
+}
+
 /// `Err` where the files of this machine do not speak for the server.
 fn here(evidence: &Evidence) -> Result<(), String> {
     match &evidence.place {

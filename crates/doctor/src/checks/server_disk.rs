@@ -1,10 +1,9 @@
 //! What the server writes to disk while it is measured.
 
-use super::{asked, here};
+use super::{asked, for_private, here};
 use crate::finding::{Outcome, Verdict};
 use crate::{Evidence, ServerEvidence};
 
-/// Whether `INFO` says that this goes on right now.
 /// Whether it does right now what a field of `INFO` tells; `Err` is why that is not known.
 fn goes_on(server: &ServerEvidence, field: &str) -> Result<bool, String> {
     let info = server.info.as_ref().map_err(Clone::clone)?;
@@ -14,13 +13,13 @@ fn goes_on(server: &ServerEvidence, field: &str) -> Result<bool, String> {
 pub(super) fn save(evidence: &Evidence) -> Verdict {
     let server = asked(evidence)?;
     let save = server.setting("save")?;
-    let mend = "CONFIG SET save ''";
+    let mend = for_private(server, "CONFIG SET save ''");
     let saving = goes_on(server, "rdb_bgsave_in_progress");
     Ok(if saving == Ok(true) {
         Outcome::bad(
             format!("saving right now, save \"{save}\""),
             "a child writes the data set out, and each page written by the server is copied first",
-            "wait until INFO has rdb_bgsave_in_progress:0; then CONFIG SET save ''",
+            format!("wait until INFO has rdb_bgsave_in_progress:0; then {mend}"),
         )
     } else if save.is_empty() {
         saving
@@ -56,13 +55,15 @@ pub(super) fn appendonly(evidence: &Evidence) -> Verdict {
     }
     let fsync = server.setting("appendfsync")?;
     let seen = format!("yes, appendfsync {fsync}");
-    let mend = "CONFIG SET appendonly no, unless durability is what you measure";
+    let unless = "unless durability is what you measure";
     Ok(if fsync == "always" {
         let why = "every write waits for the disk, so a test measures the disk";
-        Outcome::bad(seen, why, "CONFIG SET appendfsync everysec, or CONFIG SET appendonly no")
+        let mend = format!("CONFIG SET appendfsync everysec, {unless}");
+        Outcome::bad(seen, why, for_private(server, &mend))
     } else {
         let why = "every write is also written to a file, and a slow fsync stalls the server";
-        Outcome::warn(seen, why, mend)
+        let mend = format!("CONFIG SET appendonly no, {unless}");
+        Outcome::warn(seen, why, for_private(server, &mend))
     })
 }
 
@@ -103,7 +104,8 @@ pub(super) fn directory(evidence: &Evidence) -> Verdict {
     let writes = server.setting("appendonly") == Ok("yes")
         || server.setting("save").is_ok_and(|save| !save.is_empty());
     let why = "network storage: fsync waits for another machine";
-    let mend = "CONFIG SET dir to a local disk, or turn save and appendonly off";
+    let mend =
+        for_private(server, "CONFIG SET dir to a local disk, or turn save and appendonly off");
     Ok(if writes {
         Outcome::bad(seen, why, mend)
     } else {

@@ -1,6 +1,6 @@
 //! The server's memory: its limit, and what happens there.
 
-use super::{asked, bytes};
+use super::{asked, bytes, for_private};
 use crate::Evidence;
 use crate::finding::{Outcome, Verdict};
 
@@ -19,7 +19,7 @@ pub(super) fn limit(evidence: &Evidence) -> Verdict {
         return Ok(Outcome::ok(format!("no limit, {} used", bytes(used as u64))));
     }
     let seen = format!("{} of {} used", bytes(used as u64), bytes(most as u64));
-    let mend = "CONFIG SET maxmemory 0, or a limit well above the data set";
+    let mend = for_private(server, "CONFIG SET maxmemory 0, or a limit well above the data set");
     Ok(if used >= most * 0.9 {
         let why = "at the limit writes are refused (OOM) or keys evicted for each of them";
         Outcome::bad(seen, why, mend)
@@ -44,7 +44,10 @@ pub(super) fn policy(evidence: &Evidence) -> Verdict {
         Outcome::warn(
             policy,
             "once the limit is reached, each write pays for evictions, and reads of evicted keys miss",
-            "CONFIG SET maxmemory-policy noeviction, unless eviction is what you measure",
+            for_private(
+                server,
+                "CONFIG SET maxmemory-policy noeviction, unless eviction is what you measure",
+            ),
         )
     })
 }
@@ -65,13 +68,16 @@ pub(super) fn fragmentation(evidence: &Evidence) -> Verdict {
         Outcome::bad(
             seen,
             "the server has less memory than it uses: part of it is swapped out",
-            "free memory on the server's machine, then restart the server",
+            for_private(server, "free memory on the server's machine, then restart the server"),
         )
     } else if ratio > 1.5 {
         Outcome::warn(
             seen,
             "memory is scattered: more cache misses, and less room than it seems",
-            "restart the server, or CONFIG SET activedefrag yes and wait",
+            match server.is_of_others() {
+                Some(_) => "CONFIG SET activedefrag yes and wait",
+                None => "restart the server, or CONFIG SET activedefrag yes and wait",
+            },
         )
     } else {
         Outcome::ok(seen)

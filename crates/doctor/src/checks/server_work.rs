@@ -3,8 +3,8 @@
 use workload::quantity::counted;
 
 use super::asked;
-use crate::Evidence;
 use crate::finding::{Outcome, Verdict};
+use crate::{Evidence, SlowCommand};
 
 pub(super) fn log_level(evidence: &Evidence) -> Verdict {
     let level = asked(evidence)?.setting("loglevel")?;
@@ -113,6 +113,28 @@ fn logged(entries: u64) -> String {
     format!("{entries} {}", if entries == 1 { "entry" } else { "entries" })
 }
 
+/// How many slow commands are shown.
+const SHOWN: usize = 3;
+
+/// Whether a command ran for so long that others noticed.
+fn is_slow(command: &SlowCommand) -> bool {
+    command.ran.as_micros() >= SLOWLOG_MIN_US as u128
+}
+
+/// The slowest commands of a log, each with how long it ran and when.
+fn slowest(commands: &[SlowCommand]) -> String {
+    let shown = commands.iter().filter(|command| is_slow(command)).take(SHOWN).map(|command| {
+        let ago = match command.ago.as_secs() {
+            s @ ..120 => format!("{s} s"),
+            s @ ..7200 => format!("{} min", s / 60),
+            s => format!("{} h", s / 3600),
+        };
+        format!("{} {:.1} ms, {ago} ago", command.what, command.ran.as_secs_f64() * 1e3)
+    });
+    let shown: Vec<String> = shown.collect();
+    if shown.is_empty() { String::new() } else { format!("; slowest: {}", shown.join("; ")) }
+}
+
 pub(super) fn slowlog(evidence: &Evidence) -> Verdict {
     let server = asked(evidence)?;
     let entries = server.slowlog.clone();
@@ -136,12 +158,18 @@ pub(super) fn slowlog(evidence: &Evidence) -> Verdict {
         )),
         (entries, Ok(threshold)) => {
             let unknown = |reason| format!("an unknown number of entries ({reason})");
-            let entries = entries.map_or_else(unknown, logged);
+            let entries = entries.map_or_else(unknown, logged) + &slowest(&server.slow_commands);
+            let is_slow = server.slow_commands.iter().any(is_slow);
             Ok(match threshold {
                 ..=0 => Outcome::bad(format!("every command, {entries}"), why, mend),
                 us if us < SLOWLOG_MIN_US => {
                     Outcome::warn(format!("from {us} µs, {entries}"), why, mend)
                 }
+                us if is_slow => Outcome::warn(
+                    format!("from {us} µs, {entries}"),
+                    "while one of them runs, all other commands wait, those of a test among them",
+                    "SLOWLOG GET tells who sent them; keystorm blame tells what they cost others",
+                ),
                 us => Outcome::ok(format!("from {us} µs, {entries}")),
             })
         }

@@ -105,6 +105,13 @@ pub(super) fn mark(client: &mut Server) -> Option<JournalMark> {
     Some(JournalMark { slow, at_s: now_s() })
 }
 
+/// The commands of a reply to `SLOWLOG GET`, without what may be secret.
+#[must_use]
+pub fn slow_commands(reply: &Value) -> Vec<JournalEntry> {
+    let all = items(reply).unwrap_or_default().iter();
+    all.filter_map(|item| command(item, JournalKind::SlowCommand)).collect()
+}
+
 /// What came since; `None` as of [`mark`].
 pub(super) fn read(
     client: &mut Server,

@@ -24,6 +24,8 @@ pub(super) struct LocalUse {
     pub(super) throttled_ns: Option<u64>,
     /// Memory of the process that was swapped out.
     pub(super) swap_bytes: Option<u64>,
+    /// Memory of the process that is in RAM.
+    pub(super) resident_bytes: Option<u64>,
     /// CPUs that the main thread may run on.
     pub(super) cpus: Vec<usize>,
     /// The threads that serve connections, where their names identify them.
@@ -66,9 +68,10 @@ pub(super) fn read(pid: u32) -> Option<LocalUse> {
     let (run_ns, wait_ns) = (numbers.next()?.ok()?, numbers.next()?.ok()?);
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let (swap_bytes, cpus) = (process::bytes(&status, "VmSwap:"), allowed(&status));
+    let resident_bytes = process::bytes(&status, "VmRSS:");
     let throttled_ns = quota::throttled_ns(&pid.to_string());
     let workers = workers::read(pid);
-    Some(LocalUse { run_ns, wait_ns, throttled_ns, swap_bytes, cpus, workers })
+    Some(LocalUse { run_ns, wait_ns, throttled_ns, swap_bytes, resident_bytes, cpus, workers })
 }
 
 /// The CPUs that this program may run on; empty where the kernel does not say.

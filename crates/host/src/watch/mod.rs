@@ -33,7 +33,7 @@ use run_times::RunTimes;
 use sample::Sampler;
 use server_use::Snapshot;
 
-pub use journal::{Journal, JournalEntry, JournalKind};
+pub use journal::{Journal, JournalEntry, JournalKind, slow_commands};
 pub use link::LinkUse;
 pub use machine_course::MachineSpan;
 pub use process::ServerProcess;

@@ -288,7 +288,10 @@ impl ServerUse {
             threads,
             memory_before_bytes: old.number("used_memory"),
             memory_after_bytes: new.number("used_memory"),
-            memory_rss_bytes: new.number("used_memory_rss"),
+            // memcached counts its items alone.
+            memory_rss_bytes: local
+                .and_then(|(_, new)| new.resident_bytes)
+                .or_else(|| new.number("used_memory_rss")),
             memory_max_bytes: new.number("maxmemory"),
             swap_bytes: swap.map(|(_, new)| new),
             swap_grown_bytes: swap.map(|(old, new)| new.saturating_sub(old)),

@@ -3,6 +3,8 @@
 use serde_json::Value;
 
 use crate::compare::{address, compare};
+use crate::memcached::Memcached;
+use crate::program::Keystorm;
 use crate::real_clock::holds_when_quiet;
 use crate::record::{json, place, valid_by};
 use crate::server::Server;
@@ -49,4 +51,27 @@ fn a_list_of_rates_is_drawn_for_all_servers_on_one_chart() {
     let ran = compare(&address(&a), &address(&b), &line).run().ok();
     assert!(ran.out.starts_with("SET: ") && ran.out.lines().count() == 1, "{}", ran.out);
     compare(&address(&a), &address(&b), "--rps 5..1").run().exits(2).says("--rps 5..1: ");
+}
+
+#[test]
+fn memory_is_by_one_measure_whoever_started_the_server() {
+    let (redis, memcached) = (Server::redis(), Memcached::new());
+    let (_dir, file) = place();
+    let line = format!(
+        "compare 127.0.0.1:{} memcache://127.0.0.1:{} -t get -r 50k -d 500 -n 200 --rps 1k --repeat 1 \
+         --disturbed count --json {}",
+        redis.port(),
+        memcached.port(),
+        file.display()
+    );
+    Keystorm::new(&line).run();
+    let document = json(&file);
+    let of = |at: usize| document["answers"][0]["servers"][at]["memory_bytes"].as_f64().unwrap();
+    for (at, pid) in [(0, redis.pid()), (1, memcached.pid())] {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+        let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        let kib: f64 = resident.trim_end_matches("kB").trim().parse().unwrap();
+        let ratio = of(at) / (kib * 1024.0);
+        assert!((0.9..1.1).contains(&ratio), "server {at}: {} and {resident}", of(at));
+    }
 }

@@ -57,6 +57,11 @@ impl Memcached {
         panic!("memcached {args:?} does not start; `make setup-test` installs it");
     }
 
+    /// Its process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Ends it as no server expects it.
     pub(crate) fn kill(&mut self) {
         let _ = self.child.kill();

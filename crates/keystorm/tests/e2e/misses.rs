@@ -1,6 +1,6 @@
 //! What counts as a miss, by what the server counts, and the warning about a test that mostly missed.
 
-use crate::program::RunOutput;
+use crate::program::{Keystorm, RunOutput};
 use crate::server::Server;
 
 /// Hits and misses, from the columns of `--csv` before what a request cost.
@@ -123,4 +123,35 @@ fn a_phase_on_an_empty_server_names_the_phase_that_fills_it() {
     ran.prints("were misses; run the phase that writes these keys first (--phase load)");
     let ran = server.run("--workload ycsb-b -n 500").ok();
     assert!(!ran.out.contains("were misses"), "{}", ran.out);
+}
+
+/// A server whose memory holds less than half of these keys, and the keys.
+const EVICTING: &str = "--maxmemory 8mb --maxmemory-policy allkeys-lru";
+const TOO_MANY: &str = "-t get --fill -r 20k -d 500 -c 4";
+
+#[test]
+fn no_command_is_content_with_a_fill_that_was_evicted() {
+    let limits: Vec<&str> = EVICTING.split(' ').collect();
+    let server = Server::redis_with(&limits);
+    let address = format!("127.0.0.1:{}", server.port());
+    let told = "--fill: the server evicted ";
+    let missed = " replies to GET were misses; --fill wrote these keys";
+    // The target is one of reads that find their keys.
+    let ran = server.run(&format!("{TOO_MANY} -n 2000 --slo p99<10s")).exits(3);
+    ran.prints(told).prints(missed);
+    let line = format!("{TOO_MANY} -n 500 --slo p99<10s --start 500 --repeat 1");
+    let search = Keystorm::new(&format!("search -p {} {line}", server.port())).run().exits(1);
+    search.prints("not even").prints(missed).prints(told);
+    let sweep = format!("sweep -p {} {TOO_MANY} -n 500 -P 1,2", server.port());
+    Keystorm::new(&sweep).run().ok().prints(told);
+    let blocks = "--repeat 2 --disturbed count";
+    let compare = format!("compare {address} {address} {TOO_MANY} -n 500 {blocks}");
+    let ran = Keystorm::new(&format!("{compare} --fail-on-regression 99")).run().exits(4);
+    ran.prints("no ratio: ").prints("a miss is less work than a hit");
+    let ran = Keystorm::new(&format!("{compare} --rps 1k --slo p99<10s")).run();
+    let words = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("no server was shown to keep p99<10s"), "{words}");
+    assert!(words.contains("Of what was filled and read, "), "{words}");
+    assert!(words.contains("evicted "), "{words}");
+    assert!(server.info("evicted_keys") > 10_000 && server.info("keyspace_misses") > 4_000);
 }

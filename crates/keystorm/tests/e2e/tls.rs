@@ -415,3 +415,25 @@ fn clients_elsewhere_get_the_files_with_the_plan() {
     let ran = StandIn::in_for("ssh", &ssh).before(secure.keystorm(&line)).run().exits(1);
     ran.says("client 1 of 2 (a): ").says("--cacertdir /nowhere/cas").says("--cacert FILE");
 }
+
+#[test]
+fn what_tls_costs_is_compared() {
+    let tls = TlsServer::new();
+    let (plain, secure) = (tls.server.port(), tls.port);
+    let cacert = format!("--cacert {}", tls.file("ca.crt").display());
+    let line = "-t set -n 300 --repeat 1 --disturbed count";
+    let sides = [format!("redis://127.0.0.1:{plain}"), format!("rediss://127.0.0.1:{secure}")];
+    let before = tls.server.calls("set");
+    for [a, b] in [[0, 1], [1, 0]] {
+        let line = format!("compare {} {} {cacert} {line}", sides[a], sides[b]);
+        let ran = Keystorm::new(&line).run().ok();
+        let words = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("over TCP") && words.contains("over TLS on TCP"), "{words}");
+        assert!(!ran.err.contains("has no effect"), "{}", ran.err);
+    }
+    assert_eq!(tls.server.calls("set") - before, 2 * 4 * 300);
+    let [a, b] = ["a.json", "b.json"].map(|name| tls.file(name).display().to_string());
+    Keystorm::new(&format!("-p {plain} -t set -n 300 -q --json {a}")).run().ok();
+    tls.trusted(&format!("-t set -n 300 -q --json {b}")).ok();
+    Keystorm::new(&format!("compare {a} {b}")).run().ok().prints("over TLS on TCP");
+}

@@ -139,6 +139,33 @@ fn a_cache_with_more_memory_misses_less() {
 }
 
 #[test]
+fn a_hit_ratio_is_that_of_a_cache_in_its_steady_state() {
+    // The fill writes hot keys first, which are evicted first: how long the measured run is must not matter.
+    let line = |n: u32| {
+        format!(
+            "weigh --spawn=redis-server --maxmemory 4mb --fill -r 8000 -d 500 -n {n} -c 8 -P 8 \
+             --key-dist zipf:1.1 --format json get user:__key__ ';?' set user:__key__ __data__"
+        )
+    };
+    let measured = |n: u32| -> Value {
+        let ran = Keystorm::new(&line(n)).run().ok();
+        let document: Value = serde_json::from_str(&ran.out).unwrap();
+        document["points"][0].clone()
+    };
+    let (short, long) = (measured(4_000), measured(100_000));
+    let ratio = |of: &Value| of["hit_ratio"].as_f64().unwrap();
+    assert!((ratio(&short) - ratio(&long)).abs() < 0.03, "{short} and {long}");
+    for point in [&short, &long] {
+        let settled = &point["settled"];
+        let last = [0, 1].map(|at| settled["last"][at].as_f64().unwrap());
+        assert_eq!(last[1], ratio(point));
+        // A busy machine may not come to the end of it, and then says so.
+        assert!(settled["still"] == false || (last[0] - last[1]).abs() < 0.03, "{point}");
+        assert!(settled["requests"].as_u64().unwrap() >= 50_000, "{point}");
+    }
+}
+
+#[test]
 fn what_cannot_be_weighed_is_refused_by_name() {
     for (line, why) in [
         ("--spawn strings:10", "no such type"),
@@ -146,6 +173,7 @@ fn what_cannot_be_weighed_is_refused_by_name() {
         ("--spawn=memcached hash:10x20", "memcached has strings only"),
         ("--maxmemory 1mb -t get", "--maxmemory requires --spawn"),
         ("--spawn --maxmemory 1mb", "name what is measured"),
+        ("--spawn --maxmemory 1mb string:10", "measures a workload, not keys"),
     ] {
         Keystorm::new(&format!("weigh {line}")).run().exits(2).says(why);
     }

@@ -1,12 +1,17 @@
 //! A workload at several limits of memory, as a table, charts and a page.
 
-use page::{Axis, Block, Chart, DataPoint, Page, Section, Series, Table, Unit, Verdict};
+use page::{Axis, Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Unit, Verdict};
 use report::CountUnit;
 
 use super::{figure_cells, figure_names, incomplete, limited};
 use crate::Document;
 use crate::csv::Csv;
-use crate::weigh::{MemoryCurve, MemoryPoint};
+use crate::weigh::{MemoryCurve, MemoryPoint, Settled};
+
+/// How a hit ratio is known to stand still, in a sentence.
+const JUDGED: &str = "Before each is measured, the load runs as fast as it goes, in rounds that are each twice as long \
+    as the one before, until two find the same share of their keys: less than 0.2 % of all lookups apart, or no \
+    further than chance.";
 
 impl MemoryCurve {
     /// The table: a row for each limit.
@@ -18,6 +23,8 @@ impl MemoryCurve {
         for point in &self.points {
             let hits =
                 point.hit_ratio.map_or("–".to_owned(), |ratio| format!("{:.2} %", ratio * 100.0));
+            let moves = point.settled.is_some_and(|settled| !settled.still);
+            let hits = if moves { hits + " (moving)" } else { hits };
             let evicted =
                 point.evicted_keys.map_or("–".to_owned(), |n| report::grouped(n as f64));
             let cells = [point.limit.clone(), hits, report::grouped(point.misses_per_s), evicted];
@@ -30,13 +37,21 @@ impl MemoryCurve {
     /// A row for each limit.
     #[must_use]
     pub fn to_csv(&self) -> String {
-        let columns = ["maxmemory", "maxmemory_bytes", "hit_ratio", "misses_per_s", "evicted_keys"];
+        let columns = [
+            "maxmemory",
+            "maxmemory_bytes",
+            "hit_ratio",
+            "stands_still",
+            "misses_per_s",
+            "evicted_keys",
+        ];
         let mut table = Csv::new(columns);
         for point in &self.points {
             let cells = [
                 point.limit.clone(),
                 point.limit_bytes.to_string(),
                 point.hit_ratio.map_or(String::new(), |ratio| format!("{ratio:.6}")),
+                point.settled.map_or(String::new(), |settled| settled.still.to_string()),
                 format!("{:.2}", point.misses_per_s),
                 point.evicted_keys.map_or(String::new(), |evicted| evicted.to_string()),
             ];
@@ -107,15 +122,39 @@ impl MemoryCurve {
     pub fn verdict(&self) -> Option<Verdict> {
         let describe = |point: &MemoryPoint| {
             let missed = point.hit_ratio.map_or(0.0, |ratio| (1.0 - ratio) * 100.0);
-            let rate = report::grouped(point.misses_per_s);
-            format!("at {} {missed:.1} % miss, {rate}/s to the database behind", point.limit)
+            let misses = report::grouped(point.misses_per_s);
+            let at = report::grouped(point.rate_per_s.unwrap_or(point.figures.throughput_rps));
+            format!(
+                "at {} {missed:.1} % miss, {misses}/s to the database behind at {at} requests/s",
+                point.limit
+            )
         };
         let text = self.points.iter().map(describe).collect::<Vec<_>>().join("; ");
         let least = self.points.iter().min_by_key(|point| point.limit_bytes)?;
         let most = self.points.iter().max_by_key(|point| point.limit_bytes)?;
         let [a, b] = [least, most].map(|point| point.hit_ratio.unwrap_or_default() * 100.0);
+        let fastest = self.points.iter().all(|point| point.rate_per_s.is_none());
+        let text = if fastest { text + ", as fast as it goes; --rps sets your rate" } else { text };
         let headline = format!("{a:.1} % hits with {}, {b:.1} % with {}", least.limit, most.limit);
         Some(Verdict::new(headline, page::sentence(&text)))
+    }
+
+    /// Hit ratios that had not stood still when they were measured, a sentence each.
+    #[must_use]
+    pub fn moving(&self) -> Vec<String> {
+        let describe = |point: &MemoryPoint| {
+            let Settled { still, last: [before, after], requests } = point.settled?;
+            let (before, after) = (before * 100.0, after * 100.0);
+            let requests = report::grouped(requests as f64);
+            (!still).then(|| {
+                format!(
+                    "{}: the hit ratio still changes after {requests} requests: {before:.2} %, then \
+                     {after:.2} %; it is on its way to another",
+                    point.limit
+                )
+            })
+        };
+        self.points.iter().filter_map(describe).collect()
     }
 
     /// The page.
@@ -124,9 +163,15 @@ impl MemoryCurve {
         let mut lede = Vec::new();
         incomplete(&mut lede, self.complete);
         lede.extend(self.verdict());
+        let moving = self.moving();
+        if !moving.is_empty() {
+            let text = page::sentence(&moving.join(". "));
+            let told = Verdict::new("Not every hit ratio stands still", text);
+            lede.push(Verdict { tone: Tone::Warning, ..told });
+        }
         let text = format!(
             "The same workload on a fresh start of {} with each limit, evicting by {}. Misses are what a database \
-             behind the cache would be asked.",
+             behind the cache would be asked. {JUDGED}",
             self.server, self.policy
         );
         let charts = self.charts().into_iter().map(Block::Chart);

@@ -7,6 +7,8 @@ use crate::document::Document;
 use crate::figures::Figures;
 use crate::runs::Runs;
 
+use super::{Settled, Settling};
+
 /// The name of the document's layout.
 const SCHEMA: &str = "keystorm.memory/1";
 
@@ -35,7 +37,11 @@ pub struct MemoryPoint {
     pub limit_bytes: u64,
     /// Share of lookups that found something, 0 to 1; `None` where nothing was looked up.
     pub hit_ratio: Option<f64>,
-    /// Lookups that found nothing, per second.
+    /// Whether that stands still; `None` where nobody can say, as of a load that changes nothing.
+    pub settled: Option<Settled>,
+    /// The rate that was asked for; `None` for as fast as it goes.
+    pub rate_per_s: Option<f64>,
+    /// Lookups that found nothing, per second at that rate.
     pub misses_per_s: f64,
     /// Keys that were evicted, if the server tells.
     pub evicted_keys: Option<u64>,
@@ -53,12 +59,19 @@ impl MemoryCurve {
         Self { schema, complete: false, server, policy, points: Vec::new(), run: Runs::default() }
     }
 
-    /// Adds the run at a limit.
+    /// Adds the run at a limit, after the rounds before it.
     ///
     /// # Errors
     /// A count is too large to be written.
-    pub fn add(&mut self, limit: &str, limit_bytes: u64, run: &Run) -> Result<(), RecordError> {
+    pub fn add(
+        &mut self,
+        limit: &str,
+        limit_bytes: u64,
+        settling: &Settling,
+        run: &Run,
+    ) -> Result<(), RecordError> {
         let summary = Summary::from_run(run);
+        let rate = run.plan.load.pace.schedule().and_then(|schedule| schedule.rate_per_s());
         let report::Lookups { hits, misses } = summary.lookups;
         let looked_up = (hits as f64) + (misses as f64);
         let ratio = summary.hit_ratio().map(|hundredths| hundredths / 100.0);
@@ -66,6 +79,8 @@ impl MemoryCurve {
         self.points.push(MemoryPoint {
             limit: limit.to_owned(),
             limit_bytes,
+            settled: settling.with(summary.lookups),
+            rate_per_s: rate.map(|rate| run.plan.own_rate_per_s(rate)),
             hit_ratio: ratio.or((looked_up > 0.0).then_some(1.0)),
             misses_per_s: if summary.elapsed_s > 0.0 {
                 misses as f64 / summary.elapsed_s

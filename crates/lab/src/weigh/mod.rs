@@ -2,6 +2,7 @@
 
 mod curve;
 mod item;
+mod settling;
 mod slope;
 mod step;
 
@@ -10,6 +11,7 @@ use statistics::Mean;
 
 pub use curve::{MemoryCurve, MemoryPoint};
 pub use item::{Item, KEY_BYTES, Type, Words};
+pub use settling::{Settled, Settling};
 pub use slope::{Reading, Weight};
 pub use step::{Axis, Growth, Step, growths, last_before_step};
 

@@ -69,6 +69,7 @@ pub(super) fn draw(chart: &Chart, frame: Frame, out: &mut String) -> Result<u32,
     *out += &mesh;
     *out += &drawing.shapes;
     drawing.write_lines(out);
+    out.push_str(&drawing.names);
     draw::marks(&drawing.marks, out);
     Ok(layout.height)
 }
@@ -107,6 +108,8 @@ struct Drawing<'c> {
     below: String,
     /// Guides and whiskers.
     shapes: String,
+    /// The names of guides, above the lines.
+    names: String,
     /// The corners of each line, and of which series it is.
     lines: Vec<(usize, Vec<Point>)>,
     /// What answers to the pointer.
@@ -117,15 +120,17 @@ impl<'c> Drawing<'c> {
     fn new(chart: &'c Chart, layout: &'c Layout) -> Self {
         let weights = chart.series.iter().flat_map(|series| &series.points).map(|p| p.weight);
         let weight_max = weights.fold(0.0, f64::max);
-        let (below, shapes) = (String::new(), String::new());
-        Self { chart, layout, weight_max, below, shapes, lines: Vec::new(), marks: Vec::new() }
+        let [below, shapes, names] = [const { String::new() }; 3];
+        let (lines, marks) = (Vec::new(), Vec::new());
+        Self { chart, layout, weight_max, below, shapes, names, lines, marks }
     }
 
     fn draw(&mut self, at: Projection<'_>) {
         let Self { chart, layout: Layout { x, y, .. }, .. } = *self;
         let corners = (at(x.from, y.to), at(x.to, y.from));
         bands(chart, corners, |place| at(place.clamp(x.from, x.to), y.from).0, &mut self.below);
-        guides(chart, corners, |guide| self.layout.guide(chart, guide, at), &mut self.shapes);
+        let guide = |guide: &Guide| self.layout.guide(chart, guide, at);
+        guides(chart, corners, guide, (&mut self.shapes, &mut self.names));
         for (n, series) in chart.series.iter().enumerate() {
             for stretch in stretches(chart, series) {
                 let mut line = Vec::new();
@@ -347,13 +352,13 @@ fn bands(
     }
 }
 
-/// Draws the guides and what they are called, each name below the one before so that none covers
+/// Draws the guides, and above all lines what they are called, each name below the one before so that none covers
 /// another.
 fn guides(
     chart: &Chart,
     ((left, top), (right, bottom)): (Point, Point),
     at: impl Fn(&Guide) -> Option<Point>,
-    out: &mut String,
+    (out, names): (&mut String, &mut String),
 ) {
     let mut down = top + 14 * FINE;
     // Rows of labels that those of other guides stand in.
@@ -381,14 +386,25 @@ fn guides(
         let room = f64::from(if end { x - left } else { right - x }) / f64::from(FINE);
         let _ = writeln!(
             out,
-            "<path {} fill=\"none\" stroke-width=\"1.5\" stroke-dasharray=\"5 4\" d=\"{path}\"/>\n\
-             <text {} x=\"{}\" y=\"{}\" font-size=\"{LABEL}\" text-anchor=\"{}\">{}</text>",
+            "<path {} fill=\"none\" stroke-width=\"1.5\" stroke-dasharray=\"5 4\" d=\"{path}\"/>",
             Role::Guide.stroke(),
+        );
+        let text = shortened(text, LABEL, room);
+        let width = (text_width(&text, LABEL) * f64::from(FINE)).ceil() as i32;
+        let _ = writeln!(
+            names,
+            "<rect {} x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n\
+             <text {} x=\"{}\" y=\"{}\" font-size=\"{LABEL}\" text-anchor=\"{}\">{}</text>",
+            Role::Paper.fill(),
+            px(if end { x - width } else { x } - FINE),
+            px(y - 11 * FINE),
+            px(width + 2 * FINE),
+            px(14 * FINE),
             Role::Guide.fill(),
             px(x),
             px(y),
             if end { "end" } else { "start" },
-            xml(&shortened(text, LABEL, room)),
+            xml(&text),
         );
     }
 }

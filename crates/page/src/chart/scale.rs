@@ -99,13 +99,23 @@ fn linear(
     }
     let from = if fitted { low } else { (low / step).floor() * step };
     // A last step that is hardly used is not begun.
-    let to = if fitted { high } else { ((high / step) - 0.02).ceil().max(1.0) * step };
+    // Values that are just short of a tick are of it.
+    let near = (high / step).ceil() * step;
+    let to = match fitted {
+        true if near - high <= (high - low) * NEAR => near,
+        true => high,
+        false => ((high / step) - 0.02).ceil().max(1.0) * step,
+    };
     let to = to.max(high);
     let first = (from / step).ceil() as i64;
     let last = ((to / step) + 1e-9).floor() as i64;
-    let ticks = (first..=last.min(first + 100)).map(|k| k as f64 * step);
-    Span { from, to, ticks: ticks.map(|v| (v, axis.unit.show(v))).collect() }
+    let ticks: Vec<f64> = (first..=last.min(first + 100)).map(|k| k as f64 * step).collect();
+    let labels = axis.unit.ticks(&ticks);
+    Span { from, to, ticks: ticks.into_iter().zip(labels).collect() }
 }
+
+/// A tick that is no further beyond the greatest value, as a share of the range, is on the axis.
+const NEAR: f64 = 0.02;
 
 /// 1, 2 or 5 times a power of ten, at least this much.
 fn nice_step(least: f64) -> f64 {
@@ -122,6 +132,8 @@ fn log(axis: &Axis, values: &[f64], (low, high): (f64, f64), wanted: usize, fitt
             values.iter().copied().filter(|v| *v > 0.0 && v.is_finite()).collect();
         workload::sort::sort_by(&mut given, f64::total_cmp);
         given.dedup();
+        // What cannot be told apart is named once.
+        given.dedup_by(|a, b| axis.unit.show(*a) == axis.unit.show(*b));
         let pad = if high > low { (high - low) * 0.03 } else { 0.5 };
         if given.len() <= 16 {
             let ticks = given.into_iter().map(named).collect();
@@ -208,6 +220,21 @@ mod tests {
         let swept = Axis::log("connections", Unit::Count);
         assert_eq!(labels(swept, &[1.0, 7.0, 50.0, 1000.0], true).join(" "), "1 7 50 1000");
         assert_eq!(labels(Axis::nines(), &[0.5, 0.999], false).join(" "), "0 50 90 99 99.9");
+    }
+
+    #[test]
+    fn no_two_ticks_have_one_name() {
+        let rate = Axis::linear("", Unit::PerSecond);
+        let near: Vec<String> = span(&rate, &[19_997.0, 20_003.0], 5, false, true)
+            .ticks
+            .into_iter()
+            .map(|(_, label)| label)
+            .collect();
+        assert_eq!(near.join(" "), "19.998k/s 20k/s 20.002k/s");
+        let rates = [19_990.0, 39_980.0, 59_900.0];
+        assert_eq!(labels(rate.clone(), &rates, true).join(" "), "20k/s 40k/s 60k/s");
+        let swept = Axis { scale: Scale::Log, ..rate };
+        assert_eq!(labels(swept, &[19_997.0, 19_999.0, 20_003.0], true).join(" "), "20k/s");
     }
 
     #[test]

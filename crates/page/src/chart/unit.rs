@@ -27,6 +27,10 @@ pub enum Unit {
     Date,
 }
 
+/// Significant digits of a figure, and of one that is to be told from its neighbours.
+const FIGURES: usize = 3;
+const FIGURES_MAX: usize = 9;
+
 /// Steps of 1000.
 const LARGE: [(f64, &str); 4] = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
 const TIME: [(f64, &str); 3] = [(1e9, "s"), (1e6, "ms"), (1e3, "µs")];
@@ -45,14 +49,27 @@ impl Unit {
         self.label(value, false)
     }
 
+    /// The labels of neighbouring ticks, with the digits that tell them apart.
+    pub(super) fn ticks(self, values: &[f64]) -> Vec<String> {
+        let labels = |figures: usize| -> Vec<String> {
+            values.iter().map(|value| self.written(*value, figures, true)).collect()
+        };
+        let are_apart = |labels: &Vec<String>| labels.windows(2).all(|pair| pair[0] != pair[1]);
+        (FIGURES..=FIGURES_MAX).map(labels).find(are_apart).unwrap_or_else(|| labels(FIGURES))
+    }
+
     fn label(self, value: f64, brief: bool) -> String {
-        let digits = |value: f64| digits(value, brief);
-        let large = |value: f64, gap: &str| large(value, gap, brief);
+        self.written(value, FIGURES, brief)
+    }
+
+    fn written(self, value: f64, figures: usize, brief: bool) -> String {
+        let digits = |value: f64| digits(value, figures, brief);
+        let large = |value: f64, gap: &str| large(value, gap, |value| digits(value));
         if !value.is_finite() {
             return "–".to_owned();
         }
         if value < 0.0 {
-            return format!("−{}", self.label(-value, brief));
+            return format!("−{}", self.written(-value, figures, brief));
         }
         match self {
             Self::Plain => digits(value),
@@ -86,19 +103,20 @@ fn date(days: f64) -> String {
     }
 }
 
-fn large(value: f64, gap: &str, brief: bool) -> String {
+fn large(value: f64, gap: &str, digits: impl Fn(f64) -> String) -> String {
     let step = LARGE.iter().find(|(size, _)| value >= *size * 0.9995);
     let (size, name) = step.copied().unwrap_or((1.0, ""));
-    format!("{}{gap}{name}", digits(value / size, brief))
+    format!("{}{gap}{name}", digits(value / size))
 }
 
-/// Three significant digits, if brief without zeros at the end; whole numbers in full.
-fn digits(value: f64, brief: bool) -> String {
+/// So many significant digits, if brief without zeros at the end; whole numbers in full.
+fn digits(value: f64, figures: usize, brief: bool) -> String {
+    let more = figures - FIGURES;
     let decimals = match value {
-        v if v >= 99.95 => 0,
-        v if v >= 9.995 => 1,
-        v if v >= 0.9995 => 2,
-        v if v > 0.0 => (2 - v.log10().floor() as i32).clamp(0, 6) as usize,
+        v if v >= 99.95 => more,
+        v if v >= 9.995 => more + 1,
+        v if v >= 0.9995 => more + 2,
+        v if v > 0.0 => more + (2 - v.log10().floor() as i32).clamp(0, 6) as usize,
         _ => 0,
     };
     let text = format!("{value:.decimals$}");

@@ -12,7 +12,7 @@ pub(crate) fn blocks(summary: &Summary<'_>, of: Option<&str>) -> Vec<Block> {
     let mut blocks = Vec::new();
     let of = of.map_or(String::new(), |name| format!(" of {name}"));
     let ms = |ms: f64| msec_at_most((ms * 1e6).round() as u64);
-    let mut table = Table::new(["from (UTC)", "p99 (ms)", "max (ms)", "what went on"]);
+    let mut table = Table::new(["from (UTC)", "what went on", "p99 (ms)", "max (ms)"]);
     table.caption = format!(
         "Worst moments{of}: intervals of {interval_s} s whose p99 was far above the usual {} ms",
         ms(usual_p99_ms)
@@ -22,7 +22,7 @@ pub(crate) fn blocks(summary: &Summary<'_>, of: Option<&str>) -> Vec<Block> {
             true => "no cause was seen in the server or in keystorm".to_owned(),
             false => moment.causes.join("; "),
         };
-        table.row([moment.at, ms(moment.p99_ms), ms(moment.max_ms), causes]);
+        table.row([moment.at, causes, ms(moment.p99_ms), ms(moment.max_ms)]);
     }
     if !table.rows.is_empty() {
         blocks.push(Block::Table(table));

@@ -14,7 +14,7 @@ pub enum RefusalKind {
     Failures,
     /// Nothing was measured in a run.
     Unmeasured,
-    /// The sides found different shares of their keys.
+    /// The sides found different shares of their keys, or little of what was filled.
     Hits,
     /// The client limited a side.
     Client,
@@ -46,7 +46,18 @@ pub(super) fn failures(side: &[RunDigest]) -> Failures {
 
 /// What forbids a ratio whatever the servers are.
 pub(super) fn of_runs(setup: &Setup, sides: [&[RunDigest]; 2]) -> Option<Refusal> {
-    failed(setup, sides.map(failures)).or_else(|| unmeasured(sides))
+    failed(setup, sides.map(failures)).or_else(|| unmeasured(sides)).or_else(|| unfound(setup, sides))
+}
+
+/// Of sides that found little of what was filled, a ratio would be one of misses.
+fn unfound(setup: &Setup, sides: [&[RunDigest]; 2]) -> Option<Refusal> {
+    let of = |(name, side): (&String, &[RunDigest])| {
+        let found = side.iter().find_map(|glance| crate::unfound(&glance.run))?;
+        Some(format!("{name}: {found}"))
+    };
+    let of_sides: Vec<String> = setup.names.iter().zip(sides).filter_map(of).collect();
+    let text = format!("no ratio: {}; a miss is less work than a hit", of_sides.join("; "));
+    if of_sides.is_empty() { None } else { Refusal::new(RefusalKind::Hits, text) }
 }
 
 /// Whether more requests failed than may: noise makes none fail, so all runs say that.

@@ -52,6 +52,9 @@ pub fn options_of(plan: &Plan) -> Vec<(String, String)> {
     .collect()
 }
 
+/// What may differ between servers that are compared, and is said; runs of one series over time do not.
+const OF_CONNECTION: [&str; 1] = ["target.tls"];
+
 /// Where plans differ that say the same in different protocols.
 const SAID_ELSEWISE: [&str; 3] = ["protocol", "sequence", "fill"];
 
@@ -60,7 +63,7 @@ const SAID_ELSEWISE: [&str; 3] = ["protocol", "sequence", "fill"];
 /// # Errors
 /// A plan has no JSON.
 pub fn unlike(names: [&str; 2], a: &Plan, b: &Plan) -> Result<Vec<String>, RecordError> {
-    unlike_but(names, a, b, &MAY_DIFFER)
+    unlike_but(names, a, b, &[&MAY_DIFFER[..], &OF_CONNECTION].concat())
 }
 
 /// The same of plans that were made of one, in the words of different protocols.
@@ -72,7 +75,7 @@ pub fn unlike_beside_words(
     a: &Plan,
     b: &Plan,
 ) -> Result<Vec<String>, RecordError> {
-    unlike_but(names, a, b, &[&MAY_DIFFER[..], &SAID_ELSEWISE].concat())
+    unlike_but(names, a, b, &[&MAY_DIFFER[..], &OF_CONNECTION, &SAID_ELSEWISE].concat())
 }
 
 fn unlike_but(
@@ -105,11 +108,16 @@ pub fn beside(names: &[String; 2], a: &Run, b: &Run) -> Vec<String> {
     differ("the keystorm version", Some(a.version.clone()), Some(b.version.clone()));
     let engine = |run: &Run| Some(run.measurement.engine.clone());
     differ("the I/O engine", engine(a), engine(b));
-    differ("the connection type", way(a), way(b));
+    let [way_a, way_b] = [a, b].map(way);
+    if way_a != way_b {
+        let [first, second] = names;
+        found.push(format!("{first} is reached over {way_a}, {second} over {way_b}"));
+    }
     found
 }
 
-fn way(run: &Run) -> Option<String> {
+/// How a server is reached: the kind of connection, and what TLS was asked for.
+fn way(run: &Run) -> String {
     fn is_unix(endpoint: &workload::Endpoint) -> bool {
         use workload::Endpoint;
         match endpoint {
@@ -121,7 +129,15 @@ fn way(run: &Run) -> Option<String> {
             Endpoint::Tcp { .. } | Endpoint::Sentinel { .. } | Endpoint::Replicated { .. } => false,
         }
     }
-    Some(if is_unix(&run.plan.target.endpoint) { "a unix socket" } else { "TCP" }.to_owned())
+    let way = if is_unix(&run.plan.target.endpoint) { "a unix socket" } else { "TCP" };
+    let options = crate::command_line::options_of(&run.plan).into_iter();
+    let options = options.filter(|(option, _)| option.starts_with("--tls-"));
+    let options: Vec<String> =
+        options.map(|(option, value)| format!(" {option} {value}").trim_end().to_owned()).collect();
+    match run.plan.target.tls {
+        Some(_) => format!("TLS on {way}{}", options.concat()),
+        None => way.to_owned(),
+    }
 }
 
 /// Compares two files, each by its name: test by test, all repeats of one side with all of the other.

@@ -29,7 +29,7 @@ fn saved_runs_compare_by_their_repeats() {
     let (a, b) = (loaded(repeats(3, |_| ())), loaded(repeats(4, elsewhere)));
     let comparison = of_saved(["a.json", "b.json"], &a, &b, &[], "", None, ERRORS_DEFAULT).unwrap();
     assert_eq!((comparison.tests.len(), comparison.tests[0].runs), (1, [3, 4]));
-    assert!(comparison.warnings.iter().any(|w| w.contains("the connection type differs")));
+    assert!(comparison.warnings.iter().any(|w| w.contains(" is reached over ")));
     let throughput = comparison.tests[0].row(Metric::Throughput).unwrap();
     let interval = throughput.ratio.interval.unwrap();
     // Runs that were not made in turn carry another hour of the machine, however alike they are.

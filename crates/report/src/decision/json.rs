@@ -12,7 +12,7 @@ use crate::record::steady;
 /// # Errors
 /// A figure has no JSON.
 pub fn to_json(decision: &Decision) -> serde_json::Result<String> {
-    let Decision { target, subjects, how, complete, questions, pairs, warnings } = decision;
+    let Decision { target, subjects, how, complete, questions, pairs, warnings, .. } = decision;
     let document = json!({
         "schema": SCHEMA,
         "keystorm": env!("CARGO_PKG_VERSION"),
@@ -83,5 +83,6 @@ fn candidate(candidate: &Candidate) -> Value {
         "limit_limited_by": candidate.limit.map(|(_, by)| by),
         "share_of_limit": candidate.share_of_limit(),
         "failed_percent": candidate.failures.percent(),
+        "found_share": candidate.found,
     })
 }

@@ -11,12 +11,14 @@ mod json;
 mod tests;
 mod text;
 
+use std::sync::Arc;
+
 use serde::Serialize;
 use statistics::{Interval, Mean};
 
 use crate::compare::{self, Comparison, GateState, RunDigest, Subject, joint_gate, joint_notes};
 use crate::quantity::grouped;
-use crate::{CountUnit, Failures, Finding, LimitedBy, Metric, Summary};
+use crate::{CountUnit, Failures, Finding, LimitedBy, Lookups, Metric, Run, Summary};
 
 pub use csv::write_csv_curves;
 pub use curve::{Knee, RateCurve};
@@ -80,7 +82,7 @@ pub struct Candidate {
     pub server_cpu_interval: Option<Interval>,
     /// Microseconds of the client's.
     pub client_cpu_us: Option<f64>,
-    /// Bytes of memory that its process held, or that it says it uses, after the last run.
+    /// Bytes of memory that its processes held after the last run; what a server itself counts is another measure.
     pub memory_bytes: Option<u64>,
     /// Requests per second as fast as it went, and what limited that.
     pub limit: Option<(f64, LimitedBy)>,
@@ -88,6 +90,20 @@ pub struct Candidate {
     pub limit_range: Option<[f64; 2]>,
     /// The share of its requests that failed.
     pub failures: Failures,
+    /// The share of what was filled and looked for that was found, 0 to 1; `None` where nothing was to be.
+    pub found: Option<f64>,
+}
+
+/// The share that runs found of what they looked for, where that was filled and is meant to be there.
+fn found(runs: &[RunDigest]) -> Option<f64> {
+    let of = |glance: &RunDigest| {
+        let plan = &glance.run().plan;
+        let is_meant = plan.key_spaces().any(|(_, keys)| keys.draw.may_miss());
+        let lookups = Summary::from_run(glance.run()).lookups;
+        (plan.data.fill.is_some() && !is_meant).then_some(lookups)
+    };
+    let all: Vec<Option<Lookups>> = runs.iter().map(of).collect();
+    Lookups::sum(&all).found_share()
 }
 
 /// Whether a run was so short that the looks at the server cost as much CPU as its requests.
@@ -120,7 +136,7 @@ impl Candidate {
         // Percentiles of all requests together, as the target is judged: a mean over runs is another figure.
         let response = compare::response_times(runs.iter().map(RunDigest::run));
         let at = |quantile| Some(response.as_ref()?.quantile_ns(quantile)? as f64 / 1e6);
-        let last = runs.last().and_then(|glance| glance.run().watched.servers.first());
+        let last = runs.last().map_or(&[][..], |glance| &glance.run().watched.servers);
         let limited_by = || {
             let middle = fastest.get(fastest.len() / 2)?;
             Some(middle.run().verdict.limited_by)
@@ -143,10 +159,15 @@ impl Candidate {
                 .filter(|_| !runs.iter().any(is_short))
                 .and_then(|mean| mean.interval),
             client_cpu_us: mean(runs, Metric::ClientCpu),
-            memory_bytes: last.and_then(|of| of.memory_rss_bytes.or(of.memory_after_bytes)),
+            memory_bytes: last
+                .iter()
+                .map(|of| of.memory_rss_bytes)
+                .sum::<Option<u64>>()
+                .filter(|_| !last.is_empty()),
             limit: mean(fastest, Metric::Throughput).zip(limited_by()),
             limit_range: range(fastest),
             failures,
+            found: found(runs),
         }
     }
 
@@ -194,6 +215,8 @@ pub struct Decision {
     pub pairs: Vec<Comparison>,
     /// What else there is to know.
     pub warnings: Vec<String>,
+    /// The first run, which tells when and on which machine it was; `None` before it.
+    pub first: Option<Arc<Run>>,
 }
 
 impl Decision {
@@ -268,10 +291,11 @@ impl Question {
     pub fn worth(&self) -> Vec<String> {
         let eligible = self.eligible();
         if eligible.len() < 2 {
-            return Vec::new();
+            return self.hits().into_iter().collect();
         }
         let found = [self.cpu_worth(&eligible), memory_worth(&eligible), self.room(&eligible)];
-        let mut lines: Vec<String> = found.into_iter().flatten().collect();
+        let mut lines: Vec<String> =
+            self.hits().into_iter().chain(found.into_iter().flatten()).collect();
         if lines.is_empty() && eligible.iter().all(|of| of.server_cpu_interval.is_some()) {
             lines.push(
                 "No difference in server CPU, memory or limit was found that is worth a choice."
@@ -279,6 +303,19 @@ impl Question {
             );
         }
         lines
+    }
+
+    /// How much of what was filled each server found, where it is not all.
+    fn hits(&self) -> Option<String> {
+        let known = |of: &Candidate| Some(format!("{} found {}", of.name, percent_of(of.found?)));
+        let lacks = self.candidates.iter().any(|of| of.found.is_some_and(|share| share < 1.0));
+        let shares: Vec<String> = self.candidates.iter().filter_map(known).collect();
+        lacks.then(|| {
+            format!(
+                "Of what was filled and read, {}: the rest was gone, and a miss is less work than a hit.",
+                shares.join(", ")
+            )
+        })
     }
 
     /// Who needs the least server CPU. Means whose intervals overlap count as equal.
@@ -348,12 +385,18 @@ fn ends<'c>(
 fn memory_worth(eligible: &[&Candidate]) -> Option<String> {
     let (least, most) = ends(eligible, &|of| of.memory_bytes.map(|bytes| bytes as f64))?;
     Some(format!(
-        "{} holds the least memory: {}, {} less than {}.",
+        "{} holds the least memory: {} resident, {} less than {}.",
         least.candidate.name,
         megabytes(least.figure),
         megabytes(most.figure - least.figure),
         most.candidate.name
     ))
+}
+
+/// A share in per cent that is 100 only where nothing is missing.
+fn percent_of(share: f64) -> String {
+    let hundredths = (share * 1e4).floor() / 100.0;
+    format!("{hundredths:.2} %")
 }
 
 /// Names in a sentence.

@@ -90,6 +90,7 @@ fn messages_are_counted_as_messages() {
         complete: true,
         questions: vec![of_messages],
         pairs: Vec::new(),
+        first: None,
         warnings: Vec::new(),
     };
     let mut out = Vec::new();
@@ -118,6 +119,7 @@ fn the_answer_stands_before_its_figures_in_80_columns() {
         complete: true,
         questions: vec![question(all)],
         pairs: Vec::new(),
+        first: None,
         warnings: Vec::new(),
     };
     let mut out = Vec::new();
@@ -150,6 +152,7 @@ fn at_rates(states: [&[TargetState]; 2], target: Option<&str>) -> Decision {
         complete: true,
         questions: questions.collect(),
         pairs: Vec::new(),
+        first: None,
         warnings: Vec::new(),
     }
 }

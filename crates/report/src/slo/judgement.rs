@@ -60,6 +60,8 @@ pub enum Miss {
     Undelivered,
     /// Messages heaped up.
     Backlog,
+    /// Most of what was filled was not found.
+    Unfound,
 }
 
 /// What became of a rate, or of one trial of it, under a target.
@@ -243,6 +245,9 @@ fn misses(slo: &Slo, summary: &Summary<'_>, noise: &Noise<'_>) -> Vec<MissedTarg
         misses.push(MissedTarget { what: Miss::Silent, text, over: None });
     }
     misses.extend(failed(slo, summary));
+    // The target is one of reads that find their keys.
+    let unfound = crate::unfound(summary.run);
+    misses.extend(unfound.map(|text| MissedTarget { what: Miss::Unfound, text, excess: None }));
     // A schedule that is kept by losing messages is not kept, whatever else ran on the machine.
     if let Some(figures) = summary.deliveries.filter(|figures| figures.deliveries.is_faulty()) {
         let text = format!("deliveries: {}", figures.received());

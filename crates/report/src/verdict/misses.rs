@@ -5,6 +5,7 @@
 use measure::{CommandTally, Measurement};
 use workload::{CommandSpec, KeySpace, Pick, Piece, Plan, StepCondition};
 
+use crate::Run;
 use crate::quantity::grouped;
 
 /// More replies with nothing than this are most of what the command did.
@@ -48,6 +49,15 @@ pub(super) fn misses(plan: &Plan, measurement: &Measurement) -> Option<(String, 
     let (name, advice) = (worst.command.name(), advice(plan, &worst));
     let text = format!("{missed} of {replies} replies to {name} were misses; {advice}");
     Some((name, text))
+}
+
+/// What a run says that was to read what was filled, and found most of it missing: its figures are those of misses,
+/// which are less work.
+#[must_use]
+pub fn unfound(run: &Run) -> Option<String> {
+    let filled = run.plan.data.fill.is_some() || !run.plan.setup.is_empty();
+    let (_, text) = misses(&run.plan, &run.measurement).filter(|_| filled)?;
+    Some(text)
 }
 
 /// Each different command that looks for something, as far as the measurement has it.

@@ -40,6 +40,7 @@ pub use contradictions::contradictions;
 pub use disturbance::{Cause, Disturbance};
 pub use held::Held;
 pub use memcache::gets_apart;
+pub use misses::unfound;
 pub use rules::Finding;
 pub use warnings::{Warning, WarningKind, option_sent, warnings};
 

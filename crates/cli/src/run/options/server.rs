@@ -83,7 +83,7 @@ pub(crate) struct ServerOptions {
 }
 
 /// The TLS options of the peers, with their names, and `--tls-resume`.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub(crate) struct TlsArgs {
     /// Use TLS, as -u rediss:// does. The server's certificate must be signed by a trusted CA and
     /// match the host

@@ -1,6 +1,7 @@
 //! Carrying out a decision between several servers: the load at the rate that was asked for, then as fast as
 //! it goes.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, anyhow};
@@ -13,7 +14,7 @@ use report::compare::{
 };
 use report::decision::{self, Candidate, ClauseValue, Decision, Question, TargetState};
 use report::slo::{Bound, Observation, Outcome, Slo};
-use report::{CountUnit, Run};
+use report::{CountUnit, Run, Warning, WarningKind};
 use workload::Plan;
 
 use super::blocks::{BlockResult, Blocks, Course, Load, Taken};
@@ -59,6 +60,7 @@ pub(super) fn run(
         questions: Vec::new(),
         pairs: Vec::new(),
         warnings: Vec::new(),
+        first: None,
     };
     let answered = |decision: &Decision, taken: &[Taken], limits: &[Taken], memory: &[_]| {
         answered(decision.clone(), (sides, job), &loads, (taken, limits), memory)
@@ -69,7 +71,10 @@ pub(super) fn run(
         let so_far = answered(&so_far, taken, &none, &[]);
         so_far.gate() == Some(GateState::Undecided) || so_far.is_open()
     };
-    let mut first = |runs: &[Run]| decision.warnings = beside(&names, runs);
+    let mut first = |runs: &[Run]| {
+        decision.warnings = beside(&names, runs);
+        decision.first = runs.first().cloned().map(Arc::new);
+    };
     let (numbered, at_limit) = (loads_at_rate(&loads), loads_at_limit(&loads));
     let limit_s: f64 = at_limit.iter().map(|(_, load)| load.block_s()).sum();
     let page = |taken: &[Taken]| {
@@ -272,6 +277,11 @@ fn beside(names: &[String], runs: &[Run]) -> Vec<String> {
         found.extend(compare::beside(&[names[0].clone(), name.clone()], first, other));
     }
     found.dedup();
+    let evicts = |warning: &&Warning| warning.kind == WarningKind::Evicted;
+    for (run, name) in runs.iter().zip(names) {
+        let of_run = run.warnings.iter().filter(evicts);
+        found.extend(of_run.map(|warning| format!("{name}: {}", warning.text)));
+    }
     found
 }
 

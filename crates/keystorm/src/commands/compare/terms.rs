@@ -9,7 +9,7 @@ use lab::survey::Machine;
 use lab::terms::{Kind, PairedLoad, Side, Table};
 use report::compare::{self, Comparison, Pairing, Setup, Subject, Terms, TestComparison};
 use report::{Metric, Run};
-use workload::{Endpoint, Stop, Target};
+use workload::{Stop, Target};
 
 use super::blocks::{BlockResult, Blocks, Course, Load, RUNS_OF_SIDE, Taken};
 use super::test_beds::TestBeds;
@@ -31,7 +31,6 @@ pub(super) fn run(
 ) -> Result<(Comparison, End)> {
     let machine = Machine::new(machine(), siblings);
     let terms = &sides.terms;
-    check_same_transport(job, &terms.sides)?;
     let (tables, left_out) = terms.tables(&machine).map_err(|why| anyhow!(why))?;
     if tables.is_empty() {
         return Err(nothing_to_compare(&left_out).into());
@@ -275,23 +274,6 @@ fn announce<'b>(
             "note: this takes about {:.0} minutes",
             (all / 60.0).ceil()
         ))?;
-    }
-    Ok(())
-}
-
-/// Refuses sides of which one is reached over TCP and the other over a unix socket.
-fn check_same_transport(job: &CompareJob, sides: &[Side; 2]) -> Result<()> {
-    let is_unix = |side: &Side| {
-        matches!(side.target.endpoint, Endpoint::Unix(_) | Endpoint::Spawned { unix: true, .. })
-    };
-    let way = |side: &Side| if is_unix(side) { "a unix socket" } else { "TCP" };
-    let [a, b] = sides.each_ref().map(way);
-    if a != b {
-        return Err(unlike_error(&[format!(
-            "{} is reached over {a}, {} over {b}",
-            job.word(0),
-            job.word(1)
-        )]));
     }
     Ok(())
 }

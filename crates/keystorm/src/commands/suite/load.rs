@@ -79,7 +79,8 @@ pub(super) fn measure(
     let runs = roles.iter().zip(measured).enumerate();
     Ok(runs
         .map(|(at, (role, measured))| {
-            bed.run_of(role.plan.clone(), measured, of_client(&watched, roles, at))
+            let run = bed.run_of(role.plan.clone(), measured, of_client(&watched, roles, at));
+            Run { warnings: bed.filled.evicted().into_iter().collect(), ..run }
         })
         .collect())
 }

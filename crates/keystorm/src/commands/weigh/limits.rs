@@ -1,23 +1,29 @@
 //! Carrying out `keystorm weigh --maxmemory`: a workload on a fresh start of the server with each limit.
 
 use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
 use console::diagnostics::{self, Diagnostics};
 use job::{End, MemoryJob};
 use lab::Document;
-use lab::weigh::MemoryCurve;
+use lab::weigh::{MemoryCurve, Settling};
 use measure::Ending;
-use workload::Target;
+use report::{Summary, WarningKind};
+use workload::{Pace, Plan, PlanParts, Stop, Target};
 
 use crate::commands::run::tell_about;
 use crate::experiment::files::Files;
-use crate::experiment::progress::planned_s;
+use crate::experiment::progress::{Progress, planned_s};
 use crate::experiment::results;
 use crate::experiment::terminal::Terminal;
 use crate::setting;
 use crate::signals;
 use crate::test_bed::TestBed;
+
+/// How long rounds go on at most, and about how long that takes.
+const SETTLES_AT_MOST: Duration = Duration::from_secs(60);
+const SETTLES_S: f64 = 10.0;
 
 /// Measures at every limit, prints the table, and writes the page.
 ///
@@ -39,21 +45,9 @@ pub(super) fn run(job: &MemoryJob) -> Result<End> {
         bed.tells = false;
         tell_about(&bed.server, first, &Diagnostics::Stderr, report::KEYSTORM)?;
         curve.server = named(&bed);
-        let bytes = limit_bytes(&bed, &first.target)?;
-        // Phases before the last one bring the cache into the state that is measured.
-        for (number, plan) in (1..).zip(&of_limit.plans) {
-            let this_s = planned_s(plan);
-            left_s -= this_s;
-            progress.begin(format!("maxmemory {limit}: {}", plan.name), this_s, left_s.max(0.0));
-            let run = bed.run(plan, None, &mut progress)?;
-            progress.end();
-            if let Ending::Failed(failure) = &run.measurement.ending {
-                diagnostics::say(report::escape(format!("{limit}: {}", failure.text)))?;
-                end = End::Failed;
-            }
-            if number == of_limit.plans.len() {
-                curve.add(limit, bytes, &run)?;
-            }
+        left_s -= of_limit.plans.iter().map(planned_s).sum::<f64>();
+        if !phases(&bed, limit, &of_limit.plans, &mut curve, &mut progress, left_s.max(0.0))? {
+            end = End::Failed;
         }
         files.keep(|| curve.to_json(), || curve.page(&job.command_line))?;
         if interrupted.load(Ordering::Relaxed) {
@@ -71,6 +65,7 @@ pub(super) fn run(job: &MemoryJob) -> Result<End> {
             curve.charts().iter().take(1).try_for_each(|chart| terminal.chart(chart))?;
             terminal.line("")?;
             curve.verdict().iter().try_for_each(|verdict| terminal.verdict(verdict))?;
+            terminal.warnings(&curve.moving())?;
             terminal.warnings(&curve.warnings())?;
         }
         Ok(())
@@ -78,6 +73,79 @@ pub(super) fn run(job: &MemoryJob) -> Result<End> {
     let page = || curve.page(&job.command_line);
     results::show(&job.output, &files, || curve.to_json(), || curve.to_csv(), page, text)?;
     Ok(end)
+}
+
+/// Carries out the phases, of which the last is measured when its hit ratio stands still. Whether none failed.
+fn phases(
+    bed: &TestBed<'_>,
+    limit: &str,
+    plans: &[Plan],
+    curve: &mut MemoryCurve,
+    progress: &mut Progress,
+    left_s: f64,
+) -> Result<bool> {
+    let mut is_whole = true;
+    for (number, plan) in (1..).zip(plans) {
+        let mut settling = Settling::new(plan.data.keys.range.unwrap_or(1));
+        if number == plans.len() {
+            let what = format!("maxmemory {limit}: until the hit ratio stands still");
+            progress.begin(what, SETTLES_S, left_s);
+            settle(bed, plan, &mut settling, progress)?;
+            progress.end();
+        }
+        progress.begin(format!("maxmemory {limit}: {}", plan.name), planned_s(plan), left_s);
+        let mut run = bed.run(plan, None, progress)?;
+        progress.end();
+        if let Ending::Failed(failure) = &run.measurement.ending {
+            diagnostics::say(report::escape(format!("{limit}: {}", failure.text)))?;
+            is_whole = false;
+        }
+        if number == plans.len() {
+            // Here that is what is asked for, and has a column.
+            run.warnings.retain(|warning| warning.kind != WarningKind::Evicted);
+            curve.add(limit, limit_bytes(bed, &plan.target)?, &settling, &run)?;
+        }
+    }
+    Ok(is_whole)
+}
+
+/// Carries out the load as fast as it goes until its hit ratio stands still, or for so long. A load that changes no
+/// keys has the ratio that it has.
+fn settle(
+    bed: &TestBed<'_>,
+    plan: &Plan,
+    settling: &mut Settling,
+    progress: &mut Progress,
+) -> Result<()> {
+    let changes = plan.sequence.iter().any(|command| command.may_write(plan.protocol));
+    if !changes || plan.is_recorded() {
+        return Ok(());
+    }
+    bed.prepare(plan)?;
+    let (begun, mut took) = (Instant::now(), Duration::ZERO);
+    for number in 1.. {
+        let Some(requests) = settling.next() else { break };
+        if begun.elapsed() + took * 2 > SETTLES_AT_MOST {
+            break;
+        }
+        let mut parts: PlanParts = (**plan).clone();
+        parts.load.stop = Stop::Requests(requests);
+        (parts.load.pace, parts.load.warmup_ns) = (Pace::Closed, 0);
+        // What was filled stays as the round before left it.
+        parts.data.fill = None;
+        if !parts.data.verify {
+            // The same keys, in another order.
+            parts.load.seed = parts.load.seed.wrapping_add(number);
+        }
+        let round = Instant::now();
+        let run = bed.run(&parts.build()?, None, progress)?;
+        took = round.elapsed();
+        if run.measurement.ending != Ending::Complete {
+            break;
+        }
+        settling.add(Summary::from_run(&run).lookups);
+    }
+    Ok(())
 }
 
 fn named(bed: &TestBed<'_>) -> String {

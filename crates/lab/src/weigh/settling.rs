@@ -1,0 +1,119 @@
+//! Whether the hit ratio of a cache stands still: a fill leaves other keys behind than the load that follows it.
+//!
+//! The load is carried out in rounds, each twice as long as the one before, so that what changes ever more slowly
+//! still changes from round to round. Owns how long a round is, and when the ratio stands still.
+
+use report::Lookups;
+use serde::{Deserialize, Serialize};
+
+/// Requests of the first round: these, or a share of the keys.
+const FIRST: u64 = 50_000;
+const FIRST_OF_KEYS: u64 = 4;
+/// Ratios that are no further apart stand still; so do those that chance sets apart as far, in standard deviations.
+const APART: f64 = 0.002;
+const BY_CHANCE: f64 = 2.0;
+
+/// Rounds of a load.
+#[derive(Debug, Clone, Default)]
+pub struct Settling {
+    rounds: Vec<Lookups>,
+    requests: u64,
+    next: u64,
+}
+
+/// What became of a hit ratio.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Settled {
+    /// Whether it stands still.
+    pub still: bool,
+    /// The ratios of the last two rounds, 0 to 1, the run that is measured among them.
+    pub last: [f64; 2],
+    /// Requests of all rounds before what is measured.
+    pub requests: u64,
+}
+
+impl Settling {
+    /// Of a load over so many keys.
+    #[must_use]
+    pub fn new(keys: u64) -> Self {
+        Self { next: FIRST.max(keys / FIRST_OF_KEYS), ..Self::default() }
+    }
+
+    /// Requests of the next round; `None` where none is needed.
+    #[must_use]
+    pub fn next(&self) -> Option<u64> {
+        let still = match self.rounds[..] {
+            [.., before, last] => is_alike(before, last),
+            // Where nothing is missing nothing is evicted.
+            [only] => only.misses == 0,
+            [] => false,
+        };
+        (!still).then_some(self.next)
+    }
+
+    /// Notes what a round found.
+    pub fn add(&mut self, found: Lookups) {
+        self.rounds.push(found);
+        self.requests = self.requests.saturating_add(self.next);
+        self.next = self.next.saturating_mul(2);
+    }
+
+    /// What is known with the run that is measured; `None` where there was no round before it, or it looked nothing up.
+    #[must_use]
+    pub fn with(&self, measured: Lookups) -> Option<Settled> {
+        let before = *self.rounds.last()?;
+        let last = [before.found_share()?, measured.found_share()?];
+        let still = self.next().is_none() && is_alike(before, measured);
+        Some(Settled { still, last, requests: self.requests })
+    }
+}
+
+/// Whether two rounds found the same share.
+fn is_alike(a: Lookups, b: Lookups) -> bool {
+    let count = |of: Lookups| of.hits as f64 + of.misses as f64;
+    let (Some(first), Some(second)) = (a.found_share(), b.found_share()) else { return false };
+    let both = (a.hits as f64 + b.hits as f64) / (count(a) + count(b));
+    let deviation = (both * (1.0 - both) * (1.0 / count(a) + 1.0 / count(b))).sqrt();
+    (first - second).abs() <= APART.max(BY_CHANCE * deviation)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(share: f64, lookups: u64) -> Lookups {
+        let hits = (share * lookups as f64) as u64;
+        Lookups { hits, misses: lookups - hits }
+    }
+
+    #[test]
+    fn rounds_grow_until_two_find_the_same() {
+        let mut settling = Settling::new(1_000_000);
+        for (requests, share) in
+            [(250_000, 0.81), (500_000, 0.849), (1_000_000, 0.922), (2_000_000, 0.9455)]
+        {
+            assert_eq!(settling.next(), Some(requests));
+            settling.add(found(share, requests));
+        }
+        let moving = settling.with(found(0.946, 100_000)).unwrap();
+        assert!(!moving.still, "two rounds have not agreed yet");
+        settling.add(found(0.9461, 4_000_000));
+        assert_eq!(settling.next(), None);
+        let still = settling.with(found(0.946, 100_000)).unwrap();
+        assert_eq!((still.still, still.requests), (true, 7_750_000));
+        assert!(
+            !settling.with(found(0.93, 100_000)).unwrap().still,
+            "what is measured is elsewhere"
+        );
+    }
+
+    #[test]
+    fn what_misses_nothing_stands_still_and_chance_is_no_change() {
+        let mut all = Settling::new(10);
+        all.add(found(1.0, 50_000));
+        assert_eq!(all.next(), None);
+        assert!(is_alike(found(0.5, 1_000), found(0.52, 1_000)));
+        assert!(!is_alike(found(0.5, 100_000), found(0.52, 100_000)));
+        assert_eq!(Settling::new(10).with(found(1.0, 10)), None);
+    }
+}
