@@ -177,7 +177,15 @@ fn a_process_here_tells_what_info_does_not() {
     let local = |run_ns, wait_ns| {
         let (throttled_ns, swap_bytes) = (Some(wait_ns / 2), Some(wait_ns));
         let workers = crate::watch::workers::Workers::new();
-        Some(LocalUse { run_ns, wait_ns, throttled_ns, swap_bytes, cpus: vec![1], workers })
+        Some(LocalUse {
+            run_ns,
+            wait_ns,
+            throttled_ns,
+            swap_bytes,
+            resident_bytes: None,
+            cpus: vec![1],
+            workers,
+        })
     };
     let mut before = look("run_id:1", &[]);
     let mut after = before.clone();

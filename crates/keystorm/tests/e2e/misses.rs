@@ -126,7 +126,7 @@ fn a_phase_on_an_empty_server_names_the_phase_that_fills_it() {
 }
 
 /// A server whose memory holds less than half of these keys, and the keys.
-const EVICTING: &str = "--maxmemory 8mb --maxmemory-policy allkeys-lru";
+const EVICTING: &str = "--maxmemory 5mb --maxmemory-policy allkeys-lru";
 const TOO_MANY: &str = "-t get --fill -r 20k -d 500 -c 4";
 
 #[test]
@@ -153,5 +153,5 @@ fn no_command_is_content_with_a_fill_that_was_evicted() {
     assert!(words.contains("no server was shown to keep p99<10s"), "{words}");
     assert!(words.contains("Of what was filled and read, "), "{words}");
     assert!(words.contains("evicted "), "{words}");
-    assert!(server.info("evicted_keys") > 10_000 && server.info("keyspace_misses") > 4_000);
+    assert!(server.info("evicted_keys") > 10_000 && server.info("keyspace_misses") > 2_000);
 }

@@ -158,7 +158,7 @@ fn a_hit_ratio_is_that_of_a_cache_in_its_steady_state() {
     for point in [&short, &long] {
         let settled = &point["settled"];
         let last = [0, 1].map(|at| settled["last"][at].as_f64().unwrap());
-        assert_eq!(last[1], ratio(point));
+        assert!((last[1] - ratio(point)).abs() < 1e-9, "{point}");
         // A busy machine may not come to the end of it, and then says so.
         assert!(settled["still"] == false || (last[0] - last[1]).abs() < 0.03, "{point}");
         assert!(settled["requests"].as_u64().unwrap() >= 50_000, "{point}");
