@@ -232,7 +232,7 @@ mod tests {
             .collect();
         assert_eq!(near.join(" "), "19.998k/s 20k/s 20.002k/s");
         let rates = [19_990.0, 39_980.0, 59_900.0];
-        assert_eq!(labels(rate.clone(), &rates, true).join(" "), "20k/s 40k/s 60k/s");
+        assert_eq!(labels(rate.clone(), &rates, true).join(" "), "0/s 20k/s 40k/s 60k/s");
         let swept = Axis { scale: Scale::Log, ..rate };
         assert_eq!(labels(swept, &[19_997.0, 19_999.0, 20_003.0], true).join(" "), "20k/s");
     }
