@@ -46,7 +46,9 @@ pub(super) fn failures(side: &[RunDigest]) -> Failures {
 
 /// What forbids a ratio whatever the servers are.
 pub(super) fn of_runs(setup: &Setup, sides: [&[RunDigest]; 2]) -> Option<Refusal> {
-    failed(setup, sides.map(failures)).or_else(|| unmeasured(sides)).or_else(|| unfound(setup, sides))
+    failed(setup, sides.map(failures))
+        .or_else(|| unmeasured(sides))
+        .or_else(|| unfound(setup, sides))
 }
 
 /// Of sides that found little of what was filled, a ratio would be one of misses.

@@ -247,7 +247,7 @@ fn misses(slo: &Slo, summary: &Summary<'_>, noise: &Noise<'_>) -> Vec<MissedTarg
     misses.extend(failed(slo, summary));
     // The target is one of reads that find their keys.
     let unfound = crate::unfound(summary.run);
-    misses.extend(unfound.map(|text| MissedTarget { what: Miss::Unfound, text, excess: None }));
+    misses.extend(unfound.map(|text| MissedTarget { what: Miss::Unfound, text, over: None }));
     // A schedule that is kept by losing messages is not kept, whatever else ran on the machine.
     if let Some(figures) = summary.deliveries.filter(|figures| figures.deliveries.is_faulty()) {
         let text = format!("deliveries: {}", figures.received());
