@@ -7,7 +7,6 @@ use clap::Parser;
 use job::SuiteJob;
 use lab::Line;
 use lab::suite::{Choice, Pattern, priorities};
-use workload::Endpoint;
 
 use super::experiment::{
     ExperimentOptions, OF_A_LOAD, REFUSED, job, with_those_of_a_run, with_words,
@@ -52,16 +51,9 @@ struct Options {
     /// All specs of a directory that has a core-specs.json, instead of that cross-section
     #[arg(long, help_heading = "Specs", conflicts_with = "core")]
     all: bool,
-    /// Topology to start, by its name in the specs: oss-standalone-04-io-threads, oss-cluster-3-primaries
-    /// [default: oss-standalone, or the first of each spec]
-    #[arg(long, value_name = "NAME", help_heading = "Specs")]
-    topology: Option<String>,
     /// List the specs instead of running them
     #[arg(long, help_heading = "Specs")]
     list: bool,
-    /// Where the data files (RDB) are that specs name by URL [default: beside each spec]
-    #[arg(long, value_name = "DIR", help_heading = "Specs")]
-    datasets: Option<PathBuf>,
     /// How long each spec runs, instead of its own --test-time [default: 10s; 3s of keystorm's own]
     #[arg(long, value_name = "TIME", help_heading = "Load", value_parser = seconds)]
     time: Option<Duration>,
@@ -113,7 +105,7 @@ fn intent(options: Options, line: Line, command_line: String) -> Result<Intent, 
         return Err(UsageError(format!("{option}: the specs decide this; --time says how long")));
     }
     let choice = choice(&options)?;
-    let Options { core, all, topology, list, datasets, time, repeat, against, .. } = options;
+    let Options { core, all, list, time, repeat, against, .. } = options;
     let Options { memtier_json, output, .. } = options;
     let output = output.settled()?;
     if output.print_plan {
@@ -134,12 +126,6 @@ fn intent(options: Options, line: Line, command_line: String) -> Result<Intent, 
             "specs are commands of Redis; memcached has none of them".to_owned(),
         ));
     }
-    let spawned = |endpoint: &Endpoint| matches!(endpoint, Endpoint::Spawned { .. });
-    if topology.is_some() && !plan.is_some_and(|plan| spawned(&plan.target.endpoint)) {
-        return Err(UsageError(
-            "--topology: a given server has its own; it requires --spawn".to_owned(),
-        ));
-    }
     let core = match (core, all) {
         (true, _) => Some(true),
         (_, true) => Some(false),
@@ -149,14 +135,12 @@ fn intent(options: Options, line: Line, command_line: String) -> Result<Intent, 
         paths,
         choice,
         core,
-        topology,
         list,
         time_s,
         rounds: repeat,
         against,
         threshold: threshold.map(|percent| percent / 100.0),
         memtier_json,
-        datasets,
         first,
         server,
         output,

@@ -125,8 +125,6 @@ pub struct SuiteJob {
     pub choice: Choice,
     /// Whether only a cross-section is run; `None` for what suits the directory.
     pub core: Option<bool>,
-    /// The topology that is started, by its name in the specs.
-    pub topology: Option<String>,
     /// Whether the specs are listed and none is run.
     pub list: bool,
     /// Seconds of each spec, if the command line says.
@@ -139,8 +137,6 @@ pub struct SuiteJob {
     pub threshold: Option<f64>,
     /// Where memtier's JSON of each spec goes.
     pub memtier_json: Option<PathBuf>,
-    /// Where files of data are looked for that specs name by URL.
-    pub datasets: Option<PathBuf>,
     /// A job that names the server.
     pub first: Job,
     /// The words that name it.

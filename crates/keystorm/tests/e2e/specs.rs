@@ -203,42 +203,14 @@ fn specs_are_read_as_they_are_and_what_cannot_be_run_is_named() {
 }
 
 #[test]
-fn data_in_a_file_are_read_by_a_server_that_is_started() {
+fn a_spec_that_needs_more_memory_than_the_server_may_use_is_skipped() {
     let server = Server::redis();
-    for key in ["a", "b", "c"] {
-        server.ask(&["SET", key, "1"]);
-    }
-    server.ask(&["SAVE"]);
-    let of = |name: &str| server.texts(&["CONFIG", "GET", name]).swap_remove(1);
-    let spec = format!(
-        "dbconfig:\n  check:\n    keyspacelen: 3\n  dataset:\n  - https://example.com/deep/three.rdb\n{}",
-        memtier("geo", "geo", &format!("{SHAPE} --command \"GET a\""))
-    );
-    let dir = specs(&[("geo", spec)]);
-    let data = tempfile::tempdir().unwrap();
-    let file = data.path().join("three.rdb");
-    fs::copy(Path::new(&of("dir")).join(of("dbfilename")), &file).unwrap();
-    let before = fs::read(&file).unwrap();
-    let more = format!("--datasets {} --format json", data.path().display());
-    for program in ["redis-server".to_owned(), valkey_program().display().to_string()] {
-        let line = format!("suite {} --spawn={program} {more}", dir.path().display());
-        let ran = Keystorm::new(&line).run().ok();
-        let document = document(&ran);
-        let figures = &entry(&document, "geo")["roles"][0]["figures"][0];
-        assert_eq!(figures["requests"], CALLS, "{}", ran.out);
-    }
-    assert_eq!(fs::read(&file).unwrap(), before);
-    server.ask(&["FLUSHALL"]);
     server.ask(&["CONFIG", "SET", "maxmemory", "90mb"]);
-    fs::write(dir.path().join("large.yml"), ODD.replace("name: odd", "name: large")).unwrap();
-    let line = format!("suite {} -p {} {more}", dir.path().display(), server.port());
-    let ran = Keystorm::new(&line).run().ok();
-    let document = document(&ran);
-    for (name, why) in [("geo", "requires --spawn"), ("large", "the server's maxmemory is 0.1 GiB")]
-    {
-        let skipped = entry(&document, name)["skipped"].to_string();
-        assert!(skipped.contains(why), "{skipped}");
-    }
+    let dir = specs(&[("large", ODD.replace("name: odd", "name: large"))]);
+    let line = format!("suite {} -p {} --format json", dir.path().display(), server.port());
+    let document = document(&Keystorm::new(&line).run().ok());
+    let skipped = entry(&document, "large")["skipped"].to_string();
+    assert!(skipped.contains("the server's maxmemory is 0.1 GiB"), "{skipped}");
 }
 
 #[test]
@@ -275,70 +247,35 @@ fn several_clients_begin_together_and_have_figures_of_their_own() {
 }
 
 #[test]
-fn listeners_whose_user_may_see_a_part_of_the_keys_stand_beside_the_load() {
-    let load = |listeners: &str| {
-        format!(
-            "tested-groups: [string]\nclientconfigs:\n- tool: memtier_benchmark\n  arguments: -n 20 -c 1 -t 1 \
-             --hide-histogram --key-prefix \"p:cold:\" --command \"SET __key__ __data__\"\n- tool: bcast-listener\n  arguments: \"{listeners}\"\n"
-        )
-    };
-    let hear = "--listener-count 3 --tracking-prefix p: --acl-user-patterns p:hot:*;p:warm:*";
-    let deaf = "--listener-count 2 --tracking-prefix q: --acl-user-patterns q:*";
-    let dir = specs(&[
-        ("a", format!("name: hear\n{}", load(hear))),
-        ("b", format!("name: deaf\n{}", load(deaf))),
-    ]);
-    for server in [Server::redis(), Server::valkey()] {
-        let line = format!("suite {} -p {} --format json", dir.path().display(), server.port());
-        let ran = Keystorm::new(&line).run().ok();
-        let document = document(&ran);
-        let remark = |name: &str| entry(&document, name)["remarks"].to_string();
-        // One connection, so that no two writes of a key are one invalidation. These servers do not ask what a user
-        // may see before they send.
-        let heard = "3 listeners who may see p:hot:* and p:warm:* received 60 invalidations";
-        assert!(remark("hear").contains(heard), "{}", remark("hear"));
-        let deaf = "2 listeners who may see q:* received 0 invalidations";
-        assert!(remark("deaf").contains(deaf), "{}", remark("deaf"));
-        assert_eq!(server.calls("set"), 2 * 20);
-        assert_eq!(server.texts(&["ACL", "USERS"]), ["default"]);
-    }
-}
-
-#[test]
-fn topologies_are_started() {
+fn a_cluster_is_started_and_other_topologies_are_not_supported() {
     let topology = |name: &str, of: &str| {
-        let text = memtier(
-            name,
-            "string",
-            "-c 2 -t 1 --test-time 1 --key-maximum 1000 --command \"SET __key__ __data__\"",
-        );
+        let load = "-c 2 -t 1 --test-time 1 --key-maximum 1000 --command \"SET __key__ __data__\"";
+        let text = memtier(name, "string", load);
         (text + &format!("redis-topologies:\n- {of}\n")).replace("version", "ersion")
     };
     let dir = specs(&[
         ("a", topology("cluster", "oss-cluster-3-primaries")),
         ("b", topology("threads", "oss-standalone-02-io-threads")),
-        ("c", topology("replica", "oss-standalone-1replica")),
-        ("d", topology("other", "dragonfly-standalone")),
         (
-            "e",
-            topology("late", "oss-standalone-1replica")
-                + "dbconfig:\n  preload_before_replica: true\n",
+            "c",
+            topology("patterns", "oss-standalone")
+                + "clientconfigs:\n- tool: memtier_benchmark\n  arguments: --command 'SET __key__ __data__'\n\
+                   - tool: bcast-listener\n  arguments: --listener-count 3 --acl-user-patterns p:*\n",
         ),
     ]);
     let line =
         format!("suite {} --spawn=redis-server --time 0.2 --format json", dir.path().display());
     let ran = Keystorm::new(&line).run().ok();
     let document = document(&ran);
-    let runs = document["run"]["tests"].as_array().unwrap();
-    assert_eq!(runs.len(), 4, "{}", ran.out);
-    for name in ["cluster", "threads", "replica", "late"] {
-        assert!(entry(&document, name)["roles"][0]["figures"][0]["requests"].as_u64().unwrap() > 0);
+    assert_eq!(document["run"]["tests"].as_array().unwrap().len(), 1, "{}", ran.out);
+    let figures = &entry(&document, "cluster")["roles"][0]["figures"][0];
+    assert!(figures["requests"].as_u64().unwrap() > 0, "{figures}");
+    for (name, why) in
+        [("threads", "oss-standalone-02-io-threads"), ("patterns", "--acl-user-patterns")]
+    {
+        let skipped = entry(&document, name)["skipped"].to_string();
+        assert!(skipped.contains(why), "{name}: {skipped}");
     }
-    assert!(entry(&document, "late")["full_sync_s"][0].as_f64().unwrap() > 0.0, "{}", ran.out);
-    assert!(entry(&document, "replica")["full_sync_s"].is_null());
-    assert!(
-        entry(&document, "other")["skipped"].as_str().unwrap().contains("dragonfly-standalone")
-    );
 }
 
 #[test]

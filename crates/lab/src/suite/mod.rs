@@ -51,9 +51,6 @@ pub struct Entry {
     pub roles: Vec<RoleResult>,
     /// Bytes of `used_memory` for each key of its data, in each round; empty of a spec without data.
     pub bytes_per_key: Vec<f64>,
-    /// Seconds from attaching a replica until it had everything, beside the load, in each round.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub full_sync_s: Vec<f64>,
     /// Why it was not measured: the server lacks what it needs, or keystorm does.
     pub skipped: Option<String>,
     /// Why it failed.

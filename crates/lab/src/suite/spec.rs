@@ -2,8 +2,6 @@
 //!
 //! Read leniently, by key: what is missing has a default, and what nobody knows is passed over.
 
-use std::path::PathBuf;
-
 use workload::quantity;
 
 use super::yaml::Node;
@@ -39,8 +37,6 @@ pub struct Preload {
     pub init: Vec<InitCommand>,
     /// A file of data, by its URL or path.
     pub dataset: Option<String>,
-    /// That file, where it is on this machine; whoever reads specs looks for it.
-    pub data_file: Option<PathBuf>,
 }
 
 /// A spec.
@@ -66,8 +62,6 @@ pub struct Spec {
     pub keys: Option<u64>,
     /// Bytes of memory that it needs.
     pub memory_bytes: Option<u64>,
-    /// Whether the replica is attached when all is loaded.
-    pub replica_later: bool,
     /// Those who put on the load, at the same time.
     pub clients: Vec<ToolLine>,
 }
@@ -95,8 +89,6 @@ impl Spec {
         let preload = database.map(preload).transpose()?.unwrap_or_default();
         let memory = text(&["dbconfig", "resources", "requests", "memory"]);
         let keys = text(&["dbconfig", "check", "keyspacelen"]);
-        let flag = database.and_then(|node| node.get("preload_before_replica"));
-        let off = |node: &Node| matches!(node.text(), Some("false" | "no" | "0"));
         Ok(Self {
             name: text(&["name"]).filter(|name| !name.is_empty()).unwrap_or(file).to_owned(),
             file: file.to_owned(),
@@ -108,7 +100,6 @@ impl Spec {
             preload,
             keys: keys.and_then(|text| text.parse().ok()),
             memory_bytes: memory.and_then(bytes),
-            replica_later: flag.is_some_and(|node| !off(node)),
             clients,
         })
     }
@@ -201,7 +192,6 @@ fn preload(node: &Node) -> Result<Preload, String> {
         tool: tool.map(tool_line).transpose()?,
         init,
         dataset: dataset.map(str::to_owned),
-        data_file: None,
     })
 }
 

@@ -64,11 +64,8 @@ impl Suite {
     #[must_use]
     pub fn remarks(&self) -> Vec<String> {
         let lines = |entry: &Entry| {
-            let sync = full_sync(entry);
-            let remarks = entry.remarks.clone().into_iter().chain(sync);
-            let lines: Vec<String> =
-                remarks.map(|remark| format!("{}: {remark}", entry.name)).collect();
-            lines
+            let line = |remark| format!("{}: {remark}", entry.name);
+            entry.remarks.iter().map(line).collect::<Vec<String>>()
         };
         self.specs.iter().flat_map(lines).collect()
     }
@@ -189,14 +186,6 @@ fn bytes_per_key(entry: &Entry) -> String {
     let count = entry.bytes_per_key.len() as f64;
     let mean = entry.bytes_per_key.iter().sum::<f64>() / count;
     if count > 0.0 { report::grouped(mean) } else { "–".to_owned() }
-}
-
-/// How long full synchronisations took, the mean of the rounds.
-fn full_sync(entry: &Entry) -> Option<String> {
-    let mean = entry.full_sync_s.iter().sum::<f64>() / entry.full_sync_s.len() as f64;
-    (!entry.full_sync_s.is_empty()).then(|| {
-        format!("its replica had everything {mean:.2} s after it was attached, beside the load")
-    })
 }
 
 impl SuiteComparison {

@@ -1,16 +1,13 @@
 //! Carrying out `keystorm suite`: every spec on its data, round by round; and two suites compared.
 
+mod cluster;
 mod contents;
-mod dataset;
-mod full_sync;
-mod listeners;
 mod load;
 mod roles;
 mod saved;
 mod session;
 mod settings;
 mod sources;
-mod topology;
 
 use std::fs;
 use std::path::Path;
@@ -25,7 +22,6 @@ use lab::{Document, Suite};
 use measure::Ending;
 use report::{Run, Summary};
 
-use self::listeners::Listeners;
 use self::roles::{PlanRefusal, Role, Roles};
 use self::session::{Preparation, Session};
 use self::sources::Sources;
@@ -195,25 +191,14 @@ impl RoundContext<'_> {
         progress: &mut Progress,
         left_s: f64,
     ) -> Result<(Preparation, Roles, Vec<Run>), PlanRefusal> {
-        let mut prepared = session.prepare(spec, progress)?;
+        let prepared = session.prepare(spec, progress)?;
         // The server may have another address now.
-        let mut roles = roles::of_spec(spec, self.job, session.target(), self.seconds)?;
-        let audience = roles.audience.take();
-        let listening = audience.as_ref().map(|audience| {
-            Listeners::open(audience, session.bed(), session.target()).map_err(session::broken)
-        });
-        let listening = listening.transpose()?;
+        let roles = roles::of_spec(spec, self.job, session.target(), self.seconds)?;
         let this_s = roles.roles.iter().map(|role| planned_s(&role.plan)).fold(0.0, f64::max);
         progress.begin(spec.name.clone(), this_s, left_s);
         let runs = load::measure(session.bed(), session.target(), &roles.roles, progress);
         progress.end();
-        roles.remarks.extend(listening.map(Listeners::close));
         let runs = runs.map_err(|error| PlanRefusal::Broken(format!("{error:#}")))?;
-        if let Some(sync) = session.full_sync.take() {
-            let duration = sync.duration();
-            let late = || PlanRefusal::Broken("its replica was never complete".to_owned());
-            prepared.full_sync_s = Some(duration.ok_or_else(late)?.as_secs_f64());
-        }
         Ok((prepared, roles, runs))
     }
 
@@ -239,7 +224,6 @@ impl RoundContext<'_> {
             }
         }
         entry.bytes_per_key.extend(prepared.bytes_per_key);
-        entry.full_sync_s.extend(prepared.full_sync_s);
         if let Some(directory) = &self.job.memtier_json {
             write_documents(directory, &entry.name, &roles.roles, &runs)?;
         }

@@ -8,8 +8,6 @@ use job::{Intent, Job, SuiteJob, ToolOutput};
 use lab::suite::{MEMTIER, Spec, ToolLine};
 use workload::{Plan, PlanParts, ProtocolKind, Stop, Target};
 
-use super::listeners::Audience;
-
 /// Why there are no plans.
 pub(super) enum PlanRefusal {
     /// Keystorm or the server has nothing of the kind.
@@ -30,8 +28,6 @@ pub(super) struct Role {
 /// The clients of a spec, the one that stands for it first.
 pub(super) struct Roles {
     pub(super) roles: Vec<Role>,
-    /// Who listens meanwhile.
-    pub(super) audience: Option<Audience>,
     pub(super) remarks: Vec<String>,
 }
 
@@ -63,11 +59,11 @@ pub(super) fn of_spec(
             delivery(job, target, words, seconds, "PUBLISH to subscribers")
         }
         (Some(_), None, Some(listener))
-            if listeners(listener) > 0 && !patterns(listener).is_empty() =>
+            if listeners(listener) > 0
+                && option(&listener.words, &["acl-user-patterns"]).is_some() =>
         {
-            let mut roles = of_memtier(spec, job, target, seconds)?;
-            roles.audience = Some(audience(listener));
-            Ok(roles)
+            let why = format!("{LISTENER} --acl-user-patterns: keystorm's listeners see all keys");
+            Err(PlanRefusal::Unsupported(why))
         }
         (Some(writer), None, Some(listener)) if listeners(listener) > 0 => {
             let words = invalidate(writer, listener)?;
@@ -106,7 +102,7 @@ fn of_memtier(
     }
     // The last one's results are the spec's.
     roles.reverse();
-    Ok(Roles { roles, audience: None, remarks })
+    Ok(Roles { roles, remarks })
 }
 
 fn memtier(
@@ -206,7 +202,7 @@ fn delivery(
                 plan.name
             )];
             let role = Role { name: name.to_owned(), plan, tool: None };
-            Ok(Roles { roles: vec![role], audience: None, remarks })
+            Ok(Roles { roles: vec![role], remarks })
         }
         Some(Err(why)) => Err(PlanRefusal::Unsupported(why.0)),
         _ => Err(PlanRefusal::Unsupported("keystorm deliver has nothing of the kind".to_owned())),
@@ -250,17 +246,6 @@ fn invalidate(writer: &ToolLine, listener: &ToolLine) -> Result<Vec<String>, Pla
 
 fn listeners(line: &ToolLine) -> u32 {
     option(&line.words, &["listener-count"]).and_then(|text| text.parse().ok()).unwrap_or(1)
-}
-
-/// Which keys the user of listeners may see, where it may not see all of them.
-fn patterns(line: &ToolLine) -> Vec<String> {
-    let patterns = option(&line.words, &["acl-user-patterns"]).unwrap_or_default();
-    patterns.split(';').map(str::to_owned).filter(|pattern| !pattern.is_empty()).collect()
-}
-
-fn audience(line: &ToolLine) -> Audience {
-    let prefix = option(&line.words, &["tracking-prefix"]).unwrap_or_default().to_owned();
-    Audience { listeners: listeners(line), prefix, patterns: patterns(line) }
 }
 
 /// How many send what how fast, in the words of `deliver`.

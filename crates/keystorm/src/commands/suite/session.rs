@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Result, anyhow};
 use host::{Client, Transport};
@@ -12,27 +12,24 @@ use measure::Ending;
 use wire::resp::Value;
 use workload::{Endpoint, Plan, Target};
 
-use super::dataset;
-use super::full_sync::FullSync;
+use super::cluster::{self, STANDALONE};
 use super::roles::{self, PlanRefusal};
 use super::settings::{ChangedSettings, RefusedSetting};
-use super::topology::{self, Topology, with_args};
 use crate::experiment::progress::Progress;
 use crate::machine::machine;
 use crate::setting;
 use crate::test_bed::TestBed;
 
-/// How long a server may take to remove its data, to read a file of them, or to carry out a script.
+/// How long a server may take to remove its data or to carry out a script.
 const DATA_WITHIN: Duration = Duration::from_secs(600);
 /// Memory of this machine that is left to others.
 const SPARE_BYTES: u64 = 256 << 20;
-/// The topology of specs that name none.
-const STANDALONE: &str = "oss-standalone";
 
 /// What the server holds, and how it was started.
 #[derive(Clone, PartialEq)]
 struct Data {
-    topology: Topology,
+    /// Primaries of its cluster; 0 of a server alone.
+    primaries: u32,
     preload: Preload,
 }
 
@@ -41,8 +38,6 @@ struct Data {
 pub(super) struct Preparation {
     /// Bytes of `used_memory` for each key.
     pub(super) bytes_per_key: Option<f64>,
-    /// Seconds until a replica that was attached last had everything.
-    pub(super) full_sync_s: Option<f64>,
     /// What differs from what the spec asks for.
     pub(super) remarks: Vec<String>,
 }
@@ -52,7 +47,7 @@ pub(super) struct Session<'s> {
     job: &'s SuiteJob,
     first: &'s Plan,
     interrupted: &'s AtomicBool,
-    /// The server that gets the load; behind it others of its topology.
+    /// The server that gets the load; behind it the nodes of its cluster.
     beds: Vec<TestBed<'s>>,
     target: Target,
     /// Which commands the server has, and whether they only read; nothing of one that does not tell.
@@ -60,8 +55,6 @@ pub(super) struct Session<'s> {
     /// The limit of its memory in bytes, if it has one.
     limit_bytes: Option<u64>,
     data: Option<(Data, Preparation)>,
-    /// The synchronisation of a replica that was attached last.
-    pub(super) full_sync: Option<FullSync>,
     /// Whether load has changed the data.
     is_spoiled: bool,
     /// Settings of a given server as they were.
@@ -84,7 +77,6 @@ impl<'s> Session<'s> {
             commands: HashMap::new(),
             limit_bytes: None,
             data: None,
-            full_sync: None,
             is_spoiled: false,
             changed: ChangedSettings::default(),
         }
@@ -154,9 +146,12 @@ impl<'s> Session<'s> {
             let why = format!("the server has no {}", name.to_uppercase());
             return Err(PlanRefusal::Unsupported(why));
         }
-        dataset::check(&spec.preload, self.is_own()).map_err(PlanRefusal::Unsupported)?;
+        if let Some(named) = &spec.preload.dataset {
+            let why = format!("its data are {named}, a file that keystorm does not load");
+            return Err(PlanRefusal::Unsupported(why));
+        }
         self.check_memory(spec)?;
-        self.topology(spec).map(drop)
+        self.primaries(spec).map(drop)
     }
 
     /// Refuses a spec that needs more memory than there is.
@@ -173,21 +168,16 @@ impl<'s> Session<'s> {
         Err(PlanRefusal::Unsupported(why))
     }
 
-    /// The topology that a spec is run on.
-    fn topology(&self, spec: &Spec) -> Result<Topology, PlanRefusal> {
-        if !self.is_own() {
-            return Ok(Topology::default());
+    /// Primaries of the cluster that a spec is run on; 0 of a server alone, and of one that was given.
+    fn primaries(&self, spec: &Spec) -> Result<u32, PlanRefusal> {
+        let topologies = &spec.topologies;
+        if !self.is_own() || topologies.is_empty() || topologies.iter().any(|t| t == STANDALONE) {
+            return Ok(0);
         }
-        let has = |name: &str| spec.topologies.iter().any(|known| known == name);
-        let name = match &self.job.topology {
-            Some(name) if has(name) || spec.topologies.is_empty() => name.as_str(),
-            Some(name) => {
-                return Err(PlanRefusal::Unsupported(format!("it is not for the topology {name}")));
-            }
-            None if spec.topologies.is_empty() || has(STANDALONE) => STANDALONE,
-            None => spec.topologies.first().map_or(STANDALONE, String::as_str),
-        };
-        Topology::parse(name).map_err(PlanRefusal::Unsupported)
+        topologies.iter().find_map(|topology| cluster::primaries(topology)).ok_or_else(|| {
+            let names = topologies.join(", ");
+            PlanRefusal::Unsupported(format!("keystorm does not start its topology ({names})"))
+        })
     }
 
     /// Has the server hold what a spec asks for: anew, or as a spec before left it.
@@ -196,7 +186,7 @@ impl<'s> Session<'s> {
         spec: &Spec,
         progress: &mut Progress,
     ) -> Result<Preparation, PlanRefusal> {
-        let data = Data { topology: self.topology(spec)?, preload: spec.preload.clone() };
+        let data = Data { primaries: self.primaries(spec)?, preload: spec.preload.clone() };
         let held = self.data.as_ref().filter(|(held, _)| *held == data && !self.is_spoiled);
         let prepared = match held {
             Some((_, prepared)) => {
@@ -207,7 +197,7 @@ impl<'s> Session<'s> {
             None => self.load(&data, spec, progress),
         };
         self.data = prepared.as_ref().ok().map(|prepared| (data, prepared.clone()));
-        self.is_spoiled = !self.only_reads(spec) || spec.replica_later;
+        self.is_spoiled = !self.only_reads(spec);
         prepared
     }
 
@@ -225,16 +215,8 @@ impl<'s> Session<'s> {
     ) -> Result<Preparation, PlanRefusal> {
         let mut remarks = Vec::new();
         self.clear(data).map_err(broken)?;
-        self.configure(&data.preload, &data.topology, &mut remarks).map_err(broken)?;
-        if data.topology.replica && !spec.replica_later {
-            self.attach(true).map_err(broken)?;
-        }
+        self.configure(&data.preload, data.primaries, &mut remarks).map_err(broken)?;
         let before = self.used_bytes().map_err(broken)?;
-        if let Some(file) = &data.preload.data_file {
-            let mut client = self.bed().server.client(&self.target).map_err(broken)?;
-            client.wait_for(DATA_WITHIN);
-            dataset::load(&mut client, file).map_err(broken)?;
-        }
         if let Some(line) = &data.preload.tool {
             let role = roles::load(line, self.job, &self.target)?;
             progress.begin(format!("loading for {}", spec.name), 1.0, 0.0);
@@ -257,17 +239,13 @@ impl<'s> Session<'s> {
         };
         let after = self.used_bytes().map_err(broken)?;
         let grown = before.zip(after).map(|(before, after)| after.saturating_sub(before) as f64);
-        if data.topology.replica && spec.replica_later {
-            self.attach(false).map_err(broken)?;
-        }
         Ok(Preparation {
             bytes_per_key: grown.filter(|_| keys > 0).map(|grown| grown / keys as f64),
-            full_sync_s: None,
             remarks,
         })
     }
 
-    /// Starts the server with a topology, or removes what a given one holds. A cluster takes longer to start than to
+    /// Starts the server or the cluster, or removes what a given one holds. A cluster takes longer to start than to
     /// be cleared.
     fn clear(&mut self, data: &Data) -> Result<()> {
         if !self.is_own() {
@@ -276,24 +254,29 @@ impl<'s> Session<'s> {
         }
         let held = self.data.as_ref().map(|(held, _)| held);
         let alike = held.is_some_and(|held| {
-            held.topology == data.topology && held.preload.settings == data.preload.settings
+            held.primaries == data.primaries && held.preload.settings == data.preload.settings
         });
-        if alike && data.topology.primaries > 0 && data.preload.data_file.is_none() {
+        if alike && data.primaries > 0 {
             return self.flush();
         }
-        self.start(&data.topology, &dataset::args(&data.preload))
+        self.start(data.primaries, &[])
     }
 
-    /// Starts the server anew with these arguments beside those of its topology.
-    fn start(&mut self, topology: &Topology, more: &[String]) -> Result<()> {
-        let args: Vec<String> = topology.args.iter().chain(more).cloned().collect();
-        let target = with_args(&self.first.target, &args);
+    /// Starts the server anew with these arguments, or a cluster of so many primaries.
+    fn start(&mut self, primaries: u32, args: &[String]) -> Result<()> {
+        let cluster = ["--cluster-enabled", "yes"].map(str::to_owned);
+        let cluster = if primaries > 0 { &cluster[..] } else { &[] };
+        let mut target = self.first.target.clone();
+        if let Endpoint::Spawned { args: given, .. } = &mut target.endpoint {
+            // Those of the user come last and win.
+            given.splice(0..0, cluster.iter().chain(args).cloned());
+        }
         self.data = None;
         self.beds.truncate(1);
         self.beds[0].server.stop();
-        if topology.primaries > 0 {
+        if primaries > 0 {
             (self.beds, self.target) =
-                topology::cluster(self.first, &target, topology.primaries, self.interrupted)?;
+                cluster::start(self.first, &target, primaries, self.interrupted)?;
         } else {
             let connections = self.first.own_connections();
             let mut bed =
@@ -301,19 +284,6 @@ impl<'s> Session<'s> {
             bed.tells = false;
             (self.beds, self.target) = (vec![bed], target);
         }
-        Ok(())
-    }
-
-    fn attach(&mut self, waits: bool) -> Result<()> {
-        let replica = topology::replica(self.first, &self.target, self.interrupted)?;
-        let start = Instant::now();
-        topology::follow(&replica, &self.target, self.bed())?;
-        if waits {
-            topology::linked(&replica, &self.target, self.interrupted)?;
-        } else {
-            self.full_sync = Some(FullSync::watch(&replica, &self.target, start)?);
-        }
-        self.beds.push(replica);
         Ok(())
     }
 
@@ -331,7 +301,7 @@ impl<'s> Session<'s> {
     fn configure(
         &mut self,
         preload: &Preload,
-        topology: &Topology,
+        primaries: u32,
         remarks: &mut Vec<String>,
     ) -> Result<()> {
         let refused = self.set(&preload.settings)?;
@@ -342,10 +312,8 @@ impl<'s> Session<'s> {
             return Ok(());
         }
         let args = late.iter().flat_map(|one| [format!("--{}", one.name), one.value.clone()]);
-        let data = dataset::args(preload);
-        let args: Vec<String> = data.iter().cloned().chain(args).collect();
-        if self.start(topology, &args).is_err() {
-            self.start(topology, &data)?;
+        if self.start(primaries, &args.collect::<Vec<_>>()).is_err() {
+            self.start(primaries, &[])?;
             remarks.extend(late.iter().map(RefusedSetting::remark));
         }
         let others =

@@ -9,8 +9,6 @@ use job::SuiteJob;
 use lab::suite::{BYTES_MAX, Spec, built_in, documents};
 use serde_json::Value;
 
-use super::dataset;
-
 /// Directories below a directory that are looked into, and files of specs that are read.
 const DEPTH_MAX: usize = 6;
 const FILES_MAX: usize = 10_000;
@@ -91,13 +89,7 @@ fn of_paths(job: &SuiteJob, remarks: &mut Vec<String>) -> Result<Vec<Spec>> {
                         remarks
                             .push(format!("{}: a second spec of that name is left out", spec.name));
                     }
-                    Ok(mut spec) => {
-                        let named = spec.preload.dataset.as_deref();
-                        let found = named
-                            .and_then(|named| dataset::find(named, &file, job.datasets.as_deref()));
-                        spec.preload.data_file = found;
-                        specs.push(spec);
-                    }
+                    Ok(spec) => specs.push(spec),
                     Err(why) if is_directory => {
                         remarks.push(format!("{}: not read: {why}", file.display()))
                     }
