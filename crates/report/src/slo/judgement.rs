@@ -295,7 +295,7 @@ fn misses(slo: &Slo, summary: &Summary<'_>, noise: &Noise<'_>) -> Vec<MissedTarg
 
 /// What is missed where too many requests failed, whose share the target does not bound.
 fn failed(slo: &Slo, summary: &Summary<'_>) -> Option<MissedTarget> {
-    let total = &summary.run.measurement.total;
+    let total = summary.run.measurement.requested();
     // What lacks a reply at the end is a matter of the schedule.
     let given_up = total.connections.lost.saturating_add(total.connections.timed_out);
     let failed = total.errors.total().saturating_add(given_up);

@@ -200,7 +200,7 @@ impl Evidence {
     /// Puts together what is known of a run.
     pub(super) fn new(plan: &Plan, measurement: &Measurement, watched: &WatchRecord) -> Self {
         let total = &measurement.total;
-        let requests = total.requests();
+        let requests = measurement.counted();
         let span_s = measurement.elapsed_ns as f64 / 1e9;
         let wall_ns = measurement.workers.iter().map(|worker| worker.wall_ns).max();
         // Of a run without its workers, the measured part is known.
@@ -235,7 +235,10 @@ impl Evidence {
             broken_off: matches!(measurement.ending, Ending::Failed(_)),
             span_s,
             load_s,
-            achieved_rps: per_s(total.operations_ended() as f64),
+            achieved_rps: per_s(match total.operations.is_empty() {
+                true => requests as f64,
+                false => total.operations_ended() as f64,
+            }),
             schedule,
             connections: crate::connections::count(plan, measurement),
             slots: slots(plan, measurement),

@@ -10,6 +10,7 @@ use super::rules::{ERRORS_SHARE, Finding, UNREAD};
 use super::threads::{HELD, ThreadUse};
 use super::{EvidenceFigure, Verdict};
 use crate::escape;
+use crate::outages::only_waited;
 use crate::quantity::grouped;
 use crate::schedule::Fault;
 
@@ -209,7 +210,7 @@ fn outage(evidence: &Evidence) -> String {
     let span_s = evidence.span_s.max(*total_s);
     let cost = match (failed, evidence.unanswered) {
         (0, waiting @ 1..) if *to_the_end => format!("{} had no reply", requests(waiting)),
-        (0, _) => "no request failed, requests only waited".to_owned(),
+        (0, _) => only_waited(evidence.of_messages).to_owned(),
         (n, _) if all_s.is_some() && node.is_some() => {
             format!("{} failed on all servers together", requests(*n))
         }
