@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{CountUnit, Figures, Metric, Summary};
+use crate::{CountUnit, Figures, Finding, Metric, Summary};
 
 /// CPU time for each request.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -25,9 +25,11 @@ impl CpuFigures {
     pub fn from_summary(summary: &Summary<'_>) -> Self {
         let figures = Figures::from_summary(summary);
         let [server_us, client_us] = [Metric::ServerCpu, Metric::ClientCpu].map(|m| figures.get(m));
+        // What looks at the server before and after cost is a large part of a short load.
+        let is_short = summary.run.verdict.finding == Some(Finding::Short);
         let cores = |us: Option<f64>| {
             let per_s = summary.requests as f64 / summary.elapsed_s;
-            us.map(|us| us * per_s / 1e6).filter(|cores| cores.is_finite())
+            us.map(|us| us * per_s / 1e6).filter(|cores| cores.is_finite() && !is_short)
         };
         let [server_cores, client_cores] = [cores(server_us), cores(client_us)];
         let unit = CountUnit::from_plan(&summary.run.plan);
