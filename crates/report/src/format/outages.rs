@@ -76,10 +76,11 @@ pub(super) fn write_outages(summary: &Summary<'_>, out: &mut dyn Write) -> io::R
     if let Some(delayed) = summary.delayed.filter(|delayed| delayed.count > 0) {
         let [p50, p99, max] = [delayed.p50_ns, delayed.p99_ns, delayed.max_ns].map(msec_at_most);
         let were = if delayed.count == 1 { "was" } else { "were" };
-        // Those that failed have no response time.
-        let failed = outages.iter().any(|outage| outage.failures.total() > 0);
-        let and = if failed { " and succeeded" } else { "" };
-        let noun = if summary.deliveries.is_some() { "message" } else { "request" };
+        // A message that was refused has no receiver, and so no response time.
+        let (noun, and) = match &summary.deliveries {
+            Some(_) => ("message", " and received"),
+            None => ("request", ""),
+        };
         writeln!(
             out,
             "  {} {were} due meanwhile{and}; their response time (ms): p50={p50} p99={p99} max={max}",

@@ -251,7 +251,7 @@ mod tests {
             ("errors<0.01", "errors<1%"),
             ("p99.9999<1s", "p99.9999<1s"),
             ("errors<0.0001%", "errors<0.0001%"),
-            ("p99.99999<1.2345678ms", "p99.99999<1.234567ms"),
+            ("p99.99999<1.2345678ms", "p99.99999<1.234568ms"),
         ] {
             let target = Slo::parse(typed).unwrap();
             assert_eq!(target.text, shown, "{typed}");
