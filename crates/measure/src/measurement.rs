@@ -134,6 +134,15 @@ impl Measurement {
         }
     }
 
+    /// Operations that ended, failed ones included; where each is a command, what is counted.
+    #[must_use]
+    pub fn operations_ended(&self) -> u64 {
+        match self.total.operations.is_empty() {
+            true => self.counted(),
+            false => self.total.operations_ended(),
+        }
+    }
+
     /// What the senders of requests saw, who are the senders of messages.
     #[must_use]
     pub fn requested(&self) -> &Tally {

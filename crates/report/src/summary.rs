@@ -141,10 +141,7 @@ impl<'r> Summary<'r> {
     /// commands, or requests.
     #[must_use]
     pub fn counted(&self) -> u64 {
-        match self.counts_operations() {
-            true => self.run.measurement.total.operations_ended(),
-            false => self.requests,
-        }
+        self.run.measurement.operations_ended()
     }
 
     /// The same per second.

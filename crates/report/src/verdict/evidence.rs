@@ -235,10 +235,7 @@ impl Evidence {
             broken_off: matches!(measurement.ending, Ending::Failed(_)),
             span_s,
             load_s,
-            achieved_rps: per_s(match total.operations.is_empty() {
-                true => requests as f64,
-                false => total.operations_ended() as f64,
-            }),
+            achieved_rps: per_s(measurement.operations_ended() as f64),
             schedule,
             connections: crate::connections::count(plan, measurement),
             slots: slots(plan, measurement),
