@@ -98,7 +98,7 @@ fn senders_tally(plan: &Plan) -> Result<Tally, RecordError> {
 
 /// What is known of a client that was lost: nobody knows whether what it had not reported came, and it removed nothing.
 fn as_lost(delivery: &Delivery, mut of: Box<Deliveries>) -> Box<Deliveries> {
-    of.expected = of.expected.min(of.counts.received);
+    of.expected = of.counts.received;
     of.receivers = delivery.receivers;
     let keeps = delivery.kind.leaves_keys() && delivery.exchange.is_none();
     let why = "its client was lost".to_owned();
