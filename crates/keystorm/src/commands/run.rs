@@ -305,9 +305,9 @@ fn run_rounds(
             bed.rate = beside.rate();
             let mut both = ObserverPair(&mut beside, watch.as_mut());
             let mut shown = ObserverPair(&mut both, live.as_mut());
-            let mut run = bed.run(plan, job.start_at, &mut shown)?;
+            let run = bed.run(plan, job.start_at, &mut shown)?;
+            let mut run = run.held_against(job.slo.clone());
             run.repeat = (times > 1).then_some(Repeat { number, of: times });
-            run.slo = job.slo.clone();
             if let Some(live) = live {
                 live.ended(&mut run);
             }

@@ -115,7 +115,7 @@ impl Observation {
 
     /// The same of figures that are known already.
     pub(super) fn of_summary(slo: &Slo, summary: &Summary<'_>) -> Self {
-        let spans = spans(summary);
+        let spans = response_spans(summary);
         let noise = Noise::of_run(summary.run, summary.response_times.count());
         let seen = |clause| ClauseEvidence::new(clause, summary, &spans);
         let seen: Vec<ClauseEvidence> = slo.clauses.iter().map(seen).collect();
@@ -192,7 +192,7 @@ impl Observation {
 }
 
 /// The responses of a run by spans of time; of a run without all of its timeline the whole is one span.
-fn spans(summary: &Summary<'_>) -> Vec<SpanResponses> {
+pub(crate) fn response_spans(summary: &Summary<'_>) -> Vec<SpanResponses> {
     let Run { measurement, .. } = summary.run;
     let interval_ns = measurement.timeline.interval_ns;
     let of_point = |point: &measure::Point| {

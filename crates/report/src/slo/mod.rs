@@ -11,6 +11,7 @@ mod judgement;
 mod result;
 
 pub use bound::Bound;
+pub(crate) use judgement::response_spans;
 pub use judgement::{Judgement, Miss, Observation, Outcome};
 pub use result::{ClauseResult, SloResult};
 
@@ -234,7 +235,7 @@ fn clause(text: &str) -> Result<Clause, String> {
 }
 
 #[cfg(test)]
-mod fake_time_tests;
+pub(crate) mod fake_time_tests;
 
 #[cfg(test)]
 mod tests {

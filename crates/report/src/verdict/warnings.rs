@@ -347,7 +347,11 @@ fn swapped(server: &ServerUse) -> Option<String> {
 }
 
 /// What other clients did, if it is enough to matter.
-fn others(plan: &Plan, measurement: &Measurement, watched: &WatchRecord) -> Option<String> {
+pub(super) fn others(
+    plan: &Plan,
+    measurement: &Measurement,
+    watched: &WatchRecord,
+) -> Option<String> {
     if plan.protocol.is_memcache() {
         return memcache::others(plan, measurement, watched, (OTHERS_MIN, OTHERS_SHARE));
     }
