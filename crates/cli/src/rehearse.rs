@@ -76,7 +76,7 @@ struct Options {
     /// Do not compare answers
     #[arg(long = "no-answers", help_heading = "Judgement")]
     no_answers: bool,
-    /// Count blocks of runs in which the client was late or stopped, too; by default these are repeated
+    /// Count blocks of runs in which the client sent requests late, too; by default these are repeated
     #[arg(long = "count-disturbed", help_heading = "Judgement")]
     count_disturbed: bool,
     #[command(flatten)]

@@ -113,7 +113,7 @@ pub(super) fn explained(run: Command) -> Command {
                 .hide_possible_values(true)
                 .help_heading("Results")
                 .help(
-                    "What becomes of a block of runs in which the client was late or stopped: repeat (as \
+                    "What becomes of a block of runs in which the client sent requests late: repeat (as \
                      many as --repeat at most) or count. What else goes on affects all servers in turn, \
                      and is in the intervals [default: repeat]",
                 ),

@@ -188,7 +188,7 @@ impl<'b, 'r> Blocks<'b, 'r> {
         Ok(end)
     }
 
-    /// Takes blocks until as many of each load count as are wanted, or as many again were void.
+    /// Takes blocks until as many of each load count as are wanted; as many again may be void.
     fn take(&mut self, tell: &mut dyn FnMut(BlockResult<'_>) -> Result<()>) -> Result<End> {
         let restarts = self.sides.iter().any(TestBeds::is_own);
         let all: Vec<usize> = (0..self.loads.len()).collect();
@@ -219,10 +219,7 @@ impl<'b, 'r> Blocks<'b, 'r> {
     /// The loads that need further blocks.
     fn open(&self, loads: &[usize]) -> Option<Vec<usize>> {
         let blocks = self.wanted as usize;
-        let needs = |load: &&usize| {
-            let taken = &self.taken[**load];
-            taken.blocks() < blocks && taken.void.len() < blocks
-        };
+        let needs = |load: &&usize| self.taken[**load].blocks() < blocks;
         let open: Vec<usize> = loads.iter().filter(needs).copied().collect();
         (!open.is_empty()).then_some(open)
     }
@@ -281,7 +278,9 @@ impl<'b, 'r> Blocks<'b, 'r> {
             tell(BlockResult::First(&first))?;
         }
         let taken = &mut self.taken[load];
-        let spoiled = runs.iter().flatten().find_map(spoiled).filter(|_| self.course.repeats_void);
+        // A client that is late again and again is so on all sides: then blocks count as they are.
+        let repeats = self.course.repeats_void && taken.void.len() < self.wanted as usize;
+        let spoiled = runs.iter().flatten().find_map(spoiled).filter(|_| repeats);
         taken.void.extend(spoiled);
         let of_sides = if spoiled.is_some() { &mut taken.void_runs } else { &mut taken.runs };
         for (glances, runs) in of_sides.iter_mut().zip(&runs) {
@@ -322,11 +321,10 @@ fn short_name(name: &str) -> &str {
     inner.map_or(name, |(_, inner)| inner)
 }
 
-/// Why the client did not do what was asked, if it did not for a reason that passes. What others did to a run makes
-/// it no worse than those of the other servers, which take turns with it.
+/// Whether the client sent requests late although connections had room. What others did to a run makes it no worse than
+/// those of the other servers, which take turns with it.
 fn spoiled(run: &Run) -> Option<Cause> {
-    let cause = Disturbance::from_run(run)?.cause;
-    (cause.is_passing() && !cause.by_others()).then_some(cause)
+    Disturbance::from_run(run).map(|found| found.cause).filter(|cause| *cause == Cause::ClientLate)
 }
 
 #[cfg(test)]

@@ -78,6 +78,6 @@ fi
 code=$?
 case $command:$code in
 # What a doctor finds here, and which of two is faster here, is no fault of the page.
-doctor:1 | compare:3 | blame:4) exit 0 ;;
+doctor:1 | compare:[34] | blame:4) exit 0 ;;
 esac
 exit $code
