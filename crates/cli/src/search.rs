@@ -52,9 +52,9 @@ const LONGER_MAX: f64 = 10.0;
 /// that slow replies do not delay, doubles the rate until the target is missed, then halves the gap
 /// until it is small enough. Latency here is response time, counted from when each request was due.
 /// A rate is kept or missed where that is 95 % certain from all requests of its trials; otherwise it
-/// is undecided. A target kept beside other programs is kept; trials that missed it because of other
-/// programs, the hypervisor or the client count for nothing, and if most are such, search names no
-/// rate. Finally, search measures latency at 50 to 110 % of the rate found. Takes
+/// is undecided. A target kept beside other programs is kept, and what they or the hypervisor can have
+/// delayed makes no rate missed: search says which rates are kept and which are not, and what decides
+/// between them. Finally, search measures latency at 50 to 110 % of the rate found. Takes
 /// every option of a run (see keystorm --help) except -n and --rps, for a single test.
 #[derive(Debug, Parser)]
 #[command(
@@ -78,8 +78,8 @@ struct Options {
     #[arg(long, value_name = "PERCENT", help_heading = "Target", default_value = "2",
           value_parser = percent)]
     within: f64,
-    /// Maximum number of trials per rate; as soon as it is clear, no more. Trials that missed the target
-    /// because of other programs or the client itself are repeated and not counted
+    /// Maximum number of trials per rate; as soon as it is clear, no more. Trials that can have missed the
+    /// target by noise or the client itself are repeated and not counted
     #[arg(long, value_name = "TIMES", help_heading = "Target", default_value = "5",
           value_parser = count_in(1..=99))]
     repeat: u32,
@@ -102,7 +102,8 @@ struct Options {
 /// What stands below the options.
 const EXAMPLE: &str = "\
 Ctrl-C prints what was found so far and exits with code 130. Exit code 1: not even the lowest rate
-keeps the target. Exit code 4: this machine was too busy, or the latency too unsteady, to tell.
+keeps the target. Exit code 4: this machine was too busy, or the latency too unsteady, to tell what
+lies above the rate that is kept.
 
 Examples:
   What rate of SETs can I promise within a millisecond?

@@ -86,7 +86,6 @@ impl Seconds {
                 gauges: &gauges,
                 engine,
                 successes: None,
-                sending: None,
             });
         }
     }

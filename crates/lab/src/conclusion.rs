@@ -15,13 +15,15 @@ use report::slo::Outcome;
 pub enum SearchOutcome {
     /// A rate is kept, and a higher one is missed.
     Found,
-    /// A rate is kept, and nothing is known of higher ones.
+    /// A rate is kept, and no higher one was tried.
     AtLeast,
+    /// A rate is kept, and of those above it is not known, or only far above.
+    Open,
     /// The lowest rate that was tried is missed.
     NotEven,
     /// No rate that was tried is clear.
     Undecided,
-    /// The client or the machine decided most trials.
+    /// The client or the machine decided most trials, and no rate is kept or missed.
     NotHere,
     /// Nothing has been tried.
     #[default]
@@ -47,7 +49,7 @@ pub struct Conclusion {
     pub not_the_server: bool,
 }
 
-/// The trials that decide nothing, and the most frequent cause.
+/// The trials that noise or the client decided, and the most frequent cause.
 struct VoidTrials {
     all: usize,
     count: usize,
@@ -60,22 +62,24 @@ impl VoidTrials {
         Self { all, count, cause }
     }
 
-    /// The conclusion of a search in which most trials were void.
-    fn conclusion(&self) -> Conclusion {
-        let text = match self.cause {
-            Some(Cause::ClientBusy) => {
-                "No rate is given. Give the client more --threads or CPUs, and search again."
-            }
-            Some(Cause::CpuStolen) => "No rate is given. Use a machine with dedicated CPUs.",
+    /// What helps against the cause.
+    fn advice(&self) -> &'static str {
+        match self.cause {
+            Some(Cause::ClientBusy) => "Give the client more --threads or CPUs, and search again. ",
+            Some(Cause::CpuStolen) => "Use a machine with dedicated CPUs. ",
             _ => {
-                "No rate is given. Stop other programs, or give client and server CPUs of their own \
-                 (--cpus, --server-cpus), and search again."
+                "Stop other programs, or give client and server CPUs of their own (--cpus, \
+                 --server-cpus), and search again. "
             }
-        };
+        }
+    }
+
+    /// The conclusion of a search in which most trials say nothing.
+    fn conclusion(&self) -> Conclusion {
         Conclusion {
             answered: SearchOutcome::NotHere,
             headline: format!("cannot be judged here: {self}"),
-            text: text.to_owned(),
+            text: format!("No rate is given. {}", self.advice()).trim_end().to_owned(),
             ..Conclusion::default()
         }
     }
@@ -91,6 +95,29 @@ impl Display for VoidTrials {
     }
 }
 
+/// What decides whether a rate keeps a target, where that is not known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Decides {
+    Machine,
+    Client,
+    Requests,
+}
+
+impl Display for Decides {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Machine => "this machine's own delays decide",
+            Self::Client => "the client is the limit",
+            Self::Requests => "the latency is too unsteady to tell",
+        })
+    }
+}
+
+/// A rate that is missed this far above one that is kept stands in the headline, too.
+const APART: f64 = 1.1;
+/// And this far above, with rates between them that are not known, there is no answer.
+const FAR: f64 = 2.0;
+
 fn per_s(rate: f64) -> String {
     format!("{}/s", grouped(rate))
 }
@@ -100,40 +127,47 @@ impl RateSearch {
     pub(crate) fn concluded(&self) -> Conclusion {
         let found = self.found();
         let void = VoidTrials::new(self);
-        let is_mostly_void = found.passes_per_s.is_none() && void.count * 2 > void.all;
+        if let Some(passes) = found.passes_per_s {
+            return self.rate_kept(passes, &void);
+        }
+        let is_mostly_void = found.fails_per_s.is_none() && void.count * 2 > void.all;
         if is_mostly_void && !found.given_up && !self.complete() {
             let headline = format!("no rate is known yet for {}; {void}", self.slo.text);
             return Conclusion { headline, ..Conclusion::default() };
         }
-        if found.given_up || is_mostly_void {
+        if is_mostly_void {
             return void.conclusion();
         }
-        match found.passes_per_s {
-            Some(passes) => self.rate_kept(passes, &void),
-            None => self.no_rate_kept(),
-        }
+        self.no_rate_kept(&void)
     }
 
     /// The conclusion where no rate that was tried is kept.
-    fn no_rate_kept(&self) -> Conclusion {
-        let slo = &self.slo.text;
+    fn no_rate_kept(&self, void: &VoidTrials) -> Conclusion {
+        let (slo, fails) = (&self.slo.text, self.found().fails_per_s);
         let lowest = self.rates.iter().min_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s));
-        let (answered, headline) = match lowest {
-            Some(rate) if rate.judgement.outcome == Outcome::Missed => {
-                (SearchOutcome::NotEven, format!("not even {} keep {slo}", per_s(rate.rate_per_s)))
+        let (answered, headline) = match (lowest, fails) {
+            (Some(lowest), Some(fails)) if fails <= lowest.rate_per_s => {
+                (SearchOutcome::NotEven, format!("not even {} keep {slo}", per_s(fails)))
             }
-            Some(rate) => {
+            (Some(_), Some(fails)) => {
+                let who = self.decides().unwrap_or(Decides::Requests);
+                let headline =
+                    format!("{} do not keep {slo}; whether lower rates do, {who}", per_s(fails));
+                (SearchOutcome::Undecided, headline)
+            }
+            (Some(rate), None) => {
                 let rate = per_s(rate.rate_per_s);
                 (SearchOutcome::Undecided, format!("undecided whether {rate} keep {slo}"))
             }
-            None => (SearchOutcome::Nothing, format!("no rate has been tried for {slo}")),
+            (None, _) => (SearchOutcome::Nothing, format!("no rate has been tried for {slo}")),
         };
         let why = lowest.map_or(String::new(), |rate| {
             format!("At {}: {}. ", per_s(rate.rate_per_s), rate.judgement.why)
         });
         let (not_the_server, text) = self.above();
-        let text = if text.is_empty() { why.trim_end().to_owned() } else { text };
-        let text = format!("{} {text}", self.time_up()).trim().to_owned();
+        let text = if text.is_empty() { why } else { format!("{text} ") };
+        let advice = self.noise(void);
+        let text = format!("{}{text}{advice}", self.time_up()).trim_end().to_owned();
         Conclusion { answered, headline, text, not_the_server, ..Conclusion::default() }
     }
 
@@ -148,75 +182,77 @@ impl RateSearch {
             None => (passes, None),
         };
         let (is_other, above) = self.above();
-        let is_unjudged = high.is_none() && found.unjudged_per_s.is_some();
-        if is_unjudged {
-            return self.not_above(rate, void);
-        }
-        let (headline, mut before) = self.higher_rates((rate, high), void);
+        let open = self.decides();
+        let is_far = |high: f64| high > rate * FAR && open.is_some();
+        let answered = match high {
+            Some(high) if !is_far(high) => SearchOutcome::Found,
+            None if open.is_none() => SearchOutcome::AtLeast,
+            _ => SearchOutcome::Open,
+        };
+        let mut before = high.map_or(String::new(), |high| {
+            format!(
+                "The highest rate that does is between {} and {} (95 % confidence at each end). ",
+                grouped(rate),
+                per_s(high)
+            )
+        });
+        before += &self.noise(void);
         if high.is_none_or(|high| high > rate * (1.0 + 2.0 * self.settings.within)) {
             before += &self.time_up();
         }
         let doubt = self.doubt();
-        let not_the_server = is_other || doubt.is_some();
+        let not_the_server = is_other || doubt.is_some() || answered == SearchOutcome::Open;
         Conclusion {
-            answered: if high.is_some() { SearchOutcome::Found } else { SearchOutcome::AtLeast },
+            answered,
             rate_per_s: Some(rate),
             low_per_s: Some(rate),
             high_per_s: high,
-            headline,
+            headline: self.headline(rate, high, open),
             text: (doubt.unwrap_or_default() + &before + &above).trim_end().to_owned(),
             not_the_server,
         }
     }
 
-    /// The conclusion where this rate is kept and the machine decided all higher ones: it is a lower bound, and
-    /// no answer.
-    fn not_above(&self, rate: f64, void: &VoidTrials) -> Conclusion {
-        let void_conclusion = void.conclusion();
-        let kept = format!("{} keep {} also beside other programs. ", per_s(rate), self.slo.text);
-        let kept = match void.cause {
-            Some(Cause::CpuHeld) => kept,
-            _ => kept.replace(" also beside other programs", ""),
-        };
-        let advice =
-            void_conclusion.text.replacen("No rate is given.", "Higher rates were all void.", 1);
-        let doubt = self.doubt().unwrap_or_default();
-        Conclusion {
-            headline: format!("cannot be judged here above {}: {void}", per_s(rate)),
-            text: doubt + &kept + &self.time_up() + &advice,
-            low_per_s: Some(rate),
-            not_the_server: true,
-            ..void_conclusion
+    /// The headline for a rate that is kept; `high` is missed, and `open` decides between them.
+    fn headline(&self, rate: f64, high: Option<f64>, open: Option<Decides>) -> String {
+        let kept = format!("{} keep {}", per_s(rate), self.slo.text);
+        match (high, open) {
+            (Some(high), Some(who)) if high > rate * APART => {
+                format!("at least {kept}; {} do not; between them {who}", per_s(high))
+            }
+            (Some(_), _) => kept,
+            (None, Some(who)) => format!("at least {kept}; above that {who}"),
+            (None, None) => kept + "; higher rates were not tried",
         }
     }
 
-    /// The headline for a rate that is kept, and what is known of higher ones; `high` is missed.
-    fn higher_rates(
-        &self,
-        (rate, high): (f64, Option<f64>),
-        void: &VoidTrials,
-    ) -> (String, String) {
-        const UNSTEADY: &str = "the latency is too unsteady for the requests that were sent. ";
+    /// What decides the rates that are neither kept nor missed, above those that are kept and below those that are
+    /// missed; `None` without any.
+    fn decides(&self) -> Option<Decides> {
         let found = self.found();
-        let headline = format!("{} keep {}", per_s(rate), self.slo.text);
-        let Some(high) = high else {
-            return if found.undecided_per_s.is_some() {
-                (format!("at least {headline}"), format!("Higher rates stay undecided: {UNSTEADY}"))
-            } else {
-                (headline + "; higher rates were not tried", String::new())
-            };
-        };
-        let mut text = format!(
-            "The highest rate that does is between {} and {} (95 % confidence at each end). ",
-            grouped(rate),
-            per_s(high)
-        );
-        if found.unjudged_per_s.is_some() {
-            text += &format!("Rates between them could not be judged: {void}. ");
-        } else if found.undecided_per_s.is_some() {
-            text += &format!("Between them it stays undecided: {UNSTEADY}");
+        let unjudged = found.unjudged_per_s.and_then(|rate| self.rate_of(rate));
+        match (unjudged, found.undecided_per_s) {
+            (Some(rate), _) => {
+                let by_client = rate.judgement.disturbance.as_ref();
+                let by_client = by_client.is_some_and(|found| !found.cause.by_others());
+                Some(if by_client { Decides::Client } else { Decides::Machine })
+            }
+            (None, Some(_)) => Some(Decides::Requests),
+            (None, None) => None,
         }
-        (headline, text)
+    }
+
+    /// The sentences about noise, where it decides some rates.
+    fn noise(&self, void: &VoidTrials) -> String {
+        match self.decides() {
+            Some(Decides::Machine | Decides::Client) if void.cause.is_some() => {
+                format!("What was missed there can be by that: {void}. {}", void.advice())
+            }
+            Some(Decides::Requests) => "The latency is too unsteady for the requests that were \
+                sent: --duration and --repeat send more. "
+                .to_owned(),
+            _ => String::new(),
+        }
     }
 
     /// The sentence about a search that had no more time.

@@ -11,6 +11,8 @@ use crate::search::{Answer, Search, Settings};
 /// The speeds that are tried: a tenth of the recorded traffic, and ten thousand times as much.
 const LEAST: f64 = 0.1;
 const MOST: f64 = 10_000.0;
+/// Between what is kept and what is missed lies no more than this factor, where a search came to its end.
+const WIDE: f64 = 1.1;
 
 /// Trials of one server, by speed.
 #[derive(Debug)]
@@ -46,7 +48,7 @@ impl<'s> SpeedTrials<'s> {
         self.observed.push((speed, observation));
         let same = self.observed.iter().filter(|(known, _)| (known / speed - 1.0).abs() < 1e-9);
         let all: Vec<&Observation> = same.map(|(_, observation)| observation).collect();
-        answer(&alone, self.slo.judge(&all).outcome)
+        answer(&alone, &self.slo.judge(&all))
     }
 }
 
@@ -68,7 +70,7 @@ pub struct SpeedRange {
     pub missed: Option<f64>,
     /// Whether the machine or the client decided, or time ran out, before one was missed.
     pub is_open: bool,
-    /// Which speed above that could not be judged, and why, if it is open.
+    /// Which speed above that could not be judged, and why.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unjudged: Option<Unjudged>,
 }
@@ -88,7 +90,7 @@ pub struct Unjudged {
 pub enum UnjudgedReason {
     /// The client could send no more.
     Client,
-    /// Something else that ran on the machine disturbed every trial.
+    /// Other programs or the hypervisor can have made all that was missed.
     Machine,
     /// Trials of it disagree, or have too few requests.
     Trials,
@@ -102,7 +104,7 @@ impl Unjudged {
         let speed = times(self.speed);
         match self.reason {
             UnjudgedReason::Client => format!("at {speed} the client is the limit"),
-            UnjudgedReason::Machine => format!("at {speed} something else disturbed every trial"),
+            UnjudgedReason::Machine => format!("at {speed} this machine's own delays decide"),
             UnjudgedReason::Trials => format!("at {speed} the trials do not say"),
             UnjudgedReason::Budget => format!("--budget ended before {speed} was tried"),
         }
@@ -124,7 +126,7 @@ impl SpeedRange {
             Unjudged { speed, reason }
         };
         let next = untried.map(|speed| Unjudged { speed, reason: UnjudgedReason::Budget });
-        let unjudged = search.unjudged().map(above).or(next).filter(|_| is_open);
+        let unjudged = search.unjudged().map(above).or(next);
         Self { kept, missed, is_open, unjudged }
     }
 
@@ -132,8 +134,16 @@ impl SpeedRange {
     #[must_use]
     pub fn describe(&self) -> String {
         match (self.kept, self.missed) {
-            (Some(kept), Some(_)) if !self.is_open => format!("up to {} this traffic", times(kept)),
-            (Some(kept), _) => {
+            (Some(kept), Some(missed)) if missed <= kept * WIDE => {
+                format!("up to {} this traffic", times(kept))
+            }
+            (Some(kept), Some(missed)) => {
+                let why =
+                    self.unjudged.map_or_else(String::new, |of| format!(" ({})", of.describe()));
+                let (kept, missed) = (times(kept), times(missed));
+                format!("up to {kept} this traffic at least, and not at {missed}{why}")
+            }
+            (Some(kept), None) => {
                 let why =
                     self.unjudged.map_or_else(String::new, |of| format!(" ({})", of.describe()));
                 format!("up to {} this traffic at least{why}", times(kept))
@@ -151,8 +161,7 @@ impl HeadRoom {
     #[must_use]
     pub fn is_less_on_b(&self, allowed: f64) -> bool {
         let [a, b] = &self.sides;
-        let most_of_b = b.missed.filter(|_| !b.is_open);
-        a.kept.zip(most_of_b).is_some_and(|(a, b)| b * (1.0 + allowed) < a)
+        a.kept.zip(b.missed).is_some_and(|(a, b)| b * (1.0 + allowed) < a)
     }
 }
 
@@ -191,7 +200,7 @@ mod tests {
         let client = found(up_to_20(Answer::ClientLimit), 1_000);
         assert!(client.ends_with(" at least (at 21 times the client is the limit)"), "{client}");
         let machine = found(up_to_20(Answer::Disturbed), 1_000);
-        assert!(machine.contains("something else disturbed every trial)"), "{machine}");
+        assert!(machine.contains("this machine's own delays decide)"), "{machine}");
         let undecided = found(up_to_20(Answer::Undecided), 1_000);
         assert!(undecided.contains("the trials do not say)"), "{undecided}");
         let cut = found(|_| Answer::Kept, 3);
@@ -204,6 +213,10 @@ mod tests {
     fn what_was_found_is_a_sentence() {
         for (range, text) in [
             (range(Some(2.34), Some(2.4)), "up to 2.34 times this traffic"),
+            (
+                range(Some(2.0), Some(9.0)),
+                "up to 2.00 times this traffic at least, and not at 9.00 times",
+            ),
             (range(Some(MOST), None), "up to 10000 times this traffic at least"),
             (range(Some(24.0), None), "up to 24 times this traffic at least"),
             (range(None, Some(0.1)), "at no speed that was tried, down to 0.10 times"),

@@ -1,7 +1,7 @@
 //! The results of a search: every trial, what is known of each rate, and the curve around what was
 //! found.
 
-use report::{Cause, Finding, LimitedBy, RecordError, Run, Summary};
+use report::{Cause, Disturbance, Finding, LimitedBy, RecordError, Run, Summary};
 use serde::{Deserialize, Serialize};
 
 use crate::conclusion::Conclusion;
@@ -9,7 +9,7 @@ use crate::csv::Csv;
 use crate::document::Document;
 use crate::figures::Figures;
 use crate::runs::Runs;
-use crate::search::{Answer, Bracket, Settings};
+use crate::search::{Answer, Bracket, KnownRates, Settings};
 use report::slo::{Judgement, Miss, Observation, Outcome, Slo};
 
 /// The name of the document's layout.
@@ -37,7 +37,8 @@ pub struct RateSearch {
     /// What that says.
     #[serde(default)]
     conclusion: Conclusion,
-    /// What all trials of a rate say together, in the order in which the rates were first tried.
+    /// What all trials of a rate say together, those of the curve included, in the order in which the rates were first
+    /// tried.
     #[serde(default)]
     pub rates: Vec<Rate>,
     /// Every run in order.
@@ -76,7 +77,7 @@ pub struct Trial {
     pub figures: Figures,
 }
 
-/// A rate that was tried to find the highest.
+/// A rate that was tried.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rate {
     /// The rate.
@@ -89,14 +90,30 @@ pub struct Rate {
     pub judgement: Judgement,
 }
 
+/// What a search learns from a judgement.
+fn answer_of(judgement: &Judgement) -> Answer {
+    let by_others = |found: &Disturbance| found.cause.by_others();
+    match (judgement.outcome, &judgement.disturbance) {
+        (Outcome::Kept, _) => Answer::Kept,
+        (Outcome::Missed, _) => Answer::Missed,
+        (Outcome::Void, Some(found)) if !by_others(found) => Answer::ClientLimit,
+        (Outcome::Void, _) | (Outcome::Undecided, Some(_)) => Answer::Disturbed,
+        (Outcome::Undecided, None) => Answer::Undecided,
+    }
+}
+
 /// What a search learns from a trial: what the trial says by itself, and what is known with those before it.
-pub(crate) fn answer(alone: &Judgement, known: Outcome) -> Answer {
-    match (&alone.disturbance, known) {
-        (Some(disturbance), _) if disturbance.cause.by_others() => Answer::Disturbed,
-        (Some(_), _) => Answer::ClientLimit,
-        (None, Outcome::Kept) => Answer::Kept,
-        (None, Outcome::Missed) => Answer::Missed,
-        (None, Outcome::Undecided | Outcome::Void) => Answer::Undecided,
+pub(crate) fn answer(alone: &Judgement, known: &Judgement) -> Answer {
+    answer_of(if alone.outcome == Outcome::Void { alone } else { known })
+}
+
+impl Rate {
+    /// What is known of it, where a miss takes so many trials.
+    fn answer(&self, misses_min: usize) -> Answer {
+        match answer_of(&self.judgement) {
+            Answer::Missed if self.trials.len() - self.void < misses_min => Answer::Undecided,
+            answer => answer,
+        }
     }
 }
 
@@ -140,15 +157,36 @@ impl RateSearch {
             figures: Figures::from_run(run),
         });
         self.observed.push(observation);
-        let known = match phase {
-            Phase::Search => self.known(rate_per_s),
-            Phase::Closed | Phase::Curve => judgement.outcome,
-        };
-        Ok(answer(&judgement, known))
+        if phase == Phase::Closed {
+            return Ok(answer(&judgement, &judgement));
+        }
+        let answer = answer(&judgement, self.known(rate_per_s));
+        self.found = self.bracket();
+        Ok(answer)
+    }
+
+    /// What all rates say together.
+    fn bracket(&self) -> Bracket {
+        let mut known = KnownRates::default();
+        let misses_min = self.misses_min();
+        self.rates.iter().for_each(|rate| known.learn(rate.rate_per_s, rate.answer(misses_min)));
+        let found = known.bracket();
+        Bracket { given_up: self.found.given_up && found.passes_per_s.is_none(), ..found }
+    }
+
+    /// How many trials it takes to call a rate missed.
+    fn misses_min(&self) -> usize {
+        if self.settings.repeats > 1 { 2 } else { 1 }
+    }
+
+    /// Whether as many trials of a rate count as it takes to call it missed.
+    pub(crate) fn is_confirmed(&self, rate_per_s: f64) -> bool {
+        let count = self.rate_of(rate_per_s).map_or(0, |rate| rate.trials.len() - rate.void);
+        count >= self.misses_min()
     }
 
     /// Adds the last trial to those of its rate, and says what they say together.
-    fn known(&mut self, rate_per_s: f64) -> Outcome {
+    fn known(&mut self, rate_per_s: f64) -> &Judgement {
         let at = self.rates.iter().position(|rate| same(rate.rate_per_s, rate_per_s));
         let at = at.unwrap_or_else(|| {
             let judgement = self.slo.judge(&[]);
@@ -161,12 +199,13 @@ impl RateSearch {
             rate.trials.iter().map(|number| &self.observed[*number]).collect();
         rate.void = observed.iter().filter(|trial| trial.is_void()).count();
         rate.judgement = self.slo.judge(&observed);
-        rate.judgement.outcome
+        &rate.judgement
     }
 
-    /// Notes what the search has found, at its end or so far.
-    pub fn settle(&mut self, found: Bracket) {
-        self.found = found;
+    /// Notes that the search has ended, and whether it was given up.
+    pub fn settle(&mut self, given_up: bool) {
+        self.found.given_up = given_up;
+        self.found = self.bracket();
         self.conclusion = self.concluded();
     }
 
@@ -263,7 +302,7 @@ impl RateSearch {
         Some((rate, missed.unwrap_or(last)))
     }
 
-    /// How many trials of the search there are, how many of them are void, and by what most.
+    /// How many trials of the search there are, how many of them noise or the client decided, and by what most.
     #[must_use]
     pub fn void(&self) -> (usize, usize, Option<Cause>) {
         let mut by_cause: Vec<(Cause, usize)> = Vec::new();

@@ -9,7 +9,7 @@ mod known;
 
 use serde::{Deserialize, Serialize};
 
-use known::KnownRates;
+pub(crate) use known::KnownRates;
 
 /// How to search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -18,7 +18,7 @@ pub struct Settings {
     pub start_per_s: f64,
     /// How close the answer is to a rate that is not kept, as a share: 0.02 for 2 %.
     pub within: f64,
-    /// How often a rate is tried at most, void trials not counted; as soon as it is clear, no more.
+    /// How often a rate is tried at most, trials that say nothing not counted; as soon as it is clear, no more.
     pub repeats: u32,
     /// No lower rate is tried, unless `most_per_s` is.
     pub least_per_s: f64,
@@ -59,7 +59,7 @@ pub enum Answer {
     Missed,
     /// Both can be.
     Undecided,
-    /// The trial is void: the machine decided it.
+    /// The machine's own delays decide: they can have made all that was missed.
     Disturbed,
     /// The trial is void: the client was the limit.
     ClientLimit,
@@ -75,19 +75,20 @@ pub struct Bracket {
     /// The lowest rate above it that is undecided, if there is one below that which is missed.
     #[serde(default)]
     pub undecided_per_s: Option<f64>,
-    /// The lowest rate above it of which every trial was void, if there is one below that which is missed.
+    /// The lowest rate above it that the machine's own delays or the client decide, if there is one below that which
+    /// is missed.
     #[serde(default)]
     pub unjudged_per_s: Option<f64>,
-    /// Most trials were void, and the search was given up.
+    /// Most trials said nothing, and the search was given up.
     #[serde(default)]
     pub given_up: bool,
 }
 
 /// How often an end of the bracket is believed to have been a mistake, and the search goes on.
 const DOUBTS_MAX: u32 = 4;
-/// So many void trials of a rate, and it is left unjudged.
+/// So many trials of a rate that say nothing, and it is left unjudged.
 const VOID_MAX: u32 = 4;
-/// With so many void trials, and most of all trials, the search is given up: four rates, each half of the one
+/// With so many of them, and most of all trials, the search is given up: four rates, each half of the one
 /// before, could not be judged.
 const GIVEN_UP_AT: u32 = 16;
 
@@ -175,7 +176,6 @@ impl Search {
                     Answer::Kept => low = middle,
                     _ => high = middle,
                 }
-                self.note(Some(low));
                 if self.bracket.given_up {
                     return Ok(self.bracket);
                 }
@@ -198,8 +198,7 @@ impl Search {
             let Some(ends) = moved else { return Ok(self.bracket) };
             (low, high) = ends;
         }
-        self.note(Some(low));
-        self.miss_above(low, high, &mut trial)?;
+        self.miss_above(high, &mut trial)?;
         Ok(self.bracket)
     }
 
@@ -222,9 +221,7 @@ impl Search {
                 Answer::Missed | Answer::ClientLimit => break,
                 Answer::Undecided | Answer::Disturbed => {}
             }
-            self.note(Some(kept));
         }
-        self.note(Some(kept));
         Ok(self.known.lowest(kept, &UNKEPT).map(|high| (kept, high)))
     }
 
@@ -232,7 +229,6 @@ impl Search {
     /// limit there is none.
     fn miss_above<E>(
         &mut self,
-        kept: f64,
         from: f64,
         trial: &mut impl FnMut(f64) -> Result<Answer, E>,
     ) -> Result<(), E> {
@@ -253,10 +249,7 @@ impl Search {
                 _ => low = high,
             }
         }
-        let Some(mut high) = missed(self) else {
-            self.note(Some(self.known.highest_kept(f64::INFINITY).unwrap_or(kept)));
-            return Ok(());
-        };
+        let Some(mut high) = missed(self) else { return Ok(()) };
         low = self.known.highest(high).map_or(from, |rate| rate.max(from));
         while let Some(middle) = self.between(low, high) {
             match self.decide(middle, self.settings.repeats, trial)? {
@@ -267,7 +260,6 @@ impl Search {
                 break;
             }
         }
-        self.note(Some(self.known.highest_kept(high).unwrap_or(kept)));
         Ok(())
     }
 
@@ -280,13 +272,11 @@ impl Search {
     ) -> Result<Ends, E> {
         let (mut low, mut step) = (from, step);
         loop {
-            self.note(Some(low));
             if low >= self.settings.most_per_s || self.bracket.given_up {
                 return Ok(None);
             }
             let high = self.rate(low * step);
             if self.decide(high, self.repeats(step), trial)? != Answer::Kept {
-                self.note(Some(low));
                 return Ok((!self.bracket.given_up).then_some((low, high)));
             }
             (low, step) = (high, faster(step));
@@ -302,13 +292,11 @@ impl Search {
     ) -> Result<Ends, E> {
         let (mut high, mut step) = (from, step);
         loop {
-            self.note(None);
             if high <= self.least() || self.bracket.given_up {
                 return Ok(None);
             }
             let low = self.rate(high / step);
             if self.decide(low, self.repeats(step), trial)? == Answer::Kept {
-                self.note(Some(low));
                 return Ok(Some((low, high)));
             }
             (high, step) = (low, faster(step));
@@ -350,23 +338,28 @@ impl Search {
             if clear || counted >= repeats {
                 break answer;
             }
+            // Whatever ends the search before the next trial, one miss is none.
+            self.learn(rate, Answer::Undecided);
         };
-        // What is void now says nothing against what is known.
+        // What says nothing now says nothing against what is known.
         let void = matches!(answer, Answer::Disturbed | Answer::ClientLimit);
         let answer = self.known.of(rate).filter(|_| void).unwrap_or(answer);
-        self.known.learn(rate, answer);
+        self.learn(rate, answer);
         Ok(answer)
     }
 
-    /// Gives up if most trials are void and no rate was kept in spite of that. Once one was, the answer is at
+    /// Notes what a rate is, and what is known with that.
+    fn learn(&mut self, rate: f64, answer: Answer) {
+        self.known.learn(rate, answer);
+        self.bracket = Bracket { given_up: self.bracket.given_up, ..self.known.bracket() };
+    }
+
+    /// Gives up if most trials say nothing and no rate was kept in spite of that. Once one was, the answer is at
     /// least that rate, and higher ones are tried as long as there is time.
     fn give_up(&mut self) {
         let void = self.disturbed + self.client_limit;
-        let nothing = self.known.highest_kept(f64::INFINITY).is_none();
+        let nothing = self.known.highest_kept().is_none();
         self.bracket.given_up = nothing && void >= GIVEN_UP_AT && void > self.counted;
-        if self.bracket.given_up {
-            self.bracket = Bracket { given_up: true, ..Bracket::default() };
-        }
     }
 
     /// The lowest rate above what is kept that was tried and is neither kept nor missed, and what it is.
@@ -376,26 +369,6 @@ impl Search {
         let open = [Answer::Undecided, Answer::Disturbed, Answer::ClientLimit];
         let rate = self.known.lowest(from, &open)?;
         Some((rate, self.known.of(rate)?))
-    }
-
-    /// Says what is known if this is the highest rate that is kept.
-    fn note(&mut self, low: Option<f64>) {
-        if self.bracket.given_up {
-            return;
-        }
-        let from = low.unwrap_or(0.0);
-        let fails = self.known.lowest(from, &[Answer::Missed]);
-        let below = |rate: &f64| fails.is_none_or(|fails| *rate < fails);
-        self.bracket = Bracket {
-            passes_per_s: low,
-            fails_per_s: fails,
-            undecided_per_s: self.known.lowest(from, &[Answer::Undecided]).filter(below),
-            unjudged_per_s: self
-                .known
-                .lowest(from, &[Answer::Disturbed, Answer::ClientLimit])
-                .filter(below),
-            given_up: false,
-        };
     }
 
     /// The rate in the middle of two by ratio, if they are not as close as asked, or as what is undecided

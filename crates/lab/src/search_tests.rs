@@ -109,7 +109,8 @@ fn void_trials_are_repeated_and_decide_nothing() {
 #[test]
 fn a_search_of_void_trials_is_given_up_without_a_rate() {
     let (found, tried) = search(Settings::default(), |_| Answer::Disturbed);
-    assert_eq!(found, Bracket { given_up: true, ..Bracket::default() });
+    assert!(found.given_up && found.unjudged_per_s.is_some(), "{found:?}");
+    assert_eq!((found.passes_per_s, found.fails_per_s), (None, None));
     assert_eq!(tried.len(), 16);
     // Also if a few were missed.
     let at = std::cell::Cell::new(0);
@@ -179,4 +180,41 @@ fn one_bad_trial_misses_no_rate() {
     let settings = Settings { most_per_s: 1000.0, ..Settings::default() };
     let (found, tried) = search(settings, trial);
     assert_eq!((found.passes_per_s, tried.len()), (Some(1000.0), 3));
+}
+
+#[test]
+fn what_ends_a_search_early_leaves_nothing_that_one_miss_decides() {
+    let mut left = 5;
+    let mut search = Search::new(Settings::default());
+    // Of a rate that was kept, and of one above that was missed once.
+    let _ = search.run(|rate| {
+        left -= 1;
+        if left == 0 { Err(()) } else { Ok(kept(rate < 3000.0)) }
+    });
+    assert_eq!(search.bracket.passes_per_s, Some(2000.0));
+    assert_eq!(search.bracket.fails_per_s, Some(4000.0));
+    let mut left = 4;
+    let mut search = Search::new(Settings::default());
+    let _ = search.run(|rate| {
+        left -= 1;
+        if left == 0 { Err(()) } else { Ok(kept(rate < 3000.0)) }
+    });
+    assert_eq!((search.bracket.fails_per_s, search.bracket.undecided_per_s), (None, Some(4000.0)));
+}
+
+#[test]
+fn where_noise_decides_what_is_missed_nothing_false_is_concluded() {
+    // Any trial above a third of the edge is decided by noise three times in four, as beside busy loops.
+    for seed in 0..200 {
+        let noise = std::cell::RefCell::new(Noise::new(seed));
+        let settings = Settings { start_per_s: 10_000.0, ..Settings::default() };
+        let edge = 51_234.5;
+        let (found, _) = search(settings, |rate| {
+            let noisy = rate > edge / 3.0 && noise.borrow_mut().uniform() < 0.75;
+            if noisy && rate < 2.0 * edge { Answer::Disturbed } else { kept(rate <= edge) }
+        });
+        let passes = found.passes_per_s.unwrap();
+        assert!(passes <= edge && passes >= edge / 3.1, "{found:?}");
+        assert!(found.fails_per_s.is_none_or(|fails| fails > edge), "{found:?}");
+    }
 }

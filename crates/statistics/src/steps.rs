@@ -10,8 +10,8 @@
 
 use crate::{ERROR_RATE, Noise, Ratio, ranks};
 
-/// How often a series of one level shows a step among all of its values: each side of a step is another chance to be wrong, and all
-/// together are to be wrong at most one time in twenty.
+/// How often a series of one level shows a step among all of its values: each side of a step is another chance to be
+/// wrong, and all together are to be wrong at most one time in twenty.
 const STEP_RATE: f64 = 0.02;
 
 /// Fewest values of a level.

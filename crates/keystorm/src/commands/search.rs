@@ -64,7 +64,10 @@ pub(crate) fn search(job: &SearchJob) -> Result<End> {
     shown?;
     Ok(match (end, search.record.conclusion().answered) {
         (End::Complete, SearchOutcome::NotEven | SearchOutcome::Nothing) => End::Failed,
-        (End::Complete, SearchOutcome::Undecided | SearchOutcome::NotHere) => End::Inconclusive,
+        (
+            End::Complete,
+            SearchOutcome::Undecided | SearchOutcome::NotHere | SearchOutcome::Open,
+        ) => End::Inconclusive,
         (end, _) => end,
     })
 }
@@ -116,7 +119,7 @@ impl SearchRun<'_> {
         if matches!(found, Err(Stop::OutOfTime)) {
             self.record.set_out_of_time();
         }
-        self.record.settle(search.bracket);
+        self.record.settle(search.bracket.given_up);
         match found {
             Ok(_) | Err(Stop::OutOfTime) => {}
             Err(stop) => return Err(stop),
@@ -125,10 +128,10 @@ impl SearchRun<'_> {
             let rates = self.record.curve_rates();
             for (at, rate) in rates.iter().enumerate() {
                 self.expected = (rates.len() - at) as u32;
-                // A point that the machine decided is measured again, and in the end marked.
+                // A point that is not clear is measured again, and in the end marked.
                 for _ in 0..CURVE_TRIES_MAX {
                     let answer = self.trial(Phase::Curve, *rate, Duration::MAX)?;
-                    if !matches!(answer, Answer::Disturbed | Answer::ClientLimit) {
+                    if matches!(answer, Answer::Kept | Answer::Missed) {
                         break;
                     }
                 }

@@ -1,14 +1,14 @@
 //! What is known of each rate that a search has tried.
 
-use super::Answer;
+use super::{Answer, Bracket};
 
 /// Rates and what they are, each once, in the order in which they were tried first.
 #[derive(Debug, Clone, Default)]
-pub(super) struct KnownRates(Vec<(f64, Answer)>);
+pub(crate) struct KnownRates(Vec<(f64, Answer)>);
 
 impl KnownRates {
     /// Notes what a rate is now.
-    pub(super) fn learn(&mut self, rate: f64, answer: Answer) {
+    pub(crate) fn learn(&mut self, rate: f64, answer: Answer) {
         match self.0.iter_mut().find(|(known, _)| *known == rate) {
             Some((_, known)) => *known = answer,
             None => self.0.push((rate, answer)),
@@ -31,10 +31,26 @@ impl KnownRates {
         self.0.iter().map(|(rate, _)| *rate).filter(|rate| *rate < below).max_by(f64::total_cmp)
     }
 
-    /// The highest rate below one that is kept.
-    pub(super) fn highest_kept(&self, below: f64) -> Option<f64> {
-        let kept = self.0.iter().filter(|(rate, a)| *rate < below && *a == Answer::Kept);
+    /// The highest rate that is kept.
+    pub(super) fn highest_kept(&self) -> Option<f64> {
+        let kept = self.0.iter().filter(|(_, answer)| *answer == Answer::Kept);
         kept.map(|(rate, _)| *rate).max_by(f64::total_cmp)
+    }
+
+    /// What they say together: nothing is missed below what is kept.
+    pub(crate) fn bracket(&self) -> Bracket {
+        let passes_per_s = self.highest_kept();
+        let from = passes_per_s.unwrap_or(0.0);
+        let fails_per_s = self.lowest(from, &[Answer::Missed]);
+        let below = |rate: &f64| fails_per_s.is_none_or(|fails| *rate < fails);
+        let open = |answers: &[Answer]| self.lowest(from, answers).filter(below);
+        Bracket {
+            passes_per_s,
+            fails_per_s,
+            undecided_per_s: open(&[Answer::Undecided]),
+            unjudged_per_s: open(&[Answer::Disturbed, Answer::ClientLimit]),
+            given_up: false,
+        }
     }
 }
 
@@ -59,6 +75,6 @@ mod tests {
         assert_eq!(known.lowest(2.5, &[Answer::Undecided, Answer::Missed]), Some(3.0));
         assert_eq!(known.lowest(4.5, &[Answer::Missed]), None);
         assert_eq!((known.highest(4.0), known.highest(1.0)), (Some(3.0), None));
-        assert_eq!(known.highest_kept(f64::INFINITY), Some(1.0));
+        assert_eq!(known.highest_kept(), Some(1.0));
     }
 }

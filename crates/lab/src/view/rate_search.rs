@@ -6,19 +6,45 @@ use super::{figure_cells, figure_names, incomplete, limited};
 use crate::Document;
 use crate::conclusion::SearchOutcome;
 use crate::rate_search::{Phase, Rate, RateSearch, Trial};
-use report::slo::{Judgement, Measure, Outcome};
+use report::slo::{Bound, Judgement, Measure, Outcome};
 
-/// Whether a target was kept, and why not.
-fn kept(Judgement { outcome, why, .. }: &Judgement) -> String {
+/// What one trial says by itself: of too few requests what was measured.
+fn by_itself(Judgement { outcome, why, bounds, .. }: &Judgement) -> String {
     match outcome {
         Outcome::Kept => "yes".to_owned(),
         Outcome::Missed => format!("no: {why}"),
-        Outcome::Undecided => format!("undecided: {why}"),
+        Outcome::Undecided if bounds.is_empty() => why.clone(),
+        Outcome::Undecided => {
+            let value = |bound: &Bound| {
+                format!("{} {}", bound.clause.measure, bound.clause.describe(bound.value))
+            };
+            bounds.iter().map(value).collect::<Vec<_>>().join(", ")
+        }
         Outcome::Void => format!("void: {why}"),
     }
 }
 
 impl RateSearch {
+    /// What is known of a rate from all of its trials, which never contradicts what was found.
+    fn kept(&self, Rate { rate_per_s, judgement, .. }: &Rate) -> String {
+        let Judgement { outcome, why, bounds, .. } = judgement;
+        let below = self.found().passes_per_s.filter(|passes| *passes > *rate_per_s);
+        let is_within = bounds.iter().all(|bound| bound.value < bound.clause.below);
+        match (outcome, below.map(report::grouped)) {
+            (Outcome::Kept, _) => "yes".to_owned(),
+            (Outcome::Undecided | Outcome::Void, Some(passes)) if is_within => {
+                format!("yes: {passes}/s keep it")
+            }
+            (_, Some(passes)) => format!("unsteady: {why}, though {passes}/s keep it"),
+            (Outcome::Missed, None) if !self.is_confirmed(*rate_per_s) => {
+                format!("undecided: one trial missed it: {why}")
+            }
+            (Outcome::Missed, None) => format!("no: {why}"),
+            (Outcome::Undecided, None) => format!("undecided: {why}"),
+            (Outcome::Void, None) => format!("void: {why}"),
+        }
+    }
+
     /// The curve around the rate that was found, as a table.
     #[must_use]
     pub fn curve_table(&self) -> Table {
@@ -31,14 +57,15 @@ impl RateSearch {
         let knee = self.found().passes_per_s.filter(|_| phase == Phase::Curve);
         columns.extend(knee.map(|_| "of found rate".to_owned()));
         columns.extend(figure_names(self.runs().unit()));
-        columns.push("kept".to_owned());
+        columns.push(if phase == Phase::Curve { "kept" } else { "kept by itself" }.to_owned());
         let mut table = Table::new(columns);
         for trial in self.of(phase) {
             let Trial { rate_per_s, judgement, figures, .. } = trial;
             let mut cells = vec![report::grouped(*rate_per_s)];
             cells.extend(knee.map(|knee| format!("{:.0} %", rate_per_s / knee * 100.0)));
             cells.extend(figure_cells(figures.throughput_rps, figures));
-            cells.push(kept(judgement));
+            let rate = self.rate_of(*rate_per_s).filter(|_| phase == Phase::Curve);
+            cells.push(rate.map_or_else(|| by_itself(judgement), |rate| self.kept(rate)));
             table.row(cells);
         }
         table
@@ -49,12 +76,12 @@ impl RateSearch {
         let mut table = Table::new(["rate", "trials", "void", "kept"]);
         let mut rates: Vec<&Rate> = self.rates.iter().collect();
         workload::sort::sort_by(&mut rates, |a, b| a.rate_per_s.total_cmp(&b.rate_per_s));
-        for Rate { rate_per_s, trials, void, judgement } in rates {
+        for rate in rates {
             table.row([
-                report::grouped(*rate_per_s),
-                trials.len().to_string(),
-                void.to_string(),
-                kept(judgement),
+                report::grouped(rate.rate_per_s),
+                rate.trials.len().to_string(),
+                rate.void.to_string(),
+                self.kept(rate),
             ]);
         }
         table
@@ -88,7 +115,8 @@ impl RateSearch {
             }
         }
         let slo = bounded.map(|clause| (clause.below, clause.to_string()));
-        let name = if self.conclusion().rate_per_s.is_some() { "found" } else { "kept" };
+        let is_open = self.conclusion().answered == SearchOutcome::Open;
+        let name = if is_open { "kept" } else { "found" };
         let knee = self.found().passes_per_s.map(|rate| (rate, name.to_owned()));
         Chart::rate_curve("Response time against rate", series, slo, knee)
     }
@@ -149,8 +177,9 @@ impl RateSearch {
             ..Verdict::default()
         });
         let text = "Latencies are response times, counted from when a request was due. The load \
-            is an open loop: slow replies do not delay it. A trial is void where other programs, \
-            the hypervisor or the client itself decided it; it counts for nothing.";
+            is an open loop: slow replies do not delay it. A rate is judged by all of its trials \
+            together. What other programs and the hypervisor can have delayed makes no rate \
+            missed; a trial in which the client itself did not do what was asked is void.";
         let text = Block::Text(text.to_owned());
         let rates = Section::new("Every rate", [Block::Table(self.rate_table())]);
         let trials = Block::Table(self.trial_table(Phase::Search));

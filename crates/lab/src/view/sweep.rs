@@ -4,11 +4,11 @@ use page::{
     Axis as Scale, Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Unit, Verdict,
 };
 
-use report::slo::Outcome;
+use report::slo::{Judgement, Outcome};
 
 use super::{FIGURES, figure_cells, figure_names, incomplete, limited};
 use crate::Document;
-use crate::figures::{disturbed, limited_by};
+use crate::figures::{Figures, disturbed, limited_by};
 use crate::grid::Axis;
 use crate::sweep::{Row, Sweep};
 
@@ -168,54 +168,79 @@ impl Sweep {
         tests
     }
 
-    /// The fastest point of each test, in words.
+    /// The fastest point of each test, in words; of those that keep the target, where there is one.
     #[must_use]
     pub fn best(&self) -> Vec<Verdict> {
-        let best = self.tests().into_iter().filter_map(|test| {
-            let rows = || {
-                let rows = self.points.iter().filter(|row| row.test == test);
-                let rows = rows.filter_map(|row| Some((row, row.middle()?.0)));
-                rows.filter(|(_, run)| run.complete())
+        self.tests().into_iter().filter_map(|test| self.best_of(test)).collect()
+    }
+
+    fn best_of(&self, test: &str) -> Option<Verdict> {
+        let rows = || {
+            let rows = self.points.iter().filter(|row| row.test == test);
+            let rows = rows.filter_map(|row| Some((row, row.middle()?.0)));
+            rows.filter(|(_, run)| run.complete())
+        };
+        let kept =
+            |row: &Row| row.target.as_ref().is_none_or(|target| target.outcome == Outcome::Kept);
+        let (all, others) = (rows().count(), disturbed(rows().map(|(_, run)| run)));
+        let noise =
+            others.map(|(cause, count)| format!("{} in {count} of {all} points", cause.describe()));
+        // Noise makes nothing faster: what keeps the target beside it counts, and without a target so does the
+        // fastest point, where all had noise.
+        let is_all = others.is_some_and(|(_, count)| count == all);
+        let counts = |run: &Figures| self.slo.is_some() || is_all || run.disturbed().is_none();
+        let best = rows().filter(|(row, run)| counts(run) && kept(row));
+        let best = best.max_by(|(_, a), (_, b)| a.throughput_rps.total_cmp(&b.throughput_rps));
+        let Some((row, run)) = best else {
+            let (first, _) = rows().next()?;
+            return Some(self.none_kept(test, rows().map(|(row, _)| row), first));
+        };
+        let settings = self.axes.iter().zip(&row.settings);
+        let settings = settings.map(|(axis, value)| format!(" {} {value}", axis.option));
+        let rps = report::grouped(run.throughput_rps);
+        let unit = self.runs().unit().per_second();
+        let with = if self.axes.is_empty() { "" } else { " with" };
+        let least = if is_all && self.slo.is_none() { "at least " } else { "" };
+        let settings = settings.collect::<String>();
+        let headline = format!("{test}: {least}{rps} {unit}{with}{settings}");
+        let headline = match &self.slo {
+            Some(slo) => format!("{headline}, the most that keeps {}", slo.text),
+            None => headline,
+        };
+        let mut text = limited_by(run, "Limited by ") + ".";
+        if let Some(noise) = noise {
+            text += &match counts(run) && run.disturbed().is_some() {
+                true => format!(" Points marked (disturbed) may be faster without: {noise}."),
+                false => format!(" Points marked (disturbed) are left out: {noise}."),
             };
-            let kept = |row: &Row| {
-                row.target.as_ref().is_none_or(|target| target.outcome == Outcome::Kept)
-            };
-            if let Some(slo) = &self.slo
-                && rows().next().is_some()
-                && !rows().any(|(row, _)| kept(row))
-            {
-                let headline = format!("{test}: no point was shown to keep {}", slo.text);
-                return Some(Verdict { tone: Tone::Bad, ..Verdict::new(headline, "") });
-            }
-            let (all, others) = (rows().count(), disturbed(rows().map(|(_, run)| run)));
-            let counted = rows().filter(|(row, run)| run.disturbed().is_none() && kept(row));
-            let best =
-                counted.max_by(|(_, a), (_, b)| a.throughput_rps.total_cmp(&b.throughput_rps));
-            let left_out = others
-                .map(|(cause, count)| format!("{} in {count} of {all} points", cause.describe()));
-            let Some((row, run)) = best else {
-                let headline = format!("{test}: cannot be judged here: {}", left_out?);
-                let text = "Every point is marked (disturbed). Stop other programs, and repeat.";
-                return Some(Verdict { tone: Tone::Warning, ..Verdict::new(headline, text) });
-            };
-            let settings = self.axes.iter().zip(&row.settings);
-            let settings = settings.map(|(axis, value)| format!(" {} {value}", axis.option));
-            let rps = report::grouped(run.throughput_rps);
-            let unit = self.runs().unit().per_second();
-            let headline = format!("{test}: {rps} {unit} with{}", settings.collect::<String>());
-            let headline =
-                if self.axes.is_empty() { format!("{test}: {rps} {unit}") } else { headline };
-            let headline = match &self.slo {
-                Some(slo) => format!("{headline}, the most that keeps {}", slo.text),
-                None => headline,
-            };
-            let mut text = limited_by(run, "Limited by ") + ".";
-            if let Some(left_out) = left_out {
-                text += &format!(" Points marked (disturbed) are left out: {left_out}.");
-            }
-            Some(Verdict::new(headline, text))
-        });
-        best.collect()
+        }
+        Some(Verdict::new(headline, text))
+    }
+
+    /// The sentence about a test of which no point was shown to keep the target.
+    fn none_kept<'r>(
+        &self,
+        test: &str,
+        rows: impl Iterator<Item = &'r Row>,
+        first: &Row,
+    ) -> Verdict {
+        let slo = self.slo.as_ref().map_or("", |slo| slo.text.as_str());
+        let targets: Vec<&Judgement> = rows.filter_map(|row| row.target.as_ref()).collect();
+        let missed = targets.iter().filter(|target| target.outcome == Outcome::Missed).count();
+        if missed == targets.len() {
+            let why = first.target.as_ref().map_or("", |target| target.why.as_str());
+            let headline = format!("{test}: no point keeps {slo}");
+            return Verdict { tone: Tone::Bad, ..Verdict::new(headline, why) };
+        }
+        let headline = format!("{test}: no point was shown to keep {slo}");
+        let open = targets.iter().find(|target| target.outcome != Outcome::Missed);
+        let text = format!(
+            "{} of {} points are neither kept nor missed: {}.",
+            targets.len() - missed,
+            targets.len(),
+            open.map_or("", |target| target.why.as_str())
+        );
+        Verdict { tone: Tone::Warning, ..Verdict::new(headline, text) }
     }
 
     /// The page.
@@ -355,10 +380,43 @@ pub(super) mod tests {
         assert!(best.headline.contains("20,000 requests/s"), "{best:?}");
         assert!(best.text.contains("other programs held the CPU in 2 of 6 points"), "{best:?}");
         sweep.points.iter_mut().for_each(disturb);
-        let headline = &sweep.best()[0].headline;
-        assert_eq!(
-            headline,
-            "SET: cannot be judged here: other programs held the CPU in 6 of 6 points"
+        let best = &sweep.best()[0];
+        let headline = "SET: at least 30,000 requests/s with --engine epoll -c 100";
+        assert_eq!(best.headline, headline);
+        assert!(best.text.contains("in 6 of 6 points"), "{best:?}");
+    }
+
+    #[test]
+    fn what_keeps_a_target_beside_others_counts_and_what_is_open_is_not_called_missed() {
+        let target = |sweep: &mut Sweep, outcome: Outcome, count: usize| {
+            for row in sweep.points.iter_mut().take(count) {
+                let (why, bounds) = ("p99 1.4 ms".to_owned(), Vec::new());
+                let kept = outcome == Outcome::Kept;
+                let mut judgement = report::slo::Slo::parse("p99<1ms").unwrap().judge(&[]);
+                (judgement.outcome, judgement.kept, judgement.why) = (outcome, kept, why);
+                row.target = Some(Judgement { bounds, ..judgement });
+            }
+        };
+        let mut sweep = sweep();
+        sweep.slo = Some(report::slo::Slo::parse("p99<1ms").unwrap());
+        target(&mut sweep, Outcome::Missed, 6);
+        let best = &sweep.best()[0];
+        assert_eq!(best.headline, "SET: no point keeps p99<1ms");
+        target(&mut sweep, Outcome::Undecided, 2);
+        let best = &sweep.best()[0];
+        assert_eq!(best.headline, "SET: no point was shown to keep p99<1ms");
+        assert!(
+            best.text.starts_with("2 of 6 points are neither kept nor missed: p99"),
+            "{best:?}"
         );
+        // Whatever else ran while it did.
+        target(&mut sweep, Outcome::Kept, 1);
+        sweep.points[0].figures[0].disturbance = Some(report::Disturbance {
+            cause: report::Cause::CpuHeld,
+            evidence: Vec::new(),
+            text: String::new(),
+        });
+        let best = &sweep.best()[0];
+        assert!(best.headline.ends_with(" -c 1, the most that keeps p99<1ms"), "{best:?}");
     }
 }

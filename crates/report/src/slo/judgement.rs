@@ -22,6 +22,9 @@ const UNANSWERED_SHARE: f64 = 0.01;
 /// are those of requests that succeed.
 const FAILED_PERCENT: f64 = 1.0;
 
+/// One trial that counts of so many, and it does not miss the target for all.
+const ALONE_OF: usize = 3;
+
 /// What is known of a rate under a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -115,16 +118,20 @@ impl Observation {
 
     /// The same of figures that are known already.
     pub(super) fn of_summary(slo: &Slo, summary: &Summary<'_>) -> Self {
-        let spans = response_spans(summary);
+        let spans = spans(summary);
         let noise = Noise::of_run(summary.run, summary.response_times.count());
         let seen = |clause| ClauseEvidence::new(clause, summary, &spans);
         let seen: Vec<ClauseEvidence> = slo.clauses.iter().map(seen).collect();
-        let quickest_ns = if summary.service.count > 0 { summary.service.min_ns } else { 0 };
+        let misses = misses(slo, summary, &noise);
+        // Where a queue that noise left may never have been empty, it made the quickest reply longer, too.
+        let has_queue = misses.iter().any(|miss| miss.over.is_some());
+        let is_known = summary.service.count > 0 && !has_queue;
+        let quickest_ns = if is_known { summary.service.min_ns } else { 0 };
         let left = slo.clauses.iter().zip(&seen);
         let left = left.map(|(clause, seen)| seen.without(&noise, clause, &spans, quickest_ns));
         let recorded = |clause| ClauseEvidence::recorded(&noise, clause, &spans);
         let recorded = slo.clauses.iter().map(recorded).collect();
-        let (left, misses) = (left.collect(), misses(slo, summary, &noise));
+        let left = left.collect();
         let bound_ns = slo.latency().map_or(MISSED_NS as f64, |clause| clause.below);
         let mut trial = Self {
             void: None,
@@ -192,7 +199,7 @@ impl Observation {
 }
 
 /// The responses of a run by spans of time; of a run without all of its timeline the whole is one span.
-pub(crate) fn response_spans(summary: &Summary<'_>) -> Vec<SpanResponses> {
+fn spans(summary: &Summary<'_>) -> Vec<SpanResponses> {
     let Run { measurement, .. } = summary.run;
     let interval_ns = measurement.timeline.interval_ns;
     let of_point = |point: &measure::Point| {
@@ -295,7 +302,7 @@ fn misses(slo: &Slo, summary: &Summary<'_>, noise: &Noise<'_>) -> Vec<MissedTarg
 
 /// What is missed where too many requests failed, whose share the target does not bound.
 fn failed(slo: &Slo, summary: &Summary<'_>) -> Option<MissedTarget> {
-    let total = summary.run.measurement.requested();
+    let total = &summary.run.measurement.total;
     // What lacks a reply at the end is a matter of the schedule.
     let given_up = total.connections.lost.saturating_add(total.connections.timed_out);
     let failed = total.errors.total().saturating_add(given_up);
@@ -365,7 +372,11 @@ impl Slo {
             valid.iter().copied().filter(|trial| !trial.is_by_noise).collect();
         let counted = if steady.is_empty() { valid } else { steady };
         let bounds = self.bounds(&counted);
-        let outcome = self.weigh(&counted, &bounds, true);
+        let is_alone = counted.len() == 1 && trials.len() >= ALONE_OF;
+        let outcome = match self.weigh(&counted, &bounds, true) {
+            Outcome::Missed if is_alone => Outcome::Undecided,
+            outcome => outcome,
+        };
         // Of trials that missed for different reasons the last.
         let last = counted.iter().rev().find(|trial| !trial.misses.is_empty());
         let misses = last.map_or(&[][..], |trial| &trial.misses);
