@@ -28,10 +28,10 @@ else
         > "$OUT/result.txt" 2> "$OUT/remarks.txt" || code=$?
     if [ -n "$HISTORY" ] && [ "$code" = 0 ]; then
         mkdir -p "$HISTORY"
-        cp "$OUT/result.json" "$HISTORY/$(date -u +%Y%m%dT%H%M%SZ)-${GITHUB_SHA:-${CI_COMMIT_SHA:-run}}.json"
-        # Runners have a new name each time.
+        # Runners have a new name each time. A run that is judged is not in the folder yet: it is no part of its baseline.
         keystorm compare --baseline "$HISTORY" --any-machine "${gate[@]}" "$OUT/result.json" \
             --html "$OUT/history.html" >> "$OUT/result.txt" 2>> "$OUT/remarks.txt" || code=$?
+        cp "$OUT/result.json" "$HISTORY/$(date -u +%Y%m%dT%H%M%SZ)-${GITHUB_SHA:-${CI_COMMIT_SHA:-run}}.json"
     fi
 fi
 
@@ -45,8 +45,14 @@ cat "$OUT/remarks.txt" >&2
     esac
     echo
     echo '```text'
-    # Ten lines of results: the first tests, and what the gate came to.
-    grep -v -e '^$' -e '^Gate' "$OUT/result.txt" | sed -n 1,7p || true
+    # Ten lines of results: the first tests, of repeats their means, and what the gate came to.
+    results=$(grep -v -e '^$' -e '^Gate' "$OUT/result.txt" || true)
+    if grep -q ', mean of ' <<< "$results"; then
+        results=$(grep -v -E '^[^,]*: [0-9.]+ [a-z]+ per second' <<< "$results")
+    fi
+    sed -n 1,7p <<< "$results"
+    more=$(($(wc -l <<< "$results") - 7))
+    [ "$more" -le 0 ] || echo "and $more lines more, on the page"
     grep -h '^Gate' "$OUT/result.txt" "$OUT/remarks.txt" | sed -n 1,3p || true
     grep -h '^error: ' "$OUT/remarks.txt" | sed -n 1,3p || true
     echo '```'

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 Rows = list[dict[str, Any]]
+_CPU = ("client_cpu_us_per_request", "server_cpu_us_per_request")
 _PERCENTILES = ("p50", "p90", "p95", "p99", "p99.9")
 
 
@@ -51,6 +52,8 @@ def _test(run: Run) -> dict[str, Any]:
         "max_ms": response["max"],
     }
     row.update({f"{name}_ms": response[name] for name in _PERCENTILES})
+    # Of each request, or of each message that was received; None where a system does not tell.
+    row.update({name: test.get(name) for name in _CPU})
     return row
 
 

@@ -87,6 +87,9 @@ class Runs(unittest.TestCase):
             keystorm.run("-t nosuch")
         self.assertEqual((said.exception.code, said.exception.run), (2, None))
         self.assertIn("nosuch", str(said.exception))
+        with self.assertRaises(keystorm.Failed) as said:
+            keystorm.run("-p 1 -n 5")
+        self.assertTrue(str(said.exception).startswith("error: could not connect"), said.exception)
         with self.assertRaises(TypeError):
             keystorm.run(LINE, clients=3)
         with self.assertRaisesRegex(TypeError, "clients"):
@@ -134,6 +137,10 @@ class Tables(unittest.TestCase):
         rows = keystorm.tests([self.found, self.found])
         self.assertEqual([row["test"] for row in rows], ["SET", "GET", "SET", "GET"])
         self.assertEqual(rows[0]["p99_ms"], self.found.ms("response", 99))
+        history = keystorm.history(self.directory.name)
+        kept = next(row for row in history if row["throughput_rps"] == rows[0]["throughput_rps"])
+        for name in ["client_cpu_us_per_request", "server_cpu_us_per_request"]:
+            self.assertAlmostEqual(rows[0][name], kept[name])
         self.assertEqual(sum(row["count"] for row in keystorm.histogram(self.found)), 2000)
         self.assertEqual(keystorm.histogram(self.found)[-1]["share"], 1.0)
         self.assertEqual(set(keystorm.timeline(self.found)[0]), {"t_s", "rps", "errors", "p50", "p99", "max"})

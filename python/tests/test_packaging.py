@@ -8,6 +8,7 @@ import importlib.util
 import json
 import os
 import re
+import shutil
 import socket
 import subprocess
 import tempfile
@@ -224,6 +225,40 @@ class Script(unittest.TestCase):
             self.assertLessEqual(len(comment.splitlines()), 16)
             for name in ["page.html", "result.json", "comment.md"]:
                 self.assertTrue((Path(directory) / "out" / name).stat().st_size > 0, name)
+
+    def test_a_run_is_no_part_of_its_own_baseline_and_means_are_told(self) -> None:
+        with tempfile.TemporaryDirectory() as directory:
+            runs = Path(directory) / "runs"
+            for earlier in range(2):
+                load = "-n 500 -c 2 -t ping,set"
+                _, comment = self.measure(directory, SERVER="redis-server", LOAD=load, HISTORY=str(runs))
+                # The table of the judgement counts the runs before, and nothing where there are none.
+                self.assertEqual(len(list(runs.glob("[!.]*.json"))), earlier + 1)
+                told = (Path(directory) / "out/result.txt").read_text()
+                self.assertNotRegex(told, rf"last {earlier + 2} runs")
+                for test in ["PING_INLINE", "PING_MBULK", "SET"]:
+                    self.assertRegex(comment, rf"(?m)^{test}, mean of 2 repeats: ")
+
+    def test_the_workflow_of_the_documents_runs(self) -> None:
+        text = (PACKAGING.parent / "docs/automation.md").read_text()
+        steps = text.split("```yaml\nname: performance\n")[1].split("```")[0]
+        given = dict(re.findall(r"^ {10}([a-z-]+): (.*)$", steps.split("packaging/ci/github@")[1], re.MULTILINE))
+        action = (PACKAGING / "ci/github/action.yml").read_text()
+        declared = action.split("inputs:\n")[1].split("outputs:")[0]
+        self.assertLessEqual(set(given), set(re.findall(r"^  ([a-z-]+):$", declared, re.MULTILINE)))
+        variables = re.findall(r"^ {8}([A-Z]+): \$\{\{ inputs\.([a-z-]+) \}\}$", action, re.MULTILINE)
+        values = {name: given[key].strip('"') for name, key in variables if key in given}
+        self.assertEqual(set(values), {"SERVER", "BASE", "LOAD", "REPEAT", "PERCENT"})
+        with tempfile.TemporaryDirectory() as directory:
+            # What the workflow builds.
+            program = shutil.which("redis-server")
+            for name in [values["SERVER"], values["BASE"]]:
+                (Path(directory) / name).parent.mkdir(parents=True)
+                (Path(directory) / name).symlink_to(program)
+            values["LOAD"] = values["LOAD"].replace("--duration 2 --warmup 1", "--duration 0.2")
+            code, comment = self.measure(directory, **{**values, "REPEAT": "2"})
+            self.assertIn(code, (0, 3, 4), comment)
+            self.assertIn("./src/valkey-server beside ./base/src/valkey-server", comment)
 
     def test_one_is_judged_by_its_history_and_nothing_of_a_load_is_run(self) -> None:
         with tempfile.TemporaryDirectory() as directory:

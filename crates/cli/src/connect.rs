@@ -9,7 +9,7 @@ use clap::{Arg, Command};
 use lab::words::TypedOption;
 use lab::{Arity, Line};
 
-use super::experiment::{self, takes_of, with_those_of_a_run};
+use super::experiment::{self, takes_of, with_those_of_one_run};
 use super::near::named;
 use super::run::{self, RunFront};
 use super::{FrontEnd, Intent, UsageError, help};
@@ -73,6 +73,9 @@ const REFUSED: [&str; 12] = [
     "--shard",
 ];
 
+/// What no run of it has.
+const NEVER: [&str; 2] = ["-I", "-l"];
+
 /// A steady load beside new connections is a probe of them.
 const BESIDE: &str = "--beside";
 const PROBE: &str = "--probe";
@@ -87,13 +90,13 @@ impl FrontEnd for ConnectFront {
     }
 
     fn command(&self) -> Option<Command> {
-        Some(with_those_of_a_run(base(), &REFUSED))
+        Some(with_those_of_one_run(base(), &[&REFUSED[..], &NEVER].concat()))
     }
 
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
         if args.first().is_some_and(|word| word == "--help") {
             let mut command = match help::asks_for_all(&args) {
-                true => with_those_of_a_run(base(), &REFUSED),
+                true => with_those_of_one_run(base(), &[&REFUSED[..], &NEVER].concat()),
                 false => own_page(),
             };
             return Ok(Intent::Say(command.render_long_help().to_string()));

@@ -139,7 +139,16 @@ pub(super) fn with_split<O: Parser>(
     args: Vec<OsString>,
     meaning: impl FnOnce(O, Line, String) -> Result<Intent, UsageError>,
 ) -> Result<Intent, UsageError> {
-    with_line(args, false, &REFUSED, meaning)
+    with_refused(args, &REFUSED, meaning)
+}
+
+/// The same of a command that cannot have other options of a run, and why.
+pub(super) fn with_refused<O: Parser>(
+    args: Vec<OsString>,
+    refused: &[(&str, &str)],
+    meaning: impl FnOnce(O, Line, String) -> Result<Intent, UsageError>,
+) -> Result<Intent, UsageError> {
+    with_line(args, false, refused, meaning)
 }
 
 /// The same where words of the experiment's own, such as files, stand anywhere among the options, and no command for a
@@ -303,6 +312,12 @@ fn takes(option: &Arg) -> Arity {
 /// The options of an experiment, and behind them those of a run that it takes too: all but those that
 /// it has itself, those that no experiment can have, and `refused`.
 pub(super) fn with_those_of_a_run(own: Command, refused: &[&str]) -> Command {
+    let of_experiments = REFUSED.map(|(name, _)| name);
+    with_those_of_one_run(own, &[refused, &of_experiments].concat())
+}
+
+/// The same for a command that is a single run: an option that it cannot have is in `refused`.
+pub(super) fn with_those_of_one_run(own: Command, refused: &[&str]) -> Command {
     let run = run::vocabulary();
     let written = |arg: &Arg| {
         let short = arg.get_short().map(|short| format!("-{short}"));
@@ -313,9 +328,7 @@ pub(super) fn with_those_of_a_run(own: Command, refused: &[&str]) -> Command {
         !own.get_arguments().any(|ours| ours.get_id() == arg.get_id())
             && !names.iter().any(|name| named(&own, name).is_some())
     };
-    let no = |name: &String| {
-        refused.contains(&name.as_str()) || REFUSED.iter().any(|(known, _)| known == name)
-    };
+    let no = |name: &String| refused.contains(&name.as_str());
     // What it cannot have is hidden and not left out: others name it.
     let taken = run.get_arguments().filter(theirs);
     let taken: Vec<Arg> = taken

@@ -2,10 +2,12 @@
 
 use std::time::SystemTime;
 
-use measure::{Ending, Latency, Measurement, Tally, Timeline, WorkerUse};
+use measure::{
+    Deliveries, Ending, KeptKeys, Latency, Measurement, Tally, TallyShape, Timeline, WorkerUse,
+};
 use report::RecordError;
-use runner::INTERVAL_NS;
-use workload::{Pace, Plan};
+use runner::{INTERVAL_NS, tally_shape};
+use workload::{Delivery, Pace, Plan};
 
 use crate::line::{Tick, WorkerState};
 
@@ -13,6 +15,7 @@ use crate::line::{Tick, WorkerState};
 #[derive(Default)]
 pub(crate) struct Partial {
     total: Option<Tally>,
+    deliveries: Option<Box<Deliveries>>,
     timeline: Option<Timeline>,
     /// Of the measured part.
     elapsed_ns: u64,
@@ -37,6 +40,10 @@ impl Partial {
             Some(total) if total.commands.len() == tally.commands.len() => total.merge(&tally),
             _ => self.total = Some(tally.clone()),
         }
+        if let Some(deliveries) = tick.growth.deliveries()? {
+            let commands = senders_tally(plan)?.commands.len();
+            self.deliveries = Some(deliveries).filter(|of| of.sending.commands.len() == commands);
+        }
         let timeline = self.timeline.get_or_insert_with(|| Timeline::new(INTERVAL_NS));
         tick.growth.timeline()?.points.into_iter().for_each(|point| timeline.push(point));
         Ok(tally)
@@ -52,9 +59,18 @@ impl Partial {
             system_ns: None,
             wait_ns: None,
         };
+        let mut total = self.total.unwrap_or(empty);
+        let deliveries = plan.delivery.as_ref().and_then(|delivery| {
+            let unknown = || {
+                let sending = senders_tally(plan).ok()?;
+                Some(Box::new(Deliveries::so_far(sending, self.elapsed_ns, (0, total.succeeded()))))
+            };
+            self.deliveries.or_else(unknown).map(|of| as_lost(delivery, of))
+        });
+        deliveries.iter().for_each(|of| total.add_senders(&of.sending));
         let open = matches!(plan.load.pace, Pace::Open(_));
         Measurement {
-            total: self.total.unwrap_or(empty),
+            total,
             timeline,
             outages: Vec::new(),
             absences: Vec::new(),
@@ -67,8 +83,25 @@ impl Partial {
             nodes: Vec::new(),
             by_connection: Vec::new(),
             logs: Vec::new(),
-            deliveries: None,
+            deliveries,
             ending,
         }
     }
+}
+
+/// What senders of this plan have seen who have seen nothing.
+fn senders_tally(plan: &Plan) -> Result<Tally, RecordError> {
+    let senders = plan.of_senders().map_err(|error| RecordError::wrong(error.to_string()))?;
+    // Saved tallies of senders have no operations.
+    Ok(Tally::new(&TallyShape { operations: 0, ..tally_shape(&senders) }))
+}
+
+/// What is known of a client that was lost: nobody knows whether what it had not reported came, and it removed nothing.
+fn as_lost(delivery: &Delivery, mut of: Box<Deliveries>) -> Box<Deliveries> {
+    of.expected = of.counts.received;
+    of.receivers = delivery.receivers;
+    let keeps = delivery.kind.leaves_keys() && delivery.exchange.is_none();
+    let why = "its client was lost".to_owned();
+    of.kept = keeps.then(|| KeptKeys { keys: delivery.places.into(), why });
+    of
 }

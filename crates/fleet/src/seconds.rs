@@ -86,6 +86,7 @@ impl Seconds {
                 gauges: &gauges,
                 engine,
                 successes: None,
+                sending: None,
             });
         }
     }

@@ -30,10 +30,8 @@ const INDEX_BYTES_MAX: u64 = 1 << 28;
 pub const FILES_MAX: usize = 100_000;
 /// Folders below each other.
 const DEPTH_MAX: usize = 8;
-/// The documents that hold runs.
-const WITH_RUNS: [&str; 4] = ["run/", "sweep/", "search/", "survey/"];
-/// What the names of their schemas begin with.
-const FAMILY: &str = "\"keystorm.";
+/// How the schema of runs begins, which stand in the documents of experiments, too.
+const RUNS: &str = "\"keystorm.run/";
 
 /// A file that cannot be used, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -196,9 +194,7 @@ fn parse(name: &str, path: &Path) -> Result<Vec<Entry>, String> {
         return Err("is over 1 GiB, too large for a saved run".to_owned());
     }
     // Whoever has laid a document out anew may have moved its schema to the end.
-    let named = std::str::from_utf8(&text).unwrap_or_default();
-    let mut schemas = named.match_indices(FAMILY).map(|(at, _)| &named[at + FAMILY.len()..]);
-    if !schemas.any(|rest| WITH_RUNS.iter().any(|name| rest.starts_with(name))) {
+    if !std::str::from_utf8(&text).unwrap_or_default().contains(RUNS) {
         return Ok(Vec::new());
     }
     let loaded = Record::load_without_timelines(&text);

@@ -10,6 +10,8 @@ use crate::{CommandTally, Invalidations, Latency, Polls, SlowSubscribers, Tally,
 pub struct Deliveries {
     /// What the senders saw: requests, replies, lateness.
     pub sending: Tally,
+    /// From the start of the measured part until the senders were done; 0 of a file that does not say.
+    pub sending_ns: u64,
     /// Deliveries that there must have been of the acknowledged messages, by the replies to their senders.
     pub expected: u64,
     /// Deliveries that there would have been as well, had no receiver been away when a message was sent.
@@ -32,6 +34,24 @@ pub struct Deliveries {
     pub slow: Option<Box<SlowSubscribers>>,
     /// What clients with a cache saw.
     pub invalidations: Option<Box<Invalidations>>,
+    /// Keys of the run that stay at the server.
+    pub kept: Option<KeptKeys>,
+}
+
+/// Keys that could not be removed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptKeys {
+    /// How many, at most: some may never have been written.
+    pub keys: u64,
+    /// Why not, of the first.
+    pub why: String,
+}
+
+impl KeptKeys {
+    /// Adds others.
+    pub fn merge(&mut self, other: &Self) {
+        self.keys = self.keys.saturating_add(other.keys);
+    }
 }
 
 /// What receivers counted, of the measured part.
@@ -54,6 +74,28 @@ pub struct DeliveryCounts {
 total!(DeliveryCounts { received, doubled, out_of_order, foreign, corrupt, cut_off });
 
 impl Deliveries {
+    /// What is known while load runs, after so long: what the senders saw, and the deliveries that there must have been
+    /// of that and those that came.
+    #[must_use]
+    pub fn so_far(sending: Tally, elapsed_ns: u64, (expected, received): (u64, u64)) -> Self {
+        Self {
+            sending,
+            sending_ns: elapsed_ns,
+            expected,
+            away: 0,
+            counts: DeliveryCounts { received, ..DeliveryCounts::default() },
+            first: None,
+            last: None,
+            polls: None,
+            by_receiver: None,
+            receivers: 0,
+            waits: None,
+            slow: None,
+            invalidations: None,
+            kept: None,
+        }
+    }
+
     /// What was seen of the command that carries a message; `None` of a run that never began.
     #[must_use]
     pub fn messages(&self) -> Option<&CommandTally> {
@@ -71,6 +113,7 @@ impl Deliveries {
     pub fn merge(&mut self, other: &Self) {
         let Self {
             sending,
+            sending_ns,
             expected,
             away,
             counts,
@@ -82,8 +125,10 @@ impl Deliveries {
             waits,
             slow,
             invalidations,
+            kept,
         } = other;
         self.sending.merge(sending);
+        self.sending_ns = self.sending_ns.max(*sending_ns);
         self.expected.merge(expected);
         self.away.merge(away);
         self.counts.merge(counts);
@@ -97,6 +142,7 @@ impl Deliveries {
         });
         merge_optional(&mut self.waits, waits.as_ref(), Waits::merge_client);
         merge_optional(&mut self.slow, slow.as_ref(), |ours, theirs| ours.merge(theirs));
+        merge_optional(&mut self.kept, kept.as_ref(), KeptKeys::merge);
     }
 
     /// Messages that were acknowledged.

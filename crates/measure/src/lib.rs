@@ -41,7 +41,7 @@ pub use by_connection::{ByConnection, ConnectionSecond, ConnectionTrace};
 pub use command_tally::CommandTally;
 pub use connect_stages::ConnectStages;
 pub use connections::{ConnectionTally, TlsTally};
-pub use deliveries::{Deliveries, DeliveryCounts};
+pub use deliveries::{Deliveries, DeliveryCounts, KeptKeys};
 pub use encoded::{CodecError, EncodedLatency};
 pub use errors::ErrorCounts;
 pub use histogram::Latency;

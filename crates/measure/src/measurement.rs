@@ -125,6 +125,30 @@ impl fmt::Display for Failure {
 impl std::error::Error for Failure {}
 
 impl Measurement {
+    /// What is counted: requests that were answered, errors included; of messages, those that were received.
+    #[must_use]
+    pub fn counted(&self) -> u64 {
+        match self.deliveries {
+            Some(_) => self.total.succeeded(),
+            None => self.total.requests(),
+        }
+    }
+
+    /// Operations that ended, failed ones included; where each is a command, what is counted.
+    #[must_use]
+    pub fn operations_ended(&self) -> u64 {
+        match self.total.operations.is_empty() {
+            true => self.counted(),
+            false => self.total.operations_ended(),
+        }
+    }
+
+    /// What the senders of requests saw, who are the senders of messages.
+    #[must_use]
+    pub fn requested(&self) -> &Tally {
+        self.deliveries.as_ref().map_or(&self.total, |deliveries| &deliveries.sending)
+    }
+
     /// CPU time of all workers for each answered request, in nanoseconds; `None` where it is not known or
     /// nothing was answered. A worker's is counted over its whole load and requests without the warm-up: as
     /// if both parts cost alike.
@@ -135,7 +159,7 @@ impl Measurement {
             worker.cpu_ns as f64 * share
         };
         let cpu_ns: f64 = self.workers.iter().map(measured).sum();
-        let requests = self.total.requests();
+        let requests = self.counted();
         (requests > 0 && cpu_ns > 0.0).then(|| cpu_ns / requests as f64)
     }
 
@@ -157,7 +181,7 @@ impl Measurement {
     pub fn is_unheard(&self) -> bool {
         let connections = &self.total.connections;
         let sent = [connections.lost, connections.timed_out, connections.unanswered];
-        self.total.requests() == 0 && sent.iter().any(|n| *n > 0)
+        self.requested().requests() == 0 && sent.iter().any(|n| *n > 0)
     }
 }
 

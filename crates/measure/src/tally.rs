@@ -144,8 +144,13 @@ impl Tally {
     /// Requests that were answered, errors included.
     #[must_use]
     pub fn requests(&self) -> u64 {
-        let answered = self.commands.iter().flat_map(|c| [c.ok, c.miss]);
-        answered.fold(self.errors.total(), u64::saturating_add)
+        self.succeeded().saturating_add(self.errors.total())
+    }
+
+    /// Requests that were answered without an error.
+    #[must_use]
+    pub fn succeeded(&self) -> u64 {
+        self.commands.iter().flat_map(|c| [c.ok, c.miss]).fold(0, u64::saturating_add)
     }
 
     /// Operations that ended, failed ones included: what `-n` and a rate count. Where each is a

@@ -172,7 +172,7 @@ fn latencies(question: &Question, decision: &Decision) -> Chart {
         let at = at as f64;
         match clause(of) {
             Some(clause) => {
-                let point = DataPoint::at(at, clause.mean);
+                let point = DataPoint::at(at, clause.mean?);
                 let point = match clause.interval {
                     Some([low, high]) => point.within(low, high),
                     None => point.hollow(),

@@ -75,7 +75,7 @@ fn latency_clause(of: &Candidate) -> Option<&ClauseValue> {
 /// The response time that the target bounds, or else the 99th percentile, in nanoseconds, with its interval.
 fn latency(of: &Candidate) -> Option<(f64, Option<[f64; 2]>)> {
     match latency_clause(of) {
-        Some(clause) => Some((clause.mean, clause.interval)),
+        Some(clause) => Some((clause.mean?, clause.interval)),
         None => Some((of.p99_ms? * 1e6, None)),
     }
 }
@@ -167,7 +167,7 @@ mod tests {
                 throughput_rps: Some(rate),
                 clauses: vec![ClauseValue {
                     clause: "p99<2ms".to_owned(),
-                    mean: ns,
+                    mean: Some(ns),
                     interval: Some([ns * 0.9, ns * 1.1]),
                     below: 2e6,
                 }],

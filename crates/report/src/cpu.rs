@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{CountUnit, Figures, Metric, Summary};
+use crate::{CountUnit, Figures, Finding, Metric, Summary};
 
 /// CPU time for each request.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -25,11 +25,14 @@ impl CpuFigures {
     pub fn from_summary(summary: &Summary<'_>) -> Self {
         let figures = Figures::from_summary(summary);
         let [server_us, client_us] = [Metric::ServerCpu, Metric::ClientCpu].map(|m| figures.get(m));
+        // What looks at the server before and after cost it is a large part of a short load.
+        let is_short = summary.run.verdict.finding == Some(Finding::Short);
         let cores = |us: Option<f64>| {
             let per_s = summary.requests as f64 / summary.elapsed_s;
             us.map(|us| us * per_s / 1e6).filter(|cores| cores.is_finite())
         };
-        let [server_cores, client_cores] = [cores(server_us), cores(client_us)];
+        let server_cores = cores(server_us.filter(|_| !is_short));
+        let client_cores = cores(client_us);
         let unit = CountUnit::from_plan(&summary.run.plan);
         Self { server_us, client_us, server_cores, client_cores, unit }
     }
@@ -85,6 +88,8 @@ mod tests {
         assert_eq!(describe(&run), "client 6.5 µs/request (50 % of one core), server unknown");
         run.watched.servers =
             vec![ServerUse { cpu_process_s: Some(0.0195), ..ServerUse::default() }];
+        assert_eq!(describe(&run), "server 9.8 µs/request, client 6.5", "the load was short");
+        run.verdict.finding = None;
         assert_eq!(describe(&run), "server 9.8 µs/request (75 % of one core), client 6.5");
         run.measurement.workers.clear();
         assert!(!describe(&run).contains("inf"));

@@ -12,7 +12,7 @@ use crate::{LatencyFigures, WaitFigures, grouped, msec, msec_at_most};
 pub struct DeliveryFigures<'r> {
     /// What was counted.
     pub deliveries: &'r Deliveries,
-    /// Messages per second that were acknowledged; 0 of a run that took no time.
+    /// Messages per second that were acknowledged, while they were sent; 0 of a run that took no time.
     pub sent_rps: f64,
     /// From when a message was sent until its sender had the reply.
     pub acknowledged: LatencyFigures,
@@ -93,14 +93,18 @@ pub(crate) fn backlog(deliveries: &Deliveries) -> Option<(u64, u64)> {
 }
 
 impl<'r> DeliveryFigures<'r> {
-    /// Those of a run of so many seconds.
+    /// Those of a run of so many seconds, which is also how long messages were sent where nobody says.
     #[must_use]
     pub fn new(deliveries: &'r Deliveries, plan: Option<&Delivery>, elapsed_s: f64) -> Self {
         let wait = plan.and_then(|plan| plan.wait);
         let sent = deliveries.acknowledged() as f64;
+        let sending_s = match deliveries.sending_ns {
+            0 => elapsed_s,
+            ns => ns as f64 / 1e9,
+        };
         Self {
             deliveries,
-            sent_rps: if elapsed_s > 0.0 { sent / elapsed_s } else { 0.0 },
+            sent_rps: if sending_s > 0.0 { sent / sending_s } else { 0.0 },
             acknowledged: (deliveries.messages())
                 .map(|messages| LatencyFigures::from_latency(&messages.service))
                 .unwrap_or_default(),
@@ -380,6 +384,7 @@ mod tests {
         let text = |away, cut_off| {
             let deliveries = Deliveries {
                 sending: fixture::complete().measurement.total,
+                sending_ns: 0,
                 expected: 2_376,
                 away,
                 counts: DeliveryCounts { received: 2_376, cut_off, ..DeliveryCounts::default() },
@@ -391,6 +396,7 @@ mod tests {
                 waits: None,
                 slow: None,
                 invalidations: None,
+                kept: None,
             };
             DeliveryFigures::new(&deliveries, None, 1.0).received()
         };

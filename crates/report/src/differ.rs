@@ -21,15 +21,19 @@ pub(crate) struct Difference {
 /// The value of an option that a command line does not have.
 const NOT_GIVEN: &str = "not given";
 
+/// A plan as data, without what each of its runs has for itself.
+pub(crate) fn load_data(plan: &Plan) -> Result<Value, RecordError> {
+    let plan = plan.of_any_run().map_err(|error| RecordError::wrong(error.to_string()))?;
+    crate::json::value(&*plan).map_err(|error| RecordError::wrong(error.to_string()))
+}
+
 /// All in which two plans differ, except the places that `passed_over` names and what is below them.
 pub(crate) fn differences(
     ours: &Plan,
     theirs: &Plan,
     passed_over: &dyn Fn(&str) -> bool,
 ) -> Result<Vec<Difference>, RecordError> {
-    let as_data =
-        |plan: &Plan| crate::json::value(plan).map_err(|e| RecordError::wrong(e.to_string()));
-    let (data, other) = (as_data(ours)?, as_data(theirs)?);
+    let (data, other) = (load_data(ours)?, load_data(theirs)?);
     let mut found = Vec::new();
     walk("", &data, &other, passed_over, &mut found);
     if found.is_empty() {

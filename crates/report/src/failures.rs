@@ -18,7 +18,7 @@ impl Failures {
     /// Of a run.
     #[must_use]
     pub fn from_measurement(measurement: &Measurement) -> Self {
-        let total = &measurement.total;
+        let total = measurement.requested();
         let connections = &total.connections;
         let given_up = connections.lost.saturating_add(connections.timed_out);
         // Whoever interrupts a run leaves requests in flight, and they have not failed for it.

@@ -25,6 +25,7 @@ mod figures;
 pub mod fixture;
 pub mod format;
 mod hdr;
+mod journal_entries;
 pub mod json;
 pub mod live;
 mod lookups;
@@ -77,7 +78,7 @@ pub use metric::{Direction, Figures, Metric};
 pub use moments::{Moment, WorstMoments};
 pub use openmetrics::{Counters, OPENMETRICS_TYPE, TestState, openmetrics};
 pub use operations::{CommandFigures, OperationFigures};
-pub use outages::server_name;
+pub use outages::{only_waited, server_name};
 pub use persona::{
     KEYSTORM, NodeNames, Persona, ProgressFigures, REDIS_BENCHMARK, VALKEY_BENCHMARK,
 };
@@ -95,8 +96,9 @@ pub use text_groups::{TextGroups, WarningTopic};
 pub use together::CommonSpan;
 pub use value_size::{other_value_size, value_size};
 pub use verdict::{
-    Cause, Disturbance, EvidenceFigure, Finding, Held, LimitedBy, Verdict, Warning, WarningKind,
-    class, contradictions, gets_apart, option_sent, unfound, warnings,
+    Cause, CauseShare, Causes, Disturbance, EvidenceFigure, Finding, Held, LimitedBy, SlowCommands,
+    Verdict, WaitCause, Warning, WarningKind, class, contradictions, gets_apart, option_sent,
+    unfound, warnings,
 };
 pub use verdict_lines::VerdictLines;
 pub use waits::WaitFigures;

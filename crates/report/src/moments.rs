@@ -4,15 +4,15 @@
 //! Owns which intervals are worst, and which entry of a server's journal belongs to which. An entry
 //! belongs to a moment if it may have happened from when the slowest of its requests was due to its end.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
 use host::{Journal, JournalEntry, JournalKind, ServerUse};
 use measure::Point;
 use serde::Serialize;
 use workload::quantity::counted;
 
+use crate::journal_entries::{at_unix_s, describe_entry, duration, rank};
 use crate::quantity::msec_at_most;
-use crate::{Run, escape, machine_between, wall_clock, wall_clock_s};
+use crate::verdict::{SlowCommands, by_command, stalls};
+use crate::{Run, escape, machine_between, wall_clock};
 
 /// Most moments that are reported.
 const MOMENTS_MAX: usize = 10;
@@ -37,6 +37,15 @@ const WAITED_SHARE: f64 = 0.05;
 const WAITED_S: f64 = 0.005;
 /// Stolen time that is worth telling, of the time of all CPUs.
 const STOLEN_SHARE: f64 = 0.01;
+/// Clocks of two programs agree to some milliseconds.
+const CLOCKS_S: f64 = 0.01;
+/// A response that waited for all of a slow command is as long as this part of it at least.
+const WAITED_FOR_ALL: f64 = 0.9;
+/// What no cause explains is told from this part of the longest response on, and from this time.
+const UNEXPLAINED_SHARE: f64 = 0.2;
+const UNEXPLAINED_NS: f64 = 5e6;
+/// Slow commands whose totals are told.
+const TOTALS_MAX: usize = 5;
 /// A call of another client's command is listed from this length on.
 const CALL_MIN_US: u64 = 1_000;
 /// Commands that ask a server about itself.
@@ -52,11 +61,13 @@ pub struct Moment {
     pub t_s: f64,
     /// How long it lasted, in seconds: a whole number of intervals.
     pub lasted_s: f64,
+    /// When it ended, by the same clock.
+    pub until: String,
     /// The 99th percentile of the response times of its worst interval, in milliseconds.
     pub p99_ms: f64,
     /// The longest response time, in milliseconds.
     pub max_ms: f64,
-    /// What went on then, the likeliest first; empty if nothing was seen.
+    /// What went on then, the likeliest first, and how much of its longest response none of that explains.
     pub causes: Vec<String>,
 }
 
@@ -69,6 +80,8 @@ pub struct WorstMoments {
     pub usual_p99_ms: f64,
     /// The worst, in order of time.
     pub moments: Vec<Moment>,
+    /// Slow commands that came more than once: how often, how long together, and how regularly.
+    pub totals: Vec<String>,
     /// What held the server up beside these moments: forks, slow commands, and long calls by other
     /// clients at a time that is not known.
     pub besides: Vec<String>,
@@ -101,11 +114,19 @@ impl WorstMoments {
         let spans = worst(points, usual_ns);
         let servers = &run.watched.servers;
         let mut dated = Vec::new();
-        let moments: Vec<Moment> = spans.iter().map(|span| moment(run, span, &mut dated)).collect();
+        let placed = place(run, &spans);
+        let moments = spans.iter().enumerate().map(|(at, span)| {
+            let of = placed.iter().filter(|(place, _)| *place == at).map(|(_, entry)| *entry);
+            moment(run, span, usual_ns, &of.collect::<Vec<_>>(), &mut dated)
+        });
+        let moments: Vec<Moment> = moments.collect();
+        let commands = by_command(&stalls(run));
+        let totals = commands.iter().filter(|commands| commands.count > 1).take(TOTALS_MAX);
         let found = Self {
             interval_s: timeline.interval_ns as f64 / 1e9,
             usual_p99_ms: usual_ns as f64 / 1e6,
             moments,
+            totals: totals.map(SlowCommands::describe_with_period).collect(),
             besides: servers
                 .iter()
                 .flat_map(|server| besides(run, server, &dated))
@@ -147,39 +168,55 @@ fn worst(mut points: Vec<&Point>, usual_ns: u64) -> Vec<Span> {
     spans
 }
 
-fn moment(run: &Run, span: &Span, dated: &mut Vec<JournalEntry>) -> Moment {
+/// Which slow command belongs to which of the spans: each to one, whose longest response waited for all of it. Of
+/// several that may have, the one whose longest is nearest.
+fn place<'r>(run: &'r Run, spans: &[Span]) -> Vec<(usize, &'r JournalEntry)> {
+    let interval_ns = run.measurement.timeline.interval_ns;
+    let mut placed = Vec::new();
+    for journal in run.watched.servers.iter().filter_map(|server| server.journal.as_ref()) {
+        let at_s = |index: u64| at_unix_s(run, journal, index.saturating_mul(interval_ns));
+        for entry in journal.entries.iter().filter(|e| e.kind == JournalKind::SlowCommand) {
+            let length_ns = entry.usec.unwrap_or(0).saturating_mul(1_000);
+            let waited = |span: &Span| {
+                // It is known to the second when it ended; replies follow at once.
+                at_s(u64::from(span.first)) - CLOCKS_S < entry.to_s
+                    && at_s(u64::from(span.last) + 1) + CLOCKS_S > entry.to_s - 1.0
+                    && span.max_ns as f64 >= WAITED_FOR_ALL * length_ns as f64
+            };
+            let waited = spans.iter().enumerate().filter(|(_, span)| waited(span));
+            let nearest = waited.min_by_key(|(_, span)| span.max_ns.abs_diff(length_ns));
+            placed.extend(nearest.map(|(at, _)| (at, entry)));
+        }
+    }
+    placed
+}
+
+/// Nanoseconds from the start of the measured part.
+#[derive(Clone, Copy)]
+struct Window {
+    /// When the slowest request of a moment was due: before it.
+    due_ns: u64,
+    to_ns: u64,
+}
+
+fn moment(
+    run: &Run,
+    span: &Span,
+    usual_ns: u64,
+    placed: &[&JournalEntry],
+    dated: &mut Vec<JournalEntry>,
+) -> Moment {
     let measurement = &run.measurement;
     let interval_ns = measurement.timeline.interval_ns;
     let from_ns = u64::from(span.first).saturating_mul(interval_ns);
     let to_ns = (u64::from(span.last) + 1).saturating_mul(interval_ns);
-    // The slowest reply of the moment was due before it.
-    let due_ns = from_ns.saturating_sub(span.max_ns);
-    let mut causes = Vec::new();
-    let started = measurement.started_at;
-    for outage in &measurement.outages {
-        if outage.from_ns < to_ns && outage.to_ns > due_ns {
-            let name = crate::server_name(&run.plan, measurement, outage);
-            let of = name.map_or("the server".to_owned(), escape);
-            let (at, s) = (wall_clock(started, outage.from_ns), outage.length_ns() as f64 / 1e9);
-            causes.push(format!("{of} answered nothing for {s:.2} s from {at} (outage)"));
-        }
-    }
-    let mut found: Vec<(&ServerUse, &Journal, &JournalEntry)> = Vec::new();
-    for server in &run.watched.servers {
-        let Some(journal) = &server.journal else { continue };
-        let at = |ns| at_unix_s(run, journal, ns);
-        // Clocks of two programs agree to some milliseconds.
-        let (from_s, to_s) = (at(due_ns) - 0.01, at(to_ns) + 0.01);
-        let then = journal.entries.iter().filter(|e| e.from_s < to_s && e.to_s > from_s);
-        found.extend(then.map(|entry| (server, journal, entry)));
-    }
-    // What held the server up for longest explains most.
-    workload::sort::sort_by_key(&mut found, |(_, _, e)| {
-        (rank(e.kind), std::cmp::Reverse((e.usec, e.count)))
-    });
-    let found = first_of_each_kind(found, |(_, _, entry)| *entry);
+    let window = Window { due_ns: from_ns.saturating_sub(span.max_ns), to_ns };
+    let (mut causes, silent_ns) = outages(run, window);
+    let found = recorded_in(run, window, placed);
+    let recorded = found.iter().filter(|(_, _, entry)| stops(entry));
+    let recorded_ns: f64 = recorded.map(|(_, _, e)| e.usec.unwrap_or(0) as f64 * 1e3).sum();
     let mut lines = Vec::new();
-    for (server, journal, entry) in found {
+    for (server, journal, entry) in first_of_each_kind(found, |(_, _, entry)| *entry) {
         dated.push(entry.clone());
         let of = match run.watched.servers.len() {
             0 | 1 => String::new(),
@@ -196,9 +233,20 @@ fn moment(run: &Run, span: &Span, dated: &mut Vec<JournalEntry>) -> Moment {
         let noun = if run.plan.delivery.is_some() { "messages" } else { "requests" };
         causes.push(format!("keystorm itself sent {noun} up to {late} ms late"));
     }
-    causes.extend(of_this_machine(run, due_ns, to_ns));
+    let (of_machine, waited_ns) = of_this_machine(run, window.due_ns, to_ns);
+    causes.extend(of_machine);
+    // A server that runs a slow command answers nothing: that is one time, and not two.
+    let seen_ns = recorded_ns.max(silent_ns) + waited_ns.max(span.own_late_ns as f64);
+    let longer_ns = span.max_ns.saturating_sub(usual_ns) as f64;
+    let unexplained_ns = longer_ns - seen_ns;
+    if unexplained_ns >= UNEXPLAINED_NS.max(UNEXPLAINED_SHARE * longer_ns) {
+        let nothing = "; no cause was seen in the server or in keystorm";
+        let nothing = if causes.is_empty() { nothing } else { "" };
+        causes.push(format!("unexplained: {}{nothing}", duration(unexplained_ns / 1e3)));
+    }
     Moment {
-        at: wall_clock(started, from_ns),
+        at: wall_clock(measurement.started_at, from_ns),
+        until: wall_clock(measurement.started_at, to_ns),
         t_s: from_ns as f64 / 1e9,
         lasted_s: to_ns.saturating_sub(from_ns) as f64 / 1e9,
         p99_ms: span.p99_ns as f64 / 1e6,
@@ -207,9 +255,57 @@ fn moment(run: &Run, span: &Span, dated: &mut Vec<JournalEntry>) -> Moment {
     }
 }
 
-/// What this machine did in the time of a moment, where it is worth telling.
-fn of_this_machine(run: &Run, from_ns: u64, to_ns: u64) -> Vec<String> {
-    let Some(point) = machine_between(run, from_ns, to_ns) else { return Vec::new() };
+/// The outages of a moment in words, and how much of its time they took.
+fn outages(run: &Run, window: Window) -> (Vec<String>, f64) {
+    let (mut texts, mut silent_ns) = (Vec::new(), 0);
+    for outage in &run.measurement.outages {
+        let (from_ns, to_ns) = (outage.from_ns.max(window.due_ns), outage.to_ns.min(window.to_ns));
+        if from_ns < to_ns {
+            let name = crate::server_name(&run.plan, &run.measurement, outage);
+            let of = name.map_or("the server".to_owned(), escape);
+            let at = wall_clock(run.measurement.started_at, outage.from_ns);
+            let length_s = outage.length_ns() as f64 / 1e9;
+            texts.push(format!("{of} answered nothing for {length_s:.2} s from {at} (outage)"));
+            silent_ns += to_ns - from_ns;
+        }
+    }
+    (texts, silent_ns as f64)
+}
+
+/// What servers recorded of a moment, what held them up for longest first: that explains most.
+fn recorded_in<'r>(
+    run: &'r Run,
+    window: Window,
+    placed: &[&JournalEntry],
+) -> Vec<(&'r ServerUse, &'r Journal, &'r JournalEntry)> {
+    let mut found = Vec::new();
+    for server in &run.watched.servers {
+        let Some(journal) = &server.journal else { continue };
+        let at = |ns| at_unix_s(run, journal, ns);
+        let (from_s, to_s) = (at(window.due_ns) - CLOCKS_S, at(window.to_ns) + CLOCKS_S);
+        let then = journal.entries.iter().filter(|entry| match entry.kind {
+            JournalKind::SlowCommand => placed.iter().any(|placed| std::ptr::eq(*placed, *entry)),
+            _ => entry.from_s < to_s && entry.to_s > from_s,
+        });
+        found.extend(then.map(|entry| (server, journal, entry)));
+    }
+    workload::sort::sort_by_key(&mut found, |(_, _, e)| {
+        (rank(e.kind), std::cmp::Reverse((e.usec, e.count)))
+    });
+    found
+}
+
+/// Whether it stops the server while it lasts, and has no entry of another kind.
+fn stops(entry: &JournalEntry) -> bool {
+    rank(entry.kind) == 0
+        || entry.kind == JournalKind::Latency && !OF_ENTRIES.contains(&&*entry.what)
+}
+
+/// What this machine did in the time of a moment, where it is worth telling, and how long threads waited for it.
+fn of_this_machine(run: &Run, from_ns: u64, to_ns: u64) -> (Vec<String>, f64) {
+    let Some(point) = machine_between(run, from_ns, to_ns) else { return (Vec::new(), 0.0) };
+    let all = [point.waited, point.server_waited, point.stolen];
+    let waited_ns: f64 = all.into_iter().flatten().sum::<f64>() * point.lasted_s * 1e9;
     let waited = |who: &str, share: Option<f64>| {
         let waited_s = share? * point.lasted_s;
         let matters = share? >= WAITED_SHARE && waited_s >= WAITED_S;
@@ -223,26 +319,7 @@ fn of_this_machine(run: &Run, from_ns: u64, to_ns: u64) -> Vec<String> {
         waited("the server's threads", point.server_waited),
         stolen,
     ];
-    found.into_iter().flatten().collect()
-}
-
-/// A moment of the run by the server's clock, in seconds since 1970.
-pub(crate) fn at_unix_s(run: &Run, journal: &Journal, after_ns: u64) -> f64 {
-    let start = run.measurement.started_at.duration_since(UNIX_EPOCH).unwrap_or_default();
-    // Times that were taken from the server's clock need no change.
-    let ahead_s = if run.clock.is_some() { 0.0 } else { journal.ahead_s };
-    start.as_secs_f64() + after_ns as f64 / 1e9 + ahead_s
-}
-
-/// What stops a server comes before what goes on beside it.
-fn rank(kind: JournalKind) -> u8 {
-    match kind {
-        JournalKind::SlowCommand | JournalKind::Fork => 0,
-        JournalKind::Latency => 1,
-        JournalKind::LargeRequest | JournalKind::LargeReply => 2,
-        JournalKind::Save | JournalKind::Rewrite | JournalKind::FullSync => 3,
-        JournalKind::Eviction | JournalKind::Expiry | JournalKind::Connections => 4,
-    }
+    (found.into_iter().flatten().collect(), waited_ns)
 }
 
 /// The first entry of each kind before the others: what there is much of crowds out nothing else.
@@ -264,100 +341,6 @@ fn first_of_each_kind<E>(entries: Vec<E>, entry: impl Fn(&E) -> &JournalEntry) -
     first
 }
 
-/// An entry in words.
-fn describe_entry(run: &Run, journal: &Journal, entry: &JournalEntry) -> String {
-    let JournalEntry { kind, usec, count, what, client, .. } = entry;
-    let took = usec.map_or(String::new(), |usec| duration(usec as f64));
-    let number = count.unwrap_or(0);
-    let by = if client.is_empty() { String::new() } else { format!(" by {}", escape(client)) };
-    let what = escape(what);
-    let ours_ahead_s = if run.clock.is_some() { 0.0 } else { journal.ahead_s };
-    let clock = |unix_s: f64| {
-        let after = Duration::try_from_secs_f64((unix_s - ours_ahead_s).max(0.0));
-        let at = SystemTime::UNIX_EPOCH.checked_add(after.unwrap_or_default());
-        wall_clock_s(at.unwrap_or(UNIX_EPOCH), 0)
-    };
-    // Of what is known to the second, the second in which it was entered.
-    let ended = clock(entry.to_s - 1.0);
-    let counted = |noun| counted(number, noun);
-    let between = format!("between {} and {}", clock(entry.from_s), clock(entry.to_s));
-    match kind {
-        JournalKind::SlowCommand => format!("{what}{by} ran for {took} ({ended}, SLOWLOG)"),
-        JournalKind::LargeRequest => {
-            format!("{what}{by}: a request of {} ({ended})", counted("byte"))
-        }
-        JournalKind::LargeReply => format!("{what}{by}: a reply of {} ({ended})", counted("byte")),
-        JournalKind::Latency => format!("latency event \"{what}\": {took} ({ended})"),
-        JournalKind::Fork => {
-            let why = if what.is_empty() { String::new() } else { format!(" for {what}") };
-            format!("a fork{why} paused the server for {took} ({between})")
-        }
-        JournalKind::Save => {
-            let from = clock(entry.from_s + 1.0);
-            format!("a snapshot (RDB) was being written from about {from} to {ended}")
-        }
-        JournalKind::Rewrite => format!(
-            "the append-only file was being rewritten from about {}",
-            clock(entry.from_s + 1.0)
-        ),
-        JournalKind::Eviction => format!("{} evicted {between}", counted("key")),
-        JournalKind::Expiry => format!("{} expired {between}", counted("key")),
-        JournalKind::Connections => format!("{} opened {between}", counted("connection")),
-        JournalKind::FullSync => {
-            format!("the whole data set was sent to {} {between}", counted("replica"))
-        }
-    }
-}
-
-/// What a server recorded of something slow during a run.
-pub(crate) struct SlowEvent {
-    /// When it began at the earliest, in seconds from the start of the measured part.
-    pub(crate) t_s: f64,
-    /// How long it lasted.
-    pub(crate) usec: u64,
-    /// What, in a word.
-    pub(crate) kind: String,
-    /// What, in words.
-    pub(crate) text: String,
-}
-
-/// Everything that the servers recorded of slow moments during a run.
-pub(crate) fn recorded(run: &Run) -> Vec<SlowEvent> {
-    let journals = run.watched.servers.iter().filter_map(|server| server.journal.as_ref());
-    let of_journal = |journal| {
-        let (from_s, to_s) =
-            (at_unix_s(run, journal, 0), at_unix_s(run, journal, run.measurement.elapsed_ns));
-        let during = move |e: &&JournalEntry| e.to_s > from_s && e.from_s < to_s;
-        let entries = journal.entries.iter().filter(|e| e.usec.is_some()).filter(during);
-        entries.map(move |entry| SlowEvent {
-            t_s: entry.from_s - from_s,
-            usec: entry.usec.unwrap_or_default(),
-            kind: in_a_word(entry),
-            text: describe_entry(run, journal, entry),
-        })
-    };
-    journals.flat_map(of_journal).collect()
-}
-
-/// What an entry is of: the command, or the event.
-fn in_a_word(entry: &JournalEntry) -> String {
-    match entry.kind {
-        JournalKind::Fork => "fork".to_owned(),
-        JournalKind::Save => "snapshot".to_owned(),
-        JournalKind::Rewrite => "rewrite".to_owned(),
-        _ => escape(entry.what.split(' ').next().unwrap_or_default()),
-    }
-}
-
-/// Microseconds in the unit that leaves them readable.
-fn duration(usec: f64) -> String {
-    match usec {
-        us if us >= 1e6 => format!("{:.2} s", us / 1e6),
-        us if us >= 1e3 => format!("{:.1} ms", us / 1e3),
-        us => format!("{us:.0} µs"),
-    }
-}
-
 /// What held a server up beside the moments that are listed: entries of its journal, and long calls of
 /// commands that the load does not send and that no list holds.
 fn besides(run: &Run, server: &ServerUse, is_shown: &[JournalEntry]) -> Vec<String> {
@@ -368,11 +351,8 @@ fn besides(run: &Run, server: &ServerUse, is_shown: &[JournalEntry]) -> Vec<Stri
             && entry.from_s < at_unix_s(run, journal, elapsed_ns)
     };
     let entries = server.journal.iter().flat_map(|journal| {
-        let stops = |e: &&JournalEntry| {
-            (rank(e.kind) == 0 || e.kind == JournalKind::Latency && !OF_ENTRIES.contains(&&*e.what))
-                && e.usec.is_some_and(|usec| usec >= ENTRY_MIN_US)
-        };
-        let all = journal.entries.iter().filter(stops);
+        let is_long = |e: &&JournalEntry| e.usec.is_some_and(|usec| usec >= ENTRY_MIN_US);
+        let all = journal.entries.iter().filter(|entry| stops(entry)).filter(is_long);
         all.filter(|e| during(journal, e) && !is_shown.contains(e)).map(move |e| (journal, e))
     });
     let mut entries: Vec<(&Journal, &JournalEntry)> = entries.collect();

@@ -1,3 +1,5 @@
+use std::time::{Duration, UNIX_EPOCH};
+
 use host::CommandUse;
 use measure::{Failures, Latency, Outage, Timeline};
 
@@ -68,7 +70,8 @@ fn what_this_machine_did_is_told_of_the_moment_in_which_it_did() {
     assert_eq!(first.causes.len(), 2, "{found:?}");
     assert!(first.causes[0].starts_with("keystorm's threads waited 7"), "{found:?}");
     assert!(first.causes[1].starts_with("the hypervisor gave 1"), "{found:?}");
-    assert!(second.causes.is_empty(), "{found:?}");
+    let [unexplained] = &second.causes[..] else { panic!("{found:?}") };
+    assert!(unexplained.starts_with("unexplained: 6"), "{found:?}");
 }
 
 #[test]
@@ -77,7 +80,8 @@ fn what_belongs_to_no_moment_is_reported_besides() {
     let early = entry(JournalKind::SlowCommand, 900.0, 901.0, 5_000_000, "DEBUG sleep");
     let journal = Journal { entries: vec![early, fork], ..Journal::default() };
     let found = WorstMoments::from_run(&run(&[(12, 80)], Some(journal))).unwrap();
-    assert!(found.moments[0].causes.is_empty());
+    let unexplained = "unexplained: 79.9 ms; no cause was seen in the server or in keystorm";
+    assert_eq!(found.moments[0].causes, [unexplained]);
     let text = "a fork paused the server for 2.1 ms (between 00:16:41 and 00:16:42)";
     assert_eq!(found.besides, [text]);
 }
@@ -108,7 +112,7 @@ fn much_of_one_kind_crowds_out_no_other() {
     let twice = |text: &String| text.contains("another client") || text.contains("fast-command");
     assert!(!found.besides.iter().any(twice), "{:?}", found.besides);
     // And all of them in one.
-    let slow: Vec<(u32, u64)> = (0..8).map(|n| (n, 80)).collect();
+    let slow: Vec<(u32, u64)> = (0..8).map(|n| (n, 95)).collect();
     run.measurement.timeline = super::tests::run(&slow, None).measurement.timeline;
     let found = WorstMoments::from_run(&run).unwrap();
     assert!(named(&found.moments[0].causes), "{:?}", found.moments[0].causes);
@@ -163,4 +167,37 @@ fn a_calm_run_has_no_worst_moments_and_ten_are_the_most() {
     assert_eq!(found.moments.len(), MOMENTS_MAX);
     let in_order = found.moments.windows(2).all(|pair| pair[0].t_s < pair[1].t_s);
     assert!(in_order && found.moments.iter().all(|moment| moment.max_ms >= 54.9));
+}
+
+#[test]
+fn what_no_cause_covers_is_unexplained() {
+    let mut run = run(&[(12, 423)], None);
+    let span = |at: u32| host::MachineSpan {
+        from_s: 1_000.0 + f64::from(at) / 4.0,
+        lasted_s: 0.25,
+        wait_s: Some(if at == 12 { 0.0477 } else { 0.0 }),
+        ..host::MachineSpan::default()
+    };
+    run.watched.machine = (0..40).map(span).collect();
+    let found = WorstMoments::from_run(&run).unwrap();
+    let [waited, rest] = &found.moments[0].causes[..] else { panic!("{found:?}") };
+    assert!(waited.starts_with("keystorm's threads waited "), "{found:?}");
+    assert!(rest.starts_with("unexplained: 3"), "{found:?}");
+    assert_eq!((&*found.moments[0].at, &*found.moments[0].until), ("00:16:43.000", "00:16:43.250"));
+}
+
+#[test]
+fn a_slow_command_belongs_to_one_moment_and_comes_back_in_totals() {
+    let slow = |second: f64, usec| {
+        entry(JournalKind::SlowCommand, second - usec as f64 / 1e6, second + 1.0, usec, "EVAL x")
+    };
+    // Both moments are within a second of each, as far as that is known.
+    let entries = vec![slow(1_003.0, 150_000), slow(1_006.0, 148_000), slow(1_009.0, 151_000)];
+    let journal = Journal { entries, ..Journal::default() };
+    let slow = [(13, 151), (15, 66), (26, 149), (38, 152)];
+    let found = WorstMoments::from_run(&self::run(&slow, Some(journal))).unwrap();
+    let named = |moment: &&Moment| moment.causes.iter().any(|text| text.contains("EVAL"));
+    assert_eq!(found.moments.iter().filter(named).count(), 3, "{found:?}");
+    assert!(found.moments[1].causes[0].starts_with("unexplained: 65.9 ms; no cause"), "{found:?}");
+    assert_eq!(found.totals, ["EVAL 3 times, 449 ms, about every 3.00 s"]);
 }

@@ -83,7 +83,10 @@ impl Counters {
         let operations = OperationFigures::of_plan(plan, tally, 0.0).into_iter();
         Self {
             operations: operations.map(OperationCounters::from_figures).collect(),
-            requests: tally.requests(),
+            requests: match plan.delivery {
+                Some(_) => tally.succeeded(),
+                None => tally.requests(),
+            },
             errors: tally.errors.by_kind().to_vec(),
             response: Buckets::from_latency(&tally.response()),
             service: Buckets::from_latency(&tally.service()),

@@ -17,6 +17,15 @@ pub fn server_name(plan: &Plan, measurement: &Measurement, outage: &Outage) -> O
     }
 }
 
+/// What became of requests in an outage without a failure; of messages, whose senders saw none.
+#[must_use]
+pub fn only_waited(of_messages: bool) -> &'static str {
+    match of_messages {
+        true => "no message was refused, and none was received",
+        false => "no request failed, requests only waited",
+    }
+}
+
 /// What one client saw: by how many nanoseconds it started after the first, and its outages.
 pub(crate) type ClientOutages<'o> = (u64, &'o [Outage]);
 

@@ -71,10 +71,10 @@ impl Run {
         version: String,
         watched: WatchRecord,
     ) -> Self {
-        let verdict = Verdict::find(&plan, &measurement, &watched);
+        let verdict = Verdict::unknown("");
         let warnings = warnings(&plan, &measurement, &watched);
         let (host, other_hosts, repeat, clients) = (None, Vec::new(), None, None);
-        Self {
+        let mut run = Self {
             plan,
             repeat,
             slo: None,
@@ -90,6 +90,18 @@ impl Run {
             watched,
             verdict,
             warnings,
+        };
+        run.verdict = Verdict::of_run(&run);
+        run
+    }
+
+    /// The same, held against a target.
+    #[must_use]
+    pub fn held_against(mut self, slo: Option<Slo>) -> Self {
+        self.slo = slo;
+        if let Some(result) = crate::Summary::from_run(&self).target {
+            self.verdict.hold_against(&result);
         }
+        self
     }
 }

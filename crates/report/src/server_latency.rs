@@ -4,7 +4,7 @@ use host::CommandRunTime;
 use measure::CommandTally;
 
 use crate::Run;
-use crate::moments::{SlowEvent, recorded};
+use crate::journal_entries::{SlowEvent, recorded};
 
 /// Most events that are reported: those that lasted longest.
 const EVENTS_MAX: usize = 12;

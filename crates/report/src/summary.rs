@@ -55,7 +55,7 @@ pub struct Summary<'r> {
     /// The nodes of a cluster that had any part in the load.
     pub nodes: Vec<NodeFigures>,
     /// What became of messages, where their delivery is measured: `response` is then from due to received,
-    /// `service` from sent to received, and `requests` are deliveries and error replies.
+    /// `service` from sent to received, and `requests` are deliveries.
     pub deliveries: Option<DeliveryFigures<'r>>,
     /// How long each stage took, where each request has a connection of its own.
     pub connects: Option<ConnectFigures>,
@@ -73,7 +73,7 @@ impl<'r> Summary<'r> {
     pub fn from_run(run: &'r Run) -> Self {
         let (plan, measurement) = (&run.plan, &run.measurement);
         let total = &measurement.total;
-        let requests = total.requests();
+        let requests = measurement.counted();
         let elapsed_s = measurement.elapsed_ns as f64 / 1e9;
         let response_times = total.response();
         let known = |latency: &Latency| {
@@ -141,7 +141,7 @@ impl<'r> Summary<'r> {
     /// commands, or requests.
     #[must_use]
     pub fn counted(&self) -> u64 {
-        self.run.measurement.total.operations_ended()
+        self.run.measurement.operations_ended()
     }
 
     /// The same per second.

@@ -62,10 +62,11 @@ impl<'r> WaitFigures<'r> {
         ]
     }
 
-    /// What a report says of them, a line each.
+    /// What a report says of them, a line each, of a run whose keys were removed or not.
     #[must_use]
-    pub fn lines(&self) -> Vec<String> {
+    pub fn lines(&self, removed: bool) -> Vec<String> {
         let waits = self.waits;
+        let removed = if removed { " (removed)" } else { "" };
         let mut lines = Vec::new();
         if let Some(share) = self.woken_share {
             let percent = (share * 1000.0).floor() / 10.0;
@@ -92,10 +93,10 @@ impl<'r> WaitFigures<'r> {
             lines.push(events.join(", "));
         }
         if let Some(left) = waits.left.filter(|left| *left > 0) {
-            lines.push(format!("left in the keys: {} (removed)", messages(left)));
+            lines.push(format!("left in the keys: {}{removed}", messages(left)));
         }
         if let Some(pending) = waits.pending.filter(|pending| *pending > 0) {
-            lines.push(format!("never acknowledged: {} (removed)", messages(pending)));
+            lines.push(format!("never acknowledged: {}{removed}", messages(pending)));
         }
         lines
     }
@@ -112,13 +113,13 @@ mod tests {
     #[test]
     fn only_what_happened_is_reported() {
         let mut waits = Waits::new(3);
-        assert!(WaitFigures::new(&waits, 0).lines().is_empty());
+        assert!(WaitFigures::new(&waits, 0).lines(true).is_empty());
         waits.wake_up.record_n(1_000, 3);
         waits.timeout_late.record_n(1_000, 1);
         (waits.unblocked, waits.left, waits.pending) = (2, Some(1), Some(0));
         waits.backlog = vec![Backlog { at_ns: 250_000_000, messages: 1_200 }];
         assert_eq!(
-            WaitFigures::new(&waits, 4).lines(),
+            WaitFigures::new(&waits, 4).lines(true),
             [
                 "waiting: 75 % of messages met a receiver that waited",
                 "backlog: at most 1,200 messages (at 0.25 s), 1,200 when the last was sent",

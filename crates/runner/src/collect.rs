@@ -72,6 +72,9 @@ pub struct Snapshot<'c> {
     pub engine: &'static str,
     /// What succeeded when; `None` where clients elsewhere know it.
     pub successes: Option<&'c SuccessLine>,
+    /// What the senders of messages have seen so far, and the deliveries that there must be of it; `None` of a run
+    /// without receivers.
+    pub sending: Option<(&'c Tally, u64)>,
 }
 
 /// Adds up what workers report.
@@ -179,6 +182,12 @@ impl Collector {
         }
     }
 
+    /// Has receivers' figures begin and end no sooner than their senders', whose failures are why nothing came.
+    pub(crate) fn span_senders(&mut self, sending: &Self) {
+        self.span = join(self.span, sending.span);
+        self.successes.add_failures(&sending.successes);
+    }
+
     fn add(&mut self, interval: Interval) {
         let Interval { index, worker, tally, slices } = interval;
         self.successes.add(u64::from(index) * INTERVAL_NS, &slices);
@@ -215,6 +224,7 @@ impl Collector {
                 gauges: &self.gauges,
                 engine: self.engine,
                 successes: Some(&self.successes),
+                sending: None,
             });
             self.timeline.push(point);
         }
@@ -243,6 +253,7 @@ impl Collector {
                 gauges: &self.gauges,
                 engine: self.engine,
                 successes: Some(&self.successes),
+                sending: None,
             });
         }
         self.give_back(worker, tally);

@@ -14,7 +14,7 @@ use workload::Plan;
 
 use crate::collect::{Collector, Message, Observer};
 use crate::concrete;
-use crate::delivery::Roles;
+use crate::delivery::{ReceiversWatch, Roles};
 use crate::destination::{Destination, FollowGuard, Resolver};
 use crate::engines::{self, Choice};
 use crate::gate::{Gate, GateOpening};
@@ -216,7 +216,7 @@ fn carry_out(
         };
         let (mut received, reports) = roles.start(scope, job.plan, &origins, (receive, unread))?;
         roles.collect(scope, &mut sending, messages)?;
-        received.collect(&reports, observer);
+        received.collect(&reports, &mut ReceiversWatch { roles, observer });
         Ok(Some(received))
     })?;
     Ok(measured(job, sending, roles.zip(receiving), (&gate, wall), watch.as_ref()))
@@ -235,7 +235,10 @@ fn measured(
     let tenures = watch.map(TopologyWatch::tenures).unwrap_or_default();
     let measured = |collector| measurement(carried_out, collector, gate, origin, &tenures);
     let mut measurement = match receiving {
-        Some((roles, receiving)) => roles.together(measured(sending), measured(receiving)),
+        Some((roles, mut receiving)) => {
+            receiving.span_senders(&sending);
+            roles.together(measured(sending), measured(receiving))
+        }
         None => measured(sending),
     };
     if let Some(watch) = watch {

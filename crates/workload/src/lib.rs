@@ -74,7 +74,7 @@ pub use replica_wait::ReplicaWait;
 pub use secret::{Secret, SecretBytes};
 pub use shard::Shard;
 pub use sizes::{SizeBy, Sizes};
-pub use station::{Station, TAG};
+pub use station::{NAME_PREFIX, Station, TAG};
 pub use stream::{Budget, RequestStream, SequenceBatch};
 pub use target::{
     ClusterOptions, Credentials, Endpoint, NodeShares, ReadFrom, ReplicaFallback, RingHash, Target,

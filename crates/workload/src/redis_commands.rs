@@ -6,7 +6,7 @@
 //! one) the server itself is asked.
 //! <https://redis.io/docs/latest/commands/command/>
 
-use crate::CommandSpec;
+use crate::{Arg, CommandSpec};
 
 /// Where the key is that decides which node a command goes to. The other keys of the command must
 /// be in the same slot, or the node refuses it.
@@ -63,6 +63,13 @@ impl CommandSpec {
     #[must_use]
     pub fn several_asked(&self) -> Option<(&'static str, usize)> {
         let name = self.name();
+        if is_in(NAMED_FIELDS, &name) {
+            let is_word = |arg: &Arg| {
+                arg.fixed_bytes().is_some_and(|word| word.eq_ignore_ascii_case(b"FIELDS"))
+            };
+            let word = self.args.iter().position(is_word)?;
+            return Some(("fields", self.args.len().saturating_sub(word + 2)));
+        }
         let several = SEVERAL.iter().chain(COUNTED);
         let (_, what, first, behind) = several.into_iter().find(|(known, ..)| *known == name)?;
         Some((what, self.args.len().saturating_sub(first + behind)))
@@ -91,6 +98,7 @@ impl CommandSpec {
 #[must_use]
 pub fn empty_is_miss(name: &str) -> bool {
     is_in(COLLECTIONS, &name.to_ascii_uppercase())
+        || is_in(NAMED_FIELDS, &name.to_ascii_uppercase())
         || SEVERAL.iter().any(|(known, ..)| known.eq_ignore_ascii_case(name))
 }
 
@@ -130,6 +138,9 @@ const SEVERAL: &[(&str, &str, usize, usize)] = &[
     ("GEOHASH", "members", 2, 0),
     ("GEOPOS", "members", 2, 0),
 ];
+
+/// Commands that ask for several fields, whose names stand behind the word FIELDS and their number.
+const NAMED_FIELDS: &str = "HGETDEL HGETEX";
 
 /// Commands whose reply is the number of things found; the columns are those of [`SEVERAL`].
 const COUNTED: &[(&str, &str, usize, usize)] = &[
@@ -229,6 +240,9 @@ mod tests {
         assert_eq!(several("JSON.MGET a b $"), Some(("keys", 2)));
         assert_eq!(several("HMGET h a b"), Some(("fields", 2)));
         assert_eq!(several("HMGET h"), Some(("fields", 0)));
+        assert_eq!(several("HGETEX h EX 10 FIELDS 2 a b"), Some(("fields", 2)));
+        assert_eq!(several("hgetdel h fields 1 a"), Some(("fields", 1)));
+        assert_eq!(several("HGETEX h"), None);
         assert_eq!(several("GET a"), None);
         assert_eq!(several("EXISTS a b"), Some(("keys", 2)));
         assert_eq!(several("SISMEMBER s a"), Some(("members", 1)));

@@ -17,6 +17,9 @@ pub struct Station {
     pub at: Option<u32>,
 }
 
+/// How the prefix of a run begins, by which the names of its places differ from those of other runs.
+pub const NAME_PREFIX: &str = "keystorm:";
+
 /// How a prefix ends in which the number of a place is a hash tag, so that keys have the slot of their place.
 pub const TAG: char = '{';
 

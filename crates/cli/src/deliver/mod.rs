@@ -19,11 +19,10 @@ use std::ffi::OsString;
 
 use clap::Command;
 
-use super::experiment::with_those_of_a_run;
 use super::{FrontEnd, Intent, UsageError, help, near};
 pub(crate) use load::{delivery_load, hoisted, is_named, takes};
 pub(crate) use sending::Finish;
-use sending::{KindFront, REFUSED, frame};
+use sending::{KindFront, frame, with_those_of_senders};
 
 /// The front end of `keystorm deliver`.
 pub(crate) struct DeliverFront;
@@ -76,7 +75,7 @@ impl FrontEnd for DeliverFront {
         all = all.arg(like::arg());
         let examples = kinds().filter_map(|kind| kind.get_after_help().map(ToString::to_string));
         all = all.after_help(examples.collect::<Vec<_>>().join("\n\n"));
-        Some(with_those_of_a_run(all, &REFUSED))
+        Some(with_those_of_senders(all))
     }
 
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {

@@ -7,9 +7,11 @@ use std::time::Duration;
 use clap::{ArgAction, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser};
 use lab::Line;
 use lab::words::TypedOption;
-use workload::{Delivery, DeliveryKind, Exchange, Piece, Plan, PlanParts, Shard, TAG, message};
+use workload::{
+    Delivery, DeliveryKind, Exchange, NAME_PREFIX, Piece, Plan, PlanParts, Shard, TAG, message,
+};
 
-use crate::experiment::{with_split, with_those_of_a_run};
+use crate::experiment::{with_refused, with_those_of_one_run};
 use crate::near::explained;
 use crate::run::{RunFront, seconds, small_count};
 use crate::{FrontEnd, Intent, UsageError, help};
@@ -145,6 +147,27 @@ pub(super) const REFUSED: [&str; 10] = [
     "--hit-ratio",
 ];
 
+/// Further options of a run that go with requests only, and why.
+pub(super) const OF_REQUESTS: [(&str, &str); 8] = [
+    ("--probe", "sends requests, and deliver measures messages"),
+    ("--clock", "is about requests, and deliver measures messages"),
+    ("--as", "translates requests; no other tool measures messages"),
+    (
+        "--start-at",
+        "starts one client of several by hand; use --on, which shares out receivers, too",
+    ),
+    ("--print-workload", "writes requests, and no workload file has receivers"),
+    ("-I", "opens connections and measures nothing"),
+    ("-l", "never ends; use --repeat"),
+    ("-x", "reads an argument from standard input, and a message has none"),
+];
+
+/// The options of a kind, or of all, with those of its senders' run.
+pub(super) fn with_those_of_senders(own: Command) -> Command {
+    let of_requests = OF_REQUESTS.map(|(name, _)| name);
+    with_those_of_one_run(own, &[&REFUSED[..], &of_requests].concat())
+}
+
 /// Default of --drain.
 const DRAIN: Duration = Duration::from_secs(5);
 
@@ -197,12 +220,12 @@ pub(super) fn words(words: &[&str]) -> Vec<String> {
 fn parse<O: KindOptions>(args: Vec<OsString>) -> Result<Intent, UsageError> {
     if args.first().is_some_and(|word| word == "--help") {
         let mut command = match help::asks_for_all(&args) {
-            true => with_those_of_a_run(OwnLine::<O>::command(), &REFUSED),
+            true => with_those_of_senders(OwnLine::<O>::command()),
             false => own_page(OwnLine::<O>::command(), O::NAME),
         };
         return Ok(Intent::Say(command.render_long_help().to_string()));
     }
-    with_split(args, |OwnLine::<O>(options), line, _| intent(&options, line))
+    with_refused(args, &OF_REQUESTS, |OwnLine::<O>(options), line, _| intent(&options, line))
 }
 
 /// The options of a kind, its examples, and where the others are.
@@ -323,7 +346,7 @@ fn sending(
 /// Prefix of the names of channels and keys. It follows from the seed, so two runs on one server share names only if
 /// they have the same --seed.
 fn prefix(plan: &Plan) -> String {
-    format!("keystorm:{:08x}:", plan.load.seed as u32 ^ (plan.load.seed >> 32) as u32)
+    format!("{NAME_PREFIX}{:08x}:", plan.load.seed as u32 ^ (plan.load.seed >> 32) as u32)
 }
 
 /// In a cluster, the prefix with an opening brace behind it: the number of a channel or key becomes its hash tag, so

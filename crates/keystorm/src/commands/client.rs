@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow};
 use fleet::line::{FromClient, Hello, LINE_BYTES_MAX, Tick, ToClient};
 use job::End;
-use measure::{Ending, Point, Tally};
+use measure::{Deliveries, Ending, Point, Tally};
 use report::{Record, Run, TallyDelta};
 use runner::{Barrier, ExchangeObserver, INTERVAL_NS, Observer, Progress, ReceivedPage, Snapshot};
 use workload::{Plan, Target, streams};
@@ -241,7 +241,16 @@ impl Ticks<'_> {
     fn tell(&mut self, snapshot: &Snapshot<'_>, second: Second) {
         let Second { tally, points, span_ns, warming_up } = second;
         // A count beyond what can be written takes longer than a second.
-        let Ok(growth) = TallyDelta::new(self.plan, &tally, INTERVAL_NS, points) else { return };
+        let growth = TallyDelta::new(self.plan, &tally, INTERVAL_NS, points);
+        let growth = growth.and_then(|growth| match snapshot.sending {
+            Some((sending, expected)) if !warming_up => {
+                let counts = (expected, snapshot.total.succeeded());
+                let sending = sending.clone();
+                growth.with_deliveries(&Deliveries::so_far(sending, snapshot.elapsed_ns, counts))
+            }
+            _ => Ok(growth),
+        });
+        let Ok(growth) = growth else { return };
         self.out.say(&FromClient::Tick(Box::new(Tick {
             number: self.number,
             warming_up,

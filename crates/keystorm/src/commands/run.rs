@@ -82,7 +82,8 @@ fn carry_out(job: &Job, prepare: impl FnOnce(&mut TestBed<'_>) -> Result<()>) ->
     let keep = ResultFiles::open(&job.output)?;
     let asides = Asides::open(&job.output)?;
     job.remarks.iter().try_for_each(|remark| asides.remarks.say(remark))?;
-    if job.output.to.is_none() && closed::has_no_output() {
+    let is_kept = job.output.json.is_some() || job.output.keep.is_some() || job.output.pages.any();
+    if job.output.to.is_none() && !is_kept && closed::has_no_output() {
         asides.remarks.say("standard output is closed or /dev/null, so the report goes nowhere")?;
     }
     let serve = |at| Metrics::serve(at, &asides.remarks);
@@ -304,9 +305,9 @@ fn run_rounds(
             bed.rate = beside.rate();
             let mut both = ObserverPair(&mut beside, watch.as_mut());
             let mut shown = ObserverPair(&mut both, live.as_mut());
-            let mut run = bed.run(plan, job.start_at, &mut shown)?;
+            let run = bed.run(plan, job.start_at, &mut shown)?;
+            let mut run = run.held_against(job.slo.clone());
             run.repeat = (times > 1).then_some(Repeat { number, of: times });
-            run.slo = job.slo.clone();
             if let Some(live) = live {
                 live.ended(&mut run);
             }

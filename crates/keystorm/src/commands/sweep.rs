@@ -103,8 +103,7 @@ fn rounds(
                 left_s -= this_s;
                 let what = place(job, round, number) + &title(job, settings, plan);
                 progress.begin(what, this_s, left_s.max(0.0));
-                let mut run = bed.run(plan, None, progress)?;
-                run.slo = point.slo.clone();
+                let run = bed.run(plan, None, progress)?.held_against(point.slo.clone());
                 progress.end();
                 sweep.add(settings, &run)?;
                 files.keep(|| sweep.to_json(), || sweep.page(&job.command_line))?;

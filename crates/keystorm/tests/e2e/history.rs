@@ -7,6 +7,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::program::{Keystorm, RunOutput};
+use crate::record::valid_by;
 use crate::server::{KEYSTORM, Server};
 
 fn keystorm(words: &[&str]) -> RunOutput {
@@ -63,6 +64,7 @@ fn judged(dir: &Path, more: &[&str]) -> (RunOutput, Value) {
     words.extend(more);
     let ran = keystorm(&words);
     let document = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran:?}"));
+    valid_by("keystorm.baseline.1.json", &document);
     (ran, document)
 }
 
@@ -81,6 +83,7 @@ fn runs_are_kept_by_several_writers_at_once_and_listed() {
     assert_eq!(files(&runs).len(), 5, "a file each");
     let ran = keystorm(&["history", kept, "--format", "json"]).ok();
     let document: Value = serde_json::from_str(&ran.out).unwrap();
+    valid_by("keystorm.history.1.json", &document);
     let series = document["series"].as_array().unwrap();
     let counts: Vec<usize> =
         series.iter().map(|s| s["entries"].as_array().unwrap().len()).collect();

@@ -27,7 +27,7 @@ fn a_run_that_is_interrupted_prints_what_it_has_and_leaves_no_key() {
 }
 
 /// How often a server refused a command before it ran.
-fn refused(server: &Server, command: &str) -> u64 {
+pub(crate) fn refused(server: &Server, command: &str) -> u64 {
     let stats = server.text(&["INFO", "commandstats"]);
     let line = stats.lines().find(|line| line.starts_with(&format!("cmdstat_{command}:")));
     let number = line.and_then(|line| line.split_once("rejected_calls=")?.1.split(',').next());

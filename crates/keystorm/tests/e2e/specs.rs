@@ -7,6 +7,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::program::{Keystorm, RunOutput};
+use crate::record::valid_by;
 use crate::server::{Server, valkey_program};
 
 /// A directory of specs by their names.
@@ -285,6 +286,15 @@ fn two_suites_are_compared_by_either_command() {
     let line = "suite --spawn=redis-server --match 'connection-ping|bitmap-bitcount' --time 0.1 --repeat 3 -q";
     Keystorm::new(&format!("{line} --json {}", a.display())).run().ok().prints("bitmap-bitcount");
     let mut document: Value = serde_json::from_str(&fs::read_to_string(&a).unwrap()).unwrap();
+    valid_by("keystorm.suite.1.json", &document);
+    // A folder of suites is a history of their specs.
+    let folder = dir.path().display();
+    let history = Keystorm::new(&format!("history {folder} --format json")).run().ok();
+    assert!(!history.err.contains("a.json"), "{}", history.err);
+    let history: Value = serde_json::from_str(&history.out).unwrap();
+    let series = history["series"].as_array().unwrap().iter();
+    let names: Vec<&str> = series.map(|series| series["name"].as_str().unwrap()).collect();
+    assert_eq!(names.len(), 2, "{names:?}");
     for (at, rate) in [100.0, 101.0, 102.0].into_iter().enumerate() {
         for entry in document["specs"].as_array_mut().unwrap() {
             entry["roles"][0]["figures"][at]["throughput_rps"] = rate.into();

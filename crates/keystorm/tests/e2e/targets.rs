@@ -86,6 +86,12 @@ fn what_the_server_recorded_is_judged_beside_programs_that_hold_the_cpu() {
     let recorded = document["tests"][0]["target"]["bounds"][0]["recorded"].as_f64().unwrap();
     // Three times 0.3 s of 6 s, less the server's own waits for a CPU.
     assert!(recorded > 0.01 && recorded < 0.5, "{recorded}");
+    // The verdict and the worst moments name them as often.
+    let test = &document["tests"][0];
+    let slowest = &test["verdict"]["causes"]["commands"][0];
+    assert_eq!((slowest["name"].as_str(), slowest["count"].as_u64()), (Some("DEBUG"), Some(3)));
+    assert!(test["verdict"]["text"].as_str().unwrap().contains("DEBUG 3 times, "), "{test:#}");
+    assert!(test["worst_moments"]["totals"].to_string().contains("DEBUG 3 times, "), "{test:#}");
 }
 
 #[test]

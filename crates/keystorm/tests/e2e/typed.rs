@@ -366,5 +366,7 @@ fn a_report_that_goes_nowhere_is_reported() {
     };
     let message = "standard output is closed or /dev/null, so the report goes nowhere";
     assert!(line(">&-").contains(message));
+    let kept = tempfile::tempdir().unwrap();
+    assert!(!line(&format!("--json {}/run.json >&-", kept.path().display())).contains(message));
     assert!(!line(">/dev/null").contains(message) && !line("").contains(message));
 }

@@ -53,6 +53,16 @@ impl SuccessLine {
             line.add(first, slices);
         }
     }
+
+    /// Adds what failed for those who cause what succeeds here, on whichever server.
+    pub fn add_failures(&mut self, of: &Self) {
+        if self.nodes.is_empty() {
+            self.nodes.push(NodeLine::default());
+        }
+        let failures = of.nodes.iter().flat_map(|line| &line.failures);
+        failures
+            .for_each(|(at, failed)| self.nodes[0].failures.entry(*at).or_default().merge(failed));
+    }
 }
 
 impl NodeLine {

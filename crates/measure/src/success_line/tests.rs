@@ -34,6 +34,20 @@ fn fail_unasked(line: &mut SuccessLine, at_ms: u64, failures: Failures) {
 }
 
 #[test]
+fn what_failed_for_those_who_cause_successes_is_in_the_outage() {
+    let mut line = line(&[(0, 2000), (2200, 4000)]);
+    let usual = UsualPauses::default();
+    assert!(line.outages(4 * SECOND, &usual, &[], &[]).is_empty(), "it is only silent");
+    let mut senders = SuccessLine::default();
+    let errors = Failures { errors: 7, ..Failures::default() };
+    fail(&mut senders, 0, 2100, errors);
+    fail(&mut senders, 2, 2110, errors);
+    line.add_failures(&senders);
+    let outages = line.outages(4 * SECOND, &usual, &[], &[]);
+    assert_eq!((outages.len(), outages[0].failures.errors), (1, 14));
+}
+
+#[test]
 fn an_outage_has_its_times_and_counts() {
     let mut line = line(&[(0, 2000), (4100, 6000)]);
     let lost = Failures { lost: 5, ..Failures::default() };

@@ -183,8 +183,8 @@ fn wait_table(figures: &WaitFigures<'_>, of: &DeliveryFigures<'_>) -> Table {
         ("acknowledgements in vain", Some(*unsettled)),
         ("greatest backlog", most.map(messages)),
         ("backlog when the last message was sent", last.map(messages)),
-        ("left in the keys (removed)", *left),
-        ("never acknowledged (removed)", *pending),
+        ("left in the keys", *left),
+        ("never acknowledged", *pending),
     ] {
         let Some(count) = count else { continue };
         table.row([name.to_owned(), grouped(count as f64), String::new()]);

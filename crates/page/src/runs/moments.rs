@@ -8,24 +8,25 @@ use crate::{Block, Table, Tone};
 /// page is about several.
 pub(crate) fn blocks(summary: &Summary<'_>, of: Option<&str>) -> Vec<Block> {
     let Some(found) = WorstMoments::from_run(summary.run) else { return Vec::new() };
-    let WorstMoments { interval_s, usual_p99_ms, moments, besides, unseen } = found;
+    let WorstMoments { interval_s, usual_p99_ms, moments, totals, besides, unseen } = found;
     let mut blocks = Vec::new();
     let of = of.map_or(String::new(), |name| format!(" of {name}"));
     let ms = |ms: f64| msec_at_most((ms * 1e6).round() as u64);
-    let mut table = Table::new(["from (UTC)", "what went on", "p99 (ms)", "max (ms)"]);
+    let mut table = Table::new(["from (UTC)", "what went on", "to", "p99 (ms)", "max (ms)"]);
     table.caption = format!(
         "Worst moments{of}: intervals of {interval_s} s whose p99 was far above the usual {} ms",
         ms(usual_p99_ms)
     );
     for moment in moments {
-        let causes = match moment.causes.is_empty() {
-            true => "no cause was seen in the server or in keystorm".to_owned(),
-            false => moment.causes.join("; "),
-        };
-        table.row([moment.at, causes, ms(moment.p99_ms), ms(moment.max_ms)]);
+        let causes = moment.causes.join("; ");
+        table.row([moment.at, causes, moment.until, ms(moment.p99_ms), ms(moment.max_ms)]);
     }
     if !table.rows.is_empty() {
         blocks.push(Block::Table(table));
+    }
+    if !totals.is_empty() {
+        let text = format!("In all{of}: {}.", totals.join("; "));
+        blocks.push(Block::Note(Tone::Plain, text));
     }
     if !besides.is_empty() {
         let text = format!("Besides{of}: {}.", besides.join("; "));

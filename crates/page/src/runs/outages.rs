@@ -53,7 +53,7 @@ pub(crate) fn table(summary: &Summary<'_>, of: Option<&str>) -> Option<Block> {
         };
         let until = if outage.to_the_end { "the end".to_owned() } else { at(outage.to_ns) };
         let row = [at(outage.from_ns), until, lasted(outage), server(run, outage)];
-        table.row(row.into_iter().chain([failed(outage), back]));
+        table.row(row.into_iter().chain([failed(run, outage), back]));
     }
     let of = of.map_or(String::new(), |name| format!(" of {name}"));
     table.caption = match all.len() {
@@ -71,7 +71,7 @@ fn describe(run: &Run, started: SystemTime, outage: &Outage) -> String {
         "–" => String::new(),
         name => format!(" on {name}"),
     };
-    let (from, lasted, failed) = (at(outage.from_ns), lasted(outage), failed(outage));
+    let (from, lasted, failed) = (at(outage.from_ns), lasted(outage), failed(run, outage));
     format!("Outage from {from} to {end} UTC: nothing succeeded{of} for {lasted}; {failed}.")
 }
 
@@ -84,7 +84,7 @@ fn server(run: &Run, outage: &Outage) -> String {
     report::server_name(&run.plan, &run.measurement, outage).unwrap_or_else(|| "–".to_owned())
 }
 
-fn failed(outage: &Outage) -> String {
+fn failed(run: &Run, outage: &Outage) -> String {
     let Failures { errors, lost, timed_out } = outage.failures;
     let known = [
         (errors, counted(errors, "error")),
@@ -94,7 +94,7 @@ fn failed(outage: &Outage) -> String {
     let lines: Vec<String> =
         known.into_iter().filter(|(count, _)| *count > 0).map(|(_, text)| text).collect();
     match lines.is_empty() {
-        true => "no request failed, requests only waited".to_owned(),
+        true => report::only_waited(run.plan.delivery.is_some()).to_owned(),
         false => lines.join(", "),
     }
 }

@@ -51,7 +51,7 @@ pub use rows::{Row, verdict};
 pub use saved::{beside, load_of, of_saved, options_of, unlike, unlike_beside_words};
 use sittings::Excuse;
 pub use statistics::Conclusion;
-pub use subject::Subject;
+pub use subject::{Subject, program};
 pub use sure::{Width, next_blocks};
 pub use terms::{HITS_APART_MAX, Table, Terms};
 pub use text::{

@@ -105,7 +105,11 @@ pub fn name(subjects: &mut [Subject], chosen: &[Option<String>]) {
     let is_shared = |names: &[String], at: usize| {
         names.iter().enumerate().any(|(other, name)| other != at && *name == names[at])
     };
-    let apart: [&dyn Fn(usize) -> String; 3] = [
+    let apart: [&dyn Fn(usize) -> String; 4] = [
+        &|at| match &subjects[at].program {
+            Some(program) if program.contains('/') => format!("{} ({program})", servers[at]),
+            _ => servers[at].clone(),
+        },
         &|at| with_settings(&servers[at], &differences, at),
         &|at| match &subjects[at].file {
             Some(file) => file.clone(),
@@ -240,6 +244,11 @@ mod tests {
         assert_eq!(named(apart, &[]), ["redis 7.0.15 on h:1", "redis 7.0.15 on h:2"]);
         let apart = vec![redis("h:1", &[]), redis("h:2", &[])];
         assert_eq!(named(apart, &[]), ["redis 7.0.15 on h:1", "redis 7.0.15 on h:2"]);
+        let started = |program: &str| Subject { program: Some(program.into()), ..redis("h", &[]) };
+        assert_eq!(
+            named(vec![started("./old/redis-server"), started("./new/redis-server")], &[]),
+            ["redis 7.0.15 (./old/redis-server)", "redis 7.0.15 (./new/redis-server)"]
+        );
         let alike = vec![redis("h", &[]), redis("h", &[])];
         assert_eq!(named(alike, &[]), ["redis 7.0.15 (server 1)", "redis 7.0.15 (server 2)"]);
     }

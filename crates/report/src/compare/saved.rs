@@ -5,7 +5,7 @@ use workload::Plan;
 use workload::quantity::counted;
 
 use super::{Comparison, Pairing, RunDigest, Setup, Subject, TestComparison, name};
-use crate::differ::{Difference, differences};
+use crate::differ::{Difference, differences, load_data};
 use crate::{LoadedRecord, RecordError, Run};
 
 /// Where plans may differ that are compared: what says which server it is. The seed is the time
@@ -28,7 +28,7 @@ const MAY_DIFFER: [&str; 10] = [
 /// # Errors
 /// The plan has no JSON.
 pub fn load_of(plan: &Plan) -> Result<String, RecordError> {
-    let mut data = crate::json::value(plan).map_err(|e| RecordError::wrong(e.to_string()))?;
+    let mut data = load_data(plan)?;
     for path in MAY_DIFFER {
         let (above, key) = path.rsplit_once('.').unwrap_or(("", path));
         let pointer = above.split('.').filter(|part| !part.is_empty());

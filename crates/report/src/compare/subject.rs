@@ -14,6 +14,9 @@ pub struct Subject {
     pub server: String,
     /// Where it was, or what was started.
     pub address: String,
+    /// The program that was started for this.
+    #[serde(skip)]
+    pub program: Option<String>,
     /// The file that its runs are from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
@@ -42,6 +45,7 @@ impl Subject {
             endpoint => endpoint.to_string(),
         };
         let mut subject = Self::new(&run.server, address, Some(file));
+        subject.program = program(&run.plan.target.endpoint);
         let watched = run.watched.servers.first();
         let settings = watched.map_or(&[][..], |server| &server.settings);
         subject.settings = settings.iter().map(|of| (of.name.clone(), of.value.clone())).collect();
@@ -63,5 +67,14 @@ impl Subject {
             Some(_) => format!("{name}: on {address}{file}"),
             None => format!("{name}: {server} on {address}{file}"),
         })
+    }
+}
+
+/// The program that is started for an endpoint, as it was typed.
+#[must_use]
+pub fn program(endpoint: &Endpoint) -> Option<String> {
+    match endpoint {
+        Endpoint::Spawned { program, .. } => program.clone(),
+        _ => None,
     }
 }

@@ -16,7 +16,9 @@ use std::sync::Arc;
 use serde::Serialize;
 use statistics::{Interval, Mean};
 
-use crate::compare::{self, Comparison, GateState, RunDigest, Subject, joint_gate, joint_notes};
+use crate::compare::{
+    self, Comparison, ERRORS_DEFAULT, GateState, RunDigest, Subject, joint_gate, joint_notes,
+};
 use crate::quantity::grouped;
 use crate::{CountUnit, Failures, Finding, LimitedBy, Lookups, Metric, Run, Summary};
 
@@ -47,8 +49,9 @@ pub enum TargetState {
 pub struct ClauseValue {
     /// The clause, such as `p99<2ms`.
     pub clause: String,
-    /// What all runs together show, in the unit of the bound: nanoseconds, or a share of errors.
-    pub mean: f64,
+    /// What all runs together show, in the unit of the bound: nanoseconds, or a share of errors; `None` of a response
+    /// time where nothing succeeded.
+    pub mean: Option<f64>,
     /// From where to where the true one lies 95 times in 100.
     pub interval: Option<[f64; 2]>,
     /// What it must stay below.
@@ -84,7 +87,7 @@ pub struct Candidate {
     pub client_cpu_us: Option<f64>,
     /// Bytes of memory that its processes held after the last run; what a server itself counts is another measure.
     pub memory_bytes: Option<u64>,
-    /// Requests per second as fast as it went, and what limited that.
+    /// Requests per second as fast as it went, and what limited that; `None` where too many of them failed.
     pub limit: Option<(f64, LimitedBy)>,
     /// The slowest and the fastest of the runs that went as fast as they could.
     pub limit_range: Option<[f64; 2]>,
@@ -136,29 +139,33 @@ impl Candidate {
         // Percentiles of all requests together, as the target is judged: a mean over runs is another figure.
         let response = compare::response_times(runs.iter().map(RunDigest::run));
         let at = |quantile| Some(response.as_ref()?.quantile_ns(quantile)? as f64 / 1e6);
+        // How fast a server refuses is no figure of what it does.
+        let succeeded = if at(0.5).is_some() { runs } else { &[] };
+        let failures_of = |of: &RunDigest| Failures::from_measurement(&of.run().measurement);
+        let refused = |of: &RunDigest| failures_of(of).percent() > ERRORS_DEFAULT;
+        let fastest = if fastest.iter().any(refused) { &[] } else { fastest };
         let last = runs.last().map_or(&[][..], |glance| &glance.run().watched.servers);
         let limited_by = || {
             let middle = fastest.get(fastest.len() / 2)?;
             Some(middle.run().verdict.limited_by)
         };
         let mut failures = Failures::default();
-        runs.iter()
-            .for_each(|glance| failures += Failures::from_measurement(&glance.run().measurement));
+        runs.iter().for_each(|glance| failures += failures_of(glance));
         Self {
             name: name.to_owned(),
             kept: None,
             why: String::new(),
             clauses: Vec::new(),
             runs: runs.len(),
-            throughput_rps: mean(runs, Metric::Throughput),
-            pace_rps: pace(runs),
+            throughput_rps: mean(succeeded, Metric::Throughput),
+            pace_rps: pace(succeeded),
             p50_ms: at(0.5),
             p99_ms: at(0.99),
-            server_cpu_us: mean(runs, Metric::ServerCpu),
-            server_cpu_interval: spread(runs, Metric::ServerCpu)
+            server_cpu_us: mean(succeeded, Metric::ServerCpu),
+            server_cpu_interval: spread(succeeded, Metric::ServerCpu)
                 .filter(|_| !runs.iter().any(is_short))
                 .and_then(|mean| mean.interval),
-            client_cpu_us: mean(runs, Metric::ClientCpu),
+            client_cpu_us: mean(succeeded, Metric::ClientCpu),
             memory_bytes: last
                 .iter()
                 .map(|of| of.memory_rss_bytes)

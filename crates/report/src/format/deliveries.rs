@@ -37,7 +37,8 @@ pub(super) fn write_counts(figures: &DeliveryFigures<'_>, out: &mut dyn Write) -
     if let Some(replicas) = &figures.replicas {
         writeln!(out, "  {}", replicas.line())?;
     }
-    let waits = figures.waits.iter().flat_map(|waits| waits.lines());
+    let removed = figures.deliveries.kept.is_none();
+    let waits = figures.waits.iter().flat_map(|waits| waits.lines(removed));
     let lines = figures
         .clocks()
         .into_iter()

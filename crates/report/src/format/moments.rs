@@ -7,16 +7,16 @@ use crate::{Moment, Summary, WorstMoments};
 /// The section, after a blank line.
 pub(super) fn write(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     let Some(found) = WorstMoments::from_run(summary.run) else { return Ok(()) };
-    let WorstMoments { interval_s, usual_p99_ms, moments, besides, unseen } = &found;
+    let WorstMoments { interval_s, usual_p99_ms, moments, totals, besides, unseen } = &found;
     writeln!(out, "\nWorst moments (UTC; p99 of {interval_s} s, usually {usual_p99_ms:.3} ms):")?;
-    for Moment { at, p99_ms, max_ms, causes, .. } in moments {
-        writeln!(out, "  {at}  p99={p99_ms:.3} ms, max={max_ms:.3} ms")?;
+    for Moment { at, until, p99_ms, max_ms, causes, .. } in moments {
+        writeln!(out, "  {at} to {until}  p99={p99_ms:.3} ms, max={max_ms:.3} ms")?;
         for cause in causes {
             writeln!(out, "    {cause}")?;
         }
-        if causes.is_empty() {
-            writeln!(out, "    no cause was seen in the server or in keystorm")?;
-        }
+    }
+    if !totals.is_empty() {
+        writeln!(out, "  in all: {}", totals.join("; "))?;
     }
     for text in besides {
         writeln!(out, "  besides: {text}")?;

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use measure::{Absence, Ending, Failures, Outage};
 use workload::quantity::counted;
 
-use crate::outages::server_name;
+use crate::outages::{only_waited, server_name};
 use crate::quantity::msec_at_most;
 use crate::{Summary, escape};
 
@@ -60,7 +60,7 @@ pub(super) fn write_outages(summary: &Summary<'_>, out: &mut dyn Write) -> io::R
     writeln!(out, "\nOutages (seconds from the start, to within 0.02 s):")?;
     for outage in outages.iter().take(SHOWN_MAX) {
         let node = server_name(&run.plan, &run.measurement, outage).map(escape);
-        write_outage(outage, node.as_deref(), summary.connections().unanswered, out)?;
+        write_outage(summary, outage, node.as_deref(), out)?;
     }
     if outages.len() > SHOWN_MAX {
         writeln!(out, "  and {} more", outages.len() - SHOWN_MAX)?;
@@ -76,21 +76,28 @@ pub(super) fn write_outages(summary: &Summary<'_>, out: &mut dyn Write) -> io::R
     if let Some(delayed) = summary.delayed.filter(|delayed| delayed.count > 0) {
         let [p50, p99, max] = [delayed.p50_ns, delayed.p99_ns, delayed.max_ns].map(msec_at_most);
         let were = if delayed.count == 1 { "was" } else { "were" };
+        // A message that was refused has no receiver, and so no response time.
+        let (noun, and) = match &summary.deliveries {
+            Some(_) => ("message", " and received"),
+            None => ("request", ""),
+        };
         writeln!(
             out,
-            "  {} {were} due meanwhile; their response time (ms): p50={p50} p99={p99} max={max}",
-            counted(delayed.count, "request")
+            "  {} {were} due meanwhile{and}; their response time (ms): p50={p50} p99={p99} max={max}",
+            counted(delayed.count, noun)
         )?;
     }
     Ok(())
 }
 
 fn write_outage(
+    summary: &Summary<'_>,
     outage: &Outage,
     node: Option<&str>,
-    unanswered: u64,
     out: &mut dyn Write,
 ) -> io::Result<()> {
+    let of_messages = summary.deliveries.is_some();
+    let noun = if of_messages { "messages" } else { "requests" };
     let node = node.map_or(String::new(), |name| format!("{name}: "));
     let (from, to) = (seconds(outage.from_ns), seconds(outage.to_ns));
     let end = if outage.to_the_end { "the end at " } else { "" };
@@ -103,18 +110,18 @@ fn write_outage(
             let what = format!("{lost} lost, {timed_out} timed out, {}", counted(errors, "error"));
             writeln!(out, "    requests failed from {at}: {what}")?;
         }
-        None if outage.to_the_end && unanswered > 0 => {
+        None if outage.to_the_end && summary.connections().unanswered > 0 => {
             writeln!(out, "    requests had no reply when it ended")?;
         }
-        None => writeln!(out, "    no request failed, requests only waited")?,
+        None => writeln!(out, "    {}", only_waited(of_messages))?,
     }
     match (outage.rate_before_per_s, outage.recovered_ns) {
         (Some(rate), Some(ns)) => {
             let at = seconds(ns);
-            writeln!(out, "    back to 95 % of the {rate:.0} requests per second before at {at}")
+            writeln!(out, "    back to 95 % of the {rate:.0} {noun} per second before at {at}")
         }
         (Some(rate), None) => {
-            writeln!(out, "    not back to 95 % of the {rate:.0} requests per second before")
+            writeln!(out, "    not back to 95 % of the {rate:.0} {noun} per second before")
         }
         (None, _) => Ok(()),
     }

@@ -1,6 +1,6 @@
 //! What became of messages in a saved run.
 
-use measure::{Deliveries, DeliveryCounts, Invalidations, Latency, Polls, Tally};
+use measure::{Deliveries, DeliveryCounts, Invalidations, KeptKeys, Latency, Polls, Tally};
 use serde::{Deserialize, Serialize};
 
 use super::RecordError;
@@ -48,7 +48,16 @@ pub(super) struct DeliveriesRecord {
     slow_subscribers: Option<SlowRecord>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     invalidations: Option<InvalidationsRecord>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    keys_kept: Option<KeysKeptRecord>,
     sending: SendingRecord,
+}
+
+/// Keys of the run that stay at the server.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct KeysKeptRecord {
+    keys: u64,
+    why: String,
 }
 
 /// Reads of receivers that read over and over.
@@ -99,6 +108,8 @@ impl InvalidationsRecord {
 /// What the senders saw.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct SendingRecord {
+    #[serde(default)]
+    elapsed_ns: u64,
     commands: Vec<CommandRecord>,
     errors: ErrorRecord,
     connections: ConnectionRecord,
@@ -110,6 +121,7 @@ impl DeliveriesRecord {
     pub(super) fn from_deliveries(deliveries: &Deliveries) -> Result<Self, RecordError> {
         let Deliveries {
             sending,
+            sending_ns,
             expected,
             away,
             counts,
@@ -121,6 +133,7 @@ impl DeliveriesRecord {
             waits,
             slow,
             invalidations,
+            kept,
         } = deliveries;
         let DeliveryCounts { received, doubled, out_of_order, foreign, corrupt, cut_off } = *counts;
         let Tally { commands, operations: _, errors, connections, lateness, spans: _ } = sending;
@@ -159,7 +172,11 @@ impl DeliveriesRecord {
             invalidations: (invalidations.as_deref())
                 .map(InvalidationsRecord::from_invalidations)
                 .transpose()?,
+            keys_kept: kept
+                .as_ref()
+                .map(|KeptKeys { keys, why }| KeysKeptRecord { keys: *keys, why: why.clone() }),
             sending: SendingRecord {
+                elapsed_ns: *sending_ns,
                 commands: names.zip(commands).map(command).collect::<Result<_, _>>()?,
                 errors: ErrorRecord::from_errors(errors),
                 connections: ConnectionRecord::from_tally(connections)?,
@@ -169,7 +186,7 @@ impl DeliveriesRecord {
     }
 
     pub(super) fn deliveries(self) -> Result<Box<Deliveries>, RecordError> {
-        let SendingRecord { commands, errors, connections, lateness_ms } = self.sending;
+        let SendingRecord { elapsed_ns, commands, errors, connections, lateness_ms } = self.sending;
         let latency =
             |l: &Option<LatencyRecord>| l.as_ref().map(LatencyRecord::latency).transpose();
         let sending = Tally {
@@ -182,6 +199,7 @@ impl DeliveriesRecord {
         };
         Ok(Box::new(Deliveries {
             sending,
+            sending_ns: elapsed_ns,
             expected: self.expected,
             away: self.missed_while_away,
             counts: DeliveryCounts {
@@ -211,6 +229,7 @@ impl DeliveriesRecord {
             invalidations: (self.invalidations.as_ref())
                 .map(InvalidationsRecord::invalidations)
                 .transpose()?,
+            kept: self.keys_kept.map(|KeysKeptRecord { keys, why }| KeptKeys { keys, why }),
         }))
     }
 }

@@ -3,7 +3,7 @@
 //! The same structs as in a saved run, without what follows from the plan. What is read may come from
 //! anywhere: nothing in it is believed before it is checked.
 
-use measure::{Point, Tally, Timeline};
+use measure::{Deliveries, Point, Tally, Timeline};
 use serde::{Deserialize, Serialize};
 use workload::Plan;
 
@@ -11,6 +11,7 @@ use super::RecordError;
 use super::command::CommandRecord;
 use super::connection::ConnectionRecord;
 use super::counts::ErrorRecord;
+use super::deliveries::DeliveriesRecord;
 use super::lateness::LatenessRecord;
 use super::operation::OperationRecord;
 use super::spans::SpansRecord;
@@ -32,6 +33,9 @@ pub struct TallyDelta {
     spans: Option<SpansRecord>,
     interval_ns: u64,
     timeline: Vec<PointRecord>,
+    /// What became of messages since the start, not since the last report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    deliveries: Option<DeliveriesRecord>,
 }
 
 impl TallyDelta {
@@ -58,7 +62,24 @@ impl TallyDelta {
             spans: spans.as_deref().map(|spans| SpansRecord::new(spans, None)).transpose()?,
             interval_ns,
             timeline: timeline::record(&Timeline::from_points(interval_ns, points)),
+            deliveries: None,
         })
+    }
+
+    /// The same with what became of messages since the start.
+    ///
+    /// # Errors
+    /// A count is too large to be written.
+    pub fn with_deliveries(self, deliveries: &Deliveries) -> Result<Self, RecordError> {
+        Ok(Self { deliveries: Some(DeliveriesRecord::from_deliveries(deliveries)?), ..self })
+    }
+
+    /// What became of messages since the start, if it is known.
+    ///
+    /// # Errors
+    /// A histogram in it is none.
+    pub fn deliveries(&self) -> Result<Option<Box<Deliveries>>, RecordError> {
+        self.deliveries.clone().map(DeliveriesRecord::deliveries).transpose()
     }
 
     /// The tally.

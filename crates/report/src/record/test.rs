@@ -25,7 +25,9 @@ use super::warning::{self, WarningKindRecord};
 use super::worker::WorkerRecord;
 use super::{Common, RecordError};
 use crate::slo::{Judgement, Slo, SloResult};
-use crate::{Clients, Clock, Lookups, Mark, Repeat, Run, Summary, Verdict, WorstMoments};
+use crate::{
+    Clients, Clock, CpuFigures, Lookups, Mark, Repeat, Run, Summary, Verdict, WorstMoments,
+};
 
 /// One test.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -46,6 +48,11 @@ pub(super) struct TestRecord {
     lookups: Option<LookupRecord>,
     elapsed_s: f64,
     throughput_rps: f64,
+    /// What follows from the rest is written and never read.
+    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    client_cpu_us_per_request: Option<f64>,
+    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    server_cpu_us_per_request: Option<f64>,
     latency_ms: Latencies,
     commands: Vec<CommandRecord>,
     /// The operations of a mix.
@@ -206,6 +213,7 @@ impl TestRecord {
         let Tally { commands, operations: _, errors, connections, lateness, spans } = total;
         let Timeline { interval_ns, all_ran, .. } = timeline;
         let summary = Summary::from_run(run);
+        let cpu = CpuFigures::from_summary(&summary);
         let looked = Lookups::of_commands(plan, total);
         let different = plan.different_commands().commands;
         let named = different.iter().map(|command| command.name());
@@ -229,6 +237,8 @@ impl TestRecord {
                 .then(|| LookupRecord::from_lookups(summary.lookups)),
             elapsed_s: summary.elapsed_s,
             throughput_rps: summary.throughput_rps,
+            client_cpu_us_per_request: cpu.client_us,
+            server_cpu_us_per_request: cpu.server_us,
             latency_ms: Latencies {
                 service: LatencyRecord::from_latency(&total.service())?,
                 response: LatencyRecord::from_latency(&summary.response_times)?,

@@ -18,17 +18,17 @@ const QUARTER: f64 = 0.25 * SECOND;
 type Pause = (f64, f64);
 
 /// What happens in a run.
-struct Course {
-    seconds: f64,
-    due: Vec<f64>,
-    service_ns: f64,
+pub(crate) struct Course {
+    pub(crate) seconds: f64,
+    pub(crate) due: Vec<f64>,
+    pub(crate) service_ns: f64,
     /// Slow commands of the server.
-    stalls: Vec<Pause>,
+    pub(crate) stalls: Vec<Pause>,
     /// Times at which the server, or the client, has no CPU.
-    server_waits: Vec<Pause>,
-    client_waits: Vec<Pause>,
+    pub(crate) server_waits: Vec<Pause>,
+    pub(crate) client_waits: Vec<Pause>,
     /// How long the server waits for a CPU whenever it is woken.
-    wake_up_ns: f64,
+    pub(crate) wake_up_ns: f64,
 }
 
 /// The end of work of this length that begins then and rests in pauses; how long it rested is noted.
@@ -46,7 +46,7 @@ fn end_of(from_ns: f64, work_ns: f64, pauses: &[Pause], rested: &mut Vec<Pause>)
 }
 
 impl Course {
-    fn random(noise: &mut Noise) -> Self {
+    pub(crate) fn random(noise: &mut Noise) -> Self {
         let seconds = 5.0;
         let rate = [200.0, 1000.0, 4000.0][(noise.uniform() * 3.0) as usize];
         let busy = [0.02, 0.3, 0.6][(noise.uniform() * 3.0) as usize];
@@ -79,7 +79,7 @@ impl Course {
     }
 
     /// When each request was answered, how long each stall lasted by the clock on the wall, and who waited when.
-    fn played(&self, with_noise: bool) -> Played {
+    pub(crate) fn played(&self, with_noise: bool) -> Played {
         let none = Vec::new();
         let server_waits = if with_noise { &self.server_waits } else { &none };
         let client_waits = if with_noise { &self.client_waits } else { &none };
@@ -109,8 +109,8 @@ impl Course {
     }
 }
 
-struct Played {
-    responses: Vec<(f64, f64)>,
+pub(crate) struct Played {
+    pub(crate) responses: Vec<(f64, f64)>,
     recorded: Vec<Pause>,
     server: Vec<Pause>,
     client: Vec<Pause>,
@@ -135,7 +135,7 @@ fn ended_s(pauses: &[Pause], from_ns: f64, to_ns: f64) -> f64 {
 }
 
 /// The run as it is measured.
-fn run(course: &Course, played: &Played) -> Run {
+pub(crate) fn run(course: &Course, played: &Played) -> Run {
     let rate = course.due.len() as f64 / course.seconds;
     let elapsed_ns = (course.seconds * SECOND) as u64;
     let mut run = fixture::changed(|parts| {

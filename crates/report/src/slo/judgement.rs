@@ -118,7 +118,7 @@ impl Observation {
 
     /// The same of figures that are known already.
     pub(super) fn of_summary(slo: &Slo, summary: &Summary<'_>) -> Self {
-        let spans = spans(summary);
+        let spans = response_spans(summary);
         let noise = Noise::of_run(summary.run, summary.response_times.count());
         let seen = |clause| ClauseEvidence::new(clause, summary, &spans);
         let seen: Vec<ClauseEvidence> = slo.clauses.iter().map(seen).collect();
@@ -199,7 +199,7 @@ impl Observation {
 }
 
 /// The responses of a run by spans of time; of a run without all of its timeline the whole is one span.
-fn spans(summary: &Summary<'_>) -> Vec<SpanResponses> {
+pub(crate) fn response_spans(summary: &Summary<'_>) -> Vec<SpanResponses> {
     let Run { measurement, .. } = summary.run;
     let interval_ns = measurement.timeline.interval_ns;
     let of_point = |point: &measure::Point| {
@@ -302,7 +302,7 @@ fn misses(slo: &Slo, summary: &Summary<'_>, noise: &Noise<'_>) -> Vec<MissedTarg
 
 /// What is missed where too many requests failed, whose share the target does not bound.
 fn failed(slo: &Slo, summary: &Summary<'_>) -> Option<MissedTarget> {
-    let total = &summary.run.measurement.total;
+    let total = summary.run.measurement.requested();
     // What lacks a reply at the end is a matter of the schedule.
     let given_up = total.connections.lost.saturating_add(total.connections.timed_out);
     let failed = total.errors.total().saturating_add(given_up);

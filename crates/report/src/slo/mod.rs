@@ -11,6 +11,7 @@ mod judgement;
 mod result;
 
 pub use bound::Bound;
+pub(crate) use judgement::response_spans;
 pub use judgement::{Judgement, Miss, Observation, Outcome};
 pub use result::{ClauseResult, SloResult};
 
@@ -114,10 +115,10 @@ impl Measure {
         }
     }
 
-    /// A bound as it is typed.
-    fn typed(self, value: f64) -> String {
-        let (number, unit) = self.in_unit(value);
-        format!("{number}{unit}")
+    /// A bound in its unit, to the last digit that was typed.
+    fn exact(self, value: f64) -> (f64, &'static str) {
+        let (size, unit) = if self == Self::Errors { (0.01, "%") } else { unit_of(value) };
+        (scaled(value, size), unit)
     }
 
     /// A value of it for people, such as `1.31 ms`.
@@ -139,7 +140,8 @@ impl Clause {
     /// It for people, such as `p99 < 2 ms`.
     #[must_use]
     pub fn name(&self) -> String {
-        format!("{} < {}", self.measure, self.measure.describe(self.below))
+        let (number, unit) = self.measure.exact(self.below);
+        format!("{} < {number} {}", self.measure, if unit == "us" { "µs" } else { unit })
     }
 
     /// A measured value for people, in the unit of the target that it is held against: `0.97 ms` beside `2 ms`,
@@ -158,7 +160,7 @@ impl Clause {
 impl std::fmt::Display for Measure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Quantile(quantile) => write!(f, "p{}", trimmed(quantile * 100.0)),
+            Self::Quantile(quantile) => write!(f, "p{}", scaled(*quantile, 0.01)),
             Self::Mean => f.write_str("mean"),
             Self::Max => f.write_str("max"),
             Self::Errors => f.write_str("errors"),
@@ -168,7 +170,8 @@ impl std::fmt::Display for Measure {
 
 impl std::fmt::Display for Clause {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}<{}", self.measure, self.measure.typed(self.below))
+        let (number, unit) = self.measure.exact(self.below);
+        write!(f, "{}<{number}{unit}", self.measure)
     }
 }
 
@@ -184,9 +187,16 @@ fn unit_of(ns: f64) -> (f64, &'static str) {
     units.into_iter().find(|(size, _)| ns >= *size).unwrap_or((1.0, "ns"))
 }
 
-/// Up to three decimals, without zeros that say nothing.
+/// How many of a power of ten a value has: as exact as its digits, since 0.999 * 100 is not 99.9.
+fn scaled(value: f64, size: f64) -> f64 {
+    format!("{value}e{}", -size.log10().round()).parse().unwrap_or(value / size)
+}
+
+/// Up to three decimals, without zeros that say nothing; two digits of what is less.
 fn trimmed(value: f64) -> String {
-    let text = format!("{value:.3}");
+    let small = value > 0.0 && value < 0.000_5;
+    let decimals = if small { 1 - value.log10().floor() as i32 } else { 3 };
+    let text = format!("{value:.*}", decimals.unsigned_abs() as usize);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
@@ -211,14 +221,13 @@ fn clause(text: &str) -> Result<Clause, String> {
             if !(percent > 0.0 && percent < 100.0) {
                 return Err(fault());
             }
-            // As exact as its digits: 99.9 / 100 is not 0.999.
-            Measure::Quantile(format!("{percent}e-2").parse().map_err(|_| fault())?)
+            Measure::Quantile(scaled(percent, 100.0))
         }
     };
     let below = match measure {
         Measure::Errors => {
-            let (digits, size) = bound.strip_suffix('%').map_or((&bound[..], 1.0), |d| (d, 0.01));
-            digits.trim().parse::<f64>().map_err(|_| fault())? * size
+            let (digits, size) = bound.strip_suffix('%').map_or((&bound[..], 1.0), |d| (d, 100.0));
+            scaled(digits.trim().parse().map_err(|_| fault())?, size)
         }
         _ => quantity::time(&bound, DefaultUnit::Refused).map_err(|_| fault())?.as_nanos() as f64,
     };
@@ -226,7 +235,7 @@ fn clause(text: &str) -> Result<Clause, String> {
 }
 
 #[cfg(test)]
-mod fake_time_tests;
+pub(crate) mod fake_time_tests;
 
 #[cfg(test)]
 mod tests {
@@ -241,9 +250,15 @@ mod tests {
             ("mean<1ms,p95<2ms", "mean<1ms & p95<2ms"),
             ("avg<1ms&&errors<0.1%", "mean<1ms & errors<0.1%"),
             ("errors<0.01", "errors<1%"),
+            ("p99.9999<1s", "p99.9999<1s"),
+            ("errors<0.0001%", "errors<0.0001%"),
+            ("p99.99999<1.2345678ms", "p99.99999<1.234568ms"),
         ] {
-            assert_eq!(Slo::parse(typed).unwrap().text, shown, "{typed}");
+            let target = Slo::parse(typed).unwrap();
+            assert_eq!(target.text, shown, "{typed}");
+            assert_eq!(Slo::parse(&target.text).unwrap(), target, "{typed}: it is read again");
         }
+        assert_eq!(Slo::parse("errors<0.0001%").unwrap().clauses[0].name(), "errors < 0.0001 %");
         let clause = &Slo::parse("p99.9<5ms").unwrap().clauses[0];
         assert_eq!((clause.measure, clause.below), (Measure::Quantile(0.999), 5e6));
     }
@@ -257,6 +272,7 @@ mod tests {
             ("p99<500us", 1.25e6, "1250 µs"),
             ("max<1s", 400.0, "400 ns"),
             ("errors<1%", 0.0123, "1.23 %"),
+            ("errors<0.0001%", 0.000_002_04, "0.0002 %"),
         ] {
             assert_eq!(clause(target).describe(value), text, "{target}");
         }

@@ -1,5 +1,6 @@
 //! What to do about each finding, in one sentence.
 
+use super::causes::{Causes, WaitCause};
 use super::evidence::Evidence;
 use super::rules::Finding;
 
@@ -17,6 +18,10 @@ pub(super) fn advice(finding: Finding, evidence: &Evidence) -> String {
         Finding::Nothing => "see the error above",
         Finding::Short if evidence.recorded => "to find out, send it several times (--loop)",
         Finding::Short => "to find out, run longer (-n or --duration)",
+        Finding::SlowCommands => SLOW_COMMANDS,
+        Finding::ScheduleKept if by_commands(evidence) => SLOW_COMMANDS,
+        // Nobody tries the limit of a server that others need, and that has slow requests already.
+        Finding::ScheduleKept if evidence.is_shared || evidence.causes.is_some() => "",
         Finding::ScheduleKept if evidence.recorded => "raise --speed to find its limit",
         Finding::ScheduleKept => "raise --rps to find its limit",
         Finding::ScheduleMissed => {
@@ -72,6 +77,15 @@ pub(super) fn advice(finding: Finding, evidence: &Evidence) -> String {
         Finding::Unclear => "to find out, repeat the test with a longer run",
     }
     .to_owned()
+}
+
+const SLOW_COMMANDS: &str =
+    "make these commands quicker, smaller or rarer: while one runs, the server answers nobody";
+
+/// Whether slow commands of the server made more requests wait than anything else.
+fn by_commands(evidence: &Evidence) -> bool {
+    let largest = evidence.causes.as_ref().and_then(Causes::largest);
+    largest == Some(WaitCause::ServerCommands)
 }
 
 /// How to get more out of the client.

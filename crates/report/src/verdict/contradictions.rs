@@ -228,7 +228,8 @@ impl<'s> Report<'s> {
             }
         };
         let measurement = &self.summary.run.measurement;
-        let (connections, total) = (&measurement.total.connections, &measurement.total);
+        let total = measurement.requested();
+        let connections = &total.connections;
         let given_up = connections.lost + connections.timed_out;
         let mut failed = total.errors.total() + given_up;
         if measurement.ending != Ending::Interrupted {

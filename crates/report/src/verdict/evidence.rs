@@ -8,6 +8,7 @@ use host::{BusyPart, ServerBusy, ServerUse, WatchRecord};
 use measure::{Absence, CORRUPT, Ending, MISSING, Measurement, WorkerUse};
 use workload::Plan;
 
+use super::causes::Causes;
 use super::threads::ThreadUse;
 use crate::Failures;
 use crate::deliveries::backlog;
@@ -97,6 +98,10 @@ pub(super) struct Evidence {
     pub(super) spans: Option<SpanFigures>,
     /// How full the link was, and its name.
     pub(super) link: Option<(f64, String)>,
+    /// What made requests wait, as far as that was looked for.
+    pub(super) causes: Option<Causes>,
+    /// Whether others use the server, too.
+    pub(super) is_shared: bool,
 }
 
 /// What an open loop was asked to do, and what came of it.
@@ -200,7 +205,7 @@ impl Evidence {
     /// Puts together what is known of a run.
     pub(super) fn new(plan: &Plan, measurement: &Measurement, watched: &WatchRecord) -> Self {
         let total = &measurement.total;
-        let requests = total.requests();
+        let requests = measurement.counted();
         let span_s = measurement.elapsed_ns as f64 / 1e9;
         let wall_ns = measurement.workers.iter().map(|worker| worker.wall_ns).max();
         // Of a run without its workers, the measured part is known.
@@ -235,7 +240,7 @@ impl Evidence {
             broken_off: matches!(measurement.ending, Ending::Failed(_)),
             span_s,
             load_s,
-            achieved_rps: per_s(total.operations_ended() as f64),
+            achieved_rps: per_s(measurement.operations_ended() as f64),
             schedule,
             connections: crate::connections::count(plan, measurement),
             slots: slots(plan, measurement),
@@ -265,6 +270,8 @@ impl Evidence {
             bytes_per_s: per_s(connections.bytes_out as f64 + connections.bytes_in as f64),
             spans: SpanFigures::new(plan, total).filter(|spans| spans.missing.is_none()),
             link: watched.link.as_ref().and_then(|link| Some((link.share()?, link.device.clone()))),
+            causes: None,
+            is_shared: false,
         }
     }
 

@@ -7,6 +7,7 @@
 //! two lines of a report may say at once is in [`contradictions`].
 
 mod advice;
+mod causes;
 mod contradictions;
 mod disturbance;
 mod drift;
@@ -25,7 +26,9 @@ mod threads;
 mod warnings;
 mod wording;
 
+pub(crate) use causes::by_command;
 pub(crate) use noise::{Noise, SpanResponses};
+pub(crate) use stalls::stalls;
 pub(crate) use wording::time;
 
 use host::WatchRecord;
@@ -33,9 +36,11 @@ use measure::Measurement;
 use serde::{Deserialize, Serialize};
 use workload::Plan;
 
-use crate::Clients;
+use crate::slo::{Outcome, SloResult};
+use crate::{Clients, Run};
 use evidence::Evidence;
 
+pub use causes::{CauseShare, Causes, SlowCommands, WaitCause};
 pub use contradictions::contradictions;
 pub use disturbance::{Cause, Disturbance};
 pub use held::Held;
@@ -120,9 +125,30 @@ pub struct Verdict {
     pub advice: String,
     /// The figures behind it.
     pub evidence: Vec<EvidenceFigure>,
+    /// What made requests wait, of an open loop in which some did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub causes: Option<Causes>,
 }
 
 impl Verdict {
+    /// What limited a run, from all that is known of it.
+    #[must_use]
+    pub(crate) fn of_run(run: &Run) -> Self {
+        let Run { plan, measurement, watched, .. } = run;
+        let mut evidence = Evidence::new(plan, measurement, watched);
+        evidence.causes = Causes::of_run(run);
+        evidence.is_shared = warnings::others(plan, measurement, watched).is_some();
+        wording::verdict(rules::find_with_causes(&evidence), &evidence)
+    }
+
+    /// Takes back the advice to ask for more of a run that missed its target already.
+    pub(crate) fn hold_against(&mut self, run: &SloResult) {
+        if self.finding == Some(Finding::ScheduleKept) && run.outcome() == Outcome::Missed {
+            self.advice.clear();
+            self.text = format!("{}: {}", self.class(), self.reason());
+        }
+    }
+
     /// What limited a run, from its figures and from what was watched beside it.
     #[must_use]
     pub fn find(plan: &Plan, measurement: &Measurement, watched: &WatchRecord) -> Self {
@@ -184,8 +210,8 @@ impl Verdict {
         advice: String,
         evidence: Vec<EvidenceFigure>,
     ) -> Self {
-        let mut verdict =
-            Self { limited_by, finding, text: String::new(), statement, advice, evidence };
+        let (text, causes) = (String::new(), None);
+        let mut verdict = Self { limited_by, finding, text, statement, advice, evidence, causes };
         verdict.text = format!("{}: {}", verdict.class(), verdict.reason());
         verdict
     }
@@ -211,16 +237,18 @@ struct SavedVerdict {
     #[serde(default)]
     advice: String,
     evidence: Vec<EvidenceFigure>,
+    #[serde(default)]
+    causes: Option<Causes>,
 }
 
 impl From<SavedVerdict> for Verdict {
     fn from(saved: SavedVerdict) -> Self {
-        let SavedVerdict { limited_by, finding, text, statement, advice, evidence } = saved;
+        let SavedVerdict { limited_by, finding, text, statement, advice, evidence, causes } = saved;
         let statement = statement.unwrap_or_else(|| {
             let class = format!("{}: ", limited_by.name());
             text.strip_prefix(&class).unwrap_or(&text).to_owned()
         });
-        Self { limited_by, finding, text, statement, advice, evidence }
+        Self { limited_by, finding, text, statement, advice, evidence, causes }
     }
 }
 

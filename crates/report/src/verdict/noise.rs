@@ -20,8 +20,8 @@ use measure::Latency;
 
 use super::disturbance::{Cause, Disturbance, figure};
 use super::evidence::Evidence;
-use super::noise_sources::{Kind, Sources, Wait, needed};
-use super::stalls;
+use super::noise_sources::{Kind, Sources, Wait, drain, needed};
+use super::stalls::{self, Counted};
 use super::threads::{SATURATED, ThreadUse};
 use super::wording::{percent, time};
 use crate::Run;
@@ -128,14 +128,41 @@ impl<'r> Noise<'r> {
         (waited < over).then(|| Disturbance::of_cause(Cause::ClientLate, &self.evidence))
     }
 
+    /// Whether noise matters to it: neither end was full.
+    pub(super) fn is_open(&self) -> bool {
+        self.standing == Standing::Open
+    }
+
+    /// What it consists of, as parts of 1.
+    pub(super) fn parts(&self) -> Vec<(Cause, f64)> {
+        let all: f64 = self.kinds.iter().map(|kind| kind.share).sum();
+        match all > 0.0 {
+            true => self.kinds.iter().map(|kind| (kind.cause, kind.share / all)).collect(),
+            false => vec![(Cause::ClientLate, 1.0)],
+        }
+    }
+
     /// How many responses of each span were as long or longer by what the servers recorded.
     pub(crate) fn recorded(&self, spans: &[SpanResponses], below_ns: f64) -> Vec<u64> {
+        self.by_record(spans, below_ns, Counted::Certain)
+    }
+
+    /// The same as far as it is likely, with the queues that it left.
+    pub(super) fn likely_recorded(&self, spans: &[SpanResponses], below_ns: f64) -> Vec<u64> {
+        self.by_record(spans, below_ns, Counted::Likely)
+    }
+
+    fn by_record(&self, spans: &[SpanResponses], below_ns: f64, counted: Counted) -> Vec<u64> {
         let servers = self.run.watched.servers.len().max(1) as f64;
+        let drain = match counted {
+            Counted::Certain => 1.0,
+            Counted::Likely => drain(&self.evidence, self.evidence.server.map(|side| side.time)),
+        };
         let due = |ns: f64| match self.rate_per_s {
-            rate if rate > 0.0 => rate * ns / 1e9 / servers,
+            rate if rate > 0.0 => rate * ns / 1e9 * drain / servers,
             _ => self.evidence.slots as f64 / servers,
         };
-        stalls::beyond_by_record(self.run, spans, below_ns, due)
+        stalls::beyond_by_record(self.run, spans, below_ns, counted, due)
     }
 
     /// Which waits can have made responses of a span longer.

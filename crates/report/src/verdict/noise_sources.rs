@@ -62,10 +62,8 @@ impl<'e> Sources<'e> {
         }
     }
 
-    /// How many times as long as a wait the queue lasts that it leaves, of a thread with this much to do.
     fn drain(&self, thread: Option<ThreadUse>) -> f64 {
-        let needed = thread.map_or(0.0, |thread| needed(self.evidence, thread));
-        1.0 / (1.0 - needed.min(SATURATED))
+        drain(self.evidence, thread)
     }
 
     /// That of the fuller of both.
@@ -165,4 +163,10 @@ pub(super) fn needed(evidence: &Evidence, thread: ThreadUse) -> f64 {
     let answered = evidence.requests.max(1) as f64;
     let longer = if span_s > 0.0 { evidence.span_s / span_s } else { 1.0 };
     thread.cpu * longer * (due / answered).max(1.0)
+}
+
+/// How many times as long as a wait the queue lasts that it leaves, of a thread with this much to do.
+pub(super) fn drain(evidence: &Evidence, thread: Option<ThreadUse>) -> f64 {
+    let needed = thread.map_or(0.0, |thread| needed(evidence, thread));
+    1.0 / (1.0 - needed.min(SATURATED))
 }

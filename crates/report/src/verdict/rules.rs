@@ -7,6 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::LimitedBy;
+use super::causes::{Causes, WaitCause};
 use super::evidence::{Evidence, Outages, Schedule};
 use super::threads::{HELD, SATURATED, ThreadUse};
 use crate::schedule::Fault;
@@ -65,6 +66,8 @@ pub enum Finding {
     Stolen,
     /// The server was busy.
     Server,
+    /// Slow commands of the server made more requests wait than anything else.
+    SlowCommands,
     /// The server's CPU quota stopped it.
     ServerQuota,
     /// The server executed commands all the time without using its CPU.
@@ -107,7 +110,9 @@ impl Finding {
             Self::Errors => LimitedBy::Errors,
             Self::Outage => LimitedBy::Outage,
             Self::ScheduleKept | Self::ScheduleMissed | Self::ScheduleBehind => LimitedBy::Schedule,
-            Self::Server | Self::ServerQuota | Self::ServerBlocked => LimitedBy::Server,
+            Self::Server | Self::SlowCommands | Self::ServerQuota | Self::ServerBlocked => {
+                LimitedBy::Server
+            }
             Self::Client | Self::ClientQuota | Self::ClientReads | Self::Absence => {
                 LimitedBy::Client
             }
@@ -162,6 +167,31 @@ pub(super) fn find(evidence: &Evidence) -> Finding {
         }
     }
     waiting(evidence)
+}
+
+/// The same, where what made requests wait is known by its time, too: the largest of it is the limit of a schedule
+/// that no full CPU explains.
+pub(super) fn find_with_causes(evidence: &Evidence) -> Finding {
+    let found = find(evidence);
+    let largest = evidence.causes.as_ref().and_then(Causes::largest);
+    let silent = |outages: &Outages| outages.failed == 0 && outages.all_s.is_none();
+    let is_open = match found {
+        Finding::Outage => evidence.outages.as_ref().is_some_and(silent),
+        Finding::ScheduleMissed
+        | Finding::ScheduleBehind
+        | Finding::EachOther
+        | Finding::ServerStarved
+        | Finding::ClientStarved
+        | Finding::Stolen
+        | Finding::Disturbed
+        | Finding::Concurrency
+        | Finding::Turns
+        | Finding::Between
+        | Finding::Unclear => true,
+        _ => false,
+    };
+    let by_commands = is_open && largest == Some(WaitCause::ServerCommands);
+    if by_commands { Finding::SlowCommands } else { found }
 }
 
 /// What makes the other figures mean little.

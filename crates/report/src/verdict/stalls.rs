@@ -1,13 +1,13 @@
 //! What servers recorded of standing still during a run: slow commands and forks, each with the place in the run
 //! where the client saw it.
 //!
-//! `SLOWLOG` tells the second in which a command ended. Where in that second it was is told by the responses that
+//! `SLOWLOG` tells the second in which a command ended. Where in that second it was is known from the responses that
 //! had to wait for it. Its times are of the clock on the wall, and hold the server's own waits for a CPU.
 
 use host::{JournalEntry, JournalKind};
 
 use super::noise::SpanResponses;
-use crate::moments::at_unix_s;
+use crate::journal_entries::at_unix_s;
 use crate::{Run, machine_course};
 
 /// Something for which a server stood still.
@@ -68,6 +68,14 @@ fn holds_others(entry: &JournalEntry) -> bool {
 }
 
 impl Stall<'_> {
+    /// The command, or `fork`.
+    pub(crate) fn name(&self) -> String {
+        match self.entry.kind {
+            JournalKind::Fork => "fork".to_owned(),
+            _ => self.entry.what.split(' ').next().unwrap_or_default().to_owned(),
+        }
+    }
+
     /// The spans in which the client had responses that may have waited for it.
     fn seen_in<'s>(&self, spans: &'s [SpanResponses]) -> impl Iterator<Item = usize> + 's {
         let (from_ns, to_ns, length_ns) = (self.from_ns, self.to_ns, self.length_ns);
@@ -80,12 +88,22 @@ impl Stall<'_> {
     }
 }
 
+/// How much of what a server recorded counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Counted {
+    /// What is certain: with the most that it can have waited for a CPU taken off, and without the queue behind it.
+    Certain,
+    /// What is likely.
+    Likely,
+}
+
 /// How many responses of each span waited so long or longer for what the servers recorded, with their own waits
 /// for a CPU taken off: no more than there were. `due` are the requests that fall due in so many nanoseconds.
 pub(super) fn beyond_by_record(
     run: &Run,
     spans: &[SpanResponses],
     below_ns: f64,
+    counted: Counted,
     due: impl Fn(f64) -> f64,
 ) -> Vec<u64> {
     let mut counts = vec![0.0; spans.len()];
@@ -101,17 +119,28 @@ pub(super) fn beyond_by_record(
         // Wherever in its second it was.
         let places = stall.seen_in(spans).map(|at| {
             let (from_ns, to_ns) = (spans[at].from_ns as f64, spans[at].to_ns as f64);
-            (at, waited_ns(from_ns - stall.length_ns, to_ns))
+            let waited_ns = waited_ns(from_ns - stall.length_ns, to_ns);
+            let part = stall.length_ns / (stall.length_ns + to_ns - from_ns);
+            (at, if counted == Counted::Certain { waited_ns } else { waited_ns * part })
         });
         let places: Vec<(usize, f64)> = places.collect();
-        let waited_ns = places.iter().map(|(_, ns)| *ns).fold(0.0, f64::max);
+        let most_ns = places.iter().map(|(_, ns)| *ns).fold(0.0, f64::max);
         let beyond = |at: usize| spans[at].beyond(below_ns);
-        let Some((at, _)) = places.iter().max_by_key(|(at, _)| beyond(*at)) else { continue };
+        let place = places.iter().max_by_key(|(at, _)| beyond(*at));
+        let Some((at, likely_ns)) = place else { continue };
+        let waited_ns = if counted == Counted::Certain { most_ns } else { *likely_ns };
         let over_ns = stall.length_ns - waited_ns - below_ns;
         if over_ns > 0.0 {
             counts[*at] += due(over_ns);
         }
     }
-    let bounded = |(count, span): (f64, &SpanResponses)| (count as u64).min(span.beyond(below_ns));
+    // What has no room in its span came in the next.
+    let mut over = 0.0;
+    let bounded = |(count, span): (f64, &SpanResponses)| {
+        let count = count + over;
+        let within = count.min(span.beyond(below_ns) as f64);
+        over = count - within;
+        within as u64
+    };
     counts.into_iter().zip(spans).map(bounded).collect()
 }

@@ -5,9 +5,9 @@
 use std::time::{Duration, UNIX_EPOCH};
 
 use host::{JournalKind, ServerUse, WatchRecord};
-use measure::{Ending, Measurement};
+use measure::{Ending, KeptKeys, Measurement};
 use serde::{Deserialize, Serialize};
-use workload::quantity::noun;
+use workload::quantity::{counted, noun};
 use workload::{Arg, CommandSpec, Plan};
 
 use super::memcache::{self, Bounds};
@@ -50,6 +50,8 @@ pub enum WarningKind {
     OptionSent,
     /// Some channels have no subscriber.
     NoReceiver,
+    /// Keys of the run stay at the server.
+    KeysKept,
     /// The server serves fewer requests of a connection at a time than a pipeline has.
     PipelineCut,
     /// The server writes each reply of a pipeline by itself.
@@ -190,6 +192,8 @@ pub fn warnings(plan: &Plan, measurement: &Measurement, watched: &WatchRecord) -
     let missed = misses(plan, measurement);
     found.extend(missed.map(|(name, text)| Warning::about(WarningKind::Misses, name, text)));
     found.extend(no_receiver(plan).map(|text| Warning::new(WarningKind::NoReceiver, text)));
+    found
+        .extend(keys_kept(plan, measurement).map(|text| Warning::new(WarningKind::KeysKept, text)));
     found.extend(
         value_size(plan, measurement).map(|text| Warning::new(WarningKind::ValueSize, text)),
     );
@@ -203,6 +207,16 @@ pub fn warnings(plan: &Plan, measurement: &Measurement, watched: &WatchRecord) -
         found.extend(apart.map(|text| Warning::new(WarningKind::RepliesApart, text)));
     }
     found
+}
+
+/// Keys of a delivery that could not be removed when it was over.
+fn keys_kept(plan: &Plan, measurement: &Measurement) -> Option<String> {
+    let KeptKeys { keys, why } = measurement.deliveries.as_ref()?.kept.as_ref()?;
+    let prefix = &plan.delivery.as_ref()?.prefix;
+    let (keys, stay) = (counted(*keys, "key"), if *keys == 1 { "stays" } else { "stay" });
+    Some(format!(
+        "{keys} of the run could not be removed ({why}) and {stay} at the server; remove what begins with {prefix}"
+    ))
 }
 
 /// Values of another size than was asked for. The size of a plan that names none is that of its own values,
@@ -333,7 +347,11 @@ fn swapped(server: &ServerUse) -> Option<String> {
 }
 
 /// What other clients did, if it is enough to matter.
-fn others(plan: &Plan, measurement: &Measurement, watched: &WatchRecord) -> Option<String> {
+pub(super) fn others(
+    plan: &Plan,
+    measurement: &Measurement,
+    watched: &WatchRecord,
+) -> Option<String> {
     if plan.protocol.is_memcache() {
         return memcache::others(plan, measurement, watched, (OTHERS_MIN, OTHERS_SHARE));
     }

@@ -5,20 +5,24 @@ use host::BusyPart;
 use workload::quantity::noun;
 
 use super::advice::advice;
+use super::causes::{Causes, waited};
 use super::evidence::{Evidence, Outages, Schedule, ServerSide};
 use super::rules::{ERRORS_SHARE, Finding, UNREAD};
 use super::threads::{HELD, ThreadUse};
 use super::{EvidenceFigure, Verdict};
 use crate::escape;
+use crate::outages::only_waited;
 use crate::quantity::grouped;
 use crate::schedule::Fault;
 
 /// The verdict of a finding.
 pub(super) fn verdict(finding: Finding, evidence: &Evidence) -> Verdict {
     // Names of devices and words of servers are others' text.
-    let statement = escape(what(finding, evidence));
+    let statement = escape(what(finding, evidence) + &waited(finding, evidence));
     let advice = escape(advice(finding, evidence));
-    Verdict::new(finding.limit(), Some(finding), statement, advice, figures(evidence))
+    let figures = figures(evidence);
+    let causes = evidence.causes.clone();
+    Verdict { causes, ..Verdict::new(finding.limit(), Some(finding), statement, advice, figures) }
 }
 
 /// The evidence of a finding, without the limit that it names.
@@ -44,6 +48,10 @@ fn what(finding: Finding, evidence: &Evidence) -> String {
         }
         Finding::EachOther => {
             format!("client and server took each other's CPU{so}; {server}, {client}")
+        }
+        Finding::SlowCommands => {
+            let causes = evidence.causes.as_ref().map_or(String::new(), Causes::sentence);
+            format!("its own slow commands: {causes}{so}; {server}, {client}")
         }
         Finding::ServerStarved => format!("{server} that {others} used{so}; {client}"),
         Finding::ClientStarved => format!("{client} that {others} used{so}; {server}"),
@@ -209,7 +217,7 @@ fn outage(evidence: &Evidence) -> String {
     let span_s = evidence.span_s.max(*total_s);
     let cost = match (failed, evidence.unanswered) {
         (0, waiting @ 1..) if *to_the_end => format!("{} had no reply", requests(waiting)),
-        (0, _) => "no request failed, requests only waited".to_owned(),
+        (0, _) => only_waited(evidence.of_messages).to_owned(),
         (n, _) if all_s.is_some() && node.is_some() => {
             format!("{} failed on all servers together", requests(*n))
         }
@@ -428,21 +436,5 @@ fn megabytes(bytes: f64) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn figures_read_as_people_write_them() {
-        assert_eq!(grouped(0.0), "0");
-        let rates = [0.4, 12.5, 3.0, 0.004, 150.2, 10_000.0].map(rate);
-        assert_eq!(rates, ["0.4", "12.5", "3", "0.004", "150", "10,000"]);
-        assert_eq!(grouped(999.6), "1,000");
-        assert_eq!(grouped(1_234_567.0), "1,234,567");
-        assert_eq!(percent(0.0), "0 %");
-        assert_eq!(percent(0.004), "less than 1 %");
-        assert_eq!(percent(0.994), "99 %");
-        let times = [2.0, 0.0125, 0.25, 0.00005, 0.000_000_5, 0.99996, 100.0, 0.0].map(time);
-        let text = ["2.00 s", "12.5 ms", "250 ms", "50.0 µs", "0.50 µs", "1.00 s", "100 s", "0 µs"];
-        assert_eq!(times, text);
-    }
-}
+#[path = "wording_tests.rs"]
+mod tests;

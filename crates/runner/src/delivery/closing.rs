@@ -2,6 +2,7 @@
 //! each at the server that has it.
 
 use engine::{Address, ConnId, Engine};
+use measure::KeptKeys;
 use wire::resp::{RespDecoder, encode_command};
 use wire::{Decode, Reply, ReplyVisitor};
 
@@ -20,15 +21,39 @@ pub(crate) enum Remainder {
     Left,
     /// Messages that were received and not acknowledged.
     Pending,
+    /// Nothing: it says whether a key was removed.
+    Removal,
     /// Nothing that is of interest.
     Nothing,
 }
 
 /// What is left at the end.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Leftovers {
     pub(crate) left: u64,
     pub(crate) pending: u64,
+    /// Whether a server did not say how much it has.
+    pub(crate) is_uncounted: bool,
+    /// Keys that were not removed.
+    pub(crate) kept: Option<KeptKeys>,
+}
+
+impl Leftovers {
+    /// A key stays.
+    fn keep(&mut self, why: &str) {
+        let kept = self.kept.get_or_insert_with(|| KeptKeys { keys: 0, why: why.to_owned() });
+        kept.keys += 1;
+    }
+
+    fn add(&mut self, more: Self) {
+        self.left += more.left;
+        self.pending += more.pending;
+        self.is_uncounted |= more.is_uncounted;
+        match (&mut self.kept, more.kept) {
+            (Some(kept), Some(more)) => kept.merge(&more),
+            (kept, more) => *kept = kept.take().or(more),
+        }
+    }
 }
 
 /// Appends a command that counts what is left in a key, and one that removes it.
@@ -42,7 +67,7 @@ pub(super) fn count_and_remove(name: &str, count: &str, out: &mut Vec<u8>) -> Ve
 /// Appends a command that removes a key, and that its reply counts nothing.
 pub(super) fn append_removal(name: &str, replies: &mut Vec<Remainder>, out: &mut Vec<u8>) {
     encode_command(&[b"UNLINK", name.as_bytes()], out);
-    replies.push(Remainder::Nothing);
+    replies.push(Remainder::Removal);
 }
 
 /// Each of the commands that were encoded one behind another. None has an argument with a line's end.
@@ -100,7 +125,7 @@ impl<E: Engine> Receivers<'_, E> {
     }
 
     /// Closes the connections of the receivers, and then has what is left counted and removed. `None` if that is
-    /// not this thread's to do, or if a server does not answer.
+    /// not this thread's to do.
     pub(super) fn close(&mut self) -> Option<Leftovers> {
         let roles = self.context.roles;
         if self.prober.is_none() || !roles.delivery.kind.leaves_keys() {
@@ -118,22 +143,23 @@ impl<E: Engine> Receivers<'_, E> {
         }
         let end_ns = self.engine.now_ns() + PATIENCE_NS;
         let mut stops = Stops::new(roles.stops(&vec![1; roles.delivery.places as usize]));
-        let mut remains = Some(Leftovers::default());
+        let mut remains = Leftovers::default();
         while let Some((stop, places)) = stops.next() {
             let Some(closed) = self.close_at(&stop, &places, end_ns) else {
                 match stops.instead_of(&stop) {
                     Some(other) => stops.add(other, places),
-                    None => remains = None,
+                    None => {
+                        remains.is_uncounted = true;
+                        let why = format!("{} did not answer", stop.address);
+                        places.iter().for_each(|_| remains.keep(&why));
+                    }
                 }
                 continue;
             };
-            remains = remains.map(|all| Leftovers {
-                left: all.left + closed.remains.left,
-                pending: all.pending + closed.remains.pending,
-            });
+            remains.add(closed.remains);
             closed.moved.into_iter().for_each(|(stop, place)| stops.add(stop, vec![place]));
         }
-        remains
+        Some(remains)
     }
 
     /// Has these places counted and removed at a server. `None` if it does not answer in time.
@@ -202,14 +228,14 @@ impl<E: Engine> Receivers<'_, E> {
                     at += step.consumed;
                     let Some(reply) = step.reply else { break };
                     let count = std::mem::take(&mut number).0.unwrap_or(0);
-                    let moved = match reply {
+                    match reply {
+                        Reply::Push => {}
                         Reply::Error(text) => {
-                            self.context.roles.homes.elsewhere(&explain::text(text), address)
+                            let text = explain::text(text);
+                            let moved = self.context.roles.homes.elsewhere(&text, address);
+                            closing.refused(&text, moved);
                         }
-                        _ => None,
-                    };
-                    if reply != Reply::Push {
-                        closing.answered(count, moved);
+                        _ => closing.answered(count),
                     }
                 }
                 self.engine.consume(at);
@@ -223,8 +249,19 @@ impl<E: Engine> Receivers<'_, E> {
 }
 
 impl NodeClosing {
-    /// Takes a reply, whose first number this is or which names the server that has the place.
-    fn answered(&mut self, count: u64, moved: Option<Stop>) {
+    /// Takes a reply, whose first number this is.
+    fn answered(&mut self, count: u64) {
+        let Some((counts, _)) = self.replies.get(self.answered) else { return };
+        self.answered += 1;
+        match counts {
+            Remainder::Nothing | Remainder::Removal => {}
+            Remainder::Left => self.remains.left += count,
+            Remainder::Pending => self.remains.pending += count,
+        }
+    }
+
+    /// Takes an error reply, which may say that another server has the place.
+    fn refused(&mut self, text: &str, moved: Option<Stop>) {
         let Some((counts, place)) = self.replies.get(self.answered) else { return };
         self.answered += 1;
         match (counts, moved) {
@@ -232,8 +269,8 @@ impl NodeClosing {
                 self.moved.push((stop, *place));
             }
             (_, Some(_)) | (Remainder::Nothing, None) => {}
-            (Remainder::Left, None) => self.remains.left += count,
-            (Remainder::Pending, None) => self.remains.pending += count,
+            (Remainder::Removal, None) => self.remains.keep(text),
+            (Remainder::Left | Remainder::Pending, None) => self.remains.is_uncounted = true,
         }
     }
 }

@@ -56,8 +56,9 @@ pub(crate) use sent_times::SentTimes;
 pub(crate) use slow::MakeEngine;
 pub(crate) use totals::ReceiverTotals;
 
+use crate::FailedRequests;
 use crate::Fatal;
-use crate::collect::{Collector, Message, NoObserver};
+use crate::collect::{Collector, Message, Observer, Snapshot};
 use crate::concrete::Receive;
 use crate::destination::Destination;
 use crate::gate::Gate;
@@ -109,6 +110,8 @@ pub(crate) struct Roles<'r> {
     acknowledgements: Option<Acknowledgements>,
     /// When messages were due and sent, where that does not stand in them.
     sent_times: Option<SentTimes>,
+    /// What the senders have seen so far, measured.
+    sent: Mutex<Option<Tally>>,
     /// What each thread had in the end.
     ended: Mutex<Vec<ReceiverTotals>>,
     /// Subscribers that do not read, and what was seen of them.
@@ -124,6 +127,38 @@ struct ReceiverThread {
     caught_up: AtomicBool,
     received: AtomicU64,
     ended: AtomicBool,
+}
+
+/// Notes what senders have seen, for those who watch the receivers.
+struct SendersWatch<'r>(&'r Roles<'r>);
+
+impl Observer for SendersWatch<'_> {
+    fn interval(&mut self, snapshot: &Snapshot<'_>) {
+        let mut sent = self.0.sent.lock().unwrap_or_else(|e| e.into_inner());
+        match &mut *sent {
+            _ if snapshot.warming_up => {}
+            Some(sent) => sent.merge(snapshot.tally),
+            sent => *sent = Some(snapshot.tally.clone()),
+        }
+    }
+}
+
+/// Shows what receivers see beside what their senders have seen.
+pub(crate) struct ReceiversWatch<'r> {
+    pub(crate) roles: &'r Roles<'r>,
+    pub(crate) observer: &'r mut dyn Observer,
+}
+
+impl Observer for ReceiversWatch<'_> {
+    fn interval(&mut self, snapshot: &Snapshot<'_>) {
+        let sent = self.roles.sent.lock().unwrap_or_else(|e| e.into_inner());
+        let sending = sent.as_ref().map(|sent| (sent, self.roles.kind.expected(sent)));
+        self.observer.interval(&Snapshot { sending, ..*snapshot });
+    }
+
+    fn failed(&mut self, failed: &FailedRequests) {
+        self.observer.failed(failed);
+    }
 }
 
 /// A number that no other run has.
@@ -179,6 +214,7 @@ impl<'r> Roles<'r> {
                 .follows_acknowledgements()
                 .then(|| Acknowledgements::new(plan.message_numbers())),
             sent_times: plan.numbers_messages().then(|| SentTimes::new(&plan.load.stop)),
+            sent: Mutex::default(),
             ended: Mutex::default(),
             slow: delivery.kind.slow(),
             slow_seen: OnceLock::new(),
@@ -263,7 +299,7 @@ impl<'r> Roles<'r> {
     ) -> io::Result<()> {
         let thread = thread::Builder::new().name("collector".to_owned());
         let started = thread.spawn_scoped(scope, move || {
-            sending.collect(&messages, &mut NoObserver);
+            sending.collect(&messages, &mut SendersWatch(self));
             self.expected.store(self.kind.expected(&sending.total), Ordering::Release);
             self.observer().iter().for_each(|observer| observer.sent());
         });
@@ -328,7 +364,7 @@ impl<'r> Roles<'r> {
         } = ended.into_iter().reduce(ReceiverTotals::merged).unwrap_or_default();
         if let Some(waits) = &mut waits {
             waits.backlog = under_way.iter().flat_map(InFlightTimeline::backlog).collect();
-            totals::count_remains(waits, remains, sending.elapsed_ns);
+            totals::count_remains(waits, remains.as_ref(), sending.elapsed_ns);
         }
         let polls = polls.map(|(gap, behind)| {
             Box::new(Polls {
@@ -357,6 +393,7 @@ impl<'r> Roles<'r> {
         };
         receiving.deliveries = Some(Box::new(Deliveries {
             sending: sending.total,
+            sending_ns: sending.elapsed_ns,
             expected: expected + uncounted,
             away: away - uncounted,
             counts,
@@ -368,6 +405,7 @@ impl<'r> Roles<'r> {
             waits,
             slow: self.slow_seen.into_inner().map(|slow| with_missed(slow, acknowledged)),
             invalidations: invalidations.map(Box::new),
+            kept: remains.and_then(|remains| remains.kept),
         }));
         receiving
     }

@@ -67,7 +67,8 @@ impl ReceiverTotals {
 }
 
 /// Adds what was found in the queues when all was over to the backlog at the end of a run of `elapsed_ns`.
-pub(super) fn count_remains(waits: &mut Waits, remains: Option<Leftovers>, elapsed_ns: u64) {
+pub(super) fn count_remains(waits: &mut Waits, remains: Option<&Leftovers>, elapsed_ns: u64) {
+    let remains = remains.filter(|remains| !remains.is_uncounted);
     let left = remains.map_or(0, |remains| remains.left);
     // Nobody received these, so that nobody knows when they were sent.
     match waits.backlog.last_mut() {

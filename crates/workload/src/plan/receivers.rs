@@ -1,8 +1,12 @@
 //! What a plan with receivers must keep to.
 
+use std::borrow::Cow;
+
 use super::check::refuse;
 use super::{PlanError, PlanParts, limits};
-use crate::{Arg, CommandSpec, Delivery, DeliveryKind, Endpoint, Piece, Plan, Station, TAG};
+use crate::{
+    Arg, CommandSpec, Delivery, DeliveryKind, Endpoint, NAME_PREFIX, Piece, Plan, Station, TAG,
+};
 
 impl PlanParts {
     /// Threads that receive, beside those that send; 0 where nobody does.
@@ -193,20 +197,42 @@ impl Plan {
         refuse(delivery.receivers >= of || is_replica, || {
             format!("{} {}: each of {of} clients requires one", names.receivers, delivery.receivers)
         })?;
-        let own = delivery.own(self.load.shard);
+        self.delivering(delivery, delivery.own(self.load.shard)).map(Some)
+    }
+
+    /// The plan as every run of one command line has it: its names begin with the prefix of no run, and its receivers
+    /// stand at no node.
+    ///
+    /// # Errors
+    /// Its receivers do not match places.
+    pub fn of_any_run(&self) -> Result<Cow<'_, Self>, PlanError> {
+        let Some(delivery) = &self.delivery else { return Ok(Cow::Borrowed(self)) };
+        let mut any = delivery.clone();
+        let tag = if any.prefix.ends_with(TAG) { String::from(TAG) } else { String::new() };
+        any.prefix = NAME_PREFIX.to_owned() + &tag;
+        if !any.stations.is_empty() {
+            any.receivers = any.logical_receivers();
+            any.stations.clear();
+            any.at.clear();
+        }
+        self.delivering(delivery, any).map(Cow::Owned)
+    }
+
+    /// The same with other receivers and places of other names.
+    fn delivering(&self, delivery: &Delivery, other: Delivery) -> Result<Self, PlanError> {
         let mut parts: PlanParts = (**self).clone();
         let args = parts.sequence.iter_mut().flat_map(|command| &mut command.args);
         for piece in args.flat_map(|arg| &mut arg.pieces) {
             match piece {
                 Piece::Bytes(text) if *text == delivery.prefix.as_bytes() => {
-                    *text = own.prefix.clone().into_bytes();
+                    *text = other.prefix.clone().into_bytes();
                 }
                 _ => {}
             }
         }
-        parts.data.keys.range = Some(own.places.into());
-        parts.delivery = Some(own);
-        parts.build().map(Some)
+        parts.data.keys.range = Some(other.places.into());
+        parts.delivery = Some(other);
+        parts.build()
     }
 }
 

@@ -13,7 +13,7 @@ use report::compare::{
     self, Comparison, GateState, Pairing, RunDigest, Setup, Subject, TestComparison,
 };
 use report::decision::{self, Candidate, ClauseValue, Decision, Question, TargetState};
-use report::slo::{Bound, Observation, Outcome, Slo};
+use report::slo::{Bound, Measure, Observation, Outcome, Slo};
 use report::{CountUnit, Run, Warning, WarningKind};
 use workload::Plan;
 
@@ -330,9 +330,11 @@ fn trials(slo: &Slo, runs: &[RunDigest], leaves_out_void: bool) -> Vec<Observati
 /// Whether a server keeps the target, over all of its runs.
 fn judge(candidate: &mut Candidate, slo: &Slo, trials: &[Observation]) {
     let judgement = slo.judge(&trials.iter().collect::<Vec<_>>());
+    let is_measured =
+        |bound: &Bound| bound.clause.measure == Measure::Errors || candidate.p50_ms.is_some();
     let clause = |bound: &Bound| ClauseValue {
         clause: bound.clause.to_string(),
-        mean: bound.value,
+        mean: is_measured(bound).then_some(bound.value),
         interval: bound.low.zip(bound.high).map(|(low, high)| [low, high]),
         below: bound.clause.below,
     };

@@ -13,7 +13,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use host::{LinkUse, Watch, WatchRecord};
 use measure::Measurement;
 use report::Run;
-use report::compare::Subject;
+use report::compare::{self, Subject};
 use runner::{Barrier, NoObserver, Observer, Start};
 use workload::{Endpoint, Plan, PlanParts, Stop, Target};
 
@@ -92,6 +92,7 @@ impl<'r> TestBeds<'r> {
             subject.server = format!("{} processes of {}", self.beds.len(), subject.server);
         }
         subject.command_line = bed.server.command_line();
+        subject.program = compare::program(&target.endpoint);
         subject.settings = bed.server.settings(target);
         subject
     }

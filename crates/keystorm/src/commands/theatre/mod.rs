@@ -142,8 +142,8 @@ fn play(
     }
     let mut parts: PlanParts = (**plan).clone();
     parts.load.stop = Stop::AfterNs(measurement.elapsed_ns.max(1));
-    let mut run = bed.run_of(parts.build()?, measurement, watched);
-    run.slo.clone_from(&job.slo);
+    let run = bed.run_of(parts.build()?, measurement, watched);
+    let mut run = run.held_against(job.slo.clone());
     run.warnings = bed.warned_of(&run);
     // What acts do is no surprise.
     run.warnings.retain(|warning| !OF_ACTS.contains(&warning.kind));

@@ -1,0 +1,259 @@
+//! What made requests of a run wait, shared out over causes by the time of each.
+//!
+//! Slow is a response that came [`MISSED_NS`] later than the usual one or more. A slow one is charged once: to what
+//! the servers recorded of themselves, as many as fell due in that; then to noise, as many as that can have delayed;
+//! what is left is unexplained. All figures that say why requests waited are taken from here.
+
+use serde::{Deserialize, Serialize};
+
+use super::evidence::Evidence;
+use super::noise::Noise;
+use super::stalls::{Stall, stalls};
+use super::wording::{percent, time};
+use crate::schedule::MISSED_NS;
+use crate::slo::response_spans;
+use crate::{Cause, Finding, Run, Summary, escape};
+
+/// Fewer slow responses than this share are not worth a word.
+const SLOW_MIN: f64 = 0.001;
+/// Commands that are named.
+const NAMED_MAX: usize = 3;
+/// Times between neighbours differ from their median by this part of it at most where something comes back regularly.
+const REGULAR: f64 = 0.35;
+
+/// What made requests wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WaitCause {
+    /// Slow commands of the server, and forks.
+    ServerCommands,
+    /// Other programs that held the CPU of client or server.
+    CpuHeld,
+    /// Client and server, which took each other's CPU.
+    CpuShared,
+    /// The hypervisor.
+    CpuStolen,
+    /// The client, which was stopped, by its quota or as a whole, or was late.
+    Client,
+    /// Nothing that was looked at.
+    Unexplained,
+}
+
+/// What one cause did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CauseShare {
+    /// Which.
+    pub cause: WaitCause,
+    /// The share of all responses that were slow by it, 0 to 1.
+    pub share: f64,
+}
+
+/// Slow commands of one kind.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SlowCommands {
+    /// The command, or `fork`.
+    pub name: String,
+    /// How many there were.
+    pub count: usize,
+    /// How long they took together, in seconds.
+    pub time_s: f64,
+    /// About how often they came, in seconds between two, where that is regular.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub every_s: Option<f64>,
+}
+
+/// What made requests of a run wait.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Causes {
+    /// From this response time on they are called slow, in milliseconds.
+    pub slow_ms: f64,
+    /// By cause, the largest first.
+    pub shares: Vec<CauseShare>,
+    /// What the servers recorded, the longest together first.
+    pub commands: Vec<SlowCommands>,
+}
+
+impl Causes {
+    /// Those of a run in an open loop; `None` of one without slow responses.
+    pub(super) fn of_run(run: &Run) -> Option<Self> {
+        run.plan.load.pace.schedule()?;
+        let summary = Summary::from_run(run);
+        let slow_ns = (summary.response_times.quantile_ns(0.5)?).saturating_add(MISSED_NS) as f64;
+        let all = summary.response_times.count() as f64;
+        let spans = response_spans(&summary);
+        let slow: Vec<u64> = spans.iter().map(|span| span.beyond(slow_ns)).collect();
+        if (slow.iter().sum::<u64>() as f64) < SLOW_MIN * all {
+            return None;
+        }
+        let noise = Noise::of_run(run, summary.response_times.count());
+        if !noise.is_open() {
+            return None;
+        }
+        let recorded = noise.likely_recorded(&spans, slow_ns);
+        let certain = noise.beyond_without(&spans, slow_ns);
+        let mut by_cause: Vec<(WaitCause, f64)> = Vec::new();
+        let mut charge = |cause: WaitCause, count: f64| match by_cause
+            .iter_mut()
+            .find(|(known, _)| *known == cause)
+        {
+            Some((_, sum)) => *sum += count,
+            None => by_cause.push((cause, count)),
+        };
+        for (at, slow) in slow.iter().enumerate() {
+            let (recorded, certain) = (recorded[at], certain[at].0);
+            charge(WaitCause::ServerCommands, recorded as f64);
+            charge(WaitCause::Unexplained, certain.saturating_sub(recorded) as f64);
+            let by_noise = slow.saturating_sub(certain.max(recorded)) as f64;
+            for (cause, part) in noise.parts() {
+                charge(WaitCause::from_noise(cause), by_noise * part);
+            }
+        }
+        workload::sort::sort_by(&mut by_cause, |a, b| b.1.total_cmp(&a.1));
+        let shares = by_cause.into_iter().filter(|(_, count)| *count > 0.0);
+        let shares = shares.map(|(cause, count)| CauseShare { cause, share: count / all });
+        let commands = by_command(&stalls(run));
+        Some(Self { slow_ms: slow_ns / 1e6, shares: shares.collect(), commands })
+    }
+
+    /// The largest of them.
+    pub(super) fn largest(&self) -> Option<WaitCause> {
+        self.shares.first().map(|share| share.cause)
+    }
+
+    /// The share of the responses that were slow by this.
+    pub(super) fn of(&self, cause: WaitCause) -> f64 {
+        self.shares.iter().find(|share| share.cause == cause).map_or(0.0, |share| share.share)
+    }
+
+    /// `KEYS 5 times, 0.95 s, and EVAL 3 times, 0.45 s, made 2.3 % of requests wait; other programs' CPU use 1.7 %`.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let parts = self.shares.iter().filter(|part| part.share >= SLOW_MIN / 10.0);
+        let parts = parts.enumerate().map(|(at, CauseShare { cause, share })| {
+            let (what, share) = (cause.describe(), tenths(*share));
+            match (at, cause) {
+                (0, WaitCause::ServerCommands) => {
+                    format!("{}, made {share} of requests wait", self.named())
+                }
+                (0, _) => format!("{what} made {share} of requests wait"),
+                (_, WaitCause::ServerCommands) => format!("{what} ({}) {share}", self.named()),
+                _ => format!("{what} {share}"),
+            }
+        });
+        parts.collect::<Vec<_>>().join("; ")
+    }
+
+    /// The commands that took longest together.
+    fn named(&self) -> String {
+        let named: Vec<String> =
+            self.commands.iter().take(NAMED_MAX).map(SlowCommands::describe).collect();
+        match named.split_last() {
+            Some((last, [])) => last.clone(),
+            Some((last, others)) => format!("{}, and {last}", others.join(", ")),
+            None => "slow commands of the server".to_owned(),
+        }
+    }
+}
+
+impl WaitCause {
+    fn from_noise(cause: Cause) -> Self {
+        match cause {
+            Cause::CpuHeld => Self::CpuHeld,
+            Cause::CpuShared => Self::CpuShared,
+            Cause::CpuStolen => Self::CpuStolen,
+            Cause::ClientBusy | Cause::ClientQuota | Cause::ClientLate | Cause::ClientAbsent => {
+                Self::Client
+            }
+        }
+    }
+
+    fn describe(self) -> &'static str {
+        match self {
+            Self::ServerCommands => "slow commands of the server",
+            Self::CpuHeld => "other programs' CPU use",
+            Self::CpuShared => "client and server on the same CPU",
+            Self::CpuStolen => "the hypervisor",
+            Self::Client => "this client",
+            Self::Unexplained => "what was not seen",
+        }
+    }
+}
+
+impl SlowCommands {
+    /// `KEYS 5 times, 0.95 s`.
+    fn describe(&self) -> String {
+        let Self { name, count, time_s, .. } = self;
+        let times = match count {
+            1 => "once".to_owned(),
+            2 => "twice".to_owned(),
+            count => format!("{count} times"),
+        };
+        format!("{} {times}, {}", escape(name), time(*time_s))
+    }
+
+    /// The same with how often, such as `KEYS 5 times, 0.95 s, about every 13 s`.
+    #[must_use]
+    pub fn describe_with_period(&self) -> String {
+        let every = self.every_s.map_or(String::new(), |s| format!(", about every {}", time(s)));
+        format!("{}{every}", self.describe())
+    }
+}
+
+/// A share with a decimal place: these are small.
+fn tenths(share: f64) -> String {
+    match share * 100.0 {
+        percent if percent < 0.1 => "less than 0.1 %".to_owned(),
+        percent if percent < 10.0 => format!("{percent:.1} %"),
+        _ => percent(share),
+    }
+}
+
+/// `; …` of what made requests wait, where the finding does not say it.
+pub(super) fn waited(finding: Finding, evidence: &Evidence) -> String {
+    let Some(causes) = &evidence.causes else { return String::new() };
+    let slow_commands = causes.of(WaitCause::ServerCommands) > 0.0;
+    let matters = match finding {
+        Finding::SlowCommands | Finding::Errors | Finding::Nothing | Finding::Short => false,
+        Finding::ScheduleKept => true,
+        _ => slow_commands,
+    };
+    if matters { format!("; {}", causes.sentence()) } else { String::new() }
+}
+
+/// Stalls by command.
+pub(crate) fn by_command(stalls: &[Stall<'_>]) -> Vec<SlowCommands> {
+    let mut names: Vec<String> = stalls.iter().map(Stall::name).collect();
+    workload::sort::sort_by(&mut names, Ord::cmp);
+    names.dedup();
+    let of = |name: String| {
+        let same = || stalls.iter().filter(|stall| stall.name() == name);
+        let mut ends_s: Vec<f64> = same().map(|stall| stall.to_ns / 1e9).collect();
+        workload::sort::sort_by(&mut ends_s, f64::total_cmp);
+        SlowCommands {
+            count: ends_s.len(),
+            time_s: same().map(|stall| stall.length_ns).sum::<f64>() / 1e9,
+            every_s: period_s(&ends_s),
+            name,
+        }
+    };
+    let mut all: Vec<SlowCommands> = names.into_iter().map(of).collect();
+    workload::sort::sort_by(&mut all, |a, b| b.time_s.total_cmp(&a.time_s));
+    all
+}
+
+/// The time between two of events that come back regularly, in order of time: three at least. `SLOWLOG` tells the
+/// second, so that each gap may be one off.
+fn period_s(at_s: &[f64]) -> Option<f64> {
+    let mut gaps: Vec<f64> = at_s.windows(2).map(|two| two[1] - two[0]).collect();
+    if gaps.len() < 2 {
+        return None;
+    }
+    workload::sort::sort_by(&mut gaps, f64::total_cmp);
+    let median = gaps[gaps.len() / 2];
+    let near = |gap: &f64| (gap - median).abs() <= (REGULAR * median).max(1.0);
+    (median >= 1.0 && gaps.iter().all(near)).then_some(median)
+}
+
+#[cfg(test)]
+#[path = "causes_tests.rs"]
+mod tests;

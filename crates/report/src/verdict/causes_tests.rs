@@ -1,0 +1,106 @@
+use statistics::Noise as Chance;
+
+use super::*;
+use crate::slo::fake_time_tests::{Course, run};
+use crate::{Finding, LimitedBy, Verdict};
+
+/// Courses of which `change` keeps some things out, with their runs.
+fn courses(change: impl Fn(&mut Course)) -> Vec<Run> {
+    let mut chance = Chance::new(46);
+    let one = |_| {
+        let mut course = Course::random(&mut chance);
+        change(&mut course);
+        run(&course, &course.played(true))
+    };
+    (0..25).map(one).collect()
+}
+
+fn without_noise(course: &mut Course) {
+    course.server_waits.clear();
+    course.client_waits.clear();
+    course.wake_up_ns = 0.0;
+}
+
+/// The share of the responses that were slow.
+fn slow(run: &Run, causes: &Causes) -> f64 {
+    let all = Summary::from_run(run).response_times;
+    let slow = all.recorded().filter(|(ns, _)| *ns as f64 >= causes.slow_ms * 1e6);
+    slow.map(|(_, count)| count).sum::<u64>() as f64 / all.count() as f64
+}
+
+#[test]
+fn each_slow_response_is_charged_once() {
+    let runs = courses(|_| {});
+    let known = runs.iter().filter_map(|run| Some((run, Causes::of_run(run)?)));
+    let known: Vec<(&Run, Causes)> = known.collect();
+    assert!(known.len() > 10);
+    for (run, causes) in known {
+        let charged: f64 = causes.shares.iter().map(|share| share.share).sum();
+        assert!((charged - slow(run, &causes)).abs() < 0.002, "{causes:?}");
+    }
+}
+
+#[test]
+fn waits_that_were_measured_leave_nothing_unexplained() {
+    let mut seen = 0;
+    for run in courses(|course| course.stalls.clear()) {
+        let Some(causes) = Causes::of_run(&run) else { continue };
+        seen += 1;
+        assert_eq!(causes.of(WaitCause::ServerCommands), 0.0, "{causes:?}");
+        assert!(causes.of(WaitCause::Unexplained) < 0.001, "{causes:?}");
+        assert_eq!(causes.largest(), Some(WaitCause::CpuHeld), "{causes:?}");
+    }
+    assert!(seen > 5, "{seen}");
+}
+
+#[test]
+fn slow_commands_are_charged_with_what_waited_for_them_and_nothing_else_is() {
+    let mut seen = 0;
+    for run in courses(without_noise) {
+        let Some(causes) = Causes::of_run(&run) else { continue };
+        let [all, commands] = [slow(&run, &causes), causes.of(WaitCause::ServerCommands)];
+        assert!(commands > 0.6 * all && commands <= all + 1e-9, "{all}: {causes:?}");
+        assert!(causes.named().starts_with("KEYS "), "{causes:?}");
+        assert_eq!(causes.of(WaitCause::CpuHeld), 0.0, "{causes:?}");
+        seen += 1;
+        // What the server does not record is not seen.
+        let mut silent = run;
+        silent.watched.servers[0].journal = None;
+        let causes = Causes::of_run(&silent).unwrap();
+        assert!((causes.of(WaitCause::Unexplained) - all).abs() < 1e-9, "{all}: {causes:?}");
+        assert!(causes.sentence().starts_with("what was not seen made "), "{causes:?}");
+    }
+    assert!(seen > 5, "{seen}");
+}
+
+#[test]
+fn the_headline_names_slow_commands_where_they_made_most_requests_wait() {
+    let mut chance = Chance::new(1);
+    let mut course = Course::random(&mut chance);
+    without_noise(&mut course);
+    let stall = |n: f64| (0.2e9 + n * 1.2e9, 0.4e9 + n * 1.2e9);
+    course.stalls = [0.0, 1.0, 2.0, 3.0].map(stall).to_vec();
+    let mut run = run(&course, &course.played(true));
+    let kept = Verdict::of_run(&run);
+    assert_eq!(kept.finding, Some(Finding::ScheduleKept), "{}", kept.text);
+    assert!(kept.statement.contains("; KEYS 4 times, 800 ms, made "), "{}", kept.text);
+    assert!(!kept.text.contains("raise --rps"), "{}", kept.text);
+    // Sent late, as every connection waited, beside others that took some CPU of the client.
+    let lateness = run.measurement.total.lateness.as_mut().unwrap();
+    lateness.record_n(0, 90_000_000, 100_000_000, lateness.due / 10);
+    run.measurement.workers[0].wait_ns = Some(run.measurement.workers[0].wall_ns / 5);
+    let missed = Verdict::of_run(&run);
+    assert_eq!(missed.limited_by, LimitedBy::Server, "{}", missed.text);
+    let begins = "server: its own slow commands: KEYS 4 times, 800 ms, made ";
+    assert!(missed.text.starts_with(begins), "{}", missed.text);
+}
+
+#[test]
+fn what_comes_back_regularly_has_a_period() {
+    assert_eq!(period_s(&[10.0, 23.0, 35.0, 49.0]), Some(13.0));
+    assert_eq!(period_s(&[10.0, 23.0]), None);
+    assert_eq!(period_s(&[10.0, 12.0, 49.0, 50.0]), None);
+    let commands =
+        SlowCommands { name: "KEYS".into(), count: 5, time_s: 0.95, every_s: Some(13.0) };
+    assert_eq!(commands.describe_with_period(), "KEYS 5 times, 950 ms, about every 13.0 s");
+}
