@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
-use host::ServerFacts;
+use host::{ServerFacts, WatchSoFar};
 use job::MetricsAt;
 use page::runs::{self, Source};
 use page::{Page, Verdict, live};
@@ -164,9 +164,14 @@ impl LivePage {
         Ok(Self { shared, server: Some(server) })
     }
 
-    /// What watches a test that is about to run.
-    pub fn watch<'p>(&self, plan: &'p Plan, server: &ServerFacts) -> LiveWatch<'p> {
-        let so_far = PartialRun::new(plan, server.clone());
+    /// What watches a test that is about to run, beside what is `seen` of servers and machine meanwhile.
+    pub fn watch<'p>(
+        &self,
+        plan: &'p Plan,
+        server: &ServerFacts,
+        seen: Option<WatchSoFar>,
+    ) -> LiveWatch<'p> {
+        let so_far = PartialRun::new(plan, server.clone(), seen);
         let says = self.shared.takes_marks;
         LiveWatch { plan, so_far, shared: Arc::clone(&self.shared), says, copied: None }
     }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use host::ServerFacts;
+use host::{ServerFacts, WatchSoFar};
 use measure::{Timeline, WorkerUse};
 use report::Run;
 use runner::Snapshot;
@@ -17,6 +17,8 @@ const SETTLED_AT_ONCE: usize = 60;
 pub(crate) struct PartialRun<'p> {
     plan: &'p Plan,
     server: ServerFacts,
+    /// What is seen of servers and machine meanwhile.
+    seen: Option<WatchSoFar>,
     /// What was measured, over time.
     timeline: Option<Timeline>,
     /// Whether all of it is in its place.
@@ -26,8 +28,8 @@ pub(crate) struct PartialRun<'p> {
 
 impl<'p> PartialRun<'p> {
     /// Of a test that is about to run.
-    pub(crate) fn new(plan: &'p Plan, server: ServerFacts) -> Self {
-        Self { plan, server, timeline: None, is_settled: false, began: Instant::now() }
+    pub(crate) fn new(plan: &'p Plan, server: ServerFacts, seen: Option<WatchSoFar>) -> Self {
+        Self { plan, server, seen, timeline: None, is_settled: false, began: Instant::now() }
     }
 
     /// Adds an interval. It is cheap.
@@ -56,7 +58,8 @@ impl<'p> PartialRun<'p> {
         measured.workers = snapshot.gauges.iter().map(|gauge| worker(gauge.cpu_ns)).collect();
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let unseen = Some("it is read when the test has ended".to_owned());
-        let watched = host::WatchRecord { unseen, ..host::WatchRecord::default() };
+        let seen = self.seen.as_ref().map(WatchSoFar::record).unwrap_or_default();
+        let watched = host::WatchRecord { unseen, ..seen };
         Some(Run::new(self.plan.clone(), measured, self.server.clone(), version, watched))
     }
 }

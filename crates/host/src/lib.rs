@@ -41,5 +41,5 @@ pub use transport::Transport;
 pub use watch::{
     BusyPart, CommandRunTime, CommandUse, Connect, Journal, JournalEntry, JournalKind, LinkUse,
     MachineSpan, PendingWatch, PollingThreads, SAMPLES_MAX, ServerBusy, ServerProcess,
-    ServerSample, ServerUse, Setting, Subject, Watch, WatchRecord, slow_commands,
+    ServerSample, ServerUse, Setting, Subject, Watch, WatchRecord, WatchSoFar, slow_commands,
 };

@@ -10,7 +10,7 @@ use std::time::{Instant, SystemTime};
 
 use anyhow::{Context, Result};
 use fleet::{Fleet, FleetResult};
-use host::{HostFacts, Questions, WatchRecord};
+use host::{HostFacts, Questions, WatchRecord, WatchSoFar};
 use job::ClientFleet;
 use measure::Measurement;
 use report::{Run, Verdict, Warning, WarningKind};
@@ -42,6 +42,8 @@ pub(crate) struct TestBed<'r> {
     /// Whether the server is asked what it remembers of its slow moments, and how long it ran commands.
     pub(crate) journal: bool,
     pub(crate) server_latency: Option<crate::latency_settings::ServerLatency>,
+    /// Where to tell what has been seen of servers and machine while load runs, where somebody shows that.
+    pub(crate) so_far: Option<WatchSoFar>,
     /// What the server was filled with, and whether that is announced.
     pub(crate) filled: FillRecord,
     pub(crate) tells: bool,
@@ -126,6 +128,7 @@ impl<'r> TestBed<'r> {
             sample: false,
             journal: false,
             server_latency: None,
+            so_far: None,
             filled: FillRecord::default(),
             tells: true,
             server_clock: false,
@@ -231,7 +234,8 @@ impl<'r> TestBed<'r> {
         let _changed = event_setting::enable(&self.server, plan)?;
         let _settings = crate::latency_settings::enable(&self.server, plan, self.server_latency)?;
         let watch = self.server.watch(&plan.target, self.sample).with_journal(self.journal);
-        let watch = watch.with_run_times(self.server_latency.is_some());
+        let watch =
+            watch.with_run_times(self.server_latency.is_some()).telling(self.so_far.clone());
         let begun = watch.begin();
         let Some(fleet) = &self.fleet else {
             let clock = self.server_clock.then(|| self.ask_clock(plan)).transpose()?;

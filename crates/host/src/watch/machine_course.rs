@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::journal::now_s;
 use super::local;
+use super::so_far::WatchSoFar;
 use crate::machine::{self, CpuTimes};
 
 /// Most spans that are kept. Then neighbours are put together, and each is twice as long.
@@ -108,6 +109,11 @@ impl Spans {
             self.kept = pairs.collect();
             self.each = 2 * each;
         }
+    }
+
+    /// All that is complete.
+    fn so_far(&self) -> Vec<MachineSpan> {
+        self.kept.clone()
     }
 
     fn all(mut self) -> Vec<MachineSpan> {
@@ -218,8 +224,9 @@ pub(super) struct MachineSampler {
 }
 
 impl MachineSampler {
-    /// Begins to look at this machine, and at these of its processes. `None` if there are no threads left.
-    pub(super) fn start(servers: Vec<u32>) -> Option<Self> {
+    /// Begins to look at this machine, and at these of its processes, and to tell `so_far`. `None` if there are no
+    /// threads left.
+    pub(super) fn start(servers: Vec<u32>, so_far: Option<WatchSoFar>) -> Option<Self> {
         let (stop, stopped) = channel::<()>();
         let look = move || {
             let (cpus, mut due) = (local::own_cpus(), Instant::now());
@@ -235,6 +242,7 @@ impl MachineSampler {
                 let next = KernelCounts::new(&servers, &cpus);
                 spans.add(last.until(&next, &cpus));
                 last = next;
+                so_far.iter().for_each(|so_far| so_far.set_machine(spans.so_far()));
                 if ended {
                     return spans.all();
                 }
@@ -323,7 +331,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn this_machine_is_seen_while_it_is_looked_at() {
-        let sampler = MachineSampler::start(vec![std::process::id()]).unwrap();
+        let sampler = MachineSampler::start(vec![std::process::id()], None).unwrap();
         let spans = sampler.stop();
         let [span] = &spans[..] else { panic!("{spans:?}") };
         assert!(span.lasted_s >= 0.0 && span.from_s > 1e9);

@@ -14,6 +14,7 @@ mod quota;
 mod run_times;
 mod sample;
 mod server_use;
+mod so_far;
 mod stats;
 mod subject;
 mod workers;
@@ -32,6 +33,7 @@ use machine_course::MachineSampler;
 use run_times::RunTimes;
 use sample::Sampler;
 use server_use::Snapshot;
+use so_far::JournalReader;
 
 pub use journal::{Journal, JournalEntry, JournalKind, slow_commands};
 pub use link::LinkUse;
@@ -40,6 +42,7 @@ pub use process::ServerProcess;
 pub use run_times::CommandRunTime;
 pub use sample::{SAMPLES_MAX, ServerSample};
 pub use server_use::{BusyPart, CommandUse, PollingThreads, ServerBusy, ServerUse, Setting};
+pub use so_far::WatchSoFar;
 pub use subject::Subject;
 
 /// Everything that was observed beside the load.
@@ -89,6 +92,8 @@ pub struct Watch<'a> {
     journal: bool,
     /// Whether to ask how long it ran each command.
     run_times: bool,
+    /// Where to tell what has been seen while load runs.
+    so_far: Option<WatchSoFar>,
 }
 
 /// A look that waits for its second.
@@ -108,6 +113,7 @@ struct PendingServerWatch {
     before: Result<Snapshot, String>,
     pid: Option<u32>,
     sampler: Option<Sampler>,
+    reader: Option<JournalReader>,
 }
 
 /// Settings that bear on speed, or that say how to read the other figures.
@@ -142,6 +148,7 @@ impl<'a> Watch<'a> {
             without_memory: false,
             journal: false,
             run_times: false,
+            so_far: None,
         }
     }
 
@@ -160,6 +167,7 @@ impl<'a> Watch<'a> {
             without_memory: false,
             journal: false,
             run_times: false,
+            so_far: None,
         }
     }
 
@@ -176,6 +184,12 @@ impl<'a> Watch<'a> {
         Self { journal: wanted, ..self }
     }
 
+    /// Also tells there, while load runs, what the servers remember of slow moments, and what this machine did.
+    #[must_use]
+    pub fn telling(self, so_far: Option<WatchSoFar>) -> Self {
+        Self { so_far, ..self }
+    }
+
     /// With `wanted`, also asks how long the server ran each command.
     #[must_use]
     pub fn with_run_times(self, wanted: bool) -> Self {
@@ -186,6 +200,7 @@ impl<'a> Watch<'a> {
     /// for each command.
     #[must_use]
     pub fn begin(&self) -> PendingWatch {
+        self.so_far.iter().for_each(WatchSoFar::clear);
         let mut begun = PendingWatch {
             servers: Vec::with_capacity(self.addresses.len()),
             idle_round_trip_ns: None,
@@ -196,8 +211,8 @@ impl<'a> Watch<'a> {
             machine: None,
         };
         for address in &self.addresses {
-            let mut server =
-                PendingServerWatch { before: Err(String::new()), pid: None, sampler: None };
+            let before = Err(String::new());
+            let mut server = PendingServerWatch { before, pid: None, sampler: None, reader: None };
             server.before = self.client(address, Patience::default()).and_then(|mut client| {
                 let mut before = look(&mut client, None);
                 if begun.servers.is_empty() {
@@ -218,11 +233,13 @@ impl<'a> Watch<'a> {
                     Sampler::start(client, self.without_memory)
                 };
                 server.sampler = self.sample.then(sampler).flatten();
+                server.reader = self.reader(address, before);
             }
             begun.servers.push(server);
         }
         let servers = begun.servers.iter().filter_map(|server| server.pid).collect();
-        begun.machine = self.journal.then(|| MachineSampler::start(servers)).flatten();
+        begun.machine =
+            self.journal.then(|| MachineSampler::start(servers, self.so_far.clone())).flatten();
         begun
     }
 
@@ -249,7 +266,8 @@ impl<'a> Watch<'a> {
         let ended: Vec<_> = begun
             .servers
             .into_iter()
-            .map(|PendingServerWatch { before, pid, sampler }| {
+            .map(|PendingServerWatch { before, pid, sampler, reader }| {
+                reader.into_iter().for_each(JournalReader::stop);
                 let sampled = sampler.map(Sampler::stop).unwrap_or_default();
                 (before, pid.and_then(local::read), sampled)
             })
@@ -285,6 +303,13 @@ impl<'a> Watch<'a> {
         let of_servers_s: f64 = here.filter_map(|server| server.cpu_process_s).sum();
         watched.others_s = spent.map(|all| (all.work_s() - own_s - of_servers_s).max(0.0));
         watched
+    }
+
+    /// What reads its lists of slow moments while load runs, where somebody wants to know.
+    fn reader(&self, address: &Address, before: &Snapshot) -> Option<JournalReader> {
+        let (so_far, mark) = (self.so_far.clone()?, before.journal.clone()?);
+        let subject = self.client(address, SECOND_LOOK).ok()?;
+        JournalReader::start(subject, address.to_string(), (mark, before.info.clone()), so_far)
     }
 
     fn client(&self, address: &Address, patience: Patience) -> Result<Subject, String> {

@@ -12,7 +12,7 @@ use console::live_page::{DrawPace, LivePage};
 use console::metrics::{Metrics, ObserverPair};
 use console::print::{self, Printer};
 use fleet::LaunchError;
-use host::Questions;
+use host::{Questions, WatchSoFar};
 use job::{Action, End, Job, RunMonitor, UsageError};
 use measure::Ending;
 use report::slo::Outcome;
@@ -102,6 +102,7 @@ fn carry_out(job: &Job, prepare: impl FnOnce(&mut TestBed<'_>) -> Result<()>) ->
     // By a peer's name nothing is asked that the peer does not ask.
     bed.journal = !job.output.options.persona.is_peer();
     bed.tells = !job.output.options.persona.is_peer();
+    bed.so_far = served.page.as_ref().filter(|_| bed.journal).map(|_| WatchSoFar::default());
     (bed.server_clock, bed.probe) = (job.server_clock, job.probe);
     prepare(&mut bed)?;
     tell_about(&bed.server, widest, &asides.remarks, persona)?;
@@ -300,7 +301,10 @@ fn run_rounds(
                 }
             };
             let mut watch = served.metrics.as_ref().map(|metrics| metrics.watch(plan));
-            let mut live = served.page.as_ref().map(|page| page.watch(plan, &bed.server.facts));
+            let mut live = served
+                .page
+                .as_ref()
+                .map(|page| page.watch(plan, &bed.server.facts, bed.so_far.clone()));
             beside.begin()?;
             bed.rate = beside.rate();
             let mut both = ObserverPair(&mut beside, watch.as_mut());

@@ -63,7 +63,7 @@ impl Files {
         plan: &'p Plan,
         server: &ServerFacts,
     ) -> Option<LiveWatch<'p>> {
-        self.live.get_mut().as_ref().map(|live| live.watch(plan, server))
+        self.live.get_mut().as_ref().map(|live| live.watch(plan, server, None))
     }
 
     /// Whether somebody may look at the page while it grows.

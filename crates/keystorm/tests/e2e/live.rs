@@ -241,3 +241,22 @@ fn what_has_no_page_that_grows_says_so() {
         Keystorm::new(&line).run().exits(2).says(why);
     }
 }
+
+#[test]
+fn the_page_names_a_slow_command_while_the_run_goes_on() {
+    let (server, port) = (Server::redis(), free_port());
+    let running = started(&server, port, "--rps 500 --duration 12 get k");
+    let mut seen = pages(port);
+    running.until("load runs", |_| server.calls("get") >= 500);
+    server.ask(&["DEBUG", "SLEEP", "0.4"]);
+    let names = |page: &Value| {
+        page["main"].as_str().is_some_and(|main| main.contains("DEBUG SLEEP")).then(|| page.clone())
+    };
+    let page = seen.find_map(|page| names(&page)).expect("a page that names it");
+    assert!(page["state"].as_str().unwrap().contains("left"), "{}", page["state"]);
+    running.wait().ok();
+    // By a peer's name, and without a page, nothing is asked while load runs.
+    server.reset();
+    server.run("-q -n 1000 get k").ok();
+    assert!(server.all_counts()["slowlog|get"] <= 2);
+}

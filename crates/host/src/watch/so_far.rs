@@ -1,0 +1,95 @@
+//! What a watch has seen while load still runs, for whoever shows a run that is not over: what the servers recorded of
+//! slow moments, and what this machine did.
+//!
+//! Owns the threads that ask servers for it, once a second over connections of their own, and only where somebody
+//! shows a run. What they ask is what is asked after the load.
+
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use super::WatchRecord;
+use super::info::Info;
+use super::journal::{Journal, JournalMark};
+use super::machine_course::MachineSpan;
+use super::server_use::ServerUse;
+use super::subject::Subject;
+
+const EVERY: Duration = Duration::from_secs(1);
+
+/// What has been seen so far, to share.
+#[derive(Debug, Clone, Default)]
+pub struct WatchSoFar(Arc<Mutex<WatchRecord>>);
+
+impl WatchSoFar {
+    /// It now.
+    #[must_use]
+    pub fn record(&self) -> WatchRecord {
+        self.lock().clone()
+    }
+
+    /// A thread that panicked left nothing half done that matters here.
+    fn lock(&self) -> MutexGuard<'_, WatchRecord> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Another run begins.
+    pub(super) fn clear(&self) {
+        *self.lock() = WatchRecord::default();
+    }
+
+    /// Replaces what this machine did.
+    pub(super) fn set_machine(&self, spans: Vec<MachineSpan>) {
+        self.lock().machine = spans;
+    }
+
+    fn set_journal(&self, address: &str, journal: Journal) {
+        let mut record = self.lock();
+        let known = record.servers.iter_mut().find(|server| server.address == address);
+        match known {
+            Some(server) => server.journal = Some(journal),
+            None => record.servers.push(ServerUse {
+                address: address.to_owned(),
+                journal: Some(journal),
+                ..ServerUse::default()
+            }),
+        }
+    }
+}
+
+/// A thread that asks a server until it is stopped.
+#[derive(Debug)]
+pub(super) struct JournalReader {
+    stop: Sender<()>,
+    thread: JoinHandle<()>,
+}
+
+impl JournalReader {
+    /// Begins to ask for what came since the mark. `None` if there are no threads left.
+    pub(super) fn start(
+        mut subject: Subject,
+        address: String,
+        since: (JournalMark, Info),
+        so_far: WatchSoFar,
+    ) -> Option<Self> {
+        let (stop, stopped) = channel::<()>();
+        let look = move || {
+            let (mark, info) = since;
+            while stopped.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
+                // A server that stopped answering ends the looks; the load says why.
+                let Some(journal) = subject.journal(&mark, &info, &info) else { break };
+                so_far.set_journal(&address, journal);
+            }
+        };
+        let thread = thread::Builder::new().name("journal".into()).spawn(look).ok()?;
+        Some(Self { stop, thread })
+    }
+
+    /// Ends the asking.
+    pub(super) fn stop(self) {
+        drop(self.stop);
+        // What it found is asked for again at the end.
+        let _ = self.thread.join();
+    }
+}
