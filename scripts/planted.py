@@ -155,6 +155,8 @@ def power(options):
                 server.stop()
             test = document["tests"][0]
             answers["failed" if test["not_told_because"] else test["answer"]] += 1
+            if test["not_told_because"]:
+                print(f"{name}: {test['not_told_because']}", file=sys.stderr)
             codes[code] += 1
         each = [answers[answer] for answer in ANSWERS] + [codes[code] for code in (0, 3, 4)]
         seconds = (time.time() - began) / options.tries

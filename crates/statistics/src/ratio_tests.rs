@@ -252,7 +252,8 @@ fn differing(kind: Kind, looks: &[usize], slower: f64) -> usize {
 #[test]
 fn no_kind_of_noise_makes_equals_differ_more_than_one_time_in_twenty() {
     for kind in KINDS {
-        // Twelve are one in twenty; three standard deviations are ten. Two blocks do not show that starts are of two kinds.
+        // Twelve are one in twenty; three standard deviations are ten. Two blocks do not show that starts are of two
+        // kinds.
         for looks in [&[3][..], &[5], &[8], &[5, 10, 20]] {
             let wrong = differing(kind, looks, 0.0);
             assert!(wrong <= 22, "{kind:?}, {looks:?} blocks: {wrong} of {SEEDS}");

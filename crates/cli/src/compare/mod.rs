@@ -109,13 +109,7 @@ impl FrontEnd for CompareFront {
         refuse(&typed, &OF_ONE, "works with one server only")?;
         let sides = sides.iter().map(|word| Side::parse(word)).collect::<Result<Vec<_>, _>>();
         let (sides, job) = match two_kinds(sides.map_err(UsageError)?)? {
-            Kinds::Files(files) => {
-                let files: [PathBuf; 2] = files
-                    .try_into()
-                    .map_err(|_| UsageError("saved runs are compared two at a time".to_owned()))?;
-                let [a, b] = files;
-                saved(&typed, a, b)?
-            }
+            Kinds::Files(files) => saved(&typed, files)?,
             Kinds::Servers(words) => servers(&typed, &further, words, slo)?,
         };
         let Job { output, several, notes, .. } = job;
@@ -266,7 +260,10 @@ fn servers(
 }
 
 /// Two files, and what else was typed.
-fn saved(typed: &ParsedArgs, a: PathBuf, b: PathBuf) -> Result<(Sides, Job), UsageError> {
+fn saved(typed: &ParsedArgs, files: Vec<PathBuf>) -> Result<(Sides, Job), UsageError> {
+    let Ok([a, b]) = <[PathBuf; 2]>::try_from(files) else {
+        return usage("saved runs are compared two at a time");
+    };
     if let Some(option) = typed.typed().find(|id| !OF_FILES.contains(id)) {
         return usage(&format!(
             "{} requires servers that are measured; {} and {} are saved runs",

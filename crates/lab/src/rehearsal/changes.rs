@@ -184,7 +184,8 @@ impl Allowance {
 pub type Blocks = Vec<[Vec<Vec<CommandFigures>>; 2]>;
 
 /// What changes from A to B, by command and figure, the most frequent command first. A change counts if it is surely
-/// over `allowed`, as a share: over all that is compared, at so many `looks` at growing data, one time in twenty at most
+/// over `allowed`, as a share: over all that is compared, at so many `looks` at growing data, one time in twenty at
+/// most
 /// by chance.
 #[must_use]
 pub fn changes(blocks: &Blocks, allowed: f64, looks: u32) -> Vec<Change> {

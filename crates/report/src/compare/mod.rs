@@ -15,6 +15,8 @@ mod headline;
 mod json;
 mod limits;
 mod names;
+#[cfg(test)]
+mod noise_tests;
 mod operations;
 mod refusal;
 mod rows;
@@ -80,7 +82,8 @@ pub const COMPARED: [Metric; 9] = [
 #[serde(rename_all = "lowercase")]
 pub enum Pairing {
     /// In blocks of A B B A: each block has one ratio, that of its geometric means, and the two runs of a side bound
-    /// how well blocks may agree ([`RatioEstimate::of_blocks`](statistics::RatioEstimate::of_blocks)). What changes steadily while a
+    /// how well blocks may agree ([`RatioEstimate::of_blocks`](statistics::RatioEstimate::of_blocks)). What changes
+    /// steadily while a
     /// block runs cancels out of the ratio.
     Blocks,
     /// Not at all: two samples, each of a sitting of its own.

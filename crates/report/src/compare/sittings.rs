@@ -1,7 +1,8 @@
 //! What has to be allowed for between runs that were not made in turn: another hour of the machine, and what others did
 //! to one side and not to the other.
 //!
-//! The first is a standard deviation on top of that of the runs ([`RatioEstimate::of_sittings`](statistics::RatioEstimate)). The second
+//! The first is a standard deviation on top of that of the runs
+//! ([`RatioEstimate::of_sittings`](statistics::RatioEstimate)). The second
 //! goes one way: other programs make a server slower and never faster, so the side that they held up more may be better
 //! than it was measured, by as much as the time can explain for which it was held up.
 

@@ -131,54 +131,6 @@ fn a_steady_drift_cancels_out_in_blocks() {
     assert!((ratio.ratio - 1.0).abs() < 0.001, "{ratio:?}");
 }
 
-/// Whatever the interval: one that lies wholly beyond 1 differs, however wide it is, and none is "unsteady".
-#[test]
-fn an_interval_alone_decides_what_a_row_says() {
-    let (a, b) = (glances(4, 1e5, 0.01, 1), glances(4, 1e5, 0.01, 2));
-    let of_test = compared(Pairing::Blocks, &a, &b);
-    let mut noise = Noise::new(3);
-    for at in 0..10_000 {
-        let metric = [Metric::P99, Metric::Throughput][at % 2];
-        let mut row = of_test.row(metric).unwrap().clone();
-        let spread = if at % 3 == 0 { 0.05 } else { 4.0 };
-        let mut ends = [(); 2].map(|()| (spread * noise.normal()).exp());
-        ends.sort_by(f64::total_cmp);
-        let [low, high] = ends;
-        row.ratio.ratio = (low * high).sqrt();
-        row.ratio.interval = Some(statistics::Interval { low, high });
-        let is_lower_better = metric == Metric::P99;
-        let expected = match () {
-            () if low > 1.0 => {
-                if is_lower_better {
-                    "worse"
-                } else {
-                    "better"
-                }
-            }
-            () if high < 1.0 => {
-                if is_lower_better {
-                    "better"
-                } else {
-                    "worse"
-                }
-            }
-            () if low >= 1.0 / 1.05 && high <= 1.05 => "alike",
-            () => "undecided",
-        };
-        let said = verdict(&row);
-        assert!(said.starts_with(expected), "{low} {high}: {said}");
-        assert!(row.describe_interval().len() <= 15 && row.describe_interval().contains(" to "));
-        assert_eq!(
-            row.is_worse(20.0),
-            match is_lower_better {
-                true => low > 1.2,
-                false => high < 0.8,
-            }
-        );
-        assert!(!(row.is_worse(20.0) && !said.starts_with("worse")), "{low} {high}: {said}");
-    }
-}
-
 #[test]
 fn what_is_open_is_said_in_a_sentence_that_is_read_once() {
     let single = of(Pairing::None, 1, -12.0).tests[0].headline();
@@ -245,76 +197,6 @@ fn the_headline_is_about_what_was_asked_for() {
     let refused = TestComparison::new("SET", &open, &empty, &b);
     assert!(refused.headline().starts_with("no ratio: nothing was measured"));
     assert_eq!(refused.resolution(None), None);
-}
-
-#[test]
-fn void_blocks_do_not_count_but_for_what_failed_in_them() {
-    use crate::Cause;
-    let (a, b) = (glances(10, 1e5, 0.004, 1), glances(10, 1e5, 0.004, 2));
-    let late = [Cause::ClientLate; 6];
-    // As many as there may be: what counts is judged all the same.
-    let test = compared(Pairing::Blocks, &a, &b).with_void(&late, [&a, &b]);
-    assert_eq!(test.refused, None);
-    assert_eq!(test.runs, [10, 10]);
-    let text = text(&comparison(vec![test], None)).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("6 blocks were void and taken again, as the client did not"), "{text}");
-    let nothing = compared(Pairing::Blocks, &[], &[]).with_void(&late, [&a, &b]);
-    assert_eq!(nothing.refused.as_ref().map(|refused| refused.kind), Some(RefusalKind::Void));
-    let gate = comparison(vec![nothing], Some(5.0)).gate().unwrap();
-    assert_eq!(gate.state, GateState::Undecided);
-    // Noise makes no error: a server that fails is told from a void block, too.
-    let fail = |mut glance: RunDigest| {
-        glance.failures = Failures { asked: 2000, failed: 2000 };
-        glance
-    };
-    let failing: Vec<RunDigest> = b.iter().cloned().map(fail).collect();
-    let test = compared(Pairing::Blocks, &[], &[]).with_void(&late, [&a, &failing]);
-    assert_eq!(test.refused.as_ref().map(|refused| refused.kind), Some(RefusalKind::Failures));
-    assert_eq!(comparison(vec![test], Some(5.0)).gate().unwrap().state, GateState::Failed);
-}
-
-/// Runs of which the second side uses so much more CPU for each request, at a throughput that says nothing.
-fn costing(more: f64) -> TestComparison {
-    let wild = |glances: Vec<RunDigest>, factor: f64| -> Vec<RunDigest> {
-        let with = |(at, mut glance): (usize, RunDigest)| {
-            let mut run = (*glance.run).clone();
-            for server in &mut run.watched.servers {
-                // What a request costs does not waver with the time that all took together.
-                let steady =
-                    (1.0 + 0.001 * (at % 3) as f64) * 2e7 / run.measurement.elapsed_ns as f64;
-                server.cpu_process_s = server.cpu_process_s.map(|s| s * factor * steady);
-                server.cpu_main_s = server.cpu_main_s.map(|s| s * factor * steady);
-            }
-            glance.figures = Figures::from_summary(&Summary::from_run(&run));
-            glance.run = Arc::new(run);
-            glance
-        };
-        glances.into_iter().enumerate().map(with).collect()
-    };
-    let a = wild(glances(16, 1e5, 0.2, 1), 1.0);
-    let b = wild(glances(16, 1e5, 0.2, 2), 1.0 + more);
-    compared(Pairing::Blocks, &a, &b)
-}
-
-#[test]
-fn server_cpu_stands_in_the_headline_and_in_the_gate_where_throughput_says_nothing() {
-    let test = costing(0.1);
-    let headline = test.headline();
-    assert!(headline.starts_with("undecided: the runs do not show"), "{headline}");
-    assert!(
-        headline.contains("; second is worse: its server CPU per request is 10."),
-        "{headline}"
-    );
-    assert!(!costing(0.0).headline().contains("server CPU"));
-    let gate = |test: TestComparison, watched: &[Metric]| {
-        let watched = watched.to_vec();
-        Comparison { watched, ..comparison(vec![test], Some(5.0)) }.gate().unwrap().state
-    };
-    assert_eq!(gate(test.clone(), &WATCHED), GateState::Undecided);
-    assert_eq!(gate(test.clone(), &[Metric::ServerCpu]), GateState::Failed);
-    assert_eq!(gate(costing(0.0), &[Metric::ServerCpu]), GateState::Passed);
-    // A figure that nobody measured passes no gate.
-    assert_eq!(gate(test, &[Metric::Keys]), GateState::Undecided);
 }
 
 #[test]

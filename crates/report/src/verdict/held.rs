@@ -20,7 +20,7 @@ pub struct Held {
     pub delayed: f64,
 }
 
-/// More than that leaves nothing to be told from.
+/// More than that leaves nothing to judge by.
 const HELD_MAX: f64 = 0.99;
 
 impl Held {

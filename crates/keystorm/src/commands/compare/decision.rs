@@ -41,17 +41,13 @@ pub(super) fn run(
 ) -> Result<End> {
     let pins = pins(sides.places);
     let loads = placed(&sides.loads, pins.as_ref())?;
-    for load in &loads {
-        alike(job, sides.mixed, &load.plans)?;
-    }
+    loads.iter().try_for_each(|load| alike(job, sides.mixed, &load.plans))?;
     let mut beds = reach(&loads, job, interrupted)?;
     let mut subjects: Vec<Subject> = beds.iter().map(TestBeds::subject).collect();
     compare::name(&mut subjects, &job.names);
     let names: Vec<String> = subjects.iter().map(|subject| subject.name.clone()).collect();
-    let mut how = describe_blocks(sides.blocks);
-    if let Some(pins) = &pins {
-        how = format!("{how}. {}", pins.description);
-    }
+    let blocks = describe_blocks(sides.blocks);
+    let how = pins.as_ref().map_or(blocks.clone(), |of| format!("{blocks}. {}", of.description));
     let mut decision = Decision {
         target: sides.slo.as_ref().map(|slo| slo.text.clone()),
         subjects,
@@ -104,11 +100,16 @@ pub(super) fn run(
     decision.complete = end == End::Complete;
     let decision = answered(&decision, &taken, &limits, &memory);
     write(&decision, job, files)?;
+    Ok(judged(&decision, job, end))
+}
+
+/// How a decision ends that ended so: by its gate, and by what the runs do not say.
+fn judged(decision: &Decision, job: &CompareJob, end: End) -> End {
     let tests = decision.pairs.iter().flat_map(|pair| &pair.tests);
-    Ok(match super::judge(decision.gate(), super::any_broken(tests), job, end) {
+    match super::judge(decision.gate(), super::any_broken(tests), job, end) {
         End::Complete if decision.is_open() => super::undecided(job, End::Complete),
         end => end,
-    })
+    }
 }
 
 /// The decision with what was taken of each load, at its rate and as fast as it goes.
