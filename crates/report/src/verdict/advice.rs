@@ -43,10 +43,7 @@ pub(super) fn advice(finding: Finding, evidence: &Evidence) -> String {
         Finding::ServerQuota => "this is the server's limit within the CPU quota of its container",
         Finding::ClientQuota => "raise or remove the CPU quota of this client",
         Finding::ServerBlocked => "find what blocks it: disk, swapping, or commands that sleep",
-        Finding::ServerPolls => {
-            "Valkey 9.1 and newer report work apart from polling; use one of \
-            these to find out"
-        }
+        Finding::ServerPolls => SERVER_POLLS,
         Finding::Client if evidence.of_messages && evidence.busiest_receives => {
             "add --receiver-threads"
         }
@@ -79,6 +76,8 @@ pub(super) fn advice(finding: Finding, evidence: &Evidence) -> String {
     .to_owned()
 }
 
+const SERVER_POLLS: &str =
+    "Valkey 9.1 and newer report work apart from polling; use one of these to find out";
 const SLOW_COMMANDS: &str =
     "make these commands quicker, smaller or rarer: while one runs, the server answers nobody";
 

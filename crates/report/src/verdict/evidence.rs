@@ -270,8 +270,7 @@ impl Evidence {
             bytes_per_s: per_s(connections.bytes_out as f64 + connections.bytes_in as f64),
             spans: SpanFigures::new(plan, total).filter(|spans| spans.missing.is_none()),
             link: watched.link.as_ref().and_then(|link| Some((link.share()?, link.device.clone()))),
-            causes: None,
-            is_shared: false,
+            ..Self::default()
         }
     }
 
