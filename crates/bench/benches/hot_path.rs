@@ -117,6 +117,7 @@ fn record_tally(bencher: Bencher<'_, '_>) {
         apart: false,
         places: 0,
         spans: false,
+        deadline_ns: None,
     });
     let samples: Vec<Sample> = latencies_ns()
         .map(|ns| Sample {

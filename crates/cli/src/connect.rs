@@ -39,7 +39,7 @@ Examples:
     $ keystorm search --slo 'p99<100ms' --most 500 --duration 0.3 --no-curve connect";
 
 /// Options that its own page shows.
-const SHOWN: [&str; 15] = [
+const SHOWN: [&str; 16] = [
     "rps",
     "burst",
     "arrivals",
@@ -49,6 +49,7 @@ const SHOWN: [&str; 15] = [
     "requests",
     "duration",
     "timeout",
+    "deadline",
     "probe",
     "threads",
     "source_ip",

@@ -151,7 +151,7 @@ fn intent(mut options: Options, matches: &ArgMatches) -> Result<Intent, UsageErr
 }
 
 /// Reads the server that is one word, as the options that it stands for.
-fn put(word: &str, server: &mut ServerOptions) -> Result<(), String> {
+pub(super) fn put(word: &str, server: &mut ServerOptions) -> Result<(), String> {
     if word.contains("://") {
         server.uri = Some(word.to_owned());
         return Ok(());

@@ -15,7 +15,7 @@ use super::{UsageError, deliver};
 
 /// Words of other tools, with keystorm's options for the same thing; the first that the subcommand has is suggested.
 /// Hyphens do not count.
-const MEANINGS: [(&[&str], &[&str]); 34] = [
+const MEANINGS: [(&[&str], &[&str]); 35] = [
     (&["connections", "connection", "conns", "concurrency", "concurrent", "parallel"], &["-c"]),
     (&["client", "numclients"], &["-c"]),
     (&["png", "pictures", "charts"], &["--svg"]),
@@ -67,6 +67,7 @@ const MEANINGS: [(&[&str], &[&str]); 34] = [
     (&["output", "out", "outfile", "jsonoutfile", "save", "file", "outputfile"], &["--json", "-o"]),
     (&["page", "htmlreport", "report"], &["--html"]),
     (&["requesttimeout", "readtimeout", "commandtimeout"], &["--timeout"]),
+    (&["goodput", "giveup", "giveupafter", "patience"], &["--deadline"]),
     (&["ramp", "schedule", "steps", "rampup"], &["--rps"]),
     (&["skipverify", "tlsskipverify", "noverify", "tlsinsecure"], &["--insecure"]),
     (&["ca", "cafile", "tlscacert", "tlscacertfile"], &["--cacert"]),

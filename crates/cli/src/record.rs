@@ -9,6 +9,7 @@ use report::Persona;
 use trace::Sample;
 use workload::quantity;
 
+use super::doctor;
 use super::front::{Front, command, with_options};
 use super::run::{
     ServerOptions, TlsArgs, UriPrecedence, protocol, seconds, seconds_in, target, tls_options,
@@ -22,10 +23,13 @@ use super::{Intent, UsageError};
 #[derive(Debug, Parser)]
 #[command(
     name = "keystorm record",
-    override_usage = "keystorm record [OPTIONS] -o FILE",
+    override_usage = "keystorm record [OPTIONS] -o FILE [TARGET]",
     after_help = EXAMPLE,
 )]
 struct Options {
+    /// The server in one word: HOST, HOST:PORT, the PATH of a unix socket, or a URI as for -u
+    #[arg(value_name = "TARGET", conflicts_with_all = ["host", "port", "socket", "uri"])]
+    target: Option<String>,
     #[command(flatten, next_help_heading = "Server")]
     server: ServerOptions,
     #[command(flatten, next_help_heading = "TLS")]
@@ -100,8 +104,11 @@ fn intent(options: Options) -> Result<Intent, UsageError> {
     record_job(options).map(|job| Intent::Record(Box::new(job))).map_err(UsageError)
 }
 
-fn record_job(options: Options) -> Result<RecordJob, String> {
+fn record_job(mut options: Options) -> Result<RecordJob, String> {
     let mut notes = Vec::new();
+    if let Some(word) = options.target.take() {
+        doctor::put(&word, &mut options.server)?;
+    }
     let mut target = target(&options.server, UriPrecedence::Agree)?;
     target.tls = tls_options(&options.tls, &target, Persona::default(), &mut notes)?;
     let within = |option: &str, time: Option<Duration>| {

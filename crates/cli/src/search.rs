@@ -186,6 +186,7 @@ fn intent(options: Options, mut line: Line, command_line: String) -> Result<Inte
         );
         return Err(UsageError(text));
     }
+    job.slo.check_plans(&first.plans).map_err(UsageError)?;
     if job.output.print_plan {
         let text = job::printed_plans(&first.plans);
         return text.map(Intent::Say).map_err(|e| UsageError(e.to_string()));

@@ -51,6 +51,12 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
     TOPICS.iter().map(|(name, _)| *name)
 }
 
+/// The page that somebody means by the name of another program.
+pub(super) fn meant(name: &str) -> Option<&'static str> {
+    let programs = ["grafana", "prometheus", "openmetrics", "ci", "python", "pandas"];
+    programs.contains(&name.to_lowercase().as_str()).then_some("automation")
+}
+
 /// The page of that name, in Markdown.
 pub(super) fn page(name: &str) -> Option<String> {
     let (_, packed) = TOPICS.iter().find(|(known, _)| *known == name)?;
@@ -69,7 +75,8 @@ mod tests {
             let page = page(name).unwrap();
             assert!(page.starts_with("# ") && page.ends_with('\n'), "{name}");
         }
-        assert_eq!(page("nothing"), None);
+        assert_eq!((page("nothing"), meant("nothing")), (None, None));
+        assert!(page(meant("Grafana").unwrap()).unwrap().contains("Grafana"));
     }
 
     #[test]

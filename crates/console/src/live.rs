@@ -7,7 +7,9 @@ use std::time::{Duration, SystemTime};
 use anyhow::Result;
 use job::RunMonitor;
 use measure::Latency;
-use report::{LiveProgress, Persona, Run, cleared, progress_line, progress_row, wall_clock_s};
+use report::{
+    LiveProgress, LiveUnit, Persona, Run, cleared, progress_line, progress_row, wall_clock_s,
+};
 use runner::{Observer, Snapshot};
 use workload::{Plan, Stop, streams};
 
@@ -139,7 +141,7 @@ impl<'p> LiveDisplay<'p> {
         }
         let Some(rows) = &mut self.rows else { return };
         rows.since_ns += snapshot.span_ns;
-        rows.requests += snapshot.point.requests;
+        rows.requests += snapshot.point.counted();
         rows.recent.merge(&snapshot.tally.response());
         if rows.since_ns < rows.every_ns {
             return;
@@ -165,15 +167,13 @@ impl<'p> LiveDisplay<'p> {
         recent: &Latency,
     ) -> LiveProgress {
         let elapsed_s = snapshot.elapsed_ns as f64 / 1e9;
-        let requests = snapshot.total.requests();
+        let ended = snapshot.total.operations_ended();
         let share_done = match (self.plan.load.stop, self.plan.own_requests()) {
             _ if snapshot.warming_up => None,
             // How many deliveries a number of messages becomes depends on their receivers.
             (Stop::Requests(_), _) if self.plan.delivery.is_some() => None,
             (Stop::AfterNs(ns), _) => Some(snapshot.elapsed_ns as f64 / ns as f64),
-            (Stop::Requests(_), n) => {
-                n.map(|n| snapshot.total.operations_ended() as f64 / n as f64)
-            }
+            (Stop::Requests(_), n) => n.map(|n| ended as f64 / n as f64),
         };
         let msec = |ns: Option<f64>| ns.map(|ns| ns / 1e6);
         let quantile = |q| msec(recent.quantile_ns(q).map(|ns| ns as f64));
@@ -186,10 +186,10 @@ impl<'p> LiveDisplay<'p> {
         });
         LiveProgress {
             title: self.title.clone(),
-            deliveries: self.plan.delivery.is_some(),
+            unit: LiveUnit::from_plan(self.plan),
             warming_up: snapshot.warming_up,
             interval_rps: Some(recent_requests as f64 / (since_ns as f64 / 1e9)),
-            overall_rps: Some(requests as f64 / elapsed_s),
+            overall_rps: Some(ended as f64 / elapsed_s),
             interval_avg_msec: msec(recent.mean_ns()),
             overall_avg_msec: msec(snapshot.total.response().mean_ns()),
             interval_p50_msec: quantile(0.5),
@@ -199,7 +199,7 @@ impl<'p> LiveDisplay<'p> {
             behind: snapshot.gauges.iter().map(|gauge| gauge.backlog).sum::<Option<u64>>(),
             errors: snapshot.total.errors.total(),
             timed: matches!(self.plan.load.stop, Stop::AfterNs(_)),
-            requests,
+            requests: ended,
             elapsed_s,
             test_index: self.test_index,
             test_count: self.test_count,
@@ -248,7 +248,7 @@ impl Observer for LiveDisplay<'_> {
             self.forget();
         }
         self.since_ns += snapshot.span_ns;
-        self.requests += snapshot.point.requests;
+        self.requests += snapshot.point.counted();
         self.recent.merge(&snapshot.tally.response());
         if !self.is_due(snapshot) {
             return;

@@ -135,7 +135,8 @@ pub(crate) fn fill(bed: &TestBed<'_>, plan: &Plan) -> Result<()> {
                 mb if mb < 0.1 => format!("{:.1} kB", mb * 1e3),
                 mb => format!("{mb:.1} MB"),
             };
-            say(format_args!("filled {keys}: {written} written in {s:.2} s"))?;
+            let stay = if bed.server.is_own() { "" } else { "; they stay in the server" };
+            say(format_args!("filled {keys}: {written} written in {s:.2} s{stay}"))?;
         }
     }
     Ok(())

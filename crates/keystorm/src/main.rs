@@ -17,6 +17,7 @@ mod latency_settings;
 mod local_ports;
 mod machine;
 mod markdown;
+mod password;
 mod probe;
 mod records;
 mod replica_reads;

@@ -11,6 +11,8 @@ use host::{Address, Client, Patience, Transport};
 use wire::resp::Value;
 use workload::{Credentials, Target};
 
+use crate::password;
+
 /// A run must not wait long for one sentinel while others may know.
 const PATIENCE: Patience =
     Patience { connect: Duration::from_millis(500), reply: Duration::from_millis(500) };
@@ -27,7 +29,8 @@ pub(crate) struct Sentinels {
 
 impl Sentinels {
     pub(crate) fn new(hosts: &[(String, u16)], name: &str, target: &Target) -> Self {
-        let credentials = target.credentials.clone();
+        // Without the password that cannot be had now, the sentinel says what it lacks.
+        let credentials = password::credentials(target).ok().flatten();
         let sources = target.sources.clone();
         Self { hosts: hosts.to_vec(), name: name.to_owned(), credentials, sources }
     }

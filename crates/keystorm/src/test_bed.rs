@@ -338,10 +338,12 @@ impl<'r> TestBed<'r> {
         interrupted: &AtomicBool,
         observer: &mut dyn Observer,
     ) -> Result<Measurement> {
+        let (plan, password) = &crate::password::asked(plan)?;
         let (receivers_at, tls) = replica_reads::addresses(plan, self.server.tls.as_ref())?;
         self.server.with_several(plan, |several| {
             let load = runner::RunJob {
                 plan,
+                password: *password,
                 address: &self.server.address_now(),
                 resolver: self.server.resolver().filter(|_| plan.recovery.reconnect),
                 receivers_at,
@@ -353,8 +355,7 @@ impl<'r> TestBed<'r> {
                 rate,
                 interrupted,
             };
-            let run = runner::run(&load, observer);
-            run.with_context(|| format!("starting the test {}", plan.name))
+            runner::run(&load, observer).with_context(|| format!("starting the test {}", plan.name))
         })
     }
 
@@ -362,9 +363,8 @@ impl<'r> TestBed<'r> {
     pub(crate) fn run_of(&self, plan: Plan, measurement: Measurement, watched: WatchRecord) -> Run {
         let facts = self.server.facts.clone();
         let version = env!("CARGO_PKG_VERSION").to_owned();
-        let mut run = Run::new(plan, measurement, facts, version, watched);
-        run.host = Some(self.machine.clone());
-        run
+        let run = Run::new(plan, measurement, facts, version, watched);
+        Run { host: Some(self.machine.clone()), ..run }
     }
 
     /// The plan as sent to remote clients: a spawned server becomes its address, local files are inlined.

@@ -176,6 +176,14 @@ impl Measurement {
             || self.deliveries.as_ref().is_some_and(|deliveries| deliveries.is_faulty())
     }
 
+    /// Whether no server was there any more when the run ended: connections to it were lost and not opened again, and
+    /// nothing succeeded after that.
+    #[must_use]
+    pub fn is_deserted(&self) -> bool {
+        !self.total.connections.not_reopened.is_empty()
+            && self.outages.iter().any(|outage| outage.to_the_end && outage.of_all)
+    }
+
     /// Whether requests were sent and none was answered.
     #[must_use]
     pub fn is_unheard(&self) -> bool {

@@ -4,7 +4,8 @@
 
 use crate::total::Total;
 use crate::{
-    CommandTally, ConnectionTally, ErrorCounts, KeyCounts, Latency, Lateness, OperationTally, Spans,
+    CommandTally, ConnectionTally, DeadlineTally, ErrorCounts, KeyCounts, Latency, Lateness,
+    OperationTally, Spans,
 };
 
 /// What a reply was.
@@ -62,6 +63,8 @@ pub struct TallyShape {
     pub places: usize,
     /// Whether the kernel is asked when replies arrived.
     pub spans: bool,
+    /// Nanoseconds after which nobody waits for an answer any more, if there is a deadline.
+    pub deadline_ns: Option<u64>,
 }
 
 fn all<'l>(mut latencies: impl Iterator<Item = &'l Latency>) -> Latency {
@@ -85,6 +88,8 @@ pub struct Tally {
     pub lateness: Option<Lateness>,
     /// Where response times were spent, where the kernel stamps replies. Error replies are not among them.
     pub spans: Option<Box<Spans>>,
+    /// What came too late or was given up, where there is a deadline.
+    pub deadline: Option<DeadlineTally>,
 }
 
 impl Tally {
@@ -98,6 +103,7 @@ impl Tally {
             connections: ConnectionTally::new(),
             lateness: shape.scheduled.then(Lateness::default),
             spans: shape.spans.then(|| Box::new(Spans::new(shape.precision))),
+            deadline: shape.deadline_ns.map(|_| DeadlineTally::default()),
         }
     }
 
@@ -163,6 +169,21 @@ impl Tally {
         self.operations.iter().map(OperationTally::ended).fold(0, u64::saturating_add)
     }
 
+    /// What was answered without an error within the deadline, if there is one: of operations that have figures of
+    /// their own these, otherwise requests.
+    #[must_use]
+    pub fn in_time(&self) -> Option<u64> {
+        let late = self.deadline?.late;
+        let answered: u64 = match self.operations.is_empty() {
+            true => self.requests().saturating_sub(self.errors.total()),
+            false => {
+                let operations = self.operations.iter().map(|o| o.ok.saturating_add(o.missed));
+                operations.fold(0, u64::saturating_add)
+            }
+        };
+        Some(answered.saturating_sub(late))
+    }
+
     /// The keys of all commands whose replies tell how many were there.
     #[must_use]
     pub fn keys(&self) -> KeyCounts {
@@ -197,7 +218,7 @@ impl Tally {
 
     /// Adds all that `other` holds.
     pub fn merge(&mut self, other: &Self) {
-        let Self { commands, operations, errors, connections, lateness, spans } = other;
+        let Self { commands, operations, errors, connections, lateness, spans, deadline } = other;
         assert_eq!(self.commands.len(), commands.len(), "tallies of one plan have its commands");
         assert_eq!(self.operations.len(), operations.len(), "and its operations");
         self.commands.iter_mut().zip(commands).for_each(|(a, b)| a.merge(b));
@@ -206,6 +227,7 @@ impl Tally {
         self.connections.merge(connections);
         self.lateness.merge(lateness);
         self.spans.merge(spans);
+        self.deadline.merge(deadline);
     }
 
     /// Adds to what receivers saw what the senders of their messages did, except their replies: errors,
@@ -219,24 +241,26 @@ impl Tally {
     /// Whether nothing was counted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        let Self { commands, operations, errors, connections, lateness, spans } = self;
+        let Self { commands, operations, errors, connections, lateness, spans, deadline } = self;
         commands.iter().all(Total::is_empty)
             && operations.iter().all(Total::is_empty)
             && errors.total() == 0
             && connections.is_empty()
             && lateness.is_empty()
             && spans.is_empty()
+            && deadline.is_empty()
     }
 
     /// Forgets everything and keeps the memory.
     pub fn clear(&mut self) {
-        let Self { commands, operations, errors, connections, lateness, spans } = self;
+        let Self { commands, operations, errors, connections, lateness, spans, deadline } = self;
         commands.iter_mut().for_each(Total::clear);
         operations.iter_mut().for_each(Total::clear);
         *errors = ErrorCounts::default();
         connections.clear();
         lateness.clear();
         spans.clear();
+        deadline.clear();
     }
 }
 
@@ -255,6 +279,7 @@ mod tests {
         apart: true,
         places: 3,
         spans: true,
+        deadline_ns: Some(2_000_000),
     };
 
     fn sample() -> impl Strategy<Value = Sample> {
@@ -284,6 +309,9 @@ mod tests {
                 _ => OperationOutcome::Ok,
             };
             tally.operations[command].record(ended, intended_ns, sent_ns, done_ns);
+            let deadline = tally.deadline.as_mut().unwrap();
+            deadline.ended(2_000_000, (intended_ns, done_ns), 1);
+            deadline.given_up += sample.count;
             tally.commands[command].errors += 1;
             tally.commands[command].bytes_out += 2;
             tally.commands[command].add_places(&[sample.outcome == Outcome::Ok, true]);
@@ -343,6 +371,7 @@ mod tests {
         let mut tls = c.tls.negotiated.clone();
         tls.sort_unstable();
         text += &format!("{tls:?} {} {:?}\n", c.tls.resumed, c.tls.handshake.mean_ns());
+        text += &format!("{:?} ", tally.deadline);
         text + &format!("{kinds:?} {} {} {}", tally.requests(), c.pushes, c.bytes_in)
     }
 

@@ -30,6 +30,8 @@ impl Measurement {
             *point = Point {
                 late_max_ns: point.late_max_ns,
                 own_late_max_ns: point.own_late_max_ns,
+                operations: point.operations,
+                in_time: point.in_time,
                 ..Point::with(point.index, point.requests, point.errors, &raised)
             };
         }

@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
-use crate::{CodecError, EncodedLatency, Latency, Slices, Tally};
+use crate::{CodecError, Latency, Point, Slices, Tally, point};
 
 /// What one worker saw in one interval.
 #[derive(Debug)]
@@ -22,91 +22,6 @@ pub struct Interval {
     pub tally: Option<Tally>,
     /// Successes and failures in slices, for each node.
     pub slices: Vec<Slices>,
-}
-
-/// All workers' figures for one interval.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Point {
-    /// Number of the interval.
-    pub index: u32,
-    /// Replies that arrived in it, errors included.
-    pub requests: u64,
-    /// Error replies among them.
-    pub errors: u64,
-    /// Mean response time, in nanoseconds; `None` when nothing arrived.
-    pub mean_ns: Option<f64>,
-    /// Median.
-    pub p50_ns: Option<u64>,
-    /// 99th percentile.
-    pub p99_ns: Option<u64>,
-    /// Greatest.
-    pub max_ns: Option<u64>,
-    /// By how much the request that was sent latest was late; `None` in a closed loop, and when
-    /// nothing was sent.
-    pub late_max_ns: Option<u64>,
-    /// The greatest lateness in which a connection had room, so that the client itself was late.
-    pub own_late_max_ns: Option<u64>,
-    /// All response times.
-    pub response: Option<EncodedLatency>,
-}
-
-impl Point {
-    /// The point of interval `index`, in which a tally was filled.
-    #[must_use]
-    pub fn from_tally(index: u32, tally: &Tally) -> Self {
-        let late = tally.lateness.as_ref();
-        Self {
-            late_max_ns: late.and_then(|l| l.total.max_ns()),
-            own_late_max_ns: late.and_then(|l| l.own.max_ns()),
-            ..Self::with(index, tally.requests(), tally.errors.total(), &tally.response())
-        }
-    }
-
-    /// The point of these replies, whose response times are these.
-    #[must_use]
-    pub fn with(index: u32, requests: u64, errors: u64, response: &Latency) -> Self {
-        let something = response.count() > 0;
-        // A count beyond what can be encoded, 2^63, takes longer than an interval.
-        let encoded = something.then(|| EncodedLatency::from_latency(response).ok()).flatten();
-        Self { response: encoded, ..Self::figures(index, requests, errors, response) }
-    }
-
-    /// The same without the histogram, which takes longer to encode than all else.
-    #[must_use]
-    pub fn figures(index: u32, requests: u64, errors: u64, response: &Latency) -> Self {
-        Self {
-            index,
-            requests,
-            errors,
-            mean_ns: response.mean_ns(),
-            p50_ns: response.quantile_ns(0.5),
-            p99_ns: response.quantile_ns(0.99),
-            max_ns: response.max_ns(),
-            late_max_ns: None,
-            own_late_max_ns: None,
-            response: None,
-        }
-    }
-
-    /// Adds a point of the same interval.
-    fn merge(&mut self, other: &Self) {
-        let requests = self.requests.saturating_add(other.requests);
-        let errors = self.errors.saturating_add(other.errors);
-        let decoded = |point: &Self| point.response.as_ref()?.decode().ok();
-        let merged = match (decoded(self), decoded(other)) {
-            (Some(mut ours), Some(theirs)) => {
-                ours.merge(&theirs);
-                ours
-            }
-            (Some(one), None) | (None, Some(one)) => one,
-            (None, None) => Latency::new(1),
-        };
-        *self = Self {
-            late_max_ns: self.late_max_ns.max(other.late_max_ns),
-            own_late_max_ns: self.own_late_max_ns.max(other.own_late_max_ns),
-            ..Self::with(self.index, requests, errors, &merged)
-        };
-    }
 }
 
 /// The points of a run, in order.
@@ -256,6 +171,8 @@ impl Timeline {
             let sum = |count: fn(&Point) -> u64| {
                 points.iter().fold(0, |sum: u64, point| sum.saturating_add(count(point)))
             };
+            let optional =
+                |count: fn(&Point) -> Option<u64>| point::sum(points.iter().map(|p| count(p)));
             let mut response: Option<Latency> = None;
             for encoded in points.iter().filter_map(|point| point.response.as_ref()) {
                 let decoded = encoded.decode()?;
@@ -268,6 +185,8 @@ impl Timeline {
             Ok(Point {
                 late_max_ns: points.iter().filter_map(|p| p.late_max_ns).max(),
                 own_late_max_ns: points.iter().filter_map(|p| p.own_late_max_ns).max(),
+                operations: optional(|p| p.operations),
+                in_time: optional(|p| p.in_time),
                 ..Point::with(index, sum(|p| p.requests), sum(|p| p.errors), &response)
             })
         };

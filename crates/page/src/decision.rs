@@ -161,7 +161,7 @@ fn table(question: &Question) -> Table {
 /// The latency that the target bounds, with its interval and the bound.
 fn latencies(question: &Question, decision: &Decision) -> Chart {
     let names = question.candidates.iter().map(|of| of.name.as_str());
-    let clause = |of: &Candidate| of.clauses.iter().find(|of| of.below > 1.0).cloned();
+    let clause = |of: &Candidate| of.clauses.iter().find(|of| of.is_latency).cloned();
     let title = match question.candidates.iter().find_map(clause) {
         Some(clause) => format!("Response time against {}", clause.clause),
         None => "99th percentile of response time".to_owned(),

@@ -69,7 +69,7 @@ pub fn chart(curve: &RateCurve<'_>) -> Chart {
 
 /// The clause that bounds a response time.
 fn latency_clause(of: &Candidate) -> Option<&ClauseValue> {
-    of.clauses.iter().find(|clause| clause.below > 1.0)
+    of.clauses.iter().find(|clause| clause.is_latency)
 }
 
 /// The response time that the target bounds, or else the 99th percentile, in nanoseconds, with its interval.
@@ -170,6 +170,7 @@ mod tests {
                     mean: Some(ns),
                     interval: Some([ns * 0.9, ns * 1.1]),
                     below: 2e6,
+                    is_latency: true,
                 }],
                 ..Candidate::new(name, &[], &[])
             };

@@ -179,7 +179,7 @@ impl RateFigures {
         let full = whole.end - whole.start;
         let within = |point: &&Point| whole.contains(&u64::from(point.index));
         let mut requests: Vec<u64> =
-            timeline.points.iter().filter(within).map(|point| point.requests).collect();
+            timeline.points.iter().filter(within).map(Point::counted).collect();
         if full == 0 || timeline.points.is_empty() {
             return None;
         }

@@ -144,6 +144,8 @@ pub fn point(index: u32, requests: u64) -> Point {
         index,
         requests,
         errors: 0,
+        operations: None,
+        in_time: None,
         mean_ns: None,
         p50_ns: None,
         p99_ns: None,
@@ -366,6 +368,7 @@ pub fn run(parts: PlanParts, service_ns: &[u64]) -> Run {
         apart: parts.peer.separate_failures,
         places: 0,
         spans: parts.recording.kernel_stamps,
+        deadline_ns: parts.recovery.deadline_ns,
     };
     let mut total = Tally::new(&shape);
     for &ns in service_ns {

@@ -14,6 +14,7 @@ mod connections;
 mod connects;
 mod count_unit;
 mod cpu;
+mod deadline;
 pub mod decision;
 mod deliveries;
 mod differ;
@@ -61,6 +62,7 @@ pub use clients::{CLIENT_COLUMNS, ClientRow, Clients, Clock, client_called};
 pub use connects::ConnectFigures;
 pub use count_unit::CountUnit;
 pub use cpu::CpuFigures;
+pub use deadline::DeadlineFigures;
 pub use deliveries::{DeliveryFigures, ReplicaWaitFigures};
 pub use escape::escape;
 pub use failures::Failures;
@@ -70,7 +72,7 @@ pub use format::{
     tells_verdicts, write_row,
 };
 pub use hdr::HdrLog;
-pub use live::{LiveProgress, cleared, progress_line, progress_row};
+pub use live::{LiveProgress, LiveUnit, cleared, progress_line, progress_row};
 pub use lookups::Lookups;
 pub use machine_course::{MachinePoint, machine_between, machine_course};
 pub use merge::{measured_together, merge};

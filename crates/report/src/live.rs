@@ -4,15 +4,51 @@
 //! to print it, where, and whether anybody is watching is left to the caller: there is no terminal
 //! and no clock here.
 
+use workload::Plan;
+
 use crate::{Persona, ProgressFigures, escape};
+
+/// What a line counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum LiveUnit {
+    /// Requests that were answered.
+    #[default]
+    Request,
+    /// Operations that ended, of which some have several commands.
+    Operation,
+    /// Deliveries of messages, of which `wanted_rps` are to be sent.
+    Delivery,
+}
+
+impl LiveUnit {
+    /// That of the runs of a plan.
+    #[must_use]
+    pub fn from_plan(plan: &Plan) -> Self {
+        match plan.counts_operations() {
+            true => Self::Operation,
+            false if plan.delivery.is_some() => Self::Delivery,
+            false => Self::Request,
+        }
+    }
+
+    /// So many of them per second: `requests/s`.
+    #[must_use]
+    pub fn per_second(self) -> &'static str {
+        match self {
+            Self::Request => "requests/s",
+            Self::Operation => "operations/s",
+            Self::Delivery => "deliveries/s",
+        }
+    }
+}
 
 /// How far a run is. A figure that is not known, or not finite, prints as 0 or not at all.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LiveProgress {
     /// The plan's name, unescaped.
     pub title: String,
-    /// Whether what is counted are deliveries of messages, of which `wanted_rps` are to be sent.
-    pub deliveries: bool,
+    /// What is counted per second.
+    pub unit: LiveUnit,
     /// Whether measuring has yet to begin.
     pub warming_up: bool,
     /// Requests per second since the last line.
@@ -109,12 +145,13 @@ const TITLE_MIN: usize = 8;
 fn now(progress: &LiveProgress) -> String {
     let rate = figure(progress.interval_rps);
     let wanted = finite(progress.wanted_rps);
-    if progress.deliveries {
-        let of = wanted.map_or(String::new(), |rps| format!(" of {rps:.0} messages"));
-        return format!(": deliveries/s={rate:>8.0}{of}");
-    }
-    let of = wanted.map_or(String::new(), |rps| format!(" of {rps:.0}"));
-    format!(": rps={rate:>8.0}{of}")
+    let (name, sent) = match progress.unit {
+        LiveUnit::Request => ("rps", ""),
+        unit @ LiveUnit::Operation => (unit.per_second(), ""),
+        unit @ LiveUnit::Delivery => (unit.per_second(), " messages"),
+    };
+    let of = wanted.map_or(String::new(), |rps| format!(" of {rps:.0}{sent}"));
+    format!(": {name}={rate:>8.0}{of}")
 }
 
 /// `p50=  0.391 p99=   1.203 msec behind=0 errors=0 [3/24, 45 %, 12 s left]`.
@@ -145,11 +182,10 @@ fn least(progress: &LiveProgress) -> String {
 pub fn progress_row(progress: &LiveProgress, at: &str) -> String {
     let warming = if progress.warming_up { " (warming up)" } else { "" };
     let behind = progress.behind.map_or(String::new(), |count| format!(", behind {count}"));
-    let (wanted, noun) = match (finite(progress.wanted_rps), progress.deliveries) {
-        (None, false) => (String::new(), "requests/s"),
-        (Some(rps), false) => (format!(" of {rps:.0}"), "requests/s"),
-        (None, true) => (String::new(), "deliveries/s"),
-        (Some(rps), true) => (format!(" deliveries/s of {rps:.0}"), "messages/s"),
+    let (wanted, noun) = match (finite(progress.wanted_rps), progress.unit) {
+        (None, unit) => (String::new(), unit.per_second()),
+        (Some(rps), LiveUnit::Delivery) => (format!(" deliveries/s of {rps:.0}"), "messages/s"),
+        (Some(rps), unit) => (format!(" of {rps:.0}"), unit.per_second()),
     };
     // Rows may come several times a second.
     let elapsed = format!("{:.1}", figure(Some(progress.elapsed_s)));
@@ -239,7 +275,7 @@ mod tests {
 
     #[test]
     fn deliveries_are_called_so() {
-        let of = LiveProgress { deliveries: true, wanted_rps: Some(5_000.0), ..progress() };
+        let of = LiveProgress { unit: LiveUnit::Delivery, wanted_rps: Some(5_000.0), ..progress() };
         let line = ours(&of);
         assert!(line.starts_with("SET: deliveries/s=   41579 of 5000 messages "), "{line}");
         let row = progress_row(&of, "14:03:22");

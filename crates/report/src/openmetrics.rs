@@ -34,7 +34,7 @@ pub struct TestState {
     pub warming_up: bool,
     /// What was measured so far.
     pub seen: Counters,
-    /// Requests answered per second, of late.
+    /// What `-n` counts answered per second, of late.
     pub rate_per_s: f64,
     /// Requests sent and not answered.
     pub in_flight: u64,
@@ -54,6 +54,8 @@ pub struct TestState {
 #[derive(Debug, Clone, Default)]
 pub struct Counters {
     requests: u64,
+    /// Answered in time, and too late or given up, where there is a deadline.
+    deadline: Option<[u64; 3]>,
     errors: Vec<(String, u64)>,
     response: Buckets,
     service: Buckets,
@@ -87,6 +89,10 @@ impl Counters {
                 Some(_) => tally.succeeded(),
                 None => tally.requests(),
             },
+            deadline: tally
+                .in_time()
+                .zip(tally.deadline)
+                .map(|(in_time, of)| [in_time, of.late, of.given_up]),
             errors: tally.errors.by_kind().to_vec(),
             response: Buckets::from_latency(&tally.response()),
             service: Buckets::from_latency(&tally.service()),
@@ -187,6 +193,14 @@ impl Page<'_> {
             let kinds = test.seen.errors.iter();
             kinds.map(|(kind, n)| (vec![("kind", escape(kind).to_string())], *n)).collect()
         });
+        if self.tests.iter().any(|test| test.seen.deadline.is_some()) {
+            let help = "What has a deadline: answered in time, answered late, and given up";
+            self.counters("deadline", "", help, |test| {
+                let outcomes = ["in_time", "late", "given_up"].into_iter();
+                let counted = outcomes.zip(test.seen.deadline.into_iter().flatten());
+                counted.map(|(outcome, n)| (vec![("outcome", outcome.to_owned())], n)).collect()
+            });
+        }
         self.gauge("requests_per_second", "", "Requests answered in the last second", |test| {
             Some(test.rate_per_s)
         });

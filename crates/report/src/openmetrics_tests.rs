@@ -13,6 +13,7 @@ fn tally() -> Tally {
         apart: false,
         places: 0,
         spans: false,
+        deadline_ns: None,
     };
     let mut tally = Tally::new(&shape);
     for (service_ns, count) in [(9_000, 2), (1_499_000, 3), (250_000_000_000, 1)] {

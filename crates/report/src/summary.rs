@@ -10,8 +10,9 @@ use workload::{Pace, Stop};
 use crate::slo::SloResult;
 use crate::verdict::time;
 use crate::{
-    CommonSpan, ConnectFigures, DeliveryFigures, LatencyFigures, Lookups, NodeFigures,
-    OperationFigures, RateFigures, Run, ScheduleFigures, SpanFigures, TlsFigures, escape,
+    CommonSpan, ConnectFigures, DeadlineFigures, DeliveryFigures, LatencyFigures, Lookups,
+    NodeFigures, OperationFigures, RateFigures, Run, ScheduleFigures, SpanFigures, TlsFigures,
+    escape,
 };
 
 /// The figures of one run.
@@ -61,6 +62,8 @@ pub struct Summary<'r> {
     pub connects: Option<ConnectFigures>,
     /// Where response times were spent, where the kernel was asked when replies arrived.
     pub spans: Option<SpanFigures>,
+    /// What came within the deadline, where there is one.
+    pub deadline: Option<DeadlineFigures>,
     /// What became of the target, where there is one.
     pub target: Option<SloResult>,
     /// All response times, of which `response` and the distributions are taken.
@@ -85,6 +88,7 @@ impl<'r> Summary<'r> {
         let mut summary = Self {
             run,
             target: None,
+            deadline: DeadlineFigures::new(plan, measurement),
             spans: SpanFigures::new(plan, total),
             connects: total.connections.stages.as_deref().map(ConnectFigures::new),
             deliveries: (measurement.deliveries.as_deref()).map(|of| {
@@ -295,6 +299,9 @@ impl<'r> Summary<'r> {
         let reason = match self.ending() {
             Ending::Complete if self.run.measurement.is_unheard() => {
                 "no request was answered".to_owned()
+            }
+            Ending::Complete if self.run.measurement.is_deserted() => {
+                "the server was gone at the end".to_owned()
             }
             Ending::Complete => return None,
             Ending::Interrupted => match self.run.plan.load.stop {

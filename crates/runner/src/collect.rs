@@ -300,6 +300,7 @@ mod tests {
             apart: false,
             places: 0,
             spans: false,
+            deadline_ns: None,
         };
         let (empties, _kept): (Vec<_>, Vec<_>) = (0..2).map(|_| mpsc::channel()).unzip();
         let mut collector = Collector::new(shape, empties, "none");

@@ -2,6 +2,7 @@
 //!
 //! Its replies are waited for and never scored.
 
+use engine::ConnId;
 use wire::{Decode, Protocol, Reply};
 use workload::{ClusterOptions, Plan, ProtocolKind, ReadFrom, Secret, secret};
 
@@ -14,7 +15,16 @@ pub(crate) struct Handshake {
     pub(crate) steps: Vec<Step>,
     /// What must not be quoted, even where the server quotes it.
     secrets: Vec<Secret>,
+    /// The password in it.
+    password: Option<Secret>,
+    /// Whether that is asked for before each login.
+    is_asked: bool,
+    /// Connections that wait for it.
+    pub(crate) waiting: Vec<ConnId>,
 }
+
+/// Passwords that are looked for in what servers say: the newest.
+const SECRETS_MAX: usize = 100;
 
 /// What a server said to the handshake.
 pub(crate) enum Answer {
@@ -38,7 +48,32 @@ pub(crate) enum Step {
 impl Handshake {
     /// The handshake that a plan asks for; empty when it asks for nothing.
     pub(crate) fn new<P: Protocol>(plan: &Plan) -> Self {
-        let mut handshake = Self::default();
+        let login = plan.target.credentials.as_ref();
+        Self::with::<P>(plan, login.map(|login| login.password.clone()))
+    }
+
+    /// Becomes the same with another password, if it has another one.
+    pub(crate) fn renew<P: Protocol>(&mut self, plan: &Plan, password: &Secret) {
+        if self.password.as_ref() == Some(password) {
+            return;
+        }
+        let Self { secrets, waiting, .. } = std::mem::take(self);
+        *self = Self { waiting, ..Self::with::<P>(plan, Some(password.clone())) };
+        // A server may still quote an earlier one.
+        self.secrets.extend(secrets);
+        self.secrets.dedup();
+        self.secrets.truncate(SECRETS_MAX);
+    }
+
+    fn with<P: Protocol>(plan: &Plan, password: Option<Secret>) -> Self {
+        let secrets = plan.secrets().into_iter().map(Secret::new);
+        let mut handshake = Self {
+            secrets: password.iter().cloned().chain(secrets).collect(),
+            is_asked: plan.target.password_command.is_some(),
+            ..Self::default()
+        };
+        handshake.secrets.retain(|secret| !secret.reveal().is_empty());
+        let known = password.as_ref().map(Secret::reveal).unwrap_or_default();
         let mut add = |step, args: &[&str]| {
             let args: Vec<&[u8]> = args.iter().map(|a| a.as_bytes()).collect();
             P::encode(&args, &mut handshake.bytes);
@@ -48,18 +83,17 @@ impl Handshake {
         if plan.protocol.is_memcache() {
             let login = target.credentials.as_ref().map(|login| {
                 let user = login.user.as_deref().unwrap_or_default();
-                memcache_login(plan.protocol, user, login.password.reveal())
+                memcache_login(plan.protocol, user, known)
             });
             if let Some(words) = login {
                 add(Step::Auth, &words.iter().map(String::as_str).collect::<Vec<_>>());
             }
-            handshake.secrets = plan.secrets().into_iter().map(Secret::new).collect();
-            return handshake;
+            return Self { password, ..handshake };
         }
         if let Some(login) = &target.credentials {
             match &login.user {
-                Some(user) => add(Step::Auth, &["AUTH", user, login.password.reveal()]),
-                None => add(Step::Auth, &["AUTH", login.password.reveal()]),
+                Some(user) => add(Step::Auth, &["AUTH", user, known]),
+                None => add(Step::Auth, &["AUTH", known]),
             }
         }
         if plan.protocol == ProtocolKind::Resp3 {
@@ -79,8 +113,7 @@ impl Handshake {
         if target.is_cluster() && target.cluster.is_some_and(reads_from_replicas) {
             add(Step::ReadOnly, &["READONLY"]);
         }
-        handshake.secrets = plan.secrets().into_iter().map(Secret::new).collect();
-        handshake
+        Self { password, ..handshake }
     }
 
     /// Reads on in the replies of a connection of which `steps` are answered. With `reconnects` a refusal
@@ -103,7 +136,9 @@ impl Handshake {
                 None => break,
                 Some(Reply::Error(text)) => {
                     let text = explain::text(text);
-                    if reconnects && explain::is_passing(&text) {
+                    // One that was asked for may have been changed a moment ago.
+                    let is_old = self.is_asked && explain::kind(&text) == "WRONGPASS";
+                    if reconnects && (is_old || explain::is_passing(&text)) {
                         return Ok(Answer::NotNow(self.masked(text)));
                     }
                     return Err(self.refused(steps, &text));

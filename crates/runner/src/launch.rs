@@ -21,6 +21,7 @@ use crate::gate::{Gate, GateOpening};
 use crate::measurement::{measurement, tally_shape};
 use crate::memory::{empty_log, seconds_by_connection};
 use crate::opening::Origins;
+use crate::password::PasswordSource;
 use crate::pinning::pin;
 use crate::recorded::Record;
 use crate::recorded::feed::Feed;
@@ -49,6 +50,8 @@ pub struct RunJob<'r> {
     pub address: &'r Address,
     /// Where the receivers of a plan that names other addresses for them connect to, resolved.
     pub receivers_at: Vec<Address>,
+    /// Who knows the password of now, if that is asked for before each login.
+    pub password: Option<&'r dyn PasswordSource>,
     /// Who knows where it is when that changes.
     pub resolver: Option<&'r dyn Resolver>,
     /// TLS on every connection, if it is spoken there: made from the plan's options.
@@ -140,6 +143,7 @@ pub fn run(job: &RunJob<'_>, observer: &mut dyn Observer) -> io::Result<Measurem
     let _stamps = job.plan.recording.kernel_stamps.then(KernelStamps::begin);
     let origin = (Instant::now(), SystemTime::now());
     let (choice, note) = engines::choose(job.plan.engine)?;
+    job.rate.iter().for_each(|rate| rate.counts_from(origin.0));
     let mut measurement = carry_out(job, observer, origin, choice)?;
     measurement.engine = choice.name().to_owned();
     measurement.engine_note = note;
@@ -159,7 +163,6 @@ fn carry_out(
 ) -> io::Result<Measurement> {
     let work = &*concrete::worker(job.plan.protocol, choice, job.tls, origin);
     let plan = &*job.plan.of_senders().map_err(invalid)?;
-    job.rate.iter().for_each(|rate| rate.counts_from(origin));
     let connections = Connections::new(job);
     let workers = connections.workers;
     let (full, messages) = mpsc::sync_channel(AHEAD_MAX * usize::from(workers));
@@ -197,6 +200,7 @@ fn carry_out(
                 warmup: warmup.stream(own),
                 inserts: inserts.clone(),
                 rate: job.rate,
+                password: job.password,
                 messages: roles.as_ref().map(|roles| (roles.run, plan.message_numbers())),
                 acknowledgements: roles.as_ref().and_then(Roles::acknowledgements),
                 sent_times: roles.as_ref().and_then(Roles::sent_times),

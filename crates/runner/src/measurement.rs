@@ -27,6 +27,7 @@ pub fn tally_shape(plan: &Plan) -> TallyShape {
         apart: plan.peer.separate_failures,
         places: if plan.peer.per_position { most_places(plan) } else { 0 },
         spans: plan.recording.kernel_stamps && plan.delivery.is_none(),
+        deadline_ns: plan.recovery.deadline_ns,
     }
 }
 

@@ -14,8 +14,8 @@ pub(crate) struct Request<M> {
     /// Number of the sequence that the next reply belongs to: its bytes follow from it, so they can be
     /// made again.
     pub(crate) number: u64,
-    /// When they were due; when they were first sent in a closed loop. Of a later step, when its
-    /// operation was.
+    /// When they were due; when they were first sent in a closed loop, which is not known before. Of a later step,
+    /// when its operation was.
     pub(crate) intended_ns: u64,
     /// When they were first handed to the kernel; 0 before. Of a later step, when that of its
     /// operation was that came first.

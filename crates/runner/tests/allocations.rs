@@ -137,6 +137,7 @@ fn blocks(plan: &Plan, address: &Address) -> (u64, u64) {
     let interrupted = AtomicBool::new(false);
     let measured = run(
         &RunJob {
+            password: None,
             receivers_at: Vec::new(),
             record: None,
             rate: None,

@@ -132,7 +132,13 @@ fn counted(group: &[Vec<u8>], weight: bool) -> Result<(usize, &[Vec<u8>]), Strin
     let begins = |digits: std::ops::RangeInclusive<char>| text.starts_with(|c| digits.contains(&c));
     if weight && (begins('0'..='9') || text.parse::<f64>().is_ok()) {
         let weight = text.parse().ok().filter(|weight| *weight > 0);
-        let fault = || format!("{text:?} is not a weight; expected a whole number from 1");
+        let fault = || match text.split_once(':') {
+            Some((weight, _)) => format!(
+                "{text:?} is not a weight; a weight and its command are words of their own, behind --, as in --mix -- \
+                 {weight} get k:__key__ ';' 20 set k:__key__ __data__"
+            ),
+            None => format!("{text:?} is not a weight; expected a whole number from 1"),
+        };
         return Ok((weight.ok_or_else(fault)?, &group[1..]));
     }
     if begins('1'..='9') {

@@ -21,6 +21,9 @@ pub struct Target {
     /// Who logs in, if anybody.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credentials: Option<Credentials>,
+    /// A command that prints the password, which is then asked for before each login and changes while load runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub password_command: Option<Secret>,
     /// TLS on every connection, if it is spoken there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsOptions>,

@@ -40,6 +40,9 @@ pub(super) fn sides(
             "--slo: a target is kept at a rate; name it with --rps, such as --rps 30k".to_owned(),
         ));
     }
+    for (slo, (_, plans)) in slo.iter().flat_map(|slo| loads.iter().map(move |load| (slo, load))) {
+        slo.check_plans(plans).map_err(UsageError)?;
+    }
     let mut limited: Vec<String> = Vec::new();
     let load = |(name, plans): NamedLoad| -> Result<DecisionLoad, UsageError> {
         let limit = |plan: &Plan| {

@@ -22,13 +22,12 @@ const BYTES_DEFAULT: u32 = 100;
 const KEY: &str = "key:__rand_int__";
 
 /// Options that have no place here, and why.
-const REFUSED: [(&str, &str); 14] = [
+const REFUSED: [(&str, &str); 13] = [
     (
         "spawn_args",
         "would apply to servers of different kinds; write the arguments after each program, as \
          one word: 'memcached -m 4096'",
     ),
-    ("fill", "is not needed: every key is stored before it is read"),
     ("fill_with", "is not needed: every key is stored before it is read"),
     ("verify", "works with one protocol only"),
     ("fail_on_miss", "works with one protocol only"),
@@ -99,6 +98,8 @@ pub(super) fn equal(
     let job = |at: usize, words_sent: Vec<OsString>, reads: bool| {
         typed.job(|options| {
             options.send(words_sent.clone(), KEYS_DEFAULT, BYTES_DEFAULT);
+            // Every key is stored before it is read, asked for or not.
+            options.fill_nothing();
             if !reads {
                 options.read_nothing();
             }

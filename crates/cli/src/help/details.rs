@@ -3,7 +3,7 @@
 use clap::Command;
 
 /// Options of a run by the names of their fields, and what else there is to know of them.
-const DETAILS: [(&str, &str); 37] = [
+const DETAILS: [(&str, &str); 38] = [
     ("hash", "`ketama` and `modulo` are as in libmemcached."),
     (
         "protocol",
@@ -50,6 +50,10 @@ const DETAILS: [(&str, &str); 37] = [
         "Where lost connections are not reopened, the first that is lost ends the run, as in redis-benchmark.",
     ),
     ("timeout", "A request that exceeds it is counted as timed out."),
+    (
+        "deadline",
+        "Reports then have the goodput: what was answered in time, per second. What was sent is waited for as ever.",
+    ),
     ("connect", "Latency includes opening the connection."),
     ("retry", "A request counts once, with its last result, and its latency includes the waits."),
     (

@@ -92,7 +92,7 @@ pub(super) fn of(peers: FrontEnds, words: &[OsString]) -> Result<Intent, UsageEr
     if name.starts_with('-') {
         return option::explained(name).map(Intent::Read);
     }
-    if let Some(page) = topics::page(name) {
+    if let Some(page) = topics::page(name).or_else(|| topics::page(topics::meant(name)?)) {
         return Ok(Intent::Read(page));
     }
     if let Some((front, name)) = front_named(peers, name) {

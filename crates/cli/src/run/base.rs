@@ -166,6 +166,7 @@ fn recovery(options: &Options, reconnect: bool) -> Recovery {
             None => OnError::Stop,
         },
         timeout_ns: load.timeout.or(patience).map(nanoseconds),
+        deadline_ns: load.deadline.map(nanoseconds),
         retry: None,
         reconnect,
         backoff: load.connecting.backoff(),

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use report::Persona;
 use workload::command_line::{TypedOperation, TypedStep, split_operations};
 use workload::{
-    Arg, CacheCommand, CommandSpec, Data, Dataset, KeyDist, KeySpace, Mix, Operation, Pick, Piece,
-    PlanParts, ProtocolKind, Step, limits, secret, streams,
+    Arg, CacheCommand, CommandSpec, Data, Dataset, Endpoint, KeyDist, KeySpace, Mix, Operation,
+    Pick, Piece, PlanParts, ProtocolKind, Step, limits, secret, streams,
 };
 
 use super::first_word::{check_command, check_own};
 use super::options::Options;
-use super::{dataset, memcache, title};
+use super::{dataset, harmful, memcache, title};
 
 /// Why a dataset that nothing uses is refused.
 pub(super) const FIELDS_WANTED: &str = "--dataset: Dataset mode requires a command with field placeholders, \
@@ -98,6 +98,10 @@ pub(super) fn parts(
     let login = base.target.credentials.clone();
     let given = TypedLoad { name, mixed, stepped, translated: false, loaded_by: None, operations };
     let parts = self::given(base, options, given)?;
+    let is_private = matches!(parts.target.endpoint, Endpoint::Spawned { .. });
+    if !persona.is_peer() && !options.yes && !is_private {
+        harmful::check(&parts.sequence)?;
+    }
     Ok(match title::of_mix(&parts, login.as_ref()).filter(|_| !persona.is_peer()) {
         Some(name) => PlanParts { name, ..parts },
         None => parts,

@@ -9,6 +9,7 @@ mod commands;
 mod connecting;
 mod dataset;
 mod first_word;
+mod harmful;
 mod ineffective;
 mod keys;
 mod memcache;
@@ -294,6 +295,11 @@ impl Options {
         let data = &mut self.data;
         (data.fill, data.hit_ratio) = (false, None);
         (data.verify, data.fail_on_miss) = (false, false);
+    }
+
+    /// Leaves filling to what fills in any case.
+    pub(super) fn fill_nothing(&mut self) {
+        self.data.fill = false;
     }
 
     /// Counts error replies unless an option says otherwise: a comparison prints each server's share of them.

@@ -150,6 +150,11 @@ fn job_of(
     }
     let given = workload.load_of(phase).map(|load| given(workload, phase, load));
     let given = given.transpose().map_err(UsageError)?;
+    // A phase before it has written what it reads.
+    let is_loaded = given.as_ref().is_some_and(|given| given.loaded_by.is_some());
+    if is_loaded && !typed.typed().any(|id| id == "phase") && options.data.fill_with.is_none() {
+        options.data.fill = false;
+    }
     if let Some(given) = given.as_ref().filter(|_| phase.every_key) {
         let requests =
             every_key(&options, given).map_err(|why| UsageError(source.fault(phase.at, why)))?;

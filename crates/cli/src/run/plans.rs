@@ -48,6 +48,7 @@ pub(super) fn job(
     let parts = tests(&options, persona, (base, given), suite, &mut notes)?;
     notes.extend(ineffective::notes(&options, persona, &parts));
     let plans = built(&options, parts)?;
+    slo.iter().try_for_each(|slo| slo.check_plans(&plans))?;
     let start_at = options.load.start_at;
     if start_at.is_some() {
         single(START_AT, plans.len())?;

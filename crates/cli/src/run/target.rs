@@ -155,6 +155,7 @@ pub(crate) fn target(server: &ServerOptions, rule: UriPrecedence) -> Result<Targ
     Ok(Target {
         endpoint,
         credentials: credentials(server, user, password, rule, protocol)?,
+        password_command: server.password_command.clone().map(Secret::new),
         // Its details are in the options of TLS, which are read elsewhere.
         tls: secure.then(TlsOptions::default),
         db: db.unwrap_or(0),
@@ -286,6 +287,17 @@ fn credentials(
     let user = rule.choose(own_user, user, |at| at.user, differ("--user", "user"))?;
     let password =
         rule.choose(own_password, password, |at| at.password, differ("-a", "password"))?;
+    if server.password_command.is_some() {
+        if password.is_some() {
+            let text = "--password-command: -u has a password already; remove one of the two";
+            return Err(text.to_owned());
+        }
+        if protocol.is_memcache() && user.is_none() {
+            return Err("--password-command: a memcached login also needs --user".to_owned());
+        }
+        // It is asked for when it is needed.
+        return Ok(Some(Credentials { user, password: Secret::new("") }));
+    }
     let from_environment = || {
         let password = std::env::var(PASSWORD_VARIABLE).ok();
         password.filter(|password| {

@@ -104,6 +104,9 @@ fn intent(options: Options, mut line: Line, command_line: String) -> Result<Inte
     let within = |option, time, most| seconds_in(option, time, 0.5..=most).map_err(UsageError);
     let rest_s = within("--rest", rest, 3600.0)?;
     let timeout_s = within("--act-timeout", act_timeout, 86_400.0)?;
+    if yes {
+        line.options.push(TypedOption { name: "--yes".to_owned(), value: None });
+    }
     if !line.has("--rps") {
         line.options.push(TypedOption::new("--rps", RATE));
     }
@@ -123,6 +126,7 @@ fn intent(options: Options, mut line: Line, command_line: String) -> Result<Inte
         let text = format!("theatre works with a single test, and these are {}", job.plans.len());
         return Err(UsageError(text));
     };
+    slo.iter().try_for_each(|slo| slo.check_plans(&job.plans)).map_err(UsageError)?;
     if output.print_plan {
         let text = job::printed_plans(&job.plans);
         return text.map(Intent::Say).map_err(|error| UsageError(error.to_string()));

@@ -75,6 +75,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     value("reconnect-tries", "reconnect_tries"),
     value("reconnect-timeout", "reconnect_timeout"),
     value("timeout", "timeout"),
+    value("deadline", "deadline"),
     value("retry", "retry"),
     value("retry-wait", "retry_wait"),
     value("retry-jitter", "retry_jitter"),

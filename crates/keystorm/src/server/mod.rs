@@ -17,6 +17,7 @@ use wire::cluster::{Role, Topology};
 use workload::typed_login::shown_address;
 use workload::{Credentials, Endpoint, Plan, ProtocolKind, Target};
 
+use crate::password;
 use crate::replicas;
 use crate::sentinel::Sentinels;
 use crate::tls;
@@ -58,6 +59,8 @@ impl Server {
         if let Some(servers) = target.servers() {
             return Self::reach_all(target, servers, protocol, (tls, questions));
         }
+        // That it cannot be had is told before anything else.
+        password::credentials(target)?;
         let mut sentinels = None;
         let (addresses, spawned) = match &target.endpoint {
             Endpoint::Unix(_)
@@ -363,9 +366,11 @@ fn look_at_nodes(
 
 pub(crate) fn login<'t>(target: &'t Target, tls: Option<&'t TlsContext>) -> Login<'t> {
     let credentials = target.credentials.as_ref();
+    // Without the password that cannot be had now, the server says what it lacks.
+    let asked = password::of(target).map(|command| command.ask().unwrap_or_default());
     Login {
         user: credentials.and_then(|c| c.user.as_deref()),
-        password: credentials.map(|Credentials { password, .. }| password.reveal()),
+        password: asked.or(credentials.map(|Credentials { password, .. }| password.reveal())),
         db: target.db,
         tls,
         sources: &target.sources,

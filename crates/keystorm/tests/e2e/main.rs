@@ -119,6 +119,7 @@ mod rpc_perf_generated;
 mod rpc_perf_keys;
 mod rpc_perf_refused;
 mod rpc_perf_verbs;
+mod run_options;
 mod saved;
 mod search;
 mod secrets;

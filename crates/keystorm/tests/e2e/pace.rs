@@ -170,7 +170,7 @@ fn random_arrivals_keep_the_rate() {
 #[test]
 fn a_schedule_that_the_server_cannot_keep_is_called_missed() {
     let server = Server::redis_with(&["--enable-debug-command", "yes"]);
-    let ran = server.run("--rps 5k --duration 1 -c 1 debug sleep 0.01").ok();
+    let ran = server.run("--rps 5k --duration 1 -c 1 --yes debug sleep 0.01").ok();
     ran.prints("  schedule: MISSED; ")
         .prints("every connection was waiting for replies")
         .prints("were due and never sent");

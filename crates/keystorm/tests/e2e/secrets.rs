@@ -12,7 +12,7 @@ fn kept_secret(server: &Server, command: &str) {
     let files = format!("--json {} --html {}", file.display(), page.display());
     for options in ["", "-q", "--csv", "--format classic", "--json -", "--print-plan"] {
         let files = if options == "--json -" { "" } else { &files };
-        let line = format!("-n 3 -c 1 --on-error count {files} {options} {command}");
+        let line = format!("-n 3 -c 1 --yes --on-error count {files} {options} {command}");
         let ran = server.run(&line).keeps_secret("hunter2");
         assert!(!ran.err.contains("hunter2"), "{line}: {}", ran.err);
     }

@@ -214,7 +214,6 @@ fn what_is_not_the_same_for_both_is_refused() {
         ("--ttl 31d", "30 days"),
         ("--rps 100 --tables core", "without --rps"),
         ("--spawn-args x", "'memcached -m 4096'"),
-        ("--fill", "--fill is not needed"),
         ("--workload ycsb-a", "--workload works with one protocol"),
         ("--tables mget -t set", "none of these tables has a test"),
         ("--tables all", "core, machine, latency or mget"),

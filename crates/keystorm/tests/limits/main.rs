@@ -193,7 +193,9 @@ fn a_schedule_beyond_the_server_names_the_server() {
 fn commands_that_sleep_are_the_servers_doing() {
     let _alone = alone();
     let server = Server::redis_with(&["--enable-debug-command", "yes"]);
-    reads("server", &["of the time in commands"], || server.run("-c 4 -n 20 debug sleep 0.02"));
+    reads("server", &["of the time in commands"], || {
+        server.run("-c 4 -n 20 --yes debug sleep 0.02")
+    });
 }
 
 #[test]

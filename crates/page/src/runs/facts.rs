@@ -88,7 +88,7 @@ fn plan(plan: &Plan) -> Pairs {
         ("connections", grouped(f64::from(concurrency.connections))),
         ("requests in flight on each", grouped(f64::from(concurrency.pipeline_depth))),
         ("worker threads", concurrency.workers.to_string()),
-        ("ends after", end(&plan.load.stop)),
+        ("ends after", end(plan)),
         ("pace", pace(plan)),
         ("protocol", format!("{:?}", plan.protocol).to_uppercase()),
         ("requested engine", format!("{:?}", plan.engine).to_lowercase()),
@@ -100,9 +100,16 @@ fn plan(plan: &Plan) -> Pairs {
     pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-fn end(stop: &Stop) -> String {
-    match stop {
-        Stop::Requests(count) => format!("{} {}", grouped(*count as f64), noun(*count, "request")),
+/// What `-n` and a rate count.
+fn counted_as(plan: &Plan) -> &'static str {
+    if plan.counts_operations() { "operation" } else { "request" }
+}
+
+fn end(plan: &Plan) -> String {
+    match &plan.load.stop {
+        Stop::Requests(count) => {
+            format!("{} {}", grouped(*count as f64), noun(*count, counted_as(plan)))
+        }
         Stop::AfterNs(ns) => Unit::Seconds.show(*ns as f64 / 1e9),
     }
 }
@@ -111,15 +118,16 @@ fn pace(plan: &Plan) -> String {
     let Some(schedule) = plan.load.pace.schedule() else {
         return "closed loop: the next request is sent when a reply arrives".to_owned();
     };
+    let of = counted_as(plan);
     let rate = match schedule.rate_per_s() {
-        Some(rate) => format!("{} requests/s", grouped(rate)),
+        Some(rate) => format!("{} {of}s/s", grouped(rate)),
         None if schedule.stages.len() == 1 => {
             let stage = &schedule.stages[0];
             let ends = [stage.from_per_s, stage.to_per_s].map(grouped);
-            format!("a ramp from {} to {} requests/s", ends[0], ends[1])
+            format!("a ramp from {} to {} {of}s/s", ends[0], ends[1])
         }
         None => format!(
-            "{} stages, up to {} requests/s{}",
+            "{} stages, up to {} {of}s/s{}",
             schedule.stages.len(),
             grouped(schedule.peak_per_s()),
             if schedule.is_limited() { "" } else { ", without a limit for a part of the time" }
@@ -174,6 +182,9 @@ fn unusual(plan: &Plan) -> Vec<(&'static str, String)> {
     }
     if plan.load.warmup_ns > 0 {
         pairs.push(("warm-up", Unit::Seconds.show(plan.load.warmup_ns as f64 / 1e9)));
+    }
+    if let Some(ns) = plan.recovery.deadline_ns {
+        pairs.push(("deadline", Unit::Nanoseconds.show_even(ns as f64)));
     }
     if !concurrency.keep_alive {
         let load = match concurrency.requests_each {

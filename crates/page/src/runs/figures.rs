@@ -18,13 +18,11 @@ pub(super) fn verdict(test: &Test<'_>) -> Verdict {
     let headline = match limit(run.verdict.limited_by) {
         Some(_) if run.verdict.finding == Some(Finding::ScheduleKept) => {
             let rate = summary.answered_rps();
-            let noun = if summary.deliveries.is_some() { "messages" } else { "requests" };
-            format!("{name}: not saturated at {} {noun}/s", grouped(rate))
+            format!("{name}: not saturated at {} {}/s", grouped(rate), summary.counted_noun())
         }
         Some(limit) => format!("{name}: limited by {limit}"),
         None => {
-            let noun = if summary.deliveries.is_some() { "deliveries" } else { "requests" };
-            format!("{name}: {} {noun}/s", grouped(summary.throughput_rps))
+            format!("{name}: {} {}/s", grouped(summary.counted_rps()), ended_noun(summary))
         }
     };
     let mut text = sentence(&run.verdict.reason());
@@ -36,11 +34,17 @@ pub(super) fn verdict(test: &Test<'_>) -> Verdict {
     }
     let below_ns = summary.response.below_ns;
     let quantile = |q| figure_known(&summary.response_times, q, below_ns);
-    let rate = match summary.deliveries {
-        Some(_) => "deliveries per second",
-        None => "requests per second",
-    };
-    let mut figures = vec![(rate.to_owned(), grouped(summary.throughput_rps))];
+    let rate = format!("{} per second", ended_noun(summary));
+    let mut figures = vec![(rate, grouped(summary.counted_rps()))];
+    if let Some(deadline) = &summary.deadline {
+        let goodput =
+            format!("in time, within {}", Unit::Nanoseconds.show_even(deadline.deadline_ns as f64));
+        figures.push((format!("{goodput}, per second"), grouped(deadline.goodput_rps)));
+        figures.push((
+            "answered late or given up".to_owned(),
+            Unit::Share.show(deadline.late_share()),
+        ));
+    }
     if let Some(probe) = &run.probe {
         let seen = |quantile| figure(&probe.response, quantile);
         figures.push(("median of the probe".to_owned(), seen(0.5)));
@@ -63,6 +67,11 @@ pub(super) fn verdict(test: &Test<'_>) -> Verdict {
     figures.extend(cpu(summary));
     let events = outages::lines(summary);
     Verdict { headline, text, tone: tone(summary), figures, events }
+}
+
+/// What ended, in the plural.
+fn ended_noun(summary: &Summary<'_>) -> &'static str {
+    if summary.deliveries.is_some() { "deliveries" } else { summary.counted_noun() }
 }
 
 /// What was demanded of the test, and whether it held.
@@ -205,7 +214,9 @@ pub(super) fn overview(tests: &[Test<'_>]) -> Verdict {
         a.summary.throughput_rps.total_cmp(&b.summary.throughput_rps)
     };
     let format_one = |test: &Test<'_>| {
-        format!("{} with {} requests/s", test.name, grouped(test.summary.throughput_rps))
+        let Test { name, summary, .. } = test;
+        let rate = grouped(summary.counted_rps());
+        format!("{name} with {rate} {}/s", summary.counted_noun())
     };
     let (slowest, fastest) = (tests.iter().min_by(by_rate), tests.iter().max_by(by_rate));
     let text = match (slowest, fastest) {

@@ -81,9 +81,9 @@ pub fn throughput_over_time(title: &str, run: &Run) -> Chart {
     let mut chart = Chart::lines(
         title,
         Axis::linear("time", Unit::Seconds),
-        Axis::linear("requests per second", Unit::PerSecond),
+        Axis::linear(format!("{} per second", counted_noun(run)), Unit::PerSecond),
     );
-    chart.series.push(Series::new("answered", rates(|point| point.requests)));
+    chart.series.push(Series::new("answered", rates(Point::counted)));
     if groups.iter().any(|g| g.sum(|point| point.errors) > 0) {
         chart.series.push(Series::new("errors", rates(|point| point.errors)));
     }
@@ -129,7 +129,8 @@ pub fn latency_over_time(title: &str, run: &Run) -> Chart {
 /// Throughput and 99th percentile of several runs over time, each from its own start, a line for each run.
 pub(super) fn overlaid(runs: &[(&str, &Run)]) -> [Chart; 2] {
     let time = || Axis::linear("time from the start of each", Unit::Seconds);
-    let rate = Axis::linear("requests per second", Unit::PerSecond);
+    let noun = runs.first().map_or("requests", |(_, run)| counted_noun(run));
+    let rate = Axis::linear(format!("{noun} per second"), Unit::PerSecond);
     let mut charts = [
         Chart::lines("Throughput over time", time(), rate),
         Chart::lines(
@@ -142,7 +143,7 @@ pub(super) fn overlaid(runs: &[(&str, &Run)]) -> [Chart; 2] {
         let groups = groups(run);
         let lasting = groups.iter().filter(|group| group.to_s > group.from_s);
         let rates =
-            lasting.map(|g| (g.middle_s, g.sum(|p| p.requests) as f64 / (g.to_s - g.from_s)));
+            lasting.map(|g| (g.middle_s, g.sum(Point::counted) as f64 / (g.to_s - g.from_s)));
         charts[0].series.push(Series::new(*name, rates));
         let p99 = |group: &Group<'_>| {
             let ns = group.response().and_then(|response| response.quantile_ns(0.99));
@@ -151,6 +152,11 @@ pub(super) fn overlaid(runs: &[(&str, &Run)]) -> [Chart; 2] {
         charts[1].series.push(Series::new(*name, groups.iter().map(p99)));
     }
     charts
+}
+
+/// What the rates of a run are of.
+fn counted_noun(run: &Run) -> &'static str {
+    if run.plan.counts_operations() { "operations" } else { "requests" }
 }
 
 fn note(groups: &[Group<'_>]) -> String {

@@ -16,7 +16,10 @@ pub(super) fn server(plan: &Plan, words: &mut Words) {
     place(&target.endpoint, words);
     if let Some(login) = &target.credentials {
         words.maybe("--user", login.user.as_ref().map(|user| user as &dyn Display));
-        words.option("-a", &HIDDEN);
+        match &target.password_command {
+            Some(_) => words.option("--password-command", &HIDDEN),
+            None => words.option("-a", &HIDDEN),
+        }
     }
     if target.db > 0 {
         words.option("--dbnum", &target.db);

@@ -54,8 +54,11 @@ pub struct ClauseValue {
     pub mean: Option<f64>,
     /// From where to where the true one lies 95 times in 100.
     pub interval: Option<[f64; 2]>,
-    /// What it must stay below.
+    /// What it must stay below, or above if that is a goodput.
     pub below: f64,
+    /// Whether it is a time.
+    #[serde(skip)]
+    pub is_latency: bool,
 }
 
 /// A server on one load.

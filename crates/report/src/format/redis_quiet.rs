@@ -26,13 +26,15 @@ impl RedisQuiet {
 impl Format for RedisQuiet {
     fn each(&mut self, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
         let (title, rps) = (&summary.title, summary.counted_rps());
-        let noun = summary.counted_noun();
-        write!(out, "{title}: {rps:.2} {noun} per second")?;
+        write!(out, "{title}: {rps:.2} {} per second", summary.counted_noun())?;
         if summary.response.count > 0 || self.persona.is_peer() {
             write!(out, ", p50={} msec", summary.response.msec_at_most(summary.response.p50_ns))?;
         }
         if summary.response.count > 0 && !self.persona.is_peer() {
             write!(out, ", p99={} msec", summary.response.msec_at_most(summary.response.p99_ns))?;
+        }
+        if let Some(deadline) = &summary.deadline {
+            write!(out, ", {:.2} per second in time", deadline.goodput_rps)?;
         }
         if let Some(first_byte) = &summary.first_byte {
             write!(out, ", first byte p50={} msec", msec_at_most(first_byte.p50_ns))?;

@@ -312,9 +312,9 @@ fn write_figures(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
             writeln!(out, "  probe: {}", escape(spans))?;
         }
     }
-    if let Some(schedule) = &summary.schedule {
-        writeln!(out, "  schedule: {schedule}")?;
-    }
+    let deadline = summary.deadline.map(|of| of.sentence(summary.counted_noun()));
+    let mut lines = summary.schedule.iter().flat_map(|schedule| schedule.lines()).chain(deadline);
+    lines.try_for_each(|line| writeln!(out, "  {line}"))?;
     if let Some(spans) = &summary.spans {
         writeln!(out, "  {}", spans.sentence())?;
     }

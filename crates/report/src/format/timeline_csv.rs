@@ -17,7 +17,7 @@ pub(super) struct TimelineCsv;
 #[derive(Default)]
 pub(super) struct SamplesCsv;
 
-const TIMELINE: [&str; 17] = [
+const TIMELINE: [&str; 19] = [
     "test",
     "time",
     "t_s",
@@ -35,6 +35,8 @@ const TIMELINE: [&str; 17] = [
     "server_waited",
     "interrupts_per_s",
     "mhz",
+    "operations_per_s",
+    "goodput_rps",
 ];
 
 const SAMPLES: [&str; 16] = [
@@ -91,6 +93,10 @@ fn interval(
     let run = summary.run;
     let count = |of: fn(&Point) -> u64| point.map_or(0, of);
     let rate = |n: f64| if span_s > 0.0 { format!("{:.2}", n / span_s) } else { String::new() };
+    // Without a point nothing is known of what the plan counts.
+    let optional = |of: fn(&Point) -> Option<u64>| {
+        point.and_then(of).map(|n| rate(n as f64)).unwrap_or_default()
+    };
     let limited = run.plan.load.pace.schedule().filter(|schedule| schedule.is_limited());
     let due = limited.map(|schedule| {
         let due = |ns| run.plan.own_rate_per_s(schedule.due_by(ns));
@@ -118,6 +124,8 @@ fn interval(
         share(machine.server_waited),
         whole(machine.interrupts_per_s),
         whole(machine.mhz),
+        optional(|point| point.operations),
+        optional(|point| point.in_time),
     ]
 }
 

@@ -136,7 +136,8 @@ impl DeliveriesRecord {
             kept,
         } = deliveries;
         let DeliveryCounts { received, doubled, out_of_order, foreign, corrupt, cut_off } = *counts;
-        let Tally { commands, operations: _, errors, connections, lateness, spans: _ } = sending;
+        let Tally { commands, operations: _, errors, connections, lateness, spans: _, deadline: _ } =
+            sending;
         let latency = |l: &Option<Latency>| l.as_ref().map(LatencyRecord::from_latency).transpose();
         let names = ["send", "replica-wait"].into_iter();
         let command = |(name, tally): (&str, _)| CommandRecord::new(name.to_owned(), tally);
@@ -196,6 +197,7 @@ impl DeliveriesRecord {
             connections: connections.tally()?,
             lateness: lateness_ms.as_ref().map(LatenessRecord::lateness).transpose()?,
             spans: None,
+            deadline: None,
         };
         Ok(Box::new(Deliveries {
             sending,

@@ -11,6 +11,7 @@ mod apart;
 mod command;
 mod connection;
 mod counts;
+mod deadline;
 mod deliveries;
 mod latency;
 mod lateness;

@@ -11,6 +11,7 @@ use super::RecordError;
 use super::command::CommandRecord;
 use super::connection::ConnectionRecord;
 use super::counts::ErrorRecord;
+use super::deadline::DeadlineRecord;
 use super::deliveries::DeliveriesRecord;
 use super::lateness::LatenessRecord;
 use super::operation::OperationRecord;
@@ -31,6 +32,9 @@ pub struct TallyDelta {
     lateness_ms: Option<LatenessRecord>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     spans: Option<SpansRecord>,
+    /// What came in time, where there is a deadline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    deadline: Option<DeadlineRecord>,
     interval_ns: u64,
     timeline: Vec<PointRecord>,
     /// What became of messages since the start, not since the last report.
@@ -49,7 +53,8 @@ impl TallyDelta {
         interval_ns: u64,
         points: Vec<Point>,
     ) -> Result<Self, RecordError> {
-        let Tally { commands, operations: _, errors, connections, lateness, spans } = tally;
+        let Tally { commands, operations: _, errors, connections, lateness, spans, deadline } =
+            tally;
         let figures = plan.counts_operations().then(|| OperationFigures::of_plan(plan, tally, 0.0));
         let different = plan.different_commands().commands;
         let named = different.iter().map(|command| command.name()).zip(commands);
@@ -60,6 +65,7 @@ impl TallyDelta {
             connections: ConnectionRecord::from_tally(connections)?,
             lateness_ms: lateness.as_ref().map(LatenessRecord::from_lateness).transpose()?,
             spans: spans.as_deref().map(|spans| SpansRecord::new(spans, None)).transpose()?,
+            deadline: deadline.map(|tally| DeadlineRecord::new(tally, None)),
             interval_ns,
             timeline: timeline::record(&Timeline::from_points(interval_ns, points)),
             deliveries: None,
@@ -98,6 +104,7 @@ impl TallyDelta {
             connections: self.connections.tally()?,
             lateness: self.lateness_ms.as_ref().map(LatenessRecord::lateness).transpose()?,
             spans: self.spans.as_ref().map(SpansRecord::spans).transpose()?,
+            deadline: self.deadline.as_ref().map(DeadlineRecord::tally),
         })
     }
 

@@ -12,6 +12,7 @@ use workload::Plan;
 use super::command::CommandRecord;
 use super::connection::ConnectionRecord;
 use super::counts::{ErrorRecord, KeyRecord, LookupRecord};
+use super::deadline::DeadlineRecord;
 use super::deliveries::DeliveriesRecord;
 use super::latency::LatencyRecord;
 use super::lateness::LatenessRecord;
@@ -70,6 +71,9 @@ pub(super) struct TestRecord {
     /// Where response times were spent, where the kernel stamped replies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     spans: Option<SpansRecord>,
+    /// What came in time, where there is a deadline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    deadline: Option<DeadlineRecord>,
     #[serde(default)]
     outages: Vec<OutageRecord>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -210,7 +214,8 @@ impl TestRecord {
             deliveries,
             ending,
         } = measurement;
-        let Tally { commands, operations: _, errors, connections, lateness, spans } = total;
+        let Tally { commands, operations: _, errors, connections, lateness, spans, deadline } =
+            total;
         let Timeline { interval_ns, all_ran, .. } = timeline;
         let summary = Summary::from_run(run);
         let cpu = CpuFigures::from_summary(&summary);
@@ -261,6 +266,7 @@ impl TestRecord {
                 .as_deref()
                 .map(|of| SpansRecord::new(of, summary.spans.as_ref()))
                 .transpose()?,
+            deadline: deadline.map(|tally| DeadlineRecord::new(tally, summary.deadline.as_ref())),
             outages: outages.iter().map(OutageRecord::from_outage).collect(),
             absences: absences.iter().map(AbsenceRecord::from_absence).collect(),
             delayed_ms: delayed.as_ref().map(LatencyRecord::from_latency).transpose()?,
@@ -322,6 +328,7 @@ impl TestRecord {
             connections: self.connections.tally()?,
             lateness: self.lateness_ms.as_ref().map(LatenessRecord::lateness).transpose()?,
             spans: self.spans.as_ref().map(SpansRecord::spans).transpose()?,
+            deadline: self.deadline.as_ref().map(DeadlineRecord::tally),
         };
         let started_at = humantime::parse_rfc3339(&self.started_at)
             .map_err(|e| RecordError::wrong(format!("started_at is {:?}: {e}", self.started_at)))?;

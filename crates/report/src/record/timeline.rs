@@ -16,6 +16,12 @@ pub(super) struct PointRecord {
     t_s: f64,
     requests: u64,
     errors: u64,
+    /// Operations that ended, where these have figures of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    operations: Option<u64>,
+    /// What was answered within the deadline, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    in_time: Option<u64>,
     p50: Option<f64>,
     p99: Option<f64>,
     max: Option<f64>,
@@ -39,11 +45,13 @@ pub(super) fn record(timeline: &Timeline) -> Vec<PointRecord> {
 fn of(point: &Point, interval_ns: u64) -> PointRecord {
     // The mean is that of the histogram.
     let Point { index, requests, errors, mean_ns: _, p50_ns, p99_ns, max_ns, .. } = point;
-    let Point { late_max_ns, own_late_max_ns, response, .. } = point;
+    let Point { late_max_ns, own_late_max_ns, response, operations, in_time, .. } = point;
     PointRecord {
         t_s: f64::from(*index) * (interval_ns as f64 / 1e9),
         requests: *requests,
         errors: *errors,
+        operations: *operations,
+        in_time: *in_time,
         p50: p50_ns.map(msec),
         p99: p99_ns.map(msec),
         max: max_ns.map(msec),
@@ -134,6 +142,8 @@ impl PointRecord {
             index: self.index(interval_ns)?,
             requests: self.requests,
             errors: self.errors,
+            operations: self.operations,
+            in_time: self.in_time,
             mean_ns: counted.map(|response| response.sum_ns as f64 / response.count as f64),
             p50_ns: self.p50.map(nanoseconds),
             p99_ns: self.p99.map(nanoseconds),
@@ -150,6 +160,8 @@ impl PointRecord {
         let point = |latency| Point {
             late_max_ns: self.late_max.map(nanoseconds),
             own_late_max_ns: self.own_late_max.map(nanoseconds),
+            operations: self.operations,
+            in_time: self.in_time,
             ..Point::figures(index, self.requests, self.errors, latency)
         };
         Ok(match &self.response {

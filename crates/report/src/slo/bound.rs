@@ -80,6 +80,32 @@ impl ClauseEvidence {
                     false => means,
                 })
             }
+            Measure::Late => {
+                let late = |point: &measure::Point| {
+                    let ended = point.counted().saturating_sub(point.errors);
+                    (ended.saturating_sub(point.in_time.unwrap_or(ended)), point.counted())
+                };
+                let mut groups: Vec<(u64, u64)> = points.iter().map(late).collect();
+                let given_up = summary.deadline.map_or(0, |deadline| deadline.given_up);
+                if given_up > 0 {
+                    groups.push((given_up, given_up));
+                }
+                Self::Beyond(groups)
+            }
+            Measure::Goodput => {
+                let timeline = &run.measurement.timeline;
+                let full = timeline.full_intervals(run.measurement.elapsed_ns);
+                let mut rates = vec![0.0; usize::try_from(full.end - full.start).unwrap_or(0)];
+                for point in points.iter().filter(|of| full.contains(&u64::from(of.index))) {
+                    let in_time = point.in_time.unwrap_or_default() as f64;
+                    rates[(u64::from(point.index) - full.start) as usize] =
+                        in_time * 1e9 / timeline.interval_ns as f64;
+                }
+                Self::Means(match rates.is_empty() {
+                    true => vec![clause.measure.of(summary)],
+                    false => rates,
+                })
+            }
             Measure::Errors => {
                 let all_failed = Failures::from_measurement(&run.measurement).failed;
                 let without_reply = all_failed.saturating_sub(summary.errors);
@@ -106,7 +132,7 @@ impl ClauseEvidence {
         quickest_ns: u64,
     ) -> Self {
         // Noise leaves some as they are: a bound that not even the quickest reply keeps is out of reach.
-        if clause.measure == Measure::Errors || quickest_ns as f64 >= clause.below {
+        if !clause.measure.is_latency() || quickest_ns as f64 >= clause.below {
             return self.clone();
         }
         match self {
@@ -130,7 +156,7 @@ impl ClauseEvidence {
         let allowed = match clause.measure {
             Measure::Quantile(quantile) => 1.0 - quantile,
             Measure::Max => 0.0,
-            Measure::Mean | Measure::Errors => return None,
+            Measure::Mean | Measure::Errors | Measure::Late | Measure::Goodput => return None,
         };
         let beyond: u64 = noise.recorded(spans, clause.below).into_iter().sum();
         let all: u64 = spans.iter().map(SpanResponses::count).sum();
@@ -176,13 +202,17 @@ impl Clause {
             Share::of_trials(&trials.iter().map(|trial| trial.seen.groups()).collect::<Vec<_>>())
         };
         match self.measure {
-            Measure::Quantile(_) | Measure::Errors => {
+            Measure::Quantile(_) | Measure::Errors | Measure::Late => {
                 let others = share(&without_worst(&left)).is_none_or(|of| of.share >= allowed);
                 share(&left).is_some_and(|of| of.share >= allowed + of.margin(allowed)) && others
             }
             Measure::Mean => {
                 let (value, (low, _)) = mean_of(&left);
                 low.unwrap_or(value) >= self.below
+            }
+            Measure::Goodput => {
+                let (value, (_, high)) = rate_of(&left);
+                !self.keeps(high.unwrap_or(value))
             }
             Measure::Max => {
                 left.iter().filter(|trial| self.is_beyond(trial.seen)).count() * 2 > left.len()
@@ -194,14 +224,17 @@ impl Clause {
     fn allowed(&self) -> f64 {
         match self.measure {
             Measure::Quantile(quantile) => 1.0 - quantile,
-            Measure::Errors | Measure::Mean | Measure::Max => self.below,
+            _ => self.below,
         }
     }
 
     /// Whether what a trial showed is beyond it, or what is left of that.
     pub(super) fn is_beyond(&self, seen: &ClauseEvidence) -> bool {
         match self.measure {
-            Measure::Quantile(_) | Measure::Errors => seen.badness() > self.allowed(),
+            Measure::Quantile(_) | Measure::Errors | Measure::Late => {
+                seen.badness() > self.allowed()
+            }
+            Measure::Goodput => !self.keeps(seen.badness()),
             Measure::Mean | Measure::Max => seen.badness() >= self.below,
         }
     }
@@ -210,8 +243,9 @@ impl Clause {
     pub(super) fn bound(&self, trials: &[ClauseTrial<'_>]) -> Bound {
         let (value, (low, high)) = match self.measure {
             Measure::Quantile(quantile) => quantile_of(trials, quantile),
-            Measure::Errors => self.errors(trials),
+            Measure::Errors | Measure::Late => self.errors(trials),
             Measure::Mean => mean_of(trials),
+            Measure::Goodput => rate_of(trials),
             Measure::Max => (worst_of(trials), (None, None)),
         };
         let beyond = trials.iter().filter(|trial| self.is_beyond(trial.seen)).count();
@@ -220,8 +254,11 @@ impl Clause {
             Measure::Max if beyond * 2 > trials.len() => Outcome::Missed,
             Measure::Max => Outcome::Undecided,
             // Of a single span there is the mean alone.
-            Measure::Mean if low.is_none() && value < self.below => Outcome::Kept,
-            Measure::Mean if low.is_none() => Outcome::Missed,
+            Measure::Mean | Measure::Goodput if low.is_none() && self.keeps(value) => Outcome::Kept,
+            Measure::Mean | Measure::Goodput if low.is_none() => Outcome::Missed,
+            Measure::Goodput if low.is_some_and(|low| self.keeps(low)) => Outcome::Kept,
+            Measure::Goodput if high.is_some_and(|high| !self.keeps(high)) => Outcome::Missed,
+            Measure::Goodput => Outcome::Undecided,
             _ if high.is_some_and(|high| high < self.below) => Outcome::Kept,
             _ if low.is_some_and(|low| low >= self.below) => Outcome::Missed,
             _ => Outcome::Undecided,
@@ -297,6 +334,26 @@ fn mean_of(trials: &[ClauseTrial<'_>]) -> (f64, Ends) {
     let value = all.map_or(0.0, |mean| mean.mean);
     let low = low.map(|low| low.max(quickest.unwrap_or_default() as f64).min(value));
     (value, (low, interval.map(|interval| interval.high)))
+}
+
+/// The rate over all spans; the upper end is never below what the other trials show without the worst.
+fn rate_of(trials: &[ClauseTrial<'_>]) -> (f64, Ends) {
+    let spans = |trials: &[ClauseTrial<'_>]| -> Vec<f64> {
+        let means = trials.iter().filter_map(|trial| match trial.seen {
+            ClauseEvidence::Means(means) => Some(means),
+            ClauseEvidence::Beyond(_) | ClauseEvidence::Greatest(_) => None,
+        });
+        means.flatten().copied().collect()
+    };
+    let all = Mean::from_values(&spans(trials));
+    let best = trials.iter().filter_map(|trial| Mean::from_values(&spans(&[*trial])));
+    let best = best.map(|mean| mean.mean).fold(0.0, f64::max);
+    let interval = all.and_then(|mean| mean.interval);
+    let high = interval.map(|interval| match trials.len() {
+        1 => interval.high,
+        _ => interval.high.max(best),
+    });
+    (all.map_or(0.0, |mean| mean.mean), (interval.map(|of| of.low.max(0.0)), high))
 }
 
 impl Bound {

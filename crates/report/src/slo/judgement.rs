@@ -273,7 +273,8 @@ fn misses(slo: &Slo, summary: &Summary<'_>, noise: &Noise<'_>) -> Vec<MissedTarg
         misses.push(MissedTarget { what: Miss::Backlog, text, over });
     }
     let missed = !schedule.kept() && missed_share > MISSED_SHARE;
-    let unanswered = 1.0 - summary.answered_of_due() as f64 / schedule.due.max(1) as f64;
+    let answered = summary.answered_of_due().saturating_add(past_deadline(slo, summary));
+    let unanswered = 1.0 - answered as f64 / schedule.due.max(1) as f64;
     let too_late = missed_share - MISSED_SHARE;
     let (what, text, over) = if missed && schedule.fault.is_some_and(Fault::is_own) {
         let text = "schedule missed: connections had room, but keystorm was late";
@@ -300,11 +301,19 @@ fn misses(slo: &Slo, summary: &Summary<'_>, noise: &Noise<'_>) -> Vec<MissedTarg
     misses
 }
 
+/// How many were given up at their deadline, where the target bounds those itself.
+fn past_deadline(slo: &Slo, summary: &Summary<'_>) -> u64 {
+    summary.deadline.filter(|_| slo.bounds_late()).map_or(0, |deadline| deadline.given_up)
+}
+
 /// What is missed where too many requests failed, whose share the target does not bound.
 fn failed(slo: &Slo, summary: &Summary<'_>) -> Option<MissedTarget> {
     let total = summary.run.measurement.requested();
-    // What lacks a reply at the end is a matter of the schedule.
-    let given_up = total.connections.lost.saturating_add(total.connections.timed_out);
+    // What lacks a reply at the end is a matter of the schedule, and what is given up at its deadline, of a target
+    // that bounds that.
+    let of_deadline = past_deadline(slo, summary);
+    let timed_out = total.connections.timed_out.saturating_sub(of_deadline);
+    let given_up = total.connections.lost.saturating_add(timed_out);
     let failed = total.errors.total().saturating_add(given_up);
     let asked = total.requests().saturating_add(given_up);
     let percent = Failures { asked, failed }.percent();
@@ -384,7 +393,7 @@ impl Slo {
         let is_measured = counted.iter().any(|trial| trial.samples() > 0);
         let unkept = bounds.iter().filter(|bound| bound.outcome != Outcome::Kept);
         // Without a single success there is no latency to describe.
-        let described = unkept.filter(|b| is_measured || b.clause.measure == Measure::Errors);
+        let described = unkept.filter(|b| is_measured || !b.clause.measure.is_latency());
         why.extend(described.map(Bound::describe));
         let by_noise = outcome == Outcome::Undecided
             && (counted.iter().all(|trial| trial.is_by_noise)

@@ -1,6 +1,8 @@
-//! A target that latencies must keep: `p99<1ms`, `p50<200us & p99.9<5ms`, `errors<0.1%`.
+//! A target that latencies must keep: `p99<1ms`, `p50<200us & p99.9<5ms`, `errors<0.1%`; under a deadline also
+//! `late<1%` and `goodput>20k`.
 
 use serde::{Deserialize, Serialize};
+use workload::Plan;
 use workload::quantity::{self, DefaultUnit};
 
 use crate::{Failures, LatencyFigures, Summary, resting};
@@ -29,7 +31,7 @@ pub struct Slo {
 pub struct Clause {
     /// What is bounded.
     pub measure: Measure,
-    /// The bound: nanoseconds of a latency, a share of errors. What is measured stays below it.
+    /// The bound: nanoseconds of a latency, a share, a rate. What is measured stays below it; a goodput, above it.
     pub below: f64,
 }
 
@@ -45,6 +47,10 @@ pub enum Measure {
     Max,
     /// Error replies, requests that were lost or timed out, and those that were never answered, as a share of all.
     Errors,
+    /// What was answered after the deadline or given up at it, as a share of all that was due.
+    Late,
+    /// What was answered within the deadline, per second.
+    Goodput,
 }
 
 impl Slo {
@@ -69,10 +75,30 @@ impl Slo {
         self.clauses.iter().any(|clause| clause.measure == Measure::Errors)
     }
 
+    /// Whether it bounds what comes too late, which takes a deadline.
+    #[must_use]
+    pub fn bounds_late(&self) -> bool {
+        self.clauses.iter().any(|c| matches!(c.measure, Measure::Late | Measure::Goodput))
+    }
+
+    /// Whether it can be held against these plans.
+    ///
+    /// # Errors
+    /// It bounds what comes too late, and one of them has no deadline.
+    pub fn check_plans(&self, plans: &[Plan]) -> Result<(), String> {
+        match self.bounds_late() && plans.iter().any(|plan| plan.recovery.deadline_ns.is_none()) {
+            true => Err(format!(
+                "--slo {}: late and goodput are of a deadline; name it, such as --deadline 50ms",
+                self.text
+            )),
+            false => Ok(()),
+        }
+    }
+
     /// The latency bound to draw, with its quantile: that of the highest percentile.
     #[must_use]
     pub fn latency(&self) -> Option<&Clause> {
-        let latencies = self.clauses.iter().filter(|c| c.measure != Measure::Errors);
+        let latencies = self.clauses.iter().filter(|c| c.measure.is_latency());
         latencies.max_by(|a, b| a.measure.rank().total_cmp(&b.measure.rank()))
     }
 
@@ -83,18 +109,24 @@ impl Slo {
         const BEYOND: f64 = resting::BEYOND_MIN as f64;
         let needed = self.clauses.iter().map(|clause| match clause.measure {
             Measure::Quantile(quantile) => resting::needed(quantile) as f64,
-            Measure::Errors => BEYOND / clause.below,
-            Measure::Mean | Measure::Max => BEYOND,
+            Measure::Errors | Measure::Late => BEYOND / clause.below,
+            Measure::Mean | Measure::Max | Measure::Goodput => BEYOND,
         });
         needed.fold(0.0, f64::max).ceil().min(1e9) as u64
     }
 }
 
 impl Measure {
+    /// Whether it is a time.
+    #[must_use]
+    pub fn is_latency(self) -> bool {
+        matches!(self, Self::Quantile(_) | Self::Mean | Self::Max)
+    }
+
     /// How far out it looks.
     fn rank(self) -> f64 {
         match self {
-            Self::Errors => -1.0,
+            Self::Errors | Self::Late | Self::Goodput => -1.0,
             Self::Mean => 0.0,
             Self::Quantile(quantile) => quantile,
             Self::Max => 1.0,
@@ -112,12 +144,18 @@ impl Measure {
                 summary.response_times.quantile_ns(quantile).unwrap_or_default() as f64
             }
             Self::Errors => Failures::from_measurement(&summary.run.measurement).percent() / 100.0,
+            Self::Late => summary.deadline.map_or(0.0, |deadline| deadline.late_share()),
+            Self::Goodput => summary.deadline.map_or(0.0, |deadline| deadline.goodput_rps),
         }
     }
 
     /// A bound in its unit, to the last digit that was typed.
     fn exact(self, value: f64) -> (f64, &'static str) {
-        let (size, unit) = if self == Self::Errors { (0.01, "%") } else { unit_of(value) };
+        let (size, unit) = match self {
+            Self::Errors | Self::Late => (0.01, "%"),
+            Self::Goodput => (1.0, "/s"),
+            _ => unit_of(value),
+        };
         (scaled(value, size), unit)
     }
 
@@ -130,18 +168,33 @@ impl Measure {
 
     fn in_unit(self, value: f64) -> (String, &'static str) {
         match self {
-            Self::Errors => (trimmed(value * 100.0), "%"),
+            Self::Errors | Self::Late => (trimmed(value * 100.0), "%"),
+            Self::Goodput => (trimmed(value), "/s"),
             _ => time(value),
         }
     }
 }
 
 impl Clause {
+    /// On which side of the bound the value stays.
+    fn sign(&self) -> &'static str {
+        if self.measure == Measure::Goodput { ">" } else { "<" }
+    }
+
+    /// Whether a value keeps it.
+    pub(super) fn keeps(&self, value: f64) -> bool {
+        match self.measure {
+            Measure::Goodput => value > self.below,
+            _ => value < self.below,
+        }
+    }
+
     /// It for people, such as `p99 < 2 ms`.
     #[must_use]
     pub fn name(&self) -> String {
         let (number, unit) = self.measure.exact(self.below);
-        format!("{} < {number} {}", self.measure, if unit == "us" { "µs" } else { unit })
+        let unit = if unit == "us" { "µs" } else { unit };
+        format!("{} {} {number} {unit}", self.measure, self.sign())
     }
 
     /// A measured value for people, in the unit of the target that it is held against: `0.97 ms` beside `2 ms`,
@@ -150,7 +203,7 @@ impl Clause {
     pub fn describe(&self, value: f64) -> String {
         let (size, unit) = unit_of(self.below);
         let is_awkward = !(0.001..10_000.0).contains(&(value / size));
-        if self.measure == Measure::Errors || is_awkward {
+        if !self.measure.is_latency() || is_awkward {
             return self.measure.describe(value);
         }
         format!("{} {}", trimmed(value / size), if unit == "us" { "µs" } else { unit })
@@ -164,6 +217,8 @@ impl std::fmt::Display for Measure {
             Self::Mean => f.write_str("mean"),
             Self::Max => f.write_str("max"),
             Self::Errors => f.write_str("errors"),
+            Self::Late => f.write_str("late"),
+            Self::Goodput => f.write_str("goodput"),
         }
     }
 }
@@ -171,7 +226,7 @@ impl std::fmt::Display for Measure {
 impl std::fmt::Display for Clause {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (number, unit) = self.measure.exact(self.below);
-        write!(f, "{}<{number}{unit}", self.measure)
+        write!(f, "{}{}{number}{unit}", self.measure, self.sign())
     }
 }
 
@@ -203,18 +258,23 @@ fn trimmed(value: f64) -> String {
 fn fault(text: &str) -> String {
     format!(
         "{text:?} is not a target; expected p50, p95, p99, p99.9, mean or max below a time in \
-         us, ms or s, or errors below a share, such as p99<1ms or 'p99.9<5ms & errors<0.1%'"
+         us, ms or s, errors below a share, and with --deadline late below a share or goodput above a rate, \
+         such as p99<1ms, 'p99.9<5ms & errors<0.1%' or 'late<1% & goodput>20k'"
     )
 }
 
 fn clause(text: &str) -> Result<Clause, String> {
     let fault = || fault(text);
-    let (name, bound) = text.split_once('<').ok_or_else(fault)?;
+    let at = text.find(['<', '>']).ok_or_else(fault)?;
+    let (name, bound) = text.split_at(at);
+    let (sign, bound) = bound.split_at(1);
     let bound = bound.strip_prefix('=').unwrap_or(bound).trim().to_lowercase();
     let measure = match name.trim().to_lowercase().as_str() {
         "max" => Measure::Max,
         "mean" | "avg" => Measure::Mean,
         "errors" => Measure::Errors,
+        "late" => Measure::Late,
+        "goodput" => Measure::Goodput,
         name => {
             let percent: f64 =
                 name.strip_prefix('p').and_then(|p| p.parse().ok()).ok_or_else(fault)?;
@@ -225,13 +285,19 @@ fn clause(text: &str) -> Result<Clause, String> {
         }
     };
     let below = match measure {
-        Measure::Errors => {
+        Measure::Goodput => {
+            let rate = bound.strip_suffix("/s").unwrap_or(&bound);
+            quantity::count(rate).map_err(|_| fault())? as f64
+        }
+        Measure::Errors | Measure::Late => {
             let (digits, size) = bound.strip_suffix('%').map_or((&bound[..], 1.0), |d| (d, 100.0));
             scaled(digits.trim().parse().map_err(|_| fault())?, size)
         }
         _ => quantity::time(&bound, DefaultUnit::Refused).map_err(|_| fault())?.as_nanos() as f64,
     };
-    if below.is_finite() && below > 0.0 { Ok(Clause { measure, below }) } else { Err(fault()) }
+    let clause = Clause { measure, below };
+    let is_possible = below.is_finite() && below > 0.0 && clause.sign() == sign;
+    if is_possible { Ok(clause) } else { Err(fault()) }
 }
 
 #[cfg(test)]
@@ -253,6 +319,8 @@ mod tests {
             ("p99.9999<1s", "p99.9999<1s"),
             ("errors<0.0001%", "errors<0.0001%"),
             ("p99.99999<1.2345678ms", "p99.99999<1.234568ms"),
+            ("late<0.5% & goodput>20k", "late<0.5% & goodput>20000/s"),
+            ("goodput>=19500/s", "goodput>19500/s"),
         ] {
             let target = Slo::parse(typed).unwrap();
             assert_eq!(target.text, shown, "{typed}");

@@ -92,7 +92,7 @@ impl SloResult {
                 "no reply to measure".to_owned()
             }
             Measure::Quantile(quantile) => resting::marked(value, quantile, self.samples),
-            Measure::Mean | Measure::Max | Measure::Errors => value,
+            _ => value,
         }
     }
 

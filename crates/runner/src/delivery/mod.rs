@@ -429,5 +429,6 @@ fn tally_shape(plan: &Plan) -> TallyShape {
         apart: false,
         places: 0,
         spans: plan.recording.kernel_stamps,
+        deadline_ns: None,
     }
 }

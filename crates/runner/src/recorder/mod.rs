@@ -6,6 +6,7 @@
 //! the [`Outbox`].
 
 mod by_command;
+mod deadline;
 mod handover;
 mod optional;
 mod outbox;
@@ -279,6 +280,10 @@ impl Recorder {
     #[inline]
     fn settled(&mut self, group: &Sample) {
         self.tally.record(group);
+        let times = (group.intended_ns, group.done_ns);
+        if self.tally.operations.is_empty() {
+            self.ended(times, group.count);
+        }
         self.silences[self.node].record(group, &mut self.delayed);
         self.optional.settled(group);
     }
@@ -359,6 +364,9 @@ impl Recorder {
                 _ => OperationOutcome::Ok,
             };
             tally.record(ended, intended_ns, sent_ns, now_ns);
+            if ended != OperationOutcome::Failed {
+                self.ended((intended_ns, now_ns), 1);
+            }
             let stamps = Stamps { intended_ns, sent_ns, done_ns: now_ns };
             self.optional.operation(progress.operation as usize, ended, &stamps);
         }
@@ -431,13 +439,6 @@ impl Recorder {
     /// The run was stopped from outside at `now_ns`: it ends then, not with its last reply.
     pub(crate) fn stopped(&mut self, now_ns: u64) {
         self.last_end_ns = self.last_end_ns.max(now_ns);
-    }
-
-    /// Adds `count` measured requests of a schedule that are lost without being sent.
-    pub(crate) fn given_up(&mut self, count: u64) {
-        if let Some(lateness) = &mut self.tally.lateness {
-            lateness.given_up += count;
-        }
     }
 
     /// Adds requests of the schedule that were due, sent or not; to be called once, at the end.

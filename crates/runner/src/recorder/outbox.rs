@@ -111,6 +111,7 @@ mod tests {
         apart: false,
         places: 0,
         spans: false,
+        deadline_ns: None,
     };
 
     fn interval(index: u32, warm: bool) -> Message {

@@ -17,6 +17,9 @@ const FIRST_PORT: u64 = 7000;
 fn each_ends_once(parts: &PlanParts, got: &Measurement) {
     let gone = &got.total.connections;
     let ended = got.total.requests() + gone.lost + gone.timed_out + gone.unanswered;
+    if let (Some(limit_ns), Some(lateness)) = (parts.recovery.deadline_ns, &got.total.lateness) {
+        assert!(lateness.total.max_ns().unwrap_or_default() <= limit_ns, "sent in time");
+    }
     let complete = got.ending == Ending::Complete;
     if let Some(lateness) = &got.total.lateness {
         let sent = lateness.total.count() + lateness.given_up;
@@ -70,6 +73,7 @@ fn load(draws: &mut Draws, mut plan: PlanParts) -> PlanParts {
     plan.recovery.reconnect = true;
     plan.recovery.on_error = OnError::Count;
     plan.recovery.timeout_ns = draws.one_in(3).then(|| MS * (20 + draws.below(400)));
+    plan.recovery.deadline_ns = draws.one_in(3).then(|| MS * (5 + draws.below(200)));
     plan.load.pace = if draws.one_in(3) { Pace::Closed } else { Pace::constant(rate) };
     plan
 }

@@ -4,6 +4,7 @@
 mod clients;
 mod cluster;
 mod compare;
+mod deadline;
 mod endings;
 mod faults;
 mod inserts;
@@ -174,6 +175,7 @@ fn replay_script<S: Script>(
     let warmup = budget.for_warmup();
     let destination = Destination::new(&Address::Unix("/nowhere".into()), false);
     let context = WorkerContext {
+        password: None,
         plan: &plan,
         destination: &destination,
         gate: &gate,

@@ -101,6 +101,15 @@ pub(crate) trait Route: Sized {
         0
     }
 
+    /// Whether something drawn waits that may be over at its deadline.
+    fn waits<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> bool {
+        worker.route.waiting() > 0
+    }
+
+    /// Gives up what was drawn, waits, and is over at its deadline.
+    fn give_up_waiting<E: Engine, P: Protocol>(_worker: &mut Worker<'_, E, P, Self>, _now_ns: u64) {
+    }
+
     /// A connection that stood among those with room is gone. Whether it was taken out: if not, it
     /// is passed over when its turn comes.
     fn dequeue(&mut self, _place: &Self::Place, _conn: ConnId) -> bool {

@@ -221,6 +221,7 @@ fn begin_next<E: Engine, P: Protocol>(worker: &mut Opener<'_, '_, E, P>) -> bool
     if worker.spent || now_ns >= worker.stop_ns {
         return false;
     }
+    worker.give_up_undrawn(now_ns);
     let Some(&conn) = worker.route.free.last() else { return false };
     if worker.pacer.as_mut().is_some_and(|pacer| !pacer.is_due(now_ns)) {
         return false;
@@ -263,6 +264,14 @@ fn send<E: Engine, P: Protocol>(
     turn: SequenceBatch,
 ) {
     let ready_ns = worker.engine.now_ns();
+    let requests = &mut worker.connections[conn.0 as usize].requests;
+    let request = requests.oldest_mut().map(|request| *request);
+    if let Some(request) = request.filter(|of| worker.deadline.is_over(of.intended_ns, ready_ns)) {
+        worker.in_flight -= u64::from(requests.commands());
+        requests.abandon(0, 0, |_| 0);
+        worker.give_up_request(&request, ready_ns);
+        return close(worker, conn);
+    }
     let bytes = worker.batch.fill(turn);
     let (len, sent_ns) = (bytes.len(), worker.engine.send(conn, bytes));
     let tls_ns = worker.engine.handshake(conn).map(|handshake| handshake.took_ns);

@@ -2,7 +2,8 @@
 //!
 //! This file is the loop. [`open`] opens the connections, [`receive`] settles replies,
 //! [`inspect`] looks into those of which a plan asks more, [`operations`] knows what a mix sends next,
-//! [`retry`] sends again what failed, [`recovery`] deals with what goes wrong, [`renewing`] with connections
+//! [`retry`] sends again what failed, [`deadline`] gives up what is over, [`recovery`] deals with what goes wrong,
+//! [`renewing`] with connections
 //! that are to be opened anew. Which connection a request may take is the [`Route`]'s business. On the path of
 //! a request nothing is allocated, locked or formatted, and the kernel is asked for nothing but to send, to
 //! receive and to wait.
@@ -10,10 +11,12 @@
 pub(crate) mod captures;
 mod checked;
 pub(crate) mod cursor_scan;
+pub(crate) mod deadline;
 pub(crate) mod ending;
 pub(crate) mod growing;
 mod inspect;
 mod joining;
+mod logins;
 mod message_origin;
 mod open;
 pub(crate) mod operations;
@@ -39,11 +42,13 @@ use crate::destination::Destination;
 use crate::gate::Gate;
 use crate::handshake::Handshake;
 use crate::opening::Origins;
+use crate::password::PasswordSource;
 use crate::recorded::source::RecordedSource;
 use crate::recorder::Recorder;
 use crate::route::Route;
 use crate::spin::Spin;
 use crate::{Fatal, Gauges, LiveRate};
+use deadline::Deadline;
 use inspect::Inspections;
 use joining::ActiveClients;
 use operations::Steps;
@@ -75,6 +80,8 @@ pub(crate) struct WorkerContext<'r> {
     pub(crate) warmup: RequestStream<'r>,
     /// What the run inserts, of all its workers.
     pub(crate) inserts: Option<Arc<Inserts>>,
+    /// Who knows the password of now, if that is asked for.
+    pub(crate) password: Option<&'r dyn PasswordSource>,
     /// The rate of the run, if it may change.
     pub(crate) rate: Option<&'r LiveRate>,
     /// What tells its messages from those of other runs, and how they are numbered, if it sends messages.
@@ -127,6 +134,11 @@ pub(crate) struct Worker<'r, E, P: Protocol, R: Route> {
     rate_changes: u32,
     pub(crate) recovery: Recovery,
     retries: Retries<R::Mark>,
+    pub(crate) deadline: Deadline,
+    /// When what waits is looked through for what is over; `u64::MAX` for never.
+    look_for_over_ns: u64,
+    /// Of which connection the next is given up that none has drawn.
+    given_up_of: u32,
     /// Commands that were sent and have no reply yet, those that are to be sent again included.
     pub(crate) in_flight: u64,
     /// Connections that are open and ready.
@@ -180,6 +192,9 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
             rate_changes: 0,
             recovery: Recovery::new(context.connections_max, plan, context.worker),
             retries: Retries::new(plan, context.worker),
+            deadline: Deadline::from_plan(plan),
+            look_for_over_ns: u64::MAX,
+            given_up_of: 0,
             in_flight: 0,
             ready: 0,
             stop_ns: u64::MAX,
@@ -222,6 +237,9 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
             }
             if now_ns >= self.retries.due_ns {
                 self.retry();
+            }
+            if now_ns >= self.next_over_ns() {
+                self.give_up_over();
             }
             if now_ns >= self.joined.next_ns {
                 self.join();
@@ -275,6 +293,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
         self.renewals.start(start_ns);
         self.started = true;
         self.start_recovery();
+        self.start_deadline();
         R::start(self);
     }
 
@@ -412,6 +431,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
         let end_ns = if self.stop_ns > now_ns { self.stop_ns } else { self.give_up_ns() };
         let recovery_ns = self.recovery.due_ns.min(R::wake_ns(self, now_ns));
         let others_ns = self.joined.next_ns.min(self.renewals.next_ns).min(self.retries.due_ns);
+        let others_ns = others_ns.min(self.next_over_ns());
         self.recorder.wake_ns().min(end_ns).min(due_ns).min(recovery_ns).min(others_ns)
     }
 

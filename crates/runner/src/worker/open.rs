@@ -38,7 +38,8 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
             while let Some(n) = opening.next(now_ns) {
                 self.connect(ConnId(n));
             }
-            self.wait(Some(opening.wake_ns()))?;
+            self.greet_waiting()?;
+            self.wait(Some(self.login_wake_ns(opening.wake_ns())))?;
             while let Some(event) = self.engine.next() {
                 if self.settle_event(event)?.is_some() {
                     opening.opened(self.engine.now_ns());
@@ -83,6 +84,8 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         if !self.has_joined(conn) {
             return;
         }
+        // Whatever it waited for is of the connection before.
+        self.handshake.waiting.retain(|waiting| *waiting != conn);
         let connection = &mut self.connections[conn.0 as usize];
         connection.reopen(self.engine.now_ns());
         let address = self.route.address(&connection.place);
@@ -98,7 +101,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
             Event::Opened(conn) => {
                 self.connections[conn.0 as usize].opened_ns = self.engine.now_ns();
                 self.note_tls_handshake(conn);
-                Ok(self.greet(conn))
+                self.greet(conn)
             }
             Event::Closed(conn, reason) => self.lost(conn, &reason).map(|()| None),
         }
@@ -116,16 +119,6 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
     /// Whether connections say something before they carry load.
     pub(crate) fn logs_in(&self) -> bool {
         !self.handshake.steps.is_empty()
-    }
-
-    /// A connection is open: it says who it is, or is ready if there is nothing to say.
-    fn greet(&mut self, conn: ConnId) -> Option<ConnId> {
-        if self.handshake.steps.is_empty() {
-            return Some(self.ready(conn));
-        }
-        self.connections[conn.0 as usize].state = State::Handshake { answered: 0 };
-        self.engine.send(conn, &self.handshake.bytes);
-        None
     }
 
     /// Settles replies to the handshake.
@@ -151,7 +144,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
     }
 
     /// A connection carries load from now on.
-    fn ready(&mut self, conn: ConnId) -> ConnId {
+    pub(super) fn ready(&mut self, conn: ConnId) -> ConnId {
         let now_ns = self.engine.now_ns();
         let connection = &mut self.connections[conn.0 as usize];
         connection.state = State::Ready;

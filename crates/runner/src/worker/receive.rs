@@ -120,9 +120,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         if !self.steps.failed.is_empty() {
             self.put_off(conn);
         }
-        if !self.steps.due.is_empty() {
-            R::follow(self, conn);
-        }
+        self.follow(conn);
         R::after_read(self)?;
         Ok((settled > 0 && !is_gone).then_some(conn))
     }

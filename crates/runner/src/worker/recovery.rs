@@ -83,7 +83,7 @@ impl Recovery {
         self.refusals.iter().find(|(named, _)| named == server).map(|(_, why)| why.as_str())
     }
 
-    fn look_by(&mut self, ns: u64) {
+    pub(super) fn look_by(&mut self, ns: u64) {
         self.look_ns = self.look_ns.min(ns);
         self.plan();
     }
@@ -252,9 +252,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         forsake_requests::<P, R>(connection, rest, overdue_ns, times);
         self.unready(conn);
         self.put_off(conn);
-        if !self.steps.due.is_empty() {
-            R::follow(self, conn);
-        }
+        self.follow(conn);
     }
 
     /// A connection that was lost carries load again.
@@ -301,6 +299,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         if now_ns >= self.recovery.look_ns {
             self.look(now_ns)?;
         }
+        self.greet_waiting()?;
         self.recovery.plan();
         Ok(())
     }

@@ -14,6 +14,7 @@ use workload::random::Stream;
 use workload::{Plan, Retry};
 
 use super::Worker;
+use super::deadline::Deadline;
 use super::operations::Steps;
 use crate::connection::State;
 use crate::recorder::Recorder;
@@ -26,6 +27,7 @@ const STREAM: u64 = 16 << 56;
 /// Failed requests that wait to be sent again.
 pub(super) struct Retries<M> {
     retry: Option<Retry>,
+    deadline: Deadline,
     /// Those that wait.
     later: BinaryHeap<Reverse<PendingRetry<M>>>,
     /// Those whose connection is gone.
@@ -72,6 +74,7 @@ impl<M: Copy> Retries<M> {
     pub(super) fn new(plan: &Plan, worker: u16) -> Self {
         Self {
             retry: plan.recovery.retry.clone(),
+            deadline: Deadline::from_plan(plan),
             later: BinaryHeap::new(),
             stranded: Vec::new(),
             count: 0,
@@ -81,12 +84,14 @@ impl<M: Copy> Retries<M> {
         }
     }
 
-    /// Whether a request may be sent again that fails now, in a run that sends nothing new from
-    /// `stop_ns` on.
+    /// Whether a request may be sent again that fails now, before its deadline, in a run that sends nothing new
+    /// from `stop_ns` on.
     pub(super) fn allow(&self, request: &Request<M>, (now_ns, stop_ns): (u64, u64)) -> bool {
         let times = request.progress.retries;
         self.retry.as_ref().is_some_and(|retry| {
-            retry.allows(times) && now_ns.saturating_add(retry.backoff.delay_ns(times)) < stop_ns
+            let again_ns = now_ns.saturating_add(retry.backoff.delay_ns(times));
+            let in_time = !self.deadline.is_over(request.intended_ns, again_ns);
+            retry.allows(times) && again_ns < stop_ns && in_time
         })
     }
 
@@ -207,9 +212,12 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
             connection.put_off -= 1;
             // What sends it counts it again.
             self.in_flight -= u64::from(request.left);
-            self.recorder.retried(&request);
+            // It may have waited longer for its connection than for its time.
+            if !self.deadline.is_over(request.intended_ns, now_ns) {
+                self.recorder.retried(&request);
+            }
             self.steps.due.push(request);
-            R::follow(self, conn);
+            self.follow(conn);
             self.refill(conn);
         }
     }

@@ -27,11 +27,7 @@ impl PlanParts {
             format!("--precision {given}: must be between 1 and 5")
         })?;
         self.check_retry()?;
-        let timeouts = limits::TIMEOUT_NS_MIN..=limits::TIMEOUT_NS_MAX;
-        refuse(self.recovery.timeout_ns.is_none_or(|ns| timeouts.contains(&ns)), || {
-            let given_ms = self.recovery.timeout_ns.unwrap_or_default() as f64 / 1e6;
-            format!("--timeout {given_ms}: must be between 1 millisecond and 1 hour")
-        })?;
+        self.check_time_limits()?;
         if let Pace::Open(schedule) = &self.load.pace {
             self.check_schedule(schedule)?;
         }

@@ -7,6 +7,7 @@
 mod check;
 mod check_mix;
 mod concurrency;
+mod deadline;
 mod different;
 mod fill;
 mod inserts;

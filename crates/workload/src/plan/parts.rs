@@ -137,6 +137,9 @@ pub struct Recovery {
     pub on_error: OnError,
     /// Nanoseconds that a request may take from when it was sent; none for as long as it likes.
     pub timeout_ns: Option<u64>,
+    /// Nanoseconds from when a request was due, or was sent in a closed loop, after which it is not sent any more and
+    /// an answer comes too late; none for never.
+    pub deadline_ns: Option<u64>,
     /// Whether requests that fail are sent again, and when.
     pub retry: Option<Retry>,
     /// Whether a connection that is lost is opened again. If not, its loss ends the run.
@@ -152,6 +155,7 @@ impl Default for Recovery {
         Self {
             on_error: OnError::Stop,
             timeout_ns: None,
+            deadline_ns: None,
             retry: None,
             reconnect: false,
             backoff: None,

@@ -70,6 +70,8 @@ pub(super) struct SavedPlan {
     tells_failures: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     timeout_ns: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    deadline_ns: Option<u64>,
     precision: u8,
     first_byte: bool,
     #[serde(default, skip_serializing_if = "Not::not")]
@@ -139,6 +141,7 @@ impl From<SavedPlan> for PlanParts {
                 reopening: saved.reopening,
                 retry: saved.retry,
                 timeout_ns: saved.timeout_ns,
+                deadline_ns: saved.deadline_ns,
             },
             recorded: saved.recorded,
             delivery: saved.delivery,
@@ -189,6 +192,7 @@ impl From<PlanParts> for SavedPlan {
             retry: parts.recovery.retry,
             tells_failures: parts.peer.each_failure,
             timeout_ns: parts.recovery.timeout_ns,
+            deadline_ns: parts.recovery.deadline_ns,
             precision: parts.recording.precision,
             first_byte: parts.recording.first_byte,
             kernel_stamps: parts.recording.kernel_stamps,

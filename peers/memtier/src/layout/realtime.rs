@@ -112,6 +112,7 @@ mod tests {
             apart: false,
             places: 0,
             spans: false,
+            deadline_ns: None,
         });
         let mut latency = Latency::new(4);
         latency.record_n(us * 1000, 1);

@@ -82,6 +82,10 @@ pub(in crate::run) struct LoadOptions {
     /// --reconnect, the run ends [default: none]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = milliseconds)]
     pub(in crate::run) timeout: Option<Duration>,
+    /// Give up a request that could not be sent this long after it was due (without --rps, after it was
+    /// first sent), and count an answer after that as late; in ms without a unit [default: none]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = milliseconds)]
+    pub(in crate::run) deadline: Option<Duration>,
     #[command(flatten)]
     pub(in crate::run) per_request: PerRequest,
     #[command(flatten)]

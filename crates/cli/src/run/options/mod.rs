@@ -70,6 +70,10 @@ pub(crate) struct Options {
     #[arg(long = "as", value_name = "NAME", value_parser = PEERS, help_heading = "Other")]
     called: Option<String>,
 
+    /// Send commands that stop, empty, change or hold up a server, such as FLUSHALL, KEYS or BLPOP; without
+    /// it they are refused, unless the server is spawned
+    #[arg(long, help_heading = "Commands, keys and values")]
+    pub(in crate::run) yes: bool,
     /// A command to send instead of the suite. Separate several with `;`; a number before a command
     /// repeats it. What follows `;>` is sent once the replies to what precedes it are in; what
     /// follows `;?`, only if one of them was a miss. Placeholders in arguments: __rand_int__, a

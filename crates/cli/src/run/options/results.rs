@@ -45,7 +45,8 @@ pub(in crate::run) struct ResultOptions {
     #[arg(long, value_name = "DIR", allow_hyphen_values = true, conflicts_with = "idle")]
     pub(in crate::run) keep: Option<PathBuf>,
     /// A target to hold each test against: a percentile, mean or max below a time, errors below a share,
-    /// as 'p99<2ms,errors<0.1%'. Exit code 3 if it is missed, 4 if it cannot be decided
+    /// as 'p99<2ms,errors<0.1%'; with --deadline also late below a share, goodput above a rate. Exit code 3
+    /// if it is missed, 4 if it cannot be decided
     #[arg(long, value_name = "TARGET", value_parser = Slo::parse, conflicts_with = "idle")]
     pub(in crate::run) slo: Option<Slo>,
     #[command(flatten)]

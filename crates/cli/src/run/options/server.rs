@@ -34,6 +34,10 @@ pub(crate) struct ServerOptions {
     /// No password is taken from the environment: the words are those of a tool that does not look there.
     #[arg(skip)]
     pub(crate) login_by_words: bool,
+    /// A command that prints the password, run by sh before each login: for tokens that expire while load
+    /// runs. Its first line is the password
+    #[arg(long, value_name = "CMD", allow_hyphen_values = true, conflicts_with = "password")]
+    pub(crate) password_command: Option<String>,
     /// ACL user; requires a password
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     pub(crate) user: Option<String>,

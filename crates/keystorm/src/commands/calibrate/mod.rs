@@ -134,6 +134,7 @@ impl CellContext<'_> {
             let thread = thread::Builder::new().name("sink".to_owned()).spawn_scoped(scope, serve);
             let thread = thread.context("starting a thread for the sink")?;
             let run = runner::RunJob {
+                password: None,
                 receivers_at: Vec::new(),
                 several: None,
                 record: None,

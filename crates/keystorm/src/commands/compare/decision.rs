@@ -338,6 +338,7 @@ fn judge(candidate: &mut Candidate, slo: &Slo, trials: &[Observation]) {
         mean: is_measured(bound).then_some(bound.value),
         interval: bound.low.zip(bound.high).map(|(low, high)| [low, high]),
         below: bound.clause.below,
+        is_latency: bound.clause.measure.is_latency(),
     };
     candidate.clauses = judgement.bounds.iter().map(clause).collect();
     candidate.why = judgement.why;

@@ -59,6 +59,7 @@ pub(super) fn figures(late: u64, unsent: u64, fault: Option<Fault>) -> ScheduleF
         due: 10_000,
         sent: 10_000 - unsent,
         given_up: 0,
+        past_deadline: 0,
         late,
         unsent,
         late_p50_ns: 20_000,

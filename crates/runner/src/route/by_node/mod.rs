@@ -6,6 +6,7 @@
 //! it sends to a node keeps its order. Which node a request belongs to, and how it is written, is the
 //! route's own business.
 
+mod deadline;
 mod message_order;
 mod queues;
 mod recorded;
@@ -25,6 +26,8 @@ use crate::request::{CommandReply, OperationState, Request};
 use crate::worker::Worker;
 use crate::worker::captures::Captures;
 use crate::worker::operations::Steps;
+use deadline::give_up_taken;
+pub(super) use deadline::give_up_waiting;
 use message_order::MessageOrder;
 pub(super) use queues::{Lane, NodeQueues};
 pub(super) use recorded::gives_up;
@@ -86,7 +89,14 @@ pub(super) trait ByNode: Route {
         true
     }
 
-    /// A request that was sent before is about to be sent again.
+    /// Counts a request that waited for this node, is over at its deadline, and is in no queue any more.
+    fn give_up<E: Engine, P: Protocol>(
+        worker: &mut Worker<'_, E, P, Self>,
+        node: u16,
+        request: Request<Self::Mark>,
+    );
+
+    /// A request is about to be sent, or sent again.
     fn take_up(&mut self, _request: &mut Request<Self::Mark>) {}
 
     /// Writes the commands of a request that goes to this node behind what is sent with it. Their bytes
@@ -124,6 +134,8 @@ pub(super) struct ByNodeState<M> {
     pub(super) forgotten: Vec<u64>,
     /// When one was last drawn.
     drawn_ns: u64,
+    /// Requests that are over at their deadline, on their way out of a queue.
+    over: Vec<Request<M>>,
 }
 
 impl<M> ByNodeState<M> {
@@ -157,6 +169,7 @@ impl<M> ByNodeState<M> {
             order: MessageOrder::default(),
             forgotten: Vec::new(),
             drawn_ns: 0,
+            over: Vec::new(),
         }
     }
 
@@ -177,6 +190,7 @@ impl<M> ByNodeState<M> {
             order: MessageOrder::default(),
             forgotten: Vec::new(),
             drawn_ns: 0,
+            over: Vec::new(),
         }
     }
 
@@ -240,7 +254,7 @@ pub(super) fn dispatch<E: Engine, P: Protocol, R: ByNode>(worker: &mut Worker<'_
     // Each queue once: what is left then waits for room or for its time.
     let mut held_back = None;
     while let Some(lane) = worker.route.shared_mut().queues.next_sendable() {
-        let sent = send_pipeline(worker, lane);
+        let sent = send_pipeline(worker, lane) | give_up_taken(worker, lane.node);
         worker.route.shared_mut().queues.update(lane);
         if !sent {
             // Others may have something that is to be sent again.
@@ -259,6 +273,7 @@ fn draw<E: Engine, P: Protocol, R: ByNode>(worker: &mut Worker<'_, E, P, R>, cli
         return false;
     }
     let now_ns = worker.engine.now_ns();
+    worker.give_up_undrawn(now_ns);
     let shared = worker.route.shared_mut();
     if shared.is_full(worker.in_flight) || shared.lost_at_once >= LOST_AT_ONCE_MAX {
         return false;
@@ -267,7 +282,8 @@ fn draw<E: Engine, P: Protocol, R: ByNode>(worker: &mut Worker<'_, E, P, R>, cli
         return worker.route.shared_mut().queues.end_client(client);
     }
     let intended_ns = match &mut worker.pacer {
-        None => 0,
+        // It is due when it is sent, and never over before.
+        None => u64::MAX,
         Some(pacer) => match pacer.take(now_ns) {
             Some(due_ns) => due_ns,
             None => return false,
@@ -322,7 +338,7 @@ fn send_pipeline<E: Engine, P: Protocol, R: ByNode>(
     let Some(conn) = worker.route.shared_mut().queues.take_idle(lane) else { return true };
     worker.connections[conn.0 as usize].queued = false;
     let room = worker.room(conn) as usize;
-    let now_ns = worker.engine.now_ns();
+    let (now_ns, deadline) = (worker.engine.now_ns(), worker.deadline);
     // After the end only what was sent before is sent again.
     let over = now_ns >= worker.stop_ns;
     let of_run = worker.context.message_origin(conn);
@@ -335,6 +351,7 @@ fn send_pipeline<E: Engine, P: Protocol, R: ByNode>(
     out.clear();
     let (mut count, mut measured) = (0, false);
     while count < room {
+        route.shared_mut().set_over_aside(lane, deadline, now_ns);
         let Some(next) = route.shared().queues.peek(lane) else { break };
         // What was sent before is in flight all the while.
         let (is_new, commands) = (!R::was_sent(next), u64::from(next.left));
@@ -352,9 +369,7 @@ fn send_pipeline<E: Engine, P: Protocol, R: ByNode>(
             *in_flight += commands;
         }
         let Some(mut request) = route.shared_mut().queues.pop(lane) else { break };
-        if !is_new {
-            route.take_up(&mut request);
-        }
+        route.take_up(&mut request);
         let counted = by_operation.then_some(&mut *recorder);
         let start = out.len();
         route.write(&request, lane.node, (batch, &steps.kept, record), counted, &mut out);

@@ -7,7 +7,7 @@ use wire::Protocol;
 
 use super::{ClusterRequest, ClusterWorker, balance, know_nodes, redirect};
 use crate::request::LostRequests;
-use crate::route::by_node::ByNode as _;
+use crate::route::by_node::{self, ByNode as _};
 
 /// How long after its end a run by time goes on sending what was turned away.
 const SEND_AGAIN_MAX_NS: u64 = 2_000_000_000;
@@ -61,6 +61,38 @@ pub(super) fn drop_overdue<E: Engine, P: Protocol>(
         }
     }
     dropped.first().map(|(node, _)| worker.route.map.node(*node).name.clone())
+}
+
+/// Gives up what waits for a node, or to be sent again, and is over at its deadline.
+pub(super) fn give_up_waiting<E: Engine, P: Protocol>(
+    worker: &mut ClusterWorker<'_, '_, E, P>,
+    now_ns: u64,
+) {
+    by_node::give_up_waiting(worker, worker.route.map.nodes().len() as u16, now_ns);
+    let deadline = worker.deadline;
+    let is_over = |request: &ClusterRequest| deadline.is_over(request.intended_ns, now_ns);
+    for request in worker.route.later.take(is_over) {
+        let node = worker.route.map.route(request.mark.slot, request.mark.read_only);
+        give_up(worker, node, request);
+    }
+}
+
+/// Counts a request that is not sent to this node any more: it is over at its deadline.
+pub(super) fn give_up<E: Engine, P: Protocol>(
+    worker: &mut ClusterWorker<'_, '_, E, P>,
+    node: u16,
+    mut request: ClusterRequest,
+) {
+    let now_ns = worker.engine.now_ns();
+    if request.mark.was_sent() {
+        worker.in_flight -= u64::from(request.left);
+        worker.route.take_up(&mut request);
+    }
+    if request.measured {
+        worker.route.tally(node).unanswered += u64::from(request.left);
+        worker.recorder.of_node(worker.route.number(node));
+    }
+    worker.give_up_request(&request, now_ns);
 }
 
 /// After the end of a run by time, what was sent is waited for, and what is to be sent again for a

@@ -3,7 +3,7 @@
 use engine::Engine;
 use wire::Protocol;
 
-use super::{Cluster, ClusterRequest, Mark, Place};
+use super::{Cluster, ClusterRequest, Mark, Place, recovery};
 use crate::RecordedCommand;
 use crate::recorder::Recorder;
 use crate::request::Request;
@@ -68,6 +68,14 @@ impl ByNode for Cluster<'_> {
         request.mark.read_only = route.commands.read_only[command];
         let node = route.map.route(request.mark.slot, request.mark.read_only);
         route.shared.queues.push(request.mark.lane(node), request);
+    }
+
+    fn give_up<E: Engine, P: Protocol>(
+        worker: &mut Worker<'_, E, P, Self>,
+        node: u16,
+        request: ClusterRequest,
+    ) {
+        recovery::give_up(worker, node, request);
     }
 
     #[inline]

@@ -86,6 +86,14 @@ impl Route for Cluster<'_> {
         self.shared.queues.waiting() as u64
     }
 
+    fn waits<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> bool {
+        worker.route.waiting() > 0 || !worker.route.later.is_empty()
+    }
+
+    fn give_up_waiting<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>, now_ns: u64) {
+        recovery::give_up_waiting(worker, now_ns);
+    }
+
     fn dequeue(&mut self, place: &Place, conn: ConnId) -> bool {
         self.shared.queues.remove_idle(place.lane(), conn);
         true

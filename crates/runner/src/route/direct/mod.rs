@@ -255,6 +255,7 @@ fn send_next<E: Engine, P: Protocol>(worker: &mut DirectWorker<'_, '_, E, P>, co
 fn send_due<E: Engine, P: Protocol>(worker: &mut DirectWorker<'_, '_, E, P>) {
     let now_ns = worker.engine.now_ns();
     let sequence_len = worker.sequence_len;
+    worker.give_up_undrawn(now_ns);
     while !worker.spent && now_ns < worker.stop_ns {
         let Some(pacer) = &mut worker.pacer else { return };
         if !pacer.is_due(now_ns) {

@@ -105,17 +105,27 @@ pub(super) fn look<E: Engine, P: Protocol>(worker: &mut RingWorker<'_, '_, E, P>
     for server in 0..worker.route.servers.len() as u16 {
         if worker.route.absence.is_gone(server) {
             for request in worker.route.shared.queues.drain(server) {
-                lose(worker, server, &request);
+                lose(worker, server, &request, Why::Gone);
             }
         }
     }
 }
 
-/// Counts a request that was never sent, since its server is gone.
+/// What a request is lost to that is never sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Why {
+    /// Its server is gone.
+    Gone,
+    /// Its deadline has passed.
+    Over,
+}
+
+/// Counts a request that is never sent.
 pub(super) fn lose<E: Engine, P: Protocol>(
     worker: &mut RingWorker<'_, '_, E, P>,
     server: u16,
     request: &RingRequest,
+    why: Why,
 ) {
     let now_ns = worker.engine.now_ns();
     let route = &mut worker.route;
@@ -129,9 +139,15 @@ pub(super) fn lose<E: Engine, P: Protocol>(
     if request.measured {
         route.tallies[usize::from(server)].unanswered += commands;
         worker.recorder.of_node(server);
-        worker.recorder.abandoned(LostRequests { timed_out: 0, lost: commands }, now_ns);
+        let by_operation = worker.steps.operations.is_some();
+        if why == Why::Over {
+            // Parts of an operation, and of a command, are given up as one.
+            let counted = if by_operation { u64::from(is_last) } else { commands };
+            worker.recorder.given_up_at_deadline(commands, (counted, false), now_ns);
+        } else {
+            worker.recorder.abandoned(LostRequests { timed_out: 0, lost: commands }, now_ns);
+        }
         if begins {
-            let by_operation = worker.steps.operations.is_some();
             worker.recorder.given_up(if by_operation { 1 } else { request.left.into() });
         }
     }

@@ -3,6 +3,7 @@
 use engine::Engine;
 use wire::Protocol;
 
+use super::absence::Why;
 use super::split::SplitId;
 use super::{Mark, Place, RingRequest, RingRoute, RingWorker, absence};
 use crate::recorder::Recorder;
@@ -67,6 +68,14 @@ impl ByNode for RingRoute<'_> {
     fn begins(&mut self, request: &RingRequest) -> bool {
         let split = request.mark.split;
         split.is_none() || self.splits.hand(split)
+    }
+
+    fn give_up<E: Engine, P: Protocol>(
+        worker: &mut Worker<'_, E, P, Self>,
+        node: u16,
+        request: RingRequest,
+    ) {
+        absence::lose(worker, node, &request, Why::Over);
     }
 
     #[inline]
@@ -153,7 +162,7 @@ fn push<E: Engine, P: Protocol>(
 ) {
     if worker.route.absence.is_gone(server) {
         worker.route.shared.lost_at_once += 1;
-        return absence::lose(worker, server, &request);
+        return absence::lose(worker, server, &request, Why::Gone);
     }
     worker.route.shared.queues.push(server, request);
 }

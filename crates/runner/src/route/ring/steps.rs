@@ -74,6 +74,10 @@ impl Route for RingRoute<'_> {
         self.shared.queues.waiting() as u64
     }
 
+    fn give_up_waiting<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>, now_ns: u64) {
+        by_node::give_up_waiting(worker, worker.route.servers.len() as u16, now_ns);
+    }
+
     fn dequeue(&mut self, place: &Place, conn: ConnId) -> bool {
         self.shared.queues.remove_idle(place.0, conn);
         true

@@ -1,0 +1,167 @@
+//! `--deadline`, what takes `--yes`, `--password-command`, and rates under the name of what they count.
+
+use std::fs;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::program::{Keystorm, PATIENCE, within};
+use crate::record;
+use crate::server::Server;
+
+fn count(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_default()
+}
+
+#[test]
+fn what_waits_for_a_server_that_stands_still_is_given_up_and_never_executed() {
+    let server = Server::redis();
+    for (options, noun) in
+        [("", "requests"), ("--on local:2", "requests"), ("--mix --", "operations")]
+    {
+        server.reset();
+        let (_dir, file) = record::place();
+        let command = if noun == "operations" { "1 get k ';>' get l" } else { "get k" };
+        let line = format!(
+            "--rps 1k --duration 4 -c 4 --deadline 50 --slo late<0.1% --json {} {options} {command}",
+            file.display()
+        );
+        let running = server.keystorm(&line).start();
+        running.until("load runs", |_| server.calls("get") > 200);
+        server.pause(Duration::from_millis(1500));
+        let ran = running.wait();
+        assert_eq!(ran.code, Some(3), "{}", ran.out);
+        let ran = ran.prints("  deadline 50.0 ms: goodput ").prints("given up at their deadline");
+        let test = record::json(&file)["tests"][0].clone();
+        let (deadline, connections) = (&test["deadline"], &test["connections"]);
+        let given_up = count(&deadline["given_up"]);
+        // A busy machine may have kept the server from more.
+        assert!(given_up > 500, "{deadline}: {}", ran.out);
+        let late_ms = test["lateness_ms"]["total"]["max"].as_f64().unwrap();
+        assert!(late_ms < 51.0, "{late_ms} ms");
+        let in_time = count(&deadline["in_time"]);
+        if noun == "requests" {
+            assert_eq!(server.calls("get"), count(&test["requests"]), "{test}");
+            let ended = count(&test["requests"]) + count(&connections["timed_out"]);
+            assert_eq!(ended, count(&test["lateness_ms"]["due"]), "{test}");
+            assert_eq!(count(&connections["timed_out"]), given_up);
+            assert_eq!(in_time + count(&deadline["late"]), count(&test["requests"]));
+        }
+        let points = test["timeline"].as_array().unwrap();
+        assert_eq!(points.iter().map(|point| count(&point["in_time"])).sum::<u64>(), in_time);
+        Keystorm::new(&format!("show {}", file.display()))
+            .run()
+            .prints("  deadline 50.0 ms: goodput ");
+    }
+}
+
+#[test]
+fn a_target_of_what_is_late_takes_a_deadline() {
+    let server = Server::redis();
+    let ran = server.run("--slo goodput>10 -n 10 get k").exits(2);
+    ran.says("--slo goodput>10/s: late and goodput are of a deadline");
+    server.run("--deadline 10s --slo 'goodput>10 & late<50%' --rps 500 --duration 1 get k").ok();
+    assert_eq!(
+        server.run("--deadline 10s --slo goodput>1M --rps 500 --duration 1 get k").code,
+        Some(3)
+    );
+}
+
+#[test]
+fn a_run_whose_server_is_gone_at_the_end_fails() {
+    let mut server = Server::redis();
+    let running = server.keystorm("--rps 500 --duration 4 -c 2 get k").start();
+    running.until("load runs", |_| server.calls("get") > 200);
+    server.kill();
+    let ran = running.wait().exits(1).prints("INCOMPLETE: the server was gone at the end; ");
+    ran.prints("  the latencies are of no more than ");
+}
+
+#[test]
+fn commands_that_harm_a_server_take_a_word_more() {
+    let server = Server::redis();
+    for line in ["shutdown", "flushall", "-n 3 -- blpop q 0", "monitor", "watch"] {
+        let ran = server.run(line).exits(2);
+        ran.says("is a command of the server, not of keystorm, and ").says("add --yes");
+    }
+    let executed = server.counts();
+    assert!(!["flushall", "blpop", "monitor"].iter().any(|name| executed.contains_key(*name)));
+    server.run("-n 3 -c 1 --yes flushall").ok();
+    assert_eq!(server.calls("flushall"), 3);
+    Keystorm::new("--spawn -n 3 -c 1 flushall").run().ok();
+    let line = format!("-p {} -n 2 -c 1 flushall", server.port());
+    Keystorm::new(&format!("--as redis-benchmark {line}")).run().ok();
+    assert_eq!(server.calls("flushall"), 5);
+}
+
+#[test]
+fn rates_are_of_what_they_are_called_after() {
+    let server = Server::redis();
+    let ran =
+        server.run("--rps 500 --duration 2 --progress 500ms --mix -- 1 incr a ';>' incr b").ok();
+    let row = ran.out.lines().find(|line| line.contains("rate (operations")).unwrap();
+    let mean: f64 = row.split_whitespace().nth(2).unwrap().parse().unwrap();
+    assert!((300.0..=700.0).contains(&mean), "{row}");
+    assert!(ran.err.contains(" of 500 operations/s"), "{}", ran.err);
+}
+
+#[test]
+fn passwords_that_rotate_are_asked_for_before_each_login_and_shown_nowhere() {
+    let server = Server::redis();
+    let (dir, file) = record::place();
+    let (secret, page) = (dir.path().join("secret"), dir.path().join("page.html"));
+    let passwords = ["hunter2-first", "hunter2-second", "hunter2-third"];
+    let rotate = |password: &str| {
+        server.ask(&[
+            "ACL",
+            "SETUSER",
+            "app",
+            "on",
+            "resetpass",
+            &format!(">{password}"),
+            "~*",
+            "+@all",
+        ]);
+        fs::write(&secret, format!("{password}\n")).unwrap();
+    };
+    rotate(passwords[0]);
+    // A slow command keeps no other connection waiting.
+    let line = format!(
+        "--user app --password-command 'sleep 0.3; cat {}' --renew 4 --rps 500 --duration 12 -c 8 --timeout 5s \
+         --json {} --html {} incr k",
+        secret.display(),
+        file.display(),
+        page.display()
+    );
+    let running = server.keystorm(&line).start();
+    for (at, password) in passwords.iter().enumerate() {
+        let before = server.calls("incr");
+        assert!(within(PATIENCE, || server.calls("incr") > before + 300), "{}", running.err());
+        let next = passwords.get(at + 1).unwrap_or(password);
+        rotate(next);
+        // Nobody who knows only the old one stays.
+        server.ask(&["CLIENT", "KILL", "USER", "app", "SKIPME", "yes"]);
+        running
+            .until("it logs in again", |_| server.text(&["CLIENT", "LIST"]).contains("user=app"));
+        for process in fs::read_dir("/proc").unwrap().flatten() {
+            let words = fs::read(process.path().join("cmdline")).unwrap_or_default();
+            let words = String::from_utf8_lossy(&words).into_owned();
+            assert!(!words.contains("hunter2-"), "{words}");
+        }
+    }
+    let ran = running.wait().ok().keeps_secret("hunter2");
+    let test = record::json(&file)["tests"][0].clone();
+    assert!(count(&test["connections"]["reconnects"]) >= 8, "{}", ran.out);
+    for written in [&file, &page] {
+        assert!(!fs::read_to_string(written).unwrap().contains("hunter2"), "{}", written.display());
+    }
+}
+
+#[test]
+fn a_password_command_that_fails_ends_the_run_before_it_begins() {
+    let server = Server::redis_with(&["--requirepass", "hunter2"]);
+    let ran = server.run("--password-command 'echo hunter2 && false' -n 10 get k").exits(1);
+    ran.says("--password-command: the command failed").keeps_secret("hunter2");
+    server.run("--password-command 'echo hunter2' -n 10 get k").ok().keeps_secret("hunter2");
+    assert_eq!(server.calls("get"), 10);
+}

@@ -1,0 +1,109 @@
+//! One interval of a timeline: figures, and the histogram that they are of.
+
+use crate::{EncodedLatency, Latency, Tally};
+
+/// All workers' figures for one interval.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Point {
+    /// Number of the interval.
+    pub index: u32,
+    /// Replies that arrived in it, errors included.
+    pub requests: u64,
+    /// Error replies among them.
+    pub errors: u64,
+    /// Operations that ended in it, where these have figures of their own.
+    pub operations: Option<u64>,
+    /// What was answered in it within the deadline, where there is one; see [`Tally::in_time`].
+    pub in_time: Option<u64>,
+    /// Mean response time, in nanoseconds; `None` when nothing arrived.
+    pub mean_ns: Option<f64>,
+    /// Median.
+    pub p50_ns: Option<u64>,
+    /// 99th percentile.
+    pub p99_ns: Option<u64>,
+    /// Greatest.
+    pub max_ns: Option<u64>,
+    /// By how much the request that was sent latest was late; `None` in a closed loop, and when
+    /// nothing was sent.
+    pub late_max_ns: Option<u64>,
+    /// The greatest lateness in which a connection had room, so that the client itself was late.
+    pub own_late_max_ns: Option<u64>,
+    /// All response times.
+    pub response: Option<EncodedLatency>,
+}
+
+impl Point {
+    /// The point of interval `index`, in which a tally was filled.
+    #[must_use]
+    pub fn from_tally(index: u32, tally: &Tally) -> Self {
+        let late = tally.lateness.as_ref();
+        Self {
+            late_max_ns: late.and_then(|l| l.total.max_ns()),
+            own_late_max_ns: late.and_then(|l| l.own.max_ns()),
+            operations: (!tally.operations.is_empty()).then(|| tally.operations_ended()),
+            in_time: tally.in_time(),
+            ..Self::with(index, tally.requests(), tally.errors.total(), &tally.response())
+        }
+    }
+
+    /// The point of these replies, whose response times are these.
+    #[must_use]
+    pub fn with(index: u32, requests: u64, errors: u64, response: &Latency) -> Self {
+        let something = response.count() > 0;
+        // A count beyond what can be encoded, 2^63, takes longer than an interval.
+        let encoded = something.then(|| EncodedLatency::from_latency(response).ok()).flatten();
+        Self { response: encoded, ..Self::figures(index, requests, errors, response) }
+    }
+
+    /// The same without the histogram, which takes longer to encode than all else.
+    #[must_use]
+    pub fn figures(index: u32, requests: u64, errors: u64, response: &Latency) -> Self {
+        Self {
+            index,
+            requests,
+            errors,
+            operations: None,
+            in_time: None,
+            mean_ns: response.mean_ns(),
+            p50_ns: response.quantile_ns(0.5),
+            p99_ns: response.quantile_ns(0.99),
+            max_ns: response.max_ns(),
+            late_max_ns: None,
+            own_late_max_ns: None,
+            response: None,
+        }
+    }
+
+    /// What a rate counts of it: operations where these have figures of their own, otherwise requests.
+    #[must_use]
+    pub fn counted(&self) -> u64 {
+        self.operations.unwrap_or(self.requests)
+    }
+
+    /// Adds a point of the same interval.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        let requests = self.requests.saturating_add(other.requests);
+        let errors = self.errors.saturating_add(other.errors);
+        let decoded = |point: &Self| point.response.as_ref()?.decode().ok();
+        let merged = match (decoded(self), decoded(other)) {
+            (Some(mut ours), Some(theirs)) => {
+                ours.merge(&theirs);
+                ours
+            }
+            (Some(one), None) | (None, Some(one)) => one,
+            (None, None) => Latency::new(1),
+        };
+        *self = Self {
+            late_max_ns: self.late_max_ns.max(other.late_max_ns),
+            own_late_max_ns: self.own_late_max_ns.max(other.own_late_max_ns),
+            operations: sum([self.operations, other.operations]),
+            in_time: sum([self.in_time, other.in_time]),
+            ..Self::with(self.index, requests, errors, &merged)
+        };
+    }
+}
+
+/// The sum of those that there are, if there are any.
+pub(crate) fn sum(counts: impl IntoIterator<Item = Option<u64>>) -> Option<u64> {
+    counts.into_iter().flatten().reduce(u64::saturating_add)
+}

@@ -1,0 +1,66 @@
+//! What of a run came within its deadline: the figures, and the line that tells them.
+
+use measure::Measurement;
+use workload::Plan;
+
+use crate::quantity::grouped;
+use crate::verdict::time;
+
+/// The figures of one run. Counts are of operations where these have figures of their own, otherwise of requests.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DeadlineFigures {
+    /// Nanoseconds from when a request was due.
+    pub deadline_ns: u64,
+    /// Answered within it without an error.
+    pub in_time: u64,
+    /// Answered later.
+    pub late: u64,
+    /// Given up: not sent, or not sent again.
+    pub given_up: u64,
+    /// All that were due, whatever became of them.
+    pub asked: u64,
+    /// Those in time per second.
+    pub goodput_rps: f64,
+}
+
+impl DeadlineFigures {
+    /// The figures of a run; `None` without a deadline.
+    #[must_use]
+    pub fn new(plan: &Plan, measurement: &Measurement) -> Option<Self> {
+        let deadline_ns = plan.recovery.deadline_ns?;
+        let total = &measurement.total;
+        let (in_time, tally) = (total.in_time()?, total.deadline?);
+        let gone = &total.connections;
+        // What was given up is among what timed out, command by command.
+        let without_answer = gone.lost.saturating_add(gone.unanswered);
+        let ended = total.operations_ended().saturating_add(tally.given_up);
+        let due = total.lateness.as_ref().map_or(0, |lateness| lateness.due);
+        let elapsed_s = measurement.elapsed_ns as f64 / 1e9;
+        Some(Self {
+            deadline_ns,
+            in_time,
+            late: tally.late,
+            given_up: tally.given_up,
+            asked: ended.saturating_add(without_answer).max(due),
+            goodput_rps: if elapsed_s > 0.0 { in_time as f64 / elapsed_s } else { 0.0 },
+        })
+    }
+
+    /// The share of those that were answered too late or given up, 0 to 1.
+    #[must_use]
+    pub fn late_share(&self) -> f64 {
+        self.late.saturating_add(self.given_up) as f64 / self.asked.max(1) as f64
+    }
+
+    /// Such as `deadline 50 ms: goodput 1234.50 requests/s; 12 of 2,000 answered later, 31 given up`.
+    #[must_use]
+    pub fn sentence(&self, noun: &str) -> String {
+        let Self { deadline_ns, late, given_up, asked, goodput_rps, .. } = self;
+        let [late, given_up, asked] = [late, given_up, asked].map(|count| grouped(*count as f64));
+        let deadline = time(*deadline_ns as f64 / 1e9);
+        format!(
+            "deadline {deadline}: goodput {goodput_rps:.2} {noun}/s; of {asked} {noun} {late} were answered \
+             later and {given_up} given up"
+        )
+    }
+}

@@ -1,0 +1,53 @@
+//! What a deadline cost: answers that came after it, and requests that were given up at it.
+
+use super::Recorder;
+use crate::request::LostRequests;
+
+impl Recorder {
+    /// Holds what was due and ended at these times against the deadline, if there is one.
+    #[inline]
+    pub(super) fn ended(&mut self, times: (u64, u64), count: u64) {
+        if let (Some(deadline), Some(limit_ns)) = (&mut self.tally.deadline, self.shape.deadline_ns)
+        {
+            deadline.ended(limit_ns, times, count);
+        }
+    }
+
+    /// Adds `commands` measured commands that are given up at their deadline, on the node at hand; as so many
+    /// operations or requests, of which nothing was sent if they are `new`.
+    pub(crate) fn given_up_at_deadline(
+        &mut self,
+        commands: u64,
+        (counted, new): (u64, bool),
+        now_ns: u64,
+    ) {
+        self.abandoned(LostRequests { timed_out: commands, lost: 0 }, now_ns);
+        self.past_deadline(counted);
+        self.given_up(if new { counted } else { 0 });
+    }
+
+    /// Adds measured requests of a schedule that are given up before a connection has drawn them. Of several nodes
+    /// none had to answer.
+    pub(crate) fn given_up_by_nobody(&mut self, count: u64, now_ns: u64) {
+        if self.slices.len() == 1 {
+            return self.given_up_at_deadline(count, (count, true), now_ns);
+        }
+        self.tally.connections.timed_out += count;
+        self.last_end_ns = now_ns;
+        self.past_deadline(count);
+        self.given_up(count);
+    }
+
+    fn past_deadline(&mut self, count: u64) {
+        if let Some(deadline) = &mut self.tally.deadline {
+            deadline.given_up += count;
+        }
+    }
+
+    /// Adds `count` measured requests of a schedule that are lost without being sent.
+    pub(crate) fn given_up(&mut self, count: u64) {
+        if let Some(lateness) = &mut self.tally.lateness {
+            lateness.given_up += count;
+        }
+    }
+}

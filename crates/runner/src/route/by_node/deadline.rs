@@ -1,0 +1,49 @@
+//! Requests that wait for a node and are over at their deadline.
+
+use engine::Engine;
+use wire::Protocol;
+
+use super::{ByNode, ByNodeState, Lane};
+use crate::worker::Worker;
+use crate::worker::deadline::Deadline;
+
+impl<M> ByNodeState<M> {
+    /// Takes what is next in a queue out of it as long as that is over.
+    #[inline]
+    pub(super) fn set_over_aside(&mut self, lane: Lane, deadline: Deadline, now_ns: u64) {
+        while self.queues.peek(lane).is_some_and(|of| deadline.is_over(of.intended_ns, now_ns)) {
+            let over = self.queues.pop(lane);
+            self.over.extend(over);
+        }
+    }
+}
+
+/// Counts what was taken out of the queue of a node because it is over. Whether there was any.
+#[inline]
+pub(super) fn give_up_taken<E: Engine, P: Protocol, R: ByNode>(
+    worker: &mut Worker<'_, E, P, R>,
+    node: u16,
+) -> bool {
+    if worker.route.shared().over.is_empty() {
+        return false;
+    }
+    let mut over = std::mem::take(&mut worker.route.shared_mut().over);
+    over.drain(..).for_each(|request| R::give_up(worker, node, request));
+    worker.route.shared_mut().over = over;
+    true
+}
+
+/// Gives up what waits for one of these nodes and is over at its deadline.
+#[cold]
+pub(in crate::route) fn give_up_waiting<E: Engine, P: Protocol, R: ByNode>(
+    worker: &mut Worker<'_, E, P, R>,
+    nodes: u16,
+    now_ns: u64,
+) {
+    let deadline = worker.deadline;
+    for node in 0..nodes {
+        let queues = &mut worker.route.shared_mut().queues;
+        let over = queues.take(node, |request| deadline.is_over(request.intended_ns, now_ns));
+        over.into_iter().for_each(|request| R::give_up(worker, node, request));
+    }
+}

@@ -1,0 +1,62 @@
+//! Logins with passwords that are asked for: a connection that is open waits for the one of now, and keeps no other
+//! waiting.
+
+use engine::{ConnId, Engine};
+use wire::Protocol;
+
+use super::Worker;
+use crate::Fatal;
+use crate::connection::State;
+use crate::password::LoginPassword;
+use crate::route::Route;
+
+/// How soon a password is noticed that was asked for.
+const LOOK_EVERY_NS: u64 = 5_000_000;
+
+impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
+    /// A connection is open: it says who it is, or is ready if there is nothing to say.
+    pub(super) fn greet(&mut self, conn: ConnId) -> Result<Option<ConnId>, Fatal> {
+        if self.handshake.steps.is_empty() {
+            return Ok(Some(self.ready(conn)));
+        }
+        self.connections[conn.0 as usize].state = State::Handshake { answered: 0 };
+        match self.context.password.map(|source| source.password()) {
+            Some(LoginPassword::Pending) => {
+                self.handshake.waiting.push(conn);
+                let now_ns = self.engine.now_ns();
+                self.recovery.look_by(now_ns + LOOK_EVERY_NS);
+                return Ok(None);
+            }
+            Some(LoginPassword::Failed(why)) if self.reconnects() => {
+                self.note_refusal(conn, why);
+                self.hang_up(conn, 0);
+                return Ok(None);
+            }
+            Some(LoginPassword::Failed(why)) => return Err(Fatal::new(why)),
+            Some(LoginPassword::Known(password)) => {
+                self.handshake.renew::<P>(self.context.plan, &password);
+            }
+            None => {}
+        }
+        self.engine.send(conn, &self.handshake.bytes);
+        Ok(None)
+    }
+
+    /// Goes on with the connections that wait for a password.
+    pub(super) fn greet_waiting(&mut self) -> Result<(), Fatal> {
+        for conn in std::mem::take(&mut self.handshake.waiting) {
+            if matches!(self.connections[conn.0 as usize].state, State::Handshake { answered: 0 }) {
+                self.greet(conn)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// When to look for a password, or this if none is waited for.
+    pub(super) fn login_wake_ns(&self, otherwise_ns: u64) -> u64 {
+        match self.handshake.waiting.is_empty() {
+            true => otherwise_ns,
+            false => otherwise_ns.min(self.engine.now_ns() + LOOK_EVERY_NS),
+        }
+    }
+}
