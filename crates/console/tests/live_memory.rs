@@ -62,6 +62,7 @@ impl Intervals {
                 gauges: &[],
                 engine: "none",
                 successes: None,
+                sending: None,
             });
         }
     }
@@ -124,7 +125,7 @@ fn a_listener_costs_no_second_copy_of_what_was_measured() {
     let mut listener = Listener::of(port);
     assert!(listener.next_page_has("keystorm"));
     let _profiler = dhat::Profiler::builder().testing().build();
-    let mut watch = page.watch(&run.plan, &run.server);
+    let mut watch = page.watch(&run.plan, &run.server, None);
     let mut intervals = Intervals::of(Tally::new(&tally_shape(&run.plan)));
 
     intervals.show(200, &mut watch);

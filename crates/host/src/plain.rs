@@ -61,6 +61,8 @@ fn connect_unix(path: &Path, patience: Duration) -> io::Result<Socket> {
 
 #[cfg(test)]
 mod tests {
+    use socket2::SockAddr;
+
     use super::*;
     use crate::Client;
 

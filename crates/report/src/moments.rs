@@ -41,10 +41,10 @@ const STOLEN_SHARE: f64 = 0.01;
 const CLOCKS_S: f64 = 0.01;
 /// A response that waited for all of a slow command is as long as this part of it at least.
 const WAITED_FOR_ALL: f64 = 0.9;
-/// What no cause explains is told from this part of the longest response on, and from this time.
+/// The unexplained rest is reported from this part of the longest response on, and from this time.
 const UNEXPLAINED_SHARE: f64 = 0.2;
 const UNEXPLAINED_NS: f64 = 5e6;
-/// Slow commands whose totals are told.
+/// Slow commands whose totals are listed.
 const TOTALS_MAX: usize = 5;
 /// A call of another client's command is listed from this length on.
 const CALL_MIN_US: u64 = 1_000;

@@ -288,10 +288,7 @@ impl ServerUse {
             threads,
             memory_before_bytes: old.number("used_memory"),
             memory_after_bytes: new.number("used_memory"),
-            // memcached counts its items alone.
-            memory_rss_bytes: local
-                .and_then(|(_, new)| new.resident_bytes)
-                .or_else(|| new.number("used_memory_rss")),
+            memory_rss_bytes: resident_bytes(after),
             memory_max_bytes: new.number("maxmemory"),
             swap_bytes: swap.map(|(_, new)| new),
             swap_grown_bytes: swap.map(|(old, new)| new.saturating_sub(old)),
@@ -315,6 +312,13 @@ impl ServerUse {
             ..Self::default()
         })
     }
+}
+
+/// Memory of the server's process: by the kernel of this machine, else by the server, of which memcached counts its
+/// items alone.
+fn resident_bytes(after: &Snapshot) -> Option<u64> {
+    let local = after.local.as_ref().and_then(|used| used.resident_bytes);
+    local.or_else(|| after.info.number("used_memory_rss"))
 }
 
 /// `io-threads` counts the main thread; Dragonfly says how many share the work.

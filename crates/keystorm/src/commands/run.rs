@@ -333,15 +333,9 @@ fn run_rounds(
                 Ending::Complete if run.measurement.is_unheard() => return Ok(End::Failed),
                 Ending::Complete if has_failed(job, &run) => failed = true,
                 Ending::Complete => {}
-                // Whoever ends a run ends the job: the request to stop stays set.
                 Ending::Interrupted | Ending::Failed(_) => {
                     let interrupted = run.measurement.ending == Ending::Interrupted;
-                    return Ok(match beside.end_of_its_own() {
-                        Some(End::Unanswered) => End::Unanswered,
-                        Some(end) if interrupted && !failed => end,
-                        None if interrupted => End::Interrupted,
-                        Some(_) | None => End::Failed,
-                    });
+                    return Ok(end_before_time(beside.as_ref(), interrupted, failed));
                 }
             }
         }
@@ -349,6 +343,16 @@ fn run_rounds(
         if !repeat {
             return Ok(if failed { End::Failed } else { targets.end() });
         }
+    }
+}
+
+/// How a job ends whose run ended before its time: whoever ends a run ends the job, as the request to stop stays set.
+fn end_before_time(beside: &dyn RunMonitor, interrupted: bool, failed: bool) -> End {
+    match beside.end_of_its_own() {
+        Some(End::Unanswered) => End::Unanswered,
+        Some(end) if interrupted && !failed => end,
+        None if interrupted => End::Interrupted,
+        Some(_) | None => End::Failed,
     }
 }
 

@@ -59,7 +59,7 @@ impl Server {
         if let Some(servers) = target.servers() {
             return Self::reach_all(target, servers, protocol, (tls, questions));
         }
-        // That it cannot be had is told before anything else.
+        // A password that cannot be had is the first thing to say.
         password::credentials(target)?;
         let mut sentinels = None;
         let (addresses, spawned) = match &target.endpoint {

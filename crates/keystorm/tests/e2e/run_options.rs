@@ -127,7 +127,7 @@ fn passwords_that_rotate_are_asked_for_before_each_login_and_shown_nowhere() {
     rotate(passwords[0]);
     // A slow command keeps no other connection waiting.
     let line = format!(
-        "--user app --password-command 'sleep 0.3; cat {}' --renew 4 --rps 500 --duration 12 -c 8 --timeout 5s \
+        "--user app --password-command 'sleep 0.3; cat {}' --set=renew=4 --rps 500 --duration 12 -c 8 --timeout 5s \
          --json {} --html {} incr k",
         secret.display(),
         file.display(),

@@ -132,7 +132,7 @@ fn log(axis: &Axis, values: &[f64], (low, high): (f64, f64), wanted: usize, fitt
             values.iter().copied().filter(|v| *v > 0.0 && v.is_finite()).collect();
         workload::sort::sort_by(&mut given, f64::total_cmp);
         given.dedup();
-        // What cannot be told apart is named once.
+        // Ticks with the same name are named once.
         given.dedup_by(|a, b| axis.unit.show(*a) == axis.unit.show(*b));
         let pad = if high > low { (high - low) * 0.03 } else { 0.5 };
         if given.len() <= 16 {

@@ -27,7 +27,7 @@ pub enum Unit {
     Date,
 }
 
-/// Significant digits of a figure, and of one that is to be told from its neighbours.
+/// Significant digits of a figure, and of one that must differ from its neighbours'.
 const FIGURES: usize = 3;
 const FIGURES_MAX: usize = 9;
 

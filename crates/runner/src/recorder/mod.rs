@@ -8,6 +8,7 @@
 mod by_command;
 mod deadline;
 mod handover;
+mod lateness;
 mod optional;
 mod outbox;
 mod silence;
@@ -420,14 +421,6 @@ impl Recorder {
         self.optional.received(bytes as u64, now_ns);
     }
 
-    /// Adds `count` measured requests that were just sent; see [`measure::Lateness`].
-    #[inline]
-    pub(crate) fn sent(&mut self, due_ns: u64, room_ns: u64, sent_ns: u64, count: u64) {
-        if let Some(lateness) = &mut self.tally.lateness {
-            lateness.record_n(due_ns, room_ns, sent_ns, count);
-        }
-    }
-
     /// This worker did not run in this span.
     pub(crate) fn was_away(&mut self, span: Range<u64>) {
         self.silences.iter_mut().for_each(|silence| silence.begin(span.end));
@@ -439,13 +432,6 @@ impl Recorder {
     /// The run was stopped from outside at `now_ns`: it ends then, not with its last reply.
     pub(crate) fn stopped(&mut self, now_ns: u64) {
         self.last_end_ns = self.last_end_ns.max(now_ns);
-    }
-
-    /// Adds requests of the schedule that were due, sent or not; to be called once, at the end.
-    pub(crate) fn due(&mut self, count: u64) {
-        if let (Phase::Measured { .. }, Some(lateness)) = (self.phase, &mut self.tally.lateness) {
-            lateness.due += count;
-        }
     }
 
     /// Gives access to what is counted of connections.

@@ -115,7 +115,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         in_turn.find(|conn| self.left(now_ns, *conn, 1) > 0).unwrap_or(ConnId(first))
     }
 
-    /// Sends the steps and requests that are due again, but for those that are over.
+    /// Sends the steps and requests that are due again, except those that are over.
     #[inline]
     pub(super) fn follow(&mut self, conn: ConnId) {
         if self.deadline.is_set() {

@@ -93,11 +93,8 @@ pub(crate) fn survey(job: &SurveyJob) -> Result<End> {
     files.finish(|| survey.to_json(), || survey.page(&job.command_line))?;
     let terminal = Terminal::of_stdout();
     terminal.warnings(&survey.warnings())?;
-    terminal.line(&format!(
-        "Wrote {} and {}",
-        job.pages.html.as_deref().unwrap_or(directory).display(),
-        json.display()
-    ))?;
+    let page = job.pages.html.as_deref().unwrap_or(directory);
+    terminal.line(&format!("Wrote {} and {}", page.display(), json.display()))?;
     tidied?;
     match ended {
         Ok(()) if failed => Ok(End::Failed),
