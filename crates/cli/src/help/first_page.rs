@@ -31,8 +31,7 @@ Load:
   --duration TIME            run for this long instead: 10s, 5m
   --warmup TIME              do not measure before this time
   --rps RATE                 requests per second: 10k; a ramp, 10k..100k/30s; steps, 10k,20k/10s
-  --timeout TIME             a request that takes longer has failed
-  --deadline TIME            a request that waits longer is given up; report the goodput
+  --timeout, --deadline TIME a request that takes, or in all waits, longer has failed
   --on WHERE                 several clients, one result: local:4, ssh:HOST,HOST
 What is sent:
   -t LIST                    tests of the suite: ping,set,get,lrange_100,...

@@ -34,12 +34,13 @@ fn deliveries_of_one_line_are_one_series_and_of_another_are_not() {
             series.iter().map(|one| one["entries"].as_array().unwrap().len()).collect();
         runs.sort_unstable();
         assert_eq!(runs, [1, 2], "{line}: {document}");
-        let mut files: Vec<String> = fs::read_dir(&folder)
-            .unwrap()
-            .map(|file| file.unwrap().path().display().to_string())
-            .filter(|file| file.ends_with(".json") && !file.contains("/."))
+        let files = fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path());
+        let mut files: Vec<String> = files
+            .map(|file| file.display().to_string())
+            .filter(|file| file.ends_with(".json") && !file.contains("/.keystorm"))
             .collect();
-        files.sort();
+        // Names have whole seconds.
+        files.sort_by_key(|file| fs::metadata(file).unwrap().modified().unwrap());
         let [a, b, c] = [0, 1, 2].map(|at| files[at].as_str());
         Keystorm::exec(KEYSTORM, &["compare", a, b]).run().ok();
         let sum = Keystorm::exec(KEYSTORM, &["merge", a, b]).run().ok();

@@ -139,7 +139,7 @@ fn no_command_is_content_with_a_fill_that_was_evicted() {
     // The target is one of reads that find their keys.
     let ran = server.run(&format!("{TOO_MANY} -n 2000 --slo p99<10s")).exits(3);
     ran.prints(told).prints(missed);
-    let line = format!("{TOO_MANY} -n 500 --slo p99<10s --start 500 --repeat 1");
+    let line = format!("{TOO_MANY} --duration 0.5 --slo p99<10s --start 500 --repeat 1");
     let search = Keystorm::new(&format!("search -p {} {line}", server.port())).run().exits(1);
     search.prints("not even").prints(missed).prints(told);
     let sweep = format!("sweep -p {} {TOO_MANY} -n 500 -P 1,2", server.port());

@@ -123,7 +123,7 @@ fn memcached_servers_that_are_all_killed_are_all_out_to_the_end() {
         servers.iter().map(|server| server.grown(&["cmd_get"])).min().unwrap_or_default() as u64
     });
     servers.iter_mut().for_each(Memcached::kill);
-    everybody_is_out(&running.wait().ok(), &file, ports);
+    everybody_is_out(&running.wait().exits(1), &file, ports);
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn a_cluster_whose_primaries_are_all_killed_is_out_to_the_end() {
         kill_process(Pid::from_raw(node.pid() as i32).unwrap(), Signal::KILL).unwrap();
     }
     let ports = cluster.masters().iter().map(Server::port).collect();
-    everybody_is_out(&running.wait().ok(), &file, ports);
+    everybody_is_out(&running.wait().exits(1), &file, ports);
 }
 
 /// Answered, lost, timed out and never sent together are what was due, whenever the server dies.

@@ -357,16 +357,18 @@ fn the_size_of_values_is_that_of_those_that_came_back() {
 #[test]
 fn a_report_that_goes_nowhere_is_reported() {
     let server = Server::redis();
-    let line = |to: &str| {
-        let words = format!("exec \"$0\" -p {} -q -n 10 ping {to}", server.port());
+    let line = |more: &str| {
+        let words = format!("exec \"$0\" -p {} -q -n 10 {more}", server.port());
         let mut shell = std::process::Command::new("sh");
         let completions = shell.args(["-c", &words, KEYSTORM]).output().unwrap();
         assert!(completions.status.success(), "{completions:?}");
         String::from_utf8(completions.stderr).unwrap()
     };
     let message = "standard output is closed or /dev/null, so the report goes nowhere";
-    assert!(line(">&-").contains(message));
+    assert!(line("ping >&-").contains(message));
     let kept = tempfile::tempdir().unwrap();
-    assert!(!line(&format!("--json {}/run.json >&-", kept.path().display())).contains(message));
-    assert!(!line(">/dev/null").contains(message) && !line("").contains(message));
+    assert!(
+        !line(&format!("--json {}/run.json ping >&-", kept.path().display())).contains(message)
+    );
+    assert!(!line("ping >/dev/null").contains(message) && !line("ping").contains(message));
 }

@@ -40,7 +40,7 @@ impl Chapter {
 
 impl Lines<'_> {
     /// Whether each request has a key of its own, as in a cluster: then nobody knows what is in it.
-    fn has_tags(&self) -> bool {
+    pub(super) fn has_tags(&self) -> bool {
         self.spec.server.has("--cluster")
     }
 
