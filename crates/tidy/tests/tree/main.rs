@@ -4,6 +4,8 @@
 //! until its row is deleted.
 #![allow(clippy::unwrap_used)]
 
+mod budget;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

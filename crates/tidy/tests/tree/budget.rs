@@ -1,0 +1,189 @@
+//! The areas of the program and the product lines that each may have: a limit that may only be lowered.
+
+use std::fs;
+
+use tidy::Area;
+
+use crate::{root, sources};
+
+/// Where the table of areas stands.
+const PAGE: &str = "docs/architecture.md";
+/// What is around it there.
+const MARKS: (&str, &str) = ("<!-- product lines -->\n", "<!-- end of product lines -->\n");
+/// The variable that has the table written anew.
+const WRITE: &str = "TIDY_WRITE";
+
+/// What only tests use, although it is compiled into the program or stands among its files.
+const SUPPORT: &[&str] = &[
+    "crates/engine/src/scripted.rs",
+    "crates/report/src/conformance.rs",
+    "crates/report/src/verdict/contradictions.rs",
+    "crates/trace/src/conformance.rs",
+    "fuzz/",
+];
+
+/// The areas of the program.
+const AREAS: &[Area] = &[
+    Area {
+        name: "carries load",
+        paths: &[
+            "crates/workload/",
+            "crates/wire/",
+            "crates/engine/",
+            "crates/measure/",
+            "crates/runner/",
+        ],
+        budget: 0,
+    },
+    Area {
+        name: "says what happened: figures, verdict, documents, pages, live",
+        paths: &["crates/report/", "crates/page/", "crates/console/"],
+        budget: 0,
+    },
+    Area {
+        name: "experiments: search, sweep, survey, theatre, blame, suite, weigh, connect, their frame",
+        paths: &[
+            "crates/lab/",
+            "crates/cli/src/blame.rs",
+            "crates/cli/src/connect.rs",
+            "crates/cli/src/experiment.rs",
+            "crates/cli/src/search.rs",
+            "crates/cli/src/suite.rs",
+            "crates/cli/src/survey.rs",
+            "crates/cli/src/sweep.rs",
+            "crates/cli/src/theatre/",
+            "crates/cli/src/weigh.rs",
+            "crates/keystorm/src/experiment/",
+            "crates/keystorm/src/commands/blame.rs",
+            "crates/keystorm/src/commands/search.rs",
+            "crates/keystorm/src/commands/suite/",
+            "crates/keystorm/src/commands/survey/",
+            "crates/keystorm/src/commands/sweep.rs",
+            "crates/keystorm/src/commands/theatre/",
+            "crates/keystorm/src/commands/weigh/",
+        ],
+        budget: 0,
+    },
+    Area { name: "imitated tools: memtier, YCSB, rpc-perf", paths: &["peers/"], budget: 0 },
+    Area {
+        name: "recorded traffic",
+        paths: &[
+            "crates/trace/",
+            "crates/replay/",
+            "crates/runner/src/recorded/",
+            "crates/lab/src/answers.rs",
+            "crates/lab/src/head_room.rs",
+            "crates/lab/src/rehearsal/",
+            "crates/lab/src/view/rehearsal.rs",
+            "crates/job/src/recorded.rs",
+            "crates/job/src/replay.rs",
+            "crates/cli/src/describe.rs",
+            "crates/cli/src/record.rs",
+            "crates/cli/src/rehearse.rs",
+            "crates/cli/src/replay.rs",
+            "crates/keystorm/src/records.rs",
+            "crates/keystorm/src/commands/describe/",
+            "crates/keystorm/src/commands/record/",
+            "crates/keystorm/src/commands/rehearse/",
+            "crates/keystorm/src/commands/replay.rs",
+        ],
+        budget: 0,
+    },
+    Area {
+        name: "deliveries",
+        paths: &[
+            "crates/runner/src/delivery/",
+            "crates/cli/src/deliver/",
+            "crates/measure/src/deliveries.rs",
+            "crates/measure/src/invalidations.rs",
+            "crates/measure/src/slow_subscribers.rs",
+            "crates/measure/src/waits.rs",
+            "crates/report/src/deliveries.rs",
+            "crates/report/src/waits.rs",
+            "crates/page/src/runs/deliveries.rs",
+            "crates/keystorm/src/stations.rs",
+        ],
+        budget: 0,
+    },
+    Area {
+        name: "host, doctor, sink",
+        paths: &[
+            "crates/host/",
+            "crates/doctor/",
+            "crates/sink/",
+            "crates/cli/src/calibrate.rs",
+            "crates/cli/src/doctor.rs",
+            "crates/cli/src/sink.rs",
+            "crates/keystorm/src/commands/calibrate/",
+            "crates/keystorm/src/commands/doctor.rs",
+            "crates/keystorm/src/commands/sink.rs",
+            "crates/keystorm/src/server/",
+        ],
+        budget: 0,
+    },
+    Area {
+        name: "command line, workload files, help",
+        paths: &["crates/cli/", "crates/job/", "crates/keystorm/src/markdown.rs"],
+        budget: 0,
+    },
+    Area {
+        name: "compare",
+        paths: &[
+            "crates/report/src/compare/",
+            "crates/report/src/decision/",
+            "crates/page/src/comparison.rs",
+            "crates/page/src/decision.rs",
+            "crates/lab/src/terms/",
+            "crates/job/src/compare.rs",
+            "crates/cli/src/compare/",
+            "crates/keystorm/src/commands/compare/",
+        ],
+        budget: 0,
+    },
+    Area {
+        name: "several clients",
+        paths: &[
+            "crates/fleet/",
+            "crates/report/src/clients.rs",
+            "crates/report/src/merge/",
+            "crates/keystorm/src/commands/client.rs",
+        ],
+        budget: 0,
+    },
+    Area {
+        name: "history, statistics, bench, tidy, main",
+        paths: &[
+            "crates/history/",
+            "crates/statistics/",
+            "crates/bench/",
+            "crates/tidy/",
+            "crates/keystorm/",
+            "crates/cli/src/bisect.rs",
+        ],
+        budget: 0,
+    },
+];
+
+#[test]
+fn the_program_stays_within_its_budget_of_lines() {
+    let counts = match tidy::count(&sources(), AREAS, SUPPORT) {
+        Ok(counts) => counts,
+        Err(strangers) => panic!("these files belong to no area: {strangers:?}"),
+    };
+    let table = tidy::table(&counts);
+    println!("{table}");
+    for count in counts.iter().filter(|count| count.lines > count.budget) {
+        println!("{}: {} lines, {} allowed", count.name, count.lines, count.budget);
+    }
+    let path = root().join(PAGE);
+    let page = fs::read_to_string(&path).unwrap();
+    let (before, rest) = page.split_once(MARKS.0).unwrap();
+    let (shown, after) = rest.split_once(MARKS.1).unwrap();
+    if std::env::var_os(WRITE).is_some() {
+        fs::write(&path, format!("{before}{}{table}{}{after}", MARKS.0, MARKS.1)).unwrap();
+    } else {
+        assert_eq!(shown, table, "{PAGE} is out of date: {WRITE}=1 cargo test -p tidy writes it");
+    }
+    let over = counts.iter().filter(|count| count.lines > count.budget).count();
+    assert_eq!(over, 0, "areas beyond their budget: remove what earns nothing, or pay elsewhere");
+}
