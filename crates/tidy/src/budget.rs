@@ -1,7 +1,7 @@
 //! How many product lines each area of the program has, and how many it may have.
 //!
 //! A product line is neither blank nor a comment nor part of a test or of what only tests use. The table is printed by
-//! `tests/tree.rs` and stands in docs/architecture.md.
+//! `tests/tree/budget.rs` and stands in docs/architecture.md.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -60,8 +60,7 @@ pub fn test_modules(sources: &[(String, String)]) -> BTreeSet<String> {
                 Some(file) => vec![format!("{folder}/{file}")],
                 None => {
                     let stem = own.trim_end_matches(".rs");
-                    let base =
-                        if is_root { folder.to_owned() } else { format!("{folder}/{stem}") };
+                    let base = if is_root { folder.to_owned() } else { format!("{folder}/{stem}") };
                     vec![format!("{base}/{name}.rs"), format!("{base}/{name}/")]
                 }
             });
@@ -165,7 +164,8 @@ mod tests {
             ("crates/x/src/plan.rs", "#[cfg(test)]\n#[path = \"cases.rs\"]\nmod tests;\n"),
         ]);
         let found: Vec<String> = test_modules(&files).into_iter().collect();
-        let expected = ["crates/x/src/cases.rs", "crates/x/src/replayed.rs", "crates/x/src/replayed/"];
+        let expected =
+            ["crates/x/src/cases.rs", "crates/x/src/replayed.rs", "crates/x/src/replayed/"];
         assert_eq!(found, expected);
     }
 

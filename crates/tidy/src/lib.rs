@@ -1,6 +1,6 @@
 //! Rules of the source tree, each a function from text to the lines that break it.
 //!
-//! Owns what is checked; `tests/tree.rs` reads the repository, has it checked, and lists the exceptions. What
+//! Owns what is checked; `tests/tree/main.rs` reads the repository, has it checked, and lists the exceptions. What
 //! rustfmt and Clippy check is left to them.
 
 mod budget;
