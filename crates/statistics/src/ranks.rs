@@ -88,12 +88,14 @@ fn exact(before: usize, after: usize, above: usize) -> f64 {
         next[0][0] = 1.0;
         for earlier in 1..=before {
             let share = later as f64 / (later + earlier) as f64;
-            for count in 0..=earlier * later {
-                let last_is_later =
-                    count.checked_sub(earlier).map_or(0.0, |below| rows[earlier][below]);
-                next[earlier][count] =
-                    share * last_is_later + (1.0 - share) * next[earlier - 1][count];
-            }
+            let probability = |count: usize, next: &[Vec<f64>]| {
+                let below = count.checked_sub(earlier);
+                let last_is_later = below.map_or(0.0, |below| rows[earlier][below]);
+                share * last_is_later + (1.0 - share) * next[earlier - 1][count]
+            };
+            let counts = 0..=earlier * later;
+            let row: Vec<f64> = counts.map(|count| probability(count, &next)).collect();
+            next[earlier][..row.len()].copy_from_slice(&row);
         }
         rows = next;
     }

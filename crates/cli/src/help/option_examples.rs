@@ -4,6 +4,8 @@
 pub(super) const EXAMPLES: &str = "\
 keystorm -h cache-1,cache-2 --protocol memcache --hash ketama get key:__key__
 keystorm -h redis.example --user app -a secret get key:1
+keystorm -h redis.example --user app --password-command 'cat token' --duration 30 -t get
+keystorm -p 6379 --yes -n 10 KEYS 'user:*'
 keystorm --dbnum 2 -t set
 keystorm -3 --enable-tracking -t get
 keystorm --no-touch -t get

@@ -250,6 +250,8 @@ mod tests {
         // The file itself.
         "workload",
         "phase",
+        // Who types the line means what it does.
+        "yes",
         // Operations decide it; and a file needs no standard input, nor another file.
         "mix",
         "stdin_arg",
