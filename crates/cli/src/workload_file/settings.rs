@@ -237,7 +237,7 @@ mod tests {
     use crate::run::vocabulary;
 
     /// Options of a load that no file can say, and why.
-    const OF_A_COMMAND_LINE: [&str; 12] = [
+    const OF_A_COMMAND_LINE: [&str; 13] = [
         // Which part of which run this process is.
         "shard",
         "start_at",

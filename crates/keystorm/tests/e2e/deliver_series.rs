@@ -27,7 +27,7 @@ fn deliveries_of_one_line_are_one_series_and_of_another_are_not() {
             let more = format!("{line} --rps 500 -n 100 -q --keep {shown}");
             deliver(&server, &more).run().ok();
         }
-        let history = Keystorm::exec(KEYSTORM, &["history", &shown, "--json", "-"]).run();
+        let history = Keystorm::exec(KEYSTORM, ["history", &shown, "--json", "-"]).run();
         let document: serde_json::Value = serde_json::from_str(&history.out).unwrap();
         let series = document["series"].as_array().unwrap();
         let mut runs: Vec<usize> =
@@ -42,10 +42,10 @@ fn deliveries_of_one_line_are_one_series_and_of_another_are_not() {
         // Names have whole seconds.
         files.sort_by_key(|file| fs::metadata(file).unwrap().modified().unwrap());
         let [a, b, c] = [0, 1, 2].map(|at| files[at].as_str());
-        Keystorm::exec(KEYSTORM, &["compare", a, b]).run().ok();
-        let sum = Keystorm::exec(KEYSTORM, &["merge", a, b]).run().ok();
+        Keystorm::exec(KEYSTORM, ["compare", a, b]).run().ok();
+        let sum = Keystorm::exec(KEYSTORM, ["merge", a, b]).run().ok();
         assert!(sum.out.contains("200 sent"), "{line}: {}", sum.out);
-        let apart = Keystorm::exec(KEYSTORM, &["compare", a, c]).run();
+        let apart = Keystorm::exec(KEYSTORM, ["compare", a, c]).run();
         assert_eq!(apart.code, Some(1), "{line}");
         // The options are named, and no prefix is.
         let named = ["--", "needs the same tests"].iter().any(|words| apart.err.contains(words));

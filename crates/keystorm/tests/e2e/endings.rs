@@ -136,7 +136,7 @@ fn a_second_request_ends_at_once_what_the_first_did_not() {
         let tasks = fs::read_dir(format!("/proc/{}/task", child.id())).unwrap();
         let names =
             tasks.filter_map(|task| fs::read_to_string(task.ok()?.path().join("comm")).ok());
-        !names.map(|name| name.trim() == "signals").any(|is| is)
+        !names.into_iter().any(|name| name.trim() == "signals")
     };
     assert!(!waits_for_another());
     kill_process(pid, Signal::TERM).unwrap();

@@ -64,7 +64,7 @@ impl Unit {
 
     fn written(self, value: f64, figures: usize, brief: bool) -> String {
         let digits = |value: f64| digits(value, figures, brief);
-        let large = |value: f64, gap: &str| large(value, gap, |value| digits(value));
+        let large = |value: f64, gap: &str| large(value, gap, digits);
         if !value.is_finite() {
             return "–".to_owned();
         }
