@@ -134,9 +134,9 @@ fn a_second_request_ends_at_once_what_the_first_did_not() {
     let pid = Pid::from_child(&child);
     let waits_for_another = || {
         let tasks = fs::read_dir(format!("/proc/{}/task", child.id())).unwrap();
-        let names =
+        let mut names =
             tasks.filter_map(|task| fs::read_to_string(task.ok()?.path().join("comm")).ok());
-        !names.into_iter().any(|name| name.trim() == "signals")
+        !names.any(|name| name.trim() == "signals")
     };
     assert!(!waits_for_another());
     kill_process(pid, Signal::TERM).unwrap();
