@@ -131,7 +131,7 @@ fn nights_of_one_level_fail_less_than_one_time_in_twenty_and_planted_steps_are_f
     // By p99s that vary by half, as on a shared machine, and by throughputs that do by a hundredth.
     let drawn = |seed: u64, worse: f64, bad: usize, count: usize| {
         let mut noise = Noise::new(seed);
-        let spread = if seed % 2 == 0 { 0.5 } else { 0.01 };
+        let spread = if seed.is_multiple_of(2) { 0.5 } else { 0.01 };
         let mut night = |at: usize| {
             // One night in ten is far off by itself.
             let tail = if noise.uniform() < 0.1 { 3.0 } else { 1.0 };
