@@ -46,7 +46,9 @@ fn what_waits_while_a_server_stands_still_is_given_up_and_what_was_sent_comes_la
         let (got, log) = replay(plan, frozen);
         let given_up = holds(&got);
         assert_eq!(got.ending, Ending::Complete);
-        assert!((930..=951).contains(&given_up), "{given_up}");
+        // Those due in the last moments of the standstill are still in time, and some were sent into it.
+        let expected = 950 - u64::from(connections * depth);
+        assert!(given_up.abs_diff(expected) <= 2, "{given_up}, not {expected}");
         assert_eq!(log.requests.len() as u64 + given_up, 3_000);
         let late = got.total.deadline.unwrap().late;
         // What was sent into the standstill, and what was sent last before it was over.
