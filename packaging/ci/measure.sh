@@ -31,7 +31,7 @@ else
         # Runners have a new name each time. A run that is judged is not in the folder yet: it is no part of its baseline.
         keystorm compare --baseline "$HISTORY" --any-machine "${gate[@]}" "$OUT/result.json" \
             --html "$OUT/history.html" >> "$OUT/result.txt" 2>> "$OUT/remarks.txt" || code=$?
-        cp "$OUT/result.json" "$HISTORY/$(date -u +%Y%m%dT%H%M%SZ)-${GITHUB_SHA:-${CI_COMMIT_SHA:-run}}.json"
+        cp "$OUT/result.json" "$HISTORY/$(date -u +%Y%m%dT%H%M%SZ)-${GITHUB_SHA:-${CI_COMMIT_SHA:-run}}-$$.json"
     fi
 fi
 
