@@ -74,7 +74,7 @@ const REFUSED: [&str; 12] = [
     "--shard",
 ];
 
-/// What no run of it has.
+/// Options of a run that `connect` refuses.
 const NEVER: [&str; 2] = ["-I", "-l"];
 
 /// A steady load beside new connections is a probe of them.

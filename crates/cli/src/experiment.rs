@@ -142,7 +142,7 @@ pub(super) fn with_split<O: Parser>(
     with_refused(args, &REFUSED, meaning)
 }
 
-/// The same of a command that cannot have other options of a run, and why.
+/// Parses a command that refuses some options of a run: each with the reason.
 pub(super) fn with_refused<O: Parser>(
     args: Vec<OsString>,
     refused: &[(&str, &str)],

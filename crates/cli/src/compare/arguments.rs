@@ -187,7 +187,7 @@ fn of_equal_terms() -> [Arg; 2] {
     ]
 }
 
-/// How long it may take.
+/// The option for the longest time that a comparison may take.
 fn budget() -> Arg {
     Arg::new(BUDGET)
         .long("budget")

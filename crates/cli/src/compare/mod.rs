@@ -172,7 +172,7 @@ fn watched(typed: &ParsedArgs, has_gate: bool) -> Result<Vec<Metric>, UsageError
     }
 }
 
-/// How long further blocks may be taken while the runs do not say.
+/// The longest time in which further blocks are run while the result is open.
 fn budget(
     typed: &ParsedArgs,
     sides: &Sides,

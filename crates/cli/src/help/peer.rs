@@ -57,7 +57,7 @@ const OF_VALKEY: &[&str] = &[
     "mptcp",
 ];
 
-/// Where what an option does begins.
+/// Column at which the text about an option begins.
 const COLUMN: usize = 28;
 /// Columns of the page.
 const WIDTH: usize = 100;

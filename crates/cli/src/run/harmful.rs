@@ -3,7 +3,7 @@
 
 use workload::CommandSpec;
 
-/// Those that do so whatever stands behind them, and how.
+/// Commands that are harmful with any arguments, and what each does.
 const WHOLE: [(&str, &str); 31] = [
     ("BGREWRITEAOF", FORKS),
     ("BGSAVE", FORKS),
