@@ -228,9 +228,22 @@ impl<'r> Homes<'r> {
 
 impl Whereabouts {
     /// Takes up which masters there are. One that is none any more has the successor that has its slots and was none
-    /// before.
-    fn take(&mut self, masters: Vec<Master>) {
+    /// before. While nobody has them, as nodes say in the middle of a failover, it is still the one to be succeeded.
+    fn take(&mut self, mut masters: Vec<Master>) {
         let is_in = |all: &[Master], one: &Master| all.iter().any(|m| m.address == one.address);
+        let has_heir = |former: &Master| {
+            former
+                .slots
+                .first()
+                .is_none_or(|slots| masters.iter().any(|new| new.has(*slots.start())))
+        };
+        let orphans: Vec<Master> = self
+            .masters
+            .iter()
+            .filter(|former| !is_in(&masters, former) && !has_heir(former))
+            .cloned()
+            .collect();
+        masters.extend(orphans);
         let former = self.masters.iter().filter(|former| !is_in(&masters, former));
         let successor = |former: &Master| {
             let slot = *former.slots.first()?.start();
@@ -344,10 +357,17 @@ pub(super) mod tests {
         topology.nodes[0].address = Some(([127, 0, 0, 1], 1).into());
         watch.publish(topology.clone());
         assert_eq!(homes.successors(&mut seen), [(tcp(3), tcp(1))], "and back");
+        let served = topology.nodes.remove(0);
+        watch.publish(topology.clone());
+        assert_eq!(homes.successors(&mut seen), [], "nobody has its slots yet");
+        topology.nodes.insert(0, served);
+        topology.nodes[0].address = Some(([127, 0, 0, 1], 3).into());
+        watch.publish(topology.clone());
+        assert_eq!(homes.successors(&mut seen), [(tcp(1), tcp(3))], "now somebody has");
         let emptied = topology.nodes.remove(1);
         topology.nodes[0].slots.extend(emptied.slots);
         watch.publish(topology);
         assert_eq!(homes.successors(&mut seen), []);
-        assert_eq!(homes.successors(&mut late).len(), 2, "another thread looks later");
+        assert_eq!(homes.successors(&mut late).len(), 3, "another thread looks later");
     }
 }
