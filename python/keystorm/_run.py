@@ -110,8 +110,8 @@ def _refuse(words: Sequence[str]) -> None:
 
 # The first words that make the program something else than a run: its subcommands, and other tools.
 _SUBCOMMANDS = frozenset(
-    "bisect blame calibrate compare completions connect deliver describe doctor help history man memtier "
-    "memtier_benchmark merge presets record rehearse replay report rpc-perf search show sink suite survey sweep "
+    "bisect blame compare completions connect deliver describe doctor help history man memtier "
+    "memtier_benchmark merge presets record rehearse replay rpc-perf search show sink suite survey sweep "
     "theatre weigh ycsb ycsb.sh".split()
 )
 
@@ -264,7 +264,7 @@ class Run:
 
     def html(self) -> str:
         """A page with charts."""
-        return self._made("report", "-", "--html", "-")
+        return self._made("show", "-", "--html", "-")
 
     def report(self, path: str | os.PathLike[str]) -> None:
         """Writes that page to a file."""

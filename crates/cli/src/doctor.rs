@@ -1,25 +1,29 @@
-//! The command line of `keystorm doctor`: which server, and which load it is to be fit for.
+//! The command line of `keystorm doctor`: which server, and which load it is to be fit for; or the client alone.
 
+use std::ffi::OsString;
 use std::time::Duration;
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Parser};
 use doctor::Load;
-use job::Checkup;
+use job::{Checkup, ClientCheck, FrontEnd};
 use report::Persona;
+use workload::{Plan, ProtocolKind};
 
 use super::front::{Front, command, with_matches};
+use super::near::written;
 use super::run::{
-    ServerOptions, TlsArgs, UriPrecedence, count, port, protocol, seconds, seconds_in, signed,
-    small_count, target, tls_options,
+    RunFront, ServerOptions, TlsArgs, UriPrecedence, count, port, protocol, seconds, seconds_in,
+    signed, small_count, target, tls_options,
 };
+use super::sink::EngineArg;
 use super::{Intent, UsageError};
 
 /// Checks this machine, the network and a server for conditions that distort results. Each line is
 /// ok, warn, bad, or ? if it could not be checked. For each warn and bad, it then prints why it
 /// matters and how to fix it. Doctor changes nothing. If no server is named and none listens on
 /// 127.0.0.1:6379, it checks only this machine. For memcached (--protocol memcache or memcache://)
-/// it has its own checks.
+/// it has its own checks. With --client it measures how fast this client can be on this machine.
 #[derive(Debug, Parser)]
 #[command(
     name = "keystorm doctor",
@@ -58,6 +62,21 @@ struct Options {
         value_parser = signed
     )]
     keep_alive: i64,
+    /// Measure the limits of this client instead, against a server that only answers, on its own core
+    /// if there are two: requests per second and client CPU per request for pipelines of 1, 16 and 64,
+    /// over TCP and a unix socket, with each engine. With -c, --protocol, --seconds for each line
+    #[arg(long, help_heading = "This client")]
+    client: bool,
+    /// What moves the bytes: io_uring (`uring`), `epoll`, or `auto` for each that works here
+    #[arg(
+        long,
+        value_name = "NAME",
+        help_heading = "This client",
+        default_value = "auto",
+        hide_possible_values = true,
+        requires = "client"
+    )]
+    engine: EngineArg,
     /// How long to look: at stolen time, round trips and what others send
     #[arg(
         long,
@@ -80,7 +99,7 @@ struct Options {
         value_parser = seconds
     )]
     intrinsic: Option<Duration>,
-    /// Print JSON instead of lines: schema keystorm.doctor/1
+    /// Print JSON instead of lines: schema keystorm.doctor/1, or the table of --client
     #[arg(long, help_heading = "Results")]
     json: bool,
 }
@@ -101,7 +120,10 @@ Examples:
     $ keystorm doctor --intrinsic 2s
 
   Check whether memcached is fit for pipelines of 64:
-    $ keystorm doctor --spawn=memcached -P 64";
+    $ keystorm doctor --spawn=memcached -P 64
+
+  The limits of this client on this machine, a rough first look:
+    $ keystorm doctor --client --seconds 0.25";
 
 /// Longest look.
 const SECONDS_MAX: f64 = 3600.0;
@@ -115,6 +137,9 @@ pub(crate) const FRONT: Front = Front {
 
 /// What the options mean.
 fn intent(mut options: Options, matches: &ArgMatches) -> Result<Intent, UsageError> {
+    if options.client {
+        return of_client(&options, matches).map_err(UsageError);
+    }
     let typed = |name: &&str| matches.value_source(name) == Some(ValueSource::CommandLine);
     let named = ["target", "host", "port", "socket", "uri", "spawn"].iter().any(typed);
     let seconds = seconds_in("--seconds", options.seconds, 0.0..=SECONDS_MAX);
@@ -148,6 +173,47 @@ fn intent(mut options: Options, matches: &ArgMatches) -> Result<Intent, UsageErr
         json,
         notes,
     })))
+}
+
+/// Options that `--client` obeys.
+const OF_CLIENT: [&str; 7] = ["client", "clients", "protocol", "seconds", "engine", "json", "help"];
+
+/// What the options of the client's limits mean.
+fn of_client(options: &Options, matches: &ArgMatches) -> Result<Intent, String> {
+    let command = command::<Options>();
+    let typed = |arg: &&clap::Arg| {
+        matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine)
+            && !OF_CLIENT.contains(&arg.get_id().as_str())
+    };
+    if let Some(other) = command.get_arguments().find(typed) {
+        let name = if other.is_positional() { "TARGET".to_owned() } else { written(other) };
+        return Err(format!("{name}: --client measures no server; leave one of the two out"));
+    }
+    let seconds = seconds_in("--seconds", options.seconds, 0.01..=SECONDS_MAX)?;
+    let plan = load_of_client(options, seconds).map_err(|UsageError(why)| why)?;
+    let (engine, json) = (options.engine.choice(), options.json);
+    Ok(Intent::MeasureClient(Box::new(ClientCheck { plan, seconds, engine, json })))
+}
+
+/// `SET` of 3 bytes in the words of a run, so that what is measured is what a user of it runs.
+fn load_of_client(options: &Options, seconds: f64) -> Result<Plan, UsageError> {
+    let refuse = |why: &str| Err(UsageError(why.to_owned()));
+    let protocol = match protocol(&options.server).map_err(UsageError)? {
+        ProtocolKind::Resp2 | ProtocolKind::Resp3 => "resp",
+        ProtocolKind::MemcacheText => "memcache",
+        ProtocolKind::MemcacheMeta => "memcache-meta",
+        ProtocolKind::MemcacheBinary => {
+            return refuse(
+                "--protocol memcache-binary: --client speaks resp, memcache or memcache-meta",
+            );
+        }
+    };
+    let clients = options.clients;
+    let words = format!("-t set -c {clients} --protocol {protocol} --duration {seconds} --seed 1");
+    match RunFront.parse(None, words.split(' ').map(OsString::from).collect())? {
+        Intent::Run(mut job) if job.plans.len() == 1 => Ok(job.plans.remove(0)),
+        _ => refuse("the load of --client is one plan"),
+    }
 }
 
 /// Reads the server that is one word, as the options that it stands for.

@@ -10,7 +10,6 @@
 pub mod advice;
 mod bisect;
 mod blame;
-mod calibrate;
 pub mod captured;
 mod compare;
 mod completions;
@@ -33,7 +32,6 @@ mod presets;
 mod record;
 mod rehearse;
 mod replay;
-mod report_page;
 pub mod run;
 pub mod search;
 mod show;
@@ -60,13 +58,11 @@ pub type FrontEnds = &'static [&'static dyn FrontEnd];
 pub const OWN: FrontEnds = &[
     &run::RunFront,
     &self::sink::FRONT,
-    &calibrate::FRONT,
     &show::FRONT,
     &merge::FRONT,
     &self::history::FRONT,
     &self::bisect::FRONT,
     &self::doctor::FRONT,
-    &report_page::FRONT,
     &compare::CompareFront,
     &sweep::FRONT,
     &search::FRONT,

@@ -253,13 +253,22 @@ pub(super) fn written(arg: &Arg) -> String {
     format!("{}{}", names.join(", "), value.unwrap_or_default())
 }
 
-/// What to say of a first word that surely is a subcommand with a slip in it; `None` for one that may
-/// be a command for the server.
+/// Names of subcommands that are options of others now.
+const FORMER: [(&str, &str); 2] =
+    [("calibrate", "doctor --client"), ("report", "show FILE --html PAGE")];
+
+/// What to say of a first word that surely is a subcommand with a slip in it, or was one; `None` for one that
+/// may be a command for the server.
 pub(super) fn subcommand<'n>(word: &str, names: impl Iterator<Item = &'n str>) -> Option<String> {
     // An option may be called like a subcommand, as --replay is.
     let lower = Some(word.to_lowercase()).filter(|word| !word.starts_with('-'))?;
-    let near = nearest(&lower, names)?;
+    let near = nearest(&lower, names.chain(FORMER.iter().map(|(name, _)| *name)))?;
     let word = shell_words::quote(word);
+    let now = FORMER.iter().find(|(former, _)| *former == near).map(|(_, now)| *now);
+    if let Some(now) = now.filter(|_| lower == near) {
+        return Some(format!("keystorm {word} is keystorm {now}"));
+    }
+    let near = now.unwrap_or(near);
     Some(format!(
         "unknown subcommand '{word}'; did you mean 'keystorm {near}'?\n\nTo send it to \
          the server as a command: keystorm [OPTIONS] -- {word} ..."
@@ -379,6 +388,19 @@ mod tests {
     fn an_option_is_no_subcommand_with_a_slip() {
         assert_eq!(subcommand("--replay", ["replay"].into_iter()), None);
         assert!(subcommand("repaly", ["replay"].into_iter()).is_some());
+    }
+
+    #[test]
+    fn a_former_name_is_answered_with_the_new_one() {
+        let said = |word: &str| subcommand(word, ["doctor", "show"].into_iter());
+        assert_eq!(
+            said("calibrate").as_deref(),
+            Some("keystorm calibrate is keystorm doctor --client")
+        );
+        assert!(said("calibrat").unwrap().contains("'keystorm doctor --client'"));
+        for (former, now) in FORMER {
+            assert!(said(former).unwrap().ends_with(now));
+        }
     }
 
     #[test]

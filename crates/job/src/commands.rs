@@ -1,4 +1,4 @@
-//! What the other commands are to do: `keystorm sink`, `calibrate` and `doctor`.
+//! What the other commands are to do: `keystorm sink` and `doctor`.
 
 use std::time::Duration;
 
@@ -28,9 +28,9 @@ pub struct SinkJob {
     pub cpus: Vec<usize>,
 }
 
-/// What `keystorm calibrate` is to do.
+/// What `keystorm doctor --client` is to do.
 #[derive(Debug)]
-pub struct Calibration {
+pub struct ClientCheck {
     /// The load of each line of the table, which has an engine, a pipeline and an address of its own.
     pub plan: Plan,
     /// Seconds that each line of the table is measured for.

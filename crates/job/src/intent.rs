@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use clap::Command;
 
 use crate::{
-    BaselineJob, BisectJob, BlameJob, Calibration, Checkup, CompareJob, DescribeJob, HistoryJob,
-    Job, MergeJob, RecordJob, RehearseJob, ReplayJob, ReportJob, SearchJob, ShowJob, SinkJob,
-    SuiteJob, SurveyJob, SweepJob, TheatreJob, ToolMessage, UsageError, WeighJob,
+    BaselineJob, BisectJob, BlameJob, Checkup, ClientCheck, CompareJob, DescribeJob, HistoryJob,
+    Job, MergeJob, RecordJob, RehearseJob, ReplayJob, SearchJob, ShowJob, SinkJob, SuiteJob,
+    SurveyJob, SweepJob, TheatreJob, ToolMessage, UsageError, WeighJob,
 };
 
 /// A tool whose command line we understand.
@@ -44,18 +44,16 @@ pub enum Intent {
     Write(PathBuf, Vec<(String, String)>),
     /// A server to measure clients with.
     Sink(SinkJob),
-    /// A saved run.
+    /// Saved runs, printed or as a page.
     Show(ShowJob),
     /// Saved runs, added up.
     Merge(MergeJob),
-    /// Saved runs as a page.
-    Report(ReportJob),
     /// What recorded traffic is like.
     Describe(DescribeJob),
     /// Recording the traffic of a server.
     Record(Box<RecordJob>),
     /// The client's own ceiling.
-    Calibrate(Box<Calibration>),
+    MeasureClient(Box<ClientCheck>),
     /// The commit that changed a figure of a server.
     Bisect(Box<BisectJob>),
     /// A folder of saved runs.

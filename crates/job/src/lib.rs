@@ -23,7 +23,7 @@ mod usage;
 
 pub use self::replay::{RecordedJob, RehearseJob, ReplayJob};
 pub use bisect::BisectJob;
-pub use commands::{Calibration, Checkup, SinkJob};
+pub use commands::{Checkup, ClientCheck, SinkJob};
 pub use compare::{
     CompareJob, DecisionLoad, DecisionSides, InconclusivePolicy, LiveSides, Sides, TermsSides,
     UntilSure,
@@ -40,5 +40,5 @@ pub use output::{Output, Spread, VerdictTo};
 pub use pages::PageOptions;
 pub use recorded::{DescribeJob, RecordJob};
 pub use run::{Action, ClientFleet, End, Job, printed_plans};
-pub use saved::{MergeJob, ReportJob, ShowJob};
+pub use saved::{MergeJob, ShowJob};
 pub use usage::{ToolMessage, UsageError};

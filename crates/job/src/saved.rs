@@ -1,4 +1,4 @@
-//! What the commands on saved runs are to do: `keystorm show`, `merge` and `report`.
+//! What the commands on saved runs are to do: `keystorm show` and `merge`.
 
 use std::path::PathBuf;
 
@@ -7,13 +7,13 @@ use crate::{PageOptions, Spread};
 /// What `keystorm show` is to do.
 #[derive(Debug)]
 pub struct ShowJob {
-    /// A file written by --json or `keystorm merge`; `-` is standard input.
-    pub file: PathBuf,
-    /// The layout by its name, such as `text` or `csv`.
-    pub format: &'static str,
+    /// Files written by --json or `keystorm merge`; `-` is standard input.
+    pub files: Vec<PathBuf>,
+    /// The layout by its name, such as `text` or `csv`; `None` prints nothing.
+    pub format: Option<&'static str>,
     /// How many steps of the latency distribution the text has.
     pub distribution: Spread,
-    /// Its page and charts.
+    /// The page and its charts. A page named `-` goes to standard output.
     pub pages: PageOptions,
 }
 
@@ -29,14 +29,5 @@ pub struct MergeJob {
     /// The layout in which it is printed, by its name; `None` prints nothing.
     pub format: Option<&'static str>,
     /// A page and charts of the merged run.
-    pub pages: PageOptions,
-}
-
-/// What `keystorm report` is to do.
-#[derive(Debug)]
-pub struct ReportJob {
-    /// Files written by --json or `keystorm merge`; `-` is standard input.
-    pub files: Vec<PathBuf>,
-    /// The page and its charts. A page named `-` goes to standard output.
     pub pages: PageOptions,
 }

@@ -15,7 +15,7 @@ use console::place::Place;
 use job::Output;
 use report::{HdrLog, Record, Run};
 
-use crate::commands::report::{Pages, page_of};
+use crate::commands::pages::{Pages, page_of};
 
 /// The files that a job keeps its results in.
 pub(crate) struct ResultFiles {

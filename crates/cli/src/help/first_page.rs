@@ -53,11 +53,11 @@ Subcommands (keystorm NAME --help):
   record, describe           record the traffic of a server; find out what it is like
   replay, rehearse           send recorded traffic again; tell what another server changes for it
   theatre, blame             the price of BGSAVE, DEL, scripts; which requests make others wait
-  compare, doctor            compare two servers or saved runs; check what distorts results
+  compare, doctor            compare two servers or saved runs; check what distorts results here
   suite, weigh               run a suite of specs; find what a key costs in memory
-  show, report, merge        print, chart or add up saved runs
+  show, merge                print or chart saved runs; add them up
   history, bisect            saved runs over time; the commit that changed a figure
-  presets, sink, calibrate   list presets; a server that does nothing; the client's own limits
+  presets, sink              list presets; a server that does nothing, to measure clients with
   TOOL                       take command lines of another tool: memtier, ycsb, rpc-perf
 
 More: keystorm --help all    every option

@@ -5,7 +5,7 @@ use console::place::Place;
 use job::{End, MergeJob, Spread};
 use report::Record;
 
-use super::report::{Pages, page_of};
+use super::pages::{Pages, page_of};
 use super::show::{print, read};
 
 /// Adds up saved runs.

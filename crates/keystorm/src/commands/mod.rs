@@ -3,7 +3,6 @@
 
 pub(crate) mod bisect;
 pub(crate) mod blame;
-pub(crate) mod calibrate;
 pub(crate) mod client;
 pub(crate) mod compare;
 pub(crate) mod describe;
@@ -11,10 +10,10 @@ pub(crate) mod doctor;
 pub(crate) mod help;
 pub(crate) mod history;
 pub(crate) mod merge;
+pub(crate) mod pages;
 pub(crate) mod record;
 pub(crate) mod rehearse;
 pub(crate) mod replay;
-pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod search;
 pub(crate) mod show;

@@ -1,33 +1,69 @@
-//! `keystorm show`: a saved run, printed; and how saved runs are read.
+//! `keystorm show`: saved runs, printed or as a page; and how saved runs are read.
 
 use std::fs::File;
-use std::io::Read;
-use std::path::Path;
+use std::io::{IsTerminal, Read};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow};
 use console::diagnostics::Asides;
 use console::print::{self, Printer};
 use job::{End, Output, ShowJob, Spread};
+use page::runs::Source;
 use report::{FormatOptions, LoadedRecord, Record};
 use workload::streams;
 
-use crate::commands::report::{Pages, page_of};
+use crate::commands::pages::Pages;
+use crate::commands::run::say;
 
 /// Largest file that is read: a timeline of every interval of a hundred tests is far below it.
 const FILE_BYTES_MAX: u64 = 1 << 30;
 
-/// Prints a saved run.
+/// Prints saved runs, or makes a page and charts of them.
 ///
 /// # Errors
-/// What is wrong with the file, with its name.
+/// What is wrong with a file, with its name, or why one cannot be written.
 pub(crate) fn show(job: &ShowJob) -> Result<End> {
-    let pages = Pages::open(&job.pages)?;
-    let loaded = read(&job.file)?;
-    print(&loaded, job.format, job.distribution)?;
-    if job.pages.any() {
-        pages.write(&page_of(&loaded.runs, loaded.complete))?;
+    let mut options = job.pages.clone();
+    let to_stdout = options.html.take_if(|path| path == Path::new("-")).is_some();
+    let pages = Pages::open(&options)?;
+    let loaded = job.files.iter().map(|file| Ok((file, read(file)?)));
+    let loaded: Vec<(&PathBuf, LoadedRecord)> = loaded.collect::<Result<_>>()?;
+    if let Some(format) = job.format {
+        loaded.iter().try_for_each(|(_, loaded)| print(loaded, format, job.distribution))?;
+    }
+    if !job.pages.any() {
+        return Ok(End::Complete);
+    }
+    let page = page::runs::page(&sources(&loaded));
+    let written = pages.write(&page)?;
+    if to_stdout {
+        return say(&page.html());
+    }
+    if job.format.is_none() && std::io::stdout().is_terminal() {
+        let line =
+            |path: &PathBuf| format!("Wrote {}\n", report::escape(path.display().to_string()));
+        say(&written.iter().map(line).collect::<String>())?;
     }
     Ok(End::Complete)
+}
+
+/// Each file goes by its name without directory and ending where that tells it from the others, and
+/// in full elsewhere. The only one needs none.
+fn sources<'l>(loaded: &'l [(&PathBuf, LoadedRecord)]) -> Vec<Source<'l>> {
+    let stem = |path: &Path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let shared =
+        |path: &Path| loaded.iter().filter(|(other, _)| stem(other) == stem(path)).count() > 1;
+    let name = |path: &Path| match stem(path) {
+        _ if loaded.len() == 1 => String::new(),
+        _ if path == Path::new("-") => "standard input".to_owned(),
+        Some(stem) if !shared(path) => stem,
+        _ => path.display().to_string(),
+    };
+    let source = |(path, loaded): &'l (&PathBuf, LoadedRecord)| {
+        let LoadedRecord { runs, complete, .. } = loaded;
+        Source { name: name(path), runs, complete: *complete }
+    };
+    loaded.iter().map(source).collect()
 }
 
 /// Prints a saved run in a layout.

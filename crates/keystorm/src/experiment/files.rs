@@ -13,7 +13,7 @@ use page::Page;
 use workload::Plan;
 
 use super::progress::Progress;
-use crate::commands::report::Pages;
+use crate::commands::pages::Pages;
 
 /// How often the results are kept while an experiment goes on: each time they are written whole.
 const KEEP_EVERY: Duration = Duration::from_secs(5);

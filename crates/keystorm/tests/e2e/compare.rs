@@ -353,8 +353,8 @@ fn a_page_of_single_runs_ranks_none_of_them() {
     };
     let html = dir.path().join("page.html");
     let page = |files: &[&str]| {
-        let output = ["-o", html.to_str().unwrap()];
-        let args = ["report"].iter().chain(files).chain(&output).copied();
+        let output = ["--html", html.to_str().unwrap()];
+        let args = ["show"].iter().chain(files).chain(&output).copied();
         Keystorm::exec(KEYSTORM, args).run().ok();
         std::fs::read_to_string(&html).unwrap()
     };

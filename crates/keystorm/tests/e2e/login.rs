@@ -236,7 +236,7 @@ fn an_address_that_is_refused_is_not_quoted_with_its_password() {
             format!("merge {address}"),
             format!("sink {address}"),
             format!("sink --bind={address}"),
-            format!("calibrate {address}"),
+            format!("doctor --client {address}"),
             format!("survey {address}"),
             format!("help {address}"),
             format!("show {address}"),

@@ -1,7 +1,6 @@
-//! Pages of results: `--html`, `--svg` and `keystorm report`, opened in a real browser.
+//! Pages of results: `--html` and `--svg`, of runs and of `keystorm show`, opened in a real browser.
 
 use std::fs;
-use std::path::Path;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -104,12 +103,14 @@ fn a_page_shows_what_was_measured() {
     assert_eq!(written.len(), charts.len(), "{written:?}");
     // What was kept makes the same page.
     let made = dir.path().join("made.html");
-    keystorm(&["report", file.to_str().unwrap(), "-o", made.to_str().unwrap()]).run().ok();
+    let show = ["show", file.to_str().unwrap(), "--html"];
+    let silent = keystorm(&[&show[..], &[made.to_str().unwrap()]].concat()).run().ok();
+    assert_eq!(silent.out, "");
     assert_eq!(fs::read_to_string(&made).unwrap(), html);
-    let shown = keystorm(&["show", file.to_str().unwrap(), "--html", made.to_str().unwrap()]);
-    shown.run().ok().prints("requests completed");
+    let both = [&show[..], &[made.to_str().unwrap(), "--format", "text"]].concat();
+    keystorm(&both).run().ok().prints("requests completed");
     assert_eq!(fs::read_to_string(&made).unwrap(), html);
-    let printed = keystorm(&["report", file.to_str().unwrap(), "-o", "-"]).run().ok();
+    let printed = keystorm(&[&show[..], &["-"]].concat()).run().ok();
     assert_eq!(printed.out, html);
 }
 
@@ -152,7 +153,7 @@ fn runs_stand_side_by_side() {
     }
     let html = dir.path().join("p.html");
     let [a, b, html] = [&file, &other, &html].map(|path| path.to_str().unwrap());
-    keystorm(&["report", a, b, "--html", html]).run().ok();
+    keystorm(&["show", a, b, "--html", html]).run().ok();
     let p = spectrum(&json(&file)["tests"][0]);
     let text = fs::read_to_string(html).unwrap();
     let tests: Vec<Value> =
@@ -241,18 +242,18 @@ fn what_cannot_be_made_is_refused_in_words() {
     let (dir, file) = place();
     let path = file.to_str().unwrap();
     server.run(&format!("--json {path} -q -n 100 get k")).ok();
-    keystorm(&["report"]).run().exits(2).says("FILE");
-    keystorm(&["report", "-", "-"]).run().exits(2).says("once");
-    keystorm(&["report", "/no/such"]).run().exits(1).says("/no/such: ");
-    keystorm(&["report", path, "-o", "/no/dir/p"]).run().exits(1).says("--html /no/dir/p");
-    keystorm(&["report", path, "--svg", path]).run().exits(1).says("--svg");
-    keystorm(&["show", path, "--html", "-"]).run().exits(2).says("--html");
+    keystorm(&["show"]).run().exits(2).says("FILE");
+    keystorm(&["show", "-", "-"]).run().exits(2).says("once");
+    keystorm(&["show", path, path]).run().exits(2).says("--html FILE");
+    keystorm(&["show", "/no/such", "--html", "-"]).run().exits(1).says("/no/such: ");
+    keystorm(&["show", path, "--html", "/no/dir/p"]).run().exits(1).says("--html /no/dir/p");
+    keystorm(&["show", path, "--svg", path]).run().exits(1).says("--svg");
+    keystorm(&["show", path, "--format", "csv", "--html", "-"]).run().exits(2).says("--html");
     server.reset();
     server.run("-n 10 --html /no/dir/p get k").exits(1).says("--html /no/dir/p");
     server.run("-n 10 --html - get k").exits(2).says("--html");
     server.run("-I --svg x").exits(2).says("--svg");
     assert_eq!(server.calls("get"), 0, "nothing is measured that cannot be kept");
-    assert!(!Path::new("report.html").exists());
     drop(dir);
 }
 
@@ -274,15 +275,15 @@ fn an_interrupted_run_has_its_page() {
 fn the_example_of_the_help_runs() {
     let server = Server::redis();
     let dir = tempfile::tempdir().unwrap();
-    let help = keystorm(&["report", "--help"]).run().ok().out;
+    let help = keystorm(&["show", "--help"]).run().ok().out;
     let examples: Vec<&str> = help.lines().filter_map(|l| l.trim().strip_prefix("$ ")).collect();
-    assert_eq!(examples.len(), 2, "{help}");
+    assert_eq!(examples.len(), 3, "{help}");
     let lines = examples.join(" && ");
     let lines = lines.replace("keystorm -t", &format!("keystorm -p {} -t", server.port()));
     let lines = lines.replace("keystorm", crate::server::KEYSTORM);
     let ran = Keystorm::exec("sh", ["-c", &format!("cd {} && {lines}", dir.path().display())]);
     ran.run().ok();
-    assert!(dir.path().join("report.html").exists());
+    assert!(dir.path().join("run.html").exists());
     let charts = fs::read_dir(dir.path().join("charts")).unwrap().count();
     // On a slow machine a test lasts long enough for a heat map, and for what this machine did.
     assert!((2 + 1 + 2 * 3..=2 + 1 + 2 * 7).contains(&charts), "{charts}");

@@ -113,7 +113,7 @@ fn help_lists_what_can_be_used_and_is_wrapped_once() {
         assert!(!ran.out.contains(refused), "{refused}: {}", ran.out);
     }
     ran.prints("--repeat <N>");
-    for name in ["", "compare", "sweep", "search", "survey", "merge", "show", "report", "doctor"] {
+    for name in ["", "compare", "sweep", "search", "survey", "merge", "show", "doctor"] {
         let ran = Keystorm::new(format!("{name} --help").trim_start()).run().ok();
         // A paragraph that was wrapped by hand beyond the width has lines of a word or two in it.
         let lines: Vec<&str> = ran.out.lines().collect();

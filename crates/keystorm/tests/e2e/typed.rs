@@ -35,7 +35,7 @@ fn times_have_units_everywhere() {
     for line in [
         "search --slo p99<1.5ms --duration 500ms --start 1k --print-plan",
         "sweep --duration 500ms,1s --warmup 100ms --print-plan",
-        "calibrate --seconds 0s",
+        "doctor --client --seconds 0s",
         "doctor --seconds 2d",
         "survey --seconds 5h",
     ] {
@@ -150,10 +150,8 @@ fn a_subcommand_explains_itself() {
         ("compare a b --bogus", "Usage: keystorm compare SERVER SERVER"),
         ("merge --bogus", "Usage: keystorm merge "),
         ("show --bogus", "Usage: keystorm show "),
-        ("report --bogus", "Usage: keystorm report "),
         ("doctor --bogus", "Usage: keystorm doctor "),
         ("sink --bogus", "Usage: keystorm sink "),
-        ("calibrate --bogus", "Usage: keystorm calibrate "),
         ("--bogus", "Usage: keystorm [OPTIONS]"),
     ] {
         Keystorm::new(line).run().exits(2).says(usage);
@@ -168,7 +166,7 @@ fn help_is_reported_and_not_sent() {
     assert_eq!(Keystorm::new("help help").run().ok().out, help);
     let search = Keystorm::new("search --help").run().ok().out;
     assert_eq!(Keystorm::new("help search").run().ok().out, search);
-    Keystorm::new("help serch").run().exits(2).says("'search'").says("calibrate");
+    Keystorm::new("help serch").run().exits(2).says("'search'").says("history");
     for (slip, meant) in [
         ("serch --slo p99<1ms", "keystorm search"),
         ("comapre a b", "keystorm compare"),
@@ -210,7 +208,7 @@ fn no_command_of_a_server_is_taken_for_a_slip() {
                 continue;
             }
             // An option of that name is explained, such as --ttl.
-            if !ran.out.contains(&format!("--{command} ")) {
+            if [" ", "`"].iter().all(|end| !ran.out.contains(&format!("--{command}{end}"))) {
                 let ran = ran.exits(2);
                 assert!(!ran.err.contains("did you mean"), "{command}: {}", ran.err);
             }
@@ -237,11 +235,7 @@ fn files_that_would_overwrite_each_other_are_refused() {
     ] {
         Keystorm::new(&line).run().exits(2).says(same);
     }
-    for line in [
-        format!("merge {run} -o {run}"),
-        format!("report {run} -o {run}"),
-        format!("show {run} --html {run}"),
-    ] {
+    for line in [format!("merge {run} -o {run}"), format!("show {run} --html {run}")] {
         Keystorm::new(&line).run().exits(2).says("would be overwritten");
     }
     assert_eq!(std::fs::read(dir.path().join("kept.json")).unwrap(), kept);

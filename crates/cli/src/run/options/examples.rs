@@ -58,14 +58,13 @@ Subcommands, each with its own --help:
   keystorm suite       measure many specs of commands, and find what a new version changes
   keystorm weigh       find out what a key costs in memory, and where encodings change
   keystorm presets     list the presets of --workload
-  keystorm calibrate   measure the limits of this client on this machine
-  keystorm doctor      check this machine and a server for what distorts results
+  keystorm doctor      check this machine and a server for what distorts results; measure the
+                       limits of this client
   keystorm sink        serve canned replies, to measure clients against
-  keystorm show        print a saved run in any format
+  keystorm show        print a saved run in any format, or make a page of several
   keystorm merge       add up saved runs of several clients
   keystorm history     show saved runs over time, and the steps in them
   keystorm bisect      find the commit that made a server slower or faster
-  keystorm report      make a page with charts of saved runs
   keystorm man         print the man pages or write them to a directory
   keystorm completions print completions for bash, zsh or fish
   keystorm help        print this help, that of a subcommand or an option, or a page of the

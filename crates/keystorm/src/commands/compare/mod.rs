@@ -21,7 +21,7 @@ use lab::terms::{Pins, pinned};
 use report::compare::{self, Comparison, GateState, Pairing, RefusalKind, Setup, TestComparison};
 use workload::{Plan, Stop, quantity};
 
-use crate::commands::calibrate::place::siblings;
+use crate::commands::doctor::cpus::siblings;
 use crate::commands::run::tell_about;
 use crate::commands::{show, suite, theatre};
 use crate::experiment::noise;

@@ -15,7 +15,7 @@ use super::blocks::{BlockResult, Blocks, Course, Load, RUNS_OF_SIDE, Taken};
 use super::test_beds::TestBeds;
 use super::writer::Writer;
 use super::{describe_blocks, unlike_error};
-use crate::commands::calibrate::place::siblings;
+use crate::commands::doctor::cpus::siblings;
 use crate::machine::machine;
 use crate::test_bed::TestBed;
 

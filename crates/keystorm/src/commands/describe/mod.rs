@@ -17,7 +17,7 @@ use page::{Block, Page, term};
 use trace::describe::{Describer, Description};
 use trace::{Event, OpenOptions, ReadError};
 
-use crate::commands::report::Pages;
+use crate::commands::pages::Pages;
 use crate::commands::run::say;
 use crate::signals;
 

@@ -7,7 +7,7 @@ use job::{CompareJob, End};
 use lab::Suite;
 use lab::suite::SuiteComparison;
 
-use crate::commands::report::Pages;
+use crate::commands::pages::Pages;
 use crate::commands::show;
 use crate::experiment::terminal::Terminal;
 

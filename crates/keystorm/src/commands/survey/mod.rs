@@ -18,7 +18,7 @@ use workload::{ProtocolKind, Target};
 
 use self::written::{Holders, PlanWrites};
 use super::usage_error;
-use crate::commands::calibrate::place::siblings;
+use crate::commands::doctor::cpus::siblings;
 use crate::commands::run::tell_about;
 use crate::experiment::files::Files;
 use crate::experiment::noise;

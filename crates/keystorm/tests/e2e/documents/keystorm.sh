@@ -6,7 +6,7 @@ program=$KEYSTORM_LINKS/${0##*/}
 [ "${0##*/}" != rpc-perf ] || exec "$program" "$@"
 command=
 case $1 in
-show | merge | report | history | presets | calibrate | sink | help | man | completions) exec "$program" "$@" ;;
+show | merge | history | presets | sink | help | man | completions) exec "$program" "$@" ;;
 rpc-perf | replay | record | describe) exec "$program" "$@" ;;
 ycsb) exec "$program" "$@" -p redis.port="$KEYSTORM_PORT" ;;
 compare)

@@ -1,11 +1,8 @@
-//! Carrying out `keystorm calibrate`: the client's own ceiling on this machine.
+//! Carrying out `keystorm doctor --client`: the client's own ceiling on this machine.
 //!
-//! The runner, as any run uses it, against a [`sink`] on a thread of its own, once for each
-//! transport, engine and pipeline. What a cell says is laid out by [`table`], and which CPUs the
-//! two use is decided in [`place`].
-
-pub(crate) mod place;
-mod table;
+//! The runner, as any run uses it, against a [`sink`] on a thread of its own, once for each transport, engine and
+//! pipeline. What a cell says is laid out by [`client_table`](super::client_table), and which CPUs the two use is
+//! decided in [`cpus`](super::cpus).
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -14,15 +11,16 @@ use std::thread;
 
 use anyhow::{Context, Result, anyhow, bail};
 use engine::Address;
-use job::{Calibration, End};
+use job::{ClientCheck, End};
 use measure::{Ending, WorkerUse};
 use sink::{EngineChoice, Listener, MemcacheReplies, Replies, SinkTotals};
 use workload::{Concurrency, Endpoint, EngineKind, Load, Plan, PlanParts, Target};
 
 use crate::commands::run::say;
 use crate::signals;
-use place::Place;
-use table::{Cell, Table};
+
+use super::client_table::{Cell, Table};
+use super::cpus::Place;
 
 const PIPELINES: [u32; 3] = [1, 16, 64];
 /// Bytes of the strings in replies. `SET` is answered without one.
@@ -60,7 +58,7 @@ impl Transport {
 ///
 /// # Errors
 /// What kept a cell from being measured, in words for a person.
-pub(crate) fn calibrate(job: &Calibration) -> Result<End> {
+pub(crate) fn measure(job: &ClientCheck) -> Result<End> {
     let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
     let connections = job.plan.load.concurrency.connections;
     allow_open_files(connections)?;
@@ -92,7 +90,7 @@ pub(crate) fn calibrate(job: &Calibration) -> Result<End> {
     finish(job, &table, End::Complete)
 }
 
-fn finish(job: &Calibration, table: &Table, end: End) -> Result<End> {
+fn finish(job: &ClientCheck, table: &Table, end: End) -> Result<End> {
     if job.json {
         say(&table.json(end == End::Complete)?)?;
     }
@@ -158,7 +156,7 @@ impl CellContext<'_> {
             Ending::Complete => {}
             Ending::Interrupted => return Ok(None),
             Ending::Failed(failure) => {
-                let place = format!("calibrating over {}", transport.name());
+                let place = format!("measuring the client over {}", transport.name());
                 return Err(failure.at(place).into());
             }
         }

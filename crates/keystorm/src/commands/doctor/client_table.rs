@@ -1,9 +1,9 @@
-//! The table of a calibration, as text and as JSON. Its figures are computed elsewhere.
+//! The table of what the client can do, as text and as JSON. Its figures are computed elsewhere.
 
 use anyhow::Result;
 use serde_json::json;
 
-use super::place::{Cpus, Place};
+use super::cpus::{Cpus, Place};
 
 /// A thread this busy, as a share of a core, was what limited a cell.
 const BUSY: f64 = 0.9;

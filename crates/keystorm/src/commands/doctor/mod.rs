@@ -1,5 +1,9 @@
 //! `keystorm doctor`: finds the server, has the evidence gathered, and prints what was found.
 
+pub(crate) mod client;
+mod client_table;
+pub(crate) mod cpus;
+
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::time::Duration;

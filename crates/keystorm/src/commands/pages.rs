@@ -1,20 +1,16 @@
-//! Pages and their charts, written to files; `keystorm report`.
+//! Pages and their charts, written to files.
 //!
 //! What is on a page is the business of the crate `page`.
 
 use std::fs;
-use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use console::place::Place;
-use job::{End, PageOptions, ReportJob};
+use job::PageOptions;
 use page::Page;
 use page::runs::Source;
-use report::{LoadedRecord, Run};
-
-use crate::commands::run::say;
-use crate::commands::show;
+use report::Run;
 
 /// Where a page and its charts go.
 pub(crate) struct Pages {
@@ -75,46 +71,4 @@ impl Pages {
 /// The page of one job's tests.
 pub(crate) fn page_of(runs: &[Run], complete: bool) -> Page {
     page::runs::page(&[Source { name: String::new(), runs, complete }])
-}
-
-/// Makes the page of saved runs.
-///
-/// # Errors
-/// What is wrong with a saved run, or why a file cannot be written.
-pub(crate) fn report(job: &ReportJob) -> Result<End> {
-    let mut options = job.pages.clone();
-    let to_stdout = options.html.take_if(|path| path == Path::new("-")).is_some();
-    let pages = Pages::open(&options)?;
-    let loaded = job.files.iter().map(|file| Ok((file, show::read(file)?)));
-    let loaded: Vec<(&PathBuf, LoadedRecord)> = loaded.collect::<Result<_>>()?;
-    let page = page::runs::page(&sources(&loaded));
-    let written = pages.write(&page)?;
-    if to_stdout {
-        return say(&page.html());
-    }
-    if std::io::stdout().is_terminal() {
-        let line =
-            |path: &PathBuf| format!("Wrote {}\n", report::escape(path.display().to_string()));
-        say(&written.iter().map(line).collect::<String>())?;
-    }
-    Ok(End::Complete)
-}
-
-/// Each file goes by its name without directory and ending where that tells it from the others, and
-/// in full elsewhere. The only one needs none.
-fn sources<'l>(loaded: &'l [(&PathBuf, LoadedRecord)]) -> Vec<Source<'l>> {
-    let stem = |path: &Path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-    let shared =
-        |path: &Path| loaded.iter().filter(|(other, _)| stem(other) == stem(path)).count() > 1;
-    let name = |path: &Path| match stem(path) {
-        _ if loaded.len() == 1 => String::new(),
-        _ if path == Path::new("-") => "standard input".to_owned(),
-        Some(stem) if !shared(path) => stem,
-        _ => path.display().to_string(),
-    };
-    let source = |(path, loaded): &'l (&PathBuf, LoadedRecord)| {
-        let LoadedRecord { runs, complete, .. } = loaded;
-        Source { name: name(path), runs, complete: *complete }
-    };
-    loaded.iter().map(source).collect()
 }
